@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A fabric: switches, queues and links between hosts' NICs, driven by time given as an argument. In the lab the caller
+ * advances virtual time from event to event; in `weft switch` it passes the real time and events happen when due. Same
+ * code, same objects. */
+#ifndef WEFT_NET_H
+#define WEFT_NET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "topo.h"
+#include "weft/err.h"
+#include "weft/pkt.h"
+
+struct weft_net;
+
+/* What the fabric asks of one host's NIC. `arg` is given at attach. All calls come from inside weft_net_run. */
+struct weft_nic_ops {
+	/* The next packet for the host's uplink, control class first, or NULL. Ownership goes to the fabric. */
+	struct weft_pkt *(*pull)(void *arg);
+	/* The last bit of a packet arrived at the host. Ownership goes to the host. */
+	void (*deliver)(void *arg, struct weft_pkt *pkt, weft_ps now);
+	/* The time asked for with weft_net_wake came. */
+	void (*wake)(void *arg, weft_ps now);
+};
+
+enum weft_trim_mode {
+	WEFT_TRIM_OFF,
+	WEFT_TRIM_ARRIVING,
+	WEFT_TRIM_COIN
+}; /* COIN: the arriving packet or the queue's tail, 1:1 */
+
+struct weft_net_conf {
+	uint64_t seed;                    /* of salts, RED and coins */
+	uint32_t mtu_bytes;               /* wire bytes of a full data packet: sizes BDP and idle RTT */
+	uint32_t queue_bytes;             /* data queue per port; 0: one BDP with trimming, five without */
+	uint8_t ecn_min_pct, ecn_max_pct; /* RED thresholds in % of one BDP (20, 80); 0,0: no marking */
+	uint8_t trim;                     /* enum weft_trim_mode */
+	void (*free_pkt)(void *arg, struct weft_pkt *pkt); /* takes dropped packets */
+	void *free_arg;
+};
+
+/* `topo` is copied. Errors: -EINVAL with a message, -ENOMEM. Time starts at `now`. */
+int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *topo, weft_ps now, struct weft_net **out,
+		    struct weft_err *err);
+void weft_net_destroy(struct weft_net *net); /* packets inside go to free_pkt */
+
+uint32_t weft_net_hosts(const struct weft_net *net);
+
+/* Address of host h in every fabric: 10.x.y.z with the low 24 bits = h + 1 (IPv6: fd00:77:: with the same low 32 bits).
+ */
+static inline uint32_t weft_net_host_ip(uint32_t host)
+{
+	return UINT32_C(0x0a000001) + host;
+}
+
+void weft_net_attach(struct weft_net *net, uint32_t host, const struct weft_nic_ops *ops, void *arg);
+
+/* Tells the fabric that the host has packets to pull. Cheap when the uplink is busy. */
+void weft_net_kick(struct weft_net *net, uint32_t host, weft_ps now);
+
+/* Asks for one ops->wake at `at` (replaces an earlier request; WEFT_NEVER cancels). */
+void weft_net_wake(struct weft_net *net, uint32_t host, weft_ps at);
+
+/* Runs all events up to and including `until`, in order of (time, insertion). Returns the time of the next event, or
+ * WEFT_NEVER. */
+weft_ps weft_net_run(struct weft_net *net, weft_ps until);
+
+/* Runs exactly one event if there is one at or before `until`; false when there is none. *now is its time. */
+bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now);
+
+struct weft_net_stats {
+	uint64_t hops; /* packets that crossed a link */
+	uint64_t events;
+	uint64_t marked; /* data packets marked CE */
+	uint64_t trimmed;
+	uint64_t dropped_data;    /* data queue full, trimming off */
+	uint64_t dropped_control; /* control queue full */
+	uint64_t dropped_down;    /* a link or switch was down, or bit errors */
+	uint64_t dropped_route;   /* no such host */
+	uint64_t max_queue_bytes; /* deepest data queue of any switch port */
+	uint64_t queue_byte_ps;   /* integral of data queue depth over time, summed over switch ports, /2^20 */
+	uint64_t ports;           /* switch ports */
+	uint64_t digest;          /* hash over all delivered packets: (time, host, header bytes) */
+};
+void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats);
+
+/* Links for faults and observation. A link is one direction. Ids are stable for a topology: see weft_net_link_find. */
+struct weft_link_id {
+	uint32_t index;
+};
+/* The uplink `up` (0..) of switch `sw` (0..) in `tier` (0 = leaf) or, with `down`, the same cable's other direction.
+ * -ENOENT. */
+int weft_net_link_find(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up, bool down,
+		       struct weft_link_id *id);
+/* Down links lose what is queued behind them and what is sent into them (counted). */
+void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up);
+void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps);
+/* Packets and bytes that were sent into the link so far (also while it is down). */
+void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes);
+
+/* Idle round trip of a full data packet and its ACK between the two farthest hosts: store-and-forward, latencies. */
+weft_ns weft_net_brtt_ns(const struct weft_net *net);
+/* Arithmetic completion time of `flow_bytes` payload from src to dst alone on an idle fabric, until the last ACK is
+ * back; no queueing. */
+weft_ps weft_net_ideal_ps(const struct weft_net *net, uint32_t src, uint32_t dst, uint64_t wire_bytes_total,
+			  uint32_t last_wire_bytes, uint32_t ack_wire_bytes);
+
+/* A copy of every packet that host `host` sends or gets, for captures. NULL: none. */
+typedef void (*weft_net_tap_fn)(void *arg, uint32_t host, bool sent, const struct weft_pkt *pkt, weft_ps now);
+void weft_net_tap(struct weft_net *net, weft_net_tap_fn fn, void *arg);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Topologies: two- and three-tier trees. Text in the .topo format, or presets by name. */
+#ifndef WEFT_TOPO_H
+#define WEFT_TOPO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/err.h"
+#include "weft/time.h"
+
+enum { WEFT_TOPO_TIERS_MAX = 3 };
+
+struct weft_topo_tier {
+	uint64_t down_bps;         /* rate of the links below this tier's switches */
+	weft_ns down_latency_ns;   /* propagation of those links */
+	weft_ns switch_latency_ns; /* between arrival of the last bit and the egress queue */
+	uint32_t radix_down;       /* links down per switch, bundles counted once */
+	uint32_t radix_up;         /* links up per switch; 0 in the top tier */
+	uint32_t bundle;           /* parallel cables per link down, >= 1 */
+	uint32_t switches;         /* in the whole tier; derived */
+};
+
+struct weft_topo {
+	uint32_t hosts;
+	uint32_t tiers;                                  /* 2 or 3; 1 only in presets: hosts on one switch */
+	uint32_t pod_hosts;                              /* hosts per pod; == hosts with 2 tiers */
+	struct weft_topo_tier tier[WEFT_TOPO_TIERS_MAX]; /* 0 = leaf (ToR) */
+};
+
+/* Parses .topo text. `name` is used in messages as name:line: reason. -EINVAL. Impossible trees are refused. */
+int weft_topo_parse(const char *text, size_t len, const char *name, struct weft_topo *topo, struct weft_err *err);
+
+/* Presets: "leafspine:LEAVES:SPINES:HOSTS_PER_LEAF", "fattree:K" (three tiers, K^3/4 hosts), "star:HOSTS" (one switch);
+ * 600 ns links, 400 ns switches, `link_bps` everywhere. -ENOENT: not a preset (the message lists them), -EINVAL: bad
+ * numbers. */
+int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo, struct weft_err *err);
+
+/* Sets every link to `bps` (the --link-gbps option). */
+void weft_topo_set_bps(struct weft_topo *topo, uint64_t bps);
+
+/* The .topo text of a topology, as snprintf. */
+int weft_topo_print(const struct weft_topo *topo, char *buf, size_t size);
+
+#endif

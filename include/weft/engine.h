@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The transport engine: one per port, polled by one thread at a time, embedded in whatever application wants it. */
+#ifndef WEFT_ENGINE_H
+#define WEFT_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/addr.h"
+#include "weft/cc.h"
+#include "weft/err.h"
+#include "weft/lb.h"
+#include "weft/param.h"
+#include "weft/port.h"
+#include "weft/stats.h"
+#include "weft/time.h"
+
+struct weft_engine;
+struct weft_ep;
+
+/* Where an engine's memory comes from; both NULL: malloc and free. */
+struct weft_mem {
+	void *(*alloc)(void *arg, size_t bytes); /* zeroed, 64-byte aligned, or NULL */
+	void (*free)(void *arg, void *p);
+	void *arg;
+};
+
+/* Numbers a user may set with --set or FI_WEFT_*; weft_engine_tunes describes them. */
+struct weft_engine_tune {
+	uint64_t link_bps;      /* our link, bits per second; 0: the port's */
+	uint64_t brtt_ns;       /* base RTT of a full packet on the longest idle path; 0: measured by probes */
+	uint64_t brtt_floor_ns; /* measured base RTTs never go below this (software peers answer late) */
+	uint64_t rto_ns;        /* retransmission timeout; 0: 7 base RTTs (SMaRTT sec. III-D) */
+	uint64_t rto_max_ns;    /* ceiling of the exponential back-off */
+	uint64_t
+		reorder_ns; /* a packet counts as lost when one sent this much later was acknowledged; 0: 3 base RTTs */
+	uint64_t ack_delay_ns;    /* a coalesced ACK waits at most this long; 0: half a base RTT */
+	uint64_t peer_timeout_ns; /* silence after which a peer's operations fail */
+	uint64_t idle_close_ns;   /* idle connections are closed after this; 0: never */
+	uint64_t
+		unexpected_bytes; /* memory for messages without a receive; beyond it packets are refused and retried */
+	uint32_t payload_bytes;   /* payload per full packet (UET Payload MTU) */
+	uint32_t ack_every;       /* data packets per ACK, 1..64 */
+	uint32_t window_pkts;     /* PSN window offered and used, multiple of 128, 128..32640 */
+	uint32_t evs_size;        /* entropy values, 1..65536 */
+	uint8_t trimming;         /* the fabric trims: timeouts mean failed paths (REPS appendix A) */
+	uint8_t crc;              /* CRC32C trailer sent and required */
+	uint8_t pacing;           /* hand packets to the port at link rate, so that no queue builds in the NIC */
+};
+
+extern const struct weft_param weft_engine_tunes[];
+
+struct weft_engine_conf {
+	struct weft_ip ip; /* our address */
+	const struct weft_cc_ops *cc;
+	const struct weft_lb_ops *lb;
+	struct weft_engine_tune tune;  /* weft_param_defaults(weft_engine_tunes, &tune) first */
+	const void *cc_tune, *lb_tune; /* the algorithms' parameter structs; copied; NULL: defaults */
+	uint64_t seed;                 /* of all randomness: PSNs, entropies */
+	struct weft_mem mem;
+};
+
+/* `port` stays the caller's and must outlive the engine. -EINVAL with a message when a number is impossible, -ENOMEM.
+ */
+int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *port, weft_ns now,
+		       struct weft_engine **out, struct weft_err *err);
+
+/* Releases everything at once; pending operations are dropped without completions, endpoints become invalid.
+ * Call weft_engine_shutdown and poll first for a clean end. */
+void weft_engine_destroy(struct weft_engine *e);
+
+/* Asks for a clean end: no new operations, connections are closed once their data is acknowledged. */
+void weft_engine_shutdown(struct weft_engine *e, weft_ns now);
+
+/* True when nothing is in flight and no connection of ours is open. */
+bool weft_engine_idle(const struct weft_engine *e);
+
+/* Does all work that is due at `now` and returns the next time there is some: > now, or WEFT_NEVER, or `now` itself
+ * when the port refused packets or a burst limit was reached and more is waiting. New packets and submissions are not
+ * announced here: the shell polls when the port has packets or somebody submitted. */
+weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now);
+
+/* Adds up nothing: the engine's live counters, read-only, valid until destroy. */
+const struct weft_stats *weft_engine_stats(const struct weft_engine *e);
+
+/* ---- peers: small integers for addresses, valid for the engine's life ---- */
+
+#define WEFT_PEER_ANY UINT32_MAX
+
+/* Existing or new id of an address; also given to unknown senders when their first message arrives. -ENOMEM. Ids count
+ * from 0. Same thread rules as weft_engine_poll. */
+int weft_peer_add(struct weft_engine *e, const struct weft_addr *addr, uint32_t *id);
+
+/* Address of a peer; NULL for an id never given out. */
+const struct weft_addr *weft_peer_addr(const struct weft_engine *e, uint32_t id);
+
+/* ---- endpoints and operations ---- */
+
+enum weft_op_kind {
+	WEFT_OP_SEND,   /* message without tag (UET SEND) */
+	WEFT_OP_TSEND,  /* tagged message (UET TAGGED_SEND) */
+	WEFT_OP_RECV,   /* receive for an untagged message */
+	WEFT_OP_TRECV,  /* receive for a tagged message */
+	WEFT_OP_PEEK,   /* looks for an unexpected message; with WEFT_OP_TAGGED a tagged one */
+	WEFT_OP_CANCEL, /* cancels the receive whose context is `context`; no completion of its own */
+};
+
+enum weft_op_flags {
+	WEFT_OP_HAS_DATA = 1, /* `data` travels with the message (remote CQ data); in a completion: `data` is valid */
+	WEFT_OP_TAGGED = 2,   /* PEEK: among tagged messages; in a completion: `tag` is valid */
+	WEFT_OP_CLAIM = 4,    /* PEEK: reserve the message for `context`; RECV/TRECV: receive the one so reserved */
+	WEFT_OP_DISCARD = 8,  /* PEEK, or RECV/TRECV with CLAIM: throw the message away */
+};
+
+/* Receives payload instead of a buffer: `len` bytes of the message from `offset`; data NULL when only lengths travel.
+ * Each byte of a message is handed over exactly once, in any order. */
+typedef void (*weft_sink_fn)(void *arg, uint64_t offset, const uint8_t *data, uint32_t len);
+
+/* One operation. The buffer stays the caller's but must not change (send) or be read (receive) until the completion. */
+struct weft_op {
+	uint8_t kind;         /* enum weft_op_kind */
+	uint8_t flags;        /* enum weft_op_flags */
+	uint32_t peer;        /* destination; receives: only from this peer, or WEFT_PEER_ANY */
+	void *buf;            /* NULL with len > 0: length only (lab) */
+	uint64_t len;         /* bytes; messages up to 2^32 - 2 */
+	uint64_t tag, ignore; /* receives: bits set in `ignore` may differ */
+	uint64_t data;        /* with WEFT_OP_HAS_DATA */
+	void *context;        /* returned in the completion */
+	weft_sink_fn sink;    /* receives: used instead of buf when set */
+	void *sink_arg;
+};
+
+/* One completion. Every operation but CANCEL has exactly one. */
+struct weft_cqe {
+	void *context;
+	uint8_t kind;  /* enum weft_op_kind of the operation */
+	uint8_t flags; /* WEFT_OP_HAS_DATA, WEFT_OP_TAGGED */
+	int32_t err;   /* 0, or errno: EMSGSIZE truncated (olen bytes lost), ECANCELED, ENOMSG (PEEK/CLAIM found none),
+			* ETIMEDOUT peer silent, ECONNRESET peer restarted, EHOSTUNREACH no such endpoint, EINVAL bad
+			* operation */
+	uint32_t peer; /* receives: the sender's id */
+	uint64_t len;  /* bytes placed (receives), sent, or waiting (PEEK) */
+	uint64_t olen; /* bytes that did not fit */
+	uint64_t tag, data;
+};
+
+/* `port` 0 takes the next free number (from 0xC000 up). Queue sizes are rounded up to powers of two. -EADDRINUSE,
+ * -ENOMEM. */
+int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
+		 struct weft_err *err);
+
+/* Closes: receives are dropped, sends under way go on without completions. */
+void weft_ep_close(struct weft_ep *ep);
+
+uint16_t weft_ep_port(const struct weft_ep *ep);
+
+/* Hands an operation over (copied). -EAGAIN: ring full, poll the engine. One producer thread; lock-free towards the
+ * polling thread. */
+int weft_submit(struct weft_ep *ep, const struct weft_op *op);
+
+/* Takes up to `n` completions. One consumer thread; lock-free towards the polling thread. */
+unsigned weft_cq_take(struct weft_ep *ep, struct weft_cqe *cqes, unsigned n);
+
+/* Space left in the submission ring, as the producer sees it. */
+unsigned weft_sq_space(const struct weft_ep *ep);
+
+/* ---- looking in ---- */
+
+struct weft_conn_view {
+	const struct weft_ip *ip;
+	uint32_t cwnd_bytes;
+	uint64_t inflight_bytes;
+	weft_ns brtt_ns, srtt_ns;
+	struct weft_cc_view cc;
+	struct weft_lb_view lb;
+};
+
+/* Calls `fn` for each connection we send on, in order of opening. */
+void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const struct weft_conn_view *view), void *arg);
+
+/* Observers see each data packet handed to the port and each feedback given to the load balancer; for tests and traces.
+ * NULL: none. */
+struct weft_trace_ops {
+	void (*sent)(void *arg, const struct weft_ip *peer, uint32_t psn, uint16_t ev, bool retx, weft_ns now);
+	void (*feedback)(void *arg, const struct weft_ip *peer, uint16_t ev, enum weft_lb_fb fb, weft_ns now);
+	void *arg;
+};
+void weft_engine_trace(struct weft_engine *e, const struct weft_trace_ops *trace);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every drop, retransmission and refusal has a counter. One list makes the struct, the names and the help. */
+#ifndef WEFT_STATS_H
+#define WEFT_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WEFT_COUNTERS(X)                                                                                               \
+	X(tx_data, "data packets sent for the first time")                                                             \
+	X(tx_retx, "data packets sent again, for any reason")                                                          \
+	X(tx_retx_trim, "... because a trim NACK asked for it")                                                        \
+	X(tx_retx_gap, "... because later packets were acknowledged")                                                  \
+	X(tx_retx_rto, "... because the retransmission timer expired")                                                 \
+	X(tx_retx_nack, "... because a NACK for lack of resources asked for it")                                       \
+	X(tx_ack, "ACKs sent")                                                                                         \
+	X(tx_nack, "NACKs sent")                                                                                       \
+	X(tx_ctrl, "control packets sent")                                                                             \
+	X(tx_full, "bursts the port took only in part")                                                                \
+	X(rx_data, "data packets received, each counted once")                                                         \
+	X(rx_dup, "data packets received again")                                                                       \
+	X(rx_ce, "data packets received with a congestion mark")                                                       \
+	X(rx_trimmed, "trimmed data packets received")                                                                 \
+	X(rx_ack, "ACKs received")                                                                                     \
+	X(rx_ack_ce, "ACKs received that report a congestion mark")                                                    \
+	X(rx_nack, "NACKs received")                                                                                   \
+	X(rx_ctrl, "control packets received")                                                                         \
+	X(rx_bad_short, "dropped: shorter than its headers")                                                           \
+	X(rx_bad_ip, "dropped: no valid IPv4 or IPv6 header")                                                          \
+	X(rx_bad_udp, "dropped: not UDP to our port")                                                                  \
+	X(rx_bad_pds, "dropped: PDS header unknown or impossible")                                                     \
+	X(rx_bad_ses, "dropped: SES header unknown or impossible")                                                     \
+	X(rx_bad_crc, "dropped: CRC32C wrong or missing")                                                              \
+	X(rx_not_ours, "dropped: addressed to another host")                                                           \
+	X(rx_no_pdc, "dropped: unknown PDC, answered with a NACK where the protocol asks for it")                      \
+	X(rx_stale, "ignored: ACK or NACK outside the window")                                                         \
+	X(rx_window, "refused: PSN outside the receive window")                                                        \
+	X(rx_no_ep, "refused: no such endpoint here")                                                                  \
+	X(rx_no_mem, "refused: no memory for an unexpected message")                                                   \
+	X(alloc_fail, "packets or memory that could not be had; tried again later")                                    \
+	X(timeouts, "retransmission timer expiries")                                                                   \
+	X(late_polls, "timer expiries put off because the engine itself was polled late")                              \
+	X(lost_gap, "packets declared lost because later ones were acknowledged")                                      \
+	X(spurious, "packets acknowledged after they had been declared lost")                                          \
+	X(probes, "probes sent for the base RTT")                                                                      \
+	X(msg_sent, "messages sent and acknowledged")                                                                  \
+	X(msg_received, "messages received and delivered")                                                             \
+	X(msg_unexpected, "messages that arrived before their receive")                                                \
+	X(msg_truncated, "messages larger than their receive buffer")                                                  \
+	X(msg_failed, "operations ended with an error")                                                                \
+	X(cq_overflow, "completions that waited because the completion ring was full")                                 \
+	X(pdc_opened, "connections opened by us")                                                                      \
+	X(pdc_accepted, "connections opened by peers")                                                                 \
+	X(pdc_closed, "connections closed in order")                                                                   \
+	X(pdc_failed, "connections given up: peer silent or reset")
+
+struct weft_stats {
+#define WEFT_COUNTER_FIELD(name, help) uint64_t name;
+	WEFT_COUNTERS(WEFT_COUNTER_FIELD)
+#undef WEFT_COUNTER_FIELD
+};
+
+struct weft_counter_desc {
+	const char *name, *help;
+};
+
+enum { WEFT_COUNTER_COUNT = sizeof(struct weft_stats) / sizeof(uint64_t) };
+
+/* In struct order; WEFT_COUNTER_COUNT entries. */
+extern const struct weft_counter_desc weft_counter_descs[];
+
+#endif
