@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the libfabric provider `weft` offers beyond libfabric: its engine's counters, by fi_open_ops. */
+#ifndef WEFT_PROVIDER_H
+#define WEFT_PROVIDER_H
+
+#include <rdma/fabric.h>
+
+#include "weft/stats.h"
+
+/* Name for fi_open_ops on a domain or endpoint of the provider; flags 0, context unused:
+ *	struct weft_fi_ops *ops;
+ *	fi_open_ops(&domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL); */
+#define WEFT_FI_OPS "weft_ops"
+
+struct weft_fi_ops {
+	size_t size; /* bytes of this struct as the provider knows it; later members only when it reaches them */
+	/* Copies the counters of the engine behind `fid`. Same thread rules as reading its completion queue. 0 or
+	 * -FI_EINVAL when fid is neither a domain nor an enabled endpoint. */
+	int (*stats)(struct fid *fid, struct weft_stats *stats);
+};
+
+#endif
