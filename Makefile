@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A thin front door: meson does the building. BUILD may be overridden to keep several trees apart.
+BUILD ?= build
+
+# Debian 12 package names.
+PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric-dev libfabric-bin libnuma-dev \
+	libcmocka-dev libjansson-dev libyaml-dev libpcap-dev libpmix-dev openmpi-bin libopenmpi-dev valgrind clang \
+	clang-format clang-tidy libclang-rt-14-dev python3-minimal
+
+.PHONY: all deps build demo test bench check format tidy clean
+
+all: build
+
+# Installs what is missing; does nothing (and needs no network) when everything is there.
+deps:
+	@scripts/deps.sh $(PACKAGES)
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD)
+
+build: $(BUILD)/build.ninja
+	ninja -C $(BUILD)
+
+demo: deps build
+	@scripts/demo.sh $(BUILD)
+
+# Everything: unit, sim, fabric and provider tests in release and under sanitizers, fuzzing, style and purity checks.
+test: deps
+	@BUILD=$(BUILD) scripts/test.sh
+
+# Instruction counts, lab speed and memory, against the budgets in doc/perf.md.
+bench: deps build
+	@scripts/bench.sh $(BUILD)
+
+# The quick part of `make test`: rules about the sources themselves.
+check: build
+	meson test -C $(BUILD) --suite check --print-errorlogs
+
+format:
+	git ls-files '*.c' '*.h' | xargs clang-format -i
+
+tidy: build
+	scripts/tidy.sh $(BUILD)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz out

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+/* One line per subcommand. */
+static const struct {
+	const char *name, *help;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{NULL, NULL, NULL},
+};
+
+static void usage(FILE *out)
+{
+	fputs("usage: weft COMMAND [OPTION]...\n\ncommands:\n", out);
+	for (unsigned i = 0; commands[i].name; i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+	fputs("\nweft COMMAND --help lists a command's options; weft --version prints the version.\n", out);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return 2;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("weft " WEFT_VERSION);
+		return 0;
+	}
+	for (unsigned i = 0; commands[i].name; i++) {
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "weft: unknown command '%s'\n", argv[1]);
+	usage(stderr);
+	return 2;
+}

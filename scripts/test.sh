@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# All tests, whatever fails on the way; non-zero at the end if anything did. Each result is one line in
+# $BUILD/results.txt: "OK name" or "FAIL name". BUILD names the release build directory, FUZZ_SECONDS the time per target.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build}
+results=$build/results.txt
+
+# step NAME COMMAND...: one result by itself.
+step() {
+	local name=$1
+	shift
+	echo "== $name"
+	if "$@"; then echo "OK $name"; else echo "FAIL $name"; fi >>"$results.new"
+	tail -n 1 "$results.new"
+}
+
+# suites DIR LABEL ARGS...: runs meson tests and takes one result for each from its log.
+suites() {
+	local dir=$1 label=$2
+	shift 2
+	echo "== tests, $label"
+	meson test -C "$dir" --logbase "$label" --print-errorlogs --no-rebuild "$@"
+	python3 - "$dir/meson-logs/$label.json" "$label" >>"$results.new" <<'PY' || echo "FAIL $label: no test log" >>"$results.new"
+import json, sys
+for line in open(sys.argv[1]):
+    t = json.loads(line)
+    print("OK" if t["result"] in ("OK", "EXPECTEDFAIL") else "FAIL", sys.argv[2] + ":" + t["name"], t["result"])
+PY
+}
+
+# configured DIR OPTIONS...: sets a build directory up once.
+configured() {
+	local dir=$1
+	shift
+	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$@"
+}
+
+configured "$build" || exit 1
+: >"$results.new"
+step build ninja -C "$build"
+suites "$build" release
+
+configured "$build-asan" --buildtype debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+step build-asan ninja -C "$build-asan"
+suites "$build-asan" asan --suite unit --suite sim --suite fabric --suite provider --timeout-multiplier 4
+
+configured "$build-tsan" --buildtype debugoptimized -Db_sanitize=thread -Db_lundef=false
+step build-tsan ninja -C "$build-tsan"
+suites "$build-tsan" tsan --suite threads --timeout-multiplier 4
+
+if [ -x scripts/fuzz.sh ]; then step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
+
+mv "$results.new" "$results"
+grep '^FAIL' "$results"
+echo "$(grep -c '^OK' "$results") passed, $(grep -c '^FAIL' "$results") failed (release, asan, tsan, fuzz)"
+! grep -q '^FAIL' "$results"
