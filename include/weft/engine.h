@@ -11,6 +11,7 @@
 #include "weft/cc.h"
 #include "weft/err.h"
 #include "weft/lb.h"
+#include "weft/mem.h"
 #include "weft/param.h"
 #include "weft/port.h"
 #include "weft/stats.h"
@@ -18,13 +19,6 @@
 
 struct weft_engine;
 struct weft_ep;
-
-/* Where an engine's memory comes from; both NULL: malloc and free. */
-struct weft_mem {
-	void *(*alloc)(void *arg, size_t bytes); /* zeroed, 64-byte aligned, or NULL */
-	void (*free)(void *arg, void *p);
-	void *arg;
-};
 
 /* Numbers a user may set with --set or FI_WEFT_*; weft_engine_tunes describes them. */
 struct weft_engine_tune {

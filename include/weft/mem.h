@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where an engine's memory comes from; tests hand in allocators that fail. */
+#ifndef WEFT_MEM_H
+#define WEFT_MEM_H
+
+#include <stddef.h>
+
+/* All NULL: the C library's allocator. */
+struct weft_mem {
+	void *(*alloc)(void *arg, size_t bytes); /* zeroed, 64-byte aligned, or NULL */
+	void (*free)(void *arg, void *p);        /* accepts NULL */
+	void *arg;
+};
+
+/* Zeroed, 64-byte aligned memory, or NULL. */
+void *weft_mem_alloc(const struct weft_mem *mem, size_t bytes);
+void weft_mem_free(const struct weft_mem *mem, void *p);
+
+#endif
