@@ -14,9 +14,3 @@ int weft_err_set(struct weft_err *err, int code, const char *fmt, ...)
 	}
 	return code;
 }
-#include "bitmap.h"
-#include "list.h"
-#include "psn.h"
-#include "rng.h"
-#include "spsc.h"
-#include "wheel.h"

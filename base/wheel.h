@@ -23,7 +23,8 @@ struct wheel_node {
 };
 
 struct wheel {
-	weft_ns now;                 /* time of the last wheel_expire */
+	weft_ns now;                 /* the present: time of the last wheel_expire, or of the slot it is emptying */
+	weft_ns wake;                /* what wheel_next returns: nothing to do before */
 	uint64_t used[WHEEL_LEVELS]; /* bit per non-empty slot */
 	struct list slots[WHEEL_LEVELS][WHEEL_SLOTS];
 	uint32_t count; /* nodes in the wheel */
@@ -32,13 +33,17 @@ struct wheel {
 void wheel_init(struct wheel *w, weft_ns now);
 void wheel_node_init(struct wheel_node *n);
 
-/* Puts the node at deadline `at` (moved if it is in already). A deadline in the past expires at the next wheel_expire.
- */
+/* Puts the node at deadline `at` (moved if it is in already). A deadline in the past expires at the next wheel_expire;
+ * WEFT_NEVER takes it out. */
 void wheel_set(struct wheel *w, struct wheel_node *n, weft_ns at);
+
+/* Harmless for a node that is not in the wheel. */
 void wheel_cancel(struct wheel *w, struct wheel_node *n);
 
 /* Takes out one node whose deadline is <= now, or NULL when there is none left. Never returns a node early: a node's
- * exact `at` is compared, whatever slot it sits in. Call until NULL. */
+ * exact `at` is compared, whatever slot it sits in. Call until NULL. Order: by tick of the deadline, within a tick as
+ * they were set. A `now` before an earlier one is allowed and expires nothing new. One comparison when nothing is due.
+ */
 struct wheel_node *wheel_expire(struct wheel *w, weft_ns now);
 
 /* A time <= the earliest deadline, exact when that deadline is less than WHEEL_SLOTS ticks away (otherwise the start of

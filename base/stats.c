@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "weft/stats.h"
+
+const struct weft_counter_desc weft_counter_descs[] = {
+#define COUNTER_DESC(name, help) {#name, help},
+	WEFT_COUNTERS(COUNTER_DESC)
+#undef COUNTER_DESC
+};
+
+_Static_assert(sizeof weft_counter_descs / sizeof weft_counter_descs[0] == WEFT_COUNTER_COUNT,
+	       "one description per counter");
