@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The congestion control algorithms of this folder and the parameters a user may set. Selected by name through
+ * weft_cc_find. */
+#ifndef CC_OPS_H
+#define CC_OPS_H
+
+#include "weft/cc.h"
+
+/* Parameters of "smartt". BDP: link rate times base RTT. All percentages are integers, 100 being one. */
+struct smartt_tune {
+	uint32_t target_pct;     /* target RTT (trtt), of the base RTT */
+	uint32_t max_cwnd_pct;   /* largest and initial window, of the BDP */
+	uint32_t fi_pct;         /* fair increase constant fi for a BDP of 150,000 bytes */
+	uint32_t pi_pct;         /* proportional increase constant, of the derived brtt / (trtt - brtt) */
+	uint32_t fast_k;         /* fast increase: window growth per acknowledged byte */
+	uint32_t fast_rtt_shift; /* fast increase: an RTT up to brtt + brtt / 2^n counts as the base RTT */
+	uint32_t qa_scaling_pct; /* QuickAdapt: new window, of the bytes acknowledged in one trtt */
+	uint32_t qa_rtt_pct;     /* QuickAdapt without trimming: the RTT must exceed this, of the base RTT ... */
+	uint32_t qa_acked_pct;   /* ... and less than this, of the window, have been acknowledged in one trtt */
+	uint32_t md_gain_pct;    /* multiplicative decrease: weight of the excess delay */
+	uint32_t md_max_cut_pct; /* multiplicative decrease: largest cut, of the window */
+	uint32_t ewma_shift;     /* average RTT: weight 1/2^n of a sample; 0: from the BDP */
+};
+
+/* Parameters of "fixed". */
+struct fixed_tune {
+	uint32_t cwnd_pct; /* constant window, of the BDP */
+};
+
+extern const struct weft_cc_ops weft_cc_smartt;
+extern const struct weft_cc_ops weft_cc_fixed;
+
+#endif
