@@ -1,4 +1,132 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topo.h"
-#include "net.h"
-#include "workload.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "topo_check.h"
+
+static int refuse(struct topo_fault *f, uint32_t tier, enum topo_key key)
+{
+	f->tier = tier;
+	f->key = key;
+	return -EINVAL;
+}
+
+#define REFUSE(f, tier, key, ...) (snprintf((f)->reason, sizeof(f)->reason, __VA_ARGS__), refuse(f, tier, key))
+
+static int check_links(const struct weft_topo *t, uint32_t i, struct topo_fault *f)
+{
+	const struct weft_topo_tier *tier = &t->tier[i];
+	bool top = i + 1 == t->tiers;
+
+	if (tier->down_bps < TOPO_BPS_MIN || tier->down_bps > TOPO_BPS_MAX)
+		return REFUSE(f, i, TOPO_SPEED, "link speed must be 0.001..10000 Gb/s");
+	if (tier->down_latency_ns > TOPO_LATENCY_MAX_NS)
+		return REFUSE(f, i, TOPO_DOWN_LATENCY, "latency must be at most %d ns", TOPO_LATENCY_MAX_NS);
+	if (tier->switch_latency_ns > TOPO_LATENCY_MAX_NS)
+		return REFUSE(f, i, TOPO_SWITCH_LATENCY, "latency must be at most %d ns", TOPO_LATENCY_MAX_NS);
+	if (tier->radix_down == 0 || tier->radix_down > WEFT_TOPO_HOSTS_MAX)
+		return REFUSE(f, i, TOPO_RADIX_DOWN, "a switch needs 1..%d links down", WEFT_TOPO_HOSTS_MAX);
+	if (top ? tier->radix_up != 0 : tier->radix_up == 0)
+		return REFUSE(f, i, TOPO_RADIX_UP,
+			      top ? "the top tier has no links up" : "a switch below the top needs links up");
+	if (tier->radix_up > WEFT_TOPO_HOSTS_MAX)
+		return REFUSE(f, i, TOPO_RADIX_UP, "at most %d links up", WEFT_TOPO_HOSTS_MAX);
+	if (tier->bundle == 0 || tier->bundle > TOPO_BUNDLE_MAX || (i == 0 && tier->bundle != 1))
+		return REFUSE(f, i, TOPO_BUNDLE, "a link is 1..%d cables; a host has one", TOPO_BUNDLE_MAX);
+	return 0;
+}
+
+static int check_hosts(const struct weft_topo *t, struct topo_fault *f)
+{
+	uint32_t per_leaf = t->tier[0].radix_down;
+
+	if (t->pod_hosts == 0 || t->hosts % t->pod_hosts != 0)
+		return REFUSE(f, TOPO_HEAD, TOPO_PODSIZE, "%u hosts do not divide into pods of %u", t->hosts,
+			      t->pod_hosts);
+	if (t->tiers < 3 && t->pod_hosts != t->hosts)
+		return REFUSE(f, TOPO_HEAD, TOPO_PODSIZE, "with %u tiers all %u hosts are one pod, not pods of %u",
+			      t->tiers, t->hosts, t->pod_hosts);
+	if (t->pod_hosts % per_leaf != 0)
+		return REFUSE(f, 0, TOPO_RADIX_DOWN, "%u hosts of a pod do not divide into leaves of %u", t->pod_hosts,
+			      per_leaf);
+	if (t->tiers == 1 && per_leaf != t->hosts)
+		return REFUSE(f, 0, TOPO_RADIX_DOWN, "one switch for %u hosts has %u links", t->hosts, per_leaf);
+	return 0;
+}
+
+static int check_wiring(const struct weft_topo *t, struct topo_fault *f)
+{
+	uint32_t leaves = t->pod_hosts / t->tier[0].radix_down;
+	uint32_t pods = t->hosts / t->pod_hosts;
+
+	if (t->tiers >= 2 && t->tier[1].radix_down != leaves)
+		return REFUSE(f, 1, TOPO_RADIX_DOWN, "each switch reaches %u leaves, but %s %u", t->tier[1].radix_down,
+			      t->tiers == 2 ? "there are" : "a pod has", leaves);
+	if (t->tiers == 3 && t->tier[2].radix_down != pods)
+		return REFUSE(f, 2, TOPO_RADIX_DOWN, "each core switch reaches %u pods, but there are %u",
+			      t->tier[2].radix_down, pods);
+	return 0;
+}
+
+static void derive_switches(struct weft_topo *t)
+{
+	uint32_t pods = t->hosts / t->pod_hosts;
+
+	t->tier[0].switches = t->hosts / t->tier[0].radix_down;
+	if (t->tiers >= 2)
+		t->tier[1].switches = pods * t->tier[0].radix_up;
+	if (t->tiers == 3)
+		t->tier[2].switches = t->tier[0].radix_up * t->tier[1].radix_up;
+}
+
+static int check_ports(const struct weft_topo *t, struct topo_fault *f)
+{
+	uint64_t ports = t->hosts;
+
+	for (uint32_t i = 1; i < t->tiers; i++)
+		ports += 2ull * t->tier[i].switches * t->tier[i].radix_down * t->tier[i].bundle;
+	if (ports > WEFT_TOPO_PORTS_MAX)
+		return REFUSE(f, TOPO_HEAD, TOPO_NODES, "%llu switch ports, at most %d are supported",
+			      (unsigned long long)ports, WEFT_TOPO_PORTS_MAX);
+	return 0;
+}
+
+int topo_check(struct weft_topo *t, struct topo_fault *f)
+{
+	int rc = 0;
+
+	if (t->hosts == 0 || t->hosts > WEFT_TOPO_HOSTS_MAX)
+		return REFUSE(f, TOPO_HEAD, TOPO_NODES, "the number of hosts must be 1..%d", WEFT_TOPO_HOSTS_MAX);
+	if (t->tiers == 0 || t->tiers > WEFT_TOPO_TIERS_MAX)
+		return REFUSE(f, TOPO_HEAD, TOPO_TIERS, "the number of tiers must be 1..%d", WEFT_TOPO_TIERS_MAX);
+	for (uint32_t i = 0; i < t->tiers && !rc; i++)
+		rc = check_links(t, i, f);
+	if (!rc)
+		rc = check_hosts(t, f);
+	if (!rc)
+		rc = check_wiring(t, f);
+	if (rc)
+		return rc;
+	derive_switches(t);
+	return check_ports(t, f);
+}
+
+int weft_topo_check(struct weft_topo *topo, struct weft_err *err)
+{
+	struct topo_fault f;
+
+	if (topo_check(topo, &f) == 0)
+		return 0;
+	if (f.tier == TOPO_HEAD)
+		return weft_err_set(err, -EINVAL, "topology: %s", f.reason);
+	return weft_err_set(err, -EINVAL, "topology, tier %u: %s", f.tier, f.reason);
+}
+
+void weft_topo_set_bps(struct weft_topo *topo, uint64_t bps)
+{
+	for (uint32_t i = 0; i < topo->tiers; i++)
+		topo->tier[i].down_bps = bps;
+}

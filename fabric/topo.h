@@ -9,7 +9,11 @@
 #include "weft/err.h"
 #include "weft/time.h"
 
-enum { WEFT_TOPO_TIERS_MAX = 3 };
+enum {
+	WEFT_TOPO_TIERS_MAX = 3,
+	WEFT_TOPO_HOSTS_MAX = 65536,
+	WEFT_TOPO_PORTS_MAX = 1 << 21 /* of all switches together */
+};
 
 struct weft_topo_tier {
 	uint64_t down_bps;         /* rate of the links below this tier's switches */
@@ -35,6 +39,10 @@ int weft_topo_parse(const char *text, size_t len, const char *name, struct weft_
  * 600 ns links, 400 ns switches, `link_bps` everywhere. -ENOENT: not a preset (the message lists them), -EINVAL: bad
  * numbers. */
 int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo, struct weft_err *err);
+
+/* Checks that the tree can be built and derives `switches`; for topologies that come from neither of the above.
+ * -EINVAL. */
+int weft_topo_check(struct weft_topo *topo, struct weft_err *err);
 
 /* Sets every link to `bps` (the --link-gbps option). */
 void weft_topo_set_bps(struct weft_topo *topo, uint64_t bps);
