@@ -20,7 +20,7 @@ for lib in "$@"; do
 	forbidden="$world|$output"
 	case $lib in *weft_cc.a | *weft_lb.a) forbidden="$forbidden|$heap" ;; esac
 	calls=$(nm -u "$lib" | awk '$1 == "U" {print $2}' | sort -u | grep -Ex "(__)?($forbidden)(_chk)?")
-	[ -z "$calls" ] || fail "$lib: calls" $calls
+	[ -z "$calls" ] || fail "$lib: calls $(echo $calls)"
 done
 
 climbing=$(grep -rn --include='*.[ch]' '#include "\.\./' "$(dirname "$0")/.." --exclude-dir='build*')

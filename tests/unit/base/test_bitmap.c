@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 #include "rng.h"
 
 enum { BITS_MAX = 1024 };

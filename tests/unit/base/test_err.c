@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 
 static void weft_err_set__formats_and_returns_code(void **state)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 #include "rng.h"
 
 /* Digests of runs depend on it: the value must never change, on any machine. */

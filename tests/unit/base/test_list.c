@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "list.h"
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 
 struct item {
 	int value;

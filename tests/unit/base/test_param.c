@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 
 struct conf {
 	uint8_t flag, canary;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "psn.h"
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 
 static void psn_diff__wraps(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rng.h"
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 
 /* First outputs of splitmix64 for seed 1234567, as published with the generator. */
 static void rng_next__published_sequence(void **state)

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 
 struct elem {
 	uint64_t number;

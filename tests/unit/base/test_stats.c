@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 
 static void weft_counter_descs__follow_struct_order(void **state)
 {

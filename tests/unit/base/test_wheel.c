@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wheel.h"
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 #include "rng.h"
 
 enum { NODES = 40 };

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ideal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* One cut: everything that must pass it, and one flow that does. */
+struct cut {
+	uint64_t wire_bytes;
+	uint32_t flow; /* the one with the longest path among the last */
+};
+
+/* Wire bytes of a whole flow, and of its last packet. */
+static uint64_t flow_wire_bytes(const struct options *o, uint64_t bytes, uint32_t *last)
+{
+	uint32_t payload = o->engine.payload_bytes;
+	uint32_t rest = (uint32_t)(bytes % payload);
+	uint64_t full = bytes / payload - (rest ? 0 : 1);
+	*last = options_data_wire_bytes(o, rest ? rest : payload);
+	return full * options_data_wire_bytes(o, payload) + *last;
+}
+
+/* Hosts below one switch of `tier`. */
+static uint32_t hosts_below(const struct weft_topo *t, uint32_t tier)
+{
+	return tier == 0 ? t->tier[0].radix_down : t->pod_hosts;
+}
+
+static bool crosses(const struct weft_topo *t, const struct weft_flow *f, uint32_t tier)
+{
+	return f->src / hosts_below(t, tier) != f->dst / hosts_below(t, tier);
+}
+
+static void add(struct cut *cut, uint32_t flow, uint64_t wire_bytes, bool longest)
+{
+	if (!cut->wire_bytes || longest)
+		cut->flow = flow;
+	cut->wire_bytes += wire_bytes;
+}
+
+/* Time for the busiest of `n` cuts made of host links. */
+static weft_ps busiest_host(const struct options *o, const struct weft_net *net, const struct cut *cuts, uint32_t n)
+{
+	weft_ps worst = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!cuts[i].wire_bytes)
+			continue;
+		const struct weft_flow *f = &o->workload.flows[cuts[i].flow];
+		uint32_t last;
+		flow_wire_bytes(o, f->bytes, &last);
+		weft_ps t = weft_net_ideal_ps(net, f->src, f->dst, cuts[i].wire_bytes, last, options_ack_wire_bytes(o));
+		worst = t > worst ? t : worst;
+	}
+	return worst;
+}
+
+/* Time for the busiest of `n` cuts made of all links up from (or down to) a leaf or pod. */
+static weft_ps busiest_group(const struct options *o, const struct weft_net *net, const struct cut *cuts, uint32_t n,
+			     uint64_t bps)
+{
+	weft_ps worst = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!cuts[i].wire_bytes)
+			continue;
+		const struct weft_flow *f = &o->workload.flows[cuts[i].flow];
+		uint32_t last;
+		flow_wire_bytes(o, f->bytes, &last);
+		weft_ps idle = weft_net_ideal_ps(net, f->src, f->dst, last, last, options_ack_wire_bytes(o));
+		weft_ps t = idle + (weft_ps)((double)(cuts[i].wire_bytes - last) * 8e12 / (double)bps);
+		worst = t > worst ? t : worst;
+	}
+	return worst;
+}
+
+/* Rate of all links that leave a group: a leaf's uplinks, or those of all of a pod's second-tier switches. */
+static uint64_t group_bps(const struct weft_topo *t, uint32_t tier)
+{
+	uint64_t per_switch = (uint64_t)t->tier[tier].radix_up * t->tier[tier + 1].down_bps;
+	return tier == 0 ? per_switch : per_switch * t->tier[1].switches / (t->hosts / t->pod_hosts);
+}
+
+static weft_ps ideal_of_groups(const struct options *o, const struct weft_net *net, struct cut *cuts, uint32_t tier)
+{
+	const struct weft_topo *t = &o->topo;
+	uint32_t below = hosts_below(t, tier), groups = t->hosts / below;
+	for (uint32_t g = 0; g < 2 * groups; g++)
+		cuts[g] = (struct cut){0};
+	for (uint32_t i = 0; i < o->workload.flow_count; i++) {
+		const struct weft_flow *f = &o->workload.flows[i];
+		uint32_t last;
+		if (!crosses(t, f, tier))
+			continue;
+		uint64_t bytes = flow_wire_bytes(o, f->bytes, &last);
+		add(&cuts[f->src / below], i, bytes, false);
+		add(&cuts[groups + f->dst / below], i, bytes, false);
+	}
+	return busiest_group(o, net, cuts, 2 * groups, group_bps(t, tier));
+}
+
+static weft_ps ideal_of_hosts(const struct options *o, const struct weft_net *net, struct cut *cuts)
+{
+	uint32_t hosts = o->topo.hosts;
+	for (uint32_t i = 0; i < o->workload.flow_count; i++) {
+		const struct weft_flow *f = &o->workload.flows[i];
+		uint32_t last;
+		uint64_t bytes = flow_wire_bytes(o, f->bytes, &last);
+		bool longest = crosses(&o->topo, f, 0) && (o->topo.tiers < 3 || crosses(&o->topo, f, 1));
+		add(&cuts[f->src], i, bytes, longest);
+		add(&cuts[hosts + f->dst], i, bytes, longest);
+	}
+	return busiest_host(o, net, cuts, 2 * hosts);
+}
+
+weft_ps ideal_ps(const struct options *o, const struct weft_net *net, struct weft_err *err)
+{
+	struct cut *cuts = calloc(2 * (size_t)o->topo.hosts, sizeof *cuts);
+	if (!cuts) {
+		weft_err_set(err, -ENOMEM, "no memory");
+		return 0;
+	}
+	weft_ps worst = ideal_of_hosts(o, net, cuts);
+	for (uint32_t tier = 0; tier + 1 < o->topo.tiers; tier++) {
+		weft_ps t = ideal_of_groups(o, net, cuts, tier);
+		worst = t > worst ? t : worst;
+	}
+	free(cuts);
+	return worst;
+}

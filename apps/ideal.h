@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_IDEAL_H
+#define WEFT_IDEAL_H
+
+#include "net.h"
+#include "options.h"
+
+/* Arithmetic lower bound for a whole workload: the bytes, with headers, through the busiest cut (a host's link in
+ * either direction, or all uplinks of a leaf or pod) plus the idle path's latency and the last ACK's way back. No
+ * queueing, and no waiting between flows that start one another. 0 with a message when there is no memory. */
+weft_ps ideal_ps(const struct options *o, const struct weft_net *net, struct weft_err *err);
+
+#endif

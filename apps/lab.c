@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ideal.h"
+#include "lab_int.h"
+
+enum {
+	SLAB_PKTS_MAX = 1 << 22, /* all packets of a run; blocks come as they are needed */
+	PROGRESS_STEPS = 1 << 16,
+};
+
+static void free_pkt(void *arg, struct weft_pkt *pkt)
+{
+	sim_slab_put(arg, pkt);
+}
+
+static int create_net(struct lab *lab, struct weft_err *err)
+{
+	struct weft_net_conf conf;
+	options_net_conf(lab->o, &conf);
+	lab->slab = sim_slab_create(SLAB_PKTS_MAX);
+	if (!lab->slab)
+		return weft_err_set(err, -ENOMEM, "no memory for packets");
+	conf.free_pkt = free_pkt;
+	conf.free_arg = lab->slab;
+	return weft_net_create(&conf, &lab->o->topo, 0, &lab->net, err);
+}
+
+static int create_hosts(struct lab *lab, struct weft_err *err)
+{
+	uint32_t n = weft_net_hosts(lab->net);
+	lab->hosts = calloc(n, sizeof *lab->hosts);
+	lab->due = calloc(n, sizeof *lab->due);
+	if (!lab->hosts || !lab->due)
+		return weft_err_set(err, -ENOMEM, "no memory for %u hosts", n);
+	lab->host_count = n;
+	for (uint32_t i = 0; i < n; i++) {
+		int rc = lab_host_create(lab, lab->o->fabric.reverse_hosts ? n - 1 - i : i, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void tap(void *arg, uint32_t host, bool sent, const struct weft_pkt *pkt, weft_ps now)
+{
+	capture_pkt(arg, pkt, now / 1000);
+}
+
+static int create_capture(struct lab *lab, struct weft_err *err)
+{
+	if (!lab->o->pcap)
+		return 0;
+	int rc = capture_open(lab->o->pcap, &lab->capture, err);
+	if (!rc)
+		weft_net_tap(lab->net, tap, lab->capture);
+	return rc;
+}
+
+int lab_create(struct options *o, struct lab **out, struct weft_err *err)
+{
+	struct lab *lab = calloc(1, sizeof *lab);
+	if (!lab)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	lab->o = o;
+	int rc = create_net(lab, err);
+	if (!rc)
+		rc = lab_flows_create(lab, err);
+	if (!rc)
+		rc = create_hosts(lab, err);
+	if (!rc)
+		rc = create_capture(lab, err);
+	if (rc) {
+		lab_destroy(lab);
+		return rc;
+	}
+	*out = lab;
+	return 0;
+}
+
+uint32_t lab_destroy(struct lab *lab)
+{
+	if (!lab)
+		return 0;
+	uint32_t left = 0;
+	capture_close(lab->capture, NULL);
+	for (uint32_t i = 0; i < lab->host_count; i++)
+		lab_host_destroy(&lab->hosts[i]);
+	if (lab->net)
+		weft_net_destroy(lab->net);
+	lab_flows_destroy(lab);
+	if (lab->slab) {
+		left = sim_slab_used(lab->slab);
+		sim_slab_destroy(lab->slab);
+	}
+	free(lab->hosts);
+	free(lab->due);
+	free(lab);
+	return left;
+}
+
+int lab_at(struct lab *lab, weft_ns at, void (*fn)(struct lab *lab, void *arg), void *arg)
+{
+	if (lab->call_count == LAB_CALLS_MAX)
+		return -ENOSPC;
+	lab->calls[lab->call_count++] = (struct lab_call){at * 1000, fn, arg};
+	return 0;
+}
+
+/* The call that comes first, the earlier registered one of two at the same time; NULL: none. */
+static struct lab_call *next_call(struct lab *lab)
+{
+	struct lab_call *first = NULL;
+	for (uint32_t i = 0; i < lab->call_count; i++) {
+		if (!first || lab->calls[i].at < first->at)
+			first = &lab->calls[i];
+	}
+	return first;
+}
+
+/* What happens at lab->now besides the fabric's events. */
+static void run_external(struct lab *lab)
+{
+	struct lab_call *next;
+	while ((next = next_call(lab)) && next->at <= lab->now) {
+		struct lab_call call = *next;
+		for (struct lab_call *c = next; c + 1 < lab->calls + lab->call_count; c++)
+			c[0] = c[1];
+		lab->call_count--;
+		call.fn(lab, call.arg);
+	}
+	lab_start_timed(lab);
+}
+
+/* One instant. False: nothing is left to happen before the end. */
+static bool advance(struct lab *lab)
+{
+	weft_ps end = lab->o->end_ns * 1000, external = lab_next_start(lab);
+	const struct lab_call *call = next_call(lab);
+	if (call && call->at < external)
+		external = call->at;
+	weft_ps until = external - 1 < end ? external - 1 : end;
+	if (external <= lab->now || !weft_net_step(lab->net, until, &lab->now)) {
+		if (external > end)
+			return false;
+		if (external > lab->now)
+			lab->now = external;
+		run_external(lab);
+	}
+	lab_poll_due(lab);
+	return !lab->broken.msg[0];
+}
+
+static bool over(const struct lab *lab)
+{
+	return !lab->active && lab->next_timed == lab->timed_count;
+}
+
+static int verdict(struct lab *lab, struct weft_err *err)
+{
+	if (lab->broken.msg[0])
+		return weft_err_set(err, -EPROTO, "%s", lab->broken.msg);
+	if (!over(lab))
+		return weft_err_set(err, -ETIMEDOUT, "%u of %u flows had not ended at %.1f us",
+				    lab->o->workload.flow_count - lab->ended, lab->o->workload.flow_count,
+				    (double)lab->now / 1e6);
+	return 0;
+}
+
+int lab_run(struct lab *lab, struct weft_err *err)
+{
+	uint32_t steps = 0;
+	while (!over(lab) && advance(lab)) {
+		if (++steps % PROGRESS_STEPS == 0 && lab->progress)
+			lab->progress(lab, lab->progress_arg);
+	}
+	int rc = verdict(lab, err);
+	int written = 0;
+	if (lab->capture) {
+		weft_net_tap(lab->net, NULL, NULL);
+		written = capture_close(lab->capture, rc ? NULL : err);
+		lab->capture = NULL;
+	}
+	return rc ? rc : written;
+}
+
+void lab_progress(struct lab *lab, void (*fn)(struct lab *lab, void *arg), void *arg)
+{
+	lab->progress = fn;
+	lab->progress_arg = arg;
+}
+
+int lab_result(const struct lab *lab, struct run_result *r, struct weft_err *err)
+{
+	struct weft_net_stats net;
+	struct weft_stats sum;
+	*r = (struct run_result){
+		.mode = "sim",
+		.cc = lab->o->cc->name,
+		.lb = lab->o->lb->name,
+		.seed = lab->o->seed,
+		.flows = lab->flows,
+		.flow_count = lab->o->workload.flow_count,
+		.elapsed = lab->now,
+		.max_rss_kib = result_max_rss_kib(),
+	};
+	weft_net_get_stats(lab->net, &net);
+	result_set_fabric(r, &net, lab->now);
+	lab_stats(lab, &sum);
+	result_add_engine(&r->packets, &sum);
+	r->ideal = ideal_ps(lab->o, lab->net, err);
+	return r->ideal ? 0 : -ENOMEM;
+}
+
+weft_ps lab_now(const struct lab *lab)
+{
+	return lab->now;
+}
+
+struct weft_net *lab_net(struct lab *lab)
+{
+	return lab->net;
+}
+
+struct weft_engine *lab_engine(struct lab *lab, uint32_t host)
+{
+	return lab->hosts[host].engine;
+}
+
+struct weft_port *lab_fault_port(struct lab *lab, uint32_t host)
+{
+	return lab->hosts[host].faulty ? lab->hosts[host].port : NULL;
+}
+
+void lab_stats(const struct lab *lab, struct weft_stats *sum)
+{
+	uint64_t *to = (uint64_t *)sum;
+	*sum = (struct weft_stats){0};
+	for (uint32_t h = 0; h < lab->host_count; h++) {
+		const uint64_t *from = (const uint64_t *)weft_engine_stats(lab->hosts[h].engine);
+		for (unsigned i = 0; i < WEFT_COUNTER_COUNT; i++)
+			to[i] += from[i];
+	}
+}
+
+uint32_t lab_flows_ended(const struct lab *lab)
+{
+	return lab->ended;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The workload: starts flows by the clock and by triggers, and watches them end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab_int.h"
+
+/* Flow indices are sorted through their flows, which qsort_r passes as context. */
+static int by_start(const void *a, const void *b, void *flows)
+{
+	const struct weft_flow *x = (const struct weft_flow *)flows + *(const uint32_t *)a;
+	const struct weft_flow *y = (const struct weft_flow *)flows + *(const uint32_t *)b;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+int lab_flows_create(struct lab *lab, struct weft_err *err)
+{
+	const struct weft_workload *w = &lab->o->workload;
+	uint64_t longest = 1;
+	lab->flows = calloc(w->flow_count + 1, sizeof *lab->flows);
+	lab->checks = calloc(w->flow_count + 1, sizeof *lab->checks);
+	lab->by_start = calloc(w->flow_count + 1, sizeof *lab->by_start);
+	if (!lab->flows || !lab->checks || !lab->by_start)
+		return weft_err_set(err, -ENOMEM, "no memory for %u flows", w->flow_count);
+	for (uint32_t i = 0; i < w->flow_count; i++) {
+		lab->flows[i] = (struct run_flow){
+			.bytes = w->flows[i].bytes, .start = WEFT_NEVER, .acked = WEFT_NEVER, .delivered = WEFT_NEVER};
+		if (w->flows[i].bytes > longest)
+			longest = w->flows[i].bytes;
+		if (w->flows[i].start_ns != WEFT_NEVER)
+			lab->by_start[lab->timed_count++] = i;
+	}
+	qsort_r(lab->by_start, lab->timed_count, sizeof *lab->by_start, by_start, w->flows);
+	return pattern_create(&lab->pattern, longest, err);
+}
+
+void lab_flows_destroy(struct lab *lab)
+{
+	pattern_destroy(&lab->pattern);
+	free(lab->flows);
+	free(lab->checks);
+	free(lab->by_start);
+}
+
+uint32_t lab_host_operations(const struct lab *lab, uint32_t host)
+{
+	const struct weft_workload *w = &lab->o->workload;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < w->flow_count; i++)
+		count += (w->flows[i].src == host) + (w->flows[i].dst == host);
+	return count;
+}
+
+static void broken(struct lab *lab, uint32_t index, const char *what, int rc)
+{
+	if (!lab->broken.msg[0])
+		weft_err_set(&lab->broken, -EPROTO, "flow %u: %s: %s", index, what, strerror(-rc));
+}
+
+/* The id of `peer` at `h`. */
+static int peer_of(struct lab_host *h, uint32_t peer, uint32_t *id)
+{
+	struct weft_addr addr = {.ip = weft_ip_v4(weft_net_host_ip(peer)), .port = LAB_PORT};
+	return weft_peer_add(h->engine, &addr, id);
+}
+
+static int submit(struct lab_host *h, struct weft_op *op, uint32_t peer)
+{
+	int rc = peer_of(h, peer, &op->peer);
+	if (!rc)
+		rc = weft_submit(h->ep, op);
+	lab_host_due(h);
+	return rc;
+}
+
+/* Posts the receive and the send of one flow in the same instant. */
+static void start(struct lab *lab, uint32_t index)
+{
+	const struct weft_flow *f = &lab->o->workload.flows[index];
+	struct run_flow *run = &lab->flows[index];
+	if (run->start != WEFT_NEVER)
+		return;
+	pattern_check_init(&lab->checks[index], &lab->pattern, index, f->bytes);
+	run->start = lab->now;
+	lab->active++;
+	struct weft_op recv = {.kind = WEFT_OP_TRECV,
+			       .len = f->bytes,
+			       .tag = index,
+			       .context = run,
+			       .sink = pattern_check_sink,
+			       .sink_arg = &lab->checks[index]};
+	/* The engine only reads what it sends. */
+	struct weft_op send = {.kind = WEFT_OP_TSEND,
+			       .buf = (void *)(uintptr_t)pattern_of(&lab->pattern, index),
+			       .len = f->bytes,
+			       .tag = index,
+			       .context = run};
+	int rc = submit(&lab->hosts[f->dst], &recv, f->src);
+	if (!rc)
+		rc = submit(&lab->hosts[f->src], &send, f->dst);
+	if (rc)
+		broken(lab, index, "submission refused", rc);
+}
+
+weft_ps lab_next_start(const struct lab *lab)
+{
+	if (lab->next_timed == lab->timed_count)
+		return WEFT_NEVER;
+	return lab->o->workload.flows[lab->by_start[lab->next_timed]].start_ns * 1000;
+}
+
+void lab_start_timed(struct lab *lab)
+{
+	while (lab_next_start(lab) <= lab->now)
+		start(lab, lab->by_start[lab->next_timed++]);
+}
+
+static void fire(struct lab *lab, int32_t trigger)
+{
+	if (trigger < 0)
+		return;
+	struct weft_trigger *t = &lab->o->workload.triggers[trigger];
+	uint32_t *targets = calloc(t->target_count + 1, sizeof *targets);
+	uint32_t n = targets ? weft_trigger_fire(t, targets) : 0;
+	for (uint32_t i = 0; i < n; i++)
+		start(lab, targets[i]);
+	if (!targets)
+		broken(lab, 0, "trigger", -ENOMEM);
+	free(targets);
+}
+
+/* A flow is over when its sender is, and the receiver too unless the sender failed. */
+static void maybe_ended(struct lab *lab, const struct run_flow *run)
+{
+	if (run->err || (run->acked != WEFT_NEVER && run->delivered != WEFT_NEVER)) {
+		lab->active--;
+		lab->ended++;
+	}
+}
+
+static void complete(struct lab *lab, const struct weft_cqe *cqe)
+{
+	struct run_flow *run = cqe->context;
+	uint32_t index = (uint32_t)(run - lab->flows);
+	const struct weft_flow *f = &lab->o->workload.flows[index];
+	if (run->err)
+		return;
+	if (cqe->err) {
+		run->err = cqe->err;
+	} else if (cqe->kind == WEFT_OP_TSEND) {
+		run->acked = lab->now;
+		fire(lab, f->send_done_trigger);
+	} else {
+		run->delivered = lab->now;
+		run->verified = cqe->len == f->bytes && pattern_check_ok(&lab->checks[index]);
+		fire(lab, f->recv_done_trigger);
+	}
+	maybe_ended(lab, run);
+}
+
+void lab_take_completions(struct lab_host *h)
+{
+	struct weft_cqe cqes[16];
+	unsigned n;
+	while ((n = weft_cq_take(h->ep, cqes, 16)) > 0) {
+		for (unsigned i = 0; i < n; i++)
+			complete(h->lab, &cqes[i]);
+	}
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Binds one engine to the fabric: packets and time in, packets and the next deadline out. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "lab_int.h"
+#include "rng.h"
+
+static struct weft_pkt *host_pull(void *arg)
+{
+	struct lab_host *h = arg;
+	struct weft_pkt *pkt = sim_port_pull(h->nic);
+	if (pkt && h->refused) {
+		h->refused = false;
+		lab_host_due(h);
+	}
+	return pkt;
+}
+
+/* The deadline in the fabric's unit, which is exact: both count from the same origin. */
+static weft_ps deadline_ps(const struct lab_host *h)
+{
+	return h->deadline > WEFT_NEVER / 1000 ? WEFT_NEVER : h->deadline * 1000;
+}
+
+/* Leaves an earlier request alone: it comes too early once and is repeated then, which is cheaper than moving it with
+ * every packet. */
+static void arm(struct lab_host *h)
+{
+	weft_ps at = deadline_ps(h);
+	if (at < h->wake_at) {
+		h->wake_at = at;
+		weft_net_wake(h->lab->net, h->index, at);
+	}
+}
+
+static void host_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
+{
+	struct lab_host *h = arg;
+	if (!sim_port_push(h->nic, pkt, now / 1000))
+		return;
+	uint32_t delay = h->lab->o->fabric.poll_delay_ns;
+	if (!delay) {
+		lab_host_due(h);
+		return;
+	}
+	weft_ns then = (now + 999) / 1000 + delay;
+	if (then < h->deadline)
+		h->deadline = then;
+	arm(h);
+}
+
+static void host_wake(void *arg, weft_ps now)
+{
+	struct lab_host *h = arg;
+	h->wake_at = WEFT_NEVER;
+	if (deadline_ps(h) <= now)
+		lab_host_due(h);
+	else
+		arm(h);
+}
+
+static const struct weft_nic_ops nic_ops = {.pull = host_pull, .deliver = host_deliver, .wake = host_wake};
+
+static int create_port(struct lab_host *h, struct weft_err *err)
+{
+	const struct options *o = h->lab->o;
+	struct sim_port_conf conf = {
+		.slab = h->lab->slab,
+		.link_bps = o->topo.tier[0].down_bps,
+		.max_ip_bytes = 65535,
+		.tx_entries = (uint16_t)o->fabric.nic_tx_entries,
+		.rx_entries = (uint16_t)o->fabric.nic_rx_entries,
+	};
+	int rc = sim_port_create(&conf, &h->nic, err);
+	h->port = h->nic;
+	if (rc || !o->faulty)
+		return rc;
+	struct fault_conf fault = o->fault;
+	fault.seed = rng_mix(fault.seed + h->index + 1);
+	rc = fault_port_create(&fault, h->nic, &h->port, err);
+	h->faulty = !rc;
+	return rc;
+}
+
+static int create_engine(struct lab_host *h, struct weft_err *err)
+{
+	const struct options *o = h->lab->o;
+	struct weft_engine_conf conf = {
+		.ip = weft_ip_v4(weft_net_host_ip(h->index)),
+		.cc = o->cc,
+		.lb = o->lb,
+		.tune = o->engine,
+		.cc_tune = o->cc_tune,
+		.lb_tune = o->lb_tune,
+		.seed = rng_mix(o->seed + ((uint64_t)(h->index + 1) << 32)),
+	};
+	if (!conf.tune.brtt_ns)
+		conf.tune.brtt_ns = weft_net_brtt_ns(h->lab->net);
+	int rc = weft_engine_create(&conf, h->port, 0, &h->engine, err);
+	if (rc)
+		return rc;
+	uint32_t entries = lab_host_operations(h->lab, h->index) + 1;
+	return weft_ep_open(h->engine, LAB_PORT, entries, entries, &h->ep, err);
+}
+
+int lab_host_create(struct lab *lab, uint32_t index, struct weft_err *err)
+{
+	struct lab_host *h = &lab->hosts[index];
+	*h = (struct lab_host){.lab = lab, .index = index, .deadline = WEFT_NEVER, .wake_at = WEFT_NEVER};
+	int rc = create_port(h, err);
+	if (!rc)
+		rc = create_engine(h, err);
+	if (!rc)
+		weft_net_attach(lab->net, index, &nic_ops, h);
+	return rc;
+}
+
+void lab_host_destroy(struct lab_host *h)
+{
+	if (h->engine)
+		weft_engine_destroy(h->engine);
+	if (h->port)
+		h->port->ops->close(h->port);
+}
+
+void lab_host_due(struct lab_host *h)
+{
+	struct lab *lab = h->lab;
+	if (h->due)
+		return;
+	h->due = true;
+	uint32_t tail = lab->due_head + lab->due_count++;
+	lab->due[tail < lab->host_count ? tail : tail - lab->host_count] = h->index;
+}
+
+/* One poll. True: the engine has more to do at once. */
+static bool poll_once(struct lab_host *h, weft_ns now)
+{
+	const struct weft_stats *stats = weft_engine_stats(h->engine);
+	uint64_t full = stats->tx_full;
+	h->deadline = weft_engine_poll(h->engine, now);
+	if (h->deadline <= now) {
+		h->refused = stats->tx_full != full;
+		h->deadline = WEFT_NEVER;
+		return !h->refused;
+	}
+	return false;
+}
+
+static void host_poll(struct lab_host *h)
+{
+	struct lab *lab = h->lab;
+	uint32_t polls = 0;
+	bool more = true;
+	while (more && polls++ < LAB_POLLS_MAX) {
+		more = poll_once(h, lab->now / 1000);
+		if (sim_port_tx_pending(h->nic))
+			weft_net_kick(lab->net, h->index, lab->now);
+		lab_take_completions(h);
+	}
+	if (more && !lab->broken.msg[0])
+		weft_err_set(&lab->broken, -EPROTO, "host %u: the engine asks to be polled again and again at %.3f us",
+			     h->index, (double)lab->now / 1e6);
+	arm(h);
+}
+
+void lab_poll_due(struct lab *lab)
+{
+	while (lab->due_count && !lab->broken.msg[0]) {
+		struct lab_host *h = &lab->hosts[lab->due[lab->due_head]];
+		lab->due_head = lab->due_head + 1 < lab->host_count ? lab->due_head + 1 : 0;
+		lab->due_count--;
+		h->due = false;
+		host_poll(h);
+	}
+}

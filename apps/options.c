@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options_int.h"
+
+/* Options that act on the whole of struct options rather than on one field. */
+static int opt_setting(void *o, const char *value, struct weft_err *err)
+{
+	return options_add_setting(o, value, "--set", err);
+}
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct opt_desc common[] = {
+	{"topology", "FILE|PRESET", ".topo file, or leafspine:LEAVES:SPINES:HOSTS_PER_LEAF, fattree:K, star:HOSTS",
+	 opt_string, FIELD(topology)},
+	{"matrix", "FILE|PATTERN", ".cm file, or permutation:N:SIZE, incast:SENDERS:SIZE, alltoall:N:SIZE[:PARALLEL]",
+	 opt_string, FIELD(matrix)},
+	{"cc", "NAME", "congestion control", opt_string, FIELD(cc_name)},
+	{"lb", "NAME", "load balancing", opt_string, FIELD(lb_name)},
+	{"mtu", "BYTES", "payload of a full packet", opt_u32, FIELD(payload_bytes)},
+	{"link-gbps", "N", "rate of every link; default: the topology's, 50 for presets", opt_gbps, FIELD(link_bps)},
+	{"seed", "N", "of everything random; same seed, same run", opt_u64, FIELD(seed)},
+	{"no-trim", NULL, "switches drop instead of trimming", opt_flag, FIELD(no_trim)},
+	{"end", "TIME", "give up at this time of the run: 500us, 20ms, 1s", opt_duration, FIELD(end_ns)},
+	{"set", "KEY=VALUE", "a parameter of engine, algorithm, fabric or faults (--help-params); repeatable",
+	 opt_setting, 0},
+	{"json", "FILE", "write the result as JSON; - is standard output", opt_string, FIELD(json)},
+	{"pcap", "FILE", "capture every host's packets", opt_string, FIELD(pcap)},
+	{"help", NULL, "this text", opt_flag, FIELD(help)},
+	{"help-params", NULL, "all parameters for --set, with defaults and ranges", opt_flag, FIELD(help_params)},
+	{NULL, NULL, NULL, NULL, 0},
+};
+
+static const struct opt_desc config_option = {"config", "FILE", "options from a YAML file, name: value", NULL, 0};
+
+int opt_string(void *field, const char *value, struct weft_err *err)
+{
+	(void)err;
+	*(const char **)field = value;
+	return 0;
+}
+
+int opt_flag(void *field, const char *value, struct weft_err *err)
+{
+	bool off = value && (!strcmp(value, "false") || !strcmp(value, "off"));
+	if (value && !off && strcmp(value, "true") != 0 && strcmp(value, "on") != 0)
+		return weft_err_set(err, -EINVAL, "'%s' is neither true nor false", value);
+	*(bool *)field = !off;
+	return 0;
+}
+
+int opt_u64(void *field, const char *value, struct weft_err *err)
+{
+	char *end;
+	errno = 0;
+	unsigned long long n = strtoull(value, &end, 0);
+	if (errno || *end || end == value || strchr(value, '-'))
+		return weft_err_set(err, -EINVAL, "'%s' is not a number", value);
+	*(uint64_t *)field = n;
+	return 0;
+}
+
+int opt_u32(void *field, const char *value, struct weft_err *err)
+{
+	uint64_t n;
+	int rc = opt_u64(&n, value, err);
+	if (rc)
+		return rc;
+	if (n > UINT32_MAX)
+		return weft_err_set(err, -ERANGE, "%s is too large", value);
+	*(uint32_t *)field = (uint32_t)n;
+	return 0;
+}
+
+int opt_gbps(void *field, const char *value, struct weft_err *err)
+{
+	char *end;
+	double gbps = strtod(value, &end);
+	if (*end || end == value || !(gbps >= 0.001 && gbps <= 100000))
+		return weft_err_set(err, -EINVAL, "'%s' is not a rate in Gb/s (0.001 to 100000)", value);
+	*(uint64_t *)field = (uint64_t)(gbps * 1e9 + 0.5);
+	return 0;
+}
+
+int opt_duration(void *field, const char *value, struct weft_err *err)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *end;
+	double n = strtod(value, &end);
+	for (unsigned i = 0; end != value && n > 0 && i < sizeof units / sizeof *units; i++) {
+		if (strcmp(end, units[i].unit) != 0 || n * units[i].ns > 1e15)
+			continue;
+		*(weft_ns *)field = (weft_ns)(n * units[i].ns);
+		return 0;
+	}
+	return weft_err_set(err, -EINVAL, "'%s' is not a time such as 500us, 20ms or 1s", value);
+}
+
+char *options_keep(struct options *o, const char *text)
+{
+	char **grown = realloc(o->kept, (o->kept_count + 1) * sizeof *grown);
+	if (!grown)
+		return NULL;
+	o->kept = grown;
+	char *copy = strdup(text);
+	if (copy)
+		o->kept[o->kept_count++] = copy;
+	return copy;
+}
+
+int options_add_setting(struct options *o, const char *text, const char *where, struct weft_err *err)
+{
+	const char *eq = strchr(text, '=');
+	if (!eq || eq == text)
+		return weft_err_set(err, -EINVAL, "'%s' is not KEY=VALUE", text);
+	struct opt_setting *grown = realloc(o->settings, (o->setting_count + 1) * sizeof *grown);
+	if (grown)
+		o->settings = grown;
+	struct opt_setting setting = {options_keep(o, text), options_keep(o, where)};
+	if (!grown || !setting.text || !setting.where)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	o->settings[o->setting_count++] = setting;
+	return 0;
+}
+
+static const struct opt_desc *find(const struct opt_desc *table, const char *name, size_t len)
+{
+	for (; table && table->name; table++) {
+		if (strlen(table->name) == len && !strncmp(table->name, name, len))
+			return table;
+	}
+	return NULL;
+}
+
+/* The option `name` and the struct it lives in. */
+static const struct opt_desc *lookup(struct options *o, const struct opt_desc *extra, void *extra_base,
+				     const char *name, size_t len, void **base)
+{
+	const struct opt_desc *d = find(extra, name, len);
+	*base = extra_base;
+	if (!d) {
+		d = find(common, name, len);
+		*base = o;
+	}
+	return d;
+}
+
+/* Sets a field and puts the option's name before a complaint. */
+static int apply(const struct opt_desc *d, void *base, const char *value, struct weft_err *err)
+{
+	struct weft_err why = {""};
+	int rc = d->set((char *)base + d->offset, value, &why);
+	return rc ? weft_err_set(err, rc, "%s: %.200s", d->name, why.msg) : 0;
+}
+
+int options_set(struct options *o, const struct opt_desc *extra, void *extra_base, const char *name, const char *value,
+		struct weft_err *err)
+{
+	void *base;
+	const struct opt_desc *d = lookup(o, extra, extra_base, name, strlen(name), &base);
+	if (!d)
+		return weft_err_set(err, -ENOENT, "unknown option '%s'", name);
+	return apply(d, base, value, err);
+}
+
+/* One argument, with its value in it or behind it. Returns the number of arguments used, or a negative errno. */
+static int parse_one(struct options *o, char **argv, const struct opt_desc *extra, void *extra_base,
+		     struct weft_err *err)
+{
+	const char *name = argv[0];
+	if (!strcmp(name, "-h"))
+		name = "--help";
+	if (strncmp(name, "--", 2) != 0)
+		return weft_err_set(err, -EINVAL, "unexpected argument '%s'", name);
+	name += 2;
+	const char *eq = strchr(name, '=');
+	size_t len = eq ? (size_t)(eq - name) : strlen(name);
+	void *base = NULL;
+	bool config = len == strlen(config_option.name) && !strncmp(name, config_option.name, len);
+	const struct opt_desc *d = config ? &config_option : lookup(o, extra, extra_base, name, len, &base);
+	if (!d)
+		return weft_err_set(err, -ENOENT, "unknown option '%s' (see --help)", argv[0]);
+	const char *value = eq ? eq + 1 : d->arg ? argv[1] : NULL;
+	if (d->arg && !value)
+		return weft_err_set(err, -EINVAL, "option '%s' needs a value: %s", argv[0], d->arg);
+	int rc = config ? options_config(o, extra, extra_base, value, err) : apply(d, base, value, err);
+	return rc ? rc : d->arg && !eq ? 2 : 1;
+}
+
+int options_parse(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		  struct weft_err *err)
+{
+	*o = (struct options){.topology = "leafspine:4:4:4",
+			      .cc_name = "smartt",
+			      .lb_name = "reps",
+			      .seed = 1,
+			      .end_ns = WEFT_S(100)};
+	for (int i = 1; i < argc;) {
+		int used = parse_one(o, argv + i, extra, extra_base, err);
+		if (used < 0)
+			return used;
+		i += used;
+	}
+	return o->help || o->help_params ? 0 : options_resolve(o, err);
+}
+
+void options_free(struct options *o)
+{
+	weft_workload_free(&o->workload);
+	free(o->cc_tune);
+	free(o->lb_tune);
+	free(o->settings);
+	for (uint32_t i = 0; i < o->kept_count; i++)
+		free(o->kept[i]);
+	free(o->kept);
+	*o = (struct options){0};
+}
+
+static void print_table(FILE *out, const struct opt_desc *table)
+{
+	for (; table && table->name; table++) {
+		char left[64];
+		snprintf(left, sizeof left, "--%s %s", table->name, table->arg ? table->arg : "");
+		fprintf(out, "  %-28s %s\n", left, table->help);
+	}
+}
+
+static void print_help(const char *name, const struct opt_desc *extra, const char *about)
+{
+	const struct opt_desc config[] = {config_option, {NULL, NULL, NULL, NULL, 0}};
+	printf("usage: weft %s [OPTION]...\n%s\n\n", name, about);
+	print_table(stdout, extra);
+	print_table(stdout, common);
+	print_table(stdout, config);
+	printf("\ncongestion control:\n");
+	for (unsigned i = 0; weft_cc_table[i]; i++)
+		printf("  %-10s %s\n", weft_cc_table[i]->name, weft_cc_table[i]->help);
+	printf("\nload balancing:\n");
+	for (unsigned i = 0; weft_lb_table[i]; i++)
+		printf("  %-10s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);
+}
+
+bool options_main(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		  const char *about, int *status)
+{
+	struct weft_err err = {""};
+	int rc = options_parse(o, argc, argv, extra, extra_base, &err);
+	if (!rc && !o->help && !o->help_params)
+		return true;
+	*status = rc ? 2 : 0;
+	if (rc)
+		fprintf(stderr, "weft %s: %s\n", argv[0], err.msg);
+	else if (o->help_params)
+		options_print_params(stdout);
+	else
+		print_help(argv[0], extra, about);
+	options_free(o);
+	return false;
+}

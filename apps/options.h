@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The vocabulary `weft sim` and `weft bench` share: one table of options, readable from the command line and from YAML.
+ * Options apply in the order given, later ones win. */
+#ifndef WEFT_OPTIONS_H
+#define WEFT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "fault.h"
+#include "net.h"
+#include "topo.h"
+#include "weft/engine.h"
+#include "workload.h"
+
+/* One option `--name VALUE`; in YAML `name: VALUE`. */
+struct opt_desc {
+	const char *name; /* NULL ends a table */
+	const char *arg;  /* what the value is, for --help; NULL: a flag without value */
+	const char *help;
+	int (*set)(void *field, const char *value, struct weft_err *err); /* the opt_* functions below */
+	size_t offset; /* of the field in the struct the table describes */
+};
+
+int opt_string(void *field, const char *value, struct weft_err *err);   /* const char *, not copied */
+int opt_flag(void *field, const char *value, struct weft_err *err);     /* bool, set to true */
+int opt_u32(void *field, const char *value, struct weft_err *err);      /* uint32_t */
+int opt_u64(void *field, const char *value, struct weft_err *err);      /* uint64_t */
+int opt_gbps(void *field, const char *value, struct weft_err *err);     /* uint64_t bits per second from Gb/s, > 0 */
+int opt_duration(void *field, const char *value, struct weft_err *err); /* weft_ns from 10ns, 5us, 2.5ms, 1s */
+
+/* The fabric's and the lab's numbers, set with --set like the engine's. */
+struct fabric_tune {
+	uint32_t queue_bytes; /* data queue per switch port; 0: one BDP with trimming, five without */
+	uint32_t ecn_min_pct, ecn_max_pct;
+	uint32_t trim; /* enum weft_trim_mode */
+	uint32_t nic_tx_entries, nic_rx_entries;
+	uint32_t poll_delay_ns;
+	uint8_t reverse_hosts;
+};
+extern const struct weft_param fabric_params[];
+
+/* One --set key=value that waits until the algorithms are known. */
+struct opt_setting {
+	char *text;  /* key=value */
+	char *where; /* for messages: "--set" or FILE:LINE */
+};
+
+struct options {
+	/* as given */
+	const char *topology, *matrix, *cc_name, *lb_name, *json, *pcap;
+	uint64_t seed;
+	uint64_t link_bps; /* 0: the topology's own */
+	weft_ns end_ns;    /* give up then */
+	uint32_t payload_bytes;
+	bool no_trim, help, help_params;
+	struct opt_setting *settings;
+	uint32_t setting_count;
+	char **kept; /* strings read from files */
+	uint32_t kept_count;
+	/* resolved by options_parse */
+	struct weft_topo topo;
+	struct weft_workload workload;
+	const struct weft_cc_ops *cc;
+	const struct weft_lb_ops *lb;
+	struct weft_engine_tune engine;
+	void *cc_tune, *lb_tune; /* NULL when the algorithm has no parameters */
+	struct fabric_tune fabric;
+	struct fault_conf fault;
+	bool faulty; /* some fault_ parameter was given, even if 0: hosts get fault ports */
+};
+
+/* Parses argv[1..] and resolves files, patterns and names. `extra` describes further options of a command, in the
+ * struct at `extra_base`; may be NULL. -EINVAL, -ENOENT, -ENOMEM or an errno of reading a file, with a message. With
+ * o->help or o->help_params set nothing else is resolved. Always ends in a state options_free takes. */
+int options_parse(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		  struct weft_err *err);
+void options_free(struct options *o);
+
+/* Runs options_parse for a command: prints help or errors. True: go on. False: leave with *status; nothing to free. */
+bool options_main(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		  const char *about, int *status);
+
+/* Sets one option by name; options_config uses it for YAML. -ENOENT: no such option. */
+int options_set(struct options *o, const struct opt_desc *extra, void *extra_base, const char *name, const char *value,
+		struct weft_err *err);
+
+/* Reads `name: value` pairs from a YAML file; `set:` holds a mapping of parameters. Messages as file:line: reason. */
+int options_config(struct options *o, const struct opt_desc *extra, void *extra_base, const char *path,
+		   struct weft_err *err);
+
+/* Remembers key=value for later. -EINVAL without '=', -ENOMEM. */
+int options_add_setting(struct options *o, const char *text, const char *where, struct weft_err *err);
+
+/* A copy that lives as long as `o`; NULL: no memory. */
+char *options_keep(struct options *o, const char *text);
+
+/* All parameters as Markdown tables, from the descriptions in the code (doc/tuning.md is made of it). */
+void options_print_params(FILE *out);
+
+/* The fabric these options describe. Callers add free_pkt. */
+void options_net_conf(const struct options *o, struct weft_net_conf *conf);
+
+/* Wire bytes of a data packet with `payload` bytes, and of an ACK. */
+uint32_t options_data_wire_bytes(const struct options *o, uint32_t payload);
+uint32_t options_ack_wire_bytes(const struct options *o);
+
+#endif

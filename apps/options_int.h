@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between the files that make up options.h. */
+#ifndef WEFT_OPTIONS_INT_H
+#define WEFT_OPTIONS_INT_H
+
+#include "options.h"
+
+/* Turns names, files and settings into what they stand for. */
+int options_resolve(struct options *o, struct weft_err *err);
+
+#endif

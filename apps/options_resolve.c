@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "options_int.h"
+#include "wire.h"
+
+#define PARAM(key, help, def, min, max, field, type)                                                                   \
+	{                                                                                                              \
+		key, help, def, min, max, offsetof(struct fabric_tune, field), type                                    \
+	}
+
+const struct weft_param fabric_params[] = {
+	PARAM("queue_bytes", "data queue of a switch port, bytes; 0: one BDP with trimming, five without", 0, 0,
+	      1u << 30, queue_bytes, WEFT_PARAM_U32),
+	PARAM("ecn_min_pct", "marking starts at this depth, % of one BDP; 0 with ecn_max_pct 0: no marking", 20, 0, 100,
+	      ecn_min_pct, WEFT_PARAM_U32),
+	PARAM("ecn_max_pct", "every packet is marked beyond this depth, % of one BDP", 80, 0, 250, ecn_max_pct,
+	      WEFT_PARAM_U32),
+	PARAM("trim", "full queues: 0 drop, 1 trim the arriving packet, 2 it or the queue's last, by coin",
+	      WEFT_TRIM_ARRIVING, WEFT_TRIM_OFF, WEFT_TRIM_COIN, trim, WEFT_PARAM_U32),
+	PARAM("nic_tx_entries", "lab: transmit ring of a host, packets of each class", 256, 4, 32768, nic_tx_entries,
+	      WEFT_PARAM_U32),
+	PARAM("nic_rx_entries", "lab: receive ring of a host, packets", 4096, 4, 32768, nic_rx_entries, WEFT_PARAM_U32),
+	PARAM("poll_delay_ns", "lab: time from a packet's arrival to the poll that finds it", 0, 0, 1000000,
+	      poll_delay_ns, WEFT_PARAM_U32),
+	PARAM("reverse_hosts", "lab: create hosts last to first; the result must not change", 0, 0, 1, reverse_hosts,
+	      WEFT_PARAM_BOOL),
+	{NULL, NULL, 0, 0, 0, 0, 0},
+};
+
+/* One group of parameters --set can reach. */
+struct group {
+	const struct weft_param *params;
+	void *base;
+};
+
+enum { GROUPS = 5 };
+
+static void groups_of(struct options *o, struct group g[GROUPS])
+{
+	g[0] = (struct group){weft_engine_tunes, &o->engine};
+	g[1] = (struct group){o->cc->tunes, o->cc_tune};
+	g[2] = (struct group){o->lb->tunes, o->lb_tune};
+	g[3] = (struct group){fabric_params, &o->fabric};
+	g[4] = (struct group){fault_params, &o->fault};
+}
+
+/* Appends the names of a table to a message, ", "-separated. Both kinds of table start their entries with the name. */
+#define NAMES(table, msg)                                                                                              \
+	do {                                                                                                           \
+		for (unsigned name_i = 0; (table)[name_i]; name_i++) {                                                 \
+			size_t used = strlen(msg);                                                                     \
+			snprintf((msg) + used, sizeof(msg) - used, "%s%s", name_i ? ", " : "", (table)[name_i]->name); \
+		}                                                                                                      \
+	} while (0)
+
+static int resolve_algorithms(struct options *o, struct weft_err *err)
+{
+	char names[160] = "";
+	o->cc = weft_cc_find(o->cc_name);
+	if (!o->cc) {
+		NAMES(weft_cc_table, names);
+		return weft_err_set(err, -ENOENT, "unknown cc '%.40s'; valid: %s", o->cc_name, names);
+	}
+	o->lb = weft_lb_find(o->lb_name);
+	if (!o->lb) {
+		NAMES(weft_lb_table, names);
+		return weft_err_set(err, -ENOENT, "unknown lb '%.40s'; valid: %s", o->lb_name, names);
+	}
+	o->cc_tune = calloc(1, o->cc->tune_size + 1);
+	o->lb_tune = calloc(1, o->lb->tune_size + 1);
+	return o->cc_tune && o->lb_tune ? 0 : weft_err_set(err, -ENOMEM, "no memory");
+}
+
+/* Tries one setting in each group. */
+static int apply_setting(const struct opt_setting *s, const struct group g[GROUPS], struct weft_err *err)
+{
+	char key[64];
+	const char *eq = strchr(s->text, '=');
+	snprintf(key, sizeof key, "%.*s", (int)(eq - s->text), s->text);
+	for (unsigned i = 0; i < GROUPS; i++) {
+		struct weft_err why = {""};
+		int rc = weft_param_set(g[i].params, g[i].base, key, eq + 1, &why);
+		if (rc && rc != -ENOENT)
+			return weft_err_set(err, rc, "%s: %.200s", s->where, why.msg);
+		if (!rc)
+			return 0;
+	}
+	return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s' (--help-params lists all)", s->where, key);
+}
+
+static int resolve_params(struct options *o, struct weft_err *err)
+{
+	struct group g[GROUPS];
+	groups_of(o, g);
+	for (unsigned i = 0; i < GROUPS; i++)
+		weft_param_defaults(g[i].params, g[i].base);
+	for (uint32_t i = 0; i < o->setting_count; i++) {
+		o->faulty |= !strncmp(o->settings[i].text, "fault_", 6);
+		int rc = apply_setting(&o->settings[i], g, err);
+		if (rc)
+			return rc;
+	}
+	if (o->payload_bytes)
+		o->engine.payload_bytes = o->payload_bytes;
+	if (o->no_trim)
+		o->fabric.trim = WEFT_TRIM_OFF;
+	o->engine.trimming = o->fabric.trim != WEFT_TRIM_OFF;
+	if (o->fabric.ecn_min_pct > o->fabric.ecn_max_pct)
+		return weft_err_set(err, -EINVAL, "ecn_min_pct %u is above ecn_max_pct %u", o->fabric.ecn_min_pct,
+				    o->fabric.ecn_max_pct);
+	return 0;
+}
+
+/* A name that looks like a path, or exists, is a file; everything else is a preset or pattern. */
+static bool is_file(const char *name)
+{
+	FILE *f = strchr(name, ':') && !strchr(name, '/') ? NULL : fopen(name, "r");
+	if (f)
+		fclose(f);
+	return f || strchr(name, '/');
+}
+
+static int resolve_topology(struct options *o, struct weft_err *err)
+{
+	int rc = 0;
+	if (is_file(o->topology)) {
+		size_t len;
+		char *text = file_read(o->topology, &len, &rc, err);
+		if (text)
+			rc = weft_topo_parse(text, len, o->topology, &o->topo, err);
+		free(text);
+	} else {
+		rc = weft_topo_preset(o->topology, o->link_bps ? o->link_bps : UINT64_C(50000000000), &o->topo, err);
+	}
+	if (!rc && o->link_bps)
+		weft_topo_set_bps(&o->topo, o->link_bps);
+	return rc;
+}
+
+static int resolve_matrix(struct options *o, struct weft_err *err)
+{
+	int rc = 0;
+	char spec[64];
+	if (!o->matrix) {
+		snprintf(spec, sizeof spec, "permutation:%u:1MiB", o->topo.hosts);
+		o->matrix = options_keep(o, spec);
+		if (!o->matrix)
+			return weft_err_set(err, -ENOMEM, "no memory");
+	}
+	if (is_file(o->matrix)) {
+		size_t len;
+		char *text = file_read(o->matrix, &len, &rc, err);
+		if (text)
+			rc = weft_workload_parse(text, len, o->matrix, &o->workload, err);
+		free(text);
+	} else {
+		rc = weft_workload_pattern(o->matrix, o->seed, &o->workload, err);
+	}
+	if (!rc && o->workload.nodes > o->topo.hosts)
+		rc = weft_err_set(err, -EINVAL, "%.80s has %u nodes, topology %.80s only %u hosts", o->matrix,
+				  o->workload.nodes, o->topology, o->topo.hosts);
+	return rc;
+}
+
+int options_resolve(struct options *o, struct weft_err *err)
+{
+	int rc = resolve_algorithms(o, err);
+	if (!rc)
+		rc = resolve_params(o, err);
+	if (!rc)
+		rc = resolve_topology(o, err);
+	if (!rc)
+		rc = resolve_matrix(o, err);
+	return rc;
+}
+
+static void print_params(FILE *out, const char *title, const struct weft_param *p)
+{
+	if (!p || !p->key)
+		return;
+	fprintf(out, "\n### %s\n\n| key | default | range | meaning |\n|---|---|---|---|\n", title);
+	for (; p->key; p++)
+		fprintf(out, "| `%s` | %" PRIu64 " | %" PRIu64 " .. %" PRIu64 " | %s |\n", p->key, p->def, p->min,
+			p->max, p->help);
+}
+
+void options_print_params(FILE *out)
+{
+	char title[64];
+	print_params(out, "Engine", weft_engine_tunes);
+	for (unsigned i = 0; weft_cc_table[i]; i++) {
+		snprintf(title, sizeof title, "Congestion control `%s`", weft_cc_table[i]->name);
+		print_params(out, title, weft_cc_table[i]->tunes);
+	}
+	for (unsigned i = 0; weft_lb_table[i]; i++) {
+		snprintf(title, sizeof title, "Load balancing `%s`", weft_lb_table[i]->name);
+		print_params(out, title, weft_lb_table[i]->tunes);
+	}
+	print_params(out, "Fabric and lab", fabric_params);
+	print_params(out, "Faults", fault_params);
+}
+
+void options_net_conf(const struct options *o, struct weft_net_conf *conf)
+{
+	*conf = (struct weft_net_conf){
+		.seed = o->seed,
+		.mtu_bytes = options_data_wire_bytes(o, o->engine.payload_bytes),
+		.queue_bytes = o->fabric.queue_bytes,
+		.ecn_min_pct = (uint8_t)o->fabric.ecn_min_pct,
+		.ecn_max_pct = (uint8_t)o->fabric.ecn_max_pct,
+		.trim = (uint8_t)o->fabric.trim,
+	};
+}
+
+/* Size on the link of a packet with these headers: the encoder knows. */
+static uint32_t wire_bytes(const struct options *o, struct wire_pkt *p)
+{
+	uint8_t head[WEFT_PKT_HEAD_MAX];
+	p->net.src = p->net.dst = weft_ip_v4(weft_net_host_ip(0));
+	p->net.dst_port = WIRE_UDP_PORT;
+	size_t bytes = wire_encode(p, head) + p->payload_bytes + (o->engine.crc ? 4 : 0) + WEFT_L1_OVERHEAD_BYTES;
+	return bytes < WEFT_WIRE_MIN_BYTES ? WEFT_WIRE_MIN_BYTES : (uint32_t)bytes;
+}
+
+uint32_t options_data_wire_bytes(const struct options *o, uint32_t payload)
+{
+	struct wire_pkt p = {.pds = {.type = WIRE_PDS_RUD_REQ, .next_hdr = WIRE_NH_STD},
+			     .ses = {.opcode = WIRE_OP_TAGGED_SEND, .flags = WIRE_SES_SOM},
+			     .payload_bytes = (uint16_t)payload};
+	return wire_bytes(o, &p);
+}
+
+uint32_t options_ack_wire_bytes(const struct options *o)
+{
+	struct wire_pkt p = {.pds = {.type = WIRE_PDS_ACK_CC, .next_hdr = WIRE_NH_RSP},
+			     .ses = {.opcode = WIRE_RSP_DEFAULT}};
+	return wire_bytes(o, &p);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "result.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "file.h"
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Sorts `us`. Percentiles by nearest rank. */
+static struct run_times times_of(double *us, uint32_t n)
+{
+	if (!n)
+		return (struct run_times){0};
+	qsort(us, n, sizeof *us, by_value);
+	double sum = 0;
+	for (uint32_t i = 0; i < n; i++)
+		sum += us[i];
+	return (struct run_times){
+		.min = us[0],
+		.mean = sum / n,
+		.p50 = us[(uint32_t)ceil(0.50 * n) - 1],
+		.p99 = us[(uint32_t)ceil(0.99 * n) - 1],
+		.max = us[n - 1],
+	};
+}
+
+static double us(weft_ps ps)
+{
+	return (double)ps / 1e6;
+}
+
+/* Sums that the summary's ratios are made of. */
+struct sums {
+	weft_ps first, last;
+	uint64_t bytes;
+	double rate, rate_squared;
+};
+
+static void count_flow(const struct run_flow *f, struct run_summary *s, struct sums *sums, double *fct)
+{
+	double rate = (double)f->bytes / us(f->acked - f->start);
+	fct[s->completed++] = us(f->acked - f->start);
+	sums->rate += rate;
+	sums->rate_squared += rate * rate;
+	sums->bytes += f->bytes;
+	if (f->start < sums->first)
+		sums->first = f->start;
+	if (f->acked > sums->last)
+		sums->last = f->acked;
+}
+
+int result_summarise(const struct run_result *r, struct run_summary *s)
+{
+	double *fct = calloc(2 * (size_t)r->flow_count + 1, sizeof *fct), *delivered = fct + r->flow_count;
+	uint32_t delivered_count = 0;
+	struct sums sums = {.first = WEFT_NEVER};
+	if (!fct)
+		return -ENOMEM;
+	*s = (struct run_summary){.ideal_us = us(r->ideal)};
+	for (uint32_t i = 0; i < r->flow_count; i++) {
+		const struct run_flow *f = &r->flows[i];
+		if (f->acked != WEFT_NEVER)
+			count_flow(f, s, &sums, fct);
+		if (f->delivered != WEFT_NEVER)
+			delivered[delivered_count++] = us(f->delivered - f->start);
+		s->verified += f->verified;
+		s->failed += f->err != 0;
+	}
+	s->fct_us = times_of(fct, s->completed);
+	s->delivered_us = times_of(delivered, delivered_count);
+	free(fct);
+	if (!s->completed)
+		return 0;
+	s->makespan_us = us(sums.last - sums.first);
+	s->goodput_gbps = (double)sums.bytes * 8 / 1e3 / s->makespan_us;
+	s->jain = sums.rate * sums.rate / (s->completed * sums.rate_squared);
+	if (r->ideal && s->completed == r->flow_count)
+		s->inflation = s->makespan_us / s->ideal_us;
+	return 0;
+}
+
+void result_add_engine(struct run_packets *p, const struct weft_stats *stats)
+{
+	p->data += stats->tx_data;
+	p->retransmitted += stats->tx_retx;
+	p->acks += stats->tx_ack;
+	p->nacks += stats->tx_nack;
+	p->timeouts += stats->timeouts;
+}
+
+void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now)
+{
+	r->packets.trimmed = stats->trimmed;
+	r->packets.dropped = stats->dropped_data + stats->dropped_control + stats->dropped_down + stats->dropped_route;
+	r->packets.marked = stats->marked;
+	r->queue_max_bytes = stats->max_queue_bytes;
+	if (now && stats->ports)
+		r->queue_mean_bytes = (double)stats->queue_byte_ps * (1 << 20) / (double)now / (double)stats->ports;
+	r->events = stats->events;
+	r->packet_hops = stats->hops;
+	r->digest = stats->digest;
+}
+
+uint64_t result_max_rss_kib(void)
+{
+	struct rusage usage;
+	return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss;
+}
+
+static json_t *json_times(const struct run_times *t)
+{
+	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "min", t->min, "mean", t->mean, "p50", t->p50, "p99", t->p99, "max",
+			 t->max);
+}
+
+static json_t *json_packets(const struct run_packets *p)
+{
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "data", (json_int_t)p->data, "retransmitted",
+			 (json_int_t)p->retransmitted, "trimmed", (json_int_t)p->trimmed, "dropped",
+			 (json_int_t)p->dropped, "marked", (json_int_t)p->marked, "acks", (json_int_t)p->acks, "nacks",
+			 (json_int_t)p->nacks, "credits", (json_int_t)p->credits, "timeouts", (json_int_t)p->timeouts);
+}
+
+static json_t *json_run(const struct run_result *r)
+{
+	char digest[17];
+	snprintf(digest, sizeof digest, "%016" PRIx64, r->digest);
+	return json_pack("{s:f,s:f,s:I,s:I,s:I,s:s}", "virtual_us", us(r->elapsed), "wall_s", r->wall_s, "events",
+			 (json_int_t)r->events, "packet_hops", (json_int_t)r->packet_hops, "max_rss_kib",
+			 (json_int_t)r->max_rss_kib, "digest", digest);
+}
+
+static json_t *json_of(const struct run_result *r, const struct run_summary *s)
+{
+	return json_pack("{s:s,s:s,s:s,s:s,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:f,s:f,s:f,s:f,s:o,s:{s:I,s:f},s:o}", "schema",
+			 "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "seed", (json_int_t)r->seed, "flows",
+			 "count", (int)r->flow_count, "completed", (int)s->completed, "verified", (int)s->verified,
+			 "fct_us", json_times(&s->fct_us), "delivered_us", json_times(&s->delivered_us), "ideal_us",
+			 s->ideal_us, "inflation", s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain,
+			 "packets", json_packets(&r->packets), "queues", "max_bytes", (json_int_t)r->queue_max_bytes,
+			 "mean_bytes", r->queue_mean_bytes, "run", json_run(r));
+}
+
+int result_write_json(const struct run_result *r, const char *path, struct weft_err *err)
+{
+	struct run_summary s;
+	json_t *json = result_summarise(r, &s) ? NULL : json_of(r, &s);
+	if (!json)
+		return weft_err_set(err, -ENOMEM, "no memory for the result");
+	FILE *f = file_create(path, err);
+	int rc = f ? 0 : -EIO;
+	if (f) {
+		json_dumpf(json, f, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+		fputc('\n', f);
+		rc = file_finish(f, path, err);
+	}
+	json_decref(json);
+	return rc;
+}
+
+static void print_times(FILE *out, const char *name, const struct run_times *t)
+{
+	fprintf(out, "%-14s min %.1f  mean %.1f  p50 %.1f  p99 %.1f  max %.1f us\n", name, t->min, t->mean, t->p50,
+		t->p99, t->max);
+}
+
+static void print_packets(FILE *out, const struct run_packets *p)
+{
+	fprintf(out,
+		"packets        %" PRIu64 " data, %" PRIu64 " retransmitted, %" PRIu64 " trimmed, %" PRIu64
+		" dropped, %" PRIu64 " marked\n",
+		p->data, p->retransmitted, p->trimmed, p->dropped, p->marked);
+	fprintf(out, "control        %" PRIu64 " ACKs, %" PRIu64 " NACKs, %" PRIu64 " credits, %" PRIu64 " timeouts\n",
+		p->acks, p->nacks, p->credits, p->timeouts);
+}
+
+int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
+{
+	struct run_summary s;
+	int rc = result_summarise(r, &s);
+	if (rc)
+		return weft_err_set(err, rc, "no memory for the result");
+	fprintf(out, "%-14s %s + %s, seed %" PRIu64 "\n", r->mode, r->cc, r->lb, r->seed);
+	fprintf(out, "flows          %u, %u completed, %u verified, %u failed\n", r->flow_count, s.completed,
+		s.verified, s.failed);
+	print_times(out, "FCT", &s.fct_us);
+	print_times(out, "delivery", &s.delivered_us);
+	fprintf(out, "makespan       %.1f us, ideal %.1f us, inflation %.3f\n", s.makespan_us, s.ideal_us, s.inflation);
+	fprintf(out, "goodput        %.1f Gb/s in all, Jain %.4f\n", s.goodput_gbps, s.jain);
+	print_packets(out, &r->packets);
+	fprintf(out, "queues         max %" PRIu64 " bytes, mean %.0f bytes\n", r->queue_max_bytes,
+		r->queue_mean_bytes);
+	fprintf(out, "run            %.1f us in %.2f s, %" PRIu64 " events, %" PRIu64 " hops", us(r->elapsed),
+		r->wall_s, r->events, r->packet_hops);
+	if (r->wall_s > 0)
+		fprintf(out, " (%.2f M events/s, %.2f M hops/s)", (double)r->events / 1e6 / r->wall_s,
+			(double)r->packet_hops / 1e6 / r->wall_s);
+	fprintf(out, ", %" PRIu64 " KiB\n", r->max_rss_kib);
+	if (r->digest)
+		fprintf(out, "digest         %016" PRIx64 "\n", r->digest);
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run found, and how it is told: a table for people, JSON (schema weft.run/1) for programs. */
+#ifndef WEFT_RESULT_H
+#define WEFT_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "net.h"
+#include "weft/stats.h"
+#include "weft/time.h"
+
+/* One flow's fate. Times are since the start of the run, in ps; WEFT_NEVER: has not happened. */
+struct run_flow {
+	uint64_t bytes;
+	weft_ps start;     /* submitted at the sender */
+	weft_ps acked;     /* last byte acknowledged there */
+	weft_ps delivered; /* last byte placed at the receiver */
+	int32_t err;       /* errno of the operation that failed, 0 */
+	bool verified;     /* every byte arrived exactly once and was the right one */
+};
+
+struct run_packets {
+	uint64_t data, retransmitted, trimmed, dropped, marked, acks, nacks, credits, timeouts;
+};
+
+struct run_result {
+	const char *mode; /* "sim" or "bench" */
+	const char *cc, *lb;
+	uint64_t seed;
+	const struct run_flow *flows;
+	uint32_t flow_count;
+	weft_ps ideal; /* 0: unknown */
+	struct run_packets packets;
+	uint64_t queue_max_bytes;
+	double queue_mean_bytes;
+	weft_ps elapsed; /* virtual in the lab, real on a testbed */
+	double wall_s;
+	uint64_t events, packet_hops, max_rss_kib;
+	uint64_t digest; /* 0: none (real time is not repeatable) */
+};
+
+/* Statistics over some times, in microseconds. */
+struct run_times {
+	double min, mean, p50, p99, max;
+};
+
+/* Derived numbers. */
+struct run_summary {
+	uint32_t completed, verified, failed;
+	struct run_times fct_us, delivered_us;
+	double ideal_us;
+	double makespan_us;  /* first submission to last acknowledgement; equals fct_us.max when all start together */
+	double inflation;    /* makespan / ideal; 0 when unknown or not all completed */
+	double goodput_gbps; /* payload of completed flows over the makespan, all hosts together */
+	double jain;         /* fairness of the flows' payload rates, 1 is equal */
+};
+
+/* -ENOMEM. */
+int result_summarise(const struct run_result *r, struct run_summary *s);
+
+/* Adds one engine's counters to the packet counts it decides (all but trimmed, dropped and marked). */
+void result_add_engine(struct run_packets *p, const struct weft_stats *stats);
+
+/* Takes what the fabric counted: trimmed, dropped, marked, queues, events, hops. `now`: for the mean queue. */
+void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now);
+
+/* Peak resident memory of this process. */
+uint64_t result_max_rss_kib(void);
+
+/* Both return 0 or a negative errno with a message. "-" as path is standard output. */
+int result_write_json(const struct run_result *r, const char *path, struct weft_err *err);
+int result_print(const struct run_result *r, FILE *out, struct weft_err *err);
+
+#endif
