@@ -73,6 +73,9 @@ enum wire_flags {
 	WIRE_F_NACK_NT = 0x08,   /* NACK: for RUDI */
 };
 
+/* Meaning of the state in ACK_CC; ACK_CCX and NACK_CCX carry vendor types. */
+enum wire_cc_type { WIRE_CC_NSCC = 0, WIRE_CC_CREDIT = 1, WIRE_CC_VENDOR_E = 14, WIRE_CC_VENDOR_F = 15 };
+
 enum wire_nack_code {
 	WIRE_NACK_TRIMMED = 0x01,
 	WIRE_NACK_TRIMMED_LASTHOP = 0x02,
@@ -134,20 +137,49 @@ enum wire_rsp_op { WIRE_RSP_DEFAULT = 0, WIRE_RSP_RESPONSE = 1, WIRE_RSP_W_DATA 
 enum wire_rc {
 	WIRE_RC_NULL = 0x00,
 	WIRE_RC_OK = 0x01,
+	WIRE_RC_BAD_GENERATION = 0x02,
+	WIRE_RC_DISABLED = 0x03,
+	WIRE_RC_DISABLED_GEN = 0x04,
 	WIRE_RC_NO_MATCH = 0x05,
 	WIRE_RC_UNSUPPORTED_OP = 0x06,
+	WIRE_RC_UNSUPPORTED_SIZE = 0x07,
+	WIRE_RC_AT_INVALID = 0x08,
+	WIRE_RC_AT_PERM = 0x09,
+	WIRE_RC_AT_ATS_ERROR = 0x0a,
+	WIRE_RC_AT_NO_TRANS = 0x0b,
+	WIRE_RC_AT_OUT_OF_RANGE = 0x0c,
+	WIRE_RC_HOST_POISONED = 0x0d,
+	WIRE_RC_HOST_UNSUCCESS_CMPL = 0x0e,
+	WIRE_RC_AMO_UNSUPPORTED_OP = 0x0f,
+	WIRE_RC_AMO_UNSUPPORTED_DT = 0x10,
+	WIRE_RC_AMO_UNSUPPORTED_SIZE = 0x11,
+	WIRE_RC_AMO_UNALIGNED = 0x12,
+	WIRE_RC_AMO_FP_NAN = 0x13,
+	WIRE_RC_AMO_FP_UNDERFLOW = 0x14,
+	WIRE_RC_AMO_FP_OVERFLOW = 0x15,
+	WIRE_RC_AMO_FP_INEXACT = 0x16,
+	WIRE_RC_PERM_VIOLATION = 0x17,
+	WIRE_RC_OP_VIOLATION = 0x18,
+	WIRE_RC_BAD_INDEX = 0x19,
+	WIRE_RC_BAD_PID = 0x1a,
+	WIRE_RC_BAD_JOB_ID = 0x1b,
+	WIRE_RC_BAD_MKEY = 0x1c,
+	WIRE_RC_BAD_ADDR = 0x1d,
 	WIRE_RC_CANCELLED = 0x1e,
 	WIRE_RC_UNDELIVERABLE = 0x1f,
 	WIRE_RC_UNCOR = 0x20,
+	WIRE_RC_UNCOR_TRNSNT = 0x21,
 	WIRE_RC_TOO_LONG = 0x22,
-	WIRE_RC_DROPPED = 0x24
+	WIRE_RC_INITIATOR_ERROR = 0x23,
+	WIRE_RC_DROPPED = 0x24,
+	WIRE_RC_EXTENDED = 0x3e,
 };
 
 /* Network layer. */
 struct wire_net {
 	struct weft_ip src, dst;
 	uint16_t entropy;  /* UDP source port */
-	uint16_t dst_port; /* UDP destination port */
+	uint16_t dst_port; /* UDP destination port; 0 when native */
 	uint8_t dscp;      /* 6 */
 	uint8_t ecn;       /* 2, enum weft_ecn */
 	uint8_t native;    /* no UDP header: IP protocol 253 and a 4-byte entropy header */
@@ -157,8 +189,8 @@ struct wire_net {
 /* PDS header of any type; which fields are meaningful depends on `type`, the rest is 0. */
 struct wire_pds {
 	uint8_t type;            /* 5, enum wire_pds_type */
-	uint8_t next_hdr;        /* 4, enum wire_next_hdr; CP: 0, see ctl */
-	uint8_t flags;           /* 7, enum wire_flags */
+	uint8_t next_hdr;        /* 4, enum wire_next_hdr; CP: 0, see ctl; NACK: 0, others are decoded as in any type */
+	uint8_t flags;           /* 7, enum wire_flags; reserved bits are kept */
 	uint8_t ctl;             /* CP: 4, enum wire_ctl_type */
 	uint8_t code;            /* NACK: 8, enum wire_nack_code */
 	uint8_t vendor_code;     /* NACK: 8 */
@@ -181,10 +213,12 @@ struct wire_pds {
 	uint32_t rcvd_bytes;       /* NSCC: 24, units of 256 bytes */
 	uint64_t sack_bitmap;      /* 64, bit i: base + i received */
 	uint64_t ccx[2]; /* vendor state, big endian words: ACK_CCX 128 bits; NACK_CCX 4 + 124 bits with nccx_type on
-			    top */
+			    top; ACK_CC of another cc_type: 64 bits in ccx[0] */
 };
 
-/* SES header of any form, selected by the PDS next_hdr. */
+/* SES header of any form, selected by the PDS next_hdr. Decoding sets what the form does not carry to 0, except the
+ * extension fields, which are left alone unless the packet has that extension. Nothing here is checked against the
+ * packet's size: the receiver compares payload_length with payload_bytes. */
 struct wire_ses {
 	uint8_t opcode;           /* 6: enum wire_op, or enum wire_rsp_op in responses */
 	uint8_t version;          /* 2 */
@@ -223,41 +257,56 @@ struct wire_pkt {
 	uint16_t header_bytes;  /* decode: IP header to the end of SES and extension */
 	uint16_t payload_bytes; /* bytes after them, without trailer. Decode of a trimmed packet: 0 */
 	uint8_t trimmed;        /* decode: DSCP says a switch trimmed it; SES may be incomplete then (has_ses 0) */
-	uint8_t has_ses;        /* decode: ses is filled in */
+	uint8_t has_ses; /* decode: ses is filled in, otherwise its contents mean nothing. Encode goes by next_hdr */
 };
 
 /* What decode found wrong; weft counters are named after these. 0 is success. */
 enum wire_error {
 	WIRE_OK = 0,
-	WIRE_ERR_SHORT,
-	WIRE_ERR_IP,
-	WIRE_ERR_UDP,
-	WIRE_ERR_PDS,
-	WIRE_ERR_SES,
-	WIRE_ERR_CRC,
+	WIRE_ERR_SHORT, /* ends before its headers or its IP length do */
+	WIRE_ERR_IP,    /* not IPv4 or IPv6, wrong checksum or length, IPv4 options, fragment */
+	WIRE_ERR_UDP,   /* another protocol or port, UDP length differs from the IP length */
+	WIRE_ERR_PDS,   /* unknown type */
+	WIRE_ERR_SES,   /* unknown form */
+	WIRE_ERR_CRC,   /* trailer required, but wrong or not contiguous */
 	WIRE_ERRORS
 };
+
+/* Names for counters, traces and the printer: as in the enums, without prefix; "unknown" for numbers without one. */
 const char *wire_error_name(enum wire_error error);
+const char *wire_pds_name(uint8_t type);
+const char *wire_ctl_name(uint8_t ctl);
+const char *wire_nack_name(uint8_t code);
+const char *wire_op_name(uint8_t opcode);
+const char *wire_rsp_name(uint8_t opcode);
+const char *wire_rc_name(uint8_t return_code);
 
 /* Writes all headers of `p` to `buf` (at least WEFT_PKT_HEAD_MAX bytes) with IP and UDP lengths for `p->payload_bytes`
- * (and a trailer if p->net.crc). Returns the header bytes written, 0 when a field does not fit its width or the type is
- * unknown. */
+ * (and a trailer if p->net.crc; the caller appends it, see wire_crc). Returns the header bytes written, 0 when a field
+ * does not fit its width, the type or form is unknown, the packet would exceed 65535 bytes or the two addresses are of
+ * different families. Reads only what the type and form carry. IPv4: DF, id 0, TTL 64; IPv6: flow label 0. */
 size_t wire_encode(const struct wire_pkt *p, uint8_t *buf);
 
 /* Decodes a packet: `len` contiguous bytes at `buf` starting with the IP header, followed elsewhere by `more` payload
- * bytes (0 for packets from a NIC). `udp_port`: which destination port is ours. Never reads outside, accepts anything.
- * With `require_crc` the packet must carry a correct trailer and be contiguous; trimmed packets are exempt. */
+ * bytes (0 for packets from a NIC). `udp_port`: which destination port is ours; packets without UDP are always ours.
+ * Bytes beyond the IP length are padding. Never reads outside, accepts anything; on an error the contents of `p` mean
+ * nothing. With `require_crc` the packet must carry a correct trailer and be contiguous; trimmed packets are exempt. */
 enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
 			    struct wire_pkt *p);
 
-/* Fills pkt->src, dst, entropy, ecn, dscp, wire_bytes and flags from the bytes at pkt->head; what a switch can see.
- * False: not a packet of ours (no IPv4/IPv6 + UDP), dst and src are still set when there is an IP header. */
+/* Fills pkt->src, dst, entropy, ecn, dscp, wire_bytes and flags (but for WEFT_PKT_TRAILER) from the bytes at pkt->head;
+ * what a switch can see. Never reads beyond head_len. False: not a packet of ours (no IPv4/IPv6 + UDP or entropy
+ * header; options, fragments); dst, src, ecn and dscp are still set when there is an IP header, otherwise 0. */
 bool wire_peek(struct weft_pkt *pkt);
 
-/* What switches do, on the bytes at pkt->head, keeping pkt's fields in step. */
-void wire_mark_ce(struct weft_pkt *pkt); /* sets ECN CE, fixes the IPv4 checksum */
-void wire_trim(struct weft_pkt *pkt,
-	       bool last_hop); /* drops payload and trailer, DSCP TRIMMED(_LASTHOP), new IP length */
+/* What switches do, on the bytes at pkt->head, keeping pkt's fields in step; no-op without an IP header. */
+
+/* Sets ECN CE, fixes the IPv4 checksum. That the packet is ECN-capable is the caller's to know. */
+void wire_mark_ce(struct weft_pkt *pkt);
+
+/* Drops payload and trailer, keeps all headers; DSCP TRIMMED(_LASTHOP), new IP length and checksum, ECN and UDP length
+ * as they are. */
+void wire_trim(struct weft_pkt *pkt, bool last_hop);
 
 /* CRC32C of the trailer over the encoded headers at `buf` and the payload: from the IP source address on (UE 1.0
  * sec. 3.5). */
@@ -266,7 +315,8 @@ uint32_t wire_crc(const uint8_t *buf, size_t header_bytes, const uint8_t *payloa
 /* Castagnoli CRC, hardware instruction when the CPU has it. Start with 0; chains: crc32c(crc32c(0, a), b). */
 uint32_t wire_crc32c(uint32_t crc, const void *data, size_t len);
 
-/* One line of text: addresses, PDS fields, SES fields. Returns snprintf-style length. */
+/* One line of text about a decoded packet: addresses, PDS fields, SES fields (if has_ses). Returns snprintf-style
+ * length. */
 int wire_print(const struct wire_pkt *p, char *buf, size_t size);
 
 #endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What encoder, decoder and the switch's calls share: big-endian access, the outer headers at a glance, header sizes.
+ */
+#ifndef WEFT_WIRE_FMT_H
+#define WEFT_WIRE_FMT_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "wire.h"
+
+enum {
+	IP4_BYTES = 20,
+	IP6_BYTES = 40,
+	UDP_BYTES = 8,
+	ENTROPY_BYTES = 4,
+	CRC_BYTES = 4,
+	IP_PROTO_UDP = 17,
+	IP_PROTO_NATIVE = 253, /* experimental number, what peers without UDP use */
+	SENT_TTL = 64,
+	IP4_DF = 0x4000,
+	IP4_FRAGMENT = 0x3fff, /* MF and offset */
+	IP4_SRC_AT = 12,
+	IP6_SRC_AT = 8,
+	PDS_MIN_BYTES = 4,
+	TRIM_KEEP_BYTES = 16, /* of the PDS header, at least (UE 1.0 table 4-1) */
+	LEN14_MAX = 0x3fff,
+};
+
+static inline uint16_t load16(const uint8_t *p)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof v);
+	return __builtin_bswap16(v);
+}
+
+static inline uint32_t load32(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return __builtin_bswap32(v);
+}
+
+static inline uint64_t load64(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return __builtin_bswap64(v);
+}
+
+static inline void store16(uint8_t *p, uint16_t v)
+{
+	v = __builtin_bswap16(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void store32(uint8_t *p, uint32_t v)
+{
+	v = __builtin_bswap32(v);
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void store64(uint8_t *p, uint64_t v)
+{
+	v = __builtin_bswap64(v);
+	memcpy(p, &v, sizeof v);
+}
+
+/* Ones' complement sum of 16-bit words, folded. */
+static inline uint16_t fold16(uint64_t sum)
+{
+	sum = (sum >> 32) + (uint32_t)sum;
+	sum = (sum >> 16) + (uint16_t)sum;
+	sum = (sum >> 16) + (uint16_t)sum;
+	return (uint16_t)((sum >> 16) + sum);
+}
+
+/* Folded sum over an IPv4 header without options: 0xffff when its checksum is right. */
+static inline uint16_t ip4_sum(const uint8_t *ip)
+{
+	return fold16((uint64_t)load32(ip) + load32(ip + 4) + load32(ip + 8) + load32(ip + 12) + load32(ip + 16));
+}
+
+/* The IP header at a glance. */
+struct ip_view {
+	uint32_t header_bytes; /* 20 or 40 */
+	uint32_t total_bytes;  /* IP header included, as the header says: >= header_bytes is not certain */
+	uint8_t proto, tos;
+	bool plain; /* no options, not a fragment */
+};
+
+/* False: not a whole IPv4 or IPv6 header. */
+static inline bool ip_view(const uint8_t *buf, size_t len, struct ip_view *v)
+{
+	if (len >= IP4_BYTES && buf[0] >> 4 == 4) {
+		v->header_bytes = IP4_BYTES;
+		v->total_bytes = load16(buf + 2);
+		v->proto = buf[9];
+		v->tos = buf[1];
+		v->plain = buf[0] == 0x45 && !(load16(buf + 6) & IP4_FRAGMENT);
+		return true;
+	}
+	if (len >= IP6_BYTES && buf[0] >> 4 == 6) {
+		v->header_bytes = IP6_BYTES;
+		v->total_bytes = IP6_BYTES + (uint32_t)load16(buf + 4);
+		v->proto = buf[6];
+		v->tos = (uint8_t)(load16(buf) >> 4);
+		v->plain = true;
+		return true;
+	}
+	return false;
+}
+
+static inline bool dscp_trimmed(uint8_t dscp)
+{
+	return dscp == WIRE_DSCP_TRIMMED || dscp == WIRE_DSCP_TRIMMED_LASTHOP;
+}
+
+/* Bytes of a PDS header, 0 for types without one we know. */
+static inline uint32_t pds_bytes(uint8_t type)
+{
+	static const uint8_t bytes[32] = {
+		[WIRE_PDS_RUD_REQ] = 12,    [WIRE_PDS_ROD_REQ] = 12,  [WIRE_PDS_RUDI_REQ] = 8,
+		[WIRE_PDS_RUDI_RESP] = 8,   [WIRE_PDS_UUD_REQ] = 4,   [WIRE_PDS_ACK] = 12,
+		[WIRE_PDS_ACK_CC] = 32,     [WIRE_PDS_ACK_CCX] = 40,  [WIRE_PDS_NACK] = 16,
+		[WIRE_PDS_CP] = 16,         [WIRE_PDS_NACK_CCX] = 32, [WIRE_PDS_RUD_CC_REQ] = 16,
+		[WIRE_PDS_ROD_CC_REQ] = 16,
+	};
+	return bytes[type & 31];
+}
+
+/* Whether there is an SES header (or none, by 0) of that form. */
+static inline bool ses_known(uint8_t next_hdr)
+{
+	return next_hdr <= WIRE_NH_RSP_DATA_SMALL;
+}
+
+/* Bytes of the SES header without extension, 0 for unknown forms. */
+static inline uint32_t ses_bytes(uint8_t next_hdr)
+{
+	static const uint8_t bytes[16] = {
+		[WIRE_NH_SMALL] = 20, [WIRE_NH_MEDIUM] = 32,   [WIRE_NH_STD] = 44,
+		[WIRE_NH_RSP] = 12,   [WIRE_NH_RSP_DATA] = 20, [WIRE_NH_RSP_DATA_SMALL] = 12,
+	};
+	return bytes[next_hdr & 15];
+}
+
+enum { EXT_AMO_BYTES = 4, EXT_CSWAP_BYTES = 36, EXT_RNDV_BYTES = 24 };
+enum { AMO_CSWAP_FIRST = 0x0d, AMO_CSWAP_LAST = 0x13 };
+
+enum ses_ext { EXT_NONE, EXT_AMO, EXT_RNDV };
+
+/* What follows a request's SES header; rendezvous comes with the standard form only. */
+static inline enum ses_ext ses_ext(uint8_t next_hdr, uint8_t opcode)
+{
+	enum {
+		AMO = 1 << WIRE_OP_ATOMIC | 1 << WIRE_OP_FETCHING_ATOMIC | 1 << WIRE_OP_TSEND_ATOMIC |
+		      1 << WIRE_OP_TSEND_FETCH_ATOMIC,
+		RNDV = 1 << WIRE_OP_RENDEZVOUS_SEND | 1 << WIRE_OP_RENDEZVOUS_TSEND
+	};
+	uint64_t bit = UINT64_C(1) << (opcode & 63);
+
+	if (next_hdr < WIRE_NH_SMALL || next_hdr > WIRE_NH_STD || !(bit & (AMO | RNDV)))
+		return EXT_NONE;
+	if (bit & AMO)
+		return EXT_AMO;
+	return next_hdr == WIRE_NH_STD ? EXT_RNDV : EXT_NONE;
+}
+
+/* Compare-and-swap and masked swap bring two operands along. */
+static inline bool amo_has_operands(uint8_t amo_opcode)
+{
+	return amo_opcode >= AMO_CSWAP_FIRST && amo_opcode <= AMO_CSWAP_LAST;
+}
+
+#endif
