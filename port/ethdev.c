@@ -1,2 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What can be asked of an open DPDK port. */
 #include "weft/ethdev.h"
+
+#include <numa.h>
+
+#include <rte_ethdev.h>
+
+#include "ethdev_priv.h"
+
+static const struct ethdev *dev_of(const struct weft_port *port)
+{
+	return (const struct ethdev *)port;
+}
+
+void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats)
+{
+	const struct ethdev *d = dev_of(port);
+	struct rte_eth_stats dev;
+
+	*stats = d->stats;
+	if (d->id < RTE_MAX_ETHPORTS && rte_eth_stats_get(d->id, &dev) == 0) {
+		stats->rx_nombuf += dev.rx_nombuf;
+		stats->rx_missed += dev.imissed;
+	}
+}
+
+void weft_ethdev_on_heard(struct weft_port *port, weft_heard_fn fn, void *arg)
+{
+	struct ethdev *d = to_ethdev(port);
+	d->heard = fn;
+	d->heard_arg = arg;
+}
+
+void weft_ethdev_bind_thread(const struct weft_port *port)
+{
+	int node = dev_of(port)->node;
+	if (node >= 0 && numa_available() >= 0 && numa_num_configured_nodes() > 1)
+		numa_run_on_node(node);
+}
+
+int weft_ethdev_rx_fd(const struct weft_port *port)
+{
+	return dev_of(port)->rx_fd;
+}

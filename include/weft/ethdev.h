@@ -19,9 +19,11 @@ struct weft_ethdev_conf {
 		*dev; /* name of an existing DPDK port, or devargs of a vdev to create: "net_memif0,role=client,..." */
 	uint16_t
 		queue; /* which rx/tx queue pair of it to use; queues > 1 only for ports created elsewhere (net_ring) */
-	struct weft_ip ip; /* our address: ARP and neighbour solicitations for it are answered; all zero: none (a switch
-			      port) */
-	uint32_t max_ip_bytes; /* largest IP packet wanted; 0: 9000. -EINVAL when the device can't */
+	struct weft_ip ip; /* our address: announced every second; ARP and neighbour solicitations for it are answered.
+			      All zero: a switch port. It takes every packet, remembers the MAC addresses of senders and
+			      answers ARP and solicitations for everybody else */
+	uint32_t max_ip_bytes; /* largest IP packet wanted, -EINVAL when the device can't; 0: 9000 or what the device can,
+				  see port->max_ip_bytes */
 	uint32_t pool_pkts;    /* mbufs; 0: 8191 */
 	uint8_t no_arp; /* peers' MAC addresses are derived from their IP (02:00 + low 32 bits), nothing is asked:
 			   fabrics of ours */
@@ -34,11 +36,23 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 struct weft_ethdev_stats {
 	uint64_t rx_pkts, rx_bytes, tx_pkts, tx_bytes;
 	uint64_t tx_full;    /* packets the device did not take */
-	uint64_t rx_foreign; /* frames that are neither ours nor ARP/ND */
+	uint64_t tx_oversize; /* packets larger than max_ip_bytes: dropped */
+	uint64_t rx_foreign;  /* frames that are neither ours nor ARP/ND: dropped */
 	uint64_t rx_nombuf, rx_missed;
-	uint64_t arp_sent, arp_answered, arp_pending_dropped;
+	uint64_t arp_sent, arp_answered;
+	uint64_t arp_pending_dropped; /* packets for neighbours that did not answer, or too many waiting for one */
 };
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats);
+
+/* Called from inside rx when ARP or ND told the address of a neighbour (not for every packet). NULL: nobody. */
+typedef void (*weft_heard_fn)(void *arg, const struct weft_ip *ip);
+void weft_ethdev_on_heard(struct weft_port *port, weft_heard_fn fn, void *arg);
+
+/* Makes a pair of rings in this process: one end is the device "net_ring_<name>" for weft_ethdev_open (by <name> alone,
+ * too), the other end a switch port, to be polled by one thread. The switch port has no pool: its alloc gives nothing.
+ * Close what was opened on the device before the switch port. `entries`: packets per direction, a power of two.
+ * -EINVAL, -ENOMEM; DPDK has room for RTE_MAX_ETHPORTS (32) devices. */
+int weft_ethdev_ring_pair(const char *name, uint32_t entries, struct weft_port **switch_end, struct weft_err *err);
 
 /* Nanoseconds of a monotonic clock from the TSC, sampled by shells once per burst; 0 near process start. */
 weft_ns weft_clock_ns(void);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_devargs.h>
+
+#include "ethdev_dev.h"
+
+enum {
+	BUFFER_DEFAULT_BYTES = 2048, /* memif's bsize, af_packet's framesz */
+	BUFFER_STEP_BYTES = 64,
+	/* A frame in af_packet's ring follows struct tpacket2_hdr and sockaddr_ll, aligned for the IP header. */
+	AF_PACKET_OFFSET_BYTES = 66,
+};
+
+/* Value of `key=` in "name,key=value,..."; NULL: not there. */
+static const char *arg_find(const char *args, const char *key)
+{
+	size_t len = strlen(key);
+	for (const char *p = args; p != NULL && *p != '\0'; p = strchr(p, ',')) {
+		p += *p == ',';
+		if (strncmp(p, key, len) == 0 && p[len] == '=')
+			return p + len + 1;
+	}
+	return NULL;
+}
+
+static bool driver_is(const char *devargs, const char *driver)
+{
+	return strncmp(devargs, driver, strlen(driver)) == 0;
+}
+
+int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, char *full, size_t size, struct weft_err *err)
+{
+	char more[64] = "";
+	/* memif cuts larger frames into chains, and mixes those up. */
+	if (driver_is(devargs, "net_memif") && arg_find(devargs, "bsize") == NULL)
+		snprintf(more, sizeof more, ",bsize=%u",
+			 (uint32_t)RTE_ALIGN_CEIL(ip_bytes + RTE_ETHER_HDR_LEN, BUFFER_STEP_BYTES));
+	if (driver_is(devargs, "net_af_packet") && arg_find(devargs, "framesz") == NULL)
+		snprintf(more, sizeof more, ",framesz=8192,blocksz=65536,framecnt=512");
+	if ((size_t)snprintf(full, size, "%s%s", devargs, more) >= size)
+		return weft_err_set(err, -ENAMETOOLONG, "device \"%.60s...\": arguments are too long", devargs);
+	return 0;
+}
+
+/* 0: unknown. */
+static uint32_t interface_mtu(const char *args)
+{
+	const char *name = arg_find(args, "iface");
+	struct ifreq req = {.ifr_mtu = 0};
+	size_t len = name != NULL ? strcspn(name, ",") : 0;
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (fd < 0)
+		return 0;
+	if (len > 0 && len < sizeof req.ifr_name) {
+		memcpy(req.ifr_name, name, len);
+		if (ioctl(fd, SIOCGIFMTU, &req) != 0)
+			req.ifr_mtu = 0;
+	}
+	close(fd);
+	return (uint32_t)req.ifr_mtu;
+}
+
+static uint32_t buffer_bytes(const char *args, const char *key)
+{
+	const char *value = arg_find(args, key);
+	return value != NULL ? (uint32_t)strtoul(value, NULL, 0) : (uint32_t)BUFFER_DEFAULT_BYTES;
+}
+
+static uint32_t sub_or_0(uint32_t a, uint32_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint32_t af_packet_ip_bytes(const char *args)
+{
+	uint32_t room = sub_or_0(buffer_bytes(args, "framesz"), AF_PACKET_OFFSET_BYTES + RTE_ETHER_HDR_LEN);
+	uint32_t mtu = interface_mtu(args);
+	return mtu != 0 ? RTE_MIN(mtu, room) : room;
+}
+
+uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info)
+{
+	const struct rte_devargs *devargs = info->device != NULL ? rte_dev_devargs(info->device) : NULL;
+	const char *args = devargs != NULL && devargs->args != NULL ? devargs->args : "";
+
+	if (driver_is(info->driver_name, "net_memif"))
+		return sub_or_0(buffer_bytes(args, "bsize"), RTE_ETHER_HDR_LEN);
+	if (driver_is(info->driver_name, "net_af_packet"))
+		return af_packet_ip_bytes(args);
+	return RTE_MIN((uint32_t)info->max_mtu, sub_or_0(info->max_rx_pktlen, RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN));
+}
+
+uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes)
+{
+	bool fixed = driver_is(info->driver_name, "net_memif") || driver_is(info->driver_name, "net_af_packet");
+	return fixed ? 0 : ip_bytes;
+}

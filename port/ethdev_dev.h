@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What differs from one DPDK driver to the next. */
+#ifndef WEFT_ETHDEV_DEV_H
+#define WEFT_ETHDEV_DEV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_ethdev.h>
+
+#include "weft/err.h"
+
+enum { ETHDEV_ARGS_MAX = 512 };
+
+/* Adds the arguments a driver needs for IP packets of `ip_bytes` when the user did not give them. -ENAMETOOLONG. */
+int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, char *full, size_t size, struct weft_err *err);
+
+/* Largest IP packet the device carries as it was created. */
+uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info);
+
+/* rxmode.mtu to configure; 0 for drivers that reject a value. */
+uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes);
+
+#endif

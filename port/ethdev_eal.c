@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* EAL, once per process, and the clock that runs on its calibrated TSC. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+#include "weft/ethdev.h"
+
+/* --no-shconf keeps processes on one host out of each other's way; --iova-mode=va and --no-huge need no privileges. */
+#define EAL_DEFAULTS "--no-pci --no-telemetry --iova-mode=va --no-huge -m 512 --no-shconf"
+
+enum { EAL_ARGS_MAX = 64, EAL_ARGS_OURS = 4 /* log level, lcores and its value, NULL */ };
+
+static pthread_mutex_t eal_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool eal_up;     /* under eal_lock */
+static bool eal_failed; /* under eal_lock; EAL cannot be started again after most failures */
+
+/* Origin of weft_clock_ns. `mult` is ns per tick in units of 2^-32; 0 until EAL has calibrated the TSC. */
+static struct {
+	uint64_t tsc;
+	weft_ns ns;
+	_Atomic uint64_t mult;
+} clock_base;
+
+static weft_ns clock_kernel_ns(void)
+{
+	static _Atomic uint64_t origin;
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	uint64_t now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	uint64_t unset = 0;
+	atomic_compare_exchange_strong(&origin, &unset, now - 1);
+	return now - atomic_load(&origin);
+}
+
+weft_ns weft_clock_ns(void)
+{
+	uint64_t mult = atomic_load_explicit(&clock_base.mult, memory_order_acquire);
+	if (mult == 0)
+		return clock_kernel_ns();
+	return clock_base.ns + (weft_ns)(((unsigned __int128)(rte_rdtsc() - clock_base.tsc) * mult) >> 32);
+}
+
+/* From now on the clock reads the TSC; it goes on from where the kernel's clock stood. */
+static void clock_start(void)
+{
+	uint64_t hz = rte_get_tsc_hz();
+	if (atomic_load(&clock_base.mult) != 0 || hz == 0)
+		return;
+	clock_base.ns = clock_kernel_ns();
+	clock_base.tsc = rte_rdtsc();
+	uint64_t mult = (uint64_t)(((unsigned __int128)1000000000u << 32) / hz);
+	atomic_store_explicit(&clock_base.mult, mult, memory_order_release);
+}
+
+struct eal_args {
+	int argc;
+	char *argv[EAL_ARGS_MAX];
+	bool cores, log; /* the caller chose lcores, log levels */
+};
+
+static bool args_add(struct eal_args *a, char *arg)
+{
+	if (a->argc == EAL_ARGS_MAX - EAL_ARGS_OURS)
+		return false;
+	a->argv[a->argc++] = arg;
+	return true;
+}
+
+/* Splits `text` in place. */
+static bool args_split(struct eal_args *a, char *text)
+{
+	char *save = NULL;
+	for (char *tok = strtok_r(text, " \t\n", &save); tok != NULL; tok = strtok_r(NULL, " \t\n", &save)) {
+		a->cores |= strncmp(tok, "-l", 2) == 0 || strncmp(tok, "-c", 2) == 0 ||
+			    strncmp(tok, "--lcores", 8) == 0 || strncmp(tok, "--main-lcore", 12) == 0;
+		a->log |= strncmp(tok, "--log-level", 11) == 0;
+		if (!args_add(a, tok))
+			return false;
+	}
+	return true;
+}
+
+/* "(0)@(1,3)": one lcore that may run on every CPU this thread may use, so that EAL neither pins the application nor
+ * starts idle threads for the other CPUs. */
+static void lcores_format(const cpu_set_t *cpus, char *buf, size_t size)
+{
+	int len = snprintf(buf, size, "(0)@(");
+	const char *comma = "";
+	for (int cpu = 0; cpu < CPU_SETSIZE && (size_t)len < size - 8; cpu++) {
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		len += snprintf(buf + len, size - (size_t)len, "%s%d", comma, cpu);
+		comma = ",";
+	}
+	snprintf(buf + len, size - (size_t)len, ")");
+}
+
+static int eal_init(char *text, struct weft_err *err)
+{
+	struct eal_args a = {.argc = 0};
+	static char name[] = "weft", lcores[] = "--lcores", quiet[] = "--log-level=*:error";
+	char set[4096];
+	cpu_set_t cpus;
+
+	if (!args_add(&a, name) || !args_split(&a, text))
+		return weft_err_set(err, -E2BIG, "EAL: more than %d arguments", EAL_ARGS_MAX - EAL_ARGS_OURS);
+	if (!a.log)
+		a.argv[a.argc++] = quiet;
+	if (!a.cores && sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
+		lcores_format(&cpus, set, sizeof set);
+		a.argv[a.argc++] = lcores;
+		a.argv[a.argc++] = set;
+	}
+	if (rte_eal_init(a.argc, a.argv) < 0 && rte_errno != EALREADY)
+		return weft_err_set(err, -rte_errno, "EAL: cannot start: %s", rte_strerror(rte_errno));
+	return 0;
+}
+
+/* The lcore count is set as soon as anybody called rte_eal_init; asking it avoids EAL's complaint about a second call.
+ */
+static int eal_start_locked(const char *args, struct weft_err *err)
+{
+	if (eal_up || rte_lcore_count() > 0)
+		return 0;
+	if (args == NULL)
+		args = getenv("WEFT_EAL_ARGS");
+	char *text = strdup(args != NULL ? args : EAL_DEFAULTS);
+	if (text == NULL)
+		return weft_err_set(err, -ENOMEM, "EAL: out of memory");
+	int rc = eal_init(text, err);
+	/* EAL keeps pointers into its arguments, so they live as long as the process once it runs. */
+	if (rc != 0)
+		free(text);
+	return rc;
+}
+
+int weft_eal_start(const char *eal_args, struct weft_err *err)
+{
+	pthread_mutex_lock(&eal_lock);
+	int rc = eal_failed ? weft_err_set(err, -EALREADY, "EAL: an earlier start failed; only a new process can retry")
+			    : eal_start_locked(eal_args, err);
+	if (rc == 0) {
+		eal_up = true;
+		clock_start();
+	} else {
+		eal_failed = true;
+	}
+	pthread_mutex_unlock(&eal_lock);
+	return rc;
+}

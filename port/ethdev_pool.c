@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packet pools of DPDK ports. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_mempool.h>
+
+#include "ethdev_priv.h"
+
+enum {
+	POOL_CACHE = 256,
+	POOLS_RETIRED_MAX = 256,
+	/* Without hugepages elements of 4 KiB or less alias in the L1 cache and cost twice as much. */
+	POOL_ELEM_MIN_BYTES = 4096,
+	/* af_packet wants room for a whole ring frame of 8192 bytes. */
+	POOL_ROOM_MIN_BYTES = 8448,
+};
+
+static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rte_mempool *retired[POOLS_RETIRED_MAX]; /* under retired_lock */
+
+int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int node, struct rte_mempool **pool,
+		       struct weft_err *err)
+{
+	static _Atomic uint32_t serial;
+	char name[RTE_MEMPOOL_NAMESIZE];
+	uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_ETHER_HDR_LEN + ip_bytes + RTE_ETHER_CRC_LEN + RTE_VLAN_HLEN;
+	uint32_t cache = pkts >= 4 * POOL_CACHE ? POOL_CACHE : 0;
+
+	room = RTE_ALIGN_CEIL(RTE_MAX(room, (uint32_t)POOL_ELEM_MIN_BYTES), RTE_CACHE_LINE_SIZE);
+	if (ip_bytes > 2048)
+		room = RTE_MAX(room, (uint32_t)POOL_ROOM_MIN_BYTES);
+	snprintf(name, sizeof name, "weft_pkts_%u", atomic_fetch_add(&serial, 1));
+	*pool = rte_pktmbuf_pool_create(name, pkts, cache, sizeof(struct weft_pkt), (uint16_t)room, node);
+	if (*pool == NULL)
+		return weft_err_set(err, -ENOMEM,
+				    "%s: no memory for %u packets of %u bytes: %s (raise -m in WEFT_EAL_ARGS or ask "
+				    "for fewer packets)",
+				    dev, pkts, room, rte_strerror(rte_errno));
+	return 0;
+}
+
+void ethdev_pool_retire(struct rte_mempool *pool)
+{
+	pthread_mutex_lock(&retired_lock);
+	for (unsigned i = 0; i < POOLS_RETIRED_MAX; i++) {
+		if (retired[i] == NULL && pool != NULL) {
+			retired[i] = pool;
+			pool = NULL;
+		}
+		if (retired[i] != NULL && rte_mempool_full(retired[i])) {
+			rte_mempool_free(retired[i]);
+			retired[i] = NULL;
+		}
+	}
+	pthread_mutex_unlock(&retired_lock);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the DPDK port share. */
+#ifndef WEFT_ETHDEV_PRIV_H
+#define WEFT_ETHDEV_PRIV_H
+
+#include <stddef.h>
+
+#include <rte_dev.h>
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "weft/ethdev.h"
+
+enum {
+	ETHDEV_BURST = 32,
+	ETHDEV_NEIGHS = 1024, /* neighbours of one port */
+	ETHDEV_HELD = 8,      /* packets that wait for one neighbour's MAC address */
+	ETHDEV_IP_MAX_BYTES = 9000,
+	ETHDEV_CRC_BYTES = 4,
+};
+
+/* The metadata of a packet is the private area of its mbuf, directly behind it. */
+_Static_assert(sizeof(struct rte_mbuf) % RTE_CACHE_LINE_MIN_SIZE == 0, "the private area starts a cache line");
+_Static_assert(sizeof(struct weft_pkt) % RTE_MBUF_PRIV_ALIGN == 0, "a valid size of a private area");
+
+static inline struct weft_pkt *mbuf_pkt(struct rte_mbuf *m)
+{
+	return (struct weft_pkt *)(m + 1);
+}
+
+static inline struct rte_mbuf *pkt_mbuf(struct weft_pkt *pkt)
+{
+	return (struct rte_mbuf *)pkt - 1;
+}
+
+struct neigh_table;
+
+struct ethdev {
+	struct weft_port port; /* first: weft_port is what callers hold */
+	uint16_t id;           /* ethdev port, or RTE_MAX_ETHPORTS for bare rings */
+	uint16_t queue;
+	uint16_t tx_run; /* packets framed before one burst; small after a refusal, so that little is framed twice */
+	bool is_switch;  /* conf.ip was zero */
+	bool no_arp;
+	struct rte_ring *rx_ring, *tx_ring; /* bare rings: read and written instead of a device */
+	struct rte_mempool *pool;           /* NULL for bare rings */
+	struct weft_ip ip;
+	struct rte_ether_addr mac;     /* source of our frames */
+	struct rte_ether_addr mac_too; /* also ours: the other one of the device's and the derived address */
+	struct neigh_table *neigh;
+	weft_ns chores_at;   /* when neigh_chores has something to do */
+	weft_ns announce_at; /* next time we tell everybody our address */
+	int rx_fd;           /* or -1 */
+	int node;            /* NUMA node, or -1 */
+	weft_heard_fn heard;
+	void *heard_arg;
+	struct weft_ethdev_stats stats;
+	char name[RTE_DEV_NAME_MAX_LEN];
+};
+
+static inline struct ethdev *to_ethdev(struct weft_port *port)
+{
+	return (struct ethdev *)port;
+}
+
+/* ---- ethdev_io.c ---- */
+
+/* Hands a complete frame to the device; freed when it does not take it. True: taken. */
+bool ethdev_send_frame(struct ethdev *d, struct rte_mbuf *m);
+
+/* weft_port_ops (port.h) of devices and bare rings. */
+uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
+uint16_t ethdev_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
+uint16_t ethdev_alloc(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
+void ethdev_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
+
+/* ---- ethdev_pool.c ---- */
+
+/* A pool whose elements hold `ip_bytes` of packet. -ENOMEM, with a message naming `dev`. */
+int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int node, struct rte_mempool **pool,
+		       struct weft_err *err);
+/* Frees the pool now, or, when others still hold its packets, at a later call once they are back. NULL: only looks for
+ * such pools. */
+void ethdev_pool_retire(struct rte_mempool *pool);
+
+/* ---- ethdev_neigh.c ---- */
+
+struct neigh_table *neigh_create(int node);
+void neigh_destroy(struct neigh_table *t);
+
+/* The MAC address every member of a no_arp fabric has: 02:00 and the low 32 bits of its IP. */
+struct rte_ether_addr mac_derive(uint32_t ip_low32);
+
+/* MAC address of the destination of the IP packet at `ip`; false: not known yet. */
+bool neigh_mac(struct ethdev *d, const uint8_t *ip, struct rte_ether_addr *mac);
+/* Keeps a framed packet until its neighbour answers, and asks. The mbuf becomes the table's or is dropped (counted). */
+void neigh_hold(struct ethdev *d, struct rte_mbuf *m, const uint8_t *ip);
+/* Consumes an ARP frame. */
+void neigh_arp_input(struct ethdev *d, struct rte_mbuf *m);
+/* Consumes the frame and returns true when it is a neighbour solicitation or advertisement. */
+bool neigh_nd_input(struct ethdev *d, struct rte_mbuf *m);
+/* A switch port remembers where the sender of an IP packet is. */
+void neigh_learn_ip(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac);
+/* Announces us, asks again for neighbours that did not answer, gives up on others. */
+void neigh_chores(struct ethdev *d, weft_ns now);
+
+#endif
