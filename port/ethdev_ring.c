@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <rte_bus_vdev.h>
+#include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -23,7 +23,7 @@ static void ring_free(struct rte_ring *r)
 static void pair_destroy(struct ethdev *d)
 {
 	if (d->name[0] != '\0')
-		rte_vdev_uninit(d->name);
+		rte_eal_hotplug_remove("vdev", d->name);
 	ring_free(d->rx_ring);
 	ring_free(d->tx_ring);
 	neigh_destroy(d->neigh);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ethdev_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_arp.h>
+#include <rte_ip.h>
+
+#include "ethdev_nd.h"
+
+int fixture_eal(void **state)
+{
+	struct weft_err err;
+	if (weft_eal_start(NULL, &err) == 0)
+		return 0;
+	print_error("%s\n", err.msg);
+	return -1;
+}
+
+void fixture_open(struct fixture *f, struct weft_ip ip, bool no_arp)
+{
+	static unsigned serial;
+	char name[16];
+	snprintf(name, sizeof name, "t%u", serial++);
+	struct weft_ethdev_conf conf = {.dev = name, .ip = ip, .pool_pkts = 255, .no_arp = no_arp};
+	*f = (struct fixture){0};
+	if (weft_ethdev_ring_pair(name, FIXTURE_RING, &f->sw, &f->err) != 0 ||
+	    weft_ethdev_open(&conf, &f->host, &f->err) != 0)
+		fail_msg("%s", f->err.msg);
+}
+
+void fixture_close(struct fixture *f)
+{
+	f->host->ops->close(f->host);
+	f->sw->ops->close(f->sw);
+}
+
+struct weft_pkt *fixture_pkt(struct weft_port *port, uint32_t dst, const void *payload, uint16_t payload_len)
+{
+	struct weft_pkt *pkt;
+	assert_int_equal(port->ops->alloc(port, &pkt, 1), 1);
+	uint16_t total = (uint16_t)(28 + payload_len);
+	uint8_t hdr[28] = {0x45,
+			   0,
+			   (uint8_t)(total >> 8),
+			   (uint8_t)total,
+			   0,
+			   0,
+			   0,
+			   0,
+			   64,
+			   17,
+			   0,
+			   0,
+			   10,
+			   0,
+			   0,
+			   1,
+			   (uint8_t)(dst >> 24),
+			   (uint8_t)(dst >> 16),
+			   (uint8_t)(dst >> 8),
+			   (uint8_t)dst,
+			   0xab,
+			   0xcd,
+			   0x12,
+			   0xb9,
+			   (uint8_t)((total - 20) >> 8),
+			   (uint8_t)(total - 20)};
+	memcpy(pkt->head, hdr, sizeof hdr);
+	pkt->head_len = sizeof hdr;
+	pkt->payload = payload;
+	pkt->payload_len = payload_len;
+	return pkt;
+}
+
+void fixture_inject(struct fixture *f, const void *frame, uint16_t len)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(to_ethdev(f->host)->pool);
+	assert_non_null(m);
+	memcpy(rte_pktmbuf_append(m, len), frame, len);
+	assert_int_equal(rte_ring_enqueue(to_ethdev(f->sw)->tx_ring, m), 0);
+}
+
+static bool is_announcement(const struct rte_mbuf *m)
+{
+	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+	const struct rte_arp_hdr *arp = (const struct rte_arp_hdr *)(eth + 1);
+	const struct rte_ipv6_hdr *ip6 = (const struct rte_ipv6_hdr *)(eth + 1);
+	struct weft_ip all = nd_all_nodes();
+	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
+		return arp->arp_data.arp_sip == arp->arp_data.arp_tip;
+	return eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6) && memcmp(ip6->dst_addr, all.b, sizeof all.b) == 0;
+}
+
+struct rte_mbuf *fixture_sent(struct fixture *f)
+{
+	struct rte_mbuf *m;
+	while (rte_ring_dequeue(to_ethdev(f->sw)->rx_ring, (void **)&m) == 0) {
+		if (!is_announcement(m))
+			return m;
+		rte_pktmbuf_free(m);
+	}
+	return NULL;
+}

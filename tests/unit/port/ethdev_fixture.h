@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A host's DPDK port and the switch's end of its rings, with raw frames in between. */
+#ifndef WEFT_ETHDEV_FIXTURE_H
+#define WEFT_ETHDEV_FIXTURE_H
+
+#include "cmocka_all.h"
+
+#include "ethdev_priv.h"
+
+enum { FIXTURE_RING = 64 };
+
+struct fixture {
+	struct weft_port *host; /* 10.0.0.1, or `ip` */
+	struct weft_port *sw;
+	struct weft_err err;
+};
+
+/* Group setup: EAL. */
+int fixture_eal(void **state);
+
+/* Opens the pair. `ip` all zero: the host's end is a switch port, too. Fails the test when that does not work. */
+void fixture_open(struct fixture *f, struct weft_ip ip, bool no_arp);
+void fixture_close(struct fixture *f);
+
+/* An IPv4 UDP packet from 10.0.0.1 to `dst`: 28 header bytes, `payload` by reference. */
+struct weft_pkt *fixture_pkt(struct weft_port *port, uint32_t dst, const void *payload, uint16_t payload_len);
+
+/* Puts a frame on the wire to the host. */
+void fixture_inject(struct fixture *f, const void *frame, uint16_t len);
+/* Next frame the host sent that is no announcement of its own address; NULL: none. The caller frees it. */
+struct rte_mbuf *fixture_sent(struct fixture *f);
+
+#endif
