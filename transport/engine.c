@@ -1,2 +1,90 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The loop. */
 #include "weft/engine.h"
+
+#include "engine_int.h"
+
+/* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. */
+static void note_lateness(struct weft_engine *e, weft_ns now)
+{
+	if (now > e->due_ns && now - e->due_ns > e->rto_ns / 4)
+		e->grace_ns = now + e->rto_ns / 2;
+}
+
+static void timers(struct weft_engine *e, weft_ns now)
+{
+	struct wheel_node *n;
+	while ((n = wheel_expire(&e->wheel, now))) {
+		struct pdc *pdc = list_entry(n, struct pdc, timer);
+		if (pdc->is_rx)
+			pdc_rx_timer(e, list_entry(pdc, struct pdc_rx, pdc), now);
+		else
+			pdc_tx_timer(e, list_entry(pdc, struct pdc_tx, pdc), now);
+	}
+}
+
+static void submissions(struct weft_engine *e, weft_ns now)
+{
+	e->more_submissions = false;
+	list_for_each (l, &e->eps) {
+		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
+		if (ep->has_pending || ep->overflow || !spsc_empty(&ep->sq))
+			ep_submissions(e, ep, now);
+	}
+}
+
+weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
+{
+	e->short_of_pkts = false;
+	note_lateness(e, now);
+	bool more = engine_rx(e, now);
+	timers(e, now);
+	submissions(e, now);
+	ack_due(e, now);
+	engine_tx(e, now);
+	engine_flush(e);
+	weft_ns at = wheel_next(&e->wheel), tx_at = engine_tx_next(e, now);
+	if (tx_at < at)
+		at = tx_at;
+	e->due_ns = more || e->more_submissions ? now : at;
+	return e->due_ns;
+}
+
+void weft_engine_shutdown(struct weft_engine *e, weft_ns now)
+{
+	e->shutting_down = true;
+	list_for_each_safe (l, &e->txs)
+		pdc_tx_shutdown(e, list_entry(l, struct pdc_tx, link), now);
+}
+
+bool weft_engine_idle(const struct weft_engine *e)
+{
+	return list_empty(&e->txs) && !e->out_count && list_empty(&e->ack_due);
+}
+
+const struct weft_stats *weft_engine_stats(const struct weft_engine *e)
+{
+	return &e->stats;
+}
+
+void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const struct weft_conn_view *view), void *arg)
+{
+	list_for_each (l, &e->txs) {
+		const struct pdc_tx *p = list_entry(l, struct pdc_tx, link);
+		struct weft_conn_view v = {.ip = &p->remote->ip,
+					   .cwnd_bytes = p->cc.cwnd_bytes,
+					   .inflight_bytes = p->inflight_bytes,
+					   .brtt_ns = p->brtt_ns,
+					   .srtt_ns = p->srtt_ns};
+		if (e->cc->view)
+			e->cc->view(&p->cc, &v.cc);
+		if (e->lb->view)
+			e->lb->view(&p->lb, &v.lb);
+		fn(arg, &v);
+	}
+}
+
+void weft_engine_trace(struct weft_engine *e, const struct weft_trace_ops *trace)
+{
+	e->trace = trace ? *trace : (struct weft_trace_ops){0};
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "duo.h"
+
+#include "../unit/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 128 + 9216 };
+
+static struct weft_pkt *pkt_new(struct duo *d)
+{
+	struct weft_pkt *p = calloc(1, sizeof *p + ROOM);
+	assert_non_null(p);
+	p->head = (uint8_t *)(p + 1);
+	d->pkts++;
+	return p;
+}
+
+static void pkt_free(struct duo *d, struct weft_pkt *p)
+{
+	d->pkts--;
+	free(p);
+}
+
+static uint16_t port_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
+{
+	struct duo_port *dp = (struct duo_port *)port;
+	uint16_t got = 0;
+	while (got < n && dp->rx && dp->rx->time_ns <= dp->duo->now) {
+		pkts[got++] = dp->rx;
+		dp->rx = dp->rx->next;
+		dp->rx_len--;
+	}
+	if (!dp->rx)
+		dp->rx_tail = &dp->rx;
+	return got;
+}
+
+/* Arrivals stay sorted by time; equal times keep their order. */
+static void deliver(struct duo_port *to, struct weft_pkt *pkt, weft_ns at)
+{
+	struct weft_pkt **pos = &to->rx;
+	while (*pos && (*pos)->time_ns <= at)
+		pos = &(*pos)->next;
+	pkt->time_ns = at;
+	pkt->next = *pos;
+	*pos = pkt;
+	to->rx_len++;
+}
+
+/* Payload is gathered behind the headers, as a NIC would. */
+static struct weft_pkt *gather(struct duo *d, const struct weft_pkt *in)
+{
+	struct weft_pkt *out = pkt_new(d);
+	uint8_t *head = out->head;
+	assert_true(in->head_len + in->payload_len + 4u <= ROOM);
+	*out = *in;
+	out->head = head;
+	memcpy(head, in->head, in->head_len);
+	if (in->payload) {
+		memcpy(head + in->head_len, in->payload, in->payload_len);
+		out->head_len = (uint16_t)(in->head_len + in->payload_len);
+		out->payload_len = 0;
+	}
+	out->payload = NULL;
+	if (in->flags & WEFT_PKT_TRAILER) {
+		for (int i = 0; i < 4; i++)
+			head[out->head_len + i] = (uint8_t)(in->trailer >> 8 * i);
+		out->head_len += 4;
+	}
+	return out;
+}
+
+static void apply(struct duo *d, struct duo_port *to, struct weft_pkt *pkt, enum duo_fate fate)
+{
+	weft_ns at = d->now + d->latency_ns;
+	switch (fate) {
+	case DUO_DROP:
+		pkt_free(d, pkt);
+		return;
+	case DUO_DUP:
+		deliver(to, gather(d, pkt), at);
+		break;
+	case DUO_TRIM:
+	case DUO_TRIM_LASTHOP:
+		wire_trim(pkt, fate == DUO_TRIM_LASTHOP);
+		break;
+	case DUO_MARK:
+		wire_mark_ce(pkt);
+		break;
+	case DUO_LATE:
+		at += d->late_ns;
+		break;
+	default:
+		break;
+	}
+	deliver(to, pkt, at);
+}
+
+static void transmit(struct duo_port *from, struct weft_pkt *pkt)
+{
+	struct duo *d = from->duo;
+	struct weft_pkt *copy = gather(d, pkt);
+	struct wire_pkt w;
+	enum duo_fate fate = DUO_PASS;
+	assert_int_equal(wire_decode(copy->head, copy->head_len, copy->payload_len, WIRE_UDP_PORT, false, &w), WIRE_OK);
+	if (d->fate)
+		fate = d->fate(d->fate_arg, from->side, &w, d->sent[from->side]);
+	d->sent[from->side]++;
+	apply(d, &d->port[!from->side], copy, fate);
+	pkt_free(d, pkt);
+}
+
+static uint16_t port_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
+{
+	struct duo_port *dp = (struct duo_port *)port;
+	uint16_t take = n < dp->tx_room ? n : (uint16_t)dp->tx_room;
+	for (uint16_t i = 0; i < take; i++)
+		transmit(dp, pkts[i]);
+	return take;
+}
+
+static uint16_t port_alloc(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
+{
+	struct duo_port *dp = (struct duo_port *)port;
+	if (dp->alloc_fail) {
+		dp->alloc_fail--;
+		return 0;
+	}
+	for (uint16_t i = 0; i < n; i++)
+		pkts[i] = pkt_new(dp->duo);
+	return n;
+}
+
+static void port_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
+{
+	struct duo_port *dp = (struct duo_port *)port;
+	for (uint16_t i = 0; i < n; i++)
+		pkt_free(dp->duo, pkts[i]);
+}
+
+static void port_close(struct weft_port *port)
+{
+}
+
+static const struct weft_port_ops duo_ops = {port_rx, port_tx, port_alloc, port_free, port_close};
+
+static void *mem_alloc(void *arg, size_t bytes)
+{
+	struct duo_mem *m = arg;
+	if (++m->calls == m->fail_at)
+		return NULL;
+	void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+	assert_non_null(p);
+	m->live++;
+	return memset(p, 0, bytes);
+}
+
+static void mem_free(void *arg, void *p)
+{
+	struct duo_mem *m = arg;
+	m->live -= p != NULL;
+	free(p);
+}
+
+void duo_conf_init(struct duo_conf *conf)
+{
+	*conf = (struct duo_conf){.cc = "fixed", .lb = "ops"};
+	weft_param_defaults(weft_engine_tunes, &conf->tune);
+	conf->tune.link_bps = 100000000000;
+	conf->tune.brtt_ns = WEFT_US(10);
+}
+
+static struct weft_ip side_ip(const struct duo_conf *conf, int side)
+{
+	struct weft_ip ip = weft_ip_v4(0x0a000001 + (uint32_t)side);
+	if (conf->ipv6)
+		ip.b[0] = 0xfd;
+	return ip;
+}
+
+static void open_side(struct duo *d, const struct duo_conf *conf, int side)
+{
+	struct weft_err err = {""};
+	struct duo_port *dp = &d->port[side];
+	*dp = (struct duo_port){
+		.port = {.ops = &duo_ops, .max_ip_bytes = 9000}, .duo = d, .side = side, .tx_room = UINT32_MAX};
+	dp->rx_tail = &dp->rx;
+	struct weft_engine_conf ec = {.ip = side_ip(conf, side),
+				      .cc = weft_cc_find(conf->cc),
+				      .lb = weft_lb_find(conf->lb),
+				      .tune = conf->tune,
+				      .seed = 1,
+				      .mem = {mem_alloc, mem_free, &d->mem[side]}};
+	assert_int_equal(weft_engine_create(&ec, &dp->port, d->now, &d->e[side], &err), 0);
+	assert_int_equal(weft_ep_open(d->e[side], (uint16_t)(100 + 100 * side), 1024, 1024, &d->ep[side], &err), 0);
+	struct weft_addr other = {side_ip(conf, !side), (uint16_t)(200 - 100 * side)};
+	assert_int_equal(weft_peer_add(d->e[side], &other, &d->peer[side]), 0);
+}
+
+void duo_open(struct duo *d, const struct duo_conf *conf)
+{
+	*d = (struct duo){.now = WEFT_MS(1), .latency_ns = WEFT_US(4), .late_ns = WEFT_US(5)};
+	open_side(d, conf, 0);
+	open_side(d, conf, 1);
+}
+
+void duo_close(struct duo *d)
+{
+	for (int i = 0; i < 2; i++) {
+		weft_engine_destroy(d->e[i]);
+		while (d->port[i].rx) {
+			struct weft_pkt *p = d->port[i].rx;
+			d->port[i].rx = p->next;
+			pkt_free(d, p);
+		}
+		assert_int_equal(d->mem[i].live, 0);
+	}
+	assert_int_equal(d->pkts, 0);
+}
+
+void duo_poll(struct duo *d, int side)
+{
+	d->due[side] = weft_engine_poll(d->e[side], d->now);
+}
+
+static weft_ns next_of(const struct duo *d, int side)
+{
+	weft_ns at = d->due[side];
+	if (d->port[side].rx && d->port[side].rx->time_ns < at)
+		at = d->port[side].rx->time_ns;
+	return at;
+}
+
+void duo_run(struct duo *d, weft_ns until)
+{
+	duo_poll(d, 0);
+	duo_poll(d, 1);
+	for (;;) {
+		weft_ns a = next_of(d, 0), b = next_of(d, 1);
+		weft_ns at = a < b ? a : b;
+		if (at > until || at == WEFT_NEVER)
+			break;
+		if (at > d->now)
+			d->now = at;
+		duo_poll(d, a <= b ? 0 : 1);
+	}
+	if (until != WEFT_NEVER && d->now < until)
+		d->now = until;
+}
+
+void duo_send(struct duo *d, int side, const void *buf, uint64_t len, uint64_t tag, void *context)
+{
+	struct weft_op op = {.kind = WEFT_OP_TSEND,
+			     .peer = d->peer[side],
+			     .buf = (void *)buf,
+			     .len = len,
+			     .tag = tag,
+			     .context = context};
+	assert_int_equal(weft_submit(d->ep[side], &op), 0);
+	d->due[side] = d->now;
+}
+
+void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, uint64_t ignore, void *context)
+{
+	struct weft_op op = {.kind = WEFT_OP_TRECV,
+			     .peer = WEFT_PEER_ANY,
+			     .buf = buf,
+			     .len = len,
+			     .tag = tag,
+			     .ignore = ignore,
+			     .context = context};
+	assert_int_equal(weft_submit(d->ep[side], &op), 0);
+	d->due[side] = d->now;
+}
+
+bool duo_cqe(struct duo *d, int side, struct weft_cqe *cqe)
+{
+	return weft_cq_take(d->ep[side], cqe, 1) == 1;
+}
+
+uint8_t *duo_pattern(uint64_t len, uint64_t seed)
+{
+	uint8_t *p = malloc(len ? len : 1);
+	assert_non_null(p);
+	for (uint64_t i = 0; i < len; i++)
+		p[i] = (uint8_t)((i * 31 + (i >> 8) * 7 + seed * 131) & 0xff);
+	return p;
+}
+
+void duo_inject(struct duo *d, int to, const uint8_t *bytes, uint16_t len)
+{
+	struct weft_pkt *p = pkt_new(d);
+	assert_true(len <= ROOM);
+	memcpy(p->head, bytes, len);
+	p->head_len = len;
+	deliver(&d->port[to], p, d->now);
+}

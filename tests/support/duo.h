@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two engines, a and b, on mock ports joined by a wire with latency; the clock is moved by hand. A test may look at
+ * every packet and decide its fate. */
+#ifndef WEFT_TEST_DUO_H
+#define WEFT_TEST_DUO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weft/engine.h"
+#include "wire.h"
+
+enum duo_fate { DUO_PASS, DUO_DROP, DUO_DUP, DUO_TRIM, DUO_TRIM_LASTHOP, DUO_MARK, DUO_LATE };
+
+struct duo;
+struct duo_port {
+	struct weft_port port;
+	struct duo *duo;
+	int side;
+	struct weft_pkt *rx, **rx_tail; /* arrived or on their way, by arrival time */
+	uint32_t rx_len;
+	uint32_t tx_room;    /* packets taken per tx call; UINT32_MAX normally */
+	uint32_t alloc_fail; /* the next so many allocations give nothing */
+};
+
+struct duo_mem {
+	uint64_t calls, fail_at; /* the fail_at-th allocation returns NULL; 0: never */
+	int64_t live;
+};
+
+struct duo {
+	weft_ns now;
+	weft_ns latency_ns; /* one way */
+	weft_ns late_ns;    /* extra for DUO_LATE */
+	struct duo_port port[2];
+	struct weft_engine *e[2];
+	struct weft_ep *ep[2];
+	uint32_t peer[2]; /* peer[i]: id of the other side's endpoint at engine i */
+	weft_ns due[2];
+	struct duo_mem mem[2];
+	int64_t pkts;     /* packets alive */
+	uint64_t sent[2]; /* packets given to the wire by side */
+	enum duo_fate (*fate)(void *arg, int from, const struct wire_pkt *w, uint64_t nth);
+	void *fate_arg;
+};
+
+struct duo_conf {
+	struct weft_engine_tune tune;
+	const char *cc, *lb;
+	bool ipv6;
+};
+
+/* Defaults: 100 Gb/s, 10 us base RTT, fixed window, oblivious spraying, trimming. */
+void duo_conf_init(struct duo_conf *conf);
+
+/* Both engines, one endpoint each (numbers 100 and 200), each knowing the other. Fails the test on error. */
+void duo_open(struct duo *d, const struct duo_conf *conf);
+
+/* Destroys the engines and checks that no packet and no memory leaked. */
+void duo_close(struct duo *d);
+
+/* Polls both whenever something is due until `until` or nothing is left to do. */
+void duo_run(struct duo *d, weft_ns until);
+
+/* One poll of one side at the present time. */
+void duo_poll(struct duo *d, int side);
+
+/* Builds an operation and submits it. */
+void duo_send(struct duo *d, int side, const void *buf, uint64_t len, uint64_t tag, void *context);
+void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, uint64_t ignore, void *context);
+
+/* The next completion; false: none. */
+bool duo_cqe(struct duo *d, int side, struct weft_cqe *cqe);
+
+/* A buffer with a position-dependent pattern; free() it. */
+uint8_t *duo_pattern(uint64_t len, uint64_t seed);
+
+/* Puts raw bytes in front of an engine as if they had arrived. */
+void duo_inject(struct duo *d, int to, const uint8_t *bytes, uint16_t len);
+
+#endif

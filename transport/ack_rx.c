@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The initiator learns what arrived: cumulative and selective acknowledgements, RTT samples, refusals. */
+#include <errno.h>
+
+#include "bitmap.h"
+#include "engine_int.h"
+
+enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff, RESOURCE_HOLD_BRTTS = 4 };
+
+/* What one ACK brought. */
+struct gain {
+	uint32_t bytes; /* newly acknowledged, wire bytes */
+	uint32_t pkts;
+	bool closed; /* CLOSE_CMD among them */
+};
+
+static void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct gain *g)
+{
+	struct sent *s = sendq_at(&p->q, psn);
+	if (s->state == SENT_INFLIGHT)
+		p->inflight_bytes -= s->wire_bytes;
+	else
+		e->stats.spurious++;
+	sendq_ack(&p->q, psn);
+	g->bytes += s->wire_bytes;
+	g->pkts++;
+	if (s->msg)
+		msg_tx_acked(e, s->msg);
+	else
+		g->closed = true;
+}
+
+/* Acknowledges the set bits of `bits` (bit 0: `base`) that are new; a bitmap may reach beyond what we have in flight.
+ */
+static void ack_bits(struct weft_engine *e, struct pdc_tx *p, uint32_t base, uint64_t bits, struct gain *g)
+{
+	const struct sendq *q = &p->q;
+	int32_t below = psn_diff(q->front, base), room = psn_diff(q->next, base);
+	if (below >= 64 || room <= 0 || !bits)
+		return;
+	if (below > 0)
+		bits &= UINT64_MAX << below;
+	if (room < 64)
+		bits &= ~(UINT64_MAX << room);
+	bits &= ~bitmap_get64(q->acked, q->mask, base);
+	for (; bits; bits &= bits - 1)
+		ack_one(e, p, base + (uint32_t)__builtin_ctzll(bits), g);
+}
+
+static void ack_cumulative(struct weft_engine *e, struct pdc_tx *p, uint32_t cack, struct gain *g)
+{
+	if (psn_after(cack, p->cack_psn))
+		p->cack_psn = cack;
+	for (uint32_t psn = p->q.front; psn_diff(psn, cack) <= 0; psn += 64) {
+		int32_t n = psn_diff(cack, psn) + 1;
+		ack_bits(e, p, psn, n >= 64 ? UINT64_MAX : ~(UINT64_MAX << n), g);
+	}
+}
+
+static weft_ns service_time(const struct wire_pkt *w)
+{
+	bool valid =
+		w->pds.type == WIRE_PDS_ACK_CC && w->pds.cc_type == 0 && w->pds.service_time != SERVICE_TIME_OVERFLOW;
+	return valid ? (weft_ns)w->pds.service_time * SERVICE_TIME_UNIT_NS : 0;
+}
+
+/* RTT of the packet that triggered the ACK; 0 when it is ambiguous which transmission was answered (UE 1.0 sec. 3.5).
+ */
+static weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+			  uint32_t ack_psn, weft_ns now)
+{
+	if (!sendq_has(&p->q, ack_psn))
+		return 0;
+	const struct sent *s = sendq_at(&p->q, ack_psn);
+	bool retx = w->pds.flags & WIRE_F_RETX;
+	if (s->state == SENT_ACKED || s->tries > 1 || (s->tries == 1) != retx)
+		return 0;
+	if (s->sent_at > p->newest_acked_ns)
+		p->newest_acked_ns = s->sent_at;
+	weft_ns out = s->sent_at + service_time(w);
+	weft_ns rtt = pkt->time_ns > out ? pkt->time_ns - out : 1;
+	if (s->payload_len == e->tune.payload_bytes && rtt < p->brtt_ns)
+		p->brtt_ns = rtt > e->tune.brtt_floor_ns ? rtt : e->tune.brtt_floor_ns;
+	loss_rtt(e, p, rtt, now);
+	return rtt;
+}
+
+/* One probe per connection, in the control class, right after the target is known (UE 1.0 sec. 3.5, Probe). */
+static void probe(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (p->probed || p->probe_sent_ns != WEFT_NEVER)
+		return;
+	p->probe_sent_ns = now;
+	pdc_tx_cp(e, p, WIRE_CTL_PROBE, ++p->probe_opaque, p->cack_psn, now);
+	e->stats.probes++;
+}
+
+/* The probe is short: the base RTT is of a full packet, so the difference is added once each way over our link. */
+static void probe_answered(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt,
+			   const struct wire_pkt *w)
+{
+	if (p->probe_sent_ns == WEFT_NEVER || w->pds.opaque != p->probe_opaque)
+		return;
+	weft_ns out = p->probe_sent_ns + service_time(w);
+	weft_ns rtt = pkt->time_ns > out ? pkt->time_ns - out : 1;
+	weft_ns full = rtt + 2 * (((uint64_t)e->full_wire_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) /
+				  e->cc_params.link_bps);
+	p->probed = true;
+	p->probe_sent_ns = WEFT_NEVER;
+	p->brtt_ns = full > e->tune.brtt_floor_ns ? full : e->tune.brtt_floor_ns;
+}
+
+/* SES refused the message of this packet; the packet itself counts as acknowledged and its response waits to be
+ * cleared. */
+static void error_response(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
+{
+	if (w->pds.next_hdr != WIRE_NH_RSP || w->ses.opcode != WIRE_RSP_RESPONSE || w->ses.return_code <= WIRE_RC_OK)
+		return;
+	p->clear_wanted = true;
+	p->clear_psn = psn;
+	if (sendq_has(&p->q, psn) && sendq_at(&p->q, psn)->state != SENT_ACKED && sendq_at(&p->q, psn)->msg)
+		msg_tx_abort(e, p, sendq_at(&p->q, psn)->msg,
+			     w->ses.return_code == WIRE_RC_UNDELIVERABLE ? EHOSTUNREACH : EIO);
+}
+
+static void path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+			  uint32_t ack_psn, weft_ns now)
+{
+	bool ce = w->pds.flags & WIRE_F_ACK_M;
+	e->stats.rx_ack_ce += ce;
+	if (ack_psn == p->last_ack_psn)
+		return;
+	p->last_ack_psn = ack_psn;
+	lb_feedback(e, p, w->net.entropy, ce ? WEFT_LB_CE : WEFT_LB_OK, now);
+}
+
+static void clear(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (!p->clear_wanted || !psn_after(p->q.front, p->clear_psn))
+		return;
+	p->clear_wanted = false;
+	pdc_tx_cp(e, p, WIRE_CTL_CLEAR_CMD, 0, p->q.front - 1, now);
+}
+
+static struct pdc_tx *find(struct weft_engine *e, const struct wire_pkt *w)
+{
+	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
+	if (!pdc || pdc->is_rx)
+		return NULL;
+	struct pdc_tx *p = list_entry(pdc, struct pdc_tx, pdc);
+	return weft_ip_eq(&p->remote->ip, &w->net.src) ? p : NULL;
+}
+
+/* The first answer names the target's PDCID; later ones must agree. */
+static bool learn_target(struct pdc_tx *p, const struct wire_pkt *w)
+{
+	if (p->state == PDC_TX_SYN && w->pds.spdcid) {
+		p->remote_id = w->pds.spdcid;
+		p->state = PDC_TX_OPEN;
+	}
+	return p->remote_id == w->pds.spdcid;
+}
+
+static void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain *g, weft_ns now)
+{
+	loss_by_gap(e, p, now);
+	if (g->pkts) {
+		p->rto_backoff = 0;
+		p->heard = true;
+	}
+	clear(e, p, now);
+	if (g->closed) {
+		pdc_tx_closed(e, p, now);
+		return;
+	}
+	probe(e, p, now);
+	pdc_tx_ready(e, p);
+	if (g->pkts && !sendq_len(&p->q) && list_empty(&p->msgs))
+		pdc_tx_idle(e, p, now);
+}
+
+void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	struct pdc_tx *p = find(e, w);
+	e->stats.rx_ack++;
+	if (!p || !learn_target(p, w) || !psn_before(w->pds.psn, p->q.next) ||
+	    psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts) {
+		e->stats.rx_stale++;
+		return;
+	}
+	p->last_heard_ns = now;
+	if (w->pds.flags & WIRE_F_ACK_P) {
+		probe_answered(e, p, pkt, w);
+		return;
+	}
+	struct gain g = {0};
+	uint32_t ack_psn = w->pds.psn + (uint32_t)w->pds.offset;
+	weft_ns rtt = rtt_sample(e, p, pkt, w, ack_psn, now);
+	error_response(e, p, w, ack_psn);
+	path_feedback(e, p, pkt, w, ack_psn, now);
+	ack_bits(e, p, ack_psn, 1, &g);
+	ack_cumulative(e, p, w->pds.psn, &g);
+	if (w->pds.type == WIRE_PDS_ACK_CC) {
+		ack_bits(e, p, w->pds.psn + (uint32_t)w->pds.sack_offset, w->pds.sack_bitmap, &g);
+		if (w->pds.mpr)
+			p->window_pkts = (uint32_t)w->pds.mpr * 128;
+	}
+	sendq_advance(&p->q);
+	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, w->pds.flags & WIRE_F_ACK_M};
+	e->cc->on_ack(&p->cc, &ev, now);
+	after_ack(e, p, &g, now);
+}
+
+static enum weft_lb_fb trim_feedback(const struct wire_pkt *w)
+{
+	if (w->pds.code == WIRE_NACK_TRIMMED)
+		return WEFT_LB_TRIM;
+	return w->pds.flags & WIRE_F_ACK_M ? WEFT_LB_CE
+					   : WEFT_LB_OK; /* the last hop is no fault of the path (UE 1.0 sec. 3.6) */
+}
+
+/* The packet must be sent again. A NACK for an earlier transmission than the one in flight is stale. */
+static void refused(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, bool trimmed, weft_ns now)
+{
+	const struct sent *s = sendq_at(&p->q, w->pds.psn);
+	if (s->state != SENT_INFLIGHT || (s->tries != 0) != !!(w->pds.flags & WIRE_F_RETX)) {
+		e->stats.rx_stale++;
+		return;
+	}
+	if (trimmed) {
+		e->stats.tx_retx_trim++;
+		lb_feedback(e, p, w->net.entropy, trim_feedback(w), now);
+		loss_mark(e, p, w->pds.psn, WEFT_CC_LOSS_TRIM, now);
+		return;
+	}
+	e->stats.tx_retx_nack++;
+	p->hold_until_ns = now + RESOURCE_HOLD_BRTTS * p->brtt_ns;
+	p->inflight_bytes -= s->wire_bytes;
+	sendq_lose(&p->q, w->pds.psn);
+	pdc_tx_ready(e, p);
+}
+
+/* The target does not know this connection (any more). Nothing delivered yet: try again under another PDCID. */
+static void reset(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (p->state == PDC_TX_CLOSING) {
+		pdc_tx_closed(e, p, now);
+		return;
+	}
+	if (p->heard || !pdc_tx_restart(e, p, now))
+		pdc_tx_fail(e, p, ECONNRESET);
+}
+
+static bool code_is_fatal(uint8_t code)
+{
+	switch (code) {
+	case WIRE_NACK_INV_DPDCID:
+	case WIRE_NACK_PDC_HDR_MISMATCH:
+	case WIRE_NACK_CLOSING:
+	case WIRE_NACK_CLOSING_IN_ERR:
+	case WIRE_NACK_GTD_RESP_UNAVAIL:
+	case WIRE_NACK_INVALID_SYN:
+	case WIRE_NACK_PDC_MODE_MISMATCH:
+	case WIRE_NACK_UNEXP_EVENT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	struct pdc_tx *p = find(e, w);
+	e->stats.rx_nack++;
+	bool known = p && (!w->pds.spdcid || learn_target(p, w));
+	if (!known || !sendq_has(&p->q, w->pds.psn)) {
+		e->stats.rx_stale++;
+		return;
+	}
+	p->last_heard_ns = now;
+	if (code_is_fatal(w->pds.code))
+		reset(e, p, now);
+	else if (w->pds.code != WIRE_NACK_RCVD_SES_PROCG)
+		refused(e, p, w, w->pds.code == WIRE_NACK_TRIMMED || w->pds.code == WIRE_NACK_TRIMMED_LASTHOP, now);
+}

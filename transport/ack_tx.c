@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The target tells what arrived: ACK_CC with cumulative PSN, SACK bitmap, congestion mark and the entropy of the packet
+ * it answers (REPS sec. 3.1), per packet or coalesced; NACKs at once. */
+#include "bitmap.h"
+#include "engine_int.h"
+
+enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_MAX = 0xfffe, RCVD_BYTES_UNIT = 256, ACK_FLUSH_MAX = 16 };
+
+void pdc_rx_trigger(struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w)
+{
+	p->trigger_at_ns = pkt->time_ns;
+	p->trigger_psn = w->pds.psn;
+	p->trigger_ev = w->net.entropy;
+	p->trigger_message_id = w->ses.message_id;
+	p->trigger_flags = (uint8_t)((w->pds.flags & WIRE_F_RETX) | (w->net.ecn == WEFT_ECN_CE ? WIRE_F_ACK_M : 0));
+}
+
+static void unreport(struct pdc_rx *p, uint32_t mask, uint32_t base, uint64_t reported)
+{
+	reported &= bitmap_get64(p->unreported, mask, base);
+	p->unreported_pkts -= (uint32_t)__builtin_popcountll(reported);
+	for (; reported; reported &= reported - 1)
+		bitmap_clear(p->unreported, mask, base + (uint32_t)__builtin_ctzll(reported));
+}
+
+/* Base of the next bitmap: the first PSN no SACK has covered yet; with none left, the 64 up to the trigger once more,
+ * against lost ACKs. */
+static uint32_t sack_base(const struct weft_engine *e, const struct pdc_rx *p, uint32_t mask)
+{
+	if (p->unreported_pkts)
+		return p->next_expected + bitmap_find(p->unreported, mask, p->next_expected, e->tune.window_pkts);
+	return psn_max(p->trigger_psn - 63, p->next_expected);
+}
+
+/* PSNs whose error response has not been cleared must stay open at the initiator. */
+static uint64_t without_responses(const struct pdc_rx *p, uint32_t base, uint64_t bits)
+{
+	for (uint32_t i = 0; i < p->gtd_count; i++)
+		if (p->gtd[i].psn - base < 64)
+			bits &= ~(UINT64_C(1) << (p->gtd[i].psn - base));
+	return bits;
+}
+
+static void fill_sack(const struct weft_engine *e, struct pdc_rx *p, struct wire_pds *pds)
+{
+	uint32_t mask = e->rx_mask;
+	unreport(p, mask, p->trigger_psn, 1);
+	if (!p->ooo_pkts) {
+		pds->sack_offset = 1;
+		pds->sack_bitmap = 0;
+		return;
+	}
+	uint32_t base = sack_base(e, p, mask);
+	uint64_t bits = bitmap_get64(p->received, mask, base);
+	uint32_t end = p->next_expected + e->tune.window_pkts - base;
+	if (end < 64)
+		bits &= ~(UINT64_MAX << end);
+	unreport(p, mask, base, bits);
+	pds->sack_offset = (int16_t)(base - p->cack_psn);
+	pds->sack_bitmap = without_responses(p, base, bits);
+}
+
+static uint16_t service_time(weft_ns arrived_ns, weft_ns now)
+{
+	weft_ns units = now > arrived_ns ? (now - arrived_ns) / SERVICE_TIME_UNIT_NS : 0;
+	return (uint16_t)(units > SERVICE_TIME_MAX ? SERVICE_TIME_MAX + 1 : units);
+}
+
+static const struct gtd_rsp *response_of(const struct pdc_rx *p, uint32_t psn)
+{
+	for (uint32_t i = 0; i < p->gtd_count; i++)
+		if (p->gtd[i].psn == psn)
+			return &p->gtd[i];
+	return NULL;
+}
+
+static void fill_response(const struct pdc_rx *p, struct wire_pkt *w)
+{
+	const struct gtd_rsp *g = response_of(p, p->trigger_psn);
+	w->ses.opcode = g ? WIRE_RSP_RESPONSE : WIRE_RSP_DEFAULT;
+	w->ses.return_code = g ? g->return_code : WIRE_RC_OK;
+	w->ses.message_id = g ? g->message_id : p->trigger_message_id;
+	w->pds.flags |= g ? WIRE_F_ACK_CLEAR : 0;
+}
+
+static void fill_ack(const struct weft_engine *e, struct pdc_rx *p, struct wire_pkt *w, weft_ns now)
+{
+	w->net.dst = p->ip;
+	w->net.entropy = p->trigger_ev;
+	w->pds.type = WIRE_PDS_ACK_CC;
+	w->pds.next_hdr = p->closed ? WIRE_NH_NONE : WIRE_NH_RSP;
+	w->pds.flags = p->trigger_flags;
+	w->pds.spdcid = p->pdc.id;
+	w->pds.dpdcid = p->remote_id;
+	w->pds.psn = p->cack_psn;
+	w->pds.offset = (int16_t)(p->trigger_psn - p->cack_psn);
+	w->pds.cc_type = 0;
+	w->pds.cc_flags = 0;
+	w->pds.mpr = (uint8_t)(e->tune.window_pkts / 128);
+	w->pds.rc = w->pds.rcv_cwnd_pend = 0;
+	w->pds.service_time = service_time(p->trigger_at_ns, now);
+	w->pds.ooo_count = (uint16_t)p->ooo_pkts;
+	w->pds.rcvd_bytes = (uint32_t)((p->rcvd_bytes + RCVD_BYTES_UNIT - 1) / RCVD_BYTES_UNIT) & 0xffffff;
+	fill_response(p, w);
+}
+
+static void owe_ack(struct weft_engine *e, struct pdc_rx *p)
+{
+	if (p->ack_owed)
+		return;
+	p->ack_owed = true;
+	list_add_tail(&e->ack_due, &p->ack_link);
+}
+
+static bool ack_send(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+{
+	struct weft_pkt *pkt = engine_pkt(e);
+	if (!pkt) {
+		owe_ack(e, p);
+		return false;
+	}
+	struct wire_pkt *w = &e->ack_scratch;
+	fill_ack(e, p, w, now);
+	fill_sack(e, p, &w->pds);
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	engine_send(e, pkt, w, now);
+	p->unacked_pkts = 0;
+	e->stats.tx_ack++;
+	return true;
+}
+
+void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now)
+{
+	p->unacked_pkts++;
+	if (at_once || p->unacked_pkts >= e->tune.ack_every)
+		ack_send(e, p, now);
+	if ((p->unacked_pkts || p->unreported_pkts) && p->ack_at_ns == WEFT_NEVER)
+		pdc_rx_ack_at(e, p, now + e->ack_delay_ns);
+}
+
+/* Until every received PSN has been reported: one bitmap covers little when hundreds of packets are on many paths. */
+void ack_flush(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+{
+	for (int i = 0; i < ACK_FLUSH_MAX && (p->unacked_pkts || p->unreported_pkts); i++)
+		if (!ack_send(e, p, now))
+			return;
+	if (p->unreported_pkts)
+		pdc_rx_ack_at(e, p, now + e->ack_delay_ns);
+}
+
+void ack_due(struct weft_engine *e, weft_ns now)
+{
+	while (!list_empty(&e->ack_due) && !e->short_of_pkts) {
+		struct pdc_rx *p = list_entry(e->ack_due.next, struct pdc_rx, ack_link);
+		list_del(&p->ack_link);
+		p->ack_owed = false;
+		ack_send(e, p, now);
+	}
+}
+
+void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *probe_pkt, const struct wire_pkt *probe,
+	       weft_ns now)
+{
+	struct weft_pkt *pkt = engine_pkt(e);
+	if (!pkt)
+		return; /* the initiator probes again */
+	struct wire_pkt *w = &e->ack_scratch;
+	fill_ack(e, p, w, now);
+	fill_sack(e, p, &w->pds);
+	w->net.entropy = probe->net.entropy;
+	w->pds.service_time = service_time(probe_pkt->time_ns, now);
+	w->pds.next_hdr = WIRE_NH_NONE;
+	w->pds.flags = WIRE_F_ACK_P;
+	w->pds.opaque = probe->pds.opaque;
+	w->pds.offset = 0;
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	engine_send(e, pkt, w, now);
+	e->stats.tx_ack++;
+}
+
+/* Lost when there is no packet to put it in: the initiator's timer covers that. */
+void nack_send(struct weft_engine *e, const struct wire_pkt *refused, uint16_t our_id, uint8_t code, weft_ns now)
+{
+	struct weft_pkt *pkt = engine_pkt(e);
+	if (!pkt)
+		return;
+	struct wire_pkt *w = &e->ack_scratch;
+	w->net.dst = refused->net.src;
+	w->net.entropy = refused->net.entropy;
+	uint8_t mark = refused->net.ecn == WEFT_ECN_CE ? WIRE_F_ACK_M : 0;
+	w->pds = (struct wire_pds){.type = WIRE_PDS_NACK,
+				   .flags = (uint8_t)(mark | (refused->pds.flags & WIRE_F_RETX)),
+				   .code = code,
+				   .psn = refused->pds.psn,
+				   .spdcid = our_id,
+				   .dpdcid = refused->pds.spdcid};
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	engine_send(e, pkt, w, now);
+	e->stats.tx_nack++;
+}

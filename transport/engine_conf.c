@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a configuration to an engine, and back to nothing. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "engine_int.h"
+
+enum {
+	BRTT_GUESS_NS = 100000, /* until a probe has measured it */
+	LINK_GUESS_GBPS = 10,   /* ports that do not know their rate */
+	RTO_BRTTS = 7,          /* SMaRTT sec. III-D */
+	REORDER_BRTTS = 3,
+	RUD_SES_BYTES = 12 + 44, /* PDS request and standard SES header */
+};
+
+#define TUNE(field, def, min, max, type, help)                                                                         \
+	{                                                                                                              \
+#field, help, def, min, max, offsetof(struct weft_engine_tune, field), type                            \
+	}
+#define TUNE64(field, def, min, max, help) TUNE(field, def, min, max, WEFT_PARAM_U64, help)
+#define TUNE32(field, def, min, max, help) TUNE(field, def, min, max, WEFT_PARAM_U32, help)
+#define TUNEON(field, def, help)           TUNE(field, def, 0, 1, WEFT_PARAM_BOOL, help)
+
+const struct weft_param weft_engine_tunes[] = {
+	TUNE64(link_bps, 0, 0, 10000000000000, "our link, bits per second; 0: what the port says"),
+	TUNE64(brtt_ns, 0, 0, 10000000000, "base RTT of a full packet on the longest idle path, ns; 0: probed"),
+	TUNE64(brtt_floor_ns, 0, 0, 10000000000, "measured base RTTs never go below this, ns"),
+	TUNE64(rto_ns, 0, 0, 60000000000, "retransmission timeout, ns; 0: 7 base RTTs"),
+	TUNE64(rto_max_ns, 8000000000, 1000, 60000000000, "ceiling of the retransmission timeout's back-off, ns"),
+	TUNE64(reorder_ns, 0, 0, 60000000000,
+	       "lost when a packet sent this much later was acknowledged, ns; 0: 3 base RTTs or the largest recent "
+	       "RTT"),
+	TUNE64(ack_delay_ns, 0, 0, 1000000000, "longest wait of a coalesced ACK, ns; 0: half a base RTT"),
+	TUNE64(peer_timeout_ns, 5000000000, 1000, 3600000000000, "silence after which a peer's operations fail, ns"),
+	TUNE64(idle_close_ns, 1000000000, 0, 3600000000000, "idle connections are closed after this, ns; 0: never"),
+	TUNE64(unexpected_bytes, 268435456, 0, 1099511627776, "memory for messages that have no receive yet, bytes"),
+	TUNE32(payload_bytes, 4096, 64, 8192, "payload of a full packet (UET Payload MTU), bytes"),
+	TUNE32(ack_every, 1, 1, 64, "data packets per ACK"),
+	TUNE32(window_pkts, 1024, 128, 32640, "PSN window, packets; rounded up to a multiple of 128"),
+	TUNE32(evs_size, 65536, 1, 65536, "entropy values in use"),
+	TUNEON(trimming, 1, "the fabric trims: silent loss means a failed path"),
+	TUNEON(crc, 0, "CRC32C trailer, sent and required"),
+	TUNEON(pacing, 1, "hand packets to the port at link rate"),
+	{0},
+};
+
+static void *tune_copy(struct weft_engine *e, const void *given, const struct weft_param *table, size_t size)
+{
+	void *copy = weft_mem_alloc(&e->mem, size ? size : 1);
+	if (copy && given)
+		memcpy(copy, given, size);
+	else if (copy)
+		weft_param_defaults(table, copy);
+	return copy;
+}
+
+static int check_packet_size(struct weft_engine *e, struct weft_err *err)
+{
+	uint32_t ip = weft_ip_is_v4(&e->ip) ? 20 : 40;
+	uint32_t headers = ip + 8 + RUD_SES_BYTES + (e->tune.crc ? 4 : 0);
+	uint32_t ip_bytes = headers + e->tune.payload_bytes;
+	if (ip_bytes > e->port->max_ip_bytes)
+		return weft_err_set(err, -EINVAL, "payload_bytes %u needs IP packets of %u bytes, the port carries %u",
+				    e->tune.payload_bytes, ip_bytes, e->port->max_ip_bytes);
+	e->overhead_bytes = headers + WEFT_L1_OVERHEAD_BYTES;
+	e->full_wire_bytes = ip_bytes + WEFT_L1_OVERHEAD_BYTES;
+	return 0;
+}
+
+static void derive(struct weft_engine *e)
+{
+	struct weft_engine_tune *t = &e->tune;
+	uint64_t bps = t->link_bps ? t->link_bps : e->port->link_bps;
+	if (!bps)
+		bps = LINK_GUESS_GBPS * UINT64_C(1000000000);
+	weft_ns brtt = t->brtt_ns ? t->brtt_ns : BRTT_GUESS_NS;
+	if (brtt < t->brtt_floor_ns)
+		brtt = t->brtt_floor_ns;
+	t->window_pkts = (t->window_pkts + 127) / 128 * 128;
+	e->cc_params = (struct weft_cc_params){bps, brtt, e->full_wire_bytes, t->trimming, e->cc_tune};
+	uint64_t bdp_bytes = bps / 1000000 * brtt / 8000;
+	uint64_t bdp_pkts = bdp_bytes / e->full_wire_bytes;
+	e->lb_params = (struct weft_lb_params){t->evs_size, bdp_pkts ? (uint32_t)bdp_pkts : 1, brtt, e->lb_tune};
+	e->rto_ns = t->rto_ns ? t->rto_ns : RTO_BRTTS * brtt;
+	e->reorder_ns = t->reorder_ns ? t->reorder_ns : REORDER_BRTTS * brtt;
+	e->ack_delay_ns = t->ack_delay_ns ? t->ack_delay_ns : brtt / 2;
+	e->ps_per_byte_q8 = t->pacing ? 8 * UINT64_C(1000000000000) * 256 / bps : 0;
+	e->rx_mask = 64;
+	while (e->rx_mask < t->window_pkts)
+		e->rx_mask *= 2;
+	e->rx_mask--;
+}
+
+static void init_tables(struct weft_engine *e, weft_ns now)
+{
+	wheel_init(&e->wheel, now);
+	list_init(&e->ready);
+	list_init(&e->ack_due);
+	list_init(&e->txs);
+	list_init(&e->rxs);
+	list_init(&e->eps);
+	u64map_init(&e->syns, &e->mem);
+	u64map_init(&e->remotes, &e->mem);
+	u64map_init(&e->peer_ids, &e->mem);
+	u64map_init(&e->rx_msgs, &e->mem);
+	pool_init(&e->tx_msgs, &e->mem, sizeof(struct tx_msg), 32);
+	pool_init(&e->rx_msg_pool, &e->mem, sizeof(struct rx_msg), 32);
+	pool_init(&e->rx_reqs, &e->mem, sizeof(struct rx_req), 32);
+	pool_init(&e->cqe_nodes, &e->mem, sizeof(struct cqe_node), 64);
+	sendq_mem_init(&e->sendq_mem, &e->mem);
+	e->due_ns = WEFT_NEVER;
+}
+
+static void init_scratch(struct weft_engine *e)
+{
+	struct wire_net data = {.src = e->ip,
+				.dst_port = WIRE_UDP_PORT,
+				.dscp = WIRE_DSCP_TRIMMABLE,
+				.ecn = WEFT_ECN_ECT0,
+				.crc = e->tune.crc};
+	e->data_scratch.net = data;
+	e->data_scratch.has_ses = true;
+	e->ack_scratch.net = data;
+	e->ack_scratch.net.dscp = WIRE_DSCP_CONTROL;
+	e->ack_scratch.net.ecn = WEFT_ECN_NOT;
+	e->ack_scratch.has_ses = true;
+}
+
+static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, weft_ns now, struct weft_err *err)
+{
+	init_tables(e, now);
+	e->cc_tune = tune_copy(e, conf->cc_tune, conf->cc->tunes, conf->cc->tune_size);
+	e->lb_tune = tune_copy(e, conf->lb_tune, conf->lb->tunes, conf->lb->tune_size);
+	if (!e->cc_tune || !e->lb_tune)
+		return weft_err_set(err, -ENOMEM, "no memory for an engine");
+	int rc = check_packet_size(e, err);
+	if (rc)
+		return rc;
+	derive(e);
+	init_scratch(e);
+	return 0;
+}
+
+int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *port, weft_ns now,
+		       struct weft_engine **out, struct weft_err *err)
+{
+	struct weft_engine *e = weft_mem_alloc(&conf->mem, sizeof *e);
+	if (!e)
+		return weft_err_set(err, -ENOMEM, "no memory for an engine");
+	e->mem = conf->mem;
+	e->port = port;
+	e->ip = conf->ip;
+	e->cc = conf->cc;
+	e->lb = conf->lb;
+	e->tune = conf->tune;
+	e->rng.state = rng_mix(conf->seed ^ ip_key(&conf->ip, 0));
+	int rc = setup(e, conf, now, err);
+	if (rc)
+		weft_engine_destroy(e);
+	else
+		*out = e;
+	return rc;
+}
+
+static void pkts_free(struct weft_engine *e)
+{
+	if (e->out_count)
+		e->port->ops->free(e->port, e->out, (uint16_t)e->out_count);
+	if (e->spare_count)
+		e->port->ops->free(e->port, e->spare, (uint16_t)e->spare_count);
+}
+
+void weft_engine_destroy(struct weft_engine *e)
+{
+	list_for_each_safe (l, &e->eps)
+		weft_ep_close(list_entry(l, struct weft_ep, link));
+	list_for_each_safe (l, &e->txs)
+		pdc_tx_fail(e, list_entry(l, struct pdc_tx, link), ECANCELED);
+	list_for_each_safe (l, &e->rxs)
+		pdc_rx_free(e, list_entry(l, struct pdc_rx, link));
+	pkts_free(e);
+	peers_fini(e);
+	u64map_fini(&e->syns);
+	u64map_fini(&e->rx_msgs);
+	pool_fini(&e->tx_msgs);
+	pool_fini(&e->rx_msg_pool);
+	pool_fini(&e->rx_reqs);
+	pool_fini(&e->cqe_nodes);
+	sendq_mem_fini(&e->sendq_mem);
+	weft_mem_free(&e->mem, e->pdcs);
+	weft_mem_free(&e->mem, e->cc_tune);
+	weft_mem_free(&e->mem, e->lb_tune);
+	struct weft_mem mem = e->mem;
+	weft_mem_free(&mem, e);
+}

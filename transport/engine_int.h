@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside of the engine, shared by the files of this room only. One file per step:
+ *   engine_rx    received burst -> steps below          pdc_tx   initiators: open, close, fail, timers
+ *   ack_rx       ACK, NACK at the sender                pdc_rx   targets: accept, window, close
+ *   loss         gaps, RTO, retransmission order        ack_tx   ACK and NACK generation
+ *   engine_tx    scheduler, packet building, flush      msg_tx, msg_rx, match   messages and receives
+ *   ep           endpoints, rings                       peer     addresses                            */
+#ifndef WEFT_ENGINE_INT_H
+#define WEFT_ENGINE_INT_H
+
+#include "pdc.h"
+#include "rng.h"
+#include "spsc.h"
+#include "u64map.h"
+#include "weft/engine.h"
+#include "wire.h"
+
+enum {
+	ENGINE_BURST = 32,    /* packets per receive burst */
+	ENGINE_OUT = 128,     /* packets built and not yet taken by the port */
+	ENGINE_OUT_DATA = 64, /* data stops here, the rest is for ACKs and NACKs */
+	ENGINE_SUBMIT = 64,   /* submissions per endpoint and poll */
+	ENGINE_PDC_IDS = 65536,
+};
+
+struct peer {
+	uint32_t id;
+	struct weft_addr addr;
+	struct remote *remote;
+};
+
+/* One host we talk to. */
+struct remote {
+	struct weft_ip ip;
+	struct pdc_tx *tx; /* our connection to it, or NULL */
+};
+
+struct cqe_node {
+	struct cqe_node *next;
+	struct weft_cqe cqe;
+};
+
+struct weft_ep {
+	struct list link; /* in the engine's list */
+	struct weft_engine *e;
+	uint16_t port;
+	struct spsc sq, cq;
+	void *sq_slots, *cq_slots;
+	struct weft_op pending; /* popped, but there was no memory for it yet */
+	bool has_pending;
+	struct list posted[2];                      /* rx_req, by tagged */
+	struct list unexpected[2];                  /* rx_msg, by tagged */
+	struct list claimed;                        /* rx_msg */
+	struct cqe_node *overflow, **overflow_tail; /* completions waiting for room */
+};
+
+struct weft_engine {
+	struct weft_port *port;
+	struct weft_stats stats;
+	struct wheel wheel;
+
+	/* what is about to leave */
+	struct weft_pkt *out[ENGINE_OUT];
+	uint32_t out_count;
+	struct list ready;       /* pdc_tx that may have something to send, round robin */
+	struct list ack_due;     /* pdc_rx that owe an ACK */
+	weft_ps link_free_ps;    /* when the link will have sent what it was given (pacing) */
+	uint64_t ps_per_byte_q8; /* picoseconds per byte on our link, 8 fraction bits; 0: no pacing */
+	bool short_of_pkts;      /* an allocation failed in this poll */
+	bool more_submissions;   /* an endpoint had more than fit in this poll */
+
+	/* derived from the configuration */
+	struct weft_engine_tune tune;
+	struct weft_cc_params cc_params;
+	struct weft_lb_params lb_params;
+	const struct weft_cc_ops *cc;
+	const struct weft_lb_ops *lb;
+	void *cc_tune, *lb_tune; /* owned */
+	struct weft_ip ip;
+	uint32_t rx_mask; /* bits of a receive window - 1 */
+	weft_ns rto_ns, reorder_ns, ack_delay_ns;
+	uint32_t full_wire_bytes;                  /* of a full data packet */
+	uint32_t overhead_bytes;                   /* wire bytes of a data packet without payload */
+	struct wire_pkt data_scratch, ack_scratch; /* packet being encoded; fields that never change stay set */
+	struct weft_pkt *spare[ENGINE_BURST];      /* empty packets, fetched in bulk */
+	uint32_t spare_count;
+
+	/* tables */
+	struct weft_mem mem;
+	struct rng rng;
+	struct pdc **pdcs;            /* by PDCID; NULL: free */
+	uint32_t pdc_room, pdc_count; /* entries, a power of two; entries in use */
+	uint32_t pdc_cursor;          /* ids are handed out round robin, so that none is reused soon */
+	struct u64map syns;           /* pdc_rx by (initiator, its PDCID) */
+	struct u64map remotes;        /* struct remote by IP */
+	struct u64map peer_ids;       /* struct peer by address */
+	struct u64map rx_msgs;        /* rx_msg by (our PDCID, message id) */
+	struct peer **peers;          /* by id */
+	uint32_t peer_count, peer_room;
+	struct list txs, rxs, eps;
+	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes;
+	struct sendq_mem sendq_mem;
+	uint64_t unexpected_bytes; /* bounce memory in use */
+
+	weft_ns due_ns;   /* what the last poll returned */
+	weft_ns grace_ns; /* no RTO before this: we were polled late */
+	bool shutting_down;
+	struct weft_trace_ops trace;
+};
+
+static inline size_t pdc_tx_bytes(const struct weft_engine *e)
+{
+	return sizeof(struct pdc_tx) + e->lb->state_size;
+}
+
+/* engine_tx.c */
+struct weft_pkt *engine_pkt(struct weft_engine *e); /* a packet to fill, or NULL (counted) */
+void engine_send(struct weft_engine *e, struct weft_pkt *pkt, const struct wire_pkt *w,
+		 weft_ns now); /* encodes w and queues pkt */
+void engine_tx(struct weft_engine *e, weft_ns now);
+void engine_flush(struct weft_engine *e);
+weft_ns engine_tx_next(const struct weft_engine *e, weft_ns now);
+void pdc_tx_ready(struct weft_engine *e, struct pdc_tx *p);
+
+/* engine_rx.c */
+bool engine_rx(struct weft_engine *e, weft_ns now); /* true: more may be waiting */
+
+/* pdc_tx.c */
+struct pdc_tx *pdc_tx_get(struct weft_engine *e, struct remote *remote,
+			  weft_ns now);                             /* existing or new; NULL: no memory */
+void pdc_tx_fail(struct weft_engine *e, struct pdc_tx *p, int err); /* completes everything with err, frees p */
+void pdc_tx_free(struct weft_engine *e, struct pdc_tx *p);
+void pdc_tx_arm(struct weft_engine *e, struct pdc_tx *p, weft_ns now); /* timer at the earliest deadline */
+void pdc_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
+void pdc_tx_idle(struct weft_engine *e, struct pdc_tx *p,
+		 weft_ns now); /* everything acknowledged: drop memory, maybe close */
+void pdc_tx_closed(struct weft_engine *e, struct pdc_tx *p, weft_ns now);  /* CLOSE_CMD acknowledged; may free p */
+bool pdc_tx_restart(struct weft_engine *e, struct pdc_tx *p, weft_ns now); /* false: tried too often, or no memory */
+void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, uint32_t payload, weft_ns now);
+void pdc_tx_shutdown(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
+
+/* pdc_id.c */
+bool pdc_id_take(struct weft_engine *e, struct pdc *pdc); /* false: none free, or no memory */
+void pdc_id_put(struct weft_engine *e, struct pdc *pdc);
+static inline struct pdc *pdc_by_id(const struct weft_engine *e, uint16_t id)
+{
+	return id < e->pdc_room ? e->pdcs[id] : NULL;
+}
+
+/* loss.c */
+void loss_mark(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, weft_ns now);
+void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
+void loss_by_timeout(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
+void loss_rtt(struct weft_engine *e, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now);
+weft_ns loss_rto(const struct weft_engine *e, const struct pdc_tx *p);
+weft_ns loss_deadline(const struct weft_engine *e, const struct pdc_tx *p);
+void lb_feedback(struct weft_engine *e, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb, weft_ns now);
+
+/* ack_rx.c */
+void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+
+/* ack_tx.c */
+void pdc_rx_trigger(struct pdc_rx *p, const struct weft_pkt *pkt,
+		    const struct wire_pkt *w); /* the next ACK answers this packet */
+void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now);
+void ack_flush(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
+void ack_due(struct weft_engine *e, weft_ns now); /* those that found no packet earlier */
+void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *probe,
+	       weft_ns now);
+void nack_send(struct weft_engine *e, const struct wire_pkt *refused, uint16_t our_id, uint8_t code, weft_ns now);
+
+/* pdc_rx.c */
+void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+void pdc_rx_timer(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
+void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p);
+void pdc_rx_ack_at(struct weft_engine *e, struct pdc_rx *p, weft_ns at);
+
+/* msg_tx.c */
+bool msg_tx_start(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op,
+		  weft_ns now);                                            /* false: no memory, later */
+uint16_t msg_tx_room(const struct weft_engine *e, const struct tx_msg *m); /* payload bytes of the next packet */
+void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t payload_len);
+void msg_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_ses *ses);
+void msg_tx_acked(struct weft_engine *e, struct tx_msg *m); /* one packet of it */
+void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m,
+		  int err);                                         /* completes once nothing is in flight */
+void msg_tx_drop(struct weft_engine *e, struct tx_msg *m, int err); /* completes now */
+
+/* msg_rx.c */
+enum { MSG_RX_OK = 0, MSG_RX_NO_MEM = -1 };
+int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w,
+		  const uint8_t *payload); /* or enum wire_rc */
+bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op,
+		  const struct weft_addr *to);                      /* to ourselves */
+void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err); /* the sender is gone */
+void msg_rx_attach(struct weft_engine *e, struct rx_msg *m, struct rx_req *req);
+void msg_rx_discard(struct weft_engine *e, struct rx_msg *m);
+
+/* match.c */
+bool match_recv(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op);
+bool match_peek(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op);
+void match_cancel(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op);
+struct rx_req *match_posted(struct weft_ep *ep, bool tagged, uint32_t peer,
+			    uint64_t tag); /* taken off the list, or NULL */
+
+/* ep.c */
+struct weft_ep *ep_find(struct weft_engine *e, uint16_t port);
+void ep_submissions(struct weft_engine *e, struct weft_ep *ep, weft_ns now);
+struct cqe_node *ep_reserve(struct weft_engine *e); /* room for one completion, whatever happens; NULL: no memory */
+void ep_complete(struct weft_engine *e, struct weft_ep *ep, struct cqe_node *node,
+		 const struct weft_cqe *cqe); /* uses node up; ep may be NULL */
+void ep_complete_recv(struct weft_engine *e, struct weft_ep *ep, struct rx_req *req,
+		      struct weft_cqe cqe); /* sets kind and context, frees req */
+void ep_flush_cq(struct weft_engine *e, struct weft_ep *ep);
+void ep_free(struct weft_ep *ep);
+
+/* peer.c */
+struct peer *peer_get(const struct weft_engine *e, uint32_t id);
+void peers_fini(struct weft_engine *e);
+uint64_t ip_key(const struct weft_ip *ip, uint64_t extra);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One received burst: decode, then hand each packet to the step it belongs to. */
+#include "engine_int.h"
+
+static void bad(struct weft_engine *e, enum wire_error error)
+{
+	uint64_t *const counters[WIRE_ERRORS] = {
+		[WIRE_ERR_SHORT] = &e->stats.rx_bad_short, [WIRE_ERR_IP] = &e->stats.rx_bad_ip,
+		[WIRE_ERR_UDP] = &e->stats.rx_bad_udp,     [WIRE_ERR_PDS] = &e->stats.rx_bad_pds,
+		[WIRE_ERR_SES] = &e->stats.rx_bad_ses,     [WIRE_ERR_CRC] = &e->stats.rx_bad_crc,
+	};
+	(*counters[error])++;
+}
+
+/* A request we can place: a standard header, within its message, not larger than a full packet. */
+static bool request_is_sane(const struct weft_engine *e, const struct wire_pkt *w)
+{
+	if (w->trimmed)
+		return true;
+	if (!w->has_ses || w->pds.next_hdr != WIRE_NH_STD || !w->ses.message_id || w->ses.request_length == UINT32_MAX)
+		return false;
+	uint64_t offset = w->ses.flags & WIRE_SES_SOM ? 0 : w->ses.message_offset;
+	return offset + w->payload_bytes <= w->ses.request_length && (w->payload_bytes || !w->ses.request_length);
+}
+
+static void request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	if (request_is_sane(e, w))
+		pdc_rx_request(e, pkt, w, now);
+	else
+		e->stats.rx_bad_ses++;
+}
+
+static void dispatch(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	switch (w->pds.type) {
+	case WIRE_PDS_RUD_REQ:
+	case WIRE_PDS_RUD_CC_REQ:
+		request(e, pkt, w, now);
+		break;
+	case WIRE_PDS_ACK:
+	case WIRE_PDS_ACK_CC:
+		ack_rx(e, pkt, w, now);
+		break;
+	case WIRE_PDS_NACK:
+		nack_rx(e, pkt, w, now);
+		break;
+	case WIRE_PDS_CP:
+		pdc_rx_control(e, pkt, w, now);
+		break;
+	default:
+		e->stats.rx_bad_pds++;
+	}
+}
+
+static void receive(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now)
+{
+	struct wire_pkt w;
+	enum wire_error error = wire_decode(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, e->tune.crc, &w);
+	if (error) {
+		bad(e, error);
+		return;
+	}
+	if (!weft_ip_eq(&w.net.dst, &e->ip)) {
+		e->stats.rx_not_ours++;
+		return;
+	}
+	dispatch(e, pkt, &w, now);
+}
+
+bool engine_rx(struct weft_engine *e, weft_ns now)
+{
+	struct weft_pkt *pkts[ENGINE_BURST];
+	uint16_t n = e->port->ops->rx(e->port, pkts, ENGINE_BURST);
+	if (!n)
+		return false;
+	for (uint16_t i = 0; i < n; i++) {
+		if (i + 1 < n)
+			__builtin_prefetch(pkts[i + 1]->head);
+		receive(e, pkts[i], now);
+	}
+	e->port->ops->free(e->port, pkts, n);
+	return n == ENGINE_BURST;
+}

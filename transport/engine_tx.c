@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transmission: a fair scheduler over connections, packet building, and the batch handed to the port. */
+#include <assert.h>
+
+#include "engine_int.h"
+
+enum { TX_AHEAD_PKTS = 2, ALLOC_RETRY_NS = 1000 };
+
+enum tx_result { TX_SENT, TX_BLOCKED, TX_SHORT };
+
+struct weft_pkt *engine_pkt(struct weft_engine *e)
+{
+	if (!e->spare_count)
+		e->spare_count = e->port->ops->alloc(e->port, e->spare, ENGINE_BURST);
+	if (e->spare_count && e->out_count < ENGINE_OUT)
+		return e->spare[--e->spare_count];
+	e->stats.alloc_fail++;
+	e->short_of_pkts = true;
+	return NULL;
+}
+
+static uint16_t wire_bytes_of(const struct weft_engine *e, size_t head, uint32_t payload)
+{
+	uint32_t bytes = (uint32_t)head + payload + (e->tune.crc ? 4 : 0) + WEFT_L1_OVERHEAD_BYTES;
+	return (uint16_t)(bytes < WEFT_WIRE_MIN_BYTES ? WEFT_WIRE_MIN_BYTES : bytes);
+}
+
+static void pace_link(struct weft_engine *e, uint32_t bytes, weft_ns now)
+{
+	if (e->link_free_ps < now * 1000)
+		e->link_free_ps = now * 1000;
+	e->link_free_ps += bytes * e->ps_per_byte_q8 >> 8;
+}
+
+void engine_send(struct weft_engine *e, struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	size_t head = wire_encode(w, pkt->head);
+	assert(head > 0);
+	pkt->head_len = (uint16_t)head;
+	pkt->src = weft_ip_low32(&w->net.src);
+	pkt->dst = weft_ip_low32(&w->net.dst);
+	pkt->wire_bytes = wire_bytes_of(e, head, pkt->payload_len);
+	pkt->entropy = w->net.entropy;
+	pkt->ecn = w->net.ecn;
+	pkt->dscp = w->net.dscp;
+	pkt->flags = w->net.dscp == WIRE_DSCP_CONTROL ? WEFT_PKT_CONTROL : 0;
+	if (e->tune.crc && (pkt->payload || !pkt->payload_len)) {
+		pkt->trailer = wire_crc(pkt->head, head, pkt->payload, pkt->payload_len);
+		pkt->flags |= WEFT_PKT_TRAILER;
+	}
+	pace_link(e, pkt->wire_bytes, now);
+	e->out[e->out_count++] = pkt;
+}
+
+void pdc_tx_ready(struct weft_engine *e, struct pdc_tx *p)
+{
+	if (p->ready || (!p->q.lost.count && !p->cutting))
+		return;
+	p->ready = true;
+	list_add_tail(&e->ready, &p->ready_link);
+}
+
+/* The window, in bytes; one packet may always go. */
+static bool cwnd_allows(const struct pdc_tx *p, uint32_t bytes)
+{
+	return p->inflight_bytes + bytes <= p->cc.cwnd_bytes || !p->inflight_bytes;
+}
+
+/* AR: nothing may follow soon that would make a coalescing target answer. */
+static bool wants_answer(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
+{
+	return s->tries || !p->cutting || p->cc.cwnd_bytes < p->inflight_bytes + e->full_wire_bytes;
+}
+
+static void build_pds(struct weft_engine *e, const struct pdc_tx *p, uint32_t psn, const struct sent *s,
+		      struct wire_pds *pds)
+{
+	bool syn = p->state == PDC_TX_SYN;
+	pds->flags = (uint8_t)((s->tries ? WIRE_F_RETX : 0) | (wants_answer(e, p, s) ? WIRE_F_AR : 0) |
+			       (syn ? WIRE_F_SYN : 0));
+	pds->psn = psn;
+	pds->spdcid = p->pdc.id;
+	pds->dpdcid = p->remote_id;
+	pds->psn_offset = syn ? (uint16_t)(psn - p->start_psn) : 0;
+	pds->offset = (int16_t)(p->q.front - 1 - psn);
+}
+
+static void build_close(struct wire_pds *pds)
+{
+	pds->type = WIRE_PDS_CP;
+	pds->next_hdr = WIRE_NH_NONE;
+	pds->ctl = WIRE_CTL_CLOSE_CMD;
+	pds->flags |= WIRE_F_AR;
+	pds->offset = 0;
+}
+
+/* The packet of a record: the same bytes for the first and for every later transmission, but flags and entropy. */
+static void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
+		  weft_ns now)
+{
+	struct wire_pkt *w = &e->data_scratch;
+	w->net.dst = p->remote->ip;
+	w->net.entropy = s->ev;
+	w->pds.type = WIRE_PDS_RUD_REQ;
+	w->pds.next_hdr = WIRE_NH_STD;
+	build_pds(e, p, psn, s, &w->pds);
+	w->payload_bytes = s->payload_len;
+	pkt->payload = NULL;
+	pkt->payload_len = s->payload_len;
+	w->net.dscp = WIRE_DSCP_TRIMMABLE;
+	w->net.ecn = WEFT_ECN_ECT0;
+	if (s->msg) {
+		msg_tx_ses(s->msg, s, &w->ses);
+		pkt->payload = s->msg->buf ? s->msg->buf + s->offset : NULL;
+	} else {
+		build_close(&w->pds);
+		w->net.dscp = WIRE_DSCP_CONTROL;
+		w->net.ecn = WEFT_ECN_NOT;
+	}
+	engine_send(e, pkt, w, now);
+}
+
+/* When the link will start on a packet handed over now. */
+static weft_ns departure(const struct weft_engine *e, weft_ns now)
+{
+	weft_ns link_free_ns = e->link_free_ps / 1000;
+	return link_free_ns > now ? link_free_ns : now;
+}
+
+static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, weft_ns now)
+{
+	struct weft_pkt *pkt = e->spare[--e->spare_count];
+	s->ev = e->lb->pick(&p->lb, psn, now);
+	p->inflight_bytes += s->wire_bytes;
+	build(e, p, psn, s, pkt, now);
+	if (e->cc->on_sent)
+		e->cc->on_sent(&p->cc, &(struct weft_cc_sent){s->wire_bytes, p->inflight_bytes}, now);
+	if (p->cc.pace)
+		p->pace_at_ns = now + ((uint64_t)s->wire_bytes * p->cc.pace >> 20);
+	weft_ns rto_at = s->sent_at + loss_rto(e, p);
+	if (rto_at < p->pdc.timer.at)
+		wheel_set(&e->wheel, &p->pdc.timer, rto_at);
+	if (e->trace.sent)
+		e->trace.sent(e->trace.arg, &p->remote->ip, psn, s->ev, s->tries != 0, now);
+}
+
+static enum tx_result send_lost(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	uint32_t psn = sendq_psn(&p->q, p->q.lost.head);
+	struct sent *s = sendq_at(&p->q, psn);
+	if (!cwnd_allows(p, s->wire_bytes))
+		return TX_BLOCKED;
+	sendq_resend(&p->q, psn, departure(e, now));
+	transmit(e, p, psn, s, now);
+	e->stats.tx_retx++;
+	return TX_SENT;
+}
+
+/* PSNs: what the target's window takes, and 12 bits of offset while it does not know us (UE 1.0 sec. 3.5). */
+static bool psn_allows(const struct pdc_tx *p)
+{
+	return psn_diff(p->q.next, p->cack_psn) <= (int32_t)p->window_pkts &&
+	       (p->state != PDC_TX_SYN || p->q.next - p->start_psn <= 4095);
+}
+
+static enum tx_result send_new(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	struct tx_msg *m = p->cutting;
+	uint16_t payload = msg_tx_room(e, m);
+	if (!psn_allows(p) || !cwnd_allows(p, e->overhead_bytes + payload))
+		return TX_BLOCKED;
+	if (!sendq_reserve(&p->q, &e->sendq_mem)) {
+		e->stats.alloc_fail++;
+		return TX_SHORT;
+	}
+	if (!sendq_len(&p->q))
+		p->last_heard_ns = now;
+	uint32_t psn = p->q.next;
+	struct sent *s = sendq_push(&p->q, departure(e, now));
+	msg_tx_cut(p, m, s, payload);
+	s->wire_bytes = (uint16_t)(e->overhead_bytes + payload);
+	transmit(e, p, psn, s, now);
+	e->stats.tx_data++;
+	return TX_SENT;
+}
+
+static enum tx_result send_one(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (p->hold_until_ns > now || p->pace_at_ns > now)
+		return TX_BLOCKED;
+	struct weft_pkt *pkt = engine_pkt(e);
+	if (!pkt)
+		return TX_SHORT;
+	e->spare[e->spare_count++] = pkt;
+	if (p->q.lost.count)
+		return send_lost(e, p, now);
+	return p->cutting ? send_new(e, p, now) : TX_BLOCKED;
+}
+
+static weft_ps ahead_ps(const struct weft_engine *e)
+{
+	return TX_AHEAD_PKTS * (e->full_wire_bytes * e->ps_per_byte_q8 >> 8);
+}
+
+static bool link_allows(const struct weft_engine *e, weft_ns now)
+{
+	return !e->ps_per_byte_q8 || e->link_free_ps <= now * 1000 + ahead_ps(e);
+}
+
+void engine_tx(struct weft_engine *e, weft_ns now)
+{
+	while (!list_empty(&e->ready) && e->out_count < ENGINE_OUT_DATA && link_allows(e, now)) {
+		struct pdc_tx *p = list_entry(e->ready.next, struct pdc_tx, ready_link);
+		enum tx_result r = send_one(e, p, now);
+		if (r == TX_SHORT) {
+			e->short_of_pkts = true;
+			return;
+		}
+		list_del(&p->ready_link);
+		p->ready = r == TX_SENT;
+		if (p->ready)
+			list_add_tail(&e->ready, &p->ready_link);
+		else
+			pdc_tx_arm(e, p, now);
+	}
+}
+
+void engine_flush(struct weft_engine *e)
+{
+	if (!e->out_count)
+		return;
+	uint32_t taken = e->port->ops->tx(e->port, e->out, (uint16_t)e->out_count);
+	if (taken < e->out_count)
+		e->stats.tx_full++;
+	for (uint32_t i = taken; i < e->out_count; i++)
+		e->out[i - taken] = e->out[i];
+	e->out_count -= taken;
+}
+
+weft_ns engine_tx_next(const struct weft_engine *e, weft_ns now)
+{
+	if (e->out_count)
+		return now;
+	if (e->short_of_pkts)
+		return now + ALLOC_RETRY_NS;
+	if (list_empty(&e->ready))
+		return WEFT_NEVER;
+	if (link_allows(e, now))
+		return now;
+	return (e->link_free_ps - ahead_ps(e) + 999) / 1000;
+}

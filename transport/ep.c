@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoints: a number on this engine, a ring of submissions, a ring of completions. */
+#include <errno.h>
+
+#include "engine_int.h"
+
+enum { EP_PORT_FIRST_FREE = 0xC000, EP_RING_MIN = 16, EP_RING_MAX = 1 << 20 };
+
+struct weft_ep *ep_find(struct weft_engine *e, uint16_t port)
+{
+	list_for_each (l, &e->eps) {
+		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
+		if (ep->port == port)
+			return ep;
+	}
+	return NULL;
+}
+
+static uint16_t free_port(struct weft_engine *e)
+{
+	for (uint32_t port = EP_PORT_FIRST_FREE; port <= UINT16_MAX; port++)
+		if (!ep_find(e, (uint16_t)port))
+			return (uint16_t)port;
+	return 0;
+}
+
+static uint32_t ring_entries(uint32_t wanted)
+{
+	uint32_t n = EP_RING_MIN;
+	while (n < wanted && n < EP_RING_MAX)
+		n *= 2;
+	return n;
+}
+
+static bool ring_open(struct weft_engine *e, struct spsc *r, void **slots, uint32_t wanted, uint32_t elem_bytes)
+{
+	uint32_t entries = ring_entries(wanted);
+	*slots = weft_mem_alloc(&e->mem, spsc_bytes(entries, elem_bytes));
+	if (*slots)
+		spsc_init(r, *slots, entries, elem_bytes);
+	return *slots;
+}
+
+static struct weft_ep *ep_alloc(struct weft_engine *e, uint32_t sq_entries, uint32_t cq_entries)
+{
+	struct weft_ep *ep = weft_mem_alloc(&e->mem, sizeof *ep);
+	if (!ep)
+		return NULL;
+	ep->e = e;
+	list_init(&ep->link);
+	for (int i = 0; i < 2; i++) {
+		list_init(&ep->posted[i]);
+		list_init(&ep->unexpected[i]);
+	}
+	list_init(&ep->claimed);
+	ep->overflow_tail = &ep->overflow;
+	if (ring_open(e, &ep->sq, &ep->sq_slots, sq_entries, sizeof(struct weft_op)) &&
+	    ring_open(e, &ep->cq, &ep->cq_slots, cq_entries, sizeof(struct weft_cqe)))
+		return ep;
+	ep_free(ep);
+	return NULL;
+}
+
+int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
+		 struct weft_err *err)
+{
+	if (port && ep_find(e, port))
+		return weft_err_set(err, -EADDRINUSE, "endpoint %u is open already", port);
+	if (!port && !(port = free_port(e)))
+		return weft_err_set(err, -EADDRINUSE, "all endpoint numbers from %u up are open", EP_PORT_FIRST_FREE);
+	struct weft_ep *ep = ep_alloc(e, sq_entries, cq_entries);
+	if (!ep)
+		return weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its rings", port);
+	ep->port = port;
+	list_add_tail(&e->eps, &ep->link);
+	*out = ep;
+	return 0;
+}
+
+static void reqs_free(struct weft_engine *e, struct list *reqs)
+{
+	list_for_each_safe (l, reqs) {
+		struct rx_req *req = list_entry(l, struct rx_req, link);
+		pool_put(&e->cqe_nodes, req->node);
+		list_del(l);
+		pool_put(&e->rx_reqs, req);
+	}
+}
+
+static void msgs_discard(struct weft_engine *e, struct list *msgs)
+{
+	list_for_each_safe (l, msgs)
+		msg_rx_discard(e, list_entry(l, struct rx_msg, link));
+}
+
+/* Messages already matched or waiting for their turn lose their destination. */
+static void detach_rx(struct weft_engine *e, struct weft_ep *ep)
+{
+	list_for_each (r, &e->rxs) {
+		struct pdc_rx *p = list_entry(r, struct pdc_rx, link);
+		list_for_each (l, &p->msgs) {
+			struct rx_msg *m = list_entry(l, struct rx_msg, pdc_link);
+			if (m->ep != ep)
+				continue;
+			m->ep = NULL;
+			m->discard = true;
+			m->direct = false;
+			if (!m->req)
+				continue;
+			pool_put(&e->cqe_nodes, m->req->node);
+			pool_put(&e->rx_reqs, m->req);
+			m->req = NULL;
+		}
+	}
+}
+
+static void detach_tx(struct weft_engine *e, struct weft_ep *ep)
+{
+	list_for_each (t, &e->txs) {
+		struct pdc_tx *p = list_entry(t, struct pdc_tx, link);
+		list_for_each (l, &p->msgs) {
+			struct tx_msg *m = list_entry(l, struct tx_msg, link);
+			if (m->ep == ep)
+				m->ep = NULL;
+		}
+	}
+}
+
+void ep_free(struct weft_ep *ep)
+{
+	struct weft_engine *e = ep->e;
+	while (ep->overflow) {
+		struct cqe_node *n = ep->overflow;
+		ep->overflow = n->next;
+		pool_put(&e->cqe_nodes, n);
+	}
+	list_del(&ep->link);
+	weft_mem_free(&e->mem, ep->sq_slots);
+	weft_mem_free(&e->mem, ep->cq_slots);
+	weft_mem_free(&e->mem, ep);
+}
+
+void weft_ep_close(struct weft_ep *ep)
+{
+	struct weft_engine *e = ep->e;
+	for (int i = 0; i < 2; i++) {
+		reqs_free(e, &ep->posted[i]);
+		msgs_discard(e, &ep->unexpected[i]);
+	}
+	msgs_discard(e, &ep->claimed);
+	detach_rx(e, ep);
+	detach_tx(e, ep);
+	ep_free(ep);
+}
+
+uint16_t weft_ep_port(const struct weft_ep *ep)
+{
+	return ep->port;
+}
+
+int weft_submit(struct weft_ep *ep, const struct weft_op *op)
+{
+	return spsc_push(&ep->sq, op) ? 0 : -EAGAIN;
+}
+
+unsigned weft_sq_space(const struct weft_ep *ep)
+{
+	return spsc_space(&ep->sq);
+}
+
+unsigned weft_cq_take(struct weft_ep *ep, struct weft_cqe *cqes, unsigned n)
+{
+	unsigned taken = 0;
+	while (taken < n && spsc_pop(&ep->cq, &cqes[taken]))
+		taken++;
+	return taken;
+}
+
+struct cqe_node *ep_reserve(struct weft_engine *e)
+{
+	struct cqe_node *n = pool_get(&e->cqe_nodes);
+	e->stats.alloc_fail += !n;
+	return n;
+}
+
+/* Completions stay in order: none overtakes one that waits. */
+void ep_complete(struct weft_engine *e, struct weft_ep *ep, struct cqe_node *node, const struct weft_cqe *cqe)
+{
+	if (!ep || (!ep->overflow && spsc_push(&ep->cq, cqe))) {
+		pool_put(&e->cqe_nodes, node);
+		return;
+	}
+	e->stats.cq_overflow++;
+	node->cqe = *cqe;
+	node->next = NULL;
+	*ep->overflow_tail = node;
+	ep->overflow_tail = &node->next;
+}
+
+void ep_complete_recv(struct weft_engine *e, struct weft_ep *ep, struct rx_req *req, struct weft_cqe cqe)
+{
+	cqe.context = req->op.context;
+	cqe.kind = req->op.kind;
+	ep_complete(e, ep, req->node, &cqe);
+	pool_put(&e->rx_reqs, req);
+}
+
+void ep_flush_cq(struct weft_engine *e, struct weft_ep *ep)
+{
+	while (ep->overflow && spsc_push(&ep->cq, &ep->overflow->cqe)) {
+		struct cqe_node *n = ep->overflow;
+		ep->overflow = n->next;
+		pool_put(&e->cqe_nodes, n);
+	}
+	if (!ep->overflow)
+		ep->overflow_tail = &ep->overflow;
+}
+
+static bool perform(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
+{
+	switch (op->kind) {
+	case WEFT_OP_SEND:
+	case WEFT_OP_TSEND:
+		return msg_tx_start(e, ep, op, now);
+	case WEFT_OP_RECV:
+	case WEFT_OP_TRECV:
+		return match_recv(e, ep, op);
+	case WEFT_OP_PEEK:
+		return match_peek(e, ep, op);
+	case WEFT_OP_CANCEL:
+		match_cancel(e, ep, op);
+		return true;
+	default: {
+		struct cqe_node *node = ep_reserve(e);
+		if (node)
+			ep_complete(e, ep, node,
+				    &(struct weft_cqe){.context = op->context, .kind = op->kind, .err = EINVAL});
+		return node;
+	}
+	}
+}
+
+void ep_submissions(struct weft_engine *e, struct weft_ep *ep, weft_ns now)
+{
+	if (ep->overflow)
+		ep_flush_cq(e, ep);
+	for (int i = 0; i < ENGINE_SUBMIT; i++) {
+		if (!ep->has_pending && !spsc_pop(&ep->sq, &ep->pending))
+			return;
+		ep->has_pending = !perform(e, ep, &ep->pending, now);
+		if (ep->has_pending) {
+			e->short_of_pkts = true;
+			return;
+		}
+	}
+	e->more_submissions = true;
+}

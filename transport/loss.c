@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loss without a NACK: packets overtaken by later ones for too long, and the retransmission timer. */
+#include "engine_int.h"
+
+enum { REORDER_BRTTS = 3, RTO_BACKOFF_MAX = 16, FAILED_PATH_BRTTS = 2 };
+
+void lb_feedback(struct weft_engine *e, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
+{
+	e->lb->feedback(&p->lb, ev, fb, now);
+	if (e->trace.feedback)
+		e->trace.feedback(e->trace.arg, &p->remote->ip, ev, fb, now);
+}
+
+static weft_ns max_rtt(const struct pdc_tx *p)
+{
+	return p->max_rtt_ns[0] > p->max_rtt_ns[1] ? p->max_rtt_ns[0] : p->max_rtt_ns[1];
+}
+
+/* Twice the largest recent RTT keeps noisy hosts from timing out; the back-off is UET's RTO_Init_Time x 2^retry. */
+weft_ns loss_rto(const struct weft_engine *e, const struct pdc_tx *p)
+{
+	weft_ns rto = e->rto_ns;
+	if (rto < 2 * max_rtt(p))
+		rto = 2 * max_rtt(p);
+	if (rto >= e->tune.rto_max_ns >> p->rto_backoff)
+		return e->tune.rto_max_ns > e->rto_ns ? e->tune.rto_max_ns : e->rto_ns;
+	return rto << p->rto_backoff;
+}
+
+weft_ns loss_deadline(const struct weft_engine *e, const struct pdc_tx *p)
+{
+	if (!p->q.inflight.count)
+		return WEFT_NEVER;
+	weft_ns at = sendq_at(&p->q, p->q.inflight.head)->sent_at + loss_rto(e, p);
+	return at > e->grace_ns ? at : e->grace_ns;
+}
+
+void loss_rtt(struct weft_engine *e, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now)
+{
+	if (now >= p->max_rtt_until_ns) {
+		p->max_rtt_ns[1] = p->max_rtt_ns[0];
+		p->max_rtt_ns[0] = 0;
+		p->max_rtt_until_ns = now + e->rto_ns;
+	}
+	if (rtt_ns > p->max_rtt_ns[0])
+		p->max_rtt_ns[0] = rtt_ns;
+	p->srtt_ns = p->srtt_ns ? p->srtt_ns - p->srtt_ns / 8 + rtt_ns / 8 : rtt_ns;
+}
+
+/* REPS appendix A: with trimming, only failures lose packets silently; without, a lately high RTT speaks for
+ * congestion. */
+static enum weft_lb_fb likely_cause(const struct weft_engine *e, const struct pdc_tx *p)
+{
+	if (e->tune.trimming)
+		return WEFT_LB_TIMEOUT;
+	return max_rtt(p) > FAILED_PATH_BRTTS * p->brtt_ns ? WEFT_LB_LOSS : WEFT_LB_TIMEOUT;
+}
+
+void loss_mark(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, weft_ns now)
+{
+	struct sent *s = sendq_at(&p->q, psn);
+	p->inflight_bytes -= s->wire_bytes;
+	sendq_lose(&p->q, psn);
+	e->cc->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);
+	if (kind != WEFT_CC_LOSS_TRIM)
+		lb_feedback(e, p, s->ev, likely_cause(e, p), now);
+	pdc_tx_ready(e, p);
+}
+
+static weft_ns reorder_allowance(const struct weft_engine *e, const struct pdc_tx *p)
+{
+	return e->tune.reorder_ns || e->reorder_ns > max_rtt(p) ? e->reorder_ns : max_rtt(p);
+}
+
+/* In time rather than in packets: paths differ by their queues, and a sprayed flow has hundreds of packets in them. */
+void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	weft_ns allowance = reorder_allowance(e, p);
+	while (p->q.inflight.count) {
+		uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);
+		if (sendq_at(&p->q, psn)->sent_at + allowance >= p->newest_acked_ns)
+			break;
+		e->stats.lost_gap++;
+		e->stats.tx_retx_gap++;
+		loss_mark(e, p, psn, WEFT_CC_LOSS_GAP, now);
+	}
+}
+
+void loss_by_timeout(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	weft_ns rto = loss_rto(e, p);
+	bool expired = false;
+	while (p->q.inflight.count) {
+		uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);
+		if (sendq_at(&p->q, psn)->sent_at + rto > now)
+			break;
+		expired = true;
+		e->stats.tx_retx_rto++;
+		loss_mark(e, p, psn, WEFT_CC_LOSS_TIMEOUT, now);
+	}
+	if (!expired)
+		return;
+	e->stats.timeouts++;
+	p->rto_backoff += p->rto_backoff < RTO_BACKOFF_MAX;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages under way: what SES adds to packets. */
+#ifndef WEFT_MSG_H
+#define WEFT_MSG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "list.h"
+#include "weft/engine.h"
+
+struct cqe_node;
+struct pdc_rx;
+
+/* One message we send: from its submission until its last packet is acknowledged. Lives in the engine's pool. */
+struct tx_msg {
+	struct list link;   /* in pdc_tx.msgs, order of submission */
+	struct weft_ep *ep; /* gets the completion; NULL once it was closed */
+	const uint8_t *buf; /* the application's; NULL: length only */
+	void *context;
+	struct cqe_node *node; /* reserved for the completion */
+	uint64_t tag, data;
+	uint32_t bytes;              /* length of the message */
+	uint32_t cut_bytes;          /* how much has been cut into packets */
+	uint32_t unacked_pkts;       /* cut and not acknowledged */
+	int32_t err;                 /* errno to complete with; no more packets are cut once it is set */
+	uint16_t message_id;         /* from 1, in order of cutting; 0: not cut yet */
+	uint16_t src_port, dst_port; /* endpoint numbers */
+	uint8_t kind;                /* WEFT_OP_SEND or WEFT_OP_TSEND */
+	bool has_data;
+	bool cut; /* every packet has been cut */
+};
+
+/* One posted receive, from its submission until its completion. Lives in the engine's pool. */
+struct rx_req {
+	struct list link;      /* in weft_ep.posted[tagged] until a message is found */
+	struct cqe_node *node; /* reserved for the completion */
+	struct weft_op op;
+};
+
+/* One message that arrives, from its first packet until it has been handed over. Lives in the engine's pool. */
+struct rx_msg {
+	struct list link;     /* in weft_ep.unexpected[tagged] or weft_ep.claimed, else alone */
+	struct list pdc_link; /* in pdc_rx.msgs; alone once every byte is here */
+	struct weft_ep *ep;   /* destination; NULL: its bytes are thrown away */
+	struct pdc_rx *pdc;   /* NULL once every byte is here */
+	struct rx_req *req;   /* the receive it belongs to, or NULL: unexpected, or its turn has not come */
+	uint8_t *bounce;      /* `bytes` of memory for payload without a receive, or NULL */
+	void *claimed_by;     /* context of the PEEK that reserved it, while in weft_ep.claimed */
+	uint64_t tag, data;
+	uint32_t bytes;
+	uint32_t received_bytes;
+	uint32_t src_peer;
+	uint16_t message_id;
+	bool tagged, has_data;
+	bool direct;  /* the receive was there first: payload goes straight to it */
+	bool in_turn; /* all earlier messages of the connection have been matched */
+	bool discard; /* throw away and free when complete */
+};
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages that arrive: packets in any order are placed by offset; messages are matched in the order they were sent
+ * (FI_ORDER_SAS on an unordered wire: message ids count up, so a later message waits for the turn of an earlier one).
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "engine_int.h"
+
+static uint64_t msg_key(const struct pdc_rx *p, uint16_t message_id)
+{
+	return (uint64_t)p->pdc.id << 16 | message_id;
+}
+
+static uint16_t id_after(uint16_t id)
+{
+	return id == UINT16_MAX ? 1 : id + 1;
+}
+
+static uint16_t ep_port_of(const struct wire_ses *ses)
+{
+	return (uint16_t)(ses->pid_on_fep << 4 | (ses->resource_index & 15));
+}
+
+/* ---- memory ---- */
+
+static void bounce_free(struct weft_engine *e, struct rx_msg *m)
+{
+	if (m->bounce)
+		e->unexpected_bytes -= m->bytes;
+	weft_mem_free(&e->mem, m->bounce);
+	m->bounce = NULL;
+}
+
+/* The message whose turn it is may exceed the limit: refusing it would block all others behind it. */
+static bool bounce_alloc(struct weft_engine *e, struct rx_msg *m, bool may_exceed)
+{
+	if (!may_exceed && e->unexpected_bytes + m->bytes > e->tune.unexpected_bytes)
+		return false;
+	m->bounce = weft_mem_alloc(&e->mem, m->bytes);
+	if (!m->bounce)
+		return false;
+	e->unexpected_bytes += m->bytes;
+	return true;
+}
+
+static void msg_free(struct weft_engine *e, struct rx_msg *m)
+{
+	bounce_free(e, m);
+	list_del(&m->link);
+	list_del(&m->pdc_link);
+	if (m->pdc)
+		u64map_del(&e->rx_msgs, msg_key(m->pdc, m->message_id));
+	pool_put(&e->rx_msg_pool, m);
+}
+
+/* ---- placing and completing ---- */
+
+static void place_in(const struct weft_op *op, uint64_t offset, const uint8_t *payload, uint32_t len)
+{
+	if (offset >= op->len)
+		return;
+	uint32_t fits = op->len - offset < len ? (uint32_t)(op->len - offset) : len;
+	if (op->sink)
+		op->sink(op->sink_arg, offset, payload, fits);
+	else if (op->buf && payload && fits)
+		memcpy((uint8_t *)op->buf + offset, payload, fits);
+}
+
+static void place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
+{
+	m->received_bytes += len;
+	if (m->direct)
+		place_in(&m->req->op, offset, payload, len);
+	else if (m->bounce && payload && len)
+		memcpy(m->bounce + offset, payload, len);
+}
+
+static struct weft_cqe cqe_of(const struct rx_msg *m)
+{
+	return (struct weft_cqe){
+		.flags = (uint8_t)((m->has_data ? WEFT_OP_HAS_DATA : 0) | (m->tagged ? WEFT_OP_TAGGED : 0)),
+		.peer = m->src_peer,
+		.len = m->bytes,
+		.tag = m->tag,
+		.data = m->data};
+}
+
+static void hand_over(struct weft_engine *e, struct rx_msg *m)
+{
+	struct rx_req *req = m->req;
+	struct weft_cqe cqe = cqe_of(m);
+	if (!m->direct && m->bytes)
+		place_in(&req->op, 0, m->bounce, m->bytes);
+	if (m->bytes > req->op.len) {
+		e->stats.msg_truncated++;
+		cqe.err = EMSGSIZE;
+		cqe.olen = m->bytes - req->op.len;
+		cqe.len = req->op.len;
+	}
+	e->stats.msg_received++;
+	ep_complete_recv(e, m->ep, req, cqe);
+	msg_free(e, m);
+}
+
+/* Every byte is here and the turn has come: hand over, throw away, or keep for a later receive. */
+static void maybe_finish(struct weft_engine *e, struct rx_msg *m)
+{
+	if (!m->in_turn || m->received_bytes < m->bytes)
+		return;
+	if (m->pdc)
+		u64map_del(&e->rx_msgs, msg_key(m->pdc, m->message_id));
+	m->pdc = NULL;
+	list_del(&m->pdc_link);
+	if (m->req)
+		hand_over(e, m);
+	else if (m->discard || !m->ep)
+		msg_free(e, m);
+}
+
+void msg_rx_attach(struct weft_engine *e, struct rx_msg *m, struct rx_req *req)
+{
+	list_del(&m->link);
+	m->req = req;
+	m->direct = !m->received_bytes && !m->bounce;
+	maybe_finish(e, m);
+}
+
+void msg_rx_discard(struct weft_engine *e, struct rx_msg *m)
+{
+	list_del(&m->link);
+	bounce_free(e, m);
+	m->discard = true;
+	maybe_finish(e, m);
+}
+
+/* ---- arrival ---- */
+
+static void unexpected(struct weft_engine *e, struct rx_msg *m)
+{
+	e->stats.msg_unexpected++;
+	list_add_tail(&m->ep->unexpected[m->tagged], &m->link);
+}
+
+/* Matches the waiting messages whose turn has come now. */
+static void take_turns(struct weft_engine *e, struct pdc_rx *p)
+{
+	struct rx_msg *m;
+	while ((m = u64map_get(&e->rx_msgs, msg_key(p, p->next_match_id))) && !m->in_turn) {
+		p->next_match_id = id_after(p->next_match_id);
+		m->in_turn = true;
+		if (!m->ep) {
+			msg_free(e, m);
+			continue;
+		}
+		m->req = match_posted(m->ep, m->tagged, m->src_peer, m->tag);
+		if (!m->req)
+			unexpected(e, m);
+		maybe_finish(e, m);
+	}
+}
+
+static void fill(struct rx_msg *m, struct weft_ep *ep, struct pdc_rx *p, const struct wire_ses *ses, uint32_t peer)
+{
+	*m = (struct rx_msg){.ep = ep,
+			     .pdc = p,
+			     .tag = ses->match,
+			     .bytes = ses->request_length,
+			     .src_peer = peer,
+			     .message_id = ses->message_id,
+			     .tagged = ses->opcode == WIRE_OP_TAGGED_SEND};
+	list_init(&m->link);
+	list_init(&m->pdc_link);
+}
+
+/* A receive if it is the message's turn and there is one, else memory for the payload. */
+static bool destination(struct weft_engine *e, struct rx_msg *m, bool turn, const uint8_t *payload)
+{
+	if (!m->ep)
+		return true;
+	if (turn)
+		m->req = match_posted(m->ep, m->tagged, m->src_peer, m->tag);
+	m->direct = m->req;
+	return m->req || !payload || !m->bytes || bounce_alloc(e, m, turn);
+}
+
+static struct rx_msg *msg_open(struct weft_engine *e, struct pdc_rx *p, struct weft_ep *ep, const struct wire_pkt *w,
+			       const uint8_t *payload)
+{
+	uint32_t peer;
+	struct weft_addr from = {p->ip, (uint16_t)w->ses.initiator};
+	struct rx_msg *m = weft_peer_add(e, &from, &peer) ? NULL : pool_get(&e->rx_msg_pool);
+	if (!m)
+		return NULL;
+	bool turn = w->ses.message_id == p->next_match_id;
+	fill(m, ep, p, &w->ses, peer);
+	if (!u64map_put(&e->rx_msgs, msg_key(p, m->message_id), m)) {
+		pool_put(&e->rx_msg_pool, m);
+		return NULL;
+	}
+	if (!destination(e, m, turn, payload)) {
+		msg_free(e, m);
+		return NULL;
+	}
+	list_add_tail(&p->msgs, &m->pdc_link);
+	if (!turn)
+		return m;
+	m->in_turn = true;
+	p->next_match_id = id_after(p->next_match_id);
+	if (!m->req)
+		unexpected(e, m);
+	return m;
+}
+
+/* No endpoint: nothing is kept but the message's turn, when that has not come yet. */
+static int undeliverable(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w)
+{
+	if (w->ses.message_id == p->next_match_id) {
+		p->next_match_id = id_after(p->next_match_id);
+		take_turns(e, p);
+		return WIRE_RC_UNDELIVERABLE;
+	}
+	return msg_open(e, p, NULL, w, NULL) ? WIRE_RC_UNDELIVERABLE : MSG_RX_NO_MEM;
+}
+
+static bool is_ahead(const struct pdc_rx *p, uint16_t id)
+{
+	return (int16_t)(id - p->next_match_id) >= 0;
+}
+
+static int msg_first(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload,
+		     struct rx_msg **out)
+{
+	if (w->ses.opcode != WIRE_OP_SEND && w->ses.opcode != WIRE_OP_TAGGED_SEND)
+		return WIRE_RC_UNSUPPORTED_OP;
+	if (!is_ahead(p, w->ses.message_id))
+		return WIRE_RC_UNDELIVERABLE; /* its endpoint was missing or went away */
+	struct weft_ep *ep = ep_find(e, ep_port_of(&w->ses));
+	if (!ep)
+		return undeliverable(e, p, w);
+	*out = msg_open(e, p, ep, w, payload);
+	return *out ? MSG_RX_OK : MSG_RX_NO_MEM;
+}
+
+int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload)
+{
+	struct rx_msg *m = u64map_get(&e->rx_msgs, msg_key(p, w->ses.message_id));
+	if (!m) {
+		int rc = msg_first(e, p, w, payload, &m);
+		if (rc)
+			return rc;
+	} else if (!m->ep && !m->discard) {
+		return WIRE_RC_UNDELIVERABLE;
+	}
+	bool som = w->ses.flags & WIRE_SES_SOM;
+	if (som && w->ses.flags & WIRE_SES_HD) {
+		m->has_data = true;
+		m->data = w->ses.header_data;
+	}
+	place(m, som ? 0 : w->ses.message_offset, payload, w->payload_bytes);
+	bool turn_passed = id_after(m->message_id) == p->next_match_id;
+	maybe_finish(e, m);
+	if (turn_passed)
+		take_turns(e, p);
+	return MSG_RX_OK;
+}
+
+void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err)
+{
+	list_for_each_safe (l, &p->msgs) {
+		struct rx_msg *m = list_entry(l, struct rx_msg, pdc_link);
+		if (m->req) {
+			struct weft_cqe cqe = cqe_of(m);
+			cqe.err = err;
+			cqe.len = 0;
+			e->stats.msg_failed++;
+			ep_complete_recv(e, m->ep, m->req, cqe);
+		}
+		msg_free(e, m);
+	}
+}
+
+/* ---- messages to ourselves: no packets, the same matching ---- */
+
+static struct rx_msg *local_open(struct weft_engine *e, struct weft_ep *from, struct weft_ep *to,
+				 const struct weft_op *op)
+{
+	uint32_t peer;
+	struct weft_addr us = {e->ip, from->port};
+	struct rx_msg *m = weft_peer_add(e, &us, &peer) ? NULL : pool_get(&e->rx_msg_pool);
+	if (!m)
+		return NULL;
+	*m = (struct rx_msg){.ep = to,
+			     .tag = op->tag,
+			     .data = op->data,
+			     .bytes = (uint32_t)op->len,
+			     .src_peer = peer,
+			     .tagged = op->kind == WEFT_OP_TSEND,
+			     .has_data = op->flags & WEFT_OP_HAS_DATA};
+	list_init(&m->link);
+	list_init(&m->pdc_link);
+	if (destination(e, m, true, op->buf))
+		return m;
+	pool_put(&e->rx_msg_pool, m);
+	return NULL;
+}
+
+bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to)
+{
+	struct weft_cqe sent = {
+		.context = op->context, .kind = op->kind, .peer = op->peer, .len = op->len, .tag = op->tag};
+	struct weft_ep *dst = ep_find(e, to->port);
+	struct cqe_node *node = ep_reserve(e);
+	if (!node)
+		return false;
+	struct rx_msg *m = dst ? local_open(e, ep, dst, op) : NULL;
+	if (dst && !m) {
+		pool_put(&e->cqe_nodes, node);
+		return false;
+	}
+	if (!m) {
+		sent.err = EHOSTUNREACH;
+		sent.len = 0;
+		e->stats.msg_failed++;
+	} else {
+		e->stats.msg_sent++;
+		m->in_turn = true;
+		if (!m->req)
+			unexpected(e, m);
+		place(m, 0, op->buf, m->bytes);
+		maybe_finish(e, m);
+	}
+	ep_complete(e, ep, node, &sent);
+	return true;
+}

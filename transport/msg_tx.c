@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages we send: queued per connection, cut by reference, completed when the target has acknowledged every packet.
+ */
+#include <errno.h>
+
+#include "engine_int.h"
+
+enum { MESSAGE_BYTES_MAX = UINT32_MAX - 1 };
+
+static int check(const struct weft_engine *e, const struct weft_op *op)
+{
+	if (e->shutting_down)
+		return ESHUTDOWN;
+	return op->len > MESSAGE_BYTES_MAX ? EMSGSIZE : 0;
+}
+
+static void refuse(struct weft_engine *e, struct weft_ep *ep, struct cqe_node *node, const struct weft_op *op, int err)
+{
+	e->stats.msg_failed++;
+	ep_complete(e, ep, node,
+		    &(struct weft_cqe){.context = op->context, .kind = op->kind, .err = err, .peer = op->peer});
+}
+
+static void fill(struct tx_msg *m, struct weft_ep *ep, const struct weft_op *op, struct cqe_node *node,
+		 uint16_t dst_port)
+{
+	*m = (struct tx_msg){.ep = ep,
+			     .buf = op->buf,
+			     .context = op->context,
+			     .node = node,
+			     .tag = op->tag,
+			     .data = op->data,
+			     .bytes = (uint32_t)op->len,
+			     .src_port = ep->port,
+			     .dst_port = dst_port,
+			     .kind = op->kind,
+			     .has_data = op->flags & WEFT_OP_HAS_DATA};
+}
+
+static bool queue(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct peer *to,
+		  struct cqe_node *node, weft_ns now)
+{
+	struct pdc_tx *p = pdc_tx_get(e, to->remote, now);
+	struct tx_msg *m = p ? pool_get(&e->tx_msgs) : NULL;
+	if (!m)
+		return false;
+	fill(m, ep, op, node, to->addr.port);
+	list_add_tail(&p->msgs, &m->link);
+	if (!p->cutting)
+		p->cutting = m;
+	pdc_tx_ready(e, p);
+	return true;
+}
+
+bool msg_tx_start(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
+{
+	const struct peer *to = peer_get(e, op->peer);
+	if (to && weft_ip_eq(&to->addr.ip, &e->ip) && !check(e, op))
+		return msg_rx_local(e, ep, op, &to->addr);
+	struct cqe_node *node = ep_reserve(e);
+	if (!node)
+		return false;
+	int err = to ? check(e, op) : EINVAL;
+	if (err) {
+		refuse(e, ep, node, op, err);
+		return true;
+	}
+	if (queue(e, ep, op, to, node, now))
+		return true;
+	pool_put(&e->cqe_nodes, node);
+	return false;
+}
+
+uint16_t msg_tx_room(const struct weft_engine *e, const struct tx_msg *m)
+{
+	uint32_t left = m->bytes - m->cut_bytes;
+	return (uint16_t)(left < e->tune.payload_bytes ? left : e->tune.payload_bytes);
+}
+
+/* Messages never interleave on a PDC, and their ids count up in the order they start (matching needs it). */
+void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t payload_len)
+{
+	if (!m->cut_bytes && !m->unacked_pkts) {
+		m->message_id = p->next_message_id++;
+		if (!p->next_message_id)
+			p->next_message_id = 1;
+	}
+	s->msg = m;
+	s->offset = m->cut_bytes;
+	s->payload_len = payload_len;
+	m->cut_bytes += payload_len;
+	m->unacked_pkts++;
+	if (m->cut_bytes < m->bytes)
+		return;
+	m->cut = true;
+	p->cutting = m->link.next == &p->msgs ? NULL : list_entry(m->link.next, struct tx_msg, link);
+}
+
+void msg_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_ses *ses)
+{
+	bool som = s->offset == 0, eom = s->offset + s->payload_len == m->bytes;
+	ses->opcode = m->kind == WEFT_OP_TSEND ? WIRE_OP_TAGGED_SEND : WIRE_OP_SEND;
+	ses->flags = (uint8_t)(WIRE_SES_REL | (som ? WIRE_SES_SOM : 0) | (eom ? WIRE_SES_EOM : 0) |
+			       (som && m->has_data ? WIRE_SES_HD : 0));
+	ses->message_id = m->message_id;
+	ses->pid_on_fep = m->dst_port >> 4;
+	ses->resource_index = m->dst_port & 15;
+	ses->initiator = m->src_port;
+	ses->match = m->tag;
+	ses->header_data = m->data;
+	ses->payload_length = s->payload_len;
+	ses->message_offset = s->offset;
+	ses->request_length = m->bytes;
+}
+
+static void complete(struct weft_engine *e, struct tx_msg *m)
+{
+	if (m->err)
+		e->stats.msg_failed++;
+	else
+		e->stats.msg_sent++;
+	struct weft_cqe cqe = {.context = m->context,
+			       .kind = m->kind,
+			       .err = m->err,
+			       .len = m->err ? 0 : m->bytes,
+			       .flags = m->kind == WEFT_OP_TSEND ? WEFT_OP_TAGGED : 0,
+			       .tag = m->tag};
+	ep_complete(e, m->ep, m->node, &cqe);
+	list_del(&m->link);
+	pool_put(&e->tx_msgs, m);
+}
+
+void msg_tx_acked(struct weft_engine *e, struct tx_msg *m)
+{
+	if (--m->unacked_pkts == 0 && m->cut)
+		complete(e, m);
+}
+
+void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, int err)
+{
+	m->err = err;
+	m->cut = true;
+	if (p->cutting == m)
+		p->cutting = m->link.next == &p->msgs ? NULL : list_entry(m->link.next, struct tx_msg, link);
+}
+
+void msg_tx_drop(struct weft_engine *e, struct tx_msg *m, int err)
+{
+	m->err = err;
+	complete(e, m);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Targets: accept, receive window, close. */
+#include <errno.h>
+
+#include "bitmap.h"
+#include "engine_int.h"
+
+enum { TIME_WAIT_RTOS = 8, REAP_IDLE_CLOSES = 4 };
+
+static uint64_t syn_key(const struct weft_ip *ip, uint16_t remote_id)
+{
+	return ip_key(ip, UINT64_C(2) << 32 | remote_id);
+}
+
+static uint32_t start_psn_of(const struct wire_pkt *w)
+{
+	return w->pds.psn - w->pds.psn_offset;
+}
+
+void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p)
+{
+	msg_rx_fail(e, p, ECONNRESET);
+	if (u64map_get(&e->syns, syn_key(&p->ip, p->remote_id)) == p)
+		u64map_del(&e->syns, syn_key(&p->ip, p->remote_id));
+	wheel_cancel(&e->wheel, &p->pdc.timer);
+	list_del(&p->ack_link);
+	list_del(&p->link);
+	pdc_id_put(e, &p->pdc);
+	weft_mem_free(&e->mem, p);
+}
+
+static struct pdc_rx *pdc_rx_alloc(struct weft_engine *e)
+{
+	uint32_t words = (e->rx_mask + 1) / 64;
+	struct pdc_rx *p = weft_mem_alloc(&e->mem, sizeof *p + 2 * words * sizeof(uint64_t));
+	if (!p)
+		return NULL;
+	p->received = (uint64_t *)(p + 1);
+	p->unreported = p->received + words;
+	p->pdc.is_rx = true;
+	wheel_node_init(&p->pdc.timer);
+	list_init(&p->ack_link);
+	list_init(&p->link);
+	list_init(&p->msgs);
+	p->ack_at_ns = WEFT_NEVER;
+	p->next_match_id = 1;
+	return p;
+}
+
+static struct pdc_rx *accept(struct weft_engine *e, const struct wire_pkt *w, weft_ns now)
+{
+	struct pdc_rx *p = pdc_rx_alloc(e);
+	if (!p)
+		return NULL;
+	p->ip = w->net.src;
+	p->remote_id = w->pds.spdcid;
+	p->start_psn = start_psn_of(w);
+	p->next_expected = p->start_psn;
+	p->cack_psn = p->start_psn - 1;
+	p->last_heard_ns = now;
+	if (!pdc_id_take(e, &p->pdc) || !u64map_put(&e->syns, syn_key(&p->ip, p->remote_id), p)) {
+		pdc_id_put(e, &p->pdc);
+		weft_mem_free(&e->mem, p);
+		return NULL;
+	}
+	list_add_tail(&e->rxs, &p->link);
+	wheel_set(&e->wheel, &p->pdc.timer, now + e->tune.peer_timeout_ns);
+	e->stats.pdc_accepted++;
+	return p;
+}
+
+/* A SYN finds its connection by (initiator, its PDCID). One with another Start_PSN comes from a restarted initiator, if
+ * the old one has been silent; otherwise it is refused. */
+static struct pdc_rx *find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
+{
+	struct pdc_rx *p = u64map_get(&e->syns, syn_key(&w->net.src, w->pds.spdcid));
+	if (p && (!weft_ip_eq(&p->ip, &w->net.src) || p->remote_id != w->pds.spdcid))
+		return NULL;
+	if (p && p->start_psn == start_psn_of(w))
+		return p;
+	if (!may_accept)
+		return NULL;
+	if (p && now - p->last_heard_ns < e->rto_ns) {
+		nack_send(e, w, 0, WIRE_NACK_INVALID_SYN, now);
+		return NULL;
+	}
+	if (p)
+		pdc_rx_free(e, p);
+	p = accept(e, w, now);
+	if (!p)
+		nack_send(e, w, 0, WIRE_NACK_NO_PDC_AVAIL, now);
+	return p;
+}
+
+static struct pdc_rx *find_established(struct weft_engine *e, const struct wire_pkt *w)
+{
+	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
+	if (!pdc || !pdc->is_rx)
+		return NULL;
+	struct pdc_rx *p = list_entry(pdc, struct pdc_rx, pdc);
+	return p->remote_id == w->pds.spdcid && weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
+}
+
+/* CACK stays below the oldest response that the initiator has not confirmed. */
+static void update_cack(struct pdc_rx *p)
+{
+	uint32_t cack = p->next_expected - 1;
+	for (uint32_t i = 0; i < p->gtd_count; i++)
+		if (psn_diff(p->gtd[i].psn, cack) <= 0)
+			cack = p->gtd[i].psn - 1;
+	p->cack_psn = cack;
+}
+
+static void cleared(struct pdc_rx *p, uint32_t clear_psn)
+{
+	if (!p->gtd_count)
+		return;
+	uint8_t kept = 0;
+	for (uint8_t i = 0; i < p->gtd_count; i++)
+		if (psn_after(p->gtd[i].psn, clear_psn))
+			p->gtd[kept++] = p->gtd[i];
+	p->gtd_count = kept;
+	update_cack(p);
+}
+
+static bool is_received(const struct weft_engine *e, const struct pdc_rx *p, uint32_t psn)
+{
+	return psn_before(psn, p->next_expected) || bitmap_test(p->received, e->rx_mask, psn);
+}
+
+/* The hole at next_expected is filled: everything contiguous is covered by CACK from now on. */
+static void close_hole(const struct weft_engine *e, struct pdc_rx *p)
+{
+	uint32_t run = bitmap_run(p->received, e->rx_mask, p->next_expected, e->tune.window_pkts);
+	for (uint32_t i = 0; i < run; i += 64) {
+		uint32_t n = run - i < 64 ? run - i : 64;
+		uint64_t bits = bitmap_get64(p->unreported, e->rx_mask, p->next_expected + i);
+		bits &= n < 64 ? ~(UINT64_MAX << n) : UINT64_MAX;
+		p->unreported_pkts -= (uint32_t)__builtin_popcountll(bits);
+	}
+	bitmap_clear_range(p->received, e->rx_mask, p->next_expected, run);
+	bitmap_clear_range(p->unreported, e->rx_mask, p->next_expected, run);
+	p->next_expected += run;
+	p->ooo_pkts -= run;
+}
+
+static void mark_received(const struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
+{
+	if (psn == p->next_expected) {
+		p->next_expected++;
+		if (p->ooo_pkts)
+			close_hole(e, p);
+	} else {
+		bitmap_set(p->received, e->rx_mask, psn);
+		bitmap_set(p->unreported, e->rx_mask, psn);
+		p->unreported_pkts++;
+		p->ooo_pkts++;
+	}
+	update_cack(p);
+}
+
+static bool in_window(const struct weft_engine *e, const struct pdc_rx *p, uint32_t psn)
+{
+	return psn_diff(psn, p->cack_psn) <= (int32_t)e->tune.window_pkts;
+}
+
+static void refuse(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint8_t code, uint64_t *counter,
+		   weft_ns now)
+{
+	(*counter)++;
+	nack_send(e, w, p->pdc.id, code, now);
+}
+
+/* Also after a trigger is set: CE is reported at once (ACK_On_ECN), as are the sender's wishes and a connection's first
+ * packet. */
+static bool answer_at_once(const struct pdc_rx *p, const struct wire_pkt *w, bool first)
+{
+	return first || (w->pds.flags & WIRE_F_AR) || (p->trigger_flags & WIRE_F_ACK_M);
+}
+
+static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+		     const uint8_t *payload, weft_ns now)
+{
+	if (p->gtd_count == PDC_GTD_MAX) {
+		refuse(e, p, w, WIRE_NACK_NO_GTD_DEL_AVAIL, &e->stats.rx_no_gtd, now);
+		return;
+	}
+	int rc = msg_rx_packet(e, p, w, payload);
+	if (rc == MSG_RX_NO_MEM) {
+		refuse(e, p, w, WIRE_NACK_NO_SES_MSG_AVAIL, &e->stats.rx_no_mem, now);
+		return;
+	}
+	if (rc) {
+		p->gtd[p->gtd_count++] = (struct gtd_rsp){w->pds.psn, w->ses.message_id, (uint8_t)rc};
+		e->stats.rx_no_ep++;
+	}
+	bool first = !p->rcvd_bytes;
+	e->stats.rx_data++;
+	e->stats.rx_ce += w->net.ecn == WEFT_ECN_CE;
+	p->rcvd_bytes += e->overhead_bytes + w->payload_bytes;
+	mark_received(e, p, w->pds.psn);
+	pdc_rx_trigger(p, pkt, w);
+	ack_data(e, p, answer_at_once(p, w, first) || rc, now);
+}
+
+static void duplicate(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+		      weft_ns now)
+{
+	e->stats.rx_dup++;
+	pdc_rx_trigger(p, pkt, w);
+	ack_data(e, p, true, now);
+}
+
+static void trimmed(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+{
+	e->stats.rx_trimmed++;
+	uint8_t code = w->net.dscp == WIRE_DSCP_TRIMMED_LASTHOP ? WIRE_NACK_TRIMMED_LASTHOP : WIRE_NACK_TRIMMED;
+	nack_send(e, w, p ? p->pdc.id : 0, code, now);
+}
+
+static const uint8_t *payload_of(const struct weft_pkt *pkt, const struct wire_pkt *w)
+{
+	return pkt->head_len > w->header_bytes ? pkt->head + w->header_bytes : pkt->payload;
+}
+
+static struct pdc_rx *find(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
+{
+	if (w->pds.flags & WIRE_F_SYN)
+		return find_syn(e, w, may_accept, now);
+	struct pdc_rx *p = find_established(e, w);
+	if (!p && may_accept)
+		nack_send(e, w, 0, WIRE_NACK_INV_DPDCID, now);
+	return p;
+}
+
+void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	struct pdc_rx *p = find(e, w, !w->trimmed, now);
+	if (w->trimmed) {
+		trimmed(e, p, w, now);
+		return;
+	}
+	if (!p) {
+		e->stats.rx_no_pdc++;
+		return;
+	}
+	p->last_heard_ns = now;
+	cleared(p, w->pds.psn + (uint32_t)w->pds.offset);
+	if (!in_window(e, p, w->pds.psn))
+		refuse(e, p, w, WIRE_NACK_PSN_OOR_WINDOW, &e->stats.rx_window, now);
+	else if (is_received(e, p, w->pds.psn))
+		duplicate(e, p, pkt, w, now);
+	else if (p->closed)
+		nack_send(e, w, p->pdc.id, WIRE_NACK_CLOSING, now);
+	else
+		new_data(e, p, pkt, w, payload_of(pkt, w), now);
+}
+
+/* Control packets that use a PSN: NOOP, NEGOTIATION, CLOSE_CMD. */
+static void sequenced(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+		      weft_ns now)
+{
+	if (!in_window(e, p, w->pds.psn)) {
+		refuse(e, p, w, WIRE_NACK_PSN_OOR_WINDOW, &e->stats.rx_window, now);
+		return;
+	}
+	if (!is_received(e, p, w->pds.psn)) {
+		mark_received(e, p, w->pds.psn);
+		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD) {
+			p->closed = true;
+			p->gtd_count = 0;
+			update_cack(p);
+			msg_rx_fail(e, p, ECONNRESET);
+			wheel_set(&e->wheel, &p->pdc.timer, now + TIME_WAIT_RTOS * e->rto_ns);
+		}
+	}
+	pdc_rx_trigger(p, pkt, w);
+	ack_data(e, p, true, now);
+}
+
+static void ack_request(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+			weft_ns now)
+{
+	if (in_window(e, p, w->pds.psn) && is_received(e, p, w->pds.psn)) {
+		pdc_rx_trigger(p, pkt, w);
+		ack_data(e, p, true, now);
+	} else {
+		nack_send(e, w, p->pdc.id, WIRE_NACK_PKT_NOT_RCVD, now);
+	}
+}
+
+void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	e->stats.rx_ctrl++;
+	struct pdc_rx *p = find(e, w, false, now);
+	if (!p) {
+		e->stats.rx_no_pdc++;
+		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD)
+			nack_send(e, w, 0, WIRE_NACK_INV_DPDCID, now);
+		return;
+	}
+	p->last_heard_ns = now;
+	switch (w->pds.ctl) {
+	case WIRE_CTL_NOOP:
+	case WIRE_CTL_NEGOTIATION:
+	case WIRE_CTL_CLOSE_CMD:
+		sequenced(e, p, pkt, w, now);
+		break;
+	case WIRE_CTL_ACK_REQ:
+		ack_request(e, p, pkt, w, now);
+		break;
+	case WIRE_CTL_CLEAR_CMD:
+		cleared(p, w->pds.payload);
+		break;
+	case WIRE_CTL_PROBE:
+		ack_probe(e, p, pkt, w, now);
+		break;
+	default: /* credits: no receiver-driven scheme is running */
+		break;
+	}
+}
+
+void pdc_rx_ack_at(struct weft_engine *e, struct pdc_rx *p, weft_ns at)
+{
+	p->ack_at_ns = at;
+	if (at < p->pdc.timer.at)
+		wheel_set(&e->wheel, &p->pdc.timer, at);
+}
+
+/* Silence in the middle of a message means the initiator is gone. Between messages it may just have nothing to say,
+ * until long after it would have closed. */
+static weft_ns silence_deadline(const struct weft_engine *e, const struct pdc_rx *p)
+{
+	if (p->closed)
+		return p->last_heard_ns + TIME_WAIT_RTOS * e->rto_ns;
+	if (!list_empty(&p->msgs))
+		return p->last_heard_ns + e->tune.peer_timeout_ns;
+	if (!e->tune.idle_close_ns)
+		return WEFT_NEVER;
+	return p->last_heard_ns + REAP_IDLE_CLOSES * e->tune.idle_close_ns + e->tune.peer_timeout_ns;
+}
+
+void pdc_rx_timer(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+{
+	if (now >= p->ack_at_ns) {
+		p->ack_at_ns = WEFT_NEVER;
+		ack_flush(e, p, now);
+	}
+	weft_ns at = silence_deadline(e, p);
+	if (now >= at) {
+		e->stats.pdc_failed += !list_empty(&p->msgs);
+		msg_rx_fail(e, p, ETIMEDOUT);
+		pdc_rx_free(e, p);
+		return;
+	}
+	/* A message may begin any time, so look at least that often. */
+	if (at > now + e->tune.peer_timeout_ns)
+		at = now + e->tune.peer_timeout_ns;
+	wheel_set(&e->wheel, &p->pdc.timer, at < p->ack_at_ns ? at : p->ack_at_ns);
+}

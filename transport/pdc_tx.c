@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Initiators: open (0-RTT), restart, close, give up; their one timer. */
+#include <errno.h>
+#include <string.h>
+
+#include "engine_int.h"
+
+enum { SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
+
+static void start_numbering(struct weft_engine *e, struct pdc_tx *p)
+{
+	p->start_psn += START_PSN_GAP + (uint32_t)(rng_next(&e->rng) >> 33);
+	p->state = PDC_TX_SYN;
+	p->remote_id = 0;
+	p->next_message_id = 1;
+	p->window_pkts = e->tune.window_pkts;
+	p->cack_psn = p->start_psn - 1;
+	p->last_ack_psn = p->start_psn - 1;
+	p->rto_backoff = 0;
+	p->clear_wanted = false;
+	sendq_init(&p->q, p->start_psn);
+}
+
+static void init_algorithms(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	p->cc.ops = e->cc;
+	p->cc.params = &e->cc_params;
+	e->cc->init(&p->cc, now);
+	p->lb.ops = e->lb;
+	p->lb.params = &e->lb_params;
+	e->lb->init(&p->lb, rng_next(&e->rng), now);
+}
+
+static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, weft_ns now)
+{
+	struct pdc_tx *p = weft_mem_alloc(&e->mem, pdc_tx_bytes(e));
+	if (!p)
+		return NULL;
+	if (!pdc_id_take(e, &p->pdc)) {
+		weft_mem_free(&e->mem, p);
+		return NULL;
+	}
+	wheel_node_init(&p->pdc.timer);
+	list_init(&p->ready_link);
+	list_init(&p->msgs);
+	list_add_tail(&e->txs, &p->link);
+	p->remote = remote;
+	remote->tx = p;
+	p->brtt_ns = e->cc_params.brtt_ns;
+	p->probe_sent_ns = WEFT_NEVER;
+	p->probed = e->tune.brtt_ns != 0;
+	p->last_heard_ns = now;
+	start_numbering(e, p);
+	init_algorithms(e, p, now);
+	e->stats.pdc_opened++;
+	return p;
+}
+
+struct pdc_tx *pdc_tx_get(struct weft_engine *e, struct remote *remote, weft_ns now)
+{
+	return remote->tx ? remote->tx : pdc_tx_open(e, remote, now);
+}
+
+void pdc_tx_free(struct weft_engine *e, struct pdc_tx *p)
+{
+	p->remote->tx = NULL;
+	sendq_release(&p->q, &e->sendq_mem);
+	wheel_cancel(&e->wheel, &p->pdc.timer);
+	list_del(&p->ready_link);
+	list_del(&p->link);
+	pdc_id_put(e, &p->pdc);
+	weft_mem_free(&e->mem, p);
+}
+
+void pdc_tx_fail(struct weft_engine *e, struct pdc_tx *p, int err)
+{
+	e->stats.pdc_failed++;
+	list_for_each_safe (l, &p->msgs)
+		msg_tx_drop(e, list_entry(l, struct tx_msg, link), err);
+	pdc_tx_free(e, p);
+}
+
+/* A new PDCID and new PSNs; every message starts over. Only right while the target has delivered none of them. */
+bool pdc_tx_restart(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (p->syn_tries++ >= SYN_TRIES_MAX)
+		return false;
+	pdc_id_put(e, &p->pdc);
+	if (!pdc_id_take(e, &p->pdc))
+		return false;
+	sendq_release(&p->q, &e->sendq_mem);
+	p->inflight_bytes = 0;
+	start_numbering(e, p);
+	list_for_each (l, &p->msgs) {
+		struct tx_msg *m = list_entry(l, struct tx_msg, link);
+		m->cut_bytes = m->unacked_pkts = 0;
+		m->cut = false;
+	}
+	p->cutting = list_empty(&p->msgs) ? NULL : list_entry(p->msgs.next, struct tx_msg, link);
+	pdc_tx_ready(e, p);
+	pdc_tx_arm(e, p, now);
+	return true;
+}
+
+void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, uint32_t payload, weft_ns now)
+{
+	struct weft_pkt *pkt = engine_pkt(e);
+	if (!pkt)
+		return;
+	struct wire_pkt *w = &e->ack_scratch;
+	w->net.dst = p->remote->ip;
+	w->net.entropy = e->lb->pick(&p->lb, p->q.next, now);
+	w->pds = (struct wire_pds){.type = WIRE_PDS_CP,
+				   .ctl = ctl,
+				   .flags = ctl == WIRE_CTL_PROBE ? WIRE_F_AR : 0,
+				   .opaque = opaque,
+				   .spdcid = p->pdc.id,
+				   .dpdcid = p->remote_id,
+				   .payload = payload};
+	pkt->payload_len = 0;
+	pkt->payload = NULL;
+	engine_send(e, pkt, w, now);
+	e->stats.tx_ctrl++;
+}
+
+static void close_start(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (p->state != PDC_TX_OPEN || !sendq_reserve(&p->q, &e->sendq_mem))
+		return;
+	uint32_t psn = p->q.next;
+	struct sent *s = sendq_push(&p->q, now);
+	p->state = PDC_TX_CLOSING;
+	p->last_heard_ns = now;
+	*s = (struct sent){.sent_at = now, .state = SENT_INFLIGHT, .wire_bytes = WEFT_WIRE_MIN_BYTES, .prev = s->prev};
+	/* It leaves through the scheduler like a retransmission: one way for packets to get out. */
+	sendq_lose(&p->q, psn);
+	pdc_tx_ready(e, p);
+}
+
+void pdc_tx_idle(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	sendq_release(&p->q, &e->sendq_mem);
+	p->idle_since_ns = now;
+	p->rto_backoff = 0;
+	if (e->shutting_down)
+		close_start(e, p, now);
+	pdc_tx_arm(e, p, now);
+}
+
+void pdc_tx_shutdown(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (sendq_len(&p->q) || !list_empty(&p->msgs))
+		return; /* pdc_tx_idle closes it later */
+	if (p->state == PDC_TX_SYN)
+		pdc_tx_free(e, p);
+	else
+		close_start(e, p, now);
+}
+
+void pdc_tx_closed(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	e->stats.pdc_closed++;
+	if (!list_empty(&p->msgs) && pdc_tx_restart(e, p, now))
+		return;
+	if (list_empty(&p->msgs))
+		pdc_tx_free(e, p);
+	else
+		pdc_tx_fail(e, p, ENOMEM);
+}
+
+static bool is_idle(const struct pdc_tx *p)
+{
+	return !sendq_len(&p->q) && list_empty(&p->msgs);
+}
+
+static weft_ns earliest(weft_ns a, weft_ns b)
+{
+	return a < b ? a : b;
+}
+
+static weft_ns deadline(const struct weft_engine *e, const struct pdc_tx *p, weft_ns now)
+{
+	weft_ns at = loss_deadline(e, p);
+	if (p->hold_until_ns > now)
+		at = earliest(at, p->hold_until_ns);
+	if (p->pace_at_ns > now && (p->cutting || p->q.lost.count))
+		at = earliest(at, p->pace_at_ns);
+	if (p->probe_sent_ns != WEFT_NEVER)
+		at = earliest(at, p->probe_sent_ns + e->rto_ns);
+	if (is_idle(p) && p->state == PDC_TX_OPEN && e->tune.idle_close_ns)
+		at = earliest(at, p->idle_since_ns + e->tune.idle_close_ns);
+	return at;
+}
+
+void pdc_tx_arm(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	weft_ns at = deadline(e, p, now);
+	if (at < p->pdc.timer.at)
+		wheel_set(&e->wheel, &p->pdc.timer, at);
+}
+
+static bool peer_silent(const struct weft_engine *e, const struct pdc_tx *p, weft_ns now)
+{
+	return sendq_len(&p->q) && now - p->last_heard_ns >= e->tune.peer_timeout_ns && now >= p->last_heard_ns;
+}
+
+/* The timer may be earlier than anything due (deadlines only move later without touching it); then it is set again. */
+void pdc_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (p->q.inflight.count && now < e->grace_ns)
+		e->stats.late_polls++;
+	else
+		loss_by_timeout(e, p, now);
+	if (peer_silent(e, p, now)) {
+		pdc_tx_fail(e, p, p->state == PDC_TX_CLOSING ? ECONNRESET : ETIMEDOUT);
+		return;
+	}
+	if (p->probe_sent_ns != WEFT_NEVER && now >= p->probe_sent_ns + e->rto_ns)
+		p->probe_sent_ns = WEFT_NEVER; /* lost: the next ACK asks again */
+	if (is_idle(p) && e->tune.idle_close_ns && now >= p->idle_since_ns + e->tune.idle_close_ns)
+		close_start(e, p, now);
+	pdc_tx_ready(e, p);
+	pdc_tx_arm(e, p, now);
+}

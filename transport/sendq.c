@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sendq.h"
+
+#include <string.h>
+
+#include "bitmap.h"
+
+static size_t ring_bytes(uint32_t entries)
+{
+	return entries * sizeof(struct sent) + entries / 8;
+}
+
+void sendq_mem_init(struct sendq_mem *m, const struct weft_mem *mem)
+{
+	m->mem = mem;
+	pool_init(&m->small, mem, ring_bytes(SENDQ_MIN), 16);
+}
+
+void sendq_mem_fini(struct sendq_mem *m)
+{
+	pool_fini(&m->small);
+}
+
+void sendq_init(struct sendq *q, uint32_t psn)
+{
+	*q = (struct sendq){.front = psn, .next = psn};
+}
+
+static void ring_free(void *ring, uint32_t entries, struct sendq_mem *m)
+{
+	if (!ring)
+		return;
+	if (entries == SENDQ_MIN)
+		pool_put(&m->small, ring);
+	else
+		weft_mem_free(m->mem, ring);
+}
+
+void sendq_release(struct sendq *q, struct sendq_mem *m)
+{
+	ring_free(q->ring, q->mask + 1, m);
+	q->ring = NULL;
+	q->acked = NULL;
+	q->mask = 0;
+}
+
+static bool __attribute__((noinline)) sendq_grow(struct sendq *q, struct sendq_mem *m)
+{
+	uint32_t old = q->ring ? q->mask + 1 : 0;
+	uint32_t entries = old ? old * 2 : SENDQ_MIN;
+	if (entries > SENDQ_MAX)
+		return false;
+	struct sent *ring = entries == SENDQ_MIN ? pool_get(&m->small) : weft_mem_alloc(m->mem, ring_bytes(entries));
+	if (!ring)
+		return false;
+	uint64_t *acked = (uint64_t *)(ring + entries);
+	memset(acked, 0, entries / 8);
+	for (uint32_t psn = q->front; psn != q->next; psn++) {
+		ring[psn & (entries - 1)] = *sendq_at(q, psn);
+		if (bitmap_test(q->acked, q->mask, psn))
+			bitmap_set(acked, entries - 1, psn);
+	}
+	ring_free(q->ring, old, m);
+	q->ring = ring;
+	q->acked = acked;
+	q->mask = entries - 1;
+	return true;
+}
+
+bool sendq_reserve(struct sendq *q, struct sendq_mem *m)
+{
+	if (q->ring && sendq_len(q) <= q->mask)
+		return true;
+	return sendq_grow(q, m);
+}
+
+static void list_append(struct sendq *q, struct sendq_list *l, uint32_t psn)
+{
+	struct sent *s = sendq_at(q, psn);
+	if (l->count++)
+		sendq_at(q, l->tail)->next = (uint16_t)psn;
+	else
+		l->head = (uint16_t)psn;
+	s->prev = l->tail;
+	l->tail = (uint16_t)psn;
+}
+
+static void list_remove(struct sendq *q, struct sendq_list *l, uint32_t psn)
+{
+	const struct sent *s = sendq_at(q, psn);
+	if (l->head == (uint16_t)psn)
+		l->head = s->next;
+	else
+		sendq_at(q, s->prev)->next = s->next;
+	if (l->tail == (uint16_t)psn)
+		l->tail = s->prev;
+	else
+		sendq_at(q, s->next)->prev = s->prev;
+	l->count--;
+}
+
+struct sent *sendq_push(struct sendq *q, weft_ns now)
+{
+	uint32_t psn = q->next++;
+	struct sent *s = sendq_at(q, psn);
+	s->sent_at = now;
+	s->state = SENT_INFLIGHT;
+	s->tries = 0;
+	list_append(q, &q->inflight, psn);
+	return s;
+}
+
+void sendq_lose(struct sendq *q, uint32_t psn)
+{
+	list_remove(q, &q->inflight, psn);
+	list_append(q, &q->lost, psn);
+	sendq_at(q, psn)->state = SENT_LOST;
+}
+
+void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
+{
+	struct sent *s = sendq_at(q, psn);
+	list_remove(q, &q->lost, psn);
+	list_append(q, &q->inflight, psn);
+	s->state = SENT_INFLIGHT;
+	s->sent_at = now;
+	s->tries += s->tries < UINT8_MAX;
+}
+
+void sendq_ack(struct sendq *q, uint32_t psn)
+{
+	struct sent *s = sendq_at(q, psn);
+	list_remove(q, s->state == SENT_LOST ? &q->lost : &q->inflight, psn);
+	s->state = SENT_ACKED;
+	bitmap_set(q->acked, q->mask, psn);
+}
+
+void sendq_advance(struct sendq *q)
+{
+	uint32_t n = bitmap_run(q->acked, q->mask, q->front, sendq_len(q));
+	bitmap_clear_range(q->acked, q->mask, q->front, n);
+	q->front += n;
+}

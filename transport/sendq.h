@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The in-flight record: one entry per PSN from the oldest unacknowledged to the newest sent, plus two orders over them:
+ * by time of the last transmission (in flight) and of discovery (lost, waiting to be sent again). */
+#ifndef WEFT_SENDQ_H
+#define WEFT_SENDQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pool.h"
+#include "psn.h"
+#include "weft/time.h"
+
+struct tx_msg;
+
+enum { SENDQ_MIN = 64, SENDQ_MAX = 32768 }; /* entries; a power of two that grows on demand up to the window */
+
+enum sent_state { SENT_NONE, SENT_INFLIGHT, SENT_LOST, SENT_ACKED };
+
+struct sent {
+	weft_ns sent_at;      /* last transmission */
+	struct tx_msg *msg;   /* NULL: CLOSE_CMD */
+	uint32_t offset;      /* of the payload in the message */
+	uint16_t payload_len; /* bytes */
+	uint16_t wire_bytes;
+	uint16_t ev;         /* entropy of the last transmission */
+	uint16_t prev, next; /* neighbours in the list of its state: low 16 bits of their PSNs */
+	uint8_t state;       /* enum sent_state */
+	uint8_t tries;       /* retransmissions so far, saturating */
+};
+
+_Static_assert(sizeof(struct sent) == 32, "two in-flight records per cache line");
+
+struct sendq_list {
+	uint16_t head, tail; /* low 16 bits of PSNs, meaningful while count > 0 */
+	uint32_t count;
+};
+
+struct sendq {
+	struct sent *ring; /* indexed by PSN & mask; NULL while nothing was ever sent */
+	uint64_t *acked;   /* bit per ring entry: acknowledged but not yet passed by `front` */
+	uint32_t mask;
+	uint32_t front;             /* oldest PSN not acknowledged by any means */
+	uint32_t next;              /* next new PSN */
+	struct sendq_list inflight; /* oldest transmission first */
+	struct sendq_list lost;     /* first found first */
+};
+
+/* Memory of smallest rings, so that connections can drop theirs while idle. */
+struct sendq_mem {
+	const struct weft_mem *mem;
+	struct pool small; /* rings of SENDQ_MIN entries */
+};
+
+void sendq_mem_init(struct sendq_mem *m, const struct weft_mem *mem);
+void sendq_mem_fini(struct sendq_mem *m);
+
+/* Empty, numbering from `psn`. */
+void sendq_init(struct sendq *q, uint32_t psn);
+
+/* Gives the ring back; the PSNs stay. The queue must be empty or dead. */
+void sendq_release(struct sendq *q, struct sendq_mem *m);
+
+static inline uint32_t sendq_len(const struct sendq *q)
+{
+	return q->next - q->front;
+}
+
+static inline struct sent *sendq_at(const struct sendq *q, uint32_t psn)
+{
+	return &q->ring[psn & q->mask];
+}
+
+/* True when `psn` is between front and next. */
+static inline bool sendq_has(const struct sendq *q, uint32_t psn)
+{
+	return psn - q->front < sendq_len(q);
+}
+
+/* Makes sure one more PSN fits. False: no memory, try again later. */
+bool sendq_reserve(struct sendq *q, struct sendq_mem *m);
+
+/* Takes the next PSN (after sendq_reserve) as in flight since `now`. The caller fills in the rest. */
+struct sent *sendq_push(struct sendq *q, weft_ns now);
+
+/* In flight -> lost. */
+void sendq_lose(struct sendq *q, uint32_t psn);
+
+/* Lost -> in flight since `now`. */
+void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
+
+/* Any -> acknowledged. */
+void sendq_ack(struct sendq *q, uint32_t psn);
+
+/* Moves `front` over what is acknowledged. */
+void sendq_advance(struct sendq *q);
+
+/* PSN of the oldest transmission in flight or the first lost packet; the list must not be empty. */
+static inline uint32_t sendq_psn(const struct sendq *q, uint16_t low)
+{
+	return q->front + (uint16_t)(low - (uint16_t)q->front);
+}
+
+#endif
