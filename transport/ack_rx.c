@@ -36,12 +36,14 @@ static void ack_bits(struct weft_engine *e, struct pdc_tx *p, uint32_t base, uin
 {
 	const struct sendq *q = &p->q;
 	int32_t below = psn_diff(q->front, base), room = psn_diff(q->next, base);
-	if (below >= 64 || room <= 0 || !bits)
+	if (below >= 64 || room <= 0)
 		return;
 	if (below > 0)
 		bits &= UINT64_MAX << below;
 	if (room < 64)
 		bits &= ~(UINT64_MAX << room);
+	if (!bits)
+		return; /* nothing of ours: there may be no ring */
 	bits &= ~bitmap_get64(q->acked, q->mask, base);
 	for (; bits; bits &= bits - 1)
 		ack_one(e, p, base + (uint32_t)__builtin_ctzll(bits), g);

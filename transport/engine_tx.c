@@ -152,7 +152,10 @@ static enum tx_result send_lost(struct weft_engine *e, struct pdc_tx *p, weft_ns
 		return TX_BLOCKED;
 	sendq_resend(&p->q, psn, departure(e, now));
 	transmit(e, p, psn, s, now);
-	e->stats.tx_retx++;
+	if (s->msg)
+		e->stats.tx_retx++;
+	else
+		e->stats.tx_ctrl++;
 	return TX_SENT;
 }
 

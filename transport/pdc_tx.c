@@ -131,8 +131,12 @@ static void close_start(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	struct sent *s = sendq_push(&p->q, now);
 	p->state = PDC_TX_CLOSING;
 	p->last_heard_ns = now;
-	*s = (struct sent){.sent_at = now, .state = SENT_INFLIGHT, .wire_bytes = WEFT_WIRE_MIN_BYTES, .prev = s->prev};
+	s->msg = NULL;
+	s->offset = 0;
+	s->payload_len = 0;
+	s->wire_bytes = WEFT_WIRE_MIN_BYTES;
 	/* It leaves through the scheduler like a retransmission: one way for packets to get out. */
+	s->sent_at = WEFT_NEVER;
 	sendq_lose(&p->q, psn);
 	pdc_tx_ready(e, p);
 }

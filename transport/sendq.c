@@ -123,8 +123,8 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 	list_remove(q, &q->lost, psn);
 	list_append(q, &q->inflight, psn);
 	s->state = SENT_INFLIGHT;
+	s->tries += s->sent_at != WEFT_NEVER && s->tries < UINT8_MAX;
 	s->sent_at = now;
-	s->tries += s->tries < UINT8_MAX;
 }
 
 void sendq_ack(struct sendq *q, uint32_t psn)
@@ -137,6 +137,8 @@ void sendq_ack(struct sendq *q, uint32_t psn)
 
 void sendq_advance(struct sendq *q)
 {
+	if (!sendq_len(q))
+		return; /* the ring may be gone */
 	uint32_t n = bitmap_run(q->acked, q->mask, q->front, sendq_len(q));
 	bitmap_clear_range(q->acked, q->mask, q->front, n);
 	q->front += n;

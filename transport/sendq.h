@@ -86,7 +86,7 @@ struct sent *sendq_push(struct sendq *q, weft_ns now);
 /* In flight -> lost. */
 void sendq_lose(struct sendq *q, uint32_t psn);
 
-/* Lost -> in flight since `now`. */
+/* Lost -> in flight since `now`. A record whose sent_at is WEFT_NEVER has not been sent before. */
 void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
 
 /* Any -> acknowledged. */
