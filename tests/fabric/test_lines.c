@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../unit/cmocka_all.h"
+#include "cmocka_all.h"
 
 static void lines_next__skips_blanks_and_comments(void **state)
 {

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "../unit/cmocka_all.h"
+#include "cmocka_all.h"
 
 static struct weft_topo pod_tree(void)
 {

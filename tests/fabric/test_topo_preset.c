@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../unit/cmocka_all.h"
+#include "cmocka_all.h"
 #include "topo.h"
 
 static void weft_topo_preset__shapes(void **state)

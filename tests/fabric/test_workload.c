@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../unit/cmocka_all.h"
+#include "cmocka_all.h"
 #include "file.h"
 
 static const char good[] = "Nodes 4\n"                                         /* 1 */

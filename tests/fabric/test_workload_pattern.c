@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../unit/cmocka_all.h"
+#include "cmocka_all.h"
 #include "workload.h"
 
 static void weft_workload_pattern__permutation(void **state)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../cmocka_all.h"
+#include "cmocka_all.h"
 
 enum { RANKS = 4, OPS_MAX = 256, ROUNDS_MAX = 100 };
 
