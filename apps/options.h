@@ -99,6 +99,11 @@ char *options_keep(struct options *o, const char *text);
 /* All parameters as Markdown tables, from the descriptions in the code (doc/tuning.md is made of it). */
 void options_print_params(FILE *out);
 
+/* A topology from a .topo file or a preset. `link_bps` overrides every link's rate when not 0; presets take
+ * `preset_bps` otherwise. Errors of reading and of weft_topo_parse and weft_topo_preset. */
+int options_topology(const char *spec, uint64_t link_bps, uint64_t preset_bps, struct weft_topo *topo,
+		     struct weft_err *err);
+
 /* The fabric these options describe. Callers add free_pkt. */
 void options_net_conf(const struct options *o, struct weft_net_conf *conf);
 

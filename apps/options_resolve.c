@@ -125,20 +125,21 @@ static bool is_file(const char *name)
 	return f || strchr(name, '/');
 }
 
-static int resolve_topology(struct options *o, struct weft_err *err)
+int options_topology(const char *spec, uint64_t link_bps, uint64_t preset_bps, struct weft_topo *topo,
+		     struct weft_err *err)
 {
 	int rc = 0;
-	if (is_file(o->topology)) {
+	if (is_file(spec)) {
 		size_t len;
-		char *text = file_read(o->topology, &len, &rc, err);
+		char *text = file_read(spec, &len, &rc, err);
 		if (text)
-			rc = weft_topo_parse(text, len, o->topology, &o->topo, err);
+			rc = weft_topo_parse(text, len, spec, topo, err);
 		free(text);
 	} else {
-		rc = weft_topo_preset(o->topology, o->link_bps ? o->link_bps : UINT64_C(50000000000), &o->topo, err);
+		rc = weft_topo_preset(spec, link_bps ? link_bps : preset_bps, topo, err);
 	}
-	if (!rc && o->link_bps)
-		weft_topo_set_bps(&o->topo, o->link_bps);
+	if (!rc && link_bps)
+		weft_topo_set_bps(topo, link_bps);
 	return rc;
 }
 
@@ -173,7 +174,7 @@ int options_resolve(struct options *o, struct weft_err *err)
 	if (!rc)
 		rc = resolve_params(o, err);
 	if (!rc)
-		rc = resolve_topology(o, err);
+		rc = options_topology(o->topology, o->link_bps, UINT64_C(50000000000), &o->topo, err);
 	if (!rc)
 		rc = resolve_matrix(o, err);
 	return rc;

@@ -38,7 +38,8 @@ static bool driver_is(const char *devargs, const char *driver)
 	return strncmp(devargs, driver, strlen(driver)) == 0;
 }
 
-int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, char *full, size_t size, struct weft_err *err)
+int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, const struct rte_ether_addr *mac, char *full,
+			 size_t size, struct weft_err *err)
 {
 	char more[64] = "";
 	/* memif cuts larger frames into chains, and mixes those up. */
@@ -47,6 +48,8 @@ int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, char *full, siz
 			 (uint32_t)RTE_ALIGN_CEIL(ip_bytes + RTE_ETHER_HDR_LEN, BUFFER_STEP_BYTES));
 	if (driver_is(devargs, "net_af_packet") && arg_find(devargs, "framesz") == NULL)
 		snprintf(more, sizeof more, ",framesz=8192,blocksz=65536,framecnt=512");
+	if (driver_is(devargs, "net_virtio_user") && arg_find(devargs, "mac") == NULL)
+		snprintf(more, sizeof more, ",mac=" RTE_ETHER_ADDR_PRT_FMT, RTE_ETHER_ADDR_BYTES(mac));
 	if ((size_t)snprintf(full, size, "%s%s", devargs, more) >= size)
 		return weft_err_set(err, -ENAMETOOLONG, "device \"%.60s...\": arguments are too long", devargs);
 	return 0;

@@ -12,8 +12,10 @@
 
 enum { ETHDEV_ARGS_MAX = 512 };
 
-/* Adds the arguments a driver needs for IP packets of `ip_bytes` when the user did not give them. -ENAMETOOLONG. */
-int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, char *full, size_t size, struct weft_err *err);
+/* Adds the arguments a driver needs when the user did not give them: for IP packets of `ip_bytes`, for an address
+ * (`mac`) that is not random. -ENAMETOOLONG. */
+int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, const struct rte_ether_addr *mac, char *full,
+			 size_t size, struct weft_err *err);
 
 /* Largest IP packet the device carries as it was created. */
 uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info);

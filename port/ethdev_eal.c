@@ -16,9 +16,6 @@
 
 #include "weft/ethdev.h"
 
-/* --no-shconf keeps processes on one host out of each other's way; --iova-mode=va and --no-huge need no privileges. */
-#define EAL_DEFAULTS "--no-pci --no-telemetry --iova-mode=va --no-huge -m 512 --no-shconf"
-
 enum { EAL_ARGS_MAX = 64, EAL_ARGS_OURS = 4 /* log level, lcores and its value, NULL */ };
 
 static pthread_mutex_t eal_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -135,7 +132,7 @@ static int eal_start_locked(const char *args, struct weft_err *err)
 		return 0;
 	if (args == NULL)
 		args = getenv("WEFT_EAL_ARGS");
-	char *text = strdup(args != NULL ? args : EAL_DEFAULTS);
+	char *text = strdup(args != NULL ? args : WEFT_EAL_DEFAULTS);
 	if (text == NULL)
 		return weft_err_set(err, -ENOMEM, "EAL: out of memory");
 	int rc = eal_init(text, err);

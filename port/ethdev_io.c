@@ -27,7 +27,6 @@ bool ethdev_send_frame(struct ethdev *d, struct rte_mbuf *m)
 {
 	if (burst_tx(d, &m, 1) == 1)
 		return true;
-	d->stats.tx_full++;
 	rte_pktmbuf_free(m);
 	return false;
 }

@@ -237,7 +237,7 @@ static void held_send(struct ethdev *d, struct neigh *n)
 	for (unsigned i = 0; i < n->held_count; i++) {
 		struct rte_ether_hdr *eth = rte_pktmbuf_mtod(n->held[i], struct rte_ether_hdr *);
 		eth->dst_addr = n->mac;
-		ethdev_send_frame(d, n->held[i]);
+		d->stats.tx_full += !ethdev_send_frame(d, n->held[i]);
 	}
 	n->held_count = 0;
 	d->neigh->waiting--;
@@ -299,8 +299,10 @@ static void frame_answer(struct ethdev *d, struct rte_mbuf *m, const struct rte_
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 	eth->dst_addr = *to;
 	eth->src_addr = *mac;
-	d->stats.arp_answered++;
-	ethdev_send_frame(d, m);
+	if (ethdev_send_frame(d, m))
+		d->stats.arp_answered++;
+	else
+		d->stats.tx_full++;
 }
 
 static void arp_answer(struct ethdev *d, struct rte_mbuf *m, struct rte_arp_ipv4 *data, const struct weft_ip *target)

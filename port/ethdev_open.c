@@ -45,10 +45,12 @@ static bool dev_find(const char *name, uint16_t *id)
 }
 
 /* Makes the device. Probing may fail silently, so only the port itself counts. */
-static int dev_create(const char *devargs, const char *name, uint32_t ip_bytes, uint16_t *id, struct weft_err *err)
+static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uint16_t *id, struct weft_err *err)
 {
 	char full[ETHDEV_ARGS_MAX];
-	int rc = ethdev_args_complete(devargs, ip_bytes, full, sizeof full, err);
+	struct rte_ether_addr mac = mac_derive(weft_ip_low32(&conf->ip));
+	uint32_t ip_bytes = conf->max_ip_bytes != 0 ? conf->max_ip_bytes : (uint32_t)ETHDEV_IP_MAX_BYTES;
+	int rc = ethdev_args_complete(conf->dev, ip_bytes, &mac, full, sizeof full, err);
 	if (rc != 0)
 		return rc;
 	rc = rte_dev_probe(full);
@@ -61,8 +63,9 @@ static int dev_create(const char *devargs, const char *name, uint32_t ip_bytes, 
 	return 0;
 }
 
-static int dev_get(const char *devargs, uint32_t ip_bytes, uint16_t *id, struct weft_err *err)
+static int dev_get(const struct weft_ethdev_conf *conf, uint16_t *id, struct weft_err *err)
 {
+	const char *devargs = conf->dev;
 	char name[RTE_DEV_NAME_MAX_LEN];
 	size_t len = devargs != NULL ? strcspn(devargs, ",") : 0;
 
@@ -71,7 +74,7 @@ static int dev_get(const char *devargs, uint32_t ip_bytes, uint16_t *id, struct 
 	memcpy(name, devargs, len);
 	name[len] = '\0';
 	if (!dev_find(name, id))
-		return dev_create(devargs, name, ip_bytes, id, err);
+		return dev_create(conf, name, id, err);
 	if (devargs[len] == ',')
 		return weft_err_set(err, -EBUSY, "device %s exists already; give its name alone to use it", name);
 	return 0;
@@ -259,8 +262,7 @@ static const struct weft_port_ops ethdev_ops = {
 
 static int open_locked(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
 {
-	uint32_t wanted = conf->max_ip_bytes != 0 ? conf->max_ip_bytes : ETHDEV_IP_MAX_BYTES;
-	int rc = dev_get(conf->dev, wanted, &d->id, err);
+	int rc = dev_get(conf, &d->id, err);
 	if (rc != 0) {
 		free(d);
 		return rc;

@@ -15,6 +15,7 @@ enum {
 	POOLS_RETIRED_MAX = 256,
 	/* Without hugepages elements of 4 KiB or less alias in the L1 cache and cost twice as much. */
 	POOL_ELEM_MIN_BYTES = 4096,
+	FRAME_EXTRA_BYTES = 64, /* Ethernet header, VLAN tag, CRC, what drivers put in front */
 	/* af_packet wants room for a whole ring frame of 8192 bytes. */
 	POOL_ROOM_MIN_BYTES = 8448,
 };
@@ -27,7 +28,7 @@ int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int no
 {
 	static _Atomic uint32_t serial;
 	char name[RTE_MEMPOOL_NAMESIZE];
-	uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_ETHER_HDR_LEN + ip_bytes + RTE_ETHER_CRC_LEN + RTE_VLAN_HLEN;
+	uint32_t room = RTE_PKTMBUF_HEADROOM + ip_bytes + FRAME_EXTRA_BYTES;
 	uint32_t cache = pkts >= 4 * POOL_CACHE ? POOL_CACHE : 0;
 
 	room = RTE_ALIGN_CEIL(RTE_MAX(room, (uint32_t)POOL_ELEM_MIN_BYTES), RTE_CACHE_LINE_SIZE);

@@ -10,6 +10,10 @@
 #include "weft/err.h"
 #include "weft/port.h"
 
+/* What EAL is started with: no hardware, no hugepages, no privileges, nothing shared with other processes. -m is the
+ * memory in MiB for packets and tables; a later -m wins. */
+#define WEFT_EAL_DEFAULTS "--no-pci --no-telemetry --iova-mode=va --no-huge --no-shconf -m 512"
+
 /* Starts EAL once per process (later calls return 0): no PCI, no hugepages, no telemetry, no root needed unless
  * `eal_args` (blank separated, replaces the defaults) says otherwise. NULL: $WEFT_EAL_ARGS, else the defaults. */
 int weft_eal_start(const char *eal_args, struct weft_err *err);
@@ -22,8 +26,8 @@ struct weft_ethdev_conf {
 	struct weft_ip ip; /* our address: announced every second; ARP and neighbour solicitations for it are answered.
 			      All zero: a switch port. It takes every packet, remembers the MAC addresses of senders and
 			      answers ARP and solicitations for everybody else */
-	uint32_t max_ip_bytes; /* largest IP packet wanted, -EINVAL when the device can't; 0: 9000 or what the device can,
-				  see port->max_ip_bytes */
+	uint32_t max_ip_bytes; /* largest IP packet wanted, -EINVAL when the device can't; 0: 9000 or what the device
+				  can, see port->max_ip_bytes */
 	uint32_t pool_pkts;    /* mbufs; 0: 8191 */
 	uint8_t no_arp; /* peers' MAC addresses are derived from their IP (02:00 + low 32 bits), nothing is asked:
 			   fabrics of ours */
@@ -35,7 +39,7 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 
 struct weft_ethdev_stats {
 	uint64_t rx_pkts, rx_bytes, tx_pkts, tx_bytes;
-	uint64_t tx_full;    /* packets the device did not take */
+	uint64_t tx_full;     /* packets the device did not take */
 	uint64_t tx_oversize; /* packets larger than max_ip_bytes: dropped */
 	uint64_t rx_foreign;  /* frames that are neither ours nor ARP/ND: dropped */
 	uint64_t rx_nombuf, rx_missed;

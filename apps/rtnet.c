@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rtnet.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "u64map.h"
+#include "weft/ethdev.h"
+#include "wire.h"
+
+enum {
+	BURST = 32,
+	UPLINK_PKTS = 128,
+	DOWNLINK_PKTS = 1024,
+	ADDRESSES_MAX = 4096, /* learned; forged sources must not fill the memory */
+	PS_PER_NS = 1000,
+};
+
+/* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
+ * and all its hosts, so yielding starts early. */
+#define SPIN_NS     WEFT_US(5)
+#define YIELD_NS    WEFT_US(200)
+#define NAP_MIN_NS  WEFT_US(20)
+#define NAP_MAX_NS  WEFT_MS(1)
+#define NAP_DIVISOR 16 /* a nap lasts this share of the idle time so far */
+
+struct fifo {
+	struct weft_pkt *head, **tail;
+	uint32_t count;
+};
+
+struct host {
+	struct rtnet *net;
+	struct weft_port *port;
+	uint32_t index;
+	uint32_t last_src;            /* learned last; most hosts have one address */
+	struct fifo up_ctrl, up_data; /* for the uplink; control packets first */
+	struct fifo down;
+	struct rtnet_stats stats;
+};
+
+struct rtnet {
+	struct weft_net *net;
+	struct u64map by_addr; /* low 32 bits of an address -> struct host */
+	uint64_t moved;        /* packets received, delivered or sent so far */
+	uint32_t uplink_pkts, downlink_pkts;
+	uint32_t host_count;
+	struct host hosts[];
+};
+
+static void fifo_init(struct fifo *f)
+{
+	*f = (struct fifo){.tail = &f->head};
+}
+
+static void fifo_push(struct fifo *f, struct weft_pkt *pkt)
+{
+	pkt->next = NULL;
+	*f->tail = pkt;
+	f->tail = &pkt->next;
+	f->count++;
+}
+
+static struct weft_pkt *fifo_pop(struct fifo *f)
+{
+	struct weft_pkt *pkt = f->head;
+	if (pkt == NULL)
+		return NULL;
+	f->head = pkt->next;
+	if (f->head == NULL)
+		f->tail = &f->head;
+	f->count--;
+	return pkt;
+}
+
+static void pkt_free(struct host *h, struct weft_pkt *pkt)
+{
+	h->port->ops->free(h->port, &pkt, 1);
+}
+
+static void fifo_free(struct host *h, struct fifo *f)
+{
+	for (struct weft_pkt *pkt; (pkt = fifo_pop(f)) != NULL;)
+		pkt_free(h, pkt);
+}
+
+/* ---- addresses ---- */
+
+static void learn(struct host *h, uint32_t addr)
+{
+	struct rtnet *r = h->net;
+	h->last_src = addr;
+	if (r->by_addr.count < ADDRESSES_MAX || u64map_get(&r->by_addr, addr) != NULL)
+		u64map_put(&r->by_addr, addr, h);
+}
+
+void rtnet_learn(struct rtnet *r, uint32_t port, const struct weft_ip *ip)
+{
+	learn(&r->hosts[port], weft_ip_low32(ip));
+}
+
+static const struct host *host_at(const struct rtnet *r, uint32_t addr)
+{
+	const struct host *h = u64map_get(&r->by_addr, addr);
+	uint32_t index = addr - weft_net_host_ip(0);
+	if (h == NULL && index < r->host_count)
+		h = &r->hosts[index];
+	return h;
+}
+
+/* ---- hosts' links ---- */
+
+/* What a host sends: routed by a scratch copy of the destination, the header stays as it is. */
+static void host_take(struct host *h, struct weft_pkt *pkt)
+{
+	if (!wire_peek(pkt)) {
+		h->stats.rx_foreign++;
+		pkt_free(h, pkt);
+		return;
+	}
+	if (pkt->src != h->last_src)
+		learn(h, pkt->src);
+	const struct host *to = host_at(h->net, pkt->dst);
+	if (to == NULL) {
+		h->stats.unknown_dst++;
+		pkt_free(h, pkt);
+		return;
+	}
+	pkt->dst = weft_net_host_ip(to->index);
+	fifo_push(pkt->flags & WEFT_PKT_CONTROL ? &h->up_ctrl : &h->up_data, pkt);
+}
+
+static void host_rx(struct host *h, weft_ps at)
+{
+	struct weft_pkt *pkts[BURST];
+	uint32_t waiting = h->up_ctrl.count + h->up_data.count;
+	uint32_t space = h->net->uplink_pkts > waiting ? h->net->uplink_pkts - waiting : 0;
+	if (space == 0) {
+		h->stats.uplink_full++;
+		return;
+	}
+	uint16_t n = h->port->ops->rx(h->port, pkts, (uint16_t)(space < BURST ? space : BURST));
+	if (n == 0)
+		return;
+	for (uint16_t i = 0; i < n; i++)
+		host_take(h, pkts[i]);
+	h->stats.rx_pkts += n;
+	h->net->moved += n;
+	weft_net_kick(h->net->net, h->index, at);
+}
+
+/* The first packets that wait for the port; *rest is the one behind them. */
+static uint16_t down_peek(const struct host *h, struct weft_pkt *pkts[BURST], struct weft_pkt **rest)
+{
+	uint16_t n = 0;
+	struct weft_pkt *p;
+	for (p = h->down.head; p != NULL && n < BURST; p = p->next)
+		pkts[n++] = p;
+	*rest = p;
+	return n;
+}
+
+static void host_flush(struct host *h)
+{
+	struct weft_pkt *pkts[BURST], *rest;
+	uint16_t n, sent;
+	do {
+		n = down_peek(h, pkts, &rest);
+		sent = n > 0 ? h->port->ops->tx(h->port, pkts, n) : 0;
+		if (sent == 0)
+			return;
+		h->down.head = sent < n ? pkts[sent] : rest;
+		if (h->down.head == NULL)
+			h->down.tail = &h->down.head;
+		h->down.count -= sent;
+		h->stats.tx_pkts += sent;
+		h->net->moved += sent;
+	} while (sent == n);
+}
+
+static struct weft_pkt *nic_pull(void *arg)
+{
+	struct host *h = arg;
+	struct weft_pkt *pkt = fifo_pop(&h->up_ctrl);
+	return pkt != NULL ? pkt : fifo_pop(&h->up_data);
+}
+
+static void nic_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
+{
+	struct host *h = arg;
+	h->net->moved++;
+	if (h->down.count >= h->net->downlink_pkts)
+		host_flush(h);
+	if (h->down.count >= h->net->downlink_pkts) {
+		h->stats.downlink_full++;
+		pkt_free(h, pkt);
+		return;
+	}
+	fifo_push(&h->down, pkt);
+}
+
+static void nic_wake(void *arg, weft_ps now)
+{
+}
+
+static const struct weft_nic_ops nic_ops = {.pull = nic_pull, .deliver = nic_deliver, .wake = nic_wake};
+
+static void free_dropped(void *arg, struct weft_pkt *pkt)
+{
+	struct rtnet *r = arg;
+	pkt_free(&r->hosts[0], pkt);
+}
+
+/* ---- life ---- */
+
+static void host_init(struct rtnet *r, uint32_t index, struct weft_port *port)
+{
+	struct host *h = &r->hosts[index];
+	h->net = r;
+	h->port = port;
+	h->index = index;
+	fifo_init(&h->up_ctrl);
+	fifo_init(&h->up_data);
+	fifo_init(&h->down);
+}
+
+int rtnet_create(const struct rtnet_conf *conf, weft_ns now, struct rtnet **out, struct weft_err *err)
+{
+	static const struct weft_mem heap;
+	if (conf->port_count == 0 || conf->port_count > conf->topo->hosts)
+		return weft_err_set(err, -EINVAL, "%u ports, but the topology has %u hosts", conf->port_count,
+				    conf->topo->hosts);
+	struct rtnet *r = calloc(1, sizeof *r + conf->port_count * sizeof r->hosts[0]);
+	if (r == NULL)
+		return weft_err_set(err, -ENOMEM, "no memory for %u ports", conf->port_count);
+	r->host_count = conf->port_count;
+	r->uplink_pkts = conf->uplink_pkts != 0 ? conf->uplink_pkts : UPLINK_PKTS;
+	r->downlink_pkts = conf->downlink_pkts != 0 ? conf->downlink_pkts : DOWNLINK_PKTS;
+	u64map_init(&r->by_addr, &heap);
+	for (uint32_t i = 0; i < conf->port_count; i++)
+		host_init(r, i, conf->ports[i]);
+	struct weft_net_conf net_conf = conf->net;
+	net_conf.free_pkt = free_dropped;
+	net_conf.free_arg = r;
+	int rc = weft_net_create(&net_conf, conf->topo, now * PS_PER_NS, &r->net, err);
+	if (rc != 0) {
+		free(r);
+		return rc;
+	}
+	for (uint32_t i = 0; i < conf->port_count; i++)
+		weft_net_attach(r->net, i, &nic_ops, &r->hosts[i]);
+	*out = r;
+	return 0;
+}
+
+void rtnet_destroy(struct rtnet *r)
+{
+	weft_net_destroy(r->net);
+	for (uint32_t i = 0; i < r->host_count; i++) {
+		struct host *h = &r->hosts[i];
+		fifo_free(h, &h->up_ctrl);
+		fifo_free(h, &h->up_data);
+		fifo_free(h, &h->down);
+	}
+	u64map_fini(&r->by_addr);
+	free(r);
+}
+
+/* ---- running ---- */
+
+weft_ns rtnet_poll(struct rtnet *r, weft_ns now)
+{
+	weft_ps at = now * PS_PER_NS;
+	uint64_t moved = r->moved;
+
+	for (uint32_t i = 0; i < r->host_count; i++)
+		host_rx(&r->hosts[i], at);
+	weft_ps next = weft_net_run(r->net, at);
+	for (uint32_t i = 0; i < r->host_count; i++)
+		host_flush(&r->hosts[i]);
+	if (r->moved != moved)
+		return now;
+	return next == WEFT_NEVER ? WEFT_NEVER : (next + PS_PER_NS - 1) / PS_PER_NS;
+}
+
+/* One step of doing nothing since `idle_since`, with an event at `next`. */
+static void idle_step(weft_ns now, weft_ns idle_since, weft_ns next)
+{
+	weft_ns idle = now - idle_since, nap = idle / NAP_DIVISOR;
+	if (idle < SPIN_NS)
+		return;
+	if (idle < YIELD_NS || next - now < NAP_MIN_NS) {
+		sched_yield();
+		return;
+	}
+	nap = nap < NAP_MIN_NS ? NAP_MIN_NS : nap;
+	nap = nap > NAP_MAX_NS ? NAP_MAX_NS : nap;
+	nap = nap > next - now ? next - now : nap;
+	nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
+}
+
+void rtnet_run(struct rtnet *r, const atomic_bool *stop, weft_ns tick_ns, void (*tick)(void *arg), void *arg)
+{
+	weft_ns active = weft_clock_ns(), ticked = active;
+	while (!atomic_load_explicit(stop, memory_order_relaxed)) {
+		weft_ns now = weft_clock_ns(), next = rtnet_poll(r, now);
+		if (next == now)
+			active = now;
+		else
+			idle_step(now, active, next);
+		if (tick == NULL || now - ticked < tick_ns)
+			continue;
+		ticked = now;
+		tick(arg);
+	}
+}
+
+static void stats_add(struct rtnet_stats *a, const struct rtnet_stats *b)
+{
+	a->rx_pkts += b->rx_pkts;
+	a->tx_pkts += b->tx_pkts;
+	a->rx_foreign += b->rx_foreign;
+	a->uplink_full += b->uplink_full;
+	a->unknown_dst += b->unknown_dst;
+	a->downlink_full += b->downlink_full;
+}
+
+void rtnet_get_stats(const struct rtnet *r, uint32_t port, struct rtnet_stats *stats)
+{
+	*stats = (struct rtnet_stats){0};
+	for (uint32_t i = 0; i < r->host_count; i++)
+		if (port == i || port == UINT32_MAX)
+			stats_add(stats, &r->hosts[i].stats);
+}
+
+struct weft_net *rtnet_net(struct rtnet *r)
+{
+	return r->net;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "switch_port.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "weft/ethdev.h"
+
+enum {
+	EAL_BASE_MIB = 128,     /* queues, tables, drivers' shared rings */
+	PKT_EXTRA_BYTES = 1024, /* of an mbuf around the IP packet, and its share of rings */
+	IP_BYTES_DEFAULT = 9000,
+};
+
+int switch_ports_add(struct switch_ports *p, const char *devargs, struct weft_err *err)
+{
+	if (p->count == SWITCH_PORTS_MAX)
+		return weft_err_set(err, -E2BIG, "more than %d ports", SWITCH_PORTS_MAX);
+	if (strlen(devargs) >= SWITCH_DEVARGS_MAX)
+		return weft_err_set(err, -ENAMETOOLONG, "port \"%.60s...\": longer than %d characters", devargs,
+				    SWITCH_DEVARGS_MAX - 1);
+	strcpy(p->devargs[p->count++], devargs);
+	return 0;
+}
+
+/* Splits "PATH:N". */
+static int path_count(const char *spec, char path[SWITCH_DEVARGS_MAX], uint32_t *n, struct weft_err *err)
+{
+	const char *colon = strrchr(spec, ':');
+	char *end = NULL;
+	unsigned long count = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
+	size_t len = colon != NULL ? (size_t)(colon - spec) : 0;
+
+	if (len == 0 || *end != '\0' || count < 1 || count > SWITCH_PORTS_MAX)
+		return weft_err_set(err, -EINVAL, "'%.80s' is not PATH:N with N from 1 to %d", spec, SWITCH_PORTS_MAX);
+	if (len >= sizeof((struct sockaddr_un *)0)->sun_path - 2)
+		return weft_err_set(err, -ENAMETOOLONG, "'%.80s...': too long for a socket's path", spec);
+	memcpy(path, spec, len);
+	path[len] = '\0';
+	*n = (uint32_t)count;
+	return 0;
+}
+
+/* `format`: devargs with the port's number, the path and the number again. */
+static int add_many(struct switch_ports *p, const char *spec, bool memif, struct weft_err *err)
+{
+	char path[SWITCH_DEVARGS_MAX], devargs[2 * SWITCH_DEVARGS_MAX];
+	uint32_t n = 0;
+	int rc = path_count(spec, path, &n, err);
+	for (uint32_t i = 0; rc == 0 && i < n; i++) {
+		if (memif)
+			snprintf(devargs, sizeof devargs, "net_memif%u,role=server,socket=%s,socket-abstract=no,id=%u",
+				 p->count, path, i);
+		else
+			snprintf(devargs, sizeof devargs, "net_vhost%u,iface=%s%u", p->count, path, i);
+		rc = switch_ports_add(p, devargs, err);
+	}
+	return rc;
+}
+
+int switch_ports_add_memif(struct switch_ports *p, const char *spec, struct weft_err *err)
+{
+	return add_many(p, spec, true, err);
+}
+
+int switch_ports_add_vhost(struct switch_ports *p, const char *spec, struct weft_err *err)
+{
+	return add_many(p, spec, false, err);
+}
+
+/* Copies the value of `key` (with its '=') in devargs; false: not there. */
+static bool arg_value(const char *devargs, const char *key, char value[SWITCH_DEVARGS_MAX])
+{
+	const char *at = strstr(devargs, key);
+	if (at == NULL)
+		return false;
+	at += strlen(key);
+	size_t len = strcspn(at, ",");
+	memcpy(value, at, len);
+	value[len] = '\0';
+	return true;
+}
+
+/* The path this port will listen on; false: none. */
+static bool listens_on(const char *devargs, char path[SWITCH_DEVARGS_MAX])
+{
+	if (strncmp(devargs, "net_vhost", 9) == 0)
+		return strstr(devargs, ",client=1") == NULL && arg_value(devargs, ",iface=", path);
+	return strncmp(devargs, "net_memif", 9) == 0 && strstr(devargs, ",role=server") != NULL &&
+	       strstr(devargs, ",socket-abstract=no") != NULL && arg_value(devargs, ",socket=", path);
+}
+
+static bool somebody_listens(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET};
+	bool found = false;
+
+	snprintf(addr.sun_path, sizeof addr.sun_path, "%s", path);
+	for (unsigned i = 0; i < sizeof types / sizeof types[0] && !found; i++) {
+		int fd = socket(AF_UNIX, types[i], 0);
+		found = fd >= 0 && (connect(fd, (struct sockaddr *)&addr, sizeof addr) == 0 || errno == EAGAIN);
+		if (fd >= 0)
+			close(fd);
+	}
+	return found;
+}
+
+/* A killed process leaves its socket behind, and a driver's bind would fail on it without a word. */
+static int path_make_free(const char *path, struct weft_err *err)
+{
+	struct stat st;
+	if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+		return weft_err_set(err, -ENAMETOOLONG, "%s: too long for a socket's path", path);
+	if (lstat(path, &st) != 0)
+		return 0;
+	if (!S_ISSOCK(st.st_mode))
+		return weft_err_set(err, -EEXIST, "%s: exists and is no socket", path);
+	if (somebody_listens(path))
+		return weft_err_set(err, -EADDRINUSE, "%s: another process listens there", path);
+	if (unlink(path) != 0)
+		return weft_err_set(err, -errno, "%s: cannot remove the old socket: %s", path, strerror(errno));
+	return 0;
+}
+
+static int paths_make_free(const struct switch_ports *p, struct weft_err *err)
+{
+	char path[SWITCH_DEVARGS_MAX];
+	int rc = 0;
+	for (uint32_t i = 0; i < p->count && rc == 0; i++)
+		if (listens_on(p->devargs[i], path))
+			rc = path_make_free(path, err);
+	return rc;
+}
+
+static int eal_start(const struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err)
+{
+	char args[sizeof WEFT_EAL_DEFAULTS + 32];
+	uint64_t pkt_bytes = (ip_bytes != 0 ? ip_bytes : IP_BYTES_DEFAULT) + PKT_EXTRA_BYTES;
+	snprintf(args, sizeof args, "%s -m %u", WEFT_EAL_DEFAULTS,
+		 (unsigned)(EAL_BASE_MIB + p->count * (pool_pkts * pkt_bytes >> 20)));
+	return weft_eal_start(getenv("WEFT_EAL_ARGS") != NULL ? NULL : args, err);
+}
+
+int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err)
+{
+	int rc = paths_make_free(p, err);
+	if (rc == 0)
+		rc = eal_start(p, ip_bytes, pool_pkts, err);
+	for (uint32_t i = 0; i < p->count && rc == 0; i++) {
+		struct weft_ethdev_conf conf = {.dev = p->devargs[i], .max_ip_bytes = ip_bytes, .pool_pkts = pool_pkts};
+		rc = weft_ethdev_open(&conf, &p->port[i], err);
+	}
+	if (rc != 0)
+		switch_ports_close(p);
+	return rc;
+}
+
+void switch_ports_close(struct switch_ports *p)
+{
+	char path[SWITCH_DEVARGS_MAX];
+	for (uint32_t i = 0; i < p->count; i++) {
+		if (p->port[i] == NULL)
+			continue;
+		p->port[i]->ops->close(p->port[i]);
+		p->port[i] = NULL;
+		if (listens_on(p->devargs[i], path))
+			unlink(path);
+	}
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include <rte_arp.h>
+#include <rte_mempool.h>
+
+#include "ethdev_fixture.h"
+#include "ethdev_nd.h"
+
+enum { ME = 0x0a000001, PEER = 0x0a000002, OTHER = 0x0a000003 };
+
+static const struct rte_ether_addr PEER_MAC = {{0x52, 0x54, 0, 1, 2, 3}};
+static const struct weft_ip ME6 = {{0xfd, 0, 0, 0x77, [15] = 1}}, PEER6 = {{0xfd, 0, 0, 0x77, [15] = 2}};
+static const struct weft_ip NOBODY;
+
+struct arp_frame {
+	struct rte_ether_hdr eth;
+	struct rte_arp_hdr arp;
+} __attribute__((packed, aligned(2)));
+
+static struct arp_frame arp(uint16_t op, uint32_t sender, uint32_t target)
+{
+	return (struct arp_frame){
+		.eth = {.dst_addr = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
+			.src_addr = PEER_MAC,
+			.ether_type = RTE_BE16(RTE_ETHER_TYPE_ARP)},
+		.arp = {.arp_hardware = RTE_BE16(1),
+			.arp_protocol = RTE_BE16(RTE_ETHER_TYPE_IPV4),
+			.arp_hlen = 6,
+			.arp_plen = 4,
+			.arp_opcode = rte_cpu_to_be_16(op),
+			.arp_data = {.arp_sha = PEER_MAC,
+				     .arp_sip = rte_cpu_to_be_32(sender),
+				     .arp_tip = rte_cpu_to_be_32(target)}},
+	};
+}
+
+/* Gives the host a frame that is not for its caller. */
+static void feed(struct fixture *f, const void *frame, uint16_t len)
+{
+	struct weft_pkt *pkt;
+	fixture_inject(f, frame, len);
+	assert_int_equal(f->host->ops->rx(f->host, &pkt, 1), 0);
+}
+
+static struct weft_ethdev_stats stats_of(struct fixture *f)
+{
+	struct weft_ethdev_stats s;
+	weft_ethdev_stats(f->host, &s);
+	return s;
+}
+
+static void send_one(struct fixture *f, uint32_t dst)
+{
+	struct weft_pkt *pkt = fixture_pkt(f->host, dst, "x", 1);
+	assert_int_equal(f->host->ops->tx(f->host, &pkt, 1), 1);
+}
+
+static struct arp_frame take_arp(struct fixture *f)
+{
+	struct rte_mbuf *m = fixture_sent(f);
+	struct arp_frame frame;
+	assert_non_null(m);
+	assert_int_equal(m->data_len, sizeof frame);
+	memcpy(&frame, rte_pktmbuf_mtod(m, void *), sizeof frame);
+	rte_pktmbuf_free(m);
+	assert_int_equal(frame.eth.ether_type, RTE_BE16(RTE_ETHER_TYPE_ARP));
+	return frame;
+}
+
+static void arp_input__request_for_us_is_answered(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	struct arp_frame ask = arp(RTE_ARP_OP_REQUEST, PEER, ME);
+	feed(&f, &ask, sizeof ask);
+	struct arp_frame got = take_arp(&f);
+	struct rte_ether_addr mac = to_ethdev(f.host)->mac;
+	assert_int_equal(got.arp.arp_opcode, RTE_BE16(RTE_ARP_OP_REPLY));
+	assert_memory_equal(&got.eth.dst_addr, &PEER_MAC, 6);
+	assert_memory_equal(&got.eth.src_addr, &mac, 6);
+	assert_memory_equal(&got.arp.arp_data.arp_sha, &mac, 6);
+	assert_memory_equal(&got.arp.arp_data.arp_tha, &PEER_MAC, 6);
+	assert_int_equal(got.arp.arp_data.arp_sip, rte_cpu_to_be_32(ME));
+	assert_int_equal(got.arp.arp_data.arp_tip, rte_cpu_to_be_32(PEER));
+	assert_int_equal(stats_of(&f).arp_answered, 1);
+	/* The asker is known now: no question of ours before talking back. */
+	send_one(&f, PEER);
+	struct rte_mbuf *m = fixture_sent(&f);
+	assert_memory_equal(rte_pktmbuf_mtod(m, void *), &PEER_MAC, 6);
+	rte_pktmbuf_free(m);
+	fixture_close(&f);
+}
+
+static void arp_input__request_for_others_is_not_answered(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	struct arp_frame ask = arp(RTE_ARP_OP_REQUEST, PEER, OTHER);
+	feed(&f, &ask, sizeof ask);
+	assert_null(fixture_sent(&f));
+	assert_int_equal(stats_of(&f).arp_answered, 0);
+	fixture_close(&f);
+}
+
+static void arp_input__malformed_is_dropped(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	struct arp_frame ask = arp(RTE_ARP_OP_REQUEST, PEER, ME);
+	feed(&f, &ask, sizeof ask - 1);
+	ask.arp.arp_hardware = RTE_BE16(6);
+	feed(&f, &ask, sizeof ask);
+	assert_null(fixture_sent(&f));
+	assert_int_equal(stats_of(&f).rx_foreign, 2);
+	fixture_close(&f);
+}
+
+/* A switch port answers for everybody it does not know, with an address that leads back to it. */
+static void arp_input__switch_answers_for_others(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, NOBODY, false);
+	struct arp_frame ask = arp(RTE_ARP_OP_REQUEST, PEER, OTHER);
+	struct rte_ether_addr derived = mac_derive(OTHER);
+	feed(&f, &ask, sizeof ask);
+	struct arp_frame got = take_arp(&f);
+	assert_memory_equal(&got.arp.arp_data.arp_sha, &derived, 6);
+	assert_int_equal(got.arp.arp_data.arp_sip, rte_cpu_to_be_32(OTHER));
+	/* Neither checks for duplicate addresses, nor announcements, nor questions among neighbours of one port. */
+	struct arp_frame quiet[] = {arp(RTE_ARP_OP_REQUEST, 0, PEER), arp(RTE_ARP_OP_REQUEST, OTHER, OTHER),
+				    arp(RTE_ARP_OP_REQUEST, PEER, OTHER)};
+	for (unsigned i = 0; i < 3; i++)
+		feed(&f, &quiet[i], sizeof quiet[i]);
+	assert_null(fixture_sent(&f));
+	fixture_close(&f);
+}
+
+static void note_heard(void *arg, const struct weft_ip *ip)
+{
+	*(struct weft_ip *)arg = *ip;
+}
+
+static void heard__told_of_announcements(void **state)
+{
+	struct fixture f;
+	struct weft_ip seen = {{0}}, want = weft_ip_v4(PEER);
+	fixture_open(&f, NOBODY, false);
+	weft_ethdev_on_heard(f.host, note_heard, &seen);
+	struct arp_frame announce = arp(RTE_ARP_OP_REQUEST, PEER, PEER);
+	feed(&f, &announce, sizeof announce);
+	assert_memory_equal(&seen, &want, sizeof want);
+	fixture_close(&f);
+}
+
+static void tx__asks_holds_and_sends_when_answered(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	for (unsigned i = 0; i < ETHDEV_HELD + 2; i++)
+		send_one(&f, PEER);
+	struct arp_frame ask = take_arp(&f);
+	assert_int_equal(ask.arp.arp_opcode, RTE_BE16(RTE_ARP_OP_REQUEST));
+	assert_int_equal(ask.arp.arp_data.arp_tip, rte_cpu_to_be_32(PEER));
+	assert_int_equal(ask.arp.arp_data.arp_sip, rte_cpu_to_be_32(ME));
+	assert_null(fixture_sent(&f));
+	assert_int_equal(stats_of(&f).arp_sent, 1);
+	assert_int_equal(stats_of(&f).arp_pending_dropped, 2);
+	struct arp_frame reply = arp(RTE_ARP_OP_REPLY, PEER, ME);
+	feed(&f, &reply, sizeof reply);
+	for (unsigned i = 0; i < ETHDEV_HELD; i++) {
+		struct rte_mbuf *m = fixture_sent(&f);
+		assert_non_null(m);
+		assert_int_equal(m->data_len, 14 + 29);
+		assert_memory_equal(rte_pktmbuf_mtod(m, void *), &PEER_MAC, 6);
+		rte_pktmbuf_free(m);
+	}
+	assert_null(fixture_sent(&f));
+	assert_int_equal(rte_mempool_in_use_count(to_ethdev(f.host)->pool), 0);
+	fixture_close(&f);
+}
+
+/* Time is the chores' argument. */
+static void chores__ask_again_then_give_up(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	send_one(&f, PEER);
+	weft_ns now = weft_clock_ns();
+	for (unsigned i = 0; i < 10; i++) {
+		now += WEFT_S(2);
+		neigh_chores(to_ethdev(f.host), now);
+		for (struct rte_mbuf *m; (m = fixture_sent(&f)) != NULL;)
+			rte_pktmbuf_free(m);
+	}
+	assert_int_equal(stats_of(&f).arp_sent, 5);
+	assert_int_equal(stats_of(&f).arp_pending_dropped, 1);
+	assert_int_equal(rte_mempool_in_use_count(to_ethdev(f.host)->pool), 0);
+	fixture_close(&f);
+}
+
+static void chores__announce_every_second(void **state)
+{
+	struct fixture f;
+	struct rte_mbuf *m = NULL;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	struct ethdev *d = to_ethdev(f.host);
+	neigh_chores(d, WEFT_S(100));
+	neigh_chores(d, WEFT_S(100) + WEFT_MS(999));
+	neigh_chores(d, WEFT_S(101));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(rte_ring_dequeue(to_ethdev(f.sw)->rx_ring, (void **)&m), 0);
+		const struct arp_frame *frame = rte_pktmbuf_mtod(m, struct arp_frame *);
+		assert_int_equal(frame->arp.arp_data.arp_sip, rte_cpu_to_be_32(ME));
+		assert_int_equal(frame->arp.arp_data.arp_tip, rte_cpu_to_be_32(ME));
+		rte_pktmbuf_free(m);
+	}
+	assert_int_not_equal(rte_ring_dequeue(to_ethdev(f.sw)->rx_ring, (void **)&m), 0);
+	fixture_close(&f);
+}
+
+static void close__gives_held_packets_back(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	char name[RTE_MEMPOOL_NAMESIZE];
+	strcpy(name, to_ethdev(f.host)->pool->name);
+	send_one(&f, PEER);
+	for (struct rte_mbuf *m; (m = fixture_sent(&f)) != NULL;)
+		rte_pktmbuf_free(m);
+	assert_int_equal(rte_mempool_in_use_count(to_ethdev(f.host)->pool), 1);
+	fixture_close(&f);
+	assert_null(rte_mempool_lookup(name));
+}
+
+static void table__full_drops_and_counts(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	for (uint32_t i = 0; i < ETHDEV_NEIGHS + 100; i++) {
+		send_one(&f, 0x0b000000 + i);
+		for (struct rte_mbuf *m; (m = fixture_sent(&f)) != NULL;)
+			rte_pktmbuf_free(m);
+		if (i % 100 == 99) /* the pool is smaller than the table */
+			for (unsigned k = 1; k <= 10; k++)
+				neigh_chores(to_ethdev(f.host), weft_clock_ns() + WEFT_S(1000 + 20 * (i + k)));
+		for (struct rte_mbuf *m; (m = fixture_sent(&f)) != NULL;)
+			rte_pktmbuf_free(m);
+	}
+	assert_true(stats_of(&f).arp_pending_dropped >= 100);
+	fixture_close(&f);
+}
+
+/* ---- IPv6 ---- */
+
+struct nd_frame {
+	struct rte_ether_hdr eth;
+	uint8_t ip[ND_IP_BYTES];
+} __attribute__((packed, aligned(2)));
+
+static struct nd_frame nd(uint8_t type, const struct weft_ip *src, const struct weft_ip *target)
+{
+	struct weft_ip to = nd_solicited_node(target);
+	struct nd_frame f = {
+		.eth = {.dst_addr = nd_multicast_mac(&to), .src_addr = PEER_MAC, .ether_type = RTE_BE16(0x86dd)}};
+	nd_fill(f.ip, type, 0, src, &to, target, &PEER_MAC);
+	return f;
+}
+
+static struct nd_seen take_nd(struct fixture *f, struct rte_ether_hdr *eth)
+{
+	struct rte_mbuf *m = fixture_sent(f);
+	struct nd_seen seen = {0};
+	assert_non_null(m);
+	*eth = *rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
+	assert_true(nd_parse(rte_pktmbuf_mtod_offset(m, uint8_t *, 14), m->data_len - 14, &seen));
+	rte_pktmbuf_free(m);
+	return seen;
+}
+
+static void nd_input__solicitation_for_us_is_answered(void **state)
+{
+	struct fixture f;
+	struct rte_ether_hdr eth;
+	fixture_open(&f, ME6, false);
+	struct nd_frame ask = nd(ND_SOLICIT, &PEER6, &ME6);
+	feed(&f, &ask, sizeof ask);
+	struct nd_seen got = take_nd(&f, &eth);
+	struct rte_ether_addr mac = to_ethdev(f.host)->mac;
+	assert_int_equal(got.type, ND_ADVERT);
+	assert_memory_equal(&got.target, &ME6, 16);
+	assert_memory_equal(&got.source, &ME6, 16);
+	assert_memory_equal(&got.mac, &mac, 6);
+	assert_memory_equal(&eth.dst_addr, &PEER_MAC, 6);
+	struct nd_frame other = nd(ND_SOLICIT, &PEER6, &PEER6);
+	feed(&f, &other, sizeof other);
+	assert_null(fixture_sent(&f));
+	fixture_close(&f);
+}
+
+static void nd_input__duplicate_check_is_answered_to_all(void **state)
+{
+	struct fixture f;
+	struct rte_ether_hdr eth;
+	struct weft_ip all = nd_all_nodes();
+	struct rte_ether_addr all_mac = nd_multicast_mac(&all);
+	fixture_open(&f, ME6, false);
+	struct nd_frame ask = nd(ND_SOLICIT, &NOBODY, &ME6);
+	feed(&f, &ask, sizeof ask);
+	/* It goes where announcements go, so look at the ring itself. */
+	struct rte_mbuf *m = NULL;
+	bool found = false;
+	while (rte_ring_dequeue(to_ethdev(f.sw)->rx_ring, (void **)&m) == 0) {
+		eth = *rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
+		found |= rte_is_same_ether_addr(&eth.dst_addr, &all_mac);
+		rte_pktmbuf_free(m);
+	}
+	assert_true(found);
+	assert_int_equal(stats_of(&f).arp_answered, 1);
+	fixture_close(&f);
+}
+
+static void nd_input__damaged_is_no_solicitation(void **state)
+{
+	struct fixture f;
+	struct weft_pkt *pkt;
+	fixture_open(&f, ME6, false);
+	struct nd_frame ask = nd(ND_SOLICIT, &PEER6, &ME6);
+	ask.ip[50] ^= 1;
+	fixture_inject(&f, &ask, sizeof ask);
+	assert_int_equal(f.host->ops->rx(f.host, &pkt, 1), 0);
+	assert_null(fixture_sent(&f));
+	assert_int_equal(stats_of(&f).rx_foreign, 1);
+	fixture_close(&f);
+}
+
+static void tx__asks_by_nd_for_ipv6(void **state)
+{
+	struct fixture f;
+	struct rte_ether_hdr eth;
+	fixture_open(&f, ME6, false);
+	struct weft_pkt *pkt;
+	assert_int_equal(f.host->ops->alloc(f.host, &pkt, 1), 1);
+	memset(pkt->head, 0, 48);
+	pkt->head[0] = 0x60;
+	pkt->head[5] = 8;
+	memcpy(pkt->head + 8, ME6.b, 16);
+	memcpy(pkt->head + 24, PEER6.b, 16);
+	pkt->head_len = 48;
+	assert_int_equal(f.host->ops->tx(f.host, &pkt, 1), 1);
+	struct nd_seen ask = take_nd(&f, &eth);
+	assert_int_equal(ask.type, ND_SOLICIT);
+	assert_memory_equal(&ask.target, &PEER6, 16);
+	struct nd_frame reply = nd(ND_ADVERT, &PEER6, &PEER6);
+	feed(&f, &reply, sizeof reply);
+	struct rte_mbuf *m = fixture_sent(&f);
+	assert_non_null(m);
+	assert_memory_equal(rte_pktmbuf_mtod(m, void *), &PEER_MAC, 6);
+	assert_int_equal(m->data_len, 14 + 48);
+	rte_pktmbuf_free(m);
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arp_input__request_for_us_is_answered),
+		cmocka_unit_test(arp_input__request_for_others_is_not_answered),
+		cmocka_unit_test(arp_input__malformed_is_dropped),
+		cmocka_unit_test(arp_input__switch_answers_for_others),
+		cmocka_unit_test(heard__told_of_announcements),
+		cmocka_unit_test(tx__asks_holds_and_sends_when_answered),
+		cmocka_unit_test(chores__ask_again_then_give_up),
+		cmocka_unit_test(chores__announce_every_second),
+		cmocka_unit_test(close__gives_held_packets_back),
+		cmocka_unit_test(table__full_drops_and_counts),
+		cmocka_unit_test(nd_input__solicitation_for_us_is_answered),
+		cmocka_unit_test(nd_input__duplicate_check_is_answered_to_all),
+		cmocka_unit_test(nd_input__damaged_is_no_solicitation),
+		cmocka_unit_test(tx__asks_by_nd_for_ipv6),
+	};
+	return cmocka_run_group_tests(tests, fixture_eal, NULL);
+}
