@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Socket addresses as libfabric knows them, and the engine's: IP of the engine, port = endpoint number. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "prov.h"
+
+bool prov_ip_is_any(const struct weft_ip *ip)
+{
+	static const struct weft_ip zero;
+	return weft_ip_eq(ip, &zero) || (weft_ip_is_v4(ip) && weft_ip_low32(ip) == 0);
+}
+
+socklen_t prov_addr_len(const struct weft_ip *ip)
+{
+	return weft_ip_is_v4(ip) ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
+void prov_addr_to_sock(const struct weft_addr *addr, struct sockaddr_storage *ss)
+{
+	memset(ss, 0, sizeof *ss);
+	if (weft_ip_is_v4(&addr->ip)) {
+		struct sockaddr_in *in = (struct sockaddr_in *)ss;
+		in->sin_family = AF_INET;
+		in->sin_port = htons(addr->port);
+		in->sin_addr.s_addr = htonl(weft_ip_low32(&addr->ip));
+	} else {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(addr->port);
+		memcpy(&in6->sin6_addr, addr->ip.b, sizeof addr->ip.b);
+	}
+}
+
+int prov_addr_give(const struct sockaddr_storage *ss, void *buf, size_t *len)
+{
+	size_t need = ss->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+	size_t room = *len;
+	*len = need;
+	if (room)
+		memcpy(buf, ss, room < need ? room : need);
+	return room < need ? -FI_ETOOSMALL : 0;
+}
+
+int prov_addr_from_sock(const void *sock, size_t len, const struct weft_ip *like, struct weft_addr *addr)
+{
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	sa_family_t family;
+	if (!sock || len < sizeof in)
+		return -EINVAL;
+	memcpy(&in, sock, sizeof in); /* the application's buffer may be unaligned */
+	family = in.sin_family;
+	if (family == AF_INET) {
+		*addr = (struct weft_addr){.ip = weft_ip_v4(ntohl(in.sin_addr.s_addr)), .port = ntohs(in.sin_port)};
+	} else if (family == AF_INET6 && len >= sizeof in6) {
+		memcpy(&in6, sock, sizeof in6);
+		memcpy(addr->ip.b, &in6.sin6_addr, sizeof addr->ip.b);
+		addr->port = ntohs(in6.sin6_port);
+	} else {
+		return -EINVAL;
+	}
+	return like && weft_ip_is_v4(like) != weft_ip_is_v4(&addr->ip) ? -EINVAL : 0;
+}
+
+int prov_addr_resolve(const char *node, const char *service, uint64_t flags, struct weft_addr *addr)
+{
+	struct addrinfo hints = {
+		.ai_socktype = SOCK_DGRAM,
+		.ai_flags = AI_PASSIVE | (flags & FI_NUMERICHOST ? AI_NUMERICHOST : 0),
+	};
+	struct addrinfo *list = NULL;
+	*addr = (struct weft_addr){0};
+	if (!node && !service)
+		return 0;
+	if (getaddrinfo(node, service, &hints, &list))
+		return -FI_ENODATA;
+	int ret = prov_addr_from_sock(list->ai_addr, list->ai_addrlen, NULL, addr);
+	freeaddrinfo(list);
+	if (!node)
+		addr->ip = (struct weft_ip){0};
+	return ret ? -FI_ENODATA : 0;
+}
+
+const char *prov_addr_print(const struct weft_addr *addr, char *buf, size_t len)
+{
+	char host[INET6_ADDRSTRLEN];
+	if (weft_ip_is_v4(&addr->ip)) {
+		inet_ntop(AF_INET, addr->ip.b + 12, host, sizeof host);
+		snprintf(buf, len, "fi_sockaddr_in://%s:%u", host, addr->port);
+	} else {
+		inet_ntop(AF_INET6, addr->ip.b, host, sizeof host);
+		snprintf(buf, len, "fi_sockaddr_in6://[%s]:%u", host, addr->port);
+	}
+	return buf;
+}

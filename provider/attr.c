@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What our endpoints can do, as static tables, and whether that is enough for what an application asks. */
+#include <string.h>
+
+#include "prov.h"
+
+#define MSG_CAPS    (FI_MSG | FI_TAGGED)
+#define TX_CAPS     (MSG_CAPS | FI_SEND)
+#define RX_CAPS     (MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE)
+#define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
+#define ALL_CAPS    (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
+
+/* A send completes when the receiver's transport has acknowledged it, which satisfies every level but FI_MATCH_COMPLETE
+ * and FI_COMMIT_COMPLETE. */
+#define TX_OP_FLAGS (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+#define RX_OP_FLAGS FI_COMPLETION
+
+enum {
+	PROTOCOL_UET = 0x57454654, /* not one of libfabric's; 'WEFT' */
+	PROTOCOL_VERSION = 1,
+	ENDPOINTS_MAX = 0x3fff, /* endpoint numbers given out by the engine: 0xC000 up */
+};
+
+static const struct fi_tx_attr tx_have = {
+	.caps = TX_CAPS,
+	.op_flags = TX_OP_FLAGS,
+	.msg_order = FI_ORDER_SAS,
+	.comp_order = FI_ORDER_NONE,
+	.inject_size = PROV_INJECT_BYTES,
+	.size = PROV_QUEUE_MAX,
+	.iov_limit = PROV_IOV_MAX,
+};
+
+static const struct fi_rx_attr rx_have = {
+	.caps = RX_CAPS,
+	.op_flags = RX_OP_FLAGS,
+	.msg_order = FI_ORDER_SAS,
+	.comp_order = FI_ORDER_NONE,
+	.size = PROV_QUEUE_MAX,
+	.iov_limit = PROV_IOV_MAX,
+};
+
+static const struct fi_ep_attr ep_have = {
+	.type = FI_EP_RDM,
+	.protocol = PROTOCOL_UET,
+	.protocol_version = PROTOCOL_VERSION,
+	.max_msg_size = PROV_MSG_MAX_BYTES,
+	.mem_tag_format = 0xAAAAAAAAAAAAAAAAULL, /* FI_TAG_GENERIC: all bits, no structure */
+	.tx_ctx_cnt = 1,
+	.rx_ctx_cnt = 1,
+};
+
+static const struct fi_domain_attr domain_have = {
+	.threading = FI_THREAD_SAFE,
+	.control_progress = FI_PROGRESS_AUTO,
+	.data_progress = FI_PROGRESS_MANUAL,
+	.resource_mgmt = FI_RM_ENABLED,
+	.av_type = FI_AV_MAP,
+	.mr_key_size = sizeof(uint64_t),
+	.cq_data_size = sizeof(uint64_t),
+	.cq_cnt = PROV_QUEUE_MAX,
+	.ep_cnt = ENDPOINTS_MAX,
+	.tx_ctx_cnt = ENDPOINTS_MAX,
+	.rx_ctx_cnt = ENDPOINTS_MAX,
+	.max_ep_tx_ctx = 1,
+	.max_ep_rx_ctx = 1,
+	.cntr_cnt = PROV_QUEUE_MAX,
+	.caps = DOMAIN_CAPS,
+};
+
+/* Logs why hints can't be met, at info level: asking for what does not exist is no error. */
+static bool refuse(const char *what)
+{
+	FI_INFO(&prov_weft, FI_LOG_CORE, "hints ask for more than there is: %s\n", what);
+	return false;
+}
+
+static bool bits_fit(const char *what, uint64_t asked, uint64_t have)
+{
+	return asked & ~have ? refuse(what) : true;
+}
+
+static bool size_fits(const char *what, size_t asked, size_t have)
+{
+	return asked > have ? refuse(what) : true; /* FI_SHARED_CONTEXT is the largest size: refused too */
+}
+
+static bool tx_fits(const struct fi_tx_attr *h)
+{
+	return !h || (bits_fit("tx caps", h->caps, tx_have.caps | DOMAIN_CAPS) &&
+		      bits_fit("tx op_flags", h->op_flags, tx_have.op_flags) &&
+		      bits_fit("tx msg_order", h->msg_order, tx_have.msg_order) &&
+		      bits_fit("tx comp_order", h->comp_order, tx_have.comp_order) &&
+		      size_fits("tx inject_size", h->inject_size, tx_have.inject_size) &&
+		      size_fits("tx size", h->size, tx_have.size) &&
+		      size_fits("tx iov_limit", h->iov_limit, tx_have.iov_limit) &&
+		      size_fits("tx rma_iov_limit", h->rma_iov_limit, tx_have.rma_iov_limit));
+}
+
+static bool rx_fits(const struct fi_rx_attr *h)
+{
+	return !h || (bits_fit("rx caps", h->caps, rx_have.caps | DOMAIN_CAPS) &&
+		      bits_fit("rx op_flags", h->op_flags, rx_have.op_flags) &&
+		      bits_fit("rx msg_order", h->msg_order, rx_have.msg_order) &&
+		      bits_fit("rx comp_order", h->comp_order, rx_have.comp_order) &&
+		      size_fits("rx size", h->size, rx_have.size) &&
+		      size_fits("rx iov_limit", h->iov_limit, rx_have.iov_limit));
+}
+
+static bool ep_fits(const struct fi_ep_attr *h)
+{
+	if (!h)
+		return true;
+	if (h->type != FI_EP_UNSPEC && h->type != ep_have.type)
+		return refuse("endpoint type");
+	if (h->protocol && (h->protocol != ep_have.protocol || h->protocol_version > ep_have.protocol_version))
+		return refuse("protocol");
+	return size_fits("max_msg_size", h->max_msg_size, ep_have.max_msg_size) &&
+	       size_fits("msg_prefix_size", h->msg_prefix_size, 0) &&
+	       size_fits("max_order_raw_size", h->max_order_raw_size, 0) &&
+	       size_fits("max_order_war_size", h->max_order_war_size, 0) &&
+	       size_fits("max_order_waw_size", h->max_order_waw_size, 0) &&
+	       size_fits("tx_ctx_cnt", h->tx_ctx_cnt, ep_have.tx_ctx_cnt) &&
+	       size_fits("rx_ctx_cnt", h->rx_ctx_cnt, ep_have.rx_ctx_cnt) &&
+	       size_fits("auth_key_size", h->auth_key_size, 0);
+}
+
+static bool domain_enums_fit(const struct fi_domain_attr *h)
+{
+	if (h->threading > FI_THREAD_ENDPOINT)
+		return refuse("threading");
+	if (h->control_progress > FI_PROGRESS_MANUAL || h->data_progress > FI_PROGRESS_MANUAL)
+		return refuse("progress");
+	if (h->av_type > FI_AV_TABLE || h->resource_mgmt > FI_RM_ENABLED)
+		return refuse("av_type or resource_mgmt");
+	return true;
+}
+
+static bool domain_fits(const struct fi_domain_attr *h)
+{
+	return !h ||
+	       (domain_enums_fit(h) && bits_fit("domain caps", h->caps, domain_have.caps) &&
+		size_fits("mr_key_size", h->mr_key_size, domain_have.mr_key_size) &&
+		size_fits("cq_data_size", h->cq_data_size, domain_have.cq_data_size) &&
+		size_fits("cq_cnt", h->cq_cnt, domain_have.cq_cnt) &&
+		size_fits("ep_cnt", h->ep_cnt, domain_have.ep_cnt) &&
+		size_fits("domain tx_ctx_cnt", h->tx_ctx_cnt, domain_have.tx_ctx_cnt) &&
+		size_fits("domain rx_ctx_cnt", h->rx_ctx_cnt, domain_have.rx_ctx_cnt) &&
+		size_fits("max_ep_tx_ctx", h->max_ep_tx_ctx, domain_have.max_ep_tx_ctx) &&
+		size_fits("max_ep_rx_ctx", h->max_ep_rx_ctx, domain_have.max_ep_rx_ctx) &&
+		size_fits("max_ep_stx_ctx", h->max_ep_stx_ctx, domain_have.max_ep_stx_ctx) &&
+		size_fits("max_ep_srx_ctx", h->max_ep_srx_ctx, domain_have.max_ep_srx_ctx) &&
+		size_fits("cntr_cnt", h->cntr_cnt, domain_have.cntr_cnt) &&
+		size_fits("mr_iov_limit", h->mr_iov_limit, domain_have.mr_iov_limit) &&
+		size_fits("mr_cnt", h->mr_cnt, domain_have.mr_cnt) && size_fits("auth_key_size", h->auth_key_size, 0) &&
+		size_fits("max_err_data", h->max_err_data, domain_have.max_err_data));
+}
+
+bool prov_attr_fits(uint32_t version, const struct fi_info *hints)
+{
+	if (!hints)
+		return true;
+	if (FI_VERSION_LT(version, FI_VERSION(1, 5)) && hints->domain_attr &&
+	    hints->domain_attr->mr_mode > FI_MR_SCALABLE)
+		return refuse("mr_mode of a newer interface");
+	if (hints->fabric_attr && hints->fabric_attr->name && strcmp(hints->fabric_attr->name, PROV_NAME) != 0)
+		return refuse("fabric name");
+	return bits_fit("caps", hints->caps, ALL_CAPS) && tx_fits(hints->tx_attr) && rx_fits(hints->rx_attr) &&
+	       ep_fits(hints->ep_attr) && domain_fits(hints->domain_attr);
+}
+
+/* What was asked for and no more; asking for messages without saying which way means both. */
+static uint64_t caps_granted(const struct fi_info *hints)
+{
+	uint64_t caps = hints ? hints->caps : 0;
+	if (!caps)
+		return ALL_CAPS;
+	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
+		caps |= FI_SEND | FI_RECV;
+	return caps | DOMAIN_CAPS;
+}
+
+static void tx_fill(const struct fi_tx_attr *h, uint64_t caps, struct fi_tx_attr *tx)
+{
+	*tx = tx_have;
+	tx->caps = caps & TX_CAPS;
+	tx->op_flags = h ? h->op_flags : 0;
+	tx->size = h && h->size ? h->size : PROV_QUEUE_DEFAULT;
+	tx->tclass = h ? h->tclass : 0;
+}
+
+static void rx_fill(const struct fi_rx_attr *h, uint64_t caps, struct fi_rx_attr *rx)
+{
+	*rx = rx_have;
+	rx->caps = caps & RX_CAPS;
+	rx->op_flags = h ? h->op_flags : 0;
+	rx->size = h && h->size ? h->size : PROV_QUEUE_DEFAULT;
+}
+
+/* No memory has to be registered; the two old modes are echoed because applications compare. */
+static int mr_mode_granted(uint32_t version, const struct fi_domain_attr *h)
+{
+	int asked = h ? h->mr_mode : 0;
+	if (asked == FI_MR_BASIC || asked == FI_MR_SCALABLE)
+		return asked;
+	return FI_VERSION_LT(version, FI_VERSION(1, 5)) ? FI_MR_SCALABLE : 0;
+}
+
+static void domain_fill(uint32_t version, const struct fi_domain_attr *h, struct fi_domain_attr *domain)
+{
+	*domain = domain_have;
+	domain->mr_mode = mr_mode_granted(version, h);
+	if (!h)
+		return;
+	if (h->threading)
+		domain->threading = h->threading;
+	if (h->control_progress)
+		domain->control_progress = h->control_progress;
+	if (h->data_progress)
+		domain->data_progress = h->data_progress;
+	if (h->av_type)
+		domain->av_type = h->av_type;
+	domain->tclass = h->tclass;
+}
+
+void prov_attr_fill(uint32_t version, const struct fi_info *hints, struct fi_info *info)
+{
+	info->caps = caps_granted(hints);
+	tx_fill(hints ? hints->tx_attr : NULL, info->caps, info->tx_attr);
+	rx_fill(hints ? hints->rx_attr : NULL, info->caps, info->rx_attr);
+	*info->ep_attr = ep_have;
+	domain_fill(version, hints ? hints->domain_attr : NULL, info->domain_attr);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Domain: one use of a device. Everything an application opens for transfers hangs from it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prov.h"
+#include "weft/provider.h"
+
+static struct prov_domain *domain_of(struct fid *fid)
+{
+	return container_of(fid, struct prov_domain, fid.fid);
+}
+
+static int domain_close(struct fid *fid)
+{
+	struct prov_domain *domain = domain_of(fid);
+	if (domain->refs)
+		return -FI_EBUSY;
+	if (domain->auto_progress)
+		prov_nic_auto_put(domain->nic);
+	prov_nic_put(domain->nic);
+	domain->fabric->refs--;
+	free(domain);
+	return 0;
+}
+
+/* Event queues may be bound; only address vectors report to one, and they have their own. */
+static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	return bfid->fclass == FI_CLASS_EQ ? 0 : -FI_EINVAL;
+}
+
+static int engine_stats(struct fid *fid, struct weft_stats *stats)
+{
+	struct prov_nic *nic;
+	if (fid->fclass == FI_CLASS_DOMAIN)
+		nic = domain_of(fid)->nic;
+	else if (fid->fclass == FI_CLASS_EP)
+		nic = container_of(fid, struct prov_ep, fid.fid)->domain->nic;
+	else
+		return -FI_EINVAL;
+	prov_nic_lock(nic);
+	*stats = *weft_engine_stats(nic->engine);
+	prov_nic_unlock(nic);
+	return 0;
+}
+
+int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
+{
+	static struct weft_fi_ops weft_ops = {.size = sizeof(struct weft_fi_ops), .stats = engine_stats};
+	if (strcmp(name, WEFT_FI_OPS) != 0)
+		return -FI_ENOSYS;
+	*ops = &weft_ops;
+	return 0;
+}
+
+static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **pollset)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_stx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_srx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx_ep, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_atomic(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op, struct fi_atomic_attr *attr,
+		     uint64_t flags)
+{
+	return -FI_EOPNOTSUPP;
+}
+
+static int no_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr,
+			 uint64_t flags)
+{
+	return -FI_EOPNOTSUPP;
+}
+
+static int no_mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t key,
+		     uint64_t flags, struct fid_mr **mr, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset,
+		      uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **mr)
+{
+	return -FI_ENOSYS;
+}
+
+static struct fi_ops domain_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = domain_close,
+	.bind = domain_bind,
+	.control = prov_no_control,
+	.ops_open = prov_ops_open,
+};
+
+static struct fi_ops_domain domain_ops = {
+	.size = sizeof(struct fi_ops_domain),
+	.av_open = prov_av_open,
+	.cq_open = prov_cq_open,
+	.endpoint = prov_ep_open,
+	.scalable_ep = no_scalable_ep,
+	.cntr_open = prov_cntr_open,
+	.poll_open = no_poll,
+	.stx_ctx = no_stx,
+	.srx_ctx = no_srx,
+	.query_atomic = no_atomic,
+	.query_collective = no_collective,
+};
+
+/* No capability needs registered memory. */
+static struct fi_ops_mr mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = no_mr_reg,
+	.regv = no_mr_regv,
+	.regattr = no_mr_regattr,
+};
+
+/* Finds the device that fi_getinfo described and opens it or joins its users. */
+static int domain_device(const struct fi_info *info, struct prov_nic **nic)
+{
+	struct prov_conf conf;
+	struct weft_err err = {""};
+	const char *name = info->domain_attr ? info->domain_attr->name : NULL;
+	int ret = prov_conf_load(&conf, &err);
+	const struct prov_dev *dev = ret || !name ? NULL : prov_conf_find(&conf, name);
+	if (!ret && !dev)
+		ret = weft_err_set(&err, -ENODEV, "FI_WEFT_DEVICE names no device '%s'", name ? name : "(null)");
+	if (!ret)
+		ret = prov_nic_get(dev, nic, &err);
+	if (ret)
+		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s\n", err.msg);
+	prov_conf_free(&conf);
+	return ret;
+}
+
+static int domain_start(struct prov_domain *domain, const struct fi_info *info)
+{
+	int ret = domain_device(info, &domain->nic);
+	if (ret)
+		return ret;
+	domain->auto_progress = info->domain_attr->data_progress == FI_PROGRESS_AUTO;
+	ret = domain->auto_progress ? prov_nic_auto_get(domain->nic) : 0;
+	if (ret)
+		prov_nic_put(domain->nic);
+	return ret;
+}
+
+int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **out, void *context)
+{
+	struct prov_domain *domain = calloc(1, sizeof *domain);
+	int ret = domain ? domain_start(domain, info) : -FI_ENOMEM;
+	if (ret) {
+		free(domain);
+		return ret;
+	}
+	domain->fabric = container_of(fabric, struct prov_fabric, fid);
+	domain->fabric->refs++;
+	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
+	domain->fid.fid.context = context;
+	domain->fid.fid.ops = &domain_fi_ops;
+	domain->fid.ops = &domain_ops;
+	domain->fid.mr = &mr_ops;
+	*out = &domain->fid;
+	return 0;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoint: life cycle, binding, names and options. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prov.h"
+
+static struct prov_ep *ep_of(struct fid *fid)
+{
+	return container_of(fid, struct prov_ep, fid.fid);
+}
+
+static bool sends_done(void *arg)
+{
+	return ((struct prov_ep *)arg)->tx_used == 0;
+}
+
+static void ep_stop(struct prov_ep *ep)
+{
+	struct prov_nic *nic = ep->domain->nic;
+	if (ep->enabled)
+		prov_wait_until(nic, sends_done, ep, (int)(nic->linger_ns / WEFT_MS(1)));
+	prov_nic_lock(nic);
+	if (ep->enabled)
+		TAILQ_REMOVE(&nic->eps, ep, link);
+	if (ep->wep)
+		weft_ep_close(ep->wep);
+	prov_req_abandon(ep);
+	if (ep->tx_cq)
+		prov_cq_detach(ep->tx_cq, ep);
+	if (ep->rx_cq)
+		prov_cq_detach(ep->rx_cq, ep);
+	prov_nic_unlock(nic);
+}
+
+static void ep_unbind(struct prov_ep *ep)
+{
+	if (ep->tx_cq)
+		ep->tx_cq->refs--;
+	if (ep->rx_cq)
+		ep->rx_cq->refs--;
+	if (ep->tx_cntr)
+		ep->tx_cntr->refs--;
+	if (ep->rx_cntr)
+		ep->rx_cntr->refs--;
+	if (ep->av)
+		ep->av->refs--;
+	if (ep->eq)
+		ep->eq->refs--;
+}
+
+/* Outstanding sends get the linger time to be acknowledged; receives are dropped. */
+static int ep_close(struct fid *fid)
+{
+	struct prov_ep *ep = ep_of(fid);
+	ep_stop(ep);
+	ep_unbind(ep);
+	ep->domain->refs--;
+	free(ep);
+	return 0;
+}
+
+static int bind_cq(struct prov_ep *ep, struct prov_cq *cq, uint64_t flags)
+{
+	bool selective = flags & FI_SELECTIVE_COMPLETION;
+	if (flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION) || !(flags & (FI_TRANSMIT | FI_RECV)))
+		return -FI_EBADFLAGS;
+	if ((flags & FI_TRANSMIT && ep->tx_cq) || (flags & FI_RECV && ep->rx_cq))
+		return -FI_EINVAL;
+	if (flags & FI_TRANSMIT) {
+		ep->tx_cq = cq;
+		ep->tx_selective = selective;
+		cq->refs++;
+	}
+	if (flags & FI_RECV) {
+		ep->rx_cq = cq;
+		ep->rx_selective = selective;
+		cq->refs++;
+	}
+	return 0;
+}
+
+static int bind_cntr(struct prov_ep *ep, struct prov_cntr *cntr, uint64_t flags)
+{
+	/* What counts transfers that cannot happen here is accepted and stays at zero. */
+	const uint64_t known = FI_TRANSMIT | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	if (flags & ~known)
+		return -FI_EBADFLAGS;
+	if ((flags & FI_TRANSMIT && ep->tx_cntr) || (flags & FI_RECV && ep->rx_cntr))
+		return -FI_EINVAL;
+	if (flags & FI_TRANSMIT) {
+		ep->tx_cntr = cntr;
+		cntr->refs++;
+	}
+	if (flags & FI_RECV) {
+		ep->rx_cntr = cntr;
+		cntr->refs++;
+	}
+	return 0;
+}
+
+static int bind_av(struct prov_ep *ep, struct prov_av *av)
+{
+	if (ep->av || av->domain != ep->domain)
+		return -FI_EINVAL;
+	ep->av = av;
+	av->refs++;
+	return 0;
+}
+
+static int bind_eq(struct prov_ep *ep, struct prov_eq *eq)
+{
+	if (ep->eq)
+		return -FI_EINVAL;
+	ep->eq = eq;
+	eq->refs++;
+	return 0;
+}
+
+static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct prov_ep *ep = ep_of(fid);
+	if (ep->enabled)
+		return -FI_EOPBADSTATE;
+	switch (bfid->fclass) {
+	case FI_CLASS_CQ:
+		return bind_cq(ep, container_of(bfid, struct prov_cq, fid.fid), flags);
+	case FI_CLASS_CNTR:
+		return bind_cntr(ep, container_of(bfid, struct prov_cntr, fid.fid), flags);
+	case FI_CLASS_AV:
+		return bind_av(ep, container_of(bfid, struct prov_av, fid.fid));
+	case FI_CLASS_EQ:
+		return bind_eq(ep, container_of(bfid, struct prov_eq, fid.fid));
+	}
+	return -FI_EINVAL;
+}
+
+/* Gives the endpoint its number on the engine. Lock held. */
+static int ep_listen(struct prov_ep *ep)
+{
+	enum { RING_MAX = 4096 }; /* operations between two polls, and their completions */
+	struct weft_err err = {""};
+	uint32_t entries = ep->tx_size < RING_MAX ? ep->tx_size : RING_MAX;
+	if (ep->wep)
+		return 0;
+	int ret = weft_ep_open(ep->domain->nic->engine, ep->addr.port, entries, entries, &ep->wep, &err);
+	if (ret)
+		FI_WARN(&prov_weft, FI_LOG_EP_CTRL, "%s\n", err.msg);
+	else
+		ep->addr.port = weft_ep_port(ep->wep);
+	return ret;
+}
+
+static int ep_enable(struct prov_ep *ep)
+{
+	if (ep->enabled)
+		return 0;
+	if (!ep->av)
+		return -FI_ENOAV;
+	if ((ep->caps & FI_SEND && !ep->tx_cq && !ep->tx_cntr) || (ep->caps & FI_RECV && !ep->rx_cq && !ep->rx_cntr))
+		return -FI_ENOCQ;
+	prov_nic_lock(ep->domain->nic);
+	int ret = ep_listen(ep);
+	if (!ret) {
+		TAILQ_INSERT_TAIL(&ep->domain->nic->eps, ep, link);
+		ep->enabled = true;
+	}
+	prov_nic_unlock(ep->domain->nic);
+	return ret;
+}
+
+/* Default operation flags; FI_TRANSMIT or FI_RECV says which side. */
+static int ep_op_flags(struct prov_ep *ep, bool set, uint64_t *flags)
+{
+	uint64_t sides = *flags & (FI_TRANSMIT | FI_RECV);
+	if (sides != FI_TRANSMIT && sides != FI_RECV)
+		return -FI_EINVAL;
+	uint64_t *mine = sides == FI_TRANSMIT ? &ep->tx_flags : &ep->rx_flags;
+	if (set)
+		*mine = *flags & ~sides & ~PROV_NO_COMPLETION;
+	else
+		*flags = *mine;
+	return 0;
+}
+
+static int ep_control(struct fid *fid, int command, void *arg)
+{
+	switch (command) {
+	case FI_ENABLE:
+		return ep_enable(ep_of(fid));
+	case FI_GETOPSFLAG:
+	case FI_SETOPSFLAG:
+		return ep_op_flags(ep_of(fid), command == FI_SETOPSFLAG, arg);
+	}
+	return -FI_ENOSYS;
+}
+
+static int ep_setname(fid_t fid, void *addr, size_t addrlen)
+{
+	struct prov_ep *ep = ep_of(fid);
+	struct weft_addr parsed;
+	if (ep->wep)
+		return -FI_EOPBADSTATE;
+	if (prov_addr_from_sock(addr, addrlen, &ep->addr.ip, &parsed) ||
+	    (!prov_ip_is_any(&parsed.ip) && !weft_ip_eq(&parsed.ip, &ep->addr.ip)))
+		return -FI_EADDRNOTAVAIL;
+	ep->addr.port = parsed.port;
+	return 0;
+}
+
+static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
+{
+	struct prov_ep *ep = ep_of(fid);
+	struct sockaddr_storage ss;
+	prov_nic_lock(ep->domain->nic);
+	int ret = ep_listen(ep);
+	prov_nic_unlock(ep->domain->nic);
+	if (ret)
+		return ret;
+	prov_addr_to_sock(&ep->addr, &ss);
+	return prov_addr_give(&ss, addr, addrlen);
+}
+
+static int no_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_connect(struct fid_ep *ep, const void *addr, const void *param, size_t paramlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_accept(struct fid_ep *ep, const void *param, size_t paramlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_shutdown(struct fid_ep *ep, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
+{
+	return -FI_ENOPROTOOPT;
+}
+
+static int no_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
+{
+	return -FI_ENOPROTOOPT;
+}
+
+static int no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t tx_size_left(struct fid_ep *fid)
+{
+	struct prov_ep *ep = ep_of(&fid->fid);
+	prov_nic_lock(ep->domain->nic);
+	ssize_t left = (ssize_t)ep->tx_size - (ssize_t)ep->tx_used;
+	prov_nic_unlock(ep->domain->nic);
+	return ep->enabled ? left : -FI_EOPBADSTATE;
+}
+
+/* Receives are limited by memory only. */
+static ssize_t rx_size_left(struct fid_ep *fid)
+{
+	return ep_of(&fid->fid)->enabled ? PROV_QUEUE_DEFAULT : -FI_EOPBADSTATE;
+}
+
+static struct fi_ops ep_fi_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = ep_close,
+	.bind = ep_bind,
+	.control = ep_control,
+	.ops_open = prov_ops_open,
+};
+
+static struct fi_ops_ep ep_ops = {
+	.size = sizeof(struct fi_ops_ep),
+	.cancel = prov_cancel,
+	.getopt = no_getopt,
+	.setopt = no_setopt,
+	.tx_ctx = no_tx_ctx,
+	.rx_ctx = no_rx_ctx,
+	.rx_size_left = rx_size_left,
+	.tx_size_left = tx_size_left,
+};
+
+static struct fi_ops_cm cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.setname = ep_setname,
+	.getname = ep_getname,
+	.getpeer = no_getpeer,
+	.connect = no_connect,
+	.accept = no_accept,
+	.shutdown = no_shutdown,
+	.join = no_join,
+};
+
+/* The source port an application asked for travels in the fi_info. */
+static int ep_init(struct prov_ep *ep, struct prov_domain *domain, const struct fi_info *info)
+{
+	struct weft_addr src = {.port = 0};
+	if (info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC && info->ep_attr->type != FI_EP_RDM)
+		return -FI_EINVAL;
+	if (info->src_addr && prov_addr_from_sock(info->src_addr, info->src_addrlen, &domain->nic->ip, &src))
+		return -FI_EINVAL;
+	ep->domain = domain;
+	ep->addr = (struct weft_addr){.ip = domain->nic->ip, .port = src.port};
+	ep->caps = info->caps;
+	ep->tx_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
+	ep->rx_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
+	ep->tx_size = info->tx_attr && info->tx_attr->size ? (uint32_t)info->tx_attr->size : PROV_QUEUE_DEFAULT;
+	TAILQ_INIT(&ep->posted);
+	TAILQ_INIT(&ep->claims);
+	return 0;
+}
+
+int prov_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)
+{
+	struct prov_domain *domain = container_of(fid, struct prov_domain, fid);
+	struct prov_ep *ep = calloc(1, sizeof *ep);
+	int ret = ep ? ep_init(ep, domain, info) : -FI_ENOMEM;
+	if (ret) {
+		free(ep);
+		return ret;
+	}
+	domain->refs++;
+	ep->fid.fid.fclass = FI_CLASS_EP;
+	ep->fid.fid.context = context;
+	ep->fid.fid.ops = &ep_fi_ops;
+	ep->fid.ops = &ep_ops;
+	ep->fid.cm = &cm_ops;
+	ep->fid.msg = &prov_msg_ops;
+	ep->fid.tagged = &prov_tagged_ops;
+	*out = &ep->fid;
+	return 0;
+}

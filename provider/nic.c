@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Open devices. A device has one port and one engine however many domains are opened on it in this process. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prov.h"
+#include "weft/ethdev.h"
+
+/* After our own connections are closed, peers may still ask for an acknowledgement they lost: stay this long after the
+ * last packet. */
+enum { QUIET_MS = 5 };
+
+static TAILQ_HEAD(, prov_nic) open_nics = TAILQ_HEAD_INITIALIZER(open_nics);
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune)
+{
+	pthread_mutexattr_t attr;
+	nic->ip = dev->ip;
+	nic->linger_ns = tune->linger_ns;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP); /* held for a burst at most */
+	pthread_mutex_init(&nic->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	TAILQ_INIT(&nic->eps);
+	TAILQ_INIT(&nic->reqs);
+	TAILQ_INIT(&nic->orphans);
+}
+
+/* Packets are as large as the port carries, unless a parameter says otherwise. */
+static void payload_fit(struct prov_tune *tune, const struct weft_port *port)
+{
+	enum { HEADERS_MAX = 40 + 8 + 56 + 4 }; /* IPv6, UDP, PDS and SES of a data packet, CRC */
+	uint32_t room = port->max_ip_bytes > HEADERS_MAX ? port->max_ip_bytes - HEADERS_MAX : 0;
+	if (!tune->payload_chosen && tune->engine.tune.payload_bytes > room)
+		tune->engine.tune.payload_bytes = room;
+}
+
+static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct prov_tune *tune, struct weft_err *err)
+{
+	const struct weft_ethdev_conf port_conf = {
+		.dev = dev->devargs, .ip = dev->ip, .max_ip_bytes = tune->max_ip_bytes, .no_arp = tune->no_arp};
+	int ret = weft_eal_start(tune->eal_args, err);
+	if (!ret)
+		ret = weft_ethdev_open(&port_conf, &nic->port, err);
+	if (ret)
+		return ret;
+	tune->engine.ip = dev->ip;
+	payload_fit(tune, nic->port);
+	ret = weft_engine_create(&tune->engine, nic->port, weft_clock_ns(), &nic->engine, err);
+	if (ret)
+		nic->port->ops->close(nic->port);
+	return ret;
+}
+
+static struct prov_nic *nic_new(const char *name)
+{
+	struct prov_nic *nic = calloc(1, sizeof *nic);
+	if (nic)
+		nic->name = strdup(name);
+	if (nic && nic->name)
+		return nic;
+	free(nic);
+	return NULL;
+}
+
+static int nic_open(const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err)
+{
+	struct prov_tune tune;
+	struct prov_nic *nic = nic_new(dev->name);
+	if (!nic)
+		return weft_err_set(err, -ENOMEM, "out of memory");
+	int ret = prov_tune_load(&tune, err);
+	if (!ret)
+		ret = engine_open(nic, dev, &tune, err);
+	if (!ret) {
+		nic_init(nic, dev, &tune);
+		*out = nic;
+	} else {
+		free(nic->name);
+		free(nic);
+	}
+	prov_tune_free(&tune);
+	return ret;
+}
+
+static struct prov_nic *nic_find(const char *name)
+{
+	struct prov_nic *nic;
+	TAILQ_FOREACH(nic, &open_nics, link)
+	if (strcmp(nic->name, name) == 0)
+		return nic;
+	return NULL;
+}
+
+int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err)
+{
+	int ret = 0;
+	pthread_mutex_lock(&open_lock);
+	struct prov_nic *nic = nic_find(dev->name);
+	if (!nic) {
+		ret = nic_open(dev, &nic, err);
+		if (!ret)
+			TAILQ_INSERT_TAIL(&open_nics, nic, link);
+	}
+	if (!ret) {
+		nic->users++;
+		*out = nic;
+	}
+	pthread_mutex_unlock(&open_lock);
+	return ret;
+}
+
+static bool nic_quiet(void *arg)
+{
+	struct prov_nic *nic = arg;
+	return weft_engine_idle(nic->engine) && nic->now_ns - nic->active_ns >= WEFT_MS(QUIET_MS);
+}
+
+static void nic_destroy(struct prov_nic *nic)
+{
+	weft_engine_shutdown(nic->engine, weft_clock_ns());
+	nic->active_ns = weft_clock_ns();
+	if (nic->linger_ns)
+		prov_wait_until(nic, nic_quiet, nic, (int)(nic->linger_ns / WEFT_MS(1)));
+	weft_engine_destroy(nic->engine);
+	nic->port->ops->close(nic->port);
+	prov_req_free_all(nic);
+	pthread_mutex_destroy(&nic->lock);
+	free(nic->name);
+	free(nic);
+}
+
+void prov_nic_put(struct prov_nic *nic)
+{
+	pthread_mutex_lock(&open_lock);
+	if (--nic->users == 0) {
+		TAILQ_REMOVE(&open_nics, nic, link);
+		nic_destroy(nic);
+	}
+	pthread_mutex_unlock(&open_lock);
+}
+
+int prov_nic_auto_get(struct prov_nic *nic)
+{
+	int ret = 0;
+	pthread_mutex_lock(&open_lock);
+	if (nic->auto_users == 0) {
+		nic->thread_stop = false;
+		ret = -pthread_create(&nic->thread, NULL, prov_progress_thread, nic);
+	}
+	if (!ret)
+		nic->auto_users++;
+	pthread_mutex_unlock(&open_lock);
+	return ret;
+}
+
+void prov_nic_auto_put(struct prov_nic *nic)
+{
+	pthread_mutex_lock(&open_lock);
+	if (--nic->auto_users == 0) {
+		nic->thread_stop = true;
+		pthread_join(nic->thread, NULL);
+	}
+	pthread_mutex_unlock(&open_lock);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends, receives, peeks and cancels, tagged or not: from the API's description to the engine's operation. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prov.h"
+
+static int submit(struct prov_ep *ep, const struct weft_op *op)
+{
+	int ret = weft_submit(ep->wep, op);
+	if (ret == -EAGAIN) {
+		prov_progress(ep->domain->nic);
+		ret = weft_submit(ep->wep, op);
+	}
+	return ret;
+}
+
+/* Total length, or -1 when the description is impossible. */
+static int64_t iov_total(const struct prov_op *op)
+{
+	uint64_t total = 0;
+	if (op->iov_count > PROV_IOV_MAX || (op->iov_count && !op->iov))
+		return -1;
+	for (size_t i = 0; i < op->iov_count; i++) {
+		if (op->iov[i].iov_len > PROV_MSG_MAX_BYTES || (op->iov[i].iov_len && !op->iov[i].iov_base))
+			return -1;
+		total += op->iov[i].iov_len;
+	}
+	return (int64_t)total;
+}
+
+/* Copies what may change before the send completes, or what lies in pieces. */
+static int bounce_fill(struct prov_req *req, const struct prov_op *op, uint64_t total)
+{
+	uint8_t *p = req->bounce = malloc(total);
+	if (!p)
+		return -FI_EAGAIN;
+	for (size_t i = 0; i < op->iov_count; i++) {
+		if (op->iov[i].iov_len)
+			memcpy(p, op->iov[i].iov_base, op->iov[i].iov_len);
+		p += op->iov[i].iov_len;
+	}
+	return 0;
+}
+
+/* Hands the request to the engine, which owns it until prov_req_done. Refused, it stays the caller's. */
+static ssize_t post(struct prov_ep *ep, struct prov_req *req, const struct weft_op *wop)
+{
+	ssize_t ret = submit(ep, wop);
+	if (!ret)
+		TAILQ_INSERT_TAIL(&ep->posted, req, link);
+	return ret;
+}
+
+static struct prov_req *req_new(struct prov_ep *ep, const struct prov_op *op, uint64_t flags)
+{
+	struct prov_req *req = prov_req_get(ep->domain->nic);
+	if (!req)
+		return NULL;
+	req->ep = ep;
+	req->entry.op_context = op->context;
+	req->entry.flags = flags | (op->kind == WEFT_OP_TSEND || op->kind == WEFT_OP_TRECV ? FI_TAGGED : FI_MSG);
+	req->entry.buf = op->iov_count ? op->iov[0].iov_base : NULL;
+	return req;
+}
+
+/* Sends wait while as many as the queue's size are outstanding, or the application has not read its completions. */
+static bool tx_room(const struct prov_ep *ep)
+{
+	return ep->tx_used < ep->tx_size && (!ep->tx_cq || ep->tx_cq->count < ep->tx_cq->size);
+}
+
+static ssize_t send_post(struct prov_ep *ep, const struct prov_op *op, struct weft_op *wop)
+{
+	struct prov_req *req = req_new(ep, op, FI_SEND);
+	if (!req)
+		return -FI_EAGAIN;
+	wop->context = req;
+	wop->buf = req->entry.buf;
+	if (wop->len && (op->flags & FI_INJECT || op->iov_count > 1)) {
+		if (bounce_fill(req, op, wop->len)) {
+			prov_req_put(ep->domain->nic, req);
+			return -FI_EAGAIN;
+		}
+		wop->buf = req->bounce;
+	}
+	req->is_send = true;
+	req->wants_entry = !(op->flags & PROV_NO_COMPLETION) && (!ep->tx_selective || op->flags & FI_COMPLETION);
+	ssize_t ret = post(ep, req, wop);
+	if (ret)
+		prov_req_put(ep->domain->nic, req);
+	else
+		ep->tx_used++;
+	return ret;
+}
+
+static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op)
+{
+	int64_t total = iov_total(op);
+	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .data = op->data, .len = (uint64_t)total};
+	if (total < 0 || prov_av_peer(ep->av, op->addr, &wop.peer))
+		return -FI_EINVAL;
+	if ((uint64_t)total > (op->flags & FI_INJECT ? (uint64_t)PROV_INJECT_BYTES : PROV_MSG_MAX_BYTES))
+		return -FI_EMSGSIZE;
+	if (op->flags & FI_REMOTE_CQ_DATA)
+		wop.flags |= WEFT_OP_HAS_DATA;
+	if (!tx_room(ep)) {
+		prov_progress(ep->domain->nic);
+		if (!tx_room(ep))
+			return -FI_EAGAIN;
+	}
+	return send_post(ep, op, &wop);
+}
+
+ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
+{
+	struct prov_nic *nic = ep->domain->nic;
+	if (!ep->enabled)
+		return -FI_EOPBADSTATE;
+	prov_nic_lock(nic);
+	ssize_t ret = send_locked(ep, op);
+	if (!ret && !(op->flags & FI_MORE))
+		prov_progress(nic); /* the application may not come back soon */
+	prov_nic_unlock(nic);
+	return ret;
+}
+
+/* The engine's sink for receives in pieces. */
+static void scatter(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+{
+	struct prov_req *req = arg;
+	for (uint32_t i = 0; i < req->iov_count && len; i++) {
+		uint64_t room = req->iov[i].iov_len;
+		if (offset >= room) {
+			offset -= room;
+			continue;
+		}
+		uint32_t n = len < room - offset ? len : (uint32_t)(room - offset);
+		memcpy((uint8_t *)req->iov[i].iov_base + offset, data, n);
+		data += n;
+		len -= n;
+		offset = 0;
+	}
+}
+
+static void recv_buffer(struct prov_req *req, const struct prov_op *op, struct weft_op *wop)
+{
+	wop->context = req;
+	if (op->iov_count > 1) {
+		memcpy(req->iov, op->iov, op->iov_count * sizeof *op->iov);
+		req->iov_count = (uint32_t)op->iov_count;
+		wop->sink = scatter;
+		wop->sink_arg = req;
+	} else {
+		wop->buf = req->entry.buf;
+	}
+}
+
+/* The request that reserved a message by FI_PEEK | FI_CLAIM with this context; it becomes the caller's. */
+static struct prov_req *claim_take(struct prov_ep *ep, const void *context)
+{
+	struct prov_req *req;
+	TAILQ_FOREACH(req, &ep->claims, link)
+	{
+		if (req->entry.op_context == context) {
+			TAILQ_REMOVE(&ep->claims, req, link);
+			req->claim = false;
+			return req;
+		}
+	}
+	return NULL;
+}
+
+/* The engine refused: a reservation is as it was, anything else is forgotten. */
+static void recv_undo(struct prov_ep *ep, struct prov_req *req, bool was_claim)
+{
+	req->claim = was_claim;
+	if (was_claim)
+		TAILQ_INSERT_TAIL(&ep->claims, req, link);
+	else
+		prov_req_put(ep->domain->nic, req);
+}
+
+/* Peeks and claims speak of messages that have arrived already. */
+static uint8_t recv_flags(const struct prov_op *op, struct weft_op *wop)
+{
+	uint8_t flags = 0;
+	if (op->flags & FI_PEEK) {
+		flags |= op->kind == WEFT_OP_TRECV ? WEFT_OP_TAGGED : 0;
+		wop->kind = WEFT_OP_PEEK;
+	}
+	if (op->flags & FI_CLAIM)
+		flags |= WEFT_OP_CLAIM;
+	if (op->flags & FI_DISCARD)
+		flags |= WEFT_OP_DISCARD;
+	return flags;
+}
+
+static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
+{
+	int64_t total = iov_total(op);
+	bool peek = op->flags & FI_PEEK, claim = op->flags & FI_CLAIM;
+	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .ignore = op->ignore, .len = (uint64_t)total};
+	wop.peer = WEFT_PEER_ANY;
+	wop.flags = recv_flags(op, &wop);
+	if (total < 0 || (op->flags & FI_DISCARD && !peek && !claim))
+		return -FI_EINVAL;
+	if (ep->caps & FI_DIRECTED_RECV && op->addr != FI_ADDR_UNSPEC && prov_av_peer(ep->av, op->addr, &wop.peer))
+		return -FI_EINVAL;
+	struct prov_req *req = claim && !peek ? claim_take(ep, op->context) : req_new(ep, op, FI_RECV);
+	if (!req)
+		return claim && !peek ? -FI_EINVAL : -FI_EAGAIN;
+	req->entry.buf = op->iov_count ? op->iov[0].iov_base : NULL;
+	req->claim = claim && peek;
+	req->wants_entry = peek || !ep->rx_selective || op->flags & FI_COMPLETION;
+	recv_buffer(req, op, &wop);
+	ssize_t ret = post(ep, req, &wop);
+	if (ret)
+		recv_undo(ep, req, claim && !peek);
+	return ret;
+}
+
+ssize_t prov_recv(struct prov_ep *ep, const struct prov_op *op)
+{
+	if (!ep->enabled)
+		return -FI_EOPBADSTATE;
+	prov_nic_lock(ep->domain->nic);
+	ssize_t ret = recv_locked(ep, op);
+	prov_nic_unlock(ep->domain->nic);
+	return ret;
+}
+
+ssize_t prov_cancel(fid_t fid, void *context)
+{
+	struct prov_ep *ep = container_of(fid, struct prov_ep, fid.fid);
+	struct prov_req *req;
+	ssize_t ret = -FI_ENOENT;
+	prov_nic_lock(ep->domain->nic);
+	TAILQ_FOREACH(req, &ep->posted, link)
+	{
+		if (!req->is_send && req->entry.op_context == context) {
+			ret = submit(ep, &(struct weft_op){.kind = WEFT_OP_CANCEL, .context = req});
+			break;
+		}
+	}
+	prov_nic_unlock(ep->domain->nic);
+	return ret;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The libfabric provider `weft`: objects and the calls between its files. Each object starts with its fid, so that the
+ * application's pointer is ours. One lock per open device (struct prov_nic) guards everything reached from it:
+ * endpoints, address vectors, completion queues, counters and requests. */
+#ifndef WEFT_PROV_H
+#define WEFT_PROV_H
+
+#include <pthread.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "weft/addr.h"
+#include "weft/engine.h"
+#include "weft/err.h"
+#include "weft/port.h"
+
+#define PROV_NAME "weft"
+
+enum {
+	PROV_IOV_MAX = 4,          /* segments per operation */
+	PROV_INJECT_BYTES = 4096,  /* largest message copied at once */
+	PROV_QUEUE_DEFAULT = 1024, /* entries of a transmit, receive or completion queue nobody sized */
+	PROV_QUEUE_MAX = 65536,    /* largest size granted */
+};
+
+#define PROV_MSG_MAX_BYTES ((uint64_t)UINT32_MAX - 1)
+
+/* Private operation flag (bits 60 to 63 are the provider's): no entry for success whatever the endpoint's binding. */
+#define PROV_NO_COMPLETION (1ULL << 60)
+
+extern struct fi_provider prov_weft;
+
+/* ---- configuration (conf.c) ---- */
+
+/* One device the user named, usable as one domain. */
+struct prov_dev {
+	char *name;        /* domain name: the device without its arguments */
+	char *devargs;     /* what DPDK gets */
+	struct weft_ip ip; /* our address on it */
+};
+
+/* The environment, read anew by each fi_getinfo and fi_domain. */
+struct prov_conf {
+	struct prov_dev *devs;
+	unsigned count;
+};
+
+void prov_conf_define(void);
+/* -ENODATA: no device named; -EINVAL, -ENOMEM. Free with prov_conf_free also after an error. */
+int prov_conf_load(struct prov_conf *conf, struct weft_err *err);
+void prov_conf_free(struct prov_conf *conf);
+/* NULL when no device has this name. */
+const struct prov_dev *prov_conf_find(const struct prov_conf *conf, const char *name);
+/* The engine's numbers and algorithms from FI_WEFT_CC, _LB, _TUNE, _MTU, _PEER_TIMEOUT_MS. */
+struct prov_tune {
+	struct weft_engine_conf engine; /* cc_tune and lb_tune are ours, freed by prov_tune_free */
+	void *cc_tune, *lb_tune;
+	uint32_t max_ip_bytes; /* 0: the port's default */
+	bool payload_chosen;   /* FI_WEFT_TUNE says payload_bytes */
+	bool no_arp;
+	const char *eal_args; /* NULL: the defaults */
+	weft_ns linger_ns;    /* how long a close waits for the last packets */
+};
+int prov_tune_load(struct prov_tune *tune, struct weft_err *err);
+void prov_tune_free(struct prov_tune *tune);
+
+/* ---- addresses (addr.c) ---- */
+
+/* Length of the socket address that `ip` needs. */
+socklen_t prov_addr_len(const struct weft_ip *ip);
+/* Writes a sockaddr_in or sockaddr_in6 of prov_addr_len() bytes. */
+void prov_addr_to_sock(const struct weft_addr *addr, struct sockaddr_storage *ss);
+/* -EINVAL: another address family than `like` has (NULL: any), or too short. */
+int prov_addr_from_sock(const void *sock, size_t len, const struct weft_ip *like, struct weft_addr *addr);
+/* Resolves host and service names; either may be NULL (all zero, port 0). -FI_ENODATA: unknown. */
+int prov_addr_resolve(const char *node, const char *service, uint64_t flags, struct weft_addr *addr);
+/* Copies a socket address as fi_getname and fi_av_lookup do: `*len` becomes its length; -FI_ETOOSMALL when cut. */
+int prov_addr_give(const struct sockaddr_storage *ss, void *buf, size_t *len);
+bool prov_ip_is_any(const struct weft_ip *ip);
+const char *prov_addr_print(const struct weft_addr *addr, char *buf, size_t len);
+
+/* ---- capabilities and fi_getinfo (attr.c, getinfo.c) ---- */
+
+/* True when one of our endpoints can do everything `hints` (may be NULL) asks for; the reason is logged if not. */
+bool prov_attr_fits(uint32_t version, const struct fi_info *hints);
+/* Fills everything but addresses and names: our capabilities, narrowed to what `hints` asked for. */
+void prov_attr_fill(uint32_t version, const struct fi_info *hints, struct fi_info *info);
+int prov_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
+		 struct fi_info **out);
+
+/* ---- device: port and engine, shared by the domains opened on it (nic.c) ---- */
+
+struct prov_ep;
+TAILQ_HEAD(prov_ep_list, prov_ep);
+
+struct prov_req;
+TAILQ_HEAD(prov_req_list, prov_req);
+
+struct prov_nic {
+	TAILQ_ENTRY(prov_nic) link; /* all open devices */
+	char *name;                 /* device name */
+	unsigned users;             /* domains */
+	pthread_mutex_t lock;       /* guards all that follows and what hangs from it */
+	struct weft_port *port;
+	struct weft_engine *engine;
+	struct weft_ip ip;
+	weft_ns linger_ns;
+	struct prov_ep_list eps;      /* enabled endpoints */
+	struct prov_req_list reqs;    /* free requests */
+	struct prov_req_list orphans; /* sends that outlived their endpoint: the engine may still read their memory */
+	void *req_chunks;             /* all request memory, chained through its first word */
+	weft_ns now_ns;               /* of the latest poll */
+	weft_ns next_ns;              /* when the engine wants to be polled again */
+	weft_ns active_ns;            /* when a poll last found something to do */
+	uint64_t rx_seen;             /* received packets at the latest poll */
+	unsigned auto_users;          /* who needs the progress thread */
+	pthread_t thread;
+	atomic_bool thread_stop;
+};
+
+/* Opens the device or shares it with an open domain. */
+int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err);
+/* The last user waits, for a bounded time, until connections are closed and peers have their acknowledgements. */
+void prov_nic_put(struct prov_nic *nic);
+/* Starts or ends the need for a progress thread. The caller does not hold the lock. */
+int prov_nic_auto_get(struct prov_nic *nic);
+void prov_nic_auto_put(struct prov_nic *nic);
+
+static inline void prov_nic_lock(struct prov_nic *nic)
+{
+	pthread_mutex_lock(&nic->lock);
+}
+
+static inline void prov_nic_unlock(struct prov_nic *nic)
+{
+	pthread_mutex_unlock(&nic->lock);
+}
+
+/* ---- progress (progress.c) ---- */
+
+/* Polls the engine once and hands finished operations to their queues. Lock held. True when anything happened. */
+bool prov_progress(struct prov_nic *nic);
+
+/* Polls until done(arg) or until `timeout_ms` (negative: for ever) is over; false then. Lock not held, but held around
+ * `done`. */
+bool prov_wait_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms);
+/* Nothing has happened for a while: a caller that spins on an empty queue should let others run. Lock held. */
+bool prov_is_idle(const struct prov_nic *nic);
+/* Body of the thread for automatic progress. */
+void *prov_progress_thread(void *nic);
+
+/* ---- fabric, event queue ---- */
+
+struct prov_fabric {
+	struct fid_fabric fid;
+	atomic_uint refs; /* domains and event queues */
+};
+
+/* File descriptor that is readable while its queue is not empty; -1: not wanted. */
+struct prov_signal {
+	int fd;
+	bool raised;
+};
+int prov_signal_open(struct prov_signal *sig, bool wanted);
+void prov_signal_close(struct prov_signal *sig);
+void prov_signal_set(struct prov_signal *sig, bool raised);
+
+struct prov_event;
+TAILQ_HEAD(prov_event_list, prov_event);
+
+struct prov_eq {
+	struct fid_eq fid;
+	struct prov_fabric *fabric;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	struct prov_event_list events;
+	struct prov_signal signal;
+	atomic_uint refs; /* objects bound to it */
+};
+
+int prov_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
+/* Adds an event; `err` != 0 makes it an error entry. -FI_ENOMEM. */
+int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry);
+int prov_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+/* fi_trywait for a completion or event queue: -FI_EAGAIN when it is not empty. */
+int prov_cq_trywait(struct fid *fid);
+int prov_eq_trywait(struct fid *fid);
+
+/* ---- domain and what it holds ---- */
+
+struct prov_domain {
+	struct fid_domain fid;
+	struct prov_fabric *fabric;
+	struct prov_nic *nic;
+	uint32_t addr_format;
+	bool auto_progress;
+	atomic_uint refs; /* endpoints, queues, counters, vectors */
+};
+
+int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context);
+
+struct prov_av_entry {
+	uint32_t peer; /* the engine's id */
+	uint32_t uses; /* times inserted; 0: free */
+};
+
+/* An fi_addr_t is an index in both AV types. */
+struct prov_av {
+	struct fid_av fid;
+	struct prov_domain *domain;
+	struct prov_av_entry *entries;
+	uint32_t count, capacity; /* entries in use or free again; allocated */
+	uint32_t free;            /* among `count`: removed, to be used again */
+	fi_addr_t *of_peer;       /* by engine peer id; FI_ADDR_NOTAVAIL when not inserted */
+	uint32_t peers;           /* entries of of_peer */
+	struct prov_eq *eq;       /* insertions complete here; NULL: at once */
+	atomic_uint refs;         /* endpoints bound */
+};
+
+int prov_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av, void *context);
+/* -FI_EINVAL when `addr` is not in the vector. */
+int prov_av_peer(const struct prov_av *av, fi_addr_t addr, uint32_t *peer);
+fi_addr_t prov_av_of_peer(const struct prov_av *av, uint32_t peer);
+
+struct prov_cq {
+	struct fid_cq fid;
+	struct prov_domain *domain;
+	struct prov_req_list done; /* finished requests, oldest first: the queue itself */
+	size_t count;              /* in `done` */
+	size_t size;               /* unread entries beyond which new operations get -FI_EAGAIN */
+	size_t entry_bytes;        /* of the application's format */
+	struct prov_signal signal;
+	bool woken;       /* fi_cq_signal */
+	bool auto_thread; /* a file descriptor needs somebody to make progress */
+	atomic_uint refs; /* endpoints bound */
+};
+
+int prov_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context);
+/* Takes over a finished request; entry and src are filled in. Lock held. */
+void prov_cq_push(struct prov_cq *cq, struct prov_req *req);
+/* Forgets that entries came from `ep`, which is being closed. Lock held. */
+void prov_cq_detach(struct prov_cq *cq, const struct prov_ep *ep);
+
+struct prov_cntr {
+	struct fid_cntr fid;
+	struct prov_domain *domain;
+	_Atomic uint64_t value, errors;
+	atomic_uint refs;
+};
+
+int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context);
+
+/* ---- endpoint and requests ---- */
+
+struct prov_ep {
+	struct fid_ep fid;
+	TAILQ_ENTRY(prov_ep) link; /* prov_nic.eps */
+	struct prov_domain *domain;
+	struct weft_ep *wep;   /* NULL until enabled */
+	struct weft_addr addr; /* port 0 until known */
+	uint64_t caps;         /* of the fi_info */
+	uint64_t tx_flags;     /* tx_attr->op_flags */
+	uint64_t rx_flags;     /* rx_attr->op_flags */
+	uint32_t tx_size;      /* sends that may be outstanding */
+	uint32_t tx_used;      /* sends outstanding */
+	bool enabled;
+	bool tx_selective, rx_selective; /* bound with FI_SELECTIVE_COMPLETION */
+	struct prov_av *av;
+	struct prov_cq *tx_cq, *rx_cq;
+	struct prov_cntr *tx_cntr, *rx_cntr;
+	struct prov_eq *eq;
+	struct prov_req_list posted; /* handed to the engine, not finished */
+	struct prov_req_list claims; /* messages reserved by FI_PEEK | FI_CLAIM whose completion was read */
+};
+
+int prov_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context);
+
+/* One operation from fi_send to fi_cq_read. `context` of the engine's operation is its address. */
+struct prov_req {
+	TAILQ_ENTRY(prov_req) link;   /* free, posted, done, claims or orphans */
+	struct prov_ep *ep;           /* NULL: closed meanwhile */
+	struct fi_cq_err_entry entry; /* what the application will read; starts like every CQ format */
+	fi_addr_t src;                /* of a received message */
+	void *bounce;                 /* copy of injected or gathered data, ours */
+	bool is_send;
+	bool wants_entry;   /* success is reported */
+	bool claim;         /* FI_PEEK | FI_CLAIM: lives on until the message is fetched */
+	uint32_t iov_count; /* > 1: payload is scattered as it arrives */
+	struct iovec iov[PROV_IOV_MAX];
+};
+
+/* NULL: no memory. Lock held for all of these. */
+struct prov_req *prov_req_get(struct prov_nic *nic);
+void prov_req_put(struct prov_nic *nic, struct prov_req *req);
+void prov_req_free_all(struct prov_nic *nic);
+/* Frees what the engine still holds of a closed endpoint. */
+void prov_req_abandon(struct prov_ep *ep);
+
+/* One send or receive as the API describes it. */
+struct prov_op {
+	uint8_t kind; /* enum weft_op_kind */
+	const struct iovec *iov;
+	size_t iov_count;
+	fi_addr_t addr;
+	uint64_t tag, ignore, data;
+	uint64_t flags; /* FI_* and PROV_NO_COMPLETION */
+	void *context;
+};
+
+ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op);
+ssize_t prov_recv(struct prov_ep *ep, const struct prov_op *op);
+ssize_t prov_cancel(fid_t fid, void *context);
+/* The engine finished a request. Lock held. */
+void prov_req_done(struct prov_req *req, const struct weft_cqe *cqe);
+
+extern struct fi_ops_msg prov_msg_ops;
+extern struct fi_ops_tagged prov_tagged_ops;
+
+/* ---- shared refusals ---- */
+
+int prov_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
+int prov_no_control(struct fid *fid, int command, void *arg);
+int prov_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
+/* fi_open_ops of domains and endpoints: WEFT_FI_OPS (weft/provider.h). */
+int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: a pool per device, and what becomes of them when the engine is done. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prov.h"
+
+enum { CHUNK_REQS = 64 };
+
+struct chunk {
+	struct chunk *next;
+	struct prov_req reqs[CHUNK_REQS];
+};
+
+static bool pool_grow(struct prov_nic *nic)
+{
+	struct chunk *chunk = calloc(1, sizeof *chunk);
+	if (!chunk)
+		return false;
+	chunk->next = nic->req_chunks;
+	nic->req_chunks = chunk;
+	for (int i = 0; i < CHUNK_REQS; i++)
+		TAILQ_INSERT_HEAD(&nic->reqs, &chunk->reqs[i], link);
+	return true;
+}
+
+struct prov_req *prov_req_get(struct prov_nic *nic)
+{
+	if (TAILQ_EMPTY(&nic->reqs) && !pool_grow(nic))
+		return NULL;
+	struct prov_req *req = TAILQ_FIRST(&nic->reqs);
+	TAILQ_REMOVE(&nic->reqs, req, link);
+	*req = (struct prov_req){.src = FI_ADDR_NOTAVAIL};
+	return req;
+}
+
+void prov_req_put(struct prov_nic *nic, struct prov_req *req)
+{
+	free(req->bounce);
+	req->bounce = NULL;
+	TAILQ_INSERT_HEAD(&nic->reqs, req, link); /* the warmest first */
+}
+
+void prov_req_free_all(struct prov_nic *nic)
+{
+	struct chunk *chunk = nic->req_chunks;
+	while (chunk) {
+		struct chunk *next = chunk->next;
+		for (int i = 0; i < CHUNK_REQS; i++)
+			free(chunk->reqs[i].bounce);
+		free(chunk);
+		chunk = next;
+	}
+}
+
+static void abandon(struct prov_nic *nic, struct prov_req *req)
+{
+	req->ep = NULL;
+	if (req->is_send)
+		TAILQ_INSERT_TAIL(&nic->orphans, req, link);
+	else
+		prov_req_put(nic, req);
+}
+
+void prov_req_abandon(struct prov_ep *ep)
+{
+	struct prov_nic *nic = ep->domain->nic;
+	struct prov_req_list *const lists[] = {&ep->posted, &ep->claims};
+	for (size_t i = 0; i < count_of(lists); i++) {
+		struct prov_req *req;
+		while ((req = TAILQ_FIRST(lists[i]))) {
+			TAILQ_REMOVE(lists[i], req, link);
+			abandon(nic, req);
+		}
+	}
+}
+
+/* errno of the engine to what libfabric calls it; most are the same numbers. */
+static int fi_errno_of(int err)
+{
+	return err == EMSGSIZE ? FI_ETRUNC : err;
+}
+
+static void entry_fill(struct prov_req *req, const struct weft_cqe *cqe)
+{
+	req->entry.err = fi_errno_of(cqe->err);
+	req->entry.prov_errno = cqe->err;
+	req->entry.len = cqe->len;
+	req->entry.olen = cqe->olen;
+	if (req->is_send)
+		return;
+	req->entry.tag = cqe->tag;
+	req->entry.data = cqe->data;
+	if (cqe->flags & WEFT_OP_HAS_DATA)
+		req->entry.flags |= FI_REMOTE_CQ_DATA;
+	req->src = prov_av_of_peer(req->ep->av, cqe->peer);
+}
+
+static void count(struct prov_cntr *cntr, int err)
+{
+	if (cntr && err)
+		cntr->errors++;
+	else if (cntr)
+		cntr->value++;
+}
+
+void prov_req_done(struct prov_req *req, const struct weft_cqe *cqe)
+{
+	struct prov_ep *ep = req->ep;
+	struct prov_cq *cq = req->is_send ? ep->tx_cq : ep->rx_cq;
+	TAILQ_REMOVE(&ep->posted, req, link);
+	ep->tx_used -= req->is_send;
+	entry_fill(req, cqe);
+	if (cqe->kind != WEFT_OP_PEEK)
+		count(req->is_send ? ep->tx_cntr : ep->rx_cntr, cqe->err);
+	req->claim &= !cqe->err;
+	if (cq && (req->wants_entry || cqe->err))
+		prov_cq_push(cq, req);
+	else
+		prov_req_put(ep->domain->nic, req);
+}

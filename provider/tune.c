@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine's configuration from FI_WEFT_CC, _LB, _TUNE, _MTU, _PEER_TIMEOUT_MS and friends. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "prov.h"
+#include "weft/ethdev.h"
+
+enum { LINGER_DEFAULT_MS = 500 };
+
+/* A number of the environment, or `def` when it is not set. */
+static int param_int(const char *name, int min, int def, int *value, struct weft_err *err)
+{
+	int n = def;
+	int ret = fi_param_get_int(&prov_weft, name, &n);
+	if (ret == -FI_EINVAL || n < min)
+		return weft_err_set(err, -EINVAL, "FI_WEFT parameter '%s' is not a number of at least %d", name, min);
+	*value = ret ? def : n;
+	return 0;
+}
+
+static void *tune_alloc(const struct weft_param *table, size_t size)
+{
+	void *tune = calloc(1, size ? size : 1);
+	if (tune)
+		weft_param_defaults(table, tune);
+	return tune;
+}
+
+static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
+{
+	char *cc = "smartt", *lb = "reps";
+	fi_param_get_str(&prov_weft, "cc", &cc);
+	fi_param_get_str(&prov_weft, "lb", &lb);
+	tune->engine.cc = weft_cc_find(cc);
+	if (!tune->engine.cc)
+		return weft_err_set(err, -EINVAL, "FI_WEFT_CC: no algorithm is called '%s'", cc);
+	tune->engine.lb = weft_lb_find(lb);
+	if (!tune->engine.lb)
+		return weft_err_set(err, -EINVAL, "FI_WEFT_LB: no algorithm is called '%s'", lb);
+	tune->cc_tune = tune_alloc(tune->engine.cc->tunes, tune->engine.cc->tune_size);
+	tune->lb_tune = tune_alloc(tune->engine.lb->tunes, tune->engine.lb->tune_size);
+	if (!tune->cc_tune || !tune->lb_tune)
+		return weft_err_set(err, -ENOMEM, "out of memory");
+	tune->engine.cc_tune = tune->cc_tune;
+	tune->engine.lb_tune = tune->lb_tune;
+	return 0;
+}
+
+/* The first of the three tables that knows `key` takes the value. */
+static int tune_set(struct prov_tune *tune, const char *key, const char *value, struct weft_err *err)
+{
+	const struct {
+		const struct weft_param *table;
+		void *base;
+	} places[] = {
+		{weft_engine_tunes, &tune->engine.tune},
+		{tune->engine.cc->tunes, tune->cc_tune},
+		{tune->engine.lb->tunes, tune->lb_tune},
+	};
+	for (size_t i = 0; i < count_of(places); i++) {
+		int ret = places[i].table ? weft_param_set(places[i].table, places[i].base, key, value, err) : -ENOENT;
+		if (ret != -ENOENT)
+			return ret;
+	}
+	return weft_err_set(err, -EINVAL, "FI_WEFT_TUNE: neither the engine nor %s nor %s has a parameter '%s'",
+			    tune->engine.cc->name, tune->engine.lb->name, key);
+}
+
+static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
+{
+	char *text = NULL, *save = NULL;
+	if (fi_param_get_str(&prov_weft, "tune", &text) || !text)
+		return 0;
+	char *copy = strdup(text);
+	int ret = copy ? 0 : weft_err_set(err, -ENOMEM, "out of memory");
+	for (char *item = copy ? strtok_r(copy, ",", &save) : NULL; item && !ret; item = strtok_r(NULL, ",", &save)) {
+		char *eq = strchr(item, '=');
+		if (!eq) {
+			ret = weft_err_set(err, -EINVAL, "FI_WEFT_TUNE: '%s' is not key=value", item);
+			break;
+		}
+		*eq = 0;
+		tune->payload_chosen |= strcmp(item, "payload_bytes") == 0;
+		ret = tune_set(tune, item, eq + 1, err);
+	}
+	free(copy);
+	return ret;
+}
+
+static int limits_load(struct prov_tune *tune, struct weft_err *err)
+{
+	int mtu = 0, linger_ms = 0, peer_ms = 0, no_arp = 0;
+	int ret = param_int("mtu", 0, 0, &mtu, err);
+	if (!ret)
+		ret = param_int("linger_ms", 0, LINGER_DEFAULT_MS, &linger_ms, err);
+	if (!ret)
+		ret = param_int("peer_timeout_ms", 1, (int)(tune->engine.tune.peer_timeout_ns / WEFT_MS(1)), &peer_ms,
+				err);
+	if (ret)
+		return ret;
+	fi_param_get_bool(&prov_weft, "no_arp", &no_arp);
+	tune->max_ip_bytes = (uint32_t)mtu;
+	tune->linger_ns = WEFT_MS(linger_ms);
+	tune->engine.tune.peer_timeout_ns = WEFT_MS(peer_ms);
+	tune->no_arp = no_arp != 0;
+	return 0;
+}
+
+int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
+{
+	*tune = (struct prov_tune){0};
+	char *eal_args = NULL;
+	weft_param_defaults(weft_engine_tunes, &tune->engine.tune);
+	int ret = algorithms_find(tune, err);
+	if (!ret)
+		ret = tunes_parse(tune, err);
+	if (!ret)
+		ret = limits_load(tune, err);
+	if (fi_param_get_str(&prov_weft, "eal_args", &eal_args) == 0)
+		tune->eal_args = eal_args;
+	tune->engine.seed = (uint64_t)getpid() << 32 ^ weft_clock_ns();
+	return ret;
+}
+
+void prov_tune_free(struct prov_tune *tune)
+{
+	free(tune->cc_tune);
+	free(tune->lb_tune);
+}
