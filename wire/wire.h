@@ -264,7 +264,7 @@ struct wire_pkt {
 enum wire_error {
 	WIRE_OK = 0,
 	WIRE_ERR_SHORT, /* ends before its headers or its IP length do */
-	WIRE_ERR_IP,    /* not IPv4 or IPv6, wrong checksum or length, IPv4 options, fragment */
+	WIRE_ERR_IP,    /* not IPv4 or IPv6, wrong checksum or length, IPv4 options, fragment, mapped address */
 	WIRE_ERR_UDP,   /* another protocol or port, UDP length differs from the IP length */
 	WIRE_ERR_PDS,   /* unknown type */
 	WIRE_ERR_SES,   /* unknown form */

@@ -14,15 +14,17 @@ static inline void take(struct rest *r, uint32_t bytes)
 	r->bytes -= bytes;
 }
 
-static inline void get_addresses(const uint8_t *buf, bool v4, struct wire_net *net)
+/* False for IPv4-mapped addresses in an IPv6 header: they must not appear there and would pass for IPv4 peers. */
+static inline bool get_addresses(const uint8_t *buf, bool v4, struct wire_net *net)
 {
 	if (v4) {
 		net->src = weft_ip_v4(load32(buf + IP4_SRC_AT));
 		net->dst = weft_ip_v4(load32(buf + IP4_SRC_AT + 4));
-	} else {
-		memcpy(net->src.b, buf + IP6_SRC_AT, sizeof net->src.b);
-		memcpy(net->dst.b, buf + IP6_SRC_AT + sizeof net->src.b, sizeof net->dst.b);
+		return true;
 	}
+	memcpy(net->src.b, buf + IP6_SRC_AT, sizeof net->src.b);
+	memcpy(net->dst.b, buf + IP6_SRC_AT + sizeof net->src.b, sizeof net->dst.b);
+	return !weft_ip_is_v4(&net->src) && !weft_ip_is_v4(&net->dst);
 }
 
 static inline enum wire_error get_ip(const uint8_t *buf, size_t len, size_t more, struct ip_view *ip,
@@ -35,7 +37,8 @@ static inline enum wire_error get_ip(const uint8_t *buf, size_t len, size_t more
 		return WIRE_ERR_IP;
 	if (ip->total_bytes > len + more)
 		return WIRE_ERR_SHORT;
-	get_addresses(buf, v4, net);
+	if (!get_addresses(buf, v4, net))
+		return WIRE_ERR_IP;
 	net->dscp = ip->tos >> 2;
 	net->ecn = ip->tos & 3;
 	return WIRE_OK;

@@ -192,6 +192,19 @@ static void wire_decode__bad_version_or_checksum(void **state)
 	assert_int_equal(decode(buf, 0, false), WIRE_ERR_SHORT);
 }
 
+static void wire_decode__mapped_address_in_ipv6(void **state)
+{
+	const struct weft_ip mapped = weft_ip_v4(0x0a000001);
+	uint8_t buf[PACKET_MAX];
+	size_t len = wrap_uet(false, ack, sizeof ack, buf);
+
+	memcpy(buf + 24, mapped.b, sizeof mapped.b);
+	assert_int_equal(decode(buf, len, false), WIRE_ERR_IP);
+	len = wrap_uet(false, ack, sizeof ack, buf);
+	memcpy(buf + 8, mapped.b, sizeof mapped.b);
+	assert_int_equal(decode(buf, len, false), WIRE_ERR_IP);
+}
+
 static void wire_decode__bad_udp(void **state)
 {
 	check_byte(true, 22, 0, WIRE_ERR_UDP);       /* port */
@@ -277,6 +290,7 @@ int main(void)
 		cmocka_unit_test(wire_decode__noise),
 		cmocka_unit_test(wire_decode__bad_ip),
 		cmocka_unit_test(wire_decode__bad_version_or_checksum),
+		cmocka_unit_test(wire_decode__mapped_address_in_ipv6),
 		cmocka_unit_test(wire_decode__bad_udp),
 		cmocka_unit_test(wire_decode__bad_pds_or_ses),
 		cmocka_unit_test(wire_decode__unknown_ses_form),

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# fuzz.sh BUILD_DIR SECONDS - builds every tests/fuzz/fuzz_NAME.c with clang, libFuzzer and the address and
+# undefined-behaviour sanitizers, linked with all core rooms, and runs them for SECONDS each, as many at once as there are
+# processors. tests/fuzz/seed_NAME.py DIR, if there is one, writes first inputs. A failing input is kept in
+# BUILD_DIR/NAME-crash-* and makes the run fail; BUILD_DIR/NAME FILE repeats it.
+set -eu
+mkdir -p "$1/obj"
+build=$(cd "$1" && pwd) seconds=$2
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+export OBJ=$build/obj
+export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined
+	-Iinclude -Ibase -Iwire -Icc -Ilb -Itransport"
+
+run() {
+	local name=$1 corpus=$build/corpus-$1
+	mkdir -p "$corpus"
+	[ ! -e "tests/fuzz/seed_$name.py" ] || python3 "tests/fuzz/seed_$name.py" "$corpus"
+	if "$build/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix="$build/$name-" "$corpus" >"$build/$name.log" 2>&1; then
+		echo "fuzz/$name: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$name.log"), no failure"
+	else
+		tail -n 40 "$build/$name.log"
+		echo "fuzz/$name: FAILED, see $build/$name.log"
+		return 1
+	fi
+}
+
+rm -f "$OBJ"/*.o
+# shellcheck disable=SC2016
+printf '%s\n' {base,wire,cc,lb,transport}/*.c tests/fuzz/fuzz_*.c |
+	xargs -P "$jobs" -I{} sh -c 'clang $FLAGS -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
+
+names=()
+for target in tests/fuzz/fuzz_*.c; do
+	name=$(basename "$target" .c) name=${name#fuzz_}
+	clang -fsanitize=fuzzer,address,undefined "$OBJ/tests_fuzz_fuzz_$name.o" \
+		"$OBJ"/{base,wire,cc,lb,transport}_*.o -lm -o "$build/$name"
+	names+=("$name")
+done
+
+pids=() failed=0
+for name in "${names[@]}"; do
+	while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do sleep 1; done
+	run "$name" &
+	pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
+exit $failed
