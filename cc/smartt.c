@@ -12,21 +12,23 @@ enum {
 	RTT_MAX_NS = (1 << 29) - 1,   /* larger samples count as this; above every target, and fits with the fraction */
 	TRTT_MAX_NS = 1 << 28,        /* 2 CC_BRTT_MAX_NS */
 	REFERENCE_BDP_BYTES = 150000, /* 100 Gb/s x 12 us: where fi and pi have their nominal values (sec. III-J) */
-	PENDING_SHIFT = 15,           /* unit of `pending`: 2^15 byte^2 percent */
-	PENDING_PERCENT = 100,
+	GAIN_SHIFT = 7,               /* fraction bits of the gains */
+	PENDING_SHIFT = 8,            /* `pending` counts 2^8 byte^2 */
+	FAST = INT32_MAX,             /* streak: longer than any window, "increase" is true */
 };
 
+/* smartt.flags; bits 0..5 are the weight of an RTT sample, 2^-n. */
 enum smartt_flags {
-	MEASURING = 1, /* a QuickAdapt window has begun ("end" != 0) */
-	TRIGGER = 2,   /* "trigger_qa" */
-	FAST = 4,      /* "increase": fast increase is active */
+	EWMA_SHIFT = 63,
+	MEASURING = 64, /* a QuickAdapt window has begun ("end" != 0) */
+	TRIGGER = 128,  /* "trigger_qa" */
 };
 
 /* Per connection. Times are the low 32 bits of nanoseconds; only differences are used, see window_over. */
 struct smartt {
 	uint32_t acked_bytes; /* "acked": acknowledged in the current QuickAdapt window */
-	/* >= 0: "count", contiguous bytes without congestion. < 0: bytes still to be ignored after a QuickAdapt,
-	 * "bytes_to_ignore" - "bytes_ignored". Nothing is counted while ignoring. */
+	/* >= 0: "count", contiguous bytes without congestion, or FAST. < 0: bytes still to be ignored after a
+	 * QuickAdapt, "bytes_to_ignore" - "bytes_ignored"; nothing is counted meanwhile. */
 	int32_t streak_bytes;
 	uint32_t window_end_ns; /* "end" */
 	uint32_t decreased_ns;  /* last multiplicative decrease */
@@ -36,10 +38,9 @@ struct smartt {
 	uint32_t brtt_ns;
 	uint32_t trtt_ns;
 	uint32_t max_cwnd_bytes;
-	uint32_t gain_bytes; /* one packet x BDP / REFERENCE_BDP_BYTES: growth per RTT for fi = 1 */
-	uint16_t quick_adapts, fast_increases, decreases; /* for traces, modulo 2^16 */
-	uint8_t flags;                                    /* enum smartt_flags */
-	uint8_t ewma_shift;                               /* weight of an RTT sample is 2^-ewma_shift */
+	uint32_t fi_gain, pi_gain; /* "mtu fi" and "mtu pi" scaled to the BDP, 2^-GAIN_SHIFT bytes */
+	uint8_t flags;             /* enum smartt_flags */
+	uint8_t quick_adapts, fast_increases, decreases; /* for traces, modulo 256 */
 };
 _Static_assert(sizeof(struct smartt) <= 48, "state budget");
 _Static_assert(sizeof(struct smartt) <= WEFT_CC_STATE_MAX, "fits the connection");
@@ -52,6 +53,29 @@ static struct smartt *state(struct weft_cc *cc)
 static const struct smartt_tune *tune(const struct weft_cc *cc)
 {
 	return cc->params->tune;
+}
+
+/* Every change of the window ends within these bounds (sec. III-J, Algorithm 4 line 23). */
+static void set_cwnd(struct weft_cc *cc, uint64_t bytes)
+{
+	uint32_t max_bytes = state(cc)->max_cwnd_bytes;
+
+	if (bytes > max_bytes)
+		bytes = max_bytes;
+	cc->cwnd_bytes = bytes < cc->params->mtu_bytes ? cc->params->mtu_bytes : (uint32_t)bytes;
+}
+
+static void grow(struct weft_cc *cc, uint64_t bytes)
+{
+	uint64_t cwnd_bytes = cc->cwnd_bytes + bytes;
+	uint32_t max_bytes = state(cc)->max_cwnd_bytes;
+
+	cc->cwnd_bytes = cwnd_bytes < max_bytes ? (uint32_t)cwnd_bytes : max_bytes;
+}
+
+static void shrink(struct weft_cc *cc, uint64_t bytes)
+{
+	set_cwnd(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
 
 /* The average spans a quarter of a BDP of samples, between 8 and 64: with few packets per RTT a fixed weight would
@@ -68,44 +92,40 @@ static uint8_t ewma_shift(const struct weft_cc *cc, uint64_t bdp_bytes)
 	return shift;
 }
 
-/* Everything that depends on the base RTT (sec. III-J). */
+/* The largest window: `pending` must be able to hold a packet of growth at it. */
+static uint32_t max_cwnd(const struct weft_cc *cc, uint64_t bdp_bytes)
+{
+	uint64_t limit = ((uint64_t)UINT32_MAX << PENDING_SHIFT) / cc->params->mtu_bytes;
+	uint32_t window = cc_window_bytes(cc->params, bdp_bytes, tune(cc)->max_cwnd_pct);
+
+	return window < limit ? window : (uint32_t)limit;
+}
+
+static uint32_t clamp32(uint64_t value)
+{
+	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+/* Everything that depends on the base RTT (sec. III-J). pi = brtt / (trtt - brtt). */
 static __attribute__((noinline)) void rescale(struct weft_cc *cc, weft_ns brtt_ns)
 {
 	struct smartt *s = state(cc);
+	uint32_t brtt32_ns = cc_brtt_ns(brtt_ns);
+	uint64_t trtt_ns = (uint64_t)brtt32_ns * tune(cc)->target_pct / 100;
+	uint64_t bdp_bytes = cc_bdp_bytes(cc->params->link_bps, brtt32_ns);
 
-	s->brtt_ns = cc_brtt_ns(brtt_ns);
-	uint64_t trtt_ns = (uint64_t)s->brtt_ns * tune(cc)->target_pct / 100;
+	s->brtt_ns = brtt32_ns;
 	s->trtt_ns = trtt_ns < TRTT_MAX_NS ? (uint32_t)trtt_ns : TRTT_MAX_NS;
 	if (s->trtt_ns == s->brtt_ns)
 		s->trtt_ns++;
-	uint64_t bdp_bytes = cc_bdp_bytes(cc->params->link_bps, s->brtt_ns);
-	s->max_cwnd_bytes = cc_window_bytes(cc->params, bdp_bytes, tune(cc)->max_cwnd_pct);
-	uint64_t gain = bdp_bytes < CC_CWND_MAX_BYTES ? bdp_bytes : CC_CWND_MAX_BYTES;
-	gain = (gain * cc->params->mtu_bytes + REFERENCE_BDP_BYTES / 2) / REFERENCE_BDP_BYTES;
-	s->gain_bytes = gain < CC_CWND_MAX_BYTES ? (uint32_t)gain : CC_CWND_MAX_BYTES;
-	s->ewma_shift = ewma_shift(cc, bdp_bytes);
-}
-
-/* Every change of the window ends here (sec. III-J, Algorithm 4 line 23). */
-static void set_cwnd(struct weft_cc *cc, uint64_t bytes)
-{
-	uint32_t max_bytes = state(cc)->max_cwnd_bytes;
-
-	if (bytes > max_bytes)
-		bytes = max_bytes;
-	cc->cwnd_bytes = bytes < cc->params->mtu_bytes ? cc->params->mtu_bytes : (uint32_t)bytes;
-}
-
-static void shrink(struct weft_cc *cc, uint64_t bytes)
-{
-	set_cwnd(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
-}
-
-/* Congestion ends the run of clean bytes and with it the fast increase (Algorithm 3 lines 10-11). */
-static void end_streak(struct smartt *s)
-{
-	s->streak_bytes = 0;
-	s->flags &= (uint8_t)~FAST;
+	s->max_cwnd_bytes = max_cwnd(cc, bdp_bytes);
+	bdp_bytes = bdp_bytes < CC_CWND_MAX_BYTES ? bdp_bytes : CC_CWND_MAX_BYTES;
+	uint64_t gain = ((bdp_bytes * cc->params->mtu_bytes) << GAIN_SHIFT) / REFERENCE_BDP_BYTES;
+	s->fi_gain = clamp32(clamp32(gain) * (uint64_t)tune(cc)->fi_pct / 100);
+	uint64_t pi_gain = clamp32(clamp32(gain) * (uint64_t)tune(cc)->pi_pct / 100);
+	s->pi_gain = clamp32(pi_gain * s->brtt_ns / (s->trtt_ns - s->brtt_ns));
+	s->flags = (uint8_t)((s->flags & ~EWMA_SHIFT) | ewma_shift(cc, bdp_bytes));
+	set_cwnd(cc, cc->cwnd_bytes);
 }
 
 static void init(struct weft_cc *cc, weft_ns now)
@@ -113,21 +133,10 @@ static void init(struct weft_cc *cc, weft_ns now)
 	struct smartt *s = state(cc);
 
 	*s = (struct smartt){.window_end_ns = (uint32_t)now, .decreased_ns = (uint32_t)now - (1u << 31)};
+	cc->pace = 0;
+	cc->cwnd_bytes = UINT32_MAX; /* rescale brings it down to the largest window */
 	rescale(cc, cc->params->brtt_ns);
 	s->avg_rtt = s->brtt_ns << RTT_SHIFT;
-	cc->pace = 0;
-	set_cwnd(cc, s->max_cwnd_bytes);
-}
-
-/* The RTT to act on: the sample, which enters the average, or the average when there is no valid sample. */
-static uint32_t take_sample(struct smartt *s, weft_ns rtt_ns)
-{
-	if (rtt_ns == 0)
-		return s->avg_rtt >> RTT_SHIFT;
-	uint32_t rtt32_ns = rtt_ns < RTT_MAX_NS ? (uint32_t)rtt_ns : RTT_MAX_NS;
-	int64_t diff = ((int64_t)rtt32_ns << RTT_SHIFT) - s->avg_rtt;
-	s->avg_rtt += (uint32_t)(diff >> s->ewma_shift);
-	return rtt32_ns;
 }
 
 /* True when the QuickAdapt window that ends at `window_end_ns` is over or none has begun. A running window ends at
@@ -139,128 +148,135 @@ static bool window_over(const struct smartt *s, weft_ns now)
 	return left_ns - 1 >= s->trtt_ns;
 }
 
-/* Algorithm 4 lines 3 and 6: true while `bytes` belong to what was in flight when QuickAdapt acted. */
-static bool ignoring(struct smartt *s, uint32_t bytes)
+/* Algorithm 2 lines 11-12. */
+static void measure(struct smartt *s, weft_ns now)
+{
+	s->flags |= MEASURING;
+	s->window_end_ns = (uint32_t)now + s->trtt_ns;
+	s->acked_bytes = 0;
+}
+
+/* Algorithm 4 lines 3 and 6: true while `bytes` belong to what was in flight when QuickAdapt acted. After that a new
+ * measurement begins: one that had run on would cover several trtt, and QuickAdapt would raise the window. */
+static bool ignoring(struct smartt *s, uint32_t bytes, weft_ns now)
 {
 	if (s->streak_bytes >= 0)
 		return false;
 	int64_t left = (int64_t)s->streak_bytes + bytes;
 	s->streak_bytes = left < 0 ? (int32_t)left : 0;
-	return left < 0;
+	if (left < 0)
+		return true;
+	measure(s, now);
+	return false;
 }
 
-/* Algorithm 2 line 4. Without trimming (sec. III-E a) losses are heard of too late, so a high RTT together with few
- * acknowledged bytes triggers. `rtt_ns` is 0 when there was no ACK. */
-static bool triggered(const struct weft_cc *cc, const struct smartt *s, uint32_t rtt_ns)
+/* Algorithm 2 line 4 at the end of a window. Without trimming (sec. III-E a) losses are heard of too late, so a high
+ * RTT together with few acknowledged bytes triggers. */
+static bool triggered(const struct weft_cc *cc, const struct smartt *s, weft_ns rtt_ns)
 {
 	if (!(s->flags & MEASURING))
 		return false;
-	if (cc->params->trimming)
+	if (cc->params->trimming || s->flags & TRIGGER)
 		return s->flags & TRIGGER;
 	return rtt_ns > (uint64_t)s->brtt_ns * tune(cc)->qa_rtt_pct / 100 &&
 	       s->acked_bytes < (uint64_t)cc->cwnd_bytes * tune(cc)->qa_acked_pct / 100;
 }
 
-/* Algorithm 2, at the end of a window: true when the window was set to what got through in one trtt. */
-static __attribute__((noinline)) bool quick_adapt(struct weft_cc *cc, uint32_t rtt_ns, uint64_t inflight_bytes,
-						  weft_ns now)
+/* Algorithm 2 lines 5-12: the window becomes what got through in one trtt. */
+static void adapt(struct weft_cc *cc, uint64_t inflight_bytes, weft_ns now)
 {
 	struct smartt *s = state(cc);
-	bool adapt = triggered(cc, s, rtt_ns);
 
-	if (adapt) {
-		s->flags &= (uint8_t) ~(TRIGGER | FAST);
-		set_cwnd(cc, (uint64_t)s->acked_bytes * tune(cc)->qa_scaling_pct / 100);
-		s->streak_bytes = inflight_bytes < CC_CWND_MAX_BYTES ? -(int32_t)inflight_bytes : -CC_CWND_MAX_BYTES;
-		s->pending = 0;
-		s->quick_adapts++;
-	}
-	s->flags |= MEASURING;
-	s->window_end_ns = (uint32_t)now + s->trtt_ns;
-	s->acked_bytes = 0;
-	return adapt;
+	set_cwnd(cc, (uint64_t)s->acked_bytes * tune(cc)->qa_scaling_pct / 100);
+	s->streak_bytes = inflight_bytes < CC_CWND_MAX_BYTES ? -(int32_t)inflight_bytes : -CC_CWND_MAX_BYTES;
+	s->pending = 0;
+	s->quick_adapts++;
+	s->flags &= (uint8_t)~TRIGGER;
+	measure(s, now);
 }
 
-/* Algorithm 3. The paper grows by k packets per ACK of one packet; bytes make it hold for coalesced ACKs too. */
-static bool fast_increase(struct weft_cc *cc, struct smartt *s, const struct weft_cc_ack *ev, uint32_t rtt_ns)
+/* Algorithm 3 lines 2-4 for an uncongested ACK: true when fast increase is active or to begin. */
+static inline bool lengthen_streak(struct weft_cc *cc, uint32_t bytes)
 {
-	if (ev->ce || rtt_ns > s->brtt_ns + (s->brtt_ns >> tune(cc)->fast_rtt_shift)) {
-		end_streak(s);
-		return false;
-	}
-	if (!(s->flags & FAST)) {
-		uint64_t streak = (uint64_t)s->streak_bytes + ev->bytes;
-		if (streak <= cc->cwnd_bytes) {
-			s->streak_bytes = (int32_t)streak;
-			return false;
-		}
-		s->flags |= FAST;
-		s->fast_increases++;
-	}
-	set_cwnd(cc, cc->cwnd_bytes + (uint64_t)ev->bytes * tune(cc)->fast_k);
-	return true;
+	struct smartt *s = state(cc);
+	uint64_t streak_bytes = (uint64_t)s->streak_bytes + bytes;
+
+	if (streak_bytes > cc->cwnd_bytes)
+		return true;
+	s->streak_bytes = (int32_t)streak_bytes;
+	return false;
+}
+
+/* Algorithm 3 lines 5-6. The paper grows by k packets per ACK of one packet; bytes make it hold for coalesced ACKs
+ * too. */
+static __attribute__((noinline)) void grow_fast(struct weft_cc *cc, uint64_t bytes)
+{
+	struct smartt *s = state(cc);
+
+	s->fast_increases += s->streak_bytes != FAST;
+	s->streak_bytes = FAST;
+	grow(cc, bytes * tune(cc)->fast_k);
 }
 
 /* Equation 1, at most once per base RTT. While the average is below the target the equation's factor exceeds one;
  * that is no decrease. */
-static __attribute__((noinline)) void decrease(struct weft_cc *cc, struct smartt *s, weft_ns now)
+static __attribute__((noinline)) void decrease(struct weft_cc *cc, weft_ns now)
 {
+	struct smartt *s = state(cc);
 	uint32_t trtt = s->trtt_ns << RTT_SHIFT;
 
 	if ((uint32_t)now - s->decreased_ns < s->brtt_ns || s->avg_rtt <= trtt)
 		return;
-	uint64_t excess_bytes = (uint64_t)cc->cwnd_bytes * (s->avg_rtt - trtt) / s->avg_rtt;
-	uint64_t cut = excess_bytes * tune(cc)->md_gain_pct / 100;
-	uint64_t max_cut = (uint64_t)cc->cwnd_bytes * tune(cc)->md_max_cut_pct / 100;
-	shrink(cc, cut < max_cut ? cut : max_cut);
+	uint64_t cut = ((uint64_t)(s->avg_rtt - trtt) << 16) * tune(cc)->md_gain_pct / s->avg_rtt;
+	uint64_t max_cut = (uint64_t)tune(cc)->md_max_cut_pct << 16;
+	uint64_t cut_pct = cut < max_cut ? cut : max_cut;
+	shrink(cc, (cc->cwnd_bytes * cut_pct >> 16) / 100);
 	s->decreased_ns = (uint32_t)now;
 	s->decreases++;
 }
 
 /* Divides the collected growth by the window, once per packet of growth (sec. III-G). */
-static __attribute__((noinline)) void apply(struct weft_cc *cc, struct smartt *s, uint64_t pending)
+static __attribute__((noinline)) void apply(struct weft_cc *cc, uint64_t pending)
 {
-	uint64_t bytes = (pending << PENDING_SHIFT) / ((uint64_t)cc->cwnd_bytes * PENDING_PERCENT);
-
-	set_cwnd(cc, cc->cwnd_bytes + bytes);
-	s->pending = 0;
+	state(cc)->pending = 0;
+	grow(cc, (pending << PENDING_SHIFT) / cc->cwnd_bytes);
 }
 
-/* Equation 3 without its factor p.size / cwnd, in bytes percent. With pi = brtt / (trtt - brtt) it is one gain at the
- * base RTT and falls to nothing at the target. The bound keeps the growth below the size acknowledged. */
-static uint64_t proportional(const struct weft_cc *cc, const struct smartt *s, uint32_t rtt_ns)
+/* Equation 3 without its factor p.size / cwnd, in 2^-GAIN_SHIFT bytes. The bound keeps the growth of the window below
+ * the size acknowledged. */
+static inline uint64_t proportional(const struct weft_cc *cc, const struct smartt *s, uint32_t rtt_ns)
 {
-	uint64_t share_q8 =
-		((uint64_t)s->brtt_ns * (s->trtt_ns - rtt_ns) << 8) / ((uint64_t)(s->trtt_ns - s->brtt_ns) * rtt_ns);
-	uint64_t growth = (uint64_t)s->gain_bytes * tune(cc)->pi_pct * share_q8 >> 8;
-	uint64_t bound = (uint64_t)cc->cwnd_bytes * PENDING_PERCENT;
+	uint64_t growth = (uint64_t)s->pi_gain * (s->trtt_ns - rtt_ns) / rtt_ns;
+	uint64_t bound = (uint64_t)cc->cwnd_bytes << GAIN_SHIFT;
 
 	return growth < bound ? growth : bound;
 }
 
 /* Equations 2 and 3: above the target a fair increase, below it a proportional and then a fair increase. */
-static void increase(struct weft_cc *cc, struct smartt *s, uint32_t bytes, uint32_t rtt_ns)
+static inline void increase(struct weft_cc *cc, uint32_t bytes, uint32_t rtt_ns)
 {
+	struct smartt *s = state(cc);
+
 	if (cc->cwnd_bytes >= s->max_cwnd_bytes)
 		return;
-	uint64_t growth = (uint64_t)s->gain_bytes * tune(cc)->fi_pct;
+	uint64_t growth = s->fi_gain;
 	if (rtt_ns < s->trtt_ns)
 		growth += proportional(cc, s, rtt_ns);
-	uint64_t pending = s->pending + (bytes * growth >> PENDING_SHIFT);
-	uint64_t packet = (uint64_t)cc->cwnd_bytes * cc->params->mtu_bytes * PENDING_PERCENT >> PENDING_SHIFT;
-	if (pending >= packet || pending > UINT32_MAX)
-		apply(cc, s, pending);
+	uint64_t pending = s->pending + (bytes * growth >> (GAIN_SHIFT + PENDING_SHIFT));
+	uint64_t packet = (uint64_t)cc->cwnd_bytes * cc->params->mtu_bytes >> PENDING_SHIFT;
+	if (pending >= packet)
+		apply(cc, pending);
 	else
 		s->pending = (uint32_t)pending;
 }
 
 /* Algorithm 1. A marked ACK below the target is left to the load balancer. */
-static void core_cases(struct weft_cc *cc, struct smartt *s, const struct weft_cc_ack *ev, uint32_t rtt_ns, weft_ns now)
+static inline void core_cases(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
 {
 	if (!ev->ce)
-		increase(cc, s, ev->bytes, rtt_ns);
-	else if (rtt_ns >= s->trtt_ns)
-		decrease(cc, s, now);
+		increase(cc, ev->bytes, (uint32_t)ev->rtt_ns);
+	else if (ev->rtt_ns >= state(cc)->trtt_ns)
+		decrease(cc, now);
 }
 
 /* A measurement that an idle time interrupted says nothing about the network. */
@@ -272,36 +288,100 @@ static void on_sent(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns n
 		s->flags &= (uint8_t) ~(MEASURING | TRIGGER);
 }
 
-/* Algorithm 4 lines 2-13. */
+/* Algorithm 4 lines 10-14. Congestion ends the streak and with it the fast increase (Algorithm 3 lines 10-11). */
+static inline void react(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt *s = state(cc);
+	uint32_t idle_rtt_ns = s->brtt_ns + (s->brtt_ns >> tune(cc)->fast_rtt_shift);
+
+	if (ev->ce || ev->rtt_ns > idle_rtt_ns)
+		s->streak_bytes = 0;
+	else if (lengthen_streak(cc, ev->bytes)) {
+		grow_fast(cc, ev->bytes);
+		return;
+	}
+	core_cases(cc, ev, now);
+}
+
+static __attribute__((noinline)) void on_ignore_phase(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	if (!ignoring(state(cc), ev->bytes, now))
+		react(cc, ev, now);
+}
+
+static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt *s = state(cc);
+
+	if (triggered(cc, s, ev->rtt_ns)) {
+		adapt(cc, ev->inflight_bytes, now);
+		return;
+	}
+	measure(s, now);
+	react(cc, ev, now);
+}
+
+static void on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now);
+
+/* An ACK with another base RTT, without an RTT sample or with an enormous one. Without a sample the average stands
+ * in, which leaves the average as it is. */
+static __attribute__((noinline)) void on_odd_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt *s = state(cc);
+	struct weft_cc_ack even = *ev;
+
+	if (ev->brtt_ns != s->brtt_ns)
+		rescale(cc, ev->brtt_ns);
+	even.brtt_ns = s->brtt_ns;
+	if (ev->rtt_ns == 0)
+		even.rtt_ns = s->avg_rtt >> RTT_SHIFT;
+	else if (ev->rtt_ns > RTT_MAX_NS)
+		even.rtt_ns = RTT_MAX_NS;
+	on_ack(cc, &even, now);
+}
+
+/* Algorithm 4 lines 2-13. The rare cases are calls in last position, which keeps the common ones free of saved
+ * registers. */
 static void on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
 {
 	struct smartt *s = state(cc);
 
-	if (ev->brtt_ns != s->brtt_ns)
-		rescale(cc, ev->brtt_ns);
-	uint32_t rtt_ns = take_sample(s, ev->rtt_ns);
+	if (ev->brtt_ns != s->brtt_ns || ev->rtt_ns - 1 >= RTT_MAX_NS) {
+		on_odd_ack(cc, ev, now);
+		return;
+	}
+	int64_t diff = ((int64_t)ev->rtt_ns << RTT_SHIFT) - s->avg_rtt;
+	s->avg_rtt += (uint32_t)(diff >> (s->flags & EWMA_SHIFT));
 	s->acked_bytes += ev->bytes;
-	if (ignoring(s, ev->bytes))
-		return;
-	if (window_over(s, now) && quick_adapt(cc, rtt_ns, ev->inflight_bytes, now))
-		return;
-	if (!fast_increase(cc, s, ev, rtt_ns))
-		core_cases(cc, s, ev, rtt_ns, now);
+	if (s->streak_bytes < 0)
+		on_ignore_phase(cc, ev, now);
+	else if (window_over(s, now))
+		on_window_end(cc, ev, now);
+	else
+		react(cc, ev, now);
 }
 
-/* Algorithm 4 lines 3 and 15-22 for a trimmed packet; other losses only cost their size. */
+/* Algorithm 4 lines 3 and 15-22. A trimmed packet always costs its size, also in the ignore phase (line 16 stands
+ * before the test); other losses, which are heard of later, only outside of it (sec. III-E a). */
 static void on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now)
 {
 	struct smartt *s = state(cc);
+	bool trim = ev->kind == WEFT_CC_LOSS_TRIM;
+	bool ignored = ignoring(s, ev->bytes, now);
 
-	if (ev->kind == WEFT_CC_LOSS_TRIM)
+	if (trim)
 		s->flags |= TRIGGER;
-	if (ignoring(s, ev->bytes))
+	if (trim || !ignored)
+		shrink(cc, ev->bytes);
+	if (ignored)
 		return;
-	shrink(cc, ev->bytes);
-	end_streak(s);
-	if (ev->kind == WEFT_CC_LOSS_TRIM && window_over(s, now))
-		quick_adapt(cc, 0, ev->inflight_bytes, now);
+	s->streak_bytes = 0;
+	if (!trim || !window_over(s, now))
+		return;
+	if (s->flags & MEASURING)
+		adapt(cc, ev->inflight_bytes, now);
+	else
+		measure(s, now);
 }
 
 static void view(const struct weft_cc *cc, struct weft_cc_view *view)

@@ -8,7 +8,6 @@
 /* Parameters of "reps". */
 struct reps_tune {
 	uint64_t freeze_ns; /* how long a failure keeps it from exploring */
-	uint32_t entries;   /* cached entropies in use, 1..8 */
 	uint8_t evict;      /* a timed-out entropy leaves the cache */
 };
 

@@ -8,26 +8,37 @@
  *  - a frozen walk visits written entries only, and an entropy outside the entropy set is never cached;
  *  - the explore counter has 32 bits, a BDP of 800 Gb/s does not fit the paper's 8;
  *  - with `evict` an entropy that timed out leaves the ring. */
-#include <stdbool.h>
-
 #include "lb_ops.h"
 #include "rng.h"
 
-enum { REPS_RING = 8, REPS_TICK_SHIFT = 10 }; /* the freeze timer counts units of 1,024 ns: 2^32 of them are 73 min */
+enum {
+	RING = 8,        /* REPS_BUFFER_SIZE, by the paper's Theorem 5.1 */
+	TICK_SHIFT = 10, /* the freeze timer counts units of 1,024 ns: 2^32 of them are 73 min */
+};
+
+enum reps_flags {
+	FROZEN = 1,    /* isFreezingMode */
+	EXPLORING = 2, /* exploreCounter > 0 */
+	FILLING = 4,   /* only the ring's entries before `head` are written yet */
+};
 
 struct reps {
-	struct rng rng;
-	uint16_t ring[REPS_RING]; /* cachedEV; the first `stored` are written */
-	/* Frozen: when it froze, in ticks. Else exploreCounter: packets still to be sent at random. Both are never
-	 * needed at once: freezing takes a counter of 0, and the counter is set when the freeze ends. */
+	uint64_t random;     /* see draw() */
+	uint16_t ring[RING]; /* cachedEV */
+	/* Frozen: when it froze, in ticks. Exploring: exploreCounter, packets still to be sent at random. Both are
+	 * never needed at once: freezing takes a counter of 0, and the counter is set when the freeze ends. */
 	uint32_t timer;
-	uint8_t head;        /* where the next good entropy goes */
-	uint8_t valid;       /* numberValidEVs */
-	uint8_t stored;      /* entries written so far, at most `entries` */
-	uint8_t frozen : 1;  /* isFreezingMode */
-	uint8_t freezes : 7; /* times frozen, modulo 128 */
+	uint8_t head;    /* where the next good entropy goes */
+	uint8_t valid;   /* numberValidEVs */
+	uint8_t flags;   /* enum reps_flags */
+	uint8_t freezes; /* times frozen, modulo 256 */
 };
 _Static_assert(sizeof(struct reps) <= 32, "state budget");
+
+static struct reps *state(struct weft_lb *lb)
+{
+	return weft_lb_state(lb);
+}
 
 static const struct reps_tune *tune(const struct weft_lb *lb)
 {
@@ -36,70 +47,93 @@ static const struct reps_tune *tune(const struct weft_lb *lb)
 
 static uint32_t ticks(weft_ns ns)
 {
-	return (uint32_t)(ns >> REPS_TICK_SHIFT);
+	return (uint32_t)(ns >> TICK_SHIFT);
 }
 
 static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
-	struct reps *s = weft_lb_state(lb);
-
-	*s = (struct reps){.rng = {seed}};
+	*state(lb) = (struct reps){.random = rng_mix(seed), .flags = FILLING};
 }
 
-/* Algorithm 2 lines 8-9: nothing fresh, so the ring is reused in circles. */
-static uint16_t walk(struct reps *s, uint32_t entries)
+/* rand() % EVS_SIZE. The upper half of a 64-bit linear congruential generator (Knuth's MMIX multiplier): a third of
+ * the instructions of rng_next, and good enough to choose paths with. */
+static inline uint16_t draw(struct weft_lb *lb)
 {
-	uint32_t at = s->head < s->stored ? s->head : 0;
+	struct reps *s = state(lb);
 
-	s->head = at + 1 < entries ? (uint8_t)(at + 1) : 0;
-	return s->ring[at];
+	s->random = s->random * 6364136223846793005u + 1;
+	return (uint16_t)((s->random >> 32) * lb->params->evs_size >> 32);
 }
 
-/* Algorithm 2 line 16, and lines 8-9 when frozen. */
-static uint16_t pick_stale(struct weft_lb *lb, struct reps *s)
+/* Algorithm 2 lines 4-6: the oldest entropy not used since it was cached. */
+static inline uint16_t pop(struct reps *s)
 {
-	if (s->frozen && s->stored)
-		return walk(s, tune(lb)->entries);
-	if (!s->frozen && s->timer)
-		s->timer--;
-	return (uint16_t)rng_below(&s->rng, lb->params->evs_size);
+	return s->ring[(s->head - s->valid--) % (unsigned)RING];
+}
+
+/* Entries of the ring that hold an entropy. */
+static uint32_t written(const struct reps *s)
+{
+	return s->flags & FILLING ? s->head : RING;
+}
+
+/* Algorithm 2 lines 8-9: nothing fresh, so the ring is reused in circles; one that is not full yet by PSN, because
+ * its head must stay behind its last entry. */
+static uint16_t walk(struct weft_lb *lb, uint32_t psn)
+{
+	struct reps *s = state(lb);
+
+	if (written(s) == 0)
+		return draw(lb);
+	if (s->flags & FILLING)
+		return s->ring[psn % written(s)];
+	uint16_t ev = s->ring[s->head];
+	s->head = (s->head + 1) % RING;
+	return ev;
+}
+
+/* Algorithm 2 lines 15-20 when exploring or frozen. */
+static __attribute__((noinline)) uint16_t pick_unusual(struct weft_lb *lb, uint32_t psn)
+{
+	struct reps *s = state(lb);
+
+	if (s->flags & EXPLORING) {
+		if (--s->timer == 0)
+			s->flags &= (uint8_t)~EXPLORING;
+		return draw(lb);
+	}
+	return s->valid ? pop(s) : walk(lb, psn);
 }
 
 static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 {
-	struct reps *s = weft_lb_state(lb);
-	bool exploring = s->timer && !s->frozen;
+	struct reps *s = state(lb);
 
-	if (!s->valid || exploring)
-		return pick_stale(lb, s);
-	uint32_t oldest = s->head >= s->valid ? s->head : s->head + tune(lb)->entries;
-	return s->ring[oldest - s->valid--];
+	if (s->flags & (EXPLORING | FROZEN))
+		return pick_unusual(lb, psn);
+	return s->valid ? pop(s) : draw(lb);
 }
 
 /* Algorithm 1 lines 15-18. The time since the freeze is compared, so the 32-bit tick counter may wrap. */
-static __attribute__((noinline)) void try_thaw(struct weft_lb *lb, struct reps *s, weft_ns now)
+static void try_thaw(struct weft_lb *lb, weft_ns now)
 {
+	struct reps *s = state(lb);
+
 	if (ticks(now) - s->timer <= ticks(tune(lb)->freeze_ns))
 		return;
-	s->frozen = 0;
+	s->flags = (uint8_t)((s->flags & ~FROZEN) | EXPLORING);
 	s->timer = lb->params->bdp_pkts;
 }
 
-/* Algorithm 1 lines 9-18. */
-static void cache(struct weft_lb *lb, struct reps *s, uint16_t ev, weft_ns now)
+/* After an entropy was cached while frozen or in a ring that is not full. */
+static __attribute__((noinline)) void cached(struct weft_lb *lb, weft_ns now)
 {
-	uint32_t entries = tune(lb)->entries;
+	struct reps *s = state(lb);
 
-	if (ev >= lb->params->evs_size)
-		return;
-	s->ring[s->head++] = ev;
-	s->valid += s->valid < entries;
-	if (s->stored < s->head)
-		s->stored = s->head;
-	if (s->head == entries)
-		s->head = 0;
-	if (s->frozen)
-		try_thaw(lb, s, now);
+	if (s->head == 0)
+		s->flags &= (uint8_t)~FILLING;
+	if (s->flags & FROZEN)
+		try_thaw(lb, now);
 }
 
 /* Overwrites `ev` by the newest other entry; empties the ring when there is no other. The acknowledged entropies that
@@ -107,56 +141,67 @@ static void cache(struct weft_lb *lb, struct reps *s, uint16_t ev, weft_ns now)
  * freeze when few of them arrive. */
 static void evict(struct reps *s, uint16_t ev)
 {
+	uint32_t count = written(s);
 	uint32_t good = UINT32_MAX;
 
-	for (uint32_t i = 0; i < s->stored; i++) {
-		uint16_t other = s->ring[(s->head + i) % s->stored];
+	for (uint32_t i = 0; i < count; i++) {
+		uint16_t other = s->ring[(s->head + i) % count];
 		good = other == ev ? good : other;
 	}
-	if (good == UINT32_MAX) {
-		s->head = s->valid = s->stored = 0;
-		return;
-	}
-	for (uint32_t i = 0; i < s->stored; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (s->ring[i] == ev)
 			s->ring[i] = (uint16_t)good;
+	}
+	if (good == UINT32_MAX) {
+		s->head = s->valid = 0;
+		s->flags |= FILLING;
 	}
 }
 
 /* Algorithm 1 lines 21-26. */
-static __attribute__((noinline)) void on_failure(struct weft_lb *lb, struct reps *s, uint16_t ev, weft_ns now)
+static __attribute__((noinline)) void on_failure(struct weft_lb *lb, uint16_t ev, weft_ns now)
 {
+	struct reps *s = state(lb);
+
 	if (tune(lb)->evict)
 		evict(s, ev);
-	if (s->frozen || s->timer)
+	if (s->flags & (FROZEN | EXPLORING))
 		return;
-	s->frozen = 1;
+	s->flags |= FROZEN;
 	s->freezes++;
 	s->timer = ticks(now);
 }
 
 static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
 {
-	struct reps *s = weft_lb_state(lb);
+	struct reps *s = state(lb);
 
-	if (fb == WEFT_LB_OK)
-		cache(lb, s, ev, now);
-	else if (fb == WEFT_LB_TIMEOUT)
-		on_failure(lb, s, ev, now);
+	if (fb != WEFT_LB_OK) {
+		if (fb == WEFT_LB_TIMEOUT)
+			on_failure(lb, ev, now);
+		return;
+	}
+	if (ev >= lb->params->evs_size)
+		return;
+	uint32_t head = s->head;
+	s->head = (uint8_t)((head + 1) % RING);
+	s->ring[head] = ev;
+	if (s->valid < RING)
+		s->valid++;
+	if (s->flags & (FROZEN | FILLING))
+		cached(lb, now);
 }
 
 static void view(const struct weft_lb *lb, struct weft_lb_view *view)
 {
 	const struct reps *s = (const struct reps *)(lb + 1);
 
-	*view = (struct weft_lb_view){.cached_evs = s->stored, .frozen = s->frozen, .freezes = s->freezes};
+	*view = (struct weft_lb_view){.cached_evs = written(s), .frozen = !!(s->flags & FROZEN), .freezes = s->freezes};
 }
 
 static const struct weft_param tunes[] = {
 	{"freeze_ns", "nanoseconds without exploring after a suspected path failure", 20000000, 0, 1000000000000,
 	 offsetof(struct reps_tune, freeze_ns), WEFT_PARAM_U64},
-	{"ring_entries", "entropies remembered", REPS_RING, 1, REPS_RING, offsetof(struct reps_tune, entries),
-	 WEFT_PARAM_U32},
 	{"evict", "forget an entropy that timed out", 1, 0, 1, offsetof(struct reps_tune, evict), WEFT_PARAM_BOOL},
 	{NULL},
 };

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Instructions per pick and per feedback of the load balancers. */
+#include <stdbool.h>
+
+#include "lb_ops.h"
+#include "perf_case.h"
+
+enum { REPS_BUDGET = 40, EVS = 65536 };
+
+struct lb_case {
+	const struct weft_lb_ops *ops;
+	uint8_t cached;     /* entropies acknowledged first: 0.. */
+	uint8_t used;       /* ... and then picked */
+	bool frozen;        /* before the picks */
+	bool picks;         /* a pick is counted ... */
+	enum weft_lb_fb fb; /* ... and this feedback; WEFT_LB_FB_KINDS: none */
+};
+
+static __attribute__((noinline)) uint16_t measured_pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
+{
+	return lb->ops->pick(lb, psn, now);
+}
+
+static __attribute__((noinline)) void measured_feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb,
+							weft_ns now)
+{
+	lb->ops->feedback(lb, ev, fb, now);
+}
+
+static void prepare(struct weft_lb *lb, const struct lb_case *c, uint64_t i)
+{
+	lb->ops->init(lb, i, 0);
+	for (uint16_t ev = 0; ev < c->cached; ev++)
+		lb->ops->feedback(lb, ev, WEFT_LB_OK, i);
+	if (c->frozen)
+		lb->ops->feedback(lb, 1000, WEFT_LB_TIMEOUT, i);
+	for (uint32_t psn = 0; psn < c->used; psn++)
+		lb->ops->pick(lb, psn, i);
+}
+
+static int run(const struct perf_case *perf, uint64_t n)
+{
+	static struct reps_tune tune;
+	static const struct weft_lb_params params = {.evs_size = EVS, .bdp_pkts = 280, .brtt_ns = 12000, .tune = &tune};
+	const struct lb_case *c = perf->arg;
+	bool good = true;
+
+	weft_param_defaults(weft_lb_reps.tunes, &tune);
+	for (uint64_t i = 0; i < n; i++) {
+		struct {
+			struct weft_lb lb;
+			uint64_t state[8];
+		} s = {.lb = {c->ops, &params}};
+		prepare(&s.lb, c, i);
+		uint16_t ev = c->picks ? measured_pick(&s.lb, (uint32_t)i, i) : 0;
+		if (c->fb != WEFT_LB_FB_KINDS)
+			measured_feedback(&s.lb, ev, c->fb, i);
+		bool recycled = c->cached > c->used || c->frozen;
+		good &= !c->picks || (recycled ? ev < c->cached : ev < params.evs_size);
+	}
+	return good;
+}
+
+#define CASE(...) (&(const struct lb_case){__VA_ARGS__})
+
+int main(int argc, char **argv)
+{
+	const struct weft_lb_ops *reps = &weft_lb_reps, *ops = &weft_lb_spray, *ecmp = &weft_lb_ecmp;
+	const struct perf_case cases[] = {
+		{"both", REPS_BUDGET, "reps pick cached + feedback OK", run, CASE(reps, 8, 0, false, true, WEFT_LB_OK)},
+		{"explore", REPS_BUDGET, "reps pick random + feedback OK", run,
+		 CASE(reps, 8, 8, false, true, WEFT_LB_OK)},
+		{"marked", REPS_BUDGET, "reps pick random + feedback CE", run,
+		 CASE(reps, 8, 8, false, true, WEFT_LB_CE)},
+		{"first", 0, "reps pick random + feedback OK, ring empty", run,
+		 CASE(reps, 0, 0, false, true, WEFT_LB_OK)},
+		{"frozen", 0, "reps pick frozen + feedback OK", run, CASE(reps, 8, 8, true, true, WEFT_LB_OK)},
+		{"timeout", 0, "reps feedback TIMEOUT", run, CASE(reps, 8, 0, false, false, WEFT_LB_TIMEOUT)},
+		{"ops", 0, "ops pick + feedback", run, CASE(ops, 0, 0, false, true, WEFT_LB_OK)},
+		{"ecmp", 0, "ecmp pick + feedback", run, CASE(ecmp, 0, 0, false, true, WEFT_LB_OK)},
+		{NULL},
+	};
+
+	return perf_main(argc, argv, cases);
+}
