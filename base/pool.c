@@ -3,7 +3,7 @@
 
 struct pool_block {
 	struct pool_block *next;
-	_Alignas(16) uint8_t elems[];
+	_Alignas(64) uint8_t elems[];
 };
 
 struct pool_free {

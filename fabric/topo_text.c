@@ -92,7 +92,7 @@ static int read_value(struct topo_reader *r, enum topo_key key, uint64_t *v)
 
 static int read_line(struct topo_reader *r)
 {
-	uint64_t v;
+	uint64_t v = 0;
 	int k = 0;
 
 	while (k < TOPO_KEYS && !lines_is(&r->l, 0, key_descs[k].name))

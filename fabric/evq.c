@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "evq.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVQ_IDLE = UINT32_MAX, EVQ_WHEEL = UINT32_MAX - 1 };
+
+int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span)
+{
+	*q = (struct evq){.now = now, .ids = ids};
+	while (span >> q->shift >= EVQ_BUCKETS)
+		q->shift++;
+	q->tick = now >> q->shift;
+	q->nodes = malloc(ids * sizeof *q->nodes);
+	q->tail = malloc(EVQ_BUCKETS * sizeof *q->tail);
+	q->used = calloc((size_t)1 << EVQ_WORDS_LOG2, sizeof *q->used);
+	q->heap = malloc(ids * sizeof *q->heap);
+	if (!q->nodes || !q->tail || !q->used || !q->heap) {
+		evq_fini(q);
+		return -ENOMEM;
+	}
+	memset(q->tail, 0xff, EVQ_BUCKETS * sizeof *q->tail);
+	for (uint32_t i = 0; i < ids; i++)
+		q->nodes[i].where = EVQ_IDLE;
+	return 0;
+}
+
+void evq_fini(struct evq *q)
+{
+	free(q->nodes);
+	free(q->tail);
+	free(q->used);
+	free(q->heap);
+	*q = (struct evq){0};
+}
+
+bool evq_pending(const struct evq *q, uint32_t id)
+{
+	return q->nodes[id].where != EVQ_IDLE;
+}
+
+weft_ps evq_at(const struct evq *q, uint32_t id)
+{
+	return q->nodes[id].at;
+}
+
+static void bucket_mark(struct evq *q, uint32_t b)
+{
+	q->used[b >> 6] |= UINT64_C(1) << (b & 63);
+	q->used1[b >> 12] |= UINT64_C(1) << (b >> 6 & 63);
+	q->used2 |= UINT64_C(1) << (b >> 12);
+}
+
+static void bucket_unmark(struct evq *q, uint32_t b)
+{
+	q->used[b >> 6] &= ~(UINT64_C(1) << (b & 63));
+	if (q->used[b >> 6])
+		return;
+	q->used1[b >> 12] &= ~(UINT64_C(1) << (b >> 6 & 63));
+	if (q->used1[b >> 12] == 0)
+		q->used2 &= ~(UINT64_C(1) << (b >> 12));
+}
+
+/* First bucket >= b in use, not wrapping, or EVQ_NONE. */
+static uint32_t bucket_scan(const struct evq *q, uint32_t b)
+{
+	uint64_t w = q->used[b >> 6] >> (b & 63);
+	if (w)
+		return b + (uint32_t)__builtin_ctzll(w);
+
+	/* A shift by 63 and then by 1: bits strictly above, also when the bit is the highest. */
+	uint32_t word = b >> 6;
+	w = q->used1[word >> 6] >> (word & 63) >> 1;
+	if (w) {
+		word += 1 + (uint32_t)__builtin_ctzll(w);
+		return word << 6 | (uint32_t)__builtin_ctzll(q->used[word]);
+	}
+	w = q->used2 >> (word >> 6) >> 1;
+	if (!w)
+		return EVQ_NONE;
+	word = (word >> 6) + 1 + (uint32_t)__builtin_ctzll(w);
+	word = word << 6 | (uint32_t)__builtin_ctzll(q->used1[word]);
+	return word << 6 | (uint32_t)__builtin_ctzll(q->used[word]);
+}
+
+/* The earliest bucket in use: from now's on, around the wheel. */
+static uint32_t bucket_first(const struct evq *q)
+{
+	uint32_t b = bucket_scan(q, q->tick & (EVQ_BUCKETS - 1));
+
+	return b == EVQ_NONE && q->used2 ? bucket_scan(q, 0) : b;
+}
+
+/* Behind all events of the same time or earlier. Almost always that is the end: a bucket is narrow. */
+static void wheel_insert(struct evq *q, uint32_t id)
+{
+	struct evq_node *n = &q->nodes[id];
+	uint32_t b = (n->at >> q->shift) & (EVQ_BUCKETS - 1), tail = q->tail[b];
+
+	n->where = EVQ_WHEEL;
+	if (tail == EVQ_NONE) {
+		n->next = q->tail[b] = id;
+		bucket_mark(q, b);
+		return;
+	}
+	uint32_t prev = tail;
+	if (n->at >= q->nodes[tail].at)
+		q->tail[b] = id;
+	else
+		while (q->nodes[q->nodes[prev].next].at <= n->at)
+			prev = q->nodes[prev].next;
+	n->next = q->nodes[prev].next;
+	q->nodes[prev].next = id;
+}
+
+/* Takes the follower of `prev` out of bucket b's ring. */
+static void wheel_remove_after(struct evq *q, uint32_t b, uint32_t prev)
+{
+	uint32_t id = q->nodes[prev].next;
+
+	q->nodes[id].where = EVQ_IDLE;
+	q->nodes[prev].next = q->nodes[id].next;
+	if (id == prev) {
+		q->tail[b] = EVQ_NONE;
+		bucket_unmark(q, b);
+	} else if (id == q->tail[b]) {
+		q->tail[b] = prev;
+	}
+}
+
+static bool far_before(const struct evq_far *a, const struct evq_far *b)
+{
+	return a->at < b->at || (a->at == b->at && a->seq < b->seq);
+}
+
+static void heap_place(struct evq *q, uint32_t i, const struct evq_far *f)
+{
+	q->heap[i] = *f;
+	q->nodes[f->id].where = i;
+}
+
+static void heap_up(struct evq *q, uint32_t i, struct evq_far f)
+{
+	while (i > 0 && far_before(&f, &q->heap[(i - 1) / 2])) {
+		heap_place(q, i, &q->heap[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	heap_place(q, i, &f);
+}
+
+static void heap_down(struct evq *q, uint32_t i, struct evq_far f)
+{
+	for (uint32_t c = 2 * i + 1; c < q->heap_len; c = 2 * i + 1) {
+		if (c + 1 < q->heap_len && far_before(&q->heap[c + 1], &q->heap[c]))
+			c++;
+		if (!far_before(&q->heap[c], &f))
+			break;
+		heap_place(q, i, &q->heap[c]);
+		i = c;
+	}
+	heap_place(q, i, &f);
+}
+
+static void heap_remove(struct evq *q, uint32_t i)
+{
+	struct evq_far last = q->heap[--q->heap_len];
+
+	q->nodes[q->heap[i].id].where = EVQ_IDLE;
+	if (i == q->heap_len)
+		return;
+	if (i > 0 && far_before(&last, &q->heap[(i - 1) / 2]))
+		heap_up(q, i, last);
+	else
+		heap_down(q, i, last);
+}
+
+static bool is_near(const struct evq *q, weft_ps at)
+{
+	return (at >> q->shift) - q->tick < EVQ_BUCKETS;
+}
+
+void evq_set(struct evq *q, uint32_t id, weft_ps at)
+{
+	struct evq_node *n = &q->nodes[id];
+
+	assert(n->where == EVQ_IDLE);
+	n->at = at > q->now ? at : q->now;
+	if (is_near(q, n->at))
+		wheel_insert(q, id);
+	else
+		heap_up(q, q->heap_len++, (struct evq_far){n->at, q->seq++, id});
+}
+
+void evq_cancel(struct evq *q, uint32_t id)
+{
+	struct evq_node *n = &q->nodes[id];
+
+	if (n->where == EVQ_IDLE)
+		return;
+	if (n->where != EVQ_WHEEL) {
+		heap_remove(q, n->where);
+		return;
+	}
+	uint32_t b = (n->at >> q->shift) & (EVQ_BUCKETS - 1), prev = q->tail[b];
+	while (q->nodes[prev].next != id)
+		prev = q->nodes[prev].next;
+	wheel_remove_after(q, b, prev);
+}
+
+/* Everything in the heap is later than everything in the wheel: this keeps it so when time moves. */
+static void advance(struct evq *q, weft_ps now)
+{
+	q->now = now;
+	q->tick = now >> q->shift;
+	while (q->heap_len > 0 && is_near(q, q->heap[0].at)) {
+		uint32_t id = q->heap[0].id;
+		heap_remove(q, 0);
+		wheel_insert(q, id);
+	}
+}
+
+uint32_t evq_pop(struct evq *q, weft_ps until)
+{
+	uint32_t b = bucket_first(q);
+
+	if (b == EVQ_NONE) {
+		if (q->heap_len == 0 || q->heap[0].at > until)
+			return EVQ_NONE;
+		advance(q, q->heap[0].at);
+		b = bucket_first(q);
+	}
+	uint32_t tail = q->tail[b], id = q->nodes[tail].next;
+	if (q->nodes[id].at > until)
+		return EVQ_NONE;
+	wheel_remove_after(q, b, tail);
+	advance(q, q->nodes[id].at);
+	return id;
+}
+
+weft_ps evq_next(const struct evq *q)
+{
+	uint32_t b = bucket_first(q);
+
+	if (b != EVQ_NONE)
+		return q->nodes[q->nodes[q->tail[b]].next].at;
+	return q->heap_len ? q->heap[0].at : WEFT_NEVER;
+}

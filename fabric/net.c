@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "net.h"
+
+#include <errno.h>
+
+#include "hash.h"
+#include "net_impl.h"
+#include "weft/mem.h"
+
+static const struct weft_mem libc_mem;
+
+static int check_conf(const struct weft_net_conf *c, struct weft_err *err)
+{
+	if (c->mtu_bytes < WEFT_WIRE_MIN_BYTES || c->mtu_bytes > UINT16_MAX)
+		return weft_err_set(err, -EINVAL, "fabric: a full packet of %u bytes, not %d..%d", c->mtu_bytes,
+				    WEFT_WIRE_MIN_BYTES, UINT16_MAX);
+	if (c->queue_bytes && c->queue_bytes < c->mtu_bytes)
+		return weft_err_set(err, -EINVAL, "fabric: a queue of %u bytes does not hold a packet of %u",
+				    c->queue_bytes, c->mtu_bytes);
+	if (c->ecn_min_pct > c->ecn_max_pct)
+		return weft_err_set(err, -EINVAL, "fabric: marking starts at %u %% of a BDP, above its end at %u %%",
+				    c->ecn_min_pct, c->ecn_max_pct);
+	if (c->trim > WEFT_TRIM_COIN || !c->free_pkt)
+		return weft_err_set(err, -EINVAL, "fabric: no such way of trimming, or nobody to take dropped packets");
+	return 0;
+}
+
+/* How far ahead of now most events lie: the slowest link's full packet and the longest latency. */
+static weft_ps common_span(const struct weft_net *net)
+{
+	weft_ps longest = 0;
+
+	for (uint32_t i = 0; i < net->port_count; i++) {
+		const struct net_port *p = &net->ports[i];
+		weft_ps span = port_serialize_ps(p, net->conf.mtu_bytes) + p->latency_ps;
+		longest = span > longest ? span : longest;
+	}
+	return longest;
+}
+
+int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *topo, weft_ps now, struct weft_net **out,
+		    struct weft_err *err)
+{
+	struct weft_net *net;
+	struct weft_topo t = *topo;
+	int rc = check_conf(conf, err);
+
+	if (!rc)
+		rc = weft_topo_check(&t, err);
+	if (rc)
+		return rc;
+	net = weft_mem_alloc(&libc_mem, sizeof *net);
+	if (!net)
+		return weft_err_set(err, -ENOMEM, "fabric: out of memory");
+	*net = (struct weft_net){.conf = *conf, .topo = t, .rng = {rng_mix(conf->seed + 1)}, .depth_since = now};
+	net->brtt_ps = path_brtt_ps(&t, conf->mtu_bytes);
+	rc = net_build(net);
+	if (!rc)
+		rc = evq_init(&net->evq, 2 * net->port_count + t.hosts, now, common_span(net));
+	if (rc) {
+		weft_err_set(err, rc, "fabric: out of memory for %u ports", net->port_count);
+		weft_net_destroy(net);
+		return rc;
+	}
+	*out = net;
+	return 0;
+}
+
+void weft_net_destroy(struct weft_net *net)
+{
+	for (uint32_t i = 0; net->evq.nodes && i < net->port_count; i++) {
+		queue_flush(net, i);
+		link_clear(net, i);
+	}
+	evq_fini(&net->evq);
+	weft_mem_free(&libc_mem, net->ports);
+	weft_mem_free(&libc_mem, net->switches);
+	weft_mem_free(&libc_mem, net->hosts);
+	weft_mem_free(&libc_mem, net);
+}
+
+uint32_t weft_net_hosts(const struct weft_net *net)
+{
+	return net->topo.hosts;
+}
+
+void weft_net_attach(struct weft_net *net, uint32_t host, const struct weft_nic_ops *ops, void *arg)
+{
+	net->hosts[host] = (struct net_host){ops, arg, WEFT_NEVER};
+}
+
+void weft_net_kick(struct weft_net *net, uint32_t host, weft_ps now)
+{
+	weft_ps free_at = net->ports[host].busy_until;
+
+	if (!evq_pending(&net->evq, event_free(host)))
+		evq_set(&net->evq, event_free(host), free_at > now ? free_at : now);
+}
+
+void weft_net_wake(struct weft_net *net, uint32_t host, weft_ps at)
+{
+	uint32_t id = event_wake(net, host);
+
+	net->hosts[host].wake_at = at;
+	/* A deadline that moves later, as retransmission timers do with every ACK, leaves the event where it is. */
+	if (evq_pending(&net->evq, id) && at != WEFT_NEVER && at >= evq_at(&net->evq, id))
+		return;
+	evq_cancel(&net->evq, id);
+	if (at != WEFT_NEVER)
+		evq_set(&net->evq, id, at);
+}
+
+static void host_wake(struct weft_net *net, uint32_t host)
+{
+	struct net_host *h = &net->hosts[host];
+	weft_ps at = h->wake_at, now = net->evq.now;
+
+	if (at > now) {
+		evq_set(&net->evq, event_wake(net, host), at);
+		return;
+	}
+	h->wake_at = WEFT_NEVER;
+	h->ops->wake(h->arg, now);
+}
+
+/* The host's uplink is free: the NIC's next packet, if it has one. */
+static void host_pull(struct weft_net *net, uint32_t host)
+{
+	struct net_host *h = &net->hosts[host];
+	struct weft_pkt *pkt = h->ops->pull(h->arg);
+
+	if (!pkt)
+		return;
+	if (net->tap)
+		net->tap(net->tap_arg, host, true, pkt, net->evq.now);
+	link_send(net, host, pkt);
+	if (!evq_pending(&net->evq, event_free(host)))
+		evq_set(&net->evq, event_free(host), net->ports[host].busy_until);
+}
+
+static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *pkt)
+{
+	struct net_host *h = &net->hosts[host];
+	uint32_t bytes = pkt->head_len < WEFT_PKT_HEAD_MAX ? pkt->head_len : WEFT_PKT_HEAD_MAX;
+	weft_ps now = net->evq.now;
+
+	if (!h->ops) {
+		net_drop(net, pkt, &net->stats.dropped_route);
+		return;
+	}
+	net->stats.digest = hash_bytes(pkt->head, bytes, hash_word(hash_word(net->stats.digest, now), host));
+	if (net->tap)
+		net->tap(net->tap_arg, host, false, pkt, now);
+	h->ops->deliver(h->arg, pkt, now);
+}
+
+static void arrive(struct weft_net *net, uint32_t port)
+{
+	const struct net_port *p = &net->ports[port];
+	struct weft_pkt *pkt = link_receive(net, port);
+	uint32_t host;
+
+	if (p->flags & PORT_LAST_HOP)
+		host_deliver(net, p->peer, pkt);
+	else if (host_of(net, pkt, &host))
+		queue_enqueue(net, route_port(&net->switches[p->peer], host, pkt), pkt);
+	else
+		net_drop(net, pkt, &net->stats.dropped_route);
+}
+
+bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now)
+{
+	uint32_t id = evq_pop(&net->evq, until), port = id / 2;
+
+	if (id == EVQ_NONE)
+		return false;
+	*now = net->evq.now;
+	net->stats.events++;
+	if (port >= net->port_count)
+		host_wake(net, id - 2 * net->port_count);
+	else if (id & 1)
+		arrive(net, port);
+	else if (net->ports[port].flags & PORT_NIC)
+		host_pull(net, port);
+	else
+		queue_service(net, port);
+	return true;
+}
+
+weft_ps weft_net_run(struct weft_net *net, weft_ps until)
+{
+	weft_ps now;
+
+	while (weft_net_step(net, until, &now))
+		;
+	return evq_next(&net->evq);
+}
+
+void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats)
+{
+	*stats = net->stats;
+	stats->queue_byte_ps = (uint64_t)(net->depth_integral >> 20);
+}
+
+int weft_net_link_find(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up, bool down,
+		       struct weft_link_id *id)
+{
+	const struct weft_topo *t = &net->topo;
+
+	if (tier + 1 >= t->tiers || sw >= t->tier[tier].switches)
+		return -ENOENT;
+	const struct net_switch *s = &net->switches[net->tier_first[tier] + sw];
+	if (up >= s->up_cables)
+		return -ENOENT;
+	id->index = down ? net_cable_end(net, tier, sw, up) : s->first_up + up;
+	return 0;
+}
+
+void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up)
+{
+	struct net_port *p = &net->ports[id.index];
+
+	if (up) {
+		p->flags |= PORT_UP;
+		return;
+	}
+	p->flags &= (uint8_t)~PORT_UP;
+	queue_flush(net, id.index);
+}
+
+void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps)
+{
+	port_set_bps(net, &net->ports[id.index], bps);
+}
+
+void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes)
+{
+	*pkts = net->ports[id.index].sent_pkts;
+	*bytes = net->ports[id.index].sent_bytes;
+}
+
+void weft_net_tap(struct weft_net *net, weft_net_tap_fn fn, void *arg)
+{
+	net->tap = fn;
+	net->tap_arg = arg;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside of a fabric: what its parts share. One event source per port side, so that a hop costs one event when the port
+ * is idle (arrival at the other end) and two when packets wait (the port becomes free). */
+#ifndef WEFT_NET_IMPL_H
+#define WEFT_NET_IMPL_H
+
+#include "evq.h"
+#include "net.h"
+#include "rng.h"
+
+enum port_flags {
+	PORT_UP = 1,       /* the link carries packets */
+	PORT_NIC = 2,      /* a host's uplink: packets are pulled from the host */
+	PORT_LAST_HOP = 4, /* the link leads to a host */
+};
+
+/* Fixed point of ps_per_byte: 2^-24 ps. At 1 Mb/s a byte is 2^47 of them, times 2^16 bytes fits 64 bits. */
+enum { PORT_PS_SHIFT = 24 };
+
+/* An egress port and the link behind it. Line 0 is what queueing touches, line 1 what sending touches. */
+struct net_port {
+	weft_ps busy_until;         /* the last bit of the packet in service leaves */
+	struct weft_pkt *data_head; /* waiting data, without the packet in service */
+	struct weft_pkt *data_tail;
+	struct weft_pkt *data_prev; /* before data_tail, while there are two or more */
+	struct weft_pkt *ctl_head;
+	struct weft_pkt *ctl_tail;
+	uint32_t data_bytes;         /* waiting */
+	uint32_t ctl_bytes;          /* waiting */
+	uint32_t service_data_bytes; /* of the packet in service if it is data: counts until busy_until */
+	uint8_t flags;               /* enum port_flags */
+
+	struct weft_pkt *pipe_head; /* on the wire, by arrival time (pkt->time_ns, in ps here) */
+	struct weft_pkt *pipe_tail;
+	weft_ps latency_ps;        /* propagation and the next switch's latency */
+	uint64_t ps_per_byte;      /* serialization, see PORT_PS_SHIFT */
+	uint32_t peer;             /* switch, or host with PORT_LAST_HOP */
+	uint32_t limit_bytes;      /* of the data queue; control has twice that */
+	uint32_t red_min, red_max; /* marking thresholds in bytes; red_max 0: no marking */
+	uint64_t sent_pkts, sent_bytes;
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct net_port) == 128, "two cache lines");
+_Static_assert(offsetof(struct net_port, pipe_head) == 64, "line 1 begins with the wire");
+
+struct net_switch {
+	uint64_t salt;                 /* of the ECMP hash */
+	uint64_t child_recip;          /* ceil(2^32 / hosts below a link down): division by multiplication */
+	uint32_t low, span;            /* hosts below: low..low+span-1 */
+	uint32_t first_down, first_up; /* ports; the cables of a bundle are neighbours */
+	uint32_t bundle;               /* cables per link down */
+	uint32_t up_cables;
+};
+
+struct net_host {
+	const struct weft_nic_ops *ops; /* NULL: nobody there */
+	void *arg;
+	weft_ps wake_at; /* asked for; the event may be earlier and then asks again */
+};
+
+struct weft_net {
+	struct weft_net_conf conf;
+	struct weft_topo topo;
+	struct evq evq;
+	struct net_port *ports; /* host h's uplink is port h, switch ports follow by tier and switch */
+	struct net_switch *switches;
+	struct net_host *hosts;
+	uint32_t port_count, switch_count;
+	uint32_t tier_first[WEFT_TOPO_TIERS_MAX]; /* index of a tier's first switch */
+	struct rng rng;
+	weft_net_tap_fn tap;
+	void *tap_arg;
+	weft_ps brtt_ps;
+	struct weft_net_stats stats;
+	uint64_t depth_bytes;             /* data waiting in all switch ports */
+	weft_ps depth_since;              /* when depth_bytes last changed */
+	unsigned __int128 depth_integral; /* byte ps */
+};
+
+/* Event ids. */
+static inline uint32_t event_free(uint32_t port) /* the port can send the next packet */
+{
+	return 2 * port;
+}
+
+static inline uint32_t event_arrive(uint32_t port) /* the first packet of the port's wire arrives */
+{
+	return 2 * port + 1;
+}
+
+static inline uint32_t event_wake(const struct weft_net *net, uint32_t host)
+{
+	return 2 * net->port_count + host;
+}
+
+static inline bool host_of(const struct weft_net *net, const struct weft_pkt *pkt, uint32_t *host)
+{
+	*host = (pkt->dst & 0xffffff) - 1;
+	return *host < net->topo.hosts;
+}
+
+static inline weft_ps port_serialize_ps(const struct net_port *p, uint32_t bytes)
+{
+	return bytes * p->ps_per_byte >> PORT_PS_SHIFT;
+}
+
+static inline void net_drop(struct weft_net *net, struct weft_pkt *pkt, uint64_t *counter)
+{
+	++*counter;
+	net->conf.free_pkt(net->conf.free_arg, pkt);
+}
+
+/* path.c */
+uint64_t path_ps_per_byte(uint64_t bps);
+weft_ps path_brtt_ps(const struct weft_topo *t, uint32_t mtu_bytes);
+
+/* net_build.c: ports, switches and their wiring. -ENOMEM. */
+int net_build(struct weft_net *net);
+/* Sets the link's rate and what is derived from it: thresholds in time stay what they are. */
+void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps);
+/* Where the cable `up` (0..up_cables-1) of switch `sw` of `tier` ends: the port there that leads back. */
+uint32_t net_cable_end(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up);
+
+/* queue.c: a port's queues. */
+/* Takes over `pkt`: sends it at once if the port is free, else queues, trims or drops it. */
+void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+/* The port is free: sends the next packet. */
+void queue_service(struct weft_net *net, uint32_t port);
+/* Drops all that waits, as lost with the link. */
+void queue_flush(struct weft_net *net, uint32_t port);
+/* Accounts for the depth of all data queues up to now; call before depth_bytes changes. */
+void queue_depth_note(struct weft_net *net);
+
+/* link.c: the wire behind a port. */
+/* Puts `pkt` on the wire now; the port is busy for its serialization time. */
+void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+/* Takes the packet that arrives now off the wire. */
+struct weft_pkt *link_receive(struct weft_net *net, uint32_t port);
+/* Returns the packets on the wire to the owner's pool. */
+void link_clear(struct weft_net *net, uint32_t port);
+
+/* route.c: the port of `sw` that leads to `host`; up ports and cables of a bundle are chosen by the ECMP hash. */
+uint32_t route_port(const struct net_switch *sw, uint32_t host, const struct weft_pkt *pkt);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arithmetic of an idle fabric: store and forward at each link, propagation, switch latency. */
+#include "net_impl.h"
+
+enum { PATH_LINKS_MAX = 2 * WEFT_TOPO_TIERS_MAX };
+
+/* Wire bytes of an acknowledgement: Ethernet and preamble 38, IPv4 20, UDP 8, ACK_CC 32, response 12. */
+enum { PATH_ACK_BYTES = WEFT_L1_OVERHEAD_BYTES + 20 + 8 + 32 + 12 };
+
+struct path {
+	uint32_t links;
+	uint64_t ps_per_byte[PATH_LINKS_MAX]; /* see PORT_PS_SHIFT */
+	weft_ps latency_ps[PATH_LINKS_MAX];   /* propagation, and the switch at the end of the link */
+};
+
+uint64_t path_ps_per_byte(uint64_t bps)
+{
+	return (uint64_t)(((unsigned __int128)UINT64_C(8000000000000) << PORT_PS_SHIFT) / bps);
+}
+
+/* How many tiers a packet climbs. */
+static uint32_t path_height(const struct weft_topo *t, uint32_t src, uint32_t dst)
+{
+	if (src / t->tier[0].radix_down == dst / t->tier[0].radix_down)
+		return 1;
+	return src / t->pod_hosts == dst / t->pod_hosts ? 2 : 3;
+}
+
+static void path_find(const struct weft_topo *t, uint32_t src, uint32_t dst, struct path *path)
+{
+	uint32_t height = path_height(t, src, dst);
+
+	path->links = 2 * height;
+	for (uint32_t i = 0; i < height; i++) {
+		const struct weft_topo_tier *tier = &t->tier[i];
+		uint32_t down = path->links - 1 - i;
+		weft_ns switch_below_ns = i ? t->tier[i - 1].switch_latency_ns : 0;
+		path->ps_per_byte[i] = path->ps_per_byte[down] = path_ps_per_byte(tier->down_bps);
+		path->latency_ps[i] = 1000 * (tier->down_latency_ns + tier->switch_latency_ns);
+		path->latency_ps[down] = 1000 * (tier->down_latency_ns + switch_below_ns);
+	}
+}
+
+static weft_ps serialize_ps(const struct path *path, uint32_t link, uint64_t bytes)
+{
+	return (weft_ps)((unsigned __int128)bytes * path->ps_per_byte[link] >> PORT_PS_SHIFT);
+}
+
+/* One packet alone, first bit out to last bit in. */
+static weft_ps one_way_ps(const struct path *path, uint32_t bytes)
+{
+	weft_ps sum = 0;
+
+	for (uint32_t i = 0; i < path->links; i++)
+		sum += serialize_ps(path, i, bytes) + path->latency_ps[i];
+	return sum;
+}
+
+weft_ps path_brtt_ps(const struct weft_topo *t, uint32_t mtu_bytes)
+{
+	struct path path;
+
+	path_find(t, 0, t->hosts - 1, &path);
+	return one_way_ps(&path, mtu_bytes) + one_way_ps(&path, PATH_ACK_BYTES);
+}
+
+weft_ns weft_net_brtt_ns(const struct weft_net *net)
+{
+	return (net->brtt_ps + 999) / 1000;
+}
+
+/* The packets before the last one leave link i back to back after the first of them has passed i links, at the pace of
+ * the slowest link so far; the last one follows when they have left and it has arrived itself. */
+static weft_ps flow_ps(const struct path *path, uint64_t before_bytes, uint32_t first_bytes, uint32_t last_bytes)
+{
+	weft_ps first_out = 0, last_in = 0, slowest_ps = 0;
+
+	for (uint32_t i = 0; i < path->links; i++) {
+		weft_ps following_ps = serialize_ps(path, i, before_bytes - first_bytes);
+		slowest_ps = following_ps > slowest_ps ? following_ps : slowest_ps;
+		first_out += serialize_ps(path, i, first_bytes);
+		weft_ps start = first_out + slowest_ps > last_in ? first_out + slowest_ps : last_in;
+		last_in = start + serialize_ps(path, i, last_bytes) + path->latency_ps[i];
+		first_out += path->latency_ps[i];
+	}
+	return last_in;
+}
+
+weft_ps weft_net_ideal_ps(const struct weft_net *net, uint32_t src, uint32_t dst, uint64_t wire_bytes_total,
+			  uint32_t last_wire_bytes, uint32_t ack_wire_bytes)
+{
+	struct path there, back;
+	uint64_t before = wire_bytes_total - last_wire_bytes;
+	uint32_t first = before < net->conf.mtu_bytes ? (uint32_t)before : net->conf.mtu_bytes;
+
+	path_find(&net->topo, src, dst, &there);
+	path_find(&net->topo, dst, src, &back);
+	return flow_ps(&there, before, first, last_wire_bytes) + one_way_ps(&back, ack_wire_bytes);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two classes per port: control goes first, data is marked, trimmed or dropped. The packet in service counts for the
+ * data queue's limit until its last bit has left, and no longer for marking. */
+#include "net_impl.h"
+#include "wire.h"
+
+void queue_depth_note(struct weft_net *net)
+{
+	net->depth_integral += (unsigned __int128)net->depth_bytes * (net->evq.now - net->depth_since);
+	net->depth_since = net->evq.now;
+}
+
+static void depth_change(struct weft_net *net, struct net_port *p, int32_t bytes)
+{
+	queue_depth_note(net);
+	net->depth_bytes += (uint64_t)(int64_t)bytes;
+	p->data_bytes += (uint32_t)bytes;
+}
+
+static void data_push(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
+{
+	pkt->next = NULL;
+	if (p->data_head)
+		p->data_tail->next = pkt;
+	else
+		p->data_head = pkt;
+	p->data_prev = p->data_tail;
+	p->data_tail = pkt;
+	depth_change(net, p, pkt->wire_bytes);
+}
+
+static struct weft_pkt *data_pop(struct weft_net *net, struct net_port *p)
+{
+	struct weft_pkt *pkt = p->data_head;
+
+	p->data_head = pkt->next;
+	depth_change(net, p, -pkt->wire_bytes);
+	return pkt;
+}
+
+/* Puts `pkt` in the tail's place and returns the old tail. */
+static struct weft_pkt *data_swap_tail(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
+{
+	struct weft_pkt *old = p->data_tail;
+
+	pkt->next = NULL;
+	if (p->data_head == old)
+		p->data_head = pkt;
+	else
+		p->data_prev->next = pkt;
+	p->data_tail = pkt;
+	depth_change(net, p, pkt->wire_bytes - old->wire_bytes);
+	return old;
+}
+
+static void ctl_push(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
+{
+	if (p->ctl_bytes + pkt->wire_bytes > 2 * (uint64_t)p->limit_bytes) {
+		net_drop(net, pkt, &net->stats.dropped_control);
+		return;
+	}
+	pkt->next = NULL;
+	if (p->ctl_head)
+		p->ctl_tail->next = pkt;
+	else
+		p->ctl_head = pkt;
+	p->ctl_tail = pkt;
+	p->ctl_bytes += pkt->wire_bytes;
+}
+
+static struct weft_pkt *ctl_pop(struct net_port *p)
+{
+	struct weft_pkt *pkt = p->ctl_head;
+
+	p->ctl_head = pkt->next;
+	p->ctl_bytes -= pkt->wire_bytes;
+	return pkt;
+}
+
+static bool is_waiting(const struct net_port *p)
+{
+	return p->data_head || p->ctl_head;
+}
+
+static bool trimmable(const struct weft_pkt *pkt)
+{
+	return pkt->dscp == WIRE_DSCP_TRIMMABLE && pkt->ecn != WEFT_ECN_NOT;
+}
+
+/* The data queue is full. Swapping with the tail must not overfill it. */
+static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
+{
+	struct weft_pkt *tail = p->data_head ? p->data_tail : NULL;
+
+	if (net->conf.trim == WEFT_TRIM_COIN && tail && trimmable(tail) && pkt->wire_bytes <= tail->wire_bytes &&
+	    rng_below(&net->rng, 2))
+		pkt = data_swap_tail(net, p, pkt);
+	if (net->conf.trim == WEFT_TRIM_OFF || !trimmable(pkt)) {
+		net_drop(net, pkt, &net->stats.dropped_data);
+		return;
+	}
+	wire_trim(pkt, p->flags & PORT_LAST_HOP);
+	net->stats.trimmed++;
+	ctl_push(net, p, pkt);
+}
+
+static void admit_data(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
+{
+	uint64_t depth = (uint64_t)p->data_bytes + pkt->wire_bytes;
+
+	if (net->evq.now < p->busy_until)
+		depth += p->service_data_bytes;
+	if (depth > p->limit_bytes) {
+		overflow(net, p, pkt);
+		return;
+	}
+	if (depth > net->stats.max_queue_bytes)
+		net->stats.max_queue_bytes = depth;
+	data_push(net, p, pkt);
+}
+
+void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
+{
+	struct net_port *p = &net->ports[port];
+	bool waiting = is_waiting(p);
+
+	if (!waiting && p->busy_until <= net->evq.now) {
+		link_send(net, port, pkt);
+		return;
+	}
+	if (pkt->flags & WEFT_PKT_CONTROL)
+		ctl_push(net, p, pkt);
+	else
+		admit_data(net, p, pkt);
+	if (!waiting && is_waiting(p))
+		evq_set(&net->evq, event_free(port), p->busy_until);
+}
+
+/* RED on what is left behind: never below the lower threshold, always above the upper, linear between. */
+static bool should_mark(struct weft_net *net, const struct net_port *p)
+{
+	if (p->data_bytes <= p->red_min)
+		return false;
+	return p->data_bytes >= p->red_max ||
+	       rng_below(&net->rng, p->red_max - p->red_min) < p->data_bytes - p->red_min;
+}
+
+static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
+{
+	struct weft_pkt *pkt = data_pop(net, p);
+
+	if (p->red_max && pkt->ecn != WEFT_ECN_NOT && pkt->ecn != WEFT_ECN_CE && should_mark(net, p)) {
+		wire_mark_ce(pkt);
+		net->stats.marked++;
+	}
+	return pkt;
+}
+
+void queue_service(struct weft_net *net, uint32_t port)
+{
+	struct net_port *p = &net->ports[port];
+
+	link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data(net, p));
+	if (is_waiting(p))
+		evq_set(&net->evq, event_free(port), p->busy_until);
+}
+
+void queue_flush(struct weft_net *net, uint32_t port)
+{
+	struct net_port *p = &net->ports[port];
+
+	while (p->ctl_head)
+		net_drop(net, ctl_pop(p), &net->stats.dropped_down);
+	while (p->data_head)
+		net_drop(net, data_pop(net, p), &net->stats.dropped_down);
+	if (!(p->flags & PORT_NIC))
+		evq_cancel(&net->evq, event_free(port));
+}
