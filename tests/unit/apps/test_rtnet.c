@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "rtnet.h"
+#include "weft/ethdev.h"
+#include "wire.h"
+
+enum { HOSTS = 4, PAYLOAD = 4096, RING = 1024 };
+
+static uint8_t payload[PAYLOAD];
+static unsigned serial;
+
+struct lab {
+	struct weft_port *host[HOSTS], *sw[HOSTS];
+	struct rtnet *rtnet;
+	struct weft_topo topo;
+	struct weft_err err;
+};
+
+/* Host h's address is `base` + h. */
+static void lab_open(struct lab *l, uint32_t base, const struct rtnet_conf *overrides)
+{
+	struct rtnet_conf conf = *overrides;
+	*l = (struct lab){0};
+	for (unsigned h = 0; h < HOSTS; h++) {
+		char name[16];
+		snprintf(name, sizeof name, "r%u", serial++);
+		struct weft_ethdev_conf port = {.dev = name,
+						.ip = weft_ip_v4(base + h),
+						.max_ip_bytes = PAYLOAD + 200,
+						.pool_pkts = 2047,
+						.no_arp = 1};
+		if (weft_ethdev_ring_pair(name, RING, &l->sw[h], &l->err) != 0 ||
+		    weft_ethdev_open(&port, &l->host[h], &l->err) != 0)
+			fail_msg("%s", l->err.msg);
+	}
+	conf.topo = &l->topo;
+	conf.ports = l->sw;
+	conf.port_count = HOSTS;
+	conf.net.seed = 1;
+	conf.net.mtu_bytes = PAYLOAD + 200;
+	if (weft_topo_preset("star:4", 10000000000, &l->topo, &l->err) != 0 ||
+	    rtnet_create(&conf, 0, &l->rtnet, &l->err) != 0)
+		fail_msg("%s", l->err.msg);
+}
+
+static void lab_close(struct lab *l)
+{
+	rtnet_destroy(l->rtnet);
+	for (unsigned h = 0; h < HOSTS; h++)
+		l->host[h]->ops->close(l->host[h]);
+	for (unsigned h = 0; h < HOSTS; h++)
+		l->sw[h]->ops->close(l->sw[h]);
+}
+
+/* A data packet; false: the port had no packet or no room. */
+static bool send_data(struct weft_port *port, uint32_t src, uint32_t dst, uint32_t psn)
+{
+	struct weft_pkt *pkt;
+	struct wire_pkt w = {
+		.net = {.src = weft_ip_v4(src),
+			.dst = weft_ip_v4(dst),
+			.entropy = (uint16_t)(49152 + psn % 1000),
+			.dst_port = WIRE_UDP_PORT,
+			.dscp = WIRE_DSCP_TRIMMABLE,
+			.ecn = WEFT_ECN_ECT0},
+		.pds = {.type = WIRE_PDS_RUD_REQ, .next_hdr = WIRE_NH_STD, .psn = psn},
+		.ses = {.opcode = WIRE_OP_SEND, .flags = WIRE_SES_SOM | WIRE_SES_EOM, .request_length = PAYLOAD},
+		.payload_bytes = PAYLOAD,
+	};
+	if (port->ops->alloc(port, &pkt, 1) != 1)
+		return false;
+	pkt->head_len = (uint16_t)wire_encode(&w, pkt->head);
+	assert_true(pkt->head_len > 0);
+	pkt->payload = payload;
+	pkt->payload_len = PAYLOAD;
+	if (port->ops->tx(port, &pkt, 1) == 1)
+		return true;
+	port->ops->free(port, &pkt, 1);
+	return false;
+}
+
+/* Receives and frees what waits at a host; counts full data packets and trimmed ones. */
+static void drain(struct weft_port *port, unsigned *full, unsigned *trimmed)
+{
+	struct weft_pkt *pkts[32];
+	uint16_t n;
+	while ((n = port->ops->rx(port, pkts, 32)) > 0) {
+		for (uint16_t i = 0; i < n; i++) {
+			assert_true(wire_peek(pkts[i]));
+			*trimmed += (pkts[i]->flags & WEFT_PKT_TRIMMED) != 0;
+			*full += pkts[i]->head_len > PAYLOAD;
+			if (pkts[i]->head_len > PAYLOAD)
+				assert_memory_equal(pkts[i]->head + pkts[i]->head_len - PAYLOAD, payload, PAYLOAD);
+		}
+		port->ops->free(port, pkts, n);
+	}
+}
+
+static int setup(void **state)
+{
+	struct weft_err err;
+	for (unsigned i = 0; i < PAYLOAD; i++)
+		payload[i] = (uint8_t)(i * 31 + (i >> 8));
+	return weft_eal_start(NULL, &err);
+}
+
+static const struct rtnet_conf TRIMMING = {.net = {.trim = WEFT_TRIM_ARRIVING, .ecn_min_pct = 20, .ecn_max_pct = 80}};
+static const struct rtnet_conf DROPPING = {.net = {.trim = WEFT_TRIM_OFF, .queue_bytes = 20000}};
+
+static void create__needs_a_host_per_port(void **state)
+{
+	struct weft_topo topo;
+	struct weft_err err;
+	struct weft_port *ports[3] = {NULL};
+	struct rtnet *r;
+	assert_int_equal(weft_topo_preset("star:2", 1000000000, &topo, &err), 0);
+	struct rtnet_conf conf = {.topo = &topo, .ports = ports, .port_count = 3, .net = {.mtu_bytes = 4096}};
+	assert_int_equal(rtnet_create(&conf, 0, &r, &err), -EINVAL);
+	conf.port_count = 0;
+	assert_int_equal(rtnet_create(&conf, 0, &r, &err), -EINVAL);
+}
+
+/* Time is an argument: serialization twice and latencies before a packet is there, not earlier. */
+static void poll__packet_takes_its_time(void **state)
+{
+	struct lab l;
+	unsigned full = 0, trimmed = 0;
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	assert_true(send_data(l.host[0], weft_net_host_ip(0), weft_net_host_ip(2), 1));
+	assert_int_equal(rtnet_poll(l.rtnet, 1000), 1000);
+	weft_ns next = rtnet_poll(l.rtnet, 1001);
+	assert_true(next > 1001 && next != WEFT_NEVER);
+	/* 4.3 KB at 10 Gb/s last 3.4 us, twice; two links of 600 ns, one switch of 400 ns */
+	for (weft_ns now = 1001; now < 1000 + 6800 + 1600; now += 100)
+		rtnet_poll(l.rtnet, now);
+	drain(l.host[2], &full, &trimmed);
+	assert_int_equal(full, 0);
+	for (weft_ns now = 9400; now < 12000; now += 100)
+		rtnet_poll(l.rtnet, now);
+	drain(l.host[2], &full, &trimmed);
+	assert_int_equal(full, 1);
+	assert_int_equal(rtnet_poll(l.rtnet, 20000), WEFT_NEVER);
+	lab_close(&l);
+}
+
+static void poll__burst_arrives_complete_at_link_rate(void **state)
+{
+	struct lab l;
+	unsigned full = 0, trimmed = 0, sent = 0;
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	weft_ns now = 0;
+	for (; sent < 500 && now < WEFT_MS(100); now += 1000) {
+		while (sent < 500 && send_data(l.host[1], weft_net_host_ip(1), weft_net_host_ip(3), sent))
+			sent++;
+		rtnet_poll(l.rtnet, now);
+		drain(l.host[3], &full, &trimmed);
+	}
+	for (weft_ns end = now + WEFT_MS(3); now < end; now += 1000) {
+		rtnet_poll(l.rtnet, now);
+		drain(l.host[3], &full, &trimmed);
+	}
+	assert_int_equal(full, 500);
+	assert_int_equal(trimmed, 0);
+	struct rtnet_stats s;
+	rtnet_get_stats(l.rtnet, 1, &s);
+	assert_int_equal(s.rx_pkts, 500);
+	/* More than its link carries waits in the port, not in the fabric. */
+	assert_true(s.uplink_full > 0);
+	lab_close(&l);
+}
+
+/* Three hosts at full rate towards one. */
+static void incast(struct lab *l, unsigned *sent, unsigned *full, unsigned *trimmed)
+{
+	for (weft_ns now = 0; now < WEFT_MS(2); now += 1000) {
+		for (uint32_t h = 1; h < HOSTS && now < WEFT_US(300); h++)
+			*sent += send_data(l->host[h], weft_net_host_ip(h), weft_net_host_ip(0), *sent);
+		rtnet_poll(l->rtnet, now);
+		drain(l->host[0], full, trimmed);
+	}
+}
+
+static void poll__overload_trims(void **state)
+{
+	struct lab l;
+	unsigned sent = 0, full = 0, trimmed = 0;
+	struct weft_net_stats net;
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	incast(&l, &sent, &full, &trimmed);
+	weft_net_get_stats(rtnet_net(l.rtnet), &net);
+	assert_true(trimmed > 0);
+	assert_int_equal(trimmed, net.trimmed);
+	assert_int_equal(full + trimmed, sent);
+	assert_true(net.marked > 0);
+	lab_close(&l);
+}
+
+static void poll__overload_without_trimming_drops(void **state)
+{
+	struct lab l;
+	unsigned sent = 0, full = 0, trimmed = 0;
+	struct weft_net_stats net;
+	lab_open(&l, weft_net_host_ip(0), &DROPPING);
+	incast(&l, &sent, &full, &trimmed);
+	weft_net_get_stats(rtnet_net(l.rtnet), &net);
+	assert_int_equal(trimmed, 0);
+	assert_true(net.dropped_data > 0);
+	assert_int_equal(full + net.dropped_data, sent);
+	lab_close(&l);
+}
+
+/* Nobody takes packets from the port: what does not fit in ring and queue is lost, counted, and given back. */
+static void poll__stuck_port_drops_and_counts(void **state)
+{
+	struct lab l;
+	struct rtnet_conf conf = TRIMMING;
+	unsigned full = 0, trimmed = 0, sent = 0;
+	conf.downlink_pkts = 16;
+	lab_open(&l, weft_net_host_ip(0), &conf);
+	for (weft_ns now = 0; now < WEFT_MS(6); now += 2000) {
+		sent += sent < RING + 100 && send_data(l.host[1], weft_net_host_ip(1), weft_net_host_ip(0), sent);
+		rtnet_poll(l.rtnet, now);
+	}
+	struct rtnet_stats s;
+	rtnet_get_stats(l.rtnet, UINT32_MAX, &s);
+	assert_int_equal(sent, RING + 100);
+	assert_int_equal(s.downlink_full, 100 - 16);
+	drain(l.host[0], &full, &trimmed);
+	rtnet_poll(l.rtnet, WEFT_MS(7));
+	drain(l.host[0], &full, &trimmed);
+	assert_int_equal(full, RING + 16);
+	lab_close(&l);
+}
+
+static void learn__addresses_of_any_range(void **state)
+{
+	struct lab l;
+	unsigned full = 0, trimmed = 0;
+	struct rtnet_stats s;
+	const uint32_t base = 0xc0a80005; /* 192.168.0.5 and following */
+	lab_open(&l, base, &TRIMMING);
+	struct weft_ip ip3 = weft_ip_v4(base + 3);
+	rtnet_poll(l.rtnet, 0);
+	/* Unknown, then told, then learned from a packet's source. */
+	assert_true(send_data(l.host[0], base, base + 3, 1));
+	rtnet_poll(l.rtnet, 1000);
+	rtnet_get_stats(l.rtnet, 0, &s);
+	assert_int_equal(s.unknown_dst, 1);
+	rtnet_learn(l.rtnet, 3, &ip3);
+	assert_true(send_data(l.host[0], base, base + 3, 2));
+	rtnet_poll(l.rtnet, 2000);
+	rtnet_poll(l.rtnet, 20000);
+	drain(l.host[3], &full, &trimmed);
+	assert_int_equal(full, 1);
+	assert_true(send_data(l.host[3], base + 3, base, 3));
+	rtnet_poll(l.rtnet, 30000);
+	rtnet_poll(l.rtnet, 50000);
+	drain(l.host[0], &full, &trimmed);
+	assert_int_equal(full, 2);
+	lab_close(&l);
+}
+
+static void poll__foreign_packets_are_dropped(void **state)
+{
+	struct lab l;
+	struct rtnet_stats s;
+	struct weft_pkt *pkt;
+	static const uint8_t icmp[28] = {0x45, 0, 0, 28, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 8};
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	assert_int_equal(l.host[0]->ops->alloc(l.host[0], &pkt, 1), 1);
+	memcpy(pkt->head, icmp, sizeof icmp);
+	pkt->head_len = sizeof icmp;
+	assert_int_equal(l.host[0]->ops->tx(l.host[0], &pkt, 1), 1);
+	rtnet_poll(l.rtnet, 1000);
+	rtnet_get_stats(l.rtnet, 0, &s);
+	assert_int_equal(s.rx_foreign, 1);
+	assert_int_equal(s.rx_pkts, 1);
+	lab_close(&l);
+}
+
+struct stopper {
+	atomic_bool stop;
+	unsigned ticks;
+};
+
+static void stop_after_two(void *arg)
+{
+	struct stopper *s = arg;
+	if (++s->ticks == 2)
+		atomic_store(&s->stop, true);
+}
+
+static void run__ticks_and_stops(void **state)
+{
+	struct lab l;
+	struct stopper s = {.stop = false};
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	rtnet_run(l.rtnet, &s.stop, WEFT_MS(1), stop_after_two, &s);
+	assert_int_equal(s.ticks, 2);
+	lab_close(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(create__needs_a_host_per_port),
+		cmocka_unit_test(poll__packet_takes_its_time),
+		cmocka_unit_test(poll__burst_arrives_complete_at_link_rate),
+		cmocka_unit_test(poll__overload_trims),
+		cmocka_unit_test(poll__overload_without_trimming_drops),
+		cmocka_unit_test(poll__stuck_port_drops_and_counts),
+		cmocka_unit_test(learn__addresses_of_any_range),
+		cmocka_unit_test(poll__foreign_packets_are_dropped),
+		cmocka_unit_test(run__ticks_and_stops),
+	};
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
