@@ -9,6 +9,7 @@ static const struct {
 	const char *name, *help;
 	int (*run)(int argc, char **argv);
 } commands[] = {
+	{"switch", "switch packets between DPDK ports in real time", weft_cmd_switch},
 	{NULL, NULL, NULL},
 };
 

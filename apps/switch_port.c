@@ -166,12 +166,12 @@ int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_p
 void switch_ports_close(struct switch_ports *p)
 {
 	char path[SWITCH_DEVARGS_MAX];
-	for (uint32_t i = 0; i < p->count; i++) {
-		if (p->port[i] == NULL)
-			continue;
-		p->port[i]->ops->close(p->port[i]);
-		p->port[i] = NULL;
-		if (listens_on(p->devargs[i], path))
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->port[i] != NULL)
+			p->port[i]->ops->close(p->port[i]);
+	/* Not every driver cleans up after itself. */
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->port[i] != NULL && listens_on(p->devargs[i], path))
 			unlink(path);
-	}
+	memset(p->port, 0, sizeof p->port);
 }

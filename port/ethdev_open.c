@@ -44,6 +44,14 @@ static bool dev_find(const char *name, uint16_t *id)
 	return rte_eth_dev_get_port_by_name(ring_name, id) == 0;
 }
 
+/* Drivers return -1 for everything; the bus does not tell names it does not know from other mistakes. */
+static const char *probe_reason(int rc)
+{
+	if (rc == -1)
+		return "its driver refused it";
+	return rc == -EFAULT ? "no driver has such a name" : strerror(-rc);
+}
+
 /* Makes the device. Probing may fail silently, so only the port itself counts. */
 static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uint16_t *id, struct weft_err *err)
 {
@@ -56,7 +64,7 @@ static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uin
 	rc = rte_dev_probe(full);
 	if (rc < 0)
 		return weft_err_set(err, rc == -EEXIST ? -EBUSY : rc, "%s: cannot create device: %s", full,
-				    strerror(-rc));
+				    probe_reason(rc));
 	if (rte_eth_dev_get_port_by_name(name, id) != 0)
 		return weft_err_set(err, -ENODEV, "%s: no such device, or its driver refused these arguments", full);
 	slots[*id] = (struct slot){.ours = true};
@@ -142,7 +150,7 @@ static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, uint
 	if (rc == -EBUSY && !slots[d->id].ours)
 		return 0;
 	if (rc != 0)
-		return weft_err_set(err, rc, "%s: cannot configure: %s", d->name, strerror(-rc));
+		return weft_err_set(err, rc, "%s: cannot configure: %s", d->name, probe_reason(rc));
 	rc = queues_setup(d, queues, desc_count(pool_pkts), err);
 	if (rc != 0)
 		return rc;
