@@ -11,7 +11,7 @@ void pdc_rx_trigger(struct pdc_rx *p, const struct weft_pkt *pkt, const struct w
 	p->trigger_at_ns = pkt->time_ns;
 	p->trigger_psn = w->pds.psn;
 	p->trigger_ev = w->net.entropy;
-	p->trigger_message_id = w->ses.message_id;
+	p->trigger_message_id = w->has_ses ? w->ses.message_id : 0;
 	p->trigger_flags = (uint8_t)((w->pds.flags & WIRE_F_RETX) | (w->net.ecn == WEFT_ECN_CE ? WIRE_F_ACK_M : 0));
 }
 

@@ -57,7 +57,7 @@ static void *tune_copy(struct weft_engine *e, const void *given, const struct we
 
 static int check_packet_size(struct weft_engine *e, struct weft_err *err)
 {
-	uint32_t ip = weft_ip_is_v4(&e->ip) ? 20 : 40;
+	uint32_t ip = e->is_v4 ? 20 : 40;
 	uint32_t headers = ip + 8 + RUD_SES_BYTES + (e->tune.crc ? 4 : 0);
 	uint32_t ip_bytes = headers + e->tune.payload_bytes;
 	if (ip_bytes > e->port->max_ip_bytes)
@@ -151,6 +151,7 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->mem = conf->mem;
 	e->port = port;
 	e->ip = conf->ip;
+	e->is_v4 = weft_ip_is_v4(&e->ip);
 	e->cc = conf->cc;
 	e->lb = conf->lb;
 	e->tune = conf->tune;

@@ -77,6 +77,7 @@ struct weft_engine {
 	const struct weft_lb_ops *lb;
 	void *cc_tune, *lb_tune; /* owned */
 	struct weft_ip ip;
+	bool is_v4;       /* ours; peers are of the same family */
 	uint32_t rx_mask; /* bits of a receive window - 1 */
 	weft_ns rto_ns, reorder_ns, ack_delay_ns;
 	uint32_t full_wire_bytes;                  /* of a full data packet */
@@ -191,7 +192,7 @@ void msg_tx_drop(struct weft_engine *e, struct tx_msg *m, int err); /* completes
 /* msg_rx.c */
 enum { MSG_RX_OK = 0, MSG_RX_NO_MEM = -1 };
 int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w,
-		  const uint8_t *payload); /* or enum wire_rc */
+		  const uint8_t *payload); /* or enum wire_rc; a refused packet may be given again */
 bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op,
 		  const struct weft_addr *to);                      /* to ourselves */
 void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err); /* the sender is gone */

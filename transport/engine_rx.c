@@ -12,14 +12,17 @@ static void bad(struct weft_engine *e, enum wire_error error)
 	(*counters[error])++;
 }
 
-/* A request we can place: a standard header, within its message, not larger than a full packet. */
+/* A request we can place: a standard header, within its message, and all of its payload. */
 static bool request_is_sane(const struct weft_engine *e, const struct wire_pkt *w)
 {
 	if (w->trimmed)
 		return true;
 	if (!w->has_ses || w->pds.next_hdr != WIRE_NH_STD || !w->ses.message_id || w->ses.request_length == UINT32_MAX)
 		return false;
-	uint64_t offset = w->ses.flags & WIRE_SES_SOM ? 0 : w->ses.message_offset;
+	bool som = w->ses.flags & WIRE_SES_SOM;
+	if (!som && w->ses.payload_length != w->payload_bytes)
+		return false;
+	uint64_t offset = som ? 0 : w->ses.message_offset;
 	return offset + w->payload_bytes <= w->ses.request_length && (w->payload_bytes || !w->ses.request_length);
 }
 
@@ -63,6 +66,11 @@ static void receive(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now)
 	}
 	if (!weft_ip_eq(&w.net.dst, &e->ip)) {
 		e->stats.rx_not_ours++;
+		return;
+	}
+	/* A v4-mapped address in an IPv6 header: nobody whom we could answer. */
+	if (weft_ip_is_v4(&w.net.src) != e->is_v4) {
+		e->stats.rx_bad_ip++;
 		return;
 	}
 	dispatch(e, pkt, &w, now);

@@ -7,6 +7,8 @@
 
 #include "engine_int.h"
 
+enum { MSGS_MIN = 4096 }; /* messages without payload that are always allowed, whatever the limit in bytes */
+
 static uint64_t msg_key(const struct pdc_rx *p, uint16_t message_id)
 {
 	return (uint64_t)p->pdc.id << 16 | message_id;
@@ -32,11 +34,8 @@ static void bounce_free(struct weft_engine *e, struct rx_msg *m)
 	m->bounce = NULL;
 }
 
-/* The message whose turn it is may exceed the limit: refusing it would block all others behind it. */
-static bool bounce_alloc(struct weft_engine *e, struct rx_msg *m, bool may_exceed)
+static bool bounce_alloc(struct weft_engine *e, struct rx_msg *m)
 {
-	if (!may_exceed && e->unexpected_bytes + m->bytes > e->tune.unexpected_bytes)
-		return false;
 	m->bounce = weft_mem_alloc(&e->mem, m->bytes);
 	if (!m->bounce)
 		return false;
@@ -65,6 +64,15 @@ static void place_in(const struct weft_op *op, uint64_t offset, const uint8_t *p
 		op->sink(op->sink_arg, offset, payload, fits);
 	else if (op->buf && payload && fits)
 		memcpy((uint8_t *)op->buf + offset, payload, fits);
+}
+
+/* Payload goes to the receive if that was there first, else it needs memory. Without memory the message keeps its place
+ * among the unexpected ones and only its packets are refused: nothing waits behind it, and a receive lets them in. */
+static bool has_room(struct weft_engine *e, struct rx_msg *m, const uint8_t *payload, uint32_t len)
+{
+	if (m->direct || m->bounce || m->discard || !payload || !len)
+		return true;
+	return e->unexpected_bytes + m->bytes <= e->tune.unexpected_bytes && bounce_alloc(e, m);
 }
 
 static void place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
@@ -142,20 +150,27 @@ static void unexpected(struct weft_engine *e, struct rx_msg *m)
 	list_add_tail(&m->ep->unexpected[m->tagged], &m->link);
 }
 
+/* The first receive that wants the message, or a place among the unexpected ones. */
+static void match(struct weft_engine *e, struct rx_msg *m)
+{
+	m->in_turn = true;
+	m->req = match_posted(m->ep, m->tagged, m->src_peer, m->tag);
+	m->direct = m->req && !m->received_bytes && !m->bounce;
+	if (!m->req)
+		unexpected(e, m);
+}
+
 /* Matches the waiting messages whose turn has come now. */
 static void take_turns(struct weft_engine *e, struct pdc_rx *p)
 {
 	struct rx_msg *m;
 	while ((m = u64map_get(&e->rx_msgs, msg_key(p, p->next_match_id))) && !m->in_turn) {
 		p->next_match_id = id_after(p->next_match_id);
-		m->in_turn = true;
 		if (!m->ep) {
 			msg_free(e, m);
 			continue;
 		}
-		m->req = match_posted(m->ep, m->tagged, m->src_peer, m->tag);
-		if (!m->req)
-			unexpected(e, m);
+		match(e, m);
 		maybe_finish(e, m);
 	}
 }
@@ -173,54 +188,44 @@ static void fill(struct rx_msg *m, struct weft_ep *ep, struct pdc_rx *p, const s
 	list_init(&m->pdc_link);
 }
 
-/* A receive if it is the message's turn and there is one, else memory for the payload. */
-static bool destination(struct weft_engine *e, struct rx_msg *m, bool turn, const uint8_t *payload)
+/* Messages without a receive cost memory even when they are empty. */
+static struct rx_msg *msg_get(struct weft_engine *e)
 {
-	if (!m->ep)
-		return true;
-	if (turn)
-		m->req = match_posted(m->ep, m->tagged, m->src_peer, m->tag);
-	m->direct = m->req;
-	return m->req || !payload || !m->bytes || bounce_alloc(e, m, turn);
+	uint64_t limit = e->tune.unexpected_bytes / sizeof(struct rx_msg);
+	if (e->rx_msg_pool.used >= (limit > MSGS_MIN ? limit : MSGS_MIN))
+		return NULL;
+	return pool_get(&e->rx_msg_pool);
 }
 
-static struct rx_msg *msg_open(struct weft_engine *e, struct pdc_rx *p, struct weft_ep *ep, const struct wire_pkt *w,
-			       const uint8_t *payload)
+static struct rx_msg *msg_open(struct weft_engine *e, struct pdc_rx *p, struct weft_ep *ep, const struct wire_pkt *w)
 {
 	uint32_t peer;
 	struct weft_addr from = {p->ip, (uint16_t)w->ses.initiator};
-	struct rx_msg *m = weft_peer_add(e, &from, &peer) ? NULL : pool_get(&e->rx_msg_pool);
+	struct rx_msg *m = weft_peer_add(e, &from, &peer) ? NULL : msg_get(e);
 	if (!m)
 		return NULL;
-	bool turn = w->ses.message_id == p->next_match_id;
 	fill(m, ep, p, &w->ses, peer);
 	if (!u64map_put(&e->rx_msgs, msg_key(p, m->message_id), m)) {
 		pool_put(&e->rx_msg_pool, m);
 		return NULL;
 	}
-	if (!destination(e, m, turn, payload)) {
-		msg_free(e, m);
-		return NULL;
-	}
 	list_add_tail(&p->msgs, &m->pdc_link);
-	if (!turn)
-		return m;
-	m->in_turn = true;
-	p->next_match_id = id_after(p->next_match_id);
-	if (!m->req)
-		unexpected(e, m);
+	if (m->message_id == p->next_match_id) {
+		p->next_match_id = id_after(p->next_match_id);
+		match(e, m);
+	}
 	return m;
 }
 
-/* No endpoint: nothing is kept but the message's turn, when that has not come yet. */
-static int undeliverable(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w)
+/* No endpoint, or nothing we can do: nothing is kept but the message's turn, when that has not come yet. */
+static int undeliverable(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, int rc)
 {
 	if (w->ses.message_id == p->next_match_id) {
 		p->next_match_id = id_after(p->next_match_id);
 		take_turns(e, p);
-		return WIRE_RC_UNDELIVERABLE;
+		return rc;
 	}
-	return msg_open(e, p, NULL, w, NULL) ? WIRE_RC_UNDELIVERABLE : MSG_RX_NO_MEM;
+	return msg_open(e, p, NULL, w) ? rc : MSG_RX_NO_MEM;
 }
 
 static bool is_ahead(const struct pdc_rx *p, uint16_t id)
@@ -228,41 +233,53 @@ static bool is_ahead(const struct pdc_rx *p, uint16_t id)
 	return (int16_t)(id - p->next_match_id) >= 0;
 }
 
-static int msg_first(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload,
-		     struct rx_msg **out)
+static int msg_first(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, struct rx_msg **out)
 {
-	if (w->ses.opcode != WIRE_OP_SEND && w->ses.opcode != WIRE_OP_TAGGED_SEND)
-		return WIRE_RC_UNSUPPORTED_OP;
 	if (!is_ahead(p, w->ses.message_id))
 		return WIRE_RC_UNDELIVERABLE; /* its endpoint was missing or went away */
+	if (w->ses.opcode != WIRE_OP_SEND && w->ses.opcode != WIRE_OP_TAGGED_SEND)
+		return undeliverable(e, p, w, WIRE_RC_UNSUPPORTED_OP);
 	struct weft_ep *ep = ep_find(e, ep_port_of(&w->ses));
 	if (!ep)
-		return undeliverable(e, p, w);
-	*out = msg_open(e, p, ep, w, payload);
+		return undeliverable(e, p, w, WIRE_RC_UNDELIVERABLE);
+	*out = msg_open(e, p, ep, w);
 	return *out ? MSG_RX_OK : MSG_RX_NO_MEM;
 }
 
-int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload)
+/* Packets of one message agree on it; whatever does not was never sent by an initiator that means well. */
+static int msg_next(const struct rx_msg *m, const struct wire_pkt *w)
 {
-	struct rx_msg *m = u64map_get(&e->rx_msgs, msg_key(p, w->ses.message_id));
-	if (!m) {
-		int rc = msg_first(e, p, w, payload, &m);
-		if (rc)
-			return rc;
-	} else if (!m->ep && !m->discard) {
+	if (!m->ep && !m->discard)
 		return WIRE_RC_UNDELIVERABLE;
-	}
+	bool tagged = w->ses.opcode == WIRE_OP_TAGGED_SEND;
+	return w->ses.request_length == m->bytes && tagged == m->tagged ? MSG_RX_OK : WIRE_RC_INITIATOR_ERROR;
+}
+
+static void take_packet(struct weft_engine *e, struct rx_msg *m, const struct wire_pkt *w, const uint8_t *payload)
+{
 	bool som = w->ses.flags & WIRE_SES_SOM;
 	if (som && w->ses.flags & WIRE_SES_HD) {
 		m->has_data = true;
 		m->data = w->ses.header_data;
 	}
 	place(m, som ? 0 : w->ses.message_offset, payload, w->payload_bytes);
-	bool turn_passed = id_after(m->message_id) == p->next_match_id;
 	maybe_finish(e, m);
+}
+
+int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload)
+{
+	struct rx_msg *m = u64map_get(&e->rx_msgs, msg_key(p, w->ses.message_id));
+	int rc = m ? msg_next(m, w) : msg_first(e, p, w, &m);
+	if (rc)
+		return rc;
+	bool turn_passed = id_after(m->message_id) == p->next_match_id;
+	if (has_room(e, m, payload, w->payload_bytes))
+		take_packet(e, m, w, payload);
+	else
+		rc = MSG_RX_NO_MEM;
 	if (turn_passed)
 		take_turns(e, p);
-	return MSG_RX_OK;
+	return rc;
 }
 
 void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err)
@@ -282,6 +299,7 @@ void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err)
 
 /* ---- messages to ourselves: no packets, the same matching ---- */
 
+/* No limit on memory here: a send that waits would keep the receive behind it in the ring from freeing some. */
 static struct rx_msg *local_open(struct weft_engine *e, struct weft_ep *from, struct weft_ep *to,
 				 const struct weft_op *op)
 {
@@ -299,9 +317,10 @@ static struct rx_msg *local_open(struct weft_engine *e, struct weft_ep *from, st
 			     .has_data = op->flags & WEFT_OP_HAS_DATA};
 	list_init(&m->link);
 	list_init(&m->pdc_link);
-	if (destination(e, m, true, op->buf))
+	match(e, m);
+	if (m->direct || !op->buf || !m->bytes || bounce_alloc(e, m))
 		return m;
-	pool_put(&e->rx_msg_pool, m);
+	msg_free(e, m);
 	return NULL;
 }
 
@@ -324,9 +343,6 @@ bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 		e->stats.msg_failed++;
 	} else {
 		e->stats.msg_sent++;
-		m->in_turn = true;
-		if (!m->req)
-			unexpected(e, m);
 		place(m, 0, op->buf, m->bytes);
 		maybe_finish(e, m);
 	}

@@ -7,10 +7,12 @@
 
 enum { MESSAGE_BYTES_MAX = UINT32_MAX - 1 };
 
-static int check(const struct weft_engine *e, const struct weft_op *op)
+static int check(const struct weft_engine *e, const struct peer *to, const struct weft_op *op)
 {
 	if (e->shutting_down)
 		return ESHUTDOWN;
+	if (!to || weft_ip_is_v4(&to->addr.ip) != e->is_v4)
+		return EINVAL;
 	return op->len > MESSAGE_BYTES_MAX ? EMSGSIZE : 0;
 }
 
@@ -55,12 +57,12 @@ static bool queue(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 bool msg_tx_start(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
 {
 	const struct peer *to = peer_get(e, op->peer);
-	if (to && weft_ip_eq(&to->addr.ip, &e->ip) && !check(e, op))
+	int err = check(e, to, op);
+	if (!err && weft_ip_eq(&to->addr.ip, &e->ip))
 		return msg_rx_local(e, ep, op, &to->addr);
 	struct cqe_node *node = ep_reserve(e);
 	if (!node)
 		return false;
-	int err = to ? check(e, op) : EINVAL;
 	if (err) {
 		refuse(e, ep, node, op, err);
 		return true;

@@ -178,21 +178,30 @@ static bool answer_at_once(const struct pdc_rx *p, const struct wire_pkt *w, boo
 	return first || (w->pds.flags & WIRE_F_AR) || (p->trigger_flags & WIRE_F_ACK_M);
 }
 
+/* The last place is for the oldest PSN missing: the initiator can't confirm anything beyond before that has arrived. */
+static bool keep_response(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint8_t rc)
+{
+	if (p->gtd_count >= (w->pds.psn == p->next_expected ? PDC_GTD_MAX : PDC_GTD_MAX - 1))
+		return false;
+	p->gtd[p->gtd_count++] = (struct gtd_rsp){w->pds.psn, w->ses.message_id, rc};
+	if (rc == WIRE_RC_UNDELIVERABLE)
+		e->stats.rx_no_ep++;
+	else
+		e->stats.rx_bad_ses++;
+	return true;
+}
+
 static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
 		     const uint8_t *payload, weft_ns now)
 {
-	if (p->gtd_count == PDC_GTD_MAX) {
-		refuse(e, p, w, WIRE_NACK_NO_GTD_DEL_AVAIL, &e->stats.rx_no_gtd, now);
-		return;
-	}
 	int rc = msg_rx_packet(e, p, w, payload);
 	if (rc == MSG_RX_NO_MEM) {
 		refuse(e, p, w, WIRE_NACK_NO_SES_MSG_AVAIL, &e->stats.rx_no_mem, now);
 		return;
 	}
-	if (rc) {
-		p->gtd[p->gtd_count++] = (struct gtd_rsp){w->pds.psn, w->ses.message_id, (uint8_t)rc};
-		e->stats.rx_no_ep++;
+	if (rc && !keep_response(e, p, w, (uint8_t)rc)) {
+		refuse(e, p, w, WIRE_NACK_NO_GTD_DEL_AVAIL, &e->stats.rx_no_gtd, now);
+		return;
 	}
 	bool first = !p->rcvd_bytes;
 	e->stats.rx_data++;
