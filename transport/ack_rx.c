@@ -125,15 +125,17 @@ static void error_response(struct weft_engine *e, struct pdc_tx *p, const struct
 			     w->ses.return_code == WIRE_RC_UNDELIVERABLE ? EHOSTUNREACH : EIO);
 }
 
-static void path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
-			  uint32_t ack_psn, weft_ns now)
+/* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
+static bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
+			  weft_ns now)
 {
+	if (ack_psn == p->last_ack_psn)
+		return false;
 	bool ce = w->pds.flags & WIRE_F_ACK_M;
 	e->stats.rx_ack_ce += ce;
-	if (ack_psn == p->last_ack_psn)
-		return;
 	p->last_ack_psn = ack_psn;
 	lb_feedback(e, p, w->net.entropy, ce ? WEFT_LB_CE : WEFT_LB_OK, now);
+	return ce;
 }
 
 static void clear(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
@@ -160,7 +162,7 @@ static bool learn_target(struct pdc_tx *p, const struct wire_pkt *w)
 		p->remote_id = w->pds.spdcid;
 		p->state = PDC_TX_OPEN;
 	}
-	return p->remote_id == w->pds.spdcid;
+	return p->remote_id && p->remote_id == w->pds.spdcid;
 }
 
 static void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain *g, weft_ns now)
@@ -169,6 +171,7 @@ static void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain
 	if (g->pkts) {
 		p->rto_backoff = 0;
 		p->heard = true;
+		p->syn_tries = 0;
 	}
 	clear(e, p, now);
 	if (g->closed) {
@@ -199,7 +202,7 @@ void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire
 	uint32_t ack_psn = w->pds.psn + (uint32_t)w->pds.offset;
 	weft_ns rtt = rtt_sample(e, p, pkt, w, ack_psn, now);
 	error_response(e, p, w, ack_psn);
-	path_feedback(e, p, pkt, w, ack_psn, now);
+	bool ce = path_feedback(e, p, w, ack_psn, now);
 	ack_bits(e, p, ack_psn, 1, &g);
 	ack_cumulative(e, p, w->pds.psn, &g);
 	if (w->pds.type == WIRE_PDS_ACK_CC) {
@@ -208,7 +211,7 @@ void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire
 			p->window_pkts = (uint32_t)w->pds.mpr * 128;
 	}
 	sendq_advance(&p->q);
-	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, w->pds.flags & WIRE_F_ACK_M};
+	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
 	e->cc->on_ack(&p->cc, &ev, now);
 	after_ack(e, p, &g, now);
 }

@@ -44,7 +44,8 @@ static uint64_t without_responses(const struct pdc_rx *p, uint32_t base, uint64_
 static void fill_sack(const struct weft_engine *e, struct pdc_rx *p, struct wire_pds *pds)
 {
 	uint32_t mask = e->rx_mask;
-	unreport(p, mask, p->trigger_psn, 1);
+	if (!psn_before(p->trigger_psn, p->next_expected))
+		unreport(p, mask, p->trigger_psn, 1);
 	if (!p->ooo_pkts) {
 		pds->sack_offset = 1;
 		pds->sack_bitmap = 0;
@@ -144,8 +145,8 @@ void ack_flush(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
 	for (int i = 0; i < ACK_FLUSH_MAX && (p->unacked_pkts || p->unreported_pkts); i++)
 		if (!ack_send(e, p, now))
-			return;
-	if (p->unreported_pkts)
+			break;
+	if (p->unacked_pkts || p->unreported_pkts)
 		pdc_rx_ack_at(e, p, now + e->ack_delay_ns);
 }
 
@@ -167,7 +168,9 @@ void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *p
 		return; /* the initiator probes again */
 	struct wire_pkt *w = &e->ack_scratch;
 	fill_ack(e, p, w, now);
-	fill_sack(e, p, &w->pds);
+	/* Probes are answered for their time; initiators do not look at the bitmap. */
+	w->pds.sack_offset = 1;
+	w->pds.sack_bitmap = 0;
 	w->net.entropy = probe->net.entropy;
 	w->pds.service_time = service_time(probe_pkt->time_ns, now);
 	w->pds.next_hdr = WIRE_NH_NONE;

@@ -4,11 +4,14 @@
 
 #include "engine_int.h"
 
-/* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. */
+/* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. Whoever
+ * always polls late gets no second grace, or nothing would ever count as lost. */
 static void note_lateness(struct weft_engine *e, weft_ns now)
 {
-	if (now > e->due_ns && now - e->due_ns > e->rto_ns / 4)
+	bool late = now > e->due_ns && now - e->due_ns > e->rto_ns / 4;
+	if (late && !e->was_late)
 		e->grace_ns = now + e->rto_ns / 2;
+	e->was_late = late;
 }
 
 static void timers(struct weft_engine *e, weft_ns now)
@@ -35,7 +38,7 @@ static void submissions(struct weft_engine *e, weft_ns now)
 
 weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
 {
-	e->short_of_pkts = false;
+	e->short_of_pkts = e->short_of_mem = false;
 	note_lateness(e, now);
 	bool more = engine_rx(e, now);
 	timers(e, now);

@@ -11,6 +11,7 @@ enum {
 	LINK_GUESS_GBPS = 10,   /* ports that do not know their rate */
 	RTO_BRTTS = 7,          /* SMaRTT sec. III-D */
 	REORDER_BRTTS = 3,
+	TX_AHEAD_PKTS = 2,       /* full packets at the port while the link is busy */
 	RUD_SES_BYTES = 12 + 44, /* PDS request and standard SES header */
 };
 
@@ -85,7 +86,8 @@ static void derive(struct weft_engine *e)
 	e->rto_ns = t->rto_ns ? t->rto_ns : RTO_BRTTS * brtt;
 	e->reorder_ns = t->reorder_ns ? t->reorder_ns : REORDER_BRTTS * brtt;
 	e->ack_delay_ns = t->ack_delay_ns ? t->ack_delay_ns : brtt / 2;
-	e->ps_per_byte_q8 = t->pacing ? 8 * UINT64_C(1000000000000) * 256 / bps : 0;
+	e->link_pace = t->pacing ? (8 * WEFT_S(1) << 20) / bps : 0;
+	e->link_ahead_ns = TX_AHEAD_PKTS * (e->full_wire_bytes * e->link_pace >> 20);
 	e->rx_mask = 64;
 	while (e->rx_mask < t->window_pkts)
 		e->rx_mask *= 2;

@@ -64,9 +64,13 @@ struct weft_engine {
 	uint32_t out_count;
 	struct list ready;       /* pdc_tx that may have something to send, round robin */
 	struct list ack_due;     /* pdc_rx that owe an ACK */
-	weft_ps link_free_ps;    /* when the link will have sent what it was given (pacing) */
-	uint64_t ps_per_byte_q8; /* picoseconds per byte on our link, 8 fraction bits; 0: no pacing */
+	uint32_t out_refused;    /* the first of `out`: the port did not take them at the last flush */
+	uint32_t link_free_frac; /* fraction of link_free_ns, 2^-20 ns */
+	weft_ns link_free_ns;    /* when the link will have sent what it was given (pacing) */
+	uint64_t link_pace;      /* 2^-20 ns per byte on our link; 0: no pacing */
+	weft_ns link_ahead_ns;   /* the port may be given packets this long before the link is free */
 	bool short_of_pkts;      /* an allocation failed in this poll */
+	bool short_of_mem;       /* a submission or a completion waits for memory or for room in its ring */
 	bool more_submissions;   /* an endpoint had more than fit in this poll */
 
 	/* derived from the configuration */
@@ -105,6 +109,7 @@ struct weft_engine {
 
 	weft_ns due_ns;   /* what the last poll returned */
 	weft_ns grace_ns; /* no RTO before this: we were polled late */
+	bool was_late;    /* at the last poll */
 	bool shutting_down;
 	struct weft_trace_ops trace;
 };
@@ -120,6 +125,8 @@ void engine_send(struct weft_engine *e, struct weft_pkt *pkt, const struct wire_
 		 weft_ns now); /* encodes w and queues pkt */
 void engine_tx(struct weft_engine *e, weft_ns now);
 void engine_flush(struct weft_engine *e);
+void engine_forget(struct weft_engine *e, const uint8_t *buf,
+		   uint32_t bytes); /* drops packets that wait for the port and point into the buffer */
 weft_ns engine_tx_next(const struct weft_engine *e, weft_ns now);
 void pdc_tx_ready(struct weft_engine *e, struct pdc_tx *p);
 

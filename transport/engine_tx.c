@@ -4,7 +4,7 @@
 
 #include "engine_int.h"
 
-enum { TX_AHEAD_PKTS = 2, ALLOC_RETRY_NS = 1000 };
+enum { ALLOC_RETRY_NS = 1000, PACE_SHIFT = 20 };
 
 enum tx_result { TX_SENT, TX_BLOCKED, TX_SHORT };
 
@@ -27,9 +27,13 @@ static uint16_t wire_bytes_of(const struct weft_engine *e, size_t head, uint32_t
 
 static void pace_link(struct weft_engine *e, uint32_t bytes, weft_ns now)
 {
-	if (e->link_free_ps < now * 1000)
-		e->link_free_ps = now * 1000;
-	e->link_free_ps += bytes * e->ps_per_byte_q8 >> 8;
+	if (e->link_free_ns < now) {
+		e->link_free_ns = now;
+		e->link_free_frac = 0;
+	}
+	uint64_t busy = e->link_free_frac + bytes * e->link_pace;
+	e->link_free_ns += busy >> PACE_SHIFT;
+	e->link_free_frac = busy & ((1 << PACE_SHIFT) - 1);
 }
 
 void engine_send(struct weft_engine *e, struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
@@ -123,8 +127,7 @@ static void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct 
 /* When the link will start on a packet handed over now. */
 static weft_ns departure(const struct weft_engine *e, weft_ns now)
 {
-	weft_ns link_free_ns = e->link_free_ps / 1000;
-	return link_free_ns > now ? link_free_ns : now;
+	return e->link_free_ns > now ? e->link_free_ns : now;
 }
 
 static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, weft_ns now)
@@ -197,17 +200,13 @@ static enum tx_result send_one(struct weft_engine *e, struct pdc_tx *p, weft_ns 
 	e->spare[e->spare_count++] = pkt;
 	if (p->q.lost.count)
 		return send_lost(e, p, now);
-	return p->cutting ? send_new(e, p, now) : TX_BLOCKED;
-}
-
-static weft_ps ahead_ps(const struct weft_engine *e)
-{
-	return TX_AHEAD_PKTS * (e->full_wire_bytes * e->ps_per_byte_q8 >> 8);
+	/* Data behind a CLOSE_CMD could arrive before it; it waits for a new connection (pdc_tx_closed). */
+	return p->cutting && p->state != PDC_TX_CLOSING ? send_new(e, p, now) : TX_BLOCKED;
 }
 
 static bool link_allows(const struct weft_engine *e, weft_ns now)
 {
-	return !e->ps_per_byte_q8 || e->link_free_ps <= now * 1000 + ahead_ps(e);
+	return !e->link_pace || e->link_free_ns <= now + e->link_ahead_ns;
 }
 
 void engine_tx(struct weft_engine *e, weft_ns now)
@@ -215,16 +214,16 @@ void engine_tx(struct weft_engine *e, weft_ns now)
 	while (!list_empty(&e->ready) && e->out_count < ENGINE_OUT_DATA && link_allows(e, now)) {
 		struct pdc_tx *p = list_entry(e->ready.next, struct pdc_tx, ready_link);
 		enum tx_result r = send_one(e, p, now);
-		if (r == TX_SHORT) {
-			e->short_of_pkts = true;
-			return;
-		}
 		list_del(&p->ready_link);
-		p->ready = r == TX_SENT;
+		p->ready = r != TX_BLOCKED;
 		if (p->ready)
 			list_add_tail(&e->ready, &p->ready_link);
 		else
 			pdc_tx_arm(e, p, now);
+		if (r == TX_SHORT) {
+			e->short_of_pkts = true;
+			return;
+		}
 	}
 }
 
@@ -238,17 +237,32 @@ void engine_flush(struct weft_engine *e)
 	for (uint32_t i = taken; i < e->out_count; i++)
 		e->out[i - taken] = e->out[i];
 	e->out_count -= taken;
+	e->out_refused = e->out_count;
+}
+
+void engine_forget(struct weft_engine *e, const uint8_t *buf, uint32_t bytes)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < e->out_count; i++) {
+		if (e->out[i]->payload >= buf && e->out[i]->payload < buf + bytes)
+			e->port->ops->free(e->port, &e->out[i], 1);
+		else
+			e->out[kept++] = e->out[i];
+	}
+	e->out_count = kept;
+	if (e->out_refused > kept)
+		e->out_refused = kept;
 }
 
 weft_ns engine_tx_next(const struct weft_engine *e, weft_ns now)
 {
 	if (e->out_count)
 		return now;
-	if (e->short_of_pkts)
+	if (e->short_of_pkts || e->short_of_mem)
 		return now + ALLOC_RETRY_NS;
 	if (list_empty(&e->ready))
 		return WEFT_NEVER;
 	if (link_allows(e, now))
 		return now;
-	return (e->link_free_ps - ahead_ps(e) + 999) / 1000;
+	return e->link_free_ns - e->link_ahead_ns;
 }

@@ -214,6 +214,8 @@ void ep_flush_cq(struct weft_engine *e, struct weft_ep *ep)
 	}
 	if (!ep->overflow)
 		ep->overflow_tail = &ep->overflow;
+	else
+		e->short_of_mem = true;
 }
 
 static bool perform(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
@@ -249,7 +251,7 @@ void ep_submissions(struct weft_engine *e, struct weft_ep *ep, weft_ns now)
 			return;
 		ep->has_pending = !perform(e, ep, &ep->pending, now);
 		if (ep->has_pending) {
-			e->short_of_pkts = true;
+			e->short_of_mem = true;
 			return;
 		}
 	}

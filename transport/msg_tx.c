@@ -127,6 +127,8 @@ static void complete(struct weft_engine *e, struct tx_msg *m)
 			       .len = m->err ? 0 : m->bytes,
 			       .flags = m->kind == WEFT_OP_TSEND ? WEFT_OP_TAGGED : 0,
 			       .tag = m->tag};
+	if (e->out_refused && m->buf)
+		engine_forget(e, m->buf, m->bytes);
 	ep_complete(e, m->ep, m->node, &cqe);
 	list_del(&m->link);
 	pool_put(&e->tx_msgs, m);

@@ -245,6 +245,8 @@ static struct pdc_rx *find(struct weft_engine *e, const struct wire_pkt *w, bool
 void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
 	struct pdc_rx *p = find(e, w, !w->trimmed, now);
+	if (p)
+		p->last_heard_ns = now;
 	if (w->trimmed) {
 		trimmed(e, p, w, now);
 		return;
@@ -253,7 +255,6 @@ void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const str
 		e->stats.rx_no_pdc++;
 		return;
 	}
-	p->last_heard_ns = now;
 	cleared(p, w->pds.psn + (uint32_t)w->pds.offset);
 	if (!in_window(e, p, w->pds.psn))
 		refuse(e, p, w, WIRE_NACK_PSN_OOR_WINDOW, &e->stats.rx_window, now);
@@ -356,6 +357,8 @@ void pdc_rx_timer(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 		ack_flush(e, p, now);
 	}
 	weft_ns at = silence_deadline(e, p);
+	if (at < e->grace_ns)
+		at = e->grace_ns;
 	if (now >= at) {
 		e->stats.pdc_failed += !list_empty(&p->msgs);
 		msg_rx_fail(e, p, ETIMEDOUT);

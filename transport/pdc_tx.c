@@ -18,6 +18,7 @@ static void start_numbering(struct weft_engine *e, struct pdc_tx *p)
 	p->last_ack_psn = p->start_psn - 1;
 	p->rto_backoff = 0;
 	p->clear_wanted = false;
+	p->heard = false;
 	sendq_init(&p->q, p->start_psn);
 }
 
@@ -125,8 +126,13 @@ void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t op
 
 static void close_start(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (p->state != PDC_TX_OPEN || !sendq_reserve(&p->q, &e->sendq_mem))
+	if (p->state != PDC_TX_OPEN)
 		return;
+	if (!sendq_reserve(&p->q, &e->sendq_mem)) {
+		e->stats.alloc_fail++;
+		p->idle_since_ns = now; /* close_deadline() brings us back */
+		return;
+	}
 	uint32_t psn = p->q.next;
 	struct sent *s = sendq_push(&p->q, now);
 	p->state = PDC_TX_CLOSING;
@@ -155,10 +161,12 @@ void pdc_tx_shutdown(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
 	if (sendq_len(&p->q) || !list_empty(&p->msgs))
 		return; /* pdc_tx_idle closes it later */
-	if (p->state == PDC_TX_SYN)
+	if (p->state == PDC_TX_SYN) {
 		pdc_tx_free(e, p);
-	else
-		close_start(e, p, now);
+		return;
+	}
+	close_start(e, p, now);
+	pdc_tx_arm(e, p, now);
 }
 
 void pdc_tx_closed(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
@@ -182,6 +190,20 @@ static weft_ns earliest(weft_ns a, weft_ns b)
 	return a < b ? a : b;
 }
 
+static weft_ns close_deadline(const struct weft_engine *e, const struct pdc_tx *p)
+{
+	if (p->state != PDC_TX_OPEN || !is_idle(p))
+		return WEFT_NEVER;
+	if (e->shutting_down)
+		return p->idle_since_ns + e->rto_ns;
+	return e->tune.idle_close_ns ? p->idle_since_ns + e->tune.idle_close_ns : WEFT_NEVER;
+}
+
+static weft_ns silence_deadline(const struct weft_engine *e, const struct pdc_tx *p)
+{
+	return sendq_len(&p->q) ? p->last_heard_ns + e->tune.peer_timeout_ns : WEFT_NEVER;
+}
+
 static weft_ns deadline(const struct weft_engine *e, const struct pdc_tx *p, weft_ns now)
 {
 	weft_ns at = loss_deadline(e, p);
@@ -191,9 +213,9 @@ static weft_ns deadline(const struct weft_engine *e, const struct pdc_tx *p, wef
 		at = earliest(at, p->pace_at_ns);
 	if (p->probe_sent_ns != WEFT_NEVER)
 		at = earliest(at, p->probe_sent_ns + e->rto_ns);
-	if (is_idle(p) && p->state == PDC_TX_OPEN && e->tune.idle_close_ns)
-		at = earliest(at, p->idle_since_ns + e->tune.idle_close_ns);
-	return at;
+	weft_ns silent_at = silence_deadline(e, p);
+	at = earliest(at, silent_at > e->grace_ns ? silent_at : e->grace_ns);
+	return earliest(at, close_deadline(e, p));
 }
 
 void pdc_tx_arm(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
@@ -203,25 +225,21 @@ void pdc_tx_arm(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 		wheel_set(&e->wheel, &p->pdc.timer, at);
 }
 
-static bool peer_silent(const struct weft_engine *e, const struct pdc_tx *p, weft_ns now)
-{
-	return sendq_len(&p->q) && now - p->last_heard_ns >= e->tune.peer_timeout_ns && now >= p->last_heard_ns;
-}
-
 /* The timer may be earlier than anything due (deadlines only move later without touching it); then it is set again. */
 void pdc_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (p->q.inflight.count && now < e->grace_ns)
-		e->stats.late_polls++;
-	else
+	if (now < e->grace_ns) {
+		e->stats.late_polls += p->q.inflight.count != 0;
+	} else {
 		loss_by_timeout(e, p, now);
-	if (peer_silent(e, p, now)) {
-		pdc_tx_fail(e, p, p->state == PDC_TX_CLOSING ? ECONNRESET : ETIMEDOUT);
-		return;
+		if (now >= silence_deadline(e, p)) {
+			pdc_tx_fail(e, p, ETIMEDOUT);
+			return;
+		}
 	}
 	if (p->probe_sent_ns != WEFT_NEVER && now >= p->probe_sent_ns + e->rto_ns)
 		p->probe_sent_ns = WEFT_NEVER; /* lost: the next ACK asks again */
-	if (is_idle(p) && e->tune.idle_close_ns && now >= p->idle_since_ns + e->tune.idle_close_ns)
+	if (now >= close_deadline(e, p))
 		close_start(e, p, now);
 	pdc_tx_ready(e, p);
 	pdc_tx_arm(e, p, now);
