@@ -98,6 +98,16 @@ static void apply(struct duo *d, struct duo_port *to, struct weft_pkt *pkt, enum
 	deliver(to, pkt, at);
 }
 
+static void record(struct duo *d, int from, const struct wire_pkt *w, enum duo_fate fate)
+{
+	if (d->log_len == d->log_room) {
+		d->log_room = d->log_room ? 2 * d->log_room : 256;
+		d->log = realloc(d->log, d->log_room * sizeof *d->log);
+		assert_non_null(d->log);
+	}
+	d->log[d->log_len++] = (struct duo_rec){d->now, from, fate, *w};
+}
+
 static void transmit(struct duo_port *from, struct weft_pkt *pkt)
 {
 	struct duo *d = from->duo;
@@ -108,6 +118,8 @@ static void transmit(struct duo_port *from, struct weft_pkt *pkt)
 	if (d->fate)
 		fate = d->fate(d->fate_arg, from->side, &w, d->sent[from->side]);
 	d->sent[from->side]++;
+	if (d->logging)
+		record(d, from->side, &w, fate);
 	apply(d, &d->port[!from->side], copy, fate);
 	pkt_free(d, pkt);
 }
@@ -166,7 +178,7 @@ static void mem_free(void *arg, void *p)
 
 void duo_conf_init(struct duo_conf *conf)
 {
-	*conf = (struct duo_conf){.cc = "fixed", .lb = "ops"};
+	*conf = (struct duo_conf){.cc = "fixed", .lb = "ops", .seed = 1, .ring_entries = 1024};
 	weft_param_defaults(weft_engine_tunes, &conf->tune);
 	conf->tune.link_bps = 100000000000;
 	conf->tune.brtt_ns = WEFT_US(10);
@@ -191,10 +203,12 @@ static void open_side(struct duo *d, const struct duo_conf *conf, int side)
 				      .cc = weft_cc_find(conf->cc),
 				      .lb = weft_lb_find(conf->lb),
 				      .tune = conf->tune,
-				      .seed = 1,
+				      .seed = conf->seed,
 				      .mem = {mem_alloc, mem_free, &d->mem[side]}};
 	assert_int_equal(weft_engine_create(&ec, &dp->port, d->now, &d->e[side], &err), 0);
-	assert_int_equal(weft_ep_open(d->e[side], (uint16_t)(100 + 100 * side), 1024, 1024, &d->ep[side], &err), 0);
+	assert_int_equal(weft_ep_open(d->e[side], (uint16_t)(100 + 100 * side), conf->ring_entries, conf->ring_entries,
+				      &d->ep[side], &err),
+			 0);
 	struct weft_addr other = {side_ip(conf, !side), (uint16_t)(200 - 100 * side)};
 	assert_int_equal(weft_peer_add(d->e[side], &other, &d->peer[side]), 0);
 }
@@ -218,6 +232,7 @@ void duo_close(struct duo *d)
 		assert_int_equal(d->mem[i].live, 0);
 	}
 	assert_int_equal(d->pkts, 0);
+	free(d->log);
 }
 
 void duo_poll(struct duo *d, int side)
@@ -278,6 +293,38 @@ void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, ui
 bool duo_cqe(struct duo *d, int side, struct weft_cqe *cqe)
 {
 	return weft_cq_take(d->ep[side], cqe, 1) == 1;
+}
+
+struct weft_cqe duo_expect(struct duo *d, int side, const void *context, int err)
+{
+	struct weft_cqe cqe;
+	assert_true(duo_cqe(d, side, &cqe));
+	assert_ptr_equal(cqe.context, context);
+	assert_int_equal(cqe.err, err);
+	return cqe;
+}
+
+void duo_transfer(struct duo *d, int side, uint64_t len)
+{
+	uint8_t *out = duo_pattern(len, len), *in = calloc(1, len + 1);
+	duo_recv(d, !side, in, len, 7, 0, in);
+	duo_send(d, side, out, len, 7, out);
+	duo_run(d, d->now + WEFT_MS(500));
+	struct weft_cqe sent = duo_expect(d, side, out, 0), cqe = duo_expect(d, !side, in, 0);
+	assert_int_equal(sent.len, len);
+	assert_int_equal(cqe.len, len);
+	assert_int_equal(cqe.tag, 7);
+	assert_memory_equal(in, out, len);
+	free(in);
+	free(out);
+}
+
+uint32_t duo_count(const struct duo *d, int side, uint8_t type, const uint32_t *psn)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < d->log_len; i++)
+		n += d->log[i].from == side && d->log[i].w.pds.type == type && (!psn || d->log[i].w.pds.psn == *psn);
+	return n;
 }
 
 uint8_t *duo_pattern(uint64_t len, uint64_t seed)

@@ -12,6 +12,14 @@
 
 enum duo_fate { DUO_PASS, DUO_DROP, DUO_DUP, DUO_TRIM, DUO_TRIM_LASTHOP, DUO_MARK, DUO_LATE };
 
+/* One packet as it was handed to the wire. */
+struct duo_rec {
+	weft_ns at;
+	int from;
+	enum duo_fate fate;
+	struct wire_pkt w;
+};
+
 struct duo;
 struct duo_port {
 	struct weft_port port;
@@ -42,12 +50,17 @@ struct duo {
 	uint64_t sent[2]; /* packets given to the wire by side */
 	enum duo_fate (*fate)(void *arg, int from, const struct wire_pkt *w, uint64_t nth);
 	void *fate_arg;
+	bool logging; /* keep every packet sent in `log`, in order */
+	struct duo_rec *log;
+	uint32_t log_len, log_room;
 };
 
 struct duo_conf {
 	struct weft_engine_tune tune;
 	const char *cc, *lb;
 	bool ipv6;
+	uint64_t seed;
+	uint32_t ring_entries; /* of the endpoints' rings */
 };
 
 /* Defaults: 100 Gb/s, 10 us base RTT, fixed window, oblivious spraying, trimming. */
@@ -71,6 +84,15 @@ void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, ui
 
 /* The next completion; false: none. */
 bool duo_cqe(struct duo *d, int side, struct weft_cqe *cqe);
+
+/* Takes the next completion of a side and checks its context and error. */
+struct weft_cqe duo_expect(struct duo *d, int side, const void *context, int err);
+
+/* One tagged message from `side` to the other: sent, received into a posted buffer, compared. */
+void duo_transfer(struct duo *d, int side, uint64_t len);
+
+/* How many packets in the log came from `side` and are of this PDS type; `psn`: only those with it, if not NULL. */
+uint32_t duo_count(const struct duo *d, int side, uint8_t type, const uint32_t *psn);
 
 /* A buffer with a position-dependent pattern; free() it. */
 uint8_t *duo_pattern(uint64_t len, uint64_t seed);
