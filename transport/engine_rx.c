@@ -68,11 +68,6 @@ static void receive(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now)
 		e->stats.rx_not_ours++;
 		return;
 	}
-	/* A v4-mapped address in an IPv6 header: nobody whom we could answer. */
-	if (weft_ip_is_v4(&w.net.src) != e->is_v4) {
-		e->stats.rx_bad_ip++;
-		return;
-	}
 	dispatch(e, pkt, &w, now);
 }
 
