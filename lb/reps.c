@@ -136,9 +136,9 @@ static __attribute__((noinline)) void cached(struct weft_lb *lb, weft_ns now)
 		try_thaw(lb, now);
 }
 
-/* Overwrites `ev` by the newest other entry; empties the ring when there is no other. The acknowledged entropies that
- * keep arriving push out old ones, but an entropy cached just before its path died could be walked for a whole
- * freeze when few of them arrive. */
+/* Overwrites `ev` by the last other entry before `head`; empties the ring when there is no other. The acknowledged
+ * entropies that keep arriving push out old ones, but an entropy cached just before its path died could be walked for a
+ * whole freeze when few of them arrive. */
 static void evict(struct reps *s, uint16_t ev)
 {
 	uint32_t count = written(s);

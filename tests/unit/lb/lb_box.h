@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A load balancer with room for its state and parameters, for tests. */
+#ifndef LB_BOX_H
+#define LB_BOX_H
+
+#include <assert.h>
+
+#include "weft/lb.h"
+
+enum { LB_BOX_STATE_MAX = 256, LB_BOX_TUNE_MAX = 256 };
+
+struct lb_box {
+	struct weft_lb lb;
+	_Alignas(8) uint8_t state[LB_BOX_STATE_MAX]; /* directly behind `lb` */
+	struct weft_lb_params params;
+	_Alignas(8) uint8_t tune[LB_BOX_TUNE_MAX];
+};
+_Static_assert(offsetof(struct lb_box, state) == sizeof(struct weft_lb), "where weft_lb_state looks");
+
+/* Default parameters; the state is filled with junk first, so that init must set all of it. */
+static inline void lb_box_init(struct lb_box *box, const struct weft_lb_ops *ops, uint32_t evs_size, uint64_t seed,
+			       weft_ns now)
+{
+	assert(ops->state_size <= LB_BOX_STATE_MAX && ops->tune_size <= LB_BOX_TUNE_MAX);
+	for (size_t i = 0; i < LB_BOX_STATE_MAX; i++)
+		box->state[i] = 0xa5;
+	weft_param_defaults(ops->tunes, box->tune);
+	box->params = (struct weft_lb_params){
+		.evs_size = evs_size, .bdp_pkts = 20, .brtt_ns = 10000, .tune = ops->tune_size ? box->tune : NULL};
+	box->lb = (struct weft_lb){ops, &box->params};
+	ops->init(&box->lb, seed, now);
+}
+
+static inline uint16_t lb_box_pick(struct lb_box *box, uint32_t psn, weft_ns now)
+{
+	return box->lb.ops->pick(&box->lb, psn, now);
+}
+
+static inline void lb_box_feed(struct lb_box *box, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
+{
+	box->lb.ops->feedback(&box->lb, ev, fb, now);
+}
+
+static inline struct weft_lb_view lb_box_view(const struct lb_box *box)
+{
+	struct weft_lb_view view = {0};
+
+	if (box->lb.ops->view)
+		box->lb.ops->view(&box->lb, &view);
+	return view;
+}
+
+#endif
