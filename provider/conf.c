@@ -26,7 +26,10 @@ void prov_conf_define(void)
 		 "device, separated by ';'. Default: 10.0.0.0 + process id"},
 		{"cc", FI_PARAM_STRING, "congestion control algorithm (default: smartt)"},
 		{"lb", FI_PARAM_STRING, "load balancing algorithm (default: reps)"},
-		{"tune", FI_PARAM_STRING, "parameters of engine, cc and lb: key=value,key=value"},
+		{"tune", FI_PARAM_STRING,
+		 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=500000, for peers that "
+		 "share "
+		 "CPUs)"},
 		{"mtu", FI_PARAM_INT, "largest IP packet in bytes (default: what the device carries, at most 9000)"},
 		{"no_arp", FI_PARAM_BOOL,
 		 "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},

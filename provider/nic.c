@@ -119,12 +119,27 @@ static bool nic_quiet(void *arg)
 	return weft_engine_idle(nic->engine) && nic->now_ns - nic->active_ns >= WEFT_MS(QUIET_MS);
 }
 
+/* What happened on the wire, for FI_LOG_LEVEL=info. */
+static void stats_log(const struct prov_nic *nic)
+{
+	const struct weft_stats *stats = weft_engine_stats(nic->engine);
+	for (int i = 0; i < WEFT_COUNTER_COUNT; i++) {
+		const struct weft_counter_desc *desc = &weft_counter_descs[i];
+		uint64_t value;
+		memcpy(&value, (const char *)stats + (size_t)i * sizeof value, sizeof value);
+		if (value)
+			FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: %s %llu: %s\n", nic->name, desc->name,
+				(unsigned long long)value, desc->help);
+	}
+}
+
 static void nic_destroy(struct prov_nic *nic)
 {
 	weft_engine_shutdown(nic->engine, weft_clock_ns());
 	nic->active_ns = weft_clock_ns();
 	if (nic->linger_ns)
 		prov_wait_until(nic, nic_quiet, nic, (int)(nic->linger_ns / WEFT_MS(1)));
+	stats_log(nic);
 	weft_engine_destroy(nic->engine);
 	nic->port->ops->close(nic->port);
 	prov_req_free_all(nic);

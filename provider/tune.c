@@ -10,6 +10,9 @@
 
 enum { LINGER_DEFAULT_MS = 500 };
 
+/* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
+#define BRTT_FLOOR_NS WEFT_US(500)
+
 /* A number of the environment, or `def` when it is not set. */
 static int param_int(const char *name, int min, int def, int *value, struct weft_err *err)
 {
@@ -114,6 +117,7 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	*tune = (struct prov_tune){0};
 	char *eal_args = NULL;
 	weft_param_defaults(weft_engine_tunes, &tune->engine.tune);
+	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
 	int ret = algorithms_find(tune, err);
 	if (!ret)
 		ret = tunes_parse(tune, err);
