@@ -31,6 +31,7 @@ void prov_conf_define(void)
 		 "share "
 		 "CPUs)"},
 		{"mtu", FI_PARAM_INT, "largest IP packet in bytes (default: what the device carries, at most 9000)"},
+		{"pool_pkts", FI_PARAM_INT, "packet buffers of a device (default: 8191)"},
 		{"no_arp", FI_PARAM_BOOL,
 		 "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},
 		{"eal_args", FI_PARAM_STRING, "arguments for DPDK's EAL instead of the unprivileged defaults"},

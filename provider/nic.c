@@ -40,8 +40,11 @@ static void payload_fit(struct prov_tune *tune, const struct weft_port *port)
 
 static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct prov_tune *tune, struct weft_err *err)
 {
-	const struct weft_ethdev_conf port_conf = {
-		.dev = dev->devargs, .ip = dev->ip, .max_ip_bytes = tune->max_ip_bytes, .no_arp = tune->no_arp};
+	const struct weft_ethdev_conf port_conf = {.pool_pkts = tune->pool_pkts,
+						   .dev = dev->devargs,
+						   .ip = dev->ip,
+						   .max_ip_bytes = tune->max_ip_bytes,
+						   .no_arp = tune->no_arp};
 	int ret = weft_eal_start(tune->eal_args, err);
 	if (!ret)
 		ret = weft_ethdev_open(&port_conf, &nic->port, err);

@@ -68,6 +68,7 @@ struct prov_tune {
 	struct weft_engine_conf engine; /* cc_tune and lb_tune are ours, freed by prov_tune_free */
 	void *cc_tune, *lb_tune;
 	uint32_t max_ip_bytes; /* 0: the port's default */
+	uint32_t pool_pkts;    /* 0: the port's default */
 	bool payload_chosen;   /* FI_WEFT_TUNE says payload_bytes */
 	bool no_arp;
 	const char *eal_args; /* NULL: the defaults */

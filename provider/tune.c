@@ -95,8 +95,10 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 
 static int limits_load(struct prov_tune *tune, struct weft_err *err)
 {
-	int mtu = 0, linger_ms = 0, peer_ms = 0, no_arp = 0;
+	int mtu = 0, pool = 0, linger_ms = 0, peer_ms = 0, no_arp = 0;
 	int ret = param_int("mtu", 0, 0, &mtu, err);
+	if (!ret)
+		ret = param_int("pool_pkts", 0, 0, &pool, err);
 	if (!ret)
 		ret = param_int("linger_ms", 0, LINGER_DEFAULT_MS, &linger_ms, err);
 	if (!ret)
@@ -106,6 +108,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 		return ret;
 	fi_param_get_bool(&prov_weft, "no_arp", &no_arp);
 	tune->max_ip_bytes = (uint32_t)mtu;
+	tune->pool_pkts = (uint32_t)pool;
 	tune->linger_ns = WEFT_MS(linger_ms);
 	tune->engine.tune.peer_timeout_ns = WEFT_MS(peer_ms);
 	tune->no_arp = no_arp != 0;

@@ -6,22 +6,39 @@
 #include <string.h>
 
 #include <rte_eth_ring.h>
+#include <rte_mbuf.h>
 #include <rte_ring.h>
 
 #include "weft/ethdev.h"
 
-int rings_setup(void **state)
+static struct rte_ring *rings[2];
+
+/* Packets left in a ring keep the pool of a closed device alive. */
+static void rings_drain(void)
+{
+	void *mbuf;
+	for (int i = 0; i < 2; i++)
+		while (rte_ring_dequeue(rings[i], &mbuf) == 0)
+			rte_pktmbuf_free(mbuf);
+}
+
+static struct rte_ring *ring_new(const char *name)
 {
 	enum { ENTRIES = 4096 };
+	return rte_ring_create(name, ENTRIES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+int rings_setup(void **state)
+{
 	struct weft_err err;
 	if (weft_eal_start(NULL, &err)) {
 		print_error("%s\n", err.msg);
 		return -1;
 	}
-	struct rte_ring *a = rte_ring_create("a_to_b", ENTRIES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	struct rte_ring *b = rte_ring_create("b_to_a", ENTRIES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	if (!a || !b || rte_eth_from_rings("host0", &b, 1, &a, 1, 0) < 0 ||
-	    rte_eth_from_rings("host1", &a, 1, &b, 1, 0) < 0)
+	rings[0] = ring_new("up");
+	rings[1] = ring_new("down");
+	if (!rings[0] || !rings[1] || rte_eth_from_rings("host0", &rings[1], 1, &rings[0], 1, 0) < 0 ||
+	    rte_eth_from_rings("host1", &rings[0], 1, &rings[1], 1, 0) < 0)
 		return -1;
 	setenv("FI_PROVIDER", "weft", 1);
 	setenv("FI_WEFT_DEVICE", "net_ring_host0;net_ring_host1", 1);
@@ -93,6 +110,7 @@ void host_close(struct host *h)
 	ok(fi_close(&h->domain->fid));
 	ok(fi_close(&h->fabric->fid));
 	fi_freeinfo(h->info);
+	rings_drain();
 }
 
 void hosts_close(struct host hosts[2])
