@@ -42,7 +42,7 @@ struct neigh_table *neigh_create(int node)
 {
 	static _Atomic uint32_t serial;
 	char name[RTE_HASH_NAMESIZE];
-	snprintf(name, sizeof name, "weft_neigh_%u", atomic_fetch_add(&serial, 1));
+	ethdev_unique_name(name, sizeof name, "weft_neigh", &serial);
 	struct rte_hash_parameters params = {
 		.name = name,
 		.entries = ETHDEV_NEIGHS,

@@ -23,6 +23,12 @@ enum {
 static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rte_mempool *retired[POOLS_RETIRED_MAX]; /* under retired_lock */
 
+void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint32_t *serial)
+{
+	/* The variable's address tells the copies apart. */
+	snprintf(name, size, "%s_%x_%u", what, (unsigned)(uintptr_t)serial, atomic_fetch_add(serial, 1));
+}
+
 int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int node, struct rte_mempool **pool,
 		       struct weft_err *err)
 {
@@ -34,7 +40,7 @@ int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int no
 	room = RTE_ALIGN_CEIL(RTE_MAX(room, (uint32_t)POOL_ELEM_MIN_BYTES), RTE_CACHE_LINE_SIZE);
 	if (ip_bytes > 2048)
 		room = RTE_MAX(room, (uint32_t)POOL_ROOM_MIN_BYTES);
-	snprintf(name, sizeof name, "weft_pkts_%u", atomic_fetch_add(&serial, 1));
+	ethdev_unique_name(name, sizeof name, "weft_pkts", &serial);
 	*pool = rte_pktmbuf_pool_create(name, pkts, cache, sizeof(struct weft_pkt), (uint16_t)room, node);
 	if (*pool == NULL)
 		return weft_err_set(err, -ENOMEM,

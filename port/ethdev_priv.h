@@ -77,6 +77,10 @@ void ethdev_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 
 /* ---- ethdev_pool.c ---- */
 
+/* A name nobody else in this process has: a program and a plugin may hold a copy of this library each, over one DPDK.
+ * `serial` counts what is named `what`, one variable in each copy. */
+void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint32_t *serial);
+
 /* A pool whose elements hold `ip_bytes` of packet. -ENOMEM, with a message naming `dev`. */
 int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int node, struct rte_mempool **pool,
 		       struct weft_err *err);
