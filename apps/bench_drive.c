@@ -177,11 +177,9 @@ static void trigger_fire(struct bench_driver *d, uint32_t from, uint32_t t)
 
 static void start_due(struct bench_driver *d)
 {
-	if (d->t0 && d->timed_next < d->timed_count) {
-		weft_ns now = bench_now() - d->t0;
-		while (d->timed_next < d->timed_count && d->timed[d->timed_next].start_ns <= now)
-			flow_queue(d, d->timed[d->timed_next++].flow);
-	}
+	weft_ns now = d->timed_next < d->timed_count ? bench_now() : 0;
+	while (d->t0 && d->timed_next < d->timed_count && now >= d->t0 + d->timed[d->timed_next].start_ns)
+		flow_queue(d, d->timed[d->timed_next++].flow);
 	while (d->starts_next < d->starts_end)
 		flow_start(d, d->starts[d->starts_next++]);
 }
@@ -334,9 +332,9 @@ int bench_driver_init(struct bench_driver *d, struct bench_run *run, struct benc
 	return rc ? weft_err_set(err, rc, "node %u: cannot post receives: %s", first, strerror(-rc)) : 0;
 }
 
-void bench_driver_start(struct bench_driver *d, weft_ns now)
+void bench_driver_start(struct bench_driver *d, weft_ns t0)
 {
-	d->t0 = now;
+	d->t0 = t0;
 }
 
 void bench_driver_free(struct bench_driver *d)

@@ -88,8 +88,8 @@ int bench_driver_init(struct bench_driver *d, struct bench_run *run, struct benc
 /* After the nodes are closed. */
 void bench_driver_free(struct bench_driver *d);
 
-/* Starts the clock of the flows' start times. */
-void bench_driver_start(struct bench_driver *d, weft_ns now);
+/* The flows' start times count from `t0`, which may lie ahead. */
+void bench_driver_start(struct bench_driver *d, weft_ns t0);
 
 /* One round over all nodes: progress, events, starts that are due. Yields the CPU when nothing happens for long. */
 void bench_driver_poll(struct bench_driver *d);

@@ -9,6 +9,7 @@ static const struct {
 	const char *name, *help;
 	int (*run)(int argc, char **argv);
 } commands[] = {
+	{"bench", "run a connection matrix through libfabric, in real time", weft_cmd_bench},
 	{"switch", "switch packets between DPDK ports in real time", weft_cmd_switch},
 	{NULL, NULL, NULL},
 };

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `weft bench`: a matrix through libfabric and the provider, in real time. */
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "ideal.h"
+#include "result.h"
+
+#define PROGRESS_NS WEFT_MS(200)
+#define SOFTWARE_NS WEFT_US(100) /* what polling by turns adds to a round trip */
+
+static const char about[] =
+	"Runs a connection matrix through libfabric and the provider `weft`, in real time, and verifies every byte.\n"
+	"With --local all nodes and the switches of the topology run in this process. Otherwise each process is one\n"
+	"node: under mpirun or srun, or with --rank and --size, all of them connected to a running `weft switch`.\n";
+
+static const struct opt_desc bench_options[] = {
+	{"local", NULL, "all nodes and the fabric in this process", opt_flag, offsetof(struct bench_opts, local)},
+	{"threads", "N", "threads that drive the nodes, with --local; default 1", opt_u32,
+	 offsetof(struct bench_opts, threads)},
+	{"device", "DEVARGS", "DPDK port of this process's node; %r is the rank", opt_string,
+	 offsetof(struct bench_opts, device)},
+	{"link-gbps", "N", "rate of every link in real time; with --local latencies stretch along; default 1", opt_gbps,
+	 offsetof(struct bench_opts, link_bps)},
+	{"rank", "N", "of this process, when no launcher gives it", opt_u32, offsetof(struct bench_opts, rank)},
+	{"size", "N", "number of processes, when no launcher gives it", opt_u32, offsetof(struct bench_opts, size)},
+	{NULL, NULL, NULL, NULL, 0},
+};
+
+/* What a machine with two shared cores carries; given before the user's own options, which win. */
+static char *defaults[] = {
+	"--topology", "leafspine:4:4:4", "--link-gbps", "1", "--end", "60s",
+};
+
+enum { DEFAULTS = sizeof defaults / sizeof *defaults };
+
+void bench_drive(struct bench_driver *d, weft_ns deadline)
+{
+	bool tty = d->first == 0 && isatty(STDERR_FILENO);
+	weft_ns now = bench_now(), shown = now;
+	while (!bench_driver_done(d) && now < deadline) {
+		for (int i = 0; i < 16; i++)
+			bench_driver_poll(d);
+		now = bench_now();
+		if (!tty || now - shown < PROGRESS_NS)
+			continue;
+		shown = now;
+		fprintf(stderr, "\rweft bench: %u sends and %u receives left, %.1f s ", d->sends_left, d->recvs_left,
+			(double)(now - d->t0) / 1e9);
+	}
+	if (tty)
+		fputs("\r\033[K", stderr);
+}
+
+void bench_stats_add(struct weft_stats *a, const struct weft_stats *b)
+{
+	uint64_t *to = (uint64_t *)a;
+	const uint64_t *from = (const uint64_t *)b;
+	for (unsigned i = 0; i < WEFT_COUNTER_COUNT; i++)
+		to[i] += from[i];
+}
+
+/* ---- arithmetic ---- */
+
+/* The topology in slow motion: latencies grow as rates fall, so a link holds as many bytes as at full rate. */
+static void stretch(struct weft_topo *topo, uint64_t bps)
+{
+	double times = (double)topo->tier[0].down_bps / (double)bps;
+	for (uint32_t t = 0; t < topo->tiers; t++) {
+		struct weft_topo_tier *tier = &topo->tier[t];
+		tier->down_bps = (uint64_t)((double)tier->down_bps / times);
+		tier->down_latency_ns = (weft_ns)((double)tier->down_latency_ns * times);
+		tier->switch_latency_ns = (weft_ns)((double)tier->switch_latency_ns * times);
+	}
+}
+
+static void free_nothing(void *arg, struct weft_pkt *pkt)
+{
+	(void)arg;
+	(void)pkt;
+}
+
+/* Base RTT and least time, from a fabric nobody sends through. Engines are told the base RTT where it is known; between
+ * processes they probe it, and what the scheduler adds shows. */
+static int arithmetic(struct options *o, const struct bench_opts *b, weft_ps *ideal, struct weft_err *err)
+{
+	struct weft_net_conf conf;
+	struct weft_net *net;
+	options_net_conf(o, &conf);
+	conf.free_pkt = free_nothing;
+	int rc = weft_net_create(&conf, &o->topo, 0, &net, err);
+	if (rc)
+		return rc;
+	*ideal = ideal_ps(o, net, NULL);
+	weft_ns brtt_ns = weft_net_brtt_ns(net) + SOFTWARE_NS;
+	weft_net_destroy(net);
+	if (!o->engine.link_bps)
+		o->engine.link_bps = b->link_bps;
+	if (!o->engine.brtt_floor_ns)
+		o->engine.brtt_floor_ns = brtt_ns;
+	if (!o->engine.brtt_ns && b->local)
+		o->engine.brtt_ns = brtt_ns;
+	return 0;
+}
+
+static int set_links(struct options *o, const struct bench_opts *b, weft_ps *ideal, struct weft_err *err)
+{
+	if (b->local)
+		stretch(&o->topo, b->link_bps);
+	else
+		weft_topo_set_bps(&o->topo, b->link_bps);
+	return arithmetic(o, b, ideal, err);
+}
+
+/* ---- report ---- */
+
+static weft_ps since(const struct bench_outcome *out, weft_ns at)
+{
+	return at ? (at - out->t0) * 1000 : WEFT_NEVER;
+}
+
+static struct run_flow flow_result(const struct bench_outcome *out, uint32_t i)
+{
+	const struct bench_flow *f = &out->run.flows[i];
+	return (struct run_flow){
+		.bytes = out->run.work->flows[i].bytes,
+		.start = since(out, f->start_ns),
+		.acked = since(out, f->sent_ns),
+		.delivered = out->one_clock ? since(out, f->delivered_ns) : WEFT_NEVER,
+		.err = f->send_err ? f->send_err : f->recv_err,
+		.verified = f->verified,
+	};
+}
+
+static const char *flow_trouble(const struct bench_flow *f)
+{
+	if (f->send_err)
+		return strerror(f->send_err);
+	if (f->recv_err)
+		return strerror(f->recv_err);
+	if (!f->start_ns)
+		return "was never started";
+	if (!f->sent_ns || !f->delivered_ns)
+		return "not finished in time";
+	return f->verified ? NULL : "wrong bytes arrived";
+}
+
+/* Names the first few flows that went wrong; returns how many did. */
+static uint32_t tell_failed(const struct bench_outcome *out)
+{
+	enum { TOLD_MAX = 5 };
+	uint32_t bad = 0;
+	for (uint32_t i = 0; i < out->run.work->flow_count; i++) {
+		const struct weft_flow *flow = &out->run.work->flows[i];
+		const char *trouble = flow_trouble(&out->run.flows[i]);
+		if (trouble && bad++ < TOLD_MAX)
+			fprintf(stderr, "weft bench: flow %u (%u->%u): %s\n", i, flow->src, flow->dst, trouble);
+	}
+	if (bad > TOLD_MAX)
+		fprintf(stderr, "weft bench: ... %u flows in all\n", bad);
+	return bad;
+}
+
+static weft_ps last_event(const struct run_flow *flows, uint32_t count)
+{
+	weft_ps last = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (flows[i].acked != WEFT_NEVER && flows[i].acked > last)
+			last = flows[i].acked;
+	return last;
+}
+
+static int report(const struct options *o, const struct bench_outcome *out, struct weft_err *err)
+{
+	uint32_t n = out->run.work->flow_count;
+	struct run_flow *flows = calloc(n + 1, sizeof *flows);
+	if (!flows)
+		return weft_err_set(err, -ENOMEM, "no memory for the result");
+	for (uint32_t i = 0; i < n; i++)
+		flows[i] = flow_result(out, i);
+	struct run_result r = {.mode = "bench",
+			       .cc = o->cc->name,
+			       .lb = o->lb->name,
+			       .seed = o->seed,
+			       .flows = flows,
+			       .flow_count = n,
+			       .ideal = out->ideal,
+			       .elapsed = last_event(flows, n),
+			       .max_rss_kib = result_max_rss_kib()};
+	r.wall_s = (double)r.elapsed / 1e12;
+	result_set_fabric(&r, &out->net, r.elapsed);
+	r.digest = 0; /* real time does not repeat */
+	result_add_engine(&r.packets, &out->stats);
+	int rc = result_print(&r, o->json && !strcmp(o->json, "-") ? stderr : stdout, err);
+	if (!rc && o->json)
+		rc = result_write_json(&r, o->json, err);
+	free(flows);
+	return rc;
+}
+
+/* ---- command ---- */
+
+static bool has_flag(int argc, char **argv, const char *name)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return false;
+}
+
+/* argv with our defaults in front; `star` replaces the default topology when not NULL. The caller frees the array. */
+static char **with_defaults(int argc, char **argv, char *star)
+{
+	char **args = calloc((size_t)argc + DEFAULTS + 1, sizeof *args);
+	if (!args)
+		return NULL;
+	args[0] = argv[0];
+	memcpy(args + 1, defaults, sizeof defaults);
+	if (star)
+		args[2] = star;
+	memcpy(args + 1 + DEFAULTS, argv + 1, (size_t)(argc - 1) * sizeof *args);
+	return args;
+}
+
+static int check(const struct options *o, const struct bench_opts *b, const struct bench_job *job, struct weft_err *err)
+{
+	if (o->pcap || o->faulty)
+		return weft_err_set(err, -EINVAL, "%s: only weft sim has that",
+				    o->pcap ? "--pcap" : "fault parameters");
+	if (b->local && (b->threads < 1 || b->threads > o->workload.nodes))
+		return weft_err_set(err, -EINVAL, "--threads %u: 1 to %u, one node each at most", b->threads,
+				    o->workload.nodes);
+	if (b->local || job->pmix)
+		return 0;
+	if (!b->size)
+		return weft_err_set(err, -EINVAL,
+				    "neither --local, nor a launcher (mpirun, srun), nor --rank and --size");
+	if (b->rank >= b->size)
+		return weft_err_set(err, -EINVAL, "--rank %u is not below --size %u", b->rank, b->size);
+	return 0;
+}
+
+static int run(struct options *o, const struct bench_opts *b, const struct bench_job *job, struct weft_err *err)
+{
+	struct bench_outcome out = {0};
+	int rc = check(o, b, job, err);
+	if (!rc)
+		rc = set_links(o, b, &out.ideal, err);
+	if (!rc)
+		rc = b->local ? bench_local(o, b, &out, err) : bench_rank(o, b, job, &out, err);
+	if (!rc && out.report) {
+		uint32_t bad = tell_failed(&out);
+		rc = report(o, &out, err);
+		if (!rc && bad)
+			rc = weft_err_set(err, -EIO, "%u of %u flows failed", bad, out.run.work->flow_count);
+	}
+	bench_run_free(&out.run);
+	return rc;
+}
+
+/* Parses and runs as one rank of `job`, or locally. Returns the exit code. */
+static int command(int argc, char **argv, struct bench_job *job)
+{
+	struct options o = {0};
+	struct bench_opts b = {.threads = 1, .device = "net_memif0,role=client,id=%r,socket=/tmp/weft.sock,bsize=9216"};
+	struct weft_err err = {""};
+	char star[32];
+	int status = 1;
+	snprintf(star, sizeof star, "star:%u", job->size);
+	char **args = with_defaults(argc, argv, job->pmix ? star : NULL);
+	if (!args || !options_main(&o, argc + DEFAULTS, args, bench_options, &b, about, &status)) {
+		free(args);
+		return status;
+	}
+	if (!job->pmix)
+		*job = (struct bench_job){.rank = b.rank, .size = b.size};
+	status = run(&o, &b, job, &err) ? 1 : 0;
+	if (status)
+		fprintf(stderr, "weft bench: %s\n", err.msg);
+	options_free(&o);
+	free(args);
+	return status;
+}
+
+int weft_cmd_bench(int argc, char **argv)
+{
+	struct bench_job job = {0};
+	struct weft_err err = {""};
+	if (!has_flag(argc, argv, "--local") && bench_job_launched() && bench_job_join(&job, &err)) {
+		fprintf(stderr, "weft bench: %s\n", err.msg);
+		return 1;
+	}
+	int status = command(argc, argv, &job);
+	bench_job_leave(&job);
+	return status;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The provider takes its parameters from the environment, as every libfabric provider does. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define PROVIDER_FILE "libweft-fi.so"
+
+void bench_rank_host(uint32_t rank, char host[BENCH_NAME_MAX])
+{
+	uint32_t ip = weft_net_host_ip(rank);
+	snprintf(host, BENCH_NAME_MAX, "%u.%u.%u.%u", ip >> 24, ip >> 16 & 255, ip >> 8 & 255, ip & 255);
+}
+
+/* The provider built beside this program comes before an installed one. */
+static void provider_path_set(void)
+{
+	char dir[4096], file[sizeof dir + sizeof PROVIDER_FILE];
+	ssize_t len = readlink("/proc/self/exe", dir, sizeof dir - 1);
+	if (len <= 0)
+		return;
+	dir[len] = 0;
+	*strrchr(dir, '/') = 0;
+	snprintf(file, sizeof file, "%s/" PROVIDER_FILE, dir);
+	if (access(file, R_OK) == 0)
+		setenv("FI_PROVIDER_PATH", dir, 0);
+}
+
+static uint64_t param_value(const struct weft_param *p, const void *base)
+{
+	const char *field = (const char *)base + p->offset;
+	if (p->type == WEFT_PARAM_U64)
+		return *(const uint64_t *)field;
+	return p->type == WEFT_PARAM_U32 ? *(const uint32_t *)field : *(const uint8_t *)field;
+}
+
+/* Appends key=value, for each parameter that is not at its default; and the payload, which the provider would fit to
+ * the device. */
+static void tunes_print(FILE *out, const struct weft_param *table, const void *base)
+{
+	for (const struct weft_param *p = table; base && p && p->key; p++)
+		if (param_value(p, base) != p->def || !strcmp(p->key, "payload_bytes"))
+			fprintf(out, "%s=%" PRIu64 ",", p->key, param_value(p, base));
+}
+
+static int tunes_set(const struct options *o)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return -ENOMEM;
+	tunes_print(out, weft_engine_tunes, &o->engine);
+	tunes_print(out, o->cc->tunes, o->cc_tune);
+	tunes_print(out, o->lb->tunes, o->lb_tune);
+	if (fclose(out)) {
+		free(text);
+		return -ENOMEM;
+	}
+	if (len && text[len - 1] == ',')
+		text[len - 1] = 0;
+	int rc = setenv("FI_WEFT_TUNE", text, 1) ? -errno : 0;
+	free(text);
+	return rc;
+}
+
+int bench_env_set(const struct options *o, const char *devices, const char *addrs, struct weft_err *err)
+{
+	provider_path_set();
+	int rc = tunes_set(o);
+	if (rc || setenv("FI_WEFT_CC", o->cc->name, 1) || setenv("FI_WEFT_LB", o->lb->name, 1) ||
+	    setenv("FI_WEFT_DEVICE", devices, 1) || setenv("FI_WEFT_ADDR", addrs, 1) ||
+	    setenv("FI_WEFT_NO_ARP", "1", 1))
+		return weft_err_set(err, rc ? rc : -errno, "cannot set the provider's environment");
+	return 0;
+}

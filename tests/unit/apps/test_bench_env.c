@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+
+/* Options as a command line gives them. */
+static void parse(struct options *o, int argc, char **argv)
+{
+	struct weft_err err = {""};
+	int rc = options_parse(o, argc, argv, NULL, NULL, &err);
+	if (rc)
+		fail_msg("%s", err.msg);
+}
+
+static void bench_rank_host__counts_from_one(void **state)
+{
+	char host[BENCH_NAME_MAX];
+	bench_rank_host(0, host);
+	assert_string_equal(host, "10.0.0.1");
+	bench_rank_host(300, host);
+	assert_string_equal(host, "10.0.1.45");
+}
+
+static void bench_env_set__names_everything(void **state)
+{
+	char *argv[] = {"bench", "--cc", "smartt", "--lb", "ecmp", "--topology", "star:2"};
+	struct options o;
+	parse(&o, 7, argv);
+	setenv("FI_PROVIDER_PATH", "/elsewhere", 1);
+	assert_int_equal(bench_env_set(&o, "dev0;dev1", "10.0.0.1;10.0.0.2", NULL), 0);
+	assert_string_equal(getenv("FI_WEFT_CC"), "smartt");
+	assert_string_equal(getenv("FI_WEFT_LB"), "ecmp");
+	assert_string_equal(getenv("FI_WEFT_DEVICE"), "dev0;dev1");
+	assert_string_equal(getenv("FI_WEFT_ADDR"), "10.0.0.1;10.0.0.2");
+	assert_string_equal(getenv("FI_PROVIDER_PATH"), "/elsewhere");
+	options_free(&o);
+}
+
+static void bench_env_set__tunes_that_differ(void **state)
+{
+	char *argv[] = {"bench", "--topology", "star:2", "--mtu", "1000", "--set", "ack_every=4"};
+	struct options o;
+	parse(&o, 7, argv);
+	assert_int_equal(bench_env_set(&o, "dev", "10.0.0.1", NULL), 0);
+	const char *tune = getenv("FI_WEFT_TUNE");
+	assert_non_null(strstr(tune, "payload_bytes=1000"));
+	assert_non_null(strstr(tune, "ack_every=4"));
+	assert_null(strstr(tune, "window_pkts"));
+	assert_int_not_equal(tune[strlen(tune) - 1], ',');
+	options_free(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bench_rank_host__counts_from_one),
+		cmocka_unit_test(bench_env_set__names_everything),
+		cmocka_unit_test(bench_env_set__tunes_that_differ),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
