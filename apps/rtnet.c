@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "u64map.h"
 #include "weft/ethdev.h"
@@ -20,11 +19,13 @@ enum {
 
 /* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
  * and all its hosts, so yielding starts early. */
-#define SPIN_NS     WEFT_US(5)
-#define YIELD_NS    WEFT_US(200)
-#define NAP_MIN_NS  WEFT_US(20)
-#define NAP_MAX_NS  WEFT_MS(1)
-#define NAP_DIVISOR 16 /* a nap lasts this share of the idle time so far */
+#define SPIN_NS      WEFT_US(5)
+#define YIELD_NS     WEFT_US(200)
+#define NAP_MIN_NS   WEFT_US(20)
+#define NAP_MAX_NS   WEFT_MS(1)
+#define SLEEP_MAX_NS WEFT_MS(20) /* when every port wakes us; a packet that slips in just before is late by that much  \
+				  */
+#define NAP_DIVISOR 16           /* a nap lasts this share of the idle time so far */
 
 struct fifo {
 	struct weft_pkt *head, **tail;
@@ -46,6 +47,8 @@ struct rtnet {
 	struct u64map by_addr; /* low 32 bits of an address -> struct host */
 	uint64_t moved;        /* packets received, delivered or sent so far */
 	uint32_t uplink_pkts, downlink_pkts;
+	bool wakes;               /* every port has interrupts */
+	struct weft_port **ports; /* of the hosts, as weft_ethdev_sleep wants them */
 	uint32_t host_count;
 	struct host hosts[];
 };
@@ -224,29 +227,53 @@ static void host_init(struct rtnet *r, uint32_t index, struct weft_port *port)
 	fifo_init(&h->up_ctrl);
 	fifo_init(&h->up_data);
 	fifo_init(&h->down);
+	r->ports[index] = port;
+	r->wakes &= weft_ethdev_rx_fd(port) >= 0;
+}
+
+/* NULL: no memory. */
+static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
+{
+	static const struct weft_mem heap;
+	struct rtnet *r = calloc(1, sizeof *r + conf->port_count * sizeof r->hosts[0]);
+	if (r == NULL)
+		return NULL;
+	r->ports = calloc(conf->port_count, sizeof r->ports[0]);
+	if (r->ports == NULL) {
+		free(r);
+		return NULL;
+	}
+	r->uplink_pkts = conf->uplink_pkts != 0 ? conf->uplink_pkts : UPLINK_PKTS;
+	r->downlink_pkts = conf->downlink_pkts != 0 ? conf->downlink_pkts : DOWNLINK_PKTS;
+	r->wakes = true;
+	r->host_count = conf->port_count;
+	u64map_init(&r->by_addr, &heap);
+	for (uint32_t i = 0; i < conf->port_count; i++)
+		host_init(r, i, conf->ports[i]);
+	return r;
+}
+
+static void rtnet_free(struct rtnet *r)
+{
+	u64map_fini(&r->by_addr);
+	free(r->ports);
+	free(r);
 }
 
 int rtnet_create(const struct rtnet_conf *conf, weft_ns now, struct rtnet **out, struct weft_err *err)
 {
-	static const struct weft_mem heap;
 	if (conf->port_count == 0 || conf->port_count > conf->topo->hosts)
 		return weft_err_set(err, -EINVAL, "%u ports, but the topology has %u hosts", conf->port_count,
 				    conf->topo->hosts);
-	struct rtnet *r = calloc(1, sizeof *r + conf->port_count * sizeof r->hosts[0]);
+	struct rtnet *r = rtnet_alloc(conf);
 	if (r == NULL)
 		return weft_err_set(err, -ENOMEM, "no memory for %u ports", conf->port_count);
-	r->host_count = conf->port_count;
-	r->uplink_pkts = conf->uplink_pkts != 0 ? conf->uplink_pkts : UPLINK_PKTS;
-	r->downlink_pkts = conf->downlink_pkts != 0 ? conf->downlink_pkts : DOWNLINK_PKTS;
-	u64map_init(&r->by_addr, &heap);
-	for (uint32_t i = 0; i < conf->port_count; i++)
-		host_init(r, i, conf->ports[i]);
 	struct weft_net_conf net_conf = conf->net;
 	net_conf.free_pkt = free_dropped;
 	net_conf.free_arg = r;
 	int rc = weft_net_create(&net_conf, conf->topo, now * PS_PER_NS, &r->net, err);
 	if (rc != 0) {
-		free(r);
+		rtnet_free(r);
 		return rc;
 	}
 	for (uint32_t i = 0; i < conf->port_count; i++)
@@ -264,8 +291,7 @@ void rtnet_destroy(struct rtnet *r)
 		fifo_free(h, &h->up_data);
 		fifo_free(h, &h->down);
 	}
-	u64map_fini(&r->by_addr);
-	free(r);
+	rtnet_free(r);
 }
 
 /* ---- running ---- */
@@ -285,20 +311,31 @@ weft_ns rtnet_poll(struct rtnet *r, weft_ns now)
 	return next == WEFT_NEVER ? WEFT_NEVER : (next + PS_PER_NS - 1) / PS_PER_NS;
 }
 
-/* One step of doing nothing since `idle_since`, with an event at `next`. */
-static void idle_step(weft_ns now, weft_ns idle_since, weft_ns next)
+static weft_ns min_ns(weft_ns a, weft_ns b)
 {
-	weft_ns idle = now - idle_since, nap = idle / NAP_DIVISOR;
+	return a < b ? a : b;
+}
+
+/* How long to sleep after `idle` of nothing to do. Without interrupts naps grow with the idle time, so that the first
+ * packet is late by a share of the time it was not there. */
+static weft_ns nap_length(const struct rtnet *r, weft_ns idle)
+{
+	weft_ns nap = min_ns(idle / NAP_DIVISOR, NAP_MAX_NS);
+	if (r->wakes)
+		return SLEEP_MAX_NS;
+	return nap > NAP_MIN_NS ? nap : NAP_MIN_NS;
+}
+
+/* One step of doing nothing since `idle_since`, with an event at `next`. */
+static void idle_step(const struct rtnet *r, weft_ns now, weft_ns idle_since, weft_ns next)
+{
+	weft_ns idle = now - idle_since;
 	if (idle < SPIN_NS)
 		return;
-	if (idle < YIELD_NS || next - now < NAP_MIN_NS) {
+	if (idle < YIELD_NS || next - now < NAP_MIN_NS)
 		sched_yield();
-		return;
-	}
-	nap = nap < NAP_MIN_NS ? NAP_MIN_NS : nap;
-	nap = nap > NAP_MAX_NS ? NAP_MAX_NS : nap;
-	nap = nap > next - now ? next - now : nap;
-	nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
+	else
+		weft_ethdev_sleep(r->ports, r->host_count, min_ns(nap_length(r, idle), next - now));
 }
 
 void rtnet_run(struct rtnet *r, const atomic_bool *stop, weft_ns tick_ns, void (*tick)(void *arg), void *arg)
@@ -309,7 +346,7 @@ void rtnet_run(struct rtnet *r, const atomic_bool *stop, weft_ns tick_ns, void (
 		if (next == now)
 			active = now;
 		else
-			idle_step(now, active, next);
+			idle_step(r, now, active, next);
 		if (tick == NULL || now - ticked < tick_ns)
 			continue;
 		ticked = now;

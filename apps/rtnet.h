@@ -19,8 +19,8 @@ struct rtnet;
 struct rtnet_conf {
 	const struct weft_topo *topo;   /* copied */
 	struct weft_net_conf net;       /* free_pkt and free_arg are set here */
-	struct weft_port *const *ports; /* host h is behind ports[h]. They stay the caller's, outlive the rtnet and send
-					   and free each other's packets, as all DPDK ports of a process do */
+	struct weft_port *const *ports; /* DPDK ports; host h is behind ports[h]. They stay the caller's and outlive the
+					   rtnet; packets go from one to another without copies */
 	uint32_t port_count;            /* 1..topo->hosts */
 	uint32_t uplink_pkts;           /* waiting for a host's uplink; beyond it packets stay in the port. 0: 128 */
 	uint32_t downlink_pkts;         /* waiting for a port to take them; beyond it they are dropped. 0: 1024 */
@@ -34,8 +34,8 @@ void rtnet_destroy(struct rtnet *r);
  * event, which packets arriving at a port may precede, or WEFT_NEVER. */
 weft_ns rtnet_poll(struct rtnet *r, weft_ns now);
 
-/* Polls until *stop. Idle, it yields, then sleeps in growing steps of at most a millisecond. `tick`, if not NULL, is
- * called about every `tick_ns`. */
+/* Polls until *stop. Idle, it yields, then sleeps until a port has packets or, without interrupts, in growing steps of
+ * at most a millisecond. `tick`, if not NULL, is called about every `tick_ns`. */
 void rtnet_run(struct rtnet *r, const atomic_bool *stop, weft_ns tick_ns, void (*tick)(void *arg), void *arg);
 
 /* The host at `port` has this address. Also learned from the source of every packet; until then 10.x.y.z leads to the

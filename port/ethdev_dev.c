@@ -109,3 +109,8 @@ uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes)
 	bool fixed = driver_is(info->driver_name, "net_memif") || driver_is(info->driver_name, "net_af_packet");
 	return fixed ? 0 : ip_bytes;
 }
+
+bool ethdev_has_interrupts(const struct rte_eth_dev_info *info)
+{
+	return driver_is(info->driver_name, "net_vhost") || driver_is(info->driver_name, "net_virtio_user");
+}

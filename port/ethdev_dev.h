@@ -3,6 +3,7 @@
 #ifndef WEFT_ETHDEV_DEV_H
 #define WEFT_ETHDEV_DEV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +23,8 @@ uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info);
 
 /* rxmode.mtu to configure; 0 for drivers that reject a value. */
 uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes);
+
+/* Whether to ask for receive interrupts. Drivers of hardware choose slower paths when asked. */
+bool ethdev_has_interrupts(const struct rte_eth_dev_info *info);
 
 #endif

@@ -144,7 +144,8 @@ static int queues_setup(struct ethdev *d, uint16_t queues, uint16_t desc, struct
 static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, uint32_t pool_pkts, struct weft_err *err)
 {
 	uint16_t queues = slots[d->id].ours ? 1 : RTE_MIN(info->max_rx_queues, info->max_tx_queues);
-	struct rte_eth_conf conf = {.rxmode = {.mtu = ethdev_mtu(info, d->port.max_ip_bytes)}};
+	struct rte_eth_conf conf = {.rxmode = {.mtu = ethdev_mtu(info, d->port.max_ip_bytes)},
+				    .intr_conf = {.rxq = ethdev_has_interrupts(info)}};
 
 	int rc = rte_eth_dev_configure(d->id, queues, queues, &conf);
 	if (rc == -EBUSY && !slots[d->id].ours)
@@ -222,6 +223,8 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 		return rc;
 	d->port.link_bps = link_bps(d, &info);
 	addresses_choose(d);
+	if (ethdev_has_interrupts(&info))
+		ethdev_wake_init(d);
 	d->neigh = neigh_create(d->node);
 	if (d->neigh == NULL)
 		return weft_err_set(err, -ENOMEM, "%s: no memory for the neighbour table", conf->dev);
@@ -244,6 +247,7 @@ static int conf_check(const struct weft_ethdev_conf *conf, struct weft_err *err)
 static void ethdev_release(struct ethdev *d)
 {
 	neigh_destroy(d->neigh);
+	ethdev_wake_fini(d);
 	dev_release(d->id);
 	/* Last: a device holds packets until it is closed. */
 	ethdev_pool_retire(d->pool);

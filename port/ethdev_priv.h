@@ -51,7 +51,7 @@ struct ethdev {
 	struct neigh_table *neigh;
 	weft_ns chores_at;   /* when neigh_chores has something to do */
 	weft_ns announce_at; /* next time we tell everybody our address */
-	int rx_fd;           /* or -1 */
+	int rx_fd;           /* epoll set with the queue's interrupt, or -1 */
 	int node;            /* NUMA node, or -1 */
 	weft_heard_fn heard;
 	void *heard_arg;
@@ -74,6 +74,12 @@ uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 uint16_t ethdev_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 uint16_t ethdev_alloc(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 void ethdev_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
+
+/* ---- ethdev_sleep.c ---- */
+
+/* After the device has started: the queue's interrupt, if it has one. */
+void ethdev_wake_init(struct ethdev *d);
+void ethdev_wake_fini(struct ethdev *d);
 
 /* ---- ethdev_pool.c ---- */
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Everything advances here: the engine is polled and finished operations reach their queues. Called from reading queues
  * (manual progress), after sends, and from a thread of our own (automatic progress). */
-#include <poll.h>
 #include <sched.h>
-#include <time.h>
 
 #include "prov.h"
 #include "weft/ethdev.h"
@@ -59,12 +57,7 @@ bool prov_progress(struct prov_nic *nic)
 
 static void nap(const struct prov_nic *nic, weft_ns len_ns)
 {
-	struct timespec ts = {.tv_nsec = (long)len_ns};
-	struct pollfd pfd = {.fd = weft_ethdev_rx_fd(nic->port), .events = POLLIN};
-	if (pfd.fd >= 0)
-		ppoll(&pfd, 1, &ts, NULL);
-	else
-		nanosleep(&ts, NULL);
+	weft_ethdev_sleep(&nic->port, 1, len_ns);
 }
 
 static void wait_start(struct wait *wait)

@@ -65,7 +65,13 @@ weft_ns weft_clock_ns(void);
  * otherwise. */
 void weft_ethdev_bind_thread(const struct weft_port *port);
 
-/* File descriptor to wait on for received packets, or -1 when the device has none. */
+/* Sleeps until one of the ports signals received packets, or `timeout_ns` is over. Polling threads call it when they
+ * found nothing: a packet that comes between their last look and the call may go unnoticed until the timeout. Ports
+ * without interrupts (weft_ethdev_rx_fd < 0) wake nobody. At most 64 ports are listened to. */
+void weft_ethdev_sleep(struct weft_port *const *ports, unsigned n, weft_ns timeout_ns);
+
+/* Becomes readable when packets arrive while weft_ethdev_sleep sleeps, or -1: the device has no receive interrupts.
+ * vhost-user and virtio-user have. */
 int weft_ethdev_rx_fd(const struct weft_port *port);
 
 #endif
