@@ -140,7 +140,7 @@ static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, stru
 		e->cc->on_sent(&p->cc, &(struct weft_cc_sent){s->wire_bytes, p->inflight_bytes}, now);
 	if (p->cc.pace)
 		p->pace_at_ns = now + ((uint64_t)s->wire_bytes * p->cc.pace >> 20);
-	weft_ns rto_at = s->sent_at + loss_rto(e, p);
+	weft_ns rto_at = s->sent_at + loss_rto(e, p, s);
 	if (rto_at < p->pdc.timer.at)
 		wheel_set(&e->wheel, &p->pdc.timer, rto_at);
 	if (e->trace.sent)

@@ -16,22 +16,26 @@ static weft_ns max_rtt(const struct pdc_tx *p)
 	return p->max_rtt_ns[0] > p->max_rtt_ns[1] ? p->max_rtt_ns[0] : p->max_rtt_ns[1];
 }
 
-/* Twice the largest recent RTT keeps noisy hosts from timing out; the back-off is UET's RTO_Init_Time x 2^retry. */
-weft_ns loss_rto(const struct weft_engine *e, const struct pdc_tx *p)
+/* Twice the largest recent RTT keeps noisy hosts from timing out; the back-off is UET's RTO_Init_Time x 2^retry. It
+ * holds for what was sent after the expiry that doubled it: what was in flight before has waited long enough, and would
+ * block the window meanwhile. */
+weft_ns loss_rto(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
 {
+	unsigned doublings = s->sent_at >= p->backoff_at_ns ? p->rto_backoff : 0;
 	weft_ns rto = e->rto_ns;
 	if (rto < 2 * max_rtt(p))
 		rto = 2 * max_rtt(p);
-	if (rto >= e->tune.rto_max_ns >> p->rto_backoff)
+	if (rto >= e->tune.rto_max_ns >> doublings)
 		return e->tune.rto_max_ns > e->rto_ns ? e->tune.rto_max_ns : e->rto_ns;
-	return rto << p->rto_backoff;
+	return rto << doublings;
 }
 
 weft_ns loss_deadline(const struct weft_engine *e, const struct pdc_tx *p)
 {
 	if (!p->q.inflight.count)
 		return WEFT_NEVER;
-	weft_ns at = sendq_at(&p->q, p->q.inflight.head)->sent_at + loss_rto(e, p);
+	const struct sent *oldest = sendq_at(&p->q, p->q.inflight.head);
+	weft_ns at = oldest->sent_at + loss_rto(e, p, oldest);
 	return at > e->grace_ns ? at : e->grace_ns;
 }
 
@@ -88,12 +92,13 @@ void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 
 void loss_by_timeout(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	weft_ns rto = loss_rto(e, p);
-	bool expired = false;
+	bool expired = false, again = false;
 	while (p->q.inflight.count) {
 		uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);
-		if (sendq_at(&p->q, psn)->sent_at + rto > now)
+		const struct sent *s = sendq_at(&p->q, psn);
+		if (s->sent_at + loss_rto(e, p, s) > now)
 			break;
+		again |= s->sent_at >= p->backoff_at_ns;
 		expired = true;
 		e->stats.tx_retx_rto++;
 		loss_mark(e, p, psn, WEFT_CC_LOSS_TIMEOUT, now);
@@ -101,5 +106,8 @@ void loss_by_timeout(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	if (!expired)
 		return;
 	e->stats.timeouts++;
+	if (!again)
+		return;
 	p->rto_backoff += p->rto_backoff < RTO_BACKOFF_MAX;
+	p->backoff_at_ns = now;
 }

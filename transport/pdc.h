@@ -55,10 +55,11 @@ struct pdc_tx {
 	weft_ns probe_sent_ns; /* WEFT_NEVER: none outstanding */
 	uint16_t probe_opaque;
 	uint16_t next_message_id;
-	uint8_t rto_backoff; /* doublings */
-	uint8_t syn_tries;   /* new PDCIDs tried after refusals */
-	bool probed;         /* base RTT probe answered, or none wanted */
-	bool heard;          /* anything was ever acknowledged */
+	uint8_t rto_backoff;   /* doublings */
+	weft_ns backoff_at_ns; /* when it last doubled */
+	uint8_t syn_tries;     /* new PDCIDs tried after refusals */
+	bool probed;           /* base RTT probe answered, or none wanted */
+	bool heard;            /* anything was ever acknowledged */
 	uint32_t start_psn;
 	uint32_t clear_psn;    /* the target waits for us to clear up to here ... */
 	bool clear_wanted;     /* ... if this is set */
