@@ -38,45 +38,42 @@ static void add(struct cut *cut, uint32_t flow, uint64_t wire_bytes, bool longes
 	cut->wire_bytes += wire_bytes;
 }
 
-/* Time for the busiest of `n` cuts made of host links. */
-static weft_ps busiest_host(const struct options *o, const struct weft_net *net, const struct cut *cuts, uint32_t n)
+/* Some parallel links, all of one rate. */
+struct links {
+	uint64_t count, bps;
+};
+
+/* Time for everything to pass the cut; the last packet then has the rest of its way before it. One link of a host may
+ * meet slower ones later, which the fabric's own arithmetic knows. */
+static weft_ps cut_ps(const struct options *o, const struct weft_net *net, const struct cut *cut, struct links links)
+{
+	const struct weft_flow *f = &o->workload.flows[cut->flow];
+	uint32_t last, ack = options_ack_wire_bytes(o);
+	flow_wire_bytes(o, f->bytes, &last);
+	if (links.count == 1)
+		return weft_net_ideal_ps(net, f->src, f->dst, cut->wire_bytes, last, ack);
+	weft_ps idle = weft_net_ideal_ps(net, f->src, f->dst, last, last, ack);
+	uint64_t share = cut->wire_bytes / links.count;
+	return share > last ? idle + (weft_ps)((double)(share - last) * 8e12 / (double)links.bps) : idle;
+}
+
+static weft_ps busiest(const struct options *o, const struct weft_net *net, const struct cut *cuts, uint32_t n,
+		       struct links links)
 {
 	weft_ps worst = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		if (!cuts[i].wire_bytes)
-			continue;
-		const struct weft_flow *f = &o->workload.flows[cuts[i].flow];
-		uint32_t last;
-		flow_wire_bytes(o, f->bytes, &last);
-		weft_ps t = weft_net_ideal_ps(net, f->src, f->dst, cuts[i].wire_bytes, last, options_ack_wire_bytes(o));
+		weft_ps t = cuts[i].wire_bytes ? cut_ps(o, net, &cuts[i], links) : 0;
 		worst = t > worst ? t : worst;
 	}
 	return worst;
 }
 
-/* Time for the busiest of `n` cuts made of all links up from (or down to) a leaf or pod. */
-static weft_ps busiest_group(const struct options *o, const struct weft_net *net, const struct cut *cuts, uint32_t n,
-			     uint64_t bps)
+/* All links that leave a group: a leaf's uplinks, or those of all of a pod's second-tier switches. */
+static struct links group_links(const struct weft_topo *t, uint32_t tier)
 {
-	weft_ps worst = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!cuts[i].wire_bytes)
-			continue;
-		const struct weft_flow *f = &o->workload.flows[cuts[i].flow];
-		uint32_t last;
-		flow_wire_bytes(o, f->bytes, &last);
-		weft_ps idle = weft_net_ideal_ps(net, f->src, f->dst, last, last, options_ack_wire_bytes(o));
-		weft_ps t = idle + (weft_ps)((double)(cuts[i].wire_bytes - last) * 8e12 / (double)bps);
-		worst = t > worst ? t : worst;
-	}
-	return worst;
-}
-
-/* Rate of all links that leave a group: a leaf's uplinks, or those of all of a pod's second-tier switches. */
-static uint64_t group_bps(const struct weft_topo *t, uint32_t tier)
-{
-	uint64_t per_switch = (uint64_t)t->tier[tier].radix_up * t->tier[tier + 1].down_bps;
-	return tier == 0 ? per_switch : per_switch * t->tier[1].switches / (t->hosts / t->pod_hosts);
+	uint64_t per_switch = (uint64_t)t->tier[tier].radix_up * t->tier[tier + 1].bundle;
+	uint64_t switches = tier == 0 ? 1 : t->tier[1].switches / (t->hosts / t->pod_hosts);
+	return (struct links){per_switch * switches, t->tier[tier + 1].down_bps};
 }
 
 static weft_ps ideal_of_groups(const struct options *o, const struct weft_net *net, struct cut *cuts, uint32_t tier)
@@ -94,7 +91,7 @@ static weft_ps ideal_of_groups(const struct options *o, const struct weft_net *n
 		add(&cuts[f->src / below], i, bytes, false);
 		add(&cuts[groups + f->dst / below], i, bytes, false);
 	}
-	return busiest_group(o, net, cuts, 2 * groups, group_bps(t, tier));
+	return busiest(o, net, cuts, 2 * groups, group_links(t, tier));
 }
 
 static weft_ps ideal_of_hosts(const struct options *o, const struct weft_net *net, struct cut *cuts)
@@ -108,7 +105,7 @@ static weft_ps ideal_of_hosts(const struct options *o, const struct weft_net *ne
 		add(&cuts[f->src], i, bytes, longest);
 		add(&cuts[hosts + f->dst], i, bytes, longest);
 	}
-	return busiest_host(o, net, cuts, 2 * hosts);
+	return busiest(o, net, cuts, 2 * hosts, (struct links){1, o->topo.tier[0].down_bps});
 }
 
 weft_ps ideal_ps(const struct options *o, const struct weft_net *net, struct weft_err *err)

@@ -249,6 +249,13 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 		printf("  %-10s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);
 }
 
+static void complain(const struct options *o, const char *name, const struct weft_err *err)
+{
+	fprintf(stderr, "weft %s: %s%s\n", name, err->msg, o->unknown_param ? "; valid:" : "");
+	if (o->unknown_param)
+		options_print_keys(o, stderr);
+}
+
 bool options_main(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
 		  const char *about, int *status)
 {
@@ -258,7 +265,7 @@ bool options_main(struct options *o, int argc, char **argv, const struct opt_des
 		return true;
 	*status = rc ? 2 : 0;
 	if (rc)
-		fprintf(stderr, "weft %s: %s\n", argv[0], err.msg);
+		complain(o, argv[0], &err);
 	else if (o->help_params)
 		options_print_params(stdout);
 	else

@@ -59,6 +59,7 @@ struct options {
 	uint32_t setting_count;
 	char **kept; /* strings read from files */
 	uint32_t kept_count;
+	bool unknown_param; /* why options_parse failed: some --set names no parameter */
 	/* resolved by options_parse */
 	struct weft_topo topo;
 	struct weft_workload workload;

@@ -35,7 +35,7 @@ const struct weft_param fabric_params[] = {
 /* One group of parameters --set can reach. */
 struct group {
 	const struct weft_param *params;
-	void *base;
+	void *base; /* in the options */
 };
 
 enum { GROUPS = 5 };
@@ -90,7 +90,7 @@ static int apply_setting(const struct opt_setting *s, const struct group g[GROUP
 		if (!rc)
 			return 0;
 	}
-	return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s' (--help-params lists all)", s->where, key);
+	return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s'", s->where, key);
 }
 
 static int resolve_params(struct options *o, struct weft_err *err)
@@ -102,6 +102,7 @@ static int resolve_params(struct options *o, struct weft_err *err)
 	for (uint32_t i = 0; i < o->setting_count; i++) {
 		o->faulty |= !strncmp(o->settings[i].text, "fault_", 6);
 		int rc = apply_setting(&o->settings[i], g, err);
+		o->unknown_param = rc == -ENOENT;
 		if (rc)
 			return rc;
 	}
@@ -178,6 +179,16 @@ int options_resolve(struct options *o, struct weft_err *err)
 	if (!rc)
 		rc = resolve_matrix(o, err);
 	return rc;
+}
+
+void options_print_keys(const struct options *o, FILE *out)
+{
+	struct group g[GROUPS];
+	groups_of((struct options *)o, g);
+	for (unsigned i = 0; i < GROUPS; i++) {
+		for (const struct weft_param *p = g[i].params; p && p->key; p++)
+			fprintf(out, "  %-20s %s\n", p->key, p->help);
+	}
 }
 
 static void print_params(FILE *out, const char *title, const struct weft_param *p)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+
+enum { ARGS_MAX = 16 };
+
+struct extra {
+	uint32_t ranks;
+	bool local;
+};
+
+static const struct opt_desc extra_table[] = {
+	{"ranks", "N", "ranks", opt_u32, offsetof(struct extra, ranks)},
+	{"local", NULL, "local", opt_flag, offsetof(struct extra, local)},
+	{NULL, NULL, NULL, NULL, 0},
+};
+
+struct fixture {
+	struct options o;
+	struct extra extra;
+	struct weft_err err;
+};
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct fixture));
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	options_free(&((struct fixture *)*state)->o);
+	free(*state);
+	return 0;
+}
+
+/* Parses the arguments, which NULL ends. */
+static int parse(struct fixture *f, const char *const *args)
+{
+	char *argv[ARGS_MAX] = {(char *)"test"};
+	int argc = 1;
+	for (; args[argc - 1]; argc++)
+		argv[argc] = (char *)args[argc - 1];
+	options_free(&f->o);
+	return options_parse(&f->o, argc, argv, extra_table, &f->extra, &f->err);
+}
+#define PARSE(f, ...) parse(f, (const char *const[]){__VA_ARGS__, NULL})
+
+/* The arguments are refused with `code` and a message that contains `word`. */
+#define REFUSED(f, code, word, ...)                                                                                    \
+	do {                                                                                                           \
+		assert_int_equal(PARSE(f, __VA_ARGS__), code);                                                         \
+		if (!strstr((f)->err.msg, word))                                                                       \
+			fail_msg("'%s' does not say '%s'", (f)->err.msg, word);                                        \
+	} while (0)
+
+static void parse__defaults_describe_a_run(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(parse(f, (const char *const[]){NULL}), 0);
+	assert_string_equal(f->o.cc->name, "smartt");
+	assert_string_equal(f->o.lb->name, "reps");
+	assert_int_equal(f->o.topo.hosts, 16);
+	assert_int_equal(f->o.workload.flow_count, 16);
+	assert_int_equal(f->o.topo.tier[0].down_bps, UINT64_C(50000000000));
+	assert_true(f->o.engine.trimming);
+	assert_false(f->o.faulty);
+}
+
+static void parse__values(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(PARSE(f, "--seed", "9", "--link-gbps=12.5", "--mtu", "2048", "--end", "2.5ms", "--no-trim",
+			       "--ranks", "4", "--local", "--json", "-"),
+			 0);
+	assert_int_equal(f->o.seed, 9);
+	assert_int_equal(f->o.topo.tier[1].down_bps, UINT64_C(12500000000));
+	assert_int_equal(f->o.engine.payload_bytes, 2048);
+	assert_int_equal(f->o.end_ns, 2500000);
+	assert_int_equal(f->o.fabric.trim, WEFT_TRIM_OFF);
+	assert_false(f->o.engine.trimming);
+	assert_int_equal(f->extra.ranks, 4);
+	assert_true(f->extra.local);
+	assert_string_equal(f->o.json, "-");
+}
+
+static void parse__set_reaches_every_group(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(PARSE(f, "--set", "ack_every=4", "--set=queue_bytes=100k", "--set", "fault_loss_ppm=7"), 0);
+	assert_int_equal(f->o.engine.ack_every, 4);
+	assert_int_equal(f->o.fabric.queue_bytes, 100000);
+	assert_int_equal(f->o.fault.loss_ppm, 7);
+	assert_true(f->o.faulty);
+	const struct weft_param *tunes = f->o.cc->tunes;
+	if (tunes) {
+		char text[64];
+		snprintf(text, sizeof text, "%s=%llu", tunes->key, (unsigned long long)tunes->max);
+		assert_int_equal(PARSE(f, "--set", text), 0);
+	}
+}
+
+static void parse__later_wins(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(PARSE(f, "--seed", "1", "--seed", "2", "--set", "ack_every=4", "--set", "ack_every=8"), 0);
+	assert_int_equal(f->o.seed, 2);
+	assert_int_equal(f->o.engine.ack_every, 8);
+}
+
+static void parse__unknown_names_list_the_valid_ones(void **state)
+{
+	struct fixture *f = *state;
+	REFUSED(f, -ENOENT, "smartt", "--cc", "cubic");
+	REFUSED(f, -ENOENT, "reps", "--lb", "magic");
+	REFUSED(f, -ENOENT, "leafspine", "--topology", "torus:3");
+	REFUSED(f, -ENOENT, "permutation", "--matrix", "gossip:4:1MiB");
+	REFUSED(f, -ENOENT, "queue_byte", "--set", "queue_byte=1");
+	REFUSED(f, -ENOENT, "--colour", "--colour", "red");
+}
+
+static void parse__bad_values_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	REFUSED(f, -EINVAL, "seed", "--seed", "x");
+	REFUSED(f, -EINVAL, "seed", "--seed", "-1");
+	REFUSED(f, -EINVAL, "needs a value", "--seed");
+	REFUSED(f, -ERANGE, "mtu", "--mtu", "5000000000");
+	REFUSED(f, -EINVAL, "link-gbps", "--link-gbps", "0");
+	REFUSED(f, -EINVAL, "link-gbps", "--link-gbps", "nan");
+	REFUSED(f, -EINVAL, "end", "--end", "5");
+	REFUSED(f, -EINVAL, "end", "--end", "0s");
+	REFUSED(f, -EINVAL, "KEY=VALUE", "--set", "ack_every");
+	REFUSED(f, -ERANGE, "ack_every", "--set", "ack_every=0");
+	REFUSED(f, -EINVAL, "ecn_min_pct", "--set", "ecn_min_pct=90");
+	REFUSED(f, -EINVAL, "unexpected", "perm");
+	REFUSED(f, -EINVAL, "local", "--local=maybe");
+	REFUSED(f, -EINVAL, "", "--topology", "leafspine:0:1:1");
+	REFUSED(f, -EINVAL, "", "--matrix", "permutation:16:0");
+	REFUSED(f, -EINVAL, "16", "--topology", "star:8", "--matrix", "permutation:16:1MiB");
+}
+
+static void parse__bad_files_are_named(void **state)
+{
+	struct fixture *f = *state;
+	REFUSED(f, -ENOENT, "/nonexistent.topo", "--topology", "/nonexistent.topo");
+	REFUSED(f, -ENOENT, "/nonexistent.cm", "--matrix", "/nonexistent.cm");
+	REFUSED(f, -EINVAL, ".cm:2: ", "--topology", WEFT_CONFIGS "/matrices/perm_16n_1M.cm");
+	REFUSED(f, -EINVAL, ".topo:2: ", "--matrix", WEFT_CONFIGS "/topologies/ls16_50g.topo");
+}
+
+static void parse__help_resolves_nothing(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(PARSE(f, "--topology", "/nonexistent.topo", "--help"), 0);
+	assert_true(f->o.help);
+	assert_null(f->o.cc);
+}
+
+static void wire_bytes__grow_with_the_payload(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(parse(f, (const char *const[]){NULL}), 0);
+	uint32_t full = options_data_wire_bytes(&f->o, 4096);
+	/* Ethernet 38, IPv4 20, UDP 8, PDS 12, SES 44 */
+	assert_int_equal(full, 4096 + 38 + 20 + 8 + 12 + 44);
+	assert_int_equal(options_data_wire_bytes(&f->o, 4095), full - 1);
+	f->o.engine.crc = 1;
+	assert_int_equal(options_data_wire_bytes(&f->o, 4096), full + 4);
+	assert_true(options_ack_wire_bytes(&f->o) >= WEFT_WIRE_MIN_BYTES);
+}
+
+static void print_params__shows_every_key(void **state)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	options_print_params(out);
+	fclose(out);
+	for (const struct weft_param *p = weft_engine_tunes; p->key; p++)
+		assert_non_null(strstr(text, p->key));
+	assert_non_null(strstr(text, "| `queue_bytes` |"));
+	free(text);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(parse__defaults_describe_a_run),
+		TEST(parse__values),
+		TEST(parse__set_reaches_every_group),
+		TEST(parse__later_wins),
+		TEST(parse__unknown_names_list_the_valid_ones),
+		TEST(parse__bad_values_are_refused),
+		TEST(parse__bad_files_are_named),
+		TEST(parse__help_resolves_nothing),
+		TEST(wire_bytes__grow_with_the_payload),
+		TEST(print_params__shows_every_key),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
