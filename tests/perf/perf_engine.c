@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the engine costs: instructions per data packet from submission to the processed ACK, per empty poll, and bytes
+ * per idle connection. SMaRTT and REPS, payload by reference. Both ends' instructions count. */
+#include <stdbool.h>
+
+#include "perf_case.h"
+#include "ring_net.h"
+#include "weft/engine.h"
+
+enum { PAYLOAD = 4096, STEP_NS = 1000, PEERS = 256, PORT = 16 };
+
+struct rig {
+	struct ring_net net;
+	struct weft_engine **engines;
+	struct weft_ep **eps;
+	uint32_t count;
+	weft_ns now;
+	uint64_t live_bytes; /* of the first engine */
+};
+
+/* Sizes stand before the memory handed out. */
+static void *count_alloc(void *arg, size_t bytes)
+{
+	uint64_t *p = aligned_alloc(64, (bytes + 127) & ~(size_t)63);
+	if (!p)
+		return NULL;
+	memset(p, 0, (bytes + 127) & ~(size_t)63);
+	p[0] = bytes;
+	*(uint64_t *)arg += bytes;
+	return p + 8;
+}
+
+static void count_free(void *arg, void *p)
+{
+	if (!p)
+		return;
+	uint64_t *start = (uint64_t *)p - 8;
+	*(uint64_t *)arg -= start[0];
+	free(start);
+}
+
+/* An engine at port `i`; false when it could not be made. */
+static bool add_engine(struct rig *r, uint32_t i)
+{
+	struct weft_engine_conf conf = {.ip = weft_ip_v4(RING_NET_BASE_IP + i),
+					.cc = weft_cc_find("smartt"),
+					.lb = weft_lb_find("reps"),
+					.seed = i + 1};
+	weft_param_defaults(weft_engine_tunes, &conf.tune);
+	conf.tune.link_bps = UINT64_C(100000000000);
+	conf.tune.brtt_ns = 8 * STEP_NS;
+	conf.tune.pacing = 0;
+	if (i == 0)
+		conf.mem = (struct weft_mem){count_alloc, count_free, &r->live_bytes};
+	return !weft_engine_create(&conf, &r->net.ports[i].port, r->now, &r->engines[i], NULL) &&
+	       !weft_ep_open(r->engines[i], PORT, 64, 64, &r->eps[i], NULL);
+}
+
+static bool rig_open(struct rig *r, uint32_t count)
+{
+	*r = (struct rig){.count = count, .now = 1000000};
+	ring_net_open(&r->net, count, 4096 + 64 * count); /* engines keep some in hand */
+	r->engines = calloc(count, sizeof(void *));
+	r->eps = calloc(count, sizeof(void *));
+	for (uint32_t i = 0; i < count; i++) {
+		if (!r->engines || !r->eps || !add_engine(r, i))
+			return false;
+	}
+	return true;
+}
+
+static void rig_close(struct rig *r)
+{
+	for (uint32_t i = 0; i < r->count; i++)
+		weft_engine_destroy(r->engines[i]);
+	free(r->engines);
+	free(r->eps);
+	ring_net_close(&r->net);
+}
+
+static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+{
+	*(uint64_t *)arg += data ? len : 0;
+}
+
+static bool submit(struct rig *r, uint32_t at, uint32_t other, struct weft_op op)
+{
+	struct weft_addr addr = {weft_ip_v4(RING_NET_BASE_IP + other), PORT};
+	return !weft_peer_add(r->engines[at], &addr, &op.peer) && !weft_submit(r->eps[at], &op);
+}
+
+/* Polls engines 0..count-1 until `want` completions came at engine 0. */
+__attribute__((noinline)) static void measured_transfer(struct rig *r, uint32_t count, unsigned want)
+{
+	struct weft_cqe cqe;
+	for (unsigned got = 0; got < want;) {
+		for (uint32_t i = 0; i < count; i++)
+			weft_engine_poll(r->engines[i], r->now);
+		got += weft_cq_take(r->eps[0], &cqe, 1);
+		r->now += STEP_NS;
+	}
+}
+
+/* One message of n packets from 0 to 1. */
+static int run_packets(const struct perf_case *c, uint64_t n)
+{
+	struct rig r;
+	uint64_t received = 0;
+	uint8_t *payload = calloc(n, PAYLOAD);
+	if (!payload || !rig_open(&r, 2))
+		return 0;
+	struct weft_op recv = {.kind = WEFT_OP_TRECV, .len = n * PAYLOAD, .sink = sink, .sink_arg = &received};
+	struct weft_op send = {.kind = WEFT_OP_TSEND, .buf = payload, .len = n * PAYLOAD};
+	if (!submit(&r, 1, 0, recv) || !submit(&r, 0, 1, send))
+		return 0;
+	weft_engine_poll(r.engines[1], r.now); /* posts the receive before anything arrives */
+	measured_transfer(&r, 2, 1);
+	const struct weft_stats *s = weft_engine_stats(r.engines[0]);
+	int ok = received == n * PAYLOAD && s->tx_data == n && s->rx_ack == n && s->tx_retx == 0;
+	rig_close(&r);
+	free(payload);
+	return ok;
+}
+
+/* A small message from engine 0 to each of the others and back, until all is quiet. Not measured. */
+static bool talk_to_all(struct rig *r)
+{
+	static uint8_t byte;
+	uint64_t received = 0;
+	struct weft_cqe cqe;
+	for (uint32_t i = 1; i < r->count; i++) {
+		struct weft_op recv = {.kind = WEFT_OP_TRECV, .len = 1, .sink = sink, .sink_arg = &received};
+		struct weft_op send = {.kind = WEFT_OP_TSEND, .buf = &byte, .len = 1};
+		if (!submit(r, i, 0, recv) || !submit(r, 0, i, send) || !submit(r, 0, i, recv) ||
+		    !submit(r, i, 0, send))
+			return false;
+		for (int poll = 0; poll < 1000; poll++) {
+			weft_engine_poll(r->engines[0], r->now);
+			weft_engine_poll(r->engines[i], r->now);
+			weft_cq_take(r->eps[0], &cqe, 1);
+			r->now += STEP_NS;
+		}
+	}
+	return received == 2 * ((uint64_t)r->count - 1);
+}
+
+__attribute__((noinline)) static void measured_poll(struct weft_engine *e, weft_ns now)
+{
+	weft_engine_poll(e, now);
+}
+
+/* Polls an engine that has connections and nothing to do. */
+static int run_idle(const struct perf_case *c, uint64_t n)
+{
+	struct rig r;
+	if (!rig_open(&r, PEERS + 1) || !talk_to_all(&r))
+		return 0;
+	for (uint64_t i = 0; i < n; i++)
+		measured_poll(r.engines[0], r.now);
+	rig_close(&r);
+	return 1;
+}
+
+/* Prints the bytes engine 0 holds for each connection, all of them quiet; each carries data both ways. */
+static int run_memory(const struct perf_case *c, uint64_t n)
+{
+	struct rig r;
+	if (!rig_open(&r, PEERS + 1))
+		return 0;
+	uint64_t before = r.live_bytes;
+	if (!talk_to_all(&r))
+		return 0;
+	printf("%llu\n", (unsigned long long)((r.live_bytes - before) / PEERS));
+	rig_close(&r);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	/* bench.sh reads the memory itself, it is no count of instructions. */
+	if (argc == 2 && !strcmp(argv[1], "memory"))
+		return run_memory(NULL, 0) ? EXIT_SUCCESS : EXIT_FAILURE;
+	static const struct perf_case cases[] = {
+		{"packet", 800, "engine: packet sent, received, acknowledged", run_packets, NULL},
+		{"idle", 60, "engine: poll with nothing to do", run_idle, NULL},
+		{NULL, 0, NULL, NULL, NULL},
+	};
+	return perf_main(argc, argv, cases);
+}
