@@ -71,6 +71,7 @@ static int create_port(struct lab_host *h, struct weft_err *err)
 		.max_ip_bytes = 65535,
 		.tx_entries = (uint16_t)o->fabric.nic_tx_entries,
 		.rx_entries = (uint16_t)o->fabric.nic_rx_entries,
+		.by_reference = !o->faulty, /* the pattern; a fault port sends copies of its own */
 	};
 	int rc = sim_port_create(&conf, &h->nic, err);
 	h->port = h->nic;

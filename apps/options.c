@@ -94,7 +94,7 @@ int opt_duration(void *field, const char *value, struct weft_err *err)
 		const char *unit;
 		double ns;
 	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-	char *end;
+	char *end = NULL;
 	double n = strtod(value, &end);
 	for (unsigned i = 0; end != value && n > 0 && i < sizeof units / sizeof *units; i++) {
 		if (strcmp(end, units[i].unit) != 0 || n * units[i].ns > 1e15)

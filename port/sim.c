@@ -34,6 +34,7 @@ struct sim_port {
 	struct sim_slab *slab;
 	struct sim_fifo control, data; /* to the wire */
 	struct sim_fifo received;
+	bool by_reference;
 	uint64_t rx_dropped;
 };
 
@@ -115,10 +116,34 @@ static uint16_t sim_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t 
 	return i;
 }
 
-/* The sender may reuse its memory once its packet was taken. False: no memory. */
-static bool own_payload(struct weft_pkt *pkt)
+/* With a trailer the packet becomes one piece, as it comes from a NIC: the receiver's check runs over all of it. */
+static bool gather(struct weft_pkt *pkt)
 {
-	if (!pkt->payload || pkt->payload_len == 0)
+	uint32_t payload_len = pkt->payload ? pkt->payload_len : 0;
+	uint8_t *copy = malloc(pkt->head_len + payload_len + sizeof pkt->trailer);
+	if (!copy)
+		return false;
+	memcpy(copy, pkt->head, pkt->head_len);
+	if (payload_len)
+		memcpy(copy + pkt->head_len, pkt->payload, payload_len);
+	pkt->head = copy;
+	pkt->head_len = (uint16_t)(pkt->head_len + payload_len);
+	for (unsigned i = 0; i < sizeof pkt->trailer; i++)
+		copy[pkt->head_len++] = (uint8_t)(pkt->trailer >> 8 * i);
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	pkt->flags &= (uint8_t)~WEFT_PKT_TRAILER;
+	free(pkt->port_data);
+	pkt->port_data = copy;
+	return true;
+}
+
+/* The sender may reuse its memory once its packet was taken. False: no memory. */
+static bool own_payload(const struct sim_port *s, struct weft_pkt *pkt)
+{
+	if (pkt->flags & WEFT_PKT_TRAILER)
+		return gather(pkt);
+	if (s->by_reference || !pkt->payload || pkt->payload_len == 0)
 		return true;
 	void *copy = malloc(pkt->payload_len);
 	if (!copy)
@@ -136,7 +161,7 @@ static uint16_t sim_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t 
 
 	for (i = 0; i < n; i++) {
 		struct sim_fifo *f = pkts[i]->flags & WEFT_PKT_CONTROL ? &s->control : &s->data;
-		if (f->count >= f->limit || !own_payload(pkts[i]))
+		if (f->count >= f->limit || !own_payload(s, pkts[i]))
 			break;
 		fifo_push(f, pkts[i]);
 	}
@@ -189,7 +214,8 @@ int sim_port_create(const struct sim_port_conf *conf, struct weft_port **out, st
 		.slab = conf->slab,
 		.control.limit = conf->tx_entries,
 		.data.limit = conf->tx_entries,
-		.received.limit = conf->rx_entries};
+		.received.limit = conf->rx_entries,
+		.by_reference = conf->by_reference};
 	*out = &s->port;
 	return 0;
 }

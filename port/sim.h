@@ -24,6 +24,7 @@ struct sim_port_conf {
 	uint32_t max_ip_bytes;
 	uint16_t tx_entries; /* per class (control, data) */
 	uint16_t rx_entries; /* beyond it arriving packets are dropped and counted */
+	bool by_reference;   /* senders' memory outlives all packets and never changes: payload is not copied */
 };
 
 /* The port handed to the engine. -EINVAL, -ENOMEM. */
