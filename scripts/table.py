@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""table.py FILE.json... - one line per run (schema weft.run/1); non-zero if a flow was not verified."""
+import json
+import os
+import sys
+
+HEAD = ("workload", "where", "cc + lb", "verified", "mean us", "tail us", "inflation", "Gb/s", "retx", "trims", "timeouts")
+
+
+def row(path):
+    run = json.load(open(path))
+    flows, packets = run["flows"], run["packets"]
+    return (
+        os.path.basename(path).split("-")[1].removesuffix(".json"),
+        {"sim": "lab, 50 Gb/s", "bench": "real time"}[run["mode"]],
+        run["cc"] + " + " + run["lb"],
+        "%d/%d" % (flows["verified"], flows["count"]),
+        "%.1f" % run["fct_us"]["mean"],
+        "%.1f" % run["fct_us"]["max"],
+        "%.2f" % run["inflation"],
+        "%.1f" % run["goodput_gbps"],
+        str(packets["retransmitted"]),
+        str(packets["trimmed"]),
+        str(packets["timeouts"]),
+    ), flows["verified"] == flows["count"]
+
+
+def main(paths):
+    rows, good = zip(*map(row, paths))
+    widths = [max(map(len, column)) for column in zip(HEAD, *rows)]
+    for line in (HEAD, *rows):
+        cells = [c.ljust(w) if i < 3 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths))]
+        print("  ".join(cells))
+    return 0 if all(good) else 1
+
+
+sys.exit(main(sys.argv[1:]))
