@@ -13,6 +13,7 @@
 enum {
 	POOL_CACHE = 256,
 	POOLS_RETIRED_MAX = 256,
+	PAGE_MIN_BYTES = 4096,
 	/* Without hugepages elements of 4 KiB or less alias in the L1 cache and cost twice as much. */
 	POOL_ELEM_MIN_BYTES = 4096,
 	FRAME_EXTRA_BYTES = 64, /* Ethernet header, VLAN tag, CRC, what drivers put in front */
@@ -27,6 +28,14 @@ void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint3
 {
 	/* The variable's address tells the copies apart. */
 	snprintf(name, size, "%s_%x_%u", what, (unsigned)(uintptr_t)serial, atomic_fetch_add(serial, 1));
+}
+
+/* Without hugepages the kernel hands out memory at the first touch: not while packets are under way. */
+static void chunk_touch(struct rte_mempool *pool, void *arg, struct rte_mempool_memhdr *chunk, unsigned index)
+{
+	volatile char *at = chunk->addr;
+	for (size_t i = 0; i < chunk->len; i += PAGE_MIN_BYTES)
+		at[i] = at[i];
 }
 
 int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int node, struct rte_mempool **pool,
@@ -47,6 +56,7 @@ int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int no
 				    "%s: no memory for %u packets of %u bytes: %s (raise -m in WEFT_EAL_ARGS or ask "
 				    "for fewer packets)",
 				    dev, pkts, room, rte_strerror(rte_errno));
+	rte_mempool_mem_iter(*pool, chunk_touch, NULL);
 	return 0;
 }
 
