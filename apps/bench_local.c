@@ -15,7 +15,7 @@
 
 enum { RING_PKTS = 1024, NAME_ROOM = 64 };
 
-#define POOL_PKTS "1023"
+#define POOL_PKTS "2047"
 #define START_NS  WEFT_MS(2) /* from the start of the threads to the start of the first flow */
 
 struct local;

@@ -33,7 +33,7 @@ static int map_repeated(struct pattern *p, int fd, size_t period)
 	}
 	for (size_t at = 0; at < p->mapped_bytes; at += period) {
 		int prot = at ? PROT_READ : PROT_READ | PROT_WRITE;
-		if (mmap(p->base + at, period, prot, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		if (mmap(p->base + at, period, prot, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
 			return -errno;
 	}
 	fill(p->base, period);
