@@ -73,8 +73,17 @@ static void grow(struct weft_cc *cc, uint64_t bytes)
 	cc->cwnd_bytes = cwnd_bytes < max_bytes ? (uint32_t)cwnd_bytes : max_bytes;
 }
 
+/* Divides the collected growth by the window, once per packet of growth (sec. III-G). */
+static __attribute__((noinline)) void apply(struct weft_cc *cc, uint64_t pending)
+{
+	state(cc)->pending = 0;
+	grow(cc, (pending << PENDING_SHIFT) / cc->cwnd_bytes);
+}
+
+/* Growth was collected for the window as it is; divided by a much smaller one it would count many times over. */
 static void shrink(struct weft_cc *cc, uint64_t bytes)
 {
+	apply(cc, state(cc)->pending);
 	set_cwnd(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
 
@@ -227,19 +236,13 @@ static __attribute__((noinline)) void decrease(struct weft_cc *cc, weft_ns now)
 
 	if ((uint32_t)now - s->decreased_ns < s->brtt_ns || s->avg_rtt <= trtt)
 		return;
-	uint64_t cut = ((uint64_t)(s->avg_rtt - trtt) << 16) * tune(cc)->md_gain_pct / s->avg_rtt;
-	uint64_t max_cut = (uint64_t)tune(cc)->md_max_cut_pct << 16;
-	uint64_t cut_pct = cut < max_cut ? cut : max_cut;
-	shrink(cc, (cc->cwnd_bytes * cut_pct >> 16) / 100);
+	uint64_t wanted = ((uint64_t)(s->avg_rtt - trtt) << 16) * tune(cc)->md_gain_pct / s->avg_rtt;
+	uint64_t allowed = (uint64_t)tune(cc)->md_max_cut_pct << 16;
+	uint64_t cut_q16 = (wanted < allowed ? wanted : allowed) / 100;
+	set_cwnd(cc, cc->cwnd_bytes - (cc->cwnd_bytes * cut_q16 >> 16));
+	s->pending -= (uint32_t)(s->pending * cut_q16 >> 16);
 	s->decreased_ns = (uint32_t)now;
 	s->decreases++;
-}
-
-/* Divides the collected growth by the window, once per packet of growth (sec. III-G). */
-static __attribute__((noinline)) void apply(struct weft_cc *cc, uint64_t pending)
-{
-	state(cc)->pending = 0;
-	grow(cc, (pending << PENDING_SHIFT) / cc->cwnd_bytes);
 }
 
 /* Equation 3 without its factor p.size / cwnd, in 2^-GAIN_SHIFT bytes. The bound keeps the growth of the window below

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every congestion control of the table must keep to. */
+#include <stdbool.h>
+
+#include "cc_box.h"
+#include "cmocka_all.h"
+#include "rng.h"
+
+enum { EVENTS = 20000 };
+
+/* From a tiny link to one faster than any NIC, with base RTTs to match and some that do not. */
+static const struct {
+	uint64_t link_bps;
+	weft_ns brtt_ns;
+	uint32_t mtu_bytes;
+} places[] = {
+	{10000000, 1000000, 1538},        {10000000, WEFT_S(1), 9038}, {50000000000, 8000, 4198},
+	{100000000000, 12000, 4198},      {800000000000, 11450, 4198}, {800000000000, WEFT_MS(1), 9038},
+	{1600000000000, WEFT_S(5), 9038}, {400000000000, 1, 84},       {8000, 1000, 84},
+};
+
+enum { PLACES = sizeof places / sizeof places[0] };
+
+static void for_each(void (*test)(const struct weft_cc_ops *ops))
+{
+	for (const struct weft_cc_ops *const *ops = weft_cc_table; *ops; ops++) {
+		print_message("    %s\n", (*ops)->name);
+		test(*ops);
+	}
+}
+
+static void start(struct cc_box *box, const struct weft_cc_ops *ops, int place, weft_ns now)
+{
+	cc_box_init(box, ops, places[place].link_bps, places[place].brtt_ns);
+	box->params.mtu_bytes = places[place].mtu_bytes;
+	box->now = now;
+	cc_box_start(box);
+}
+
+static void assert_sane(const struct cc_box *box, uint32_t cap)
+{
+	assert_true(box->cc.cwnd_bytes >= box->params.mtu_bytes);
+	assert_true(box->cc.cwnd_bytes <= cap);
+}
+
+static void check_description(const struct weft_cc_ops *ops)
+{
+	assert_true(ops->name[0] && ops->help[0]);
+	assert_ptr_equal(weft_cc_find(ops->name), ops);
+	assert_true(ops->init && ops->on_ack && ops->on_loss);
+	assert_true(ops->state_size <= WEFT_CC_STATE_MAX);
+	assert_true((ops->tunes != NULL) == (ops->tune_size > 0));
+	for (const struct weft_param *p = ops->tunes; p && p->key; p++) {
+		assert_true(p->help[0] && p->min <= p->def && p->def <= p->max);
+		assert_true(p->offset < ops->tune_size);
+	}
+}
+
+static void cc__description_is_complete(void **state)
+{
+	for_each(check_description);
+}
+
+static weft_ns draw_rtt(struct rng *rng, weft_ns brtt_ns)
+{
+	switch (rng_below(rng, 8)) {
+	case 0:
+		return 0;
+	case 1:
+		return 1;
+	case 2:
+		return rng_next(rng);
+	default:
+		return brtt_ns + rng_next(rng) % (3 * brtt_ns);
+	}
+}
+
+static void random_event(struct cc_box *box, struct rng *rng)
+{
+	uint32_t bytes = rng_below(rng, 3 * (uint64_t)box->params.mtu_bytes);
+	uint64_t inflight_bytes = rng_below(rng, 4) ? rng_below(rng, 1 << 24) : rng_next(rng);
+
+	box->now += rng_below(rng, 1000) ? rng_next(rng) % (box->params.brtt_ns / 10 + 1) : rng_below(rng, UINT32_MAX);
+	switch (rng_below(rng, 8)) {
+	case 0:
+		cc_box_lose(box, (enum weft_cc_loss_kind)rng_below(rng, WEFT_CC_LOSS_KINDS), 1, inflight_bytes);
+		break;
+	case 1:
+		cc_box_sent(box, bytes, inflight_bytes);
+		break;
+	default:
+		cc_box_ack(box, bytes, draw_rtt(rng, box->params.brtt_ns), rng_below(rng, 3) == 0);
+	}
+}
+
+static void check_bounds(const struct weft_cc_ops *ops)
+{
+	for (int place = 0; place < PLACES; place++) {
+		for (uint64_t seed = 0; seed < 4; seed++) {
+			struct cc_box box;
+			struct rng rng = {seed};
+			start(&box, ops, place, 0);
+			uint32_t cap = box.cc.cwnd_bytes; /* every algorithm starts at its largest window */
+			for (int i = 0; i < EVENTS; i++) {
+				box.params.trimming = (i / 1000 + seed) & 1;
+				random_event(&box, &rng);
+				assert_sane(&box, cap);
+			}
+		}
+	}
+}
+
+static void cwnd__within_a_packet_and_the_cap(void **state)
+{
+	for_each(check_bounds);
+}
+
+/* The 64-bit time is far along and its lower half about to wrap; the same events give the same windows. */
+static void check_origin(const struct weft_cc_ops *ops)
+{
+	const weft_ns origins[] = {UINT32_MAX - 100000, (UINT64_C(1) << 32) * 77 + UINT32_MAX - 5000,
+				   UINT64_C(1) << 62};
+	struct cc_box ref, box;
+
+	for (size_t o = 0; o < sizeof origins / sizeof origins[0]; o++) {
+		struct rng a = {9}, b = {9};
+		start(&ref, ops, 3, 0);
+		start(&box, ops, 3, origins[o]);
+		for (int i = 0; i < EVENTS; i++) {
+			random_event(&ref, &a);
+			random_event(&box, &b);
+			assert_int_equal(box.cc.cwnd_bytes, ref.cc.cwnd_bytes);
+		}
+	}
+}
+
+static void time__origin_does_not_matter(void **state)
+{
+	for_each(check_origin);
+}
+
+static void check_loss(const struct weft_cc_ops *ops)
+{
+	for (int kind = 0; kind < WEFT_CC_LOSS_KINDS; kind++) {
+		for (int place = 0; place < PLACES; place++) {
+			struct cc_box box;
+			start(&box, ops, place, WEFT_S(1));
+			for (int i = 0; i < 1000; i++) {
+				uint32_t before = box.cc.cwnd_bytes;
+				cc_box_lose(&box, (enum weft_cc_loss_kind)kind, 1, 0);
+				assert_true(box.cc.cwnd_bytes <= before);
+				assert_sane(&box, before);
+			}
+		}
+	}
+}
+
+static void on_loss__never_grows_the_window(void **state)
+{
+	for_each(check_loss);
+}
+
+static void check_idle(const struct weft_cc_ops *ops)
+{
+	struct cc_box box;
+
+	start(&box, ops, 3, WEFT_S(1));
+	uint32_t cap = box.cc.cwnd_bytes;
+	cc_box_acks(&box, 200, 100, box.params.brtt_ns, false);
+	uint32_t before = box.cc.cwnd_bytes;
+	box.now += WEFT_S(3600);
+	cc_box_sent(&box, box.params.mtu_bytes, box.params.mtu_bytes);
+	cc_box_acks(&box, 1, box.params.brtt_ns, box.params.brtt_ns, false);
+	assert_true(box.cc.cwnd_bytes >= before);
+	assert_sane(&box, cap);
+}
+
+static void idle__an_hour_later_the_window_is_still_there(void **state)
+{
+	for_each(check_idle);
+}
+
+/* The base RTT falls and the window's cap with it; a rise back restores the cap. */
+static void check_brtt(const struct weft_cc_ops *ops)
+{
+	struct cc_box box;
+
+	start(&box, ops, 4, 0);
+	uint32_t cap = box.cc.cwnd_bytes;
+	box.params.brtt_ns /= 4;
+	cc_box_acks(&box, 1, 100, box.params.brtt_ns, false);
+	assert_in_range(box.cc.cwnd_bytes, cap / 4 - 100, cap / 4 + 100);
+	box.params.brtt_ns = 0;
+	cc_box_acks(&box, 5, 100, 5, true);
+	assert_sane(&box, cap);
+	box.params.brtt_ns = WEFT_NEVER;
+	cc_box_acks(&box, 5, 100, 5, true);
+	assert_true(box.cc.cwnd_bytes >= box.params.mtu_bytes);
+}
+
+static void brtt__may_change(void **state)
+{
+	for_each(check_brtt);
+}
+
+/* Most ACKs are lost; the rest tell of many packets each. The window must not fall to the bottom for that alone. */
+static void check_ack_loss(const struct weft_cc_ops *ops)
+{
+	struct cc_box box;
+
+	start(&box, ops, 4, 0);
+	uint32_t before = box.cc.cwnd_bytes;
+	for (int i = 0; i < 100; i++) {
+		box.now += box.params.brtt_ns;
+		cc_box_ack(&box, before, box.params.brtt_ns, false);
+		cc_box_ack(&box, 0, box.params.brtt_ns, false);
+	}
+	assert_int_equal(box.cc.cwnd_bytes, before);
+}
+
+static void on_ack__few_large_acks(void **state)
+{
+	for_each(check_ack_loss);
+}
+
+static void check_state(const struct weft_cc_ops *ops)
+{
+	struct cc_box box;
+	struct rng rng = {3};
+
+	start(&box, ops, 3, 0);
+	for (int i = 0; i < EVENTS; i++)
+		random_event(&box, &rng);
+	for (size_t i = ops->state_size; i < WEFT_CC_STATE_MAX; i++)
+		assert_int_equal(box.cc.state[i], 0xa5);
+	struct weft_cc_view view = cc_box_view(&box);
+	assert_true(view.target_rtt_ns == 0 || view.target_rtt_ns > box.params.brtt_ns);
+}
+
+static void state__stays_within_its_size(void **state)
+{
+	for_each(check_state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cc__description_is_complete),
+		cmocka_unit_test(cwnd__within_a_packet_and_the_cap),
+		cmocka_unit_test(time__origin_does_not_matter),
+		cmocka_unit_test(on_loss__never_grows_the_window),
+		cmocka_unit_test(idle__an_hour_later_the_window_is_still_there),
+		cmocka_unit_test(brtt__may_change),
+		cmocka_unit_test(on_ack__few_large_acks),
+		cmocka_unit_test(state__stays_within_its_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
