@@ -75,6 +75,8 @@ static weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct 
 		return 0;
 	const struct sent *s = sendq_at(&p->q, ack_psn);
 	bool retx = w->pds.flags & WIRE_F_RETX;
+	if (s->state != SENT_ACKED && s->tries && !retx)
+		loss_undone(e, p, s, now);
 	if (s->state == SENT_ACKED || s->tries > 1 || (s->tries == 1) != retx)
 		return 0;
 	if (s->sent_at > p->newest_acked_ns)

@@ -160,6 +160,8 @@ void loss_mark(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, enum weft_
 void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
 void loss_by_timeout(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
 void loss_rtt(struct weft_engine *e, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now);
+void loss_undone(struct weft_engine *e, struct pdc_tx *p, const struct sent *s,
+		 weft_ns now); /* its first transmission arrived: the RTT is longer than the timeout was */
 weft_ns loss_rto(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s);
 weft_ns loss_deadline(const struct weft_engine *e, const struct pdc_tx *p);
 void lb_feedback(struct weft_engine *e, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb, weft_ns now);

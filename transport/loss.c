@@ -16,18 +16,33 @@ static weft_ns max_rtt(const struct pdc_tx *p)
 	return p->max_rtt_ns[0] > p->max_rtt_ns[1] ? p->max_rtt_ns[0] : p->max_rtt_ns[1];
 }
 
+static weft_ns rto_first(const struct weft_engine *e, const struct pdc_tx *p)
+{
+	weft_ns rto = 2 * max_rtt(p);
+	return rto > e->rto_ns ? rto : e->rto_ns;
+}
+
 /* Twice the largest recent RTT keeps noisy hosts from timing out; the back-off is UET's RTO_Init_Time x 2^retry. It
  * holds for what was sent after the expiry that doubled it: what was in flight before has waited long enough, and would
  * block the window meanwhile. */
 weft_ns loss_rto(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
 {
 	unsigned doublings = s->sent_at >= p->backoff_at_ns ? p->rto_backoff : 0;
-	weft_ns rto = e->rto_ns;
-	if (rto < 2 * max_rtt(p))
-		rto = 2 * max_rtt(p);
+	weft_ns rto = rto_first(e, p);
 	if (rto >= e->tune.rto_max_ns >> doublings)
 		return e->tune.rto_max_ns > e->rto_ns ? e->tune.rto_max_ns : e->rto_ns;
 	return rto << doublings;
+}
+
+/* Without this, an RTT beyond the timeout would never be measured: every answer would be ambiguous. Once for all that
+ * timed out together. */
+void loss_undone(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, weft_ns now)
+{
+	weft_ns rto = rto_first(e, p);
+	if (!s->timed_out || s->sent_at <= p->rto_raised_ns || rto >= e->tune.rto_max_ns)
+		return;
+	p->max_rtt_ns[0] = rto;
+	p->rto_raised_ns = now;
 }
 
 weft_ns loss_deadline(const struct weft_engine *e, const struct pdc_tx *p)
@@ -64,6 +79,7 @@ void loss_mark(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, enum weft_
 {
 	struct sent *s = sendq_at(&p->q, psn);
 	p->inflight_bytes -= s->wire_bytes;
+	s->timed_out = kind == WEFT_CC_LOSS_TIMEOUT;
 	sendq_lose(&p->q, psn);
 	e->cc->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);
 	if (kind != WEFT_CC_LOSS_TRIM)

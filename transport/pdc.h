@@ -50,6 +50,7 @@ struct pdc_tx {
 	_Alignas(64) weft_ns max_rtt_ns[2]; /* largest samples of this and the previous period */
 	weft_ns max_rtt_until_ns;           /* end of this period */
 	weft_ns srtt_ns;                    /* smoothed, for views */
+	weft_ns rto_raised_ns;              /* a timeout proved too short then */
 	weft_ns hold_until_ns;              /* the target is short of resources until then */
 	weft_ns idle_since_ns;
 	weft_ns probe_sent_ns; /* WEFT_NEVER: none outstanding */

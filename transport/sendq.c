@@ -106,6 +106,7 @@ struct sent *sendq_push(struct sendq *q, weft_ns now)
 	s->sent_at = now;
 	s->state = SENT_INFLIGHT;
 	s->tries = 0;
+	s->timed_out = false;
 	list_append(q, &q->inflight, psn);
 	return s;
 }

@@ -25,7 +25,8 @@ struct sent {
 	uint16_t wire_bytes;
 	uint16_t ev;         /* entropy of the last transmission */
 	uint16_t prev, next; /* neighbours in the list of its state: low 16 bits of their PSNs */
-	uint8_t state;       /* enum sent_state */
+	uint8_t state : 4;   /* enum sent_state */
+	bool timed_out : 1;  /* the last loss was found by the retransmission timer */
 	uint8_t tries;       /* retransmissions so far, saturating */
 };
 

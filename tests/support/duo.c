@@ -344,3 +344,43 @@ void duo_inject(struct duo *d, int to, const uint8_t *bytes, uint16_t len)
 	p->head_len = len;
 	deliver(&d->port[to], p, d->now);
 }
+
+void duo_inject_pkt(struct duo *d, int to, struct wire_pkt *w, const uint8_t *payload)
+{
+	uint8_t buf[ROOM];
+	const struct weft_ip *ours = &weft_peer_addr(d->e[!to], d->peer[!to])->ip;
+	const struct weft_ip *theirs = &weft_peer_addr(d->e[to], d->peer[to])->ip;
+	w->net.src = *theirs;
+	w->net.dst = *ours;
+	w->net.dst_port = WIRE_UDP_PORT;
+	size_t head = wire_encode(w, buf);
+	assert_true(head > 0);
+	if (w->payload_bytes)
+		memcpy(buf + head, payload, w->payload_bytes);
+	duo_inject(d, to, buf, (uint16_t)(head + w->payload_bytes));
+}
+
+struct wire_pkt duo_syn(int to, uint16_t payload_bytes)
+{
+	uint16_t port = (uint16_t)(100 + 100 * to);
+	return (struct wire_pkt){
+		.net = {.dscp = WIRE_DSCP_TRIMMABLE, .ecn = WEFT_ECN_ECT0, .entropy = 5},
+		.pds = {.type = WIRE_PDS_RUD_REQ,
+			.next_hdr = WIRE_NH_STD,
+			.flags = WIRE_F_SYN,
+			.spdcid = 9,
+			.psn = 1000,
+			.offset = -1},
+		.ses = {.opcode = WIRE_OP_TAGGED_SEND,
+			.flags = WIRE_SES_REL | WIRE_SES_SOM | WIRE_SES_EOM,
+			.message_id = 1,
+			.pid_on_fep = port >> 4,
+			.resource_index = port & 15,
+			.initiator = (uint32_t)(200 - 100 * to),
+			.match = 7,
+			.payload_length = payload_bytes,
+			.request_length = payload_bytes},
+		.payload_bytes = payload_bytes,
+		.has_ses = true,
+	};
+}

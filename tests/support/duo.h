@@ -100,4 +100,12 @@ uint8_t *duo_pattern(uint64_t len, uint64_t seed);
 /* Puts raw bytes in front of an engine as if they had arrived. */
 void duo_inject(struct duo *d, int to, const uint8_t *bytes, uint16_t len);
 
+/* Encodes a packet with `w->payload_bytes` of payload and injects it as if the other side had sent it (addresses and
+ * UDP port are filled in). */
+void duo_inject_pkt(struct duo *d, int to, struct wire_pkt *w, const uint8_t *payload);
+
+/* A data packet with a standard SES header for endpoint 100 or 200 of `to`: the first and only one of message 1 of a
+ * new connection. Tests change what they are about and inject it. */
+struct wire_pkt duo_syn(int to, uint16_t payload_bytes);
+
 #endif

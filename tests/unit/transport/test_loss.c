@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+
+#include "inside.h"
+
+enum { RTO_NS = 70000, BRTT_NS = 10000 };
+
+static uint32_t psn_of_nth(const struct duo *d, uint32_t nth)
+{
+	for (uint32_t i = 0; i < d->log_len; i++)
+		if (d->log[i].from == 0 && is_data(&d->log[i].w) && nth-- == 0)
+			return d->log[i].w.pds.psn;
+	fail_msg("no such packet");
+	return 0;
+}
+
+/* When the k-th transmission of a PSN by side 0 left. */
+static weft_ns sent_at(const struct duo *d, uint32_t psn, uint32_t k)
+{
+	for (uint32_t i = 0; i < d->log_len; i++)
+		if (d->log[i].from == 0 && is_data(&d->log[i].w) && d->log[i].w.pds.psn == psn && k-- == 0)
+			return d->log[i].at;
+	fail_msg("not sent that often");
+	return 0;
+}
+
+static void gap__one_loss_is_one_retransmission(void **state)
+{
+	struct hit h = {5, 5, DUO_DROP};
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 4 << 20);
+	const struct weft_stats *s = weft_engine_stats(d.e[0]);
+	assert_int_equal(s->tx_retx, 1);
+	assert_int_equal(s->tx_retx_gap, 1);
+	assert_int_equal(s->lost_gap, 1);
+	assert_int_equal(s->timeouts, 0);
+	assert_int_equal(s->spurious, 0);
+	uint32_t psn = psn_of_nth(&d, 5);
+	assert_int_equal(duo_count(&d, 0, WIRE_PDS_RUD_REQ, &psn), 2);
+	/* Found when a packet sent three base RTTs later has been acknowledged, which takes one RTT of 8 us. */
+	weft_ns after = sent_at(&d, psn, 1) - sent_at(&d, psn, 0);
+	assert_in_range(after, 3 * BRTT_NS + 8000, 3 * BRTT_NS + 11000);
+	duo_close(&d);
+}
+
+static void gap__late_packets_within_the_allowance_are_not_lost(void **state)
+{
+	struct hit h = {5, 5, DUO_LATE};
+	struct duo d;
+	open_default(&d);
+	d.late_ns = 2 * BRTT_NS;
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 4 << 20);
+	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx, 0);
+	duo_close(&d);
+}
+
+static void gap__acknowledged_after_all_is_spurious(void **state)
+{
+	struct hit h = {5, 5, DUO_LATE};
+	struct duo d;
+	open_default(&d);
+	d.late_ns = 34000; /* its ACK comes right after the verdict, before the new copy is handed to the wire */
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 4 << 20);
+	const struct weft_stats *a = weft_engine_stats(d.e[0]), *b = weft_engine_stats(d.e[1]);
+	assert_int_equal(a->lost_gap, 1);
+	assert_int_equal(a->tx_retx, b->rx_dup);
+	duo_close(&d);
+}
+
+static void timeout__tail_loss(void **state)
+{
+	struct hit h = {9, 9, DUO_DROP};
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 10 * 4096);
+	const struct weft_stats *s = weft_engine_stats(d.e[0]);
+	assert_int_equal(s->tx_retx, 1);
+	assert_int_equal(s->tx_retx_rto, 1);
+	assert_int_equal(s->timeouts, 1);
+	uint32_t psn = psn_of_nth(&d, 9);
+	assert_in_range(sent_at(&d, psn, 1) - sent_at(&d, psn, 0), RTO_NS, RTO_NS + 2000);
+	duo_close(&d);
+}
+
+static void timeout__doubles_up_to_the_ceiling(void **state)
+{
+	struct hit h = {0, 9, DUO_DROP};
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.rto_max_ns = 1000000;
+	duo_open(&d, &conf);
+	d.logging = true;
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 100);
+	uint32_t psn = psn_of_nth(&d, 0);
+	static const weft_ns gaps[] = {70000, 140000, 280000, 560000, 1000000, 1000000};
+	for (uint32_t k = 0; k < sizeof gaps / sizeof *gaps; k++)
+		assert_in_range(sent_at(&d, psn, k + 1) - sent_at(&d, psn, k), gaps[k], gaps[k] + 300);
+	assert_int_equal(weft_engine_stats(d.e[0])->timeouts, 10);
+	assert_int_equal(first_tx(d.e[0])->rto_backoff, 0);
+	duo_close(&d);
+}
+
+static void timeout__late_poll_gets_grace(void **state)
+{
+	struct duo d;
+	uint8_t out[10] = {1};
+	open_default(&d);
+	duo_send(&d, 0, out, sizeof out, 1, out);
+	duo_poll(&d, 0);
+	d.now += WEFT_MS(5); /* neither side ran for long */
+	duo_poll(&d, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->late_polls, 1);
+	duo_run(&d, d.now + WEFT_MS(5));
+	duo_expect(&d, 0, out, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->timeouts, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx, 0);
+	duo_close(&d);
+}
+
+static void timeout__grows_with_the_rtt(void **state)
+{
+	struct duo d;
+	open_default(&d);
+	d.latency_ns = 60000; /* RTT of 120 us, beyond the initial timeout */
+	duo_transfer(&d, 0, 1);
+	assert_true(weft_engine_stats(d.e[0])->timeouts > 0);
+	uint64_t before = weft_engine_stats(d.e[0])->timeouts;
+	duo_transfer(&d, 0, 100);
+	assert_true(weft_engine_stats(d.e[0])->timeouts == before);
+	assert_true(loss_rto(d.e[0], first_tx(d.e[0])) >= 240000);
+	duo_close(&d);
+}
+
+struct kinds {
+	uint32_t count[WEFT_LB_FB_KINDS];
+};
+
+static void note_kind(void *arg, const struct weft_ip *peer, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
+{
+	((struct kinds *)arg)->count[fb]++;
+}
+
+/* One silent loss at the given latency; what the load balancer hears. */
+static struct kinds feedback_of_loss(bool trimming, weft_ns latency_ns)
+{
+	struct hit h = {69, 69, DUO_DROP};
+	struct kinds k = {{0}};
+	struct weft_trace_ops trace = {.feedback = note_kind, .arg = &k};
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.trimming = trimming;
+	conf.tune.rto_ns = WEFT_US(500);
+	duo_open(&d, &conf);
+	d.latency_ns = latency_ns;
+	weft_engine_trace(d.e[0], &trace);
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 70 * 4096);
+	duo_close(&d);
+	return k;
+}
+
+/* REPS appendix A. */
+static void cause__failed_path_or_congestion(void **state)
+{
+	struct kinds k = feedback_of_loss(true, WEFT_US(50));
+	assert_int_equal(k.count[WEFT_LB_TIMEOUT], 1);
+	assert_int_equal(k.count[WEFT_LB_LOSS], 0);
+	k = feedback_of_loss(false, WEFT_US(4));
+	assert_int_equal(k.count[WEFT_LB_TIMEOUT], 1);
+	assert_int_equal(k.count[WEFT_LB_LOSS], 0);
+	k = feedback_of_loss(false, WEFT_US(50));
+	assert_int_equal(k.count[WEFT_LB_TIMEOUT], 0);
+	assert_int_equal(k.count[WEFT_LB_LOSS], 1);
+	assert_int_equal(k.count[WEFT_LB_OK], 70);
+	assert_int_equal(k.count[WEFT_LB_TRIM], 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gap__one_loss_is_one_retransmission),
+		cmocka_unit_test(gap__late_packets_within_the_allowance_are_not_lost),
+		cmocka_unit_test(gap__acknowledged_after_all_is_spurious),
+		cmocka_unit_test(timeout__tail_loss),
+		cmocka_unit_test(timeout__doubles_up_to_the_ceiling),
+		cmocka_unit_test(timeout__late_poll_gets_grace),
+		cmocka_unit_test(timeout__grows_with_the_rtt),
+		cmocka_unit_test(cause__failed_path_or_congestion),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
