@@ -88,6 +88,7 @@ static void derive(struct weft_engine *e)
 	e->ack_delay_ns = t->ack_delay_ns ? t->ack_delay_ns : brtt / 2;
 	e->link_pace = t->pacing ? (8 * WEFT_S(1) << 20) / bps : 0;
 	e->link_ahead_ns = TX_AHEAD_PKTS * (e->full_wire_bytes * e->link_pace >> 20);
+	e->ask_below_bytes = (t->ack_every + 1) * e->full_wire_bytes;
 	e->rx_mask = 64;
 	while (e->rx_mask < t->window_pkts)
 		e->rx_mask *= 2;

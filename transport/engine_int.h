@@ -85,6 +85,7 @@ struct weft_engine {
 	uint32_t rx_mask; /* bits of a receive window - 1 */
 	weft_ns rto_ns, reorder_ns, ack_delay_ns;
 	uint32_t full_wire_bytes;                  /* of a full data packet */
+	uint32_t ask_below_bytes;                  /* smaller windows hold too few packets for a coalesced ACK */
 	uint32_t overhead_bytes;                   /* wire bytes of a data packet without payload */
 	struct wire_pkt data_scratch, ack_scratch; /* packet being encoded; fields that never change stay set */
 	struct weft_pkt *spare[ENGINE_BURST];      /* empty packets, fetched in bulk */

@@ -70,10 +70,13 @@ static bool cwnd_allows(const struct pdc_tx *p, uint32_t bytes)
 	return p->inflight_bytes + bytes <= p->cc.cwnd_bytes || !p->inflight_bytes;
 }
 
-/* AR: nothing may follow soon that would make a coalescing target answer. */
+/* AR: nothing may follow soon that would make a coalescing target answer. A full window is no reason while it holds
+ * enough packets for that: asking then would cut later ACKs into ever smaller pieces. */
 static bool wants_answer(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
 {
-	return s->tries || !p->cutting || p->cc.cwnd_bytes < p->inflight_bytes + e->full_wire_bytes;
+	uint32_t cwnd_bytes = p->cc.cwnd_bytes;
+	return s->tries || !p->cutting ||
+	       (cwnd_bytes < p->inflight_bytes + e->full_wire_bytes && cwnd_bytes < e->ask_below_bytes);
 }
 
 static void build_pds(struct weft_engine *e, const struct pdc_tx *p, uint32_t psn, const struct sent *s,

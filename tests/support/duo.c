@@ -265,19 +265,19 @@ void duo_run(struct duo *d, weft_ns until)
 		d->now = until;
 }
 
-void duo_send(struct duo *d, int side, const void *buf, uint64_t len, uint64_t tag, void *context)
+void duo_send(struct duo *d, int side, const void *buf, uint64_t len, uint64_t tag, const void *context)
 {
 	struct weft_op op = {.kind = WEFT_OP_TSEND,
 			     .peer = d->peer[side],
 			     .buf = (void *)buf,
 			     .len = len,
 			     .tag = tag,
-			     .context = context};
+			     .context = (void *)context};
 	assert_int_equal(weft_submit(d->ep[side], &op), 0);
 	d->due[side] = d->now;
 }
 
-void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, uint64_t ignore, void *context)
+void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, uint64_t ignore, const void *context)
 {
 	struct weft_op op = {.kind = WEFT_OP_TRECV,
 			     .peer = WEFT_PEER_ANY,
@@ -285,7 +285,7 @@ void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, ui
 			     .len = len,
 			     .tag = tag,
 			     .ignore = ignore,
-			     .context = context};
+			     .context = (void *)context};
 	assert_int_equal(weft_submit(d->ep[side], &op), 0);
 	d->due[side] = d->now;
 }

@@ -79,8 +79,8 @@ void duo_run(struct duo *d, weft_ns until);
 void duo_poll(struct duo *d, int side);
 
 /* Builds an operation and submits it. */
-void duo_send(struct duo *d, int side, const void *buf, uint64_t len, uint64_t tag, void *context);
-void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, uint64_t ignore, void *context);
+void duo_send(struct duo *d, int side, const void *buf, uint64_t len, uint64_t tag, const void *context);
+void duo_recv(struct duo *d, int side, void *buf, uint64_t len, uint64_t tag, uint64_t ignore, const void *context);
 
 /* The next completion; false: none. */
 bool duo_cqe(struct duo *d, int side, struct weft_cqe *cqe);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "inside.h"
+
+struct heard {
+	uint32_t count[WEFT_LB_FB_KINDS];
+};
+
+static void note_feedback(void *arg, const struct weft_ip *peer, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
+{
+	((struct heard *)arg)->count[fb]++;
+}
+
+static void open_traced(struct duo *d, struct heard *heard)
+{
+	struct weft_trace_ops trace = {.feedback = note_feedback, .arg = heard};
+	open_default(d);
+	weft_engine_trace(d->e[0], &trace);
+	d->logging = true;
+}
+
+static void trim__retransmitted_once_and_at_once(void **state)
+{
+	struct hit h = {5, 9, DUO_TRIM};
+	struct heard heard = {{0}};
+	struct duo d;
+	open_traced(&d, &heard);
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 100 * 4096);
+	const struct weft_stats *s = weft_engine_stats(d.e[0]);
+	assert_int_equal(s->tx_retx, 5);
+	assert_int_equal(s->tx_retx_trim, 5);
+	assert_int_equal(s->timeouts + s->lost_gap, 0);
+	assert_int_equal(heard.count[WEFT_LB_TRIM], 5);
+	assert_int_equal(heard.count[WEFT_LB_OK], 100);
+	for (uint32_t i = 0; i < d.log_len; i++) {
+		uint32_t psn = d.log[i].w.pds.psn;
+		if (d.log[i].from == 0)
+			assert_int_equal(duo_count(&d, 0, WIRE_PDS_RUD_REQ, &psn),
+					 d.log[i].fate == DUO_TRIM ? 2 : 1 + !!(d.log[i].w.pds.flags & WIRE_F_RETX));
+		if (d.log[i].w.pds.flags & WIRE_F_RETX && d.log[i].from == 0)
+			assert_in_range(d.log[i].at, WEFT_MS(1) + 2 * d.latency_ns,
+					WEFT_MS(1) + 2 * d.latency_ns + 8000);
+	}
+	duo_close(&d);
+}
+
+static void trim__last_hop_is_no_fault_of_the_path(void **state)
+{
+	struct hit h = {5, 9, DUO_TRIM_LASTHOP};
+	struct heard heard = {{0}};
+	struct duo d;
+	open_traced(&d, &heard);
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 100 * 4096);
+	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx_trim, 5);
+	assert_int_equal(heard.count[WEFT_LB_TRIM], 0);
+	assert_int_equal(heard.count[WEFT_LB_OK], 105);
+	duo_close(&d);
+}
+
+static enum duo_fate trim_every_third(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	return from == 0 && is_data(w) && !(w->pds.flags & WIRE_F_RETX) && w->pds.psn % 3 == 0 ? DUO_TRIM : DUO_PASS;
+}
+
+static void trim__storm(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.cc = "smartt";
+	conf.lb = "reps";
+	duo_open(&d, &conf);
+	d.fate = trim_every_third;
+	duo_transfer(&d, 0, 3000 * 4096);
+	const struct weft_stats *s = weft_engine_stats(d.e[0]);
+	assert_int_equal(s->tx_retx, 1000);
+	assert_int_equal(weft_engine_stats(d.e[1])->rx_trimmed, 1000);
+	assert_int_equal(s->timeouts, 0);
+	assert_int_equal(weft_engine_stats(d.e[1])->rx_dup, 0);
+	duo_close(&d);
+}
+
+static enum duo_fate dup_acks(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	return from == 1 ? DUO_DUP : DUO_PASS;
+}
+
+/* The second copy of the last ACK finds a connection that has given its memory back. */
+static void ack__duplicates_are_harmless(void **state)
+{
+	struct heard heard = {{0}};
+	struct duo d;
+	open_traced(&d, &heard);
+	d.fate = dup_acks;
+	duo_transfer(&d, 0, 10 * 4096);
+	duo_transfer(&d, 0, 1);
+	assert_int_equal(weft_engine_stats(d.e[0])->rx_ack, 22);
+	assert_int_equal(heard.count[WEFT_LB_OK], 11);
+	assert_int_equal(first_tx(d.e[0])->inflight_bytes, 0);
+	duo_close(&d);
+}
+
+/* An ACK of side 1 for the connection of side 0. */
+static struct wire_pkt ack_of(const struct duo *d, uint32_t cack)
+{
+	const struct pdc_tx *p = first_tx(d->e[0]);
+	return (struct wire_pkt){.net = {.dscp = WIRE_DSCP_CONTROL},
+				 .pds = {.type = WIRE_PDS_ACK_CC,
+					 .spdcid = p->remote_id ? p->remote_id : 77,
+					 .dpdcid = p->pdc.id,
+					 .psn = cack}};
+}
+
+static void submit_and_send(struct duo *d, const uint8_t *out, uint32_t len)
+{
+	duo_send(d, 0, out, len, 1, out);
+	duo_poll(d, 0);
+}
+
+static void ack__beyond_what_was_sent_is_stale(void **state)
+{
+	uint8_t out[4096] = {1};
+	struct weft_cqe cqe;
+	struct duo d;
+	open_default(&d);
+	submit_and_send(&d, out, sizeof out);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	struct wire_pkt w = ack_of(&d, p->q.next);
+	duo_inject_pkt(&d, 0, &w, NULL);
+	w = ack_of(&d, p->q.next + 100);
+	duo_inject_pkt(&d, 0, &w, NULL);
+	w = ack_of(&d, p->start_psn - 3000);
+	duo_inject_pkt(&d, 0, &w, NULL);
+	w = ack_of(&d, p->start_psn);
+	w.pds.dpdcid++;
+	duo_inject_pkt(&d, 0, &w, NULL);
+	duo_poll(&d, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->rx_stale, 4);
+	assert_false(duo_cqe(&d, 0, &cqe));
+	duo_close(&d);
+}
+
+static void ack__bitmap_beyond_the_queue_is_cut(void **state)
+{
+	uint8_t out[10 * 4096] = {1};
+	struct duo d;
+	open_default(&d);
+	submit_and_send(&d, out, sizeof out);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	uint32_t sent = sendq_len(&p->q);
+	assert_true(sent >= 2);
+	static const int16_t offsets[] = {1, -60, -64, -32768, 32767, 5};
+	for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+		struct wire_pkt w = ack_of(&d, p->start_psn - 1);
+		w.pds.sack_offset = offsets[i];
+		w.pds.sack_bitmap = UINT64_MAX;
+		w.pds.offset = -5;
+		duo_inject_pkt(&d, 0, &w, NULL);
+	}
+	duo_poll(&d, 0);
+	assert_true(psn_diff(p->q.front, p->q.next) <= 0);
+	assert_int_equal(p->q.front, p->start_psn + sent);
+	duo_run(&d, d.now + WEFT_MS(10));
+	duo_close(&d);
+}
+
+static void ack__from_another_target_id_is_stale(void **state)
+{
+	uint8_t out[1] = {1};
+	struct duo d;
+	open_default(&d);
+	duo_transfer(&d, 0, 1);
+	submit_and_send(&d, out, 1);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	struct wire_pkt w = ack_of(&d, p->q.next - 1);
+	w.pds.spdcid++;
+	duo_inject_pkt(&d, 0, &w, NULL);
+	w.pds.spdcid = 0;
+	duo_inject_pkt(&d, 0, &w, NULL);
+	duo_poll(&d, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->rx_stale, 2);
+	assert_int_equal(sendq_len(&p->q), 1);
+	duo_run(&d, d.now + WEFT_MS(10));
+	duo_expect(&d, 0, out, 0);
+	duo_close(&d);
+}
+
+/* The answer to the first of two transmissions, and the answer to the second: only the second has a known start. */
+static void rtt__retransmissions_are_ambiguous(void **state)
+{
+	uint8_t out[4096] = {1};
+	for (int retx = 0; retx < 2; retx++) {
+		struct hit h = {0, 1, DUO_DROP};
+		struct duo d;
+		open_default(&d);
+		d.fate = hit_data;
+		d.fate_arg = &h;
+		submit_and_send(&d, out, sizeof out);
+		duo_run(&d, d.now + 75000); /* sent again after 70 us */
+		assert_int_equal(weft_engine_stats(d.e[0])->timeouts, 1);
+		struct pdc_tx *p = first_tx(d.e[0]);
+		struct wire_pkt w = ack_of(&d, p->start_psn);
+		w.pds.flags = retx ? WIRE_F_RETX : 0;
+		duo_inject_pkt(&d, 0, &w, NULL);
+		duo_poll(&d, 0);
+		duo_expect(&d, 0, out, 0);
+		assert_in_range(p->srtt_ns, retx ? 4700 : 0, retx ? 5000 : 0);
+		duo_close(&d);
+	}
+}
+
+static void nack__lack_of_resources_holds_the_connection(void **state)
+{
+	uint8_t out[4096] = {1};
+	struct hit h = {0, 0, DUO_DROP};
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	submit_and_send(&d, out, sizeof out);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	struct wire_pkt w = ack_of(&d, p->start_psn);
+	w.pds = (struct wire_pds){.type = WIRE_PDS_NACK,
+				  .code = WIRE_NACK_NO_PKT_BUFFER,
+				  .psn = p->start_psn,
+				  .spdcid = 77,
+				  .dpdcid = p->pdc.id};
+	duo_inject_pkt(&d, 0, &w, NULL);
+	weft_ns start = d.now;
+	duo_run(&d, start + WEFT_MS(1));
+	duo_expect(&d, 0, out, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx_nack, 1);
+	assert_true(is_data(&d.log[1].w));
+	assert_in_range(d.log[1].at - start, WEFT_US(40), WEFT_US(41));
+	duo_close(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trim__retransmitted_once_and_at_once),
+		cmocka_unit_test(trim__last_hop_is_no_fault_of_the_path),
+		cmocka_unit_test(trim__storm),
+		cmocka_unit_test(ack__duplicates_are_harmless),
+		cmocka_unit_test(ack__beyond_what_was_sent_is_stale),
+		cmocka_unit_test(ack__bitmap_beyond_the_queue_is_cut),
+		cmocka_unit_test(ack__from_another_target_id_is_stale),
+		cmocka_unit_test(rtt__retransmissions_are_ambiguous),
+		cmocka_unit_test(nack__lack_of_resources_holds_the_connection),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
