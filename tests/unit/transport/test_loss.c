@@ -143,7 +143,7 @@ static void timeout__grows_with_the_rtt(void **state)
 	uint64_t before = weft_engine_stats(d.e[0])->timeouts;
 	duo_transfer(&d, 0, 100);
 	assert_true(weft_engine_stats(d.e[0])->timeouts == before);
-	assert_true(loss_rto(d.e[0], first_tx(d.e[0])) >= 240000);
+	assert_true(loss_rto(d.e[0], first_tx(d.e[0]), &(struct sent){.sent_at = d.now}) >= 240000);
 	duo_close(&d);
 }
 

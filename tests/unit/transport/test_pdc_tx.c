@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "inside.h"
+
+static void open__first_packets_lost(void **state)
+{
+	struct hit h = {0, 9, DUO_DROP};
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_transfer(&d, 0, 200 * 4096);
+	assert_int_equal(weft_engine_stats(d.e[1])->pdc_accepted, 1);
+	/* 0-RTT: whole packets of data go out before the target's id is known, each able to open the connection. */
+	uint32_t syns = 0;
+	for (uint32_t i = 0; i < d.log_len; i++)
+		if (d.log[i].from == 0 && d.log[i].w.pds.flags & WIRE_F_SYN) {
+			assert_int_equal(d.log[i].w.pds.psn - d.log[i].w.pds.psn_offset, d.log[0].w.pds.psn);
+			assert_int_equal(d.log[i].w.pds.dpdcid, 0);
+			syns++;
+		}
+	assert_in_range(syns, 20, 60);
+	duo_close(&d);
+}
+
+static void close__after_idling(void **state)
+{
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	duo_transfer(&d, 0, 10000);
+	duo_run(&d, d.now + WEFT_MS(1500));
+	const struct weft_stats *a = weft_engine_stats(d.e[0]);
+	assert_int_equal(a->pdc_closed, 1);
+	assert_int_equal(a->tx_retx, 0);
+	assert_null(first_tx(d.e[0]));
+	assert_null(first_rx(d.e[1])); /* after its time of waiting for late copies */
+	duo_transfer(&d, 0, 10000);
+	assert_int_equal(a->pdc_opened, 2);
+	duo_close(&d);
+}
+
+static enum duo_fate drop_closes(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	uint32_t *left = arg;
+	bool close = w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_CLOSE_CMD;
+	return close && *left && (*left)-- ? DUO_DROP : DUO_PASS;
+}
+
+static void close__lost_is_repeated(void **state)
+{
+	uint32_t left = 3;
+	struct duo d;
+	open_default(&d);
+	d.fate = drop_closes;
+	d.fate_arg = &left;
+	duo_transfer(&d, 0, 10000);
+	weft_engine_shutdown(d.e[0], d.now);
+	assert_false(weft_engine_idle(d.e[0]));
+	duo_run(&d, d.now + WEFT_MS(100));
+	assert_int_equal(left, 0);
+	assert_true(weft_engine_idle(d.e[0]));
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_closed, 1);
+	duo_close(&d);
+}
+
+static enum duo_fate drop_acks_of_closes(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	uint32_t *left = arg;
+	return from == 1 && w->pds.next_hdr == WIRE_NH_NONE && *left && (*left)-- ? DUO_DROP : DUO_PASS;
+}
+
+static void close__answer_lost(void **state)
+{
+	uint32_t left = 2;
+	struct duo d;
+	open_default(&d);
+	d.fate = drop_acks_of_closes;
+	d.fate_arg = &left;
+	duo_transfer(&d, 0, 10000);
+	weft_engine_shutdown(d.e[0], d.now);
+	duo_run(&d, d.now + WEFT_MS(100));
+	assert_int_equal(left, 0);
+	assert_true(weft_engine_idle(d.e[0]));
+	duo_close(&d);
+}
+
+/* Messages given while the CLOSE_CMD is on its way go over a new connection, each once, however often that happens. */
+static void close__crossed_by_new_messages(void **state)
+{
+	struct duo d;
+	uint8_t out[3000] = {7}, in[3000];
+	open_default(&d);
+	for (int i = 0; i < 20; i++) {
+		duo_transfer(&d, 0, 3000);
+		while (!first_tx(d.e[0]) || first_tx(d.e[0])->state != PDC_TX_CLOSING) {
+			if (!first_tx(d.e[0]))
+				duo_transfer(&d, 0, 1);
+			duo_run(&d, d.now + 500);
+		}
+		duo_recv(&d, 1, in, sizeof in, 3, 0, in);
+		duo_send(&d, 0, out, sizeof out, 3, out);
+		duo_run(&d, d.now + WEFT_MS(1));
+		duo_expect(&d, 0, out, 0);
+		duo_expect(&d, 1, in, 0);
+		assert_memory_equal(in, out, sizeof in);
+	}
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_failed, 0);
+	assert_int_equal(weft_engine_stats(d.e[1])->msg_unexpected, 0);
+	duo_close(&d);
+}
+
+static void shutdown__refuses_new_operations(void **state)
+{
+	struct duo d;
+	uint8_t out[1];
+	open_default(&d);
+	weft_engine_shutdown(d.e[0], d.now);
+	assert_true(weft_engine_idle(d.e[0]));
+	duo_send(&d, 0, out, 1, 1, out);
+	duo_poll(&d, 0);
+	duo_expect(&d, 0, out, ESHUTDOWN);
+	duo_close(&d);
+}
+
+static void shutdown__waits_for_messages(void **state)
+{
+	struct duo d;
+	uint8_t *out = duo_pattern(100000, 1), *in = malloc(100000);
+	open_default(&d);
+	duo_recv(&d, 1, in, 100000, 1, 0, in);
+	duo_send(&d, 0, out, 100000, 1, out);
+	duo_poll(&d, 0);
+	weft_engine_shutdown(d.e[0], d.now);
+	duo_run(&d, d.now + WEFT_MS(10));
+	duo_expect(&d, 0, out, 0);
+	duo_expect(&d, 1, in, 0);
+	assert_memory_equal(in, out, 100000);
+	assert_true(weft_engine_idle(d.e[0]));
+	duo_close(&d);
+	free(in);
+	free(out);
+}
+
+static enum duo_fate drop_all(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	return DUO_DROP;
+}
+
+static void silence__ends_operations_in_time(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	uint8_t out[20000] = {1};
+	duo_conf_init(&conf);
+	conf.tune.peer_timeout_ns = WEFT_MS(300);
+	duo_open(&d, &conf);
+	d.fate = drop_all;
+	duo_send(&d, 0, out, sizeof out, 1, out);
+	duo_send(&d, 0, out, 10, 1, out + 1);
+	weft_ns start = d.now;
+	struct weft_cqe cqe;
+	duo_run(&d, start + WEFT_MS(299));
+	assert_false(duo_cqe(&d, 0, &cqe));
+	duo_run(&d, start + WEFT_MS(317)); /* the timing wheel's deadlines are exact, polls here follow them */
+	duo_expect(&d, 0, out, ETIMEDOUT);
+	duo_expect(&d, 0, out + 1, ETIMEDOUT);
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_failed, 1);
+	assert_int_equal(weft_engine_stats(d.e[0])->msg_failed, 2);
+	assert_null(first_tx(d.e[0]));
+	d.fate = NULL;
+	duo_transfer(&d, 0, 100); /* the peer is back */
+	duo_close(&d);
+}
+
+/* Stopped for longer than the timeout: what arrived meanwhile counts. */
+static void silence__not_when_we_slept(void **state)
+{
+	struct duo d;
+	uint8_t out[100] = {1};
+	open_default(&d);
+	duo_send(&d, 0, out, sizeof out, 1, out);
+	duo_poll(&d, 0);
+	d.now += WEFT_US(4);
+	duo_poll(&d, 1);
+	d.now += WEFT_S(6);
+	duo_run(&d, d.now + WEFT_MS(1));
+	duo_expect(&d, 0, out, 0);
+	uint8_t more[100];
+	duo_send(&d, 0, more, sizeof more, 1, more);
+	duo_poll(&d, 0);
+	d.now += WEFT_S(6);
+	duo_run(&d, d.now + WEFT_MS(1));
+	duo_expect(&d, 0, more, 0);
+	duo_close(&d);
+}
+
+/* The target forgets everything, as a restarted process does. */
+static void forget(struct weft_engine *e)
+{
+	while (first_rx(e))
+		pdc_rx_free(e, first_rx(e));
+}
+
+static void restart__of_the_peer_is_an_error(void **state)
+{
+	struct duo d;
+	uint8_t out[100] = {1};
+	open_default(&d);
+	duo_transfer(&d, 0, 100);
+	forget(d.e[1]);
+	duo_send(&d, 0, out, sizeof out, 1, out);
+	duo_run(&d, d.now + WEFT_MS(10));
+	duo_expect(&d, 0, out, ECONNRESET);
+	assert_int_equal(weft_engine_stats(d.e[1])->rx_no_pdc, 1);
+	duo_transfer(&d, 0, 100);
+	duo_close(&d);
+}
+
+static void restart__while_closing_is_as_good_as_closed(void **state)
+{
+	struct duo d;
+	open_default(&d);
+	duo_transfer(&d, 0, 100);
+	forget(d.e[1]);
+	weft_engine_shutdown(d.e[0], d.now);
+	duo_run(&d, d.now + WEFT_MS(10));
+	assert_true(weft_engine_idle(d.e[0]));
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_closed, 1);
+	duo_close(&d);
+}
+
+/* Another connection of ours with the same id is alive at the target: we take another id. */
+static void syn__refused_takes_another_id(void **state)
+{
+	struct duo d;
+	uint8_t payload[8] = {0};
+	open_default(&d);
+	struct wire_pkt w = duo_syn(1, 8);
+	w.ses.match = 99;
+	w.pds.spdcid = 1; /* the first id that side 0 will use */
+	duo_inject_pkt(&d, 1, &w, payload);
+	duo_poll(&d, 1);
+	duo_transfer(&d, 0, 20000);
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_failed, 0);
+	assert_true(first_tx(d.e[0])->pdc.id != 1);
+	duo_close(&d);
+}
+
+/* Opens side 0's connection with the given first PSN. */
+static struct pdc_tx *open_at(struct duo *d, uint32_t psn)
+{
+	struct pdc_tx *p = pdc_tx_get(d->e[0], peer_get(d->e[0], d->peer[0])->remote, d->now);
+	p->start_psn = psn;
+	p->cack_psn = p->last_ack_psn = psn - 1;
+	sendq_init(&p->q, psn);
+	return p;
+}
+
+static enum duo_fate every_fifth_lost(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	return nth % 5 == 3 ? DUO_DROP : nth % 7 == 2 ? DUO_LATE : DUO_PASS;
+}
+
+static void psn__wraps(void **state)
+{
+	static const uint32_t starts[] = {UINT32_MAX, UINT32_MAX - 700, 0x7fffffff, 0x7fffffff - 700, 0xffff, 0};
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+		struct duo d;
+		open_default(&d);
+		open_at(&d, starts[i]);
+		d.fate = every_fifth_lost;
+		duo_transfer(&d, 0, 1500 * 4096);
+		duo_transfer(&d, 1, 100 * 4096);
+		assert_true(first_tx(d.e[0])->q.front - starts[i] >= 1500);
+		duo_close(&d);
+	}
+}
+
+static void message_ids__wrap(void **state)
+{
+	struct duo d;
+	open_default(&d);
+	duo_transfer(&d, 0, 1);
+	first_tx(d.e[0])->next_message_id = UINT16_MAX - 2;
+	first_rx(d.e[1])->next_match_id = UINT16_MAX - 2;
+	for (int i = 0; i < 6; i++)
+		duo_transfer(&d, 0, 5000);
+	assert_int_equal(first_tx(d.e[0])->next_message_id, 4);
+	duo_close(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(open__first_packets_lost),
+		cmocka_unit_test(close__after_idling),
+		cmocka_unit_test(close__lost_is_repeated),
+		cmocka_unit_test(close__answer_lost),
+		cmocka_unit_test(close__crossed_by_new_messages),
+		cmocka_unit_test(shutdown__refuses_new_operations),
+		cmocka_unit_test(shutdown__waits_for_messages),
+		cmocka_unit_test(silence__ends_operations_in_time),
+		cmocka_unit_test(silence__not_when_we_slept),
+		cmocka_unit_test(restart__of_the_peer_is_an_error),
+		cmocka_unit_test(restart__while_closing_is_as_good_as_closed),
+		cmocka_unit_test(syn__refused_takes_another_id),
+		cmocka_unit_test(psn__wraps),
+		cmocka_unit_test(message_ids__wrap),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
