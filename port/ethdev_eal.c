@@ -21,6 +21,8 @@ enum { EAL_ARGS_MAX = 64, EAL_ARGS_OURS = 4 /* log level, lcores and its value, 
 static pthread_mutex_t eal_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool eal_up;     /* under eal_lock */
 static bool eal_failed; /* under eal_lock; EAL cannot be started again after most failures */
+/* EAL keeps pointers into its arguments as long as it runs; leak checkers look for ours. */
+static char *eal_text __attribute__((used));
 
 /* Origin of weft_clock_ns. `mult` is ns per tick in units of 2^-32; 0 until EAL has calibrated the TSC. */
 static struct {
@@ -136,9 +138,10 @@ static int eal_start_locked(const char *args, struct weft_err *err)
 	if (text == NULL)
 		return weft_err_set(err, -ENOMEM, "EAL: out of memory");
 	int rc = eal_init(text, err);
-	/* EAL keeps pointers into its arguments, so they live as long as the process once it runs. */
 	if (rc != 0)
 		free(text);
+	else
+		eal_text = text;
 	return rc;
 }
 
