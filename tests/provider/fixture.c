@@ -18,7 +18,7 @@ static void rings_drain(void)
 {
 	void *mbuf;
 	for (int i = 0; i < 2; i++)
-		while (rte_ring_dequeue(rings[i], &mbuf) == 0)
+		while (rings[i] && rte_ring_dequeue(rings[i], &mbuf) == 0)
 			rte_pktmbuf_free(mbuf);
 }
 
