@@ -76,6 +76,8 @@ int weft_ethdev_ring_pair(const char *name, uint32_t entries, struct weft_port *
 	int rc = weft_eal_start(NULL, err);
 	if (rc != 0)
 		return rc;
+	if (entries == 0 || (entries & (entries - 1)) != 0)
+		return weft_err_set(err, -EINVAL, "ring pair %s: %u entries are no power of two", name, entries);
 	struct ethdev *d = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(sizeof *d, RTE_CACHE_LINE_SIZE));
 	if (d == NULL)
 		return weft_err_set(err, -ENOMEM, "ring pair %s: no memory", name);

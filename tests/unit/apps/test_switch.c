@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `weft switch` and its clients, each in a process of its own. This one never starts EAL. */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "cmocka_all.h"
+#include "net.h"
+#include "weft/ethdev.h"
+#include "wire.h"
+
+enum { PAYLOAD = 4096, PKTS = 2000, WINDOW = 32, LIFE_S = 60, ARGS_MAX = 16 };
+
+struct child {
+	pid_t pid;
+	FILE *out; /* what it writes to stdout and stderr */
+};
+
+static char dir[] = "/tmp/weft-switch-XXXXXX";
+
+/* ---- processes ---- */
+
+static struct child spawn(int (*run)(int argc, char **argv), char **argv)
+{
+	int fds[2], argc = 0;
+	assert_int_equal(pipe(fds), 0);
+	while (argv[argc] != NULL)
+		argc++;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		alarm(LIFE_S);
+		dup2(fds[1], STDOUT_FILENO);
+		dup2(fds[1], STDERR_FILENO);
+		close(fds[0]);
+		close(fds[1]);
+		int rc = run(argc, argv);
+		fflush(NULL);
+		_exit(rc);
+	}
+	assert_true(pid > 0);
+	close(fds[1]);
+	return (struct child){pid, fdopen(fds[0], "r")};
+}
+
+/* Exit code, or -signal. Everything written so far goes to `text` if not NULL. */
+static int reap(struct child *c, char *text, size_t size)
+{
+	int status;
+	char rest[256];
+	size_t n = text != NULL ? fread(text, 1, size - 1, c->out) : 0;
+	if (text != NULL)
+		text[n] = '\0';
+	while (fgets(rest, sizeof rest, c->out) != NULL)
+		;
+	fclose(c->out);
+	waitpid(c->pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* Splits `args`, where %s is our directory, behind "switch". */
+static struct child start_switch(const char *args)
+{
+	char text[512], *argv[ARGS_MAX] = {"switch"}, *save = NULL;
+	int argc = 1;
+	snprintf(text, sizeof text, args, dir, dir);
+	for (char *tok = strtok_r(text, " ", &save); tok != NULL && argc < ARGS_MAX - 1;
+	     tok = strtok_r(NULL, " ", &save))
+		argv[argc++] = tok;
+	return spawn(weft_cmd_switch, argv);
+}
+
+static struct child start_ready_switch(const char *args)
+{
+	char line[256] = "";
+	struct child c = start_switch(args);
+	if (fgets(line, sizeof line, c.out) == NULL || strstr(line, "ready") == NULL)
+		fail_msg("switch says: %s", line);
+	return c;
+}
+
+static int stop_switch(struct child *c, char *text, size_t size)
+{
+	kill(c->pid, SIGTERM);
+	return reap(c, text, size);
+}
+
+/* ---- clients ---- */
+
+static uint8_t payload_byte(uint32_t i)
+{
+	return (uint8_t)(i * 13 + (i >> 8));
+}
+
+static struct weft_port *open_client(const char *devargs, const char *host)
+{
+	struct weft_ethdev_conf conf = {.dev = devargs,
+					.ip = weft_ip_v4(weft_net_host_ip((uint32_t)atoi(host))),
+					.max_ip_bytes = PAYLOAD + 200,
+					.pool_pkts = 1023,
+					.no_arp = true};
+	struct weft_port *port = NULL;
+	struct weft_err err;
+	if (weft_ethdev_open(&conf, &port, &err) != 0)
+		fprintf(stderr, "%s\n", err.msg);
+	return port;
+}
+
+static bool send_one(struct weft_port *port, uint32_t psn, const uint8_t *data)
+{
+	struct weft_pkt *pkt;
+	struct wire_pkt w = {
+		.net = {.src = weft_ip_v4(weft_net_host_ip(0)),
+			.dst = weft_ip_v4(weft_net_host_ip(1)),
+			.entropy = (uint16_t)(49152 + psn % 64),
+			.dst_port = WIRE_UDP_PORT,
+			.dscp = WIRE_DSCP_TRIMMABLE,
+			.ecn = WEFT_ECN_ECT0},
+		.pds = {.type = WIRE_PDS_RUD_REQ, .next_hdr = WIRE_NH_STD, .psn = psn},
+		.ses = {.opcode = WIRE_OP_SEND, .flags = WIRE_SES_SOM | WIRE_SES_EOM, .request_length = PAYLOAD},
+		.payload_bytes = PAYLOAD,
+	};
+	if (port->ops->alloc(port, &pkt, 1) != 1)
+		return false;
+	pkt->head_len = (uint16_t)wire_encode(&w, pkt->head);
+	pkt->payload = data;
+	pkt->payload_len = PAYLOAD;
+	if (port->ops->tx(port, &pkt, 1) == 1)
+		return true;
+	port->ops->free(port, &pkt, 1);
+	return false;
+}
+
+static unsigned wrong_packets(struct weft_pkt **pkts, uint16_t n, const uint8_t *data)
+{
+	unsigned wrong = 0;
+	for (uint16_t i = 0; i < n; i++) {
+		const struct weft_pkt *p = pkts[i];
+		wrong += p->head_len < PAYLOAD || memcmp(p->head + p->head_len - PAYLOAD, data, PAYLOAD) != 0;
+	}
+	return wrong;
+}
+
+/* DEVARGS: sends to host 1, which sends everything back; 0 when every packet came back right. What is lost while the
+ * other side connects is sent again. */
+static int client_send(int argc, char **argv)
+{
+	static uint8_t data[PAYLOAD];
+	struct weft_port *port = open_client(argv[0], "0");
+	uint32_t sent = 0, got = 0, wrong = 0;
+	if (port == NULL)
+		return 2;
+	for (uint32_t i = 0; i < PAYLOAD; i++)
+		data[i] = payload_byte(i);
+	weft_ns last = weft_clock_ns();
+	while (got < PKTS) {
+		struct weft_pkt *pkts[32];
+		while (sent < got + WINDOW && sent < PKTS && send_one(port, sent, data))
+			sent++;
+		uint16_t n = port->ops->rx(port, pkts, 32);
+		wrong += wrong_packets(pkts, n, data);
+		port->ops->free(port, pkts, n);
+		got += n;
+		weft_ns now = weft_clock_ns();
+		last = n > 0 ? now : last;
+		if (n == 0)
+			weft_ethdev_sleep(&port, 1, WEFT_US(100));
+		if (now - last > WEFT_MS(500)) {
+			sent = got;
+			last = now;
+		}
+	}
+	port->ops->close(port);
+	return wrong == 0 ? 0 : 1;
+}
+
+/* DEVARGS: turns every packet around, until killed. */
+static int client_echo(int argc, char **argv)
+{
+	struct weft_port *port = open_client(argv[0], "1");
+	struct weft_pkt *pkts[32];
+	while (port != NULL) {
+		uint16_t n = port->ops->rx(port, pkts, 32);
+		for (uint16_t i = 0; i < n; i++) {
+			uint8_t src[4], *ip = pkts[i]->head;
+			memcpy(src, ip + 12, 4);
+			memcpy(ip + 12, ip + 16, 4);
+			memcpy(ip + 16, src, 4);
+		}
+		uint16_t sent = port->ops->tx(port, pkts, n);
+		port->ops->free(port, pkts + sent, (uint16_t)(n - sent));
+		if (n == 0)
+			weft_ethdev_sleep(&port, 1, WEFT_US(100));
+	}
+	return 2;
+}
+
+static struct child start_client(int (*run)(int argc, char **argv), const char *format, int id)
+{
+	char devargs[256], *argv[] = {devargs, NULL};
+	snprintf(devargs, sizeof devargs, format, dir, id);
+	return spawn(run, argv);
+}
+
+/* Packets there and back between two processes; the echo is killed in the end. */
+static void exchange(const char *format)
+{
+	char text[512];
+	struct child echo = start_client(client_echo, format, 1), sender = start_client(client_send, format, 0);
+	int rc = reap(&sender, text, sizeof text);
+	kill(echo.pid, SIGKILL);
+	assert_int_equal(reap(&echo, NULL, 0), -SIGKILL);
+	if (rc != 0)
+		fail_msg("sender: %d: %s", rc, text);
+}
+
+static unsigned files_left(void)
+{
+	unsigned n = 0;
+	DIR *d = opendir(dir);
+	for (struct dirent *e; (e = readdir(d)) != NULL;)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+/* ---- tests ---- */
+
+static const char VHOST_CLIENT[] = "net_virtio_user0,path=%s/v%d";
+static const char MEMIF_CLIENT[] = "net_memif0,role=client,socket=%s/m,socket-abstract=no,id=%d";
+
+/* Clients that die without a word leave a switch that serves their successors. */
+static void serve(const char *args, const char *client)
+{
+	char text[4096];
+	unsigned long received;
+	struct child sw = start_ready_switch(args);
+	exchange(client);
+	exchange(client);
+	assert_int_equal(stop_switch(&sw, text, sizeof text), 0);
+	const char *row = strstr(text, "\n0 ");
+	assert_non_null(row);
+	assert_int_equal(sscanf(row, "\n0 %lu", &received), 1);
+	assert_true(received >= 2 * PKTS);
+	assert_int_equal(files_left(), 0);
+}
+
+static void switch__vhost_processes_talk(void **state)
+{
+	serve("--vhost %s/v:2", VHOST_CLIENT);
+}
+
+static void switch__memif_processes_talk(void **state)
+{
+	serve("--memif %s/m:2 --link-gbps 5", MEMIF_CLIENT);
+}
+
+static void switch__leafspine_between_processes(void **state)
+{
+	serve("--vhost %s/v:2 --topology leafspine:2:2:1", VHOST_CLIENT);
+}
+
+static void switch__busy_socket_is_refused_stale_one_replaced(void **state)
+{
+	char text[1024];
+	static const char *const args[] = {"--vhost %s/v:1", "--memif %s/m:1"};
+	for (unsigned i = 0; i < 2; i++) {
+		struct child first = start_ready_switch(args[i]), second = start_switch(args[i]);
+		assert_int_equal(reap(&second, text, sizeof text), 1);
+		assert_non_null(strstr(text, "another process listens"));
+		kill(first.pid, SIGKILL);
+		assert_int_equal(reap(&first, NULL, 0), -SIGKILL);
+		struct child third = start_ready_switch(args[i]);
+		assert_int_equal(stop_switch(&third, NULL, 0), 0);
+	}
+}
+
+static void switch__bad_options_are_named(void **state)
+{
+	static const struct {
+		const char *args, *say;
+		int rc;
+	} bad[] = {
+		{"", "no ports", 2},
+		{"--nonsense", "--nonsense", 2},
+		{"--topology", "needs a value", 2},
+		{"stray", "stray", 2},
+		{"--vhost %s/v", "--vhost", 2},
+		{"--vhost %s/v:0", "--vhost", 2},
+		{"--memif %s/m:33", "--memif", 2},
+		{"--vhost %s/v:1 --link-gbps fast", "fast", 2},
+		{"--vhost %s/v:1 --set nonsense=1", "nonsense", 2},
+		{"--vhost %s/v:1 --set trim", "KEY=VALUE", 2},
+		{"--vhost %s/v:1 --queue-bytes x", "queue_bytes", 2},
+		{"--vhost %s/v:2 --topology star:1", "star:1", 1},
+		{"--vhost %s/v:2 --topology nonsense", "nonsense", 1},
+		{"--vhost %s/v:2 --topology %s/none.topo", "none.topo", 1},
+		{"--vhost %s/v:1 --mtu 9", "max_ip_bytes 9", 1},
+		{"--vhost %s/none/v:1", "net_vhost0", 1},
+		{"--memif %s/none/m:1", "none/m", 1},
+		{"--port net_nonsense0", "net_nonsense0", 1},
+		{"--port net_null0 --port net_null0", "net_null0", 1},
+	};
+	char text[1024];
+	for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct child c = start_switch(bad[i].args);
+		int rc = reap(&c, text, sizeof text);
+		if (rc != bad[i].rc || strstr(text, bad[i].say) == NULL)
+			fail_msg("\"%s\": exit %d: %s", bad[i].args, rc, text);
+	}
+	assert_int_equal(files_left(), 0);
+}
+
+static void switch__file_in_the_way_is_kept(void **state)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof path, "%s/v0", dir);
+	fclose(fopen(path, "w"));
+	struct child c = start_switch("--vhost %s/v:1");
+	assert_int_equal(reap(&c, text, sizeof text), 1);
+	assert_non_null(strstr(text, "no socket"));
+	assert_int_equal(unlink(path), 0);
+}
+
+static int setup(void **state)
+{
+	return mkdtemp(dir) != NULL ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(switch__vhost_processes_talk),
+		cmocka_unit_test(switch__memif_processes_talk),
+		cmocka_unit_test(switch__leafspine_between_processes),
+		cmocka_unit_test(switch__busy_socket_is_refused_stale_one_replaced),
+		cmocka_unit_test(switch__bad_options_are_named),
+		cmocka_unit_test(switch__file_in_the_way_is_kept),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

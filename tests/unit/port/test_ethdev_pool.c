@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_mempool.h>
+
+#include "ethdev_fixture.h"
+
+static void create__elements_hold_metadata_and_packet(void **state)
+{
+	struct rte_mempool *pool;
+	struct weft_err err;
+	static const uint32_t sizes[] = {576, 1500, 4200, 9000, 65000};
+	for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		assert_int_equal(ethdev_pool_create("x", 63, sizes[i], SOCKET_ID_ANY, &pool, &err), 0);
+		assert_true(rte_pktmbuf_priv_size(pool) >= sizeof(struct weft_pkt));
+		assert_true(rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + RTE_ETHER_HDR_LEN + sizes[i]);
+		assert_true(pool->elt_size > 4096);
+		ethdev_pool_retire(pool);
+	}
+}
+
+static void create__out_of_memory_names_the_device(void **state)
+{
+	struct rte_mempool *pool;
+	struct weft_err err = {""};
+	assert_int_equal(ethdev_pool_create("net_foo7", 10000000, 9000, SOCKET_ID_ANY, &pool, &err), -ENOMEM);
+	assert_non_null(strstr(err.msg, "net_foo7"));
+}
+
+static void retire__waits_for_the_last_packet(void **state)
+{
+	struct rte_mempool *pool;
+	struct weft_err err;
+	char name[RTE_MEMPOOL_NAMESIZE];
+	assert_int_equal(ethdev_pool_create("x", 63, 1500, SOCKET_ID_ANY, &pool, &err), 0);
+	strcpy(name, pool->name);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	ethdev_pool_retire(pool);
+	assert_non_null(rte_mempool_lookup(name));
+	ethdev_pool_retire(NULL);
+	assert_non_null(rte_mempool_lookup(name));
+	rte_pktmbuf_free(m);
+	ethdev_pool_retire(NULL);
+	assert_null(rte_mempool_lookup(name));
+}
+
+static void unique_name__counts(void **state)
+{
+	static _Atomic uint32_t serial;
+	char a[32], b[32];
+	ethdev_unique_name(a, sizeof a, "what", &serial);
+	ethdev_unique_name(b, sizeof b, "what", &serial);
+	assert_string_not_equal(a, b);
+	assert_int_equal(strncmp(a, "what_", 5), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(create__elements_hold_metadata_and_packet),
+		cmocka_unit_test(create__out_of_memory_names_the_device),
+		cmocka_unit_test(retire__waits_for_the_last_packet),
+		cmocka_unit_test(unique_name__counts),
+	};
+	return cmocka_run_group_tests(tests, fixture_eal, NULL);
+}
