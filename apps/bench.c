@@ -197,6 +197,10 @@ static int report(const struct options *o, const struct bench_outcome *out, stru
 	result_set_fabric(&r, &out->net, r.elapsed);
 	r.digest = 0; /* real time does not repeat */
 	result_add_engine(&r.packets, &out->stats);
+	if (!out->net.ports) { /* the switch is another process; this is what its receivers saw */
+		r.packets.trimmed = out->stats.rx_trimmed;
+		r.packets.marked = out->stats.rx_ce;
+	}
 	int rc = result_print(&r, o->json && !strcmp(o->json, "-") ? stderr : stdout, err);
 	if (!rc && o->json)
 		rc = result_write_json(&r, o->json, err);
@@ -268,7 +272,8 @@ static int run(struct options *o, const struct bench_opts *b, const struct bench
 static int command(int argc, char **argv, struct bench_job *job)
 {
 	struct options o = {0};
-	struct bench_opts b = {.threads = 1, .device = "net_memif0,role=client,id=%r,socket=/tmp/weft.sock,bsize=9216"};
+	struct bench_opts b = {.threads = 1,
+			       .device = "net_memif0,role=client,id=%r,socket=/tmp/weft.sock,socket-abstract=no"};
 	struct weft_err err = {""};
 	char star[32];
 	int status = 1;

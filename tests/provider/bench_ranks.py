@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench_ranks.py WEFT - one node per process through `weft switch`: started by mpirun, started by hand, with a rank that
+never comes and with one that vanishes."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+WEFT = sys.argv[1]
+LIMIT_S = 60
+# mpirun refuses root unless told twice; harmless for anybody else.
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+running = []
+
+
+def start(*args):
+    running.append(subprocess.Popen(args, env=ENV, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    return running[-1]
+
+
+def fail(text):
+    for process in running:
+        process.kill()
+        text += f"\n== {' '.join(process.args)}\n" + "".join(process.communicate())
+    sys.exit(text)
+
+
+def finish(process):
+    try:
+        out, err = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        fail(f"{process.args} hangs")
+    running.remove(process)
+    return process.returncode, out, err
+
+
+def check(condition, text, outcome):
+    if not condition:
+        fail(f"{text}: exit {outcome[0]}\n{outcome[1]}\n{outcome[2]}")
+
+
+def check_result(path, flows, outcome):
+    check(outcome[0] == 0, "failed", outcome)
+    with open(path, encoding="utf-8") as f:
+        result = json.load(f)
+    check(result["mode"] == "bench", "wrong kind of result", outcome)
+    check(result["flows"] == {"count": flows, "completed": flows, "verified": flows}, "flows are missing", outcome)
+    check(result["delivered_us"]["min"] > 0, "no times of delivery", outcome)
+    check(result["packets"]["data"] > 0, "no packets were counted", outcome)
+
+
+def ranks(size, *args):
+    return [start(*BENCH, "--rank", str(r), "--size", str(size), *args) for r in range(size)]
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    socket, result = tmp + "/sock", tmp + "/out.json"
+    BENCH = (WEFT, "bench", "--link-gbps", "0.5", "--device",
+             f"net_memif0,role=client,socket={socket},socket-abstract=no,id=%r")
+    switch = start(WEFT, "switch", "--memif", socket + ":4", "--link-gbps", "0.5")
+    if "4 ports ready" not in switch.stdout.readline():
+        fail("the switch does not start")
+
+    check_result(result, 12, finish(start("mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", *BENCH, "--matrix",
+                                          "alltoall:4:256KiB:2", "--json", result)))
+
+    # Rank 0 tells; the flows have triggers that cross processes.
+    matrix = tmp + "/chain.cm"
+    with open(matrix, "w", encoding="utf-8") as f:
+        f.write("Nodes 3\nConnections 3\nTriggers 2\n0->1 id 1 start 0 size 100000 send_done_trigger 1\n"
+                "2->1 id 2 trigger 1 size 50000 recv_done_trigger 2\n0->2 id 3 trigger 2 size 1\n"
+                "trigger id 1 oneshot\ntrigger id 2 oneshot\n")
+    outcomes = [finish(p) for p in ranks(3, "--topology", "star:3", "--matrix", matrix, "--json", result)]
+    check_result(result, 3, outcomes[0])
+    for outcome in outcomes:
+        check(outcome[0] == 0, "a rank failed", outcome)
+
+    two = ("--topology", "star:2", "--matrix", "permutation:2:64MiB", "--end", "6s", "--set",
+           "peer_timeout_ns=1000000000")
+    alone = start(*BENCH, "--rank", "0", "--size", "2", *two)
+    outcome = finish(alone)
+    check(outcome[0] == 1 and "1 of 2 ranks" in outcome[2], "should miss rank 1", outcome)
+
+    left, lost = ranks(2, *two, "--link-gbps", "0.05")
+    time.sleep(3)
+    lost.kill()
+    outcome = finish(left)
+    check(outcome[0] == 1 and "weft bench: " in outcome[2], "should notice that rank 1 is gone", outcome)
+    finish(lost)
+
+    outcome = finish(start(*BENCH, "--topology", "star:2"))
+    check(outcome[0] == 1 and "--rank and --size" in outcome[2], "should ask for a rank", outcome)
+    outcome = finish(start(*BENCH, "--topology", "star:2", "--rank", "2", "--size", "2"))
+    check(outcome[0] == 1 and "--rank 2" in outcome[2], "should refuse the rank", outcome)
+
+    switch.send_signal(signal.SIGTERM)
+    outcome = finish(switch)
+    check(outcome[0] == 0, "the switch should end well", outcome)
