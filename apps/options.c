@@ -68,7 +68,7 @@ int opt_u64(void *field, const char *value, struct weft_err *err)
 
 int opt_u32(void *field, const char *value, struct weft_err *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	int rc = opt_u64(&n, value, err);
 	if (rc)
 		return rc;

@@ -19,13 +19,14 @@ enum {
 
 /* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
  * and all its hosts, so yielding starts early. */
-#define SPIN_NS      WEFT_US(5)
-#define YIELD_NS     WEFT_US(200)
-#define NAP_MIN_NS   WEFT_US(20)
-#define NAP_MAX_NS   WEFT_MS(1)
-#define SLEEP_MAX_NS WEFT_MS(20) /* when every port wakes us; a packet that slips in just before is late by that much  \
-				  */
-#define NAP_DIVISOR 16           /* a nap lasts this share of the idle time so far */
+#define SPIN_NS    WEFT_US(5)
+#define YIELD_NS   WEFT_US(200)
+#define NAP_MIN_NS WEFT_US(20)
+#define NAP_MAX_NS WEFT_MS(1)
+#define SLEEP_MAX_NS                                                                                                   \
+	WEFT_MS(20)    /* when every port wakes us; a packet that slips in just before is late by that much            \
+			*/
+#define NAP_DIVISOR 16 /* a nap lasts this share of the idle time so far */
 
 struct fifo {
 	struct weft_pkt *head, **tail;

@@ -225,7 +225,7 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 static int switch_main(struct switch_opts *o, struct weft_err *err)
 {
 	struct weft_topo topo;
-	char star[24];
+	static char star[24]; /* the options point to it */
 	struct switch_run run = {.opts = o};
 	int rc = topology_resolve(o, &topo, star, err);
 	if (rc == 0)

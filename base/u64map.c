@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "u64map.h"
 
+#include <assert.h>
+
 #include "rng.h"
 
 enum { U64MAP_MIN_SLOTS = 16 };
@@ -54,6 +56,7 @@ bool u64map_put(struct u64map *m, uint64_t key, void *value)
 {
 	if ((!m->slots || m->count > m->mask / 2) && !grow(m))
 		return false;
+	assert(m->slots);
 	uint32_t i = probe(m, key);
 	m->count += !m->slots[i].value;
 	m->slots[i] = (struct u64map_slot){key, value};

@@ -198,7 +198,7 @@ static int read_trigger(struct reader *r)
 
 static int read_failures(const struct reader *r)
 {
-	uint32_t n;
+	uint32_t n = 0;
 
 	if (lines_is(&r->l, 0, "Failures") && lines_u32(&r->l, 1, "Failures", 0, UINT32_MAX, &n))
 		return -EINVAL;
@@ -347,8 +347,9 @@ static int resolve_all(struct reader *r)
 {
 	uint32_t n = r->w->flow_count > r->w->trigger_count ? r->w->flow_count : r->w->trigger_count;
 	struct id_ref *ids = malloc(n * sizeof *ids);
-	int rc = ids ? check_flow_ids(r, ids) : no_memory(r);
-
+	if (!ids)
+		return no_memory(r);
+	int rc = check_flow_ids(r, ids);
 	if (!rc)
 		rc = resolve_flows(r, ids);
 	free(ids);

@@ -223,8 +223,8 @@ uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 
 	if (unlikely(now >= d->chores_at))
 		neigh_chores(d, now);
-	for (uint16_t i = 0; i < RTE_MIN(got, (uint16_t)RX_AHEAD); i++)
-		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+	for (int i = 0; i < RTE_MIN((int)got, RX_AHEAD); i++)
+		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *)); // NOLINT(clang-analyzer-core.NullDereference)
 	for (uint16_t i = 0; i < got; i++) {
 		if (i + RX_AHEAD < got)
 			rte_prefetch0(rte_pktmbuf_mtod(m[i + RX_AHEAD], void *));
