@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVQ_IDLE = UINT32_MAX, EVQ_WHEEL = UINT32_MAX - 1 };
+enum { EVQ_IDLE = UINT32_MAX, EVQ_WHEEL = UINT32_MAX - 1, EVQ_SOON = UINT32_MAX - 2 };
 
-int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span)
+int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span, uint32_t ahead)
 {
-	*q = (struct evq){.now = now, .ids = ids};
+	*q = (struct evq){.now = now, .ids = ids, .ahead = ahead};
 	while (span >> q->shift >= EVQ_BUCKETS)
 		q->shift++;
 	q->tick = now >> q->shift;
@@ -64,6 +64,11 @@ static void bucket_unmark(struct evq *q, uint32_t b)
 		q->used2 &= ~(UINT64_C(1) << (b >> 12));
 }
 
+static uint32_t bucket_of(const struct evq *q, weft_ps at)
+{
+	return (at >> q->shift) & (EVQ_BUCKETS - 1);
+}
+
 /* First bucket >= b in use, not wrapping, or EVQ_NONE. */
 static uint32_t bucket_scan(const struct evq *q, uint32_t b)
 {
@@ -98,7 +103,7 @@ static uint32_t bucket_first(const struct evq *q)
 static void wheel_insert(struct evq *q, uint32_t id)
 {
 	struct evq_node *n = &q->nodes[id];
-	uint32_t b = (n->at >> q->shift) & (EVQ_BUCKETS - 1), tail = q->tail[b];
+	uint32_t b = bucket_of(q, n->at), tail = q->tail[b];
 
 	n->where = EVQ_WHEEL;
 	if (tail == EVQ_NONE) {
@@ -182,32 +187,114 @@ static bool is_near(const struct evq *q, weft_ps at)
 	return (at >> q->shift) - q->tick < EVQ_BUCKETS;
 }
 
+static void far_insert(struct evq *q, uint32_t id)
+{
+	heap_up(q, q->heap_len++, (struct evq_far){q->nodes[id].at, q->seq++, id});
+}
+
+static void soon_set_end(struct evq *q)
+{
+	q->soon_end = q->soon_first < q->soon_last ? q->soon[q->soon_last - 1].at : 0;
+}
+
+static void soon_remove(struct evq *q, uint32_t i)
+{
+	q->nodes[q->soon[i].id].where = EVQ_IDLE;
+	q->soon_last--;
+	memmove(&q->soon[i], &q->soon[i + 1], (q->soon_last - i) * sizeof q->soon[0]);
+	soon_set_end(q);
+}
+
+/* Makes room for one more by moving what there is to the front of the array. False: it is full. */
+static bool soon_room(struct evq *q)
+{
+	if (q->soon_last < EVQ_SOON_MAX)
+		return true;
+	q->soon_last -= q->soon_first;
+	memmove(q->soon, q->soon + q->soon_first, q->soon_last * sizeof q->soon[0]);
+	q->soon_first = 0;
+	return q->soon_last < EVQ_SOON_MAX;
+}
+
+/* The last soon event goes back to the wheel, before those of the same time there. */
+static void soon_give_back(struct evq *q)
+{
+	uint32_t id = q->soon[q->soon_last - 1].id, b = bucket_of(q, q->nodes[id].at), tail = q->tail[b];
+
+	soon_remove(q, q->soon_last - 1);
+	q->nodes[id].where = EVQ_WHEEL;
+	if (tail == EVQ_NONE) {
+		wheel_insert(q, id);
+		return;
+	}
+	/* Whatever else is in the bucket is not earlier than the last soon event was. */
+	q->nodes[id].next = q->nodes[tail].next;
+	q->nodes[tail].next = id;
+}
+
+static void soon_insert(struct evq *q, uint32_t id)
+{
+	weft_ps at = q->nodes[id].at;
+
+	if (!soon_room(q)) {
+		soon_give_back(q);
+		if (at >= q->soon_end) {
+			wheel_insert(q, id);
+			return;
+		}
+	}
+	uint32_t i = q->soon_last++;
+	for (; i > q->soon_first && q->soon[i - 1].at > at; i--)
+		q->soon[i] = q->soon[i - 1];
+	q->soon[i] = (struct evq_soon){at, id};
+	q->nodes[id].where = EVQ_SOON;
+	soon_set_end(q);
+}
+
+static void wheel_or_far_insert(struct evq *q, uint32_t id)
+{
+	if (is_near(q, q->nodes[id].at))
+		wheel_insert(q, id);
+	else
+		far_insert(q, id);
+}
+
 void evq_set(struct evq *q, uint32_t id, weft_ps at)
 {
 	struct evq_node *n = &q->nodes[id];
 
 	assert(n->where == EVQ_IDLE);
 	n->at = at > q->now ? at : q->now;
-	if (is_near(q, n->at))
-		wheel_insert(q, id);
+	if (n->at < q->soon_end)
+		soon_insert(q, id);
 	else
-		heap_up(q, q->heap_len++, (struct evq_far){n->at, q->seq++, id});
+		wheel_or_far_insert(q, id);
+}
+
+static void wheel_remove(struct evq *q, uint32_t id)
+{
+	uint32_t b = bucket_of(q, q->nodes[id].at), prev = q->tail[b];
+
+	while (q->nodes[prev].next != id)
+		prev = q->nodes[prev].next;
+	wheel_remove_after(q, b, prev);
 }
 
 void evq_cancel(struct evq *q, uint32_t id)
 {
-	struct evq_node *n = &q->nodes[id];
+	uint32_t where = q->nodes[id].where, i = q->soon_first;
 
-	if (n->where == EVQ_IDLE)
+	if (where == EVQ_IDLE)
 		return;
-	if (n->where != EVQ_WHEEL) {
-		heap_remove(q, n->where);
-		return;
+	if (where == EVQ_SOON) {
+		while (q->soon[i].id != id)
+			i++;
+		soon_remove(q, i);
+	} else if (where == EVQ_WHEEL) {
+		wheel_remove(q, id);
+	} else {
+		heap_remove(q, where);
 	}
-	uint32_t b = (n->at >> q->shift) & (EVQ_BUCKETS - 1), prev = q->tail[b];
-	while (q->nodes[prev].next != id)
-		prev = q->nodes[prev].next;
-	wheel_remove_after(q, b, prev);
 }
 
 /* Everything in the heap is later than everything in the wheel: this keeps it so when time moves. */
@@ -222,28 +309,46 @@ static void advance(struct evq *q, weft_ps now)
 	}
 }
 
+/* Moves events from the wheel to the soon ones. */
+static void soon_fill(struct evq *q)
+{
+	uint32_t b;
+
+	while (q->soon_last - q->soon_first < q->ahead && (b = bucket_first(q)) != EVQ_NONE && soon_room(q)) {
+		uint32_t tail = q->tail[b], id = q->nodes[tail].next;
+		wheel_remove_after(q, b, tail);
+		q->nodes[id].where = EVQ_SOON;
+		q->soon[q->soon_last++] = (struct evq_soon){q->nodes[id].at, id};
+	}
+	soon_set_end(q);
+}
+
 uint32_t evq_pop(struct evq *q, weft_ps until)
 {
-	uint32_t b = bucket_first(q);
-
-	if (b == EVQ_NONE) {
+	if (q->soon_last - q->soon_first <= q->ahead * 3 / 4)
+		soon_fill(q);
+	if (q->soon_first == q->soon_last) {
 		if (q->heap_len == 0 || q->heap[0].at > until)
 			return EVQ_NONE;
 		advance(q, q->heap[0].at);
-		b = bucket_first(q);
+		soon_fill(q);
 	}
-	uint32_t tail = q->tail[b], id = q->nodes[tail].next;
-	if (q->nodes[id].at > until)
+	struct evq_soon next = q->soon[q->soon_first];
+	if (next.at > until)
 		return EVQ_NONE;
-	wheel_remove_after(q, b, tail);
-	advance(q, q->nodes[id].at);
-	return id;
+	q->nodes[next.id].where = EVQ_IDLE;
+	q->soon_first++;
+	if (q->soon_first == q->soon_last)
+		q->soon_end = 0;
+	advance(q, next.at);
+	return next.id;
 }
 
 weft_ps evq_next(const struct evq *q)
 {
+	if (q->soon_first < q->soon_last)
+		return q->soon[q->soon_first].at;
 	uint32_t b = bucket_first(q);
-
 	if (b != EVQ_NONE)
 		return q->nodes[q->nodes[q->tail[b]].next].at;
 	return q->heap_len ? q->heap[0].at : WEFT_NEVER;

@@ -15,13 +15,19 @@
 enum {
 	EVQ_WORDS_LOG2 = 12, /* words of the lowest bitmap level */
 	EVQ_BUCKETS_LOG2 = EVQ_WORDS_LOG2 + 6,
-	EVQ_BUCKETS = 1 << EVQ_BUCKETS_LOG2
+	EVQ_BUCKETS = 1 << EVQ_BUCKETS_LOG2,
+	EVQ_SOON_MAX = 64
 };
 
 struct evq_node {
 	weft_ps at;
 	uint32_t next;  /* in its bucket's ring */
-	uint32_t where; /* EVQ_IDLE, EVQ_WHEEL, or its place in the heap */
+	uint32_t where; /* EVQ_IDLE, EVQ_WHEEL, EVQ_SOON, or its place in the heap */
+};
+
+struct evq_soon {
+	weft_ps at;
+	uint32_t id;
 };
 
 struct evq_far {
@@ -31,9 +37,13 @@ struct evq_far {
 };
 
 struct evq {
-	weft_ps now;    /* time of the last event taken */
-	uint64_t tick;  /* now's bucket, not wrapped */
-	uint32_t shift; /* a bucket is 2^shift ps wide */
+	weft_ps now;      /* time of the last event taken */
+	uint32_t ahead;   /* soon events to hold, refilled at three quarters of that */
+	weft_ps soon_end; /* of the last soon event, 0 without any: nothing in wheel and heap is earlier */
+	uint32_t soon_first, soon_last;
+	struct evq_soon soon[EVQ_SOON_MAX]; /* soon_first..soon_last-1, sorted */
+	uint64_t tick;                      /* now's bucket, not wrapped */
+	uint32_t shift;                     /* a bucket is 2^shift ps wide */
 	uint32_t ids;
 	struct evq_node *nodes;                    /* by id */
 	uint32_t *tail;                            /* by bucket: last id of its ring, or EVQ_NONE */
@@ -45,8 +55,9 @@ struct evq {
 	uint64_t seq;
 };
 
-/* For ids 0..ids-1; `span`: how far ahead most events lie. -ENOMEM. */
-int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span);
+/* For ids 0..ids-1; `span`: how far ahead most events lie; `ahead` (1..EVQ_SOON_MAX/2): how many evq_peek can see, at a
+ * cost for each. -ENOMEM. */
+int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span, uint32_t ahead);
 void evq_fini(struct evq *q);
 
 bool evq_pending(const struct evq *q, uint32_t id);
@@ -58,6 +69,13 @@ void evq_cancel(struct evq *q, uint32_t id); /* no-op when it is not pending */
 
 /* Takes the next event if its time is <= until: its id, or EVQ_NONE. q->now is its time then. */
 uint32_t evq_pop(struct evq *q, weft_ps until);
+
+/* The id of the event after `k` others, if it is among the soon ones, or EVQ_NONE. A hint: events may still come before
+ * it. */
+static inline uint32_t evq_peek(const struct evq *q, uint32_t k)
+{
+	return q->soon_first + k < q->soon_last ? q->soon[q->soon_first + k].id : EVQ_NONE;
+}
 
 /* Time of the next event, or WEFT_NEVER. */
 weft_ps evq_next(const struct evq *q);

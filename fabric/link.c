@@ -13,13 +13,14 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 		net_drop(net, pkt, &net->stats.dropped_down);
 		return;
 	}
+	weft_ps arrival = p->busy_until + p->latency_ps;
 	pkt->next = NULL;
-	pkt->time_ns = p->busy_until + p->latency_ps;
 	if (p->pipe_head) {
 		p->pipe_tail->next = pkt;
+		p->pipe_tail->time_ns = arrival;
 	} else {
 		p->pipe_head = pkt;
-		evq_set(&net->evq, event_arrive(port), pkt->time_ns);
+		evq_set(&net->evq, event_arrive(port), arrival);
 	}
 	p->pipe_tail = pkt;
 }
@@ -27,14 +28,11 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 struct weft_pkt *link_receive(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->ports[port];
-	struct weft_pkt *pkt = p->pipe_head, *next = pkt->next;
+	struct weft_pkt *pkt = p->pipe_head;
 
-	p->pipe_head = next;
-	if (next) {
-		evq_set(&net->evq, event_arrive(port), next->time_ns);
-		/* Its turn comes thousands of events later: what follows it is fetched while others are served. */
-		__builtin_prefetch(next->next, 1, 2);
-	}
+	p->pipe_head = pkt->next;
+	if (pkt->next)
+		evq_set(&net->evq, event_arrive(port), pkt->time_ns);
 	net->stats.hops++;
 	return pkt;
 }

@@ -7,6 +7,16 @@
 #include "net_impl.h"
 #include "weft/mem.h"
 
+/* How many events ahead to fetch what; small fabrics fit the caches and look less far. */
+enum {
+	PREFETCH_PORT = 20,
+	PREFETCH_PKT = 12,
+	PREFETCH_EGRESS = 4,
+	AHEAD_LARGE = 32,
+	AHEAD_SMALL = 4,
+	LARGE_PORTS = 1024
+};
+
 static const struct weft_mem libc_mem;
 
 static int check_conf(const struct weft_net_conf *c, struct weft_err *err)
@@ -56,7 +66,8 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 	net->brtt_ps = path_brtt_ps(&t, conf->mtu_bytes);
 	rc = net_build(net);
 	if (!rc)
-		rc = evq_init(&net->evq, 2 * net->port_count + t.hosts, now, common_span(net));
+		rc = evq_init(&net->evq, 2 * net->port_count + t.hosts, now, common_span(net),
+			      net->port_count < LARGE_PORTS ? AHEAD_SMALL : AHEAD_LARGE);
 	if (rc) {
 		weft_err_set(err, rc, "fabric: out of memory for %u ports", net->port_count);
 		weft_net_destroy(net);
@@ -87,13 +98,15 @@ uint32_t weft_net_hosts(const struct weft_net *net)
 void weft_net_attach(struct weft_net *net, uint32_t host, const struct weft_nic_ops *ops, void *arg)
 {
 	net->hosts[host] = (struct net_host){ops, arg, WEFT_NEVER};
+	evq_cancel(&net->evq, event_free(host));
+	evq_cancel(&net->evq, event_wake(net, host));
 }
 
 void weft_net_kick(struct weft_net *net, uint32_t host, weft_ps now)
 {
 	weft_ps free_at = net->ports[host].busy_until;
 
-	if (!evq_pending(&net->evq, event_free(host)))
+	if (net->hosts[host].ops && !evq_pending(&net->evq, event_free(host)))
 		evq_set(&net->evq, event_free(host), free_at > now ? free_at : now);
 }
 
@@ -101,6 +114,8 @@ void weft_net_wake(struct weft_net *net, uint32_t host, weft_ps at)
 {
 	uint32_t id = event_wake(net, host);
 
+	if (!net->hosts[host].ops)
+		return;
 	net->hosts[host].wake_at = at;
 	/* A deadline that moves later, as retransmission timers do with every ACK, leaves the event where it is. */
 	if (evq_pending(&net->evq, id) && at != WEFT_NEVER && at >= evq_at(&net->evq, id))
@@ -168,12 +183,58 @@ static void arrive(struct weft_net *net, uint32_t port)
 		net_drop(net, pkt, &net->stats.dropped_route);
 }
 
+/* The packets in flight of a large fabric do not fit any near cache: what the events ahead will touch is fetched while
+ * others are served, first their ports, later the packets those point to, at last the ports these go to. Inlined, for
+ * the compiler takes a call without visible effects to be useless. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+ALWAYS_INLINE void prefetch_port(const struct weft_net *net, uint32_t port)
+{
+	__builtin_prefetch(&net->ports[port].busy_until, 1);
+	__builtin_prefetch(&net->ports[port].pipe_head, 1);
+}
+
+ALWAYS_INLINE void prefetch_pkt(const struct weft_net *net, uint32_t id)
+{
+	const struct net_port *p = &net->ports[id / 2];
+
+	if (id & 1) {
+		__builtin_prefetch(p->pipe_head, 1);
+		return;
+	}
+	__builtin_prefetch(p->ctl_head ? p->ctl_head : p->data_head, 1);
+	__builtin_prefetch(p->pipe_tail, 1);
+}
+
+ALWAYS_INLINE void prefetch_egress(const struct weft_net *net, uint32_t id)
+{
+	const struct net_port *p = &net->ports[id / 2];
+	uint32_t host;
+
+	if (id & 1 && !(p->flags & PORT_LAST_HOP) && host_of(net, p->pipe_head, &host))
+		prefetch_port(net, route_port(&net->switches[p->peer], host, p->pipe_head));
+}
+
+ALWAYS_INLINE void prefetch_ahead(const struct weft_net *net)
+{
+	uint32_t far = evq_peek(&net->evq, PREFETCH_PORT), middle = evq_peek(&net->evq, PREFETCH_PKT);
+	uint32_t near = evq_peek(&net->evq, PREFETCH_EGRESS);
+
+	if (far / 2 < net->port_count)
+		prefetch_port(net, far / 2);
+	if (middle / 2 < net->port_count)
+		prefetch_pkt(net, middle);
+	if (near / 2 < net->port_count)
+		prefetch_egress(net, near);
+}
+
 bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now)
 {
 	uint32_t id = evq_pop(&net->evq, until), port = id / 2;
 
 	if (id == EVQ_NONE)
 		return false;
+	prefetch_ahead(net);
 	*now = net->evq.now;
 	net->stats.events++;
 	if (port >= net->port_count)
@@ -207,7 +268,7 @@ int weft_net_link_find(const struct weft_net *net, uint32_t tier, uint32_t sw, u
 {
 	const struct weft_topo *t = &net->topo;
 
-	if (tier + 1 >= t->tiers || sw >= t->tier[tier].switches)
+	if (tier >= t->tiers - 1 || sw >= t->tier[tier].switches)
 		return -ENOENT;
 	const struct net_switch *s = &net->switches[net->tier_first[tier] + sw];
 	if (up >= s->up_cables)

@@ -54,6 +54,8 @@ static inline uint32_t weft_net_host_ip(uint32_t host)
 	return UINT32_C(0x0a000001) + host;
 }
 
+/* Puts a NIC at `host`, in place of another; ops NULL: nobody, what is sent there is dropped (dropped_route). `ops`
+ * must stay. */
 void weft_net_attach(struct weft_net *net, uint32_t host, const struct weft_nic_ops *ops, void *arg);
 
 /* Tells the fabric that the host has packets to pull. Cheap when the uplink is busy. */
@@ -77,7 +79,7 @@ struct weft_net_stats {
 	uint64_t dropped_data;    /* data queue full, trimming off */
 	uint64_t dropped_control; /* control queue full */
 	uint64_t dropped_down;    /* a link or switch was down, or bit errors */
-	uint64_t dropped_route;   /* no such host */
+	uint64_t dropped_route;   /* no such host, or nobody attached there */
 	uint64_t max_queue_bytes; /* deepest data queue of any switch port */
 	uint64_t queue_byte_ps;   /* integral of data queue depth over time, summed over switch ports, /2^20 */
 	uint64_t ports;           /* switch ports */
@@ -93,8 +95,9 @@ struct weft_link_id {
  * -ENOENT. */
 int weft_net_link_find(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up, bool down,
 		       struct weft_link_id *id);
-/* Down links lose what is queued behind them and what is sent into them (counted). */
+/* Down links lose what is queued behind them and what is sent into them (counted); what is on the wire arrives. */
 void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up);
+/* Queue and marking thresholds that are a share of the BDP follow the rate; rates below 1 Mb/s are 1 Mb/s. */
 void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps);
 /* Packets and bytes that were sent into the link so far (also while it is down). */
 void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes);

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "pool.h"
 #include "weft/mem.h"
 
-enum { SLAB_BLOCK_PKTS = 1024 };
+/* A block fills one huge page: with hundreds of thousands of packets in flight, small pages cost more than the packets. */
+enum { SLAB_BLOCK_BYTES = 2 << 20 };
 
 /* Metadata and header room; a payload that is not only a length is copied to memory of its own (port_data). */
 struct slab_elem {
@@ -38,6 +40,20 @@ struct sim_port {
 	uint64_t rx_dropped;
 };
 
+static void *huge_alloc(void *arg, size_t bytes)
+{
+	void *p = bytes <= SLAB_BLOCK_BYTES ? aligned_alloc(SLAB_BLOCK_BYTES, SLAB_BLOCK_BYTES) : NULL;
+
+	if (p)
+		madvise(p, SLAB_BLOCK_BYTES, MADV_HUGEPAGE); /* a wish: without huge pages it is slower, not wrong */
+	return p;
+}
+
+static void huge_free(void *arg, void *p)
+{
+	free(p);
+}
+
 struct sim_slab *sim_slab_create(uint32_t max_pkts)
 {
 	struct sim_slab *slab = calloc(1, sizeof *slab);
@@ -45,7 +61,9 @@ struct sim_slab *sim_slab_create(uint32_t max_pkts)
 	if (!slab)
 		return NULL;
 	slab->max_pkts = max_pkts;
-	pool_init(&slab->pool, &slab->mem, sizeof(struct slab_elem), SLAB_BLOCK_PKTS);
+	slab->mem = (struct weft_mem){.alloc = huge_alloc, .free = huge_free};
+	/* One element's room is left for the block's own header. */
+	pool_init(&slab->pool, &slab->mem, sizeof(struct slab_elem), SLAB_BLOCK_BYTES / sizeof(struct slab_elem) - 1);
 	return slab;
 }
 
