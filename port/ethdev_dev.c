@@ -92,16 +92,27 @@ static uint32_t af_packet_ip_bytes(const char *args)
 	return mtu != 0 ? RTE_MIN(mtu, room) : room;
 }
 
-uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info)
+/* What the device was created with. */
+static const char *device_args(const struct rte_eth_dev_info *info)
 {
 	const struct rte_devargs *devargs = info->device != NULL ? rte_dev_devargs(info->device) : NULL;
-	const char *args = devargs != NULL && devargs->args != NULL ? devargs->args : "";
+	return devargs != NULL && devargs->args != NULL ? devargs->args : "";
+}
+
+uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info)
+{
+	const char *args = device_args(info);
 
 	if (driver_is(info->driver_name, "net_memif"))
 		return sub_or_0(buffer_bytes(args, "bsize"), RTE_ETHER_HDR_LEN);
 	if (driver_is(info->driver_name, "net_af_packet"))
 		return af_packet_ip_bytes(args);
 	return RTE_MIN((uint32_t)info->max_mtu, sub_or_0(info->max_rx_pktlen, RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN));
+}
+
+uint32_t ethdev_rx_buffer_bytes(const struct rte_eth_dev_info *info)
+{
+	return driver_is(info->driver_name, "net_af_packet") ? buffer_bytes(device_args(info), "framesz") : 0;
 }
 
 uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes)

@@ -216,7 +216,9 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 	if (rc == 0)
 		rc = ip_bytes_choose(conf, &info, &d->port.max_ip_bytes, err);
 	if (rc == 0)
-		rc = ethdev_pool_create(conf->dev, pool_pkts, d->port.max_ip_bytes, d->node, &d->pool, err);
+		rc = ethdev_pool_create(conf->dev, pool_pkts,
+					RTE_MAX(d->port.max_ip_bytes, ethdev_rx_buffer_bytes(&info)), d->node, &d->pool,
+					err);
 	if (rc == 0 && slots[d->id].users == 0)
 		rc = dev_start(d, &info, pool_pkts, err);
 	if (rc != 0)

@@ -17,8 +17,6 @@ enum {
 	/* Without hugepages elements of 4 KiB or less alias in the L1 cache and cost twice as much. */
 	POOL_ELEM_MIN_BYTES = 4096,
 	FRAME_EXTRA_BYTES = 64, /* Ethernet header, VLAN tag, CRC, what drivers put in front */
-	/* af_packet wants room for a whole ring frame of 8192 bytes. */
-	POOL_ROOM_MIN_BYTES = 8448,
 };
 
 static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -47,8 +45,6 @@ int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int no
 	uint32_t cache = pkts >= 4 * POOL_CACHE ? POOL_CACHE : 0;
 
 	room = RTE_ALIGN_CEIL(RTE_MAX(room, (uint32_t)POOL_ELEM_MIN_BYTES), RTE_CACHE_LINE_SIZE);
-	if (ip_bytes > 2048)
-		room = RTE_MAX(room, (uint32_t)POOL_ROOM_MIN_BYTES);
 	ethdev_unique_name(name, sizeof name, "weft_pkts", &serial);
 	*pool = rte_pktmbuf_pool_create(name, pkts, cache, sizeof(struct weft_pkt), (uint16_t)room, node);
 	if (*pool == NULL)

@@ -87,7 +87,7 @@ void ethdev_wake_fini(struct ethdev *d);
  * `serial` counts what is named `what`, one variable in each copy. */
 void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint32_t *serial);
 
-/* A pool whose elements hold `ip_bytes` of packet. -ENOMEM, with a message naming `dev`. */
+/* A pool whose elements hold an IP packet of `ip_bytes` in an Ethernet frame. -ENOMEM, with a message naming `dev`. */
 int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int node, struct rte_mempool **pool,
 		       struct weft_err *err);
 /* Frees the pool now, or, when others still hold its packets, at a later call once they are back. NULL: only looks for

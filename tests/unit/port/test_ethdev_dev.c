@@ -76,6 +76,14 @@ static void mtu__only_where_drivers_take_it(void **state)
 	assert_int_equal(ethdev_mtu(&info, 9000), 9000);
 }
 
+static void rx_buffer_bytes__frames_of_af_packet(void **state)
+{
+	struct rte_eth_dev_info info = {.driver_name = "net_ring"};
+	assert_int_equal(ethdev_rx_buffer_bytes(&info), 0);
+	info.driver_name = "net_af_packet";
+	assert_int_equal(ethdev_rx_buffer_bytes(&info), 2048);
+}
+
 static void has_interrupts__by_driver(void **state)
 {
 	struct rte_eth_dev_info info = {.driver_name = "net_vhost"};
@@ -94,6 +102,7 @@ int main(void)
 		cmocka_unit_test(args_complete__too_long),
 		cmocka_unit_test(ip_bytes_max__by_driver),
 		cmocka_unit_test(mtu__only_where_drivers_take_it),
+		cmocka_unit_test(rx_buffer_bytes__frames_of_af_packet),
 		cmocka_unit_test(has_interrupts__by_driver),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
