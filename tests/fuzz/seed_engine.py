@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""seed_engine.py DIR - conversations with the engine of fuzz_engine.c, and single packets of every type."""
+import pathlib, struct, sys
+
+out = pathlib.Path(sys.argv[1])
+REPAIR, TO_TX, TO_RX, NEAR_PSN, LATER = 1, 2, 4, 8, 16
+RETX, AR, SYN = 0x10, 0x08, 0x04
+SEND, TSEND = 5, 9
+
+
+def step(options, packet):
+    return struct.pack(">H", options << 11 | len(packet)) + packet
+
+
+def ip_udp(dscp=8, ecn=2):
+    return bytes([0x45, dscp << 2 | ecn]) + bytes(18) + struct.pack(">HHHH", 1234, 4793, 0, 0)
+
+
+def pds(kind, nxt, flags, second, psn, spdcid, last):
+    word = kind << 27 | nxt << 23 | flags << 16 | second & 0xFFFF
+    return struct.pack(">IIHH", word, psn & 0xFFFFFFFF, spdcid, last)
+
+
+def ses(mid, offset, payload, total, opcode=TSEND, port=0x20):
+    som = offset == 0
+    flags = 0x08 | (1 if som else 0) | (2 if offset + payload == total else 0)
+    word = opcode << 56 | flags << 48 | mid << 32
+    tail = 0 if som else payload << 32 | offset
+    return struct.pack(">QIQIQQI", word, port >> 4 << 16 | port & 15, 0, 0x30, 0, tail, total)
+
+
+def data(psn, flags, last, mid, offset, payload, total, dscp=8, **kw):
+    body = b"" if dscp != 8 else bytes(payload)
+    return ip_udp(dscp) + pds(2, 3, flags, -1, psn, 5, last) + ses(mid, offset, payload, total, **kw) + body
+
+
+def ack(psn, flags=0, second=0, sack_offset=1, bitmap=0, rc=1):
+    cc = struct.pack(">IQQ", 8 << 16 | sack_offset & 0xFFFF, bitmap, 3 << 48)
+    return ip_udp(46, 0) + pds(8, 4, flags, second, psn, 9, 0) + cc + struct.pack(">QI", 1 << 56 | rc << 48, 0)
+
+
+def nack(code, psn=0, flags=0):
+    return ip_udp(46, 0) + pds(10, 0, flags, code << 8, psn, 9, 0) + bytes(4)
+
+
+def control(ctl, psn, payload=0):
+    return ip_udp(46, 0) + pds(11, ctl, AR, 0, psn, 5, 0) + struct.pack(">I", payload)
+
+
+syn = step(REPAIR, data(1000, SYN, 0, 1, 0, 800, 2000))
+more = [step(REPAIR | TO_RX, data(1000 + i, 0, 0, 1, 800 * i, min(800, 2000 - 800 * i), 2000)) for i in (2, 1)]
+rx, tx = REPAIR | TO_RX | NEAR_PSN, REPAIR | TO_TX | NEAR_PSN
+conversations = {
+    "message": syn + b"".join(more),
+    "unexpected": b"".join(step(REPAIR, data(1000 + i, SYN, i, 1 + i, 0, 100, 100)) for i in range(8)),
+    "reordered": b"".join(step(REPAIR, data(1000 + i, SYN, i, 1 + i, 0, 9, 9)) for i in (5, 3, 70, 1, 0, 2, 4)),
+    "nobody": b"".join(step(REPAIR, data(1000 + i, SYN, i, 1 + i, 0, 9, 9, port=0x990)) for i in (5, 3, 2, 1, 0, 4)),
+    "trimmed": step(REPAIR, data(1000, SYN, 0, 1, 0, 800, 2000, dscp=16)) + syn,
+    "closed": syn + b"".join(step(rx, control(c, 0)) for c in range(10)) + more[0],
+    "acks": b"".join(step(tx, ack(i)) for i in range(9)),
+    "sacks": b"".join(step(tx, ack(-1, bitmap=0xFFFF << i, sack_offset=i)) for i in range(9)),
+    "refused": b"".join(step(tx, nack(c)) for c in range(1, 0x1B)),
+    "errors": b"".join(step(tx, ack(i, second=1, rc=0x1F)) for i in range(4)),
+    "late": step(tx, ack(0)) + step(tx | LATER, ack(1)) + step(REPAIR | LATER, data(1, SYN, 0, 1, 0, 9, 9)),
+}
+for name, steps in conversations.items():
+    (out / name).write_bytes(steps)
+ETHERNET, FILE_HEADER, RECORD_HEADER = 14, 24, 16
+for pcap in sorted((pathlib.Path(__file__).parent.parent / "unit/wire/vectors").glob("*.pcap")):
+    raw, at, number = pcap.read_bytes(), FILE_HEADER, 1
+    while at < len(raw):
+        size = struct.unpack_from("<I", raw, at + 8)[0]
+        packet = raw[at + RECORD_HEADER + ETHERNET : at + RECORD_HEADER + size][:2047]
+        for options in (REPAIR, tx, rx):
+            (out / f"{pcap.stem}-{number}-{options}").write_bytes(step(options, packet) * 2)
+        at, number = at + RECORD_HEADER + size, number + 1
