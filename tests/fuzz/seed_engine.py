@@ -56,6 +56,11 @@ conversations = {
     "unexpected": b"".join(step(REPAIR, data(1000 + i, SYN, i, 1 + i, 0, 100, 100)) for i in range(8)),
     "reordered": b"".join(step(REPAIR, data(1000 + i, SYN, i, 1 + i, 0, 9, 9)) for i in (5, 3, 70, 1, 0, 2, 4)),
     "nobody": b"".join(step(REPAIR, data(1000 + i, SYN, i, 1 + i, 0, 9, 9, port=0x990)) for i in (5, 3, 2, 1, 0, 4)),
+    "halves": b"".join(step(REPAIR, data(1000 + i, SYN, i, 1 + i, 0, 80, 200, opcode=SEND)) for i in range(4)),
+    "contradiction": b"".join(
+        step(REPAIR, data(1000 + i, SYN, i, 1 + i // 2, i % 2 * 5000, 800, 2000 + i % 2 * 4000, opcode=SEND))
+        for i in range(6)
+    ),
     "trimmed": step(REPAIR, data(1000, SYN, 0, 1, 0, 800, 2000, dscp=16)) + syn,
     "closed": syn + b"".join(step(rx, control(c, 0)) for c in range(10)) + more[0],
     "acks": b"".join(step(tx, ack(i)) for i in range(9)),
