@@ -19,7 +19,7 @@ struct smartt_tune {
 	uint32_t qa_acked_pct;   /* ... and less than this, of the window, have been acknowledged in one trtt */
 	uint32_t md_gain_pct;    /* multiplicative decrease: weight of the excess delay */
 	uint32_t md_max_cut_pct; /* multiplicative decrease: largest cut, of the window */
-	uint32_t ewma_shift;     /* average RTT: weight 1/2^n of a sample; 0: from the BDP */
+	uint32_t ewma_shift;     /* average RTT: a sample weighs 1/2^n */
 };
 
 /* Parameters of "fixed". */

@@ -87,20 +87,6 @@ static void shrink(struct weft_cc *cc, uint64_t bytes)
 	set_cwnd(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
 
-/* The average spans a quarter of a BDP of samples, between 8 and 64: with few packets per RTT a fixed weight would
- * remember congestion that ended many RTTs ago, with many it would follow single paths. */
-static uint8_t ewma_shift(const struct weft_cc *cc, uint64_t bdp_bytes)
-{
-	uint64_t samples = bdp_bytes / cc->params->mtu_bytes / 4;
-	uint8_t shift = 3;
-
-	if (tune(cc)->ewma_shift)
-		return (uint8_t)tune(cc)->ewma_shift;
-	while (shift < 6 && samples >> (shift + 1))
-		shift++;
-	return shift;
-}
-
 /* The largest window: `pending` must be able to hold a packet of growth at it. */
 static uint32_t max_cwnd(const struct weft_cc *cc, uint64_t bdp_bytes)
 {
@@ -133,7 +119,6 @@ static __attribute__((noinline)) void rescale(struct weft_cc *cc, weft_ns brtt_n
 	s->fi_gain = clamp32(clamp32(gain) * (uint64_t)tune(cc)->fi_pct / 100);
 	uint64_t pi_gain = clamp32(clamp32(gain) * (uint64_t)tune(cc)->pi_pct / 100);
 	s->pi_gain = clamp32(pi_gain * s->brtt_ns / (s->trtt_ns - s->brtt_ns));
-	s->flags = (uint8_t)((s->flags & ~EWMA_SHIFT) | ewma_shift(cc, bdp_bytes));
 	set_cwnd(cc, cc->cwnd_bytes);
 }
 
@@ -141,7 +126,9 @@ static void init(struct weft_cc *cc, weft_ns now)
 {
 	struct smartt *s = state(cc);
 
-	*s = (struct smartt){.window_end_ns = (uint32_t)now, .decreased_ns = (uint32_t)now - (1u << 31)};
+	*s = (struct smartt){.window_end_ns = (uint32_t)now,
+			     .decreased_ns = (uint32_t)now - (1u << 31),
+			     .flags = (uint8_t)tune(cc)->ewma_shift};
 	cc->pace = 0;
 	cc->cwnd_bytes = UINT32_MAX; /* rescale brings it down to the largest window */
 	rescale(cc, cc->params->brtt_ns);
@@ -406,7 +393,7 @@ static void view(const struct weft_cc *cc, struct weft_cc_view *view)
 static const struct weft_param tunes[] = {
 	TUNE(target_pct, "target RTT, percent of the base RTT", 150, 101, 400),
 	TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),
-	TUNE(fi_pct, "fair increase, percent of a packet per RTT at a BDP of 150,000 bytes", 25, 0, 10000),
+	TUNE(fi_pct, "fair increase, percent of a packet per RTT at a BDP of 150,000 bytes", 100, 0, 10000),
 	TUNE(pi_pct, "proportional increase, percent of brtt / (trtt - brtt)", 100, 0, 10000),
 	TUNE(fast_k, "fast increase, window growth per acknowledged byte", 2, 0, 64),
 	TUNE(fast_rtt_shift, "fast increase, RTTs up to brtt + brtt / 2^n count as idle", 3, 0, 31),
@@ -417,7 +404,7 @@ static const struct weft_param tunes[] = {
 	     50, 0, 100),
 	TUNE(md_gain_pct, "multiplicative decrease, percent of the excess delay", 80, 0, 100),
 	TUNE(md_max_cut_pct, "multiplicative decrease, largest cut in percent of the window", 50, 0, 100),
-	TUNE(ewma_shift, "average RTT, a sample weighs 1/2^n; 0: from the BDP, 1/8 to 1/64", 0, 0, 16),
+	TUNE(ewma_shift, "average RTT, a sample weighs 1/2^n", 6, 1, 16),
 	{NULL},
 };
 

@@ -6,14 +6,13 @@
 void model_init(struct model *m, double link_bps, double brtt_ns, double mtu)
 {
 	double bdp = link_bps / 8 * brtt_ns / 1e9;
-	double samples = bdp / mtu / 4;
 
 	*m = (struct model){.mtu = mtu, .brtt = brtt_ns, .trtt = 1.5 * brtt_ns, .bdp = bdp, .avg_rtt = brtt_ns};
-	m->fi = 0.25 * bdp / 150000;
+	m->fi = bdp / 150000;
 	m->pi = m->brtt / (m->trtt - m->brtt) * bdp / 150000;
 	m->cwnd = fmax(1.5 * bdp, mtu);
 	m->last_decrease = -INFINITY;
-	m->weight = exp2(-fmin(fmax(floor(log2(samples)), 3), 6));
+	m->weight = 1.0 / 64;
 }
 
 static void clamp(struct model *m)
