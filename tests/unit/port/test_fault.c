@@ -51,7 +51,18 @@ struct outcome {
 	struct fault_stats stats;
 };
 
-static void note(struct outcome *o, const struct weft_pkt *pkt, uint8_t *seen, uint32_t *newest)
+static uint8_t seen[SENT]; /* how often each packet of the current series came through */
+static uint32_t newest;
+
+/* Begins a series under `conf`. */
+static void start(const struct fault_conf *conf)
+{
+	memset(seen, 0, sizeof seen);
+	newest = 0;
+	fault_port_set(port, conf);
+}
+
+static void note(struct outcome *o, const struct weft_pkt *pkt)
 {
 	uint32_t clean[BYTES / 4] = {pkt->src}, got[BYTES / 4];
 
@@ -62,24 +73,21 @@ static void note(struct outcome *o, const struct weft_pkt *pkt, uint8_t *seen, u
 	}
 	o->received++;
 	o->twice += seen[pkt->src]++;
-	o->overtaken += pkt->src < *newest;
-	if (pkt->src > *newest)
-		*newest = pkt->src;
+	o->overtaken += pkt->src < newest;
+	if (pkt->src > newest)
+		newest = pkt->src;
 }
 
 static struct outcome run_tx(struct fault_conf conf)
 {
-	static uint8_t seen[SENT];
 	struct outcome o = {0};
-	uint32_t newest = 0;
 
-	memset(seen, 0, sizeof seen);
-	fault_port_set(port, &conf);
+	start(&conf);
 	for (uint32_t i = 0; i < SENT; i++) {
 		struct weft_pkt *pkt = make_pkt(i);
 		assert_int_equal(port->ops->tx(port, &pkt, 1), 1);
 		while ((pkt = sim_port_pull(nic))) {
-			note(&o, pkt, seen, &newest);
+			note(&o, pkt);
 			sim_slab_put(slab, pkt);
 		}
 	}
@@ -250,19 +258,16 @@ static void fault_tx__full_ring(void **state)
 /* Sends `SENT` packets from the wire side and receives them in bursts of `burst`. */
 static struct outcome run_rx(struct fault_conf conf, uint16_t burst)
 {
-	static uint8_t seen[SENT];
 	struct outcome o = {0};
-	uint32_t newest = 0;
 
-	memset(seen, 0, sizeof seen);
-	fault_port_set(port, &conf);
+	start(&conf);
 	for (uint32_t i = 0; i < SENT; i++) {
 		struct weft_pkt *pkts[8];
 		uint16_t n;
 		assert_true(sim_port_push(nic, make_pkt(i), 0));
 		while ((n = port->ops->rx(port, pkts, burst)))
 			for (uint16_t k = 0; k < n; k++) {
-				note(&o, pkts[k], seen, &newest);
+				note(&o, pkts[k]);
 				port->ops->free(port, &pkts[k], 1);
 			}
 	}
