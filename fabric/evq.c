@@ -297,11 +297,9 @@ void evq_cancel(struct evq *q, uint32_t id)
 	}
 }
 
-/* Everything in the heap is later than everything in the wheel: this keeps it so when time moves. */
-static void advance(struct evq *q, weft_ps now)
+/* Everything in the heap is later than everything in the wheel: this keeps it so when time has moved. */
+static void __attribute__((noinline)) heap_feed(struct evq *q)
 {
-	q->now = now;
-	q->tick = now >> q->shift;
 	while (q->heap_len > 0 && is_near(q, q->heap[0].at)) {
 		uint32_t id = q->heap[0].id;
 		heap_remove(q, 0);
@@ -309,17 +307,43 @@ static void advance(struct evq *q, weft_ps now)
 	}
 }
 
+static void advance(struct evq *q, weft_ps now)
+{
+	q->now = now;
+	q->tick = now >> q->shift;
+	if (q->heap_len > 0 && is_near(q, q->heap[0].at))
+		heap_feed(q);
+}
+
+/* Takes a bucket's events, or as many as there is room for. */
+static void soon_take(struct evq *q, uint32_t b)
+{
+	uint32_t tail = q->tail[b], id = q->nodes[tail].next;
+
+	while (q->soon_last < EVQ_SOON_MAX) {
+		struct evq_node *n = &q->nodes[id];
+		n->where = EVQ_SOON;
+		q->soon[q->soon_last++] = (struct evq_soon){n->at, id};
+		if (id == tail) {
+			q->tail[b] = EVQ_NONE;
+			bucket_unmark(q, b);
+			return;
+		}
+		id = n->next;
+	}
+	q->nodes[tail].next = id;
+}
+
 /* Moves events from the wheel to the soon ones. */
-static void soon_fill(struct evq *q)
+static void __attribute__((noinline)) soon_fill(struct evq *q)
 {
 	uint32_t b;
 
-	while (q->soon_last - q->soon_first < q->ahead && (b = bucket_first(q)) != EVQ_NONE && soon_room(q)) {
-		uint32_t tail = q->tail[b], id = q->nodes[tail].next;
-		wheel_remove_after(q, b, tail);
-		q->nodes[id].where = EVQ_SOON;
-		q->soon[q->soon_last++] = (struct evq_soon){q->nodes[id].at, id};
-	}
+	q->soon_last -= q->soon_first;
+	memmove(q->soon, q->soon + q->soon_first, q->soon_last * sizeof q->soon[0]);
+	q->soon_first = 0;
+	while (q->soon_last < q->ahead && (b = bucket_first(q)) != EVQ_NONE)
+		soon_take(q, b);
 	soon_set_end(q);
 }
 

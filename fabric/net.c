@@ -228,14 +228,13 @@ ALWAYS_INLINE void prefetch_ahead(const struct weft_net *net)
 		prefetch_egress(net, near);
 }
 
-bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now)
+ALWAYS_INLINE bool step(struct weft_net *net, weft_ps until)
 {
 	uint32_t id = evq_pop(&net->evq, until), port = id / 2;
 
 	if (id == EVQ_NONE)
 		return false;
 	prefetch_ahead(net);
-	*now = net->evq.now;
 	net->stats.events++;
 	if (port >= net->port_count)
 		host_wake(net, id - 2 * net->port_count);
@@ -248,11 +247,17 @@ bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now)
 	return true;
 }
 
+bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now)
+{
+	if (!step(net, until))
+		return false;
+	*now = net->evq.now;
+	return true;
+}
+
 weft_ps weft_net_run(struct weft_net *net, weft_ps until)
 {
-	weft_ps now;
-
-	while (weft_net_step(net, until, &now))
+	while (step(net, until))
 		;
 	return evq_next(&net->evq);
 }
