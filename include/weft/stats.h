@@ -36,7 +36,7 @@
 	X(rx_stale, "ignored: ACK or NACK outside the window")                                                         \
 	X(rx_window, "refused: PSN outside the receive window")                                                        \
 	X(rx_no_ep, "refused: no such endpoint here")                                                                  \
-	X(rx_no_gtd, "refused: too many error responses wait to be confirmed")                                               \
+	X(rx_no_gtd, "refused: too many error responses wait to be confirmed")                                         \
 	X(rx_no_mem, "refused: no memory for an unexpected message")                                                   \
 	X(alloc_fail, "packets or memory that could not be had; tried again later")                                    \
 	X(timeouts, "retransmission timer expiries")                                                                   \
