@@ -8,16 +8,6 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-uint64_t bitmap_get64(const uint64_t *words, uint32_t mask, uint32_t i)
-{
-	uint32_t word = (i & mask) / WORD_BITS, shift = i % WORD_BITS;
-	uint64_t low = words[word] >> shift;
-
-	if (shift == 0)
-		return low;
-	return low | words[(word + 1) & (mask / WORD_BITS)] << (WORD_BITS - shift);
-}
-
 void bitmap_clear_range(uint64_t *words, uint32_t mask, uint32_t i, uint32_t n)
 {
 	while (n > 0) {

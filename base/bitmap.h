@@ -26,7 +26,13 @@ static inline void bitmap_clear(uint64_t *words, uint32_t mask, uint32_t i)
 }
 
 /* The 64 bits from index `i` on, bit 0 first. */
-uint64_t bitmap_get64(const uint64_t *words, uint32_t mask, uint32_t i);
+static inline uint64_t bitmap_get64(const uint64_t *words, uint32_t mask, uint32_t i)
+{
+	uint32_t word = (i & mask) >> 6, shift = i & 63;
+	uint64_t low = words[word] >> shift;
+
+	return shift == 0 ? low : low | words[(word + 1) & (mask >> 6)] << (64 - shift);
+}
 
 /* Clears `n` bits from index `i` on. */
 void bitmap_clear_range(uint64_t *words, uint32_t mask, uint32_t i, uint32_t n);

@@ -130,9 +130,16 @@ void wheel_cancel(struct wheel *w, struct wheel_node *n)
 
 void wheel_set(struct wheel *w, struct wheel_node *n, weft_ns at)
 {
-	wheel_cancel(w, n);
-	if (at == WEFT_NEVER)
+	if (at == WEFT_NEVER) {
+		wheel_cancel(w, n);
 		return;
+	}
+	/* A retransmission timer moves with every ACK, mostly within its slot: nothing else changes then. */
+	if (n->at != WEFT_NEVER && n->slot >= WHEEL_SLOTS && n->slot == slot_of(w, at)) {
+		n->at = at;
+		return;
+	}
+	wheel_cancel(w, n);
 	n->at = at;
 	insert(w, n);
 	weft_ns wake = node_wake(w, n);
@@ -170,7 +177,7 @@ static struct wheel_node *take_due(struct wheel *w, struct list *slot, weft_ns n
 }
 
 /* Leaves `wake` alone after taking a node: it is stale but early, and the call that finds nothing corrects it. */
-static __attribute__((noinline)) struct wheel_node *expire_due(struct wheel *w, weft_ns now)
+struct wheel_node *wheel_expire_due(struct wheel *w, weft_ns now)
 {
 	while (w->count > 0 && w->wake <= now) {
 		uint16_t slot = first_slot(w);
@@ -185,19 +192,7 @@ static __attribute__((noinline)) struct wheel_node *expire_due(struct wheel *w, 
 	}
 	if (w->count == 0)
 		w->wake = WEFT_NEVER;
-	return NULL;
-}
-
-struct wheel_node *wheel_expire(struct wheel *w, weft_ns now)
-{
-	struct wheel_node *n = w->wake <= now ? expire_due(w, now) : NULL;
-
-	if (!n && now > w->now)
+	if (now > w->now)
 		w->now = now;
-	return n;
-}
-
-weft_ns wheel_next(const struct wheel *w)
-{
-	return w->wake;
+	return NULL;
 }

@@ -40,15 +40,28 @@ void wheel_set(struct wheel *w, struct wheel_node *n, weft_ns at);
 /* Harmless for a node that is not in the wheel. */
 void wheel_cancel(struct wheel *w, struct wheel_node *n);
 
+/* wheel_expire when something may be due. */
+struct wheel_node *wheel_expire_due(struct wheel *w, weft_ns now);
+
 /* Takes out one node whose deadline is <= now, or NULL when there is none left. Never returns a node early: a node's
- * exact `at` is compared, whatever slot it sits in. Call until NULL. Order: by tick of the deadline, within a tick as
- * they were set. A `now` before an earlier one is allowed and expires nothing new. One comparison when nothing is due.
- */
-struct wheel_node *wheel_expire(struct wheel *w, weft_ns now);
+ * exact `at` is compared, whatever slot it sits in. Call until NULL. Order: by tick of the deadline; within a tick the
+ * same in every run. A `now` before an earlier one is allowed and expires nothing new. One comparison when nothing is
+ * due. */
+static inline struct wheel_node *wheel_expire(struct wheel *w, weft_ns now)
+{
+	if (w->wake <= now)
+		return wheel_expire_due(w, now);
+	if (now > w->now)
+		w->now = now;
+	return NULL;
+}
 
 /* A time <= the earliest deadline, exact when that deadline is less than WHEEL_SLOTS ticks away (otherwise the start of
  * its slot, where a poll only moves nodes down a level); WEFT_NEVER when empty. Always > the `now` last given to
  * wheel_expire once that returned NULL. */
-weft_ns wheel_next(const struct wheel *w);
+static inline weft_ns wheel_next(const struct wheel *w)
+{
+	return w->wake;
+}
 
 #endif

@@ -9,7 +9,7 @@ count=1000
 missed=0
 tab=$(printf '\t')
 printf '%-45s %12s %8s\n' what instructions budget
-for program in perf_cc perf_lb perf_engine; do
+for program in perf_cc perf_lb perf_wire perf_engine; do
 	"$1/tests/perf/$program" > "$1/$program.cases"
 	while IFS=$tab read -r name budget what; do
 		n=$("$here/instr.sh" 'measured_*' $count "$1/tests/perf/$program" "$name" $count)

@@ -175,11 +175,13 @@ enum wire_rc {
 	WIRE_RC_EXTENDED = 0x3e,
 };
 
+/* The order of fields below lets encoder and decoder move neighbours as one word (wire_fmt.h). */
+
 /* Network layer. */
 struct wire_net {
 	struct weft_ip src, dst;
-	uint16_t entropy;  /* UDP source port */
 	uint16_t dst_port; /* UDP destination port; 0 when native */
+	uint16_t entropy;  /* UDP source port */
 	uint8_t dscp;      /* 6 */
 	uint8_t ecn;       /* 2, enum weft_ecn */
 	uint8_t native;    /* no UDP header: IP protocol 253 and a 4-byte entropy header */
@@ -188,59 +190,62 @@ struct wire_net {
 
 /* PDS header of any type; which fields are meaningful depends on `type`, the rest is 0. */
 struct wire_pds {
-	uint8_t type;            /* 5, enum wire_pds_type */
-	uint8_t next_hdr;        /* 4, enum wire_next_hdr; CP: 0, see ctl; NACK: 0, others are decoded as in any type */
-	uint8_t flags;           /* 7, enum wire_flags; reserved bits are kept */
-	uint8_t ctl;             /* CP: 4, enum wire_ctl_type */
-	uint8_t code;            /* NACK: 8, enum wire_nack_code */
-	uint8_t vendor_code;     /* NACK: 8 */
-	uint16_t spdcid, dpdcid; /* 16; dpdcid is 0 in a SYN */
-	int16_t offset;          /* 16: requests clear_psn_offset, ACK ack_psn_offset (0 when P is set) */
-	uint16_t opaque;         /* 16: CP and ACK with P */
-	uint32_t psn;            /* 32: requests and CP psn, ACK cack_psn, NACK nack_psn, RUDI pkt_id */
-	uint16_t psn_offset;     /* SYN: 12, psn - Start_PSN */
-	uint8_t use_rsv_pdc;     /* SYN: 1 */
-	uint8_t ccc_id;          /* *_CC requests: 8 */
-	uint32_t credit;         /* *_CC requests: credit_target 24; ACK_CC of type CREDIT: credit 24 */
-	uint32_t payload;        /* CP and NACK: 32 */
+	uint8_t type;        /* 5, enum wire_pds_type */
+	uint8_t next_hdr;    /* 4, enum wire_next_hdr; CP: 0, see ctl; NACK: 0, others are decoded as in any type */
+	uint8_t flags;       /* 7, enum wire_flags; reserved bits are kept */
+	uint8_t ctl;         /* CP: 4, enum wire_ctl_type */
+	uint16_t dpdcid;     /* 16; 0 in a SYN */
+	uint16_t spdcid;     /* 16 */
+	uint32_t psn;        /* 32: requests and CP psn, ACK cack_psn, NACK nack_psn, RUDI pkt_id */
+	int16_t offset;      /* 16: requests clear_psn_offset, ACK ack_psn_offset (0 when P is set) */
+	uint16_t opaque;     /* 16: CP and ACK with P */
+	uint16_t psn_offset; /* SYN: 12, psn - Start_PSN */
+	uint8_t use_rsv_pdc; /* SYN: 1 */
+	uint8_t ccc_id;      /* *_CC requests: 8 */
+	uint32_t credit;     /* *_CC requests: credit_target 24; ACK_CC of type CREDIT: credit 24 */
+	uint32_t payload;    /* CP and NACK: 32 */
+	uint8_t code;        /* NACK: 8, enum wire_nack_code */
+	uint8_t vendor_code; /* NACK: 8 */
 	/* ACK_CC, ACK_CCX, NACK_CCX */
-	uint8_t cc_type, cc_flags; /* 4, 4; 0 NSCC, 1 CREDIT, 14 and 15 vendor */
-	uint8_t mpr;               /* 8, units of 128 PSNs */
-	uint8_t rc, rcv_cwnd_pend; /* NSCC: 1, 7 */
-	int16_t sack_offset;       /* 16: PSN of bitmap bit 0 = cack_psn + sack_offset */
-	uint16_t service_time;     /* NSCC: 16, units of 128 ns; 0 not valid, 0xffff overflow */
-	uint16_t ooo_count;        /* 16 */
-	uint32_t rcvd_bytes;       /* NSCC: 24, units of 256 bytes */
-	uint64_t sack_bitmap;      /* 64, bit i: base + i received */
+	uint16_t ooo_count;    /* 16 */
+	int16_t sack_offset;   /* 16: PSN of bitmap bit 0 = cack_psn + sack_offset */
+	uint8_t mpr;           /* 8, units of 128 PSNs */
+	uint8_t cc_flags;      /* 4 */
+	uint8_t cc_type;       /* 4, enum wire_cc_type */
+	uint8_t rc;            /* NSCC: 1 */
+	uint8_t rcv_cwnd_pend; /* NSCC: 7 */
+	uint16_t service_time; /* NSCC: 16, units of 128 ns; 0 not valid, 0xffff overflow */
+	uint32_t rcvd_bytes;   /* NSCC: 24, units of 256 bytes */
+	uint64_t sack_bitmap;  /* 64, bit i: base + i received */
 	uint64_t ccx[2]; /* vendor state, big endian words: ACK_CCX 128 bits; NACK_CCX 4 + 124 bits with nccx_type on
 			    top; ACK_CC of another cc_type: 64 bits in ccx[0] */
 };
 
-/* SES header of any form, selected by the PDS next_hdr. Decoding sets what the form does not carry to 0, except the
- * extension fields, which are left alone unless the packet has that extension. Nothing here is checked against the
+/* SES header of any form, selected by the PDS next_hdr. Decoding sets what the form does not carry to 0, except
+ * the fields from amo_compare on, which are left alone unless the packet has them. Nothing here is checked against the
  * packet's size: the receiver compares payload_length with payload_bytes. */
 struct wire_ses {
-	uint8_t opcode;           /* 6: enum wire_op, or enum wire_rsp_op in responses */
-	uint8_t version;          /* 2 */
+	uint32_t job_id;          /* 24 */
+	uint16_t message_id;      /* 16; standard requests and responses */
 	uint8_t flags;            /* requests: 6, enum wire_ses_flags */
+	uint8_t opcode;           /* 6: enum wire_op, or enum wire_rsp_op in responses */
+	uint16_t resource_index;  /* 12 */
+	uint16_t pid_on_fep;      /* 12 */
+	uint8_t version;          /* 2 */
+	uint8_t ri_generation;    /* 8 */
 	uint8_t list;             /* responses: 2 */
 	uint8_t return_code;      /* responses: 6, enum wire_rc */
-	uint8_t ri_generation;    /* 8 */
-	uint16_t message_id;      /* 16; standard requests and responses */
-	uint16_t pid_on_fep;      /* 12 */
-	uint16_t resource_index;  /* 12 */
-	uint32_t job_id;          /* 24 */
-	uint32_t initiator;       /* 32 */
 	uint64_t buffer_offset;   /* 64; DEFERRABLE_*: initiator_restart_token in the high, target_restart_token in the
 				     low half */
 	uint64_t match;           /* 64: match bits or memory key; READY_TO_RESTART: two tokens */
 	uint64_t header_data;     /* 64: SOM = 1, or medium with HD */
-	uint32_t payload_length;  /* 14: SOM = 0; small and medium requests: request_length; responses with data */
 	uint32_t message_offset;  /* 32: SOM = 0; responses with data */
+	uint32_t payload_length;  /* 14: SOM = 0; small and medium requests: request_length; responses with data */
 	uint32_t request_length;  /* 32; whole message; small and medium: same as payload_length */
+	uint32_t initiator;       /* 32 */
 	uint32_t modified_length; /* 32: responses */
-	uint16_t read_message_id; /* 16: response with data */
 	uint32_t original_psn;    /* 32: small data response */
+	uint16_t read_message_id; /* 16: response with data */
 	/* extensions */
 	uint8_t amo_opcode, amo_datatype, amo_control; /* ATOMIC, FETCHING_ATOMIC */
 	uint64_t amo_compare[2], amo_swap[2];          /* CSWAP family: big endian words, high first */

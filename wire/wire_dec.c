@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decoder. Each step takes the bytes left of the packet and is sure of their number before it reads. */
+/* Decoder. Each step takes bytes from the rest of the packet and is sure of their number before it reads. The two kinds
+ * of packets of the data path are decoded in one go, by the same functions with constant arguments. */
 #include "wire_fmt.h"
 
 /* The part of a packet not decoded yet. */
@@ -8,18 +9,40 @@ struct rest {
 	uint32_t bytes; /* readable here, without trailer */
 };
 
-static inline void take(struct rest *r, uint32_t bytes)
+static HOT void take(struct rest *r, uint32_t bytes)
 {
 	r->at += bytes;
 	r->bytes -= bytes;
 }
 
+/* Zero: memset of this size becomes a string instruction, slower than all the rest of a header. */
+static HOT void clear72(void *p)
+{
+	typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+	pair *pairs = p;
+
+	pairs[0] = pairs[1] = pairs[2] = pairs[3] = (pair){0, 0};
+	put_raw64((uint8_t *)p + 64, 0);
+}
+
+_Static_assert(sizeof(struct wire_pds) == 72, "what clear72 clears");
+_Static_assert(offsetof(struct wire_ses, amo_compare) == 72, "what clear72 clears");
+
+static HOT struct weft_ip mapped(const uint8_t *ip4)
+{
+	struct weft_ip ip;
+
+	put_raw64(ip.b, 0);
+	put_raw64(ip.b + 8, (uint64_t)raw32(ip4) << 32 | 0xffff0000);
+	return ip;
+}
+
 /* False for IPv4-mapped addresses in an IPv6 header: they must not appear there and would pass for IPv4 peers. */
-static inline bool get_addresses(const uint8_t *buf, bool v4, struct wire_net *net)
+static HOT bool get_addresses(const uint8_t *buf, bool v4, struct wire_net *net)
 {
 	if (v4) {
-		net->src = weft_ip_v4(load32(buf + IP4_SRC_AT));
-		net->dst = weft_ip_v4(load32(buf + IP4_SRC_AT + 4));
+		net->src = mapped(buf + IP4_SRC_AT);
+		net->dst = mapped(buf + IP4_SRC_AT + 4);
 		return true;
 	}
 	memcpy(net->src.b, buf + IP6_SRC_AT, sizeof net->src.b);
@@ -27,34 +50,29 @@ static inline bool get_addresses(const uint8_t *buf, bool v4, struct wire_net *n
 	return !weft_ip_is_v4(&net->src) && !weft_ip_is_v4(&net->dst);
 }
 
-static inline enum wire_error get_ip(const uint8_t *buf, size_t len, size_t more, struct ip_view *ip,
-				     struct wire_net *net)
+/* `bytes`: what there is of the packet, header included. */
+static enum wire_error get_ip(const uint8_t *buf, size_t bytes, const struct ip_view *ip, struct wire_net *net)
 {
-	if (!ip_view(buf, len, ip))
-		return len < IP4_BYTES || (buf[0] >> 4 == 6 && len < IP6_BYTES) ? WIRE_ERR_SHORT : WIRE_ERR_IP;
 	bool v4 = ip->header_bytes == IP4_BYTES;
-	if (!ip->plain || ip->total_bytes < ip->header_bytes || (v4 && ip4_sum(buf) != 0xffff))
-		return WIRE_ERR_IP;
-	if (ip->total_bytes > len + more)
-		return WIRE_ERR_SHORT;
-	if (!get_addresses(buf, v4, net))
-		return WIRE_ERR_IP;
+
 	net->dscp = ip->tos >> 2;
 	net->ecn = ip->tos & 3;
-	return WIRE_OK;
+	if (!ip->plain || ip->total_bytes < ip->header_bytes || (v4 && ip4_sum(buf) != 0xffff))
+		return WIRE_ERR_IP;
+	if (ip->total_bytes > bytes)
+		return WIRE_ERR_SHORT;
+	return get_addresses(buf, v4, net) ? WIRE_OK : WIRE_ERR_IP;
 }
 
 /* UDP header; its checksum is 0 or ignored. `ip_payload`: bytes after the IP header. */
-static inline enum wire_error get_udp(struct rest *r, uint32_t ip_payload, uint16_t udp_port, bool trimmed,
-				      struct wire_net *net)
+static enum wire_error get_udp(struct rest *r, uint32_t ip_payload, uint16_t udp_port, bool trimmed,
+			       struct wire_net *net)
 {
 	if (r->bytes < UDP_BYTES)
 		return WIRE_ERR_SHORT;
-	uint64_t udp = load64(r->at);
-	uint32_t udp_bytes = (uint16_t)(udp >> 16);
-	net->entropy = (uint16_t)(udp >> 48);
-	net->dst_port = (uint16_t)(udp >> 32);
-	net->native = 0;
+	uint32_t udp_bytes = load16(r->at + 4);
+	net->entropy = load16(r->at);
+	net->dst_port = load16(r->at + 2);
 	/* A switch that trims shortens the IP length only. */
 	if (net->dst_port != udp_port || (trimmed ? udp_bytes < ip_payload : udp_bytes != ip_payload))
 		return WIRE_ERR_UDP;
@@ -68,9 +86,19 @@ static enum wire_error get_entropy(struct rest *r, struct wire_net *net)
 		return WIRE_ERR_SHORT;
 	net->entropy = load16(r->at);
 	net->dst_port = 0;
-	net->native = 1;
 	take(r, ENTROPY_BYTES);
 	return WIRE_OK;
+}
+
+static enum wire_error get_l4(struct rest *r, const struct ip_view *ip, uint16_t udp_port, bool trimmed,
+			      struct wire_net *net)
+{
+	net->native = ip->proto == IP_PROTO_NATIVE;
+	if (net->native)
+		return get_entropy(r, net);
+	if (ip->proto != IP_PROTO_UDP)
+		return WIRE_ERR_UDP;
+	return get_udp(r, ip->total_bytes - ip->header_bytes, udp_port, trimmed, net);
 }
 
 static enum wire_error check_crc(const uint8_t *buf, size_t len, const struct ip_view *ip)
@@ -87,76 +115,95 @@ static enum wire_error check_crc(const uint8_t *buf, size_t len, const struct ip
 }
 
 /* Bytes 8..11 of requests, ACKs, NACKs and control packets. */
-static inline void get_ids(const uint8_t *b, bool syn, struct wire_pds *d)
+static HOT void get_ids(const uint8_t *b, bool syn, struct wire_pds *d)
 {
 	uint32_t ids = load32(b + 8);
 
-	d->spdcid = (uint16_t)(ids >> 16);
 	if (syn) {
+		d->spdcid = (uint16_t)(ids >> 16);
 		d->use_rsv_pdc = ids >> 15 & 1;
 		d->psn_offset = ids & 0xfff;
 	} else {
-		d->dpdcid = (uint16_t)ids;
+		SET_FIELDS32(d, dpdcid, ids);
 	}
 }
 
-static inline void get_nscc(uint64_t state, struct wire_pds *d)
+static HOT void get_request_pds(const uint8_t *b, struct wire_pds *d)
 {
-	d->service_time = (uint16_t)(state >> 48);
-	d->rc = state >> 47 & 1;
-	d->rcv_cwnd_pend = state >> 40 & 0x7f;
-	d->rcvd_bytes = state >> 16 & 0xffffff;
-	d->ooo_count = (uint16_t)state;
+	d->offset = (int16_t)load16(b + 2);
+	get_ids(b, d->flags & WIRE_F_SYN, d);
 }
 
-static inline void get_ack_cc(const uint8_t *b, struct wire_pds *d)
+static void get_cc_request_pds(const uint8_t *b, struct wire_pds *d)
 {
 	uint32_t word = load32(b + 12);
-	uint64_t state = load64(b + 24);
 
-	d->cc_type = (uint8_t)(word >> 28);
-	d->cc_flags = word >> 24 & 0xf;
-	d->mpr = (uint8_t)(word >> 16);
-	d->sack_offset = (int16_t)word;
-	d->sack_bitmap = load64(b + 16);
-	if (d->type == WIRE_PDS_ACK_CC && d->cc_type == WIRE_CC_NSCC) {
-		get_nscc(state, d);
-	} else if (d->type == WIRE_PDS_ACK_CC && d->cc_type == WIRE_CC_CREDIT) {
-		d->credit = (uint32_t)(state >> 40);
-		d->ooo_count = (uint16_t)state;
-	} else {
-		d->ccx[0] = state;
-		if (d->type == WIRE_PDS_ACK_CCX)
-			d->ccx[1] = load64(b + 32);
-	}
+	get_request_pds(b, d);
+	d->ccc_id = (uint8_t)(word >> 24);
+	d->credit = word & 0xffffff;
 }
 
-static inline void get_ack(const uint8_t *b, uint16_t second, struct wire_pds *d)
+static HOT void get_ack(const uint8_t *b, struct wire_pds *d)
 {
+	uint16_t second = load16(b + 2);
+
 	if (d->flags & WIRE_F_ACK_P)
 		d->opaque = second;
 	else
 		d->offset = (int16_t)second;
 	get_ids(b, false, d);
-	if (d->type != WIRE_PDS_ACK)
-		get_ack_cc(b, d);
 }
 
-static inline void get_request_pds(const uint8_t *b, uint16_t second, struct wire_pds *d)
+static HOT void get_nscc(uint64_t state, struct wire_pds *d)
 {
-	d->offset = (int16_t)second;
-	get_ids(b, d->flags & WIRE_F_SYN, d);
-	if (d->type >= WIRE_PDS_RUD_CC_REQ) {
-		uint32_t word = load32(b + 12);
-		d->ccc_id = (uint8_t)(word >> 24);
-		d->credit = word & 0xffffff;
+	uint8_t penalty = (uint8_t)(state >> 40);
+
+	d->service_time = (uint16_t)(state >> 48);
+	d->rcvd_bytes = state >> 16 & 0xffffff;
+	d->ooo_count = (uint16_t)state;
+	if (penalty) {
+		d->rc = penalty >> 7;
+		d->rcv_cwnd_pend = penalty & 0x7f;
 	}
 }
 
-static void get_nack(const uint8_t *b, uint16_t second, struct wire_pds *d)
+/* Bytes 0..23 of ACK_CC and ACK_CCX. */
+static HOT void get_sack(const uint8_t *b, struct wire_pds *d)
 {
-	d->code = (uint8_t)(second >> 8);
-	d->vendor_code = (uint8_t)second;
+	uint32_t word = load32(b + 12);
+
+	get_ack(b, d);
+	SET_FIELDS32(d, sack_offset, word & 0x0fffffff);
+	d->cc_type = (uint8_t)(word >> 28);
+	d->sack_bitmap = load64(b + 16);
+}
+
+static HOT void get_ack_cc(const uint8_t *b, struct wire_pds *d)
+{
+	uint64_t state = load64(b + 24);
+
+	get_sack(b, d);
+	if (d->cc_type == WIRE_CC_NSCC) {
+		get_nscc(state, d);
+	} else if (d->cc_type == WIRE_CC_CREDIT) {
+		d->credit = (uint32_t)(state >> 40);
+		d->ooo_count = (uint16_t)state;
+	} else {
+		d->ccx[0] = state;
+	}
+}
+
+static void get_ack_ccx(const uint8_t *b, struct wire_pds *d)
+{
+	get_sack(b, d);
+	d->ccx[0] = load64(b + 24);
+	d->ccx[1] = load64(b + 32);
+}
+
+static void get_nack(const uint8_t *b, struct wire_pds *d)
+{
+	d->code = b[2];
+	d->vendor_code = b[3];
 	d->payload = load32(b + 12);
 	get_ids(b, false, d);
 	if (d->type == WIRE_PDS_NACK_CCX) {
@@ -165,97 +212,83 @@ static void get_nack(const uint8_t *b, uint16_t second, struct wire_pds *d)
 	}
 }
 
-static void get_cp(const uint8_t *b, uint16_t second, struct wire_pds *d)
+static void get_cp(const uint8_t *b, struct wire_pds *d)
 {
-	d->ctl = d->next_hdr;
-	d->next_hdr = WIRE_NH_NONE;
-	d->opaque = second;
+	d->opaque = load16(b + 2);
 	d->payload = load32(b + 12);
 	get_ids(b, d->flags & WIRE_F_SYN, d);
 }
 
-/* The fields of a header that is all there; `second`: its bytes 2 and 3. */
-static inline void get_pds_fields(const uint8_t *b, uint16_t second, struct wire_pds *d)
+/* What follows the prologue, of a header that is all there. */
+static HOT void get_pds_fields(const uint8_t *b, uint8_t type, struct wire_pds *d)
 {
-	switch (d->type) {
+	if (type != WIRE_PDS_UUD_REQ)
+		d->psn = load32(b + 4);
+	switch (type) {
 	case WIRE_PDS_RUD_REQ:
 	case WIRE_PDS_ROD_REQ:
+		get_request_pds(b, d);
+		break;
 	case WIRE_PDS_RUD_CC_REQ:
 	case WIRE_PDS_ROD_CC_REQ:
-		get_request_pds(b, second, d);
+		get_cc_request_pds(b, d);
 		break;
 	case WIRE_PDS_ACK:
+		get_ack(b, d);
+		break;
 	case WIRE_PDS_ACK_CC:
+		get_ack_cc(b, d);
+		break;
 	case WIRE_PDS_ACK_CCX:
-		get_ack(b, second, d);
+		get_ack_ccx(b, d);
 		break;
 	case WIRE_PDS_NACK:
 	case WIRE_PDS_NACK_CCX:
-		get_nack(b, second, d);
+		get_nack(b, d);
 		break;
 	case WIRE_PDS_CP:
-		get_cp(b, second, d);
+		get_cp(b, d);
 		break;
 	}
 }
 
-static inline enum wire_error get_pds(struct rest *r, struct wire_pds *d)
-{
-	if (r->bytes < PDS_MIN_BYTES)
-		return WIRE_ERR_SHORT;
-	uint32_t word = load32(r->at);
-	memset(d, 0, sizeof *d);
-	d->type = (uint8_t)(word >> 27);
-	d->next_hdr = word >> 23 & 0xf;
-	d->flags = word >> 16 & 0x7f;
-	uint32_t size = pds_bytes(d->type);
-	if (size == 0)
-		return WIRE_ERR_PDS;
-	if (r->bytes < size)
-		return WIRE_ERR_SHORT;
-	if (size > PDS_MIN_BYTES)
-		d->psn = load32(r->at + 4);
-	get_pds_fields(r->at, (uint16_t)word, d);
-	take(r, size);
-	return WIRE_OK;
-}
-
-/* The first twelve bytes of requests; returns the id or length in bytes 2 and 3. */
-static inline uint16_t get_request(const uint8_t *b, struct wire_ses *s)
+/* The first twelve bytes of requests; returns the first eight. */
+static HOT uint64_t get_request(const uint8_t *b, struct wire_ses *s)
 {
 	uint64_t word = load64(b);
-	uint32_t target = load32(b + 8);
 
-	s->opcode = word >> 56 & 0x3f;
-	s->version = word >> 54 & 3;
-	s->flags = word >> 48 & 0x3f;
-	s->ri_generation = (uint8_t)(word >> 24);
-	s->job_id = word & 0xffffff;
-	s->pid_on_fep = target >> 16 & 0xfff;
-	s->resource_index = target & 0xfff;
-	return (uint16_t)(word >> 32);
+	SET_FIELDS64(s, job_id, word & UINT64_C(0x3f3fffff00ffffff));
+	SET_FIELDS32(s, resource_index, load32(b + 8) & 0x0fff0fff);
+	s->ri_generation = b[4];
+	if (word & UINT64_C(0x00c0000000000000))
+		s->version = word >> 54 & 3;
+	return word;
 }
 
-static inline void get_std(const uint8_t *b, struct wire_ses *s)
+static HOT void get_std(const uint8_t *b, struct wire_ses *s)
 {
 	uint64_t word = load64(b + 32);
 
-	s->message_id = get_request(b, s);
 	s->buffer_offset = load64(b + 12);
 	s->initiator = load32(b + 20);
 	s->match = load64(b + 24);
-	if (s->flags & WIRE_SES_SOM) {
+	if (get_request(b, s) & (uint64_t)WIRE_SES_SOM << 48)
 		s->header_data = word;
-	} else {
-		s->payload_length = word >> 32 & LEN14_MAX;
-		s->message_offset = (uint32_t)word;
-	}
+	else
+		SET_FIELDS64(s, message_offset, word & (UINT64_C(0x3fff) << 32 | UINT32_MAX));
 	s->request_length = load32(b + 40);
+}
+
+/* The request length stands in the message id's place. */
+static void get_single(const uint8_t *b, struct wire_ses *s)
+{
+	s->payload_length = s->request_length = get_request(b, s) >> 32 & LEN14_MAX;
+	s->message_id = 0;
 }
 
 static void get_small(const uint8_t *b, struct wire_ses *s)
 {
-	s->payload_length = s->request_length = get_request(b, s) & LEN14_MAX;
+	get_single(b, s);
 	s->buffer_offset = load64(b + 12);
 }
 
@@ -263,7 +296,7 @@ static void get_medium(const uint8_t *b, struct wire_ses *s)
 {
 	uint64_t word = load64(b + 12);
 
-	s->payload_length = s->request_length = get_request(b, s) & LEN14_MAX;
+	get_single(b, s);
 	if (s->flags & WIRE_SES_HD)
 		s->header_data = word;
 	else
@@ -272,22 +305,23 @@ static void get_medium(const uint8_t *b, struct wire_ses *s)
 	s->match = load64(b + 24);
 }
 
-/* The first eight bytes of responses; returns the id or length in bytes 2 and 3. */
-static inline uint16_t get_response(const uint8_t *b, struct wire_ses *s)
+/* The first eight bytes of responses; returns them. The flags of requests stand where they have the return code. */
+static HOT uint64_t get_response(const uint8_t *b, struct wire_ses *s)
 {
 	uint64_t word = load64(b);
 
-	s->list = (uint8_t)(word >> 62);
-	s->opcode = word >> 56 & 0x3f;
-	s->version = word >> 54 & 3;
+	SET_FIELDS64(s, job_id, word & UINT64_C(0x3f00ffff00ffffff));
 	s->return_code = word >> 48 & 0x3f;
-	s->job_id = word & 0xffffff;
-	return (uint16_t)(word >> 32);
+	if (word & UINT64_C(0xc0c0000000000000)) {
+		s->list = (uint8_t)(word >> 62);
+		s->version = word >> 54 & 3;
+	}
+	return word;
 }
 
-static inline void get_rsp(const uint8_t *b, struct wire_ses *s)
+static HOT void get_rsp(const uint8_t *b, struct wire_ses *s)
 {
-	s->message_id = get_response(b, s);
+	get_response(b, s);
 	s->ri_generation = b[4];
 	s->modified_length = load32(b + 8);
 }
@@ -296,7 +330,7 @@ static void get_rsp_data(const uint8_t *b, struct wire_ses *s)
 {
 	uint64_t word = load64(b + 8);
 
-	s->message_id = get_response(b, s);
+	get_response(b, s);
 	s->read_message_id = (uint16_t)(word >> 48);
 	s->payload_length = word >> 32 & LEN14_MAX;
 	s->modified_length = (uint32_t)word;
@@ -305,13 +339,15 @@ static void get_rsp_data(const uint8_t *b, struct wire_ses *s)
 
 static void get_rsp_small(const uint8_t *b, struct wire_ses *s)
 {
-	s->payload_length = get_response(b, s) & LEN14_MAX;
+	s->payload_length = get_response(b, s) >> 32 & LEN14_MAX;
+	s->message_id = 0;
 	s->original_psn = load32(b + 8);
 }
 
-static inline void get_ses_fields(const uint8_t *b, uint8_t next_hdr, struct wire_ses *s)
+/* A header that is all there. */
+static HOT void get_ses_fields(const uint8_t *b, uint8_t next_hdr, struct wire_ses *s)
 {
-	memset(s, 0, offsetof(struct wire_ses, amo_opcode));
+	clear72(s);
 	switch (next_hdr) {
 	case WIRE_NH_STD:
 		get_std(b, s);
@@ -370,59 +406,125 @@ static enum wire_error get_rndv(struct rest *r, struct wire_ses *s)
 }
 
 /* SES header and extension; `r` moves on only when both are all there. */
-static inline enum wire_error get_ses(struct rest *r, uint8_t next_hdr, struct wire_ses *s)
+static enum wire_error get_ses(struct rest *r, uint8_t next_hdr, struct wire_ses *s)
 {
-	uint32_t size = ses_bytes(next_hdr);
 	struct rest after = *r;
 
 	if (!ses_known(next_hdr))
 		return WIRE_ERR_SES;
-	if (r->bytes < size)
+	if (r->bytes < ses_bytes(next_hdr))
 		return WIRE_ERR_SHORT;
 	get_ses_fields(r->at, next_hdr, s);
-	take(&after, size);
+	take(&after, ses_bytes(next_hdr));
 	enum ses_ext ext = ses_ext(next_hdr, s->opcode);
-	enum wire_error error = ext == EXT_NONE ? WIRE_OK : (ext == EXT_AMO ? get_amo : get_rndv)(&after, s);
-	if (error == WIRE_OK)
-		*r = after;
-	return error;
+	if (ext != EXT_NONE) {
+		enum wire_error error = (ext == EXT_AMO ? get_amo : get_rndv)(&after, s);
+		if (error != WIRE_OK)
+			return error;
+	}
+	*r = after;
+	return WIRE_OK;
 }
 
-static inline enum wire_error get_headers(struct rest *r, struct wire_pkt *p)
+static enum wire_error get_headers(struct rest *r, struct wire_pkt *p)
 {
-	enum wire_error error = get_pds(r, &p->pds);
+	struct wire_pds *d = &p->pds;
 
+	if (r->bytes < PDS_MIN_BYTES)
+		return WIRE_ERR_SHORT;
+	uint16_t prologue = load16(r->at);
+	clear72(d);
 	p->has_ses = 0;
-	if (error != WIRE_OK || p->pds.next_hdr == WIRE_NH_NONE)
-		return error;
-	error = get_ses(r, p->pds.next_hdr, &p->ses);
-	if (error == WIRE_ERR_SHORT && p->trimmed)
+	d->type = (uint8_t)(prologue >> 11);
+	*(d->type == WIRE_PDS_CP ? &d->ctl : &d->next_hdr) = prologue >> 7 & 0xf;
+	d->flags = prologue & 0x7f;
+	if (pds_bytes(d->type) == 0)
+		return WIRE_ERR_PDS;
+	if (r->bytes < pds_bytes(d->type))
+		return WIRE_ERR_SHORT;
+	get_pds_fields(r->at, d->type, d);
+	take(r, pds_bytes(d->type));
+	if (d->next_hdr == WIRE_NH_NONE)
 		return WIRE_OK;
+	enum wire_error error = get_ses(r, d->next_hdr, &p->ses);
 	p->has_ses = error == WIRE_OK;
-	return error;
+	return error == WIRE_ERR_SHORT && p->trimmed ? WIRE_OK : error;
 }
 
-enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
-			    struct wire_pkt *p)
+static __attribute__((noinline)) enum wire_error decode_any(const uint8_t *buf, size_t len, size_t more,
+							    uint16_t udp_port, bool require_crc, struct wire_pkt *p)
 {
 	struct ip_view ip;
-	enum wire_error error = get_ip(buf, len, more, &ip, &p->net);
 
-	if (error != WIRE_OK)
-		return error;
-	if (ip.proto != IP_PROTO_UDP && ip.proto != IP_PROTO_NATIVE)
-		return WIRE_ERR_UDP;
+	if (!ip_view(buf, len, &ip))
+		return len < IP4_BYTES || (buf[0] >> 4 == 6 && len < IP6_BYTES) ? WIRE_ERR_SHORT : WIRE_ERR_IP;
+	enum wire_error error = get_ip(buf, len + more, &ip, &p->net);
 	p->trimmed = dscp_trimmed(p->net.dscp);
 	p->net.crc = require_crc && !p->trimmed;
-	if (p->net.crc && (error = check_crc(buf, len, &ip)) != WIRE_OK)
+	if (error == WIRE_OK && p->net.crc)
+		error = check_crc(buf, len, &ip);
+	if (error != WIRE_OK)
 		return error;
-	uint32_t end = ip.total_bytes - (p->net.crc ? CRC_BYTES : 0), readable = end < len ? end : (uint32_t)len;
-	struct rest r = {buf + ip.header_bytes, readable - ip.header_bytes};
-	error = ip.proto == IP_PROTO_UDP ? get_udp(&r, ip.total_bytes - ip.header_bytes, udp_port, p->trimmed, &p->net)
-					 : get_entropy(&r, &p->net);
+	uint32_t end = ip.total_bytes - (p->net.crc ? CRC_BYTES : 0);
+	struct rest r = {buf + ip.header_bytes, (end < len ? end : (uint32_t)len) - ip.header_bytes};
+	error = get_l4(&r, &ip, udp_port, p->trimmed, &p->net);
 	if (error != WIRE_OK || (error = get_headers(&r, p)) != WIRE_OK)
 		return error;
 	p->header_bytes = (uint16_t)(r.at - buf);
 	p->payload_bytes = p->trimmed ? 0 : (uint16_t)(end - p->header_bytes);
 	return WIRE_OK;
+}
+
+enum {
+	FAST_PDS_AT = IP4_BYTES + UDP_BYTES,
+	DATA_BYTES = FAST_PDS_AT + 12 + 44, /* RUD_REQ with a standard request */
+	ACK_BYTES = FAST_PDS_AT + 32 + 12   /* ACK_CC with a response */
+};
+
+/* Whether this is a sound, untrimmed IPv4 and UDP packet to our port that exceeds the headers of the data path. */
+static HOT bool is_fast(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port)
+{
+	if (len < ACK_BYTES)
+		return false;
+	uint32_t total = load16(buf + 2), tos = buf[1], l4 = load32(buf + 22);
+	bool plain = buf[0] == 0x45 && buf[9] == IP_PROTO_UDP && !(raw32(buf + 4) & __builtin_bswap32(IP4_FRAGMENT));
+	return plain && total <= len + more && l4 == ((uint32_t)udp_port << 16 | (total - IP4_BYTES)) &&
+	       !dscp_trimmed((uint8_t)(tos >> 2)) && ip4_sum(buf) == 0xffff;
+}
+
+/* The prologue is that of `type` and `next_hdr`. False: something is unusual. */
+static HOT bool get_fast(const uint8_t *buf, size_t len, uint8_t type, uint8_t next_hdr, struct wire_pkt *p)
+{
+	uint32_t header_bytes = FAST_PDS_AT + pds_bytes(type) + ses_bytes(next_hdr), total = load16(buf + 2);
+	const uint8_t *pds = buf + FAST_PDS_AT, *ses = pds + pds_bytes(type);
+
+	if (len < header_bytes || total < header_bytes || ses_ext(next_hdr, ses[0] & 0x3f) != EXT_NONE)
+		return false;
+	get_addresses(buf, true, &p->net);
+	SET_FIELDS32(&p->net, dst_port, load32(buf + IP4_BYTES));
+	SET_FIELDS32(&p->net, dscp, buf[1] >> 2 | (buf[1] & 3u) << 8);
+	clear72(&p->pds);
+	SET_FIELDS32(&p->pds, type, type | (uint32_t)next_hdr << 8 | (pds[1] & 0x7fu) << 16);
+	get_pds_fields(pds, type, &p->pds);
+	get_ses_fields(ses, next_hdr, &p->ses);
+	p->header_bytes = (uint16_t)header_bytes;
+	p->payload_bytes = (uint16_t)(total - header_bytes);
+	p->trimmed = 0;
+	p->has_ses = 1;
+	return true;
+}
+
+/* The two kinds of packets of the data path in one go; whatever else, or wrong with them, step by step. */
+enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
+			    struct wire_pkt *p)
+{
+	if (!require_crc && is_fast(buf, len, more, udp_port)) {
+		uint32_t kind = load16(buf + FAST_PDS_AT) >> 7;
+		if (kind == (WIRE_PDS_RUD_REQ << 4 | WIRE_NH_STD) &&
+		    get_fast(buf, len, WIRE_PDS_RUD_REQ, WIRE_NH_STD, p))
+			return WIRE_OK;
+		if (kind == (WIRE_PDS_ACK_CC << 4 | WIRE_NH_RSP) && get_fast(buf, len, WIRE_PDS_ACK_CC, WIRE_NH_RSP, p))
+			return WIRE_OK;
+	}
+	return decode_any(buf, len, more, udp_port, require_crc, p);
 }

@@ -30,6 +30,8 @@ enum {
 	LEN14_MAX = 0x3fff,
 };
 
+#define HOT inline __attribute__((always_inline))
+
 static inline uint16_t load16(const uint8_t *p)
 {
 	uint16_t v;
@@ -69,19 +71,69 @@ static inline void store64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof v);
 }
 
-/* Ones' complement sum of 16-bit words, folded. */
+/* Raw access, for bytes that stay in network order. */
+static inline uint32_t raw32(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static inline uint64_t raw64(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static inline void put_raw32(uint8_t *p, uint32_t v)
+{
+	memcpy(p, &v, sizeof v);
+}
+
+static inline void put_raw64(uint8_t *p, uint64_t v)
+{
+	memcpy(p, &v, sizeof v);
+}
+
+/* Neighbouring fields as one word, first field lowest: FIELDS32(d, dpdcid) is spdcid << 16 | dpdcid. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "first field lowest");
+_Static_assert(offsetof(struct wire_net, entropy) == offsetof(struct wire_net, dst_port) + 2, "one word");
+_Static_assert(offsetof(struct wire_net, ecn) == offsetof(struct wire_net, dscp) + 1, "one word");
+_Static_assert(offsetof(struct wire_net, crc) == offsetof(struct wire_net, dscp) + 3, "one word");
+_Static_assert(offsetof(struct wire_pds, next_hdr) == 1 && offsetof(struct wire_pds, flags) == 2 &&
+		       offsetof(struct wire_pds, ctl) == 3,
+	       "one word");
+_Static_assert(offsetof(struct wire_pds, spdcid) == offsetof(struct wire_pds, dpdcid) + 2, "one word");
+_Static_assert(offsetof(struct wire_pds, mpr) == offsetof(struct wire_pds, sack_offset) + 2, "one word");
+_Static_assert(offsetof(struct wire_pds, cc_flags) == offsetof(struct wire_pds, sack_offset) + 3, "one word");
+_Static_assert(offsetof(struct wire_ses, message_id) == offsetof(struct wire_ses, job_id) + 4, "one word");
+_Static_assert(offsetof(struct wire_ses, flags) == offsetof(struct wire_ses, job_id) + 6, "one word");
+_Static_assert(offsetof(struct wire_ses, opcode) == offsetof(struct wire_ses, job_id) + 7, "one word");
+_Static_assert(offsetof(struct wire_ses, pid_on_fep) == offsetof(struct wire_ses, resource_index) + 2, "one word");
+_Static_assert(offsetof(struct wire_ses, ri_generation) == offsetof(struct wire_ses, version) + 1, "one word");
+_Static_assert(offsetof(struct wire_ses, return_code) == offsetof(struct wire_ses, version) + 3, "one word");
+_Static_assert(offsetof(struct wire_ses, payload_length) == offsetof(struct wire_ses, message_offset) + 4, "one word");
+
+#define FIELDS_AT(s, first)       ((const uint8_t *)(s) + ((const uint8_t *)&(s)->first - (const uint8_t *)(s)))
+#define FIELDS32(s, first)        raw32(FIELDS_AT(s, first))
+#define FIELDS64(s, first)        raw64(FIELDS_AT(s, first))
+#define SET_FIELDS32(s, first, v) put_raw32((uint8_t *)FIELDS_AT(s, first), v)
+#define SET_FIELDS64(s, first, v) put_raw64((uint8_t *)FIELDS_AT(s, first), v)
+
+/* Ones' complement sum of 16-bit words, folded from 64 to 16 bits; byte order does not matter to it (RFC 1071). The
+ * upper half of a number plus itself rotated by half is the sum of its halves with the carry added in. */
 static inline uint16_t fold16(uint64_t sum)
 {
-	sum = (sum >> 32) + (uint32_t)sum;
-	sum = (sum >> 16) + (uint16_t)sum;
-	sum = (sum >> 16) + (uint16_t)sum;
-	return (uint16_t)((sum >> 16) + sum);
+	uint32_t half = (uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32);
+
+	return (uint16_t)((half + (half << 16 | half >> 16)) >> 16);
 }
 
 /* Folded sum over an IPv4 header without options: 0xffff when its checksum is right. */
 static inline uint16_t ip4_sum(const uint8_t *ip)
 {
-	return fold16((uint64_t)load32(ip) + load32(ip + 4) + load32(ip + 8) + load32(ip + 12) + load32(ip + 16));
+	return fold16((uint64_t)raw32(ip) + raw32(ip + 4) + raw32(ip + 8) + raw32(ip + 12) + raw32(ip + 16));
 }
 
 /* The IP header at a glance. */
@@ -174,6 +226,13 @@ static inline enum ses_ext ses_ext(uint8_t next_hdr, uint8_t opcode)
 static inline bool amo_has_operands(uint8_t amo_opcode)
 {
 	return amo_opcode >= AMO_CSWAP_FIRST && amo_opcode <= AMO_CSWAP_LAST;
+}
+
+static inline uint32_t ext_bytes(enum ses_ext ext, uint8_t amo_opcode)
+{
+	if (ext == EXT_AMO)
+		return amo_has_operands(amo_opcode) ? EXT_CSWAP_BYTES : EXT_AMO_BYTES;
+	return ext == EXT_RNDV ? EXT_RNDV_BYTES : 0;
 }
 
 #endif

@@ -101,14 +101,7 @@ static uint32_t ses_span(const uint8_t *b, uint32_t left, uint8_t next_hdr)
 
 	if (size >= left)
 		return left;
-	switch (ses_ext(next_hdr, b[0] & 0x3f)) {
-	case EXT_AMO:
-		return size + (amo_has_operands(b[size]) ? EXT_CSWAP_BYTES : EXT_AMO_BYTES);
-	case EXT_RNDV:
-		return size + EXT_RNDV_BYTES;
-	default:
-		return size;
-	}
+	return size + ext_bytes(ses_ext(next_hdr, b[0] & 0x3f), b[size]);
 }
 
 /* All headers after IP, or the minimum a trimming switch keeps when they make no sense; at most `left`. */
