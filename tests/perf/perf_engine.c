@@ -49,6 +49,7 @@ static bool add_engine(struct rig *r, uint32_t i)
 	weft_param_defaults(weft_engine_tunes, &conf.tune);
 	conf.tune.link_bps = UINT64_C(100000000000);
 	conf.tune.brtt_ns = 8 * STEP_NS;
+	conf.tune.brtt_floor_ns = 8 * STEP_NS; /* the ring is faster, but the window shall be of a network's size */
 	conf.tune.pacing = 0;
 	if (i == 0)
 		conf.mem = (struct weft_mem){count_alloc, count_free, &r->live_bytes};
@@ -89,6 +90,12 @@ static bool submit(struct rig *r, uint32_t at, uint32_t other, struct weft_op op
 	return !weft_peer_add(r->engines[at], &addr, &op.peer) && !weft_submit(r->eps[at], &op);
 }
 
+static void step(struct rig *r)
+{
+	r->now += STEP_NS;
+	r->net.now_ns = r->now;
+}
+
 /* Polls engines 0..count-1 until `want` completions came at engine 0. */
 __attribute__((noinline)) static void measured_transfer(struct rig *r, uint32_t count, unsigned want)
 {
@@ -97,7 +104,7 @@ __attribute__((noinline)) static void measured_transfer(struct rig *r, uint32_t 
 		for (uint32_t i = 0; i < count; i++)
 			weft_engine_poll(r->engines[i], r->now);
 		got += weft_cq_take(r->eps[0], &cqe, 1);
-		r->now += STEP_NS;
+		step(r);
 	}
 }
 
@@ -138,7 +145,7 @@ static bool talk_to_all(struct rig *r)
 			weft_engine_poll(r->engines[0], r->now);
 			weft_engine_poll(r->engines[i], r->now);
 			weft_cq_take(r->eps[0], &cqe, 1);
-			r->now += STEP_NS;
+			step(r);
 		}
 	}
 	return received == 2 * ((uint64_t)r->count - 1);

@@ -13,8 +13,10 @@ static uint16_t ring_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t
 {
 	struct ring_port *p = (struct ring_port *)port;
 	uint16_t got = 0;
-	while (got < n && p->head != p->tail)
-		pkts[got++] = p->ring[p->head++ % RING_ENTRIES];
+	while (got < n && p->head != p->tail) {
+		pkts[got] = p->ring[p->head++ % RING_ENTRIES];
+		pkts[got++]->time_ns = p->net->now_ns;
+	}
 	return got;
 }
 

@@ -22,6 +22,7 @@ struct ring_net {
 	uint32_t count;
 	struct weft_pkt *free_list;
 	void *slab;
+	uint64_t now_ns; /* arrival time of what is received */
 };
 
 /* `count` ports that share `pkts` packets; aborts without memory. */
