@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "inside.h"
+
+static void create__packet_must_fit_the_port(void **state)
+{
+	struct weft_port port = {.max_ip_bytes = 1500};
+	struct weft_engine_conf conf = {.ip = weft_ip_v4(1), .cc = weft_cc_find("fixed"), .lb = weft_lb_find("ops")};
+	struct weft_engine *e;
+	struct weft_err err = {""};
+	weft_param_defaults(weft_engine_tunes, &conf.tune);
+	assert_int_equal(weft_engine_create(&conf, &port, 0, &e, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "4096"));
+	assert_non_null(strstr(err.msg, "1500"));
+	conf.tune.payload_bytes = 1024;
+	assert_int_equal(weft_engine_create(&conf, &port, 0, &e, &err), 0);
+	weft_engine_destroy(e);
+}
+
+static void create__every_number_within_its_range_works(void **state)
+{
+	for (const struct weft_param *p = weft_engine_tunes; p->key; p++)
+		for (int top = 0; top < 2; top++) {
+			struct weft_port port = {.max_ip_bytes = 9000};
+			struct weft_engine_conf conf = {
+				.ip = weft_ip_v4(1), .cc = weft_cc_find("smartt"), .lb = weft_lb_find("reps")};
+			struct weft_err err = {""};
+			struct weft_engine *e;
+			char value[32];
+			weft_param_defaults(weft_engine_tunes, &conf.tune);
+			snprintf(value, sizeof value, "%llu", (unsigned long long)(top ? p->max : p->min));
+			assert_int_equal(weft_param_set(weft_engine_tunes, &conf.tune, p->key, value, &err), 0);
+			assert_int_equal(weft_engine_create(&conf, &port, 5, &e, &err), 0);
+			assert_true(e->rto_ns > 0 && e->reorder_ns > 0 && e->cc_params.link_bps > 0);
+			assert_true(e->cc_params.brtt_ns > 0 && e->lb_params.bdp_pkts > 0);
+			assert_true(e->rx_mask + 1 >= e->tune.window_pkts);
+			weft_engine_destroy(e);
+		}
+}
+
+static void create__without_memory(void **state)
+{
+	for (uint64_t n = 1;; n++) {
+		struct duo d = {.now = 1};
+		struct weft_port port = {.max_ip_bytes = 9000};
+		struct duo_conf dc;
+		struct duo base;
+		struct weft_err err = {""};
+		struct weft_engine *e = NULL;
+		duo_conf_init(&dc);
+		duo_open(&base, &dc);
+		struct weft_engine_conf conf = {.ip = weft_ip_v4(1),
+						.cc = weft_cc_find("smartt"),
+						.lb = weft_lb_find("reps"),
+						.tune = dc.tune,
+						.mem = base.e[0]->mem};
+		int64_t live = base.mem[0].live;
+		base.mem[0].fail_at = base.mem[0].calls + n;
+		int rc = weft_engine_create(&conf, &port, d.now, &e, &err);
+		if (rc)
+			assert_int_equal(base.mem[0].live, live);
+		else
+			weft_engine_destroy(e);
+		duo_close(&base);
+		if (!rc)
+			break;
+		assert_int_equal(rc, -ENOMEM);
+		assert_true(err.msg[0] != 0);
+		assert_true(n < 20);
+	}
+}
+
+static void derive__from_base_rtt_and_link(void **state)
+{
+	struct duo d;
+	open_default(&d);
+	assert_int_equal(d.e[0]->rto_ns, WEFT_US(70));
+	assert_int_equal(d.e[0]->reorder_ns, WEFT_US(30));
+	assert_int_equal(d.e[0]->ack_delay_ns, WEFT_US(5));
+	assert_int_equal(d.e[0]->full_wire_bytes, 4096 + 44 + 12 + 8 + 20 + 38);
+	assert_int_equal(d.e[0]->lb_params.bdp_pkts, 125000 / 4218);
+	duo_close(&d);
+}
+
+static void destroy__with_everything_under_way(void **state)
+{
+	static uint8_t out[200000];
+	for (weft_ns after = 0; after < WEFT_US(40); after += 2000) {
+		struct duo d;
+		open_default(&d);
+		duo_recv(&d, 1, NULL, sizeof out, 7, 0, NULL);
+		duo_recv(&d, 1, NULL, sizeof out, 8, 0, NULL);
+		duo_send(&d, 0, out, sizeof out, 7, NULL);
+		duo_send(&d, 0, out, sizeof out, 9, NULL);
+		duo_send(&d, 1, out, sizeof out, 9, NULL);
+		duo_run(&d, d.now + after);
+		d.port[0].tx_room = 0;
+		duo_poll(&d, 0);
+		duo_close(&d);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(create__packet_must_fit_the_port),
+		cmocka_unit_test(create__every_number_within_its_range_works),
+		cmocka_unit_test(create__without_memory),
+		cmocka_unit_test(derive__from_base_rtt_and_link),
+		cmocka_unit_test(destroy__with_everything_under_way),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

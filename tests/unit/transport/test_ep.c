@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside.h"
+
+static void open_small(struct duo *d)
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.ring_entries = 16;
+	duo_open(d, &conf);
+}
+
+static void open__numbers(void **state)
+{
+	struct weft_err err = {""};
+	struct weft_ep *ep[2];
+	struct duo d;
+	open_default(&d);
+	assert_int_equal(weft_ep_open(d.e[0], 100, 16, 16, &ep[0], &err), -EADDRINUSE);
+	assert_non_null(strstr(err.msg, "100"));
+	assert_int_equal(weft_ep_open(d.e[0], 0, 1, 17, &ep[0], &err), 0);
+	assert_int_equal(weft_ep_open(d.e[0], 0, 1, 1, &ep[1], &err), 0);
+	assert_int_equal(weft_ep_port(ep[0]), 0xC000);
+	assert_int_equal(weft_ep_port(ep[1]), 0xC001);
+	assert_int_equal(weft_sq_space(ep[0]), 16);
+	weft_ep_close(ep[0]);
+	assert_int_equal(weft_ep_open(d.e[0], 0, 1, 1, &ep[0], &err), 0);
+	assert_int_equal(weft_ep_port(ep[0]), 0xC000);
+	duo_close(&d);
+}
+
+static void open__without_memory(void **state)
+{
+	struct weft_err err = {""};
+	struct weft_ep *ep;
+	struct duo d;
+	open_default(&d);
+	for (uint64_t n = 1; n <= 3; n++) {
+		int64_t live = d.mem[0].live;
+		d.mem[0].fail_at = d.mem[0].calls + n;
+		assert_int_equal(weft_ep_open(d.e[0], 5, 16, 16, &ep, &err), -ENOMEM);
+		assert_int_equal(d.mem[0].live, live);
+	}
+	assert_int_equal(weft_ep_open(d.e[0], 5, 16, 16, &ep, &err), 0);
+	duo_close(&d);
+}
+
+static void submit__ring_full(void **state)
+{
+	struct weft_op op = {.kind = WEFT_OP_TRECV, .peer = WEFT_PEER_ANY};
+	struct duo d;
+	open_small(&d);
+	for (int i = 0; i < 16; i++) {
+		assert_int_equal(weft_sq_space(d.ep[0]), 16 - i);
+		assert_int_equal(weft_submit(d.ep[0], &op), 0);
+	}
+	assert_int_equal(weft_submit(d.ep[0], &op), -EAGAIN);
+	duo_poll(&d, 0);
+	assert_int_equal(weft_submit(d.ep[0], &op), 0);
+	duo_close(&d);
+}
+
+static void submit__more_than_a_poll_takes(void **state)
+{
+	struct duo d;
+	struct weft_op op = {.kind = WEFT_OP_TRECV, .peer = WEFT_PEER_ANY};
+	open_default(&d);
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(weft_submit(d.ep[0], &op), 0);
+	assert_true(weft_engine_poll(d.e[0], d.now) == d.now);
+	while (weft_engine_poll(d.e[0], d.now) == d.now)
+		;
+	assert_int_equal(weft_sq_space(d.ep[0]), 1024);
+	duo_close(&d);
+}
+
+static void submit__impossible_operations(void **state)
+{
+	struct duo d;
+	uint8_t byte;
+	open_default(&d);
+	struct weft_op ops[] = {
+		{.kind = 200},
+		{.kind = WEFT_OP_TSEND, .peer = 12345, .buf = &byte, .len = 1},
+		{.kind = WEFT_OP_SEND, .peer = WEFT_PEER_ANY, .buf = &byte, .len = 1},
+		{.kind = WEFT_OP_TSEND, .peer = d.peer[0], .len = UINT32_MAX},
+	};
+	static const int errs[] = {EINVAL, EINVAL, EINVAL, EMSGSIZE};
+	struct weft_addr v6 = {.ip = {{0xfd}}, .port = 1};
+	struct weft_op other_family = {.kind = WEFT_OP_TSEND, .buf = &byte, .len = 1, .context = &v6};
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+		ops[i].context = &ops[i];
+		assert_int_equal(weft_submit(d.ep[0], &ops[i]), 0);
+	}
+	assert_int_equal(weft_peer_add(d.e[0], &v6, &other_family.peer), 0);
+	assert_int_equal(weft_submit(d.ep[0], &other_family), 0);
+	duo_poll(&d, 0);
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		assert_int_equal(duo_expect(&d, 0, &ops[i], errs[i]).kind, ops[i].kind);
+	duo_expect(&d, 0, &v6, EINVAL);
+	assert_int_equal(d.sent[0], 0);
+	duo_close(&d);
+}
+
+/* Completions beyond the ring wait, in order, and are handed out as it empties, without other events. */
+static void complete__overflow_keeps_order(void **state)
+{
+	struct weft_op op = {.kind = 200};
+	struct weft_cqe cqe;
+	struct duo d;
+	uintptr_t next = 1;
+	open_small(&d);
+	for (uintptr_t i = 1; i <= 100; i++) {
+		op.context = (void *)i;
+		while (weft_submit(d.ep[0], &op))
+			duo_poll(&d, 0);
+	}
+	duo_poll(&d, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->cq_overflow, 84);
+	assert_in_range(d.due[0], d.now + 1, d.now + 10000);
+	while (next <= 100) {
+		unsigned n = next % 3 + 1;
+		while (n-- && weft_cq_take(d.ep[0], &cqe, 1))
+			assert_int_equal((uintptr_t)cqe.context, next++);
+		duo_poll(&d, 0);
+	}
+	assert_true(d.due[0] == WEFT_NEVER);
+	duo_close(&d);
+}
+
+static void close__with_everything_under_way(void **state)
+{
+	struct hit h = {3, 6, DUO_DROP};
+	for (int side = 0; side < 2; side++)
+		for (weft_ns after = 0; after < WEFT_US(120); after += 1500) {
+			struct duo d;
+			uint8_t *out = duo_pattern(200000, 1), *in = malloc(200000);
+			open_default(&d);
+			d.fate = hit_data;
+			d.fate_arg = &h;
+			duo_recv(&d, 1, in, 200000, 7, 0, in);
+			duo_recv(&d, 1, in, 1, 99, 0, in);
+			for (int i = 0; i < 3; i++)
+				duo_send(&d, 0, out, 50000, 7, out);
+			duo_run(&d, d.now + after);
+			weft_ep_close(d.ep[side]);
+			duo_run(&d, d.now + WEFT_MS(200));
+			if (side == 1)
+				assert_int_equal(d.e[1]->unexpected_bytes, 0);
+			assert_int_equal(weft_engine_stats(d.e[0])->msg_sent + weft_engine_stats(d.e[0])->msg_failed,
+					 3);
+			duo_close(&d);
+			free(in);
+			free(out);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(open__numbers),
+		cmocka_unit_test(open__without_memory),
+		cmocka_unit_test(submit__ring_full),
+		cmocka_unit_test(submit__more_than_a_poll_takes),
+		cmocka_unit_test(submit__impossible_operations),
+		cmocka_unit_test(complete__overflow_keeps_order),
+		cmocka_unit_test(close__with_everything_under_way),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside.h"
+
+/* A message of one byte, sent and arrived. */
+static void arrive(struct duo *d, uint8_t byte, uint64_t tag)
+{
+	static uint8_t bytes[256];
+	bytes[byte] = byte;
+	duo_send(d, 0, &bytes[byte], 1, tag, NULL);
+	duo_run(d, d->now + WEFT_US(50));
+	duo_expect(d, 0, NULL, 0);
+}
+
+static void submit(struct duo *d, struct weft_op op)
+{
+	assert_int_equal(weft_submit(d->ep[1], &op), 0);
+	duo_poll(d, 1);
+}
+
+static void posted__first_that_fits(void **state)
+{
+	struct duo d;
+	uint8_t in[4] = {0};
+	open_default(&d);
+	duo_recv(&d, 1, &in[0], 1, 0x10, 0, &in[0]);
+	duo_recv(&d, 1, &in[1], 1, 0x20, 0xf, &in[1]);
+	duo_recv(&d, 1, &in[2], 1, 0, UINT64_MAX, &in[2]);
+	duo_recv(&d, 1, &in[3], 1, 0, UINT64_MAX, &in[3]);
+	duo_poll(&d, 1);
+	arrive(&d, 1, 0x2a);
+	arrive(&d, 2, 0x2b);
+	arrive(&d, 3, 0x10);
+	arrive(&d, 4, 0x99);
+	duo_expect(&d, 1, &in[1], 0);
+	assert_int_equal(duo_expect(&d, 1, &in[2], 0).tag, 0x2b);
+	duo_expect(&d, 1, &in[0], 0);
+	duo_expect(&d, 1, &in[3], 0);
+	assert_memory_equal(in, ((uint8_t[]){3, 1, 2, 4}), 4);
+	duo_close(&d);
+}
+
+static void posted__untagged_and_tagged_do_not_mix(void **state)
+{
+	struct duo d;
+	uint8_t in[2] = {0};
+	struct weft_cqe cqe;
+	open_default(&d);
+	submit(&d, (struct weft_op){.kind = WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = in, .len = 1, .context = in});
+	arrive(&d, 1, 0);
+	assert_false(duo_cqe(&d, 1, &cqe));
+	duo_recv(&d, 1, &in[1], 1, 0, 0, &in[1]);
+	duo_poll(&d, 1);
+	duo_expect(&d, 1, &in[1], 0);
+	duo_close(&d);
+}
+
+static void posted__only_from_the_peer_named(void **state)
+{
+	struct weft_addr other = {weft_ip_v4(0x0a000077), 5};
+	struct weft_cqe cqe;
+	struct duo d;
+	uint8_t in[2] = {0};
+	uint32_t stranger;
+	open_default(&d);
+	assert_int_equal(weft_peer_add(d.e[1], &other, &stranger), 0);
+	struct weft_op op = {.kind = WEFT_OP_TRECV, .peer = stranger, .buf = in, .len = 1, .context = &in[0]};
+	submit(&d, op);
+	arrive(&d, 1, 0);
+	assert_false(duo_cqe(&d, 1, &cqe));
+	op.peer = d.peer[1];
+	op.context = &in[1];
+	submit(&d, op);
+	assert_int_equal(duo_expect(&d, 1, &in[1], 0).peer, d.peer[1]);
+	duo_close(&d);
+}
+
+static void unexpected__oldest_that_fits(void **state)
+{
+	struct duo d;
+	uint8_t in[3] = {0};
+	open_default(&d);
+	arrive(&d, 1, 5);
+	arrive(&d, 2, 6);
+	arrive(&d, 3, 6);
+	for (int i = 0; i < 2; i++)
+		duo_recv(&d, 1, &in[i], 1, 6, 0, &in[i]);
+	duo_recv(&d, 1, &in[2], 1, 0, UINT64_MAX, &in[2]);
+	duo_poll(&d, 1);
+	for (int i = 0; i < 3; i++)
+		duo_expect(&d, 1, &in[i], 0);
+	assert_memory_equal(in, ((uint8_t[]){2, 3, 1}), 3);
+	duo_close(&d);
+}
+
+static const struct weft_op peek = {
+	.kind = WEFT_OP_PEEK, .flags = WEFT_OP_TAGGED, .peer = WEFT_PEER_ANY, .tag = 7, .context = (void *)&peek};
+
+static void peek__tells_and_leaves(void **state)
+{
+	struct duo d;
+	uint8_t in[1];
+	open_default(&d);
+	submit(&d, peek);
+	duo_expect(&d, 1, &peek, ENOMSG);
+	arrive(&d, 9, 7);
+	for (int i = 0; i < 2; i++) {
+		submit(&d, peek);
+		struct weft_cqe cqe = duo_expect(&d, 1, &peek, 0);
+		assert_int_equal(cqe.len, 1);
+		assert_int_equal(cqe.tag, 7);
+		assert_int_equal(cqe.peer, d.peer[1]);
+		assert_int_equal(cqe.kind, WEFT_OP_PEEK);
+	}
+	duo_recv(&d, 1, in, 1, 7, 0, in);
+	duo_poll(&d, 1);
+	duo_expect(&d, 1, in, 0);
+	duo_close(&d);
+}
+
+static void peek__discard(void **state)
+{
+	struct duo d;
+	struct weft_op op = peek;
+	open_default(&d);
+	arrive(&d, 9, 7);
+	op.flags |= WEFT_OP_DISCARD;
+	submit(&d, op);
+	duo_expect(&d, 1, &peek, 0);
+	submit(&d, op);
+	duo_expect(&d, 1, &peek, ENOMSG);
+	assert_int_equal(d.e[1]->unexpected_bytes, 0);
+	assert_int_equal(d.e[1]->rx_msg_pool.used, 0);
+	duo_close(&d);
+}
+
+static void claim__only_its_context_receives_it(void **state)
+{
+	struct duo d;
+	struct weft_op op = peek;
+	uint8_t in[2] = {0};
+	struct weft_cqe cqe;
+	open_default(&d);
+	arrive(&d, 9, 7);
+	op.flags |= WEFT_OP_CLAIM;
+	submit(&d, op);
+	duo_expect(&d, 1, &peek, 0);
+	duo_recv(&d, 1, in, 1, 7, 0, in); /* an ordinary receive does not see it */
+	duo_poll(&d, 1);
+	assert_false(duo_cqe(&d, 1, &cqe));
+	struct weft_op recv = {
+		.kind = WEFT_OP_TRECV, .flags = WEFT_OP_CLAIM, .buf = &in[1], .len = 1, .context = &in[1]};
+	submit(&d, recv);
+	duo_expect(&d, 1, &in[1], ENOMSG); /* claimed for another context */
+	recv.context = (void *)&peek;
+	submit(&d, recv);
+	duo_expect(&d, 1, &peek, 0);
+	assert_int_equal(in[1], 9);
+	duo_close(&d);
+}
+
+static void claim__discarded_or_never_fetched(void **state)
+{
+	struct duo d;
+	struct weft_op op = peek, recv = {.kind = WEFT_OP_TRECV,
+					  .flags = WEFT_OP_CLAIM | WEFT_OP_DISCARD,
+					  .context = (void *)&peek};
+	open_default(&d);
+	op.flags |= WEFT_OP_CLAIM;
+	arrive(&d, 9, 7);
+	arrive(&d, 8, 7);
+	submit(&d, op);
+	duo_expect(&d, 1, &peek, 0);
+	submit(&d, recv);
+	duo_expect(&d, 1, &peek, 0);
+	submit(&d, op);
+	duo_expect(&d, 1, &peek, 0);
+	assert_int_equal(d.e[1]->rx_msg_pool.used, 1);
+	duo_close(&d); /* the second one is freed with its endpoint */
+}
+
+static void cancel__only_what_is_waiting(void **state)
+{
+	struct duo d;
+	uint8_t in[2] = {0};
+	struct weft_cqe cqe;
+	open_default(&d);
+	duo_recv(&d, 1, &in[0], 1, 7, 0, &in[0]);
+	duo_recv(&d, 1, &in[1], 1, 7, 0, &in[1]);
+	submit(&d, (struct weft_op){.kind = WEFT_OP_CANCEL, .context = &in[0]});
+	duo_expect(&d, 1, &in[0], ECANCELED);
+	submit(&d, (struct weft_op){.kind = WEFT_OP_CANCEL, .context = &in[0]});
+	assert_false(duo_cqe(&d, 1, &cqe));
+	arrive(&d, 5, 7);
+	duo_expect(&d, 1, &in[1], 0);
+	assert_memory_equal(in, ((uint8_t[]){0, 5}), 2);
+	duo_close(&d);
+}
+
+static void cancel__not_once_the_message_has_begun(void **state)
+{
+	struct hit h = {1, 3, DUO_DROP};
+	struct duo d;
+	uint8_t *out = duo_pattern(20000, 1), *in = malloc(20000);
+	open_default(&d);
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_recv(&d, 1, in, 20000, 7, 0, in);
+	duo_send(&d, 0, out, 20000, 7, out);
+	duo_run(&d, d.now + WEFT_US(10));
+	submit(&d, (struct weft_op){.kind = WEFT_OP_CANCEL, .context = in});
+	duo_run(&d, d.now + WEFT_MS(1));
+	duo_expect(&d, 1, in, 0);
+	assert_memory_equal(in, out, 20000);
+	duo_close(&d);
+	free(in);
+	free(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(posted__first_that_fits),
+		cmocka_unit_test(posted__untagged_and_tagged_do_not_mix),
+		cmocka_unit_test(posted__only_from_the_peer_named),
+		cmocka_unit_test(unexpected__oldest_that_fits),
+		cmocka_unit_test(peek__tells_and_leaves),
+		cmocka_unit_test(peek__discard),
+		cmocka_unit_test(claim__only_its_context_receives_it),
+		cmocka_unit_test(claim__discarded_or_never_fetched),
+		cmocka_unit_test(cancel__only_what_is_waiting),
+		cmocka_unit_test(cancel__not_once_the_message_has_begun),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

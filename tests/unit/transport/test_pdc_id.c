@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+
+#include "inside.h"
+
+static void take__all_then_none(void **state)
+{
+	struct duo d;
+	struct pdc *all = calloc(65536, sizeof *all);
+	bool *seen = calloc(65536, sizeof *seen);
+	open_default(&d);
+	struct weft_engine *e = d.e[0];
+	for (uint32_t i = 1; i < 65536; i++) {
+		assert_true(pdc_id_take(e, &all[i]));
+		assert_in_range(all[i].id, 1, 65535);
+		assert_false(seen[all[i].id]);
+		seen[all[i].id] = true;
+		assert_ptr_equal(pdc_by_id(e, all[i].id), &all[i]);
+	}
+	assert_false(pdc_id_take(e, &all[0]));
+	assert_int_equal(all[0].id, 0);
+	uint16_t freed = all[777].id;
+	pdc_id_put(e, &all[777]);
+	assert_null(pdc_by_id(e, freed));
+	assert_true(pdc_id_take(e, &all[0]));
+	assert_int_equal(all[0].id, freed);
+	for (uint32_t i = 0; i < 65536; i++)
+		pdc_id_put(e, &all[i]);
+	assert_int_equal(e->pdc_count, 0);
+	duo_close(&d);
+	free(all);
+	free(seen);
+}
+
+static void take__ids_rest_before_they_return(void **state)
+{
+	struct duo d;
+	struct pdc pdc = {.id = 0};
+	open_default(&d);
+	uint16_t last = 0;
+	for (int i = 0; i < 15; i++) {
+		assert_true(pdc_id_take(d.e[0], &pdc));
+		assert_int_equal(pdc.id, last + 1);
+		last = pdc.id;
+		pdc_id_put(d.e[0], &pdc);
+	}
+	assert_true(pdc_id_take(d.e[0], &pdc));
+	assert_int_equal(pdc.id, 1);
+	pdc_id_put(d.e[0], &pdc);
+	pdc_id_put(d.e[0], &pdc); /* of none: nothing */
+	assert_int_equal(d.e[0]->pdc_count, 0);
+	duo_close(&d);
+}
+
+static void take__without_memory(void **state)
+{
+	struct duo d;
+	struct pdc pdc[64] = {{.id = 0}};
+	open_default(&d);
+	d.mem[0].fail_at = d.mem[0].calls + 1;
+	assert_false(pdc_id_take(d.e[0], &pdc[0]));
+	for (int i = 0; i < 64; i++) {
+		d.mem[0].fail_at = d.mem[0].calls + 1 + (i < 10); /* growing fails at first, there is room still */
+		while (!pdc_id_take(d.e[0], &pdc[i]))
+			;
+	}
+	for (int i = 0; i < 64; i++)
+		pdc_id_put(d.e[0], &pdc[i]);
+	duo_close(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(take__all_then_none),
+		cmocka_unit_test(take__ids_rest_before_they_return),
+		cmocka_unit_test(take__without_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
