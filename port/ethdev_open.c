@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_bus.h>
+#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -141,6 +142,38 @@ static int queues_setup(struct ethdev *d, uint16_t queues, uint16_t desc, struct
 
 /* First user: configures all queues of an existing device, one queue of a new one. A device the application has
  * started already is used as it is. */
+static bool link_comes_up(uint16_t id)
+{
+	enum { WAIT_MS = 200 };
+	struct rte_eth_link link = {0};
+	for (int i = 0; i < WAIT_MS && link.link_status == RTE_ETH_LINK_DOWN; i++) {
+		rte_delay_us_sleep(1000);
+		if (rte_eth_link_get_nowait(id, &link) != 0)
+			return true; /* nothing to go by */
+	}
+	return link.link_status != RTE_ETH_LINK_DOWN;
+}
+
+/* A memif client connects once, when it is started. A server whose socket is there but which has not started yet hangs
+ * up on it, and nothing tells. */
+static int start_connected(uint16_t id, const struct rte_eth_dev_info *info)
+{
+	enum { TRIES = 25 };
+	const struct rte_devargs *args = info->device != NULL ? rte_dev_devargs(info->device) : NULL;
+	bool client = strcmp(info->driver_name, "net_memif") == 0 && args != NULL && args->args != NULL &&
+		      strstr(args->args, "role=client") != NULL;
+	int rc = rte_eth_dev_start(id);
+	if (!client)
+		return rc;
+	for (int i = 0; i < TRIES && rc == 0; i++) {
+		if (link_comes_up(id))
+			return 0;
+		rte_eth_dev_stop(id);
+		rc = rte_eth_dev_start(id);
+	}
+	return rc != 0 ? rc : -ENOTCONN;
+}
+
 static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, uint32_t pool_pkts, struct weft_err *err)
 {
 	uint16_t queues = slots[d->id].ours ? 1 : RTE_MIN(info->max_rx_queues, info->max_tx_queues);
@@ -155,7 +188,7 @@ static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, uint
 	rc = queues_setup(d, queues, desc_count(pool_pkts), err);
 	if (rc != 0)
 		return rc;
-	rc = rte_eth_dev_start(d->id);
+	rc = start_connected(d->id, info);
 	if (rc != 0)
 		return weft_err_set(err, rc, "%s: cannot start: %s", d->name, strerror(-rc));
 	slots[d->id].started = true;

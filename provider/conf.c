@@ -36,6 +36,8 @@ void prov_conf_define(void)
 		 "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},
 		{"eal_args", FI_PARAM_STRING, "arguments for DPDK's EAL instead of the unprivileged defaults"},
 		{"peer_timeout_ms", FI_PARAM_INT, "silence of a peer after which its operations fail"},
+		{"wait_ms", FI_PARAM_INT,
+		 "longest wait for the socket of a memif server or vhost to appear (default: 5000)"},
 		{"linger_ms", FI_PARAM_INT,
 		 "longest wait for outstanding packets when an endpoint or domain is closed (default: 500)"},
 	};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Open devices. A device has one port and one engine however many domains are opened on it in this process. */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "prov.h"
 #include "weft/ethdev.h"
@@ -38,6 +39,38 @@ static void payload_fit(struct prov_tune *tune, const struct weft_port *port)
 		tune->engine.tune.payload_bytes = room;
 }
 
+/* Value of `key` (with its '=') among devargs. */
+static bool devarg(const char *devargs, const char *key, char *value, size_t size)
+{
+	for (const char *arg = strchr(devargs, ','); arg; arg = strchr(arg + 1, ',')) {
+		size_t len = strcspn(arg + 1, ",");
+		size_t skip = strlen(key);
+		if (strncmp(arg + 1, key, skip) != 0 || len - skip >= size)
+			continue;
+		memcpy(value, arg + 1 + skip, len - skip);
+		value[len - skip] = 0;
+		return true;
+	}
+	return false;
+}
+
+/* Processes that are joined by a socket start together: the one that connects gives the other time to make it. Drivers
+ * do not try again. An abstract socket cannot be seen. */
+static void socket_wait(const char *devargs, weft_ns patience_ns)
+{
+	const struct timespec nap = {.tv_nsec = 10000000};
+	char path[128], role[16];
+	bool memif = devarg(devargs, "socket=", path, sizeof path);
+	if (memif ? !devarg(devargs, "role=", role, sizeof role) || strcmp(role, "client") != 0
+		  : !devarg(devargs, "path=", path, sizeof path))
+		return;
+	if (memif && !strstr(devargs, "socket-abstract=no"))
+		return;
+	weft_ns end = weft_clock_ns() + patience_ns;
+	while (access(path, F_OK) != 0 && weft_clock_ns() < end)
+		nanosleep(&nap, NULL);
+}
+
 static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct prov_tune *tune, struct weft_err *err)
 {
 	const struct weft_ethdev_conf port_conf = {.pool_pkts = tune->pool_pkts,
@@ -46,6 +79,7 @@ static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct 
 						   .max_ip_bytes = tune->max_ip_bytes,
 						   .no_arp = tune->no_arp};
 	int ret = weft_eal_start(tune->eal_args, err);
+	socket_wait(dev->devargs, tune->wait_ns);
 	if (!ret)
 		ret = weft_ethdev_open(&port_conf, &nic->port, err);
 	if (ret)

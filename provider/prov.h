@@ -63,7 +63,7 @@ int prov_conf_load(struct prov_conf *conf, struct weft_err *err);
 void prov_conf_free(struct prov_conf *conf);
 /* NULL when no device has this name. */
 const struct prov_dev *prov_conf_find(const struct prov_conf *conf, const char *name);
-/* The engine's numbers and algorithms from FI_WEFT_CC, _LB, _TUNE, _MTU, _PEER_TIMEOUT_MS. */
+/* The engine's numbers and algorithms from FI_WEFT_CC, _LB, _TUNE, _MTU and so on. */
 struct prov_tune {
 	struct weft_engine_conf engine; /* cc_tune and lb_tune are ours, freed by prov_tune_free */
 	void *cc_tune, *lb_tune;
@@ -72,6 +72,7 @@ struct prov_tune {
 	bool payload_chosen;   /* FI_WEFT_TUNE says payload_bytes */
 	bool no_arp;
 	const char *eal_args; /* NULL: the defaults */
+	weft_ns wait_ns;      /* how long an open waits for the other end's socket */
 	weft_ns linger_ns;    /* how long a close waits for the last packets */
 };
 int prov_tune_load(struct prov_tune *tune, struct weft_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine's configuration from FI_WEFT_CC, _LB, _TUNE, _MTU, _PEER_TIMEOUT_MS and friends. */
+/* The engine's configuration from FI_WEFT_CC, _LB, _TUNE, _MTU and so on. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "prov.h"
 #include "weft/ethdev.h"
 
-enum { LINGER_DEFAULT_MS = 500 };
+enum { WAIT_DEFAULT_MS = 5000, LINGER_DEFAULT_MS = 500 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
 #define BRTT_FLOOR_NS WEFT_US(500)
@@ -95,22 +95,29 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 
 static int limits_load(struct prov_tune *tune, struct weft_err *err)
 {
-	int mtu = 0, pool = 0, linger_ms = 0, peer_ms = 0, no_arp = 0;
-	int ret = param_int("mtu", 0, 0, &mtu, err);
-	if (!ret)
-		ret = param_int("pool_pkts", 0, 0, &pool, err);
-	if (!ret)
-		ret = param_int("linger_ms", 0, LINGER_DEFAULT_MS, &linger_ms, err);
-	if (!ret)
-		ret = param_int("peer_timeout_ms", 1, (int)(tune->engine.tune.peer_timeout_ns / WEFT_MS(1)), &peer_ms,
-				err);
-	if (ret)
-		return ret;
+	weft_ns *peer_ns = &tune->engine.tune.peer_timeout_ns;
+	int mtu = 0, pool_pkts = 0, no_arp = 0, peer_ms = 0, wait_ms = 0, linger_ms = 0;
+	const struct {
+		const char *name;
+		int min, def, *value;
+	} rows[] = {
+		{"mtu", 0, 0, &mtu},
+		{"pool_pkts", 0, 0, &pool_pkts},
+		{"peer_timeout_ms", 1, (int)(*peer_ns / WEFT_MS(1)), &peer_ms},
+		{"wait_ms", 0, WAIT_DEFAULT_MS, &wait_ms},
+		{"linger_ms", 0, LINGER_DEFAULT_MS, &linger_ms},
+	};
+	for (size_t i = 0; i < count_of(rows); i++) {
+		int ret = param_int(rows[i].name, rows[i].min, rows[i].def, rows[i].value, err);
+		if (ret)
+			return ret;
+	}
 	fi_param_get_bool(&prov_weft, "no_arp", &no_arp);
 	tune->max_ip_bytes = (uint32_t)mtu;
-	tune->pool_pkts = (uint32_t)pool;
+	tune->pool_pkts = (uint32_t)pool_pkts;
+	*peer_ns = WEFT_MS(peer_ms);
+	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
-	tune->engine.tune.peer_timeout_ns = WEFT_MS(peer_ms);
 	tune->no_arp = no_arp != 0;
 	return 0;
 }

@@ -40,20 +40,15 @@ static void names_exchange(void)
 	assert_int_equal(fi_av_insert(host.av, theirs, 1, &host.peer, 0, NULL), 1);
 }
 
-/* Side 0 makes the socket that side 1 connects to, so it opens its device first. */
-static void side_open(int side)
+/* Both at once: side 1 waits for the socket that side 0 makes. */
+static void side_open(void)
 {
 	static const struct host_opts none;
-	char c = 0;
-	if (side == 1)
-		assert_true(oob_recv(&c, 1));
 	struct fi_info *hints = fi_allocinfo();
 	assert_non_null(hints);
 	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV;
 	host.other = &host;
 	host_open_domain(&host, hints);
-	if (side == 0)
-		oob_send(&c, 1);
 	host_open_ep(&host, &none);
 	names_exchange();
 }
@@ -110,7 +105,7 @@ static void side_exchange(int side)
 		assert_non_null(out[i] = malloc(BYTES_MAX));
 		assert_non_null(in[i] = malloc(BYTES_MAX));
 	}
-	side_open(side);
+	side_open();
 	for (uint64_t n = 0; n < MESSAGES; n += WINDOW)
 		exchange_flight(n, side, out, in);
 	side_close(side);
@@ -125,7 +120,7 @@ static void side_leave(int side)
 {
 	enum { COUNT = 20 };
 	char buf[2000] = {0};
-	side_open(side);
+	side_open();
 	if (side == 1) {
 		ok(fi_recv(host.ep, buf, sizeof buf, NULL, FI_ADDR_UNSPEC, NULL));
 		next_done(&host);
@@ -147,7 +142,7 @@ static void side_vanish(int side)
 {
 	static char buf[100000];
 	setenv("FI_WEFT_PEER_TIMEOUT_MS", "1000", 1);
-	side_open(side);
+	side_open();
 	ok(fi_recv(host.ep, buf, sizeof buf, NULL, FI_ADDR_UNSPEC, buf));
 	ok(fi_send(host.ep, buf, 8, NULL, host.peer, NULL));
 	next_done(&host);
@@ -176,7 +171,7 @@ static void side_nobody(int side)
 	uint16_t name[8];
 	size_t len = sizeof name;
 	fi_addr_t wrong;
-	side_open(side);
+	side_open();
 	if (side == 0) {
 		ok(fi_av_lookup(host.av, host.peer, name, &len));
 		name[1] ^= 0x0100; /* another port */
