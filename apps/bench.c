@@ -10,7 +10,6 @@
 
 #include "cmd.h"
 #include "ideal.h"
-#include "result.h"
 
 #define PROGRESS_NS WEFT_MS(200)
 #define SOFTWARE_NS WEFT_US(100) /* what polling by turns adds to a round trip */
@@ -18,7 +17,7 @@
 static const char about[] =
 	"Runs a connection matrix through libfabric and the provider `weft`, in real time, and verifies every byte.\n"
 	"With --local all nodes and the switches of the topology run in this process. Otherwise each process is one\n"
-	"node: under mpirun or srun, or with --rank and --size, all of them connected to a running `weft switch`.\n";
+	"node: under mpirun or srun, or with --rank and --size, all of them connected to a running `weft switch`.";
 
 static const struct opt_desc bench_options[] = {
 	{"local", NULL, "all nodes and the fabric in this process", opt_flag, offsetof(struct bench_opts, local)},
@@ -26,19 +25,22 @@ static const struct opt_desc bench_options[] = {
 	 offsetof(struct bench_opts, threads)},
 	{"device", "DEVARGS", "DPDK port of this process's node; %r is the rank", opt_string,
 	 offsetof(struct bench_opts, device)},
-	{"link-gbps", "N", "rate of every link in real time; with --local latencies stretch along; default 1", opt_gbps,
-	 offsetof(struct bench_opts, link_bps)},
+	{"link-gbps", "N", "real rate of every link; default 10, with --local 0.25, and latencies grow as rates fall",
+	 opt_gbps, offsetof(struct bench_opts, link_bps)},
 	{"rank", "N", "of this process, when no launcher gives it", opt_u32, offsetof(struct bench_opts, rank)},
 	{"size", "N", "number of processes, when no launcher gives it", opt_u32, offsetof(struct bench_opts, size)},
 	{NULL, NULL, NULL, NULL, 0},
 };
 
-/* What a machine with two shared cores carries; given before the user's own options, which win. */
-static char *defaults[] = {
-	"--topology", "leafspine:4:4:4", "--link-gbps", "1", "--end", "60s",
+/* Given before the user's own options, which win. Locally: the usual leaf-spine, at what two shared cores carry with
+ * room to spare. Between processes: what `weft switch` does when it is told nothing. */
+enum { DEFAULT_TOPOLOGY = 1, DEFAULTS = 6, NAME_ROOM = 32 };
+static const char *const local_defaults[DEFAULTS] = {
+	"--topology", "leafspine:4:4:4", "--link-gbps", "0.25", "--end", "60s",
 };
-
-enum { DEFAULTS = sizeof defaults / sizeof *defaults };
+static const char *const rank_defaults[DEFAULTS] = {
+	"--topology", "star:16", "--link-gbps", "10", "--end", "60s",
+};
 
 void bench_drive(struct bench_driver *d, weft_ns deadline)
 {
@@ -118,117 +120,33 @@ static int set_links(struct options *o, const struct bench_opts *b, weft_ps *ide
 	return arithmetic(o, b, ideal, err);
 }
 
-/* ---- report ---- */
-
-static weft_ps since(const struct bench_outcome *out, weft_ns at)
-{
-	return at ? (at - out->t0) * 1000 : WEFT_NEVER;
-}
-
-static struct run_flow flow_result(const struct bench_outcome *out, uint32_t i)
-{
-	const struct bench_flow *f = &out->run.flows[i];
-	return (struct run_flow){
-		.bytes = out->run.work->flows[i].bytes,
-		.start = since(out, f->start_ns),
-		.acked = since(out, f->sent_ns),
-		.delivered = out->one_clock ? since(out, f->delivered_ns) : WEFT_NEVER,
-		.err = f->send_err ? f->send_err : f->recv_err,
-		.verified = f->verified,
-	};
-}
-
-static const char *flow_trouble(const struct bench_flow *f)
-{
-	if (f->send_err)
-		return strerror(f->send_err);
-	if (f->recv_err)
-		return strerror(f->recv_err);
-	if (!f->start_ns)
-		return "was never started";
-	if (!f->sent_ns || !f->delivered_ns)
-		return "not finished in time";
-	return f->verified ? NULL : "wrong bytes arrived";
-}
-
-/* Names the first few flows that went wrong; returns how many did. */
-static uint32_t tell_failed(const struct bench_outcome *out)
-{
-	enum { TOLD_MAX = 5 };
-	uint32_t bad = 0;
-	for (uint32_t i = 0; i < out->run.work->flow_count; i++) {
-		const struct weft_flow *flow = &out->run.work->flows[i];
-		const char *trouble = flow_trouble(&out->run.flows[i]);
-		if (trouble && bad++ < TOLD_MAX)
-			fprintf(stderr, "weft bench: flow %u (%u->%u): %s\n", i, flow->src, flow->dst, trouble);
-	}
-	if (bad > TOLD_MAX)
-		fprintf(stderr, "weft bench: ... %u flows in all\n", bad);
-	return bad;
-}
-
-static weft_ps last_event(const struct run_flow *flows, uint32_t count)
-{
-	weft_ps last = 0;
-	for (uint32_t i = 0; i < count; i++)
-		if (flows[i].acked != WEFT_NEVER && flows[i].acked > last)
-			last = flows[i].acked;
-	return last;
-}
-
-static int report(const struct options *o, const struct bench_outcome *out, struct weft_err *err)
-{
-	uint32_t n = out->run.work->flow_count;
-	struct run_flow *flows = calloc(n + 1, sizeof *flows);
-	if (!flows)
-		return weft_err_set(err, -ENOMEM, "no memory for the result");
-	for (uint32_t i = 0; i < n; i++)
-		flows[i] = flow_result(out, i);
-	struct run_result r = {.mode = "bench",
-			       .cc = o->cc->name,
-			       .lb = o->lb->name,
-			       .seed = o->seed,
-			       .flows = flows,
-			       .flow_count = n,
-			       .ideal = out->ideal,
-			       .elapsed = last_event(flows, n),
-			       .max_rss_kib = result_max_rss_kib()};
-	r.wall_s = (double)r.elapsed / 1e12;
-	result_set_fabric(&r, &out->net, r.elapsed);
-	r.digest = 0; /* real time does not repeat */
-	result_add_engine(&r.packets, &out->stats);
-	if (!out->net.ports) { /* the switch is another process; this is what its receivers saw */
-		r.packets.trimmed = out->stats.rx_trimmed;
-		r.packets.marked = out->stats.rx_ce;
-	}
-	int rc = result_print(&r, o->json && !strcmp(o->json, "-") ? stderr : stdout, err);
-	if (!rc && o->json)
-		rc = result_write_json(&r, o->json, err);
-	free(flows);
-	return rc;
-}
-
 /* ---- command ---- */
 
-static bool has_flag(int argc, char **argv, const char *name)
+/* The argument behind `name`, "" when it is the last one, NULL without `name`. */
+static const char *arg_behind(int argc, char **argv, const char *name)
 {
 	for (int i = 1; i < argc; i++)
 		if (!strcmp(argv[i], name))
-			return true;
-	return false;
+			return i + 1 < argc ? argv[i + 1] : "";
+	return NULL;
 }
 
-/* argv with our defaults in front; `star` replaces the default topology when not NULL. The caller frees the array. */
-static char **with_defaults(int argc, char **argv, char *star)
+/* argv with our defaults in front; between processes with as many hosts as there are ranks, if that is known. The
+ * caller frees the array and keeps `star`. */
+static char **with_defaults(int argc, char **argv, const struct bench_job *job, char star[NAME_ROOM])
 {
+	const char *size = arg_behind(argc, argv, "--size");
+	uint32_t ranks = job->pmix ? job->size : size ? (uint32_t)strtoul(size, NULL, 0) : 0;
+	bool local = arg_behind(argc, argv, "--local");
 	char **args = calloc((size_t)argc + DEFAULTS + 1, sizeof *args);
 	if (!args)
 		return NULL;
 	args[0] = argv[0];
-	memcpy(args + 1, defaults, sizeof defaults);
-	if (star)
-		args[2] = star;
+	memcpy(args + 1, local ? local_defaults : rank_defaults, sizeof local_defaults);
 	memcpy(args + 1 + DEFAULTS, argv + 1, (size_t)(argc - 1) * sizeof *args);
+	snprintf(star, NAME_ROOM, "star:%u", ranks);
+	if (!local && ranks)
+		args[1 + DEFAULT_TOPOLOGY] = star;
 	return args;
 }
 
@@ -253,14 +171,12 @@ static int check(const struct options *o, const struct bench_opts *b, const stru
 static int run(struct options *o, const struct bench_opts *b, const struct bench_job *job, struct weft_err *err)
 {
 	struct bench_outcome out = {0};
-	int rc = check(o, b, job, err);
-	if (!rc)
-		rc = set_links(o, b, &out.ideal, err);
+	int rc = set_links(o, b, &out.ideal, err);
 	if (!rc)
 		rc = b->local ? bench_local(o, b, &out, err) : bench_rank(o, b, job, &out, err);
 	if (!rc && out.report) {
-		uint32_t bad = tell_failed(&out);
-		rc = report(o, &out, err);
+		uint32_t bad = bench_tell_failed(&out);
+		rc = bench_report(o, &out, err);
 		if (!rc && bad)
 			rc = weft_err_set(err, -EIO, "%u of %u flows failed", bad, out.run.work->flow_count);
 	}
@@ -275,17 +191,16 @@ static int command(int argc, char **argv, struct bench_job *job)
 	struct bench_opts b = {.threads = 1,
 			       .device = "net_memif0,role=client,id=%r,socket=/tmp/weft.sock,socket-abstract=no"};
 	struct weft_err err = {""};
-	char star[32];
+	char star[NAME_ROOM];
 	int status = 1;
-	snprintf(star, sizeof star, "star:%u", job->size);
-	char **args = with_defaults(argc, argv, job->pmix ? star : NULL);
+	char **args = with_defaults(argc, argv, job, star);
 	if (!args || !options_main(&o, argc + DEFAULTS, args, bench_options, &b, about, &status)) {
 		free(args);
 		return status;
 	}
 	if (!job->pmix)
 		*job = (struct bench_job){.rank = b.rank, .size = b.size};
-	status = run(&o, &b, job, &err) ? 1 : 0;
+	status = check(&o, &b, job, &err) ? 2 : run(&o, &b, job, &err) ? 1 : 0;
 	if (status)
 		fprintf(stderr, "weft bench: %s\n", err.msg);
 	options_free(&o);
@@ -297,7 +212,7 @@ int weft_cmd_bench(int argc, char **argv)
 {
 	struct bench_job job = {0};
 	struct weft_err err = {""};
-	if (!has_flag(argc, argv, "--local") && bench_job_launched() && bench_job_join(&job, &err)) {
+	if (!arg_behind(argc, argv, "--local") && bench_job_launched() && bench_job_join(&job, &err)) {
 		fprintf(stderr, "weft bench: %s\n", err.msg);
 		return 1;
 	}

@@ -50,6 +50,12 @@ void bench_rank_host(uint32_t rank, char host[BENCH_NAME_MAX]);
 /* Drives until the driver's flows are over or `deadline`; shows progress on a terminal. */
 void bench_drive(struct bench_driver *d, weft_ns deadline);
 
+/* Names the first few flows that went wrong on stderr; returns how many did. */
+uint32_t bench_tell_failed(const struct bench_outcome *out);
+
+/* Table and JSON. A negative errno with a message. */
+int bench_report(const struct options *o, const struct bench_outcome *out, struct weft_err *err);
+
 /* Adds b's counters to a's. */
 void bench_stats_add(struct weft_stats *a, const struct weft_stats *b);
 

@@ -225,10 +225,13 @@ void options_free(struct options *o)
 	*o = (struct options){0};
 }
 
-static void print_table(FILE *out, const struct opt_desc *table)
+/* All but those that `shadow` has, too. */
+static void print_table(FILE *out, const struct opt_desc *table, const struct opt_desc *shadow)
 {
 	for (; table && table->name; table++) {
 		char left[64];
+		if (find(shadow, table->name, strlen(table->name)))
+			continue;
 		snprintf(left, sizeof left, "--%s %s", table->name, table->arg ? table->arg : "");
 		fprintf(out, "  %-28s %s\n", left, table->help);
 	}
@@ -238,9 +241,9 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 {
 	const struct opt_desc config[] = {config_option, {NULL, NULL, NULL, NULL, 0}};
 	printf("usage: weft %s [OPTION]...\n%s\n\n", name, about);
-	print_table(stdout, extra);
-	print_table(stdout, common);
-	print_table(stdout, config);
+	print_table(stdout, extra, NULL);
+	print_table(stdout, common, extra);
+	print_table(stdout, config, NULL);
 	printf("\ncongestion control:\n");
 	for (unsigned i = 0; weft_cc_table[i]; i++)
 		printf("  %-10s %s\n", weft_cc_table[i]->name, weft_cc_table[i]->help);

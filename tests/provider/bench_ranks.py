@@ -79,12 +79,12 @@ with tempfile.TemporaryDirectory() as tmp:
         f.write("Nodes 3\nConnections 3\nTriggers 2\n0->1 id 1 start 0 size 100000 send_done_trigger 1\n"
                 "2->1 id 2 trigger 1 size 50000 recv_done_trigger 2\n0->2 id 3 trigger 2 size 1\n"
                 "trigger id 1 oneshot\ntrigger id 2 oneshot\n")
-    outcomes = [finish(p) for p in ranks(3, "--topology", "star:3", "--matrix", matrix, "--json", result)]
+    outcomes = [finish(p) for p in ranks(3, "--matrix", matrix, "--json", result)]
     check_result(result, 3, outcomes[0])
     for outcome in outcomes:
         check(outcome[0] == 0, "a rank failed", outcome)
 
-    two = ("--topology", "star:2", "--matrix", "permutation:2:64MiB", "--end", "6s", "--set",
+    two = ("--matrix", "permutation:2:64MiB", "--end", "6s", "--set",
            "peer_timeout_ns=1000000000")
     alone = start(*BENCH, "--rank", "0", "--size", "2", *two)
     outcome = finish(alone)
@@ -97,10 +97,10 @@ with tempfile.TemporaryDirectory() as tmp:
     check(outcome[0] == 1 and "weft bench: " in outcome[2], "should notice that rank 1 is gone", outcome)
     finish(lost)
 
-    outcome = finish(start(*BENCH, "--topology", "star:2"))
-    check(outcome[0] == 1 and "--rank and --size" in outcome[2], "should ask for a rank", outcome)
-    outcome = finish(start(*BENCH, "--topology", "star:2", "--rank", "2", "--size", "2"))
-    check(outcome[0] == 1 and "--rank 2" in outcome[2], "should refuse the rank", outcome)
+    outcome = finish(start(*BENCH))
+    check(outcome[0] == 2 and "--rank and --size" in outcome[2], "should ask for a rank", outcome)
+    outcome = finish(start(*BENCH, "--rank", "2", "--size", "2"))
+    check(outcome[0] == 2 and "--rank 2" in outcome[2], "should refuse the rank", outcome)
 
     switch.send_signal(signal.SIGTERM)
     outcome = finish(switch)
