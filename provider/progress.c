@@ -8,7 +8,7 @@
 
 enum {
 	CQE_BURST = 32,
-	SPIN_US = 50,    /* a waiter polls without pause this long after the last activity */
+	SPIN_US = 3,     /* a waiter polls without pause this long after the last activity */
 	YIELD_US = 500,  /* then gives way to others between polls this long, then sleeps */
 	NAP_MIN_US = 50, /* first nap; each later one is twice as long */
 	NAP_MAX_US = 1000,
@@ -55,9 +55,16 @@ bool prov_progress(struct prov_nic *nic)
 	return active;
 }
 
-static void nap(const struct prov_nic *nic, weft_ns len_ns)
+/* One thread at a time may listen for the device's interrupts; a second one just sleeps. */
+static void nap(struct prov_nic *nic, weft_ns len_ns)
 {
+	const struct timespec ts = {.tv_nsec = (long)len_ns};
+	if (atomic_exchange(&nic->napping, true)) {
+		nanosleep(&ts, NULL);
+		return;
+	}
 	weft_ethdev_sleep(&nic->port, 1, len_ns);
+	atomic_store(&nic->napping, false);
 }
 
 static void wait_start(struct wait *wait)

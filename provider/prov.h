@@ -130,6 +130,7 @@ struct prov_nic {
 	unsigned auto_users;          /* who needs the progress thread */
 	pthread_t thread;
 	atomic_bool thread_stop;
+	atomic_bool napping; /* a thread sleeps until the device has packets */
 };
 
 /* Opens the device or shares it with an open domain. */
