@@ -3,6 +3,7 @@
 # All tests, whatever fails on the way; non-zero at the end if anything did. Each result is one line in
 # $BUILD/results.txt: "OK name" or "FAIL name". BUILD names the release build directory, FUZZ_SECONDS the time per target.
 set -u
+export LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/lsan.supp"
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}
 results=$build/results.txt
