@@ -9,7 +9,8 @@
 #include "pool.h"
 #include "weft/mem.h"
 
-/* A block fills one huge page: with hundreds of thousands of packets in flight, small pages cost more than the packets. */
+/* A block fills one huge page: with hundreds of thousands of packets in flight, small pages cost more than the packets.
+ */
 enum { SLAB_BLOCK_BYTES = 2 << 20 };
 
 /* Metadata and header room; a payload that is not only a length is copied to memory of its own (port_data). */
