@@ -23,7 +23,7 @@ static void alltoall__serial(void **state)
 	struct scenario s;
 	SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", MATRIX("sa2a_16n_1M"), "--end", "10ms");
 	assert_int_equal(most_at_once(&s), 1);
-	assert_at_most(s.summary.inflation, 2.5);
+	assert_at_most(s.summary.inflation, 1.6);
 	scenario_end(&s);
 }
 
@@ -32,7 +32,7 @@ static void alltoall__four_at_a_time(void **state)
 	struct scenario s;
 	SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", MATRIX("a2a_16n_p4_1M"), "--end", "10ms");
 	assert_int_equal(most_at_once(&s), 4);
-	assert_at_most(s.summary.inflation, 1.25);
+	assert_at_most(s.summary.inflation, 1.12);
 	scenario_end(&s);
 }
 

@@ -54,7 +54,7 @@ static void sizes__one_byte_to_many_packets(void **state)
 	for (unsigned i = 0; i < sizeof patterns / sizeof *patterns; i++) {
 		struct scenario s;
 		SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", patterns[i], "--end", "1ms");
-		assert_at_most(s.summary.inflation, 1.6);
+		assert_at_most(s.summary.inflation, 1.3);
 		scenario_end(&s);
 	}
 }
