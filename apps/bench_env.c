@@ -31,6 +31,17 @@ static void provider_path_set(void)
 		setenv("FI_PROVIDER_PATH", dir, 0);
 }
 
+/* The provider's warnings say why something failed. What libfabric's core says about providers nobody asked for does
+ * not. */
+static void log_set(void)
+{
+	if (getenv("FI_LOG_LEVEL"))
+		return;
+	setenv("FI_LOG_LEVEL", "warn", 1);
+	setenv("FI_LOG_PROV", "weft", 1);
+	setenv("FI_LOG_SUBSYS", "fabric,domain,ep_ctrl,ep_data,av,cq,eq", 1);
+}
+
 static uint64_t param_value(const struct weft_param *p, const void *base)
 {
 	const char *field = (const char *)base + p->offset;
@@ -72,6 +83,7 @@ static int tunes_set(const struct options *o)
 int bench_env_set(const struct options *o, const char *devices, const char *addrs, struct weft_err *err)
 {
 	provider_path_set();
+	log_set();
 	int rc = tunes_set(o);
 	if (rc || setenv("FI_WEFT_CC", o->cc->name, 1) || setenv("FI_WEFT_LB", o->lb->name, 1) ||
 	    setenv("FI_WEFT_DEVICE", devices, 1) || setenv("FI_WEFT_ADDR", addrs, 1) ||

@@ -260,6 +260,16 @@ static int hand_over(struct rank_state *s, struct weft_err *err)
 	return 0;
 }
 
+/* When to stop waiting for the other ranks. Who saw a flow fail gives them the time to see it, too. */
+static weft_ns results_deadline(const struct rank_state *s, const struct options *o, const struct bench_outcome *out)
+{
+	weft_ns end = out->t0 + o->end_ns, soon = bench_now() + 2 * o->engine.peer_timeout_ns;
+	bool failed = false;
+	for (uint32_t i = 0; i < o->workload.flow_count; i++)
+		failed |= out->run.flows[i].send_err || out->run.flows[i].recv_err;
+	return (failed && soon < end ? soon : end) + (s->job->rank ? 2 : 1) * GRACE_NS;
+}
+
 static int run_matrix(struct rank_state *s, const struct options *o, struct bench_outcome *out, struct weft_err *err)
 {
 	s->deadline = bench_now() + o->end_ns;
@@ -270,7 +280,7 @@ static int run_matrix(struct rank_state *s, const struct options *o, struct benc
 	bench_driver_start(&s->driver, out->t0);
 	bench_drive(&s->driver, out->t0 + o->end_ns);
 	bench_run_verify(&out->run);
-	s->deadline = out->t0 + o->end_ns + (s->job->rank ? 2 : 1) * GRACE_NS;
+	s->deadline = results_deadline(s, o, out);
 	result_pack(s, &out->run, s->result_mem);
 	out->report = s->job->rank == 0;
 	if (!out->report)
