@@ -58,9 +58,3 @@ uint32_t spsc_space(const struct spsc *r)
 
 	return r->mask + 1 - (head - tail);
 }
-
-bool spsc_empty(const struct spsc *r)
-{
-	return atomic_load_explicit(&r->head, memory_order_acquire) ==
-	       atomic_load_explicit(&r->tail, memory_order_acquire);
-}

@@ -35,6 +35,10 @@ bool spsc_pop(struct spsc *r, void *elem);
 uint32_t spsc_space(const struct spsc *r);
 
 /* True when there is nothing to take; may be called by either side. */
-bool spsc_empty(const struct spsc *r);
+static inline bool spsc_empty(const struct spsc *r)
+{
+	return atomic_load_explicit(&r->head, memory_order_acquire) ==
+	       atomic_load_explicit(&r->tail, memory_order_acquire);
+}
 
 #endif

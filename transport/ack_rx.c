@@ -30,6 +30,12 @@ static void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struc
 		g->closed = true;
 }
 
+static void ack_psn(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct gain *g)
+{
+	if (sendq_at(&p->q, psn)->state != SENT_ACKED)
+		ack_one(e, p, psn, g);
+}
+
 /* Acknowledges the set bits of `bits` (bit 0: `base`) that are new; a bitmap may reach beyond what we have in flight.
  */
 static void ack_bits(struct weft_engine *e, struct pdc_tx *p, uint32_t base, uint64_t bits, struct gain *g)
@@ -53,9 +59,9 @@ static void ack_cumulative(struct weft_engine *e, struct pdc_tx *p, uint32_t cac
 {
 	if (psn_after(cack, p->cack_psn))
 		p->cack_psn = cack;
-	for (uint32_t psn = p->q.front; psn_diff(psn, cack) <= 0; psn += 64) {
-		int32_t n = psn_diff(cack, psn) + 1;
-		ack_bits(e, p, psn, n >= 64 ? UINT64_MAX : ~(UINT64_MAX << n), g);
+	while (psn_diff(p->q.front, cack) <= 0) {
+		ack_psn(e, p, p->q.front, g);
+		sendq_pop(&p->q);
 	}
 }
 
@@ -201,14 +207,16 @@ void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire
 		return;
 	}
 	struct gain g = {0};
-	uint32_t ack_psn = w->pds.psn + (uint32_t)w->pds.offset;
-	weft_ns rtt = rtt_sample(e, p, pkt, w, ack_psn, now);
-	error_response(e, p, w, ack_psn);
-	bool ce = path_feedback(e, p, w, ack_psn, now);
-	ack_bits(e, p, ack_psn, 1, &g);
+	uint32_t trigger = w->pds.psn + (uint32_t)w->pds.offset;
+	weft_ns rtt = rtt_sample(e, p, pkt, w, trigger, now);
+	error_response(e, p, w, trigger);
+	bool ce = path_feedback(e, p, w, trigger, now);
 	ack_cumulative(e, p, w->pds.psn, &g);
+	if (sendq_has(&p->q, trigger))
+		ack_psn(e, p, trigger, &g);
 	if (w->pds.type == WIRE_PDS_ACK_CC) {
-		ack_bits(e, p, w->pds.psn + (uint32_t)w->pds.sack_offset, w->pds.sack_bitmap, &g);
+		if (w->pds.sack_bitmap)
+			ack_bits(e, p, w->pds.psn + (uint32_t)w->pds.sack_offset, w->pds.sack_bitmap, &g);
 		if (w->pds.mpr)
 			p->window_pkts = (uint32_t)w->pds.mpr * 128;
 	}

@@ -4,14 +4,12 @@
 
 #include "engine_int.h"
 
-/* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. Whoever
- * always polls late gets no second grace, or nothing would ever count as lost. */
+/* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. What was
+ * put off once is not put off again, or nothing would ever count as lost with somebody who always polls late. */
 static void note_lateness(struct weft_engine *e, weft_ns now)
 {
-	bool late = now > e->due_ns && now - e->due_ns > e->rto_ns / 4;
-	if (late && !e->was_late)
+	if (now > e->due_ns && now - e->due_ns > e->rto_ns / 4 && !e->put_off)
 		e->grace_ns = now + e->rto_ns / 2;
-	e->was_late = late;
 }
 
 static void timers(struct weft_engine *e, weft_ns now)
@@ -36,11 +34,12 @@ static void submissions(struct weft_engine *e, weft_ns now)
 	}
 }
 
-weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
+static weft_ns __attribute__((noinline))
+work(struct weft_engine *e, struct weft_pkt **pkts, uint16_t received, weft_ns now)
 {
 	e->short_of_pkts = e->short_of_mem = false;
 	note_lateness(e, now);
-	bool more = engine_rx(e, now);
+	engine_rx(e, pkts, received, now);
 	timers(e, now);
 	submissions(e, now);
 	ack_due(e, now);
@@ -49,13 +48,32 @@ weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
 	weft_ns at = wheel_next(&e->wheel), tx_at = engine_tx_next(e, now);
 	if (tx_at < at)
 		at = tx_at;
-	e->due_ns = more || e->more_submissions ? now : at;
+	e->due_ns = received == ENGINE_BURST || e->more_submissions ? now : at;
 	return e->due_ns;
+}
+
+static bool has_submissions(const struct weft_engine *e)
+{
+	list_for_each (l, &e->eps)
+		if (!spsc_empty(&list_entry(l, struct weft_ep, link)->sq))
+			return true;
+	return false;
+}
+
+/* Nothing arrived, nothing is due and nobody wants anything: what the last poll found still holds. */
+weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
+{
+	struct weft_pkt *pkts[ENGINE_BURST];
+	uint16_t received = e->port->ops->rx(e->port, pkts, ENGINE_BURST);
+	if (!received && now < e->due_ns && !e->short_of_mem && !has_submissions(e))
+		return e->due_ns;
+	return work(e, pkts, received, now);
 }
 
 void weft_engine_shutdown(struct weft_engine *e, weft_ns now)
 {
 	e->shutting_down = true;
+	e->due_ns = now;
 	list_for_each_safe (l, &e->txs)
 		pdc_tx_shutdown(e, list_entry(l, struct pdc_tx, link), now);
 }

@@ -110,7 +110,7 @@ struct weft_engine {
 
 	weft_ns due_ns;   /* what the last poll returned */
 	weft_ns grace_ns; /* no RTO before this: we were polled late */
-	bool was_late;    /* at the last poll */
+	bool put_off;     /* grace has put off an expiry, and none was acted upon since */
 	bool shutting_down;
 	struct weft_trace_ops trace;
 };
@@ -132,7 +132,7 @@ weft_ns engine_tx_next(const struct weft_engine *e, weft_ns now);
 void pdc_tx_ready(struct weft_engine *e, struct pdc_tx *p);
 
 /* engine_rx.c */
-bool engine_rx(struct weft_engine *e, weft_ns now); /* true: more may be waiting */
+void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now);
 
 /* pdc_tx.c */
 struct pdc_tx *pdc_tx_get(struct weft_engine *e, struct remote *remote,

@@ -71,17 +71,14 @@ static void receive(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now)
 	dispatch(e, pkt, &w, now);
 }
 
-bool engine_rx(struct weft_engine *e, weft_ns now)
+void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now)
 {
-	struct weft_pkt *pkts[ENGINE_BURST];
-	uint16_t n = e->port->ops->rx(e->port, pkts, ENGINE_BURST);
 	if (!n)
-		return false;
+		return;
 	for (uint16_t i = 0; i < n; i++) {
 		if (i + 1 < n)
 			__builtin_prefetch(pkts[i + 1]->head);
 		receive(e, pkts[i], now);
 	}
 	e->port->ops->free(e->port, pkts, n);
-	return n == ENGINE_BURST;
 }

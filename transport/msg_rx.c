@@ -43,13 +43,23 @@ static bool bounce_alloc(struct weft_engine *e, struct rx_msg *m)
 	return true;
 }
 
+/* No packet finds it any more. */
+static void leave_pdc(struct weft_engine *e, struct rx_msg *m)
+{
+	if (!m->pdc)
+		return;
+	u64map_del(&e->rx_msgs, msg_key(m->pdc, m->message_id));
+	if (m->pdc->recent == m)
+		m->pdc->recent = NULL;
+	m->pdc = NULL;
+	list_del(&m->pdc_link);
+}
+
 static void msg_free(struct weft_engine *e, struct rx_msg *m)
 {
 	bounce_free(e, m);
 	list_del(&m->link);
-	list_del(&m->pdc_link);
-	if (m->pdc)
-		u64map_del(&e->rx_msgs, msg_key(m->pdc, m->message_id));
+	leave_pdc(e, m);
 	pool_put(&e->rx_msg_pool, m);
 }
 
@@ -116,10 +126,7 @@ static void maybe_finish(struct weft_engine *e, struct rx_msg *m)
 {
 	if (!m->in_turn || m->received_bytes < m->bytes)
 		return;
-	if (m->pdc)
-		u64map_del(&e->rx_msgs, msg_key(m->pdc, m->message_id));
-	m->pdc = NULL;
-	list_del(&m->pdc_link);
+	leave_pdc(e, m);
 	if (m->req)
 		hand_over(e, m);
 	else if (m->discard || !m->ep)
@@ -266,13 +273,22 @@ static void take_packet(struct weft_engine *e, struct rx_msg *m, const struct wi
 	maybe_finish(e, m);
 }
 
+static struct rx_msg *msg_find(const struct weft_engine *e, const struct pdc_rx *p, uint16_t message_id)
+{
+	if (p->recent && p->recent->message_id == message_id)
+		return p->recent;
+	return u64map_get(&e->rx_msgs, msg_key(p, message_id));
+}
+
 int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload)
 {
-	struct rx_msg *m = u64map_get(&e->rx_msgs, msg_key(p, w->ses.message_id));
+	struct rx_msg *m = msg_find(e, p, w->ses.message_id);
+	bool opened = !m;
 	int rc = m ? msg_next(m, w) : msg_first(e, p, w, &m);
 	if (rc)
 		return rc;
-	bool turn_passed = id_after(m->message_id) == p->next_match_id;
+	bool turn_passed = opened && m->in_turn;
+	p->recent = m;
 	if (has_room(e, m, payload, w->payload_bytes))
 		take_packet(e, m, w, payload);
 	else

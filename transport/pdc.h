@@ -115,8 +115,9 @@ struct pdc_rx {
 	struct list link;     /* engine's list of targets */
 	weft_ns ack_at_ns;    /* a coalesced ACK is due; WEFT_NEVER */
 	weft_ns last_heard_ns;
-	struct list msgs;  /* rx_msgs not complete */
-	struct weft_ip ip; /* initiator */
+	struct list msgs;      /* rx_msgs not complete */
+	struct rx_msg *recent; /* the one of them that got the last packet, or NULL */
+	struct weft_ip ip;     /* initiator */
 	uint32_t start_psn;
 };
 

@@ -230,7 +230,9 @@ void pdc_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
 	if (now < e->grace_ns) {
 		e->stats.late_polls += p->q.inflight.count != 0;
+		e->put_off |= p->q.inflight.count != 0;
 	} else {
+		e->put_off = false;
 		loss_by_timeout(e, p, now);
 		if (now >= silence_deadline(e, p)) {
 			pdc_tx_fail(e, p, ETIMEDOUT);

@@ -135,12 +135,3 @@ void sendq_ack(struct sendq *q, uint32_t psn)
 	s->state = SENT_ACKED;
 	bitmap_set(q->acked, q->mask, psn);
 }
-
-void sendq_advance(struct sendq *q)
-{
-	if (!sendq_len(q))
-		return; /* the ring may be gone */
-	uint32_t n = bitmap_run(q->acked, q->mask, q->front, sendq_len(q));
-	bitmap_clear_range(q->acked, q->mask, q->front, n);
-	q->front += n;
-}

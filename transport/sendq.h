@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bitmap.h"
 #include "pool.h"
 #include "psn.h"
 #include "weft/time.h"
@@ -93,8 +94,18 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
 /* Any -> acknowledged. */
 void sendq_ack(struct sendq *q, uint32_t psn);
 
+/* Moves `front` over its packet, which is acknowledged. */
+static inline void sendq_pop(struct sendq *q)
+{
+	bitmap_clear(q->acked, q->mask, q->front++);
+}
+
 /* Moves `front` over what is acknowledged. */
-void sendq_advance(struct sendq *q);
+static inline void sendq_advance(struct sendq *q)
+{
+	while (sendq_len(q) && sendq_at(q, q->front)->state == SENT_ACKED)
+		sendq_pop(q);
+}
 
 /* PSN of the oldest transmission in flight or the first lost packet; the list must not be empty. */
 static inline uint32_t sendq_psn(const struct sendq *q, uint16_t low)
