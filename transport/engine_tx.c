@@ -27,6 +27,8 @@ static uint16_t wire_bytes_of(const struct weft_engine *e, size_t head, uint32_t
 
 static void pace_link(struct weft_engine *e, uint32_t bytes, weft_ns now)
 {
+	if (!e->link_pace)
+		return;
 	if (e->link_free_ns < now) {
 		e->link_free_ns = now;
 		e->link_free_frac = 0;
@@ -133,6 +135,13 @@ static weft_ns departure(const struct weft_engine *e, weft_ns now)
 	return e->link_free_ns > now ? e->link_free_ns : now;
 }
 
+static void __attribute__((noinline)) arm_rto(struct weft_engine *e, struct pdc_tx *p, const struct sent *s)
+{
+	weft_ns rto_at = s->sent_at + loss_rto(e, p, s);
+	if (rto_at < p->pdc.timer.at)
+		wheel_set(&e->wheel, &p->pdc.timer, rto_at);
+}
+
 static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, weft_ns now)
 {
 	struct weft_pkt *pkt = e->spare[--e->spare_count];
@@ -143,9 +152,8 @@ static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, stru
 		e->cc->on_sent(&p->cc, &(struct weft_cc_sent){s->wire_bytes, p->inflight_bytes}, now);
 	if (p->cc.pace)
 		p->pace_at_ns = now + ((uint64_t)s->wire_bytes * p->cc.pace >> 20);
-	weft_ns rto_at = s->sent_at + loss_rto(e, p, s);
-	if (rto_at < p->pdc.timer.at)
-		wheel_set(&e->wheel, &p->pdc.timer, rto_at);
+	if (s->sent_at + e->rto_ns < p->pdc.timer.at) /* no timeout is shorter */
+		arm_rto(e, p, s);
 	if (e->trace.sent)
 		e->trace.sent(e->trace.arg, &p->remote->ip, psn, s->ev, s->tries != 0, now);
 }

@@ -95,6 +95,8 @@ static weft_ns reorder_allowance(const struct weft_engine *e, const struct pdc_t
 /* In time rather than in packets: paths differ by their queues, and a sprayed flow has hundreds of packets in them. */
 void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
+	if (!p->q.inflight.count || sendq_at(&p->q, p->q.inflight.head)->sent_at >= p->newest_acked_ns)
+		return;
 	weft_ns allowance = reorder_allowance(e, p);
 	while (p->q.inflight.count) {
 		uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);
