@@ -44,13 +44,13 @@ static uint64_t without_responses(const struct pdc_rx *p, uint32_t base, uint64_
 static void fill_sack(const struct weft_engine *e, struct pdc_rx *p, struct wire_pds *pds)
 {
 	uint32_t mask = e->rx_mask;
-	if (!psn_before(p->trigger_psn, p->next_expected))
-		unreport(p, mask, p->trigger_psn, 1);
 	if (!p->ooo_pkts) {
 		pds->sack_offset = 1;
 		pds->sack_bitmap = 0;
 		return;
 	}
+	if (!psn_before(p->trigger_psn, p->next_expected))
+		unreport(p, mask, p->trigger_psn, 1);
 	uint32_t base = sack_base(e, p, mask);
 	uint64_t bits = bitmap_get64(p->received, mask, base);
 	uint32_t end = p->next_expected + e->tune.window_pkts - base;

@@ -93,6 +93,7 @@ static void derive(struct weft_engine *e)
 	while (e->rx_mask < t->window_pkts)
 		e->rx_mask *= 2;
 	e->rx_mask--;
+	pool_init(&e->windows, &e->mem, (e->rx_mask + 1) / 8 * 2, 4);
 }
 
 static void init_tables(struct weft_engine *e, weft_ns now)
@@ -191,6 +192,7 @@ void weft_engine_destroy(struct weft_engine *e)
 	pool_fini(&e->rx_msg_pool);
 	pool_fini(&e->rx_reqs);
 	pool_fini(&e->cqe_nodes);
+	pool_fini(&e->windows);
 	sendq_mem_fini(&e->sendq_mem);
 	weft_mem_free(&e->mem, e->pdcs);
 	weft_mem_free(&e->mem, e->cc_tune);

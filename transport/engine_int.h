@@ -105,6 +105,7 @@ struct weft_engine {
 	uint32_t peer_count, peer_room;
 	struct list txs, rxs, eps;
 	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes;
+	struct pool windows; /* bitmaps of targets that have a hole */
 	struct sendq_mem sendq_mem;
 	uint64_t unexpected_bytes; /* bounce memory in use */
 
@@ -117,7 +118,7 @@ struct weft_engine {
 
 static inline size_t pdc_tx_bytes(const struct weft_engine *e)
 {
-	return sizeof(struct pdc_tx) + e->lb->state_size;
+	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + e->lb->state_size;
 }
 
 /* engine_tx.c */

@@ -97,8 +97,8 @@ struct pdc_rx {
 	uint32_t ooo_pkts;      /* received above the first hole */
 	uint32_t unacked_pkts;  /* received since the last ACK */
 	uint64_t rcvd_bytes;    /* new untrimmed bytes, nominal sizes */
-	uint64_t *received;     /* window of PSNs above next_expected */
-	uint64_t *unreported;   /* received, not yet in any SACK */
+	uint64_t *received;     /* window of PSNs above next_expected; NULL until one arrives */
+	uint64_t *unreported;   /* received, not yet in any SACK; in the same memory */
 	uint32_t unreported_pkts;
 
 	/* the packet the next ACK answers */

@@ -9,7 +9,7 @@ enum { PDC_ID_ROOM_MIN = 16 };
 
 static bool grow(struct weft_engine *e)
 {
-	uint32_t room = e->pdc_room ? e->pdc_room * 4 : PDC_ID_ROOM_MIN;
+	uint32_t room = e->pdc_room ? e->pdc_room * 2 : PDC_ID_ROOM_MIN;
 	if (room > ENGINE_PDC_IDS)
 		return false;
 	struct pdc **pdcs = weft_mem_alloc(&e->mem, room * sizeof(struct pdc *));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Targets: accept, receive window, close. */
 #include <errno.h>
+#include <string.h>
 
 #include "bitmap.h"
 #include "engine_int.h"
@@ -17,6 +18,27 @@ static uint32_t start_psn_of(const struct wire_pkt *w)
 	return w->pds.psn - w->pds.psn_offset;
 }
 
+/* Memory to receive this PSN: none in order, bitmaps ahead of a hole. */
+static bool window_reserve(struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
+{
+	if (psn == p->next_expected || p->received)
+		return true;
+	p->received = pool_get(&e->windows);
+	if (!p->received)
+		return false;
+	uint32_t words = (e->rx_mask + 1) / 64;
+	memset(p->received, 0, 2 * words * sizeof(uint64_t));
+	p->unreported = p->received + words;
+	return true;
+}
+
+static void window_release(struct weft_engine *e, struct pdc_rx *p)
+{
+	if (p->received)
+		pool_put(&e->windows, p->received);
+	p->received = p->unreported = NULL;
+}
+
 void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p)
 {
 	msg_rx_fail(e, p, ECONNRESET);
@@ -26,17 +48,15 @@ void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p)
 	list_del(&p->ack_link);
 	list_del(&p->link);
 	pdc_id_put(e, &p->pdc);
+	window_release(e, p);
 	weft_mem_free(&e->mem, p);
 }
 
 static struct pdc_rx *pdc_rx_alloc(struct weft_engine *e)
 {
-	uint32_t words = (e->rx_mask + 1) / 64;
-	struct pdc_rx *p = weft_mem_alloc(&e->mem, sizeof *p + 2 * words * sizeof(uint64_t));
+	struct pdc_rx *p = weft_mem_alloc(&e->mem, sizeof *p);
 	if (!p)
 		return NULL;
-	p->received = (uint64_t *)(p + 1);
-	p->unreported = p->received + words;
 	p->pdc.is_rx = true;
 	wheel_node_init(&p->pdc.timer);
 	list_init(&p->ack_link);
@@ -125,11 +145,11 @@ static void cleared(struct pdc_rx *p, uint32_t clear_psn)
 
 static bool is_received(const struct weft_engine *e, const struct pdc_rx *p, uint32_t psn)
 {
-	return psn_before(psn, p->next_expected) || bitmap_test(p->received, e->rx_mask, psn);
+	return psn_before(psn, p->next_expected) || (p->ooo_pkts && bitmap_test(p->received, e->rx_mask, psn));
 }
 
 /* The hole at next_expected is filled: everything contiguous is covered by CACK from now on. */
-static void close_hole(const struct weft_engine *e, struct pdc_rx *p)
+static void close_hole(struct weft_engine *e, struct pdc_rx *p)
 {
 	uint32_t run = bitmap_run(p->received, e->rx_mask, p->next_expected, e->tune.window_pkts);
 	for (uint32_t i = 0; i < run; i += 64) {
@@ -142,9 +162,11 @@ static void close_hole(const struct weft_engine *e, struct pdc_rx *p)
 	bitmap_clear_range(p->unreported, e->rx_mask, p->next_expected, run);
 	p->next_expected += run;
 	p->ooo_pkts -= run;
+	if (!p->ooo_pkts)
+		window_release(e, p);
 }
 
-static void mark_received(const struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
+static void mark_received(struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
 {
 	if (psn == p->next_expected) {
 		p->next_expected++;
@@ -194,6 +216,10 @@ static bool keep_response(struct weft_engine *e, struct pdc_rx *p, const struct 
 static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
 		     const uint8_t *payload, weft_ns now)
 {
+	if (!window_reserve(e, p, w->pds.psn)) {
+		refuse(e, p, w, WIRE_NACK_NO_BITMAP, &e->stats.rx_no_mem, now);
+		return;
+	}
 	int rc = msg_rx_packet(e, p, w, payload);
 	if (rc == MSG_RX_NO_MEM) {
 		refuse(e, p, w, WIRE_NACK_NO_SES_MSG_AVAIL, &e->stats.rx_no_mem, now);
@@ -275,6 +301,8 @@ static void sequenced(struct weft_engine *e, struct pdc_rx *p, const struct weft
 		return;
 	}
 	if (!is_received(e, p, w->pds.psn)) {
+		if (!window_reserve(e, p, w->pds.psn))
+			return; /* it comes again */
 		mark_received(e, p, w->pds.psn);
 		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD) {
 			p->closed = true;

@@ -13,7 +13,7 @@ static size_t ring_bytes(uint32_t entries)
 void sendq_mem_init(struct sendq_mem *m, const struct weft_mem *mem)
 {
 	m->mem = mem;
-	pool_init(&m->small, mem, ring_bytes(SENDQ_MIN), 16);
+	pool_init(&m->small, mem, ring_bytes(SENDQ_MIN), 4);
 }
 
 void sendq_mem_fini(struct sendq_mem *m)
