@@ -139,9 +139,11 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 /* Gives the endpoint its number on the engine. Lock held. */
 static int ep_listen(struct prov_ep *ep)
 {
-	enum { RING_MAX = 4096 }; /* operations between two polls, and their completions */
+	enum { RING_MIN = 256, RING_MAX = 4096 }; /* operations between two polls, and their completions */
 	struct weft_err err = {""};
 	uint32_t entries = ep->tx_size < RING_MAX ? ep->tx_size : RING_MAX;
+	if (entries < RING_MIN)
+		entries = RING_MIN;
 	if (ep->wep)
 		return 0;
 	int ret = weft_ep_open(ep->domain->nic->engine, ep->addr.port, entries, entries, &ep->wep, &err);

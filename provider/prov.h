@@ -207,7 +207,6 @@ struct prov_domain {
 	struct fid_domain fid;
 	struct prov_fabric *fabric;
 	struct prov_nic *nic;
-	uint32_t addr_format;
 	bool auto_progress;
 	atomic_uint refs; /* endpoints, queues, counters, vectors */
 };
@@ -246,7 +245,6 @@ struct prov_cq {
 	size_t entry_bytes;        /* of the application's format */
 	struct prov_signal signal;
 	bool woken;       /* fi_cq_signal */
-	bool auto_thread; /* a file descriptor needs somebody to make progress */
 	atomic_uint refs; /* endpoints bound */
 };
 

@@ -2,6 +2,8 @@
 /* Many messages of random sizes between two hosts, both ways, each byte checked and the order as well. */
 #include "fixture.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,11 +149,70 @@ static void stress__auto_progress(void **state)
 	run(&opts);
 }
 
+enum { THREADS = 3, PER_THREAD = 2000 };
+
+/* One thread's share of one host: it posts operations and counts those anybody saw finishing. */
+struct worker {
+	struct host *host;
+	uint64_t tag;
+	bool sends;
+	atomic_int done;
+};
+
+/* Asserts are not for threads other than cmocka's: they stop counting instead. */
+static bool worker_read(struct host *h)
+{
+	struct fi_cq_tagged_entry e;
+	ssize_t n = fi_cq_read(h->cq, &e, 1);
+	if (n == 1) {
+		struct worker *w = e.op_context;
+		bool right = w->sends || e.tag == w->tag;
+		atomic_fetch_add(&w->done, right ? 1 : -2 * PER_THREAD);
+	}
+	return n == 1 || n == -FI_EAGAIN;
+}
+
+static void *worker_run(void *arg)
+{
+	struct worker *w = arg;
+	char buf[8] = "threads";
+	for (int posted = 0; posted < PER_THREAD || atomic_load(&w->done) < PER_THREAD;) {
+		ssize_t ret = -FI_EAGAIN;
+		if (posted < PER_THREAD && w->sends)
+			ret = fi_tsend(w->host->ep, buf, sizeof buf, NULL, w->host->peer, w->tag, w);
+		else if (posted < PER_THREAD)
+			ret = fi_trecv(w->host->ep, buf, sizeof buf, NULL, FI_ADDR_UNSPEC, w->tag, 0, w);
+		posted += ret == 0;
+		if ((ret != 0 && ret != -FI_EAGAIN) || !worker_read(w->host) || atomic_load(&w->done) < 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Several threads on each endpoint and queue at once, and a progress thread on top. */
+static void stress__threads(void **state)
+{
+	const struct host_opts opts = {.progress = FI_PROGRESS_AUTO};
+	struct worker workers[2 * THREADS];
+	pthread_t threads[2 * THREADS];
+	hosts_open(hosts, &opts);
+	for (int i = 0; i < 2 * THREADS; i++) {
+		workers[i] = (struct worker){.host = &hosts[i % 2], .tag = (uint64_t)i / 2, .sends = i % 2};
+		ok(pthread_create(&threads[i], NULL, worker_run, &workers[i]));
+	}
+	for (int i = 0; i < 2 * THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(workers[i].done, PER_THREAD);
+	}
+	hosts_close(hosts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stress__manual_progress),
 		cmocka_unit_test(stress__auto_progress),
+		cmocka_unit_test(stress__threads),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }
