@@ -83,11 +83,14 @@ static int tunes_set(const struct options *o)
 int bench_env_set(const struct options *o, const char *devices, const char *addrs, struct weft_err *err)
 {
 	provider_path_set();
+	char seed[16];
+	/* The provider takes an int, and 0 for a random one. */
+	snprintf(seed, sizeof seed, "%u", (unsigned)(o->seed & INT32_MAX));
 	log_set();
 	int rc = tunes_set(o);
 	if (rc || setenv("FI_WEFT_CC", o->cc->name, 1) || setenv("FI_WEFT_LB", o->lb->name, 1) ||
-	    setenv("FI_WEFT_DEVICE", devices, 1) || setenv("FI_WEFT_ADDR", addrs, 1) ||
-	    setenv("FI_WEFT_NO_ARP", "1", 1))
+	    setenv("FI_WEFT_SEED", seed, 1) || setenv("FI_WEFT_DEVICE", devices, 1) ||
+	    setenv("FI_WEFT_ADDR", addrs, 1) || setenv("FI_WEFT_NO_ARP", "1", 1))
 		return weft_err_set(err, rc ? rc : -errno, "cannot set the provider's environment");
 	return 0;
 }

@@ -35,6 +35,7 @@ void prov_conf_define(void)
 		{"no_arp", FI_PARAM_BOOL,
 		 "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},
 		{"eal_args", FI_PARAM_STRING, "arguments for DPDK's EAL instead of the unprivileged defaults"},
+		{"seed", FI_PARAM_INT, "of entropies and sequence numbers (default, or 0: another one each time)"},
 		{"peer_timeout_ms", FI_PARAM_INT, "silence of a peer after which its operations fail"},
 		{"wait_ms", FI_PARAM_INT,
 		 "longest wait for the socket of a memif server or vhost to appear (default: 5000)"},

@@ -85,6 +85,7 @@ static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct 
 	if (ret)
 		return ret;
 	tune->engine.ip = dev->ip;
+	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices differ even with a seed given */
 	payload_fit(tune, nic->port);
 	ret = weft_engine_create(&tune->engine, nic->port, weft_clock_ns(), &nic->engine, err);
 	if (ret)

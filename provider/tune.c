@@ -96,7 +96,7 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 static int limits_load(struct prov_tune *tune, struct weft_err *err)
 {
 	weft_ns *peer_ns = &tune->engine.tune.peer_timeout_ns;
-	int mtu = 0, pool_pkts = 0, no_arp = 0, peer_ms = 0, wait_ms = 0, linger_ms = 0;
+	int mtu = 0, pool_pkts = 0, no_arp = 0, peer_ms = 0, wait_ms = 0, linger_ms = 0, seed = 0;
 	const struct {
 		const char *name;
 		int min, def, *value;
@@ -106,6 +106,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 		{"peer_timeout_ms", 1, (int)(*peer_ns / WEFT_MS(1)), &peer_ms},
 		{"wait_ms", 0, WAIT_DEFAULT_MS, &wait_ms},
 		{"linger_ms", 0, LINGER_DEFAULT_MS, &linger_ms},
+		{"seed", 0, 0, &seed},
 	};
 	for (size_t i = 0; i < count_of(rows); i++) {
 		int ret = param_int(rows[i].name, rows[i].min, rows[i].def, rows[i].value, err);
@@ -119,6 +120,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
 	tune->no_arp = no_arp != 0;
+	tune->engine.seed = seed ? (uint64_t)seed : (uint64_t)getpid() << 32 ^ weft_clock_ns();
 	return 0;
 }
 
@@ -135,7 +137,6 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 		ret = limits_load(tune, err);
 	if (fi_param_get_str(&prov_weft, "eal_args", &eal_args) == 0)
 		tune->eal_args = eal_args;
-	tune->engine.seed = (uint64_t)getpid() << 32 ^ weft_clock_ns();
 	return ret;
 }
 

@@ -26,15 +26,16 @@ static void bench_rank_host__counts_from_one(void **state)
 
 static void bench_env_set__names_everything(void **state)
 {
-	char *argv[] = {"bench", "--cc", "smartt", "--lb", "ecmp", "--topology", "star:2"};
+	char *argv[] = {"bench", "--cc", "smartt", "--lb", "ecmp", "--topology", "star:2", "--seed", "77"};
 	struct options o;
-	parse(&o, 7, argv);
+	parse(&o, 9, argv);
 	setenv("FI_PROVIDER_PATH", "/elsewhere", 1);
 	assert_int_equal(bench_env_set(&o, "dev0;dev1", "10.0.0.1;10.0.0.2", NULL), 0);
 	assert_string_equal(getenv("FI_WEFT_CC"), "smartt");
 	assert_string_equal(getenv("FI_WEFT_LB"), "ecmp");
 	assert_string_equal(getenv("FI_WEFT_DEVICE"), "dev0;dev1");
 	assert_string_equal(getenv("FI_WEFT_ADDR"), "10.0.0.1;10.0.0.2");
+	assert_string_equal(getenv("FI_WEFT_SEED"), "77");
 	assert_string_equal(getenv("FI_PROVIDER_PATH"), "/elsewhere");
 	options_free(&o);
 }
