@@ -13,7 +13,9 @@ step() {
 	local name=$1
 	shift
 	echo "== $name"
-	if "$@"; then echo "OK $name"; else echo "FAIL $name"; fi >>"$results.new"
+	local verdict=OK
+	"$@" || verdict=FAIL
+	echo "$verdict $name" >>"$results.new"
 	tail -n 1 "$results.new"
 }
 

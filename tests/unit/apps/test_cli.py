@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_cli.py WEFT CONFIGS - the command as users meet it: exit codes, messages, JSON, captures, bad input."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WEFT, CONFIGS = sys.argv[1:3]
+LS16 = ("--topology", CONFIGS + "/topologies/ls16_50g.topo")
+
+
+def weft(*args):
+    return subprocess.run((WEFT, *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+
+
+class Main(unittest.TestCase):
+    def test_help_names_the_commands(self):
+        run = weft("--help")
+        self.assertEqual(run.returncode, 0)
+        for name in ("sim", "bench", "switch"):
+            self.assertIn(f"  {name} ", run.stdout)
+
+    def test_version(self):
+        run = weft("--version")
+        self.assertEqual(run.returncode, 0)
+        self.assertRegex(run.stdout, r"^weft \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage(self):
+        self.assertEqual(weft().returncode, 2)
+        run = weft("simulate")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("unknown command 'simulate'", run.stderr)
+
+
+class Sim(unittest.TestCase):
+    def run_json(self, *args):
+        run = weft("sim", *args, "--json", "-")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return json.loads(run.stdout)
+
+    def test_json_on_standard_output_is_all_there_is(self):
+        run = self.run_json(*LS16, "--matrix", "permutation:16:64KiB")
+        self.assertEqual(run["schema"], "weft.run/1")
+        self.assertEqual(run["mode"], "sim")
+        self.assertEqual(run["flows"], {"count": 16, "completed": 16, "verified": 16})
+        self.assertGreaterEqual(run["fct_us"]["max"], run["delivered_us"]["max"])
+
+    def test_same_seed_same_digest(self):
+        args = (*LS16, "--matrix", "incast:15:256KiB", "--seed", "5")
+        self.assertEqual(self.run_json(*args)["run"]["digest"], self.run_json(*args)["run"]["digest"])
+
+    def test_every_config_runs(self):
+        path = os.path.join(CONFIGS, "scenarios")
+        for name in sorted(os.listdir(path)):
+            run = weft("sim", "--config", os.path.join(path, name), "--json", "-")
+            self.assertEqual(run.returncode, 0, name + ": " + run.stderr)
+            flows = json.loads(run.stdout)["flows"]
+            self.assertEqual(flows["verified"], flows["count"], name)
+
+    def test_capture_holds_every_packet_at_both_ends(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "run.pcap")
+            run = self.run_json(*LS16, "--matrix", "permutation:16:16KiB", "--pcap", path)
+            with open(path, "rb") as file:
+                data = file.read()
+        self.assertEqual(data[:4], (0xA1B23C4D).to_bytes(4, sys.byteorder))
+        count, at = 0, 24
+        while at < len(data):
+            at += 16 + int.from_bytes(data[at + 8:at + 12], sys.byteorder)
+            count += 1
+        packets = run["packets"]
+        self.assertEqual(count, 2 * (packets["data"] + packets["acks"]))
+
+    def test_the_end_comes_first(self):
+        run = weft("sim", *LS16, "--matrix", "permutation:16:1MiB", "--end", "50us")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("16 of 16 flows had not ended", run.stderr)
+
+    def refused(self, word, *args):
+        run = weft("sim", *args)
+        self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+        self.assertIn(word, run.stderr)
+        self.assertEqual(run.stdout, "")
+
+    def test_unknown_names_list_the_valid_ones(self):
+        self.refused("smartt", "--cc", "x")
+        self.refused("reps", "--lb", "x")
+        self.refused("leafspine", "--topology", "x")
+        self.refused("permutation", "--matrix", "x")
+        self.refused("ack_every", "--set", "x=1")
+
+    def test_bad_files_are_refused_with_their_line(self):
+        broken = {
+            ".topo": ("Nodes 16\nTiers 2\nPodsize 15\n", "--topology"),
+            ".cm": ("Nodes 4\nConnections 1\n0->9 id 1 start 0 size 10\n", "--matrix"),
+            ".yaml": ("seed: 1\nmtu: big\n", "--config"),
+        }
+        with tempfile.TemporaryDirectory() as scratch:
+            for suffix, (text, option) in broken.items():
+                path = os.path.join(scratch, "bad" + suffix)
+                with open(path, "w") as file:
+                    file.write(text)
+                self.refused(path + ":", option, path)
+
+    def test_files_that_are_not_there(self):
+        self.refused("/nonexistent.topo", "--topology", "/nonexistent.topo")
+        run = weft("sim", *LS16, "--matrix", "permutation:16:4KiB", "--json", "/nonexistent/r.json")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("/nonexistent/r.json", run.stderr)
+        run = weft("sim", *LS16, "--matrix", "permutation:16:4KiB", "--pcap", "/nonexistent/r.pcap")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("/nonexistent/r.pcap", run.stderr)
+
+
+unittest.main(argv=sys.argv[:1])
