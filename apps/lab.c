@@ -135,35 +135,54 @@ static void run_external(struct lab *lab)
 	lab_start_timed(lab);
 }
 
-/* One instant. False: nothing is left to happen before the end. */
-static bool advance(struct lab *lab)
-{
-	weft_ps end = lab->o->end_ns * 1000, external = lab_next_start(lab);
-	const struct lab_call *call = next_call(lab);
-	if (call && call->at < external)
-		external = call->at;
-	weft_ps until = external - 1 < end ? external - 1 : end;
-	if (external <= lab->now || !weft_net_step(lab->net, until, &lab->now)) {
-		if (external > end)
-			return false;
-		if (external > lab->now)
-			lab->now = external;
-		run_external(lab);
-	}
-	lab_poll_due(lab);
-	return !lab->broken.msg[0];
-}
-
 static bool over(const struct lab *lab)
 {
-	return !lab->active && lab->next_timed == lab->timed_count;
+	return (!lab->active && lab->next_timed == lab->timed_count) || lab->broken.msg[0];
+}
+
+/* When something besides the fabric's events happens, or NEVER. */
+static weft_ps next_external(struct lab *lab)
+{
+	const struct lab_call *call = next_call(lab);
+	weft_ps start = lab_next_start(lab);
+	return call && call->at < start ? call->at : start;
+}
+
+/* The fabric's events up to `until`, but not endlessly many. False: none is left. */
+static bool run_fabric(struct lab *lab, weft_ps until)
+{
+	for (uint32_t i = 0; i < PROGRESS_STEPS; i++) {
+		if (!weft_net_step(lab->net, until, &lab->now))
+			return false;
+		lab_poll_due(lab);
+		if (over(lab))
+			return true;
+	}
+	if (lab->progress)
+		lab->progress(lab, lab->progress_arg);
+	return true;
+}
+
+/* A stretch of time. False: nothing is left to happen before the end. */
+static bool advance(struct lab *lab)
+{
+	weft_ps end = lab->o->end_ns * 1000, external = next_external(lab);
+	if (external > lab->now && run_fabric(lab, external - 1 < end ? external - 1 : end))
+		return true;
+	if (external > end)
+		return false;
+	if (external > lab->now)
+		lab->now = external;
+	run_external(lab);
+	lab_poll_due(lab);
+	return true;
 }
 
 static int verdict(struct lab *lab, struct weft_err *err)
 {
 	if (lab->broken.msg[0])
 		return weft_err_set(err, -EPROTO, "%s", lab->broken.msg);
-	if (!over(lab))
+	if (lab->active || lab->next_timed < lab->timed_count)
 		return weft_err_set(err, -ETIMEDOUT, "%u of %u flows had not ended at %.1f us",
 				    lab->o->workload.flow_count - lab->ended, lab->o->workload.flow_count,
 				    (double)lab->now / 1e6);
@@ -172,11 +191,8 @@ static int verdict(struct lab *lab, struct weft_err *err)
 
 int lab_run(struct lab *lab, struct weft_err *err)
 {
-	uint32_t steps = 0;
-	while (!over(lab) && advance(lab)) {
-		if (++steps % PROGRESS_STEPS == 0 && lab->progress)
-			lab->progress(lab, lab->progress_arg);
-	}
+	while (!over(lab) && advance(lab))
+		;
 	int rc = verdict(lab, err);
 	int written = 0;
 	if (lab->capture) {

@@ -168,7 +168,7 @@ static void host_poll(struct lab_host *h)
 
 void lab_poll_due(struct lab *lab)
 {
-	while (lab->due_count && !lab->broken.msg[0]) {
+	while (lab->due_count) {
 		struct lab_host *h = &lab->hosts[lab->due[lab->due_head]];
 		lab->due_head = lab->due_head + 1 < lab->host_count ? lab->due_head + 1 : 0;
 		lab->due_count--;
