@@ -36,7 +36,9 @@ void prov_conf_define(void)
 		 "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},
 		{"eal_args", FI_PARAM_STRING, "arguments for DPDK's EAL instead of the unprivileged defaults"},
 		{"seed", FI_PARAM_INT, "of entropies and sequence numbers (default, or 0: another one each time)"},
-		{"peer_timeout_ms", FI_PARAM_INT, "silence of a peer after which its operations fail"},
+		{"peer_timeout_ms", FI_PARAM_INT,
+		 "silence of a peer after which its operations fail (default: 120000; a peer that "
+		 "makes no progress is silent)"},
 		{"wait_ms", FI_PARAM_INT,
 		 "longest wait for the socket of a memif server or vhost to appear (default: 5000)"},
 		{"linger_ms", FI_PARAM_INT,

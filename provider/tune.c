@@ -12,6 +12,8 @@ enum { WAIT_DEFAULT_MS = 5000, LINGER_DEFAULT_MS = 500 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
 #define BRTT_FLOOR_NS WEFT_US(500)
+/* With manual progress a peer that computes is silent: patience costs nothing, a job given up too early costs all. */
+#define PEER_TIMEOUT_NS WEFT_S(120)
 
 /* A number of the environment, or `def` when it is not set. */
 static int param_int(const char *name, int min, int def, int *value, struct weft_err *err)
@@ -130,6 +132,7 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	char *eal_args = NULL;
 	weft_param_defaults(weft_engine_tunes, &tune->engine.tune);
 	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
+	tune->engine.tune.peer_timeout_ns = PEER_TIMEOUT_NS;
 	int ret = algorithms_find(tune, err);
 	if (!ret)
 		ret = tunes_parse(tune, err);

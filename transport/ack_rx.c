@@ -256,6 +256,8 @@ static void refused(struct weft_engine *e, struct pdc_tx *p, const struct wire_p
 }
 
 /* The target does not know this connection (any more). Nothing delivered yet: try again under another PDCID. */
+/* The target has forgotten us. Messages of which it never acknowledged anything start over on a new connection; in the
+ * middle of one nobody can know what was delivered. */
 static void reset(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
 	if (p->state == PDC_TX_CLOSING) {

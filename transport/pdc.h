@@ -60,7 +60,7 @@ struct pdc_tx {
 	weft_ns backoff_at_ns; /* when it last doubled */
 	uint8_t syn_tries;     /* new PDCIDs tried after refusals */
 	bool probed;           /* base RTT probe answered, or none wanted */
-	bool heard;            /* anything was ever acknowledged */
+	bool heard;            /* something was acknowledged since we were last idle */
 	uint32_t start_psn;
 	uint32_t clear_psn;    /* the target waits for us to clear up to here ... */
 	bool clear_wanted;     /* ... if this is set */

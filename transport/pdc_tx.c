@@ -152,6 +152,7 @@ void pdc_tx_idle(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	sendq_release(&p->q, &e->sendq_mem);
 	p->idle_since_ns = now;
 	p->rto_backoff = 0;
+	p->heard = false;
 	if (e->shutting_down)
 		close_start(e, p, now);
 	pdc_tx_arm(e, p, now);

@@ -207,18 +207,32 @@ static void forget(struct weft_engine *e)
 		pdc_rx_free(e, first_rx(e));
 }
 
-static void restart__of_the_peer_is_an_error(void **state)
+static void restart__of_the_peer_within_a_message_is_an_error(void **state)
 {
 	struct duo d;
-	uint8_t out[100] = {1};
+	static uint8_t out[1 << 20];
+	open_default(&d);
+	duo_recv(&d, 1, NULL, sizeof out, 1, 0, NULL);
+	duo_send(&d, 0, out, sizeof out, 1, out);
+	duo_run(&d, d.now + WEFT_US(30));
+	assert_true(weft_engine_stats(d.e[0])->rx_ack > 0);
+	forget(d.e[1]);
+	duo_run(&d, d.now + WEFT_MS(10));
+	duo_expect(&d, 0, out, ECONNRESET);
+	assert_true(weft_engine_stats(d.e[1])->rx_no_pdc > 0);
+	duo_close(&d);
+}
+
+/* Nothing of the message was acknowledged by the process before: it starts over on a new connection. */
+static void restart__of_the_peer_between_messages_goes_unnoticed(void **state)
+{
+	struct duo d;
 	open_default(&d);
 	duo_transfer(&d, 0, 100);
 	forget(d.e[1]);
-	duo_send(&d, 0, out, sizeof out, 1, out);
-	duo_run(&d, d.now + WEFT_MS(10));
-	duo_expect(&d, 0, out, ECONNRESET);
-	assert_int_equal(weft_engine_stats(d.e[1])->rx_no_pdc, 1);
-	duo_transfer(&d, 0, 100);
+	duo_transfer(&d, 0, 20000);
+	assert_true(weft_engine_stats(d.e[1])->rx_no_pdc > 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_failed, 0);
 	duo_close(&d);
 }
 
@@ -307,7 +321,8 @@ int main(void)
 		cmocka_unit_test(shutdown__waits_for_messages),
 		cmocka_unit_test(silence__ends_operations_in_time),
 		cmocka_unit_test(silence__not_when_we_slept),
-		cmocka_unit_test(restart__of_the_peer_is_an_error),
+		cmocka_unit_test(restart__of_the_peer_within_a_message_is_an_error),
+		cmocka_unit_test(restart__of_the_peer_between_messages_goes_unnoticed),
 		cmocka_unit_test(restart__while_closing_is_as_good_as_closed),
 		cmocka_unit_test(syn__refused_takes_another_id),
 		cmocka_unit_test(psn__wraps),
