@@ -14,6 +14,13 @@ static int opt_setting(void *o, const char *value, struct weft_err *err)
 	return options_add_setting(o, value, "--set", err);
 }
 
+static int opt_mtu(void *o, const char *value, struct weft_err *err)
+{
+	char text[64];
+	snprintf(text, sizeof text, "payload_bytes=%s", value);
+	return options_add_setting(o, text, "--mtu", err);
+}
+
 #define FIELD(name) offsetof(struct options, name)
 
 static const struct opt_desc common[] = {
@@ -23,7 +30,7 @@ static const struct opt_desc common[] = {
 	 opt_string, FIELD(matrix)},
 	{"cc", "NAME", "congestion control", opt_string, FIELD(cc_name)},
 	{"lb", "NAME", "load balancing", opt_string, FIELD(lb_name)},
-	{"mtu", "BYTES", "payload of a full packet", opt_u32, FIELD(payload_bytes)},
+	{"mtu", "BYTES", "payload of a full packet", opt_mtu, 0},
 	{"link-gbps", "N", "rate of every link; default: the topology's, 50 for presets", opt_gbps, FIELD(link_bps)},
 	{"seed", "N", "of everything random; same seed, same run", opt_u64, FIELD(seed)},
 	{"no-trim", NULL, "switches drop instead of trimming", opt_flag, FIELD(no_trim)},

@@ -53,7 +53,6 @@ struct options {
 	uint64_t seed;
 	uint64_t link_bps; /* 0: the topology's own */
 	weft_ns end_ns;    /* give up then */
-	uint32_t payload_bytes;
 	bool no_trim, help, help_params;
 	struct opt_setting *settings;
 	uint32_t setting_count;

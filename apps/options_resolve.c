@@ -106,8 +106,6 @@ static int resolve_params(struct options *o, struct weft_err *err)
 		if (rc)
 			return rc;
 	}
-	if (o->payload_bytes)
-		o->engine.payload_bytes = o->payload_bytes;
 	if (o->no_trim)
 		o->fabric.trim = WEFT_TRIM_OFF;
 	o->engine.trimming = o->fabric.trim != WEFT_TRIM_OFF;

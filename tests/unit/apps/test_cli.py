@@ -96,7 +96,7 @@ class Sim(unittest.TestCase):
         broken = {
             ".topo": ("Nodes 16\nTiers 2\nPodsize 15\n", "--topology"),
             ".cm": ("Nodes 4\nConnections 1\n0->9 id 1 start 0 size 10\n", "--matrix"),
-            ".yaml": ("seed: 1\nmtu: big\n", "--config"),
+            ".yaml": ("seed: 1\nend: soon\n", "--config"),
         }
         with tempfile.TemporaryDirectory() as scratch:
             for suffix, (text, option) in broken.items():

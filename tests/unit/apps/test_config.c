@@ -100,7 +100,7 @@ static void config__errors_have_file_and_line(void **state)
 {
 	struct fixture *f = *state;
 	refused(f, "seed: 1\ncolour: red\n", -EINVAL, "2", "colour");
-	refused(f, "seed: 1\n\nmtu: x\n", -EINVAL, "3", "mtu");
+	refused(f, "seed: 1\n\nend: x\n", -EINVAL, "3", "end");
 	refused(f, "seed: [1, 2]\n", -EINVAL, "1", "single value");
 	refused(f, "- seed\n", -EINVAL, "1", "mapping");
 	refused(f, "seed: 1\nset:\n  ack_every: {a: 1}\n", -EINVAL, "3", "single value");

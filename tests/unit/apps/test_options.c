@@ -130,7 +130,9 @@ static void parse__bad_values_are_refused(void **state)
 	REFUSED(f, -EINVAL, "seed", "--seed", "x");
 	REFUSED(f, -EINVAL, "seed", "--seed", "-1");
 	REFUSED(f, -EINVAL, "needs a value", "--seed");
-	REFUSED(f, -ERANGE, "mtu", "--mtu", "5000000000");
+	REFUSED(f, -ERANGE, "--mtu", "--mtu", "0");
+	REFUSED(f, -ERANGE, "--mtu", "--mtu", "100000");
+	REFUSED(f, -EINVAL, "--mtu", "--mtu", "big");
 	REFUSED(f, -EINVAL, "link-gbps", "--link-gbps", "0");
 	REFUSED(f, -EINVAL, "link-gbps", "--link-gbps", "nan");
 	REFUSED(f, -EINVAL, "end", "--end", "5");
