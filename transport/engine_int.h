@@ -197,7 +197,9 @@ void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t pay
 void msg_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_ses *ses);
 void msg_tx_acked(struct weft_engine *e, struct tx_msg *m); /* one packet of it */
 void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m,
-		  int err);                                         /* completes once nothing is in flight */
+		  int err); /* completes once nothing is in flight */
+/* The endpoint closes: the rest is sent from a copy, for the buffer is the application's again. False: no memory. */
+bool msg_tx_detach(struct weft_engine *e, struct tx_msg *m);
 void msg_tx_drop(struct weft_engine *e, struct tx_msg *m, int err); /* completes now */
 
 /* msg_rx.c */

@@ -114,15 +114,24 @@ static void detach_rx(struct weft_engine *e, struct weft_ep *ep)
 	}
 }
 
+static bool detach_msgs(struct weft_engine *e, struct pdc_tx *p, struct weft_ep *ep)
+{
+	list_for_each (l, &p->msgs) {
+		struct tx_msg *m = list_entry(l, struct tx_msg, link);
+		if (m->ep == ep && !msg_tx_detach(e, m))
+			return false;
+	}
+	return true;
+}
+
+/* Without memory for copies the connection ends: better a lost message than bytes of a buffer that means something
+ * else. */
 static void detach_tx(struct weft_engine *e, struct weft_ep *ep)
 {
-	list_for_each (t, &e->txs) {
+	list_for_each_safe (t, &e->txs) {
 		struct pdc_tx *p = list_entry(t, struct pdc_tx, link);
-		list_for_each (l, &p->msgs) {
-			struct tx_msg *m = list_entry(l, struct tx_msg, link);
-			if (m->ep == ep)
-				m->ep = NULL;
-		}
+		if (!detach_msgs(e, p, ep))
+			pdc_tx_fail(e, p, ENOMEM);
 	}
 }
 

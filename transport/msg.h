@@ -17,6 +17,7 @@ struct tx_msg {
 	struct list link;   /* in pdc_tx.msgs, order of submission */
 	struct weft_ep *ep; /* gets the completion; NULL once it was closed */
 	const uint8_t *buf; /* the application's; NULL: length only */
+	uint8_t *copy;      /* engine's memory behind `buf` once the endpoint was closed, or NULL */
 	void *context;
 	struct cqe_node *node; /* reserved for the completion */
 	uint64_t tag, data;

@@ -2,6 +2,7 @@
 /* Messages we send: queued per connection, cut by reference, completed when the target has acknowledged every packet.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "engine_int.h"
 
@@ -131,7 +132,23 @@ static void complete(struct weft_engine *e, struct tx_msg *m)
 		engine_forget(e, m->buf, m->bytes);
 	ep_complete(e, m->ep, m->node, &cqe);
 	list_del(&m->link);
+	weft_mem_free(&e->mem, m->copy);
 	pool_put(&e->tx_msgs, m);
+}
+
+bool msg_tx_detach(struct weft_engine *e, struct tx_msg *m)
+{
+	m->ep = NULL;
+	if (!m->buf || !m->bytes)
+		return true;
+	m->copy = weft_mem_alloc(&e->mem, m->bytes);
+	if (!m->copy)
+		return false;
+	memcpy(m->copy, m->buf, m->bytes);
+	if (e->out_refused)
+		engine_forget(e, m->buf, m->bytes);
+	m->buf = m->copy;
+	return true;
 }
 
 void msg_tx_acked(struct weft_engine *e, struct tx_msg *m)

@@ -144,7 +144,8 @@ struct weft_cqe {
 int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
 		 struct weft_err *err);
 
-/* Closes: receives are dropped, sends under way go on without completions. */
+/* Closes: receives are dropped; sends under way go on without completions, from copies, so all buffers are the caller's
+ * again. */
 void weft_ep_close(struct weft_ep *ep);
 
 uint16_t weft_ep_port(const struct weft_ep *ep);

@@ -133,6 +133,34 @@ static void complete__overflow_keeps_order(void **state)
 	duo_close(&d);
 }
 
+/* What is lost after the close is sent again from a copy. */
+static void close__gives_buffers_back(void **state)
+{
+	struct hit h = {3, 6, DUO_DROP};
+	struct duo d;
+	struct weft_cqe cqe;
+	uint8_t *out = duo_pattern(200000, 1), *expected = duo_pattern(200000, 1), *in = calloc(1, 200000);
+	open_default(&d);
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	d.port[0].tx_room = 5; /* some packets wait in the engine */
+	duo_recv(&d, 1, in, 200000, 7, 0, in);
+	duo_send(&d, 0, out, 200000, 7, out);
+	duo_run(&d, d.now + WEFT_US(6));
+	weft_ep_close(d.ep[0]);
+	memset(out, 0xee, 200000);
+	d.port[0].tx_room = UINT32_MAX;
+	duo_run(&d, d.now + WEFT_MS(200));
+	assert_true(duo_cqe(&d, 1, &cqe));
+	assert_int_equal(cqe.err, 0);
+	assert_memory_equal(in, expected, 200000);
+	assert_true(weft_engine_stats(d.e[0])->tx_retx > 0);
+	duo_close(&d);
+	free(in);
+	free(out);
+	free(expected);
+}
+
 static void close__with_everything_under_way(void **state)
 {
 	struct hit h = {3, 6, DUO_DROP};
@@ -169,6 +197,7 @@ int main(void)
 		cmocka_unit_test(submit__more_than_a_poll_takes),
 		cmocka_unit_test(submit__impossible_operations),
 		cmocka_unit_test(complete__overflow_keeps_order),
+		cmocka_unit_test(close__gives_buffers_back),
 		cmocka_unit_test(close__with_everything_under_way),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
