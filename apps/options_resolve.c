@@ -49,28 +49,13 @@ static void groups_of(struct options *o, struct group g[GROUPS])
 	g[4] = (struct group){fault_params, &o->fault};
 }
 
-/* Appends the names of a table to a message, ", "-separated. Both kinds of table start their entries with the name. */
-#define NAMES(table, msg)                                                                                              \
-	do {                                                                                                           \
-		for (unsigned name_i = 0; (table)[name_i]; name_i++) {                                                 \
-			size_t used = strlen(msg);                                                                     \
-			snprintf((msg) + used, sizeof(msg) - used, "%s%s", name_i ? ", " : "", (table)[name_i]->name); \
-		}                                                                                                      \
-	} while (0)
-
 static int resolve_algorithms(struct options *o, struct weft_err *err)
 {
-	char names[160] = "";
-	o->cc = weft_cc_find(o->cc_name);
-	if (!o->cc) {
-		NAMES(weft_cc_table, names);
-		return weft_err_set(err, -ENOENT, "unknown cc '%.40s'; valid: %s", o->cc_name, names);
-	}
-	o->lb = weft_lb_find(o->lb_name);
-	if (!o->lb) {
-		NAMES(weft_lb_table, names);
-		return weft_err_set(err, -ENOENT, "unknown lb '%.40s'; valid: %s", o->lb_name, names);
-	}
+	int rc = weft_cc_choose(o->cc_name, &o->cc, err);
+	if (!rc)
+		rc = weft_lb_choose(o->lb_name, &o->lb, err);
+	if (rc)
+		return rc;
 	o->cc_tune = calloc(1, o->cc->tune_size + 1);
 	o->lb_tune = calloc(1, o->lb->tune_size + 1);
 	return o->cc_tune && o->lb_tune ? 0 : weft_err_set(err, -ENOMEM, "no memory");

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cc_ops.h"
@@ -16,4 +18,16 @@ const struct weft_cc_ops *weft_cc_find(const char *name)
 			return *ops;
 	}
 	return NULL;
+}
+
+int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err)
+{
+	char valid[160] = "";
+	*ops = weft_cc_find(name);
+	if (*ops)
+		return 0;
+	for (unsigned i = 0, len = 0; weft_cc_table[i] && len < sizeof valid; i++)
+		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "",
+					  weft_cc_table[i]->name);
+	return weft_err_set(err, -ENOENT, "unknown cc '%.40s'; valid: %s", name, valid);
 }

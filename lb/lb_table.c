@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lb_ops.h"
@@ -17,4 +19,16 @@ const struct weft_lb_ops *weft_lb_find(const char *name)
 			return *ops;
 	}
 	return NULL;
+}
+
+int weft_lb_choose(const char *name, const struct weft_lb_ops **ops, struct weft_err *err)
+{
+	char valid[160] = "";
+	*ops = weft_lb_find(name);
+	if (*ops)
+		return 0;
+	for (unsigned i = 0, len = 0; weft_lb_table[i] && len < sizeof valid; i++)
+		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "",
+					  weft_lb_table[i]->name);
+	return weft_err_set(err, -ENOENT, "unknown lb '%.40s'; valid: %s", name, valid);
 }

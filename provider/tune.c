@@ -39,12 +39,11 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 	char *cc = "smartt", *lb = "reps";
 	fi_param_get_str(&prov_weft, "cc", &cc);
 	fi_param_get_str(&prov_weft, "lb", &lb);
-	tune->engine.cc = weft_cc_find(cc);
-	if (!tune->engine.cc)
-		return weft_err_set(err, -EINVAL, "FI_WEFT_CC: no algorithm is called '%s'", cc);
-	tune->engine.lb = weft_lb_find(lb);
-	if (!tune->engine.lb)
-		return weft_err_set(err, -EINVAL, "FI_WEFT_LB: no algorithm is called '%s'", lb);
+	struct weft_err why = {""};
+	if (weft_cc_choose(cc, &tune->engine.cc, &why))
+		return weft_err_set(err, -EINVAL, "FI_WEFT_CC: %.200s", why.msg);
+	if (weft_lb_choose(lb, &tune->engine.lb, &why))
+		return weft_err_set(err, -EINVAL, "FI_WEFT_LB: %.200s", why.msg);
 	tune->cc_tune = tune_alloc(tune->engine.cc->tunes, tune->engine.cc->tune_size);
 	tune->lb_tune = tune_alloc(tune->engine.lb->tunes, tune->engine.lb->tune_size);
 	if (!tune->cc_tune || !tune->lb_tune)

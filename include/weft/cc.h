@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/err.h"
 #include "weft/param.h"
 #include "weft/time.h"
 
@@ -76,5 +77,7 @@ extern const struct weft_cc_ops *const weft_cc_table[];
 
 /* By name, or NULL. */
 const struct weft_cc_ops *weft_cc_find(const char *name);
+/* The same; -ENOENT with a message that lists the valid names, and *ops NULL. */
+int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err);
 
 #endif

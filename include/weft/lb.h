@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/err.h"
 #include "weft/param.h"
 #include "weft/time.h"
 
@@ -53,5 +54,7 @@ static inline void *weft_lb_state(struct weft_lb *lb)
 
 extern const struct weft_lb_ops *const weft_lb_table[];
 const struct weft_lb_ops *weft_lb_find(const char *name);
+/* The same; -ENOENT with a message that lists the valid names, and *ops NULL. */
+int weft_lb_choose(const char *name, const struct weft_lb_ops **ops, struct weft_err *err);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
 #include "cc_ops.h"
 #include "cmocka_all.h"
 
@@ -15,11 +18,24 @@ static void weft_cc_find__unknown_is_null(void **state)
 	assert_null(weft_cc_find("smart"));
 }
 
+static void weft_cc_choose__lists_names(void **state)
+{
+	const struct weft_cc_ops *ops;
+	struct weft_err err = {""};
+	assert_int_equal(weft_cc_choose(weft_cc_table[0]->name, &ops, &err), 0);
+	assert_ptr_equal(ops, weft_cc_table[0]);
+	assert_string_equal(err.msg, "");
+	assert_int_equal(weft_cc_choose("nonsense", &ops, &err), -ENOENT);
+	assert_null(ops);
+	assert_non_null(strstr(err.msg, "'nonsense'; valid: smartt, fixed"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weft_cc_find__by_name),
 		cmocka_unit_test(weft_cc_find__unknown_is_null),
+		cmocka_unit_test(weft_cc_choose__lists_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

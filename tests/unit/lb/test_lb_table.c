@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
 #include "cmocka_all.h"
 #include "lb_ops.h"
 
@@ -16,11 +19,24 @@ static void weft_lb_find__unknown_is_null(void **state)
 	assert_null(weft_lb_find("reps "));
 }
 
+static void weft_lb_choose__lists_names(void **state)
+{
+	const struct weft_lb_ops *ops;
+	struct weft_err err = {""};
+	assert_int_equal(weft_lb_choose(weft_lb_table[0]->name, &ops, &err), 0);
+	assert_ptr_equal(ops, weft_lb_table[0]);
+	assert_string_equal(err.msg, "");
+	assert_int_equal(weft_lb_choose("nonsense", &ops, &err), -ENOENT);
+	assert_null(ops);
+	assert_non_null(strstr(err.msg, "'nonsense'; valid: reps, ops, ecmp"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weft_lb_find__by_name),
 		cmocka_unit_test(weft_lb_find__unknown_is_null),
+		cmocka_unit_test(weft_lb_choose__lists_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
