@@ -105,7 +105,7 @@ static bool somebody_listens(const char *path)
 
 	snprintf(addr.sun_path, sizeof addr.sun_path, "%s", path);
 	for (unsigned i = 0; i < sizeof types / sizeof types[0] && !found; i++) {
-		int fd = socket(AF_UNIX, types[i], 0);
+		int fd = socket(AF_UNIX, types[i] | SOCK_NONBLOCK, 0);
 		found = fd >= 0 && (connect(fd, (struct sockaddr *)&addr, sizeof addr) == 0 || errno == EAGAIN);
 		if (fd >= 0)
 			close(fd);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -281,6 +283,30 @@ static void switch__busy_socket_is_refused_stale_one_replaced(void **state)
 	}
 }
 
+/* A listener that takes nobody any more is alive, too; asking it must not wait. */
+static void switch__full_socket_is_busy(void **state)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	enum { CALLERS_MAX = 64 };
+	int fds[CALLERS_MAX], n = 0;
+	char text[1024];
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	snprintf(addr.sun_path, sizeof addr.sun_path, "%s/f0", dir);
+	assert_int_equal(bind(listener, (struct sockaddr *)&addr, sizeof addr), 0);
+	assert_int_equal(listen(listener, 0), 0);
+	do {
+		fds[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	} while (connect(fds[n++], (struct sockaddr *)&addr, sizeof addr) == 0 && n < CALLERS_MAX);
+	assert_int_equal(errno, EAGAIN);
+	struct child c = start_switch("--vhost %s/f:1");
+	assert_int_equal(reap(&c, text, sizeof text), 1);
+	assert_non_null(strstr(text, "another process listens"));
+	while (n > 0)
+		close(fds[--n]);
+	close(listener);
+	unlink(addr.sun_path);
+}
+
 static void switch__bad_options_are_named(void **state)
 {
 	static const struct {
@@ -345,6 +371,7 @@ int main(void)
 		cmocka_unit_test(switch__memif_processes_talk),
 		cmocka_unit_test(switch__leafspine_between_processes),
 		cmocka_unit_test(switch__busy_socket_is_refused_stale_one_replaced),
+		cmocka_unit_test(switch__full_socket_is_busy),
 		cmocka_unit_test(switch__bad_options_are_named),
 		cmocka_unit_test(switch__file_in_the_way_is_kept),
 	};
