@@ -122,12 +122,18 @@ static int set_links(struct options *o, const struct bench_opts *b, weft_ps *ide
 
 /* ---- command ---- */
 
-/* The argument behind `name`, "" when it is the last one, NULL without `name`. */
+/* What stands behind `name`, after a '=' or as the next argument; "" when nothing does, NULL without `name`. */
 static const char *arg_behind(int argc, char **argv, const char *name)
 {
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], name))
+	size_t len = strlen(name);
+	for (int i = 1; i < argc; i++) {
+		if (strncmp(argv[i], name, len) != 0)
+			continue;
+		if (argv[i][len] == '=')
+			return argv[i] + len + 1;
+		if (!argv[i][len])
 			return i + 1 < argc ? argv[i + 1] : "";
+	}
 	return NULL;
 }
 

@@ -115,4 +115,12 @@ class Sim(unittest.TestCase):
         self.assertIn("/nonexistent/r.pcap", run.stderr)
 
 
+class Bench(unittest.TestCase):
+    def test_topology_has_a_host_for_each_rank(self):
+        for size in (("--size", "3"), ("--size=3",)):
+            run = weft("bench", "--rank", "0", *size, "--matrix", "permutation:4:1KiB")
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn("topology star:3 only 3 hosts", run.stderr)
+
+
 unittest.main(argv=sys.argv[:1])
