@@ -140,8 +140,6 @@ static int queues_setup(struct ethdev *d, uint16_t queues, uint16_t desc, struct
 	return 0;
 }
 
-/* First user: configures all queues of an existing device, one queue of a new one. A device the application has
- * started already is used as it is. */
 static bool link_comes_up(uint16_t id)
 {
 	enum { WAIT_MS = 200 };
@@ -174,6 +172,8 @@ static int start_connected(uint16_t id, const struct rte_eth_dev_info *info)
 	return rc != 0 ? rc : -ENOTCONN;
 }
 
+/* First user: configures all queues of an existing device, one queue of a new one. A device the application has
+ * started already is used as it is. */
 static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, uint32_t pool_pkts, struct weft_err *err)
 {
 	uint16_t queues = slots[d->id].ours ? 1 : RTE_MIN(info->max_rx_queues, info->max_tx_queues);
