@@ -16,14 +16,14 @@ static int submit(struct prov_ep *ep, const struct weft_op *op)
 	return ret;
 }
 
-/* Total length, or -1 when the description is impossible. */
+/* Total length, or -1 when the description is impossible. A receive may offer more room than a message can take. */
 static int64_t iov_total(const struct prov_op *op)
 {
 	uint64_t total = 0;
 	if (op->iov_count > PROV_IOV_MAX || (op->iov_count && !op->iov))
 		return -1;
 	for (size_t i = 0; i < op->iov_count; i++) {
-		if (op->iov[i].iov_len > PROV_MSG_MAX_BYTES || (op->iov[i].iov_len && !op->iov[i].iov_base))
+		if (op->iov[i].iov_len > INT64_MAX - total || (op->iov[i].iov_len && !op->iov[i].iov_base))
 			return -1;
 		total += op->iov[i].iov_len;
 	}

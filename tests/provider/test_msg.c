@@ -128,6 +128,19 @@ static void inject__too_large(void **state)
 	assert_int_equal(fi_inject(a->ep, out, a->info->tx_attr->inject_size + 1, a->peer), -FI_EMSGSIZE);
 }
 
+/* No message is longer than that; a receive may have room for more. */
+static void send__longest_message(void **state)
+{
+	uint8_t out[16], in[sizeof out];
+	size_t too_long = (size_t)a->info->ep_attr->max_msg_size + 1;
+	pattern_fill(out, sizeof out, 3);
+	assert_int_equal(fi_send(a->ep, out, too_long, NULL, a->peer, out), -FI_EMSGSIZE);
+	ok(fi_recv(b->ep, in, too_long, NULL, FI_ADDR_UNSPEC, in));
+	ok(fi_send(a->ep, out, sizeof out, NULL, a->peer, out));
+	received(in, in, sizeof out, 3);
+	sent(out);
+}
+
 static void sendv__pieces(void **state)
 {
 	uint8_t out[10000], in[10000];
@@ -260,6 +273,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(senddata__arrives, setup, teardown),
 		cmocka_unit_test_setup_teardown(inject__buffer_is_free_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(inject__too_large, setup, teardown),
+		cmocka_unit_test_setup_teardown(send__longest_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(sendv__pieces, setup, teardown),
 		cmocka_unit_test_setup_teardown(sendmsg__flags, setup, teardown),
 		cmocka_unit_test_setup_teardown(recv__truncated, setup, teardown),
