@@ -66,7 +66,7 @@ static int bind_cq(struct prov_ep *ep, struct prov_cq *cq, uint64_t flags)
 	bool selective = flags & FI_SELECTIVE_COMPLETION;
 	if (flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION) || !(flags & (FI_TRANSMIT | FI_RECV)))
 		return -FI_EBADFLAGS;
-	if ((flags & FI_TRANSMIT && ep->tx_cq) || (flags & FI_RECV && ep->rx_cq))
+	if (cq->domain != ep->domain || (flags & FI_TRANSMIT && ep->tx_cq) || (flags & FI_RECV && ep->rx_cq))
 		return -FI_EINVAL;
 	if (flags & FI_TRANSMIT) {
 		ep->tx_cq = cq;
@@ -87,7 +87,7 @@ static int bind_cntr(struct prov_ep *ep, struct prov_cntr *cntr, uint64_t flags)
 	const uint64_t known = FI_TRANSMIT | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 	if (flags & ~known)
 		return -FI_EBADFLAGS;
-	if ((flags & FI_TRANSMIT && ep->tx_cntr) || (flags & FI_RECV && ep->rx_cntr))
+	if (cntr->domain != ep->domain || (flags & FI_TRANSMIT && ep->tx_cntr) || (flags & FI_RECV && ep->rx_cntr))
 		return -FI_EINVAL;
 	if (flags & FI_TRANSMIT) {
 		ep->tx_cntr = cntr;

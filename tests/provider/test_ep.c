@@ -61,6 +61,22 @@ static void bind__refuses_nonsense(void **state)
 	ok(fi_close(&ep->fid));
 }
 
+static void bind__refuses_what_another_domain_owns(void **state)
+{
+	struct host other = {0};
+	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP};
+	struct fid_cntr *cntr;
+	host_open_domain(&other, fixture_hints(1));
+	host_open_ep(&other, &plain);
+	ok(fi_cntr_open(other.domain, &attr, &cntr, NULL));
+	ok(fi_endpoint(host.domain, host.info, &host.ep, NULL));
+	assert_int_equal(fi_ep_bind(host.ep, &other.av->fid, 0), -FI_EINVAL);
+	assert_int_equal(fi_ep_bind(host.ep, &other.cq->fid, FI_TRANSMIT | FI_RECV), -FI_EINVAL);
+	assert_int_equal(fi_ep_bind(host.ep, &cntr->fid, FI_TRANSMIT), -FI_EINVAL);
+	ok(fi_close(&cntr->fid));
+	host_close(&other);
+}
+
 static void getname__address_and_number(void **state)
 {
 	host_open_ep(&host, &plain);
@@ -194,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(enable__needs_av_and_cq, setup, teardown),
 		cmocka_unit_test_setup_teardown(bind__refuses_nonsense, setup, teardown),
+		cmocka_unit_test_setup_teardown(bind__refuses_what_another_domain_owns, setup, teardown),
 		cmocka_unit_test_setup_teardown(getname__address_and_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(setname__chooses_the_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(source_port__is_unique, setup, teardown),
