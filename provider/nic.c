@@ -27,7 +27,6 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	pthread_mutexattr_destroy(&attr);
 	TAILQ_INIT(&nic->eps);
 	TAILQ_INIT(&nic->reqs);
-	TAILQ_INIT(&nic->orphans);
 }
 
 /* Packets are as large as the port carries, unless a parameter says otherwise. */

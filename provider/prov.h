@@ -119,15 +119,14 @@ struct prov_nic {
 	struct weft_engine *engine;
 	struct weft_ip ip;
 	weft_ns linger_ns;
-	struct prov_ep_list eps;      /* enabled endpoints */
-	struct prov_req_list reqs;    /* free requests */
-	struct prov_req_list orphans; /* sends that outlived their endpoint: the engine may still read their memory */
-	void *req_chunks;             /* all request memory, chained through its first word */
-	weft_ns now_ns;               /* of the latest poll */
-	weft_ns next_ns;              /* when the engine wants to be polled again */
-	weft_ns active_ns;            /* when a poll last found something to do */
-	uint64_t rx_seen;             /* received packets at the latest poll */
-	unsigned auto_users;          /* who needs the progress thread */
+	struct prov_ep_list eps;   /* enabled endpoints */
+	struct prov_req_list reqs; /* free requests */
+	void *req_chunks;          /* all request memory, chained through its first word */
+	weft_ns now_ns;            /* of the latest poll */
+	weft_ns next_ns;           /* when the engine wants to be polled again */
+	weft_ns active_ns;         /* when a poll last found something to do */
+	uint64_t rx_seen;          /* received packets at the latest poll */
+	unsigned auto_users;       /* who needs the progress thread */
 	pthread_t thread;
 	atomic_bool thread_stop;
 	atomic_bool napping; /* a thread sleeps until the device has packets */
@@ -290,7 +289,7 @@ int prov_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep 
 
 /* One operation from fi_send to fi_cq_read. `context` of the engine's operation is its address. */
 struct prov_req {
-	TAILQ_ENTRY(prov_req) link;   /* free, posted, done, claims or orphans */
+	TAILQ_ENTRY(prov_req) link;   /* free, posted, done or claims */
 	struct prov_ep *ep;           /* NULL: closed meanwhile */
 	struct fi_cq_err_entry entry; /* what the application will read; starts like every CQ format */
 	fi_addr_t src;                /* of a received message */
@@ -306,7 +305,7 @@ struct prov_req {
 struct prov_req *prov_req_get(struct prov_nic *nic);
 void prov_req_put(struct prov_nic *nic, struct prov_req *req);
 void prov_req_free_all(struct prov_nic *nic);
-/* Frees what the engine still holds of a closed endpoint. */
+/* Frees what an endpoint had under way, after weft_ep_close: the engine has copies of what it still sends. */
 void prov_req_abandon(struct prov_ep *ep);
 
 /* One send or receive as the API describes it. */

@@ -54,15 +54,6 @@ void prov_req_free_all(struct prov_nic *nic)
 	}
 }
 
-static void abandon(struct prov_nic *nic, struct prov_req *req)
-{
-	req->ep = NULL;
-	if (req->is_send)
-		TAILQ_INSERT_TAIL(&nic->orphans, req, link);
-	else
-		prov_req_put(nic, req);
-}
-
 void prov_req_abandon(struct prov_ep *ep)
 {
 	struct prov_nic *nic = ep->domain->nic;
@@ -71,7 +62,7 @@ void prov_req_abandon(struct prov_ep *ep)
 		struct prov_req *req;
 		while ((req = TAILQ_FIRST(lists[i]))) {
 			TAILQ_REMOVE(lists[i], req, link);
-			abandon(nic, req);
+			prov_req_put(nic, req);
 		}
 	}
 }
