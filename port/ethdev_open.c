@@ -53,6 +53,14 @@ static const char *probe_reason(int rc)
 	return rc == -EFAULT ? "no driver has such a name" : strerror(-rc);
 }
 
+/* As a code whose usual text does not mislead who sees nothing else. */
+static int probe_code(int rc)
+{
+	if (rc == -EEXIST)
+		return -EBUSY;
+	return rc == -1 || rc == -EFAULT ? -ENODEV : rc;
+}
+
 /* Makes the device. Probing may fail silently, so only the port itself counts. */
 static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uint16_t *id, struct weft_err *err)
 {
@@ -64,8 +72,7 @@ static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uin
 		return rc;
 	rc = rte_dev_probe(full);
 	if (rc < 0)
-		return weft_err_set(err, rc == -EEXIST ? -EBUSY : rc, "%s: cannot create device: %s", full,
-				    probe_reason(rc));
+		return weft_err_set(err, probe_code(rc), "%s: cannot create device: %s", full, probe_reason(rc));
 	if (rte_eth_dev_get_port_by_name(name, id) != 0)
 		return weft_err_set(err, -ENODEV, "%s: no such device, or its driver refused these arguments", full);
 	slots[*id] = (struct slot){.ours = true};

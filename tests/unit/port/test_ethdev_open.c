@@ -52,6 +52,9 @@ static void open__names_bad_devices(void **state)
 		if (strstr(err.msg, bad[i]) == NULL)
 			fail_msg("%s: message is \"%s\"", bad[i], err.msg);
 	}
+	struct weft_port *port;
+	assert_int_equal(try_open("net_nonesuch0", 0, 0, &port, NULL), -ENODEV);
+	assert_int_equal(try_open("net_memif0,role=emperor", 0, 0, &port, NULL), -ENODEV);
 	assert_int_equal(rte_eth_dev_count_avail(), 0);
 }
 
