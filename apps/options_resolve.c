@@ -127,6 +127,21 @@ int options_topology(const char *spec, uint64_t link_bps, uint64_t preset_bps, s
 	return rc;
 }
 
+/* What cannot be carried out. */
+static int check_matrix(const struct options *o, struct weft_err *err)
+{
+	const struct weft_workload *w = &o->workload;
+	if (w->nodes > o->topo.hosts)
+		return weft_err_set(err, -EINVAL, "%.80s has %u nodes, topology %.80s only %u hosts", o->matrix,
+				    w->nodes, o->topology, o->topo.hosts);
+	for (uint32_t i = 0; i < w->flow_count; i++)
+		if (w->flows[i].bytes > WEFT_MSG_BYTES_MAX)
+			return weft_err_set(err, -EINVAL,
+					    "%.80s: flow %u has %" PRIu64 " bytes, a message at most %" PRIu64,
+					    o->matrix, i, w->flows[i].bytes, WEFT_MSG_BYTES_MAX);
+	return 0;
+}
+
 static int resolve_matrix(struct options *o, struct weft_err *err)
 {
 	int rc = 0;
@@ -146,10 +161,7 @@ static int resolve_matrix(struct options *o, struct weft_err *err)
 	} else {
 		rc = weft_workload_pattern(o->matrix, o->seed, &o->workload, err);
 	}
-	if (!rc && o->workload.nodes > o->topo.hosts)
-		rc = weft_err_set(err, -EINVAL, "%.80s has %u nodes, topology %.80s only %u hosts", o->matrix,
-				  o->workload.nodes, o->topology, o->topo.hosts);
-	return rc;
+	return rc ? rc : check_matrix(o, err);
 }
 
 int options_resolve(struct options *o, struct weft_err *err)

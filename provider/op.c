@@ -101,7 +101,7 @@ static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op)
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .data = op->data, .len = (uint64_t)total};
 	if (total < 0 || prov_av_peer(ep->av, op->addr, &wop.peer))
 		return -FI_EINVAL;
-	if ((uint64_t)total > (op->flags & FI_INJECT ? (uint64_t)PROV_INJECT_BYTES : PROV_MSG_MAX_BYTES))
+	if ((uint64_t)total > (op->flags & FI_INJECT ? (uint64_t)PROV_INJECT_BYTES : WEFT_MSG_BYTES_MAX))
 		return -FI_EMSGSIZE;
 	if (op->flags & FI_REMOTE_CQ_DATA)
 		wop.flags |= WEFT_OP_HAS_DATA;

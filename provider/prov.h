@@ -35,8 +35,6 @@ enum {
 	PROV_QUEUE_MAX = 65536,    /* largest size granted */
 };
 
-#define PROV_MSG_MAX_BYTES ((uint64_t)UINT32_MAX - 1)
-
 /* Private operation flag (bits 60 to 63 are the provider's): no entry for success whatever the endpoint's binding. */
 #define PROV_NO_COMPLETION (1ULL << 60)
 

@@ -6,15 +6,13 @@
 
 #include "engine_int.h"
 
-enum { MESSAGE_BYTES_MAX = UINT32_MAX - 1 };
-
 static int check(const struct weft_engine *e, const struct peer *to, const struct weft_op *op)
 {
 	if (e->shutting_down)
 		return ESHUTDOWN;
 	if (!to || weft_ip_is_v4(&to->addr.ip) != e->is_v4)
 		return EINVAL;
-	return op->len > MESSAGE_BYTES_MAX ? EMSGSIZE : 0;
+	return op->len > WEFT_MSG_BYTES_MAX ? EMSGSIZE : 0;
 }
 
 static void refuse(struct weft_engine *e, struct weft_ep *ep, struct cqe_node *node, const struct weft_op *op, int err)

@@ -111,13 +111,16 @@ enum weft_op_flags {
  * Each byte of a message is handed over exactly once, in any order. */
 typedef void (*weft_sink_fn)(void *arg, uint64_t offset, const uint8_t *data, uint32_t len);
 
+/* Longest message. */
+#define WEFT_MSG_BYTES_MAX ((uint64_t)UINT32_MAX - 1)
+
 /* One operation. The buffer stays the caller's but must not change (send) or be read (receive) until the completion. */
 struct weft_op {
 	uint8_t kind;         /* enum weft_op_kind */
 	uint8_t flags;        /* enum weft_op_flags */
 	uint32_t peer;        /* destination; receives: only from this peer, or WEFT_PEER_ANY */
 	void *buf;            /* NULL with len > 0: length only (lab) */
-	uint64_t len;         /* bytes; messages up to 2^32 - 2 */
+	uint64_t len;         /* bytes; sends up to WEFT_MSG_BYTES_MAX */
 	uint64_t tag, ignore; /* receives: bits set in `ignore` may differ */
 	uint64_t data;        /* with WEFT_OP_HAS_DATA */
 	void *context;        /* returned in the completion */

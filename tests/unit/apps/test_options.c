@@ -137,6 +137,7 @@ static void parse__bad_values_are_refused(void **state)
 	REFUSED(f, -EINVAL, "link-gbps", "--link-gbps", "nan");
 	REFUSED(f, -EINVAL, "end", "--end", "5");
 	REFUSED(f, -EINVAL, "end", "--end", "0s");
+	REFUSED(f, -EINVAL, "4294967294", "--matrix", "permutation:2:4GiB");
 	REFUSED(f, -EINVAL, "KEY=VALUE", "--set", "ack_every");
 	REFUSED(f, -ERANGE, "ack_every", "--set", "ack_every=0");
 	REFUSED(f, -EINVAL, "ecn_min_pct", "--set", "ecn_min_pct=90");
