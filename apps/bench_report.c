@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/fi_errno.h>
+
 #include "bench.h"
 #include "result.h"
 
@@ -28,9 +30,9 @@ static struct run_flow flow_result(const struct bench_outcome *out, uint32_t i)
 static const char *flow_trouble(const struct bench_flow *f)
 {
 	if (f->send_err)
-		return strerror(f->send_err);
+		return fi_strerror(f->send_err);
 	if (f->recv_err)
-		return strerror(f->recv_err);
+		return fi_strerror(f->recv_err);
 	if (!f->start_ns)
 		return "was never started";
 	if (!f->sent_ns || !f->delivered_ns)
