@@ -20,7 +20,7 @@ static int param_int(const char *name, int min, int def, int *value, struct weft
 {
 	int n = def;
 	int ret = fi_param_get_int(&prov_weft, name, &n);
-	if (ret == -FI_EINVAL || n < min)
+	if (ret == -FI_EINVAL || (!ret && n < min))
 		return weft_err_set(err, -EINVAL, "FI_WEFT parameter '%s' is not a number of at least %d", name, min);
 	*value = ret ? def : n;
 	return 0;
@@ -104,7 +104,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	} rows[] = {
 		{"mtu", 0, 0, &mtu},
 		{"pool_pkts", 0, 0, &pool_pkts},
-		{"peer_timeout_ms", 1, (int)(*peer_ns / WEFT_MS(1)), &peer_ms},
+		{"peer_timeout_ms", 1, 0, &peer_ms},
 		{"wait_ms", 0, WAIT_DEFAULT_MS, &wait_ms},
 		{"linger_ms", 0, LINGER_DEFAULT_MS, &linger_ms},
 		{"seed", 0, 0, &seed},
@@ -117,7 +117,8 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	fi_param_get_bool(&prov_weft, "no_arp", &no_arp);
 	tune->max_ip_bytes = (uint32_t)mtu;
 	tune->pool_pkts = (uint32_t)pool_pkts;
-	*peer_ns = WEFT_MS(peer_ms);
+	if (peer_ms)
+		*peer_ns = WEFT_MS(peer_ms);
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
 	tune->no_arp = no_arp != 0;

@@ -175,6 +175,15 @@ static void domain__bad_tuning_is_refused(void **state)
 	}
 }
 
+static void domain__patience_below_a_millisecond(void **state)
+{
+	struct host other = {0};
+	setenv("FI_WEFT_TUNE", "peer_timeout_ns=500000", 1);
+	host_open_domain(&other, fixture_hints(1));
+	unsetenv("FI_WEFT_TUNE");
+	host_close(&other);
+}
+
 static void op_flags__can_be_changed(void **state)
 {
 	uint64_t flags = FI_TRANSMIT | FI_INJECT_COMPLETE;
@@ -218,6 +227,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(domain__close_is_refused_while_in_use, setup, teardown),
 		cmocka_unit_test_setup_teardown(domain__unknown_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(domain__bad_tuning_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(domain__patience_below_a_millisecond, setup, teardown),
 		cmocka_unit_test_setup_teardown(op_flags__can_be_changed, setup, teardown),
 		cmocka_unit_test(stats__count_messages),
 	};
