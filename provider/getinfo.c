@@ -15,9 +15,14 @@ struct want {
 
 static int hint_addr(const void *sock, size_t len, struct weft_addr *addr)
 {
-	if (!sock || prov_ip_is_any(&addr->ip) == false)
+	uint16_t port = addr->port;
+	if (!sock || !prov_ip_is_any(&addr->ip))
 		return 0; /* nothing there, or node and service have precedence */
-	return prov_addr_from_sock(sock, len, NULL, addr) ? -FI_ENODATA : 0;
+	if (prov_addr_from_sock(sock, len, NULL, addr))
+		return -FI_ENODATA;
+	if (port)
+		addr->port = port; /* a service came without a node */
+	return 0;
 }
 
 static int want_parse(const char *node, const char *service, uint64_t flags, struct want *want)

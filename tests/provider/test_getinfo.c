@@ -191,6 +191,21 @@ static void getinfo__source_selects_device(void **state)
 	assert_int_equal(fi_getinfo(FIXTURE_VERSION, "10.1.0.3", NULL, FI_SOURCE, NULL, &info), -FI_ENODATA);
 }
 
+/* The service alone overrides no more of the hints' address than its port. */
+static void getinfo__service_goes_with_hinted_source(void **state)
+{
+	struct fi_info *info, *hints = fi_allocinfo();
+	struct sockaddr_in src = {.sin_family = AF_INET, .sin_port = htons(1), .sin_addr.s_addr = htonl(0x0a010002)};
+	hints->src_addr = malloc(sizeof src);
+	hints->src_addrlen = sizeof src;
+	memcpy(hints->src_addr, &src, sizeof src);
+	ok(fi_getinfo(FIXTURE_VERSION, NULL, "9228", FI_SOURCE, hints, &info));
+	assert_string_equal(info->domain_attr->name, "net_memif1");
+	assert_int_equal(ntohs(((struct sockaddr_in *)info->src_addr)->sin_port), 9228);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+}
+
 static void getinfo__node_is_destination(void **state)
 {
 	struct fi_info *info;
@@ -277,6 +292,7 @@ int main(void)
 		cmocka_unit_test(getinfo__mr_mode_bits_offered_are_not_required),
 		cmocka_unit_test(getinfo__refuses_what_is_not_there),
 		cmocka_unit_test(getinfo__source_selects_device),
+		cmocka_unit_test(getinfo__service_goes_with_hinted_source),
 		cmocka_unit_test(getinfo__node_is_destination),
 		cmocka_unit_test(getinfo__unresolvable_node),
 		cmocka_unit_test(getinfo__ipv6_device),
