@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -245,6 +246,8 @@ static int switch_main(struct switch_opts *o, struct weft_err *err)
 	};
 	rc = rtnet_create(&conf, weft_clock_ns(), &run.rtnet, err);
 	if (rc == 0) {
+		if (getenv("WEFT_EAL_ARGS") == NULL) /* who chooses EAL's arguments chooses the CPUs */
+			weft_ethdev_bind_thread(o->ports.port[0]);
 		run_until_stopped(&run, &topo);
 		rtnet_destroy(run.rtnet);
 	}

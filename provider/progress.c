@@ -120,8 +120,10 @@ static bool thread_stopped(void *arg)
 	return nic->thread_stop;
 }
 
-void *prov_progress_thread(void *nic)
+void *prov_progress_thread(void *arg)
 {
+	struct prov_nic *nic = arg;
+	weft_ethdev_bind_thread(nic->port);
 	prov_wait_until(nic, thread_stopped, nic, -1);
 	return NULL;
 }
