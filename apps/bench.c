@@ -126,7 +126,7 @@ static int set_links(struct options *o, const struct bench_opts *b, weft_ps *ide
 static const char *arg_behind(int argc, char **argv, const char *name)
 {
 	size_t len = strlen(name);
-	for (int i = 1; i < argc; i++) {
+	for (int i = 1; i < argc && argv[i]; i++) {
 		if (strncmp(argv[i], name, len) != 0)
 			continue;
 		if (argv[i][len] == '=')
@@ -194,8 +194,7 @@ static int run(struct options *o, const struct bench_opts *b, const struct bench
 static int command(int argc, char **argv, struct bench_job *job)
 {
 	struct options o = {0};
-	struct bench_opts b = {.threads = 1,
-			       .device = "net_memif0,role=client,id=%r,socket=/tmp/weft.sock,socket-abstract=no"};
+	struct bench_opts b = {.threads = 1, .device = "net_virtio_user0,path=/tmp/weft%r"};
 	struct weft_err err = {""};
 	char star[NAME_ROOM];
 	int status = 1;

@@ -50,12 +50,22 @@ static uint64_t param_value(const struct weft_param *p, const void *base)
 	return p->type == WEFT_PARAM_U32 ? *(const uint32_t *)field : *(const uint8_t *)field;
 }
 
+/* Where the provider's own default is another than the engine's. */
+static bool is_told(const char *key)
+{
+	static const char *const keys[] = {"payload_bytes", "peer_timeout_ns"};
+	for (unsigned i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
 /* Appends key=value, for each parameter that is not at its default; and the payload, which the provider would fit to
  * the device. */
 static void tunes_print(FILE *out, const struct weft_param *table, const void *base)
 {
 	for (const struct weft_param *p = table; base && p && p->key; p++)
-		if (param_value(p, base) != p->def || !strcmp(p->key, "payload_bytes"))
+		if (param_value(p, base) != p->def || is_told(p->key))
 			fprintf(out, "%s=%" PRIu64 ",", p->key, param_value(p, base));
 }
 

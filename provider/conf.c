@@ -18,7 +18,7 @@ void prov_conf_define(void)
 	} params[] = {
 		{"device", FI_PARAM_STRING,
 		 "DPDK device of this process: name of an existing port or devargs such as "
-		 "net_memif0,role=client,id=0,socket=/tmp/weft.sock,bsize=9216; several separated by ';'. %r, %l and "
+		 "net_virtio_user0,path=/tmp/weft0; several separated by ';'. %r, %l and "
 		 "%p "
 		 "stand for the process's rank, rank on its node and process id"},
 		{"addr", FI_PARAM_STRING,
@@ -179,7 +179,7 @@ int prov_conf_load(struct prov_conf *conf, struct weft_err *err)
 	if (!device)
 		return weft_err_set(err, -ENODATA,
 				    "no device: set FI_WEFT_DEVICE, for example to "
-				    "net_memif0,role=client,id=0,socket=/tmp/weft.sock,bsize=9216");
+				    "net_virtio_user0,path=/tmp/weft0");
 	char *devices = NULL, *addrs = NULL;
 	int ret = expand(device, &devices, err);
 	if (!ret && addr)

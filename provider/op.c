@@ -204,7 +204,7 @@ static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .ignore = op->ignore, .len = (uint64_t)total};
 	wop.peer = WEFT_PEER_ANY;
 	wop.flags = recv_flags(op, &wop);
-	if (total < 0 || (op->flags & FI_DISCARD && !peek && !claim))
+	if (total < 0 || (op->flags & FI_DISCARD && !peek && !claim) || op->flags & FI_MULTI_RECV)
 		return -FI_EINVAL;
 	if (ep->caps & FI_DIRECTED_RECV && op->addr != FI_ADDR_UNSPEC && prov_av_peer(ep->av, op->addr, &wop.peer))
 		return -FI_EINVAL;

@@ -65,8 +65,8 @@ with tempfile.TemporaryDirectory() as tmp:
     ENV["LSAN_OPTIONS"] = f"suppressions={tmp}/suppressions:print_suppressions=0"
     socket, result = tmp + "/sock", tmp + "/out.json"
     BENCH = (WEFT, "bench", "--link-gbps", "0.5", "--device",
-             f"net_memif0,role=client,socket={socket},socket-abstract=no,id=%r")
-    switch = start(WEFT, "switch", "--memif", socket + ":4", "--link-gbps", "0.5")
+             f"net_virtio_user0,path={socket}%r")
+    switch = start(WEFT, "switch", "--vhost", socket + ":4", "--link-gbps", "0.5")
     if "4 ports ready" not in switch.stdout.readline():
         fail("the switch does not start")
 

@@ -16,10 +16,9 @@ MPIRUN = ["mpirun.openmpi", "--oversubscribe", "-n", str(RANKS), "-x", "FI_PROVI
           "--mca", "opal_common_ofi_provider_include", "weft", "--mca", "btl", "self,vader"]
 
 with tempfile.TemporaryDirectory(prefix="weft-mpi-") as folder:
-    memif = f"socket={folder}/memif,socket-abstract=no"
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", FI_PROVIDER="weft",
-               FI_WEFT_DEVICE=f"net_memif0,role=client,id=%r,{memif}", FI_WEFT_ADDR="10.0.0.1+%r", TMPDIR=folder)
-    switch = subprocess.Popen([WEFT, "switch", "--memif", f"{folder}/memif:{RANKS}"], text=True, stdout=subprocess.PIPE)
+               FI_WEFT_DEVICE=f"net_virtio_user0,path={folder}/port%r", FI_WEFT_ADDR="10.0.0.1+%r", TMPDIR=folder)
+    switch = subprocess.Popen([WEFT, "switch", "--vhost", f"{folder}/port:{RANKS}"], text=True, stdout=subprocess.PIPE)
     run = subprocess.run([*MPIRUN, PROGRAM], env=env, text=True, capture_output=True, timeout=150)
     switch.send_signal(signal.SIGINT)
     table, _ = switch.communicate(timeout=20)

@@ -48,6 +48,7 @@ static void bench_env_set__tunes_that_differ(void **state)
 	assert_int_equal(bench_env_set(&o, "dev", "10.0.0.1", NULL), 0);
 	const char *tune = getenv("FI_WEFT_TUNE");
 	assert_non_null(strstr(tune, "payload_bytes=1000"));
+	assert_non_null(strstr(tune, "peer_timeout_ns=5000000000"));
 	assert_non_null(strstr(tune, "ack_every=4"));
 	assert_null(strstr(tune, "window_pkts"));
 	assert_int_not_equal(tune[strlen(tune) - 1], ',');
