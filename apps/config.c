@@ -36,7 +36,8 @@ static int pair(struct config *c, bool in_set, const char *key, const char *valu
 	int rc;
 	if (in_set) {
 		char text[160], where[160];
-		snprintf(text, sizeof text, "%s=%s", key, value);
+		if ((size_t)snprintf(text, sizeof text, "%s=%s", key, value) >= sizeof text)
+			return complain(c, line, "longer than any parameter");
 		snprintf(where, sizeof where, "%s:%zu", c->path, line + 1);
 		rc = options_add_setting(c->o, text, where, &why);
 	} else {

@@ -20,6 +20,7 @@ enum { EAL_ARGS_MAX = 64, EAL_ARGS_OURS = 4 /* log level, lcores and its value, 
 
 static pthread_mutex_t eal_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool eal_up;     /* under eal_lock */
+static bool eal_tried;  /* under eal_lock; rte_eal_init was called */
 static bool eal_failed; /* under eal_lock; EAL cannot be started again after most failures */
 /* EAL keeps pointers into its arguments as long as it runs; leak checkers look for ours. */
 static char *eal_text __attribute__((used));
@@ -121,6 +122,7 @@ static int eal_init(char *text, struct weft_err *err)
 		a.argv[a.argc++] = lcores;
 		a.argv[a.argc++] = set;
 	}
+	eal_tried = true;
 	if (rte_eal_init(a.argc, a.argv) < 0 && rte_errno != EALREADY)
 		return weft_err_set(err, -rte_errno, "EAL: cannot start: %s", rte_strerror(rte_errno));
 	return 0;
@@ -154,7 +156,7 @@ int weft_eal_start(const char *eal_args, struct weft_err *err)
 		eal_up = true;
 		clock_start();
 	} else {
-		eal_failed = true;
+		eal_failed = eal_tried;
 	}
 	pthread_mutex_unlock(&eal_lock);
 	return rc;

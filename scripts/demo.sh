@@ -22,10 +22,12 @@ run() {
 
 n=10
 for matrix in $matrices; do
-	run "$((n += 1))-${matrix%%:*}" "$weft" bench --local --topology configs/topologies/ls16_50g.topo --matrix "$matrix"
 	for lb in reps ecmp; do
-		run "$((n += 1))-${matrix%%:*}" "$weft" sim --topology configs/topologies/ls16_50g.topo --matrix "$matrix" \
-			--cc smartt --lb "$lb"
+		for how in 'bench --local' sim; do
+			# $how is one or two words.
+			run "$((n += 1))-${matrix%%:*}" "$weft" $how --topology configs/topologies/ls16_50g.topo --matrix "$matrix" \
+				--cc smartt --lb "$lb"
+		done
 	done
 done
 python3 scripts/table.py "$out"/*.json

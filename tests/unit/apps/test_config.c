@@ -113,6 +113,9 @@ static void config__settings_keep_their_line(void **state)
 	struct fixture *f = *state;
 	refused(f, "set:\n  ack_every: 4\n  colour: 1\n", -ENOENT, "3", "colour");
 	refused(f, "set:\n  ack_every: 99999\n", -ERANGE, "2", "ack_every");
+	char text[300];
+	snprintf(text, sizeof text, "set:\n  ack_every: %0200d\n", 4);
+	refused(f, text, -EINVAL, "2", "longer");
 }
 
 static void config__missing_file_is_named(void **state)

@@ -154,7 +154,7 @@ static void parse__bad_files_are_named(void **state)
 	REFUSED(f, -ENOENT, "/nonexistent.topo", "--topology", "/nonexistent.topo");
 	REFUSED(f, -ENOENT, "/nonexistent.cm", "--matrix", "/nonexistent.cm");
 	REFUSED(f, -EINVAL, ".cm:2: ", "--topology", WEFT_CONFIGS "/matrices/perm_16n_1M.cm");
-	REFUSED(f, -EINVAL, ".topo:2: ", "--matrix", WEFT_CONFIGS "/topologies/ls16_50g.topo");
+	REFUSED(f, -EINVAL, ".topo:3: ", "--matrix", WEFT_CONFIGS "/topologies/ls16_50g.topo");
 }
 
 static void parse__help_resolves_nothing(void **state)
