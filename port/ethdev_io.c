@@ -150,7 +150,7 @@ static uint32_t ip_bytes(const uint8_t *ip, uint16_t type)
 	return 0;
 }
 
-static void frame_drop(struct ethdev *d, struct rte_mbuf *m)
+void ethdev_frame_drop(struct ethdev *d, struct rte_mbuf *m)
 {
 	d->stats.rx_foreign++;
 	rte_pktmbuf_free(m);
@@ -195,7 +195,7 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 	uint8_t *ip = (uint8_t *)(eth + 1);
 
 	if (m->data_len < RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr)) {
-		frame_drop(d, m);
+		ethdev_frame_drop(d, m);
 		return NULL;
 	}
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP)) {
@@ -206,7 +206,7 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 		return NULL;
 	uint32_t bytes = ip_bytes(ip, eth->ether_type);
 	if (bytes == 0 || !mac_is_ours(d, eth)) {
-		frame_drop(d, m);
+		ethdev_frame_drop(d, m);
 		return NULL;
 	}
 	if (d->is_switch)

@@ -286,12 +286,6 @@ static struct rte_ether_addr answer_mac(const struct ethdev *d, const struct wef
 	return d->is_switch ? mac_derive(weft_ip_low32(target)) : d->mac;
 }
 
-static void frame_drop(struct ethdev *d, struct rte_mbuf *m)
-{
-	d->stats.rx_foreign++;
-	rte_pktmbuf_free(m);
-}
-
 /* Turns the frame around: from `mac` to `to`. */
 static void frame_answer(struct ethdev *d, struct rte_mbuf *m, const struct rte_ether_addr *mac,
 			 const struct rte_ether_addr *to)
@@ -321,7 +315,7 @@ void neigh_arp_input(struct ethdev *d, struct rte_mbuf *m)
 	struct rte_arp_hdr *arp = rte_pktmbuf_mtod_offset(m, struct rte_arp_hdr *, RTE_ETHER_HDR_LEN);
 	if (m->data_len < RTE_ETHER_HDR_LEN + sizeof *arp || arp->arp_hardware != RTE_BE16(RTE_ARP_HRD_ETHER) ||
 	    arp->arp_protocol != RTE_BE16(RTE_ETHER_TYPE_IPV4)) {
-		frame_drop(d, m);
+		ethdev_frame_drop(d, m);
 		return;
 	}
 	struct weft_ip sender = ip_from_be32(arp->arp_data.arp_sip), target = ip_from_be32(arp->arp_data.arp_tip);
@@ -343,7 +337,7 @@ static void nd_answer(struct ethdev *d, struct rte_mbuf *m, const struct nd_seen
 	uint16_t frame_bytes = RTE_ETHER_HDR_LEN + ND_IP_BYTES;
 
 	if (m->data_len < frame_bytes && rte_pktmbuf_append(m, (uint16_t)(frame_bytes - m->data_len)) == NULL) {
-		frame_drop(d, m);
+		ethdev_frame_drop(d, m);
 		return;
 	}
 	m->data_len = frame_bytes;
