@@ -123,9 +123,7 @@ static bool ack_send(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 	struct wire_pkt *w = &e->ack_scratch;
 	fill_ack(e, p, w, now);
 	fill_sack(e, p, &w->pds);
-	pkt->payload = NULL;
-	pkt->payload_len = 0;
-	engine_send(e, pkt, w, now);
+	engine_send_control(e, pkt, now);
 	p->unacked_pkts = 0;
 	e->stats.tx_ack++;
 	return true;
@@ -177,9 +175,7 @@ void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *p
 	w->pds.flags = WIRE_F_ACK_P;
 	w->pds.opaque = probe->pds.opaque;
 	w->pds.offset = 0;
-	pkt->payload = NULL;
-	pkt->payload_len = 0;
-	engine_send(e, pkt, w, now);
+	engine_send_control(e, pkt, now);
 	e->stats.tx_ack++;
 }
 
@@ -199,8 +195,6 @@ void nack_send(struct weft_engine *e, const struct wire_pkt *refused, uint16_t o
 				   .psn = refused->pds.psn,
 				   .spdcid = our_id,
 				   .dpdcid = refused->pds.spdcid};
-	pkt->payload = NULL;
-	pkt->payload_len = 0;
-	engine_send(e, pkt, w, now);
+	engine_send_control(e, pkt, now);
 	e->stats.tx_nack++;
 }

@@ -125,6 +125,8 @@ static inline size_t pdc_tx_bytes(const struct weft_engine *e)
 struct weft_pkt *engine_pkt(struct weft_engine *e); /* a packet to fill, or NULL (counted) */
 void engine_send(struct weft_engine *e, struct weft_pkt *pkt, const struct wire_pkt *w,
 		 weft_ns now); /* encodes w and queues pkt */
+/* Sends ack_scratch: a packet without payload. */
+void engine_send_control(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now);
 void engine_tx(struct weft_engine *e, weft_ns now);
 void engine_flush(struct weft_engine *e);
 void engine_forget(struct weft_engine *e, const uint8_t *buf,

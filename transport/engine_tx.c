@@ -8,15 +8,20 @@ enum { ALLOC_RETRY_NS = 1000, PACE_SHIFT = 20 };
 
 enum tx_result { TX_SENT, TX_BLOCKED, TX_SHORT };
 
-struct weft_pkt *engine_pkt(struct weft_engine *e)
+static bool has_pkt(struct weft_engine *e)
 {
 	if (!e->spare_count)
 		e->spare_count = e->port->ops->alloc(e->port, e->spare, ENGINE_BURST);
 	if (e->spare_count && e->out_count < ENGINE_OUT)
-		return e->spare[--e->spare_count];
+		return true;
 	e->stats.alloc_fail++;
 	e->short_of_pkts = true;
-	return NULL;
+	return false;
+}
+
+struct weft_pkt *engine_pkt(struct weft_engine *e)
+{
+	return has_pkt(e) ? e->spare[--e->spare_count] : NULL;
 }
 
 static uint16_t wire_bytes_of(const struct weft_engine *e, size_t head, uint32_t payload)
@@ -56,6 +61,13 @@ void engine_send(struct weft_engine *e, struct weft_pkt *pkt, const struct wire_
 	}
 	pace_link(e, pkt->wire_bytes, now);
 	e->out[e->out_count++] = pkt;
+}
+
+void engine_send_control(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now)
+{
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	engine_send(e, pkt, &e->ack_scratch, now);
 }
 
 void pdc_tx_ready(struct weft_engine *e, struct pdc_tx *p)
@@ -151,7 +163,7 @@ static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, stru
 	if (e->cc->on_sent)
 		e->cc->on_sent(&p->cc, &(struct weft_cc_sent){s->wire_bytes, p->inflight_bytes}, now);
 	if (p->cc.pace)
-		p->pace_at_ns = now + ((uint64_t)s->wire_bytes * p->cc.pace >> 20);
+		p->pace_at_ns = now + ((uint64_t)s->wire_bytes * p->cc.pace >> PACE_SHIFT);
 	if (s->sent_at + e->rto_ns < p->pdc.timer.at) /* no timeout is shorter */
 		arm_rto(e, p, s);
 	if (e->trace.sent)
@@ -205,10 +217,8 @@ static enum tx_result send_one(struct weft_engine *e, struct pdc_tx *p, weft_ns 
 {
 	if (p->hold_until_ns > now || p->pace_at_ns > now)
 		return TX_BLOCKED;
-	struct weft_pkt *pkt = engine_pkt(e);
-	if (!pkt)
+	if (!has_pkt(e))
 		return TX_SHORT;
-	e->spare[e->spare_count++] = pkt;
 	if (p->q.lost.count)
 		return send_lost(e, p, now);
 	/* Data behind a CLOSE_CMD could arrive before it; it waits for a new connection (pdc_tx_closed). */

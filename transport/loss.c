@@ -2,7 +2,7 @@
 /* Loss without a NACK: packets overtaken by later ones for too long, and the retransmission timer. */
 #include "engine_int.h"
 
-enum { REORDER_BRTTS = 3, RTO_BACKOFF_MAX = 16, FAILED_PATH_BRTTS = 2 };
+enum { RTO_BACKOFF_MAX = 16, FAILED_PATH_BRTTS = 2 };
 
 void lb_feedback(struct weft_engine *e, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
 {

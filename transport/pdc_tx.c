@@ -118,9 +118,7 @@ void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t op
 				   .spdcid = p->pdc.id,
 				   .dpdcid = p->remote_id,
 				   .payload = payload};
-	pkt->payload_len = 0;
-	pkt->payload = NULL;
-	engine_send(e, pkt, w, now);
+	engine_send_control(e, pkt, now);
 	e->stats.tx_ctrl++;
 }
 
