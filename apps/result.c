@@ -4,33 +4,24 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "file.h"
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
+#include "stat.h"
 
 /* Sorts `us`. Percentiles by nearest rank. */
 static struct run_times times_of(double *us, uint32_t n)
 {
 	if (!n)
 		return (struct run_times){0};
-	qsort(us, n, sizeof *us, by_value);
-	double sum = 0;
-	for (uint32_t i = 0; i < n; i++)
-		sum += us[i];
+	stat_sort(us, n);
 	return (struct run_times){
 		.min = us[0],
-		.mean = sum / n,
-		.p50 = us[(uint32_t)ceil(0.50 * n) - 1],
-		.p99 = us[(uint32_t)ceil(0.99 * n) - 1],
+		.mean = stat_mean(us, n).mean,
+		.p50 = stat_percentile(us, n, 0.50),
+		.p99 = stat_percentile(us, n, 0.99),
 		.max = us[n - 1],
 	};
 }
