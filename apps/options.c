@@ -11,7 +11,8 @@
 /* Options that act on the whole of struct options rather than on one field. */
 static int opt_setting(void *o, const char *value, struct weft_err *err)
 {
-	return options_add_setting(o, value, "--set", err);
+	const struct options *options = o;
+	return options_add_setting(o, value, options->where ? options->where : "--set", err);
 }
 
 static int opt_mtu(void *o, const char *value, struct weft_err *err)
@@ -37,6 +38,7 @@ static const struct opt_desc common[] = {
 	{"end", "TIME", "give up at this time of the run: 500us, 20ms, 1s", opt_duration, FIELD(end_ns)},
 	{"set", "KEY=VALUE", "a parameter of engine, algorithm, fabric or faults (--help-params); repeatable",
 	 opt_setting, 0},
+	{"out", "DIR", "write the run's files into this directory", opt_string, FIELD(out)},
 	{"json", "FILE", "write the result as JSON; - is standard output", opt_string, FIELD(json)},
 	{"pcap", "FILE", "capture every host's packets", opt_string, FIELD(pcap)},
 	{"help", NULL, "this text", opt_flag, FIELD(help)},
@@ -161,12 +163,32 @@ static const struct opt_desc *lookup(struct options *o, const struct opt_desc *e
 	return d;
 }
 
-/* Sets a field and puts the option's name before a complaint. */
-static int apply(const struct opt_desc *d, void *base, const char *value, struct weft_err *err)
+const struct opt_desc *options_find(const char *name)
+{
+	return find(common, name, strlen(name));
+}
+
+/* Notes what was given. */
+static int note(struct options *o, const struct opt_desc *d, const char *value, struct weft_err *err)
+{
+	struct opt_given *grown = realloc(o->given, (o->given_count + 1) * sizeof *grown);
+	if (grown)
+		o->given = grown;
+	struct opt_given given = {d->name, value ? options_keep(o, value) : NULL};
+	if (!grown || (value && !given.value))
+		return weft_err_set(err, -ENOMEM, "no memory");
+	o->given[o->given_count++] = given;
+	return 0;
+}
+
+/* Sets a field and puts the option's name before a complaint. Options of other structs than `o` are not noted. */
+static int apply(struct options *o, const struct opt_desc *d, void *base, const char *value, struct weft_err *err)
 {
 	struct weft_err why = {""};
 	int rc = d->set((char *)base + d->offset, value, &why);
-	return rc ? weft_err_set(err, rc, "%s: %.200s", d->name, why.msg) : 0;
+	if (rc)
+		return weft_err_set(err, rc, "%s: %.200s", d->name, why.msg);
+	return base == o ? note(o, d, value, err) : 0;
 }
 
 int options_set(struct options *o, const struct opt_desc *extra, void *extra_base, const char *name, const char *value,
@@ -176,7 +198,18 @@ int options_set(struct options *o, const struct opt_desc *extra, void *extra_bas
 	const struct opt_desc *d = lookup(o, extra, extra_base, name, strlen(name), &base);
 	if (!d)
 		return weft_err_set(err, -ENOENT, "unknown option '%s'", name);
-	return apply(d, base, value, err);
+	return apply(o, d, base, value, err);
+}
+
+/* An argument without dashes: its option has no name. */
+static int parse_bare(struct options *o, const char *value, const struct opt_desc *extra, void *extra_base,
+		      struct weft_err *err)
+{
+	const struct opt_desc *d = find(extra, "", 0);
+	if (!d || o->scenario)
+		return weft_err_set(err, -EINVAL, "unexpected argument '%s'", value);
+	int rc = apply(o, d, extra_base, value, err);
+	return rc ? rc : 1;
 }
 
 /* One argument, with its value in it or behind it. Returns the number of arguments used, or a negative errno. */
@@ -187,7 +220,7 @@ static int parse_one(struct options *o, char **argv, const struct opt_desc *extr
 	if (!strcmp(name, "-h"))
 		name = "--help";
 	if (strncmp(name, "--", 2) != 0)
-		return weft_err_set(err, -EINVAL, "unexpected argument '%s'", name);
+		return parse_bare(o, name, extra, extra_base, err);
 	name += 2;
 	const char *eq = strchr(name, '=');
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
@@ -199,25 +232,30 @@ static int parse_one(struct options *o, char **argv, const struct opt_desc *extr
 	const char *value = eq ? eq + 1 : d->arg ? argv[1] : NULL;
 	if (d->arg && !value)
 		return weft_err_set(err, -EINVAL, "option '%s' needs a value: %s", argv[0], d->arg);
-	int rc = config ? options_config(o, extra, extra_base, value, err) : apply(d, base, value, err);
+	int rc = config ? options_config(o, extra, extra_base, value, err) : apply(o, d, base, value, err);
 	return rc ? rc : d->arg && !eq ? 2 : 1;
 }
 
-int options_parse(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
-		  struct weft_err *err)
+void options_begin(struct options *o)
 {
 	*o = (struct options){.topology = "leafspine:4:4:4",
 			      .cc_name = "smartt",
 			      .lb_name = "reps",
 			      .seed = 1,
 			      .end_ns = WEFT_S(100)};
+}
+
+int options_parse(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		  struct weft_err *err)
+{
+	options_begin(o);
 	for (int i = 1; i < argc;) {
 		int used = parse_one(o, argv + i, extra, extra_base, err);
 		if (used < 0)
 			return used;
 		i += used;
 	}
-	return o->help || o->help_params ? 0 : options_resolve(o, err);
+	return o->help || o->help_params || o->scenario ? 0 : options_resolve(o, err);
 }
 
 void options_free(struct options *o)
@@ -226,6 +264,7 @@ void options_free(struct options *o)
 	free(o->cc_tune);
 	free(o->lb_tune);
 	free(o->settings);
+	free(o->given);
 	for (uint32_t i = 0; i < o->kept_count; i++)
 		free(o->kept[i]);
 	free(o->kept);
@@ -237,7 +276,7 @@ static void print_table(FILE *out, const struct opt_desc *table, const struct op
 {
 	for (; table && table->name; table++) {
 		char left[64];
-		if (find(shadow, table->name, strlen(table->name)))
+		if (!*table->name || find(shadow, table->name, strlen(table->name)))
 			continue;
 		snprintf(left, sizeof left, "--%s %s", table->name, table->arg ? table->arg : "");
 		fprintf(out, "  %-28s %s\n", left, table->help);
@@ -247,7 +286,8 @@ static void print_table(FILE *out, const struct opt_desc *table, const struct op
 static void print_help(const char *name, const struct opt_desc *extra, const char *about)
 {
 	const struct opt_desc config[] = {config_option, {NULL, NULL, NULL, NULL, 0}};
-	printf("usage: weft %s [OPTION]...\n%s\n\n", name, about);
+	const struct opt_desc *bare = find(extra, "", 0);
+	printf("usage: weft %s [OPTION]...%s%s\n%s\n\n", name, bare ? " " : "", bare ? bare->arg : "", about);
 	print_table(stdout, extra, NULL);
 	print_table(stdout, common, extra);
 	print_table(stdout, config, NULL);

@@ -14,7 +14,7 @@
 #include "weft/engine.h"
 #include "workload.h"
 
-/* One option `--name VALUE`; in YAML `name: VALUE`. */
+/* One option `--name VALUE`; in YAML `name: VALUE`. An empty name takes the one argument without dashes. */
 struct opt_desc {
 	const char *name; /* NULL ends a table */
 	const char *arg;  /* what the value is, for --help; NULL: a flag without value */
@@ -47,9 +47,17 @@ struct opt_setting {
 	char *where; /* for messages: "--set" or FILE:LINE */
 };
 
+/* One option as it was given, later ones win; strings are the options'. */
+struct opt_given {
+	const char *name;  /* without dashes */
+	const char *value; /* NULL: a flag without value */
+};
+
 struct options {
 	/* as given */
 	const char *topology, *matrix, *cc_name, *lb_name, *json, *pcap;
+	const char *out;      /* directory for a run's files; NULL: none are written */
+	const char *scenario; /* file with one or more runs; options_parse then leaves everything unresolved */
 	uint64_t seed;
 	uint64_t link_bps; /* 0: the topology's own */
 	weft_ns end_ns;    /* give up then */
@@ -58,7 +66,11 @@ struct options {
 	uint32_t setting_count;
 	char **kept; /* strings read from files */
 	uint32_t kept_count;
-	bool unknown_param; /* why options_parse failed: some --set names no parameter */
+	bool unknown_param;      /* why options_parse failed: some --set names no parameter */
+	struct opt_given *given; /* all that was set, in order */
+	uint32_t given_count;
+	const char *where; /* FILE:LINE that options_set speaks for; NULL: the command line */
+	const char *step;  /* name of the option options_resolve is at or failed at */
 	/* resolved by options_parse */
 	struct weft_topo topo;
 	struct weft_workload workload;
@@ -71,6 +83,9 @@ struct options {
 	bool faulty; /* some fault_ parameter was given, even if 0: hosts get fault ports */
 };
 
+/* Defaults of everything that is given; nothing is resolved. */
+void options_begin(struct options *o);
+
 /* Parses argv[1..] and resolves files, patterns and names. `extra` describes further options of a command, in the
  * struct at `extra_base`; may be NULL. -EINVAL, -ENOENT, -ENOMEM or an errno of reading a file, with a message. With
  * o->help or o->help_params set nothing else is resolved. Always ends in a state options_free takes. */
@@ -82,13 +97,21 @@ void options_free(struct options *o);
 bool options_main(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
 		  const char *about, int *status);
 
-/* Sets one option by name; options_config uses it for YAML. -ENOENT: no such option. */
+/* Sets one option by name, and notes it in `given`; `value` may be NULL for flags. -ENOENT: no such option; -EINVAL: no
+ * such value; -ENOMEM. */
 int options_set(struct options *o, const struct opt_desc *extra, void *extra_base, const char *name, const char *value,
 		struct weft_err *err);
 
 /* Reads `name: value` pairs from a YAML file; `set:` holds a mapping of parameters. Messages as file:line: reason. */
 int options_config(struct options *o, const struct opt_desc *extra, void *extra_base, const char *path,
 		   struct weft_err *err);
+
+/* The description of a common option; NULL: no such option. */
+const struct opt_desc *options_find(const char *name);
+
+/* Turns names, files and settings into what they stand for; o->step says which option an error is about. Errors as
+ * options_parse. */
+int options_resolve(struct options *o, struct weft_err *err);
 
 /* Remembers key=value for later. -EINVAL without '=', -ENOMEM. */
 int options_add_setting(struct options *o, const char *text, const char *where, struct weft_err *err);

@@ -5,9 +5,6 @@
 
 #include "options.h"
 
-/* Turns names, files and settings into what they stand for. */
-int options_resolve(struct options *o, struct weft_err *err);
-
 /* Names of all parameters these options can set, for the user who named another. */
 void options_print_keys(const struct options *o, FILE *out);
 

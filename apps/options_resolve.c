@@ -51,9 +51,12 @@ static void groups_of(struct options *o, struct group g[GROUPS])
 
 static int resolve_algorithms(struct options *o, struct weft_err *err)
 {
+	o->step = "cc";
 	int rc = weft_cc_choose(o->cc_name, &o->cc, err);
-	if (!rc)
-		rc = weft_lb_choose(o->lb_name, &o->lb, err);
+	if (rc)
+		return rc;
+	o->step = "lb";
+	rc = weft_lb_choose(o->lb_name, &o->lb, err);
 	if (rc)
 		return rc;
 	o->cc_tune = calloc(1, o->cc->tune_size + 1);
@@ -167,13 +170,18 @@ static int resolve_matrix(struct options *o, struct weft_err *err)
 int options_resolve(struct options *o, struct weft_err *err)
 {
 	int rc = resolve_algorithms(o, err);
-	if (!rc)
-		rc = resolve_params(o, err);
-	if (!rc)
-		rc = options_topology(o->topology, o->link_bps, UINT64_C(50000000000), &o->topo, err);
-	if (!rc)
-		rc = resolve_matrix(o, err);
-	return rc;
+	if (rc)
+		return rc;
+	o->step = "set";
+	rc = resolve_params(o, err);
+	if (rc)
+		return rc;
+	o->step = "topology";
+	rc = options_topology(o->topology, o->link_bps, UINT64_C(50000000000), &o->topo, err);
+	if (rc)
+		return rc;
+	o->step = "matrix";
+	return resolve_matrix(o, err);
 }
 
 void options_print_keys(const struct options *o, FILE *out)
