@@ -10,7 +10,7 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	p->sent_pkts++;
 	p->sent_bytes += pkt->wire_bytes;
 	if (!(p->flags & PORT_UP)) {
-		net_drop(net, pkt, &net->stats.dropped_down);
+		port_drop(net, p, pkt, &net->stats.dropped_down);
 		return;
 	}
 	weft_ps arrival = p->busy_until + p->latency_ps;

@@ -85,6 +85,7 @@ void weft_net_destroy(struct weft_net *net)
 	}
 	evq_fini(&net->evq);
 	weft_mem_free(&libc_mem, net->ports);
+	weft_mem_free(&libc_mem, net->cold);
 	weft_mem_free(&libc_mem, net->switches);
 	weft_mem_free(&libc_mem, net->hosts);
 	weft_mem_free(&libc_mem, net);

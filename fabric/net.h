@@ -102,6 +102,41 @@ void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_
 /* Packets and bytes that were sent into the link so far (also while it is down). */
 void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes);
 
+/* Every queue with the link behind it is a port: the hosts' NICs first, then the switches' ports. Ids 0..count-1 are
+ * stable for a topology. */
+enum weft_port_dir {
+	WEFT_PORT_NIC,  /* of a host, to its leaf: host5 */
+	WEFT_PORT_HOST, /* of a leaf, to a host: leaf0:host3, with the host's number */
+	WEFT_PORT_UP,   /* of a switch, to the tier above: leaf0:up2 */
+	WEFT_PORT_DOWN  /* of a switch, to the tier below: spine1:down0, core3:down5 */
+};
+
+enum { WEFT_PORT_NAME_MAX = 32 };
+
+struct weft_port_counts {
+	uint64_t queue_bytes; /* data and control that wait now, without the packet in service; 0 at a host's NIC */
+	uint64_t sent_pkts, sent_bytes; /* that went into the link, also while it was down */
+	uint64_t marked, trimmed;
+	uint64_t dropped; /* by full queues, or lost on the link */
+};
+
+struct weft_port_info {
+	char name[WEFT_PORT_NAME_MAX];
+	enum weft_port_dir dir;
+	uint32_t tier;  /* 0 = leaf; 0 for a host's NIC, too */
+	uint32_t sw;    /* number in its tier; of a host's NIC, the host */
+	uint32_t index; /* cable among the switch's cables in that direction; the host with WEFT_PORT_HOST and _NIC */
+	uint64_t bps;   /* now */
+	bool up;        /* the link carries packets */
+	struct weft_port_counts counts;
+};
+
+uint32_t weft_net_port_count(const struct weft_net *net);
+/* -ENOENT. */
+int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_port_info *info);
+/* The counts alone, cheap enough for every port at every sample. `port` must exist. */
+void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft_port_counts *counts);
+
 /* Idle round trip of a full data packet and its ACK between the two farthest hosts: store-and-forward, latencies. */
 weft_ns weft_net_brtt_ns(const struct weft_net *net);
 /* Arithmetic completion time of `flow_bytes` payload from src to dst alone on an idle fabric, until the last ACK is

@@ -67,6 +67,7 @@ void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 		limit = net->conf.trim == WEFT_TRIM_OFF ? 5 * bdp : bdp;
 	if (limit < net->conf.mtu_bytes)
 		limit = net->conf.mtu_bytes;
+	port_cold(net, p)->bps = bps;
 	p->ps_per_byte = path_ps_per_byte(bps);
 	p->limit_bytes = limit < INT32_MAX ? (uint32_t)limit : INT32_MAX;
 	bdp = bdp < INT32_MAX ? bdp : INT32_MAX;
@@ -84,6 +85,7 @@ static void set_port(struct weft_net *net, uint32_t port, uint32_t tier, uint8_t
 	p->peer = peer;
 	p->latency_ps = 1000 * (links->down_latency_ns + switch_latency_ns);
 	port_set_bps(net, p, links->down_bps);
+	port_cold(net, p)->nominal_bps = port_cold(net, p)->bps;
 }
 
 static void wire_hosts(struct weft_net *net)
@@ -111,6 +113,31 @@ static void wire_tier(struct weft_net *net, uint32_t tier)
 				 t->tier[tier + 1].switch_latency_ns);
 			set_port(net, net_cable_end(net, tier, sw, up), tier + 1, 0, self,
 				 t->tier[tier].switch_latency_ns);
+		}
+	}
+}
+
+/* Names the ports of a switch, or of a host. */
+static void name_ports(struct weft_net *net, uint32_t first, uint32_t count, uint32_t tier, uint32_t sw,
+		       enum weft_port_dir dir)
+{
+	for (uint32_t i = 0; i < count; i++)
+		net->cold[first + i] =
+			(struct net_port_cold){.sw = sw, .place = i, .tier = (uint8_t)tier, .dir = (uint8_t)dir};
+}
+
+static void name_all_ports(struct weft_net *net)
+{
+	const struct weft_topo *t = &net->topo;
+
+	for (uint32_t h = 0; h < t->hosts; h++)
+		name_ports(net, h, 1, 0, h, WEFT_PORT_NIC);
+	for (uint32_t tier = 0; tier < t->tiers; tier++) {
+		for (uint32_t sw = 0; sw < t->tier[tier].switches; sw++) {
+			const struct net_switch *s = &net->switches[net->tier_first[tier] + sw];
+			name_ports(net, s->first_down, down_cables(t, tier), tier, sw,
+				   tier ? WEFT_PORT_DOWN : WEFT_PORT_HOST);
+			name_ports(net, s->first_up, s->up_cables, tier, sw, WEFT_PORT_UP);
 		}
 	}
 }
@@ -152,11 +179,13 @@ int net_build(struct weft_net *net)
 	net->stats.ports = net->port_count;
 	net->port_count += t->hosts;
 	net->ports = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->ports);
+	net->cold = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->cold);
 	net->switches = weft_mem_alloc(&libc_mem, net->switch_count * sizeof *net->switches);
 	net->hosts = weft_mem_alloc(&libc_mem, t->hosts * sizeof *net->hosts);
-	if (!net->ports || !net->switches || !net->hosts)
+	if (!net->ports || !net->cold || !net->switches || !net->hosts)
 		return -ENOMEM;
 	layout_switches(net, &salts);
+	name_all_ports(net);
 	wire_hosts(net);
 	for (uint32_t i = 0; i + 1 < t->tiers; i++)
 		wire_tier(net, i);

@@ -43,6 +43,20 @@ struct net_port {
 _Static_assert(sizeof(struct net_port) == 128, "two cache lines");
 _Static_assert(offsetof(struct net_port, pipe_head) == 64, "line 1 begins with the wire");
 
+/* What a port counts rarely and what describes it. Same index as its net_port. */
+struct net_port_cold {
+	uint64_t marked, trimmed;
+	uint64_t dropped; /* by its queues, or lost on its link */
+	uint64_t bps;     /* now */
+	uint64_t nominal_bps;
+	uint32_t sw;    /* of its tier, or the host with PORT_NIC */
+	uint32_t place; /* among the switch's cables up, or down */
+	uint8_t tier;
+	uint8_t dir; /* enum weft_port_dir */
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct net_port_cold) == 64, "one cache line");
+
 struct net_switch {
 	uint64_t salt;                 /* of the ECMP hash */
 	uint64_t child_recip;          /* ceil(2^32 / hosts below a link down): division by multiplication */
@@ -63,6 +77,7 @@ struct weft_net {
 	struct weft_topo topo;
 	struct evq evq;
 	struct net_port *ports; /* host h's uplink is port h, switch ports follow by tier and switch */
+	struct net_port_cold *cold;
 	struct net_switch *switches;
 	struct net_host *hosts;
 	uint32_t port_count, switch_count;
@@ -104,10 +119,23 @@ static inline weft_ps port_serialize_ps(const struct net_port *p, uint32_t bytes
 	return bytes * p->ps_per_byte >> PORT_PS_SHIFT;
 }
 
+static inline struct net_port_cold *port_cold(const struct weft_net *net, const struct net_port *p)
+{
+	return &net->cold[p - net->ports];
+}
+
+/* Gives a packet back that no port had, and counts it. */
 static inline void net_drop(struct weft_net *net, struct weft_pkt *pkt, uint64_t *counter)
 {
 	++*counter;
 	net->conf.free_pkt(net->conf.free_arg, pkt);
+}
+
+/* ... that port `p` had. */
+static inline void port_drop(struct weft_net *net, const struct net_port *p, struct weft_pkt *pkt, uint64_t *counter)
+{
+	port_cold(net, p)->dropped++;
+	net_drop(net, pkt, counter);
 }
 
 /* path.c */

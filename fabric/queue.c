@@ -56,7 +56,7 @@ static struct weft_pkt *data_swap_tail(struct weft_net *net, struct net_port *p,
 static void ctl_push(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
 	if (p->ctl_bytes + pkt->wire_bytes > 2 * (uint64_t)p->limit_bytes) {
-		net_drop(net, pkt, &net->stats.dropped_control);
+		port_drop(net, p, pkt, &net->stats.dropped_control);
 		return;
 	}
 	pkt->next = NULL;
@@ -96,11 +96,12 @@ static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *
 	    rng_below(&net->rng, 2))
 		pkt = data_swap_tail(net, p, pkt);
 	if (net->conf.trim == WEFT_TRIM_OFF || !trimmable(pkt)) {
-		net_drop(net, pkt, &net->stats.dropped_data);
+		port_drop(net, p, pkt, &net->stats.dropped_data);
 		return;
 	}
 	wire_trim(pkt, p->flags & PORT_LAST_HOP);
 	net->stats.trimmed++;
+	port_cold(net, p)->trimmed++;
 	ctl_push(net, p, pkt);
 }
 
@@ -152,6 +153,7 @@ static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 	if (p->red_max && pkt->ecn != WEFT_ECN_NOT && pkt->ecn != WEFT_ECN_CE && should_mark(net, p)) {
 		wire_mark_ce(pkt);
 		net->stats.marked++;
+		port_cold(net, p)->marked++;
 	}
 	return pkt;
 }
@@ -170,9 +172,9 @@ void queue_flush(struct weft_net *net, uint32_t port)
 	struct net_port *p = &net->ports[port];
 
 	while (p->ctl_head)
-		net_drop(net, ctl_pop(p), &net->stats.dropped_down);
+		port_drop(net, p, ctl_pop(p), &net->stats.dropped_down);
 	while (p->data_head)
-		net_drop(net, data_pop(net, p), &net->stats.dropped_down);
+		port_drop(net, p, data_pop(net, p), &net->stats.dropped_down);
 	if (!(p->flags & PORT_NIC))
 		evq_cancel(&net->evq, event_free(port));
 }

@@ -125,6 +125,13 @@ int weft_topo_check(struct weft_topo *topo, struct weft_err *err)
 	return weft_err_set(err, -EINVAL, "topology, tier %u: %s", f.tier, f.reason);
 }
 
+const char *weft_topo_tier_name(uint32_t tier)
+{
+	static const char *const names[WEFT_TOPO_TIERS_MAX] = {"leaf", "spine", "core"};
+
+	return names[tier];
+}
+
 void weft_topo_set_bps(struct weft_topo *topo, uint64_t bps)
 {
 	for (uint32_t i = 0; i < topo->tiers; i++)

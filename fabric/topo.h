@@ -44,6 +44,9 @@ int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo
  * -EINVAL. */
 int weft_topo_check(struct weft_topo *topo, struct weft_err *err);
 
+/* "leaf", "spine", "core"; `tier` below WEFT_TOPO_TIERS_MAX. */
+const char *weft_topo_tier_name(uint32_t tier);
+
 /* Sets every link to `bps` (the --link-gbps option). */
 void weft_topo_set_bps(struct weft_topo *topo, uint64_t bps);
 

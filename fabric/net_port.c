@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ports as an observer sees them: names, rates, counts. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "net_impl.h"
+
+uint32_t weft_net_port_count(const struct weft_net *net)
+{
+	return net->port_count;
+}
+
+static void print_name(const struct weft_port_info *info, char *name, size_t size)
+{
+	static const char *const dirs[] = {
+		[WEFT_PORT_HOST] = "host",
+		[WEFT_PORT_UP] = "up",
+		[WEFT_PORT_DOWN] = "down",
+	};
+
+	if (info->dir == WEFT_PORT_NIC)
+		snprintf(name, size, "host%u", info->sw);
+	else
+		snprintf(name, size, "%s%u:%s%u", weft_topo_tier_name(info->tier), info->sw, dirs[info->dir],
+			 info->index);
+}
+
+void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft_port_counts *counts)
+{
+	const struct net_port *p = &net->ports[port];
+	const struct net_port_cold *cold = &net->cold[port];
+
+	*counts = (struct weft_port_counts){
+		.queue_bytes = (uint64_t)p->data_bytes + p->ctl_bytes,
+		.sent_pkts = p->sent_pkts,
+		.sent_bytes = p->sent_bytes,
+		.marked = cold->marked,
+		.trimmed = cold->trimmed,
+		.dropped = cold->dropped,
+	};
+}
+
+int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_port_info *info)
+{
+	if (port >= net->port_count)
+		return -ENOENT;
+	const struct net_port *p = &net->ports[port];
+	const struct net_port_cold *cold = &net->cold[port];
+	*info = (struct weft_port_info){
+		.dir = cold->dir,
+		.tier = cold->tier,
+		.sw = cold->sw,
+		.index = cold->dir == WEFT_PORT_HOST  ? p->peer
+			 : cold->dir == WEFT_PORT_NIC ? cold->sw
+						      : cold->place,
+		.bps = cold->bps,
+		.up = p->flags & PORT_UP,
+	};
+	print_name(info, info->name, sizeof info->name);
+	weft_net_port_counts(net, port, &info->counts);
+	return 0;
+}
