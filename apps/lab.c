@@ -2,6 +2,7 @@
 #include "lab.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "ideal.h"
@@ -47,7 +48,7 @@ static int create_hosts(struct lab *lab, struct weft_err *err)
 
 static void tap(void *arg, uint32_t host, bool sent, const struct weft_pkt *pkt, weft_ps now)
 {
-	capture_pkt(arg, pkt, now / 1000);
+	capture_pkt(arg, host, sent ? CAPTURE_OUT : CAPTURE_IN, pkt, now / 1000, NULL);
 }
 
 static int create_capture(struct lab *lab, struct weft_err *err)
@@ -55,9 +56,15 @@ static int create_capture(struct lab *lab, struct weft_err *err)
 	if (!lab->o->pcap)
 		return 0;
 	int rc = capture_open(lab->o->pcap, &lab->capture, err);
-	if (!rc)
-		weft_net_tap(lab->net, tap, lab->capture);
-	return rc;
+	if (rc)
+		return rc;
+	for (uint32_t h = 0; h < lab->host_count; h++) {
+		char name[16];
+		snprintf(name, sizeof name, "host%u", h);
+		capture_port(lab->capture, name, lab->o->topo.tier[0].down_bps);
+	}
+	weft_net_tap(lab->net, tap, lab->capture);
+	return 0;
 }
 
 int lab_create(struct options *o, struct lab **out, struct weft_err *err)

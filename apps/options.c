@@ -40,7 +40,7 @@ static const struct opt_desc common[] = {
 	 opt_setting, 0},
 	{"out", "DIR", "write the run's files into this directory", opt_string, FIELD(out)},
 	{"json", "FILE", "write the result as JSON; - is standard output", opt_string, FIELD(json)},
-	{"pcap", "FILE", "capture every host's packets", opt_string, FIELD(pcap)},
+	{"pcap", "FILE", "capture every host's packets as pcapng", opt_string, FIELD(pcap)},
 	{"help", NULL, "this text", opt_flag, FIELD(help)},
 	{"help-params", NULL, "all parameters for --set, with defaults and ranges", opt_flag, FIELD(help_params)},
 	{NULL, NULL, NULL, NULL, 0},

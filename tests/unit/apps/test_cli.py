@@ -66,13 +66,14 @@ class Sim(unittest.TestCase):
             run = self.run_json(*LS16, "--matrix", "permutation:16:16KiB", "--pcap", path)
             with open(path, "rb") as file:
                 data = file.read()
-        self.assertEqual(data[:4], (0xA1B23C4D).to_bytes(4, sys.byteorder))
-        count, at = 0, 24
+        blocks, at = [], 0
         while at < len(data):
-            at += 16 + int.from_bytes(data[at + 8:at + 12], sys.byteorder)
-            count += 1
+            blocks.append(int.from_bytes(data[at:at + 4], sys.byteorder))
+            at += int.from_bytes(data[at + 4:at + 8], sys.byteorder)
         packets = run["packets"]
-        self.assertEqual(count, 2 * (packets["data"] + packets["acks"]))
+        self.assertEqual(blocks[0], 0x0A0D0D0A)
+        self.assertEqual(blocks.count(1), 16)
+        self.assertEqual(blocks.count(6), 2 * (packets["data"] + packets["acks"]))
 
     def test_the_end_comes_first(self):
         run = weft("sim", *LS16, "--matrix", "permutation:16:1MiB", "--end", "50us")
