@@ -93,7 +93,8 @@ void result_add_engine(struct run_packets *p, const struct weft_stats *stats)
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now)
 {
 	r->packets.trimmed = stats->trimmed;
-	r->packets.dropped = stats->dropped_data + stats->dropped_control + stats->dropped_down + stats->dropped_route;
+	r->packets.dropped = stats->dropped_data + stats->dropped_control + stats->dropped_down + stats->dropped_error +
+			     stats->dropped_route;
 	r->packets.marked = stats->marked;
 	r->queue_max_bytes = stats->max_queue_bytes;
 	if (now && stats->ports)

@@ -1,6 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net_impl.h"
 
+/* Probability of 2^64 that all of `bytes` cross unharmed. */
+static uint64_t survives(uint64_t byte, uint32_t bytes)
+{
+	uint64_t all = UINT64_MAX;
+
+	for (; bytes; bytes >>= 1) {
+		if (bytes & 1)
+			all = (uint64_t)((unsigned __int128)all * byte >> 64);
+		byte = (uint64_t)((unsigned __int128)byte * byte >> 64);
+	}
+	return all;
+}
+
+/* Takes the packet and counts it when the link is down or damages it. */
+static __attribute__((noinline)) bool loses(struct weft_net *net, const struct net_port *p, struct weft_pkt *pkt)
+{
+	uint64_t *counter = &net->stats.dropped_down;
+
+	if (p->flags & PORT_UP) {
+		if (rng_next(&net->error_rng) < survives(port_cold(net, p)->byte_survives, pkt->wire_bytes))
+			return false;
+		counter = &net->stats.dropped_error;
+	}
+	port_drop(net, p, pkt, counter);
+	return true;
+}
+
 void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
 	struct net_port *p = &net->ports[port];
@@ -9,10 +36,8 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	p->service_data_bytes = pkt->flags & WEFT_PKT_CONTROL ? 0 : pkt->wire_bytes;
 	p->sent_pkts++;
 	p->sent_bytes += pkt->wire_bytes;
-	if (!(p->flags & PORT_UP)) {
-		port_drop(net, p, pkt, &net->stats.dropped_down);
+	if ((p->flags & (PORT_UP | PORT_ERRORS)) != PORT_UP && loses(net, p, pkt))
 		return;
-	}
 	weft_ps arrival = p->busy_until + p->latency_ps;
 	pkt->next = NULL;
 	if (p->pipe_head) {
@@ -37,13 +62,27 @@ struct weft_pkt *link_receive(struct weft_net *net, uint32_t port)
 	return pkt;
 }
 
-void link_clear(struct weft_net *net, uint32_t port)
+/* The first packet on the wire, or NULL; the event of its arrival stays. */
+static struct weft_pkt *pipe_pop(struct net_port *p)
+{
+	struct weft_pkt *pkt = p->pipe_head;
+
+	if (pkt)
+		p->pipe_head = pkt->next;
+	return pkt;
+}
+
+void link_cut(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->ports[port];
 
-	while (p->pipe_head) {
-		struct weft_pkt *pkt = p->pipe_head;
-		p->pipe_head = pkt->next;
+	for (struct weft_pkt *pkt; (pkt = pipe_pop(p));)
+		port_drop(net, p, pkt, &net->stats.dropped_down);
+	evq_cancel(&net->evq, event_arrive(port));
+}
+
+void link_clear(struct weft_net *net, uint32_t port)
+{
+	for (struct weft_pkt *pkt; (pkt = pipe_pop(&net->ports[port]));)
 		net->conf.free_pkt(net->conf.free_arg, pkt);
-	}
 }

@@ -62,7 +62,11 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 	net = weft_mem_alloc(&libc_mem, sizeof *net);
 	if (!net)
 		return weft_err_set(err, -ENOMEM, "fabric: out of memory");
-	*net = (struct weft_net){.conf = *conf, .topo = t, .rng = {rng_mix(conf->seed + 1)}, .depth_since = now};
+	*net = (struct weft_net){.conf = *conf,
+				 .topo = t,
+				 .rng = {rng_mix(conf->seed + 1)},
+				 .error_rng = {rng_mix(conf->seed + 2)},
+				 .depth_since = now};
 	net->brtt_ps = path_brtt_ps(&t, conf->mtu_bytes);
 	rc = net_build(net);
 	if (!rc)
@@ -86,6 +90,7 @@ void weft_net_destroy(struct weft_net *net)
 	evq_fini(&net->evq);
 	weft_mem_free(&libc_mem, net->ports);
 	weft_mem_free(&libc_mem, net->cold);
+	weft_mem_free(&libc_mem, net->routes);
 	weft_mem_free(&libc_mem, net->switches);
 	weft_mem_free(&libc_mem, net->hosts);
 	weft_mem_free(&libc_mem, net);
@@ -170,6 +175,18 @@ static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *p
 	h->ops->deliver(h->arg, pkt, now);
 }
 
+/* With links to avoid. */
+static __attribute__((noinline)) void forward_around(struct weft_net *net, const struct net_switch *sw, uint32_t host,
+						     struct weft_pkt *pkt)
+{
+	uint32_t port = route_around(net, sw, host, pkt);
+
+	if (port == PORT_NONE)
+		net_drop(net, pkt, &net->stats.dropped_route);
+	else
+		queue_enqueue(net, port, pkt);
+}
+
 static void arrive(struct weft_net *net, uint32_t port)
 {
 	const struct net_port *p = &net->ports[port];
@@ -178,10 +195,12 @@ static void arrive(struct weft_net *net, uint32_t port)
 
 	if (p->flags & PORT_LAST_HOP)
 		host_deliver(net, p->peer, pkt);
-	else if (host_of(net, pkt, &host))
-		queue_enqueue(net, route_port(&net->switches[p->peer], host, pkt), pkt);
-	else
+	else if (!host_of(net, pkt, &host))
 		net_drop(net, pkt, &net->stats.dropped_route);
+	else if (net->routes)
+		forward_around(net, &net->switches[p->peer], host, pkt);
+	else
+		queue_enqueue(net, route_port(&net->switches[p->peer], host, pkt), pkt);
 }
 
 /* The packets in flight of a large fabric do not fit any near cache: what the events ahead will touch is fetched while
@@ -267,43 +286,6 @@ void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats
 {
 	*stats = net->stats;
 	stats->queue_byte_ps = (uint64_t)(net->depth_integral >> 20);
-}
-
-int weft_net_link_find(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up, bool down,
-		       struct weft_link_id *id)
-{
-	const struct weft_topo *t = &net->topo;
-
-	if (tier >= t->tiers - 1 || sw >= t->tier[tier].switches)
-		return -ENOENT;
-	const struct net_switch *s = &net->switches[net->tier_first[tier] + sw];
-	if (up >= s->up_cables)
-		return -ENOENT;
-	id->index = down ? net_cable_end(net, tier, sw, up) : s->first_up + up;
-	return 0;
-}
-
-void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up)
-{
-	struct net_port *p = &net->ports[id.index];
-
-	if (up) {
-		p->flags |= PORT_UP;
-		return;
-	}
-	p->flags &= (uint8_t)~PORT_UP;
-	queue_flush(net, id.index);
-}
-
-void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps)
-{
-	port_set_bps(net, &net->ports[id.index], bps);
-}
-
-void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes)
-{
-	*pkts = net->ports[id.index].sent_pkts;
-	*bytes = net->ports[id.index].sent_bytes;
 }
 
 void weft_net_tap(struct weft_net *net, weft_net_tap_fn fn, void *arg)

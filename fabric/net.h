@@ -78,8 +78,9 @@ struct weft_net_stats {
 	uint64_t trimmed;
 	uint64_t dropped_data;    /* data queue full, trimming off */
 	uint64_t dropped_control; /* control queue full */
-	uint64_t dropped_down;    /* a link or switch was down, or bit errors */
-	uint64_t dropped_route;   /* no such host, or nobody attached there */
+	uint64_t dropped_down;    /* a link or switch was down */
+	uint64_t dropped_error;   /* damaged by bit errors */
+	uint64_t dropped_route;   /* no such host, nobody attached there, or no way that routing does not avoid */
 	uint64_t max_queue_bytes; /* deepest data queue of any switch port */
 	uint64_t queue_byte_ps;   /* integral of data queue depth over time, summed over switch ports, /2^20 */
 	uint64_t ports;           /* switch ports */
@@ -89,18 +90,39 @@ void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats
 
 /* Links for faults and observation. A link is one direction. Ids are stable for a topology: see weft_net_link_find. */
 struct weft_link_id {
-	uint32_t index;
+	uint32_t index; /* of its port, see weft_net_port_info */
 };
 /* The uplink `up` (0..) of switch `sw` (0..) in `tier` (0 = leaf) or, with `down`, the same cable's other direction.
  * -ENOENT. */
 int weft_net_link_find(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up, bool down,
 		       struct weft_link_id *id);
-/* Down links lose what is queued behind them and what is sent into them (counted); what is on the wire arrives. */
+/* The link from a host's NIC or, with `down`, to it. -ENOENT. */
+int weft_net_host_link(const struct weft_net *net, uint32_t host, bool down, struct weft_link_id *id);
+
+/* Down links lose what is queued behind them and what is sent into them (dropped_down); what is on the wire arrives. A
+ * link that is brought up stays down while a switch at one of its ends is. */
 void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up);
 /* Queue and marking thresholds that are a share of the BDP follow the rate; rates below 1 Mb/s are 1 Mb/s. */
 void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps);
+/* The rate the topology gives it. */
+uint64_t weft_net_link_nominal_bps(const struct weft_net *net, struct weft_link_id id);
+/* Bit error rate in 10^-18: a packet of n bytes on the wire is lost (dropped_error) with the probability
+ * 1 - (1 - rate)^(8 n), drawn by the seed. 0: none; at most 10^18. */
+void weft_net_link_set_ber(struct weft_net *net, struct weft_link_id id, uint64_t rate_e18);
 /* Packets and bytes that were sent into the link so far (also while it is down). */
 void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes);
+
+/* A switch that goes down loses all that is queued in it and on its way to it (dropped_down), and takes its links with
+ * it. -ENOENT. */
+int weft_net_switch_set_up(struct weft_net *net, uint32_t tier, uint32_t sw, bool up);
+
+/* Routing that reconverges: what the switches know of faults, apart from the faults themselves. They avoid a link or
+ * switch, and what leads only there, from the next weft_net_reroute on; ECMP stays uniform over what is left, and flows
+ * whose path is left keep it. Packets without any way are dropped (dropped_route). By default nothing is avoided. */
+void weft_net_avoid_link(struct weft_net *net, struct weft_link_id id, bool avoid);
+int weft_net_avoid_switch(struct weft_net *net, uint32_t tier, uint32_t sw, bool avoid); /* -ENOENT */
+/* -ENOMEM: routes stay as they were. */
+int weft_net_reroute(struct weft_net *net);
 
 /* Every queue with the link behind it is a port: the hosts' NICs first, then the switches' ports. Ids 0..count-1 are
  * stable for a topology. */

@@ -88,14 +88,22 @@ static void set_port(struct weft_net *net, uint32_t port, uint32_t tier, uint8_t
 	port_cold(net, p)->nominal_bps = port_cold(net, p)->bps;
 }
 
+static void set_cable(struct weft_net *net, uint32_t near, uint32_t far)
+{
+	net->cold[near].reverse = far;
+	net->cold[far].reverse = near;
+}
+
 static void wire_hosts(struct weft_net *net)
 {
 	const struct weft_topo *t = &net->topo;
 
 	for (uint32_t h = 0; h < t->hosts; h++) {
 		uint32_t leaf = h / t->tier[0].radix_down;
+		uint32_t back = net->switches[leaf].first_down + h % t->tier[0].radix_down;
 		set_port(net, h, 0, PORT_NIC, leaf, t->tier[0].switch_latency_ns);
-		set_port(net, net->switches[leaf].first_down + h % t->tier[0].radix_down, 0, PORT_LAST_HOP, h, 0);
+		set_port(net, back, 0, PORT_LAST_HOP, h, 0);
+		set_cable(net, h, back);
 	}
 }
 
@@ -109,10 +117,11 @@ static void wire_tier(struct weft_net *net, uint32_t tier)
 		uint32_t self = net->tier_first[tier] + sw;
 		for (uint32_t up = 0; up < cables; up++) {
 			uint32_t above = parent_of(t, tier, sw, up / t->tier[tier + 1].bundle, &back);
-			set_port(net, net->switches[self].first_up + up, tier + 1, 0, net->tier_first[tier + 1] + above,
+			uint32_t near = net->switches[self].first_up + up, far = net_cable_end(net, tier, sw, up);
+			set_port(net, near, tier + 1, 0, net->tier_first[tier + 1] + above,
 				 t->tier[tier + 1].switch_latency_ns);
-			set_port(net, net_cable_end(net, tier, sw, up), tier + 1, 0, self,
-				 t->tier[tier].switch_latency_ns);
+			set_port(net, far, tier + 1, 0, self, t->tier[tier].switch_latency_ns);
+			set_cable(net, near, far);
 		}
 	}
 }

@@ -12,10 +12,20 @@ enum port_flags {
 	PORT_UP = 1,       /* the link carries packets */
 	PORT_NIC = 2,      /* a host's uplink: packets are pulled from the host */
 	PORT_LAST_HOP = 4, /* the link leads to a host */
+	PORT_ERRORS = 8,   /* the link damages packets */
+};
+
+/* Why a link is down: a link fails by itself and with the switches at its ends, and is back when no reason is left. */
+enum down_reason {
+	DOWN_LINK = 1,
+	DOWN_SENDER = 2, /* the switch before it */
+	DOWN_PEER = 4,   /* the switch behind it */
 };
 
 /* Fixed point of ps_per_byte: 2^-24 ps. At 1 Mb/s a byte is 2^47 of them, times 2^16 bytes fits 64 bits. */
 enum { PORT_PS_SHIFT = 24 };
+
+#define PORT_NONE UINT32_MAX
 
 /* An egress port and the link behind it. Line 0 is what queueing touches, line 1 what sending touches. */
 struct net_port {
@@ -49,10 +59,14 @@ struct net_port_cold {
 	uint64_t dropped; /* by its queues, or lost on its link */
 	uint64_t bps;     /* now */
 	uint64_t nominal_bps;
-	uint32_t sw;    /* of its tier, or the host with PORT_NIC */
-	uint32_t place; /* among the switch's cables up, or down */
+	uint64_t byte_survives; /* probability that a byte crosses unharmed, of 2^64; with PORT_ERRORS */
+	uint32_t sw;            /* of its tier, or the host with PORT_NIC */
+	uint32_t place;         /* among the switch's cables up, or down */
+	uint32_t reverse;       /* port of the cable's other direction */
 	uint8_t tier;
-	uint8_t dir; /* enum weft_port_dir */
+	uint8_t dir;     /* enum weft_port_dir */
+	uint8_t down;    /* enum down_reason; 0 with PORT_UP */
+	uint8_t avoided; /* ... as the routing knows it: what is down may not be known yet */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct net_port_cold) == 64, "one cache line");
@@ -64,6 +78,13 @@ struct net_switch {
 	uint32_t first_down, first_up; /* ports; the cables of a bundle are neighbours */
 	uint32_t bundle;               /* cables per link down */
 	uint32_t up_cables;
+};
+
+/* Which leaves a switch above the leaves can reach without the links that routing avoids. Rows of one bit per leaf, by
+ * switch from the second tier on. */
+struct net_routes {
+	uint32_t row_words;
+	uint64_t reach[];
 };
 
 struct net_host {
@@ -82,7 +103,10 @@ struct weft_net {
 	struct net_host *hosts;
 	uint32_t port_count, switch_count;
 	uint32_t tier_first[WEFT_TOPO_TIERS_MAX]; /* index of a tier's first switch */
+	struct net_routes *routes;                /* NULL while routing avoids nothing */
+	uint32_t avoided_ports;                   /* how many ports have a reason in `avoided` */
 	struct rng rng;
+	struct rng error_rng; /* of bit errors: they leave marks and coins as they are */
 	weft_net_tap_fn tap;
 	void *tap_arg;
 	weft_ps brtt_ps;
@@ -164,10 +188,18 @@ void queue_depth_note(struct weft_net *net);
 void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
 /* Takes the packet that arrives now off the wire. */
 struct weft_pkt *link_receive(struct weft_net *net, uint32_t port);
+/* Loses the packets on the wire, with what is being sent. */
+void link_cut(struct weft_net *net, uint32_t port);
 /* Returns the packets on the wire to the owner's pool. */
 void link_clear(struct weft_net *net, uint32_t port);
 
 /* route.c: the port of `sw` that leads to `host`; up ports and cables of a bundle are chosen by the ECMP hash. */
 uint32_t route_port(const struct net_switch *sw, uint32_t host, const struct weft_pkt *pkt);
+/* True when `port` is not avoided and what is behind it still leads to `leaf`. Only with net->routes. */
+bool route_usable(const struct weft_net *net, uint32_t port, uint32_t leaf);
+/* The same choice among usable ports, uniform over them; flows whose port is usable keep it. PORT_NONE: there is no
+ * way. Only with net->routes. */
+uint32_t route_around(const struct weft_net *net, const struct net_switch *sw, uint32_t host,
+		      const struct weft_pkt *pkt);
 
 #endif

@@ -60,3 +60,9 @@ int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_po
 	weft_net_port_counts(net, port, &info->counts);
 	return 0;
 }
+
+void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes)
+{
+	*pkts = net->ports[id.index].sent_pkts;
+	*bytes = net->ports[id.index].sent_bytes;
+}
