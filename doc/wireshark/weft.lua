@@ -1,0 +1,521 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Wireshark dissector for what Weft sends: UET 1.0.x (PDS and SES headers) over UDP port 4793 or IP protocol 253.
+-- Field widths and meanings: doc/protocol.md and wire/wire.h. Use: wireshark -X lua_script:doc/wireshark/weft.lua FILE
+
+local weft = Proto("weft", "Weft, Ultra Ethernet Transport")
+
+local UDP_PORT, IP_PROTOCOL = 4793, 253
+local DSCP_TRIMMED, DSCP_TRIMMED_LASTHOP = 16, 18
+local CSWAP_FIRST, CSWAP_LAST = 0x0d, 0x13 -- atomics with two operands of their own
+
+weft.prefs.trailer = Pref.bool("CRC32C trailer", false, "The last four bytes of a packet are a CRC32C (crc=on)")
+weft.prefs.udp_port = Pref.uint("UDP port", UDP_PORT, "Destination port of UET packets")
+
+-- ---- names ----
+
+local TYPES = {
+	[1] = "TSS", [2] = "RUD_REQ", [3] = "ROD_REQ", [4] = "RUDI_REQ", [5] = "RUDI_RESP", [6] = "UUD_REQ", [7] = "ACK",
+	[8] = "ACK_CC", [9] = "ACK_CCX", [10] = "NACK", [11] = "CP", [12] = "NACK_CCX", [13] = "RUD_CC_REQ",
+	[14] = "ROD_CC_REQ",
+}
+local NEXT = {
+	[0] = "none", [1] = "small request", [2] = "medium request", [3] = "standard request", [4] = "response",
+	[5] = "response with data", [6] = "small response with data",
+}
+local CONTROLS = {
+	[0] = "NOOP", [1] = "ACK_REQ", [2] = "CLEAR_CMD", [3] = "CLEAR_REQ", [4] = "CLOSE_CMD", [5] = "CLOSE_REQ",
+	[6] = "PROBE", [7] = "CREDIT", [8] = "CREDIT_REQ", [9] = "NEGOTIATION",
+}
+local NACKS = {
+	[0x01] = "TRIMMED", [0x02] = "TRIMMED_LASTHOP", [0x03] = "TRIMMED_ACK", [0x04] = "NO_PDC_AVAIL",
+	[0x05] = "NO_CCC_AVAIL", [0x06] = "NO_BITMAP", [0x07] = "NO_PKT_BUFFER", [0x08] = "NO_GTD_DEL_AVAIL",
+	[0x09] = "NO_SES_MSG_AVAIL", [0x0a] = "NO_RESOURCE", [0x0b] = "PSN_OOR_WINDOW", [0x0d] = "ROD_OOO",
+	[0x0e] = "INV_DPDCID", [0x0f] = "PDC_HDR_MISMATCH", [0x10] = "CLOSING", [0x11] = "CLOSING_IN_ERR",
+	[0x12] = "PKT_NOT_RCVD", [0x13] = "GTD_RESP_UNAVAIL", [0x14] = "ACK_WITH_DATA", [0x15] = "INVALID_SYN",
+	[0x16] = "PDC_MODE_MISMATCH", [0x17] = "NEW_START_PSN", [0x18] = "RCVD_SES_PROCG", [0x19] = "UNEXP_EVENT",
+	[0x1a] = "RCVR_INFER_LOSS",
+}
+local CC_TYPES = {[0] = "NSCC", [1] = "CREDIT", [14] = "vendor", [15] = "vendor"}
+local OPCODES = {
+	[0] = "NO_OP", [1] = "WRITE", [2] = "READ", [3] = "ATOMIC", [4] = "FETCHING_ATOMIC", [5] = "SEND",
+	[6] = "RENDEZVOUS_SEND", [7] = "DATAGRAM_SEND", [8] = "DEFERRABLE_SEND", [9] = "TAGGED_SEND",
+	[10] = "RENDEZVOUS_TSEND", [11] = "DEFERRABLE_TSEND", [12] = "READY_TO_RESTART", [13] = "TSEND_ATOMIC",
+	[14] = "TSEND_FETCH_ATOMIC", [15] = "MSG_ERROR",
+}
+local RESPONSES = {[0] = "DEFAULT", [1] = "RESPONSE", [2] = "W_DATA", [3] = "NONE"}
+local CODES = {
+	[0x00] = "NULL", [0x01] = "OK", [0x02] = "BAD_GENERATION", [0x03] = "DISABLED", [0x04] = "DISABLED_GEN",
+	[0x05] = "NO_MATCH", [0x06] = "UNSUPPORTED_OP", [0x07] = "UNSUPPORTED_SIZE", [0x08] = "AT_INVALID",
+	[0x09] = "AT_PERM", [0x0a] = "AT_ATS_ERROR", [0x0b] = "AT_NO_TRANS", [0x0c] = "AT_OUT_OF_RANGE",
+	[0x0d] = "HOST_POISONED", [0x0e] = "HOST_UNSUCCESS_CMPL", [0x0f] = "AMO_UNSUPPORTED_OP",
+	[0x10] = "AMO_UNSUPPORTED_DT", [0x11] = "AMO_UNSUPPORTED_SIZE", [0x12] = "AMO_UNALIGNED", [0x13] = "AMO_FP_NAN",
+	[0x14] = "AMO_FP_UNDERFLOW", [0x15] = "AMO_FP_OVERFLOW", [0x16] = "AMO_FP_INEXACT", [0x17] = "PERM_VIOLATION",
+	[0x18] = "OP_VIOLATION", [0x19] = "BAD_INDEX", [0x1a] = "BAD_PID", [0x1b] = "BAD_JOB_ID", [0x1c] = "BAD_MKEY",
+	[0x1d] = "BAD_ADDR", [0x1e] = "CANCELLED", [0x1f] = "UNDELIVERABLE", [0x20] = "UNCOR", [0x21] = "UNCOR_TRNSNT",
+	[0x22] = "TOO_LONG", [0x23] = "INITIATOR_ERROR", [0x24] = "DROPPED", [0x3e] = "EXTENDED",
+}
+
+-- ---- fields ----
+
+local f = {}
+
+local function field(kind, name, text, ...)
+	f[name] = ProtoField[kind]("weft." .. name, text, ...)
+end
+
+-- What is not a field of the packet but follows from it is shown in brackets.
+field("uint16", "ev", "Entropy value")
+field("bool", "trimmed", "Trimmed by a switch")
+field("uint32", "payload_bytes", "Payload bytes")
+field("bytes", "payload", "Payload")
+field("uint32", "crc", "CRC32C trailer", base.HEX)
+-- PDS
+field("uint16", "type", "Type", base.DEC, TYPES, 0xf800)
+field("uint16", "next_hdr", "Next header", base.DEC, NEXT, 0x0780)
+field("uint16", "cp.type", "Control type", base.DEC, CONTROLS, 0x0780)
+field("uint16", "flags", "Flags", base.HEX, nil, 0x007f)
+field("bool", "flags.retx", "RETX: retransmission, or answer to one", 16, nil, 0x0010)
+field("bool", "flags.ar", "AR: acknowledge at once", 16, nil, 0x0008)
+field("bool", "flags.syn", "SYN: the target's PDCID is not known yet", 16, nil, 0x0004)
+field("bool", "flags.isrod", "ISROD: for an ordered connection", 16, nil, 0x0020)
+field("bool", "flags.m", "M: the packet answered was marked", 16, nil, 0x0020)
+field("bool", "flags.p", "P: answers a probe", 16, nil, 0x0008)
+field("bool", "flags.close", "Please close", 16, nil, 0x0004)
+field("bool", "flags.clear", "Please clear", 16, nil, 0x0002)
+field("bool", "flags.nt", "NT: for RUDI", 16, nil, 0x0008)
+field("uint32", "psn", "PSN")
+field("uint16", "pdcid", "PDCID")
+field("uint16", "spdcid", "Sender's PDCID")
+field("uint16", "dpdcid", "Receiver's PDCID")
+field("bool", "use_rsv_pdc", "Use the reserved PDCs", 16, nil, 0x8000)
+field("uint16", "psn_offset", "PSN offset from Start_PSN", base.DEC, nil, 0x0fff)
+field("int16", "clear_offset", "CLEAR_PSN offset")
+field("uint32", "clear_psn", "CLEAR_PSN")
+field("uint8", "ccc_id", "Congestion control context")
+field("uint24", "credit", "Credit")
+field("uint32", "cack", "Cumulative ACK (CACK_PSN)")
+field("int16", "ack_offset", "ACK_PSN offset")
+field("uint16", "opaque", "Probe opaque", base.HEX)
+field("uint8", "cc_type", "Congestion control type", base.DEC, CC_TYPES, 0xf0)
+field("uint8", "cc_flags", "Congestion control flags", base.HEX, nil, 0x0f)
+field("uint8", "mpr", "Window offered (128 PSNs)")
+field("int16", "sack.offset", "SACK offset")
+field("uint32", "sack.base", "PSN of SACK bit 0")
+field("uint64", "sack", "SACK bitmap", base.HEX)
+field("uint16", "service_time", "Service time (128 ns)")
+field("uint32", "service_ns", "Service time (ns)")
+field("uint8", "rc", "Restore cwnd", base.DEC, nil, 0x80)
+field("uint8", "rcv_cwnd_pend", "Receiver window penalty", base.DEC, nil, 0x7f)
+field("uint24", "rcvd_bytes", "Received (256 bytes)")
+field("uint16", "ooo_count", "Out of order packets")
+field("bytes", "ccx", "Vendor state")
+field("uint8", "nack.code", "NACK code", base.HEX, NACKS)
+field("uint8", "nack.vendor", "Vendor code", base.HEX)
+field("uint32", "nack.payload", "NACK payload")
+field("uint32", "cp.payload", "Control payload")
+field("uint32", "pkt_id", "Packet id")
+-- SES
+field("uint8", "ses.opcode", "Operation", base.DEC, OPCODES, 0x3f)
+field("uint8", "rsp.opcode", "Response", base.DEC, RESPONSES, 0x3f)
+field("uint8", "rsp.list", "List", base.DEC, nil, 0xc0)
+field("uint8", "rsp.code", "Return code", base.HEX, CODES, 0x3f)
+field("uint8", "ses.version", "Version", base.DEC, nil, 0xc0)
+field("uint8", "ses.flags", "Flags", base.HEX, nil, 0x3f)
+field("bool", "ses.dc", "DC: delivery complete", 8, nil, 0x20)
+field("bool", "ses.ie", "IE: initiator error", 8, nil, 0x10)
+field("bool", "ses.rel", "REL: relative addressing", 8, nil, 0x08)
+field("bool", "ses.hd", "HD: header data", 8, nil, 0x04)
+field("bool", "ses.eom", "EOM: end of message", 8, nil, 0x02)
+field("bool", "ses.som", "SOM: start of message", 8, nil, 0x01)
+field("uint16", "ses.message_id", "Message id")
+field("uint8", "ses.ri_generation", "Resource index generation")
+field("uint24", "ses.job_id", "Job id")
+field("uint16", "ses.pid_on_fep", "PIDonFEP", base.DEC, nil, 0x0fff)
+field("uint16", "ses.resource_index", "Resource index", base.DEC, nil, 0x0fff)
+field("uint64", "ses.buffer_offset", "Buffer offset")
+field("uint32", "ses.initiator", "Initiator")
+field("uint64", "ses.match", "Match bits or memory key", base.HEX)
+field("uint64", "ses.header_data", "Header data", base.HEX)
+field("uint16", "ses.payload_length", "Payload length", base.DEC, nil, 0x3fff)
+field("uint32", "ses.message_offset", "Message offset")
+field("uint32", "ses.request_length", "Request length")
+field("uint32", "ses.modified_length", "Modified length")
+field("uint16", "ses.read_message_id", "Read message id")
+field("uint32", "ses.original_psn", "Original request's PSN")
+field("uint8", "amo.opcode", "Atomic operation", base.HEX)
+field("uint8", "amo.datatype", "Atomic data type", base.HEX)
+field("uint8", "amo.control", "Atomic control", base.HEX)
+field("bytes", "amo.compare", "Compare operand")
+field("bytes", "amo.swap", "Swap operand")
+field("uint32", "rndv.eager_length", "Eager length")
+field("uint8", "rndv.ri_generation", "Read resource index generation")
+field("uint24", "rndv.pid_on_fep", "Read PIDonFEP", base.DEC, nil, 0xfff000)
+field("uint24", "rndv.resource_index", "Read resource index", base.DEC, nil, 0x000fff)
+field("uint64", "rndv.buffer_offset", "Read buffer offset")
+field("uint64", "rndv.match", "Read memory key", base.HEX)
+
+weft.fields = f
+
+local short = ProtoExpert.new("weft.short", "Ends before its headers do", expert.group.MALFORMED, expert.severity.ERROR)
+local unknown = ProtoExpert.new("weft.unknown", "Not a header of UET", expert.group.PROTOCOL, expert.severity.WARN)
+local trimmed = ProtoExpert.new("weft.lost_payload", "A switch removed the payload", expert.group.SEQUENCE,
+	expert.severity.NOTE)
+local refused = ProtoExpert.new("weft.refused", "A packet was refused", expert.group.SEQUENCE, expert.severity.NOTE)
+weft.experts = {short, unknown, trimmed, refused}
+
+local dscp4, dscp6 = Field.new("ip.dsfield.dscp"), Field.new("ipv6.tclass.dscp")
+
+-- ---- headers as lists of {field, offset, bytes} ----
+
+local IDS = {{"spdcid", 8, 2}, {"dpdcid", 10, 2}}
+local SYN_IDS = {{"spdcid", 8, 2}, {"use_rsv_pdc", 10, 2}, {"psn_offset", 10, 2}}
+local REQUEST_FLAGS = {"retx", "ar", "syn"}
+local ACK_FLAGS = {"m", "retx", "p", "clear", "close"}
+local SACK = {
+	{"cc_type", 12, 1}, {"cc_flags", 12, 1}, {"mpr", 13, 1}, {"sack.offset", 14, 2}, {"sack", 16, 8},
+}
+local NSCC = {
+	{"service_time", 24, 2}, {"rc", 26, 1}, {"rcv_cwnd_pend", 26, 1}, {"rcvd_bytes", 27, 3}, {"ooo_count", 30, 2},
+}
+local CREDIT = {{"credit", 24, 3}, {"ooo_count", 30, 2}}
+local REQUEST = {
+	{"ses.opcode", 0, 1}, {"ses.version", 1, 1}, {"ses.flags", 1, 1}, {"ses.dc", 1, 1}, {"ses.ie", 1, 1},
+	{"ses.rel", 1, 1}, {"ses.hd", 1, 1}, {"ses.eom", 1, 1}, {"ses.som", 1, 1}, {"ses.ri_generation", 4, 1},
+	{"ses.job_id", 5, 3}, {"ses.pid_on_fep", 8, 2}, {"ses.resource_index", 10, 2},
+}
+local RESPONSE = {
+	{"rsp.list", 0, 1}, {"rsp.opcode", 0, 1}, {"ses.version", 1, 1}, {"rsp.code", 1, 1}, {"ses.job_id", 5, 3},
+}
+local AMO = {{"amo.opcode", 0, 1}, {"amo.datatype", 1, 1}, {"amo.control", 2, 1}}
+local OPERANDS = {{"amo.compare", 4, 16}, {"amo.swap", 20, 16}}
+local RENDEZVOUS = {
+	{"rndv.eager_length", 0, 4}, {"rndv.ri_generation", 4, 1}, {"rndv.pid_on_fep", 5, 3},
+	{"rndv.resource_index", 5, 3}, {"rndv.buffer_offset", 8, 8}, {"rndv.match", 16, 8},
+}
+local PDS_BYTES = {
+	[2] = 12, [3] = 12, [4] = 8, [5] = 8, [6] = 4, [7] = 12, [8] = 32, [9] = 40, [10] = 16, [11] = 16, [12] = 32,
+	[13] = 16, [14] = 16,
+}
+local SES_BYTES = {[1] = 20, [2] = 32, [3] = 44, [4] = 12, [5] = 20, [6] = 12}
+
+-- Adds the fields of a list that starts at `buf`, all of which is there.
+local function show(tree, buf, list)
+	for _, entry in ipairs(list) do
+		tree:add(f[entry[1]], buf(entry[2], entry[3]))
+	end
+end
+
+local function derived(tree, name, value)
+	tree:add(f[name], value):set_generated()
+end
+
+local function name_of(names, value)
+	return names[value] or string.format("0x%02x", value)
+end
+
+-- PSNs are 32 bits and wrap.
+local function psn_plus(psn, offset)
+	return (psn + offset) % 4294967296
+end
+
+local function signed(range)
+	return range:int()
+end
+
+-- Adds the flags and returns the names of those that are set.
+local function show_flags(tree, buf, names)
+	local set, item = "", tree:add(f["flags"], buf(0, 2))
+	for _, name in ipairs(names) do
+		local mask = ({retx = 4, ar = 3, syn = 2, isrod = 5, m = 5, p = 3, close = 2, clear = 1, nt = 3})[name]
+		item:add(f["flags." .. name], buf(0, 2))
+		if buf(1, 1):bitfield(7 - mask, 1) == 1 then
+			set = set .. " " .. name:upper()
+		end
+	end
+	return set
+end
+
+-- Both PDCIDs, as two fields and as one to filter by. Returns them as text.
+local function show_ids(tree, buf, syn)
+	local source, target = buf(8, 2):uint(), buf(10, 2):uint()
+	show(tree, buf, syn and SYN_IDS or IDS)
+	tree:add(f["pdcid"], buf(8, 2)):set_hidden()
+	if not syn then
+		tree:add(f["pdcid"], buf(10, 2)):set_hidden()
+	end
+	return source .. ">" .. (syn and "new" or target)
+end
+
+local function is_set(buf, bit)
+	return buf(1, 1):bitfield(7 - bit, 1) == 1
+end
+
+-- ---- PDS headers: each returns the text for the info column ----
+
+local function request(tree, buf, kind)
+	local flags, psn = show_flags(tree, buf, REQUEST_FLAGS), buf(4, 4):uint()
+	show(tree, buf, {{"clear_offset", 2, 2}, {"psn", 4, 4}})
+	derived(tree, "clear_psn", psn_plus(psn, signed(buf(2, 2))))
+	local ids = show_ids(tree, buf, is_set(buf, 2))
+	if kind >= 13 then
+		show(tree, buf, {{"ccc_id", 12, 1}, {"credit", 13, 3}})
+	end
+	return string.format("%s PSN %u PDC %s", flags, psn, ids)
+end
+
+local function congestion(tree, buf, kind)
+	show(tree, buf, SACK)
+	local cack, cc_type = buf(4, 4):uint(), buf(12, 1):bitfield(0, 4)
+	local from = psn_plus(cack, signed(buf(14, 2)))
+	derived(tree, "sack.base", from)
+	if kind == 9 then
+		show(tree, buf, {{"ccx", 24, 16}})
+	elseif cc_type == 0 then
+		show(tree, buf, NSCC)
+		derived(tree, "service_ns", buf(24, 2):uint() * 128)
+	elseif cc_type == 1 then
+		show(tree, buf, CREDIT)
+	else
+		show(tree, buf, {{"ccx", 24, 8}})
+	end
+	return string.format(" SACK %u:0x%s", from, tostring(buf(16, 8):bytes()):lower())
+end
+
+local function ack(tree, buf, kind)
+	local flags, cack = show_flags(tree, buf, ACK_FLAGS), buf(4, 4):uint()
+	local text
+	if is_set(buf, 3) then
+		show(tree, buf, {{"opaque", 2, 2}, {"cack", 4, 4}})
+		text = string.format("%s CACK %u", flags, cack)
+	else
+		local psn = psn_plus(cack, signed(buf(2, 2)))
+		show(tree, buf, {{"ack_offset", 2, 2}, {"cack", 4, 4}})
+		derived(tree, "psn", psn)
+		text = string.format("%s CACK %u for PSN %u", flags, cack, psn)
+	end
+	text = text .. " PDC " .. show_ids(tree, buf, false)
+	return kind == 7 and text or text .. congestion(tree, buf, kind)
+end
+
+local function nack(tree, buf, kind)
+	local code, flags = buf(2, 1):uint(), show_flags(tree, buf, {"m", "retx", "nt"})
+	show(tree, buf, {{"nack.code", 2, 1}, {"nack.vendor", 3, 1}, {"psn", 4, 4}, {"nack.payload", 12, 4}})
+	local ids = show_ids(tree, buf, false)
+	tree:add_proto_expert_info(refused, name_of(NACKS, code))
+	if kind == 12 then
+		show(tree, buf, {{"ccx", 16, 16}})
+	end
+	return string.format(" %s%s PSN %u PDC %s", name_of(NACKS, code), flags, buf(4, 4):uint(), ids)
+end
+
+local function control(tree, buf)
+	local flags = show_flags(tree, buf, {"isrod", "retx", "ar", "syn"})
+	show(tree, buf, {{"opaque", 2, 2}, {"psn", 4, 4}, {"cp.payload", 12, 4}})
+	local ids = show_ids(tree, buf, is_set(buf, 2))
+	local what = name_of(CONTROLS, buf(0, 2):bitfield(5, 4))
+	return string.format(" %s%s PSN %u PDC %s", what, flags, buf(4, 4):uint(), ids)
+end
+
+local function rudi(tree, buf)
+	local flags = show_flags(tree, buf, {"m", "retx"})
+	show(tree, buf, {{"pkt_id", 4, 4}})
+	return string.format("%s packet %u", flags, buf(4, 4):uint())
+end
+
+local function unreliable(tree, buf)
+	tree:add(f["flags"], buf(0, 2))
+	return ""
+end
+
+local PDS = {
+	[2] = request, [3] = request, [4] = rudi, [5] = rudi, [6] = unreliable, [7] = ack, [8] = ack, [9] = ack,
+	[10] = nack, [11] = control, [12] = nack, [13] = request, [14] = request,
+}
+
+-- ---- SES headers ----
+
+local function standard(tree, buf)
+	show(tree, buf, {{"ses.message_id", 2, 2}, {"ses.buffer_offset", 12, 8}, {"ses.initiator", 20, 4}, {"ses.match", 24, 8}})
+	local length = buf(40, 4):uint()
+	local text = string.format(" message %u", buf(2, 2):uint())
+	if is_set(buf, 0) then
+		show(tree, buf, {{"ses.header_data", 32, 8}, {"ses.request_length", 40, 4}})
+		return text .. string.format(" 0/%u", length)
+	end
+	show(tree, buf, {{"ses.payload_length", 34, 2}, {"ses.message_offset", 36, 4}, {"ses.request_length", 40, 4}})
+	return text .. string.format(" %u/%u", buf(36, 4):uint(), length)
+end
+
+local function medium(tree, buf)
+	tree:add(f["ses.payload_length"], buf(2, 2))
+	derived(tree, "ses.request_length", buf(2, 2):bitfield(2, 14))
+	show(tree, buf, {{is_set(buf, 2) and "ses.header_data" or "ses.buffer_offset", 12, 8}, {"ses.initiator", 20, 4},
+		{"ses.match", 24, 8}})
+	return " length " .. buf(2, 2):bitfield(2, 14)
+end
+
+local function small(tree, buf)
+	show(tree, buf, {{"ses.payload_length", 2, 2}, {"ses.buffer_offset", 12, 8}})
+	derived(tree, "ses.request_length", buf(2, 2):bitfield(2, 14))
+	return " length " .. buf(2, 2):bitfield(2, 14)
+end
+
+local RESPONSE_FIELDS = {
+	[4] = {{"ses.message_id", 2, 2}, {"ses.ri_generation", 4, 1}, {"ses.modified_length", 8, 4}},
+	[5] = {{"ses.message_id", 2, 2}, {"ses.read_message_id", 8, 2}, {"ses.payload_length", 10, 2},
+		{"ses.modified_length", 12, 4}, {"ses.message_offset", 16, 4}},
+	[6] = {{"ses.payload_length", 2, 2}, {"ses.original_psn", 8, 4}},
+}
+local REQUEST_FORMS = {[1] = small, [2] = medium, [3] = standard}
+
+-- Bytes of what follows the SES header of an operation, or nil when the packet ends before it does. `range` nil: it ends.
+local function extension(tree, range, form, opcode)
+	local there = range and range:len() or 0
+	if form == 3 and (opcode == 6 or opcode == 10) then
+		if there < 24 then
+			return nil
+		end
+		show(tree, range, RENDEZVOUS)
+		return 24
+	elseif opcode ~= 3 and opcode ~= 4 and opcode ~= 13 and opcode ~= 14 then
+		return 0
+	elseif there < 4 then
+		return nil
+	end
+	show(tree, range, AMO)
+	if range(0, 1):uint() < CSWAP_FIRST or range(0, 1):uint() > CSWAP_LAST then
+		return 4
+	elseif there < 36 then
+		return nil
+	end
+	show(tree, range, OPERANDS)
+	return 36
+end
+
+-- Returns the bytes used, or nil when there are too few, and the text.
+local function ses(tree, buf, form)
+	local size = SES_BYTES[form]
+	if buf:len() < size then
+		return nil, ""
+	end
+	local opcode = buf(0, 1):bitfield(2, 6)
+	local sub = tree:add(weft, buf(0, size), "Semantic sublayer (SES)")
+	if form >= 4 then
+		show(sub, buf, RESPONSE)
+		show(sub, buf, RESPONSE_FIELDS[form])
+		local code = buf(1, 1):bitfield(2, 6)
+		return size, code <= 1 and "" or " " .. name_of(CODES, code)
+	end
+	show(sub, buf, REQUEST)
+	local text = " " .. name_of(OPCODES, opcode) .. REQUEST_FORMS[form](sub, buf)
+	local more = extension(sub, buf:len() > size and buf(size):tvb() or nil, form, opcode)
+	return more and size + more, text
+end
+
+-- ---- the packet ----
+
+local function is_trimmed()
+	local item = dscp4() or dscp6()
+	return item and (item.value == DSCP_TRIMMED or item.value == DSCP_TRIMMED_LASTHOP) or false
+end
+
+local function too_short(pinfo, tree)
+	tree:add_proto_expert_info(short)
+	pinfo.cols.info:append(" [too short]")
+end
+
+local function show_payload(tree, tvb, at)
+	local there, real = tvb:captured_len() - at, tvb:reported_len() - at
+	if weft.prefs.trailer and real >= 4 then
+		real = real - 4
+		if there >= real + 4 then
+			tree:add_le(f["crc"], tvb(at + real, 4))
+		end
+	end
+	derived(tree, "payload_bytes", real)
+	if real > 0 and there > 0 then
+		tree:add(f["payload"], tvb(at, math.min(real, there)))
+	end
+end
+
+-- PDS and what follows it, from `at`.
+local function uet(tvb, pinfo, tree, at)
+	local buf = tvb(at):tvb()
+	local kind = buf:len() >= 2 and buf(0, 2):bitfield(0, 5)
+	if not kind then
+		return too_short(pinfo, tree)
+	end
+	pinfo.cols.info:append(name_of(TYPES, kind))
+	local size = PDS_BYTES[kind]
+	if not size then
+		tree:add(f["type"], buf(0, 2))
+		tree:add_proto_expert_info(unknown)
+		return
+	elseif buf:len() < size then
+		return too_short(pinfo, tree)
+	end
+	local sub = tree:add(weft, buf(0, size), "Packet delivery sublayer (PDS)")
+	sub:add(f["type"], buf(0, 2))
+	sub:add(f[kind == 11 and "cp.type" or "next_hdr"], buf(0, 2))
+	pinfo.cols.info:append(PDS[kind](sub, buf, kind))
+	local form = kind == 11 and 0 or buf(0, 2):bitfield(5, 4)
+	local cut = is_trimmed()
+	derived(tree, "trimmed", cut)
+	if cut then
+		tree:add_proto_expert_info(trimmed)
+		pinfo.cols.info:append(" [trimmed]")
+	end
+	if form ~= 0 and not SES_BYTES[form] then
+		tree:add_proto_expert_info(unknown)
+		return
+	end
+	local used, text = 0, ""
+	if form ~= 0 then
+		if buf:len() <= size then
+			used = nil
+		else
+			used, text = ses(tree, buf(size):tvb(), form)
+		end
+	end
+	pinfo.cols.info:append(text)
+	if used and not cut then
+		show_payload(tree, tvb, at + size + used)
+	elseif not used and not cut then
+		too_short(pinfo, tree)
+	end
+end
+
+function weft.dissector(tvb, pinfo, root)
+	if tvb:captured_len() < 2 then
+		return 0
+	end
+	local tree = root:add(weft, tvb())
+	pinfo.cols.protocol = "UET"
+	pinfo.cols.info = ""
+	local native = pinfo.port_type ~= 3
+	if native then
+		derived(tree, "ev", tvb(0, 2):uint())
+	else
+		derived(tree, "ev", pinfo.src_port)
+	end
+	pinfo.cols.info:append(string.format("EV %u ", native and tvb(0, 2):uint() or pinfo.src_port))
+	if not native then
+		uet(tvb, pinfo, tree, 0)
+	elseif tvb:captured_len() > 4 then
+		uet(tvb, pinfo, tree, 4)
+	else
+		too_short(pinfo, tree)
+	end
+	return tvb:captured_len()
+end
+
+local udp_ports = DissectorTable.get("udp.port")
+local bound = UDP_PORT
+udp_ports:add(bound, weft)
+DissectorTable.get("ip.proto"):add(IP_PROTOCOL, weft)
+
+function weft.prefs_changed()
+	udp_ports:remove(bound, weft)
+	bound = weft.prefs.udp_port
+	udp_ports:add(bound, weft)
+end
