@@ -193,11 +193,20 @@ static void refuse(struct weft_engine *e, struct pdc_rx *p, const struct wire_pk
 	nack_send(e, w, p->pdc.id, code, now);
 }
 
+/* The sender's wish was for everything up to its packet: what that one overtook is answered when the last of it
+ * arrives, instead of after ack_delay_ns. */
+static bool hole_closed(struct pdc_rx *p, const struct wire_pkt *w)
+{
+	bool closed = p->asked && !p->ooo_pkts;
+	p->asked = (p->asked || (w->pds.flags & WIRE_F_AR)) && p->ooo_pkts;
+	return closed;
+}
+
 /* Also after a trigger is set: CE is reported at once (ACK_On_ECN), as are the sender's wishes and a connection's first
  * packet. */
-static bool answer_at_once(const struct pdc_rx *p, const struct wire_pkt *w, bool first)
+static bool answer_at_once(struct pdc_rx *p, const struct wire_pkt *w, bool first)
 {
-	return first || (w->pds.flags & WIRE_F_AR) || (p->trigger_flags & WIRE_F_ACK_M);
+	return hole_closed(p, w) || first || (w->pds.flags & WIRE_F_AR) || (p->trigger_flags & WIRE_F_ACK_M);
 }
 
 /* The last place is for the oldest PSN missing: the initiator can't confirm anything beyond before that has arrived. */

@@ -145,6 +145,26 @@ static void coalesced__end_of_message_is_answered_at_once(void **state)
 	duo_close(&d);
 }
 
+/* The end overtakes a packet of its message: the answer to that one does not wait for the delay either. */
+static void coalesced__what_the_end_overtook_is_answered_at_once(void **state)
+{
+	struct hit late = {1000, 0, DUO_LATE};
+	struct duo d;
+	uint8_t out[3 * 4096] = {1};
+	open_with(&d, 64, &late);
+	d.late_ns = 1000;
+	duo_transfer(&d, 0, 100);
+	weft_ns start = d.now;
+	uint64_t acks = weft_engine_stats(d.e[1])->tx_ack;
+	late.first = d.sent[0] + 1;
+	late.last = late.first;
+	duo_send(&d, 0, out, sizeof out, 1, out);
+	duo_run(&d, start + 2 * d.latency_ns + d.late_ns + 2000);
+	duo_expect(&d, 0, out, 0);
+	assert_int_equal(weft_engine_stats(d.e[1])->tx_ack, acks + 2);
+	duo_close(&d);
+}
+
 /* The window shrinks to one packet's worth only at the end, so most packets do not ask: the delay bounds their wait. */
 static void coalesced__waits_no_longer_than_the_delay(void **state)
 {
@@ -272,6 +292,7 @@ int main(void)
 		cmocka_unit_test(data__mark_is_echoed_at_once),
 		cmocka_unit_test(coalesced__every_psn_is_reported),
 		cmocka_unit_test(coalesced__end_of_message_is_answered_at_once),
+		cmocka_unit_test(coalesced__what_the_end_overtook_is_answered_at_once),
 		cmocka_unit_test(coalesced__waits_no_longer_than_the_delay),
 		cmocka_unit_test(data__lost_acks_cost_no_data),
 		cmocka_unit_test(service_time__is_not_part_of_the_rtt),
