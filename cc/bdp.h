@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bandwidth-delay products in bytes, without overflow up to 2^64 - 1. */
+/* Bandwidth-delay products in bytes, without overflow up to 2^64 - 1, and the bounds of windows. */
 #ifndef CC_BDP_H
 #define CC_BDP_H
 
@@ -32,6 +32,19 @@ static inline uint32_t cc_brtt_ns(weft_ns brtt_ns)
 	if (brtt_ns == 0)
 		return 1;
 	return brtt_ns < CC_BRTT_MAX_NS ? (uint32_t)brtt_ns : CC_BRTT_MAX_NS;
+}
+
+/* `bytes` held between one packet and `max_bytes`: every algorithm's window stays there. */
+static inline uint32_t cc_clamp_bytes(const struct weft_cc *cc, uint64_t bytes, uint32_t max_bytes)
+{
+	if (bytes > max_bytes)
+		bytes = max_bytes;
+	return bytes < cc->params->mtu_bytes ? cc->params->mtu_bytes : (uint32_t)bytes;
+}
+
+static inline uint32_t cc_clamp32(uint64_t value)
+{
+	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
 #endif

@@ -22,12 +22,48 @@ struct smartt_tune {
 	uint32_t ewma_shift;     /* average RTT: a sample weighs 1/2^n */
 };
 
+/* Parameters of "mprdma". */
+struct mprdma_tune {
+	uint32_t max_cwnd_pct; /* largest and initial window, of the BDP */
+	uint32_t mark_cut_pct; /* what a marked ACK costs, of a packet */
+};
+
+/* Parameters of "swift". */
+struct swift_tune {
+	uint32_t target_pct;        /* base target delay, of the base RTT */
+	uint32_t fs_range_pct;      /* flow scaling: largest addition to the target, of the base RTT ... */
+	uint32_t fs_min_pct;        /* ... at and below this window, of a packet */
+	uint32_t fs_max_pct;        /* no addition from this window on, of a packet; above fs_min_pct */
+	uint32_t ai_pct;            /* additive increase per RTT, of a packet */
+	uint32_t beta_pct;          /* multiplicative decrease: weight of the excess delay */
+	uint32_t max_mdf_pct;       /* multiplicative decrease: largest cut, of the window */
+	uint32_t max_cwnd_pct;      /* largest and initial window, of the BDP */
+	uint32_t min_cwnd_permille; /* smallest window, thousandths of a packet */
+	uint32_t retx_reset;        /* timeouts in a row that bring the smallest window */
+};
+
+/* Parameters of "dcqcn". */
+struct dcqcn_tune {
+	uint32_t cnp_ns;          /* at most one notification in this time */
+	uint32_t alpha_ns;        /* "K": alpha decays once in this time without notifications */
+	uint32_t timer_ns;        /* "T": a round of the increase timer */
+	uint32_t byte_counter;    /* "B": a round of the byte counter, bytes */
+	uint32_t rounds;          /* "F": rounds of fast recovery */
+	uint32_t ai_ppm, hai_ppm; /* "R_AI", "R_HAI", millionths of the link rate */
+	uint32_t g_shift;         /* "g" = 1/2^n */
+	uint32_t min_ppm;         /* smallest rate, millionths of the link rate */
+	uint32_t cwnd_pct;        /* constant window, of the BDP */
+};
+
 /* Parameters of "fixed". */
 struct fixed_tune {
 	uint32_t cwnd_pct; /* constant window, of the BDP */
 };
 
 extern const struct weft_cc_ops weft_cc_smartt;
+extern const struct weft_cc_ops weft_cc_mprdma;
+extern const struct weft_cc_ops weft_cc_swift;
+extern const struct weft_cc_ops weft_cc_dcqcn;
 extern const struct weft_cc_ops weft_cc_fixed;
 
 #endif

@@ -58,11 +58,7 @@ static const struct smartt_tune *tune(const struct weft_cc *cc)
 /* Every change of the window ends within these bounds (sec. III-J, Algorithm 4 line 23). */
 static void set_cwnd(struct weft_cc *cc, uint64_t bytes)
 {
-	uint32_t max_bytes = state(cc)->max_cwnd_bytes;
-
-	if (bytes > max_bytes)
-		bytes = max_bytes;
-	cc->cwnd_bytes = bytes < cc->params->mtu_bytes ? cc->params->mtu_bytes : (uint32_t)bytes;
+	cc->cwnd_bytes = cc_clamp_bytes(cc, bytes, state(cc)->max_cwnd_bytes);
 }
 
 static void grow(struct weft_cc *cc, uint64_t bytes)
@@ -96,11 +92,6 @@ static uint32_t max_cwnd(const struct weft_cc *cc, uint64_t bdp_bytes)
 	return window < limit ? window : (uint32_t)limit;
 }
 
-static uint32_t clamp32(uint64_t value)
-{
-	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
-}
-
 /* Everything that depends on the base RTT (sec. III-J). pi = brtt / (trtt - brtt). */
 static __attribute__((noinline)) void rescale(struct weft_cc *cc, weft_ns brtt_ns)
 {
@@ -116,9 +107,9 @@ static __attribute__((noinline)) void rescale(struct weft_cc *cc, weft_ns brtt_n
 	s->max_cwnd_bytes = max_cwnd(cc, bdp_bytes);
 	bdp_bytes = bdp_bytes < CC_CWND_MAX_BYTES ? bdp_bytes : CC_CWND_MAX_BYTES;
 	uint64_t gain = ((bdp_bytes * cc->params->mtu_bytes) << GAIN_SHIFT) / REFERENCE_BDP_BYTES;
-	s->fi_gain = clamp32(clamp32(gain) * (uint64_t)tune(cc)->fi_pct / 100);
-	uint64_t pi_gain = clamp32(clamp32(gain) * (uint64_t)tune(cc)->pi_pct / 100);
-	s->pi_gain = clamp32(pi_gain * s->brtt_ns / (s->trtt_ns - s->brtt_ns));
+	s->fi_gain = cc_clamp32(cc_clamp32(gain) * (uint64_t)tune(cc)->fi_pct / 100);
+	uint64_t pi_gain = cc_clamp32(cc_clamp32(gain) * (uint64_t)tune(cc)->pi_pct / 100);
+	s->pi_gain = cc_clamp32(pi_gain * s->brtt_ns / (s->trtt_ns - s->brtt_ns));
 	set_cwnd(cc, cc->cwnd_bytes);
 }
 

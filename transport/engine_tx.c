@@ -154,6 +154,15 @@ static void __attribute__((noinline)) arm_rto(struct weft_engine *e, struct pdc_
 		wheel_set(&e->wheel, &p->pdc.timer, rto_at);
 }
 
+/* A packet that left late, because the link was busy or the poll came late, does not delay the next by as much: up to
+ * one gap is caught up, or the pace would be missed by every such delay. */
+static void __attribute__((noinline)) pace_conn(struct pdc_tx *p, uint32_t bytes, weft_ns now)
+{
+	weft_ns gap_ns = ((uint64_t)bytes * p->cc.pace + (1u << (PACE_SHIFT - 1))) >> PACE_SHIFT;
+	weft_ns from_ns = p->pace_at_ns + gap_ns > now ? p->pace_at_ns : now;
+	p->pace_at_ns = from_ns + gap_ns;
+}
+
 static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, weft_ns now)
 {
 	struct weft_pkt *pkt = e->spare[--e->spare_count];
@@ -163,7 +172,7 @@ static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, stru
 	if (e->cc->on_sent)
 		e->cc->on_sent(&p->cc, &(struct weft_cc_sent){s->wire_bytes, p->inflight_bytes}, now);
 	if (p->cc.pace)
-		p->pace_at_ns = now + ((uint64_t)s->wire_bytes * p->cc.pace >> PACE_SHIFT);
+		pace_conn(p, s->wire_bytes, now);
 	if (s->sent_at + e->rto_ns < p->pdc.timer.at) /* no timeout is shorter */
 		arm_rto(e, p, s);
 	if (e->trace.sent)

@@ -55,7 +55,7 @@ struct weft_cc {
 	const struct weft_cc_ops *ops;
 	const struct weft_cc_params *params;
 	uint32_t cwnd_bytes; /* read by the engine after every event; always >= params->mtu_bytes */
-	uint32_t pace;       /* 2^-20 ns per byte between packets; 0: unpaced */
+	uint32_t pace;       /* 2^-20 ns per byte between packets, up to 4 us per byte; 0: unpaced */
 	_Alignas(8) uint8_t state[WEFT_CC_STATE_MAX];
 };
 
