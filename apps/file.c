@@ -2,9 +2,11 @@
 #include "file.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Reads to the end in growing steps, so that pipes work too. NULL: errno says why. */
 static char *read_all(FILE *f, size_t *len)
@@ -56,4 +58,42 @@ int file_finish(FILE *f, const char *path, struct weft_err *err)
 	if (f != stdout)
 		failed |= fclose(f) != 0;
 	return failed ? weft_err_set(err, -EIO, "%s: could not be written: %s", path, strerror(errno)) : 0;
+}
+
+int file_path(char path[FILE_PATH_MAX], const char *dir, const char *name, struct weft_err *err)
+{
+	int len = snprintf(path, FILE_PATH_MAX, "%s/%s", dir, name);
+	return len < FILE_PATH_MAX ? 0 : weft_err_set(err, -ENAMETOOLONG, "%.100s...: name too long", dir);
+}
+
+int file_make_dir(const char *dir, struct weft_err *err)
+{
+	char path[FILE_PATH_MAX];
+	size_t len = strlen(dir);
+	if (len >= sizeof path)
+		return weft_err_set(err, -ENAMETOOLONG, "%.100s...: name too long", dir);
+	for (size_t i = 1; i <= len; i++) {
+		if (dir[i] && dir[i] != '/')
+			continue;
+		snprintf(path, i + 1, "%s", dir);
+		if (mkdir(path, 0777) && errno != EEXIST)
+			return weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	struct stat st;
+	if (stat(dir, &st) || !S_ISDIR(st.st_mode))
+		return weft_err_set(err, -ENOTDIR, "%s: not a directory", dir);
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	return remove(path);
+}
+
+int file_remove_tree(const char *path, struct weft_err *err)
+{
+	enum { DIRS_OPEN = 16 };
+	if (nftw(path, remove_entry, DIRS_OPEN, FTW_DEPTH | FTW_PHYS) && errno != ENOENT)
+		return weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
 }

@@ -7,6 +7,8 @@
 
 #include "weft/err.h"
 
+enum { FILE_PATH_MAX = 4096 };
+
 /* The whole file, terminated by a zero that `*len` does not count; the caller frees it. NULL with a message that names
  * the file, and *code set to the negative errno. */
 char *file_read(const char *path, size_t *len, int *code, struct weft_err *err);
@@ -16,5 +18,14 @@ FILE *file_create(const char *path, struct weft_err *err);
 
 /* Closes what file_create opened. -EIO with a message when anything written did not arrive. */
 int file_finish(FILE *f, const char *path, struct weft_err *err);
+
+/* "dir/name" in `path`. -ENAMETOOLONG with a message. */
+int file_path(char path[FILE_PATH_MAX], const char *dir, const char *name, struct weft_err *err);
+
+/* Makes a directory and those above it, as far as they are not there. An errno with a message. */
+int file_make_dir(const char *dir, struct weft_err *err);
+
+/* Removes a directory with all that is in it, or a file; nothing there is fine, too. An errno with a message. */
+int file_remove_tree(const char *path, struct weft_err *err);
 
 #endif

@@ -108,6 +108,13 @@ static weft_ps ideal_of_hosts(const struct options *o, const struct weft_net *ne
 	return busiest(o, net, cuts, 2 * hosts, (struct links){1, o->topo.tier[0].down_bps});
 }
 
+weft_ps ideal_flow_ps(const struct options *o, const struct weft_net *net, const struct weft_flow *f)
+{
+	uint32_t last;
+	uint64_t bytes = flow_wire_bytes(o, f->bytes, &last);
+	return weft_net_ideal_ps(net, f->src, f->dst, bytes, last, options_ack_wire_bytes(o));
+}
+
 weft_ps ideal_ps(const struct options *o, const struct weft_net *net, struct weft_err *err)
 {
 	struct cut *cuts = calloc(2 * (size_t)o->topo.hosts, sizeof *cuts);

@@ -10,4 +10,7 @@
  * queueing, and no waiting between flows that start one another. 0 with a message when there is no memory. */
 weft_ps ideal_ps(const struct options *o, const struct weft_net *net, struct weft_err *err);
 
+/* The same for one flow alone in the fabric. */
+weft_ps ideal_flow_ps(const struct options *o, const struct weft_net *net, const struct weft_flow *f);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ideal.h"
 #include "lab_int.h"
 
 /* Flow indices are sorted through their flows, which qsort_r passes as context. */
@@ -26,8 +27,11 @@ int lab_flows_create(struct lab *lab, struct weft_err *err)
 	if (!lab->flows || !lab->checks || !lab->by_start)
 		return weft_err_set(err, -ENOMEM, "no memory for %u flows", w->flow_count);
 	for (uint32_t i = 0; i < w->flow_count; i++) {
-		lab->flows[i] = (struct run_flow){
-			.bytes = w->flows[i].bytes, .start = WEFT_NEVER, .acked = WEFT_NEVER, .delivered = WEFT_NEVER};
+		lab->flows[i] = (struct run_flow){.bytes = w->flows[i].bytes,
+						  .start = WEFT_NEVER,
+						  .acked = WEFT_NEVER,
+						  .delivered = WEFT_NEVER,
+						  .ideal = ideal_flow_ps(lab->o, lab->net, &w->flows[i])};
 		if (w->flows[i].bytes > longest)
 			longest = w->flows[i].bytes;
 		if (w->flows[i].start_ns != WEFT_NEVER)

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "file.h"
+#include "result_int.h"
 #include "stat.h"
 
 /* Sorts `us`. Percentiles by nearest rank. */
@@ -110,6 +111,16 @@ uint64_t result_max_rss_kib(void)
 	return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss;
 }
 
+int result_dump(const json_t *json, const char *path, struct weft_err *err)
+{
+	FILE *f = file_create(path, err);
+	if (!f)
+		return -EIO;
+	json_dumpf(json, f, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+	fputc('\n', f);
+	return file_finish(f, path, err);
+}
+
 static json_t *json_times(const struct run_times *t)
 {
 	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "min", t->min, "mean", t->mean, "p50", t->p50, "p99", t->p99, "max",
@@ -148,15 +159,13 @@ int result_write_json(const struct run_result *r, const char *path, struct weft_
 {
 	struct run_summary s;
 	json_t *json = result_summarise(r, &s) ? NULL : json_of(r, &s);
+	if (json && r->origin && result_add_origin(json, r->origin)) {
+		json_decref(json);
+		json = NULL;
+	}
 	if (!json)
 		return weft_err_set(err, -ENOMEM, "no memory for the result");
-	FILE *f = file_create(path, err);
-	int rc = f ? 0 : -EIO;
-	if (f) {
-		json_dumpf(json, f, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-		fputc('\n', f);
-		rc = file_finish(f, path, err);
-	}
+	int rc = result_dump(json, path, err);
 	json_decref(json);
 	return rc;
 }

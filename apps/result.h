@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "net.h"
+#include "options.h"
 #include "weft/stats.h"
 #include "weft/time.h"
 
@@ -17,12 +18,26 @@ struct run_flow {
 	weft_ps start;     /* submitted at the sender */
 	weft_ps acked;     /* last byte acknowledged there */
 	weft_ps delivered; /* last byte placed at the receiver */
+	weft_ps ideal;     /* shortest possible FCT, alone in the fabric; 0: unknown */
 	int32_t err;       /* errno of the operation that failed, 0 */
 	bool verified;     /* every byte arrived exactly once and was the right one */
 };
 
 struct run_packets {
 	uint64_t data, retransmitted, trimmed, dropped, marked, acks, nacks, credits, timeouts;
+};
+
+/* Where a run comes from, for its JSON. Strings are the caller's. */
+struct run_origin {
+	const struct opt_given *given; /* options, so that the run can be repeated */
+	uint32_t given_count;
+	const char *scenario; /* title; NULL: a run of its own, and nothing below is set */
+	const char *label;    /* case and axis values */
+	const char *case_name;
+	const char *identity; /* same text: same results */
+	const char *const *axes, *const *values;
+	uint32_t axis_count;
+	const char *error; /* why the run is no success; empty */
 };
 
 struct run_result {
@@ -38,7 +53,8 @@ struct run_result {
 	weft_ps elapsed; /* virtual in the lab, real on a testbed */
 	double wall_s;
 	uint64_t events, packet_hops, max_rss_kib;
-	uint64_t digest; /* 0: none (real time is not repeatable) */
+	uint64_t digest;                 /* 0: none (real time is not repeatable) */
+	const struct run_origin *origin; /* NULL: not told */
 };
 
 /* Statistics over some times, in microseconds. */
@@ -72,5 +88,21 @@ uint64_t result_max_rss_kib(void);
 /* Both return 0 or a negative errno with a message. "-" as path is standard output. */
 int result_write_json(const struct run_result *r, const char *path, struct weft_err *err);
 int result_print(const struct run_result *r, FILE *out, struct weft_err *err);
+
+/* Writes flows.csv, table.txt and last run.json into a directory, which is made if it is not there. `w` has the flows
+ * of `r`. An errno of the file system, with a message that names the file. */
+int result_write_dir(const struct run_result *r, const struct weft_workload *w, const char *dir, struct weft_err *err);
+
+/* A run read back from its JSON; the flows are not. */
+struct run_record {
+	struct run_result result;   /* flow_count without flows; strings are below */
+	struct run_summary summary; /* failed: flows that were not verified */
+	char cc[24], lb[24];
+	char identity[40]; /* see struct run_origin; empty: none */
+	char error[256];   /* why the run is no success; empty */
+};
+
+/* -ENOENT: no such file; -EINVAL: not of schema weft.run/1; other errnos of reading. */
+int result_read_json(const char *path, struct run_record *rec, struct weft_err *err);
 
 #endif

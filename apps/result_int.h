@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between the files that make up result.h. */
+#ifndef WEFT_RESULT_INT_H
+#define WEFT_RESULT_INT_H
+
+#include <jansson.h>
+
+#include "result.h"
+
+/* Adds what is known of a run's origin to its JSON. -ENOMEM. */
+int result_add_origin(json_t *json, const struct run_origin *origin);
+
+/* Writes JSON the way all of ours looks. An errno with a message. */
+int result_dump(const json_t *json, const char *path, struct weft_err *err);
+
+/* A number where the text is one, a string otherwise; NULL: no memory. */
+json_t *result_value(const char *text);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a scenario stands for: its runs, and the options of each. */
+#include "scenario.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *scenario_keep(struct scenario *s, const char *text)
+{
+	return options_keep(&s->checks, text);
+}
+
+int scenario_add(struct scenario_list *list, struct scenario_item item, struct weft_err *err)
+{
+	struct scenario_item *grown = realloc(list->items, (list->count + 1) * sizeof *grown);
+	if (!grown)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	list->items = grown;
+	grown[list->count++] = item;
+	return 0;
+}
+
+void scenario_free(struct scenario *s)
+{
+	for (uint32_t i = 0; i < s->case_count; i++)
+		free(s->cases[i].list.items);
+	for (uint32_t i = 0; i < s->axis_count; i++)
+		free(s->axes[i].values);
+	free(s->cases);
+	free(s->seeds);
+	free(s->base.items);
+	free(s->overrides.items);
+	options_free(&s->checks);
+	*s = (struct scenario){0};
+}
+
+/* Length of KEY in KEY=VALUE. */
+static size_t key_len(const char *text)
+{
+	return strcspn(text, "=");
+}
+
+/* Whether two items set the same thing, so that only the later counts. */
+static bool same_target(const struct scenario_item *a, const struct scenario_item *b)
+{
+	if (strcmp(a->name, b->name) != 0 || !strcmp(a->name, "fault"))
+		return false;
+	if (strcmp(a->name, "set") != 0)
+		return true;
+	size_t len = key_len(a->value);
+	return len == key_len(b->value) && !strncmp(a->value, b->value, len);
+}
+
+/* The axis an option of the command line speaks of; NULL: none. */
+static struct scenario_axis *axis_of(struct scenario *s, const char *option, const char *value)
+{
+	bool param = !strcmp(option, "set");
+	for (uint32_t i = 0; i < s->axis_count; i++) {
+		struct scenario_axis *a = &s->axes[i];
+		const char *name = param ? value : option;
+		size_t len = param ? key_len(name) : strlen(name);
+		if (a->param == param && strlen(a->name) == len && !strncmp(a->name, name, len))
+			return a;
+	}
+	return NULL;
+}
+
+bool scenario_takes(const char *name)
+{
+	static const char *const names[] = {"out", "json", "help", "help-params"};
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		if (!strcmp(name, names[i]))
+			return false;
+	}
+	return true;
+}
+
+static int override(struct scenario *s, const struct opt_given *given, struct weft_err *err)
+{
+	const char *value = scenario_keep(s, given->value ? given->value : "true");
+	if (!value)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	struct scenario_axis *axis = axis_of(s, given->name, value);
+	if (axis) {
+		axis->values[0] = axis->param ? value + key_len(value) + 1 : value;
+		axis->count = 1;
+		return 0;
+	}
+	if (!strcmp(given->name, "seed"))
+		s->seed_count = 0;
+	return scenario_add(&s->overrides, (struct scenario_item){given->name, value, 0}, err);
+}
+
+int scenario_override(struct scenario *s, const struct options *o, struct weft_err *err)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < o->given_count && !rc; i++) {
+		if (scenario_takes(o->given[i].name))
+			rc = override(s, &o->given[i], err);
+	}
+	if (o->out)
+		s->out = scenario_keep(s, o->out);
+	return rc ? rc : s->out ? 0 : weft_err_set(err, -ENOMEM, "no memory");
+}
+
+uint32_t scenario_runs(const struct scenario *s)
+{
+	uint64_t n = (uint64_t)s->case_count * (s->seed_count ? s->seed_count : 1);
+	for (uint32_t i = 0; i < s->axis_count && n <= SCENARIO_RUNS_MAX; i++)
+		n *= s->axes[i].count;
+	return n <= SCENARIO_RUNS_MAX ? (uint32_t)n : 0;
+}
+
+struct scenario_pick scenario_pick(const struct scenario *s, uint32_t index)
+{
+	struct scenario_pick pick = {0};
+	uint32_t seeds = s->seed_count ? s->seed_count : 1;
+	pick.seed_index = index % seeds;
+	index /= seeds;
+	for (uint32_t i = s->axis_count; i-- > 0; index /= s->axes[i].count)
+		pick.values[i] = index % s->axes[i].count;
+	pick.case_index = index;
+	return pick;
+}
+
+/* Appends as snprintf; what does not fit is cut. */
+static void append(char text[SCENARIO_TEXT_MAX], const char *between, const char *a, const char *b, const char *c)
+{
+	size_t used = strlen(text);
+	snprintf(text + used, SCENARIO_TEXT_MAX - used, "%s%s%s%s", used ? between : "", a, b, c);
+}
+
+void scenario_label(const struct scenario *s, const struct scenario_pick *pick, char text[SCENARIO_TEXT_MAX])
+{
+	text[0] = '\0';
+	append(text, "", s->cases[pick->case_index].name, "", "");
+	for (uint32_t i = 0; i < s->axis_count; i++)
+		append(text, " ", s->axes[i].name, "=", s->axes[i].values[pick->values[i]]);
+	if (!text[0])
+		append(text, "", s->title, "", "");
+}
+
+/* Adds an item and takes out the earlier one it replaces. */
+static int put(struct scenario_list *list, struct scenario_item item, struct weft_err *err)
+{
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (!same_target(&list->items[i], &item))
+			continue;
+		memmove(&list->items[i], &list->items[i + 1], (list->count - i - 1) * sizeof item);
+		list->count--;
+		break;
+	}
+	return scenario_add(list, item, err);
+}
+
+static int put_all(struct scenario_list *list, const struct scenario_list *from, struct weft_err *err)
+{
+	int rc = 0;
+	for (uint32_t i = 0; i < from->count && !rc; i++)
+		rc = put(list, from->items[i], err);
+	return rc;
+}
+
+/* An item whose value is made here; `s` keeps it although its runs are not part of what it says. */
+static int put_made(const struct scenario *s, struct scenario_list *list, const char *name, const char *value,
+		    uint32_t line, struct weft_err *err)
+{
+	const char *kept = scenario_keep((struct scenario *)s, value);
+	return kept ? put(list, (struct scenario_item){name, kept, line}, err)
+		    : weft_err_set(err, -ENOMEM, "no memory");
+}
+
+static int put_axis(const struct scenario *s, struct scenario_list *list, const struct scenario_axis *a, uint32_t value,
+		    struct weft_err *err)
+{
+	char text[2 * SCENARIO_TEXT_MAX];
+	if (!a->param)
+		return put(list, (struct scenario_item){a->name, a->values[value], a->line}, err);
+	snprintf(text, sizeof text, "%s=%s", a->name, a->values[value]);
+	return put_made(s, list, "set", text, a->line, err);
+}
+
+int scenario_combine(const struct scenario *s, const struct scenario_pick *pick, struct scenario_list *list,
+		     struct weft_err *err)
+{
+	*list = (struct scenario_list){0};
+	int rc = put_all(list, &s->base, err);
+	if (!rc)
+		rc = put_all(list, &s->cases[pick->case_index].list, err);
+	for (uint32_t i = 0; i < s->axis_count && !rc; i++)
+		rc = put_axis(s, list, &s->axes[i], pick->values[i], err);
+	if (!rc)
+		rc = put_all(list, &s->overrides, err);
+	if (!rc && s->seed_count) {
+		char seed[24];
+		snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seeds[pick->seed_index]);
+		rc = put_made(s, list, "seed", seed, 0, err);
+	}
+	return rc;
+}
+
+/* Sets one option, with the place it comes from. */
+static int apply(const struct scenario *s, struct options *o, const struct scenario_item *item, struct weft_err *err)
+{
+	char where[SCENARIO_TEXT_MAX];
+	snprintf(where, sizeof where, "%s:%u", s->path, item->line);
+	o->where = item->line ? where : NULL;
+	int rc = options_set(o, NULL, NULL, item->name, item->value, err);
+	o->where = NULL;
+	return rc;
+}
+
+/* Says where the option stands that could not be resolved, and in which run. Parameters carry their place. */
+static int refuse(const struct scenario *s, const struct scenario_pick *pick, const struct scenario_list *list,
+		  const char *step, int rc, struct weft_err *err)
+{
+	char label[SCENARIO_TEXT_MAX], reason[sizeof err->msg], place[SCENARIO_TEXT_MAX];
+	uint32_t line = 0;
+	if (!err)
+		return rc;
+	scenario_label(s, pick, label);
+	memcpy(reason, err->msg, sizeof reason);
+	for (uint32_t i = 0; i < list->count && step; i++)
+		line = !strcmp(list->items[i].name, step) ? list->items[i].line : line;
+	snprintf(place, sizeof place, "%s:%u", s->path, line);
+	bool placed = step && !strcmp(step, "set");
+	return weft_err_set(err, rc, "%.100s%s%s%s%.190s (in %.80s)",
+			    placed ? ""
+			    : line ? place
+				   : s->path,
+			    placed ? "" : ": ", step && !placed ? step : "", step && !placed ? ": " : "", reason,
+			    label);
+}
+
+int scenario_options(const struct scenario *s, const struct scenario_pick *pick, struct options *o,
+		     struct weft_err *err)
+{
+	struct scenario_list list;
+	options_begin(o);
+	int rc = scenario_combine(s, pick, &list, err);
+	for (uint32_t i = 0; i < list.count && !rc; i++)
+		rc = apply(s, o, &list.items[i], err);
+	if (!rc)
+		rc = options_resolve(o, err);
+	if (rc)
+		rc = refuse(s, pick, &list, o->step, rc, err);
+	free(list.items);
+	return rc;
+}
