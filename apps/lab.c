@@ -80,6 +80,8 @@ int lab_create(struct options *o, struct lab **out, struct weft_err *err)
 		rc = create_hosts(lab, err);
 	if (!rc)
 		rc = create_capture(lab, err);
+	if (!rc)
+		rc = lab_faults_start(lab);
 	if (rc) {
 		lab_destroy(lab);
 		return rc;

@@ -52,6 +52,7 @@ struct lab {
 	uint32_t active, ended; /* flows under way; flows over */
 	struct lab_call calls[LAB_CALLS_MAX];
 	uint32_t call_count;
+	uint32_t next_fault; /* step of the options' faults */
 	struct capture *capture;
 	void (*progress)(struct lab *lab, void *arg);
 	void *progress_arg;
@@ -67,6 +68,11 @@ void lab_host_destroy(struct lab_host *h);
 /* Polls every host that is due, until none is. */
 void lab_poll_due(struct lab *lab);
 void lab_host_due(struct lab_host *h);
+
+/* ---- lab_fault.c ---- */
+
+/* Sees to it that the options' faults happen. Errors of lab_at. */
+int lab_faults_start(struct lab *lab);
 
 /* ---- lab_flow.c ---- */
 

@@ -22,6 +22,19 @@ static int opt_mtu(void *o, const char *value, struct weft_err *err)
 	return options_add_setting(o, text, "--mtu", err);
 }
 
+static int opt_fault(void *o, const char *value, struct weft_err *err)
+{
+	return timeline_add(&((struct options *)o)->faults, value, err);
+}
+
+static int opt_reconverge(void *field, const char *value, struct weft_err *err)
+{
+	if (strcmp(value, "never") != 0)
+		return opt_time(field, value, err);
+	*(weft_ns *)field = WEFT_NEVER;
+	return 0;
+}
+
 #define FIELD(name) offsetof(struct options, name)
 
 static const struct opt_desc common[] = {
@@ -38,6 +51,10 @@ static const struct opt_desc common[] = {
 	{"end", "TIME", "give up at this time of the run: 500us, 20ms, 1s", opt_duration, FIELD(end_ns)},
 	{"set", "KEY=VALUE", "a parameter of engine, algorithm, fabric or faults (--help-params); repeatable",
 	 opt_setting, 0},
+	{"fault", "SPEC", "TIME fail|degrade|ber|restore TARGET [VALUE] [until TIME], see doc/faults.md; repeatable",
+	 opt_fault, 0},
+	{"reconverge", "TIME|never", "routing avoids what failed after this time; default: never", opt_reconverge,
+	 FIELD(reconverge_ns)},
 	{"out", "DIR", "write the run's files into this directory", opt_string, FIELD(out)},
 	{"json", "FILE", "write the result as JSON; - is standard output", opt_string, FIELD(json)},
 	{"pcap", "FILE", "capture every host's packets as pcapng", opt_string, FIELD(pcap)},
@@ -97,7 +114,8 @@ int opt_gbps(void *field, const char *value, struct weft_err *err)
 	return 0;
 }
 
-int opt_duration(void *field, const char *value, struct weft_err *err)
+/* `least` 0: at once is a time, too; 1: it is not. */
+static int read_time(weft_ns *field, const char *value, weft_ns least, struct weft_err *err)
 {
 	static const struct {
 		const char *unit;
@@ -105,13 +123,23 @@ int opt_duration(void *field, const char *value, struct weft_err *err)
 	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 	char *end = NULL;
 	double n = strtod(value, &end);
-	for (unsigned i = 0; end != value && n > 0 && i < sizeof units / sizeof *units; i++) {
-		if (strcmp(end, units[i].unit) != 0 || n * units[i].ns > 1e15)
+	for (unsigned i = 0; end != value && n >= 0 && i < sizeof units / sizeof *units; i++) {
+		if (strcmp(end, units[i].unit) != 0 || n * units[i].ns > 1e15 || n * units[i].ns < (double)least)
 			continue;
-		*(weft_ns *)field = (weft_ns)(n * units[i].ns);
+		*field = (weft_ns)(n * units[i].ns);
 		return 0;
 	}
 	return weft_err_set(err, -EINVAL, "'%s' is not a time such as 500us, 20ms or 1s", value);
+}
+
+int opt_duration(void *field, const char *value, struct weft_err *err)
+{
+	return read_time(field, value, 1, err);
+}
+
+int opt_time(void *field, const char *value, struct weft_err *err)
+{
+	return read_time(field, value, 0, err);
 }
 
 char *options_keep(struct options *o, const char *text)
@@ -242,7 +270,8 @@ void options_begin(struct options *o)
 			      .cc_name = "smartt",
 			      .lb_name = "reps",
 			      .seed = 1,
-			      .end_ns = WEFT_S(100)};
+			      .end_ns = WEFT_S(100),
+			      .reconverge_ns = WEFT_NEVER};
 }
 
 int options_parse(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
@@ -261,6 +290,7 @@ int options_parse(struct options *o, int argc, char **argv, const struct opt_des
 void options_free(struct options *o)
 {
 	weft_workload_free(&o->workload);
+	timeline_free(&o->faults);
 	free(o->cc_tune);
 	free(o->lb_tune);
 	free(o->settings);

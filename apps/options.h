@@ -10,6 +10,7 @@
 
 #include "fault.h"
 #include "net.h"
+#include "timeline.h"
 #include "topo.h"
 #include "weft/engine.h"
 #include "workload.h"
@@ -29,6 +30,7 @@ int opt_u32(void *field, const char *value, struct weft_err *err);      /* uint3
 int opt_u64(void *field, const char *value, struct weft_err *err);      /* uint64_t */
 int opt_gbps(void *field, const char *value, struct weft_err *err);     /* uint64_t bits per second from Gb/s, > 0 */
 int opt_duration(void *field, const char *value, struct weft_err *err); /* weft_ns from 10ns, 5us, 2.5ms, 1s */
+int opt_time(void *field, const char *value, struct weft_err *err);     /* ... and from 0us */
 
 /* The fabric's and the lab's numbers, set with --set like the engine's. */
 struct fabric_tune {
@@ -61,6 +63,8 @@ struct options {
 	uint64_t seed;
 	uint64_t link_bps; /* 0: the topology's own */
 	weft_ns end_ns;    /* give up then */
+	struct timeline faults;
+	weft_ns reconverge_ns; /* routing avoids what failed that long ago; WEFT_NEVER: it does not */
 	bool no_trim, help, help_params;
 	struct opt_setting *settings;
 	uint32_t setting_count;

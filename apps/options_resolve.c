@@ -180,6 +180,10 @@ int options_resolve(struct options *o, struct weft_err *err)
 	rc = options_topology(o->topology, o->link_bps, UINT64_C(50000000000), &o->topo, err);
 	if (rc)
 		return rc;
+	o->step = "fault";
+	rc = timeline_resolve(&o->faults, &o->topo, o->seed, o->reconverge_ns, err);
+	if (rc)
+		return rc;
 	o->step = "matrix";
 	return resolve_matrix(o, err);
 }

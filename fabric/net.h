@@ -99,6 +99,9 @@ int weft_net_link_find(const struct weft_net *net, uint32_t tier, uint32_t sw, u
 /* The link from a host's NIC or, with `down`, to it. -ENOENT. */
 int weft_net_host_link(const struct weft_net *net, uint32_t host, bool down, struct weft_link_id *id);
 
+/* The n-th link that begins or ends at a switch. -ENOENT: it has no more, or there is no such switch. */
+int weft_net_switch_link(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t n, struct weft_link_id *id);
+
 /* Down links lose what is queued behind them and what is sent into them (dropped_down); what is on the wire arrives. A
  * link that is brought up stays down while a switch at one of its ends is. */
 void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up);

@@ -14,11 +14,6 @@ static uint32_t down_cables(const struct weft_topo *t, uint32_t tier)
 	return t->tier[tier].radix_down * t->tier[tier].bundle;
 }
 
-static uint32_t up_cables(const struct weft_topo *t, uint32_t tier)
-{
-	return tier + 1 < t->tiers ? t->tier[tier].radix_up * t->tier[tier + 1].bundle : 0;
-}
-
 /* Hosts below one switch of the tier. */
 static uint32_t span_hosts(const struct weft_topo *t, uint32_t tier)
 {
@@ -111,7 +106,7 @@ static void wire_hosts(struct weft_net *net)
 static void wire_tier(struct weft_net *net, uint32_t tier)
 {
 	const struct weft_topo *t = &net->topo;
-	uint32_t cables = up_cables(t, tier), back;
+	uint32_t cables = weft_topo_uplinks(t, tier), back;
 
 	for (uint32_t sw = 0; sw < t->tier[tier].switches; sw++) {
 		uint32_t self = net->tier_first[tier] + sw;
@@ -169,7 +164,7 @@ static uint32_t layout_switches(struct weft_net *net, struct rng *salts)
 						 .first_down = port,
 						 .first_up = port + down_cables(t, tier),
 						 .bundle = t->tier[tier].bundle,
-						 .up_cables = up_cables(t, tier)};
+						 .up_cables = weft_topo_uplinks(t, tier)};
 			port = s->first_up + s->up_cables;
 		}
 	}
@@ -183,7 +178,7 @@ int net_build(struct weft_net *net)
 
 	for (uint32_t i = 0; i < t->tiers; i++) {
 		net->switch_count += t->tier[i].switches;
-		net->port_count += t->tier[i].switches * (down_cables(t, i) + up_cables(t, i));
+		net->port_count += t->tier[i].switches * (down_cables(t, i) + weft_topo_uplinks(t, i));
 	}
 	net->stats.ports = net->port_count;
 	net->port_count += t->hosts;

@@ -67,7 +67,7 @@ static void both_ends(struct weft_net *net, uint32_t port, bool down, reason_fn 
 	fn(net, net->cold[port].reverse, DOWN_PEER, down);
 }
 
-static struct net_switch *find_switch(struct weft_net *net, uint32_t tier, uint32_t sw)
+static struct net_switch *find_switch(const struct weft_net *net, uint32_t tier, uint32_t sw)
 {
 	if (tier >= net->topo.tiers || sw >= net->topo.tier[tier].switches)
 		return NULL;
@@ -78,6 +78,16 @@ static struct net_switch *find_switch(struct weft_net *net, uint32_t tier, uint3
 static uint32_t switch_ports_end(const struct net_switch *s)
 {
 	return s->first_up + s->up_cables;
+}
+
+int weft_net_switch_link(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t n, struct weft_link_id *id)
+{
+	const struct net_switch *s = find_switch(net, tier, sw);
+
+	if (!s || n / 2 >= switch_ports_end(s) - s->first_down)
+		return -ENOENT;
+	id->index = n % 2 ? net->cold[s->first_down + n / 2].reverse : s->first_down + n / 2;
+	return 0;
 }
 
 void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up)

@@ -125,6 +125,11 @@ int weft_topo_check(struct weft_topo *topo, struct weft_err *err)
 	return weft_err_set(err, -EINVAL, "topology, tier %u: %s", f.tier, f.reason);
 }
 
+uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier)
+{
+	return tier + 1 < topo->tiers ? topo->tier[tier].radix_up * topo->tier[tier + 1].bundle : 0;
+}
+
 const char *weft_topo_tier_name(uint32_t tier)
 {
 	static const char *const names[WEFT_TOPO_TIERS_MAX] = {"leaf", "spine", "core"};

@@ -44,6 +44,9 @@ int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo
  * -EINVAL. */
 int weft_topo_check(struct weft_topo *topo, struct weft_err *err);
 
+/* Cables up of one switch of `tier`; 0 in the top tier. */
+uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier);
+
 /* "leaf", "spine", "core"; `tier` below WEFT_TOPO_TIERS_MAX. */
 const char *weft_topo_tier_name(uint32_t tier);
 

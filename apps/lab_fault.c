@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The faults of a run, at their times. One pending call serves them all. */
+#include "lab_int.h"
+
+static void faults_due(struct lab *lab, void *arg)
+{
+	const struct timeline *t = &lab->o->faults;
+	(void)arg;
+	timeline_apply(t, &lab->next_fault, lab->now / 1000, lab->net, &lab->broken);
+	if (timeline_next_ns(t, lab->next_fault) != WEFT_NEVER)
+		lab_at(lab, timeline_next_ns(t, lab->next_fault), faults_due, NULL);
+}
+
+int lab_faults_start(struct lab *lab)
+{
+	weft_ns first = timeline_next_ns(&lab->o->faults, 0);
+	return first == WEFT_NEVER ? 0 : lab_at(lab, first, faults_due, NULL);
+}

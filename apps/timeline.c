@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rng.h"
+
+enum { PPM = 1000000, STEPS_PER_FAULT = 4 };
+
+int timeline_add(struct timeline *t, const char *spec, struct weft_err *err)
+{
+	struct timeline_fault *grown = realloc(t->faults, (t->fault_count + 1) * sizeof *grown);
+	if (grown)
+		t->faults = grown;
+	struct timeline_fault f = {.spec = grown ? strdup(spec) : NULL};
+	if (!f.spec)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	int rc = timeline_parse(&f, err);
+	if (rc)
+		free(f.spec);
+	else
+		t->faults[t->fault_count++] = f;
+	return rc;
+}
+
+void timeline_free(struct timeline *t)
+{
+	for (uint32_t i = 0; i < t->fault_count; i++) {
+		free(t->faults[i].spec);
+		free(t->faults[i].target.cables);
+	}
+	free(t->faults);
+	free(t->steps);
+	*t = (struct timeline){0};
+}
+
+/* ---- against a topology ---- */
+
+static int check_tier(const struct timeline_fault *f, const struct weft_topo *topo, struct weft_err *err)
+{
+	static const char *const tiers[] = {"leaf", "leaf and spine", "leaf, spine and core"};
+	const struct timeline_target *t = &f->target;
+	if (t->tier >= topo->tiers)
+		return timeline_refuse(f, -EINVAL, err, "there are no %s switches here, only %s",
+				       weft_topo_tier_name(t->tier), tiers[topo->tiers - 1]);
+	if (t->kind != TIMELINE_SWITCH && weft_topo_uplinks(topo, t->tier) == 0)
+		return timeline_refuse(f, -EINVAL, err, "%s switches are the top here and have no uplinks",
+				       weft_topo_tier_name(t->tier));
+	return 0;
+}
+
+static int check_number(const struct timeline_fault *f, const char *what, uint32_t number, uint32_t count,
+			struct weft_err *err)
+{
+	if (number < count)
+		return 0;
+	return timeline_refuse(f, -EINVAL, err, "there is no %s %u: they are 0 to %u", what, number, count - 1);
+}
+
+/* Chooses a share of the tier's cables. The same cables for the same tier, seed and draw: a larger share contains a
+ * smaller one, and a later restore finds what failed. */
+static int draw_cables(struct timeline_fault *f, const struct weft_topo *topo, uint64_t seed, struct weft_err *err)
+{
+	struct timeline_target *t = &f->target;
+	struct rng rng = {rng_mix(seed ^ rng_mix(UINT64_C(1) << 40 | (uint64_t)t->draw << 8 | t->tier))};
+	uint32_t all = topo->tier[t->tier].switches * weft_topo_uplinks(topo, t->tier);
+	uint32_t count = (uint32_t)(((uint64_t)all * t->share_ppm + PPM / 2) / PPM);
+	if (count == 0)
+		return timeline_refuse(f, -EINVAL, err, "less than half of one of %u cables", all);
+	free(t->cables);
+	t->cable_count = 0;
+	t->cables = malloc(all * sizeof *t->cables);
+	if (!t->cables)
+		return weft_err_set(err, -ENOMEM, "no memory for %u cables", all);
+	for (uint32_t i = 0; i < all; i++)
+		t->cables[i] = i;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t j = i + rng_below(&rng, all - i), cable = t->cables[j];
+		t->cables[j] = t->cables[i];
+		t->cables[i] = cable;
+	}
+	t->cable_count = count;
+	t->uplinks = weft_topo_uplinks(topo, t->tier);
+	return 0;
+}
+
+static int resolve_target(struct timeline_fault *f, const struct weft_topo *topo, uint64_t seed, struct weft_err *err)
+{
+	const struct timeline_target *t = &f->target;
+	if (t->kind == TIMELINE_HOST)
+		return check_number(f, "host", t->host, topo->hosts, err);
+	int rc = check_tier(f, topo, err);
+	if (rc)
+		return rc;
+	if (t->kind == TIMELINE_RANDOM)
+		return draw_cables(f, topo, seed, err);
+	rc = check_number(f, weft_topo_tier_name(t->tier), t->sw, topo->tier[t->tier].switches, err);
+	if (!rc && t->kind != TIMELINE_SWITCH)
+		rc = check_number(f, "uplink", t->up, weft_topo_uplinks(topo, t->tier), err);
+	return rc;
+}
+
+/* ---- in order ---- */
+
+/* By time; at the same time ends come first, then in the order given. */
+static int compare_steps(const void *a, const void *b)
+{
+	const struct timeline_step *x = a, *y = b;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	if (x->end != y->end)
+		return x->end ? -1 : 1;
+	if (x->fault != y->fault)
+		return x->fault < y->fault ? -1 : 1;
+	return x->learn - y->learn;
+}
+
+static void add_step(struct timeline *t, weft_ns at, uint32_t fault, bool end, bool learn)
+{
+	t->steps[t->step_count++] = (struct timeline_step){at, fault, end, learn};
+}
+
+/* What begins or ends, and when routing hears of it; a link that is slow or damages packets stays in use. */
+static void add_steps(struct timeline *t, weft_ns at, uint32_t fault, bool end, weft_ns reconverge)
+{
+	enum timeline_action action = t->faults[fault].action;
+	add_step(t, at, fault, end, false);
+	if (reconverge != WEFT_NEVER && (action == TIMELINE_FAIL || action == TIMELINE_RESTORE))
+		add_step(t, at + reconverge, fault, end, true);
+}
+
+int timeline_resolve(struct timeline *t, const struct weft_topo *topo, uint64_t seed, weft_ns reconverge_ns,
+		     struct weft_err *err)
+{
+	free(t->steps);
+	t->step_count = 0;
+	t->steps = calloc(t->fault_count + 1, STEPS_PER_FAULT * sizeof *t->steps);
+	if (!t->steps)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	for (uint32_t i = 0; i < t->fault_count; i++) {
+		struct timeline_fault *f = &t->faults[i];
+		int rc = resolve_target(f, topo, seed, err);
+		if (rc)
+			return rc;
+		add_steps(t, f->at_ns, i, false, reconverge_ns);
+		if (f->until_ns != WEFT_NEVER)
+			add_steps(t, f->until_ns, i, true, reconverge_ns);
+	}
+	qsort(t->steps, t->step_count, sizeof *t->steps, compare_steps);
+	return 0;
+}
+
+/* ---- on a fabric ---- */
+
+/* A step on its way to the links it concerns. */
+struct change {
+	struct weft_net *net;
+	const struct timeline_fault *f;
+	bool end, learn;
+};
+
+/* What the step undoes of this action. */
+static bool undoes(const struct change *c, enum timeline_action action)
+{
+	return c->f->action == TIMELINE_RESTORE || (c->end && c->f->action == action);
+}
+
+static bool does(const struct change *c, enum timeline_action action)
+{
+	return c->f->action == action && !c->end;
+}
+
+static void change_rate(const struct change *c, struct weft_link_id id)
+{
+	uint64_t own = weft_net_link_nominal_bps(c->net, id);
+	if (undoes(c, TIMELINE_DEGRADE))
+		weft_net_link_set_bps(c->net, id, own);
+	else if (does(c, TIMELINE_DEGRADE))
+		weft_net_link_set_bps(c->net, id, c->f->bps ? c->f->bps : own / PPM * c->f->rate_ppm);
+}
+
+/* A switch that fails takes its links with it by itself. */
+static void change_link(const struct change *c, struct weft_link_id id)
+{
+	bool fail = does(c, TIMELINE_FAIL), mend = undoes(c, TIMELINE_FAIL);
+	if ((fail || mend) && c->f->target.kind != TIMELINE_SWITCH) {
+		if (c->learn)
+			weft_net_avoid_link(c->net, id, fail);
+		else
+			weft_net_link_set_up(c->net, id, mend);
+	}
+	if (c->learn)
+		return;
+	change_rate(c, id);
+	if (does(c, TIMELINE_BER) || undoes(c, TIMELINE_BER))
+		weft_net_link_set_ber(c->net, id, does(c, TIMELINE_BER) ? c->f->ber_e18 : 0);
+}
+
+static void change_cable(const struct change *c, uint32_t sw, uint32_t up)
+{
+	const struct timeline_target *t = &c->f->target;
+	struct weft_link_id id;
+	if (t->kind != TIMELINE_DOWNLINK && !weft_net_link_find(c->net, t->tier, sw, up, false, &id))
+		change_link(c, id);
+	if (t->kind != TIMELINE_UPLINK && !weft_net_link_find(c->net, t->tier, sw, up, true, &id))
+		change_link(c, id);
+}
+
+static void change_switch(const struct change *c)
+{
+	const struct timeline_target *t = &c->f->target;
+	bool fail = does(c, TIMELINE_FAIL), mend = undoes(c, TIMELINE_FAIL);
+	struct weft_link_id id;
+	if (fail || mend) {
+		if (c->learn)
+			weft_net_avoid_switch(c->net, t->tier, t->sw, fail);
+		else
+			weft_net_switch_set_up(c->net, t->tier, t->sw, mend);
+	}
+	for (uint32_t i = 0; !weft_net_switch_link(c->net, t->tier, t->sw, i, &id); i++)
+		change_link(c, id);
+}
+
+static void change_host(const struct change *c)
+{
+	struct weft_link_id id;
+	for (int down = 0; down < 2; down++)
+		if (!weft_net_host_link(c->net, c->f->target.host, down, &id))
+			change_link(c, id);
+}
+
+static void change_random(const struct change *c)
+{
+	const struct timeline_target *t = &c->f->target;
+	for (uint32_t i = 0; i < t->cable_count; i++)
+		change_cable(c, t->cables[i] / t->uplinks, t->cables[i] % t->uplinks);
+}
+
+static void apply_step(const struct timeline *t, const struct timeline_step *s, struct weft_net *net)
+{
+	struct change c = {net, &t->faults[s->fault], s->end, s->learn};
+	switch (c.f->target.kind) {
+	case TIMELINE_HOST:
+		change_host(&c);
+		break;
+	case TIMELINE_SWITCH:
+		change_switch(&c);
+		break;
+	case TIMELINE_RANDOM:
+		change_random(&c);
+		break;
+	default:
+		change_cable(&c, c.f->target.sw, c.f->target.up);
+	}
+}
+
+weft_ns timeline_next_ns(const struct timeline *t, uint32_t next)
+{
+	return next < t->step_count ? t->steps[next].at_ns : WEFT_NEVER;
+}
+
+int timeline_apply(const struct timeline *t, uint32_t *next, weft_ns now, struct weft_net *net, struct weft_err *err)
+{
+	bool learned = false;
+	for (; timeline_next_ns(t, *next) <= now; ++*next) {
+		apply_step(t, &t->steps[*next], net);
+		learned |= t->steps[*next].learn;
+	}
+	if (learned && weft_net_reroute(net))
+		return weft_err_set(err, -ENOMEM, "no memory for routes around faults");
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Faults of a run by time: what `--fault` gives, in the order it happens. doc/faults.md has the grammar. */
+#ifndef WEFT_TIMELINE_H
+#define WEFT_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net.h"
+#include "topo.h"
+#include "weft/err.h"
+#include "weft/time.h"
+
+enum timeline_action { TIMELINE_FAIL, TIMELINE_DEGRADE, TIMELINE_BER, TIMELINE_RESTORE, TIMELINE_ACTIONS };
+
+enum timeline_kind {
+	TIMELINE_CABLE, /* both directions */
+	TIMELINE_UPLINK,
+	TIMELINE_DOWNLINK,
+	TIMELINE_HOST, /* its cable, both directions */
+	TIMELINE_SWITCH,
+	TIMELINE_RANDOM, /* cables of a tier, both directions */
+	TIMELINE_KINDS
+};
+
+struct timeline_target {
+	enum timeline_kind kind;
+	uint32_t tier, sw, up; /* of cables; up: which of the switch's uplinks */
+	uint32_t host;
+	uint32_t share_ppm;   /* of a tier's cables, 1..10^6 */
+	uint32_t draw;        /* other draws choose other cables */
+	uint32_t *cables;     /* the chosen ones: switch * uplinks + uplink; owned, made by timeline_resolve */
+	uint32_t cable_count; /* 0 before */
+	uint32_t uplinks;     /* of a switch of the tier */
+};
+
+struct timeline_fault {
+	char *spec; /* as given; owned */
+	weft_ns at_ns;
+	weft_ns until_ns; /* its end, or WEFT_NEVER */
+	enum timeline_action action;
+	struct timeline_target target;
+	uint64_t bps;      /* TIMELINE_DEGRADE: to this rate, or 0: */
+	uint32_t rate_ppm; /* to this share of the link's own */
+	uint64_t ber_e18;  /* TIMELINE_BER: bit error rate in 10^-18 */
+};
+
+/* One thing that happens. */
+struct timeline_step {
+	weft_ns at_ns;
+	uint32_t fault; /* index */
+	bool end;       /* what the fault did is undone */
+	bool learn;     /* routing learns of it, rather than that it happens */
+};
+
+struct timeline {
+	struct timeline_fault *faults;
+	uint32_t fault_count;
+	struct timeline_step *steps; /* by time; made by timeline_resolve */
+	uint32_t step_count;
+};
+
+/* Adds the fault `spec` says. -EINVAL with a message that names the spec and the word, -ENOMEM. */
+int timeline_add(struct timeline *t, const char *spec, struct weft_err *err);
+
+/* Checks every fault against the topology, draws random cables by the seed and puts all in order. `reconverge_ns`: how
+ * long after a fault routing avoids what failed, WEFT_NEVER: it never does. -EINVAL names the spec and what exists,
+ * -ENOMEM. */
+int timeline_resolve(struct timeline *t, const struct weft_topo *topo, uint64_t seed, weft_ns reconverge_ns,
+		     struct weft_err *err);
+
+/* When step `next` is due, or WEFT_NEVER. */
+weft_ns timeline_next_ns(const struct timeline *t, uint32_t next);
+
+/* Applies all steps from *next on that are due at `now` to a fabric of the topology; *next becomes the first that is
+ * not. -ENOMEM: routing could not learn. */
+int timeline_apply(const struct timeline *t, uint32_t *next, weft_ns now, struct weft_net *net, struct weft_err *err);
+
+void timeline_free(struct timeline *t);
+
+/* ---- inside ---- */
+
+/* Reads the text of a fault, whose spec is set; timeline_parse.c. -EINVAL. */
+int timeline_parse(struct timeline_fault *f, struct weft_err *err);
+
+/* Formats "'SPEC': reason" and returns `code`. */
+int timeline_refuse(const struct timeline_fault *f, int code, struct weft_err *err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif
