@@ -79,6 +79,8 @@ static int tunes_set(const struct options *o)
 	tunes_print(out, weft_engine_tunes, &o->engine);
 	tunes_print(out, o->cc->tunes, o->cc_tune);
 	tunes_print(out, o->lb->tunes, o->lb_tune);
+	if (o->rcc)
+		tunes_print(out, o->rcc->tunes, o->rcc_tune);
 	if (fclose(out)) {
 		free(text);
 		return -ENOMEM;
@@ -98,7 +100,7 @@ int bench_env_set(const struct options *o, const char *devices, const char *addr
 	snprintf(seed, sizeof seed, "%u", (unsigned)(o->seed & INT32_MAX));
 	log_set();
 	int rc = tunes_set(o);
-	if (rc || setenv("FI_WEFT_CC", o->cc->name, 1) || setenv("FI_WEFT_LB", o->lb->name, 1) ||
+	if (rc || setenv("FI_WEFT_CC", o->cc_name, 1) || setenv("FI_WEFT_LB", o->lb->name, 1) ||
 	    setenv("FI_WEFT_SEED", seed, 1) || setenv("FI_WEFT_DEVICE", devices, 1) ||
 	    setenv("FI_WEFT_ADDR", addrs, 1) || setenv("FI_WEFT_NO_ARP", "1", 1))
 		return weft_err_set(err, rc ? rc : -errno, "cannot set the provider's environment");

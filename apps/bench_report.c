@@ -73,7 +73,7 @@ int bench_report(const struct options *o, const struct bench_outcome *out, struc
 	for (uint32_t i = 0; i < n; i++)
 		flows[i] = flow_result(out, i);
 	struct run_result r = {.mode = "bench",
-			       .cc = o->cc->name,
+			       .cc = o->cc_name,
 			       .lb = o->lb->name,
 			       .seed = o->seed,
 			       .flows = flows,

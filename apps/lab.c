@@ -224,7 +224,7 @@ int lab_result(const struct lab *lab, struct run_result *r, struct weft_err *err
 	struct weft_stats sum;
 	*r = (struct run_result){
 		.mode = "sim",
-		.cc = lab->o->cc->name,
+		.cc = lab->o->cc_name,
 		.lb = lab->o->lb->name,
 		.seed = lab->o->seed,
 		.flows = lab->flows,

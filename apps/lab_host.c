@@ -91,9 +91,11 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 		.ip = weft_ip_v4(weft_net_host_ip(h->index)),
 		.cc = o->cc,
 		.lb = o->lb,
+		.rcc = o->rcc,
 		.tune = o->engine,
 		.cc_tune = o->cc_tune,
 		.lb_tune = o->lb_tune,
+		.rcc_tune = o->rcc_tune,
 		.seed = rng_mix(o->seed + ((uint64_t)(h->index + 1) << 32)),
 	};
 	if (!conf.tune.brtt_ns)

@@ -293,6 +293,7 @@ void options_free(struct options *o)
 	timeline_free(&o->faults);
 	free(o->cc_tune);
 	free(o->lb_tune);
+	free(o->rcc_tune);
 	free(o->settings);
 	free(o->given);
 	for (uint32_t i = 0; i < o->kept_count; i++)
@@ -324,6 +325,9 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 	printf("\ncongestion control:\n");
 	for (unsigned i = 0; weft_cc_table[i]; i++)
 		printf("  %-10s %s\n", weft_cc_table[i]->name, weft_cc_table[i]->help);
+	printf("\nreceiver-driven congestion control, alone or as NAME+NAME with one of the above at the sender:\n");
+	for (unsigned i = 0; weft_rcc_table[i]; i++)
+		printf("  %-10s %s\n", weft_rcc_table[i]->name, weft_rcc_table[i]->help);
 	printf("\nload balancing:\n");
 	for (unsigned i = 0; weft_lb_table[i]; i++)
 		printf("  %-10s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);

@@ -79,9 +79,10 @@ struct options {
 	struct weft_topo topo;
 	struct weft_workload workload;
 	const struct weft_cc_ops *cc;
+	const struct weft_rcc_ops *rcc; /* receiver-driven congestion control beside cc; NULL: none */
 	const struct weft_lb_ops *lb;
 	struct weft_engine_tune engine;
-	void *cc_tune, *lb_tune; /* NULL when the algorithm has no parameters */
+	void *cc_tune, *lb_tune, *rcc_tune; /* rcc_tune is there without rcc, too */
 	struct fabric_tune fabric;
 	struct fault_conf fault;
 	bool faulty; /* some fault_ parameter was given, even if 0: hosts get fault ports */

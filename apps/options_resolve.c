@@ -38,7 +38,7 @@ struct group {
 	void *base; /* in the options */
 };
 
-enum { GROUPS = 5 };
+enum { GROUPS = 6 };
 
 static void groups_of(struct options *o, struct group g[GROUPS])
 {
@@ -47,12 +47,16 @@ static void groups_of(struct options *o, struct group g[GROUPS])
 	g[2] = (struct group){o->lb->tunes, o->lb_tune};
 	g[3] = (struct group){fabric_params, &o->fabric};
 	g[4] = (struct group){fault_params, &o->fault};
+	g[5] = (struct group){o->rcc ? o->rcc->tunes : NULL, o->rcc_tune};
 }
 
 static int resolve_algorithms(struct options *o, struct weft_err *err)
 {
 	o->step = "cc";
-	int rc = weft_cc_choose(o->cc_name, &o->cc, err);
+	struct weft_cc_choice choice;
+	int rc = weft_cc_select(o->cc_name, &choice, err);
+	o->cc = choice.cc;
+	o->rcc = choice.rcc;
 	if (rc)
 		return rc;
 	o->step = "lb";
@@ -61,7 +65,8 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 		return rc;
 	o->cc_tune = calloc(1, o->cc->tune_size + 1);
 	o->lb_tune = calloc(1, o->lb->tune_size + 1);
-	return o->cc_tune && o->lb_tune ? 0 : weft_err_set(err, -ENOMEM, "no memory");
+	o->rcc_tune = calloc(1, o->rcc ? o->rcc->tune_size : 1);
+	return o->cc_tune && o->lb_tune && o->rcc_tune ? 0 : weft_err_set(err, -ENOMEM, "no memory");
 }
 
 /* Tries one setting in each group. */
@@ -87,6 +92,7 @@ static int resolve_params(struct options *o, struct weft_err *err)
 	groups_of(o, g);
 	for (unsigned i = 0; i < GROUPS; i++)
 		weft_param_defaults(g[i].params, g[i].base);
+	weft_cc_select_defaults(o->cc_name, &(struct weft_cc_choice){o->cc, o->rcc}, o->cc_tune);
 	for (uint32_t i = 0; i < o->setting_count; i++) {
 		o->faulty |= !strncmp(o->settings[i].text, "fault_", 6);
 		int rc = apply_setting(&o->settings[i], g, err);
@@ -216,6 +222,10 @@ void options_print_params(FILE *out)
 		snprintf(title, sizeof title, "Congestion control `%s`", weft_cc_table[i]->name);
 		print_params(out, title, weft_cc_table[i]->tunes);
 	}
+	for (unsigned i = 0; weft_rcc_table[i]; i++) {
+		snprintf(title, sizeof title, "Receiver-driven congestion control `%s`", weft_rcc_table[i]->name);
+		print_params(out, title, weft_rcc_table[i]->tunes);
+	}
 	for (unsigned i = 0; weft_lb_table[i]; i++) {
 		snprintf(title, sizeof title, "Load balancing `%s`", weft_lb_table[i]->name);
 		print_params(out, title, weft_lb_table[i]->tunes);
@@ -248,7 +258,7 @@ static uint32_t wire_bytes(const struct options *o, struct wire_pkt *p)
 
 uint32_t options_data_wire_bytes(const struct options *o, uint32_t payload)
 {
-	struct wire_pkt p = {.pds = {.type = WIRE_PDS_RUD_REQ, .next_hdr = WIRE_NH_STD},
+	struct wire_pkt p = {.pds = {.type = o->rcc ? WIRE_PDS_RUD_CC_REQ : WIRE_PDS_RUD_REQ, .next_hdr = WIRE_NH_STD},
 			     .ses = {.opcode = WIRE_OP_TAGGED_SEND, .flags = WIRE_SES_SOM},
 			     .payload_bytes = (uint16_t)payload};
 	return wire_bytes(o, &p);

@@ -88,6 +88,7 @@ void result_add_engine(struct run_packets *p, const struct weft_stats *stats)
 	p->retransmitted += stats->tx_retx;
 	p->acks += stats->tx_ack;
 	p->nacks += stats->tx_nack;
+	p->credits += stats->tx_credit;
 	p->timeouts += stats->timeouts;
 }
 

@@ -5,6 +5,7 @@
 #define CC_OPS_H
 
 #include "weft/cc.h"
+#include "weft/rcc.h"
 
 /* Parameters of "smartt". BDP: link rate times base RTT. All percentages are integers, 100 being one. */
 struct smartt_tune {
@@ -60,6 +61,15 @@ struct fixed_tune {
 	uint32_t cwnd_pct; /* constant window, of the BDP */
 };
 
+/* Parameters of "eqds". */
+struct eqds_tune {
+	uint32_t pull_first_pct;     /* what an idle sender may send without credit, of the BDP */
+	uint32_t pull_max_pct;       /* most a sender asks for ahead and keeps unused, of the BDP */
+	uint32_t pull_rate_permille; /* rate of all credit together, of the link's */
+	uint32_t pull_pkts;          /* full packets per credit */
+};
+
+extern const struct weft_rcc_ops weft_rcc_eqds;
 extern const struct weft_cc_ops weft_cc_smartt;
 extern const struct weft_cc_ops weft_cc_mprdma;
 extern const struct weft_cc_ops weft_cc_swift;

@@ -32,8 +32,9 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 /* Packets are as large as the port carries, unless a parameter says otherwise. */
 static void payload_fit(struct prov_tune *tune, const struct weft_port *port)
 {
-	enum { HEADERS_MAX = 40 + 8 + 56 + 4 }; /* IPv6, UDP, PDS and SES of a data packet, CRC */
-	uint32_t room = port->max_ip_bytes > HEADERS_MAX ? port->max_ip_bytes - HEADERS_MAX : 0;
+	enum { HEADERS_MAX = 40 + 8 + 56 + 4, DEMAND = 4 }; /* IPv6, UDP, PDS and SES of a data packet, CRC */
+	uint32_t headers = HEADERS_MAX + (tune->engine.rcc ? DEMAND : 0);
+	uint32_t room = port->max_ip_bytes > headers ? port->max_ip_bytes - headers : 0;
 	if (!tune->payload_chosen && tune->engine.tune.payload_bytes > room)
 		tune->engine.tune.payload_bytes = room;
 }

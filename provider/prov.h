@@ -64,7 +64,7 @@ const struct prov_dev *prov_conf_find(const struct prov_conf *conf, const char *
 /* The engine's numbers and algorithms from FI_WEFT_CC, _LB, _TUNE, _MTU and so on. */
 struct prov_tune {
 	struct weft_engine_conf engine; /* cc_tune and lb_tune are ours, freed by prov_tune_free */
-	void *cc_tune, *lb_tune;
+	void *cc_tune, *lb_tune, *rcc_tune;
 	uint32_t max_ip_bytes; /* 0: the port's default */
 	uint32_t pool_pkts;    /* 0: the port's default */
 	bool payload_chosen;   /* FI_WEFT_TUNE says payload_bytes */

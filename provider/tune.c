@@ -40,20 +40,27 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 	fi_param_get_str(&prov_weft, "cc", &cc);
 	fi_param_get_str(&prov_weft, "lb", &lb);
 	struct weft_err why = {""};
-	if (weft_cc_choose(cc, &tune->engine.cc, &why))
+	struct weft_cc_choice choice;
+	if (weft_cc_select(cc, &choice, &why))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_CC: %.200s", why.msg);
 	if (weft_lb_choose(lb, &tune->engine.lb, &why))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_LB: %.200s", why.msg);
+	tune->engine.cc = choice.cc;
+	tune->engine.rcc = choice.rcc;
+	const struct weft_rcc_ops *rcc = choice.rcc;
+	tune->rcc_tune = tune_alloc(rcc ? rcc->tunes : NULL, rcc ? rcc->tune_size : 0);
 	tune->cc_tune = tune_alloc(tune->engine.cc->tunes, tune->engine.cc->tune_size);
 	tune->lb_tune = tune_alloc(tune->engine.lb->tunes, tune->engine.lb->tune_size);
-	if (!tune->cc_tune || !tune->lb_tune)
+	if (!tune->cc_tune || !tune->lb_tune || !tune->rcc_tune)
 		return weft_err_set(err, -ENOMEM, "out of memory");
+	weft_cc_select_defaults(cc, &choice, tune->cc_tune);
 	tune->engine.cc_tune = tune->cc_tune;
 	tune->engine.lb_tune = tune->lb_tune;
+	tune->engine.rcc_tune = tune->rcc_tune;
 	return 0;
 }
 
-/* The first of the three tables that knows `key` takes the value. */
+/* The first of the tables that knows `key` takes the value. */
 static int tune_set(struct prov_tune *tune, const char *key, const char *value, struct weft_err *err)
 {
 	const struct {
@@ -63,6 +70,7 @@ static int tune_set(struct prov_tune *tune, const char *key, const char *value, 
 		{weft_engine_tunes, &tune->engine.tune},
 		{tune->engine.cc->tunes, tune->cc_tune},
 		{tune->engine.lb->tunes, tune->lb_tune},
+		{tune->engine.rcc ? tune->engine.rcc->tunes : NULL, tune->rcc_tune},
 	};
 	for (size_t i = 0; i < count_of(places); i++) {
 		int ret = places[i].table ? weft_param_set(places[i].table, places[i].base, key, value, err) : -ENOENT;
@@ -147,4 +155,5 @@ void prov_tune_free(struct prov_tune *tune)
 {
 	free(tune->cc_tune);
 	free(tune->lb_tune);
+	free(tune->rcc_tune);
 }

@@ -154,7 +154,7 @@ static void clear(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	pdc_tx_cp(e, p, WIRE_CTL_CLEAR_CMD, 0, p->q.front - 1, now);
 }
 
-static struct pdc_tx *find(struct weft_engine *e, const struct wire_pkt *w)
+struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w)
 {
 	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
 	if (!pdc || pdc->is_rx)
@@ -164,7 +164,7 @@ static struct pdc_tx *find(struct weft_engine *e, const struct wire_pkt *w)
 }
 
 /* The first answer names the target's PDCID; later ones must agree. */
-static bool learn_target(struct pdc_tx *p, const struct wire_pkt *w)
+bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w)
 {
 	if (p->state == PDC_TX_SYN && w->pds.spdcid) {
 		p->remote_id = w->pds.spdcid;
@@ -194,9 +194,9 @@ static void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain
 
 void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
-	struct pdc_tx *p = find(e, w);
+	struct pdc_tx *p = pdc_tx_of(e, w);
 	e->stats.rx_ack++;
-	if (!p || !learn_target(p, w) || !psn_before(w->pds.psn, p->q.next) ||
+	if (!p || !pdc_tx_learn_target(p, w) || !psn_before(w->pds.psn, p->q.next) ||
 	    psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts) {
 		e->stats.rx_stale++;
 		return;
@@ -287,9 +287,9 @@ static bool code_is_fatal(uint8_t code)
 
 void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
-	struct pdc_tx *p = find(e, w);
+	struct pdc_tx *p = pdc_tx_of(e, w);
 	e->stats.rx_nack++;
-	bool known = p && (!w->pds.spdcid || learn_target(p, w));
+	bool known = p && (!w->pds.spdcid || pdc_tx_learn_target(p, w));
 	if (!known || !sendq_has(&p->q, w->pds.psn)) {
 		e->stats.rx_stale++;
 		return;

@@ -43,11 +43,15 @@ work(struct weft_engine *e, struct weft_pkt **pkts, uint16_t received, weft_ns n
 	timers(e, now);
 	submissions(e, now);
 	ack_due(e, now);
+	if (e->credit_due_ns <= now)
+		credit_rx_due(e, now);
 	engine_tx(e, now);
 	engine_flush(e);
 	weft_ns at = wheel_next(&e->wheel), tx_at = engine_tx_next(e, now);
 	if (tx_at < at)
 		at = tx_at;
+	if (e->credit_due_ns < at)
+		at = e->credit_due_ns;
 	e->due_ns = received == ENGINE_BURST || e->more_submissions ? now : at;
 	return e->due_ns;
 }

@@ -13,6 +13,7 @@ enum {
 	REORDER_BRTTS = 3,
 	TX_AHEAD_PKTS = 2,       /* full packets at the port while the link is busy */
 	RUD_SES_BYTES = 12 + 44, /* PDS request and standard SES header */
+	DEMAND_BYTES = 4,        /* what a request with congestion control state is longer */
 };
 
 #define TUNE(field, def, min, max, type, help)                                                                         \
@@ -59,7 +60,7 @@ static void *tune_copy(struct weft_engine *e, const void *given, const struct we
 static int check_packet_size(struct weft_engine *e, struct weft_err *err)
 {
 	uint32_t ip = e->is_v4 ? 20 : 40;
-	uint32_t headers = ip + 8 + RUD_SES_BYTES + (e->tune.crc ? 4 : 0);
+	uint32_t headers = ip + 8 + RUD_SES_BYTES + (e->rcc ? DEMAND_BYTES : 0) + (e->tune.crc ? 4 : 0);
 	uint32_t ip_bytes = headers + e->tune.payload_bytes;
 	if (ip_bytes > e->port->max_ip_bytes)
 		return weft_err_set(err, -EINVAL, "payload_bytes %u needs IP packets of %u bytes, the port carries %u",
@@ -96,11 +97,25 @@ static void derive(struct weft_engine *e)
 	pool_init(&e->windows, &e->mem, (e->rx_mask + 1) / 8 * 2, 4);
 }
 
+static int derive_credit(struct weft_engine *e, struct weft_err *err)
+{
+	if (!e->rcc)
+		return 0;
+	e->rcc_params = e->cc_params;
+	e->rcc_params.tune = e->rcc_tune;
+	e->rcc->limits(&e->rcc_params, &e->credit_limits);
+	if (e->credit_limits.credit_bytes < e->full_wire_bytes || e->credit_limits.credit_bytes > WEFT_RCC_MAX_BYTES)
+		return weft_err_set(err, -EINVAL, "%s: %u bytes of credit ahead are not between one packet and 1 GiB",
+				    e->rcc->name, e->credit_limits.credit_bytes);
+	return 0;
+}
+
 static void init_tables(struct weft_engine *e, weft_ns now)
 {
 	wheel_init(&e->wheel, now);
 	list_init(&e->ready);
 	list_init(&e->ack_due);
+	list_init(&e->credit_wanting);
 	list_init(&e->txs);
 	list_init(&e->rxs);
 	list_init(&e->eps);
@@ -114,6 +129,7 @@ static void init_tables(struct weft_engine *e, weft_ns now)
 	pool_init(&e->cqe_nodes, &e->mem, sizeof(struct cqe_node), 64);
 	sendq_mem_init(&e->sendq_mem, &e->mem);
 	e->due_ns = WEFT_NEVER;
+	e->credit_due_ns = WEFT_NEVER;
 }
 
 static void init_scratch(struct weft_engine *e)
@@ -136,14 +152,15 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	init_tables(e, now);
 	e->cc_tune = tune_copy(e, conf->cc_tune, conf->cc->tunes, conf->cc->tune_size);
 	e->lb_tune = tune_copy(e, conf->lb_tune, conf->lb->tunes, conf->lb->tune_size);
-	if (!e->cc_tune || !e->lb_tune)
+	e->rcc_tune = tune_copy(e, conf->rcc_tune, e->rcc ? e->rcc->tunes : NULL, e->rcc ? e->rcc->tune_size : 0);
+	if (!e->cc_tune || !e->lb_tune || !e->rcc_tune)
 		return weft_err_set(err, -ENOMEM, "no memory for an engine");
 	int rc = check_packet_size(e, err);
 	if (rc)
 		return rc;
 	derive(e);
 	init_scratch(e);
-	return 0;
+	return derive_credit(e, err);
 }
 
 int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *port, weft_ns now,
@@ -158,6 +175,7 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->is_v4 = weft_ip_is_v4(&e->ip);
 	e->cc = conf->cc;
 	e->lb = conf->lb;
+	e->rcc = conf->rcc;
 	e->tune = conf->tune;
 	e->rng.state = rng_mix(conf->seed ^ ip_key(&conf->ip, 0));
 	int rc = setup(e, conf, now, err);
@@ -197,6 +215,7 @@ void weft_engine_destroy(struct weft_engine *e)
 	weft_mem_free(&e->mem, e->pdcs);
 	weft_mem_free(&e->mem, e->cc_tune);
 	weft_mem_free(&e->mem, e->lb_tune);
+	weft_mem_free(&e->mem, e->rcc_tune);
 	struct weft_mem mem = e->mem;
 	weft_mem_free(&mem, e);
 }

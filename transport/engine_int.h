@@ -4,6 +4,7 @@
  *   ack_rx       ACK, NACK at the sender                pdc_rx   targets: accept, window, close
  *   loss         gaps, RTO, retransmission order        ack_tx   ACK and NACK generation
  *   engine_tx    scheduler, packet building, flush      msg_tx, msg_rx, match   messages and receives
+ *   credit_tx, credit_rx   receiver-driven: demand and credit, pacer
  *   ep           endpoints, rings                       peer     addresses                            */
 #ifndef WEFT_ENGINE_INT_H
 #define WEFT_ENGINE_INT_H
@@ -62,16 +63,20 @@ struct weft_engine {
 	/* what is about to leave */
 	struct weft_pkt *out[ENGINE_OUT];
 	uint32_t out_count;
-	struct list ready;       /* pdc_tx that may have something to send, round robin */
-	struct list ack_due;     /* pdc_rx that owe an ACK */
-	uint32_t out_refused;    /* the first of `out`: the port did not take them at the last flush */
-	uint32_t link_free_frac; /* fraction of link_free_ns, 2^-20 ns */
-	weft_ns link_free_ns;    /* when the link will have sent what it was given (pacing) */
-	uint64_t link_pace;      /* 2^-20 ns per byte on our link; 0: no pacing */
-	weft_ns link_ahead_ns;   /* the port may be given packets this long before the link is free */
-	bool short_of_pkts;      /* an allocation failed in this poll */
-	bool short_of_mem;       /* a submission or a completion waits for memory or for room in its ring */
-	bool more_submissions;   /* an endpoint had more than fit in this poll */
+	struct list ready;          /* pdc_tx that may have something to send, round robin */
+	struct list ack_due;        /* pdc_rx that owe an ACK */
+	uint32_t out_refused;       /* the first of `out`: the port did not take them at the last flush */
+	uint32_t link_free_frac;    /* fraction of link_free_ns, 2^-20 ns */
+	weft_ns link_free_ns;       /* when the link will have sent what it was given (pacing) */
+	uint64_t link_pace;         /* 2^-20 ns per byte on our link; 0: no pacing */
+	weft_ns link_ahead_ns;      /* the port may be given packets this long before the link is free */
+	bool short_of_pkts;         /* an allocation failed in this poll */
+	bool short_of_mem;          /* a submission or a completion waits for memory or for room in its ring */
+	struct list credit_wanting; /* pdc_rx whose senders want credit, in the order of their turns */
+	weft_ns credit_due_ns;      /* somebody's turn; WEFT_NEVER: nobody wants any */
+	weft_ns credit_free_ns;     /* when all credit given so far will have been used at the pace of our link */
+	uint32_t credit_free_frac;  /* fraction of it, 2^-20 ns */
+	bool more_submissions;      /* an endpoint had more than fit in this poll */
 
 	/* derived from the configuration */
 	struct weft_engine_tune tune;
@@ -79,7 +84,10 @@ struct weft_engine {
 	struct weft_lb_params lb_params;
 	const struct weft_cc_ops *cc;
 	const struct weft_lb_ops *lb;
-	void *cc_tune, *lb_tune; /* owned */
+	const struct weft_rcc_ops *rcc; /* NULL: packets need no credit */
+	struct weft_cc_params rcc_params;
+	struct weft_rcc_limits credit_limits;
+	void *cc_tune, *lb_tune, *rcc_tune; /* owned */
 	struct weft_ip ip;
 	bool is_v4;       /* ours; peers are of the same family */
 	uint32_t rx_mask; /* bits of a receive window - 1 */
@@ -170,7 +178,34 @@ weft_ns loss_rto(const struct weft_engine *e, const struct pdc_tx *p, const stru
 weft_ns loss_deadline(const struct weft_engine *e, const struct pdc_tx *p);
 void lb_feedback(struct weft_engine *e, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb, weft_ns now);
 
+/* credit_tx.c */
+void credit_tx_start(const struct weft_engine *e, struct pdc_tx *p);
+void credit_tx_idle(const struct weft_engine *e, struct pdc_tx *p); /* all acknowledged: the first window is new */
+void credit_tx_queued(const struct weft_engine *e, struct pdc_tx *p, const struct tx_msg *m);
+void credit_tx_dropped(const struct weft_engine *e, struct pdc_tx *p,
+		       const struct tx_msg *m); /* what is not cut of it never will be */
+uint32_t credit_tx_spend(const struct weft_engine *e, struct pdc_tx *p,
+			 const struct sent *s); /* the record is sent; returns the demand it announces */
+void credit_tx_blocked(struct weft_engine *e, struct pdc_tx *p, weft_ns now); /* only credit is missing */
+void credit_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now);   /* ask_at_ns has come */
+void credit_tx_lost(const struct weft_engine *e, struct pdc_tx *p, const struct sent *s, enum weft_cc_loss_kind kind);
+void credit_tx_granted(struct weft_engine *e, const struct wire_pkt *w, weft_ns now);
+static inline bool credit_tx_allows(const struct pdc_tx *p)
+{
+	return p->credit.balance_bytes + p->credit.first_bytes > 0;
+}
+
+/* credit_rx.c; all but credit_rx_due and credit_rx_request only while e->rcc */
+void credit_rx_start(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
+void credit_rx_stop(struct weft_engine *e, struct pdc_rx *p); /* no more turns; harmless without e->rcc */
+void credit_rx_demand(struct weft_engine *e, struct pdc_rx *p, uint32_t total, weft_ns now);
+void credit_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now);
+void credit_rx_request(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now);
+void credit_rx_due(struct weft_engine *e, weft_ns now);
+
 /* ack_rx.c */
+struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w); /* the one it answers, or NULL */
+bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w);            /* false: from another target */
 void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 

@@ -124,6 +124,10 @@ static void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct 
 	w->net.entropy = s->ev;
 	w->pds.type = WIRE_PDS_RUD_REQ;
 	w->pds.next_hdr = WIRE_NH_STD;
+	if (e->rcc) {
+		w->pds.type = WIRE_PDS_RUD_CC_REQ;
+		w->pds.credit = credit_tx_spend(e, p, s);
+	}
 	build_pds(e, p, psn, s, &w->pds);
 	w->payload_bytes = s->payload_len;
 	pkt->payload = NULL;
@@ -179,11 +183,19 @@ static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, stru
 		e->trace.sent(e->trace.arg, &p->remote->ip, psn, s->ev, s->tries != 0, now);
 }
 
+static bool __attribute__((noinline)) credit_allows(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (credit_tx_allows(p))
+		return true;
+	credit_tx_blocked(e, p, now);
+	return false;
+}
+
 static enum tx_result send_lost(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
 	uint32_t psn = sendq_psn(&p->q, p->q.lost.head);
 	struct sent *s = sendq_at(&p->q, psn);
-	if (!cwnd_allows(p, s->wire_bytes))
+	if (!cwnd_allows(p, s->wire_bytes) || (e->rcc && s->msg && !credit_allows(e, p, now)))
 		return TX_BLOCKED;
 	sendq_resend(&p->q, psn, departure(e, now));
 	transmit(e, p, psn, s, now);
@@ -205,7 +217,7 @@ static enum tx_result send_new(struct weft_engine *e, struct pdc_tx *p, weft_ns 
 {
 	struct tx_msg *m = p->cutting;
 	uint16_t payload = msg_tx_room(e, m);
-	if (!psn_allows(p) || !cwnd_allows(p, e->overhead_bytes + payload))
+	if (!psn_allows(p) || !cwnd_allows(p, e->overhead_bytes + payload) || (e->rcc && !credit_allows(e, p, now)))
 		return TX_BLOCKED;
 	if (!sendq_reserve(&p->q, &e->sendq_mem)) {
 		e->stats.alloc_fail++;

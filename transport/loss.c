@@ -81,6 +81,8 @@ void loss_mark(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, enum weft_
 	p->inflight_bytes -= s->wire_bytes;
 	s->timed_out = kind == WEFT_CC_LOSS_TIMEOUT;
 	sendq_lose(&p->q, psn);
+	if (e->rcc)
+		credit_tx_lost(e, p, s, kind);
 	e->cc->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);
 	if (kind != WEFT_CC_LOSS_TRIM)
 		lb_feedback(e, p, s->ev, likely_cause(e, p), now);

@@ -47,6 +47,8 @@ static bool queue(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 		return false;
 	fill(m, ep, op, node, to->addr.port);
 	list_add_tail(&p->msgs, &m->link);
+	if (e->rcc)
+		credit_tx_queued(e, p, m);
 	if (!p->cutting)
 		p->cutting = m;
 	pdc_tx_ready(e, p);
@@ -157,6 +159,8 @@ void msg_tx_acked(struct weft_engine *e, struct tx_msg *m)
 
 void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, int err)
 {
+	if (e->rcc)
+		credit_tx_dropped(e, p, m);
 	m->err = err;
 	m->cut = true;
 	if (p->cutting == m)

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "credit.h"
 #include "msg.h"
 #include "sendq.h"
 #include "wheel.h"
@@ -62,11 +63,12 @@ struct pdc_tx {
 	bool probed;           /* base RTT probe answered, or none wanted */
 	bool heard;            /* something was acknowledged since we were last idle */
 	uint32_t start_psn;
-	uint32_t clear_psn;    /* the target waits for us to clear up to here ... */
-	bool clear_wanted;     /* ... if this is set */
-	struct list msgs;      /* all unfinished messages, oldest first */
-	struct list link;      /* in the engine's list of initiators */
-	struct remote *remote; /* target */
+	uint32_t clear_psn;      /* the target waits for us to clear up to here ... */
+	bool clear_wanted;       /* ... if this is set */
+	struct list msgs;        /* all unfinished messages, oldest first */
+	struct list link;        /* in the engine's list of initiators */
+	struct remote *remote;   /* target */
+	struct credit_tx credit; /* meaningful while a receiver-driven algorithm runs */
 
 	_Alignas(64) struct weft_cc cc;
 	struct weft_lb lb; /* its state follows: allocate pdc_tx_bytes() */
@@ -120,6 +122,7 @@ struct pdc_rx {
 	struct rx_msg *recent; /* the one of them that got the last packet, or NULL */
 	struct weft_ip ip;     /* initiator */
 	uint32_t start_psn;
+	struct credit_rx credit; /* meaningful while a receiver-driven algorithm runs */
 };
 
 #endif

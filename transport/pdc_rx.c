@@ -45,6 +45,7 @@ void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p)
 	if (u64map_get(&e->syns, syn_key(&p->ip, p->remote_id)) == p)
 		u64map_del(&e->syns, syn_key(&p->ip, p->remote_id));
 	wheel_cancel(&e->wheel, &p->pdc.timer);
+	credit_rx_stop(e, p);
 	list_del(&p->ack_link);
 	list_del(&p->link);
 	pdc_id_put(e, &p->pdc);
@@ -60,6 +61,7 @@ static struct pdc_rx *pdc_rx_alloc(struct weft_engine *e)
 	p->pdc.is_rx = true;
 	wheel_node_init(&p->pdc.timer);
 	list_init(&p->ack_link);
+	list_init(&p->credit.link);
 	list_init(&p->link);
 	list_init(&p->msgs);
 	p->ack_at_ns = WEFT_NEVER;
@@ -85,6 +87,8 @@ static struct pdc_rx *accept(struct weft_engine *e, const struct wire_pkt *w, we
 	}
 	list_add_tail(&e->rxs, &p->link);
 	wheel_set(&e->wheel, &p->pdc.timer, now + e->tune.peer_timeout_ns);
+	if (e->rcc)
+		credit_rx_start(e, p, now);
 	e->stats.pdc_accepted++;
 	return p;
 }
@@ -277,11 +281,19 @@ static struct pdc_rx *find(struct weft_engine *e, const struct wire_pkt *w, bool
 	return p;
 }
 
+/* A trimmed packet opens nothing, unless credit is needed to send it again: then there must be a place for it. */
+static bool may_accept(const struct weft_engine *e, const struct wire_pkt *w)
+{
+	return !w->trimmed || (e->rcc && (w->pds.flags & WIRE_F_SYN));
+}
+
 void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
-	struct pdc_rx *p = find(e, w, !w->trimmed, now);
+	struct pdc_rx *p = find(e, w, may_accept(e, w), now);
 	if (p)
 		p->last_heard_ns = now;
+	if (p && e->rcc)
+		credit_rx_data(e, p, w, now);
 	if (w->trimmed) {
 		trimmed(e, p, w, now);
 		return;
@@ -315,6 +327,7 @@ static void sequenced(struct weft_engine *e, struct pdc_rx *p, const struct weft
 		mark_received(e, p, w->pds.psn);
 		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD) {
 			p->closed = true;
+			credit_rx_stop(e, p);
 			p->gtd_count = 0;
 			update_cack(p);
 			msg_rx_fail(e, p, ECONNRESET);
@@ -339,6 +352,10 @@ static void ack_request(struct weft_engine *e, struct pdc_rx *p, const struct we
 void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
 	e->stats.rx_ctrl++;
+	if (w->pds.ctl == WIRE_CTL_CREDIT) {
+		credit_tx_granted(e, w, now);
+		return;
+	}
 	struct pdc_rx *p = find(e, w, false, now);
 	if (!p) {
 		e->stats.rx_no_pdc++;
@@ -362,7 +379,10 @@ void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const str
 	case WIRE_CTL_PROBE:
 		ack_probe(e, p, pkt, w, now);
 		break;
-	default: /* credits: no receiver-driven scheme is running */
+	case WIRE_CTL_CREDIT_REQ:
+		credit_rx_request(e, p, w, now);
+		break;
+	default: /* nothing we ever ask for */
 		break;
 	}
 }

@@ -19,6 +19,7 @@ static void start_numbering(struct weft_engine *e, struct pdc_tx *p)
 	p->rto_backoff = 0;
 	p->clear_wanted = false;
 	p->heard = false;
+	credit_tx_start(e, p);
 	sendq_init(&p->q, p->start_psn);
 }
 
@@ -96,6 +97,7 @@ bool pdc_tx_restart(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 		struct tx_msg *m = list_entry(l, struct tx_msg, link);
 		m->cut_bytes = m->unacked_pkts = 0;
 		m->cut = false;
+		credit_tx_queued(e, p, m);
 	}
 	p->cutting = list_empty(&p->msgs) ? NULL : list_entry(p->msgs.next, struct tx_msg, link);
 	pdc_tx_ready(e, p);
@@ -151,6 +153,7 @@ void pdc_tx_idle(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	p->idle_since_ns = now;
 	p->rto_backoff = 0;
 	p->heard = false;
+	credit_tx_idle(e, p);
 	if (e->shutting_down)
 		close_start(e, p, now);
 	pdc_tx_arm(e, p, now);
@@ -210,6 +213,7 @@ static weft_ns deadline(const struct weft_engine *e, const struct pdc_tx *p, wef
 		at = earliest(at, p->hold_until_ns);
 	if (p->pace_at_ns > now && (p->cutting || p->q.lost.count))
 		at = earliest(at, p->pace_at_ns);
+	at = earliest(at, p->credit.ask_at_ns);
 	if (p->probe_sent_ns != WEFT_NEVER)
 		at = earliest(at, p->probe_sent_ns + e->rto_ns);
 	weft_ns silent_at = silence_deadline(e, p);
@@ -238,6 +242,8 @@ void pdc_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 			return;
 		}
 	}
+	if (now >= p->credit.ask_at_ns)
+		credit_tx_timer(e, p, now);
 	if (p->probe_sent_ns != WEFT_NEVER && now >= p->probe_sent_ns + e->rto_ns)
 		p->probe_sent_ns = WEFT_NEVER; /* lost: the next ACK asks again */
 	if (now >= close_deadline(e, p))

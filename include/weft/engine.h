@@ -14,6 +14,7 @@
 #include "weft/mem.h"
 #include "weft/param.h"
 #include "weft/port.h"
+#include "weft/rcc.h"
 #include "weft/stats.h"
 #include "weft/time.h"
 
@@ -49,9 +50,10 @@ struct weft_engine_conf {
 	struct weft_ip ip; /* our address */
 	const struct weft_cc_ops *cc;
 	const struct weft_lb_ops *lb;
-	struct weft_engine_tune tune;  /* weft_param_defaults(weft_engine_tunes, &tune) first */
-	const void *cc_tune, *lb_tune; /* the algorithms' parameter structs; copied; NULL: defaults */
-	uint64_t seed;                 /* of all randomness: PSNs, entropies */
+	const struct weft_rcc_ops *rcc;           /* receiver-driven congestion control beside `cc`; NULL: none */
+	struct weft_engine_tune tune;             /* weft_param_defaults(weft_engine_tunes, &tune) first */
+	const void *cc_tune, *lb_tune, *rcc_tune; /* the algorithms' parameter structs; copied; NULL: defaults */
+	uint64_t seed;                            /* of all randomness: PSNs, entropies */
 	struct weft_mem mem;
 };
 

@@ -25,6 +25,11 @@
 	X(rx_ack_ce, "ACKs received that report a congestion mark")                                                    \
 	X(rx_nack, "NACKs received")                                                                                   \
 	X(rx_ctrl, "control packets received")                                                                         \
+	X(tx_credit, "credits granted to senders")                                                                     \
+	X(tx_credit_req, "requests for credit sent besides those in data packets")                                     \
+	X(rx_credit, "credits received")                                                                               \
+	X(rx_credit_req, "requests for credit received besides those in data packets")                                 \
+	X(rx_credit_stale, "ignored: credit or demand out of date, absurd, or of no connection")                       \
 	X(rx_bad_short, "dropped: shorter than its headers")                                                           \
 	X(rx_bad_ip, "dropped: no valid IPv4 or IPv6 header")                                                          \
 	X(rx_bad_udp, "dropped: not UDP to our port")                                                                  \

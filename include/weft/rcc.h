@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receiver-driven congestion control contract: how much credit each sender is given, and when. The engine carries
+ * demand and credit (doc/protocol.md), keeps the senders that want some in a list and gives them turns at the pace of
+ * the host's link; an algorithm decides whose demand counts for how much. It sees numbers, never packets, connections,
+ * ports or other senders. A connection may run a sender's algorithm (cc.h) at the same time: then a packet needs window
+ * and credit (SMaRTT sec. VI). Integer or fixed-point arithmetic only. All byte counts are wire bytes (pkt.h). */
+#ifndef WEFT_RCC_H
+#define WEFT_RCC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/cc.h"
+#include "weft/err.h"
+#include "weft/param.h"
+#include "weft/time.h"
+
+enum {
+	WEFT_RCC_STATE_MAX = 32,      /* bytes of private state inside each connection */
+	WEFT_RCC_UNIT_BYTES = 256,    /* demand and credit are counted in this on the wire */
+	WEFT_RCC_MAX_BYTES = 1 << 30, /* demand beyond what was granted, and unused credit, are never more */
+};
+
+/* Numbers of the whole host, asked for once. */
+struct weft_rcc_limits {
+	uint32_t first_bytes;  /* an idle sender may send this much before it has credit; 0: it must ask first */
+	uint32_t credit_bytes; /* most a sender asks for ahead and keeps unused, full packet..WEFT_RCC_MAX_BYTES */
+	uint64_t pace;         /* 2^-20 ns per byte of credit, over all senders; > 0 */
+};
+
+/* A data packet of this sender arrived. */
+struct weft_rcc_data {
+	uint32_t bytes; /* of the packet as it was sent */
+	bool trimmed;   /* its payload was removed: it has to be sent again, which needs credit */
+	bool ce;        /* it was marked */
+};
+
+struct weft_rcc {
+	const struct weft_rcc_ops *ops;
+	const struct weft_cc_params *params; /* shared by all connections; `tune` is this algorithm's */
+	uint32_t wanted_bytes; /* read by the engine after every event: > 0 while the sender shall have turns */
+	_Alignas(8) uint8_t state[WEFT_RCC_STATE_MAX];
+};
+
+struct weft_rcc_ops {
+	const char *name;
+	const char *help;               /* one line for --help and doc/ */
+	const char *sender;             /* name of the sender's algorithm (cc.h) when none is chosen beside this one */
+	const char *sender_set;         /* a parameter of it that differs from its default then, key=value; or NULL */
+	const struct weft_param *tunes; /* NULL-key-terminated description of `tune`, or NULL */
+	size_t tune_size;               /* bytes of the struct behind params->tune */
+	size_t state_size;              /* <= WEFT_RCC_STATE_MAX, asserted in the algorithm's file */
+	void (*limits)(const struct weft_cc_params *params, struct weft_rcc_limits *limits);
+	void (*init)(struct weft_rcc *rcc, weft_ns now); /* ops and params are set already, wanted_bytes is 0 */
+	/* The sender said it lacks credit for `bytes` beyond all it was granted; > 0, up to WEFT_RCC_MAX_BYTES, a
+	 * multiple of the unit. Late news may be lower than what is known; nobody takes demand back. */
+	void (*on_demand)(struct weft_rcc *rcc, uint32_t bytes, weft_ns now);
+	void (*on_data)(struct weft_rcc *rcc, const struct weft_rcc_data *ev, weft_ns now); /* optional */
+	/* The sender's turn, while wanted_bytes > 0: bytes to grant now, a positive multiple of the unit. */
+	uint32_t (*next_credit)(struct weft_rcc *rcc, weft_ns now);
+};
+
+/* All algorithms, NULL-terminated; drives the command line, documentation and contract tests. */
+extern const struct weft_rcc_ops *const weft_rcc_table[];
+
+/* By name, or NULL. */
+const struct weft_rcc_ops *weft_rcc_find(const char *name);
+
+/* What one name stands for. */
+struct weft_cc_choice {
+	const struct weft_cc_ops *cc;   /* never NULL */
+	const struct weft_rcc_ops *rcc; /* NULL: no credit */
+};
+
+/* `name` is a sender's algorithm, a receiver's (with its own choice for the sender), or RECEIVER+SENDER. -ENOENT with a
+ * message that lists the valid names; both pointers NULL. */
+int weft_cc_select(const char *name, struct weft_cc_choice *choice, struct weft_err *err);
+
+/* Defaults of the sender's parameters under this name into `cc_tune` (choice->cc->tune_size bytes). */
+void weft_cc_select_defaults(const char *name, const struct weft_cc_choice *choice, void *cc_tune);
+
+#endif
