@@ -40,8 +40,7 @@ static int opt_reconverge(void *field, const char *value, struct weft_err *err)
 static const struct opt_desc common[] = {
 	{"topology", "FILE|PRESET", ".topo file, or leafspine:LEAVES:SPINES:HOSTS_PER_LEAF, fattree:K, star:HOSTS",
 	 opt_string, FIELD(topology)},
-	{"matrix", "FILE|PATTERN", ".cm file, or permutation:N:SIZE, incast:SENDERS:SIZE, alltoall:N:SIZE[:PARALLEL]",
-	 opt_string, FIELD(matrix)},
+	{"matrix", "FILE|PATTERN", ".cm file, or one of the traffic patterns below", opt_string, FIELD(matrix)},
 	{"cc", "NAME", "congestion control", opt_string, FIELD(cc_name)},
 	{"lb", "NAME", "load balancing", opt_string, FIELD(lb_name)},
 	{"mtu", "BYTES", "payload of a full packet", opt_mtu, 0},
@@ -322,6 +321,9 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 	print_table(stdout, extra, NULL);
 	print_table(stdout, common, extra);
 	print_table(stdout, config, NULL);
+	printf("\ntraffic patterns (sizes such as 64KiB or 2MB; doc/workloads.md):\n");
+	for (unsigned i = 0; weft_workload_kinds[i].usage; i++)
+		printf("  %-40s %s\n", weft_workload_kinds[i].usage, weft_workload_kinds[i].help);
 	printf("\ncongestion control:\n");
 	for (unsigned i = 0; weft_cc_table[i]; i++)
 		printf("  %-10s %s\n", weft_cc_table[i]->name, weft_cc_table[i]->help);

@@ -57,7 +57,7 @@ struct opt_given {
 
 struct options {
 	/* as given */
-	const char *topology, *matrix, *cc_name, *lb_name, *json, *pcap;
+	const char *topology, *matrix, *background, *cc_name, *lb_name, *json, *pcap;
 	const char *out;      /* directory for a run's files; NULL: none are written */
 	const char *scenario; /* file with one or more runs; options_parse then leaves everything unresolved */
 	uint64_t seed;

@@ -5,6 +5,12 @@
 
 #include "options.h"
 
+/* A name that looks like a path, or exists, is a file; everything else is a preset or pattern. */
+bool options_is_file(const char *name);
+
+/* The workload of --matrix and --background; the topology is known. */
+int options_resolve_matrix(struct options *o, struct weft_err *err);
+
 /* Names of all parameters these options can set, for the user who named another. */
 void options_print_keys(const struct options *o, FILE *out);
 

@@ -110,7 +110,7 @@ static int resolve_params(struct options *o, struct weft_err *err)
 }
 
 /* A name that looks like a path, or exists, is a file; everything else is a preset or pattern. */
-static bool is_file(const char *name)
+bool options_is_file(const char *name)
 {
 	FILE *f = strchr(name, ':') && !strchr(name, '/') ? NULL : fopen(name, "r");
 	if (f)
@@ -122,7 +122,7 @@ int options_topology(const char *spec, uint64_t link_bps, uint64_t preset_bps, s
 		     struct weft_err *err)
 {
 	int rc = 0;
-	if (is_file(spec)) {
+	if (options_is_file(spec)) {
 		size_t len;
 		char *text = file_read(spec, &len, &rc, err);
 		if (text)
@@ -134,43 +134,6 @@ int options_topology(const char *spec, uint64_t link_bps, uint64_t preset_bps, s
 	if (!rc && link_bps)
 		weft_topo_set_bps(topo, link_bps);
 	return rc;
-}
-
-/* What cannot be carried out. */
-static int check_matrix(const struct options *o, struct weft_err *err)
-{
-	const struct weft_workload *w = &o->workload;
-	if (w->nodes > o->topo.hosts)
-		return weft_err_set(err, -EINVAL, "%.80s has %u nodes, topology %.80s only %u hosts", o->matrix,
-				    w->nodes, o->topology, o->topo.hosts);
-	for (uint32_t i = 0; i < w->flow_count; i++)
-		if (w->flows[i].bytes > WEFT_MSG_BYTES_MAX)
-			return weft_err_set(err, -EINVAL,
-					    "%.80s: flow %u has %" PRIu64 " bytes, a message at most %" PRIu64,
-					    o->matrix, i, w->flows[i].bytes, WEFT_MSG_BYTES_MAX);
-	return 0;
-}
-
-static int resolve_matrix(struct options *o, struct weft_err *err)
-{
-	int rc = 0;
-	char spec[64];
-	if (!o->matrix) {
-		snprintf(spec, sizeof spec, "permutation:%u:1MiB", o->topo.hosts);
-		o->matrix = options_keep(o, spec);
-		if (!o->matrix)
-			return weft_err_set(err, -ENOMEM, "no memory");
-	}
-	if (is_file(o->matrix)) {
-		size_t len;
-		char *text = file_read(o->matrix, &len, &rc, err);
-		if (text)
-			rc = weft_workload_parse(text, len, o->matrix, &o->workload, err);
-		free(text);
-	} else {
-		rc = weft_workload_pattern(o->matrix, o->seed, &o->workload, err);
-	}
-	return rc ? rc : check_matrix(o, err);
 }
 
 int options_resolve(struct options *o, struct weft_err *err)
@@ -191,7 +154,7 @@ int options_resolve(struct options *o, struct weft_err *err)
 	if (rc)
 		return rc;
 	o->step = "matrix";
-	return resolve_matrix(o, err);
+	return options_resolve_matrix(o, err);
 }
 
 void options_print_keys(const struct options *o, FILE *out)

@@ -107,6 +107,31 @@ bool token_u64(struct token t, uint64_t *out, struct token *rest)
 	return i > 0 && (rest || i == t.len);
 }
 
+bool token_nano(struct token t, uint64_t *out, struct token *rest)
+{
+	uint64_t whole, unit = 1000000000;
+	struct token tail;
+
+	if (!token_u64(t, &whole, &tail) || whole >= unit)
+		return false;
+	*out = whole * unit;
+	if (tail.len && tail.s[0] == '.') {
+		size_t i = 1;
+		for (; i < tail.len && tail.s[i] >= '0' && tail.s[i] <= '9'; i++) {
+			unit /= 10;
+			if (!unit)
+				return false;
+			*out += unit * (uint64_t)(tail.s[i] - '0');
+		}
+		if (i == 1)
+			return false;
+		tail = (struct token){tail.s + i, tail.len - i};
+	}
+	if (rest)
+		*rest = tail;
+	return rest || !tail.len;
+}
+
 /* How much of a token a message shows. */
 static int shown(struct token t)
 {

@@ -49,6 +49,9 @@ bool token_is(struct token t, const char *word);
  * what follows it, otherwise nothing may follow. */
 bool token_u64(struct token t, uint64_t *out, struct token *rest);
 
+/* The same for a decimal number with at most nine places, below 10^9, in billionths: "0.6" is 600000000. */
+bool token_nano(struct token t, uint64_t *out, struct token *rest);
+
 /* Cuts "a:b:c" at the colons into at most `max` tokens; returns how many there are (more than `max` are not stored). */
 uint32_t spec_split(const char *spec, struct token *tok, uint32_t max);
 

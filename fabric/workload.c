@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lines.h"
-#include "topo.h"
+#include "workload_impl.h"
 
 enum { FLOW_BYTES_MAX_LOG2 = 40, COUNT_MAX = 1 << 26 };
 
@@ -321,26 +321,20 @@ static int resolve_flows(const struct reader *r, struct id_ref *ids)
 	return rc;
 }
 
-/* Distributes the waiting flows over their triggers' target lists, in file order. */
-static int link_targets(struct weft_workload *w)
+static int check_starts(const struct reader *r)
 {
-	for (uint32_t i = 0; i < w->flow_count; i++)
-		if (w->flows[i].start_trigger >= 0)
-			w->triggers[w->flows[i].start_trigger].target_count++;
-	for (uint32_t i = 0; i < w->trigger_count; i++) {
-		struct weft_trigger *t = &w->triggers[i];
-		t->targets = t->target_count ? malloc(t->target_count * sizeof *t->targets) : NULL;
-		if (t->target_count && !t->targets)
-			return -ENOMEM;
-		t->target_count = 0;
-	}
-	for (uint32_t i = 0; i < w->flow_count; i++) {
-		if (w->flows[i].start_trigger < 0)
-			continue;
-		struct weft_trigger *t = &w->triggers[w->flows[i].start_trigger];
-		t->targets[t->target_count++] = i;
-	}
-	return 0;
+	struct workload_stuck stuck;
+	int rc = workload_all_start(r->w, &stuck);
+
+	if (rc < 0)
+		return no_memory(r);
+	if (rc > 0)
+		return 0;
+	const struct weft_flow *f = &r->w->flows[stuck.flow];
+	return lines_error_at(
+		&r->l, r->refs[stuck.flow].line,
+		"connection id %u (%u->%u) never starts: trigger id %u is activated %u times, it needs %u", f->id,
+		f->src, f->dst, r->w->triggers[f->start_trigger].id, stuck.activations, stuck.needed);
 }
 
 static int resolve_all(struct reader *r)
@@ -353,9 +347,9 @@ static int resolve_all(struct reader *r)
 	if (!rc)
 		rc = resolve_flows(r, ids);
 	free(ids);
-	if (!rc && link_targets(r->w))
+	if (!rc && workload_link(r->w))
 		rc = no_memory(r);
-	return rc;
+	return rc ? rc : check_starts(r);
 }
 
 static int read_all(struct reader *r)
@@ -393,20 +387,4 @@ void weft_workload_free(struct weft_workload *w)
 	free(w->triggers);
 	free(w->flows);
 	*w = (struct weft_workload){0};
-}
-
-uint32_t weft_trigger_fire(struct weft_trigger *t, uint32_t *out)
-{
-	uint32_t fired = t->fired++;
-
-	if (t->kind == WEFT_TRIGGER_MULTISHOT) {
-		if (fired >= t->target_count)
-			return 0;
-		out[0] = t->targets[fired];
-		return 1;
-	}
-	if (fired + 1 != t->count || t->target_count == 0)
-		return 0;
-	memcpy(out, t->targets, t->target_count * sizeof *out);
-	return t->target_count;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Workloads: who sends how much to whom, and when. Connection matrices in the .cm format (with triggers), or patterns
- * by name. */
+ * by name (doc/workloads.md). */
 #ifndef WEFT_WORKLOAD_H
 #define WEFT_WORKLOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topo.h"
 #include "weft/err.h"
 #include "weft/time.h"
 
@@ -18,6 +20,7 @@ struct weft_flow {
 	int32_t start_trigger;     /* index into triggers, or -1 */
 	int32_t send_done_trigger; /* fired when the sender has every acknowledgement; or -1 */
 	int32_t recv_done_trigger; /* fired when the receiver has every byte; or -1 */
+	bool background;           /* other people's traffic: its paths are chosen by ECMP */
 };
 
 enum weft_trigger_kind { WEFT_TRIGGER_ONESHOT, WEFT_TRIGGER_MULTISHOT, WEFT_TRIGGER_BARRIER };
@@ -42,10 +45,38 @@ struct weft_workload {
 /* Parses .cm text; messages as name:line: reason. -EINVAL, -ENOMEM. `start` is in integer microseconds. */
 int weft_workload_parse(const char *text, size_t len, const char *name, struct weft_workload *w, struct weft_err *err);
 
-/* "permutation:N:SIZE", "incast:SENDERS:SIZE" (to host 0), "alltoall:N:SIZE[:K]" (K flows of a node at a time, the next
- * starts when one completes). SIZE with suffix KiB, MiB, GiB, kB, MB, GB, B or none. -ENOENT: unknown pattern (lists
- * the valid ones), -EINVAL. */
-int weft_workload_pattern(const char *spec, uint64_t seed, struct weft_workload *w, struct weft_err *err);
+/* What a pattern is made for. */
+struct weft_workload_site {
+	const struct weft_topo *topo; /* NULL: patterns that depend on it are refused */
+	uint64_t seed;                /* of everything random in it */
+	const char *cdf;              /* text of the file weft_workload_cdf_file names, or NULL */
+	size_t cdf_bytes;             /* length of that text */
+};
+
+struct weft_workload_kind {
+	const char *usage, *help;
+};
+
+/* All patterns, ended by a NULL usage. */
+extern const struct weft_workload_kind weft_workload_kinds[];
+
+/* True when the word before the first colon is a pattern's name. */
+bool weft_workload_is_pattern(const char *spec);
+
+/* True when the pattern draws flow sizes from a file; `path` gets its name (cut off when it does not fit). */
+bool weft_workload_cdf_file(const char *spec, char *path, size_t size);
+
+/* Makes the flows of "NAME:NUMBERS", see weft_workload_kinds. SIZE with suffix KiB, MiB, GiB, kB, MB, GB, B or none.
+ * -ENOENT: unknown pattern or distribution (lists the valid ones), -EINVAL, -ENOMEM. */
+int weft_workload_pattern(const char *spec, const struct weft_workload_site *site, struct weft_workload *w,
+			  struct weft_err *err);
+
+/* Marks a share of the flows as background, drawn by the seed; `share` in 1 / 10^9. The number of marked flows is the
+ * share of all, rounded to the nearest. */
+void weft_workload_mark_background(struct weft_workload *w, uint64_t share, uint64_t seed);
+
+/* Adds the flows of `more`, all as background, and empties it. -EINVAL when there are too many, -ENOMEM. */
+int weft_workload_add_background(struct weft_workload *w, struct weft_workload *more, struct weft_err *err);
 
 void weft_workload_free(struct weft_workload *w);
 

@@ -1,153 +1,97 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Workloads by name. */
+/* Workloads by name: the table of patterns and the reading of their numbers. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lines.h"
-#include "rng.h"
-#include "topo.h"
-#include "workload.h"
+#include "workload_impl.h"
 
-enum { PATTERN_FIELDS_MAX = 3, PATTERN_FLOWS_MAX = 1 << 24 };
+enum { PATTERN_FIELDS_MAX = 6, DURATION_MAX_S = 100 };
 
-/* A pattern's numbers. */
-struct request {
-	uint32_t n;        /* hosts, or senders */
-	uint64_t bytes;    /* per flow */
-	uint32_t parallel; /* flows of a node at a time */
-	uint64_t seed;
+/* What a number between two colons is. From LEAST_OPTIONAL on it may be left out, with all that follow. */
+enum field {
+	FIELD_NONE,
+	FIELD_HOSTS, /* at least 2 */
+	FIELD_SENDERS,
+	FIELD_FAN_OUT,
+	FIELD_FLOWS,
+	FIELD_SIZE,
+	FIELD_CDF,
+	FIELD_LOAD,
+	FIELD_DURATION,
+	FIELD_LEAST_OPTIONAL,
+	FIELD_PARALLEL = FIELD_LEAST_OPTIONAL,
+	FIELD_INCASTS,
+	FIELD_SOME_HOSTS, /* default: all of the topology */
+	FIELD_SPREAD,     /* the word "spread" */
+	FIELD_OFF_LEAF,   /* the word "off-leaf" */
 };
 
 struct pattern {
-	const char *name, *usage;
-	uint32_t n_min;
-	uint32_t fields_min, fields_max;
-	int (*build)(const struct request *q, struct weft_workload *w);
+	uint8_t fields[PATTERN_FIELDS_MAX]; /* enum field */
+	bool needs_topo;
+	request_build *build;
 };
 
-static int alloc_flows(struct weft_workload *w, uint32_t nodes, uint32_t flows, uint32_t triggers)
-{
-	w->nodes = nodes;
-	w->flows = calloc(flows, sizeof *w->flows);
-	w->triggers = triggers ? calloc(triggers, sizeof *w->triggers) : NULL;
-	if (!w->flows || (triggers && !w->triggers))
-		return -ENOMEM;
-	w->trigger_count = triggers;
-	return 0;
-}
+const struct weft_workload_kind weft_workload_kinds[] = {
+	{"permutation:HOSTS:SIZE", "everybody sends to one other host and receives from one"},
+	{"crosscore:HOSTS:SIZE", "a permutation whose flows all cross the top tier"},
+	{"tornado:HOSTS:SIZE", "everybody sends to its twin in the other half"},
+	{"random:FLOWS:SIZE[:HOSTS]", "random pairs; default: of all hosts"},
+	{"incast:SENDERS:SIZE[:INCASTS]", "senders converge on one host; several incasts at a time"},
+	{"outcast-incast:SENDERS:FANOUT:SIZE", "an incast most of whose senders also send elsewhere"},
+	{"alltoall:HOSTS:SIZE[:PARALLEL]", "everybody to everybody; so many flows of a host at a time"},
+	{"allreduce-ring:HOSTS:SIZE[:spread]", "2(N-1) steps of SIZE/N to the neighbour"},
+	{"allreduce-butterfly:HOSTS:SIZE[:spread]", "log2 N exchanges of SIZE: recursive doubling"},
+	{"allreduce-halving:HOSTS:SIZE[:spread]", "2 log2 N exchanges of SIZE/2, SIZE/4, ... and back"},
+	{"poisson:CDF:LOAD:TIME[:HOSTS[:off-leaf]]",
+	 "flows of random sizes at random times, at a load of the hosts' links"},
+	{NULL, NULL},
+};
 
-static struct weft_flow *add_flow(struct weft_workload *w, uint32_t src, uint32_t dst, uint64_t bytes)
-{
-	struct weft_flow *f = &w->flows[w->flow_count++];
-
-	*f = (struct weft_flow){.src = src,
-				.dst = dst,
-				.id = w->flow_count,
-				.bytes = bytes,
-				.start_trigger = -1,
-				.send_done_trigger = -1,
-				.recv_done_trigger = -1};
-	return f;
-}
-
-/* Sattolo's algorithm: one cycle through all hosts, so nobody sends to itself. */
-static int build_permutation(const struct request *q, struct weft_workload *w)
-{
-	struct rng rng = {q->seed};
-	uint32_t *to = malloc(q->n * sizeof *to);
-
-	if (!to || alloc_flows(w, q->n, q->n, 0)) {
-		free(to);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < q->n; i++)
-		to[i] = i;
-	for (uint32_t i = q->n - 1; i > 0; i--) {
-		uint32_t j = rng_below(&rng, i), t = to[i];
-		to[i] = to[j];
-		to[j] = t;
-	}
-	for (uint32_t i = 0; i < q->n; i++)
-		add_flow(w, i, to[i], q->bytes);
-	free(to);
-	return 0;
-}
-
-static int build_incast(const struct request *q, struct weft_workload *w)
-{
-	if (alloc_flows(w, q->n + 1, q->n, 0))
-		return -ENOMEM;
-	for (uint32_t i = 1; i <= q->n; i++)
-		add_flow(w, i, 0, q->bytes);
-	return 0;
-}
-
-/* Writes the other hosts to `to` in random order, so that not everybody begins with the same receiver. */
-static void shuffle_peers(uint32_t self, uint32_t n, struct rng *rng, uint32_t *to)
-{
-	for (uint32_t i = 0; i < n - 1; i++) {
-		uint32_t j = rng_below(rng, i + 1);
-		to[i] = to[j];
-		to[j] = i < self ? i : i + 1;
-	}
-}
-
-/* One node's flows: the first `parallel` start at once, each completion starts the next by the node's trigger. */
-static int add_windowed(const struct request *q, struct weft_workload *w, uint32_t src, const uint32_t *to)
-{
-	uint32_t peers = q->n - 1;
-	struct weft_trigger *t = &w->triggers[src];
-
-	*t = (struct weft_trigger){.id = src + 1, .kind = WEFT_TRIGGER_MULTISHOT, .count = 1};
-	t->targets = malloc(peers * sizeof *t->targets);
-	if (!t->targets)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < peers; i++) {
-		struct weft_flow *f = add_flow(w, src, to[i], q->bytes);
-		f->send_done_trigger = (int32_t)src;
-		if (i < q->parallel)
-			continue;
-		f->start_ns = WEFT_NEVER;
-		f->start_trigger = (int32_t)src;
-		t->targets[t->target_count++] = w->flow_count - 1;
-	}
-	return 0;
-}
-
-static int build_alltoall(const struct request *q, struct weft_workload *w)
-{
-	struct rng rng = {q->seed};
-	uint32_t peers = q->n - 1;
-	bool windowed = q->parallel < peers;
-	uint32_t *to = malloc(peers * sizeof *to);
-	int rc = to ? alloc_flows(w, q->n, q->n * peers, windowed ? q->n : 0) : -ENOMEM;
-
-	for (uint32_t src = 0; src < q->n && !rc; src++) {
-		shuffle_peers(src, q->n, &rng, to);
-		if (windowed)
-			rc = add_windowed(q, w, src, to);
-		else
-			for (uint32_t i = 0; i < peers; i++)
-				add_flow(w, src, to[i], q->bytes);
-	}
-	free(to);
-	return rc;
-}
-
+/* In the same order. */
 static const struct pattern patterns[] = {
-	{"permutation", "permutation:HOSTS:SIZE", 2, 2, 2, build_permutation},
-	{"incast", "incast:SENDERS:SIZE", 1, 2, 2, build_incast},
-	{"alltoall", "alltoall:HOSTS:SIZE[:PARALLEL]", 2, 2, 3, build_alltoall},
+	{{FIELD_HOSTS, FIELD_SIZE}, false, build_permutation},
+	{{FIELD_HOSTS, FIELD_SIZE}, true, build_crosscore},
+	{{FIELD_HOSTS, FIELD_SIZE}, false, build_tornado},
+	{{FIELD_FLOWS, FIELD_SIZE, FIELD_SOME_HOSTS}, false, build_random},
+	{{FIELD_SENDERS, FIELD_SIZE, FIELD_INCASTS}, false, build_incast},
+	{{FIELD_SENDERS, FIELD_FAN_OUT, FIELD_SIZE}, false, build_outcast_incast},
+	{{FIELD_HOSTS, FIELD_SIZE, FIELD_PARALLEL}, false, build_alltoall},
+	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_ring},
+	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_butterfly},
+	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_halving},
+	{{FIELD_CDF, FIELD_LOAD, FIELD_DURATION, FIELD_SOME_HOSTS, FIELD_OFF_LEAF}, true, build_poisson},
 };
 
 enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
+_Static_assert(sizeof weft_workload_kinds / sizeof weft_workload_kinds[0] == PATTERNS + 1, "a usage for each pattern");
 
-static const struct pattern *find_pattern(struct token name)
+static int find_pattern(const char *spec)
 {
-	for (int i = 0; i < PATTERNS; i++)
-		if (token_is(name, patterns[i].name))
-			return &patterns[i];
-	return NULL;
+	size_t len = strcspn(spec, ":");
+
+	for (int i = 0; i < PATTERNS; i++) {
+		const char *usage = weft_workload_kinds[i].usage;
+		if (strcspn(usage, ":") == len && !strncasecmp(usage, spec, len))
+			return i;
+	}
+	return -1;
+}
+
+static int unknown_pattern(const char *spec, struct weft_err *err)
+{
+	char names[200] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < PATTERNS; i++) {
+		const char *usage = weft_workload_kinds[i].usage;
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", i ? ", " : "",
+					 (int)strcspn(usage, ":"), usage);
+	}
+	return weft_err_set(err, -ENOENT, "'%.40s' is no traffic pattern: %s", spec, names);
 }
 
 static const struct {
@@ -181,42 +125,185 @@ static int read_size(const char *spec, struct token t, uint64_t *bytes, struct w
 	return weft_err_set(err, -EINVAL, "%.80s: SIZE takes B, kB, MB, GB, KiB, MiB or GiB", spec);
 }
 
-static int read_request(const char *spec, const struct pattern *p, struct weft_err *err, struct request *q)
+static int read_duration(const char *spec, struct token t, weft_ns *ns, struct weft_err *err)
 {
-	struct token tok[PATTERN_FIELDS_MAX + 1];
-	uint32_t fields = spec_split(spec, tok, PATTERN_FIELDS_MAX + 1) - 1;
+	static const struct {
+		const char *suffix;
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	struct token suffix;
+	uint64_t nano;
 
-	q->parallel = UINT32_MAX;
-	if (fields < p->fields_min || fields > p->fields_max)
-		return weft_err_set(err, -EINVAL, "'%.80s': the form is %s", spec, p->usage);
-	int rc = spec_u32(spec, tok[1], "the number of hosts", p->n_min, WEFT_TOPO_HOSTS_MAX - 1, &q->n, err);
-	if (!rc)
-		rc = read_size(spec, tok[2], &q->bytes, err);
-	if (!rc && fields == 3)
-		rc = spec_u32(spec, tok[3], "PARALLEL", 1, UINT32_MAX - 1, &q->parallel, err);
-	if (!rc && p->build == build_alltoall && (uint64_t)q->n * (q->n - 1) > PATTERN_FLOWS_MAX)
-		rc = weft_err_set(err, -EINVAL, "%.80s: more than %d flows", spec, PATTERN_FLOWS_MAX);
-	return rc;
+	for (size_t i = 0; token_nano(t, &nano, &suffix) && i < sizeof units / sizeof units[0]; i++) {
+		if (!token_is(suffix, units[i].suffix))
+			continue;
+		*ns = (weft_ns)((unsigned __int128)nano * units[i].ns / 1000000000);
+		if (*ns && *ns <= WEFT_S(DURATION_MAX_S))
+			return 0;
+	}
+	return weft_err_set(err, -EINVAL, "%.80s: TIME is such as 500us, 2.5ms or 1s, at most %d s", spec,
+			    DURATION_MAX_S);
 }
 
-int weft_workload_pattern(const char *spec, uint64_t seed, struct weft_workload *w, struct weft_err *err)
+static int read_load(const char *spec, struct token t, uint64_t *nano, struct weft_err *err)
 {
-	struct token name;
-	struct request q = {.seed = seed};
+	if (token_nano(t, nano, NULL) && *nano > 0 && *nano <= 1500000000)
+		return 0;
+	return weft_err_set(err, -EINVAL, "%.80s: LOAD must be above 0 and at most 1.5 of the hosts' links", spec);
+}
+
+static int unknown_cdf(const char *spec, struct weft_err *err)
+{
+	char names[160] = "";
+	size_t used = 0;
+
+	for (const struct cdf_text *c = cdf_texts; c->name && used < sizeof names; c++)
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s, ", c->name);
+	return weft_err_set(err, -ENOENT, "%.60s: CDF is one of %sor a file (with a '/')", spec, names);
+}
+
+static bool is_path(struct token t)
+{
+	return memchr(t.s, '/', t.len) != NULL;
+}
+
+static int read_cdf(const char *spec, struct token t, const struct weft_workload_site *site, struct cdf *cdf,
+		    struct weft_err *err)
+{
+	if (is_path(t)) {
+		char name[128];
+		snprintf(name, sizeof name, "%.*s", (int)t.len, t.s);
+		if (!site->cdf)
+			return weft_err_set(err, -EINVAL, "%.80s: nobody read %.80s", spec, name);
+		return cdf_parse(site->cdf, site->cdf_bytes, name, cdf, err);
+	}
+	for (const struct cdf_text *c = cdf_texts; c->name; c++)
+		if (token_is(t, c->name))
+			return cdf_parse(c->text, strlen(c->text), c->name, cdf, err);
+	return unknown_cdf(spec, err);
+}
+
+static int read_word(const char *spec, struct token t, const char *word, bool *there, struct weft_err *err)
+{
+	*there = token_is(t, word);
+	return *there ? 0 : weft_err_set(err, -EINVAL, "%.80s: '%s' is expected, or nothing", spec, word);
+}
+
+static int read_number(const char *spec, enum field field, struct token t, struct request *q, struct weft_err *err)
+{
+	const uint32_t hosts_max = WEFT_TOPO_HOSTS_MAX - 1;
+
+	switch (field) {
+	case FIELD_SENDERS:
+		return spec_u32(spec, t, "the number of senders", 1, hosts_max, &q->senders, err);
+	case FIELD_FAN_OUT:
+		return spec_u32(spec, t, "FANOUT", 1, hosts_max, &q->fan_out, err);
+	case FIELD_FLOWS:
+		return spec_u32(spec, t, "the number of flows", 1, FLOWS_MAX, &q->flows, err);
+	case FIELD_PARALLEL:
+		return spec_u32(spec, t, "PARALLEL", 1, UINT32_MAX - 1, &q->parallel, err);
+	case FIELD_INCASTS:
+		return spec_u32(spec, t, "the number of incasts", 1, hosts_max, &q->incasts, err);
+	default:
+		return spec_u32(spec, t, "the number of hosts", 2, hosts_max, &q->hosts, err);
+	}
+}
+
+static int read_field(const struct weft_workload_site *site, enum field field, struct token t, struct request *q,
+		      struct weft_err *err)
+{
+	switch (field) {
+	case FIELD_SIZE:
+		return read_size(q->spec, t, &q->bytes, err);
+	case FIELD_CDF:
+		return read_cdf(q->spec, t, site, q->cdf, err);
+	case FIELD_LOAD:
+		return read_load(q->spec, t, &q->load, err);
+	case FIELD_DURATION:
+		return read_duration(q->spec, t, &q->duration_ns, err);
+	case FIELD_SPREAD:
+		return read_word(q->spec, t, "spread", &q->spread, err);
+	case FIELD_OFF_LEAF:
+		return read_word(q->spec, t, "off-leaf", &q->off_leaf, err);
+	default:
+		return read_number(q->spec, field, t, q, err);
+	}
+}
+
+/* Numbers that were left out, and what cannot be built without a topology. */
+static int complete(const struct pattern *p, struct request *q, struct weft_err *err)
+{
+	bool all_hosts = false;
+
+	for (uint32_t i = 0; i < PATTERN_FIELDS_MAX; i++)
+		all_hosts |= p->fields[i] == FIELD_SOME_HOSTS && !q->hosts;
+	if ((p->needs_topo || q->spread || all_hosts) && !q->topo)
+		return weft_err_set(err, -EINVAL, "%.80s: this pattern depends on a topology", q->spec);
+	if (all_hosts)
+		q->hosts = q->topo->hosts;
+	if (all_hosts && q->hosts < 2)
+		return weft_err_set(err, -EINVAL, "%.80s: the topology has one host", q->spec);
+	return 0;
+}
+
+static int read_request(const struct weft_workload_site *site, int pattern, struct request *q, struct weft_err *err)
+{
+	const struct pattern *p = &patterns[pattern];
+	struct token tok[PATTERN_FIELDS_MAX + 1];
+	uint32_t given = spec_split(q->spec, tok, PATTERN_FIELDS_MAX + 1) - 1, least = 0, most = 0;
+	int rc = 0;
+
+	for (; p->fields[most]; most++)
+		least += p->fields[most] < FIELD_LEAST_OPTIONAL;
+	if (given < least || given > most)
+		return weft_err_set(err, -EINVAL, "'%.80s': the form is %s", q->spec,
+				    weft_workload_kinds[pattern].usage);
+	for (uint32_t i = 0; i < given && !rc; i++)
+		rc = read_field(site, p->fields[i], tok[i + 1], q, err);
+	return rc ? rc : complete(p, q, err);
+}
+
+bool weft_workload_is_pattern(const char *spec)
+{
+	return find_pattern(spec) >= 0 && strchr(spec, ':');
+}
+
+bool weft_workload_cdf_file(const char *spec, char *path, size_t size)
+{
+	int pattern = find_pattern(spec);
+	struct token tok[2];
+
+	if (pattern < 0 || patterns[pattern].fields[0] != FIELD_CDF || spec_split(spec, tok, 2) < 2 || !is_path(tok[1]))
+		return false;
+	snprintf(path, size, "%.*s", (int)tok[1].len, tok[1].s);
+	return true;
+}
+
+int weft_workload_pattern(const char *spec, const struct weft_workload_site *site, struct weft_workload *w,
+			  struct weft_err *err)
+{
+	struct weft_err why = {""};
+	struct cdf cdf;
+	struct request q = {.spec = spec,
+			    .topo = site->topo,
+			    .seed = site->seed,
+			    .incasts = 1,
+			    .parallel = UINT32_MAX,
+			    .cdf = &cdf};
+	int pattern = find_pattern(spec);
 
 	*w = (struct weft_workload){0};
-	spec_split(spec, &name, 1);
-	const struct pattern *p = find_pattern(name);
-	if (!p)
-		return weft_err_set(err, -ENOENT, "'%.80s' is no traffic pattern; there are %s, %s and %s", spec,
-				    patterns[0].usage, patterns[1].usage, patterns[2].usage);
-	int rc = read_request(spec, p, err, &q);
+	if (pattern < 0)
+		return unknown_pattern(spec, err);
+	int rc = read_request(site, pattern, &q, err);
 	if (rc)
 		return rc;
-	rc = p->build(&q, w);
+	rc = patterns[pattern].build(&q, w, &why);
+	if (!rc)
+		rc = workload_link(w);
 	if (rc) {
 		weft_workload_free(w);
-		weft_err_set(err, rc, "%.80s: out of memory", spec);
+		weft_err_set(err, rc, "%s", why.msg[0] ? why.msg : "out of memory");
 	}
 	return rc;
 }

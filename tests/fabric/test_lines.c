@@ -68,6 +68,29 @@ static void token_u64__rest(void **state)
 	assert_false(token_u64((struct token){"12kB", 4}, &v, NULL));
 }
 
+static struct token word(const char *s)
+{
+	return (struct token){s, strlen(s)};
+}
+
+static void token_nano__decimals(void **state)
+{
+	static const char *const bad[] = {"", ".5", "1.", "-1", "x", "0.1234567891", "1000000000", "1.5x", "1e3"};
+	struct token rest;
+	uint64_t v;
+
+	assert_true(token_nano(word("0.6"), &v, NULL));
+	assert_true(v == 600000000);
+	assert_true(token_nano(word("12"), &v, NULL));
+	assert_true(v == UINT64_C(12000000000));
+	assert_true(token_nano(word("0.123456789"), &v, NULL));
+	assert_true(v == 123456789);
+	assert_true(token_nano(word("2.5ms"), &v, &rest));
+	assert_true(v == UINT64_C(2500000000) && token_is(rest, "ms"));
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		assert_false(token_nano(word(bad[i]), &v, NULL));
+}
+
 static void spec_split__counts_all(void **state)
 {
 	struct token t[2];
@@ -98,6 +121,7 @@ int main(void)
 		cmocka_unit_test(lines_next__too_many_words),
 		cmocka_unit_test(lines_u64__ranges),
 		cmocka_unit_test(token_u64__rest),
+		cmocka_unit_test(token_nano__decimals),
 		cmocka_unit_test(spec_split__counts_all),
 		cmocka_unit_test(spec_u32__message),
 	};

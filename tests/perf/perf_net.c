@@ -121,7 +121,7 @@ static int start_hosts(struct bench *b, const struct weft_topo *topo)
 
 	snprintf(spec, sizeof spec, "permutation:%u:1", topo->hosts);
 	b->hosts = calloc(topo->hosts, sizeof *b->hosts);
-	if (!b->hosts || weft_workload_pattern(spec, 1, &w, NULL))
+	if (!b->hosts || weft_workload_pattern(spec, &(struct weft_workload_site){.seed = 1}, &w, NULL))
 		return -1;
 	for (uint32_t i = 0; i < topo->hosts; i++) {
 		b->hosts[i] = (struct host){

@@ -8,7 +8,7 @@
 
 static void make(struct weft_workload *w, struct bench_run *run, const char *pattern, uint32_t first, uint32_t count)
 {
-	assert_int_equal(weft_workload_pattern(pattern, 1, w, NULL), 0);
+	assert_int_equal(weft_workload_pattern(pattern, &(struct weft_workload_site){.seed = 1}, w, NULL), 0);
 	assert_int_equal(bench_run_init(run, w, first, count, NULL), 0);
 }
 
@@ -47,7 +47,7 @@ static void bench_run_init__too_much_memory(void **state)
 	struct weft_workload w;
 	struct bench_run run;
 	struct weft_err err = {""};
-	assert_int_equal(weft_workload_pattern("incast:15:1GiB", 1, &w, NULL), 0);
+	assert_int_equal(weft_workload_pattern("incast:15:1GiB", &(struct weft_workload_site){.seed = 1}, &w, NULL), 0);
 	assert_int_equal(bench_run_init(&run, &w, 0, 16, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "15360 MiB"));
 	bench_run_free(&run);

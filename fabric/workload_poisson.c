@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Open-loop traffic: every host starts flows at random times, of sizes from a distribution, to random hosts. Integers
+ * only, so that every machine makes the same flows. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "workload_impl.h"
+
+typedef unsigned __int128 wide;
+
+enum { GAP_BITS = 16 }; /* fraction of a picosecond in times between flows */
+
+/* Seventy seconds; more than that between two flows of a host is cut to it, and hardly any run is so long. */
+#define LONGEST (UINT64_C(1) << 62)
+
+/* log2 of x > 0 with 32 fractional bits: the mantissa is squared, and each doubling beyond 2 is a bit of the result. */
+static uint64_t log2_q32(uint64_t x)
+{
+	uint32_t zeros = (uint32_t)__builtin_clzll(x) & 63;
+	uint64_t m = x << zeros, frac = 0;
+
+	for (int i = 0; i < 32; i++) {
+		wide square = (wide)m * m;
+		bool above = square >> 127;
+		frac = frac << 1 | above;
+		m = (uint64_t)(square >> (above ? 64 : 63));
+	}
+	return (uint64_t)(63 - zeros) << 32 | frac;
+}
+
+/* An exponential time of the given mean: -mean ln(U), U uniform in (0, 1). */
+static uint64_t draw_gap(uint64_t mean, struct rng *rng)
+{
+	const uint64_t ln2_q32 = 2977044472; /* ln 2 */
+	uint64_t u = rng_next(rng) | 1;
+	uint64_t bits = (UINT64_C(64) << 32) - log2_q32(u);
+	uint64_t e_q32 = (uint64_t)((wide)bits * ln2_q32 >> 32);
+	wide gap = (wide)mean * e_q32 >> 32;
+
+	return gap > LONGEST ? LONGEST : (uint64_t)gap;
+}
+
+/* Mean time between two flows of a host, 2^-GAP_BITS ps: mean size / (load * link). */
+static uint64_t mean_gap(const struct request *q)
+{
+	/* cdf_mean: 2 * 10^9 per byte; load: 10^9; a byte takes 8 * 10^12 / bps ps. */
+	wide dividend = (wide)cdf_mean(q->cdf) * (UINT64_C(4000000000000) << GAP_BITS);
+	wide gap = dividend / ((wide)q->topo->tier[0].down_bps * q->load);
+
+	return gap > LONGEST ? LONGEST : gap ? (uint64_t)gap : 1;
+}
+
+/* How many hosts `src` may send to, and which is the first it may not. */
+static uint32_t targets(const struct request *q, uint32_t src, uint32_t *skip_from, uint32_t *skip)
+{
+	uint32_t group = q->off_leaf ? q->topo->tier[0].radix_down : 1;
+	uint32_t from = src / group * group, left = q->hosts - from;
+
+	*skip_from = from;
+	*skip = left < group ? left : group;
+	return q->hosts - *skip;
+}
+
+static int add_arrival(const struct request *q, struct weft_workload *w, uint32_t *room, uint32_t src, struct rng *rng,
+		       weft_ns at)
+{
+	uint32_t from, skip, count = targets(q, src, &from, &skip);
+	uint32_t dst = rng_below(rng, count);
+
+	if (w->flow_count == *room) {
+		struct weft_flow *grown = realloc(w->flows, 2 * (size_t)*room * sizeof *grown);
+		if (!grown)
+			return -ENOMEM;
+		w->flows = grown;
+		*room *= 2;
+	}
+	workload_add(w, src, dst < from ? dst : dst + skip, cdf_draw(q->cdf, rng))->start_ns = at;
+	return 0;
+}
+
+/* One host's flows, from its own random numbers: more hosts change nothing for the others. */
+static int add_host(const struct request *q, struct weft_workload *w, uint32_t *room, uint32_t src)
+{
+	struct rng rng = {rng_mix(q->seed ^ rng_mix(src + 1))};
+	uint64_t mean = mean_gap(q), end = (q->duration_ns * 1000) << GAP_BITS;
+	uint64_t at = draw_gap(mean, &rng);
+	int rc = 0;
+
+	for (; at < end && !rc; at += draw_gap(mean, &rng))
+		rc = add_arrival(q, w, room, src, &rng, (at >> GAP_BITS) / 1000);
+	return rc;
+}
+
+static int check_volume(const struct request *q, struct weft_err *err)
+{
+	wide expected = ((wide)q->hosts * q->duration_ns * 1000 << GAP_BITS) / mean_gap(q);
+	uint64_t shown = expected > UINT64_MAX ? UINT64_MAX : (uint64_t)expected;
+
+	if (expected > POISSON_FLOWS_MAX)
+		return weft_err_set(err, -EINVAL,
+				    "%.80s makes about %llu flows, more than %d: shorten the time or take fewer hosts",
+				    q->spec, (unsigned long long)shown, POISSON_FLOWS_MAX);
+	return 0;
+}
+
+int build_poisson(const struct request *q, struct weft_workload *w, struct weft_err *err)
+{
+	uint32_t from, skip, room = 1024;
+	int rc = check_volume(q, err);
+
+	if (!rc && !targets(q, 0, &from, &skip))
+		rc = weft_err_set(err, -EINVAL, "%.80s: all %u hosts are on one leaf", q->spec, q->hosts);
+	if (!rc)
+		rc = workload_alloc(w, q->hosts, room, 0);
+	for (uint32_t src = 0; src < q->hosts && !rc; src++)
+		rc = add_host(q, w, &room, src);
+	if (!rc && !w->flow_count)
+		rc = weft_err_set(err, -EINVAL, "%.80s: no flow starts in so short a time", q->spec);
+	return rc;
+}

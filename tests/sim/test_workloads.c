@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every kind of workload once, to the end, all bytes verified; chains start when they should. */
+#include <string.h>
+
+#include "scenario.h"
+
+static void passes(const char *topology, const char *matrix)
+{
+	struct scenario s;
+	print_message("%s on %s\n", matrix, topology);
+	SCENARIO_PASSES(&s, "--topology", topology, "--matrix", matrix, "--link-gbps", "100", "--end", "50ms");
+	assert_int_equal(s.result.flow_count, s.options.workload.flow_count);
+	scenario_end(&s);
+}
+
+static void workloads__every_pattern(void **state)
+{
+	static const char *const matrices[] = {
+		"permutation:16:64KiB",
+		"crosscore:16:64KiB",
+		"tornado:16:64KiB",
+		"random:40:64KiB",
+		"incast:3:64KiB:4",
+		"outcast-incast:4:4:64KiB",
+		"alltoall:8:16KiB:2",
+		"allreduce-ring:16:256KiB:spread",
+		"allreduce-butterfly:16:32KiB",
+		"allreduce-halving:16:256KiB:spread",
+		"poisson:hadoop:0.4:100us:16:off-leaf",
+		"poisson:websearch:0.5:200us",
+		"poisson:googlerpc:0.3:10us",
+	};
+
+	for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
+		passes("leafspine:4:4:4", matrices[i]);
+	for (const struct weft_workload_kind *k = weft_workload_kinds; k->usage; k++) {
+		bool there = false;
+		for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++)
+			there |= !strncmp(k->usage, matrices[i], strcspn(k->usage, ":") + 1);
+		assert_true(there);
+	}
+}
+
+static void workloads__smallest_fabrics(void **state)
+{
+	static const struct {
+		const char *topology, *matrices[3];
+	} cases[] = {
+		{"leafspine:2:2:2", {"crosscore:4:1MiB", "allreduce-ring:4:1MiB", "poisson:webserver:0.8:100us"}},
+		{"fattree:2", {"crosscore:2:1MiB", "allreduce-ring:2:1MiB", "poisson:webserver:0.8:100us"}},
+		{"fattree:4", {"crosscore:16:1MiB", "allreduce-halving:2:1MiB", "tornado:2:1"}},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		for (size_t k = 0; k < 3; k++)
+			passes(cases[i].topology, cases[i].matrices[k]);
+}
+
+/* A rank of the ring sends on at the instant in which it has received. */
+static void workloads__ring_waits_for_its_input(void **state)
+{
+	struct scenario s;
+	SCENARIO_PASSES(&s, "--matrix", "allreduce-ring:8:1MiB", "--end", "50ms");
+	const struct run_flow *flows = s.result.flows;
+	for (uint32_t i = 8; i < s.result.flow_count; i++) {
+		uint32_t before = (i / 8 - 1) * 8 + (i % 8 + 7) % 8;
+		assert_true(flows[i].start == flows[before].delivered);
+	}
+	scenario_end(&s);
+}
+
+/* A rank of the butterfly goes on at the later of the ends of its own flow and its partner's. */
+static void workloads__butterfly_waits_for_both(void **state)
+{
+	struct scenario s;
+	SCENARIO_PASSES(&s, "--matrix", "allreduce-butterfly:16:256KiB", "--end", "50ms");
+	const struct run_flow *flows = s.result.flows;
+	for (uint32_t i = 16; i < s.result.flow_count; i++) {
+		uint32_t own = i - 16, theirs = own / 16 * 16 + (own % 16 ^ (1u << own / 16));
+		weft_ps sent = flows[own].acked, received = flows[theirs].delivered;
+		assert_true(flows[i].start == (sent > received ? sent : received));
+	}
+	scenario_end(&s);
+}
+
+/* Flows start when the workload says, and the load arrives: an idle enough fabric carries what is offered. */
+static void workloads__poisson_starts_on_time(void **state)
+{
+	struct scenario s;
+	SCENARIO_PASSES(&s, "--matrix", "poisson:alistorage:0.3:500us", "--end", "50ms");
+	for (uint32_t i = 0; i < s.result.flow_count; i++)
+		assert_true(s.result.flows[i].start == s.options.workload.flows[i].start_ns * 1000);
+	assert_at_most((double)s.result.elapsed / 1e6, 2000);
+	scenario_end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(workloads__every_pattern),
+		cmocka_unit_test(workloads__smallest_fabrics),
+		cmocka_unit_test(workloads__ring_waits_for_its_input),
+		cmocka_unit_test(workloads__butterfly_waits_for_both),
+		cmocka_unit_test(workloads__poisson_starts_on_time),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
