@@ -94,6 +94,9 @@ void result_add_engine(struct run_packets *p, const struct weft_stats *stats)
 
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now)
 {
+	r->fabric = true;
+	r->drops = (struct run_drops){stats->dropped_data, stats->dropped_control, stats->dropped_down,
+				      stats->dropped_error, stats->dropped_route};
 	r->packets.trimmed = stats->trimmed;
 	r->packets.dropped = stats->dropped_data + stats->dropped_control + stats->dropped_down + stats->dropped_error +
 			     stats->dropped_route;
@@ -136,6 +139,12 @@ static json_t *json_packets(const struct run_packets *p)
 			 (json_int_t)p->nacks, "credits", (json_int_t)p->credits, "timeouts", (json_int_t)p->timeouts);
 }
 
+static json_t *json_drops(const struct run_drops *d)
+{
+	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "data", (json_int_t)d->data, "control", (json_int_t)d->control,
+			 "down", (json_int_t)d->down, "error", (json_int_t)d->error, "route", (json_int_t)d->route);
+}
+
 static json_t *json_run(const struct run_result *r)
 {
 	char digest[17];
@@ -147,13 +156,14 @@ static json_t *json_run(const struct run_result *r)
 
 static json_t *json_of(const struct run_result *r, const struct run_summary *s)
 {
-	return json_pack("{s:s,s:s,s:s,s:s,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:f,s:f,s:f,s:f,s:o,s:{s:I,s:f},s:o}", "schema",
-			 "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "seed", (json_int_t)r->seed, "flows",
-			 "count", (int)r->flow_count, "completed", (int)s->completed, "verified", (int)s->verified,
-			 "fct_us", json_times(&s->fct_us), "delivered_us", json_times(&s->delivered_us), "ideal_us",
-			 s->ideal_us, "inflation", s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain,
-			 "packets", json_packets(&r->packets), "queues", "max_bytes", (json_int_t)r->queue_max_bytes,
-			 "mean_bytes", r->queue_mean_bytes, "run", json_run(r));
+	return json_pack("{s:s,s:s,s:s,s:s,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:f,s:f,s:f,s:f,s:o,s:o*,s:{s:I,s:f},s:o}",
+			 "schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "seed", (json_int_t)r->seed,
+			 "flows", "count", (int)r->flow_count, "completed", (int)s->completed, "verified",
+			 (int)s->verified, "fct_us", json_times(&s->fct_us), "delivered_us",
+			 json_times(&s->delivered_us), "ideal_us", s->ideal_us, "inflation", s->inflation,
+			 "goodput_gbps", s->goodput_gbps, "jain", s->jain, "packets", json_packets(&r->packets),
+			 "drops", r->fabric ? json_drops(&r->drops) : NULL, "queues", "max_bytes",
+			 (json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "run", json_run(r));
 }
 
 int result_write_json(const struct run_result *r, const char *path, struct weft_err *err)
@@ -187,6 +197,14 @@ static void print_packets(FILE *out, const struct run_packets *p)
 		p->acks, p->nacks, p->credits, p->timeouts);
 }
 
+static void print_drops(FILE *out, const struct run_drops *d)
+{
+	fprintf(out,
+		"drops          %" PRIu64 " data and %" PRIu64 " control in full queues, %" PRIu64
+		" by failed links, %" PRIu64 " by bit errors, %" PRIu64 " without a route\n",
+		d->data, d->control, d->down, d->error, d->route);
+}
+
 int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 {
 	struct run_summary s;
@@ -201,6 +219,8 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 	fprintf(out, "makespan       %.1f us, ideal %.1f us, inflation %.3f\n", s.makespan_us, s.ideal_us, s.inflation);
 	fprintf(out, "goodput        %.1f Gb/s in all, Jain %.4f\n", s.goodput_gbps, s.jain);
 	print_packets(out, &r->packets);
+	if (r->fabric && r->packets.dropped)
+		print_drops(out, &r->drops);
 	fprintf(out, "queues         max %" PRIu64 " bytes, mean %.0f bytes\n", r->queue_max_bytes,
 		r->queue_mean_bytes);
 	fprintf(out, "run            %.1f us in %.2f s, %" PRIu64 " events, %" PRIu64 " hops", us(r->elapsed),

@@ -40,6 +40,14 @@ struct run_origin {
 	const char *error; /* why the run is no success; empty */
 };
 
+/* Why the fabric dropped packets; together run_packets.dropped. */
+struct run_drops {
+	uint64_t data, control; /* full queues */
+	uint64_t down;          /* failed links and switches */
+	uint64_t error;         /* bit errors */
+	uint64_t route;         /* no way to the host, or nobody there */
+};
+
 struct run_result {
 	const char *mode; /* "sim" or "bench" */
 	const char *cc, *lb;
@@ -48,6 +56,8 @@ struct run_result {
 	uint32_t flow_count;
 	weft_ps ideal; /* 0: unknown */
 	struct run_packets packets;
+	bool fabric; /* result_set_fabric was called: drops are known */
+	struct run_drops drops;
 	uint64_t queue_max_bytes;
 	double queue_mean_bytes;
 	weft_ps elapsed; /* virtual in the lab, real on a testbed */

@@ -88,7 +88,7 @@ static bool parse_percent(const char *text, size_t len, uint32_t *ppm)
 	double percent = strtod(text, &end);
 	if (end == text || end + 1 != text + len || *end != '%' || !(percent > 0 && percent <= 100))
 		return false;
-	*ppm = (uint32_t)(percent * (PPM / 100) + 0.5);
+	*ppm = (uint32_t)(percent * PPM / 100 + 0.5);
 	return *ppm > 0;
 }
 

@@ -97,11 +97,13 @@ static void set_fabric__mean_queue(void **state)
 				     .dropped_control = 2,
 				     .dropped_down = 4,
 				     .dropped_route = 8,
+				     .dropped_error = 16,
 				     .ports = 10,
 				     .queue_byte_ps = 5000,
 				     .max_queue_bytes = 77};
 	result_set_fabric(&r, &net, 1000 << 10);
-	assert_int_equal(r.packets.dropped, 15);
+	assert_int_equal(r.packets.dropped, 31);
+	assert_int_equal(r.drops.error, 16);
 	assert_int_equal(r.queue_max_bytes, 77);
 	assert_float_equal(r.queue_mean_bytes, 5000.0 * 1024 / 1000 / 10, 1e-6);
 }
@@ -125,6 +127,30 @@ static double number(json_t *json, const char *object, const char *key)
 	json_t *value = json_object_get(in, key);
 	assert_true(json_is_number(value));
 	return json_number_value(value);
+}
+
+/* A fabric that is known says why it dropped packets; real time does not claim to. */
+static void write_json__drops(void **state)
+{
+	char name[] = "/tmp/weft-json-XXXXXX";
+	close(mkstemp(name));
+	struct run_result r = result_of(three, 3);
+	struct weft_net_stats net = {
+		.dropped_data = 1, .dropped_control = 2, .dropped_down = 4, .dropped_route = 8, .dropped_error = 16};
+	assert_int_equal(result_write_json(&r, name, NULL), 0);
+	json_t *json = json_load_file(name, 0, NULL);
+	assert_null(json_object_get(json, "drops"));
+	json_decref(json);
+	result_set_fabric(&r, &net, 1);
+	assert_int_equal(result_write_json(&r, name, NULL), 0);
+	json = json_load_file(name, 0, NULL);
+	assert_float_equal(number(json, "drops", "data"), 1, 0);
+	assert_float_equal(number(json, "drops", "control"), 2, 0);
+	assert_float_equal(number(json, "drops", "down"), 4, 0);
+	assert_float_equal(number(json, "drops", "route"), 8, 0);
+	assert_float_equal(number(json, "drops", "error"), 16, 0);
+	json_decref(json);
+	unlink(name);
 }
 
 static void write_json__has_the_schema(void **state)
@@ -183,6 +209,7 @@ int main(void)
 		cmocka_unit_test(summarise__nothing_completed),
 		cmocka_unit_test(set_fabric__mean_queue),
 		cmocka_unit_test(add_engine__sums),
+		cmocka_unit_test(write_json__drops),
 		cmocka_unit_test(write_json__has_the_schema),
 		cmocka_unit_test(write_json__names_the_file_it_could_not_write),
 		cmocka_unit_test(print__is_readable),
