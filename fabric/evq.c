@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FILL_AHEAD = 8 }; /* buckets to fetch before they are emptied */
+
 enum { EVQ_IDLE = UINT32_MAX, EVQ_WHEEL = UINT32_MAX - 1, EVQ_SOON = UINT32_MAX - 2 };
 
 int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span, uint32_t ahead)
@@ -334,10 +336,20 @@ static void soon_take(struct evq *q, uint32_t b)
 	q->nodes[tail].next = id;
 }
 
+/* Fetches the events that the next filling will move; their lines have rested since they were set. */
+static void prefetch_fill(const struct evq *q, uint32_t b)
+{
+	for (uint32_t i = 0; i < FILL_AHEAD && b != EVQ_NONE; i++) {
+		if (q->tail[b] != EVQ_NONE)
+			__builtin_prefetch(&q->nodes[q->tail[b]], 1);
+		b = b + 1 < EVQ_BUCKETS ? bucket_scan(q, b + 1) : EVQ_NONE;
+	}
+}
+
 /* Moves events from the wheel to the soon ones. */
 static void __attribute__((noinline)) soon_fill(struct evq *q)
 {
-	uint32_t b;
+	uint32_t b = EVQ_NONE;
 
 	q->soon_last -= q->soon_first;
 	memmove(q->soon, q->soon + q->soon_first, q->soon_last * sizeof q->soon[0]);
@@ -345,6 +357,8 @@ static void __attribute__((noinline)) soon_fill(struct evq *q)
 	while (q->soon_last < q->ahead && (b = bucket_first(q)) != EVQ_NONE)
 		soon_take(q, b);
 	soon_set_end(q);
+	if (q->ahead >= FILL_AHEAD)
+		prefetch_fill(q, b);
 }
 
 uint32_t evq_pop(struct evq *q, weft_ps until)

@@ -77,6 +77,12 @@ static inline uint32_t evq_peek(const struct evq *q, uint32_t k)
 	return q->soon_first + k < q->soon_last ? q->soon[q->soon_first + k].id : EVQ_NONE;
 }
 
+/* Fetches what setting the event of `id` will touch. */
+static inline __attribute__((always_inline)) void evq_prefetch(const struct evq *q, uint32_t id)
+{
+	__builtin_prefetch(&q->nodes[id], 1);
+}
+
 /* Time of the next event, or WEFT_NEVER. */
 weft_ps evq_next(const struct evq *q);
 

@@ -212,6 +212,7 @@ ALWAYS_INLINE void prefetch_port(const struct weft_net *net, uint32_t port)
 {
 	__builtin_prefetch(&net->ports[port].busy_until, 1);
 	__builtin_prefetch(&net->ports[port].pipe_head, 1);
+	evq_prefetch(&net->evq, event_free(port)); /* and of the arrival: nodes of a port share a line */
 }
 
 ALWAYS_INLINE void prefetch_pkt(const struct weft_net *net, uint32_t id)
@@ -231,7 +232,13 @@ ALWAYS_INLINE void prefetch_egress(const struct weft_net *net, uint32_t id)
 	const struct net_port *p = &net->ports[id / 2];
 	uint32_t host;
 
-	if (id & 1 && !(p->flags & PORT_LAST_HOP) && host_of(net, p->pipe_head, &host))
+	if (!(id & 1))
+		return;
+	if (p->flags & PORT_LAST_HOP) {
+		/* the digest and the host read all headers */
+		__builtin_prefetch(p->pipe_head->head);
+		__builtin_prefetch(p->pipe_head->head + 64);
+	} else if (host_of(net, p->pipe_head, &host))
 		prefetch_port(net, route_port(&net->switches[p->peer], host, p->pipe_head));
 }
 
