@@ -26,8 +26,8 @@ struct wheel {
 	weft_ns now;                 /* the present: time of the last wheel_expire, or of the slot it is emptying */
 	weft_ns wake;                /* what wheel_next returns: nothing to do before */
 	uint64_t used[WHEEL_LEVELS]; /* bit per non-empty slot */
+	uint32_t count;              /* nodes in the wheel */
 	struct list slots[WHEEL_LEVELS][WHEEL_SLOTS];
-	uint32_t count; /* nodes in the wheel */
 };
 
 void wheel_init(struct wheel *w, weft_ns now);

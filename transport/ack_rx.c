@@ -160,7 +160,7 @@ struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w)
 	if (!pdc || pdc->is_rx)
 		return NULL;
 	struct pdc_tx *p = list_entry(pdc, struct pdc_tx, pdc);
-	return weft_ip_eq(&p->remote->ip, &w->net.src) ? p : NULL;
+	return weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
 }
 
 /* The first answer names the target's PDCID; later ones must agree. */

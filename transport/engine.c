@@ -96,7 +96,7 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 {
 	list_for_each (l, &e->txs) {
 		const struct pdc_tx *p = list_entry(l, struct pdc_tx, link);
-		struct weft_conn_view v = {.ip = &p->remote->ip,
+		struct weft_conn_view v = {.ip = &p->ip,
 					   .cwnd_bytes = p->cc.cwnd_bytes,
 					   .inflight_bytes = p->inflight_bytes,
 					   .brtt_ns = p->brtt_ns,

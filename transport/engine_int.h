@@ -55,73 +55,74 @@ struct weft_ep {
 	struct cqe_node *overflow, **overflow_tail; /* completions waiting for room */
 };
 
+/* What every poll and packet touches comes first, what only set-up and the slow paths need last. */
 struct weft_engine {
 	struct weft_port *port;
-	struct weft_stats stats;
-	struct wheel wheel;
+	weft_ns due_ns;        /* what the last poll returned */
+	struct list eps;       /* endpoints */
+	struct list ready;     /* pdc_tx that may have something to send, round robin */
+	struct list ack_due;   /* pdc_rx that owe an ACK */
+	weft_ns credit_due_ns; /* somebody's turn for credit; WEFT_NEVER: nobody wants any */
 
-	/* what is about to leave */
-	struct weft_pkt *out[ENGINE_OUT];
-	uint32_t out_count;
-	struct list ready;          /* pdc_tx that may have something to send, round robin */
-	struct list ack_due;        /* pdc_rx that owe an ACK */
-	uint32_t out_refused;       /* the first of `out`: the port did not take them at the last flush */
-	uint32_t link_free_frac;    /* fraction of link_free_ns, 2^-20 ns */
-	weft_ns link_free_ns;       /* when the link will have sent what it was given (pacing) */
-	uint64_t link_pace;         /* 2^-20 ns per byte on our link; 0: no pacing */
-	weft_ns link_ahead_ns;      /* the port may be given packets this long before the link is free */
-	bool short_of_pkts;         /* an allocation failed in this poll */
-	bool short_of_mem;          /* a submission or a completion waits for memory or for room in its ring */
-	struct list credit_wanting; /* pdc_rx whose senders want credit, in the order of their turns */
-	weft_ns credit_due_ns;      /* somebody's turn; WEFT_NEVER: nobody wants any */
-	weft_ns credit_free_ns;     /* when all credit given so far will have been used at the pace of our link */
-	uint32_t credit_free_frac;  /* fraction of it, 2^-20 ns */
-	bool more_submissions;      /* an endpoint had more than fit in this poll */
+	struct pdc **pdcs;            /* by PDCID; NULL: free */
+	uint32_t pdc_room, pdc_count; /* entries, a power of two; entries in use */
+	uint32_t out_count;           /* packets in `out` */
+	uint32_t out_refused;         /* the first of `out`: the port did not take them at the last flush */
+	uint32_t spare_count;         /* packets in `spare` */
+	uint32_t link_free_frac;      /* fraction of link_free_ns, 2^-20 ns */
+	weft_ns link_free_ns;         /* when the link will have sent what it was given (pacing) */
+	uint64_t link_pace;           /* 2^-20 ns per byte on our link; 0: no pacing */
+	weft_ns link_ahead_ns;        /* the port may be given packets this long before the link is free */
 
-	/* derived from the configuration */
-	struct weft_engine_tune tune;
-	struct weft_cc_params cc_params;
-	struct weft_lb_params lb_params;
 	const struct weft_cc_ops *cc;
 	const struct weft_lb_ops *lb;
 	const struct weft_rcc_ops *rcc; /* NULL: packets need no credit */
-	struct weft_cc_params rcc_params;
-	struct weft_rcc_limits credit_limits;
-	void *cc_tune, *lb_tune, *rcc_tune; /* owned */
-	struct weft_ip ip;
-	bool is_v4;       /* ours; peers are of the same family */
-	uint32_t rx_mask; /* bits of a receive window - 1 */
-	weft_ns rto_ns, reorder_ns, ack_delay_ns;
-	uint32_t full_wire_bytes;                  /* of a full data packet */
-	uint32_t ask_below_bytes;                  /* smaller windows hold too few packets for a coalesced ACK */
-	uint32_t overhead_bytes;                   /* wire bytes of a data packet without payload */
-	struct wire_pkt data_scratch, ack_scratch; /* packet being encoded; fields that never change stay set */
+	weft_ns grace_ns;               /* no RTO before this: we were polled late */
+	bool put_off;                   /* grace has put off an expiry, and none was acted upon since */
+	bool short_of_pkts;             /* an allocation failed in this poll */
+	bool short_of_mem;              /* a submission or a completion waits for memory or for room in its ring */
+	bool more_submissions;          /* an endpoint had more than fit in this poll */
+	bool shutting_down;             /* weft_engine_shutdown was called */
+	bool is_v4;                     /* we are; peers are of the same family */
+	uint32_t rx_mask;               /* bits of a receive window - 1 */
+	struct weft_ip ip;              /* ours */
+	weft_ns rto_ns;                 /* derived from the configuration, like the following */
+	weft_ns reorder_ns, ack_delay_ns;
+	uint32_t full_wire_bytes; /* of a full data packet */
+	uint32_t ask_below_bytes; /* smaller windows hold too few packets for a coalesced ACK */
+	uint32_t overhead_bytes;  /* wire bytes of a data packet without payload */
+	struct weft_trace_ops trace;
+	struct weft_engine_tune tune;
+	struct weft_stats stats;
+
 	struct weft_pkt *spare[ENGINE_BURST];      /* empty packets, fetched in bulk */
-	uint32_t spare_count;
+	struct weft_pkt *out[ENGINE_OUT];          /* what is about to leave */
+	struct wire_pkt data_scratch, ack_scratch; /* packet being encoded; fields that never change stay set */
+	struct wheel wheel;
 
 	/* tables */
 	struct weft_mem mem;
 	struct rng rng;
-	struct pdc **pdcs;            /* by PDCID; NULL: free */
-	uint32_t pdc_room, pdc_count; /* entries, a power of two; entries in use */
-	uint32_t pdc_cursor;          /* ids are handed out round robin, so that none is reused soon */
-	struct u64map syns;           /* pdc_rx by (initiator, its PDCID) */
-	struct u64map remotes;        /* struct remote by IP */
-	struct u64map peer_ids;       /* struct peer by address */
-	struct u64map rx_msgs;        /* rx_msg by (our PDCID, message id) */
-	struct peer **peers;          /* by id */
+	struct weft_cc_params cc_params;
+	struct weft_lb_params lb_params;
+	struct weft_cc_params rcc_params;
+	struct weft_rcc_limits credit_limits;
+	struct list credit_wanting; /* pdc_rx whose senders want credit, in the order of their turns */
+	weft_ns credit_free_ns;     /* when all credit given so far will have been used at the pace of our link */
+	uint32_t credit_free_frac;  /* fraction of it, 2^-20 ns */
+	void *cc_tune, *lb_tune, *rcc_tune; /* owned */
+	uint32_t pdc_cursor;                /* ids are handed out round robin, so that none is reused soon */
+	struct u64map syns;                 /* pdc_rx by (initiator, its PDCID) */
+	struct u64map remotes;              /* struct remote by IP */
+	struct u64map peer_ids;             /* struct peer by address */
+	struct u64map rx_msgs;              /* rx_msg by (our PDCID, message id) */
+	struct peer **peers;                /* by id */
 	uint32_t peer_count, peer_room;
-	struct list txs, rxs, eps;
+	struct list txs, rxs;
 	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes;
 	struct pool windows; /* bitmaps of targets that have a hole */
 	struct sendq_mem sendq_mem;
 	uint64_t unexpected_bytes; /* bounce memory in use */
-
-	weft_ns due_ns;   /* what the last poll returned */
-	weft_ns grace_ns; /* no RTO before this: we were polled late */
-	bool put_off;     /* grace has put off an expiry, and none was acted upon since */
-	bool shutting_down;
-	struct weft_trace_ops trace;
 };
 
 static inline size_t pdc_tx_bytes(const struct weft_engine *e)

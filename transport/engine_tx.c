@@ -120,7 +120,7 @@ static void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct 
 		  weft_ns now)
 {
 	struct wire_pkt *w = &e->data_scratch;
-	w->net.dst = p->remote->ip;
+	w->net.dst = p->ip;
 	w->net.entropy = s->ev;
 	w->pds.type = WIRE_PDS_RUD_REQ;
 	w->pds.next_hdr = WIRE_NH_STD;
@@ -180,7 +180,7 @@ static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, stru
 	if (s->sent_at + e->rto_ns < p->pdc.timer.at) /* no timeout is shorter */
 		arm_rto(e, p, s);
 	if (e->trace.sent)
-		e->trace.sent(e->trace.arg, &p->remote->ip, psn, s->ev, s->tries != 0, now);
+		e->trace.sent(e->trace.arg, &p->ip, psn, s->ev, s->tries != 0, now);
 }
 
 static bool __attribute__((noinline)) credit_allows(struct weft_engine *e, struct pdc_tx *p, weft_ns now)

@@ -8,7 +8,7 @@ void lb_feedback(struct weft_engine *e, struct pdc_tx *p, uint16_t ev, enum weft
 {
 	e->lb->feedback(&p->lb, ev, fb, now);
 	if (e->trace.feedback)
-		e->trace.feedback(e->trace.arg, &p->remote->ip, ev, fb, now);
+		e->trace.feedback(e->trace.arg, &p->ip, ev, fb, now);
 }
 
 static weft_ns max_rtt(const struct pdc_tx *p)

@@ -46,6 +46,7 @@ struct pdc_tx {
 	uint32_t last_ack_psn;   /* trigger of the ACK before; the same again is no new path feedback */
 
 	_Alignas(64) struct sendq q;
+	struct weft_ip ip; /* target's address */
 
 	/* slow path */
 	_Alignas(64) weft_ns max_rtt_ns[2]; /* largest samples of this and the previous period */

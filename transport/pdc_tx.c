@@ -47,6 +47,7 @@ static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, 
 	list_init(&p->msgs);
 	list_add_tail(&e->txs, &p->link);
 	p->remote = remote;
+	p->ip = remote->ip;
 	remote->tx = p;
 	p->brtt_ns = e->cc_params.brtt_ns;
 	p->probe_sent_ns = WEFT_NEVER;
@@ -111,7 +112,7 @@ void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t op
 	if (!pkt)
 		return;
 	struct wire_pkt *w = &e->ack_scratch;
-	w->net.dst = p->remote->ip;
+	w->net.dst = p->ip;
 	w->net.entropy = e->lb->pick(&p->lb, p->q.next, now);
 	w->pds = (struct wire_pds){.type = WIRE_PDS_CP,
 				   .ctl = ctl,
