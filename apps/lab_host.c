@@ -60,7 +60,20 @@ static void host_wake(void *arg, weft_ps now)
 		arm(h);
 }
 
-static const struct weft_nic_ops nic_ops = {.pull = host_pull, .deliver = host_deliver, .wake = host_wake};
+/* Once there are a thousand hosts, each of them has left the near caches when its turn comes. */
+static void host_ahead(void *arg, const struct weft_pkt *pkt, bool near)
+{
+	const struct lab_host *h = arg;
+	if (near) {
+		weft_engine_ahead(h->engine, pkt);
+		return;
+	}
+	sim_port_ahead(h->nic);
+	weft_engine_ahead(h->engine, NULL);
+}
+
+static const struct weft_nic_ops nic_ops = {
+	.pull = host_pull, .deliver = host_deliver, .wake = host_wake, .ahead = host_ahead};
 
 static int create_port(struct lab_host *h, struct weft_err *err)
 {

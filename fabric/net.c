@@ -11,6 +11,7 @@
 enum {
 	PREFETCH_PORT = 20,
 	PREFETCH_PKT = 12,
+	PREFETCH_HOST = 8,
 	PREFETCH_EGRESS = 4,
 	AHEAD_LARGE = 32,
 	AHEAD_SMALL = 4,
@@ -215,10 +216,27 @@ ALWAYS_INLINE void prefetch_port(const struct weft_net *net, uint32_t port)
 	evq_prefetch(&net->evq, event_free(port)); /* and of the arrival: nodes of a port share a line */
 }
 
+/* The host that the event concerns from outside the fabric, or EVQ_NONE: delivery to it, its uplink, its alarm. */
+ALWAYS_INLINE uint32_t host_concerned(const struct weft_net *net, uint32_t id)
+{
+	uint32_t port = id / 2;
+
+	if (port >= net->port_count)
+		return id - 2 * net->port_count;
+	if (!(id & 1))
+		return port < net->topo.hosts ? port : EVQ_NONE;
+	return net->ports[port].flags & PORT_LAST_HOP ? net->ports[port].peer : EVQ_NONE;
+}
+
 ALWAYS_INLINE void prefetch_pkt(const struct weft_net *net, uint32_t id)
 {
-	const struct net_port *p = &net->ports[id / 2];
+	uint32_t host = host_concerned(net, id);
 
+	if (host != EVQ_NONE)
+		__builtin_prefetch(net->hosts[host].arg, 1);
+	if (id / 2 >= net->port_count)
+		return;
+	const struct net_port *p = &net->ports[id / 2];
 	if (id & 1) {
 		__builtin_prefetch(p->pipe_head, 1);
 		return;
@@ -227,32 +245,47 @@ ALWAYS_INLINE void prefetch_pkt(const struct weft_net *net, uint32_t id)
 	__builtin_prefetch(p->pipe_tail, 1);
 }
 
+ALWAYS_INLINE void prefetch_host(const struct weft_net *net, uint32_t id, bool near)
+{
+	uint32_t host = host_concerned(net, id);
+
+	if (host == EVQ_NONE || !net->hosts[host].ops || !net->hosts[host].ops->ahead)
+		return;
+	bool is_delivery = id & 1 && id / 2 < net->port_count;
+	net->hosts[host].ops->ahead(net->hosts[host].arg, is_delivery ? net->ports[id / 2].pipe_head : NULL, near);
+}
+
 ALWAYS_INLINE void prefetch_egress(const struct weft_net *net, uint32_t id)
 {
-	const struct net_port *p = &net->ports[id / 2];
 	uint32_t host;
 
-	if (!(id & 1))
+	if (!(id & 1) || id / 2 >= net->port_count)
 		return;
+	const struct net_port *p = &net->ports[id / 2];
 	if (p->flags & PORT_LAST_HOP) {
 		/* the digest and the host read all headers */
 		__builtin_prefetch(p->pipe_head->head);
 		__builtin_prefetch(p->pipe_head->head + 64);
-	} else if (host_of(net, p->pipe_head, &host))
+	} else if (host_of(net, p->pipe_head, &host)) {
 		prefetch_port(net, route_port(&net->switches[p->peer], host, p->pipe_head));
+	}
 }
 
 ALWAYS_INLINE void prefetch_ahead(const struct weft_net *net)
 {
-	uint32_t far = evq_peek(&net->evq, PREFETCH_PORT), middle = evq_peek(&net->evq, PREFETCH_PKT);
-	uint32_t near = evq_peek(&net->evq, PREFETCH_EGRESS);
+	uint32_t port = evq_peek(&net->evq, PREFETCH_PORT), pkt = evq_peek(&net->evq, PREFETCH_PKT);
+	uint32_t host = evq_peek(&net->evq, PREFETCH_HOST), egress = evq_peek(&net->evq, PREFETCH_EGRESS);
 
-	if (far / 2 < net->port_count)
-		prefetch_port(net, far / 2);
-	if (middle / 2 < net->port_count)
-		prefetch_pkt(net, middle);
-	if (near / 2 < net->port_count)
-		prefetch_egress(net, near);
+	if (port / 2 < net->port_count)
+		prefetch_port(net, port / 2);
+	if (pkt != EVQ_NONE)
+		prefetch_pkt(net, pkt);
+	if (host != EVQ_NONE)
+		prefetch_host(net, host, false);
+	if (egress != EVQ_NONE) {
+		prefetch_egress(net, egress);
+		prefetch_host(net, egress, true);
+	}
 }
 
 ALWAYS_INLINE bool step(struct weft_net *net, weft_ps until)

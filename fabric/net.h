@@ -22,6 +22,9 @@ struct weft_nic_ops {
 	void (*deliver)(void *arg, struct weft_pkt *pkt, weft_ps now);
 	/* The time asked for with weft_net_wake came. */
 	void (*wake)(void *arg, weft_ps now);
+	/* Optional hint, called twice: one of the other calls is a few events away (`near`: very few), with `pkt` if
+	 * that will be deliver. Time to fetch into the caches what it will touch; the line at `arg` is there. */
+	void (*ahead)(void *arg, const struct weft_pkt *pkt, bool near);
 };
 
 enum weft_trim_mode {

@@ -274,3 +274,9 @@ uint64_t sim_port_rx_dropped(const struct weft_port *port)
 {
 	return sim_of(port)->rx_dropped;
 }
+
+void sim_port_ahead(const struct weft_port *port)
+{
+	__builtin_prefetch(port, 1);
+	__builtin_prefetch((const char *)port + 64, 1);
+}

@@ -35,6 +35,9 @@ struct weft_pkt *sim_port_pull(struct weft_port *port); /* next to transmit, con
 bool sim_port_push(struct weft_port *port, struct weft_pkt *pkt,
 		   weft_ns now); /* false: ring full, packet freed and counted */
 bool sim_port_tx_pending(const struct weft_port *port);
+
+/* Fetches the port into the caches: its turn comes soon. */
+void sim_port_ahead(const struct weft_port *port);
 uint64_t sim_port_rx_dropped(const struct weft_port *port);
 
 #endif

@@ -74,6 +74,27 @@ weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
 	return work(e, pkts, received, now);
 }
 
+/* `bytes` from `at` on. Inlined, for the compiler takes a call without visible effects to be useless. */
+static inline __attribute__((always_inline)) void fetch(const void *at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch((const char *)at + i, 1);
+}
+
+void weft_engine_ahead(const struct weft_engine *e, const struct weft_pkt *pkt)
+{
+	if (!pkt) {
+		fetch(e, offsetof(struct weft_engine, tune));
+		fetch(&e->stats, sizeof(e->stats.tx_data));
+		fetch(&e->stats.tx_ack, 2 * 64);
+		fetch(&e->wheel, 1);
+		return;
+	}
+	const struct pdc *pdc = pdc_by_id(e, wire_peek_dpdcid(pkt));
+	if (pdc)
+		fetch(pdc, offsetof(struct pdc_tx, cc) + 128);
+}
+
 void weft_engine_shutdown(struct weft_engine *e, weft_ns now)
 {
 	e->shutting_down = true;

@@ -304,6 +304,14 @@ enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_
  * header; options, fragments); dst, src, ecn and dscp are still set when there is an IP header, otherwise 0. */
 bool wire_peek(struct weft_pkt *pkt);
 
+/* Where the packet's headers have the PDCID of its receiver, if it is of the usual form (IPv4, UDP, no SYN); else any
+ * number. Nothing is checked: good for hints. */
+static inline uint16_t wire_peek_dpdcid(const struct weft_pkt *pkt)
+{
+	enum { AT = 20 + 8 + 10 };
+	return pkt->head_len >= AT + 2 ? (uint16_t)(pkt->head[AT] << 8 | pkt->head[AT + 1]) : 0;
+}
+
 /* What switches do, on the bytes at pkt->head, keeping pkt's fields in step; no-op without an IP header. */
 
 /* Sets ECN CE, fixes the IPv4 checksum. That the packet is ECN-capable is the caller's to know. */
