@@ -61,15 +61,13 @@ static void host_wake(void *arg, weft_ps now)
 }
 
 /* Once there are a thousand hosts, each of them has left the near caches when its turn comes. */
-static void host_ahead(void *arg, const struct weft_pkt *pkt, bool near)
+static void host_ahead(void *arg, enum weft_nic_call call, const struct weft_pkt *pkt, uint32_t stage)
 {
 	const struct lab_host *h = arg;
-	if (near) {
-		weft_engine_ahead(h->engine, pkt);
-		return;
-	}
-	sim_port_ahead(h->nic);
-	weft_engine_ahead(h->engine, NULL);
+	if (stage == 0)
+		sim_port_ahead(h->nic);
+	if (call != WEFT_NIC_PULL)
+		weft_engine_ahead(h->engine, pkt, stage);
 }
 
 static const struct weft_nic_ops nic_ops = {

@@ -9,10 +9,11 @@
 
 /* How many events ahead to fetch what; small fabrics fit the caches and look less far. */
 enum {
-	PREFETCH_PORT = 20,
-	PREFETCH_PKT = 12,
-	PREFETCH_HOST = 8,
-	PREFETCH_EGRESS = 4,
+	PREFETCH_PORT = 23,
+	PREFETCH_PKT = 16,
+	PREFETCH_HOST = 10,
+	PREFETCH_EGRESS = 6,
+	PREFETCH_LAST = 3,
 	AHEAD_LARGE = 32,
 	AHEAD_SMALL = 4,
 	LARGE_PORTS = 1024
@@ -245,14 +246,26 @@ ALWAYS_INLINE void prefetch_pkt(const struct weft_net *net, uint32_t id)
 	__builtin_prefetch(p->pipe_tail, 1);
 }
 
-ALWAYS_INLINE void prefetch_host(const struct weft_net *net, uint32_t id, bool near)
+ALWAYS_INLINE void prefetch_host(const struct weft_net *net, uint32_t id, uint32_t stage)
 {
 	uint32_t host = host_concerned(net, id);
 
 	if (host == EVQ_NONE || !net->hosts[host].ops || !net->hosts[host].ops->ahead)
 		return;
-	bool is_delivery = id & 1 && id / 2 < net->port_count;
-	net->hosts[host].ops->ahead(net->hosts[host].arg, is_delivery ? net->ports[id / 2].pipe_head : NULL, near);
+	enum weft_nic_call call = WEFT_NIC_WAKE;
+	if (id / 2 < net->port_count)
+		call = id & 1 ? WEFT_NIC_DELIVER : WEFT_NIC_PULL;
+	const struct weft_pkt *pkt = call == WEFT_NIC_DELIVER ? net->ports[id / 2].pipe_head : NULL;
+	net->hosts[host].ops->ahead(net->hosts[host].arg, call, pkt, stage);
+}
+
+/* The digest and the host read all of them. */
+ALWAYS_INLINE void prefetch_headers(const struct weft_net *net, uint32_t id)
+{
+	if (!(id & 1) || id / 2 >= net->port_count || !(net->ports[id / 2].flags & PORT_LAST_HOP))
+		return;
+	__builtin_prefetch(net->ports[id / 2].pipe_head->head);
+	__builtin_prefetch(net->ports[id / 2].pipe_head->head + 64);
 }
 
 ALWAYS_INLINE void prefetch_egress(const struct weft_net *net, uint32_t id)
@@ -262,30 +275,30 @@ ALWAYS_INLINE void prefetch_egress(const struct weft_net *net, uint32_t id)
 	if (!(id & 1) || id / 2 >= net->port_count)
 		return;
 	const struct net_port *p = &net->ports[id / 2];
-	if (p->flags & PORT_LAST_HOP) {
-		/* the digest and the host read all headers */
-		__builtin_prefetch(p->pipe_head->head);
-		__builtin_prefetch(p->pipe_head->head + 64);
-	} else if (host_of(net, p->pipe_head, &host)) {
+	if (!(p->flags & PORT_LAST_HOP) && host_of(net, p->pipe_head, &host))
 		prefetch_port(net, route_port(&net->switches[p->peer], host, p->pipe_head));
-	}
 }
 
 ALWAYS_INLINE void prefetch_ahead(const struct weft_net *net)
 {
 	uint32_t port = evq_peek(&net->evq, PREFETCH_PORT), pkt = evq_peek(&net->evq, PREFETCH_PKT);
 	uint32_t host = evq_peek(&net->evq, PREFETCH_HOST), egress = evq_peek(&net->evq, PREFETCH_EGRESS);
+	uint32_t last = evq_peek(&net->evq, PREFETCH_LAST);
 
 	if (port / 2 < net->port_count)
 		prefetch_port(net, port / 2);
 	if (pkt != EVQ_NONE)
 		prefetch_pkt(net, pkt);
-	if (host != EVQ_NONE)
-		prefetch_host(net, host, false);
+	if (host != EVQ_NONE) {
+		prefetch_headers(net, host);
+		prefetch_host(net, host, 0);
+	}
 	if (egress != EVQ_NONE) {
 		prefetch_egress(net, egress);
-		prefetch_host(net, egress, true);
+		prefetch_host(net, egress, 1);
 	}
+	if (last != EVQ_NONE)
+		prefetch_host(net, last, 2);
 }
 
 ALWAYS_INLINE bool step(struct weft_net *net, weft_ps until)

@@ -14,6 +14,8 @@
 
 struct weft_net;
 
+enum weft_nic_call { WEFT_NIC_PULL, WEFT_NIC_DELIVER, WEFT_NIC_WAKE };
+
 /* What the fabric asks of one host's NIC. `arg` is given at attach. All calls come from inside weft_net_run. */
 struct weft_nic_ops {
 	/* The next packet for the host's uplink, control class first, or NULL. Ownership goes to the fabric. */
@@ -22,9 +24,10 @@ struct weft_nic_ops {
 	void (*deliver)(void *arg, struct weft_pkt *pkt, weft_ps now);
 	/* The time asked for with weft_net_wake came. */
 	void (*wake)(void *arg, weft_ps now);
-	/* Optional hint, called twice: one of the other calls is a few events away (`near`: very few), with `pkt` if
-	 * that will be deliver. Time to fetch into the caches what it will touch; the line at `arg` is there. */
-	void (*ahead)(void *arg, const struct weft_pkt *pkt, bool near);
+	/* Optional hint: `call` comes a few events from now, deliver with `pkt`. Called for `stage` 0, 1, 2, nearer and
+	 * nearer, so that what each stage fetches into the caches can lead the next one on; the line at `arg` is there.
+	 */
+	void (*ahead)(void *arg, enum weft_nic_call call, const struct weft_pkt *pkt, uint32_t stage);
 };
 
 enum weft_trim_mode {

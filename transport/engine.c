@@ -81,18 +81,52 @@ static inline __attribute__((always_inline)) void fetch(const void *at, size_t b
 		__builtin_prefetch((const char *)at + i, 1);
 }
 
-void weft_engine_ahead(const struct weft_engine *e, const struct weft_pkt *pkt)
+static void fetch_engine(const struct weft_engine *e)
 {
-	if (!pkt) {
-		fetch(e, offsetof(struct weft_engine, tune));
-		fetch(&e->stats, sizeof(e->stats.tx_data));
-		fetch(&e->stats.tx_ack, 2 * 64);
-		fetch(&e->wheel, 1);
+	fetch(e, offsetof(struct weft_engine, tune));
+	fetch(&e->stats, sizeof(e->stats.tx_data));
+	fetch(&e->stats.tx_ack, sizeof(e->stats.tx_ack));
+	fetch(&e->stats.rx_ack, sizeof(e->stats.rx_ack));
+	fetch(&e->wheel, 1);
+}
+
+/* The connection of the packet, or the one that is to send next. */
+static const struct pdc *concerned(const struct weft_engine *e, const struct weft_pkt *pkt)
+{
+	if (pkt)
+		return pdc_by_id(e, wire_peek_dpdcid(pkt));
+	return list_empty(&e->ready) ? NULL : &list_entry(e->ready.next, struct pdc_tx, ready_link)->pdc;
+}
+
+static void fetch_record(const struct weft_engine *e, const struct pdc *pdc, const struct weft_pkt *pkt)
+{
+	if (pdc->is_rx) {
+		const struct pdc_rx *p = list_entry(pdc, struct pdc_rx, pdc);
+		if (p->recent)
+			fetch(p->recent, sizeof *p->recent);
+		if (p->received)
+			fetch(p->received, 2 * (e->rx_mask + 1) / 8);
 		return;
 	}
-	const struct pdc *pdc = pdc_by_id(e, wire_peek_dpdcid(pkt));
-	if (pdc)
-		fetch(pdc, offsetof(struct pdc_tx, cc) + 128);
+	const struct pdc_tx *p = list_entry(pdc, struct pdc_tx, pdc);
+	if (!p->q.ring)
+		return;
+	fetch(sendq_at(&p->q, p->q.next), 1);
+	if (pkt)
+		fetch(sendq_at(&p->q, wire_peek_acked_psn(pkt)), 1);
+}
+
+void weft_engine_ahead(const struct weft_engine *e, const struct weft_pkt *pkt, unsigned stage)
+{
+	if (stage == 0) {
+		fetch_engine(e);
+		return;
+	}
+	const struct pdc *pdc = concerned(e, pkt);
+	if (pdc && stage == 1)
+		fetch(pdc, pdc->is_rx ? sizeof(struct pdc_rx) : offsetof(struct pdc_tx, cc) + 2 * 64);
+	else if (pdc)
+		fetch_record(e, pdc, pkt);
 }
 
 void weft_engine_shutdown(struct weft_engine *e, weft_ns now)

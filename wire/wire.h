@@ -304,12 +304,22 @@ enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_
  * header; options, fragments); dst, src, ecn and dscp are still set when there is an IP header, otherwise 0. */
 bool wire_peek(struct weft_pkt *pkt);
 
-/* Where the packet's headers have the PDCID of its receiver, if it is of the usual form (IPv4, UDP, no SYN); else any
- * number. Nothing is checked: good for hints. */
+/* Where packets of the usual form (IPv4, UDP, established) have the PDCID of their receiver, and ACKs the PSN of the
+ * packet they answer; of others any number. Good for hints only: nothing
+ * but the length is checked, by the first; the second needs what that found. */
 static inline uint16_t wire_peek_dpdcid(const struct weft_pkt *pkt)
 {
-	enum { AT = 20 + 8 + 10 };
-	return pkt->head_len >= AT + 2 ? (uint16_t)(pkt->head[AT] << 8 | pkt->head[AT + 1]) : 0;
+	const uint8_t *pds = pkt->head + 20 + 8;
+	if (pkt->head_len < 20 + 8 + 12)
+		return 0;
+	return (uint16_t)(pds[10] << 8 | pds[11]);
+}
+
+static inline uint32_t wire_peek_acked_psn(const struct weft_pkt *pkt)
+{
+	const uint8_t *pds = pkt->head + 20 + 8;
+	uint32_t cack_psn = (uint32_t)pds[4] << 24 | (uint32_t)pds[5] << 16 | (uint32_t)pds[6] << 8 | pds[7];
+	return cack_psn + (uint32_t)(int16_t)(pds[2] << 8 | pds[3]);
 }
 
 /* What switches do, on the bytes at pkt->head, keeping pkt's fields in step; no-op without an IP header. */

@@ -77,9 +77,10 @@ bool weft_engine_idle(const struct weft_engine *e);
  * announced here: the shell polls when the port has packets or somebody submitted. */
 weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now);
 
-/* A hint, never needed: the engine will be polled soon. NULL: fetches what every poll touches into the caches. A packet
- * that will be received then, after that: fetches its connection. For shells that serve many engines in turn. */
-void weft_engine_ahead(const struct weft_engine *e, const struct weft_pkt *pkt);
+/* A hint, never needed, for shells that serve many engines in turn: the engine will be polled soon, and find `pkt`
+ * unless that is NULL. Stage 0 fetches into the caches what every poll touches, later stages (1, 2) what that leads to:
+ * the connection, then its record of the packet. */
+void weft_engine_ahead(const struct weft_engine *e, const struct weft_pkt *pkt, unsigned stage);
 
 /* Adds up nothing: the engine's live counters, read-only, valid until destroy. */
 const struct weft_stats *weft_engine_stats(const struct weft_engine *e);

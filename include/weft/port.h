@@ -16,7 +16,8 @@ struct weft_port_ops {
 	/* Takes the first r packets (they become the port's, payload already copied or gathered) and returns r; the
 	 * rest stay the caller's. A full ring is normal: the caller counts it and tries again later. */
 	uint16_t (*tx)(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
-	/* Up to `n` empty packets with WEFT_PKT_HEAD_MAX bytes at `head`; fewer when the pool is short. */
+	/* Up to `n` empty packets with WEFT_PKT_HEAD_MAX bytes at `head`; fewer when the pool is short or the
+	 * port hands out few at a time, 0 when there is none. */
 	uint16_t (*alloc)(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 	/* Gives packets back, whether allocated or received here. */
 	void (*free)(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);

@@ -88,12 +88,16 @@ static void sim_port_create__fields(void **state)
 	port->ops->close(port);
 }
 
+/* A few at a time, until the slab's 100 are out. */
 static void sim_alloc__partial(void **state)
 {
 	struct weft_port *port = open_port();
 	struct weft_pkt *pkts[120];
+	uint16_t n = 0, got;
 
-	assert_int_equal(port->ops->alloc(port, pkts, 120), 100);
+	while ((got = port->ops->alloc(port, pkts + n, (uint16_t)(120 - n))) > 0)
+		n += got;
+	assert_int_equal(n, 100);
 	port->ops->free(port, pkts, 100);
 	port->ops->close(port);
 }
