@@ -67,6 +67,15 @@ static int create_capture(struct lab *lab, struct weft_err *err)
 	return 0;
 }
 
+static int create_series(struct lab *lab, struct weft_err *err)
+{
+	const struct options *o = lab->o;
+	lab->sample_at = o->series_ns ? o->series_ns * 1000 : WEFT_NEVER;
+	if (o->series_ns && !o->out)
+		return weft_err_set(err, -EINVAL, "series: needs a directory to write to, --out DIR");
+	return o->out ? series_open(lab, o, &lab->series, err) : 0;
+}
+
 int lab_create(struct options *o, struct lab **out, struct weft_err *err)
 {
 	struct lab *lab = calloc(1, sizeof *lab);
@@ -80,6 +89,8 @@ int lab_create(struct options *o, struct lab **out, struct weft_err *err)
 		rc = create_hosts(lab, err);
 	if (!rc)
 		rc = create_capture(lab, err);
+	if (!rc)
+		rc = create_series(lab, err);
 	if (!rc)
 		rc = lab_faults_start(lab);
 	if (rc) {
@@ -96,6 +107,7 @@ uint32_t lab_destroy(struct lab *lab)
 		return 0;
 	uint32_t left = 0;
 	capture_close(lab->capture, NULL);
+	series_close(lab->series, 0, false, NULL);
 	for (uint32_t i = 0; i < lab->host_count; i++)
 		lab_host_destroy(&lab->hosts[i]);
 	if (lab->net)
@@ -157,11 +169,36 @@ static weft_ps next_external(struct lab *lab)
 	return call && call->at < start ? call->at : start;
 }
 
+/* Takes the sample that is due, everything before having happened, and sets the time of the next: between two events
+ * nothing changes, so only the first sample without news is taken. */
+static void take_sample(struct lab *lab, weft_ps until)
+{
+	weft_ps interval = lab->o->series_ns * 1000, next = weft_net_run(lab->net, lab->sample_at);
+	bool active;
+	lab->broken_rc = series_sample(lab->series, lab->sample_at, &active, &lab->broken);
+	next = next < until ? next : until;
+	if (!active && next > lab->sample_at)
+		lab->sample_at += (next - 1 - lab->sample_at) / interval * interval;
+	series_skip(lab->series, lab->sample_at);
+	lab->sample_at += interval;
+}
+
+/* The fabric's next event up to `until`, and the samples before it. */
+static bool step_fabric(struct lab *lab, weft_ps until)
+{
+	while (lab->sample_at <= until && !lab->broken.msg[0]) {
+		if (weft_net_step(lab->net, lab->sample_at, &lab->now))
+			return true;
+		take_sample(lab, until);
+	}
+	return weft_net_step(lab->net, until, &lab->now);
+}
+
 /* The fabric's events up to `until`, but not endlessly many. False: none is left. */
 static bool run_fabric(struct lab *lab, weft_ps until)
 {
 	for (uint32_t i = 0; i < PROGRESS_STEPS; i++) {
-		if (!weft_net_step(lab->net, until, &lab->now))
+		if (!step_fabric(lab, until))
 			return false;
 		lab_poll_due(lab);
 		if (over(lab))
@@ -190,7 +227,7 @@ static bool advance(struct lab *lab)
 static int verdict(struct lab *lab, struct weft_err *err)
 {
 	if (lab->broken.msg[0])
-		return weft_err_set(err, -EPROTO, "%s", lab->broken.msg);
+		return weft_err_set(err, lab->broken_rc ? lab->broken_rc : -EPROTO, "%s", lab->broken.msg);
 	if (lab->active || lab->next_timed < lab->timed_count)
 		return weft_err_set(err, -ETIMEDOUT, "%u of %u flows had not ended at %.1f us",
 				    lab->o->workload.flow_count - lab->ended, lab->o->workload.flow_count,
@@ -209,7 +246,9 @@ int lab_run(struct lab *lab, struct weft_err *err)
 		written = capture_close(lab->capture, rc ? NULL : err);
 		lab->capture = NULL;
 	}
-	return rc ? rc : written;
+	int sampled = series_close(lab->series, lab->now, !lab->broken.msg[0], rc || written ? NULL : err);
+	lab->series = NULL;
+	return rc ? rc : written ? written : sampled;
 }
 
 void lab_progress(struct lab *lab, void (*fn)(struct lab *lab, void *arg), void *arg)

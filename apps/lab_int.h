@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "lab.h"
 #include "pattern.h"
+#include "series.h"
 #include "sim.h"
 
 enum {
@@ -54,9 +55,12 @@ struct lab {
 	uint32_t call_count;
 	uint32_t next_fault; /* step of the options' faults */
 	struct capture *capture;
+	struct series *series;
+	weft_ps sample_at; /* next sample, or NEVER */
 	void (*progress)(struct lab *lab, void *arg);
 	void *progress_arg;
-	struct weft_err broken; /* first broken contract; empty: none */
+	struct weft_err broken; /* first broken contract, or what ended the run early; empty: none */
+	int broken_rc;          /* what it is; 0: a broken contract */
 };
 
 /* ---- lab_host.c ---- */

@@ -64,7 +64,9 @@ struct options {
 	uint64_t link_bps; /* 0: the topology's own */
 	weft_ns end_ns;    /* give up then */
 	struct timeline faults;
-	weft_ns reconverge_ns; /* routing avoids what failed that long ago; WEFT_NEVER: it does not */
+	weft_ns reconverge_ns;    /* routing avoids what failed that long ago; WEFT_NEVER: it does not */
+	weft_ns series_ns;        /* sampling interval of the time series in `out`; 0: none */
+	const char *series_ports; /* shell pattern of the ports' names in it; NULL: all */
 	bool no_trim, help, help_params;
 	struct opt_setting *settings;
 	uint32_t setting_count;

@@ -23,7 +23,7 @@ json_t *result_value(const char *text)
 /* Options that do not change what happens. */
 static bool about_output(const char *name)
 {
-	static const char *const names[] = {"json", "out", "pcap"};
+	static const char *const names[] = {"json", "out", "pcap", "pcap-port", "series", "series-ports"};
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (!strcmp(name, names[i]))
 			return true;

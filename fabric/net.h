@@ -148,7 +148,8 @@ struct weft_port_counts {
 	uint64_t queue_bytes; /* data and control that wait now, without the packet in service; 0 at a host's NIC */
 	uint64_t sent_pkts, sent_bytes; /* that went into the link, also while it was down */
 	uint64_t marked, trimmed;
-	uint64_t dropped; /* by full queues, or lost on the link */
+	uint64_t dropped;   /* by full queues, or lost on the link */
+	weft_ps busy_until; /* the last bit of the packet in service leaves */
 };
 
 struct weft_port_info {

@@ -37,6 +37,7 @@ void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft
 		.marked = cold->marked,
 		.trimmed = cold->trimmed,
 		.dropped = cold->dropped,
+		.busy_until = p->busy_until,
 	};
 }
 

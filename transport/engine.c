@@ -147,6 +147,11 @@ const struct weft_stats *weft_engine_stats(const struct weft_engine *e)
 	return &e->stats;
 }
 
+static int32_t newest_ev(const struct sendq *q)
+{
+	return q->inflight.count ? sendq_at(q, sendq_psn(q, q->inflight.tail))->ev : -1;
+}
+
 void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const struct weft_conn_view *view), void *arg)
 {
 	list_for_each (l, &e->txs) {
@@ -155,7 +160,8 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 					   .cwnd_bytes = p->cc.cwnd_bytes,
 					   .inflight_bytes = p->inflight_bytes,
 					   .brtt_ns = p->brtt_ns,
-					   .srtt_ns = p->srtt_ns};
+					   .srtt_ns = p->srtt_ns,
+					   .ev = newest_ev(&p->q)};
 		if (e->cc->view)
 			e->cc->view(&p->cc, &v.cc);
 		if (e->lb->view)
