@@ -38,8 +38,7 @@ static int opt_reconverge(void *field, const char *value, struct weft_err *err)
 #define FIELD(name) offsetof(struct options, name)
 
 static const struct opt_desc common[] = {
-	{"topology", "FILE|PRESET", ".topo file, or leafspine:LEAVES:SPINES:HOSTS_PER_LEAF, fattree:K, star:HOSTS",
-	 opt_string, FIELD(topology)},
+	{"topology", "FILE|PRESET", ".topo file, or " WEFT_TOPO_PRESETS, opt_string, FIELD(topology)},
 	{"matrix", "FILE|PATTERN", ".cm file, or one of the traffic patterns below", opt_string, FIELD(matrix)},
 	{"cc", "NAME", "congestion control", opt_string, FIELD(cc_name)},
 	{"lb", "NAME", "load balancing", opt_string, FIELD(lb_name)},

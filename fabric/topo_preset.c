@@ -5,16 +5,16 @@
 #include "lines.h"
 #include "topo.h"
 
-enum { PRESET_FIELDS_MAX = 3, PRESET_LINK_NS = 600, PRESET_SWITCH_NS = 400 };
+enum { PRESET_FIELDS_MAX = 5, PRESET_LINK_NS = 600, PRESET_SWITCH_NS = 400 };
 
 struct preset {
 	const char *name, *usage;
-	uint32_t fields, max; /* how many numbers, each 1..max */
+	uint32_t required, fields, max; /* how many numbers, each 1..max; the others are 1 if not given */
 	const char *field[PRESET_FIELDS_MAX];
-	void (*build)(const uint32_t *v, struct weft_topo *t);
+	const char *(*build)(const uint32_t *v, struct weft_topo *t); /* NULL, or why there is no such tree */
 };
 
-static void build_leafspine(const uint32_t *v, struct weft_topo *t)
+static const char *build_leafspine(const uint32_t *v, struct weft_topo *t)
 {
 	uint32_t leaves = v[0], spines = v[1], per_leaf = v[2];
 
@@ -23,36 +23,69 @@ static void build_leafspine(const uint32_t *v, struct weft_topo *t)
 	t->tier[0].radix_down = per_leaf;
 	t->tier[0].radix_up = spines;
 	t->tier[1].radix_down = leaves;
+	t->tier[1].bundle = v[3];
+	return NULL;
 }
 
-/* Al-Fares, Loukissas, Vahdat (SIGCOMM 2008): K pods of K/2 leaves with K/2 hosts each. An odd K has no such tree. */
-static void build_fattree(const uint32_t *v, struct weft_topo *t)
+/* Products too large for 32 bits do not pass for smaller ones. */
+static uint32_t hosts_product(uint64_t a, uint64_t b)
 {
-	uint32_t half = v[0] % 2 ? 0 : v[0] / 2;
+	return a * b <= WEFT_TOPO_HOSTS_MAX ? (uint32_t)(a * b) : UINT32_MAX;
+}
+
+static const char *build_tree(const uint32_t *v, struct weft_topo *t)
+{
+	uint32_t pods = v[0], leaves = v[1], per_leaf = v[2];
 
 	t->tiers = 3;
-	t->pod_hosts = half * half;
-	t->hosts = v[0] * t->pod_hosts;
-	t->tier[0].radix_down = t->tier[0].radix_up = half;
-	t->tier[1].radix_down = t->tier[1].radix_up = half;
-	t->tier[2].radix_down = v[0];
+	t->pod_hosts = hosts_product(leaves, per_leaf);
+	t->hosts = hosts_product(pods, t->pod_hosts);
+	t->tier[0].radix_down = per_leaf;
+	t->tier[0].radix_up = v[3];
+	t->tier[1].radix_down = leaves;
+	t->tier[1].radix_up = v[4];
+	t->tier[2].radix_down = pods;
+	return NULL;
 }
 
-static void build_star(const uint32_t *v, struct weft_topo *t)
+/* Al-Fares, Loukissas, Vahdat (SIGCOMM 2008): K pods of K/2 leaves with K/2 hosts each; with fewer uplinks, and what is
+ * above them, where it is oversubscribed. */
+static const char *build_fattree(const uint32_t *v, struct weft_topo *t)
+{
+	uint32_t half = v[0] / 2, leaf_os = v[1], spine_os = v[2];
+
+	if (v[0] % 2)
+		return "K must be even";
+	if (half % leaf_os || half % spine_os)
+		return "K/2 uplinks do not divide by the oversubscription";
+	const uint32_t tree[] = {v[0], half, half, half / leaf_os, half / spine_os};
+	return build_tree(tree, t);
+}
+
+static const char *build_star(const uint32_t *v, struct weft_topo *t)
 {
 	t->tiers = 1;
 	t->hosts = t->pod_hosts = t->tier[0].radix_down = v[0];
+	return NULL;
 }
 
 static const struct preset presets[] = {
 	{"leafspine",
-	 "leafspine:LEAVES:SPINES:HOSTS_PER_LEAF",
+	 "leafspine:LEAVES:SPINES:HOSTS_PER_LEAF[:BUNDLE]",
 	 3,
+	 4,
 	 4096,
-	 {"LEAVES", "SPINES", "HOSTS_PER_LEAF"},
+	 {"LEAVES", "SPINES", "HOSTS_PER_LEAF", "BUNDLE"},
 	 build_leafspine},
-	{"fattree", "fattree:K", 1, 64, {"K"}, build_fattree},
-	{"star", "star:HOSTS", 1, 4096, {"HOSTS"}, build_star},
+	{"fattree", "fattree:K[:LEAF_OS[:SPINE_OS]]", 1, 3, 64, {"K", "LEAF_OS", "SPINE_OS"}, build_fattree},
+	{"tree",
+	 "tree:PODS:LEAVES:HOSTS_PER_LEAF:LEAF_UPLINKS:SPINE_UPLINKS",
+	 5,
+	 5,
+	 4096,
+	 {"PODS", "LEAVES", "HOSTS_PER_LEAF", "LEAF_UPLINKS", "SPINE_UPLINKS"},
+	 build_tree},
+	{"star", "star:HOSTS", 1, 1, 4096, {"HOSTS"}, build_star},
 };
 
 enum { PRESETS = sizeof presets / sizeof presets[0] };
@@ -65,39 +98,47 @@ static const struct preset *find_preset(struct token name)
 	return NULL;
 }
 
-static int read_fields(const char *spec, const struct preset *p, const struct token *tok, uint32_t *v,
+static int read_fields(const char *spec, const struct preset *p, const struct token *tok, uint32_t count, uint32_t *v,
 		       struct weft_err *err)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < p->fields && !rc; i++)
-		rc = spec_u32(spec, tok[i + 1], p->field[i], 1, p->max, &v[i], err);
+	for (uint32_t i = 0; i < p->fields && !rc; i++) {
+		v[i] = 1;
+		if (i < count)
+			rc = spec_u32(spec, tok[i], p->field[i], 1, p->max, &v[i], err);
+	}
 	return rc;
+}
+
+/* What all presets have in common, and what this one says. */
+static const char *build(const struct preset *p, const uint32_t *v, uint64_t link_bps, struct weft_topo *topo)
+{
+	*topo = (struct weft_topo){0};
+	for (uint32_t i = 0; i < WEFT_TOPO_TIERS_MAX; i++)
+		topo->tier[i].bundle = 1;
+	const char *reason = p->build(v, topo);
+	for (uint32_t i = 0; i < topo->tiers; i++) {
+		topo->tier[i].down_latency_ns = PRESET_LINK_NS;
+		topo->tier[i].switch_latency_ns = PRESET_SWITCH_NS;
+	}
+	weft_topo_set_bps(topo, link_bps);
+	return reason;
 }
 
 int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo, struct weft_err *err)
 {
 	struct token tok[PRESET_FIELDS_MAX + 1];
-	uint32_t v[PRESET_FIELDS_MAX], count = spec_split(spec, tok, PRESET_FIELDS_MAX + 1);
+	uint32_t v[PRESET_FIELDS_MAX], count = spec_split(spec, tok, PRESET_FIELDS_MAX + 1) - 1;
 	const struct preset *p = find_preset(tok[0]);
 
 	if (!p)
-		return weft_err_set(err, -ENOENT, "'%.80s' is no topology; there are %s, %s and %s", spec,
-				    presets[0].usage, presets[1].usage, presets[2].usage);
-	if (count != p->fields + 1)
+		return weft_err_set(err, -ENOENT, "'%.40s' is no topology; there are " WEFT_TOPO_PRESETS, spec);
+	if (count < p->required || count > p->fields)
 		return weft_err_set(err, -EINVAL, "'%.80s': the form is %s", spec, p->usage);
-	int rc = read_fields(spec, p, tok, v, err);
+	int rc = read_fields(spec, p, tok + 1, count, v, err);
 	if (rc)
 		return rc;
-	*topo = (struct weft_topo){0};
-	p->build(v, topo);
-	for (uint32_t i = 0; i < topo->tiers; i++) {
-		topo->tier[i].down_latency_ns = PRESET_LINK_NS;
-		topo->tier[i].switch_latency_ns = PRESET_SWITCH_NS;
-		topo->tier[i].bundle = 1;
-	}
-	weft_topo_set_bps(topo, link_bps);
-	if (p->build == build_fattree && topo->hosts == 0)
-		return weft_err_set(err, -EINVAL, "'%s': K must be even", spec);
-	return weft_topo_check(topo, err);
+	const char *reason = build(p, v, link_bps, topo);
+	return reason ? weft_err_set(err, -EINVAL, "'%.80s': %s", spec, reason) : weft_topo_check(topo, err);
 }

@@ -51,6 +51,9 @@ static void net_build__presets(void **state)
 	check_tree("leafspine:5:1:2", 1);
 	check_tree("fattree:4", 1);
 	check_tree("fattree:6", 1);
+	check_tree("fattree:8:4:2", 1);
+	check_tree("tree:3:2:5:2:3", 1);
+	check_tree("leafspine:3:2:4:3", 1);
 }
 
 static void net_build__files(void **state)
