@@ -158,9 +158,12 @@ static char **with_defaults(int argc, char **argv, const struct bench_job *job, 
 
 static int check(const struct options *o, const struct bench_opts *b, const struct bench_job *job, struct weft_err *err)
 {
-	if (o->pcap || o->faulty)
-		return weft_err_set(err, -EINVAL, "%s: only weft sim has that",
-				    o->pcap ? "--pcap" : "fault parameters");
+	const char *sim_only = o->pcap         ? "--pcap"
+			       : o->background ? "--background"
+			       : o->faulty     ? "fault parameters"
+					       : NULL;
+	if (sim_only)
+		return weft_err_set(err, -EINVAL, "%s: only weft sim has that", sim_only);
 	if (b->local && (b->threads < 1 || b->threads > o->workload.nodes))
 		return weft_err_set(err, -EINVAL, "--threads %u: 1 to %u, one node each at most", b->threads,
 				    o->workload.nodes);

@@ -28,6 +28,7 @@ int lab_flows_create(struct lab *lab, struct weft_err *err)
 		return weft_err_set(err, -ENOMEM, "no memory for %u flows", w->flow_count);
 	for (uint32_t i = 0; i < w->flow_count; i++) {
 		lab->flows[i] = (struct run_flow){.bytes = w->flows[i].bytes,
+						  .background = w->flows[i].background,
 						  .start = WEFT_NEVER,
 						  .acked = WEFT_NEVER,
 						  .delivered = WEFT_NEVER,
@@ -98,6 +99,7 @@ static void start(struct lab *lab, uint32_t index)
 			       .sink_arg = &lab->checks[index]};
 	/* The engine only reads what it sends. */
 	struct weft_op send = {.kind = WEFT_OP_TSEND,
+			       .flags = f->background ? WEFT_OP_BACKGROUND : 0,
 			       .buf = (void *)(uintptr_t)pattern_of(&lab->pattern, index),
 			       .len = f->bytes,
 			       .tag = index,

@@ -40,6 +40,8 @@ static int opt_reconverge(void *field, const char *value, struct weft_err *err)
 static const struct opt_desc common[] = {
 	{"topology", "FILE|PRESET", ".topo file, or " WEFT_TOPO_PRESETS, opt_string, FIELD(topology)},
 	{"matrix", "FILE|PATTERN", ".cm file, or one of the traffic patterns below", opt_string, FIELD(matrix)},
+	{"background", "SHARE|PATTERN", "share of the flows (10%) or another pattern beside them, balanced by ecmp",
+	 opt_string, FIELD(background)},
 	{"cc", "NAME", "congestion control", opt_string, FIELD(cc_name)},
 	{"lb", "NAME", "load balancing", opt_string, FIELD(lb_name)},
 	{"mtu", "BYTES", "payload of a full packet", opt_mtu, 0},

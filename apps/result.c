@@ -52,6 +52,16 @@ static void count_flow(const struct run_flow *f, struct run_summary *s, struct s
 		sums->last = f->acked;
 }
 
+/* The FCTs of the flows of one kind; `fct` has room for all. */
+static struct run_times times_of_kind(const struct run_result *r, bool background, double *fct)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < r->flow_count; i++)
+		if (r->flows[i].background == background && r->flows[i].acked != WEFT_NEVER)
+			fct[n++] = us(r->flows[i].acked - r->flows[i].start);
+	return times_of(fct, n);
+}
+
 int result_summarise(const struct run_result *r, struct run_summary *s)
 {
 	double *fct = calloc(2 * (size_t)r->flow_count + 1, sizeof *fct), *delivered = fct + r->flow_count;
@@ -68,9 +78,12 @@ int result_summarise(const struct run_result *r, struct run_summary *s)
 			delivered[delivered_count++] = us(f->delivered - f->start);
 		s->verified += f->verified;
 		s->failed += f->err != 0;
+		s->background += f->background;
 	}
 	s->fct_us = times_of(fct, s->completed);
 	s->delivered_us = times_of(delivered, delivered_count);
+	s->foreground_fct_us = times_of_kind(r, false, fct);
+	s->background_fct_us = times_of_kind(r, true, fct);
 	free(fct);
 	if (!s->completed)
 		return 0;
@@ -166,10 +179,18 @@ static json_t *json_of(const struct run_result *r, const struct run_summary *s)
 			 (json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "run", json_run(r));
 }
 
+static json_t *json_background(const struct run_summary *s)
+{
+	return json_pack("{s:i,s:o,s:o}", "background", (int)s->background, "foreground_fct_us",
+			 json_times(&s->foreground_fct_us), "background_fct_us", json_times(&s->background_fct_us));
+}
+
 int result_write_json(const struct run_result *r, const char *path, struct weft_err *err)
 {
 	struct run_summary s;
 	json_t *json = result_summarise(r, &s) ? NULL : json_of(r, &s);
+	if (json && s.background)
+		json_object_update_new(json, json_background(&s));
 	if (json && r->origin && result_add_origin(json, r->origin)) {
 		json_decref(json);
 		json = NULL;
@@ -216,6 +237,10 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 		s.verified, s.failed);
 	print_times(out, "FCT", &s.fct_us);
 	print_times(out, "delivery", &s.delivered_us);
+	if (s.background) {
+		print_times(out, "foreground", &s.foreground_fct_us);
+		print_times(out, "background", &s.background_fct_us);
+	}
 	fprintf(out, "makespan       %.1f us, ideal %.1f us, inflation %.3f\n", s.makespan_us, s.ideal_us, s.inflation);
 	fprintf(out, "goodput        %.1f Gb/s in all, Jain %.4f\n", s.goodput_gbps, s.jain);
 	print_packets(out, &r->packets);

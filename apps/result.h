@@ -21,6 +21,7 @@ struct run_flow {
 	weft_ps ideal;     /* shortest possible FCT, alone in the fabric; 0: unknown */
 	int32_t err;       /* errno of the operation that failed, 0 */
 	bool verified;     /* every byte arrived exactly once and was the right one */
+	bool background;   /* of --background */
 };
 
 struct run_packets {
@@ -75,7 +76,9 @@ struct run_times {
 /* Derived numbers. */
 struct run_summary {
 	uint32_t completed, verified, failed;
+	uint32_t background; /* flows of --background; without any, the two times below are not told */
 	struct run_times fct_us, delivered_us;
+	struct run_times foreground_fct_us, background_fct_us;
 	double ideal_us;
 	double makespan_us;  /* first submission to last acknowledgement; equals fct_us.max when all start together */
 	double inflation;    /* makespan / ideal; 0 when unknown or not all completed */

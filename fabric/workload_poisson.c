@@ -22,7 +22,7 @@ static uint64_t log2_q32(uint64_t x)
 	for (int i = 0; i < 32; i++) {
 		wide square = (wide)m * m;
 		bool above = square >> 127;
-		frac = frac << 1 | above;
+		frac = 2 * frac + (above ? 1 : 0);
 		m = (uint64_t)(square >> (above ? 64 : 63));
 	}
 	return (uint64_t)(63 - zeros) << 32 | frac;

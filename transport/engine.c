@@ -164,8 +164,8 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 					   .ev = newest_ev(&p->q)};
 		if (e->cc->view)
 			e->cc->view(&p->cc, &v.cc);
-		if (e->lb->view)
-			e->lb->view(&p->lb, &v.lb);
+		if (p->lb.ops->view)
+			p->lb.ops->view(&p->lb, &v.lb);
 		fn(arg, &v);
 	}
 }

@@ -84,6 +84,8 @@ static void derive(struct weft_engine *e)
 	uint64_t bdp_bytes = bps / 1000000 * brtt / 8000;
 	uint64_t bdp_pkts = bdp_bytes / e->full_wire_bytes;
 	e->lb_params = (struct weft_lb_params){t->evs_size, bdp_pkts ? (uint32_t)bdp_pkts : 1, brtt, e->lb_tune};
+	e->background_lb_params = e->lb_params;
+	e->background_lb_params.tune = e->background_lb_tune;
 	e->rto_ns = t->rto_ns ? t->rto_ns : RTO_BRTTS * brtt;
 	e->reorder_ns = t->reorder_ns ? t->reorder_ns : REORDER_BRTTS * brtt;
 	e->ack_delay_ns = t->ack_delay_ns ? t->ack_delay_ns : brtt / 2;
@@ -152,8 +154,11 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	init_tables(e, now);
 	e->cc_tune = tune_copy(e, conf->cc_tune, conf->cc->tunes, conf->cc->tune_size);
 	e->lb_tune = tune_copy(e, conf->lb_tune, conf->lb->tunes, conf->lb->tune_size);
+	/* A background balancer that is the same one has the same parameters, too. */
+	e->background_lb_tune = tune_copy(e, e->background_lb == conf->lb ? conf->lb_tune : NULL,
+					  e->background_lb->tunes, e->background_lb->tune_size);
 	e->rcc_tune = tune_copy(e, conf->rcc_tune, e->rcc ? e->rcc->tunes : NULL, e->rcc ? e->rcc->tune_size : 0);
-	if (!e->cc_tune || !e->lb_tune || !e->rcc_tune)
+	if (!e->cc_tune || !e->lb_tune || !e->background_lb_tune || !e->rcc_tune)
 		return weft_err_set(err, -ENOMEM, "no memory for an engine");
 	int rc = check_packet_size(e, err);
 	if (rc)
@@ -175,6 +180,7 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->is_v4 = weft_ip_is_v4(&e->ip);
 	e->cc = conf->cc;
 	e->lb = conf->lb;
+	e->background_lb = conf->lb_background ? conf->lb_background : conf->lb;
 	e->rcc = conf->rcc;
 	e->tune = conf->tune;
 	e->rng.state = rng_mix(conf->seed ^ ip_key(&conf->ip, 0));
@@ -215,6 +221,7 @@ void weft_engine_destroy(struct weft_engine *e)
 	weft_mem_free(&e->mem, e->pdcs);
 	weft_mem_free(&e->mem, e->cc_tune);
 	weft_mem_free(&e->mem, e->lb_tune);
+	weft_mem_free(&e->mem, e->background_lb_tune);
 	weft_mem_free(&e->mem, e->rcc_tune);
 	struct weft_mem mem = e->mem;
 	weft_mem_free(&mem, e);

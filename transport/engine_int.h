@@ -33,7 +33,7 @@ struct peer {
 /* One host we talk to. */
 struct remote {
 	struct weft_ip ip;
-	struct pdc_tx *tx; /* our connection to it, or NULL */
+	struct pdc_tx *tx[2]; /* our connections to it, or NULL: the usual one, and that of background messages */
 };
 
 struct cqe_node {
@@ -104,19 +104,20 @@ struct weft_engine {
 	struct weft_mem mem;
 	struct rng rng;
 	struct weft_cc_params cc_params;
-	struct weft_lb_params lb_params;
+	struct weft_lb_params lb_params, background_lb_params;
+	const struct weft_lb_ops *background_lb; /* of WEFT_OP_BACKGROUND; may be lb */
 	struct weft_cc_params rcc_params;
 	struct weft_rcc_limits credit_limits;
 	struct list credit_wanting; /* pdc_rx whose senders want credit, in the order of their turns */
 	weft_ns credit_free_ns;     /* when all credit given so far will have been used at the pace of our link */
 	uint32_t credit_free_frac;  /* fraction of it, 2^-20 ns */
-	void *cc_tune, *lb_tune, *rcc_tune; /* owned */
-	uint32_t pdc_cursor;                /* ids are handed out round robin, so that none is reused soon */
-	struct u64map syns;                 /* pdc_rx by (initiator, its PDCID) */
-	struct u64map remotes;              /* struct remote by IP */
-	struct u64map peer_ids;             /* struct peer by address */
-	struct u64map rx_msgs;              /* rx_msg by (our PDCID, message id) */
-	struct peer **peers;                /* by id */
+	void *cc_tune, *lb_tune, *background_lb_tune, *rcc_tune; /* owned */
+	uint32_t pdc_cursor;    /* ids are handed out round robin, so that none is reused soon */
+	struct u64map syns;     /* pdc_rx by (initiator, its PDCID) */
+	struct u64map remotes;  /* struct remote by IP */
+	struct u64map peer_ids; /* struct peer by address */
+	struct u64map rx_msgs;  /* rx_msg by (our PDCID, message id) */
+	struct peer **peers;    /* by id */
 	uint32_t peer_count, peer_room;
 	struct list txs, rxs;
 	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes;
@@ -125,9 +126,9 @@ struct weft_engine {
 	uint64_t unexpected_bytes; /* bounce memory in use */
 };
 
-static inline size_t pdc_tx_bytes(const struct weft_engine *e)
+static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb)
 {
-	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + e->lb->state_size;
+	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + lb->state_size;
 }
 
 /* engine_tx.c */
@@ -147,7 +148,7 @@ void pdc_tx_ready(struct weft_engine *e, struct pdc_tx *p);
 void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now);
 
 /* pdc_tx.c */
-struct pdc_tx *pdc_tx_get(struct weft_engine *e, struct remote *remote,
+struct pdc_tx *pdc_tx_get(struct weft_engine *e, struct remote *remote, bool background,
 			  weft_ns now);                             /* existing or new; NULL: no memory */
 void pdc_tx_fail(struct weft_engine *e, struct pdc_tx *p, int err); /* completes everything with err, frees p */
 void pdc_tx_free(struct weft_engine *e, struct pdc_tx *p);

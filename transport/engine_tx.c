@@ -170,7 +170,7 @@ static void __attribute__((noinline)) pace_conn(struct pdc_tx *p, uint32_t bytes
 static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, weft_ns now)
 {
 	struct weft_pkt *pkt = e->spare[--e->spare_count];
-	s->ev = e->lb->pick(&p->lb, psn, now);
+	s->ev = p->lb.ops->pick(&p->lb, psn, now);
 	p->inflight_bytes += s->wire_bytes;
 	build(e, p, psn, s, pkt, now);
 	if (e->cc->on_sent)

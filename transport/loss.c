@@ -6,7 +6,7 @@ enum { RTO_BACKOFF_MAX = 16, FAILED_PATH_BRTTS = 2 };
 
 void lb_feedback(struct weft_engine *e, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
 {
-	e->lb->feedback(&p->lb, ev, fb, now);
+	p->lb.ops->feedback(&p->lb, ev, fb, now);
 	if (e->trace.feedback)
 		e->trace.feedback(e->trace.arg, &p->ip, ev, fb, now);
 }

@@ -41,7 +41,7 @@ static void fill(struct tx_msg *m, struct weft_ep *ep, const struct weft_op *op,
 static bool queue(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct peer *to,
 		  struct cqe_node *node, weft_ns now)
 {
-	struct pdc_tx *p = pdc_tx_get(e, to->remote, now);
+	struct pdc_tx *p = pdc_tx_get(e, to->remote, op->flags & WEFT_OP_BACKGROUND, now);
 	struct tx_msg *m = p ? pool_get(&e->tx_msgs) : NULL;
 	if (!m)
 		return false;

@@ -61,6 +61,7 @@ struct pdc_tx {
 	uint8_t rto_backoff;   /* doublings */
 	weft_ns backoff_at_ns; /* when it last doubled */
 	uint8_t syn_tries;     /* new PDCIDs tried after refusals */
+	bool background;       /* its messages have WEFT_OP_BACKGROUND */
 	bool probed;           /* base RTT probe answered, or none wanted */
 	bool heard;            /* something was acknowledged since we were last idle */
 	uint32_t start_psn;

@@ -28,14 +28,14 @@ static void init_algorithms(struct weft_engine *e, struct pdc_tx *p, weft_ns now
 	p->cc.ops = e->cc;
 	p->cc.params = &e->cc_params;
 	e->cc->init(&p->cc, now);
-	p->lb.ops = e->lb;
-	p->lb.params = &e->lb_params;
-	e->lb->init(&p->lb, rng_next(&e->rng), now);
+	p->lb.ops = p->background ? e->background_lb : e->lb;
+	p->lb.params = p->background ? &e->background_lb_params : &e->lb_params;
+	p->lb.ops->init(&p->lb, rng_next(&e->rng), now);
 }
 
-static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, weft_ns now)
+static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, bool background, weft_ns now)
 {
-	struct pdc_tx *p = weft_mem_alloc(&e->mem, pdc_tx_bytes(e));
+	struct pdc_tx *p = weft_mem_alloc(&e->mem, pdc_tx_bytes(background ? e->background_lb : e->lb));
 	if (!p)
 		return NULL;
 	if (!pdc_id_take(e, &p->pdc)) {
@@ -48,7 +48,8 @@ static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, 
 	list_add_tail(&e->txs, &p->link);
 	p->remote = remote;
 	p->ip = remote->ip;
-	remote->tx = p;
+	p->background = background;
+	remote->tx[background] = p;
 	p->brtt_ns = e->cc_params.brtt_ns;
 	p->probe_sent_ns = WEFT_NEVER;
 	p->probed = e->tune.brtt_ns != 0;
@@ -59,14 +60,14 @@ static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, 
 	return p;
 }
 
-struct pdc_tx *pdc_tx_get(struct weft_engine *e, struct remote *remote, weft_ns now)
+struct pdc_tx *pdc_tx_get(struct weft_engine *e, struct remote *remote, bool background, weft_ns now)
 {
-	return remote->tx ? remote->tx : pdc_tx_open(e, remote, now);
+	return remote->tx[background] ? remote->tx[background] : pdc_tx_open(e, remote, background, now);
 }
 
 void pdc_tx_free(struct weft_engine *e, struct pdc_tx *p)
 {
-	p->remote->tx = NULL;
+	p->remote->tx[p->background] = NULL;
 	sendq_release(&p->q, &e->sendq_mem);
 	wheel_cancel(&e->wheel, &p->pdc.timer);
 	list_del(&p->ready_link);
@@ -113,7 +114,7 @@ void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t op
 		return;
 	struct wire_pkt *w = &e->ack_scratch;
 	w->net.dst = p->ip;
-	w->net.entropy = e->lb->pick(&p->lb, p->q.next, now);
+	w->net.entropy = p->lb.ops->pick(&p->lb, p->q.next, now);
 	w->pds = (struct wire_pds){.type = WIRE_PDS_CP,
 				   .ctl = ctl,
 				   .flags = ctl == WIRE_CTL_PROBE ? WIRE_F_AR : 0,

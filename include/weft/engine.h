@@ -50,6 +50,7 @@ struct weft_engine_conf {
 	struct weft_ip ip; /* our address */
 	const struct weft_cc_ops *cc;
 	const struct weft_lb_ops *lb;
+	const struct weft_lb_ops *lb_background;  /* for WEFT_OP_BACKGROUND, with its default parameters; NULL: lb */
 	const struct weft_rcc_ops *rcc;           /* receiver-driven congestion control beside `cc`; NULL: none */
 	struct weft_engine_tune tune;             /* weft_param_defaults(weft_engine_tunes, &tune) first */
 	const void *cc_tune, *lb_tune, *rcc_tune; /* the algorithms' parameter structs; copied; NULL: defaults */
@@ -112,6 +113,8 @@ enum weft_op_flags {
 	WEFT_OP_TAGGED = 2,   /* PEEK: among tagged messages; in a completion: `tag` is valid */
 	WEFT_OP_CLAIM = 4,    /* PEEK: reserve the message for `context`; RECV/TRECV: receive the one so reserved */
 	WEFT_OP_DISCARD = 8,  /* PEEK, or RECV/TRECV with CLAIM: throw the message away */
+	WEFT_OP_BACKGROUND = 16, /* SEND/TSEND: on a connection of its own, whose paths lb_background chooses; not
+				  * ordered with the peer's other messages */
 };
 
 /* Receives payload instead of a buffer: `len` bytes of the message from `offset`; data NULL when only lengths travel.

@@ -94,6 +94,78 @@ static void workloads__poisson_starts_on_time(void **state)
 	scenario_end(&s);
 }
 
+/* The entropies one host's data packets had. */
+struct paths {
+	uint32_t pkts, changes;
+	uint16_t last;
+};
+
+static void sent(void *arg, const struct weft_ip *peer, uint32_t psn, uint16_t ev, bool retx, weft_ns now)
+{
+	struct paths *p = arg;
+	p->changes += p->pkts++ && ev != p->last;
+	p->last = ev;
+}
+
+/* Background flows keep to one path, the others are sprayed. */
+static void workloads__background_is_ecmp(void **state)
+{
+	struct scenario s;
+	struct paths paths[16] = {{0}};
+	struct weft_trace_ops trace = {.sent = sent};
+	uint32_t background = 0;
+	SCENARIO(&s, "--matrix", "crosscore:16:512KiB", "--background", "25%", "--lb", "ops", "--end", "50ms");
+	for (uint32_t i = 0; i < 16; i++) {
+		trace.arg = &paths[i];
+		weft_engine_trace(lab_engine(s.lab, i), &trace);
+	}
+	scenario_run(&s);
+	scenario_all_verified(&s);
+	for (uint32_t i = 0; i < 16; i++) {
+		bool is = s.options.workload.flows[i].background;
+		background += is;
+		assert_true(paths[i].pkts >= 128);
+		assert_in_range(paths[i].changes, is ? 0 : 120, is ? 0 : 10000);
+	}
+	assert_int_equal(background, 4);
+	assert_int_equal(s.summary.background, 4);
+	scenario_end(&s);
+}
+
+/* A load of background beside the pattern; its flows are told apart in the result. */
+static void workloads__background_as_load(void **state)
+{
+	struct scenario s;
+	SCENARIO_PASSES(&s, "--matrix", "permutation:16:256KiB", "--background", "poisson:hadoop:0.2:100us", "--end",
+			"50ms");
+	assert_true(s.result.flow_count > 16);
+	assert_int_equal(s.summary.background, s.result.flow_count - 16);
+	for (uint32_t i = 0; i < s.result.flow_count; i++)
+		assert_int_equal(s.result.flows[i].background, i >= 16);
+	assert_true(s.summary.foreground_fct_us.min > 0 && s.summary.background_fct_us.min > 0);
+	scenario_end(&s);
+}
+
+static void refused(const char *background, const char *message)
+{
+	char *argv[] = {"sim", "--background", (char *)background, NULL};
+	struct options o;
+	struct weft_err err = {""};
+	assert_true(options_parse(&o, 3, argv, NULL, NULL, &err) < 0);
+	assert_string_equal(err.msg, message);
+	options_free(&o);
+}
+
+static void workloads__background_refuses(void **state)
+{
+	refused("101%", "background: '101%' is neither a share (0% to 100%) nor a pattern or matrix");
+	refused("-1%", "background: '-1%' is neither a share (0% to 100%) nor a pattern or matrix");
+	refused("nan%", "background: 'nan%' is neither a share (0% to 100%) nor a pattern or matrix");
+	refused("10", "background: '10' is neither a share (0% to 100%) nor a pattern or matrix");
+	refused("permutation:17:1", "permutation:17:1 has 17 nodes, topology leafspine:4:4:4 only 16 hosts");
+	refused("poisson:/no/such/file:0.5:1ms", "/no/such/file: No such file or directory");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +174,9 @@ int main(void)
 		cmocka_unit_test(workloads__ring_waits_for_its_input),
 		cmocka_unit_test(workloads__butterfly_waits_for_both),
 		cmocka_unit_test(workloads__poisson_starts_on_time),
+		cmocka_unit_test(workloads__background_is_ecmp),
+		cmocka_unit_test(workloads__background_as_load),
+		cmocka_unit_test(workloads__background_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

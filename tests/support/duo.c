@@ -202,6 +202,7 @@ static void open_side(struct duo *d, const struct duo_conf *conf, int side)
 	struct weft_engine_conf ec = {.ip = side_ip(conf, side),
 				      .cc = weft_cc_find(conf->cc),
 				      .lb = weft_lb_find(conf->lb),
+				      .lb_background = conf->lb_background ? weft_lb_find(conf->lb_background) : NULL,
 				      .tune = conf->tune,
 				      .seed = conf->seed,
 				      .mem = {mem_alloc, mem_free, &d->mem[side]}};

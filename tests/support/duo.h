@@ -58,6 +58,7 @@ struct duo {
 struct duo_conf {
 	struct weft_engine_tune tune;
 	const char *cc, *lb;
+	const char *lb_background; /* NULL: lb */
 	bool ipv6;
 	uint64_t seed;
 	uint32_t ring_entries; /* of the endpoints' rings */

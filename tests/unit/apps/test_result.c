@@ -178,6 +178,31 @@ static void write_json__has_the_schema(void **state)
 	unlink(name);
 }
 
+/* Background flows are counted with all, and told apart; without any, nothing is said of them. */
+static void write_json__background(void **state)
+{
+	char name[] = "/tmp/weft-json-XXXXXX";
+	struct run_flow flows[] = {{.bytes = 1000, .acked = 10000000, .delivered = 8000000},
+				   {.bytes = 1000, .acked = 30000000, .delivered = 8000000},
+				   {.bytes = 1000, .acked = 70000000, .delivered = 8000000, .background = true}};
+	struct run_result r = {.mode = "sim", .cc = "c", .lb = "l", .flows = flows, .flow_count = 3};
+	close(mkstemp(name));
+	for (int with = 1; with >= 0; with--) {
+		flows[2].background = with;
+		assert_int_equal(result_write_json(&r, name, NULL), 0);
+		json_t *json = json_load_file(name, 0, NULL);
+		assert_float_equal(number(json, "fct_us", "max"), 70, 1e-9);
+		assert_int_equal(json_object_get(json, "background") != NULL, with);
+		if (with) {
+			assert_float_equal(number(json, NULL, "background"), 1, 0);
+			assert_float_equal(number(json, "foreground_fct_us", "mean"), 20, 1e-9);
+			assert_float_equal(number(json, "background_fct_us", "mean"), 70, 1e-9);
+		}
+		json_decref(json);
+	}
+	unlink(name);
+}
+
 static void write_json__names_the_file_it_could_not_write(void **state)
 {
 	struct run_result r = result_of(three, 3);
@@ -211,6 +236,7 @@ int main(void)
 		cmocka_unit_test(add_engine__sums),
 		cmocka_unit_test(write_json__drops),
 		cmocka_unit_test(write_json__has_the_schema),
+		cmocka_unit_test(write_json__background),
 		cmocka_unit_test(write_json__names_the_file_it_could_not_write),
 		cmocka_unit_test(print__is_readable),
 	};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "inside.h"
 
@@ -269,7 +270,7 @@ static void syn__refused_takes_another_id(void **state)
 /* Opens side 0's connection with the given first PSN. */
 static struct pdc_tx *open_at(struct duo *d, uint32_t psn)
 {
-	struct pdc_tx *p = pdc_tx_get(d->e[0], peer_get(d->e[0], d->peer[0])->remote, d->now);
+	struct pdc_tx *p = pdc_tx_get(d->e[0], peer_get(d->e[0], d->peer[0])->remote, false, d->now);
 	p->start_psn = psn;
 	p->cack_psn = p->last_ack_psn = psn - 1;
 	sendq_init(&p->q, psn);
@@ -309,10 +310,85 @@ static void message_ids__wrap(void **state)
 	duo_close(&d);
 }
 
+static void submit_background(struct duo *d, const void *buf, uint64_t len, uint64_t tag, const void *context)
+{
+	struct weft_op op = {.kind = WEFT_OP_TSEND,
+			     .flags = WEFT_OP_BACKGROUND,
+			     .peer = d->peer[0],
+			     .buf = (void *)buf,
+			     .len = len,
+			     .tag = tag,
+			     .context = (void *)context};
+	assert_int_equal(weft_submit(d->ep[0], &op), 0);
+	d->due[0] = d->now;
+}
+
+/* How many entropies the data packets of a connection had. */
+static uint32_t entropies(const struct duo *d, uint16_t pdc_id, uint32_t *pkts)
+{
+	static bool seen[65536];
+	uint32_t different = 0;
+	memset(seen, 0, sizeof seen);
+	*pkts = 0;
+	for (uint32_t i = 0; i < d->log_len; i++) {
+		const struct wire_pkt *w = &d->log[i].w;
+		if (d->log[i].from != 0 || !is_data(w) || w->pds.spdcid != pdc_id)
+			continue;
+		different += !seen[w->net.entropy];
+		seen[w->net.entropy] = true;
+		++*pkts;
+	}
+	return different;
+}
+
+/* A background message does not queue behind the others, keeps one path and leaves theirs alone; both are whole, in
+ * spite of losses. */
+static void background__has_its_own_connection(void **state)
+{
+	enum { LONG = 2000 * 4096, SHORT = 100 * 4096 };
+	struct duo_conf conf;
+	struct duo d;
+	struct hit h = {50, 60, DUO_DROP};
+	uint8_t *first = duo_pattern(LONG, 1), *second = duo_pattern(SHORT, 2), *in = malloc(LONG + SHORT);
+	uint32_t pkts;
+	duo_conf_init(&conf);
+	conf.lb_background = "ecmp";
+	duo_open(&d, &conf);
+	d.logging = true;
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_recv(&d, 1, in, LONG, 1, 0, &conf);
+	duo_recv(&d, 1, in + LONG, SHORT, 2, 0, &d);
+	duo_send(&d, 0, first, LONG, 1, first);
+	submit_background(&d, second, SHORT, 2, second);
+	duo_run(&d, d.now + WEFT_MS(5));
+	duo_expect(&d, 0, second, 0);
+	duo_expect(&d, 0, first, 0);
+	duo_expect(&d, 1, &d, 0);
+	duo_expect(&d, 1, &conf, 0);
+	assert_memory_equal(in, first, LONG);
+	assert_memory_equal(in + LONG, second, SHORT);
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_opened, 2);
+	struct pdc_tx *usual = first_tx(d.e[0]), *other = list_entry(usual->link.next, struct pdc_tx, link);
+	assert_true(entropies(&d, usual->pdc.id, &pkts) > 1900);
+	assert_in_range(pkts, 2000, 2100);
+	assert_int_equal(entropies(&d, other->pdc.id, &pkts), 1);
+	assert_in_range(pkts, 100, 120);
+	duo_run(&d, d.now + WEFT_S(3)); /* idle: both close, and can be opened again */
+	assert_null(first_tx(d.e[0]));
+	duo_transfer(&d, 0, 10000);
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_opened, 3);
+	duo_close(&d);
+	free(first);
+	free(second);
+	free(in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open__first_packets_lost),
+		cmocka_unit_test(background__has_its_own_connection),
 		cmocka_unit_test(close__after_idling),
 		cmocka_unit_test(close__lost_is_repeated),
 		cmocka_unit_test(close__answer_lost),
