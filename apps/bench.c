@@ -158,10 +158,12 @@ static char **with_defaults(int argc, char **argv, const struct bench_job *job, 
 
 static int check(const struct options *o, const struct bench_opts *b, const struct bench_job *job, struct weft_err *err)
 {
-	const char *sim_only = o->pcap         ? "--pcap"
-			       : o->background ? "--background"
-			       : o->faulty     ? "fault parameters"
-					       : NULL;
+	const char *sim_only = o->pcap || o->pcap_ports          ? "--pcap"
+			       : o->series_ns || o->series_ports ? "--series"
+			       : o->out                          ? "--out"
+			       : o->background                   ? "--background"
+			       : o->faulty                       ? "fault parameters"
+								 : NULL;
 	if (sim_only)
 		return weft_err_set(err, -EINVAL, "%s: only weft sim has that", sim_only);
 	if (b->local && (b->threads < 1 || b->threads > o->workload.nodes))

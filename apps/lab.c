@@ -2,7 +2,6 @@
 #include "lab.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "ideal.h"
@@ -46,27 +45,6 @@ static int create_hosts(struct lab *lab, struct weft_err *err)
 	return 0;
 }
 
-static void tap(void *arg, uint32_t host, bool sent, const struct weft_pkt *pkt, weft_ps now)
-{
-	capture_pkt(arg, host, sent ? CAPTURE_OUT : CAPTURE_IN, pkt, now / 1000, NULL);
-}
-
-static int create_capture(struct lab *lab, struct weft_err *err)
-{
-	if (!lab->o->pcap)
-		return 0;
-	int rc = capture_open(lab->o->pcap, &lab->capture, err);
-	if (rc)
-		return rc;
-	for (uint32_t h = 0; h < lab->host_count; h++) {
-		char name[16];
-		snprintf(name, sizeof name, "host%u", h);
-		capture_port(lab->capture, name, lab->o->topo.tier[0].down_bps);
-	}
-	weft_net_tap(lab->net, tap, lab->capture);
-	return 0;
-}
-
 static int create_series(struct lab *lab, struct weft_err *err)
 {
 	const struct options *o = lab->o;
@@ -88,7 +66,7 @@ int lab_create(struct options *o, struct lab **out, struct weft_err *err)
 	if (!rc)
 		rc = create_hosts(lab, err);
 	if (!rc)
-		rc = create_capture(lab, err);
+		rc = lab_capture_start(lab, err);
 	if (!rc)
 		rc = create_series(lab, err);
 	if (!rc)
@@ -106,7 +84,7 @@ uint32_t lab_destroy(struct lab *lab)
 	if (!lab)
 		return 0;
 	uint32_t left = 0;
-	capture_close(lab->capture, NULL);
+	lab_capture_stop(lab, NULL);
 	series_close(lab->series, 0, false, NULL);
 	for (uint32_t i = 0; i < lab->host_count; i++)
 		lab_host_destroy(&lab->hosts[i]);
@@ -240,12 +218,7 @@ int lab_run(struct lab *lab, struct weft_err *err)
 	while (!over(lab) && advance(lab))
 		;
 	int rc = verdict(lab, err);
-	int written = 0;
-	if (lab->capture) {
-		weft_net_tap(lab->net, NULL, NULL);
-		written = capture_close(lab->capture, rc ? NULL : err);
-		lab->capture = NULL;
-	}
+	int written = lab_capture_stop(lab, rc ? NULL : err);
 	int sampled = series_close(lab->series, lab->now, !lab->broken.msg[0], rc || written ? NULL : err);
 	lab->series = NULL;
 	return rc ? rc : written ? written : sampled;

@@ -55,6 +55,7 @@ struct lab {
 	uint32_t call_count;
 	uint32_t next_fault; /* step of the options' faults */
 	struct capture *capture;
+	uint32_t *interfaces; /* per port of the fabric, its number in the capture */
 	struct series *series;
 	weft_ps sample_at; /* next sample, or NEVER */
 	void (*progress)(struct lab *lab, void *arg);
@@ -77,6 +78,14 @@ void lab_host_due(struct lab_host *h);
 
 /* Sees to it that the options' faults happen. Errors of lab_at. */
 int lab_faults_start(struct lab *lab);
+
+/* ---- lab_capture.c ---- */
+
+/* Opens the capture the options ask for. Errors of capture_open; -EINVAL: there is no such port; -ENOMEM. */
+int lab_capture_start(struct lab *lab, struct weft_err *err);
+
+/* Ends it, if there is one. Errors of capture_close. */
+int lab_capture_stop(struct lab *lab, struct weft_err *err);
 
 /* ---- lab_flow.c ---- */
 

@@ -27,6 +27,28 @@ static int opt_fault(void *o, const char *value, struct weft_err *err)
 	return timeline_add(&((struct options *)o)->faults, value, err);
 }
 
+/* One more shell pattern, behind a comma. */
+static int add_pattern(struct options *o, const char **list, const char *value, struct weft_err *err)
+{
+	char *joined = NULL;
+	if (*list && asprintf(&joined, "%s,%s", *list, value) < 0)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	const char *kept = options_keep(o, joined ? joined : value);
+	free(joined);
+	*list = kept ? kept : *list;
+	return kept ? 0 : weft_err_set(err, -ENOMEM, "no memory");
+}
+
+static int opt_series_ports(void *o, const char *value, struct weft_err *err)
+{
+	return add_pattern(o, &((struct options *)o)->series_ports, value, err);
+}
+
+static int opt_pcap_port(void *o, const char *value, struct weft_err *err)
+{
+	return add_pattern(o, &((struct options *)o)->pcap_ports, value, err);
+}
+
 static int opt_reconverge(void *field, const char *value, struct weft_err *err)
 {
 	if (strcmp(value, "never") != 0)
@@ -57,10 +79,11 @@ static const struct opt_desc common[] = {
 	 FIELD(reconverge_ns)},
 	{"out", "DIR", "write the run's files into this directory", opt_string, FIELD(out)},
 	{"series", "TIME", "sample ports and connections this often into DIR of --out", opt_duration, FIELD(series_ns)},
-	{"series-ports", "PATTERN", "only these ports in the time series: 'leaf*:up*'", opt_string,
-	 FIELD(series_ports)},
+	{"series-ports", "PATTERN", "only these ports in the time series: 'leaf*:up*'; repeatable", opt_series_ports,
+	 0},
 	{"json", "FILE", "write the result as JSON; - is standard output", opt_string, FIELD(json)},
-	{"pcap", "FILE", "capture every host's packets as pcapng", opt_string, FIELD(pcap)},
+	{"pcap", "FILE", "capture packets as pcapng", opt_string, FIELD(pcap)},
+	{"pcap-port", "PATTERN", "of these ports, 'leaf0:*'; repeatable; default: every host's NIC", opt_pcap_port, 0},
 	{"help", NULL, "this text", opt_flag, FIELD(help)},
 	{"help-params", NULL, "all parameters for --set, with defaults and ranges", opt_flag, FIELD(help_params)},
 	{NULL, NULL, NULL, NULL, 0},

@@ -66,7 +66,8 @@ struct options {
 	struct timeline faults;
 	weft_ns reconverge_ns;    /* routing avoids what failed that long ago; WEFT_NEVER: it does not */
 	weft_ns series_ns;        /* sampling interval of the time series in `out`; 0: none */
-	const char *series_ports; /* shell pattern of the ports' names in it; NULL: all */
+	const char *series_ports; /* shell patterns of the ports' names in it, with commas between; NULL: all */
+	const char *pcap_ports;   /* ... in the capture; NULL: the hosts' NICs */
 	bool no_trim, help, help_params;
 	struct opt_setting *settings;
 	uint32_t setting_count;

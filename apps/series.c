@@ -2,11 +2,11 @@
 #include "series.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "csv.h"
+#include "match.h"
 #include "series_conn.h"
 
 /* A port as of the last sample. */
@@ -27,7 +27,7 @@ struct series {
 	weft_ps since; /* the last sample */
 };
 
-static int choose_ports(struct series *s, const char *glob, struct weft_err *err)
+static int choose_ports(struct series *s, const char *patterns, struct weft_err *err)
 {
 	const struct weft_net *net = lab_net(s->lab);
 	uint32_t all = weft_net_port_count(net);
@@ -37,11 +37,11 @@ static int choose_ports(struct series *s, const char *glob, struct weft_err *err
 	for (uint32_t id = 0; id < all; id++) {
 		struct weft_port_info info;
 		weft_net_port_info(net, id, &info);
-		if (!glob || !fnmatch(glob, info.name, 0))
+		if (!patterns || match_any(patterns, info.name))
 			s->ports[s->port_count++] = (struct series_port){.id = id, .idle = true};
 	}
 	if (!s->port_count)
-		return weft_err_set(err, -EINVAL, "series-ports: no port is called '%s'", glob);
+		return weft_err_set(err, -EINVAL, "series-ports: no port is called '%.80s'", patterns);
 	return 0;
 }
 

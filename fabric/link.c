@@ -14,14 +14,23 @@ static uint64_t survives(uint64_t byte, uint32_t bytes)
 	return all;
 }
 
-/* Takes the packet and counts it when the link is down or damages it. */
+static void show_sent(const struct weft_net *net, const struct net_port *p, const struct weft_pkt *pkt)
+{
+	if (p->flags & PORT_TAPPED)
+		net->tap(net->tap_arg, (uint32_t)(p - net->ports), WEFT_TAP_SENT, pkt, net->evq.now);
+}
+
+/* What is out of the ordinary at this link. True: it is down or damages the packet, which is taken and counted. */
 static __attribute__((noinline)) bool loses(struct weft_net *net, const struct net_port *p, struct weft_pkt *pkt)
 {
 	uint64_t *counter = &net->stats.dropped_down;
 
 	if (p->flags & PORT_UP) {
-		if (rng_next(&net->error_rng) < survives(port_cold(net, p)->byte_survives, pkt->wire_bytes))
+		if (!(p->flags & PORT_ERRORS) ||
+		    rng_next(&net->error_rng) < survives(port_cold(net, p)->byte_survives, pkt->wire_bytes)) {
+			show_sent(net, p, pkt);
 			return false;
+		}
 		counter = &net->stats.dropped_error;
 	}
 	port_drop(net, p, pkt, counter);
@@ -36,7 +45,7 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	p->service_data_bytes = pkt->flags & WEFT_PKT_CONTROL ? 0 : pkt->wire_bytes;
 	p->sent_pkts++;
 	p->sent_bytes += pkt->wire_bytes;
-	if ((p->flags & (PORT_UP | PORT_ERRORS)) != PORT_UP && loses(net, p, pkt))
+	if ((p->flags & (PORT_UP | PORT_ERRORS | PORT_TAPPED)) != PORT_UP && loses(net, p, pkt))
 		return;
 	weft_ps arrival = p->busy_until + p->latency_ps;
 	pkt->next = NULL;

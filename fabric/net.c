@@ -154,8 +154,6 @@ static void host_pull(struct weft_net *net, uint32_t host)
 
 	if (!pkt)
 		return;
-	if (net->tap)
-		net->tap(net->tap_arg, host, true, pkt, net->evq.now);
 	link_send(net, host, pkt);
 	if (!evq_pending(&net->evq, event_free(host)))
 		evq_set(&net->evq, event_free(host), net->ports[host].busy_until);
@@ -172,8 +170,8 @@ static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *p
 		return;
 	}
 	net->stats.digest = hash_bytes(pkt->head, bytes, hash_word(hash_word(net->stats.digest, now), host));
-	if (net->tap)
-		net->tap(net->tap_arg, host, false, pkt, now);
+	if (net->tap && net->ports[host].flags & PORT_TAPPED)
+		net->tap(net->tap_arg, host, WEFT_TAP_DELIVERED, pkt, now);
 	h->ops->deliver(h->arg, pkt, now);
 }
 
@@ -343,6 +341,13 @@ void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats
 
 void weft_net_tap(struct weft_net *net, weft_net_tap_fn fn, void *arg)
 {
+	for (uint32_t i = 0; i < net->port_count; i++)
+		net->ports[i].flags &= (uint8_t)~PORT_TAPPED;
 	net->tap = fn;
 	net->tap_arg = arg;
+}
+
+void weft_net_tap_port(struct weft_net *net, uint32_t port)
+{
+	net->ports[port].flags |= net->tap ? PORT_TAPPED : 0;
 }

@@ -176,8 +176,17 @@ weft_ns weft_net_brtt_ns(const struct weft_net *net);
 weft_ps weft_net_ideal_ps(const struct weft_net *net, uint32_t src, uint32_t dst, uint64_t wire_bytes_total,
 			  uint32_t last_wire_bytes, uint32_t ack_wire_bytes);
 
-/* A copy of every packet that host `host` sends or gets, for captures. NULL: none. */
-typedef void (*weft_net_tap_fn)(void *arg, uint32_t host, bool sent, const struct weft_pkt *pkt, weft_ps now);
+/* A look at the packets of some ports, for captures; costs nothing where it is off. */
+enum weft_tap_event {
+	WEFT_TAP_SENT,      /* the first bit goes into the port's link */
+	WEFT_TAP_DELIVERED, /* the last bit arrived at the host; `port` is the host's NIC */
+	WEFT_TAP_DROPPED    /* the port's queue was full, or the link lost it: it was not sent */
+};
+typedef void (*weft_net_tap_fn)(void *arg, uint32_t port, enum weft_tap_event event, const struct weft_pkt *pkt,
+				weft_ps now);
+/* Who looks; NULL: nobody, at no port. */
 void weft_net_tap(struct weft_net *net, weft_net_tap_fn fn, void *arg);
+/* Opens a port to the look; after weft_net_tap. `port` must exist. */
+void weft_net_tap_port(struct weft_net *net, uint32_t port);
 
 #endif

@@ -13,6 +13,7 @@ enum port_flags {
 	PORT_NIC = 2,      /* a host's uplink: packets are pulled from the host */
 	PORT_LAST_HOP = 4, /* the link leads to a host */
 	PORT_ERRORS = 8,   /* the link damages packets */
+	PORT_TAPPED = 16,  /* somebody looks at its packets */
 };
 
 /* Why a link is down: a link fails by itself and with the switches at its ends, and is back when no reason is left. */
@@ -159,6 +160,8 @@ static inline void net_drop(struct weft_net *net, struct weft_pkt *pkt, uint64_t
 static inline void port_drop(struct weft_net *net, const struct net_port *p, struct weft_pkt *pkt, uint64_t *counter)
 {
 	port_cold(net, p)->dropped++;
+	if (p->flags & PORT_TAPPED)
+		net->tap(net->tap_arg, (uint32_t)(p - net->ports), WEFT_TAP_DROPPED, pkt, net->evq.now);
 	net_drop(net, pkt, counter);
 }
 

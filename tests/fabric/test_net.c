@@ -209,13 +209,16 @@ struct tap_log {
 	weft_ps first_sent, last_got;
 };
 
-static void tap(void *arg, uint32_t host, bool sent, const struct weft_pkt *pkt, weft_ps now)
+static void tap(void *arg, uint32_t port, enum weft_tap_event event, const struct weft_pkt *pkt, weft_ps now)
 {
 	struct tap_log *log = arg;
+	bool sent = event == WEFT_TAP_SENT;
 
+	assert_true(port < 2);
+	assert_int_not_equal(event, WEFT_TAP_DROPPED);
 	if (sent && !log->sent[0] && !log->sent[1])
 		log->first_sent = now;
-	(sent ? log->sent : log->got)[host]++;
+	(sent ? log->sent : log->got)[port]++;
 	log->last_got = now;
 	assert_true(pkt->head_len > 0);
 }
@@ -227,6 +230,8 @@ static void weft_net_tap__sees_all(void **state)
 
 	lan_open(&lan, "star:2", GBPS50, lan_conf());
 	weft_net_tap(lan.net, tap, &log);
+	weft_net_tap_port(lan.net, 0);
+	weft_net_tap_port(lan.net, 1);
 	lan.hosts[1].ack_bytes = 110;
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 1, .count = 3});
 	weft_net_run(lan.net, WEFT_NEVER - 1);
@@ -236,6 +241,48 @@ static void weft_net_tap__sees_all(void **state)
 	assert_int_equal(log.got[0], 3);
 	assert_int_equal(log.first_sent, 0);
 	assert_int_equal(log.last_got, lan.hosts[0].last_at);
+	lan_close(&lan);
+}
+
+struct port_log {
+	uint32_t port, events[3], trimmed;
+};
+
+static void tap_port(void *arg, uint32_t port, enum weft_tap_event event, const struct weft_pkt *pkt, weft_ps now)
+{
+	struct port_log *log = arg;
+
+	assert_int_equal(port, log->port);
+	log->events[event]++;
+	log->trimmed += !!(pkt->flags & WEFT_PKT_TRIMMED);
+}
+
+/* The switch port to host 2 gets twice what it can carry: what it sends and what it drops are all there is. */
+static void weft_net_tap_port__sees_one_port(void **state)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct port_log log = {.port = 3 + 2};
+	struct weft_port_counts counts;
+	struct lan lan;
+
+	conf.queue_bytes = 4 * LAN_MTU;
+	lan_open(&lan, "star:3", GBPS50, conf);
+	weft_net_tap(lan.net, tap_port, &log);
+	weft_net_tap_port(lan.net, log.port);
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 20});
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = 20});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	weft_net_port_counts(lan.net, log.port, &counts);
+	assert_true(counts.dropped > 0);
+	assert_int_equal(log.events[WEFT_TAP_SENT], lan.hosts[2].data);
+	assert_int_equal(log.events[WEFT_TAP_DROPPED], counts.dropped);
+	assert_int_equal(log.events[WEFT_TAP_DELIVERED], 0);
+	assert_int_equal(log.events[WEFT_TAP_SENT] + log.events[WEFT_TAP_DROPPED], 40);
+
+	weft_net_tap(lan.net, NULL, NULL);
+	lan_send(&lan, WEFT_MS(1) * 1000, (struct lan_send){.src = 0, .dst = 2, .count = 20});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	assert_int_equal(log.events[WEFT_TAP_SENT] + log.events[WEFT_TAP_DROPPED], 40);
 	lan_close(&lan);
 }
 
@@ -254,6 +301,7 @@ int main(void)
 		cmocka_unit_test(weft_net_wake__moves),
 		cmocka_unit_test(weft_net_destroy__gives_packets_back),
 		cmocka_unit_test(weft_net_tap__sees_all),
+		cmocka_unit_test(weft_net_tap_port__sees_one_port),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,6 +183,26 @@ class Lab(Case):
                             r"\[trimmed\]"):
                 self.assertRegex(infos, pattern)
 
+    def test_any_port(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            path, packets = self.sim(scratch, "--topology", "leafspine:2:2:8", "--matrix", "incast:12:64KiB", "--no-trim",
+                                     "--pcap-port", "leaf0:host0", "--pcap-port", "leaf*:up*,spine1:down0")
+            rows = shown(path, ["frame.interface_name", "frame.comment", "frame.packet_flags_direction", "weft.type"])
+        names = ["leaf0:host0", "leaf0:up0", "leaf0:up1", "leaf1:up0", "leaf1:up1", "spine1:down0"]
+        self.assertEqual(sorted({row["frame.interface_name"] for row in rows}), names)
+        self.assertEqual({int(row["frame.packet_flags_direction"], 0) for row in rows}, {2})
+        last_hop = [row for row in rows if row["frame.interface_name"] == names[0] and row["weft.type"] == "2"]
+        dropped = [row for row in last_hop if row.get("frame.comment") == "dropped here"]
+        self.assertGreater(len(dropped), 0)
+        self.assertEqual(len(dropped), packets["dropped"])
+        self.assertEqual(len(last_hop), packets["data"] + packets["retransmitted"])
+
+    def test_ports_that_are_not_there(self):
+        for args in (["--pcap", "/dev/null", "--pcap-port", "spine9:*"], ["--pcap-port", "host0"]):
+            run = subprocess.run([WEFT, "sim", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn("pcap-port", run.stderr)
+
     def test_filters(self):
         with tempfile.TemporaryDirectory() as scratch:
             path, _ = self.sim(scratch, "--topology", "star:9", "--matrix", "incast:8:64KiB")

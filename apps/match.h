@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_MATCH_H
+#define WEFT_MATCH_H
+
+#include <stdbool.h>
+
+/* True when `name` (up to 255 characters) fits one of the shell patterns in `list`, which commas separate:
+ * "host3,leaf0:*". */
+bool match_any(const char *list, const char *name);
+
+#endif
