@@ -128,9 +128,13 @@ static void poll(struct fuzz *f)
 			receive(f, cqe.kind, cqe.context == f->in[0] ? 0 : cqe.context == f->in[1] ? 1 : 2);
 }
 
-static void start(struct fuzz *f)
+/* `credit`: packets need it, and we grant it. */
+static void start(struct fuzz *f, bool credit)
 {
-	struct weft_engine_conf conf = {.ip = weft_ip_v4(US), .cc = weft_cc_find("smartt"), .lb = weft_lb_find("reps")};
+	struct weft_engine_conf conf = {.ip = weft_ip_v4(US),
+					.cc = weft_cc_find("smartt"),
+					.lb = weft_lb_find("reps"),
+					.rcc = credit ? weft_rcc_find("eqds") : NULL};
 	struct weft_addr peer = {weft_ip_v4(PEER), 0x30};
 	uint32_t id;
 	f->port.port = (struct weft_port){.ops = &ops, .link_bps = 100000000000, .max_ip_bytes = 9000};
@@ -243,7 +247,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz f = {0};
-	start(&f);
+	start(&f, size & 1);
 	for (int i = 0; i < STEPS_MAX && size >= 2; i++) {
 		uint8_t options = data[0] >> 3;
 		size_t len = (size_t)(data[0] & 7) << 8 | data[1];

@@ -40,6 +40,11 @@ def ack(psn, flags=0, second=0, sack_offset=1, bitmap=0, rc=1):
     return ip_udp(46, 0) + pds(8, 4, flags, second, psn, 9, 0) + cc + struct.pack(">QI", 1 << 56 | rc << 48, 0)
 
 
+def credit_data(psn, last, mid, offset, payload, total, target):
+    head = pds(13, 3, 0, -1, psn, 5, last) + struct.pack(">I", target)
+    return ip_udp() + head + ses(mid, offset, payload, total) + bytes(payload)
+
+
 def nack(code, psn=0, flags=0):
     return ip_udp(46, 0) + pds(10, 0, flags, code << 8, psn, 9, 0) + bytes(4)
 
@@ -67,6 +72,10 @@ conversations = {
     "sacks": b"".join(step(tx, ack(-1, bitmap=0xFFFF << i, sack_offset=i)) for i in range(9)),
     "refused": b"".join(step(tx, nack(c)) for c in range(1, 0x1B)),
     "errors": b"".join(step(tx, ack(i, second=1, rc=0x1F)) for i in range(4)),
+    "credits": b"".join(step(tx, control(7, 0, p)) for p in (1, 100, 99, 100, 1 << 23, 1 << 24, 0xFFFFFFFF)),
+    "demands": syn
+    + b"".join(step(REPAIR | TO_RX, credit_data(1001 + i, 0, 1, 800 * (i + 1), 400, 9000, 40 << i)) for i in range(4))
+    + b"".join(step(rx, control(8, 0, p)) for p in (1, 1 << 12, 1 << 22, 1 << 23, 0xFFFFFF, 1 << 24)),
     "late": step(tx, ack(0)) + step(tx | LATER, ack(1)) + step(REPAIR | LATER, data(1, SYN, 0, 1, 0, 9, 9)),
 }
 for name, steps in conversations.items():

@@ -199,8 +199,16 @@ static void open_side(struct duo *d, const struct duo_conf *conf, int side)
 	*dp = (struct duo_port){
 		.port = {.ops = &duo_ops, .max_ip_bytes = 9000}, .duo = d, .side = side, .tx_room = UINT32_MAX};
 	dp->rx_tail = &dp->rx;
+	const char *cc = side && conf->cc_1 ? conf->cc_1 : conf->cc;
+	struct weft_cc_choice choice;
+	uint64_t cc_tune[32];
+	assert_int_equal(weft_cc_select(cc, &choice, &err), 0);
+	assert_true(choice.cc->tune_size <= sizeof cc_tune);
+	weft_cc_select_defaults(cc, &choice, cc_tune);
 	struct weft_engine_conf ec = {.ip = side_ip(conf, side),
-				      .cc = weft_cc_find(conf->cc),
+				      .cc = choice.cc,
+				      .rcc = choice.rcc,
+				      .cc_tune = cc_tune,
 				      .lb = weft_lb_find(conf->lb),
 				      .lb_background = conf->lb_background ? weft_lb_find(conf->lb_background) : NULL,
 				      .tune = conf->tune,

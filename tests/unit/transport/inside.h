@@ -25,7 +25,7 @@ static inline void open_default(struct duo *d)
 
 static inline bool is_data(const struct wire_pkt *w)
 {
-	return w->pds.type == WIRE_PDS_RUD_REQ;
+	return w->pds.type == WIRE_PDS_RUD_REQ || w->pds.type == WIRE_PDS_RUD_CC_REQ;
 }
 
 /* Fate: what befalls the data packets of side 0 whose order of sending (from 0) is in [first, last]. */
@@ -38,6 +38,28 @@ static inline enum duo_fate hit_data(void *arg, int from, const struct wire_pkt 
 {
 	const struct hit *h = arg;
 	return from == 0 && is_data(w) && nth >= h->first && nth <= h->last ? h->fate : DUO_PASS;
+}
+
+/* Opens both sides with receiver-driven congestion control, or another choice. */
+static inline void open_with_cc(struct duo *d, const char *cc, const char *cc_1)
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.cc = cc;
+	conf.cc_1 = cc_1;
+	duo_open(d, &conf);
+	d->logging = true;
+}
+
+/* Control packets of this kind that `side` sent. */
+static inline uint32_t count_ctl(const struct duo *d, int side, uint8_t ctl)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < d->log_len; i++) {
+		const struct wire_pds *pds = &d->log[i].w.pds;
+		n += d->log[i].from == side && pds->type == WIRE_PDS_CP && pds->ctl == ctl;
+	}
+	return n;
 }
 
 #endif
