@@ -3,7 +3,7 @@
  * whole host gives the next of them his turn. Nobody without demand is ever looked at. */
 #include "engine_int.h"
 
-enum { PACE_SHIFT = 20, CATCH_UP_BRTT_DIV = 4, RETRY_NS = 1000 };
+enum { PACE_SHIFT = 20, RETRY_NS = 1000 };
 
 void credit_rx_start(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
@@ -126,9 +126,10 @@ static bool turn(struct weft_engine *e, weft_ns now)
 
 void credit_rx_due(struct weft_engine *e, weft_ns now)
 {
-	weft_ns late_ns = e->cc_params.brtt_ns / CATCH_UP_BRTT_DIV;
-	if (e->credit_free_ns + late_ns < now)
-		e->credit_free_ns = now - late_ns; /* what a late poll missed must not leave in one burst */
+	/* Polled late, it makes up for one bandwidth-delay product: less would starve hosts that share a processor,
+	 * more would leave in one burst. */
+	if (e->credit_free_ns + e->cc_params.brtt_ns < now)
+		e->credit_free_ns = now - e->cc_params.brtt_ns;
 	while (!list_empty(&e->credit_wanting) && e->credit_free_ns <= now) {
 		if (turn(e, now))
 			continue;

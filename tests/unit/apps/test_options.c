@@ -157,6 +157,24 @@ static void parse__bad_files_are_named(void **state)
 	REFUSED(f, -EINVAL, ".topo:3: ", "--matrix", WEFT_CONFIGS "/topologies/ls16_50g.topo");
 }
 
+static void parse__receiver_and_sender_algorithms(void **state)
+{
+	struct fixture *f = *state;
+	struct weft_net_conf net;
+	assert_int_equal(parse(f, (const char *const[]){NULL}), 0);
+	assert_null(f->o.rcc);
+	uint32_t bytes = options_data_wire_bytes(&f->o, 4096);
+	assert_int_equal(PARSE(f, "--cc", "eqds+smartt", "--set", "pull_pkts=2", "--set", "fi_pct=50"), 0);
+	assert_string_equal(f->o.rcc->name, "eqds");
+	assert_string_equal(f->o.cc->name, "smartt");
+	assert_string_equal(f->o.cc_name, "eqds+smartt");
+	options_net_conf(&f->o, &net);
+	assert_int_equal(net.mtu_bytes, bytes + 4); /* demand in every packet */
+	REFUSED(f, -ENOENT, "pull_pkts", "--set", "pull_pkts=2");
+	REFUSED(f, -ERANGE, "pull_pkts", "--cc", "eqds", "--set", "pull_pkts=0");
+	REFUSED(f, -ENOENT, "eqds+x", "--cc", "eqds+x");
+}
+
 static void parse__help_resolves_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -201,6 +219,7 @@ int main(void)
 		TEST(parse__set_reaches_every_group),
 		TEST(parse__later_wins),
 		TEST(parse__unknown_names_list_the_valid_ones),
+		TEST(parse__receiver_and_sender_algorithms),
 		TEST(parse__bad_values_are_refused),
 		TEST(parse__bad_files_are_named),
 		TEST(parse__help_resolves_nothing),
