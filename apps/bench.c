@@ -163,6 +163,8 @@ static int check(const struct options *o, const struct bench_opts *b, const stru
 			       : o->out                          ? "--out"
 			       : o->background                   ? "--background"
 			       : o->faulty                       ? "fault parameters"
+			       : o->faults.fault_count           ? "--fault"
+			       : o->reconverge_ns != WEFT_NEVER  ? "--reconverge"
 								 : NULL;
 	if (sim_only)
 		return weft_err_set(err, -EINVAL, "%s: only weft sim has that", sim_only);
