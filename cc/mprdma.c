@@ -58,7 +58,7 @@ static void grow(struct weft_cc *cc, uint32_t bytes)
 	if (cc->cwnd_bytes >= s->max_cwnd_bytes)
 		return;
 	s->growth += (uint64_t)bytes * cc->params->mtu_bytes;
-	if (s->growth < (uint64_t)cc->cwnd_bytes * cc->params->mtu_bytes)
+	if (!cc->cwnd_bytes || s->growth < (uint64_t)cc->cwnd_bytes * cc->params->mtu_bytes)
 		return;
 	cc->cwnd_bytes = cc_clamp_bytes(cc, cc->cwnd_bytes + s->growth / cc->cwnd_bytes, s->max_cwnd_bytes);
 	s->growth = 0;

@@ -98,7 +98,9 @@ static void publish(struct weft_cc *cc, uint64_t cwnd)
 		cwnd = s->max_cwnd;
 	s->cwnd = cwnd < min_cwnd ? min_cwnd : cwnd;
 	cc->cwnd_bytes = s->cwnd < packet ? cc->params->mtu_bytes : (uint32_t)(s->cwnd >> FRAC);
-	cc->pace = s->cwnd < packet ? cc_clamp32(((uint64_t)s->rtt_ns << (FRAC + PACE_FRAC - 4)) / (s->cwnd >> 4)) : 0;
+	cc->pace = 0;
+	if (s->cwnd < packet && s->cwnd >> 4)
+		cc->pace = cc_clamp32(((uint64_t)s->rtt_ns << (FRAC + PACE_FRAC - 4)) / (s->cwnd >> 4));
 }
 
 static void init(struct weft_cc *cc, weft_ns now)
