@@ -7,7 +7,13 @@
 #include "weft/cc.h"
 #include "weft/rcc.h"
 
-/* Parameters of "smartt". BDP: link rate times base RTT. All percentages are integers, 100 being one. */
+/* What SMaRTT reacts to. */
+enum smartt_signals { SMARTT_BOTH, SMARTT_DELAY, SMARTT_ECN };
+
+/* What it ignores of the packets that were in flight when QuickAdapt acted. */
+enum smartt_ignore { SMARTT_IGNORE_NONE, SMARTT_IGNORE_ALL, SMARTT_IGNORE_MARKED };
+
+/* Parameters of "smartt" and "smartt2". BDP: link rate times base RTT. All percentages are integers, 100 being one. */
 struct smartt_tune {
 	uint32_t target_pct;     /* target RTT (trtt), of the base RTT */
 	uint32_t max_cwnd_pct;   /* largest and initial window, of the BDP */
@@ -21,6 +27,19 @@ struct smartt_tune {
 	uint32_t md_gain_pct;    /* multiplicative decrease: weight of the excess delay */
 	uint32_t md_max_cut_pct; /* multiplicative decrease: largest cut, of the window */
 	uint32_t ewma_shift;     /* average RTT: a sample weighs 1/2^n */
+	uint32_t qa_gate_pct;    /* QuickAdapt: only when less than this, of the largest window, was acknowledged; 0:
+				    always */
+	/* Variants the paper compares with; the defaults are the published algorithm. */
+	uint32_t signals;      /* 0: ECN and delay, 1: delay alone, 2: ECN alone (sec. III-B, figure 5) */
+	uint32_t ignore_phase; /* of what was in flight when QuickAdapt acted, ignore 0: nothing, 1: all (figure 9), 2:
+				  marked */
+	uint32_t sample_acks;  /* adjust the window at every n-th ACK (sec. III-G) */
+	uint8_t sample_rtt;    /* adjust it once per average RTT (sec. III-G) */
+	uint8_t quick_adapt;   /* QuickAdapt at all (figure 8) */
+	uint8_t fast_increase; /* fast increase at all (figures 10 and 13) */
+	uint8_t fair_increase; /* scale fi with the connection's BDP; 0: additive, the same for all (figure 6) */
+	uint8_t ecn_decrease;  /* a marked ACK below the target costs half a packet (figure 11) */
+	uint8_t pace_below;    /* windows below a packet, paced (sec. III-J) */
 };
 
 /* Parameters of "mprdma". */
@@ -70,7 +89,12 @@ struct eqds_tune {
 };
 
 extern const struct weft_rcc_ops weft_rcc_eqds;
+
+extern const struct weft_param smartt_tunes[];
+extern const struct weft_param smartt2_tunes[];
+
 extern const struct weft_cc_ops weft_cc_smartt;
+extern const struct weft_cc_ops weft_cc_smartt2;
 extern const struct weft_cc_ops weft_cc_mprdma;
 extern const struct weft_cc_ops weft_cc_swift;
 extern const struct weft_cc_ops weft_cc_dcqcn;

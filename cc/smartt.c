@@ -6,48 +6,16 @@
 
 #include "bdp.h"
 #include "cc_ops.h"
-
-enum {
-	RTT_SHIFT = 3,                /* fraction bits of the average RTT: units of 1/8 ns */
-	RTT_MAX_NS = (1 << 29) - 1,   /* larger samples count as this; above every target, and fits with the fraction */
-	TRTT_MAX_NS = 1 << 28,        /* 2 CC_BRTT_MAX_NS */
-	REFERENCE_BDP_BYTES = 150000, /* 100 Gb/s x 12 us: where fi and pi have their nominal values (sec. III-J) */
-	GAIN_SHIFT = 7,               /* fraction bits of the gains */
-	PENDING_SHIFT = 8,            /* `pending` counts 2^8 byte^2 */
-	FAST = INT32_MAX,             /* streak: longer than any window, "increase" is true */
-};
-
-/* smartt.flags; bits 0..5 are the weight of an RTT sample, 2^-n. */
-enum smartt_flags {
-	EWMA_SHIFT = 63,
-	MEASURING = 64, /* a QuickAdapt window has begun ("end" != 0) */
-	TRIGGER = 128,  /* "trigger_qa" */
-};
-
-/* Per connection. Times are the low 32 bits of nanoseconds; only differences are used, see window_over. */
-struct smartt {
-	uint32_t acked_bytes; /* "acked": acknowledged in the current QuickAdapt window */
-	/* >= 0: "count", contiguous bytes without congestion, or FAST. < 0: bytes still to be ignored after a
-	 * QuickAdapt, "bytes_to_ignore" - "bytes_ignored"; nothing is counted meanwhile. */
-	int32_t streak_bytes;
-	uint32_t window_end_ns; /* "end" */
-	uint32_t decreased_ns;  /* last multiplicative decrease */
-	uint32_t avg_rtt;       /* "avg_rtt", 2^-RTT_SHIFT ns */
-	uint32_t pending;       /* window growth times window that is not applied yet, PENDING_SHIFT */
-	/* Derived from the base RTT by rescale(). */
-	uint32_t brtt_ns;
-	uint32_t trtt_ns;
-	uint32_t max_cwnd_bytes;
-	uint32_t fi_gain, pi_gain; /* "mtu fi" and "mtu pi" scaled to the BDP, 2^-GAIN_SHIFT bytes */
-	uint8_t flags;             /* enum smartt_flags */
-	uint8_t quick_adapts, fast_increases, decreases; /* for traces, modulo 256 */
-};
-_Static_assert(sizeof(struct smartt) <= 48, "state budget");
-_Static_assert(sizeof(struct smartt) <= WEFT_CC_STATE_MAX, "fits the connection");
+#include "smartt_state.h"
 
 static struct smartt *state(struct weft_cc *cc)
 {
 	return (struct smartt *)cc->state;
+}
+
+static struct smartt_more *more(struct weft_cc *cc)
+{
+	return (struct smartt_more *)cc->state;
 }
 
 static const struct smartt_tune *tune(const struct weft_cc *cc)
@@ -55,10 +23,27 @@ static const struct smartt_tune *tune(const struct weft_cc *cc)
 	return cc->params->tune;
 }
 
+/* Below a packet the window is one packet and a pace of one per average RTT / window (sec. III-J; Swift section 3.4).
+ */
+static void set_below(struct weft_cc *cc, uint64_t bytes)
+{
+	struct smartt_more *m = more(cc);
+	uint32_t mtu_bytes = cc->params->mtu_bytes, min_bytes = (mtu_bytes + BELOW_MIN - 1) / BELOW_MIN;
+
+	m->below_bytes = bytes < min_bytes ? min_bytes : bytes < mtu_bytes ? (uint32_t)bytes : mtu_bytes;
+	cc->pace = 0;
+	if (m->below_bytes == mtu_bytes)
+		return;
+	m->s.pending = 0;
+	cc->pace = cc_clamp32(((uint64_t)m->s.avg_rtt << (PACE_FRAC - RTT_SHIFT)) / m->below_bytes);
+}
+
 /* Every change of the window ends within these bounds (sec. III-J, Algorithm 4 line 23). */
 static void set_cwnd(struct weft_cc *cc, uint64_t bytes)
 {
 	cc->cwnd_bytes = cc_clamp_bytes(cc, bytes, state(cc)->max_cwnd_bytes);
+	if (state(cc)->flags & VARIANT && tune(cc)->pace_below)
+		set_below(cc, bytes);
 }
 
 static void grow(struct weft_cc *cc, uint64_t bytes)
@@ -76,11 +61,20 @@ static __attribute__((noinline)) void apply(struct weft_cc *cc, uint64_t pending
 	grow(cc, (pending << PENDING_SHIFT) / cc->cwnd_bytes);
 }
 
+/* The window, which may be below a packet. */
+static uint32_t window_bytes(struct weft_cc *cc)
+{
+	return cc->pace ? more(cc)->below_bytes : cc->cwnd_bytes;
+}
+
 /* Growth was collected for the window as it is; divided by a much smaller one it would count many times over. */
 static void shrink(struct weft_cc *cc, uint64_t bytes)
 {
 	apply(cc, state(cc)->pending);
-	set_cwnd(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
+	if (cc->pace || (bytes >= cc->cwnd_bytes && state(cc)->flags & VARIANT))
+		set_cwnd(cc, window_bytes(cc) / 2); /* a window of less than a packet cannot give one */
+	else
+		set_cwnd(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
 
 /* The largest window: `pending` must be able to hold a packet of growth at it. */
@@ -90,6 +84,15 @@ static uint32_t max_cwnd(const struct weft_cc *cc, uint64_t bdp_bytes)
 	uint32_t window = cc_window_bytes(cc->params, bdp_bytes, tune(cc)->max_cwnd_pct);
 
 	return window < limit ? window : (uint32_t)limit;
+}
+
+/* The gain of the longest path, the same for every connection: additive instead of fair increase (figure 6). */
+static uint64_t common_gain(const struct weft_cc *cc)
+{
+	uint64_t bdp_bytes = cc_bdp_bytes(cc->params->link_bps, cc_brtt_ns(cc->params->brtt_ns));
+
+	bdp_bytes = bdp_bytes < CC_CWND_MAX_BYTES ? bdp_bytes : CC_CWND_MAX_BYTES;
+	return ((bdp_bytes * cc->params->mtu_bytes) << GAIN_SHIFT) / REFERENCE_BDP_BYTES;
 }
 
 /* Everything that depends on the base RTT (sec. III-J). pi = brtt / (trtt - brtt). */
@@ -107,10 +110,35 @@ static __attribute__((noinline)) void rescale(struct weft_cc *cc, weft_ns brtt_n
 	s->max_cwnd_bytes = max_cwnd(cc, bdp_bytes);
 	bdp_bytes = bdp_bytes < CC_CWND_MAX_BYTES ? bdp_bytes : CC_CWND_MAX_BYTES;
 	uint64_t gain = ((bdp_bytes * cc->params->mtu_bytes) << GAIN_SHIFT) / REFERENCE_BDP_BYTES;
-	s->fi_gain = cc_clamp32(cc_clamp32(gain) * (uint64_t)tune(cc)->fi_pct / 100);
+	s->fi_gain = cc_clamp32(cc_clamp32(tune(cc)->fair_increase ? gain : common_gain(cc)) *
+				(uint64_t)tune(cc)->fi_pct / 100);
 	uint64_t pi_gain = cc_clamp32(cc_clamp32(gain) * (uint64_t)tune(cc)->pi_pct / 100);
 	s->pi_gain = cc_clamp32(pi_gain * s->brtt_ns / (s->trtt_ns - s->brtt_ns));
 	set_cwnd(cc, cc->cwnd_bytes);
+}
+
+/* Options that concern every ACK, and those that concern only what happens now and then. */
+static bool wants_divert(const struct smartt_tune *t)
+{
+	return t->signals != SMARTT_BOTH || t->sample_acks > 1 || t->sample_rtt || t->ecn_decrease || t->pace_below ||
+	       !t->fast_increase;
+}
+
+static bool wants_variant(const struct smartt_tune *t)
+{
+	return wants_divert(t) || t->qa_gate_pct || !t->quick_adapt || t->ignore_phase != SMARTT_IGNORE_ALL;
+}
+
+static __attribute__((noinline)) void init_variant(struct weft_cc *cc, weft_ns now)
+{
+	struct smartt_more *m = more(cc);
+
+	m->below_bytes = cc->params->mtu_bytes;
+	m->held_bytes = m->held_acks = m->held_marks = 0;
+	m->adjusted_ns = (uint32_t)now;
+	m->s.flags |= VARIANT;
+	if (wants_divert(tune(cc)))
+		m->s.brtt_ns |= DIVERT;
 }
 
 static void init(struct weft_cc *cc, weft_ns now)
@@ -124,6 +152,8 @@ static void init(struct weft_cc *cc, weft_ns now)
 	cc->cwnd_bytes = UINT32_MAX; /* rescale brings it down to the largest window */
 	rescale(cc, cc->params->brtt_ns);
 	s->avg_rtt = s->brtt_ns << RTT_SHIFT;
+	if (wants_variant(tune(cc)))
+		init_variant(cc, now);
 }
 
 /* True when the QuickAdapt window that ends at `window_end_ns` is over or none has begun. A running window ends at
@@ -157,11 +187,20 @@ static bool ignoring(struct smartt *s, uint32_t bytes, weft_ns now)
 	return false;
 }
 
+/* True at the end of a measurement, unless an option forbids QuickAdapt: altogether, or but for severe congestion. */
+static inline bool may_adapt(const struct weft_cc *cc, const struct smartt *s)
+{
+	if (!(s->flags & VARIANT))
+		return s->flags & MEASURING;
+	return s->flags & MEASURING && tune(cc)->quick_adapt &&
+	       (!tune(cc)->qa_gate_pct || s->acked_bytes < (uint64_t)s->max_cwnd_bytes * tune(cc)->qa_gate_pct / 100);
+}
+
 /* Algorithm 2 line 4 at the end of a window. Without trimming (sec. III-E a) losses are heard of too late, so a high
  * RTT together with few acknowledged bytes triggers. */
 static bool triggered(const struct weft_cc *cc, const struct smartt *s, weft_ns rtt_ns)
 {
-	if (!(s->flags & MEASURING))
+	if (!may_adapt(cc, s))
 		return false;
 	if (cc->params->trimming || s->flags & TRIGGER)
 		return s->flags & TRIGGER;
@@ -176,6 +215,8 @@ static void adapt(struct weft_cc *cc, uint64_t inflight_bytes, weft_ns now)
 
 	set_cwnd(cc, (uint64_t)s->acked_bytes * tune(cc)->qa_scaling_pct / 100);
 	s->streak_bytes = inflight_bytes < CC_CWND_MAX_BYTES ? -(int32_t)inflight_bytes : -CC_CWND_MAX_BYTES;
+	if (s->flags & VARIANT && tune(cc)->ignore_phase == SMARTT_IGNORE_NONE)
+		s->streak_bytes = 0;
 	s->pending = 0;
 	s->quick_adapts++;
 	s->flags &= (uint8_t)~TRIGGER;
@@ -205,20 +246,46 @@ static __attribute__((noinline)) void grow_fast(struct weft_cc *cc, uint64_t byt
 	grow(cc, bytes * tune(cc)->fast_k);
 }
 
-/* Equation 1, at most once per base RTT. While the average is below the target the equation's factor exceeds one;
- * that is no decrease. */
+/* Equation 1 is applied at most once per base RTT. While the average is below the target its factor exceeds one; that
+ * is no decrease. */
+static inline bool decrease_due(const struct smartt *s, weft_ns now)
+{
+	return (uint32_t)now - s->decreased_ns >= s->brtt_ns && s->avg_rtt > s->trtt_ns << RTT_SHIFT;
+}
+
+/* What equation 1 takes off the window, in 2^-16. */
+static inline uint64_t cut_q16(const struct weft_cc *cc, const struct smartt *s)
+{
+	uint32_t trtt = s->trtt_ns << RTT_SHIFT;
+	uint64_t wanted = ((uint64_t)(s->avg_rtt - trtt) << 16) * tune(cc)->md_gain_pct / s->avg_rtt;
+	uint64_t allowed = (uint64_t)tune(cc)->md_max_cut_pct << 16;
+
+	return (wanted < allowed ? wanted : allowed) / 100;
+}
+
 static __attribute__((noinline)) void decrease(struct weft_cc *cc, weft_ns now)
 {
 	struct smartt *s = state(cc);
-	uint32_t trtt = s->trtt_ns << RTT_SHIFT;
 
-	if ((uint32_t)now - s->decreased_ns < s->brtt_ns || s->avg_rtt <= trtt)
+	if (!decrease_due(s, now))
 		return;
-	uint64_t wanted = ((uint64_t)(s->avg_rtt - trtt) << 16) * tune(cc)->md_gain_pct / s->avg_rtt;
-	uint64_t allowed = (uint64_t)tune(cc)->md_max_cut_pct << 16;
-	uint64_t cut_q16 = (wanted < allowed ? wanted : allowed) / 100;
-	set_cwnd(cc, cc->cwnd_bytes - (cc->cwnd_bytes * cut_q16 >> 16));
-	s->pending -= (uint32_t)(s->pending * cut_q16 >> 16);
+	uint64_t cut = cut_q16(cc, s);
+	uint32_t bytes = cc->cwnd_bytes - (uint32_t)(cc->cwnd_bytes * cut >> 16);
+	cc->cwnd_bytes = bytes < cc->params->mtu_bytes ? cc->params->mtu_bytes : bytes;
+	s->pending -= (uint32_t)(s->pending * cut >> 16);
+	s->decreased_ns = (uint32_t)now;
+	s->decreases++;
+}
+
+/* The same for a window that may fall below a packet. */
+static void decrease_below(struct weft_cc *cc, weft_ns now)
+{
+	struct smartt *s = state(cc);
+
+	if (!decrease_due(s, now))
+		return;
+	s->pending = 0;
+	set_cwnd(cc, window_bytes(cc) - (window_bytes(cc) * cut_q16(cc, s) >> 16));
 	s->decreased_ns = (uint32_t)now;
 	s->decreases++;
 }
@@ -260,6 +327,25 @@ static inline void core_cases(struct weft_cc *cc, const struct weft_cc_ack *ev, 
 		decrease(cc, now);
 }
 
+/* One signal alone, or an answer to marks below the target too: what figures 5 and 11 compare with. Without delays a
+ * mark costs what it does MPRDMA (sec. III-B), and an increase cannot be proportional. */
+static __attribute__((noinline)) void variant_cases(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	const struct smartt_tune *t = tune(cc);
+	uint32_t trtt_ns = state(cc)->trtt_ns, rtt_ns = (uint32_t)ev->rtt_ns;
+	bool late = rtt_ns >= trtt_ns, marked = ev->ce && t->signals != SMARTT_DELAY;
+
+	if (marked && (t->signals == SMARTT_ECN || (!late && t->ecn_decrease)))
+		shrink(cc, cc->params->mtu_bytes / 2);
+	else if (late && t->signals != SMARTT_ECN && (marked || t->signals == SMARTT_DELAY))
+		t->pace_below ? decrease_below(cc, now) : decrease(cc, now);
+	else if (cc->pace && !marked)
+		set_cwnd(cc, window_bytes(cc) +
+				     (uint64_t)ev->bytes * (state(cc)->fi_gain >> GAIN_SHIFT) / cc->params->mtu_bytes);
+	else if (!marked)
+		increase(cc, ev->bytes, t->signals == SMARTT_ECN ? trtt_ns : rtt_ns);
+}
+
 /* A measurement that an idle time interrupted says nothing about the network. */
 static void on_sent(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns now)
 {
@@ -270,24 +356,40 @@ static void on_sent(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns n
 }
 
 /* Algorithm 4 lines 10-14. Congestion ends the streak and with it the fast increase (Algorithm 3 lines 10-11). */
-static inline void react(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+static inline void react(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now, bool variant)
 {
 	struct smartt *s = state(cc);
 	uint32_t idle_rtt_ns = s->brtt_ns + (s->brtt_ns >> tune(cc)->fast_rtt_shift);
 
 	if (ev->ce || ev->rtt_ns > idle_rtt_ns)
 		s->streak_bytes = 0;
-	else if (lengthen_streak(cc, ev->bytes)) {
+	else if (lengthen_streak(cc, ev->bytes) && (!variant || (tune(cc)->fast_increase && !cc->pace))) {
 		grow_fast(cc, ev->bytes);
 		return;
 	}
-	core_cases(cc, ev, now);
+	if (variant)
+		variant_cases(cc, ev, now);
+	else
+		core_cases(cc, ev, now);
+}
+
+static __attribute__((noinline)) void react_variant(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	react(cc, ev, now, true);
 }
 
 static __attribute__((noinline)) void on_ignore_phase(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
 {
-	if (!ignoring(state(cc), ev->bytes, now))
-		react(cc, ev, now);
+	struct smartt *s = state(cc);
+	bool variant = s->flags & VARIANT;
+
+	bool over = !ignoring(s, ev->bytes, now);
+	if (over && !variant)
+		react(cc, ev, now, false);
+	else if (over)
+		react_variant(cc, ev, now);
+	else if (variant && tune(cc)->ignore_phase == SMARTT_IGNORE_MARKED && !ev->ce)
+		variant_cases(cc, ev, now);
 }
 
 static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
@@ -299,39 +401,19 @@ static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const st
 		return;
 	}
 	measure(s, now);
-	react(cc, ev, now);
-}
-
-static void on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now);
-
-/* An ACK with another base RTT, without an RTT sample or with an enormous one. Without a sample the average stands
- * in, which leaves the average as it is. */
-static __attribute__((noinline)) void on_odd_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
-{
-	struct smartt *s = state(cc);
-	struct weft_cc_ack even = *ev;
-
-	if (ev->brtt_ns != s->brtt_ns)
-		rescale(cc, ev->brtt_ns);
-	even.brtt_ns = s->brtt_ns;
-	if (ev->rtt_ns == 0)
-		even.rtt_ns = s->avg_rtt >> RTT_SHIFT;
-	else if (ev->rtt_ns > RTT_MAX_NS)
-		even.rtt_ns = RTT_MAX_NS;
-	on_ack(cc, &even, now);
+	if (s->flags & VARIANT)
+		react_variant(cc, ev, now);
+	else
+		react(cc, ev, now, false);
 }
 
 /* Algorithm 4 lines 2-13. The rare cases are calls in last position, which keeps the common ones free of saved
  * registers. */
-static void on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+static inline void handle_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now, bool variant)
 {
 	struct smartt *s = state(cc);
-
-	if (ev->brtt_ns != s->brtt_ns || ev->rtt_ns - 1 >= RTT_MAX_NS) {
-		on_odd_ack(cc, ev, now);
-		return;
-	}
 	int64_t diff = ((int64_t)ev->rtt_ns << RTT_SHIFT) - s->avg_rtt;
+
 	s->avg_rtt += (uint32_t)(diff >> (s->flags & EWMA_SHIFT));
 	s->acked_bytes += ev->bytes;
 	if (s->streak_bytes < 0)
@@ -339,7 +421,76 @@ static void on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now
 	else if (window_over(s, now))
 		on_window_end(cc, ev, now);
 	else
-		react(cc, ev, now);
+		react(cc, ev, now, variant);
+}
+
+/* Sec. III-G: true when this ACK is one of those that adjust the window: every n-th, or the first after an RTT. It then
+ * stands for all bytes acknowledged since the last, and once per RTT also for their average delay and the majority's
+ * marks. */
+static bool sampled(struct weft_cc *cc, struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt_more *m = more(cc);
+	const struct smartt_tune *t = tune(cc);
+
+	m->held_bytes += ev->bytes;
+	m->held_acks++;
+	m->held_marks += ev->ce;
+	if (t->sample_rtt ? (uint32_t)now - m->adjusted_ns < m->s.avg_rtt >> RTT_SHIFT && m->held_acks < UINT16_MAX
+			  : m->held_acks < t->sample_acks)
+		return false;
+	ev->bytes = m->held_bytes;
+	if (t->sample_rtt) {
+		ev->rtt_ns = m->s.avg_rtt >> RTT_SHIFT;
+		ev->ce = 2 * m->held_marks > m->held_acks;
+	}
+	m->held_bytes = m->held_acks = m->held_marks = 0;
+	m->adjusted_ns = (uint32_t)now;
+	return true;
+}
+
+static __attribute__((noinline)) void on_variant_ack(struct weft_cc *cc, struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt *s = state(cc);
+
+	if (tune(cc)->signals == SMARTT_DELAY)
+		ev->ce = false; /* nor does a mark end a fast increase */
+	if (sampled(cc, ev, now)) {
+		handle_ack(cc, ev, now, true);
+	} else if (tune(cc)->sample_rtt) {
+		int64_t diff = ((int64_t)ev->rtt_ns << RTT_SHIFT) - s->avg_rtt;
+		s->avg_rtt += (uint32_t)(diff >> (s->flags & EWMA_SHIFT));
+	}
+	s->brtt_ns |= DIVERT;
+}
+
+/* An ACK with another base RTT, without an RTT sample or with an enormous one, or for a variant. Without a sample the
+ * average stands in, which leaves the average as it is. */
+static __attribute__((noinline)) void on_odd_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt *s = state(cc);
+	struct weft_cc_ack even = *ev;
+
+	bool diverted = s->brtt_ns & DIVERT;
+	s->brtt_ns &= ~DIVERT;
+	if (ev->brtt_ns != s->brtt_ns)
+		rescale(cc, ev->brtt_ns);
+	even.brtt_ns = s->brtt_ns;
+	if (ev->rtt_ns == 0)
+		even.rtt_ns = s->avg_rtt >> RTT_SHIFT;
+	else if (ev->rtt_ns > RTT_MAX_NS)
+		even.rtt_ns = RTT_MAX_NS;
+	if (diverted)
+		on_variant_ack(cc, &even, now);
+	else
+		handle_ack(cc, &even, now, false);
+}
+
+static void on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	if (ev->brtt_ns != state(cc)->brtt_ns || ev->rtt_ns - 1 >= RTT_MAX_NS)
+		on_odd_ack(cc, ev, now);
+	else
+		handle_ack(cc, ev, now, false);
 }
 
 /* Algorithm 4 lines 3 and 15-22. A trimmed packet always costs its size, also in the ignore phase (line 16 stands
@@ -359,7 +510,7 @@ static void on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns n
 	s->streak_bytes = 0;
 	if (!trim || !window_over(s, now))
 		return;
-	if (s->flags & MEASURING)
+	if (may_adapt(cc, s))
 		adapt(cc, ev->inflight_bytes, now);
 	else
 		measure(s, now);
@@ -376,35 +527,26 @@ static void view(const struct weft_cc *cc, struct weft_cc_view *view)
 				      .decreases = s->decreases};
 }
 
-#define TUNE(name, help, def, min, max)                                                                                \
-	{                                                                                                              \
-#name, help, def, min, max, offsetof(struct smartt_tune, name), WEFT_PARAM_U32                         \
-	}
-
-static const struct weft_param tunes[] = {
-	TUNE(target_pct, "target RTT, percent of the base RTT", 150, 101, 400),
-	TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),
-	TUNE(fi_pct, "fair increase, percent of a packet per RTT at a BDP of 150,000 bytes", 100, 0, 10000),
-	TUNE(pi_pct, "proportional increase, percent of brtt / (trtt - brtt)", 100, 0, 10000),
-	TUNE(fast_k, "fast increase, window growth per acknowledged byte", 2, 0, 64),
-	TUNE(fast_rtt_shift, "fast increase, RTTs up to brtt + brtt / 2^n count as idle", 3, 0, 31),
-	TUNE(qa_scaling_pct, "QuickAdapt, new window in percent of the bytes acknowledged in a target RTT", 100, 1,
-	     1000),
-	TUNE(qa_rtt_pct, "QuickAdapt without trimming, RTT needed in percent of the base RTT", 175, 100, 10000),
-	TUNE(qa_acked_pct, "QuickAdapt without trimming, when less than this percent of the window was acknowledged",
-	     50, 0, 100),
-	TUNE(md_gain_pct, "multiplicative decrease, percent of the excess delay", 80, 0, 100),
-	TUNE(md_max_cut_pct, "multiplicative decrease, largest cut in percent of the window", 50, 0, 100),
-	TUNE(ewma_shift, "average RTT, a sample weighs 1/2^n", 6, 1, 16),
-	{NULL},
-};
-
 const struct weft_cc_ops weft_cc_smartt = {
 	.name = "smartt",
 	.help = "SMaRTT: ECN, delay and trimming, with QuickAdapt and FastIncrease",
-	.tunes = tunes,
+	.tunes = smartt_tunes,
 	.tune_size = sizeof(struct smartt_tune),
-	.state_size = sizeof(struct smartt),
+	.state_size = sizeof(struct smartt_more),
+	.init = init,
+	.on_sent = on_sent,
+	.on_ack = on_ack,
+	.on_loss = on_loss,
+	.view = view,
+};
+
+/* The same code; what differs is in smartt_tune.c. */
+const struct weft_cc_ops weft_cc_smartt2 = {
+	.name = "smartt2",
+	.help = "SMaRTT with a higher target RTT, a faster ramp and a narrower ignore phase",
+	.tunes = smartt2_tunes,
+	.tune_size = sizeof(struct smartt_tune),
+	.state_size = sizeof(struct smartt_more),
 	.init = init,
 	.on_sent = on_sent,
 	.on_ack = on_ack,
