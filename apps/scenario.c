@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *scenario_keep(struct scenario *s, const char *text)
 {
@@ -42,15 +43,22 @@ static size_t key_len(const char *text)
 	return strcspn(text, "=");
 }
 
+/* What an item sets: an option's name or a parameter's key (which no option has), and its length. */
+static const char *target_of(const struct scenario_item *item, size_t *len)
+{
+	const char *name = !strcmp(item->name, "set") ? item->value : item->name;
+	if (!strcmp(name, "mtu"))
+		name = "payload_bytes";
+	*len = key_len(name);
+	return name;
+}
+
 /* Whether two items set the same thing, so that only the later counts. */
 static bool same_target(const struct scenario_item *a, const struct scenario_item *b)
 {
-	if (strcmp(a->name, b->name) != 0 || !strcmp(a->name, "fault"))
-		return false;
-	if (strcmp(a->name, "set") != 0)
-		return true;
-	size_t len = key_len(a->value);
-	return len == key_len(b->value) && !strncmp(a->value, b->value, len);
+	size_t a_len, b_len;
+	const char *x = target_of(a, &a_len), *y = target_of(b, &b_len);
+	return a_len == b_len && !strncmp(x, y, a_len) && strcmp(a->name, "fault") != 0;
 }
 
 /* The axis an option of the command line speaks of; NULL: none. */
@@ -201,13 +209,47 @@ int scenario_combine(const struct scenario *s, const struct scenario_pick *pick,
 	return rc;
 }
 
+/* One part of a value: where it is a file that is only found beside the scenario, the path from here. */
+static void locate_part(const struct scenario *s, const char *part, size_t len, char path[SCENARIO_PATH_MAX])
+{
+	const char *slash = strrchr(s->path, '/');
+	char beside[SCENARIO_PATH_MAX];
+	snprintf(path, SCENARIO_PATH_MAX, "%.*s", (int)len, part);
+	if (!slash || path[0] == '/' || !strpbrk(path, "./") || !access(path, F_OK))
+		return;
+	int used = snprintf(beside, sizeof beside, "%.*s/%.*s", (int)(slash - s->path), s->path, (int)len, part);
+	if (used < SCENARIO_PATH_MAX && !access(beside, F_OK))
+		memcpy(path, beside, (size_t)used + 1);
+}
+
+const char *scenario_locate(const struct scenario *s, const struct scenario_item *item, char text[SCENARIO_PATH_MAX])
+{
+	const struct opt_desc *d = options_find(item->name);
+	char part[SCENARIO_PATH_MAX];
+	size_t used = 0;
+	if (!item->line || !d || !d->arg || strncmp(d->arg, "FILE|", 5) != 0)
+		return item->value;
+	for (const char *p = item->value; used < SCENARIO_PATH_MAX;) {
+		size_t len = strcspn(p, ":");
+		locate_part(s, p, len, part);
+		used += (size_t)snprintf(text + used, SCENARIO_PATH_MAX - used, "%s%s", part, p[len] ? ":" : "");
+		if (!p[len])
+			return used < SCENARIO_PATH_MAX ? text : item->value;
+		p += len + 1;
+	}
+	return item->value;
+}
+
 /* Sets one option, with the place it comes from. */
 static int apply(const struct scenario *s, struct options *o, const struct scenario_item *item, struct weft_err *err)
 {
-	char where[SCENARIO_TEXT_MAX];
+	char where[SCENARIO_TEXT_MAX], located[SCENARIO_PATH_MAX];
+	const char *value = options_keep(o, scenario_locate(s, item, located));
+	if (!value)
+		return weft_err_set(err, -ENOMEM, "no memory");
 	snprintf(where, sizeof where, "%s:%u", s->path, item->line);
 	o->where = item->line ? where : NULL;
-	int rc = options_set(o, NULL, NULL, item->name, item->value, err);
+	int rc = options_set(o, NULL, NULL, item->name, value, err);
 	o->where = NULL;
 	return rc;
 }
@@ -217,21 +259,24 @@ static int refuse(const struct scenario *s, const struct scenario_pick *pick, co
 		  const char *step, int rc, struct weft_err *err)
 {
 	char label[SCENARIO_TEXT_MAX], reason[sizeof err->msg], place[SCENARIO_TEXT_MAX];
-	uint32_t line = 0;
+	const struct scenario_item *at = NULL;
 	if (!err)
 		return rc;
 	scenario_label(s, pick, label);
 	memcpy(reason, err->msg, sizeof reason);
-	for (uint32_t i = 0; i < list->count && step; i++)
-		line = !strcmp(list->items[i].name, step) ? list->items[i].line : line;
-	snprintf(place, sizeof place, "%s:%u", s->path, line);
-	bool placed = step && !strcmp(step, "set");
-	return weft_err_set(err, rc, "%.100s%s%s%s%.190s (in %.80s)",
-			    placed ? ""
-			    : line ? place
-				   : s->path,
-			    placed ? "" : ": ", step && !placed ? step : "", step && !placed ? ": " : "", reason,
-			    label);
+	for (uint32_t i = 0; i < list->count && step; i++) {
+		const struct scenario_item *item = &list->items[i];
+		bool named = !strcmp(item->name, step) && strstr(reason, item->value);
+		if (named || (!strcmp(item->name, step) && !at))
+			at = item;
+	}
+	if (step && !strcmp(step, "set"))
+		return weft_err_set(err, rc, "%.170s (in %.80s)", reason, label);
+	if (at && at->line)
+		snprintf(place, sizeof place, "%.140s:%u", s->path, at->line);
+	else
+		snprintf(place, sizeof place, "%.140s", at ? "command line" : s->path);
+	return weft_err_set(err, rc, "%.100s: %.20s: %.170s (in %.80s)", place, step ? step : "options", reason, label);
 }
 
 int scenario_options(const struct scenario *s, const struct scenario_pick *pick, struct options *o,

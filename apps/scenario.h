@@ -12,7 +12,8 @@ enum {
 	SCENARIO_SEEDS_MAX = 10000,
 	SCENARIO_RUNS_MAX = 20000, /* cases x axis values x seeds */
 	SCENARIO_AXES_MAX = 16,
-	SCENARIO_TEXT_MAX = 160 /* of a label, and of the value of an axis */
+	SCENARIO_TEXT_MAX = 160, /* of a label, and of the value of an axis */
+	SCENARIO_PATH_MAX = 1024
 };
 
 /* One option as a scenario gives it. */
@@ -92,6 +93,10 @@ void scenario_label(const struct scenario *s, const struct scenario_pick *pick, 
 /* The options of one run, each once, those that count last. The caller frees list->items. -ENOMEM. */
 int scenario_combine(const struct scenario *s, const struct scenario_pick *pick, struct scenario_list *list,
 		     struct weft_err *err);
+
+/* The value of an item with the paths of files that are only found beside the scenario as they are from here: the
+ * item's own text or `text`. */
+const char *scenario_locate(const struct scenario *s, const struct scenario_item *item, char text[SCENARIO_PATH_MAX]);
 
 /* Options of one run, resolved. Messages as file:line: option: reason, with the run's label. Errors of options_parse.
  * Takes options_free also after an error. */

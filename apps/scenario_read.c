@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config.h"
 #include "scenario.h"
@@ -25,17 +24,6 @@ static int no_memory(const struct reader *r)
 	return weft_err_set(r->y.err, -ENOMEM, "no memory");
 }
 
-/* A file that is only found beside the scenario is meant from there. NULL: no memory. */
-static const char *located(struct scenario *s, const char *value)
-{
-	const char *slash = strrchr(s->path, '/');
-	char beside[4096];
-	if (!slash || value[0] == '/' || !access(value, F_OK))
-		return scenario_keep(s, value);
-	snprintf(beside, sizeof beside, "%.*s/%s", (int)(slash - s->path), s->path, value);
-	return scenario_keep(s, access(beside, F_OK) ? value : beside);
-}
-
 /* Checks an option alone and keeps it in *item. */
 static int check_option(struct reader *r, const char *name, const char *value, const yaml_node_t *at,
 			struct scenario_item *item)
@@ -46,7 +34,7 @@ static int check_option(struct reader *r, const char *name, const char *value, c
 		return yamldoc_refuse(&r->y, at, name, "unknown key");
 	if (!scenario_takes(name))
 		return yamldoc_refuse(&r->y, at, name, "is for the command line only");
-	const char *kept = d->arg && !strncmp(d->arg, "FILE|", 5) ? located(r->s, value) : scenario_keep(r->s, value);
+	const char *kept = scenario_keep(r->s, value);
 	if (!kept)
 		return no_memory(r);
 	int rc = options_set(&r->s->checks, NULL, NULL, name, kept, &why);

@@ -51,7 +51,7 @@ int simrun(struct simrun *s, struct weft_err *err)
 	r.wall_s = wall_s() - start;
 	if (!rc)
 		rc = tell(s, &r, err);
-	if (!rc && ran == -EIO)
+	if (!rc && ran && ran != -ETIMEDOUT && ran != -EPROTO)
 		rc = weft_err_set(err, ran, "%s", s->verdict.msg);
 	lab_destroy(lab);
 	return rc;

@@ -81,8 +81,22 @@ static int keep_one(struct sweep *w, uint32_t id, struct weft_err *err)
 	return rc ? rc : move(dir, kept, err);
 }
 
-/* All numbered directories there are, which may be more than the scenario has runs. */
-static int keep_others(struct sweep *w, struct weft_err *err)
+/* One entry of DIR/runs: a result, or what a run left that did not end. */
+static int sort_entry(struct sweep *w, const char *runs, const char *name, struct weft_err *err)
+{
+	char *end, path[FILE_PATH_MAX];
+	bool unfinished = name[0] == '.';
+	unsigned long id = strtoul(name + unfinished, &end, 10);
+	if (end == name + unfinished || *end || id > UINT32_MAX)
+		return 0;
+	if (!unfinished)
+		return keep_one(w, (uint32_t)id, err);
+	int rc = file_path(path, runs, name, err);
+	return rc ? rc : file_remove_tree(path, err);
+}
+
+/* All there are, which may be more than the scenario has runs. */
+static int sort_earlier(struct sweep *w, struct weft_err *err)
 {
 	char path[FILE_PATH_MAX];
 	int rc = file_path(path, w->dir, "runs", err);
@@ -90,12 +104,8 @@ static int keep_others(struct sweep *w, struct weft_err *err)
 	if (!dir)
 		return rc ? rc : weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	struct dirent *entry;
-	while (!rc && (entry = readdir(dir))) {
-		char *end;
-		unsigned long id = strtoul(entry->d_name, &end, 10);
-		if (end != entry->d_name && !*end && id <= UINT32_MAX)
-			rc = keep_one(w, (uint32_t)id, err);
-	}
+	while (!rc && (entry = readdir(dir)))
+		rc = sort_entry(w, path, entry->d_name, err);
 	closedir(dir);
 	return rc;
 }
@@ -166,11 +176,9 @@ int sweep_dir_open(struct sweep *w, bool fresh, struct weft_err *err)
 	if (!rc)
 		rc = try_writing(w, err);
 	if (!rc)
-		rc = keep_others(w, err);
-	for (uint32_t i = 0; i < w->count && !rc; i++) {
-		sweep_dir_discard(w, i);
+		rc = sort_earlier(w, err);
+	for (uint32_t i = 0; i < w->count && !rc; i++)
 		rc = find_result(w, i, err);
-	}
 	return rc;
 }
 
@@ -212,7 +220,7 @@ static json_t *json_axes(const struct scenario *s)
 static json_t *json_cases(const struct scenario *s)
 {
 	json_t *cases = json_array();
-	for (uint32_t i = 0; i < s->case_count; i++)
+	for (uint32_t i = 0; i < s->case_count && s->cases[i].name[0]; i++)
 		json_array_append_new(cases, json_string(s->cases[i].name));
 	return cases;
 }

@@ -38,16 +38,29 @@ static int by_text(const void *a, const void *b)
 	return order ? order : strcmp(x->value, y->value);
 }
 
-/* Options in any order, and what stands in the files they name. */
-static uint64_t hash_list(struct scenario_list *list, const char *label)
+/* What stands in the files a value names. */
+static uint64_t hash_files(const struct scenario *s, const struct scenario_item *item, uint64_t state)
+{
+	char text[SCENARIO_PATH_MAX], part[SCENARIO_PATH_MAX];
+	const char *p = scenario_locate(s, item, text);
+	for (size_t len; *p; p += len + (p[len] != 0)) {
+		len = strcspn(p, ":");
+		snprintf(part, sizeof part, "%.*s", (int)len, p);
+		if (is_plain_file(part))
+			state = hash_file(state, part);
+	}
+	return state;
+}
+
+/* Options in any order. */
+static uint64_t hash_list(const struct scenario *s, struct scenario_list *list, const char *label)
 {
 	uint64_t state = hash_text(1, label);
 	qsort(list->items, list->count, sizeof *list->items, by_text);
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct scenario_item *item = &list->items[i];
 		state = hash_text(hash_text(state, item->name), item->value);
-		if (is_plain_file(item->value))
-			state = hash_file(state, item->value);
+		state = hash_files(s, item, state);
 	}
 	return state;
 }
@@ -77,7 +90,7 @@ static int plan_run(struct sweep *w, uint32_t id, uint64_t build, struct weft_er
 	rc = scenario_combine(w->scenario, &r->pick, &list, err);
 	if (!rc)
 		snprintf(r->identity, sizeof r->identity, "%016" PRIx64 "-%016" PRIx64, build,
-			 hash_list(&list, r->label));
+			 hash_list(w->scenario, &list, r->label));
 	free(list.items);
 	return rc;
 }

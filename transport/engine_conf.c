@@ -202,10 +202,11 @@ static void pkts_free(struct weft_engine *e)
 
 void weft_engine_destroy(struct weft_engine *e)
 {
-	list_for_each_safe (l, &e->eps)
-		weft_ep_close(list_entry(l, struct weft_ep, link));
+	/* First the connections: endpoints that close would copy what is not sent yet. */
 	list_for_each_safe (l, &e->txs)
 		pdc_tx_fail(e, list_entry(l, struct pdc_tx, link), ECANCELED);
+	list_for_each_safe (l, &e->eps)
+		weft_ep_close(list_entry(l, struct weft_ep, link));
 	list_for_each_safe (l, &e->rxs)
 		pdc_rx_free(e, list_entry(l, struct pdc_rx, link));
 	pkts_free(e);
