@@ -66,9 +66,9 @@ int lab_create(struct options *o, struct lab **out, struct weft_err *err)
 	if (!rc)
 		rc = create_hosts(lab, err);
 	if (!rc)
-		rc = lab_capture_start(lab, err);
-	if (!rc)
 		rc = create_series(lab, err);
+	if (!rc)
+		rc = lab_capture_start(lab, err);
 	if (!rc)
 		rc = lab_faults_start(lab);
 	if (rc) {

@@ -25,7 +25,8 @@ int series_conns_open(struct series_conns *c, const char *dir, struct weft_err *
 /* Begins a sample at `now`, the one before was at `since`. */
 void series_conns_begin(struct series_conns *c, weft_ps since, weft_ps now);
 
-/* A row for each connection of `host` that differs from its row before. `engine` NULL: none. */
+/* A row for each connection of `host`, but for those of background messages, that differs from its row before. `engine`
+ * NULL: none. */
 void series_conns_host(struct series_conns *c, uint32_t host, const struct weft_engine *engine);
 
 /* -ENOMEM, or -EIO when rows could not be written; with a message. */

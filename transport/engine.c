@@ -161,7 +161,8 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 					   .inflight_bytes = p->inflight_bytes,
 					   .brtt_ns = p->brtt_ns,
 					   .srtt_ns = p->srtt_ns,
-					   .ev = newest_ev(&p->q)};
+					   .ev = newest_ev(&p->q),
+					   .background = p->background};
 		if (e->cc->view)
 			e->cc->view(&p->cc, &v.cc);
 		if (p->lb.ops->view)

@@ -180,7 +180,8 @@ struct weft_conn_view {
 	uint32_t cwnd_bytes;
 	uint64_t inflight_bytes;
 	weft_ns brtt_ns, srtt_ns;
-	int32_t ev; /* entropy of the newest transmission in flight; -1: nothing is */
+	int32_t ev;      /* entropy of the newest transmission in flight; -1: nothing is */
+	bool background; /* the connection of WEFT_OP_BACKGROUND; there may be another to the same peer */
 	struct weft_cc_view cc;
 	struct weft_lb_view lb;
 };

@@ -75,6 +75,12 @@ class Sim(unittest.TestCase):
         self.assertEqual(blocks.count(1), 16)
         self.assertEqual(blocks.count(6), 2 * (packets["data"] + packets["acks"]))
 
+    def test_a_capture_may_lie_in_the_run_s_directory(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            out = os.path.join(scratch, "run")
+            self.run_json(*LS16, "--matrix", "incast:4:64KiB", "--out", out, "--series", "1us", "--pcap", out + "/a.pcapng")
+            self.assertTrue({"a.pcapng", "ports.csv", "conns.csv", "links.csv"} <= set(os.listdir(out)))
+
     def test_the_end_comes_first(self):
         run = weft("sim", *LS16, "--matrix", "permutation:16:1MiB", "--end", "50us")
         self.assertEqual(run.returncode, 1)

@@ -300,6 +300,20 @@ static void series_sample__shows_connections(void **state)
 	assert_true(in_flight[1] && in_flight[2] && in_flight[3] && marked_down);
 }
 
+/* Flows in the background have connections of their own, of which nothing is told. */
+static void series_sample__leaves_background_out(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(MAKE(f, "--topology", "leafspine:2:2:4", "--matrix", "permutation:8:64KiB", "--background",
+			      "100%", "--out", f->dir, "--series", "1us"),
+			 0);
+	run(f);
+	load_ports(f);
+	load_conns(f);
+	assert_true(f->port_count > 100);
+	assert_int_equal(f->conn_count, 0);
+}
+
 static void series_open__refuses(void **state)
 {
 	struct fixture *f = *state;
@@ -345,6 +359,7 @@ int main(void)
 		TEST(series_sample__shows_a_link_busy_with_one_flow),
 		TEST(series_sample__finds_the_deepest_queue),
 		TEST(series_sample__shows_connections),
+		TEST(series_sample__leaves_background_out),
 		TEST(series_sample__leaves_the_run_alone),
 		TEST(series_sample__does_not_prolong_a_run),
 		TEST(series_sample__leaves_pauses_out),

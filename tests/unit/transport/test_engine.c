@@ -143,6 +143,40 @@ static void view__shows_the_connection(void **state)
 	assert_true(v.cwnd_bytes > 4096);
 	assert_in_range(v.brtt_ns, WEFT_US(7), WEFT_US(10)); /* the wire takes no time to serialise, the link does */
 	assert_in_range(v.srtt_ns, WEFT_US(7), WEFT_US(10));
+	assert_int_equal(v.ev, -1);
+	assert_false(v.background);
+	duo_close(&d);
+}
+
+struct last_sent {
+	int32_t ev;
+	uint32_t count;
+};
+
+static void note_sent(void *arg, const struct weft_ip *peer, uint32_t psn, uint16_t ev, bool retx, weft_ns now)
+{
+	struct last_sent *last = arg;
+	last->ev = ev;
+	last->count++;
+}
+
+static void view__shows_the_entropy_in_flight(void **state)
+{
+	static uint8_t out[20000];
+	struct last_sent last = {.ev = -1};
+	struct weft_trace_ops trace = {.sent = note_sent, .arg = &last};
+	struct weft_conn_view v = {0};
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	duo_open(&d, &conf);
+	weft_engine_trace(d.e[0], &trace);
+	duo_send(&d, 0, out, sizeof out, 7, out);
+	duo_poll(&d, 0);
+	weft_engine_view(d.e[0], view_one, &v);
+	assert_true(last.count > 1);
+	assert_int_equal(v.ev, last.ev);
+	assert_true(v.inflight_bytes > 0);
 	duo_close(&d);
 }
 
@@ -156,6 +190,7 @@ int main(void)
 		cmocka_unit_test(poll__deadline_is_ahead),
 		cmocka_unit_test(poll__always_late_still_times_out),
 		cmocka_unit_test(view__shows_the_connection),
+		cmocka_unit_test(view__shows_the_entropy_in_flight),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
