@@ -60,7 +60,7 @@ static int opt_reconverge(void *field, const char *value, struct weft_err *err)
 #define FIELD(name) offsetof(struct options, name)
 
 static const struct opt_desc common[] = {
-	{"topology", "FILE|PRESET", ".topo file, or " WEFT_TOPO_PRESETS, opt_string, FIELD(topology)},
+	{"topology", "FILE|PRESET", ".topo file, or one of the presets below", opt_string, FIELD(topology)},
 	{"matrix", "FILE|PATTERN", ".cm file, or one of the traffic patterns below", opt_string, FIELD(matrix)},
 	{"background", "SHARE|PATTERN", "share of the flows (10%) or another pattern beside them, balanced by ecmp",
 	 opt_string, FIELD(background)},
@@ -348,6 +348,9 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 	print_table(stdout, extra, NULL);
 	print_table(stdout, common, extra);
 	print_table(stdout, config, NULL);
+	printf("\ntopology presets (doc/topologies.md):\n");
+	for (unsigned i = 0; weft_topo_kinds[i].usage; i++)
+		printf("  %-51s %s\n", weft_topo_kinds[i].usage, weft_topo_kinds[i].help);
 	printf("\ntraffic patterns (sizes such as 64KiB or 2MB; doc/workloads.md):\n");
 	for (unsigned i = 0; weft_workload_kinds[i].usage; i++)
 		printf("  %-40s %s\n", weft_workload_kinds[i].usage, weft_workload_kinds[i].help);

@@ -68,7 +68,7 @@ static const char usage[] =
 	"                               net_memif0,role=client,socket=PATH,socket-abstract=no,id=0 and so on;\n"
 	"                               DPDK's driver may crash the switch when a client leaves: prefer --vhost\n"
 	"  --port DEVARGS               one more port, any DPDK device; repeatable\n"
-	"  --topology FILE|PRESET       .topo file, or " WEFT_TOPO_PRESETS ";\n"
+	"  --topology FILE|PRESET       .topo file, or a preset such as leafspine:2:2:8 (doc/topologies.md);\n"
 	"                               default: one switch with all ports\n"
 	"  --link-gbps N                rate of every link; default: the file's, 10 for presets\n"
 	"  --mtu BYTES                  largest IP packet; default 9000 or what a device can\n"

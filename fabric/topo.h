@@ -35,16 +35,15 @@ struct weft_topo {
 /* Parses .topo text. `name` is used in messages as name:line: reason. -EINVAL. Impossible trees are refused. */
 int weft_topo_parse(const char *text, size_t len, const char *name, struct weft_topo *topo, struct weft_err *err);
 
-/* All presets, for help. */
-#define WEFT_TOPO_PRESETS                                                                                              \
-	"leafspine:LEAVES:SPINES:HOSTS[:BUNDLE], fattree:K[:LEAF_OS[:SPINE_OS]], "                                     \
-	"tree:PODS:LEAVES:HOSTS:LEAF_UPLINKS:SPINE_UPLINKS, star:HOSTS"
+/* One kind of preset. */
+struct weft_topo_kind {
+	const char *usage, *help;
+};
+/* All of them, ended by a NULL usage. */
+extern const struct weft_topo_kind weft_topo_kinds[];
 
-/* Presets, with 600 ns links, 400 ns switches and `link_bps` everywhere:
- * leafspine:LEAVES:SPINES:HOSTS[:BUNDLE] two tiers with HOSTS per leaf and BUNDLE cables to each spine;
- * fattree:K[:LEAF_OS[:SPINE_OS]] three tiers of K^3/4 hosts, oversubscribed LEAF_OS:1 at the leaves, SPINE_OS:1 above;
- * tree:PODS:LEAVES:HOSTS:LEAF_UPLINKS:SPINE_UPLINKS three tiers with LEAVES per pod, HOSTS per leaf, uplinks per
- * switch; star:HOSTS one switch. -ENOENT: not a preset (the message lists them), -EINVAL: bad numbers. */
+/* A topology by name, as weft_topo_kinds says, with 600 ns links, 400 ns switches and `link_bps` everywhere. -ENOENT:
+ * not a preset (the message lists them), -EINVAL: bad numbers. */
 int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo, struct weft_err *err);
 
 /* Checks that the tree can be built and derives `switches`; for topologies that come from neither of the above.

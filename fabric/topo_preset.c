@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Topologies by name. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "lines.h"
 #include "topo.h"
@@ -8,7 +9,7 @@
 enum { PRESET_FIELDS_MAX = 5, PRESET_LINK_NS = 600, PRESET_SWITCH_NS = 400 };
 
 struct preset {
-	const char *name, *usage;
+	const char *name;
 	uint32_t required, fields, max; /* how many numbers, each 1..max; the others are 1 if not given */
 	const char *field[PRESET_FIELDS_MAX];
 	const char *(*build)(const uint32_t *v, struct weft_topo *t); /* NULL, or why there is no such tree */
@@ -69,26 +70,25 @@ static const char *build_star(const uint32_t *v, struct weft_topo *t)
 	return NULL;
 }
 
-static const struct preset presets[] = {
-	{"leafspine",
-	 "leafspine:LEAVES:SPINES:HOSTS_PER_LEAF[:BUNDLE]",
-	 3,
-	 4,
-	 4096,
-	 {"LEAVES", "SPINES", "HOSTS_PER_LEAF", "BUNDLE"},
-	 build_leafspine},
-	{"fattree", "fattree:K[:LEAF_OS[:SPINE_OS]]", 1, 3, 64, {"K", "LEAF_OS", "SPINE_OS"}, build_fattree},
-	{"tree",
-	 "tree:PODS:LEAVES:HOSTS_PER_LEAF:LEAF_UPLINKS:SPINE_UPLINKS",
-	 5,
-	 5,
-	 4096,
-	 {"PODS", "LEAVES", "HOSTS_PER_LEAF", "LEAF_UPLINKS", "SPINE_UPLINKS"},
-	 build_tree},
-	{"star", "star:HOSTS", 1, 1, 4096, {"HOSTS"}, build_star},
+enum { LEAFSPINE, FATTREE, TREE, STAR, PRESETS };
+
+const struct weft_topo_kind weft_topo_kinds[] = {
+	[LEAFSPINE] = {"leafspine:LEAVES:SPINES:HOSTS[:BUNDLE]",
+		       "two tiers, HOSTS per leaf, BUNDLE cables from each leaf to each spine"},
+	[FATTREE] = {"fattree:K[:LEAF_OS[:SPINE_OS]]",
+		     "three tiers, K^3/4 hosts; oversubscribed LEAF_OS:1 at the leaves, SPINE_OS:1 above"},
+	[TREE] = {"tree:PODS:LEAVES:HOSTS:LEAF_UPLINKS:SPINE_UPLINKS",
+		  "three tiers of any size: LEAVES per pod, HOSTS per leaf"},
+	[STAR] = {"star:HOSTS", "one switch"},
+	[PRESETS] = {NULL, NULL},
 };
 
-enum { PRESETS = sizeof presets / sizeof presets[0] };
+static const struct preset presets[PRESETS] = {
+	[LEAFSPINE] = {"leafspine", 3, 4, 4096, {"LEAVES", "SPINES", "HOSTS", "BUNDLE"}, build_leafspine},
+	[FATTREE] = {"fattree", 1, 3, 64, {"K", "LEAF_OS", "SPINE_OS"}, build_fattree},
+	[TREE] = {"tree", 5, 5, 4096, {"PODS", "LEAVES", "HOSTS", "LEAF_UPLINKS", "SPINE_UPLINKS"}, build_tree},
+	[STAR] = {"star", 1, 1, 4096, {"HOSTS"}, build_star},
+};
 
 static const struct preset *find_preset(struct token name)
 {
@@ -126,6 +126,16 @@ static const char *build(const struct preset *p, const uint32_t *v, uint64_t lin
 	return reason;
 }
 
+static int refuse_name(const char *spec, struct weft_err *err)
+{
+	char all[200];
+	int len = 0;
+
+	for (int i = 0; i < PRESETS; i++)
+		len += snprintf(all + len, sizeof all - (size_t)len, "%s%s", i ? ", " : "", weft_topo_kinds[i].usage);
+	return weft_err_set(err, -ENOENT, "'%.40s' is no topology; there are %s", spec, all);
+}
+
 int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo, struct weft_err *err)
 {
 	struct token tok[PRESET_FIELDS_MAX + 1];
@@ -133,9 +143,9 @@ int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo
 	const struct preset *p = find_preset(tok[0]);
 
 	if (!p)
-		return weft_err_set(err, -ENOENT, "'%.40s' is no topology; there are " WEFT_TOPO_PRESETS, spec);
+		return refuse_name(spec, err);
 	if (count < p->required || count > p->fields)
-		return weft_err_set(err, -EINVAL, "'%.80s': the form is %s", spec, p->usage);
+		return weft_err_set(err, -EINVAL, "'%.80s': the form is %s", spec, weft_topo_kinds[p - presets].usage);
 	int rc = read_fields(spec, p, tok + 1, count, v, err);
 	if (rc)
 		return rc;

@@ -52,7 +52,9 @@ static void check_refused(const char *spec, int rc, const char *message)
 
 static void weft_topo_preset__refuses(void **state)
 {
-	check_refused("ring:4", -ENOENT, "'ring:4' is no topology; there are " WEFT_TOPO_PRESETS);
+	check_refused("ring:4", -ENOENT,
+		      "'ring:4' is no topology; there are leafspine:LEAVES:SPINES:HOSTS[:BUNDLE], "
+		      "fattree:K[:LEAF_OS[:SPINE_OS]], tree:PODS:LEAVES:HOSTS:LEAF_UPLINKS:SPINE_UPLINKS, star:HOSTS");
 	check_refused("fattree", -EINVAL, "'fattree': the form is fattree:K[:LEAF_OS[:SPINE_OS]]");
 	check_refused("fattree:8:1:1:1", -EINVAL, "'fattree:8:1:1:1': the form is fattree:K[:LEAF_OS[:SPINE_OS]]");
 	check_refused("fattree:8:3", -EINVAL, "'fattree:8:3': K/2 uplinks do not divide by the oversubscription");
