@@ -24,7 +24,8 @@ int lab_flows_create(struct lab *lab, struct weft_err *err)
 	lab->flows = calloc(w->flow_count + 1, sizeof *lab->flows);
 	lab->checks = calloc(w->flow_count + 1, sizeof *lab->checks);
 	lab->by_start = calloc(w->flow_count + 1, sizeof *lab->by_start);
-	if (!lab->flows || !lab->checks || !lab->by_start)
+	lab->host_ops = calloc(lab->o->topo.hosts, sizeof *lab->host_ops);
+	if (!lab->flows || !lab->checks || !lab->by_start || !lab->host_ops)
 		return weft_err_set(err, -ENOMEM, "no memory for %u flows", w->flow_count);
 	for (uint32_t i = 0; i < w->flow_count; i++) {
 		lab->flows[i] = (struct run_flow){.bytes = w->flows[i].bytes,
@@ -33,6 +34,8 @@ int lab_flows_create(struct lab *lab, struct weft_err *err)
 						  .acked = WEFT_NEVER,
 						  .delivered = WEFT_NEVER,
 						  .ideal = ideal_flow_ps(lab->o, lab->net, &w->flows[i])};
+		lab->host_ops[w->flows[i].src]++;
+		lab->host_ops[w->flows[i].dst]++;
 		if (w->flows[i].bytes > longest)
 			longest = w->flows[i].bytes;
 		if (w->flows[i].start_ns != WEFT_NEVER)
@@ -48,15 +51,12 @@ void lab_flows_destroy(struct lab *lab)
 	free(lab->flows);
 	free(lab->checks);
 	free(lab->by_start);
+	free(lab->host_ops);
 }
 
 uint32_t lab_host_operations(const struct lab *lab, uint32_t host)
 {
-	const struct weft_workload *w = &lab->o->workload;
-	uint32_t count = 0;
-	for (uint32_t i = 0; i < w->flow_count; i++)
-		count += (w->flows[i].src == host) + (w->flows[i].dst == host);
-	return count;
+	return lab->host_ops[host];
 }
 
 static void broken(struct lab *lab, uint32_t index, const char *what, int rc)
