@@ -111,8 +111,20 @@ static int arithmetic(struct options *o, const struct bench_opts *b, weft_ps *id
 	return 0;
 }
 
+/* Flows start as much later as the links are slower, so that the load of the links is what the workload says. */
+static void stretch_starts(struct options *o, uint64_t bps)
+{
+	double times = (double)o->topo.tier[0].down_bps / (double)bps;
+	for (uint32_t i = 0; i < o->workload.flow_count; i++) {
+		struct weft_flow *f = &o->workload.flows[i];
+		if (f->start_ns != WEFT_NEVER)
+			f->start_ns = (weft_ns)((double)f->start_ns * times);
+	}
+}
+
 static int set_links(struct options *o, const struct bench_opts *b, weft_ps *ideal, struct weft_err *err)
 {
+	stretch_starts(o, b->link_bps);
 	if (b->local)
 		stretch(&o->topo, b->link_bps);
 	else

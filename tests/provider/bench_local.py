@@ -4,6 +4,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 
 WEFT = sys.argv[1]
 SMALL = ["--topology", "leafspine:2:2:2", "--link-gbps", "0.2"]
@@ -48,6 +49,14 @@ succeeds(3, "--matrix", "incast:3:100001B", "--mtu", "1000", "--threads", "2")
 # Switches that drop instead of trimming: lost packets come again by timeout or gap.
 succeeds(3, "--matrix", "incast:3:256KiB", "--no-trim", "--set", "queue_bytes=20000")
 
+# Links of 50 Gb/s run at 0.2, so a flow that starts at 100 us starts at 25 ms: the load stays the same.
+with tempfile.NamedTemporaryFile("w", suffix=".cm") as matrix:
+    matrix.write("Nodes 4\nConnections 2\n0->1 start 0 size 4096\n1->0 start 100 size 4096\n")
+    matrix.flush()
+    result = succeeds(2, "--matrix", matrix.name)
+    assert result["run"]["virtual_us"] >= 25000, result["run"]
+
+fails("--background", *SMALL, "--matrix", "permutation:4:1MiB", "--background", "10%")
 fails("failed", *SMALL, "--matrix", "permutation:4:4MiB", "--end", "1ms")
 fails("unknown cc 'nosuch'", *SMALL, "--cc", "nosuch")
 fails("--threads", *SMALL, "--threads", "0")
