@@ -173,6 +173,11 @@ void capture_pkt(struct capture *c, uint32_t port, enum capture_direction direct
 	end(c, &b);
 }
 
+int capture_check(const struct capture *c, struct weft_err *err)
+{
+	return ferror(c->file) ? weft_err_set(err, -EIO, "%s: could not be written", c->path) : 0;
+}
+
 int capture_close(struct capture *c, struct weft_err *err)
 {
 	if (!c)

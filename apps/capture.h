@@ -20,9 +20,12 @@ int capture_open(const char *path, struct capture **out, struct weft_err *err);
 uint32_t capture_port(struct capture *c, const char *name, uint64_t bps);
 
 /* A packet that enters or leaves `port`, a number from capture_port. Payload that travels as a length only is recorded
- * as cut off. `comment` up to 127 characters, NULL: none. Errors show in capture_close. */
+ * as cut off. `comment` up to 127 characters, NULL: none. Errors show in capture_check and capture_close. */
 void capture_pkt(struct capture *c, uint32_t port, enum capture_direction direction, const struct weft_pkt *pkt,
 		 weft_ns now, const char *comment);
+
+/* -EIO with a message when a packet could not be written. What is still buffered shows later. */
+int capture_check(const struct capture *c, struct weft_err *err);
 
 /* NULL is fine. -EIO with a message when not everything could be written. */
 int capture_close(struct capture *c, struct weft_err *err);

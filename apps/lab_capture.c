@@ -9,10 +9,12 @@ enum { NOT_CAPTURED = UINT32_MAX };
 
 static void tap(void *arg, uint32_t port, enum weft_tap_event event, const struct weft_pkt *pkt, weft_ps now)
 {
-	const struct lab *lab = arg;
+	struct lab *lab = arg;
 	const char *comment = event == WEFT_TAP_DROPPED ? "dropped here" : NULL;
 	capture_pkt(lab->capture, lab->interfaces[port], event == WEFT_TAP_DELIVERED ? CAPTURE_IN : CAPTURE_OUT, pkt,
 		    now / 1000, comment);
+	if (!lab->broken.msg[0])
+		lab->broken_rc = capture_check(lab->capture, &lab->broken);
 }
 
 /* The ports' interfaces in the file. Without patterns: the hosts' NICs. */

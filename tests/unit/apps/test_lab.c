@@ -165,11 +165,21 @@ static void lab_create__reports_the_part_that_failed(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void lab_run__stops_when_the_capture_cannot_grow(void **state)
+{
+	struct fixture *f = *state;
+	MAKE(f, "--topology", "star:4", "--matrix", "permutation:4:1MiB", "--pcap", "/dev/full");
+	assert_int_equal(lab_run(f->lab, &f->err), -EIO);
+	assert_non_null(strstr(f->err.msg, "/dev/full"));
+	assert_true(lab_now(f->lab) < 1000 * WEFT_US(100));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(lab_at__calls_in_order_of_time_then_registration),
 		TEST(lab_at__refuses_too_many),
+		TEST(lab_run__stops_when_the_capture_cannot_grow),
 		TEST(lab_run__says_what_had_not_ended),
 		TEST(lab_run__flows_start_when_the_matrix_says),
 		TEST(lab_result__counts_agree),
