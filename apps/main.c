@@ -10,6 +10,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"bench", "run a connection matrix through libfabric, in real time", weft_cmd_bench},
+	{"report", "make an HTML page with tables and plots of runs", weft_cmd_report},
 	{"sim", "run a workload on a virtual fabric in virtual time", weft_cmd_sim},
 	{"switch", "switch packets between DPDK ports in real time", weft_cmd_switch},
 	{NULL, NULL, NULL},
