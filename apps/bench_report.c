@@ -89,7 +89,11 @@ int bench_report(const struct options *o, const struct bench_outcome *out, struc
 		r.packets.trimmed = out->stats.rx_trimmed;
 		r.packets.marked = out->stats.rx_ce;
 	}
+	const struct run_origin origin = {.given = o->given, .given_count = o->given_count};
+	r.origin = &origin;
 	int rc = result_print(&r, o->json && !strcmp(o->json, "-") ? stderr : stdout, err);
+	if (!rc && o->out)
+		rc = result_write_dir(&r, out->run.work, o->out, err);
 	if (!rc && o->json)
 		rc = result_write_json(&r, o->json, err);
 	free(flows);

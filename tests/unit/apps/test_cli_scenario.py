@@ -3,6 +3,7 @@
 """test_cli_scenario.py WEFT - scenarios as users meet them: tables, signals, full disks, killed workers."""
 import json
 import os
+import pty
 import resource
 import signal
 import subprocess
@@ -216,6 +217,19 @@ class Scenario(unittest.TestCase):
         self.assertIn("killed by signal 9", runs[2]["error"])
         self.assertIn("1 of 4 runs failed", err)
         self.assertIn("without result", out)
+
+    def test_a_terminal_shows_a_bar(self):
+        self.write(LONG)
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(self.command("--jobs", "1"), stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        seen = b""
+        while b"] 2/4, 1 running  elapsed 0:" not in seen or b"  left " not in seen:
+            seen += os.read(ours, 4096)
+        self.assertIn(b"[###############...............] 2/4", seen)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=20), 130)
+        os.close(ours)
 
     def test_workers_end_with_their_sweep(self):
         self.write(LONG)

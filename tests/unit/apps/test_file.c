@@ -74,6 +74,48 @@ static void file_finish__notices_a_full_disk(void **state)
 	assert_non_null(strstr(err.msg, "/dev/full"));
 }
 
+static void file_path__refuses_what_does_not_fit(void **state)
+{
+	char path[FILE_PATH_MAX], name[FILE_PATH_MAX];
+	struct weft_err err = {""};
+	assert_int_equal(file_path(path, "a/b", "c", NULL), 0);
+	assert_string_equal(path, "a/b/c");
+	memset(name, 'x', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	assert_int_equal(file_path(path, "a/b", name, &err), -ENAMETOOLONG);
+	assert_non_null(strstr(err.msg, "a/b"));
+	assert_int_equal(file_make_dir(name, NULL), -ENAMETOOLONG);
+}
+
+static void file_make_dir__and_those_above_and_away_again(void **state)
+{
+	char top[] = "/tmp/weft-file-XXXXXX", deep[64];
+	struct weft_err err = {""};
+	assert_non_null(mkdtemp(top));
+	snprintf(deep, sizeof deep, "%s/a/b//c/", top);
+	assert_int_equal(file_make_dir(deep, &err), 0);
+	assert_int_equal(access(deep, W_OK), 0);
+	assert_int_equal(file_make_dir(deep, &err), 0);
+	snprintf(deep, sizeof deep, "%s/a/file", top);
+	fclose(fopen(deep, "w"));
+	assert_int_equal(file_make_dir(deep, &err), -ENOTDIR);
+	assert_non_null(strstr(err.msg, deep));
+	assert_int_equal(file_remove_tree(top, &err), 0);
+	assert_int_not_equal(access(top, F_OK), 0);
+	assert_int_equal(file_remove_tree(top, &err), 0);
+}
+
+static void file_remove_tree__follows_no_links(void **state)
+{
+	char top[] = "/tmp/weft-file-XXXXXX", kept[32], link[64];
+	assert_non_null(mkdtemp(top));
+	temp_name(kept);
+	snprintf(link, sizeof link, "%s/link", top);
+	assert_int_equal(symlink(kept, link), 0);
+	assert_int_equal(file_remove_tree(top, NULL), 0);
+	assert_int_equal(unlink(kept), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -82,6 +124,9 @@ int main(void)
 		cmocka_unit_test(file_read__refuses_a_directory),
 		cmocka_unit_test(file_create__names_the_file_it_could_not_create),
 		cmocka_unit_test(file_finish__notices_a_full_disk),
+		cmocka_unit_test(file_path__refuses_what_does_not_fit),
+		cmocka_unit_test(file_make_dir__and_those_above_and_away_again),
+		cmocka_unit_test(file_remove_tree__follows_no_links),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,25 @@ static double ideal_us(const char *topology, const char *matrix)
 	return us;
 }
 
+/* Ideal time of each flow alone is that of a workload of it only. */
+static void ideal_flow__is_alone(void **state)
+{
+	struct options o;
+	struct weft_net *net;
+	struct weft_net_conf conf;
+	char *argv[] = {(char *)"test", (char *)"--topology", (char *)"star:4", (char *)"--matrix",
+			(char *)"incast:3:1MiB"};
+	assert_int_equal(options_parse(&o, 5, argv, NULL, NULL, NULL), 0);
+	options_net_conf(&o, &conf);
+	conf.free_pkt = no_pkt;
+	assert_int_equal(weft_net_create(&conf, &o.topo, 0, &net, NULL), 0);
+	double alone = (double)ideal_flow_ps(&o, net, &o.workload.flows[0]) / 1e6;
+	assert_float_equal(alone, ideal_us("star:4", "incast:1:1MiB"), 1e-6);
+	assert_true(ideal_us("star:4", "incast:3:1MiB") > 2.9 * alone);
+	weft_net_destroy(net);
+	options_free(&o);
+}
+
 #define LS16 WEFT_CONFIGS "/topologies/ls16_50g.topo"
 
 /* 256 packets of 4218 wire bytes at 50 Gb/s, four hops of 600 ns, three switches of 400 ns; then an ACK the same way.
@@ -69,6 +88,7 @@ static void ideal__grows_with_the_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ideal_flow__is_alone),
 		cmocka_unit_test(ideal__permutation_is_one_flow),
 		cmocka_unit_test(ideal__incast_is_the_receivers_link),
 		cmocka_unit_test(ideal__alltoall_is_every_hosts_link),

@@ -209,6 +209,57 @@ static void print_params__shows_every_key(void **state)
 	free(text);
 }
 
+static void parse__notes_what_was_given(void **state)
+{
+	struct options o;
+	char *argv[] = {(char *)"test",        (char *)"--seed=4", (char *)"--no-trim", (char *)"--set",
+			(char *)"ack_every=2", (char *)"--seed",   (char *)"5"};
+	assert_int_equal(options_parse(&o, 7, argv, NULL, NULL, NULL), 0);
+	assert_int_equal(o.given_count, 4);
+	assert_string_equal(o.given[0].name, "seed");
+	assert_string_equal(o.given[0].value, "4");
+	assert_string_equal(o.given[1].name, "no-trim");
+	assert_null(o.given[1].value);
+	assert_string_equal(o.given[2].value, "ack_every=2");
+	assert_string_equal(o.given[3].value, "5");
+	options_free(&o);
+}
+
+static void parse__an_argument_without_dashes_leaves_all_unresolved(void **state)
+{
+	struct own {
+		bool other;
+		struct options o;
+	} own;
+	const struct opt_desc table[] = {{"", "FILE", "", opt_string, offsetof(struct own, o.scenario)},
+					 {NULL, NULL, NULL, NULL, 0}};
+	char *argv[] = {(char *)"test", (char *)"--set", (char *)"colour=1", (char *)"x.yaml", (char *)"y.yaml"};
+	struct weft_err err = {""};
+	assert_int_equal(options_parse(&own.o, 4, argv, table, &own, &err), 0);
+	assert_string_equal(own.o.scenario, "x.yaml");
+	assert_null(own.o.cc);
+	options_free(&own.o);
+	assert_int_equal(options_parse(&own.o, 5, argv, table, &own, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "y.yaml"));
+	options_free(&own.o);
+	assert_int_equal(options_parse(&own.o, 4, argv, NULL, NULL, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "x.yaml"));
+	options_free(&own.o);
+}
+
+static void resolve__says_which_option_it_is_about(void **state)
+{
+	static const char *const bad[] = {"cc", "lb", "topology", "matrix"};
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct options o;
+		options_begin(&o);
+		assert_int_equal(options_set(&o, NULL, NULL, bad[i], "nonsense", NULL), 0);
+		assert_true(options_resolve(&o, NULL) < 0);
+		assert_string_equal(o.step, bad[i]);
+		options_free(&o);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -223,6 +274,9 @@ int main(void)
 		TEST(parse__bad_values_are_refused),
 		TEST(parse__bad_files_are_named),
 		TEST(parse__help_resolves_nothing),
+		TEST(parse__notes_what_was_given),
+		TEST(parse__an_argument_without_dashes_leaves_all_unresolved),
+		TEST(resolve__says_which_option_it_is_about),
 		TEST(wire_bytes__grow_with_the_payload),
 		TEST(print_params__shows_every_key),
 	};
