@@ -70,7 +70,7 @@ static void check_config(struct scenario_fixture *f, const char *name)
 	if (sweep_run(&f->w, &conf, &f->err))
 		fail_msg("%s", f->err.msg);
 	for (uint32_t i = 0; i < f->w.count; i++) {
-		if (!f->w.runs[i].known)
+		if (f->w.runs[i].status != SWEEP_DONE)
 			fail_msg("%s: %s: %s", name, f->w.runs[i].label, f->w.runs[i].error);
 	}
 }
