@@ -170,7 +170,7 @@ class Scenario(unittest.TestCase):
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("runs/.0001/all.pcap", run.stderr)
-        self.assertIn("File too large", run.stderr)
+        self.assertIn("could not be written", run.stderr)
         self.assertEqual(os.listdir(os.path.join(self.out, "runs")), ["0000"])
         self.assertEqual([r["status"] for r in self.sweep()["runs"]], ["done", "waiting", "waiting"])
         run = self.weft()

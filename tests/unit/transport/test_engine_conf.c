@@ -105,6 +105,20 @@ static void destroy__with_everything_under_way(void **state)
 	}
 }
 
+/* An endpoint that closes copies what is not sent; an engine that goes has no use for it. */
+static void destroy__copies_nothing(void **state)
+{
+	static uint8_t out[200000];
+	struct duo d;
+	open_default(&d);
+	for (uint64_t tag = 0; tag < 8; tag++)
+		duo_send(&d, 0, out, sizeof out, tag, NULL);
+	duo_run(&d, d.now + WEFT_US(5));
+	uint64_t calls = d.mem[0].calls;
+	duo_close(&d);
+	assert_int_equal(d.mem[0].calls, calls);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +127,7 @@ int main(void)
 		cmocka_unit_test(create__without_memory),
 		cmocka_unit_test(derive__from_base_rtt_and_link),
 		cmocka_unit_test(destroy__with_everything_under_way),
+		cmocka_unit_test(destroy__copies_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
