@@ -110,6 +110,10 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 		.rcc_tune = o->rcc_tune,
 		.seed = rng_mix(o->seed + ((uint64_t)(h->index + 1) << 32)),
 	};
+	if (o->cc_odd && h->index % 2) {
+		conf.cc = o->cc_odd;
+		conf.cc_tune = o->cc_odd_tune;
+	}
 	if (!conf.tune.brtt_ns)
 		conf.tune.brtt_ns = weft_net_brtt_ns(h->lab->net);
 	int rc = weft_engine_create(&conf, h->port, 0, &h->engine, err);

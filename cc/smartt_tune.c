@@ -55,4 +55,4 @@
 	}
 
 const struct weft_param smartt_tunes[] = TUNES(150, 100, 100, 6, SMARTT_IGNORE_ALL);
-const struct weft_param smartt2_tunes[] = TUNES(175, 250, 300, 6, SMARTT_IGNORE_NONE);
+const struct weft_param smartt2_tunes[] = TUNES(165, 250, 300, 6, SMARTT_IGNORE_NONE);

@@ -118,8 +118,8 @@ static void cwnd__within_a_packet_and_the_cap(void **state)
 /* The 64-bit time is far along and its lower half about to wrap; the same events give the same windows. */
 static void check_origin(const struct weft_cc_ops *ops)
 {
-	const weft_ns origins[] = {UINT32_MAX - 100000, (UINT64_C(1) << 32) * 77 + UINT32_MAX - 5000,
-				   UINT64_C(1) << 62};
+	const weft_ns origins[] = {UINT32_MAX - 100000, (UINT64_C(1) << 32) * 77 + UINT32_MAX - 5000, UINT64_C(1) << 62,
+				   (UINT64_C(1) << 63) - 5000};
 	struct cc_box ref, box;
 
 	for (size_t o = 0; o < sizeof origins / sizeof origins[0]; o++) {
@@ -158,6 +158,94 @@ static void check_loss(const struct weft_cc_ops *ops)
 static void on_loss__never_grows_the_window(void **state)
 {
 	for_each(check_loss);
+}
+
+/* Losses of one kind, an RTT apart, leave less to send: a smaller window or a slower pace. */
+static void check_reaction(const struct weft_cc_ops *ops)
+{
+	if (ops == weft_cc_find("fixed"))
+		return; /* a yardstick that reacts to nothing */
+	for (int kind = 0; kind < WEFT_CC_LOSS_KINDS; kind++) {
+		struct cc_box box;
+		start(&box, ops, 3, WEFT_S(1));
+		uint32_t cwnd_bytes = box.cc.cwnd_bytes, pace = box.cc.pace;
+		for (int i = 0; i < 10; i++, box.now += box.params.brtt_ns)
+			cc_box_lose(&box, (enum weft_cc_loss_kind)kind, 1, cwnd_bytes / 2);
+		assert_true(box.cc.cwnd_bytes < cwnd_bytes || box.cc.pace > pace);
+	}
+}
+
+static void on_loss__every_kind_has_an_effect(void **state)
+{
+	for_each(check_reaction);
+}
+
+/* An ACK that reports nothing new may tell of congestion, never of room. */
+static void check_zero_bytes(const struct weft_cc_ops *ops)
+{
+	for (int place = 0; place < PLACES; place++) {
+		struct cc_box box;
+		start(&box, ops, place, WEFT_S(1));
+		for (int i = 0; i < 20; i++, box.now += box.params.brtt_ns)
+			cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 3, 0);
+		uint32_t before = box.cc.cwnd_bytes;
+		for (int i = 0; i < 2000; i++) {
+			cc_box_ack(&box, 0, box.params.brtt_ns + (i % 3) * box.params.brtt_ns / 2, false);
+			assert_true(box.cc.cwnd_bytes <= before);
+		}
+		assert_true(box.cc.cwnd_bytes >= box.params.mtu_bytes);
+	}
+}
+
+static void on_ack__zero_bytes_never_grow_the_window(void **state)
+{
+	for_each(check_zero_bytes);
+}
+
+/* More than 2^32 bytes sent and acknowledged while the time stands still: whatever counts them wraps. */
+static void check_counters(const struct weft_cc_ops *ops)
+{
+	for (int ce = 0; ce < 2; ce++) {
+		struct cc_box box;
+		start(&box, ops, 5, WEFT_S(1));
+		uint32_t cap = box.cc.cwnd_bytes;
+		cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 1000, 0);
+		for (int i = 0; i < 6000; i++) {
+			cc_box_sent(&box, 1 << 20, (uint64_t)i << 20);
+			cc_box_ack(&box, 1 << 20, 2 * box.params.brtt_ns, ce);
+			assert_sane(&box, cap);
+		}
+		box.now += 3 * box.params.brtt_ns;
+		cc_box_acks(&box, 1000, 100, box.params.brtt_ns, ce);
+		assert_sane(&box, cap);
+	}
+}
+
+static void counters__may_wrap(void **state)
+{
+	for_each(check_counters);
+}
+
+/* The same events lead to the same state, to the last bit. */
+static void check_determinism(const struct weft_cc_ops *ops)
+{
+	struct cc_box a, b;
+	struct rng rng_a = {5}, rng_b = {5};
+
+	start(&a, ops, 4, WEFT_S(1));
+	start(&b, ops, 4, WEFT_S(1));
+	for (int i = 0; i < EVENTS; i++) {
+		random_event(&a, &rng_a);
+		random_event(&b, &rng_b);
+		assert_int_equal(a.cc.cwnd_bytes, b.cc.cwnd_bytes);
+		assert_int_equal(a.cc.pace, b.cc.pace);
+	}
+	assert_memory_equal(a.cc.state, b.cc.state, sizeof a.cc.state);
+}
+
+static void state__follows_from_the_events(void **state)
+{
+	for_each(check_determinism);
 }
 
 static void check_idle(const struct weft_cc_ops *ops)
@@ -249,6 +337,10 @@ int main(void)
 		cmocka_unit_test(cwnd__within_a_packet_and_the_cap),
 		cmocka_unit_test(time__origin_does_not_matter),
 		cmocka_unit_test(on_loss__never_grows_the_window),
+		cmocka_unit_test(on_loss__every_kind_has_an_effect),
+		cmocka_unit_test(on_ack__zero_bytes_never_grow_the_window),
+		cmocka_unit_test(counters__may_wrap),
+		cmocka_unit_test(state__follows_from_the_events),
 		cmocka_unit_test(idle__an_hour_later_the_window_is_still_there),
 		cmocka_unit_test(brtt__may_change),
 		cmocka_unit_test(on_ack__few_large_acks),

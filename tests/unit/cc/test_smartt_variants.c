@@ -283,7 +283,7 @@ static void smartt2__differs_in_its_defaults(void **state)
 
 	cc_box_init(&box, &weft_cc_smartt2, 100000000000, BRTT);
 	cc_box_start(&box);
-	assert_int_equal(cc_box_view(&box).target_rtt_ns, BRTT * 7 / 4);
+	assert_int_equal(cc_box_view(&box).target_rtt_ns, BRTT * 165 / 100);
 	assert_int_equal(box.cc.cwnd_bytes, CAP);
 	assert_int_equal(tune(&box)->ignore_phase, SMARTT_IGNORE_NONE);
 	assert_true(tune(&box)->fi_pct > 100 && tune(&box)->pi_pct > 100);
