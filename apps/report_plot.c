@@ -282,7 +282,7 @@ static void write_axes(FILE *f, const struct plot *p, const struct scales *scale
 	if (p->log_x)
 		fputs(log_bytes(p) ? "set logscale x 2\n" : "set logscale x\n", f);
 	if (p->x_unit == PLOT_TIME && !has_bars(p) && p->series[0].style != PLOT_STEPS)
-		fputs("set autoscale xfix\n", f);
+		fputs("set autoscale xfixmax\nset xrange [0:*]\n", f);
 	if (log_bytes(p))
 		write_byte_tics(f, extent_of(p).x);
 	if (has_bars(p))
