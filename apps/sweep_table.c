@@ -15,9 +15,10 @@ static double mean_us(const struct run_record *r)
 	return r->summary.fct_us.mean;
 }
 
+/* Not known when a flow did not complete. */
 static double inflation(const struct run_record *r)
 {
-	return r->summary.inflation;
+	return r->summary.inflation > 0 ? r->summary.inflation : NAN;
 }
 
 static double goodput_gbps(const struct run_record *r)
@@ -81,16 +82,16 @@ double sweep_half_width(double sum, double squares, uint32_t n)
 	return variance > 0 ? student_t(n) * sqrt(variance / n) : 0;
 }
 
-/* Mean over the runs of a combination that have a result, "-" without one. */
+/* Mean over the runs of a combination that know it, "-" without one. */
 static void fill_cell(const struct sweep *w, uint32_t first, uint32_t seeds, const struct column *c,
 		      char cell[CELL_MAX])
 {
 	double sum = 0, squares = 0;
 	uint32_t n = 0;
 	for (uint32_t i = first; i < first + seeds; i++) {
-		if (!w->runs[i].known)
+		double v = w->runs[i].known ? c->value(&w->runs[i].record) : NAN;
+		if (isnan(v))
 			continue;
-		double v = c->value(&w->runs[i].record);
 		sum += v;
 		squares += v * v;
 		n++;

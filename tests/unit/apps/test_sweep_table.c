@@ -84,10 +84,13 @@ static void sweep_print_table__one_seed_has_no_interval(void **state)
 	scenario_plan(f, "sweep: {lb: [ops, ecmp]}\n");
 	set(&f->w.runs[0], 10, 1);
 	set(&f->w.runs[1], 20, 2);
-	char text[TEXT_MAX];
+	char text[TEXT_MAX], *row;
 	print_to(f, text);
 	assert_null(strstr(text, "±"));
-	assert_non_null(strstr(text, "lb=ecmp"));
+	row = strstr(text, "\nlb=ecmp");
+	assert_non_null(row);
+	assert_non_null(strstr(row, "  -  ")); /* no inflation */
+	assert_null(strstr(row, "nan"));
 }
 
 int main(void)
