@@ -83,8 +83,8 @@ struct options {
 	struct weft_workload workload;
 	const struct weft_cc_ops *cc;
 	const struct weft_rcc_ops *rcc; /* receiver-driven congestion control beside cc; NULL: none */
-	/* Hosts with an odd number send by this instead of cc, with these parameters (the caller's); NULL: all by cc. Not
-	 * an option: the lab's duels set it between parsing and lab_create. */
+	/* Hosts with an odd number send by this instead of cc, with these parameters (the caller's); NULL: all by cc.
+	 * Not an option: the lab's duels set it between parsing and lab_create. */
 	const struct weft_cc_ops *cc_odd;
 	const void *cc_odd_tune;
 	const struct weft_lb_ops *lb;
