@@ -5,6 +5,7 @@
 #define WEFT_CMD_H
 
 int weft_cmd_report(int argc, char **argv);
+int weft_cmd_reproduce(int argc, char **argv);
 int weft_cmd_sim(int argc, char **argv);
 int weft_cmd_bench(int argc, char **argv);
 int weft_cmd_switch(int argc, char **argv);

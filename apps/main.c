@@ -10,6 +10,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"bench", "run a connection matrix through libfabric, in real time", weft_cmd_bench},
+	{"reproduce", "run a publication's figures and judge its claims", weft_cmd_reproduce},
 	{"report", "make an HTML page with tables and plots of runs", weft_cmd_report},
 	{"sim", "run a workload on a virtual fabric in virtual time", weft_cmd_sim},
 	{"switch", "switch packets between DPDK ports in real time", weft_cmd_switch},
@@ -20,7 +21,7 @@ static void usage(FILE *out)
 {
 	fputs("usage: weft COMMAND [OPTION]...\n\ncommands:\n", out);
 	for (unsigned i = 0; commands[i].name; i++)
-		fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+		fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].help);
 	fputs("\nweft COMMAND --help lists a command's options; weft --version prints the version.\n", out);
 }
 

@@ -20,7 +20,7 @@ class Main(unittest.TestCase):
     def test_help_names_the_commands(self):
         run = weft("--help")
         self.assertEqual(run.returncode, 0)
-        for name in ("bench", "report", "sim", "switch"):
+        for name in ("bench", "report", "reproduce", "sim", "switch"):
             self.assertIn(f"  {name} ", run.stdout)
 
     def test_version(self):

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Claims of a scenario: a measure of some of its runs, alone or beside that of others, and a bound. What a published
+ * figure says, as something a machine can check. doc/reproduce.md has the format. */
+#ifndef WEFT_CLAIM_H
+#define WEFT_CLAIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "scenario.h"
+#include "sweep.h"
+
+enum { CLAIM_TEXT_MAX = 320 };
+
+/* The runs where `name` ("case", an axis) has one of these values. */
+struct claim_key {
+	const char *name;
+	const char **values; /* as in the scenario; of a path the end is enough */
+	uint32_t count;
+	uint32_t line; /* in the file */
+};
+
+struct claim_pick {
+	struct claim_key keys[SCENARIO_AXES_MAX + 1];
+	uint32_t count;
+};
+
+struct measure;
+
+/* What of a run's files a measure looks at. */
+struct claim_scope {
+	const char *ports;              /* pattern of port names; NULL: all */
+	uint32_t first_flow, last_flow; /* inclusive */
+	weft_ns from_ns, to_ns;         /* of time series */
+};
+
+struct claim {
+	const char *text;  /* one line */
+	const char *paper; /* what the publication says, in its words; "" */
+	const char *note;  /* what to know when it does not hold; "" */
+	const struct measure *measure;
+	struct claim_scope scope;
+	struct claim_pick of;     /* every combination it picks must meet the bound */
+	struct claim_pick over;   /* keys to change for the combinations to divide by */
+	bool relative;            /* there is an `over` */
+	double at_most, at_least; /* NaN: no such bound */
+	uint32_t line;            /* in the file */
+};
+
+struct claims {
+	const char *path;  /* of the scenario */
+	struct claim *all; /* owned; texts belong to the scenario */
+	uint32_t count;
+};
+
+struct claim_verdict {
+	bool known; /* all runs it needs have results */
+	bool holds;
+	double value;              /* the one nearest to breaking the bound, or beyond */
+	char ours[CLAIM_TEXT_MAX]; /* the value, and which runs it comes from */
+};
+
+/* Reads the claims of a loaded scenario; texts are kept in it. Messages as file:line: key: reason. */
+int claims_load(struct claims *c, struct scenario *s, struct weft_err *err);
+void claims_free(struct claims *c);
+
+/* An error only when a file of the results cannot be read. */
+int claim_judge(const struct claim *c, const struct sweep *w, struct claim_verdict *v, struct weft_err *err);
+
+/* ---- measures ---- */
+
+/* By name; NULL: no such measure. */
+const struct measure *measure_find(const char *name);
+
+/* One line "NAME  meaning" each. */
+void measure_print_all(FILE *out);
+
+/* Of one run with a result, whose files lie in `dir`. */
+int measure_run(const struct measure *m, const struct claim_scope *scope, const struct run_record *record,
+		const char *dir, double *value, struct weft_err *err);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What can be claimed of a run: numbers of its result, and of its files over ports, flows and stretches of time. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "claim.h"
+#include "file.h"
+#include "report_csv.h"
+
+/* Collects the values a file has for a measure. */
+struct tally {
+	uint64_t n;
+	double sum, min, max;
+};
+
+struct measure {
+	const char *name, *help;
+	double (*of_result)(const struct run_record *r); /* or from a file: */
+	const char *file;
+	const char *column;
+	double (*of_tally)(const struct tally *t);
+};
+
+static double tally_mean(const struct tally *t)
+{
+	return t->n ? t->sum / (double)t->n : 0;
+}
+
+static double tally_max(const struct tally *t)
+{
+	return t->n ? t->max : 0;
+}
+
+static double tally_min(const struct tally *t)
+{
+	return t->n ? t->min : 0;
+}
+
+static double tally_spread(const struct tally *t)
+{
+	return tally_max(t) - tally_min(t);
+}
+
+static double tally_sum(const struct tally *t)
+{
+	return t->sum;
+}
+
+#define FROM_RESULT(name, expression)                                                                                  \
+	static double name(const struct run_record *r)                                                                 \
+	{                                                                                                              \
+		return (double)(expression);                                                                           \
+	}
+
+FROM_RESULT(fct_min, r->summary.fct_us.min)
+FROM_RESULT(fct_mean, r->summary.fct_us.mean)
+FROM_RESULT(fct_p50, r->summary.fct_us.p50)
+FROM_RESULT(fct_p99, r->summary.fct_us.p99)
+FROM_RESULT(fct_max, r->summary.fct_us.max)
+FROM_RESULT(spread, r->summary.fct_us.max - r->summary.fct_us.min)
+FROM_RESULT(makespan, r->summary.makespan_us)
+FROM_RESULT(inflation, r->summary.inflation)
+FROM_RESULT(goodput, r->summary.goodput_gbps)
+FROM_RESULT(jain, r->summary.jain)
+FROM_RESULT(failed, r->summary.failed)
+FROM_RESULT(retransmitted, r->result.packets.retransmitted)
+FROM_RESULT(trimmed, r->result.packets.trimmed)
+FROM_RESULT(dropped, r->result.packets.dropped)
+FROM_RESULT(lost, r->result.packets.dropped + r->result.packets.trimmed)
+FROM_RESULT(marked, r->result.packets.marked)
+FROM_RESULT(timeouts, r->result.packets.timeouts)
+FROM_RESULT(queue_max, r->result.queue_max_bytes)
+FROM_RESULT(queue_mean, r->result.queue_mean_bytes)
+
+static const struct measure measures[] = {
+	{"fct_min_us", "fastest flow's completion time", fct_min, NULL, NULL, NULL},
+	{"fct_mean_us", "mean completion time", fct_mean, NULL, NULL, NULL},
+	{"fct_p50_us", "median completion time", fct_p50, NULL, NULL, NULL},
+	{"fct_p99_us", "99th percentile of the completion times", fct_p99, NULL, NULL, NULL},
+	{"fct_max_us", "slowest flow's completion time (tail)", fct_max, NULL, NULL, NULL},
+	{"spread_us", "slowest less fastest completion time", spread, NULL, NULL, NULL},
+	{"makespan_us", "first submission to last acknowledgement", makespan, NULL, NULL, NULL},
+	{"inflation", "makespan over the ideal", inflation, NULL, NULL, NULL},
+	{"goodput_gbps", "payload over the makespan, all hosts together", goodput, NULL, NULL, NULL},
+	{"jain", "fairness of the flows' rates, 1 is equal", jain, NULL, NULL, NULL},
+	{"failed", "flows that did not arrive whole", failed, NULL, NULL, NULL},
+	{"retransmitted", "packets sent again", retransmitted, NULL, NULL, NULL},
+	{"trimmed", "packets trimmed by switches", trimmed, NULL, NULL, NULL},
+	{"dropped", "packets dropped by switches and links", dropped, NULL, NULL, NULL},
+	{"lost", "packets trimmed or dropped", lost, NULL, NULL, NULL},
+	{"marked", "packets marked with ECN", marked, NULL, NULL, NULL},
+	{"timeouts", "retransmission timeouts", timeouts, NULL, NULL, NULL},
+	{"queue_max_bytes", "deepest queue of the run", queue_max, NULL, NULL, NULL},
+	{"queue_mean_bytes", "mean depth of all queues over the run", queue_mean, NULL, NULL, NULL},
+	{"flow_fct_max_us", "slowest of `flows`", NULL, "flows.csv", "fct_us", tally_max},
+	{"flow_fct_mean_us", "mean of `flows`", NULL, "flows.csv", "fct_us", tally_mean},
+	{"port_queue_max_bytes", "deepest sampled queue of `ports`, between `from` and `to`", NULL, "ports.csv",
+	 "queue_bytes", tally_max},
+	{"port_queue_mean_bytes", "mean of the sampled queues that are not empty", NULL, "ports.csv", "queue_bytes",
+	 tally_mean},
+	{"port_utilisation_mean", "mean utilisation of the samples of `ports`", NULL, "ports.csv", "utilisation",
+	 tally_mean},
+	{"port_dropped", "packets dropped at `ports`", NULL, "ports.csv", "dropped", tally_sum},
+	{"port_trimmed", "packets trimmed at `ports`", NULL, "ports.csv", "trimmed", tally_sum},
+	{"link_share_max", "largest share of one of `ports` in its group", NULL, "links.csv", "share", tally_max},
+	{"link_share_min", "smallest such share", NULL, "links.csv", "share", tally_min},
+	{"link_share_spread", "their difference", NULL, "links.csv", "share", tally_spread},
+	{"link_utilisation_mean", "mean utilisation of `ports` over the run", NULL, "links.csv", "utilisation",
+	 tally_mean},
+	{"cwnd_mean_bytes", "mean window of all samples between `from` and `to`", NULL, "conns.csv", "cwnd_bytes",
+	 tally_mean},
+	{"cwnd_max_bytes", "largest sampled window", NULL, "conns.csv", "cwnd_bytes", tally_max},
+	{"cwnd_min_bytes", "smallest sampled window", NULL, "conns.csv", "cwnd_bytes", tally_min},
+	{"srtt_mean_us", "mean of the sampled smoothed RTTs", NULL, "conns.csv", "srtt_us", tally_mean},
+};
+
+enum { MEASURES = sizeof measures / sizeof *measures };
+
+const struct measure *measure_find(const char *name)
+{
+	for (uint32_t i = 0; i < MEASURES; i++) {
+		if (!strcmp(measures[i].name, name))
+			return &measures[i];
+	}
+	return NULL;
+}
+
+void measure_print_all(FILE *out)
+{
+	for (uint32_t i = 0; i < MEASURES; i++)
+		fprintf(out, "%-24s %s\n", measures[i].name, measures[i].help);
+}
+
+static void add(struct tally *t, double value)
+{
+	if (isnan(value))
+		return;
+	t->min = !t->n || value < t->min ? value : t->min;
+	t->max = !t->n || value > t->max ? value : t->max;
+	t->sum += value;
+	t->n++;
+}
+
+static bool in_time(double time_us, const struct claim_scope *scope)
+{
+	double from_us = (double)scope->from_ns / 1e3, to_us = (double)scope->to_ns / 1e3;
+	return time_us >= from_us && time_us <= to_us;
+}
+
+/* Whether a line is within the claim's scope: the first column says of which flow, port or time it tells. */
+static int in_scope(const struct measure *m, const struct claim_scope *scope, const struct table *table, bool *in,
+		    struct weft_err *err)
+{
+	double number = 0;
+	int rc = 0;
+	bool of_port = !strcmp(m->file, "ports.csv") || !strcmp(m->file, "links.csv");
+	*in = !of_port || !scope->ports || !fnmatch(scope->ports, table_text(table, 1), 0);
+	if (strcmp(m->file, "links.csv") != 0)
+		rc = table_number(table, 2, &number, err);
+	if (rc)
+		return rc;
+	if (!strcmp(m->file, "flows.csv"))
+		*in = number >= scope->first_flow && number <= scope->last_flow;
+	else if (strcmp(m->file, "links.csv") != 0)
+		*in = *in && in_time(number, scope);
+	return 0;
+}
+
+/* Columns: the measured one, the port (or whatever else names the line), and what limits the scope. */
+static void columns_of(const struct measure *m, const char *names[3])
+{
+	bool flows = !strcmp(m->file, "flows.csv"), conns = !strcmp(m->file, "conns.csv");
+	bool links = !strcmp(m->file, "links.csv");
+	names[0] = m->column;
+	names[1] = flows ? "flow" : conns ? "src" : "port";
+	names[2] = flows ? "flow" : links ? m->column : "time_us";
+}
+
+static int measure_file(const struct measure *m, const struct claim_scope *scope, const char *dir, double *value,
+			struct weft_err *err)
+{
+	char path[FILE_PATH_MAX];
+	const char *names[3];
+	struct table table;
+	struct tally tally = {0};
+	int rc = file_path(path, dir, m->file, err);
+	if (rc)
+		return rc;
+	columns_of(m, names);
+	rc = table_open(&table, path, names, 3, err);
+	while (!rc && (rc = table_next(&table, err)) == 1) {
+		bool in = false;
+		double number;
+		rc = in_scope(m, scope, &table, &in, err);
+		if (!rc)
+			rc = table_number(&table, 0, &number, err);
+		if (!rc && in)
+			add(&tally, number);
+	}
+	table_close(&table);
+	*value = m->of_tally(&tally);
+	return rc < 0 ? rc : 0;
+}
+
+int measure_run(const struct measure *m, const struct claim_scope *scope, const struct run_record *record,
+		const char *dir, double *value, struct weft_err *err)
+{
+	if (!m->of_result)
+		return measure_file(m, scope, dir, value, err);
+	*value = m->of_result(record);
+	return 0;
+}

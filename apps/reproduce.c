@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `weft reproduce`: a publication's figures as scenarios, their claims judged by the results. */
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "claim.h"
+#include "cmd.h"
+#include "file.h"
+#include "reproduce.h"
+
+static const char usage[] =
+	"usage: weft reproduce PAPER|DIRECTORY [OPTION]...\n"
+	"Runs the scenarios of a publication's figures (configs/papers/PAPER, or any directory of scenario files with\n"
+	"claims), judges each claim by the results and makes a page with the figures redrawn. Goes on where it was\n"
+	"stopped.\n"
+	"\n"
+	"  --only NAME[,NAME]...    these figures; a name is that of the file without .yaml, or its beginning\n"
+	"  --out DIR                results; default: weft-out/reproduce/PAPER\n"
+	"  --jobs N                 runs at the same time; default: one per core\n"
+	"  --fresh                  discard earlier results\n"
+	"  --list                   tell the figures and their claims, run nothing\n"
+	"  --measures               tell what a claim can be about\n"
+	"  --help                   this text\n";
+
+struct wishes {
+	const char *paper, *only, *out;
+	struct sweep_conf conf;
+	bool list;
+};
+
+/* The directory of a paper's scenarios: as given, below the working directory, or beside the program. */
+static int find_dir(const char *paper, char dir[FILE_PATH_MAX], struct weft_err *err)
+{
+	char exe[FILE_PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	exe[len > 0 ? len : 0] = '\0';
+	char *slash = strrchr(exe, '/');
+	if (slash)
+		*slash = '\0';
+	const char *const formats[] = {"%.0s%s", "%.0sconfigs/papers/%s", "%s/../configs/papers/%s",
+				       "%s/../share/weft/papers/%s"};
+	for (unsigned i = strchr(paper, '/') ? 0 : 1; i < sizeof formats / sizeof *formats; i++) {
+		struct stat st;
+		snprintf(dir, FILE_PATH_MAX, formats[i], exe, paper);
+		if (!stat(dir, &st) && S_ISDIR(st.st_mode))
+			return 0;
+	}
+	return weft_err_set(err, -ENOENT, "no scenarios for '%.200s' (configs/papers/%.200s is no directory)", paper,
+			    paper);
+}
+
+static int is_scenario(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+	return dot && dot > entry->d_name && !strcmp(dot, ".yaml");
+}
+
+/* Whether one of the comma-separated names begins `file`. */
+static bool is_wanted(const char *only, const char *file)
+{
+	while (only && *only) {
+		size_t len = strcspn(only, ",");
+		if (len && !strncmp(file, only, len))
+			return true;
+		only += len + (only[len] == ',');
+	}
+	return !only;
+}
+
+static int load_figure(struct figure *f, const char *dir, const char *file, const char *out, struct weft_err *err)
+{
+	char path[FILE_PATH_MAX], results[FILE_PATH_MAX];
+	int rc = file_path(path, dir, file, err);
+	snprintf(f->name, sizeof f->name, "%.*s", (int)(strlen(file) - strlen(".yaml")), file);
+	if (!rc)
+		rc = file_path(results, out, f->name, err);
+	if (rc)
+		return rc;
+	rc = scenario_load(&f->scenario, path, err);
+	if (!rc)
+		f->scenario.out = scenario_keep(&f->scenario, results);
+	if (!rc && !f->scenario.out)
+		rc = weft_err_set(err, -ENOMEM, "no memory");
+	if (!rc)
+		rc = claims_load(&f->claims, &f->scenario, err);
+	return rc ? rc : sweep_plan(&f->sweep, &f->scenario, err);
+}
+
+/* Takes those of `n` entries that are wanted. */
+static int load_entries(struct reproduction *p, const char *dir, struct dirent **entries, int n, const char *only,
+			struct weft_err *err)
+{
+	p->figures = calloc((size_t)n + 1, sizeof *p->figures);
+	if (!p->figures)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	for (int i = 0; i < n; i++) {
+		if (!is_wanted(only, entries[i]->d_name))
+			continue;
+		struct figure *f = &p->figures[p->count++];
+		f->sweep.lock = -1;
+		int rc = load_figure(f, dir, entries[i]->d_name, p->out, err);
+		if (rc)
+			return rc;
+	}
+	return p->count ? 0
+			: weft_err_set(err, -ENOENT, "%s: no scenario%s%s", dir, only ? " begins with " : "",
+				       only ? only : "");
+}
+
+static int load_figures(struct reproduction *p, const char *dir, const struct wishes *w, struct weft_err *err)
+{
+	struct dirent **entries;
+	int n = scandir(dir, &entries, is_scenario, alphasort);
+	if (n < 0)
+		return weft_err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	int rc = load_entries(p, dir, entries, n, w->only, err);
+	for (int i = 0; i < n; i++)
+		free(entries[i]);
+	free(entries);
+	return rc;
+}
+
+static void free_figures(struct reproduction *p)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		struct figure *f = &p->figures[i];
+		free(f->verdicts);
+		claims_free(&f->claims);
+		sweep_free(&f->sweep);
+		scenario_free(&f->scenario);
+	}
+	free(p->figures);
+}
+
+static int judge(struct figure *f, struct weft_err *err)
+{
+	int rc = 0;
+	f->verdicts = calloc(f->claims.count + 1, sizeof *f->verdicts);
+	if (!f->verdicts)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	for (uint32_t i = 0; i < f->claims.count && !rc; i++)
+		rc = claim_judge(&f->claims.all[i], &f->sweep, &f->verdicts[i], err);
+	return rc;
+}
+
+static int run_figures(struct reproduction *p, const struct wishes *w, struct weft_err *err)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		struct figure *f = &p->figures[i];
+		fprintf(stderr, "[%u of %u] %s: %s\n", i + 1, p->count, f->name, f->scenario.title);
+		int rc = sweep_run(&f->sweep, &w->conf, err);
+		if (!rc)
+			rc = judge(f, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+void reproduce_bound(const struct claim *c, char *text, size_t size)
+{
+	if (isnan(c->at_most))
+		snprintf(text, size, "at least %g", c->at_least);
+	else if (isnan(c->at_least))
+		snprintf(text, size, "at most %g", c->at_most);
+	else
+		snprintf(text, size, "%g to %g", c->at_least, c->at_most);
+}
+
+static void print_claim(FILE *out, const struct claim *c, const struct claim_verdict *v)
+{
+	char bound[64];
+	reproduce_bound(c, bound, sizeof bound);
+	fprintf(out, "  %-7s %s\n", v->holds ? "holds" : v->known ? "BREAKS" : "?", c->text);
+	fprintf(out, "          ours %s, must be %s", v->ours, bound);
+	fprintf(out, *c->paper ? "; paper: %s\n" : "%s\n", c->paper);
+	if (!v->holds && *c->note)
+		fprintf(out, "          why: %s\n", c->note);
+}
+
+static void print_verdicts(const struct reproduction *p, FILE *out)
+{
+	uint32_t held = 0, all = 0;
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct figure *f = &p->figures[i];
+		fprintf(out, "%s: %s\n", f->name, f->scenario.title);
+		for (uint32_t k = 0; k < f->claims.count; k++) {
+			print_claim(out, &f->claims.all[k], &f->verdicts[k]);
+			held += f->verdicts[k].holds;
+			all++;
+		}
+	}
+	fprintf(out, "%u of %u claims hold\n", held, all);
+}
+
+static int write_verdicts(const struct reproduction *p, struct weft_err *err)
+{
+	char path[FILE_PATH_MAX];
+	int rc = file_path(path, p->out, "claims.txt", err);
+	FILE *f = rc ? NULL : file_create(path, err);
+	if (!f)
+		return rc ? rc : -EIO;
+	print_verdicts(p, f);
+	return file_finish(f, path, err);
+}
+
+static int conclude(const struct reproduction *p, struct weft_err *err)
+{
+	int rc = write_verdicts(p, err);
+	print_verdicts(p, stdout);
+	return rc ? rc : reproduce_page(p, err);
+}
+
+static void list(const struct reproduction *p)
+{
+	for (uint32_t i = 0; i < p->count; i++) {
+		const struct figure *f = &p->figures[i];
+		printf("%s: %s (%u runs)\n", f->name, f->scenario.title, f->sweep.count);
+		for (uint32_t k = 0; k < f->claims.count; k++)
+			printf("  %s\n", f->claims.all[k].text);
+	}
+}
+
+static int reproduce(const struct wishes *w, struct weft_err *err)
+{
+	char dir[FILE_PATH_MAX], out[FILE_PATH_MAX];
+	const char *slash = strrchr(w->paper, '/');
+	struct reproduction p = {.paper = slash && slash[1] ? slash + 1 : w->paper, .out = out};
+	snprintf(out, sizeof out, w->out ? "%s" : "weft-out/reproduce/%s", w->out ? w->out : p.paper);
+	int rc = find_dir(w->paper, dir, err);
+	if (!rc)
+		rc = load_figures(&p, dir, w, err);
+	if (!rc && w->list)
+		list(&p);
+	else if (!rc)
+		rc = run_figures(&p, w, err);
+	if (!rc && !w->list)
+		rc = conclude(&p, err);
+	free_figures(&p);
+	return rc;
+}
+
+static int parse_jobs(uint32_t *jobs, const char *text)
+{
+	struct weft_err why = {""};
+	if (!opt_u32(jobs, text, &why))
+		return -1;
+	fprintf(stderr, "weft reproduce: jobs: %s\n", why.msg);
+	return 2;
+}
+
+/* -1 to go on, or the exit code. */
+static int parse(struct wishes *w, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"only", required_argument, NULL, 'o'}, {"out", required_argument, NULL, 'd'},
+		{"jobs", required_argument, NULL, 'j'}, {"fresh", no_argument, NULL, 'f'},
+		{"list", no_argument, NULL, 'l'},       {"measures", no_argument, NULL, 'm'},
+		{"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
+	int status = -1;
+	for (int c; status < 0 && (c = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
+		if (c == 'o') {
+			w->only = optarg;
+		} else if (c == 'd') {
+			w->out = optarg;
+		} else if (c == 'j') {
+			status = parse_jobs(&w->conf.jobs, optarg);
+		} else if (c == 'f') {
+			w->conf.fresh = true;
+		} else if (c == 'l') {
+			w->list = true;
+		} else if (c == 'm') {
+			measure_print_all(stdout);
+			status = 0;
+		} else {
+			fputs(usage, c == 'h' ? stdout : stderr);
+			status = c == 'h' ? 0 : 2;
+		}
+	}
+	if (status < 0 && optind + 1 != argc) {
+		fputs(usage, stderr);
+		status = 2;
+	}
+	w->paper = status < 0 ? argv[optind] : NULL;
+	return status;
+}
+
+int weft_cmd_reproduce(int argc, char **argv)
+{
+	struct wishes w = {0};
+	struct weft_err err = {""};
+	int status = parse(&w, argc, argv);
+	if (status >= 0)
+		return status;
+	int rc = reproduce(&w, &err);
+	if (rc)
+		fprintf(stderr, "weft reproduce: %s\n", err.msg);
+	return rc == -EINTR ? 130 : rc ? 1 : 0;
+}

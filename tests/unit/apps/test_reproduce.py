@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_reproduce.py WEFT PAPERS - claims of small scenarios, judged; and every published one can be planned."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WEFT, PAPERS = sys.argv[1:3]
+SMALL = """\
+title: two incasts
+topology: leafspine:2:2:2
+cases:
+  - {name: three, matrix: "incast:3:64KiB"}
+  - {name: one, matrix: "incast:1:64KiB"}
+sweep:
+  lb: [reps, ops]
+seeds: 2
+outputs:
+  series: 5us
+claims:
+"""
+
+
+class Reproduce(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.dir = os.path.join(self.scratch.name, "paper")
+        self.out = os.path.join(self.scratch.name, "out")
+        os.mkdir(self.dir)
+
+    def tearDown(self):
+        self.scratch.cleanup()
+
+    def write(self, *claims, name="fig1"):
+        with open(os.path.join(self.dir, name + ".yaml"), "w") as f:
+            f.write(SMALL)
+            for claim in claims:
+                f.write("  - " + claim + "\n")
+
+    def weft(self, *args):
+        return subprocess.run((WEFT, "reproduce", self.dir, "--out", self.out, *args), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=120)
+
+    def judged(self, *claims):
+        self.write(*claims)
+        run = self.weft()
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def refused(self, claim):
+        self.write(claim)
+        run = self.weft()
+        self.assertEqual(run.returncode, 1)
+        return run.stderr
+
+    def test_ratio_over_each_counterpart(self):
+        text = self.judged(
+            "{text: slower, measure: fct_max_us, of: {case: three}, over: {case: one}, at_least: 2, paper: thrice}",
+            "{text: faster, measure: fct_max_us, of: {case: three}, over: {case: one}, at_most: 1, note: it is not}")
+        self.assertRegex(text, r"holds +slower\n +ours [2-4]\.\d+ \(three lb=\w+: .*one lb=\w+: .*paper: thrice")
+        self.assertRegex(text, r"BREAKS +faster\n.*\n +why: it is not")
+        self.assertIn("1 of 2 claims hold", text)
+        with open(os.path.join(self.out, "claims.txt")) as f:
+            self.assertEqual(text.split(self.out)[0], f.read())
+        with open(os.path.join(self.out, "report.html")) as f:
+            page = f.read()
+        for expected in ("slower", "breaks", "it is not", "two incasts", "<svg"):
+            self.assertIn(expected, page)
+
+    def test_the_axis_that_over_leaves_out_must_agree(self):
+        text = self.judged("{text: a, measure: fct_mean_us, of: {case: one, lb: ops}, over: {case: three}, at_most: 1}")
+        self.assertIn("one lb=ops", text)
+        self.assertIn("three lb=ops", text)
+        self.assertNotIn("lb=reps:", text)
+
+    def test_bounds_of_one_run(self):
+        text = self.judged("{text: a, measure: failed, of: {}, at_most: 0}",
+                           "{text: b, measure: inflation, of: {case: one}, at_least: 0.99, at_most: 1.01}",
+                           "{text: c, measure: inflation, of: {case: one}, at_least: 1.5}")
+        self.assertIn("2 of 3 claims hold", text)
+
+    def test_measures_of_files(self):
+        last_hop = "ports: 'leaf0:host0', of: {case: three}"
+        text = self.judged(
+            "{text: a, measure: port_utilisation_mean, from: 10us, to: 20us, %s, at_least: 0.95}" % last_hop,
+            "{text: b, measure: port_queue_max_bytes, ports: 'spine*', of: {case: one}, at_most: 0}",
+            "{text: c, measure: flow_fct_max_us, flows: 0-1, of: {case: three}, over: {case: one}, at_least: 1}",
+            "{text: d, measure: link_share_max, %s, at_least: 0.9}" % last_hop,
+            "{text: e, measure: cwnd_min_bytes, of: {case: three}, at_least: 4000}")
+        self.assertIn("5 of 5 claims hold", text)
+
+    def test_goes_on_where_it_stopped(self):
+        self.judged("{text: a, measure: failed, of: {}, at_most: 0}")
+        with open(os.path.join(self.out, "fig1", "runs", "0003", "run.json")) as f:
+            first = f.read()
+        run = self.weft()
+        self.assertEqual(run.returncode, 0)
+        with open(os.path.join(self.out, "fig1", "runs", "0003", "run.json")) as f:
+            self.assertEqual(first, f.read())
+
+    def test_only_some_figures(self):
+        self.write("{text: a, measure: failed, of: {}, at_most: 0}", name="fig1")
+        self.write("{text: b, measure: failed, of: {}, at_most: 0}", name="fig12")
+        self.write("{text: c, measure: failed, of: {}, at_most: 0}", name="fig2")
+        run = self.weft("--list", "--only", "fig12,fig2")
+        self.assertEqual(run.returncode, 0)
+        self.assertNotIn("fig1:", run.stdout)
+        self.assertIn("fig12: two incasts (8 runs)\n  b\n", run.stdout)
+        self.assertIn("fig2: two incasts (8 runs)\n  c\n", run.stdout)
+        self.assertFalse(os.path.exists(self.out))
+        self.assertIn("no scenario begins with fig3", self.weft("--only", "fig3").stderr)
+
+    def test_a_wrong_claim_is_named_with_its_line(self):
+        cases = {
+            "{measure: failed, of: {}, at_most: 0}": "12: text: a claim says something",
+            "{text: a, of: {}, at_most: 0}": "12: measure: is missing",
+            "{text: a, measure: beauty, of: {}, at_most: 0}": "12: measure: unknown 'beauty'",
+            "{text: a, measure: failed, of: {}}": "12: at_most: a claim needs",
+            "{text: a, measure: failed, of: {}, at_most: few}": "12: at_most: 'few' is not a number",
+            "{text: a, measure: failed, of: {case: two}, at_most: 1}": "12: case: no run has 'two'",
+            "{text: a, measure: failed, of: {cc: swift}, at_most: 1}": "12: cc: no run has 'swift'",
+            "{text: a, measure: failed, of: {}, over: {}, at_most: 1}": "12: over: names nothing",
+            "{text: a, measure: failed, of: {}, most: 1}": "12: most: unknown key",
+            "{text: a, measure: failed, of: {}, flows: 3-1, at_most: 1}": "12: flows: '3-1' is neither",
+        }
+        for claim, message in cases.items():
+            self.assertIn("fig1.yaml:" + message, self.refused(claim), claim)
+
+    def test_a_paper_nobody_knows(self):
+        run = subprocess.run((WEFT, "reproduce", "nothing"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("no scenarios for 'nothing'", run.stderr)
+
+    def test_measures_are_listed(self):
+        self.assertRegex(self.weft("--measures").stdout, r"(?m)^fct_max_us +slowest")
+
+    def test_every_published_figure_can_be_planned(self):
+        for paper in sorted(os.listdir(PAPERS)) if os.path.isdir(PAPERS) else []:
+            run = subprocess.run((WEFT, "reproduce", os.path.join(PAPERS, paper), "--list"), stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, timeout=120)
+            self.assertEqual(run.returncode, 0, run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
