@@ -131,6 +131,11 @@ static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb)
 	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + lb->state_size;
 }
 
+static inline size_t pdc_rx_bytes(const struct weft_engine *e)
+{
+	return e->rcc ? sizeof(struct pdc_rx) : offsetof(struct pdc_rx, credit.rcc);
+}
+
 /* engine_tx.c */
 struct weft_pkt *engine_pkt(struct weft_engine *e); /* a packet to fill, or NULL (counted) */
 void engine_send(struct weft_engine *e, struct weft_pkt *pkt, const struct wire_pkt *w,

@@ -124,7 +124,10 @@ struct pdc_rx {
 	struct rx_msg *recent; /* the one of them that got the last packet, or NULL */
 	struct weft_ip ip;     /* initiator */
 	uint32_t start_psn;
-	struct credit_rx credit; /* meaningful while a receiver-driven algorithm runs */
+	struct credit_rx credit; /* while a receiver-driven algorithm runs; see pdc_rx_bytes() */
 };
+
+_Static_assert(offsetof(struct credit_rx, rcc) + sizeof(struct weft_rcc) == sizeof(struct credit_rx),
+	       "the algorithm's state ends the connection: without one it is not allocated");
 
 #endif

@@ -55,7 +55,7 @@ void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p)
 
 static struct pdc_rx *pdc_rx_alloc(struct weft_engine *e)
 {
-	struct pdc_rx *p = weft_mem_alloc(&e->mem, sizeof *p);
+	struct pdc_rx *p = weft_mem_alloc(&e->mem, pdc_rx_bytes(e));
 	if (!p)
 		return NULL;
 	p->pdc.is_rx = true;
