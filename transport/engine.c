@@ -24,9 +24,14 @@ static void timers(struct weft_engine *e, weft_ns now)
 	}
 }
 
+/* One flag for all endpoints: a poll that nobody wants anything of does not look at their rings. */
 static void submissions(struct weft_engine *e, weft_ns now)
 {
-	e->more_submissions = false;
+	bool rung = atomic_load_explicit(&e->rung, memory_order_relaxed) &&
+		    atomic_exchange_explicit(&e->rung, false, memory_order_acq_rel);
+	if (!rung && !e->more_submissions && !e->left_over)
+		return;
+	e->more_submissions = e->left_over = false;
 	list_for_each (l, &e->eps) {
 		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
 		if (ep->has_pending || ep->overflow || !spsc_empty(&ep->sq))
@@ -56,20 +61,12 @@ work(struct weft_engine *e, struct weft_pkt **pkts, uint16_t received, weft_ns n
 	return e->due_ns;
 }
 
-static bool has_submissions(const struct weft_engine *e)
-{
-	list_for_each (l, &e->eps)
-		if (!spsc_empty(&list_entry(l, struct weft_ep, link)->sq))
-			return true;
-	return false;
-}
-
 /* Nothing arrived, nothing is due and nobody wants anything: what the last poll found still holds. */
 weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
 {
 	struct weft_pkt *pkts[ENGINE_BURST];
 	uint16_t received = e->port->ops->rx(e->port, pkts, ENGINE_BURST);
-	if (!received && now < e->due_ns && !e->short_of_mem && !has_submissions(e))
+	if (!received && now < e->due_ns && !e->short_of_mem && !atomic_load_explicit(&e->rung, memory_order_relaxed))
 		return e->due_ns;
 	return work(e, pkts, received, now);
 }

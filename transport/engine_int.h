@@ -59,12 +59,15 @@ struct weft_ep {
 struct weft_engine {
 	struct weft_port *port;
 	weft_ns due_ns;        /* what the last poll returned */
+	_Atomic bool rung;     /* somebody submitted since the endpoints were last looked at */
+	bool left_over;        /* an endpoint has a submission or completions that could not be dealt with */
 	struct list eps;       /* endpoints */
 	struct list ready;     /* pdc_tx that may have something to send, round robin */
 	struct list ack_due;   /* pdc_rx that owe an ACK */
 	weft_ns credit_due_ns; /* somebody's turn for credit; WEFT_NEVER: nobody wants any */
 
 	struct pdc **pdcs;            /* by PDCID; NULL: free */
+	struct pdc_rx *recent_syn;    /* got the last SYN, or NULL */
 	uint32_t pdc_room, pdc_count; /* entries, a power of two; entries in use */
 	uint32_t out_count;           /* packets in `out` */
 	uint32_t out_refused;         /* the first of `out`: the port did not take them at the last flush */

@@ -169,7 +169,10 @@ uint16_t weft_ep_port(const struct weft_ep *ep)
 
 int weft_submit(struct weft_ep *ep, const struct weft_op *op)
 {
-	return spsc_push(&ep->sq, op) ? 0 : -EAGAIN;
+	if (!spsc_push(&ep->sq, op))
+		return -EAGAIN;
+	atomic_store_explicit(&ep->e->rung, true, memory_order_release);
+	return 0;
 }
 
 unsigned weft_sq_space(const struct weft_ep *ep)
@@ -200,6 +203,7 @@ void ep_complete(struct weft_engine *e, struct weft_ep *ep, struct cqe_node *nod
 		return;
 	}
 	e->stats.cq_overflow++;
+	e->left_over = true;
 	node->cqe = *cqe;
 	node->next = NULL;
 	*ep->overflow_tail = node;
@@ -224,7 +228,7 @@ void ep_flush_cq(struct weft_engine *e, struct weft_ep *ep)
 	if (!ep->overflow)
 		ep->overflow_tail = &ep->overflow;
 	else
-		e->short_of_mem = true;
+		e->short_of_mem = e->left_over = true;
 }
 
 static bool perform(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
@@ -260,7 +264,7 @@ void ep_submissions(struct weft_engine *e, struct weft_ep *ep, weft_ns now)
 			return;
 		ep->has_pending = !perform(e, ep, &ep->pending, now);
 		if (ep->has_pending) {
-			e->short_of_mem = true;
+			e->short_of_mem = e->left_over = true;
 			return;
 		}
 	}

@@ -42,6 +42,8 @@ static void window_release(struct weft_engine *e, struct pdc_rx *p)
 void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p)
 {
 	msg_rx_fail(e, p, ECONNRESET);
+	if (e->recent_syn == p)
+		e->recent_syn = NULL;
 	if (u64map_get(&e->syns, syn_key(&p->ip, p->remote_id)) == p)
 		u64map_del(&e->syns, syn_key(&p->ip, p->remote_id));
 	wheel_cancel(&e->wheel, &p->pdc.timer);
@@ -93,15 +95,25 @@ static struct pdc_rx *accept(struct weft_engine *e, const struct wire_pkt *w, we
 	return p;
 }
 
+static bool is_from(const struct pdc_rx *p, const struct wire_pkt *w)
+{
+	return p->remote_id == w->pds.spdcid && weft_ip_eq(&p->ip, &w->net.src);
+}
+
 /* A SYN finds its connection by (initiator, its PDCID). One with another Start_PSN comes from a restarted initiator, if
  * the old one has been silent; otherwise it is refused. */
 static struct pdc_rx *find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
 {
-	struct pdc_rx *p = u64map_get(&e->syns, syn_key(&w->net.src, w->pds.spdcid));
-	if (p && (!weft_ip_eq(&p->ip, &w->net.src) || p->remote_id != w->pds.spdcid))
-		return NULL;
-	if (p && p->start_psn == start_psn_of(w))
+	struct pdc_rx *p = e->recent_syn;
+	if (p && is_from(p, w) && p->start_psn == start_psn_of(w))
 		return p;
+	p = u64map_get(&e->syns, syn_key(&w->net.src, w->pds.spdcid));
+	if (p && !is_from(p, w))
+		return NULL;
+	if (p && p->start_psn == start_psn_of(w)) {
+		e->recent_syn = p;
+		return p;
+	}
 	if (!may_accept)
 		return NULL;
 	if (p && now - p->last_heard_ns < e->rto_ns) {
@@ -122,7 +134,7 @@ static struct pdc_rx *find_established(struct weft_engine *e, const struct wire_
 	if (!pdc || !pdc->is_rx)
 		return NULL;
 	struct pdc_rx *p = list_entry(pdc, struct pdc_rx, pdc);
-	return p->remote_id == w->pds.spdcid && weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
+	return is_from(p, w) ? p : NULL;
 }
 
 /* CACK stays below the oldest response that the initiator has not confirmed. */
