@@ -12,6 +12,8 @@
 struct cqe_node;
 struct pdc_rx;
 
+enum { TX_HEAD_BYTES = 20 + 8 + 12 + 44 }; /* headers of a data packet over IPv4 */
+
 /* One message we send: from its submission until its last packet is acknowledged. Lives in the engine's pool. */
 struct tx_msg {
 	struct list link;   /* in pdc_tx.msgs, order of submission */
@@ -29,7 +31,9 @@ struct tx_msg {
 	uint16_t src_port, dst_port; /* endpoint numbers */
 	uint8_t kind;                /* WEFT_OP_SEND or WEFT_OP_TSEND */
 	bool has_data;
-	bool cut; /* every packet has been cut */
+	bool cut;                    /* every packet has been cut */
+	bool has_head;               /* `head` is filled in */
+	uint8_t head[TX_HEAD_BYTES]; /* of a full packet in the middle of the message, on the connection as it is now */
 };
 
 /* One posted receive, from its submission until its completion. Lives in the engine's pool. */
