@@ -250,9 +250,22 @@ static void refused(struct weft_engine *e, struct pdc_tx *p, const struct wire_p
 	}
 	e->stats.tx_retx_nack++;
 	p->hold_until_ns = now + RESOURCE_HOLD_BRTTS * p->brtt_ns;
-	p->inflight_bytes -= s->wire_bytes;
-	sendq_lose(&p->q, w->pds.psn);
+	loss_resend(e, p, w->pds.psn);
 	pdc_tx_ready(e, p);
+}
+
+/* A packet arrived before its turn, so the first one not acknowledged is lost (UE 1.0 sec. 3.5, ROD). */
+static void out_of_order(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
+{
+	const struct sent *s = sendq_at(&p->q, w->pds.psn), *first = sendq_at(&p->q, p->q.front);
+	bool current = s->state == SENT_INFLIGHT && (s->tries != 0) == !!(w->pds.flags & WIRE_F_RETX);
+	if (!e->tune.go_back_n || !current || s == first || first->state != SENT_INFLIGHT) {
+		e->stats.rx_stale++;
+		return;
+	}
+	e->stats.lost_gap++;
+	e->stats.tx_retx_gap++;
+	loss_mark(e, p, p->q.front, WEFT_CC_LOSS_GAP, now);
 }
 
 /* The target does not know this connection (any more). Nothing delivered yet: try again under another PDCID. */
@@ -297,6 +310,8 @@ void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wir
 	p->last_heard_ns = now;
 	if (code_is_fatal(w->pds.code))
 		reset(e, p, now);
+	else if (w->pds.code == WIRE_NACK_ROD_OOO)
+		out_of_order(e, p, w, now);
 	else if (w->pds.code != WIRE_NACK_RCVD_SES_PROCG)
 		refused(e, p, w, w->pds.code == WIRE_NACK_TRIMMED || w->pds.code == WIRE_NACK_TRIMMED_LASTHOP, now);
 }

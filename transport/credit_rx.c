@@ -63,7 +63,7 @@ void credit_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_p
 		return;
 	if (e->rcc->on_data)
 		e->rcc->on_data(&p->credit.rcc, &ev, now);
-	if (w->pds.type == WIRE_PDS_RUD_CC_REQ)
+	if (w->pds.type == WIRE_PDS_RUD_CC_REQ || w->pds.type == WIRE_PDS_ROD_CC_REQ)
 		credit_rx_demand(e, p, w->pds.credit, now);
 	enlist(e, p, now);
 }

@@ -43,6 +43,7 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNE32(evs_size, 65536, 1, 65536, "entropy values in use"),
 	TUNEON(trimming, 1, "the fabric trims: silent loss means a failed path"),
 	TUNEON(crc, 0, "CRC32C trailer, sent and required"),
+	TUNEON(go_back_n, 0, "deliver in order: a loss repeats everything after it; for one path per connection"),
 	TUNEON(pacing, 1, "hand packets to the port at link rate"),
 	{0},
 };
@@ -165,6 +166,9 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 		return rc;
 	derive(e);
 	init_scratch(e);
+	e->request_type = e->tune.go_back_n ? WIRE_PDS_ROD_REQ : WIRE_PDS_RUD_REQ;
+	if (e->rcc)
+		e->request_type = e->tune.go_back_n ? WIRE_PDS_ROD_CC_REQ : WIRE_PDS_RUD_CC_REQ;
 	return derive_credit(e, err);
 }
 

@@ -86,6 +86,7 @@ struct weft_engine {
 	bool short_of_mem;              /* a submission or a completion waits for memory or for room in its ring */
 	bool more_submissions;          /* an endpoint had more than fit in this poll */
 	bool shutting_down;             /* weft_engine_shutdown was called */
+	uint8_t request_type;           /* PDS type of our data packets */
 	bool is_v4;                     /* we are; peers are of the same family */
 	uint32_t rx_mask;               /* bits of a receive window - 1 */
 	struct weft_ip ip;              /* ours */
@@ -179,6 +180,8 @@ static inline struct pdc *pdc_by_id(const struct weft_engine *e, uint16_t id)
 
 /* loss.c */
 void loss_mark(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, weft_ns now);
+void loss_resend(struct weft_engine *e, struct pdc_tx *p,
+		 uint32_t psn); /* in flight -> lost; with go_back_n all behind it, too */
 void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
 void loss_by_timeout(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
 void loss_rtt(struct weft_engine *e, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now);

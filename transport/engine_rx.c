@@ -39,6 +39,8 @@ static void dispatch(struct weft_engine *e, const struct weft_pkt *pkt, const st
 	switch (w->pds.type) {
 	case WIRE_PDS_RUD_REQ:
 	case WIRE_PDS_RUD_CC_REQ:
+	case WIRE_PDS_ROD_REQ:
+	case WIRE_PDS_ROD_CC_REQ:
 		request(e, pkt, w, now);
 		break;
 	case WIRE_PDS_ACK:

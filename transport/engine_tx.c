@@ -127,7 +127,8 @@ static void build_close(struct wire_pds *pds)
 static bool is_middle(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
 {
 	return s->msg && s->offset && s->payload_len == e->tune.payload_bytes &&
-	       s->offset + s->payload_len != s->msg->bytes && p->state == PDC_TX_OPEN && e->is_v4 && !e->rcc;
+	       s->offset + s->payload_len != s->msg->bytes && p->state == PDC_TX_OPEN && e->is_v4 &&
+	       e->request_type == WIRE_PDS_RUD_REQ;
 }
 
 static void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, const struct sent *s,
@@ -160,12 +161,10 @@ static void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct 
 	}
 	w->net.dst = p->ip;
 	w->net.entropy = s->ev;
-	w->pds.type = WIRE_PDS_RUD_REQ;
+	w->pds.type = e->request_type;
 	w->pds.next_hdr = WIRE_NH_STD;
-	if (e->rcc) {
-		w->pds.type = WIRE_PDS_RUD_CC_REQ;
+	if (e->rcc)
 		w->pds.credit = credit_tx_spend(e, p, s);
-	}
 	build_pds(e, p, psn, s, &w->pds);
 	w->payload_bytes = s->payload_len;
 	pkt->payload = NULL;

@@ -75,12 +75,23 @@ static enum weft_lb_fb likely_cause(const struct weft_engine *e, const struct pd
 	return max_rtt(p) > FAILED_PATH_BRTTS * p->brtt_ns ? WEFT_LB_LOSS : WEFT_LB_TIMEOUT;
 }
 
+void loss_resend(struct weft_engine *e, struct pdc_tx *p, uint32_t psn)
+{
+	if (!e->tune.go_back_n) {
+		p->inflight_bytes -= sendq_at(&p->q, psn)->wire_bytes;
+		sendq_lose(&p->q, psn);
+		return;
+	}
+	e->stats.tx_retx_rewind += p->q.inflight.count - 1;
+	p->inflight_bytes = 0;
+	sendq_rewind(&p->q);
+}
+
 void loss_mark(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, weft_ns now)
 {
 	struct sent *s = sendq_at(&p->q, psn);
-	p->inflight_bytes -= s->wire_bytes;
 	s->timed_out = kind == WEFT_CC_LOSS_TIMEOUT;
-	sendq_lose(&p->q, psn);
+	loss_resend(e, p, psn);
 	if (e->rcc)
 		credit_tx_lost(e, p, s, kind);
 	e->cc->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);

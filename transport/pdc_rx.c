@@ -80,6 +80,7 @@ static struct pdc_rx *accept(struct weft_engine *e, const struct wire_pkt *w, we
 	p->remote_id = w->pds.spdcid;
 	p->start_psn = start_psn_of(w);
 	p->next_expected = p->start_psn;
+	p->gap_psn = p->start_psn - 1;
 	p->cack_psn = p->start_psn - 1;
 	p->last_heard_ns = now;
 	if (!pdc_id_take(e, &p->pdc) || !u64map_put(&e->syns, syn_key(&p->ip, p->remote_id), p)) {
@@ -263,6 +264,23 @@ static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_
 	ack_data(e, p, answer_at_once(p, w, first) || rc, now);
 }
 
+static bool is_ordered(const struct wire_pkt *w)
+{
+	return w->pds.type == WIRE_PDS_ROD_REQ || w->pds.type == WIRE_PDS_ROD_CC_REQ;
+}
+
+/* Go-back-N (UE 1.0 sec. 3.5, ROD): the packet is dropped, and the gap reported once, behind the ACK for all before it.
+ */
+static void out_of_order(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+{
+	e->stats.rx_ooo++;
+	if (p->gap_psn == p->next_expected)
+		return;
+	p->gap_psn = p->next_expected;
+	ack_flush(e, p, now);
+	nack_send(e, w, p->pdc.id, WIRE_NACK_ROD_OOO, now);
+}
+
 static void duplicate(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
 		      weft_ns now)
 {
@@ -321,6 +339,8 @@ void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const str
 		duplicate(e, p, pkt, w, now);
 	else if (p->closed)
 		nack_send(e, w, p->pdc.id, WIRE_NACK_CLOSING, now);
+	else if (is_ordered(w) && w->pds.psn != p->next_expected)
+		out_of_order(e, p, w, now);
 	else
 		new_data(e, p, pkt, w, payload_of(pkt, w), now);
 }

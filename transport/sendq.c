@@ -128,6 +128,18 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 	s->sent_at = now;
 }
 
+void sendq_rewind(struct sendq *q)
+{
+	q->inflight.count = q->lost.count = 0;
+	for (uint32_t psn = q->front; psn != q->next; psn++) {
+		struct sent *s = sendq_at(q, psn);
+		if (s->state == SENT_ACKED)
+			continue;
+		s->state = SENT_LOST;
+		list_append(q, &q->lost, psn);
+	}
+}
+
 void sendq_ack(struct sendq *q, uint32_t psn)
 {
 	struct sent *s = sendq_at(q, psn);

@@ -91,6 +91,9 @@ void sendq_lose(struct sendq *q, uint32_t psn);
 /* Lost -> in flight since `now`. A record whose sent_at is WEFT_NEVER has not been sent before. */
 void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
 
+/* All that is not acknowledged -> lost, in the order of their PSNs. */
+void sendq_rewind(struct sendq *q);
+
 /* Any -> acknowledged. */
 void sendq_ack(struct sendq *q, uint32_t psn);
 

@@ -41,6 +41,7 @@ struct weft_engine_tune {
 	uint32_t evs_size;        /* entropy values, 1..65536 */
 	uint8_t trimming;         /* the fabric trims: timeouts mean failed paths (REPS appendix A) */
 	uint8_t crc;              /* CRC32C trailer sent and required */
+	uint8_t go_back_n;        /* our connections deliver in order: a loss repeats all that was sent after it */
 	uint8_t pacing;           /* hand packets to the port at link rate, so that no queue builds in the NIC */
 };
 

@@ -12,6 +12,7 @@
 	X(tx_retx_trim, "... because a trim NACK asked for it")                                                        \
 	X(tx_retx_gap, "... because later packets were acknowledged")                                                  \
 	X(tx_retx_rto, "... because the retransmission timer expired")                                                 \
+	X(tx_retx_rewind, "... because one before it was lost (go_back_n)")                                            \
 	X(tx_retx_nack, "... because a NACK for lack of resources asked for it")                                       \
 	X(tx_ack, "ACKs sent")                                                                                         \
 	X(tx_nack, "NACKs sent")                                                                                       \
@@ -40,6 +41,7 @@
 	X(rx_no_pdc, "dropped: unknown PDC, answered with a NACK where the protocol asks for it")                      \
 	X(rx_stale, "ignored: ACK or NACK outside the window")                                                         \
 	X(rx_window, "refused: PSN outside the receive window")                                                        \
+	X(rx_ooo, "refused: not the next packet of a connection that delivers in order")                               \
 	X(rx_no_ep, "refused: no such endpoint here")                                                                  \
 	X(rx_no_gtd, "refused: too many error responses wait to be confirmed")                                         \
 	X(rx_no_mem, "refused: no memory for an unexpected message")                                                   \

@@ -132,6 +132,28 @@ static void ack__of_lost_and_inflight(void **state)
 	stop(&q, &m);
 }
 
+static void rewind__in_the_order_of_psns(void **state)
+{
+	struct sendq q;
+	struct sendq_mem m;
+	start(&q, &m, 100);
+	push(&q, &m, 6);
+	sendq_lose(&q, 104);
+	sendq_lose(&q, 101);
+	sendq_ack(&q, 102);
+	sendq_resend(&q, 104, 7);
+	sendq_rewind(&q);
+	assert_int_equal(q.inflight.count, 0);
+	static const uint32_t order[] = {100, 101, 103, 104, 105};
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(q.lost.count, 5 - i);
+		assert_int_equal(sendq_psn(&q, q.lost.head), order[i]);
+		sendq_resend(&q, order[i], 20 + i);
+	}
+	assert_int_equal(sendq_psn(&q, q.inflight.head), 100);
+	stop(&q, &m);
+}
+
 static void advance__without_a_ring(void **state)
 {
 	struct sendq q;
@@ -184,6 +206,7 @@ int main(void)
 		cmocka_unit_test(reserve__ends_at_the_largest_window),
 		cmocka_unit_test(lose__resend_keeps_time_order),
 		cmocka_unit_test(ack__of_lost_and_inflight),
+		cmocka_unit_test(rewind__in_the_order_of_psns),
 		cmocka_unit_test(advance__without_a_ring),
 		cmocka_unit_test(all__random_walk_over_the_wrap),
 	};
