@@ -204,7 +204,7 @@ static void __attribute__((noinline)) arm_rto(struct weft_engine *e, struct pdc_
 static void __attribute__((noinline)) pace_conn(struct pdc_tx *p, uint32_t bytes, weft_ns now)
 {
 	weft_ns gap_ns = ((uint64_t)bytes * p->cc.pace + (1u << (PACE_SHIFT - 1))) >> PACE_SHIFT;
-	weft_ns from_ns = p->pace_at_ns + gap_ns > now ? p->pace_at_ns : now;
+	weft_ns from_ns = p->pace_at_ns + gap_ns >= now ? p->pace_at_ns : now;
 	p->pace_at_ns = from_ns + gap_ns;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instructions per event of SMaRTT, one row per core case. Each call starts from a connection prepared for its case,
- * and afterwards the window must have moved the way the case says. */
+/* Instructions per event: SMaRTT with one row per core case, and the other algorithms. Each call starts from a
+ * connection prepared for its case, and afterwards the window must have moved the way the case says. */
 #include <stdbool.h>
 
 #include "cc_ops.h"
@@ -14,12 +14,13 @@ struct cc_case {
 	void (*event)(struct weft_cc *cc, const struct cc_case *c, weft_ns now); /* the one that is counted */
 	weft_ns rtt_ns;
 	bool ce;
-	enum move move; /* of the window */
+	enum move move;                /* of the window */
+	const struct weft_cc_ops *ops; /* NULL: SMaRTT */
 };
 
-static struct smartt_tune tune;
+static _Alignas(8) uint8_t tune[256];
 static struct weft_cc_params params = {
-	.link_bps = 800000000000, .brtt_ns = BRTT_NS, .mtu_bytes = MTU_BYTES, .trimming = true, .tune = &tune};
+	.link_bps = 800000000000, .brtt_ns = BRTT_NS, .mtu_bytes = MTU_BYTES, .trimming = true, .tune = tune};
 
 static __attribute__((noinline)) void measured_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
 {
@@ -141,6 +142,19 @@ static void fast(struct weft_cc *cc, weft_ns *now)
 	} while (view.fast_increases == 0);
 }
 
+/* Long after the last decrease. */
+static void rested(struct weft_cc *cc, weft_ns *now)
+{
+	below_cap(cc, now);
+	*now += 10 * BRTT_NS;
+}
+
+static void just_cut(struct weft_cc *cc, weft_ns *now)
+{
+	rested(cc, now);
+	acks(cc, now, 30000, true, 1);
+}
+
 static bool moved(uint32_t before, uint32_t after, enum move move)
 {
 	return move == UP ? after > before : move == DOWN ? after < before : after == before;
@@ -172,9 +186,10 @@ static int run(const struct perf_case *perf, uint64_t n)
 	const struct cc_case *c = perf->arg;
 	bool good = true;
 
-	weft_param_defaults(weft_cc_smartt.tunes, &tune);
+	const struct weft_cc_ops *ops = c->ops ? c->ops : &weft_cc_smartt;
+	weft_param_defaults(ops->tunes, tune);
 	for (uint64_t i = 0; i < n; i++) {
-		struct weft_cc cc = {.ops = &weft_cc_smartt, .params = &params};
+		struct weft_cc cc = {.ops = ops, .params = &params};
 		weft_ns now = 1000000 + i;
 		cc.ops->init(&cc, now);
 		c->prepare(&cc, &now);
@@ -185,7 +200,9 @@ static int run(const struct perf_case *perf, uint64_t n)
 	return good;
 }
 
-#define ACK(prepare, rtt_ns, ce, move) (&(const struct cc_case){prepare, event_ack, rtt_ns, ce, move})
+#define ACK(prepare, rtt_ns, ce, move) (&(const struct cc_case){prepare, event_ack, rtt_ns, ce, move, NULL})
+#define OTHER(cc, prepare, event, rtt_ns, ce, move)                                                                    \
+	(&(const struct cc_case){prepare, event, rtt_ns, ce, move, &weft_cc_##cc})
 
 int main(int argc, char **argv)
 {
@@ -205,10 +222,20 @@ int main(int argc, char **argv)
 		{"adapt", SMARTT_BUDGET, "ACK, QuickAdapt", run, ACK(adapt_due, 30000, true, DOWN)},
 		{"ignored", SMARTT_BUDGET, "ACK, ignored after QuickAdapt", run, ACK(adapted, 30000, true, SAME)},
 		{"fast", SMARTT_BUDGET, "ACK, fast increase", run, ACK(fast, BRTT_NS, false, UP)},
-		{"trim", SMARTT_BUDGET, "trimmed packet", run,
-		 &(const struct cc_case){below_cap, event_trim, 0, false, DOWN}},
-		{"sent", SMARTT_BUDGET, "packet sent", run,
-		 &(const struct cc_case){below_cap, event_sent, 0, false, SAME}},
+		{"trim", SMARTT_BUDGET, "trimmed packet", run, OTHER(smartt, below_cap, event_trim, 0, false, DOWN)},
+		{"sent", SMARTT_BUDGET, "packet sent", run, OTHER(smartt, below_cap, event_sent, 0, false, SAME)},
+		{"mprdma", 0, "mprdma: ACK", run, OTHER(mprdma, below_cap, event_ack, 15000, false, SAME)},
+		{"mprdma_mark", 0, "mprdma: ACK marked", run, OTHER(mprdma, below_cap, event_ack, 15000, true, DOWN)},
+		{"mprdma_trim", 0, "mprdma: trimmed packet", run, OTHER(mprdma, below_cap, event_trim, 0, false, DOWN)},
+		{"swift", 0, "swift: ACK, increase", run, OTHER(swift, rested, event_ack, 15000, false, UP)},
+		{"swift_cut", 0, "swift: ACK, decrease", run, OTHER(swift, rested, event_ack, 30000, false, DOWN)},
+		{"swift_held", 0, "swift: ACK, decreased less than an RTT ago", run,
+		 OTHER(swift, just_cut, event_ack, 30000, false, SAME)},
+		{"dcqcn", 0, "dcqcn: ACK", run, OTHER(dcqcn, just_cut, event_ack, 15000, false, SAME)},
+		{"dcqcn_mark", 0, "dcqcn: ACK marked, a notification", run,
+		 OTHER(dcqcn, rested, event_ack, 15000, true, SAME)},
+		{"dcqcn_sent", 0, "dcqcn: packet sent", run, OTHER(dcqcn, just_cut, event_sent, 0, false, SAME)},
+		{"fixed", 0, "fixed: ACK", run, OTHER(fixed, at_cap, event_ack, 15000, true, SAME)},
 		{NULL},
 	};
 

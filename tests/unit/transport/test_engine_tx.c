@@ -161,6 +161,29 @@ static void pace__at_link_rate(void **state)
 	}
 }
 
+/* A congestion control's pace of a packet per microsecond holds although the polls come every 1.5. */
+static void pace__of_a_connection_is_kept_by_late_polls(void **state)
+{
+	enum { GAP_NS = 1000, POLL_NS = 1500, PKTS = 20 };
+	struct duo d;
+	uint8_t *out = duo_pattern(PKTS * 4096, 1);
+
+	open_default(&d);
+	duo_transfer(&d, 0, 100);
+	first_tx(d.e[0])->cc.pace = ((uint32_t)GAP_NS << 20) / 4218;
+	uint64_t before = weft_engine_stats(d.e[0])->tx_data;
+	duo_send(&d, 0, out, PKTS * 4096, 7, out);
+	for (int i = 0; i <= PKTS * GAP_NS / POLL_NS; i++, d.now += POLL_NS) {
+		duo_poll(&d, 0);
+		uint64_t due = (uint64_t)i * POLL_NS / GAP_NS + 1;
+		assert_in_range(weft_engine_stats(d.e[0])->tx_data - before, due - 1, due);
+	}
+	duo_run(&d, d.now + WEFT_MS(1));
+	duo_expect(&d, 0, out, 0);
+	duo_close(&d);
+	free(out);
+}
+
 /* Uptimes of hundreds of days and clocks that count from 1970. */
 static void pace__late_in_the_day(void **state)
 {
@@ -185,6 +208,7 @@ int main(void)
 		cmocka_unit_test(alloc__memory_missing_at_every_call),
 		cmocka_unit_test(sched__round_robin),
 		cmocka_unit_test(pace__at_link_rate),
+		cmocka_unit_test(pace__of_a_connection_is_kept_by_late_polls),
 		cmocka_unit_test(pace__late_in_the_day),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
