@@ -13,7 +13,7 @@
 #define EVQ_NONE UINT32_MAX
 
 enum {
-	EVQ_WORDS_LOG2 = 12, /* words of the lowest bitmap level */
+	EVQ_WORDS_LOG2 = 10, /* words of the lowest bitmap level */
 	EVQ_BUCKETS_LOG2 = EVQ_WORDS_LOG2 + 6,
 	EVQ_BUCKETS = 1 << EVQ_BUCKETS_LOG2,
 	EVQ_SOON_MAX = 64
