@@ -7,6 +7,8 @@
 /* One bandwidth-delay product of LS16 in packets: what a sender may send before it is pulled. */
 enum { FIRST_PKTS = 14 };
 
+static const char ls16[] = LS16;
+
 static void permutation__is_pulled_at_nearly_line_rate(void **state)
 {
 	struct scenario s;
@@ -24,7 +26,7 @@ static void permutation__is_pulled_at_nearly_line_rate(void **state)
 static void incast__trims_no_more_than_the_first_windows(void **state)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", "incast:15:4MiB", "--cc", "eqds", "--end", "20ms");
+	SCENARIO_PASSES(&s, "--topology", ls16, "--matrix", "incast:15:4MiB", "--cc", "eqds", "--end", "20ms");
 	assert_true(s.net.trimmed > 0);
 	assert_at_most((double)s.net.trimmed, 15 * FIRST_PKTS * 1.1);
 	assert_int_equal(s.stats.tx_retx, s.net.trimmed);
@@ -63,7 +65,7 @@ static void loss__every_hundredth_packet(void **state)
 	static const char *const matrix[] = {"incast:15:1MiB", "permutation:16:1MiB", "alltoall:16:64KiB:4"};
 	for (size_t i = 0; i < sizeof matrix / sizeof *matrix; i++) {
 		struct scenario s;
-		SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", matrix[i], "--cc", "eqds", "--set",
+		SCENARIO_PASSES(&s, "--topology", ls16, "--matrix", matrix[i], "--cc", "eqds", "--set",
 				"fault_loss_ppm=10000", "--set", "fault_rx=on", "--end", "20ms");
 		assert_true(s.stats.rx_credit < s.stats.tx_credit);
 		assert_true(s.stats.tx_credit_req > 0);
@@ -115,9 +117,10 @@ static void incast__with_a_senders_algorithm(void **state)
 
 static uint64_t digest_of(const char *setting)
 {
+	static const char incast[] = MATRIX("incast_16n_15to1_1M");
 	struct scenario s;
-	SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", MATRIX("incast_16n_15to1_1M"), "--cc", "eqds+smartt",
-			"--set", setting, "--end", "5ms");
+	SCENARIO_PASSES(&s, "--topology", ls16, "--matrix", incast, "--cc", "eqds+smartt", "--set", setting, "--end",
+			"5ms");
 	uint64_t digest = s.result.digest;
 	scenario_end(&s);
 	return digest;

@@ -263,10 +263,10 @@ static void faults__routing_ends_the_losses(void **state)
 /* Ordered connections on one path each, as RoCEv2 has them: everything behind a loss comes again. */
 static void loss__go_back_n(void **state)
 {
-	static const char *const matrix[] = {"incast:15:256KiB", "permutation:16:1MiB"};
+	static const char ls16[] = LS16, *const matrix[] = {"incast:15:256KiB", "permutation:16:1MiB"};
 	for (size_t i = 0; i < sizeof matrix / sizeof *matrix; i++) {
 		struct scenario s;
-		SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", matrix[i], "--cc", "fixed", "--lb", "ecmp",
+		SCENARIO_PASSES(&s, "--topology", ls16, "--matrix", matrix[i], "--cc", "fixed", "--lb", "ecmp",
 				"--no-trim", "--set", "go_back_n=on", "--set", "fault_loss_ppm=10000", "--set",
 				"fault_rx=on", "--end", "20ms");
 		assert_true(s.stats.tx_retx_rewind > s.stats.tx_retx_gap);
