@@ -24,7 +24,8 @@ void prov_conf_define(void)
 		{"addr", FI_PARAM_STRING,
 		 "IP address of this process on the device, optionally with +N to be added (10.0.0.1+%r); one per "
 		 "device, separated by ';'. Default: 10.0.0.0 + process id"},
-		{"cc", FI_PARAM_STRING, "congestion control algorithm (default: smartt)"},
+		{"cc", FI_PARAM_STRING,
+		 "congestion control algorithm, or RECEIVER+SENDER such as eqds+smartt (default: smartt)"},
 		{"lb", FI_PARAM_STRING, "load balancing algorithm (default: reps)"},
 		{"tune", FI_PARAM_STRING,
 		 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=500000, for peers that "

@@ -72,6 +72,13 @@ with tempfile.TemporaryDirectory() as tmp:
 
     check_result(result, 12, finish(start("mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", *BENCH, "--matrix",
                                           "alltoall:4:256KiB:2", "--json", result)))
+    # Credit between processes: the sender's and the receiver's algorithm.
+    check_result(result, 12, finish(start("mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", *BENCH, "--matrix",
+                                          "alltoall:4:256KiB:2", "--cc", "eqds+smartt", "--json", result)))
+    with open(result, encoding="utf-8") as f:
+        run = json.load(f)
+    if run["cc"] != "eqds+smartt" or not run["packets"]["credits"]:
+        fail(f"not pulled: {run}")
 
     # Rank 0 tells; the flows have triggers that cross processes.
     matrix = tmp + "/chain.cm"
