@@ -6,15 +6,25 @@
 #include "lab_int.h"
 #include "rng.h"
 
-static struct weft_pkt *host_pull(void *arg)
+static struct weft_pkt *pulled(struct lab_host *h, struct weft_pkt *pkt)
 {
-	struct lab_host *h = arg;
-	struct weft_pkt *pkt = sim_port_pull(h->nic);
 	if (pkt && h->refused) {
 		h->refused = false;
 		lab_host_due(h);
 	}
 	return pkt;
+}
+
+static struct weft_pkt *host_pull(void *arg)
+{
+	struct lab_host *h = arg;
+	return pulled(h, sim_port_pull(h->nic));
+}
+
+static struct weft_pkt *host_pull_control(void *arg)
+{
+	struct lab_host *h = arg;
+	return pulled(h, sim_port_pull_control(h->nic));
 }
 
 /* The deadline in the fabric's unit, which is exact: both count from the same origin. */
@@ -71,7 +81,12 @@ static void host_ahead(void *arg, enum weft_nic_call call, const struct weft_pkt
 }
 
 static const struct weft_nic_ops nic_ops = {
-	.pull = host_pull, .deliver = host_deliver, .wake = host_wake, .ahead = host_ahead};
+	.pull = host_pull,
+	.deliver = host_deliver,
+	.wake = host_wake,
+	.ahead = host_ahead,
+	.pull_control = host_pull_control,
+};
 
 static int create_port(struct lab_host *h, struct weft_err *err)
 {

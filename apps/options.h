@@ -37,9 +37,11 @@ struct fabric_tune {
 	uint32_t queue_bytes; /* data queue per switch port; 0: one BDP with trimming, five without */
 	uint32_t ecn_min_pct, ecn_max_pct;
 	uint32_t trim; /* enum weft_trim_mode */
+	uint32_t pfc_xoff_pct, pfc_xon_pct;
 	uint32_t nic_tx_entries, nic_rx_entries;
 	uint32_t poll_delay_ns;
 	uint8_t reverse_hosts;
+	uint8_t pfc;
 };
 extern const struct weft_param fabric_params[];
 

@@ -22,6 +22,12 @@ const struct weft_param fabric_params[] = {
 	      WEFT_PARAM_U32),
 	PARAM("trim", "full queues: 0 drop, 1 trim the arriving packet, 2 it or the queue's last, by coin",
 	      WEFT_TRIM_ARRIVING, WEFT_TRIM_OFF, WEFT_TRIM_COIN, trim, WEFT_PARAM_U32),
+	PARAM("pfc", "lossless fabric: switches pause what is before them instead of dropping data", 0, 0, 1, pfc,
+	      WEFT_PARAM_BOOL),
+	PARAM("pfc_xoff_pct", "PFC: data of one incoming link that waits in a switch and pauses it, % of one BDP", 100,
+	      1, 10000, pfc_xoff_pct, WEFT_PARAM_U32),
+	PARAM("pfc_xon_pct", "PFC: a pause ends when so much of that is left, %", 80, 0, 100, pfc_xon_pct,
+	      WEFT_PARAM_U32),
 	PARAM("nic_tx_entries", "lab: transmit ring of a host, packets of each class", 256, 4, 32768, nic_tx_entries,
 	      WEFT_PARAM_U32),
 	PARAM("nic_rx_entries", "lab: receive ring of a host, packets", 4096, 4, 32768, nic_rx_entries, WEFT_PARAM_U32),
@@ -206,6 +212,9 @@ void options_net_conf(const struct options *o, struct weft_net_conf *conf)
 		.ecn_min_pct = (uint8_t)o->fabric.ecn_min_pct,
 		.ecn_max_pct = (uint8_t)o->fabric.ecn_max_pct,
 		.trim = (uint8_t)o->fabric.trim,
+		.pfc = o->fabric.pfc,
+		.pfc_xoff_pct = (uint16_t)o->fabric.pfc_xoff_pct,
+		.pfc_xon_pct = (uint8_t)o->fabric.pfc_xon_pct,
 	};
 }
 

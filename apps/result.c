@@ -117,6 +117,8 @@ void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats,
 	r->queue_max_bytes = stats->max_queue_bytes;
 	if (now && stats->ports)
 		r->queue_mean_bytes = (double)stats->queue_byte_ps * (1 << 20) / (double)now / (double)stats->ports;
+	r->pauses = stats->pauses;
+	r->paused_us = (double)stats->paused_ns / 1e3;
 	r->events = stats->events;
 	r->packet_hops = stats->hops;
 	r->digest = stats->digest;
@@ -169,14 +171,15 @@ static json_t *json_run(const struct run_result *r)
 
 static json_t *json_of(const struct run_result *r, const struct run_summary *s)
 {
-	return json_pack("{s:s,s:s,s:s,s:s,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:f,s:f,s:f,s:f,s:o,s:o*,s:{s:I,s:f},s:o}",
-			 "schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "seed", (json_int_t)r->seed,
-			 "flows", "count", (int)r->flow_count, "completed", (int)s->completed, "verified",
-			 (int)s->verified, "fct_us", json_times(&s->fct_us), "delivered_us",
-			 json_times(&s->delivered_us), "ideal_us", s->ideal_us, "inflation", s->inflation,
-			 "goodput_gbps", s->goodput_gbps, "jain", s->jain, "packets", json_packets(&r->packets),
-			 "drops", r->fabric ? json_drops(&r->drops) : NULL, "queues", "max_bytes",
-			 (json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "run", json_run(r));
+	return json_pack(
+		"{s:s,s:s,s:s,s:s,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:f,s:f,s:f,s:f,s:o,s:o*,s:{s:I,s:f,s:I,s:f},s:o}",
+		"schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "seed", (json_int_t)r->seed, "flows",
+		"count", (int)r->flow_count, "completed", (int)s->completed, "verified", (int)s->verified, "fct_us",
+		json_times(&s->fct_us), "delivered_us", json_times(&s->delivered_us), "ideal_us", s->ideal_us,
+		"inflation", s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain, "packets",
+		json_packets(&r->packets), "drops", r->fabric ? json_drops(&r->drops) : NULL, "queues", "max_bytes",
+		(json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "pauses", (json_int_t)r->pauses,
+		"paused_us", r->paused_us, "run", json_run(r));
 }
 
 static json_t *json_background(const struct run_summary *s)
@@ -248,6 +251,8 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 		print_drops(out, &r->drops);
 	fprintf(out, "queues         max %" PRIu64 " bytes, mean %.0f bytes\n", r->queue_max_bytes,
 		r->queue_mean_bytes);
+	if (r->pauses)
+		fprintf(out, "pauses         %" PRIu64 ", %.1f us in all ports together\n", r->pauses, r->paused_us);
 	fprintf(out, "run            %.1f us in %.2f s, %" PRIu64 " events, %" PRIu64 " hops", us(r->elapsed),
 		r->wall_s, r->events, r->packet_hops);
 	if (r->wall_s > 0)

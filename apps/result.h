@@ -61,7 +61,9 @@ struct run_result {
 	struct run_drops drops;
 	uint64_t queue_max_bytes;
 	double queue_mean_bytes;
-	weft_ps elapsed; /* virtual in the lab, real on a testbed */
+	uint64_t pauses;  /* PFC frames that began a pause */
+	double paused_us; /* summed over ports */
+	weft_ps elapsed;  /* virtual in the lab, real on a testbed */
 	double wall_s;
 	uint64_t events, packet_hops, max_rss_kib;
 	uint64_t digest;                 /* 0: none (real time is not repeatable) */

@@ -191,6 +191,12 @@ static struct weft_pkt *nic_pull(void *arg)
 	return pkt != NULL ? pkt : fifo_pop(&h->up_data);
 }
 
+static struct weft_pkt *nic_pull_control(void *arg)
+{
+	struct host *h = arg;
+	return fifo_pop(&h->up_ctrl);
+}
+
 static void nic_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
 {
 	struct host *h = arg;
@@ -209,7 +215,8 @@ static void nic_wake(void *arg, weft_ps now)
 {
 }
 
-static const struct weft_nic_ops nic_ops = {.pull = nic_pull, .deliver = nic_deliver, .wake = nic_wake};
+static const struct weft_nic_ops nic_ops = {
+	.pull = nic_pull, .deliver = nic_deliver, .wake = nic_wake, .pull_control = nic_pull_control};
 
 static void free_dropped(void *arg, struct weft_pkt *pkt)
 {

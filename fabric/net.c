@@ -32,6 +32,9 @@ static int check_conf(const struct weft_net_conf *c, struct weft_err *err)
 	if (c->ecn_min_pct > c->ecn_max_pct)
 		return weft_err_set(err, -EINVAL, "fabric: marking starts at %u %% of a BDP, above its end at %u %%",
 				    c->ecn_min_pct, c->ecn_max_pct);
+	if (c->pfc && (!c->pfc_xoff_pct || c->pfc_xon_pct > 100))
+		return weft_err_set(err, -EINVAL, "fabric: PFC pauses at %u %% of a BDP and ends it at %u %% of that",
+				    c->pfc_xoff_pct, c->pfc_xon_pct);
 	if (c->trim > WEFT_TRIM_COIN || !c->free_pkt)
 		return weft_err_set(err, -EINVAL, "fabric: no such way of trimming, or nobody to take dropped packets");
 	return 0;
@@ -71,8 +74,10 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 				 .depth_since = now};
 	net->brtt_ps = path_brtt_ps(&t, conf->mtu_bytes);
 	rc = net_build(net);
+	if (!rc && conf->pfc)
+		rc = pfc_init(net);
 	if (!rc)
-		rc = evq_init(&net->evq, 2 * net->port_count + t.hosts, now, common_span(net),
+		rc = evq_init(&net->evq, event_count(net), now, common_span(net),
 			      net->port_count < LARGE_PORTS ? AHEAD_SMALL : AHEAD_LARGE);
 	if (rc) {
 		weft_err_set(err, rc, "fabric: out of memory for %u ports", net->port_count);
@@ -93,6 +98,7 @@ void weft_net_destroy(struct weft_net *net)
 	weft_mem_free(&libc_mem, net->ports);
 	weft_mem_free(&libc_mem, net->cold);
 	weft_mem_free(&libc_mem, net->routes);
+	weft_mem_free(&libc_mem, net->pfc);
 	weft_mem_free(&libc_mem, net->switches);
 	weft_mem_free(&libc_mem, net->hosts);
 	weft_mem_free(&libc_mem, net);
@@ -146,11 +152,16 @@ static void host_wake(struct weft_net *net, uint32_t host)
 	h->ops->wake(h->arg, now);
 }
 
+static __attribute__((noinline)) struct weft_pkt *pull_control(const struct net_host *h)
+{
+	return h->ops->pull_control ? h->ops->pull_control(h->arg) : NULL;
+}
+
 /* The host's uplink is free: the NIC's next packet, if it has one. */
 static void host_pull(struct weft_net *net, uint32_t host)
 {
 	struct net_host *h = &net->hosts[host];
-	struct weft_pkt *pkt = h->ops->pull(h->arg);
+	struct weft_pkt *pkt = net->ports[host].flags & PORT_PAUSED ? pull_control(h) : h->ops->pull(h->arg);
 
 	if (!pkt)
 		return;
@@ -175,14 +186,17 @@ static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *p
 	h->ops->deliver(h->arg, pkt, now);
 }
 
-/* With links to avoid. */
-static __attribute__((noinline)) void forward_around(struct weft_net *net, const struct net_switch *sw, uint32_t host,
-						     struct weft_pkt *pkt)
+/* With links to avoid, or PFC. `from`: the port whose link the packet came over. */
+static __attribute__((noinline)) void forward_special(struct weft_net *net, uint32_t from, uint32_t host,
+						      struct weft_pkt *pkt)
 {
-	uint32_t port = route_around(net, sw, host, pkt);
+	const struct net_switch *sw = &net->switches[net->ports[from].peer];
+	uint32_t port = net->routes ? route_around(net, sw, host, pkt) : route_port(sw, host, pkt);
 
 	if (port == PORT_NONE)
 		net_drop(net, pkt, &net->stats.dropped_route);
+	else if (net->pfc)
+		queue_enqueue_pfc(net, port, pkt, from);
 	else
 		queue_enqueue(net, port, pkt);
 }
@@ -197,8 +211,8 @@ static void arrive(struct weft_net *net, uint32_t port)
 		host_deliver(net, p->peer, pkt);
 	else if (!host_of(net, pkt, &host))
 		net_drop(net, pkt, &net->stats.dropped_route);
-	else if (net->routes)
-		forward_around(net, &net->switches[p->peer], host, pkt);
+	else if (net->special)
+		forward_special(net, port, host, pkt);
 	else
 		queue_enqueue(net, route_port(&net->switches[p->peer], host, pkt), pkt);
 }
@@ -299,6 +313,24 @@ ALWAYS_INLINE void prefetch_ahead(const struct weft_net *net)
 		prefetch_host(net, last, 2);
 }
 
+/* An event that belongs to no packet. */
+ALWAYS_INLINE void alarm(struct weft_net *net, uint32_t id)
+{
+	if (id < event_wake(net, net->topo.hosts))
+		host_wake(net, id - event_wake(net, 0));
+	else
+		pfc_arrive(net, id - event_pfc(net, 0));
+}
+
+/* A port is free that is a host's, or has PFC. */
+ALWAYS_INLINE void serve_special(struct weft_net *net, uint32_t port)
+{
+	if (net->ports[port].flags & PORT_NIC)
+		host_pull(net, port);
+	else
+		queue_service_pfc(net, port);
+}
+
 ALWAYS_INLINE bool step(struct weft_net *net, weft_ps until)
 {
 	uint32_t id = evq_pop(&net->evq, until), port = id / 2;
@@ -308,11 +340,11 @@ ALWAYS_INLINE bool step(struct weft_net *net, weft_ps until)
 	prefetch_ahead(net);
 	net->stats.events++;
 	if (port >= net->port_count)
-		host_wake(net, id - 2 * net->port_count);
+		alarm(net, id);
 	else if (id & 1)
 		arrive(net, port);
-	else if (net->ports[port].flags & PORT_NIC)
-		host_pull(net, port);
+	else if (net->ports[port].flags & (PORT_NIC | PORT_PFC))
+		serve_special(net, port);
 	else
 		queue_service(net, port);
 	return true;
@@ -337,6 +369,10 @@ void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats
 {
 	*stats = net->stats;
 	stats->queue_byte_ps = (uint64_t)(net->depth_integral >> 20);
+	for (uint32_t port = 0; net->pfc && port < net->port_count; port++) {
+		stats->pauses += net->pfc[port].pauses;
+		stats->paused_ns += pfc_paused_ps(net, port) / 1000;
+	}
 }
 
 void weft_net_tap(struct weft_net *net, weft_net_tap_fn fn, void *arg)

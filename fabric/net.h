@@ -28,6 +28,9 @@ struct weft_nic_ops {
 	 * nearer, so that what each stage fetches into the caches can lead the next one on; the line at `arg` is there.
 	 */
 	void (*ahead)(void *arg, enum weft_nic_call call, const struct weft_pkt *pkt, uint32_t stage);
+	/* The next packet of the control class, or NULL: what a NIC may send while the switch has paused its data.
+	 * NULL: such a NIC sends nothing then. Only needed with pfc. */
+	struct weft_pkt *(*pull_control)(void *arg);
 };
 
 enum weft_trim_mode {
@@ -42,6 +45,10 @@ struct weft_net_conf {
 	uint32_t queue_bytes;             /* data queue per port; 0: one BDP with trimming, five without */
 	uint8_t ecn_min_pct, ecn_max_pct; /* RED thresholds in % of one BDP (20, 80); 0,0: no marking */
 	uint8_t trim;                     /* enum weft_trim_mode */
+	bool pfc;                         /* lossless: switches pause what is before them instead of dropping data */
+	uint16_t pfc_xoff_pct; /* PFC: data of one incoming link that waits in a switch and pauses it, % of one BDP;
+				  1.. */
+	uint8_t pfc_xon_pct;   /* PFC: ... and that it falls to before it goes on, % of that; 0..100 */
 	void (*free_pkt)(void *arg, struct weft_pkt *pkt); /* takes dropped packets */
 	void *free_arg;
 };
@@ -82,7 +89,7 @@ struct weft_net_stats {
 	uint64_t events;
 	uint64_t marked; /* data packets marked CE */
 	uint64_t trimmed;
-	uint64_t dropped_data;    /* data queue full, trimming off */
+	uint64_t dropped_data;    /* data queue full (with PFC: the incoming link's buffer), trimming off */
 	uint64_t dropped_control; /* control queue full */
 	uint64_t dropped_down;    /* a link or switch was down */
 	uint64_t dropped_error;   /* damaged by bit errors */
@@ -90,6 +97,8 @@ struct weft_net_stats {
 	uint64_t max_queue_bytes; /* deepest data queue of any switch port */
 	uint64_t queue_byte_ps;   /* integral of data queue depth over time, summed over switch ports, /2^20 */
 	uint64_t ports;           /* switch ports */
+	uint64_t pauses;          /* PFC: pause frames sent; frames that end a pause are not counted */
+	uint64_t paused_ns;       /* PFC: time ports were paused, summed over ports, hosts' NICs included */
 	uint64_t digest;          /* hash over all delivered packets: (time, host, header bytes) */
 };
 void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats);
@@ -149,6 +158,8 @@ struct weft_port_counts {
 	uint64_t sent_pkts, sent_bytes; /* that went into the link, also while it was down */
 	uint64_t marked, trimmed;
 	uint64_t dropped;   /* by full queues, or lost on the link */
+	uint64_t pauses;    /* PFC: pause frames sent to this port */
+	uint64_t paused_ns; /* PFC: time its data was paused */
 	weft_ps busy_until; /* the last bit of the packet in service leaves */
 };
 

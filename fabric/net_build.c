@@ -185,7 +185,7 @@ int net_build(struct weft_net *net)
 	net->ports = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->ports);
 	net->cold = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->cold);
 	net->switches = weft_mem_alloc(&libc_mem, net->switch_count * sizeof *net->switches);
-	net->hosts = weft_mem_alloc(&libc_mem, t->hosts * sizeof *net->hosts);
+	net->hosts = weft_mem_alloc(&libc_mem, (event_count(net) - event_wake(net, 0)) * sizeof *net->hosts);
 	if (!net->ports || !net->cold || !net->switches || !net->hosts)
 		return -ENOMEM;
 	layout_switches(net, &salts);

@@ -112,6 +112,10 @@ int weft_net_switch_set_up(struct weft_net *net, uint32_t tier, uint32_t sw, boo
 void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps)
 {
 	port_set_bps(net, &net->ports[id.index], bps);
+	if (!net->pfc)
+		return;
+	pfc_resize(net, id.index);
+	pfc_resize(net, net->cold[id.index].reverse);
 }
 
 uint64_t weft_net_link_nominal_bps(const struct weft_net *net, struct weft_link_id id)
@@ -202,6 +206,7 @@ int weft_net_reroute(struct weft_net *net)
 	}
 	weft_mem_free(&libc_mem, net->routes);
 	net->routes = fresh;
+	net->special = fresh || net->pfc;
 	if (fresh)
 		compute_reach(net);
 	return 0;

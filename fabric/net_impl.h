@@ -14,6 +14,8 @@ enum port_flags {
 	PORT_LAST_HOP = 4, /* the link leads to a host */
 	PORT_ERRORS = 8,   /* the link damages packets */
 	PORT_TAPPED = 16,  /* somebody looks at its packets */
+	PORT_PFC = 32,     /* of a switch with PFC: its packets are accounted to the links they came over */
+	PORT_PAUSED = 64,  /* PFC: data waits, control goes */
 };
 
 /* Why a link is down: a link fails by itself and with the switches at its ends, and is back when no reason is left. */
@@ -72,6 +74,18 @@ struct net_port_cold {
 
 _Static_assert(sizeof(struct net_port_cold) == 64, "one cache line");
 
+/* PFC's view of a port: the buffer that the switch behind its link keeps for what comes over it. Same index as its
+ * net_port. */
+struct net_pfc {
+	uint64_t waiting_bytes; /* data from this port in the switch's queues, without packets in service */
+	uint64_t xoff_bytes;    /* more: the port is told to pause */
+	uint64_t xon_bytes;     /* no more than this: it is told to go on */
+	uint64_t limit_bytes;   /* xoff_bytes and headroom; more is dropped */
+	uint64_t pauses;        /* frames sent to it */
+	weft_ps paused_since;   /* with PORT_PAUSED */
+	weft_ps paused_ps;      /* by pauses that are over */
+};
+
 struct net_switch {
 	uint64_t salt;                 /* of the ECMP hash */
 	uint64_t child_recip;          /* ceil(2^32 / hosts below a link down): division by multiplication */
@@ -101,10 +115,13 @@ struct weft_net {
 	struct net_port *ports; /* host h's uplink is port h, switch ports follow by tier and switch */
 	struct net_port_cold *cold;
 	struct net_switch *switches;
-	struct net_host *hosts;
+	struct net_host *hosts; /* with PFC as many more as ports, without anybody there: prefetching takes its events
+				   for hosts' */
 	uint32_t port_count, switch_count;
 	uint32_t tier_first[WEFT_TOPO_TIERS_MAX]; /* index of a tier's first switch */
 	struct net_routes *routes;                /* NULL while routing avoids nothing */
+	struct net_pfc *pfc;                      /* per port; NULL: switches drop */
+	bool special;                             /* there are routes, or PFC: forwarding is not the usual one */
 	uint32_t avoided_ports;                   /* how many ports have a reason in `avoided` */
 	struct rng rng;
 	struct rng error_rng; /* of bit errors: they leave marks and coins as they are */
@@ -131,6 +148,16 @@ static inline uint32_t event_arrive(uint32_t port) /* the first packet of the po
 static inline uint32_t event_wake(const struct weft_net *net, uint32_t host)
 {
 	return 2 * net->port_count + host;
+}
+
+static inline uint32_t event_pfc(const struct weft_net *net, uint32_t port) /* a PFC frame arrives; only with pfc */
+{
+	return 2 * net->port_count + net->topo.hosts + port;
+}
+
+static inline uint32_t event_count(const struct weft_net *net)
+{
+	return net->conf.pfc ? event_pfc(net, net->port_count) : event_wake(net, net->topo.hosts);
 }
 
 static inline bool host_of(const struct weft_net *net, const struct weft_pkt *pkt, uint32_t *host)
@@ -181,10 +208,27 @@ uint32_t net_cable_end(const struct weft_net *net, uint32_t tier, uint32_t sw, u
 void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
 /* The port is free: sends the next packet. */
 void queue_service(struct weft_net *net, uint32_t port);
+/* The same two for ports with PORT_PFC; `from` is the port whose link `pkt` came over. */
+void queue_enqueue_pfc(struct weft_net *net, uint32_t port, struct weft_pkt *pkt, uint32_t from);
+void queue_service_pfc(struct weft_net *net, uint32_t port);
 /* Drops all that waits, as lost with the link. */
 void queue_flush(struct weft_net *net, uint32_t port);
 /* Accounts for the depth of all data queues up to now; call before depth_bytes changes. */
 void queue_depth_note(struct weft_net *net);
+
+/* pfc.c: buffers by incoming link, and who is paused. All but pfc_init only with net->pfc. */
+/* Once all is wired. -ENOMEM. */
+int pfc_init(struct weft_net *net);
+/* The link of `port`, or the one back, has another rate: the headroom grows with what may be under way. */
+void pfc_resize(struct weft_net *net, uint32_t port);
+/* Data that came from port `from` waits now. False: its buffer is full. */
+bool pfc_take(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt);
+/* ... waits no longer. */
+void pfc_release(struct weft_net *net, const struct weft_pkt *pkt);
+/* The frame that is under way to `port` arrives. */
+void pfc_arrive(struct weft_net *net, uint32_t port);
+/* Time the port was paused so far. */
+weft_ps pfc_paused_ps(const struct weft_net *net, uint32_t port);
 
 /* link.c: the wire behind a port. */
 /* Puts `pkt` on the wire now; the port is busy for its serialization time. */

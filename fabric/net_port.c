@@ -39,6 +39,10 @@ void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft
 		.dropped = cold->dropped,
 		.busy_until = p->busy_until,
 	};
+	if (net->pfc) {
+		counts->pauses = net->pfc[port].pauses;
+		counts->paused_ns = pfc_paused_ps(net, port) / 1000;
+	}
 }
 
 int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_port_info *info)

@@ -92,8 +92,8 @@ static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *
 {
 	struct weft_pkt *tail = p->data_head ? p->data_tail : NULL;
 
-	if (net->conf.trim == WEFT_TRIM_COIN && tail && trimmable(tail) && pkt->wire_bytes <= tail->wire_bytes &&
-	    rng_below(&net->rng, 2))
+	if (net->conf.trim == WEFT_TRIM_COIN && tail && !(p->flags & PORT_PFC) && trimmable(tail) &&
+	    pkt->wire_bytes <= tail->wire_bytes && rng_below(&net->rng, 2))
 		pkt = data_swap_tail(net, p, pkt);
 	if (net->conf.trim == WEFT_TRIM_OFF || !trimmable(pkt)) {
 		port_drop(net, p, pkt, &net->stats.dropped_data);
@@ -167,14 +167,76 @@ void queue_service(struct weft_net *net, uint32_t port)
 		evq_set(&net->evq, event_free(port), p->busy_until);
 }
 
+static bool can_send(const struct net_port *p)
+{
+	return p->ctl_head || (p->data_head && !(p->flags & PORT_PAUSED));
+}
+
+static void admit_pfc(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt, uint32_t from)
+{
+	if (!pfc_take(net, from, pkt)) {
+		overflow(net, p, pkt);
+		return;
+	}
+	pkt->time_ns = from;
+	data_push(net, p, pkt);
+	if (p->data_bytes > net->stats.max_queue_bytes)
+		net->stats.max_queue_bytes = p->data_bytes;
+}
+
+static void send_when_free(struct weft_net *net, uint32_t port)
+{
+	if (can_send(&net->ports[port]) && !evq_pending(&net->evq, event_free(port)))
+		evq_set(&net->evq, event_free(port), net->ports[port].busy_until);
+}
+
+void queue_enqueue_pfc(struct weft_net *net, uint32_t port, struct weft_pkt *pkt, uint32_t from)
+{
+	struct net_port *p = &net->ports[port];
+	bool control = pkt->flags & WEFT_PKT_CONTROL;
+
+	if (!can_send(p) && p->busy_until <= net->evq.now && (control || !(p->flags & PORT_PAUSED))) {
+		link_send(net, port, pkt);
+		return;
+	}
+	if (control)
+		ctl_push(net, p, pkt);
+	else
+		admit_pfc(net, p, pkt, from);
+	send_when_free(net, port);
+}
+
+void queue_service_pfc(struct weft_net *net, uint32_t port)
+{
+	struct net_port *p = &net->ports[port];
+	struct weft_pkt *pkt;
+
+	if (p->busy_until > net->evq.now || !can_send(p)) {
+		send_when_free(net, port);
+		return;
+	}
+	if (p->ctl_head) {
+		pkt = ctl_pop(p);
+	} else {
+		pkt = next_data(net, p);
+		pfc_release(net, pkt);
+	}
+	link_send(net, port, pkt);
+	send_when_free(net, port);
+}
+
 void queue_flush(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->ports[port];
 
 	while (p->ctl_head)
 		port_drop(net, p, ctl_pop(p), &net->stats.dropped_down);
-	while (p->data_head)
-		port_drop(net, p, data_pop(net, p), &net->stats.dropped_down);
+	while (p->data_head) {
+		struct weft_pkt *pkt = data_pop(net, p);
+		if (p->flags & PORT_PFC)
+			pfc_release(net, pkt);
+		port_drop(net, p, pkt, &net->stats.dropped_down);
+	}
 	if (!(p->flags & PORT_NIC))
 		evq_cancel(&net->evq, event_free(port));
 }

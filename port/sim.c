@@ -251,6 +251,11 @@ struct weft_pkt *sim_port_pull(struct weft_port *port)
 	return pkt ? pkt : fifo_pop(&s->data);
 }
 
+struct weft_pkt *sim_port_pull_control(struct weft_port *port)
+{
+	return fifo_pop(&sim_of(port)->control);
+}
+
 bool sim_port_push(struct weft_port *port, struct weft_pkt *pkt, weft_ns now)
 {
 	struct sim_port *s = sim_of(port);

@@ -18,6 +18,20 @@ static struct weft_pkt *lan_pull(void *arg)
 	return pkt;
 }
 
+/* A list of both classes: what waits before the first control packet is passed by. */
+static struct weft_pkt *lan_pull_control(void *arg)
+{
+	struct lan_host *h = arg;
+	struct weft_pkt **at = &h->first, *pkt;
+
+	while (*at && !((*at)->flags & WEFT_PKT_CONTROL))
+		at = &(*at)->next;
+	pkt = *at;
+	if (pkt && !(*at = pkt->next))
+		h->last = at;
+	return pkt;
+}
+
 static void record(struct lan_host *h, const struct weft_pkt *pkt, weft_ps now)
 {
 	bool trimmed = pkt->flags & WEFT_PKT_TRIMMED, control = pkt->flags & WEFT_PKT_CONTROL;
@@ -56,7 +70,8 @@ static void lan_wake(void *arg, weft_ps now)
 	h->wake_at = now;
 }
 
-static const struct weft_nic_ops lan_ops = {lan_pull, lan_deliver, lan_wake};
+static const struct weft_nic_ops lan_ops = {
+	.pull = lan_pull, .deliver = lan_deliver, .wake = lan_wake, .pull_control = lan_pull_control};
 
 static void lan_free(void *arg, struct weft_pkt *pkt)
 {

@@ -39,6 +39,13 @@ static void weft_net_create__refuses(void **state)
 	c.ecn_min_pct = 20;
 	check_refused(c, "fabric: marking starts at 20 % of a BDP, above its end at 0 %");
 	c = good;
+	c.pfc = true;
+	c.pfc_xon_pct = 80;
+	check_refused(c, "fabric: PFC pauses at 0 % of a BDP and ends it at 80 % of that");
+	c.pfc_xoff_pct = 100;
+	c.pfc_xon_pct = 101;
+	check_refused(c, "fabric: PFC pauses at 100 % of a BDP and ends it at 101 % of that");
+	c = good;
 	c.free_pkt = NULL;
 	check_refused(c, "fabric: no such way of trimming, or nobody to take dropped packets");
 }
