@@ -40,6 +40,7 @@ struct smartt_tune {
 	uint8_t fair_increase; /* scale fi with the connection's BDP; 0: additive, the same for all (figure 6) */
 	uint8_t ecn_decrease;  /* a marked ACK below the target costs half a packet (figure 11) */
 	uint8_t pace_below;    /* windows below a packet, paced (sec. III-J) */
+	uint8_t burst_target;  /* ours: the target RTT grows with what an ACK reports */
 };
 
 /* Parameters of "mprdma". */

@@ -16,6 +16,8 @@ enum {
 	REFERENCE_BDP_BYTES = 150000, /* 100 Gb/s x 12 us: where fi and pi have their nominal values (sec. III-J) */
 	GAIN_SHIFT = 7,               /* fraction bits of the gains */
 	PENDING_SHIFT = 8,            /* `pending` counts 2^8 byte^2 */
+	BURST_UNIT = 16,              /* of smartt_more.burst, bytes */
+	BURST_SHIFT = 3,              /* its average: a sample weighs 1/8 */
 	FAST = INT32_MAX,             /* streak: longer than any window, "increase" is true */
 };
 
@@ -51,13 +53,14 @@ struct smartt {
 };
 _Static_assert(sizeof(struct smartt) <= 48, "state budget");
 
-/* What only the options sample_acks, sample_rtt and pace_below need. */
+/* What only some options need. */
 struct smartt_more {
 	struct smartt s;
-	uint32_t below_bytes;           /* the window when it is below a packet, else a packet */
-	uint32_t held_bytes;            /* acknowledged since the window was last adjusted ... */
+	uint32_t held_bytes;            /* sampling: acknowledged since the window was last adjusted ... */
 	uint16_t held_acks, held_marks; /* ... by so many ACKs, so many of them marked */
 	uint32_t adjusted_ns;           /* when that was, low 32 bits */
+	uint16_t below_bytes;           /* pace_below: the window when it is below a packet, else a packet */
+	uint16_t burst;                 /* burst_target: average of what an ACK reports, BURST_UNIT bytes */
 };
 _Static_assert(sizeof(struct smartt_more) <= WEFT_CC_STATE_MAX, "fits the connection");
 

@@ -12,7 +12,7 @@
 #name, help, def, 0, 1, offsetof(struct smartt_tune, name), WEFT_PARAM_BOOL                            \
 	}
 
-#define TUNES(target, fi, pi, ewma, ignore)                                                                            \
+#define TUNES(target, fi, pi, ewma, ignore, burst)                                                                     \
 	{                                                                                                              \
 		TUNE(target_pct, "target RTT, percent of the base RTT", target, 101, 400),                             \
 			TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),           \
@@ -51,8 +51,11 @@
 			SWITCH(ecn_decrease, "a marked ACK below the target RTT costs half a packet", 0),              \
 			TUNE(sample_acks, "adjust the window at every n-th ACK", 1, 1, 256),                           \
 			SWITCH(sample_rtt, "adjust the window once per average RTT", 0),                               \
-			SWITCH(pace_below, "windows below a packet, paced", 0), {NULL},                                \
+			SWITCH(pace_below, "windows below a packet, paced", 0),                                        \
+			SWITCH(burst_target, "add the time of a coalesced ACK's packets but one to the target RTT",    \
+			       burst),                                                                                 \
+			{NULL},                                                                                        \
 	}
 
-const struct weft_param smartt_tunes[] = TUNES(150, 100, 100, 6, SMARTT_IGNORE_ALL);
-const struct weft_param smartt2_tunes[] = TUNES(165, 250, 300, 6, SMARTT_IGNORE_NONE);
+const struct weft_param smartt_tunes[] = TUNES(150, 100, 100, 6, SMARTT_IGNORE_ALL, 0);
+const struct weft_param smartt2_tunes[] = TUNES(150, 250, 300, 6, SMARTT_IGNORE_NONE, 1);

@@ -268,6 +268,7 @@ static void options__keep_the_bounds_together(void **state)
 		tune(&box)->ecn_decrease = mask >> 5 & 1;
 		tune(&box)->pace_below = mask >> 6 & 1;
 		tune(&box)->qa_gate_pct = mask >> 7 & 1 ? 20 : 0;
+		tune(&box)->burst_target = mask & 1;
 		cc_box_start(&box);
 		for (int i = 0; i < 3000; i++) {
 			random_event(&box, &rng);
@@ -277,15 +278,40 @@ static void options__keep_the_bounds_together(void **state)
 	}
 }
 
+/* ACKs for four packets raise the target by the time of three, ACKs for one leave it alone. */
+static void burst_target__follows_coalesced_acks(void **state)
+{
+	enum { PKT_NS = MTU * 8 / 100 };
+	struct cc_box box;
+
+	prepare(&box);
+	tune(&box)->burst_target = 1;
+	cc_box_start(&box);
+	for (uint32_t pkts = 4; pkts <= 4; pkts -= 3) { /* four, then one */
+		for (int i = 0; i < 60; i++) {
+			box.now += 3 * TRTT; /* each ends a window */
+			cc_box_ack(&box, pkts * MTU, 15000, false);
+		}
+		weft_ns expected = TRTT + (pkts - 1) * PKT_NS;
+		assert_in_range(cc_box_view(&box).target_rtt_ns, expected - 20, expected + 20);
+	}
+	tune(&box)->burst_target = 0;
+	cc_box_start(&box);
+	for (int i = 0; i < 60; i++, box.now += 3 * TRTT)
+		cc_box_ack(&box, 4 * MTU, 15000, false);
+	assert_int_equal(cc_box_view(&box).target_rtt_ns, TRTT);
+}
+
 static void smartt2__differs_in_its_defaults(void **state)
 {
 	struct cc_box box;
 
 	cc_box_init(&box, &weft_cc_smartt2, 100000000000, BRTT);
 	cc_box_start(&box);
-	assert_int_equal(cc_box_view(&box).target_rtt_ns, BRTT * 165 / 100);
+	assert_int_equal(cc_box_view(&box).target_rtt_ns, TRTT);
 	assert_int_equal(box.cc.cwnd_bytes, CAP);
 	assert_int_equal(tune(&box)->ignore_phase, SMARTT_IGNORE_NONE);
+	assert_int_equal(tune(&box)->burst_target, 1);
 	assert_true(tune(&box)->fi_pct > 100 && tune(&box)->pi_pct > 100);
 }
 
@@ -304,6 +330,7 @@ int main(void)
 		cmocka_unit_test(fair_increase__off_is_the_same_for_all),
 		cmocka_unit_test(pace_below__takes_over_below_a_packet),
 		cmocka_unit_test(options__keep_the_bounds_together),
+		cmocka_unit_test(burst_target__follows_coalesced_acks),
 		cmocka_unit_test(smartt2__differs_in_its_defaults),
 	};
 
