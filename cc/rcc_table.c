@@ -31,8 +31,10 @@ static int unknown(const char *name, struct weft_err *err)
 	char valid[64] = "";
 	weft_cc_choose(name, &none, &why);
 	for (unsigned i = 0, len = 0; weft_rcc_table[i] && len < sizeof valid; i++)
-		len += (unsigned)snprintf(valid + len, sizeof valid - len, ", %s", weft_rcc_table[i]->name);
-	return weft_err_set(err, -ENOENT, "%.200s%s, or one of the latter '+' one of the former", why.msg, valid);
+		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "",
+					  weft_rcc_table[i]->name);
+	return weft_err_set(err, -ENOENT, "%.160s; receiver-driven: %s, alone or NAME+one of the others", why.msg,
+			    valid);
 }
 
 int weft_cc_select(const char *name, struct weft_cc_choice *choice, struct weft_err *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiver-driven congestion control, alone and together with a sender's. */
+#include <stdio.h>
 #include <string.h>
 
 #include "scenario.h"
@@ -115,6 +116,23 @@ static void incast__with_a_senders_algorithm(void **state)
 	}
 }
 
+/* Any receiver's algorithm with any sender's: window, pace and credit hold back together, and nothing gets stuck. */
+static void every_pair__completes(void **state)
+{
+	for (unsigned r = 0; weft_rcc_table[r]; r++) {
+		for (unsigned c = 0; weft_cc_table[c]; c++) {
+			char name[64];
+			struct scenario s;
+			snprintf(name, sizeof name, "%s+%s", weft_rcc_table[r]->name, weft_cc_table[c]->name);
+			SCENARIO_PASSES(&s, "--topology", "leafspine:4:2:4", "--matrix", "incast:7:256KiB:2", "--cc",
+					name, "--set", "ack_every=4", "--end", "50ms");
+			assert_true(s.stats.rx_credit > 0);
+			assert_at_most(s.summary.inflation, 2);
+			scenario_end(&s);
+		}
+	}
+}
+
 static uint64_t digest_of(const char *setting)
 {
 	static const char incast[] = MATRIX("incast_16n_15to1_1M");
@@ -152,6 +170,7 @@ int main(void)
 		cmocka_unit_test(incast__small_messages),
 		cmocka_unit_test(incast__with_a_senders_algorithm),
 		cmocka_unit_test(alltoall__every_pair),
+		cmocka_unit_test(every_pair__completes),
 		cmocka_unit_test(oversubscribed__a_senders_algorithm_helps),
 		cmocka_unit_test(loss__every_hundredth_packet),
 		cmocka_unit_test(digest__is_the_same_twice),

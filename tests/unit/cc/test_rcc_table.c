@@ -38,7 +38,7 @@ static void select__unknown_names_are_refused(void **state)
 		assert_null(choice.cc);
 		assert_null(choice.rcc);
 		assert_non_null(strstr(err.msg, "smartt"));
-		assert_non_null(strstr(err.msg, ", eqds"));
+		assert_non_null(strstr(err.msg, "receiver-driven: eqds"));
 	}
 }
 
