@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every congestion control carries an incast to its end, trimming or dropping; what smartt2 promises over smartt. */
+#include "scenario.h"
+
+static void incast__every_cc_delivers(void **state)
+{
+	for (const struct weft_cc_ops *const *cc = weft_cc_table; *cc; cc++) {
+		struct scenario s;
+		SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", MATRIX("incast_16n_15to1_1M"), "--cc", (*cc)->name,
+				"--end", "10ms");
+		assert_int_equal(s.stats.timeouts, 0); /* every loss is a trim, which is heard of */
+		assert_at_most(s.summary.inflation, 2);
+		scenario_end(&s);
+	}
+}
+
+static void incast__every_cc_delivers_without_trimming(void **state)
+{
+	for (const struct weft_cc_ops *const *cc = weft_cc_table; *cc; cc++) {
+		struct scenario s;
+		SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", MATRIX("incast_16n_15to1_1M"), "--cc", (*cc)->name,
+				"--no-trim", "--end", "100ms");
+		scenario_end(&s);
+	}
+}
+
+static double mean_inflation(const char *cc, const char *topology, const char *matrix, const char *ack_every)
+{
+	const char *seeds[] = {"1", "2", "3"};
+	double sum = 0;
+
+	for (int i = 0; i < 3; i++) {
+		struct scenario s;
+		SCENARIO_PASSES(&s, "--topology", topology, "--matrix", matrix, "--cc", cc, "--set", ack_every,
+				"--seed", seeds[i], "--end", "20ms");
+		sum += s.summary.inflation;
+		scenario_end(&s);
+	}
+	return sum / 3;
+}
+
+/* doc/algorithms.md has more seeds and matrices; the bounds are its means and some room. */
+static void smartt2__permutation_with_coalesced_acks(void **state)
+{
+	double ours = mean_inflation("smartt2", LS16, MATRIX("perm_16n_16M"), "ack_every=4");
+	double published = mean_inflation("smartt", LS16, MATRIX("perm_16n_16M"), "ack_every=4");
+
+	assert_at_most(ours, 1.23);
+	assert_at_most(ours, published);
+}
+
+static void smartt2__deep_incast(void **state)
+{
+	double ours = mean_inflation("smartt2", FT128, MATRIX("incast_128n_32to1_1M"), "ack_every=1");
+
+	assert_at_most(ours, 1.11);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(incast__every_cc_delivers),
+		cmocka_unit_test(incast__every_cc_delivers_without_trimming),
+		cmocka_unit_test(smartt2__permutation_with_coalesced_acks),
+		cmocka_unit_test(smartt2__deep_incast),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
