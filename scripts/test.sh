@@ -48,6 +48,14 @@ suites "$build" release
 configured "$build-asan" --buildtype debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 suites "$build-asan" asan --suite unit --suite sim --suite fabric --suite provider --timeout-multiplier 4
 
+# One digest whatever built the lab: gcc -O3, gcc with sanitizers, clang -O3, clang -O0 with sanitizers.
+export CC=clang
+configured "$build-clang"
+configured "$build-clang-asan" --buildtype debug -Db_sanitize=address,undefined -Db_lundef=false
+unset CC
+for dir in "$build-asan" "$build-clang" "$build-clang-asan"; do step "build $dir/weft" ninja -C "$dir" weft; done
+step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-asan}/weft
+
 configured "$build-tsan" --buildtype debugoptimized -Db_sanitize=thread -Db_lundef=false
 suites "$build-tsan" tsan --suite threads --timeout-multiplier 4
 
@@ -55,5 +63,5 @@ if [ -x scripts/fuzz.sh ]; then step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_
 
 mv "$results.new" "$results"
 grep '^FAIL' "$results"
-echo "$(grep -c '^OK' "$results") passed, $(grep -c '^FAIL' "$results") failed (release, asan, tsan, fuzz)"
+echo "$(grep -c '^OK' "$results") passed, $(grep -c '^FAIL' "$results") failed (release, asan, clang, tsan, fuzz)"
 ! grep -q '^FAIL' "$results"

@@ -2,6 +2,14 @@
 /* Incasts: many hosts send to one, whose link can take a fraction of what arrives. */
 #include "scenario.h"
 
+/* Every data packet sent was received whole, received trimmed, or counted where it was dropped. */
+static void check_conserved(const struct scenario *s)
+{
+	assert_int_equal(s->stats.rx_trimmed, s->net.trimmed);
+	assert_int_equal(s->stats.tx_data + s->stats.tx_retx,
+			 s->stats.rx_data + s->stats.rx_dup + s->net.trimmed + s->net.dropped_data);
+}
+
 /* Trimming reports every loss at once: nothing waits for a timer and nothing is sent again without need. */
 static void incast__trims_are_repaired_exactly_once(void **state)
 {
@@ -12,6 +20,8 @@ static void incast__trims_are_repaired_exactly_once(void **state)
 	assert_int_equal(s.stats.tx_retx, s.net.trimmed);
 	assert_int_equal(s.stats.tx_retx_trim, s.net.trimmed);
 	assert_int_equal(s.stats.rx_dup, 0);
+	assert_int_equal(s.net.dropped_control, 0);
+	check_conserved(&s);
 	assert_at_most(s.summary.inflation, 1.02);
 	scenario_end(&s);
 }
@@ -24,6 +34,7 @@ static void incast__coin_trimming(void **state)
 	assert_true(s.net.trimmed > 0);
 	assert_int_equal(s.stats.timeouts, 0);
 	assert_int_equal(s.stats.tx_retx, s.net.trimmed);
+	check_conserved(&s);
 	scenario_end(&s);
 }
 
@@ -36,6 +47,7 @@ static void incast__without_trimming_timers_repair(void **state)
 	assert_true(s.net.dropped_data > 0);
 	assert_true(s.stats.timeouts > 0);
 	assert_true(s.stats.tx_retx >= s.net.dropped_data);
+	check_conserved(&s);
 	assert_at_most(s.summary.inflation, 1.10);
 	scenario_end(&s);
 }
