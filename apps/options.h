@@ -35,7 +35,7 @@ int opt_time(void *field, const char *value, struct weft_err *err);     /* ... a
 /* The fabric's and the lab's numbers, set with --set like the engine's. */
 struct fabric_tune {
 	uint32_t queue_bytes; /* data queue per switch port; 0: one BDP with trimming, five without */
-	uint32_t ecn_min_pct, ecn_max_pct;
+	uint32_t ecn_min_pct, ecn_max_pct, ecn_prob_pct;
 	uint32_t trim; /* enum weft_trim_mode */
 	uint32_t pfc_xoff_pct, pfc_xon_pct;
 	uint32_t nic_tx_entries, nic_rx_entries;
@@ -140,6 +140,9 @@ void options_print_params(FILE *out);
  * `preset_bps` otherwise. Errors of reading and of weft_topo_parse and weft_topo_preset. */
 int options_topology(const char *spec, uint64_t link_bps, uint64_t preset_bps, struct weft_topo *topo,
 		     struct weft_err *err);
+
+/* Queues, marking and pauses as a fabric takes them; the rest of `conf` stays. */
+void options_fabric_conf(const struct fabric_tune *f, struct weft_net_conf *conf);
 
 /* The fabric these options describe. Callers add free_pkt. */
 void options_net_conf(const struct options *o, struct weft_net_conf *conf);

@@ -18,8 +18,10 @@ const struct weft_param fabric_params[] = {
 	      1u << 30, queue_bytes, WEFT_PARAM_U32),
 	PARAM("ecn_min_pct", "marking starts at this depth, % of one BDP; 0 with ecn_max_pct 0: no marking", 20, 0, 100,
 	      ecn_min_pct, WEFT_PARAM_U32),
-	PARAM("ecn_max_pct", "every packet is marked beyond this depth, % of one BDP", 80, 0, 250, ecn_max_pct,
+	PARAM("ecn_max_pct", "every packet is marked beyond this depth, % of one BDP", 80, 0, 1000, ecn_max_pct,
 	      WEFT_PARAM_U32),
+	PARAM("ecn_prob_pct", "share of packets that is marked just below ecn_max_pct, %; linear from ecn_min_pct on",
+	      100, 1, 100, ecn_prob_pct, WEFT_PARAM_U32),
 	PARAM("trim", "full queues: 0 drop, 1 trim the arriving packet, 2 it or the queue's last, by coin",
 	      WEFT_TRIM_ARRIVING, WEFT_TRIM_OFF, WEFT_TRIM_COIN, trim, WEFT_PARAM_U32),
 	PARAM("pfc", "lossless fabric: switches pause what is before them instead of dropping data", 0, 0, 1, pfc,
@@ -203,19 +205,25 @@ void options_print_params(FILE *out)
 	print_params(out, "Faults", fault_params);
 }
 
+void options_fabric_conf(const struct fabric_tune *f, struct weft_net_conf *conf)
+{
+	conf->queue_bytes = f->queue_bytes;
+	conf->ecn_min_pct = (uint16_t)f->ecn_min_pct;
+	conf->ecn_max_pct = (uint16_t)f->ecn_max_pct;
+	conf->ecn_prob_pct = (uint8_t)f->ecn_prob_pct;
+	conf->trim = (uint8_t)f->trim;
+	conf->pfc = f->pfc;
+	conf->pfc_xoff_pct = (uint16_t)f->pfc_xoff_pct;
+	conf->pfc_xon_pct = (uint8_t)f->pfc_xon_pct;
+}
+
 void options_net_conf(const struct options *o, struct weft_net_conf *conf)
 {
 	*conf = (struct weft_net_conf){
 		.seed = o->seed,
 		.mtu_bytes = options_data_wire_bytes(o, o->engine.payload_bytes),
-		.queue_bytes = o->fabric.queue_bytes,
-		.ecn_min_pct = (uint8_t)o->fabric.ecn_min_pct,
-		.ecn_max_pct = (uint8_t)o->fabric.ecn_max_pct,
-		.trim = (uint8_t)o->fabric.trim,
-		.pfc = o->fabric.pfc,
-		.pfc_xoff_pct = (uint16_t)o->fabric.pfc_xoff_pct,
-		.pfc_xon_pct = (uint8_t)o->fabric.pfc_xon_pct,
 	};
+	options_fabric_conf(&o->fabric, conf);
 }
 
 /* Size on the link of a packet with these headers: the encoder knows. */

@@ -74,7 +74,8 @@ static const char usage[] =
 	"  --mtu BYTES                  largest IP packet; default 9000 or what a device can\n"
 	"  --queue-bytes N              data queue per switch port; default: one BDP with trimming, five without\n"
 	"  --no-trim                    full queues drop instead of trimming\n"
-	"  --set KEY=VALUE              a parameter of the fabric: queue_bytes, ecn_min_pct, ecn_max_pct, trim\n"
+	"  --set KEY=VALUE              a parameter of the fabric: queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, "
+	"...\n"
 	"  --seed N                     of ECMP salts and RED\n"
 	"  --stats SECONDS              print counters that often\n"
 	"  --help                       this text\n\n"
@@ -236,15 +237,11 @@ static int switch_main(struct switch_opts *o, struct weft_err *err)
 		return rc;
 	struct rtnet_conf conf = {
 		.topo = &topo,
-		.net = {.seed = o->seed,
-			.mtu_bytes = MTU_WIRE_BYTES,
-			.queue_bytes = o->fabric.queue_bytes,
-			.ecn_min_pct = (uint8_t)o->fabric.ecn_min_pct,
-			.ecn_max_pct = (uint8_t)o->fabric.ecn_max_pct,
-			.trim = (uint8_t)o->fabric.trim},
+		.net = {.seed = o->seed, .mtu_bytes = MTU_WIRE_BYTES},
 		.ports = o->ports.port,
 		.port_count = o->ports.count,
 	};
+	options_fabric_conf(&o->fabric, &conf.net);
 	rc = rtnet_create(&conf, weft_clock_ns(), &run.rtnet, err);
 	if (rc == 0) {
 		if (getenv("WEFT_EAL_ARGS") == NULL) /* who chooses EAL's arguments chooses the CPUs */

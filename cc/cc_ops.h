@@ -68,7 +68,7 @@ struct dcqcn_tune {
 	uint32_t cnp_ns;          /* at most one notification in this time */
 	uint32_t alpha_ns;        /* "K": alpha decays once in this time without notifications */
 	uint32_t timer_ns;        /* "T": a round of the increase timer */
-	uint32_t byte_counter;    /* "B": a round of the byte counter, bytes */
+	uint32_t byte_counter;    /* "B": a round of the byte counter, bytes; 0: 2 ms of the link */
 	uint32_t rounds;          /* "F": rounds of fast recovery */
 	uint32_t ai_ppm, hai_ppm; /* "R_AI", "R_HAI", millionths of the link rate */
 	uint32_t g_shift;         /* "g" = 1/2^n */

@@ -12,6 +12,7 @@ enum {
 	ROUNDS_MAX = 255,
 	CATCH_UP_MAX = 4096, /* timer expiries made up for after an idle time; by then everything has settled */
 	PACE_FRAC = 20,      /* weft_cc.pace */
+	BYTE_ROUND_NS = 2000000,
 };
 
 struct dcqcn {
@@ -122,6 +123,16 @@ static uint32_t elapsed(weft_ns *start_ns, uint32_t period_ns, weft_ns now)
 	return n < CATCH_UP_MAX ? (uint32_t)n : CATCH_UP_MAX;
 }
 
+/* The published 10 MB are what the paper's 40 Gb/s carry in 2 ms: other links get the same time. */
+static uint32_t byte_round_bytes(const struct weft_cc *cc)
+{
+	uint64_t bytes = cc->params->link_bps / 8 / (WEFT_S(1) / BYTE_ROUND_NS);
+
+	if (tune(cc)->byte_counter)
+		return tune(cc)->byte_counter;
+	return bytes ? cc_clamp32(bytes) : 1;
+}
+
 /* The timers have no events of their own: what expired since the last event is made up for. */
 static void tick(struct weft_cc *cc, uint32_t sent_bytes, weft_ns now)
 {
@@ -134,9 +145,10 @@ static void tick(struct weft_cc *cc, uint32_t sent_bytes, weft_ns now)
 		s->alpha -= (s->alpha + (1u << tune(cc)->g_shift) - 1) >> tune(cc)->g_shift;
 	if (s->current_bps >= cc->params->link_bps)
 		return;
+	uint32_t round_bytes = byte_round_bytes(cc);
 	s->sent_bytes += sent_bytes;
-	if (s->sent_bytes >= tune(cc)->byte_counter) {
-		s->sent_bytes -= tune(cc)->byte_counter;
+	if (s->sent_bytes >= round_bytes) {
+		s->sent_bytes -= round_bytes;
 		s->byte_rounds += s->byte_rounds < ROUNDS_MAX;
 		byte_round = true;
 		increase(cc);
@@ -185,7 +197,7 @@ static const struct weft_param tunes[] = {
 	TUNE(cnp_ns, "at most one notification in this time, ns", 50000, 0, 1000000000),
 	TUNE(alpha_ns, "alpha decays once in this time without notifications, ns", 55000, 1, 1000000000),
 	TUNE(timer_ns, "a round of the increase timer, ns", 55000, 1, 1000000000),
-	TUNE(byte_counter, "a round of the byte counter, bytes", 10000000, 1, 1000000000),
+	TUNE(byte_counter, "a round of the byte counter, bytes; 0: 2 ms of the link", 0, 0, 1000000000),
 	TUNE(rounds, "rounds of fast recovery", 5, 1, 100),
 	TUNE(ai_ppm, "additive increase, millionths of the link rate", 1000, 1, 1000000),
 	TUNE(hai_ppm, "hyper increase, millionths of the link rate", 10000, 1, 1000000),

@@ -32,6 +32,9 @@ static int check_conf(const struct weft_net_conf *c, struct weft_err *err)
 	if (c->ecn_min_pct > c->ecn_max_pct)
 		return weft_err_set(err, -EINVAL, "fabric: marking starts at %u %% of a BDP, above its end at %u %%",
 				    c->ecn_min_pct, c->ecn_max_pct);
+	if (c->ecn_max_pct > 1000 || c->ecn_prob_pct > 100)
+		return weft_err_set(err, -EINVAL, "fabric: marking of %u %% of the packets at %u %% of a BDP",
+				    c->ecn_prob_pct, c->ecn_max_pct);
 	if (c->pfc && (!c->pfc_xoff_pct || c->pfc_xon_pct > 100))
 		return weft_err_set(err, -EINVAL, "fabric: PFC pauses at %u %% of a BDP and ends it at %u %% of that",
 				    c->pfc_xoff_pct, c->pfc_xon_pct);
@@ -72,6 +75,8 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 				 .rng = {rng_mix(conf->seed + 1)},
 				 .error_rng = {rng_mix(conf->seed + 2)},
 				 .depth_since = now};
+	if (!net->conf.ecn_prob_pct)
+		net->conf.ecn_prob_pct = 100;
 	net->brtt_ps = path_brtt_ps(&t, conf->mtu_bytes);
 	rc = net_build(net);
 	if (!rc && conf->pfc)

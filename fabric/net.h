@@ -40,12 +40,13 @@ enum weft_trim_mode {
 }; /* COIN: the arriving packet or the queue's tail, 1:1 */
 
 struct weft_net_conf {
-	uint64_t seed;                    /* of salts, RED and coins */
-	uint32_t mtu_bytes;               /* wire bytes of a full data packet: sizes BDP and idle RTT */
-	uint32_t queue_bytes;             /* data queue per port; 0: one BDP with trimming, five without */
-	uint8_t ecn_min_pct, ecn_max_pct; /* RED thresholds in % of one BDP (20, 80); 0,0: no marking */
-	uint8_t trim;                     /* enum weft_trim_mode */
-	bool pfc;                         /* lossless: switches pause what is before them instead of dropping data */
+	uint64_t seed;                     /* of salts, RED and coins */
+	uint32_t mtu_bytes;                /* wire bytes of a full data packet: sizes BDP and idle RTT */
+	uint32_t queue_bytes;              /* data queue per port; 0: one BDP with trimming, five without */
+	uint16_t ecn_min_pct, ecn_max_pct; /* RED thresholds in % of one BDP (20, 80), up to 1000; 0,0: no marking */
+	uint8_t ecn_prob_pct;  /* share that is marked just below the upper one, %; 0 stands for 100. Beyond: all */
+	uint8_t trim;          /* enum weft_trim_mode */
+	bool pfc;              /* lossless: switches pause what is before them instead of dropping data */
 	uint16_t pfc_xoff_pct; /* PFC: data of one incoming link that waits in a switch and pauses it, % of one BDP;
 				  1.. */
 	uint8_t pfc_xon_pct;   /* PFC: ... and that it falls to before it goes on, % of that; 0..100 */

@@ -137,13 +137,15 @@ void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 		evq_set(&net->evq, event_free(port), p->busy_until);
 }
 
-/* RED on what is left behind: never below the lower threshold, always above the upper, linear between. */
+/* RED on what is left behind: never below the lower threshold, always above the upper, linear between, from 0 to
+ * ecn_prob_pct. */
 static bool should_mark(struct weft_net *net, const struct net_port *p)
 {
 	if (p->data_bytes <= p->red_min)
 		return false;
 	return p->data_bytes >= p->red_max ||
-	       rng_below(&net->rng, p->red_max - p->red_min) < p->data_bytes - p->red_min;
+	       rng_below(&net->rng, p->red_max - p->red_min) <
+		       (uint64_t)(p->data_bytes - p->red_min) * net->conf.ecn_prob_pct / 100;
 }
 
 static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)

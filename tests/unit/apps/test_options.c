@@ -175,6 +175,30 @@ static void parse__receiver_and_sender_algorithms(void **state)
 	REFUSED(f, -ENOENT, "eqds+x", "--cc", "eqds+x");
 }
 
+static void parse__what_makes_rocev2(void **state)
+{
+	struct fixture *f = *state;
+	struct weft_net_conf net;
+	assert_int_equal(PARSE(f, "--config", WEFT_CONFIGS "/roce.yaml"), 0);
+	assert_string_equal(f->o.cc_name, "dcqcn");
+	assert_string_equal(f->o.lb->name, "ecmp");
+	assert_true(f->o.engine.go_back_n);
+	assert_false(f->o.engine.trimming);
+	options_net_conf(&f->o, &net);
+	assert_true(net.pfc);
+	assert_int_equal(net.pfc_xoff_pct, 100);
+	assert_int_equal(net.pfc_xon_pct, 80);
+	assert_int_equal(net.ecn_min_pct, 12);
+	assert_int_equal(net.ecn_max_pct, 500);
+	assert_int_equal(net.ecn_prob_pct, 1);
+	assert_int_equal(net.trim, WEFT_TRIM_OFF);
+	assert_int_equal(PARSE(f, "--set", "pfc_xoff_pct=400"), 0);
+	options_net_conf(&f->o, &net);
+	assert_false(net.pfc);
+	assert_int_equal(net.pfc_xoff_pct, 400);
+	assert_int_equal(net.ecn_prob_pct, 100);
+}
+
 static void parse__help_resolves_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -273,6 +297,7 @@ int main(void)
 		TEST(parse__receiver_and_sender_algorithms),
 		TEST(parse__bad_values_are_refused),
 		TEST(parse__bad_files_are_named),
+		TEST(parse__what_makes_rocev2),
 		TEST(parse__help_resolves_nothing),
 		TEST(parse__notes_what_was_given),
 		TEST(parse__an_argument_without_dashes_leaves_all_unresolved),

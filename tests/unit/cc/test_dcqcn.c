@@ -88,6 +88,21 @@ static void byte_counter__rounds_count_like_the_timers(void **state)
 	assert_gbps(&box, 87.5);
 }
 
+/* 10 MB at the paper's 40 Gb/s, 25 MB here: 2 ms of the link. The timer stands still. */
+static void byte_counter__by_default_is_a_time_of_the_link(void **state)
+{
+	struct cc_box box;
+	const uint32_t round_bytes = 25000000;
+
+	start(&box);
+	cc_box_acks(&box, 1, 100, BRTT_NS, true);
+	for (uint32_t sent = MTU; sent < round_bytes; sent += MTU)
+		cc_box_sent(&box, MTU, MTU);
+	assert_gbps(&box, 50);
+	cc_box_sent(&box, MTU, MTU);
+	assert_gbps(&box, 75);
+}
+
 /* Both counters beyond the rounds of fast recovery: i times 1 % of the link. */
 static void increase__hyper_once_both_are_past_recovery(void **state)
 {
@@ -157,6 +172,7 @@ int main(void)
 		cmocka_unit_test(on_ack__a_mark_cuts_once_per_notification_interval),
 		cmocka_unit_test(timer__fast_recovery_then_additive_increase),
 		cmocka_unit_test(byte_counter__rounds_count_like_the_timers),
+		cmocka_unit_test(byte_counter__by_default_is_a_time_of_the_link),
 		cmocka_unit_test(increase__hyper_once_both_are_past_recovery),
 		cmocka_unit_test(alpha__decays_without_notifications),
 		cmocka_unit_test(on_loss__counts_as_a_notification),
