@@ -67,12 +67,25 @@ static uint32_t window_bytes(struct weft_cc *cc)
 	return cc->pace ? more(cc)->below_bytes : cc->cwnd_bytes;
 }
 
+/* A window of a packet or less cannot give one: it is halved, at most once per average RTT as Swift's is, for what was
+ * in flight before was sent at another window. */
+static __attribute__((noinline)) void halve_below(struct weft_cc *cc, weft_ns now)
+{
+	struct smartt *s = state(cc);
+	bool early = (uint32_t)now - s->decreased_ns < s->avg_rtt >> RTT_SHIFT;
+	uint32_t bytes = cc->pace ? window_bytes(cc) : cc->params->mtu_bytes;
+
+	if (!early)
+		s->decreased_ns = (uint32_t)now;
+	set_cwnd(cc, early ? bytes : bytes / 2);
+}
+
 /* Growth was collected for the window as it is; divided by a much smaller one it would count many times over. */
-static void shrink(struct weft_cc *cc, uint64_t bytes)
+static void shrink(struct weft_cc *cc, uint64_t bytes, weft_ns now)
 {
 	apply(cc, state(cc)->pending);
-	if (cc->pace || (bytes >= cc->cwnd_bytes && state(cc)->flags & VARIANT))
-		set_cwnd(cc, window_bytes(cc) / 2); /* a window of less than a packet cannot give one */
+	if (state(cc)->flags & VARIANT && tune(cc)->pace_below && cc->cwnd_bytes < bytes + cc->params->mtu_bytes)
+		halve_below(cc, now);
 	else
 		set_cwnd(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
@@ -86,13 +99,13 @@ static uint32_t max_cwnd(const struct weft_cc *cc, uint64_t bdp_bytes)
 	return window < limit ? window : (uint32_t)limit;
 }
 
-/* The gain of the longest path, the same for every connection: additive instead of fair increase (figure 6). */
-static uint64_t common_gain(const struct weft_cc *cc)
+/* A packet per RTT for a BDP of REFERENCE_BDP_BYTES, scaled to that of `brtt_ns` (sec. III-J). */
+static uint64_t scaled_gain(const struct weft_cc *cc, uint32_t brtt_ns)
 {
-	uint64_t bdp_bytes = cc_bdp_bytes(cc->params->link_bps, cc_brtt_ns(cc->params->brtt_ns));
+	uint64_t bdp_bytes = cc_bdp_bytes(cc->params->link_bps, brtt_ns);
 
 	bdp_bytes = bdp_bytes < CC_CWND_MAX_BYTES ? bdp_bytes : CC_CWND_MAX_BYTES;
-	return ((bdp_bytes * cc->params->mtu_bytes) << GAIN_SHIFT) / REFERENCE_BDP_BYTES;
+	return cc_clamp32(((bdp_bytes * cc->params->mtu_bytes) << GAIN_SHIFT) / REFERENCE_BDP_BYTES);
 }
 
 /* The target RTT without what burst_target adds. */
@@ -105,22 +118,20 @@ static uint32_t target_ns(const struct weft_cc *cc, uint32_t brtt_ns)
 	return trtt_ns > brtt_ns ? (uint32_t)trtt_ns : brtt_ns + 1;
 }
 
-/* Everything that depends on the base RTT (sec. III-J). pi = brtt / (trtt - brtt). */
+/* What depends on the base RTT (sec. III-J). fi without fair increase: the longest path's (fig. 6). */
 static __attribute__((noinline)) void rescale(struct weft_cc *cc, weft_ns brtt_ns)
 {
 	struct smartt *s = state(cc);
 	uint32_t brtt32_ns = cc_brtt_ns(brtt_ns);
-	uint64_t bdp_bytes = cc_bdp_bytes(cc->params->link_bps, brtt32_ns);
+	uint64_t gain = scaled_gain(cc, brtt32_ns);
+	uint64_t fi = tune(cc)->fair_increase ? gain : scaled_gain(cc, cc_brtt_ns(cc->params->brtt_ns));
 
 	s->brtt_ns = brtt32_ns;
 	s->trtt_ns = target_ns(cc, brtt32_ns);
-	s->max_cwnd_bytes = max_cwnd(cc, bdp_bytes);
-	bdp_bytes = bdp_bytes < CC_CWND_MAX_BYTES ? bdp_bytes : CC_CWND_MAX_BYTES;
-	uint64_t gain = ((bdp_bytes * cc->params->mtu_bytes) << GAIN_SHIFT) / REFERENCE_BDP_BYTES;
-	s->fi_gain = cc_clamp32(cc_clamp32(tune(cc)->fair_increase ? gain : common_gain(cc)) *
-				(uint64_t)tune(cc)->fi_pct / 100);
-	uint64_t pi_gain = cc_clamp32(cc_clamp32(gain) * (uint64_t)tune(cc)->pi_pct / 100);
-	s->pi_gain = cc_clamp32(pi_gain * s->brtt_ns / (s->trtt_ns - s->brtt_ns));
+	s->max_cwnd_bytes = max_cwnd(cc, cc_bdp_bytes(cc->params->link_bps, brtt32_ns));
+	s->fi_gain = cc_clamp32(fi * tune(cc)->fi_pct / 100);
+	s->pi_gain = cc_clamp32(cc_clamp32(gain * tune(cc)->pi_pct / 100) * (uint64_t)s->brtt_ns /
+				(s->trtt_ns - s->brtt_ns));
 	set_cwnd(cc, cc->cwnd_bytes);
 }
 
@@ -224,8 +235,12 @@ static void adapt(struct weft_cc *cc, uint64_t inflight_bytes, weft_ns now)
 
 	set_cwnd(cc, (uint64_t)s->acked_bytes * tune(cc)->qa_scaling_pct / 100);
 	s->streak_bytes = inflight_bytes < CC_CWND_MAX_BYTES ? -(int32_t)inflight_bytes : -CC_CWND_MAX_BYTES;
-	if (s->flags & VARIANT && tune(cc)->ignore_phase == SMARTT_IGNORE_NONE)
-		s->streak_bytes = 0;
+	if (s->flags & VARIANT) {
+		if (tune(cc)->ignore_phase == SMARTT_IGNORE_NONE)
+			s->streak_bytes = 0;
+		if (cc->pace) /* nothing acknowledged is no measurement (line 7: at least a packet) */
+			set_cwnd(cc, cc->params->mtu_bytes);
+	}
 	s->pending = 0;
 	s->quick_adapts++;
 	s->flags &= (uint8_t)~TRIGGER;
@@ -345,7 +360,7 @@ static __attribute__((noinline)) void variant_cases(struct weft_cc *cc, const st
 	bool late = rtt_ns >= trtt_ns, marked = ev->ce && t->signals != SMARTT_DELAY;
 
 	if (marked && (t->signals == SMARTT_ECN || (!late && t->ecn_decrease)))
-		shrink(cc, cc->params->mtu_bytes / 2);
+		shrink(cc, cc->params->mtu_bytes / 2, now);
 	else if (late && t->signals != SMARTT_ECN && (marked || t->signals == SMARTT_DELAY))
 		t->pace_below ? decrease_below(cc, now) : decrease(cc, now);
 	else if (cc->pace && !marked)
@@ -391,7 +406,6 @@ static __attribute__((noinline)) void on_ignore_phase(struct weft_cc *cc, const 
 {
 	struct smartt *s = state(cc);
 	bool variant = s->flags & VARIANT;
-
 	bool over = !ignoring(s, ev->bytes, now);
 	if (over && !variant)
 		react(cc, ev, now, false);
@@ -535,7 +549,7 @@ static void on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns n
 	if (trim)
 		s->flags |= TRIGGER;
 	if (trim || !ignored)
-		shrink(cc, ev->bytes);
+		shrink(cc, ev->bytes, now);
 	if (ignored)
 		return;
 	s->streak_bytes = 0;

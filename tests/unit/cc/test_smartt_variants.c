@@ -216,30 +216,45 @@ static void fair_increase__off_is_the_same_for_all(void **state)
 	assert_in_range(grown[0], 3 * grown[1], 6 * grown[1]); /* in whole packets */
 }
 
-/* Each further trim halves the window; the pace is one packet per RTT / window. An unmarked ACK brings a packet back.
- */
+/* A trim at a window of one packet halves it, once per average RTT; the pace is one packet per RTT / window. Unmarked
+ * ACKs bring the packet back. */
 static void pace_below__takes_over_below_a_packet(void **state)
 {
 	struct cc_box box;
 
 	prepare(&box);
 	cc_box_start(&box);
-	cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 1000, 0);
+	cc_box_lose(&box, WEFT_CC_LOSS_GAP, 1000, 0);
 	assert_int_equal(box.cc.pace, 0);
 	assert_int_equal(box.cc.cwnd_bytes, MTU);
 	tune(&box)->pace_below = 1;
+	tune(&box)->quick_adapt = 0;
 	cc_box_start(&box);
-	while (box.cc.cwnd_bytes > MTU || !box.cc.pace)
-		cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 1, 0);
-	uint32_t pace = box.cc.pace;
-	cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 1, 0);
-	assert_in_range(box.cc.pace, 2 * pace - 1, 2 * pace + 1);
-	assert_int_equal(box.cc.cwnd_bytes, MTU);
-	cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 1000, 0);
-	assert_in_range((uint64_t)box.cc.pace * MTU >> 20, 63 * BRTT, 65 * BRTT);
+	for (uint32_t part = 2; part <= 64; part *= 2) {
+		box.now += BRTT;
+		cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 1000, 0);
+		assert_int_equal(box.cc.cwnd_bytes, MTU);
+		assert_in_range((uint64_t)box.cc.pace * MTU >> 20, part * BRTT / 100 * 98, part * BRTT / 100 * 102);
+	}
 	cc_box_acks(&box, 2, 100, 15000, false);
 	assert_int_equal(box.cc.pace, 0);
 	assert_true(box.cc.cwnd_bytes >= MTU);
+}
+
+/* A window's end without an ACK is no reason to go below a packet. */
+static void pace_below__quick_adapt_leaves_a_packet(void **state)
+{
+	struct cc_box box;
+
+	prepare(&box);
+	tune(&box)->pace_below = 1;
+	cc_box_start(&box);
+	for (int i = 0; i < 4; i++, box.now += 2 * TRTT)
+		cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 10, 0);
+	assert_true(cc_box_view(&box).quick_adapts > 0);
+	box.now += 3 * TRTT;
+	cc_box_ack(&box, 0, BRTT, false);
+	assert_int_equal(box.cc.pace, 0);
 }
 
 static void random_event(struct cc_box *box, struct rng *rng)
@@ -329,6 +344,7 @@ int main(void)
 		cmocka_unit_test(fast_increase__may_be_off),
 		cmocka_unit_test(fair_increase__off_is_the_same_for_all),
 		cmocka_unit_test(pace_below__takes_over_below_a_packet),
+		cmocka_unit_test(pace_below__quick_adapt_leaves_a_packet),
 		cmocka_unit_test(options__keep_the_bounds_together),
 		cmocka_unit_test(burst_target__follows_coalesced_acks),
 		cmocka_unit_test(smartt2__differs_in_its_defaults),
