@@ -66,6 +66,7 @@ static const struct opt_desc common[] = {
 	 opt_string, FIELD(background)},
 	{"cc", "NAME", "congestion control", opt_string, FIELD(cc_name)},
 	{"lb", "NAME", "load balancing", opt_string, FIELD(lb_name)},
+	{"route", "NAME", "how switches choose among equal ports", opt_string, FIELD(route_name)},
 	{"mtu", "BYTES", "payload of a full packet", opt_mtu, 0},
 	{"link-gbps", "N", "rate of every link; default: the topology's, 50 for presets", opt_gbps, FIELD(link_bps)},
 	{"seed", "N", "of everything random; same seed, same run", opt_u64, FIELD(seed)},
@@ -295,6 +296,7 @@ void options_begin(struct options *o)
 	*o = (struct options){.topology = "leafspine:4:4:4",
 			      .cc_name = "smartt",
 			      .lb_name = "reps",
+			      .route_name = weft_route_table[0]->name,
 			      .seed = 1,
 			      .end_ns = WEFT_S(100),
 			      .reconverge_ns = WEFT_NEVER};
@@ -320,6 +322,7 @@ void options_free(struct options *o)
 	free(o->cc_tune);
 	free(o->lb_tune);
 	free(o->rcc_tune);
+	free(o->route_tune);
 	free(o->settings);
 	free(o->given);
 	for (uint32_t i = 0; i < o->kept_count; i++)
@@ -363,6 +366,9 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 	printf("\nload balancing:\n");
 	for (unsigned i = 0; weft_lb_table[i]; i++)
 		printf("  %-10s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);
+	printf("\nswitches' choice among equal ports (doc/routing.md):\n");
+	for (unsigned i = 0; weft_route_table[i]; i++)
+		printf("  %-10s %s\n", weft_route_table[i]->name, weft_route_table[i]->help);
 }
 
 static void complain(const struct options *o, const char *name, const struct weft_err *err)

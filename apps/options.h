@@ -59,7 +59,7 @@ struct opt_given {
 
 struct options {
 	/* as given */
-	const char *topology, *matrix, *background, *cc_name, *lb_name, *json, *pcap;
+	const char *topology, *matrix, *background, *cc_name, *lb_name, *route_name, *json, *pcap;
 	const char *out;      /* directory for a run's files; NULL: none are written */
 	const char *scenario; /* file with one or more runs; options_parse then leaves everything unresolved */
 	uint64_t seed;
@@ -90,8 +90,10 @@ struct options {
 	const struct weft_cc_ops *cc_odd;
 	const void *cc_odd_tune;
 	const struct weft_lb_ops *lb;
+	const struct weft_route_ops *route; /* how switches choose */
 	struct weft_engine_tune engine;
 	void *cc_tune, *lb_tune, *rcc_tune; /* rcc_tune is there without rcc, too */
+	void *route_tune;
 	struct fabric_tune fabric;
 	struct fault_conf fault;
 	bool faulty; /* some fault_ parameter was given, even if 0: hosts get fault ports */

@@ -46,7 +46,7 @@ struct group {
 	void *base; /* in the options */
 };
 
-enum { GROUPS = 6 };
+enum { GROUPS = 7 };
 
 static void groups_of(struct options *o, struct group g[GROUPS])
 {
@@ -56,6 +56,7 @@ static void groups_of(struct options *o, struct group g[GROUPS])
 	g[3] = (struct group){fabric_params, &o->fabric};
 	g[4] = (struct group){fault_params, &o->fault};
 	g[5] = (struct group){o->rcc ? o->rcc->tunes : NULL, o->rcc_tune};
+	g[6] = (struct group){o->route->tunes, o->route_tune};
 }
 
 static int resolve_algorithms(struct options *o, struct weft_err *err)
@@ -71,10 +72,15 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 	rc = weft_lb_choose(o->lb_name, &o->lb, err);
 	if (rc)
 		return rc;
+	o->step = "route";
+	rc = weft_route_find(o->route_name, &o->route, err);
+	if (rc)
+		return rc;
 	o->cc_tune = calloc(1, o->cc->tune_size + 1);
 	o->lb_tune = calloc(1, o->lb->tune_size + 1);
 	o->rcc_tune = calloc(1, o->rcc ? o->rcc->tune_size : 1);
-	return o->cc_tune && o->lb_tune && o->rcc_tune ? 0 : weft_err_set(err, -ENOMEM, "no memory");
+	o->route_tune = calloc(1, o->route->tune_size + 1);
+	return o->cc_tune && o->lb_tune && o->rcc_tune && o->route_tune ? 0 : weft_err_set(err, -ENOMEM, "no memory");
 }
 
 /* Tries one setting in each group. */
@@ -201,6 +207,10 @@ void options_print_params(FILE *out)
 		snprintf(title, sizeof title, "Load balancing `%s`", weft_lb_table[i]->name);
 		print_params(out, title, weft_lb_table[i]->tunes);
 	}
+	for (unsigned i = 0; weft_route_table[i]; i++) {
+		snprintf(title, sizeof title, "Switches' choice `%s`", weft_route_table[i]->name);
+		print_params(out, title, weft_route_table[i]->tunes);
+	}
 	print_params(out, "Fabric and lab", fabric_params);
 	print_params(out, "Faults", fault_params);
 }
@@ -222,6 +232,8 @@ void options_net_conf(const struct options *o, struct weft_net_conf *conf)
 	*conf = (struct weft_net_conf){
 		.seed = o->seed,
 		.mtu_bytes = options_data_wire_bytes(o, o->engine.payload_bytes),
+		.route = o->route,
+		.route_tune = o->route_tune,
 	};
 	options_fabric_conf(&o->fabric, conf);
 }

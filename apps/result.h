@@ -52,6 +52,7 @@ struct run_drops {
 struct run_result {
 	const char *mode; /* "sim" or "bench" */
 	const char *cc, *lb;
+	const char *route; /* of the switches; NULL: unknown */
 	uint64_t seed;
 	const struct run_flow *flows;
 	uint32_t flow_count;

@@ -84,8 +84,11 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 	if (!rc)
 		rc = evq_init(&net->evq, event_count(net), now, common_span(net),
 			      net->port_count < LARGE_PORTS ? AHEAD_SMALL : AHEAD_LARGE);
-	if (rc) {
+	if (rc)
 		weft_err_set(err, rc, "fabric: out of memory for %u ports", net->port_count);
+	else
+		rc = route_build(net, err);
+	if (rc) {
 		weft_net_destroy(net);
 		return rc;
 	}
@@ -100,6 +103,7 @@ void weft_net_destroy(struct weft_net *net)
 		link_clear(net, i);
 	}
 	evq_fini(&net->evq);
+	route_free(net);
 	weft_mem_free(&libc_mem, net->ports);
 	weft_mem_free(&libc_mem, net->cold);
 	weft_mem_free(&libc_mem, net->routes);
@@ -191,12 +195,11 @@ static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *p
 	h->ops->deliver(h->arg, pkt, now);
 }
 
-/* With links to avoid, or PFC. `from`: the port whose link the packet came over. */
+/* With links to avoid, PFC, or a choice but ECMP's. `from`: the port whose link the packet came over. */
 static __attribute__((noinline)) void forward_special(struct weft_net *net, uint32_t from, uint32_t host,
 						      struct weft_pkt *pkt)
 {
-	const struct net_switch *sw = &net->switches[net->ports[from].peer];
-	uint32_t port = net->routes ? route_around(net, sw, host, pkt) : route_port(sw, host, pkt);
+	uint32_t port = route_special(net, net->ports[from].peer, host, pkt);
 
 	if (port == PORT_NONE)
 		net_drop(net, pkt, &net->stats.dropped_route);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "route.h"
 #include "topo.h"
 #include "weft/err.h"
 #include "weft/pkt.h"
@@ -40,7 +41,7 @@ enum weft_trim_mode {
 }; /* COIN: the arriving packet or the queue's tail, 1:1 */
 
 struct weft_net_conf {
-	uint64_t seed;                     /* of salts, RED and coins */
+	uint64_t seed;                     /* of salts, RED, coins and switches' draws */
 	uint32_t mtu_bytes;                /* wire bytes of a full data packet: sizes BDP and idle RTT */
 	uint32_t queue_bytes;              /* data queue per port; 0: one BDP with trimming, five without */
 	uint16_t ecn_min_pct, ecn_max_pct; /* RED thresholds in % of one BDP (20, 80), up to 1000; 0,0: no marking */
@@ -50,6 +51,8 @@ struct weft_net_conf {
 	uint16_t pfc_xoff_pct; /* PFC: data of one incoming link that waits in a switch and pauses it, % of one BDP;
 				  1.. */
 	uint8_t pfc_xon_pct;   /* PFC: ... and that it falls to before it goes on, % of that; 0..100 */
+	const struct weft_route_ops *route;                /* how switches choose among equal ports; NULL: by ECMP */
+	const void *route_tune;                            /* its parameters, copied; NULL: defaults */
 	void (*free_pkt)(void *arg, struct weft_pkt *pkt); /* takes dropped packets */
 	void *free_arg;
 };

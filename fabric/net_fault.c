@@ -206,7 +206,7 @@ int weft_net_reroute(struct weft_net *net)
 	}
 	weft_mem_free(&libc_mem, net->routes);
 	net->routes = fresh;
-	net->special = fresh || net->pfc;
+	net->special = fresh || net->pfc || net->choice.ops->choose;
 	if (fresh)
 		compute_reach(net);
 	return 0;

@@ -108,6 +108,14 @@ struct net_host {
 	weft_ps wake_at; /* asked for; the event may be earlier and then asks again */
 };
 
+/* How switches choose when it is not by ECMP. */
+struct net_choice {
+	const struct weft_route_ops *ops;
+	void *tune;      /* its parameters */
+	void **state;    /* by switch; NULL where none is needed */
+	uint32_t *ports; /* room for the usable ways of one packet */
+};
+
 struct weft_net {
 	struct weft_net_conf conf;
 	struct weft_topo topo;
@@ -121,8 +129,9 @@ struct weft_net {
 	uint32_t tier_first[WEFT_TOPO_TIERS_MAX]; /* index of a tier's first switch */
 	struct net_routes *routes;                /* NULL while routing avoids nothing */
 	struct net_pfc *pfc;                      /* per port; NULL: switches drop */
-	bool special;                             /* there are routes, or PFC: forwarding is not the usual one */
+	bool special;                             /* routes, PFC or a choice: forwarding is not the usual one */
 	uint32_t avoided_ports;                   /* how many ports have a reason in `avoided` */
+	struct net_choice choice;
 	struct rng rng;
 	struct rng error_rng; /* of bit errors: they leave marks and coins as they are */
 	weft_net_tap_fn tap;
@@ -248,5 +257,13 @@ bool route_usable(const struct weft_net *net, uint32_t port, uint32_t leaf);
  * way. Only with net->routes. */
 uint32_t route_around(const struct weft_net *net, const struct net_switch *sw, uint32_t host,
 		      const struct weft_pkt *pkt);
+
+/* route_choose.c: choices with state, and other than by hash. */
+/* After net_build; as conf.route says. -ENOMEM, or why this topology has no such choice. */
+int route_build(struct weft_net *net, struct weft_err *err);
+void route_free(struct weft_net *net);
+/* The port that a packet which is at switch `sw` now takes to `host`; changes the switch's state. PORT_NONE: there is
+ * no way. Only with net->special. */
+uint32_t route_special(const struct weft_net *net, uint32_t sw, uint32_t host, const struct weft_pkt *pkt);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cmocka_all.h"
 #include "net_impl.h"
+#include "route_box.h"
 #include "wire.h"
 
 enum { WAYS = 8, SAMPLES = 80000 };
@@ -21,16 +22,6 @@ static struct net_switch leaf(uint64_t salt)
 static struct weft_pkt flow(uint32_t src, uint32_t dst, uint16_t entropy)
 {
 	return (struct weft_pkt){.src = weft_net_host_ip(src), .dst = weft_net_host_ip(dst), .entropy = entropy};
-}
-
-/* Chi square with 7 degrees of freedom is above 29.9 once in 10,000 honest runs; these runs are fixed. */
-static void check_uniform(const uint32_t *count, uint32_t n, uint32_t samples, double limit)
-{
-	double chi2 = 0, expect = (double)samples / n;
-
-	for (uint32_t i = 0; i < n; i++)
-		chi2 += (count[i] - expect) * (count[i] - expect) / expect;
-	assert_true(chi2 < limit);
 }
 
 static void route_port__down(void **state)

@@ -199,6 +199,21 @@ static void parse__what_makes_rocev2(void **state)
 	assert_int_equal(net.ecn_prob_pct, 100);
 }
 
+static void parse__switches_choice(void **state)
+{
+	struct fixture *f = *state;
+	struct weft_net_conf net;
+	assert_int_equal(parse(f, (const char *const[]){NULL}), 0);
+	assert_string_equal(f->o.route->name, "ecmp");
+	assert_int_equal(PARSE(f, "--route", "rr", "--set", "rr_rounds=7"), 0);
+	options_net_conf(&f->o, &net);
+	assert_string_equal(net.route->name, "rr");
+	assert_int_equal(*(const uint32_t *)net.route_tune, 7);
+	REFUSED(f, -ENOENT, "valid: ecmp", "--route", "magic");
+	REFUSED(f, -ENOENT, "rr_rounds", "--set", "rr_rounds=7");
+	REFUSED(f, -ERANGE, "rr_rounds", "--route", "rr", "--set", "rr_rounds=1000001");
+}
+
 static void parse__help_resolves_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -273,7 +288,7 @@ static void parse__an_argument_without_dashes_leaves_all_unresolved(void **state
 
 static void resolve__says_which_option_it_is_about(void **state)
 {
-	static const char *const bad[] = {"cc", "lb", "topology", "matrix"};
+	static const char *const bad[] = {"cc", "lb", "route", "topology", "matrix"};
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct options o;
 		options_begin(&o);
@@ -295,6 +310,7 @@ int main(void)
 		TEST(parse__later_wins),
 		TEST(parse__unknown_names_list_the_valid_ones),
 		TEST(parse__receiver_and_sender_algorithms),
+		TEST(parse__switches_choice),
 		TEST(parse__bad_values_are_refused),
 		TEST(parse__bad_files_are_named),
 		TEST(parse__what_makes_rocev2),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How switches choose among the ports that lead to a packet's destination: one table, which drives --route, --help,
+ * the documentation and the tests. */
+#ifndef WEFT_ROUTE_H
+#define WEFT_ROUTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/err.h"
+#include "weft/param.h"
+
+struct weft_net;
+struct weft_pkt;
+struct route_ways;
+
+/* A way of choosing. Each switch has private state of its own; choices depend on nothing else but the packet and what
+ * the switch sees of its ports, so that one switch's packets leave another's choices alone. */
+struct weft_route_ops {
+	const char *name;
+	const char *help;
+	const struct weft_param *tunes; /* NULL: no parameters */
+	size_t tune_size;               /* bytes of the struct they describe */
+	/* Bytes of switch `sw`'s private state, zeroed before `init`. NULL: none. */
+	size_t (*state_bytes)(const struct weft_net *net, uint32_t sw);
+	/* NULL: nothing to do. `seed` differs between switches and from the seed of everything else random. -EINVAL
+	 * with a message: not on this topology. */
+	int (*init)(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err);
+	/* Which of ways->count >= 2 ways the packet takes, 0..count-1. Called once per packet, at its arrival. NULL:
+	 * the fabric's ECMP hash. */
+	uint32_t (*choose)(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt);
+};
+
+extern const struct weft_route_ops *const weft_route_table[]; /* the first is the default; ends with NULL */
+
+/* -ENOENT with a message that lists the valid names, and *ops NULL. */
+int weft_route_find(const char *name, const struct weft_route_ops **ops, struct weft_err *err);
+
+#endif

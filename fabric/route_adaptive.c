@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Adaptive routing by local queues (REPS section 4.1, Adaptive RoCE; PRIME section IV, AR): every packet, data or
+ * control, takes a port with the least before it, ties are drawn. Neither paper says how exactly a switch sees its
+ * queues. The defaults are those of the simulator that REPS is evaluated in: four bands, read every 100 ns. With exact
+ * depths at once a host at line rate finds the port empty that its own last packet has just left, takes it again and
+ * again, and paths lock in as with ECMP. */
+#include <stddef.h>
+
+#include "route_impl.h"
+
+/* What the switch knows of a port. */
+struct sample {
+	weft_ps at; /* when it was read */
+	uint64_t depth;
+};
+
+struct adaptive_state {
+	struct rng rng;
+	struct sample sample[]; /* of the switch's ports, only with sample_ns */
+};
+
+static size_t adaptive_state(const struct weft_net *net, uint32_t sw)
+{
+	const struct route_adaptive_tune *tune = net->choice.tune;
+	const struct net_switch *s = &net->switches[sw];
+	size_t ports = tune->sample_ns ? s->first_up + s->up_cables - s->first_down : 0;
+
+	return sizeof(struct adaptive_state) + ports * sizeof(struct sample);
+}
+
+static int adaptive_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+{
+	(void)net;
+	(void)sw;
+	(void)err;
+	((struct adaptive_state *)state)->rng = (struct rng){seed};
+	return 0;
+}
+
+/* Below 5, 10 and 20 % of the data queue, and more. */
+static uint64_t band(uint64_t depth, uint32_t limit)
+{
+	return (depth * 20 >= limit) + (depth * 10 >= limit) + (depth * 5 >= limit);
+}
+
+static uint64_t read_depth(const struct weft_net *net, uint32_t port)
+{
+	const struct route_adaptive_tune *tune = net->choice.tune;
+	uint64_t depth = port_backlog(net, port);
+
+	return tune->bands ? band(depth, net->ports[port].limit_bytes) : depth;
+}
+
+static uint64_t known_depth(const struct weft_net *net, const struct route_ways *ways, uint32_t port)
+{
+	const struct route_adaptive_tune *tune = net->choice.tune;
+
+	if (!tune->sample_ns)
+		return read_depth(net, port);
+	struct adaptive_state *st = ways->state;
+	struct sample *s = &st->sample[port - net->switches[ways->sw].first_down];
+	weft_ps now = net->evq.now;
+	if (s->at == 0 || now - s->at >= UINT64_C(1000) * tune->sample_ns)
+		*s = (struct sample){now, read_depth(net, port)};
+	return s->depth;
+}
+
+/* The k-th of equal ways replaces those before it once in k times: each is as likely. */
+static uint32_t adaptive_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+{
+	struct adaptive_state *st = ways->state;
+	uint64_t least = UINT64_MAX;
+	uint32_t best = 0, ties = 0;
+
+	(void)pkt;
+	for (uint32_t i = 0; i < ways->count; i++) {
+		uint64_t depth = known_depth(net, ways, ways_port(ways, i));
+		ties = depth < least ? 1 : ties + (depth == least);
+		if (depth < least || (depth == least && rng_below(&st->rng, ties) == 0))
+			best = i;
+		least = depth < least ? depth : least;
+	}
+	return best;
+}
+
+static const struct weft_param adaptive_tunes[] = {
+	{"adaptive_bands", "queues are compared by band (below 5, 10, 20 % of the data queue, or above), not by bytes",
+	 1, 0, 1, offsetof(struct route_adaptive_tune, bands), WEFT_PARAM_BOOL},
+	{"adaptive_sample_ns", "a port's queue is read no more often than this; 0: at every packet", 100, 0, 1000000,
+	 offsetof(struct route_adaptive_tune, sample_ns), WEFT_PARAM_U32},
+	{NULL, NULL, 0, 0, 0, 0, 0},
+};
+
+const struct weft_route_ops route_adaptive = {
+	.name = "adaptive",
+	.help = "per packet, a port with the shortest queue, by bands and samples; ties are drawn",
+	.tunes = adaptive_tunes,
+	.tune_size = sizeof(struct route_adaptive_tune),
+	.state_bytes = adaptive_state,
+	.init = adaptive_init,
+	.choose = adaptive_choose,
+};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Choices other than ECMP's: state per switch, and the ways that are left when routing avoids some. */
+#include <errno.h>
+#include <string.h>
+
+#include "route_impl.h"
+#include "weft/mem.h"
+
+static const struct weft_mem libc_mem;
+
+/* Apart from the streams of RED, coins and bit errors, and from the salts. */
+static uint64_t switch_seed(const struct weft_net *net, uint32_t sw)
+{
+	return rng_mix(rng_mix(net->conf.seed + 3) + sw);
+}
+
+static int init_switch(struct weft_net *net, uint32_t sw, struct weft_err *err)
+{
+	const struct weft_route_ops *ops = net->choice.ops;
+	size_t bytes = ops->state_bytes ? ops->state_bytes(net, sw) : 0;
+
+	if (bytes) {
+		net->choice.state[sw] = weft_mem_alloc(&libc_mem, bytes);
+		if (!net->choice.state[sw])
+			return weft_err_set(err, -ENOMEM, "fabric: out of memory");
+	}
+	return ops->init ? ops->init(net, sw, net->choice.state[sw], switch_seed(net, sw), err) : 0;
+}
+
+static int alloc_choice(struct weft_net *net, struct net_choice *c)
+{
+	uint32_t widest = 1;
+
+	for (uint32_t sw = 0; sw < net->switch_count; sw++) {
+		uint32_t ways = switch_widest(&net->switches[sw]);
+		widest = ways > widest ? ways : widest;
+	}
+	c->state = weft_mem_alloc(&libc_mem, net->switch_count * sizeof *c->state);
+	c->ports = weft_mem_alloc(&libc_mem, widest * sizeof *c->ports);
+	c->tune = weft_mem_alloc(&libc_mem, c->ops->tune_size + 1);
+	return c->state && c->ports && c->tune ? 0 : -ENOMEM;
+}
+
+int route_build(struct weft_net *net, struct weft_err *err)
+{
+	struct net_choice *c = &net->choice;
+
+	c->ops = net->conf.route ? net->conf.route : &route_ecmp;
+	if (!c->ops->choose)
+		return 0;
+	if (alloc_choice(net, c))
+		return weft_err_set(err, -ENOMEM, "fabric: out of memory");
+	if (net->conf.route_tune)
+		memcpy(c->tune, net->conf.route_tune, c->ops->tune_size);
+	else
+		weft_param_defaults(c->ops->tunes, c->tune);
+	net->special = true;
+	int rc = 0;
+	for (uint32_t sw = 0; !rc && sw < net->switch_count; sw++)
+		rc = init_switch(net, sw, err);
+	return rc;
+}
+
+void route_free(struct weft_net *net)
+{
+	struct net_choice *c = &net->choice;
+
+	for (uint32_t sw = 0; c->state && sw < net->switch_count; sw++)
+		weft_mem_free(&libc_mem, c->state[sw]);
+	weft_mem_free(&libc_mem, c->state);
+	weft_mem_free(&libc_mem, c->ports);
+	weft_mem_free(&libc_mem, c->tune);
+	*c = (struct net_choice){0};
+}
+
+/* Leaves only the usable ways. */
+static void restrict_ways(const struct weft_net *net, struct route_ways *ways)
+{
+	uint32_t usable = 0;
+
+	ways->ports = net->choice.ports;
+	for (uint32_t i = 0; i < ways->count; i++)
+		if (route_usable(net, ways->first + i, ways->leaf))
+			ways->ports[usable++] = ways->first + i;
+	ways->count = usable;
+}
+
+static struct route_ways ways_to(const struct weft_net *net, uint32_t sw, uint32_t host)
+{
+	const struct net_switch *s = &net->switches[sw];
+	struct route_ways ways = {.state = net->choice.state[sw],
+				  .sw = sw,
+				  .first = s->first_up,
+				  .count = s->up_cables,
+				  .leaf = host / net->topo.tier[0].radix_down};
+	uint32_t below = host - s->low;
+
+	if (below < s->span) {
+		uint32_t child = (uint32_t)(below * s->child_recip >> 32);
+		ways.group = 1 + child;
+		ways.first = s->first_down + child * s->bundle;
+		ways.count = s->bundle;
+	}
+	if (net->routes)
+		restrict_ways(net, &ways);
+	return ways;
+}
+
+uint32_t route_special(const struct weft_net *net, uint32_t sw, uint32_t host, const struct weft_pkt *pkt)
+{
+	if (!net->choice.ops->choose)
+		return net->routes ? route_around(net, &net->switches[sw], host, pkt)
+				   : route_port(&net->switches[sw], host, pkt);
+	struct route_ways ways = ways_to(net, sw, host);
+	if (ways.count == 0)
+		return PORT_NONE;
+	return ways_port(&ways, ways.count == 1 ? 0 : net->choice.ops->choose(net, &ways, pkt));
+}

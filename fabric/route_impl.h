@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ways of choosing share. */
+#ifndef WEFT_ROUTE_IMPL_H
+#define WEFT_ROUTE_IMPL_H
+
+#include "net_impl.h"
+#include "route.h"
+
+/* The equal ways of one packet at one switch: cables up, or those of a bundle down; none that routing avoids. */
+struct route_ways {
+	void *state;     /* of the switch */
+	uint32_t sw;     /* index in net->switches */
+	uint32_t first;  /* port of the first way while all can be taken */
+	uint32_t count;  /* >= 2 */
+	uint32_t group;  /* 0: up; 1 + n: the bundle to the switch's child n */
+	uint32_t leaf;   /* of the destination */
+	uint32_t *ports; /* those that can be taken; NULL: first..first+count-1 */
+};
+
+/* Parameters of "rr". */
+struct route_rr_tune {
+	uint32_t rounds; /* over all ports, in one order; 0: always the same */
+};
+
+/* Parameters of "adaptive". */
+struct route_adaptive_tune {
+	uint32_t sample_ns; /* a port's depth is read no more often; 0: at every packet */
+	uint8_t bands;      /* four bands instead of bytes */
+};
+
+extern const struct weft_route_ops route_ecmp;
+extern const struct weft_route_ops route_random;
+extern const struct weft_route_ops route_rr;
+extern const struct weft_route_ops route_adaptive;
+
+static inline uint32_t ways_port(const struct route_ways *ways, uint32_t way)
+{
+	return ways->ports ? ways->ports[way] : ways->first + way;
+}
+
+/* Groups of equal ways at a switch, see struct route_ways. */
+static inline uint32_t switch_groups(const struct net_switch *s)
+{
+	return 1 + (s->first_up - s->first_down) / s->bundle;
+}
+
+/* Most ways in one group. */
+static inline uint32_t switch_widest(const struct net_switch *s)
+{
+	return s->up_cables > s->bundle ? s->up_cables : s->bundle;
+}
+
+/* Bytes before a packet that joins the port now: what waits, and data in service until its last bit has left. */
+static inline uint64_t port_backlog(const struct weft_net *net, uint32_t port)
+{
+	const struct net_port *p = &net->ports[port];
+	uint64_t waiting = (uint64_t)p->data_bytes + p->ctl_bytes;
+
+	return net->evq.now < p->busy_until ? waiting + p->service_data_bytes : waiting;
+}
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Round robin over each group of equal ports. Switches that step in the same order meet at the tier above again and
+ * again, so each has an order of its own and draws a new one after some rounds. */
+#include <stddef.h>
+
+#include "route_impl.h"
+
+struct rr_group {
+	uint32_t next;  /* place in `order` */
+	uint32_t round; /* completed in this order */
+	uint32_t *order;
+};
+
+struct rr_state {
+	struct rng rng;
+	struct rr_group group[];
+};
+
+static uint32_t group_ways(const struct net_switch *s, uint32_t group)
+{
+	return group ? s->bundle : s->up_cables;
+}
+
+static size_t rr_state(const struct weft_net *net, uint32_t sw)
+{
+	const struct net_switch *s = &net->switches[sw];
+	uint32_t groups = switch_groups(s);
+
+	return offsetof(struct rr_state, group) + groups * sizeof(struct rr_group) +
+	       (s->up_cables + (size_t)(groups - 1) * s->bundle) * sizeof(uint32_t);
+}
+
+/* Fisher-Yates. */
+static void shuffle(struct rng *rng, uint32_t *order, uint32_t n)
+{
+	for (uint32_t i = n; i > 1; i--) {
+		uint32_t j = rng_below(rng, i), swap = order[j];
+		order[j] = order[i - 1];
+		order[i - 1] = swap;
+	}
+}
+
+static int rr_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+{
+	const struct net_switch *s = &net->switches[sw];
+	struct rr_state *st = state;
+	uint32_t groups = switch_groups(s), *order = (uint32_t *)&st->group[groups];
+
+	(void)err;
+	st->rng = (struct rng){seed};
+	for (uint32_t g = 0; g < groups; g++) {
+		uint32_t ways = group_ways(s, g);
+		st->group[g].order = order;
+		for (uint32_t i = 0; i < ways; i++)
+			order[i] = i;
+		shuffle(&st->rng, order, ways);
+		order += ways;
+	}
+	return 0;
+}
+
+static void next_round(const struct weft_net *net, struct rr_state *st, struct rr_group *g, uint32_t ways)
+{
+	const struct route_rr_tune *tune = net->choice.tune;
+
+	g->next = 0;
+	if (tune->rounds && ++g->round >= tune->rounds) {
+		g->round = 0;
+		shuffle(&st->rng, g->order, ways);
+	}
+}
+
+/* With fewer ways than ports the rest of the order is skipped, so that each is taken once per round. */
+static uint32_t rr_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+{
+	struct rr_state *st = ways->state;
+	struct rr_group *g = &st->group[ways->group];
+	uint32_t all = group_ways(&net->switches[ways->sw], ways->group), way;
+
+	(void)pkt;
+	do {
+		way = g->order[g->next++];
+		if (g->next == all)
+			next_round(net, st, g, all);
+	} while (way >= ways->count);
+	return way;
+}
+
+static const struct weft_param rr_tunes[] = {
+	{"rr_rounds", "rounds over the ports in one order before a new one is drawn; 0: never", 5, 0, 1000000,
+	 offsetof(struct route_rr_tune, rounds), WEFT_PARAM_U32},
+	{NULL, NULL, 0, 0, 0, 0, 0},
+};
+
+const struct weft_route_ops route_rr = {
+	.name = "rr",
+	.help = "per packet, round robin over the usable ports of each switch",
+	.tunes = rr_tunes,
+	.tune_size = sizeof(struct route_rr_tune),
+	.state_bytes = rr_state,
+	.init = rr_init,
+	.choose = rr_choose,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For tests of how switches choose: a fabric without packets, and a packet that is nowhere. */
+#ifndef WEFT_TEST_ROUTE_BOX_H
+#define WEFT_TEST_ROUTE_BOX_H
+
+#include "cmocka_all.h"
+#include "lan.h"
+#include "route_impl.h"
+
+enum { BOX_BPS_GBPS = 100 };
+
+/* A fabric whose switches choose by `name`, with the parameters at `tune`, NULL for defaults. */
+static inline void box_open(struct lan *lan, const char *topology, const char *name, const void *tune, uint64_t seed)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct weft_err err = {""};
+
+	assert_int_equal(weft_route_find(name, &conf.route, &err), 0);
+	conf.route_tune = tune;
+	conf.seed = seed;
+	lan_open(lan, topology, BOX_BPS_GBPS * UINT64_C(1000000000), conf);
+}
+
+/* The port that a packet from `src` to `dst` takes at switch `sw` (all tiers in one row). */
+static inline uint32_t box_choose(const struct lan *lan, uint32_t sw, uint32_t src, uint32_t dst, uint16_t entropy)
+{
+	struct weft_pkt pkt = {.src = weft_net_host_ip(src), .dst = weft_net_host_ip(dst), .entropy = entropy};
+
+	return route_special(lan->net, sw, dst, &pkt);
+}
+
+/* The same as a number among the switch's uplinks. */
+static inline uint32_t box_choose_up(const struct lan *lan, uint32_t sw, uint32_t src, uint32_t dst, uint16_t entropy)
+{
+	return box_choose(lan, sw, src, dst, entropy) - lan->net->switches[sw].first_up;
+}
+
+/* The runs are fixed: `limit` is what chi square exceeds once in 10,000 honest runs, 29.9 for eight ways. */
+static inline void check_uniform(const uint32_t *count, uint32_t n, uint32_t samples, double limit)
+{
+	double chi2 = 0, expect = (double)samples / n;
+
+	for (uint32_t i = 0; i < n; i++)
+		chi2 += (count[i] - expect) * (count[i] - expect) / expect;
+	assert_true(chi2 < limit);
+}
+
+#endif
