@@ -61,6 +61,7 @@ FROM_RESULT(fct_p50, r->summary.fct_us.p50)
 FROM_RESULT(fct_p99, r->summary.fct_us.p99)
 FROM_RESULT(fct_max, r->summary.fct_us.max)
 FROM_RESULT(spread, r->summary.fct_us.max - r->summary.fct_us.min)
+FROM_RESULT(unevenness, r->summary.fct_us.min > 0 ? r->summary.fct_us.max / r->summary.fct_us.min : 0)
 FROM_RESULT(makespan, r->summary.makespan_us)
 FROM_RESULT(inflation, r->summary.inflation)
 FROM_RESULT(goodput, r->summary.goodput_gbps)
@@ -82,6 +83,7 @@ static const struct measure measures[] = {
 	{"fct_p99_us", "99th percentile of the completion times", fct_p99, NULL, NULL, NULL},
 	{"fct_max_us", "slowest flow's completion time (tail)", fct_max, NULL, NULL, NULL},
 	{"spread_us", "slowest less fastest completion time", spread, NULL, NULL, NULL},
+	{"slowest_over_fastest", "slowest completion time over the fastest", unevenness, NULL, NULL, NULL},
 	{"makespan_us", "first submission to last acknowledgement", makespan, NULL, NULL, NULL},
 	{"inflation", "makespan over the ideal", inflation, NULL, NULL, NULL},
 	{"goodput_gbps", "payload over the makespan, all hosts together", goodput, NULL, NULL, NULL},
