@@ -78,8 +78,10 @@ class Reproduce(unittest.TestCase):
     def test_bounds_of_one_run(self):
         text = self.judged("{text: a, measure: failed, of: {}, at_most: 0}",
                            "{text: b, measure: inflation, of: {case: one}, at_least: 0.99, at_most: 1.01}",
-                           "{text: c, measure: inflation, of: {case: one}, at_least: 1.5}")
-        self.assertIn("2 of 3 claims hold", text)
+                           "{text: c, measure: inflation, of: {case: one}, at_least: 1.5}",
+                           "{text: d, measure: slowest_over_fastest, of: {case: one}, at_least: 1, at_most: 1}",
+                           "{text: e, measure: slowest_over_fastest, of: {case: three}, at_least: 1.001}")
+        self.assertIn("4 of 5 claims hold", text)
 
     def test_measures_of_files(self):
         last_hop = "ports: 'leaf0:host0', of: {case: three}"
