@@ -110,6 +110,14 @@ static int create_port(struct lab_host *h, struct weft_err *err)
 	return rc;
 }
 
+static void digits_of(const struct weft_topo *topo, struct weft_lb_digits *d)
+{
+	uint32_t uplinks[WEFT_LB_PARTS] = {0};
+	for (uint32_t tier = 0; tier + 1 < topo->tiers; tier++)
+		uplinks[tier] = weft_topo_uplinks(topo, tier);
+	weft_lb_digits_init(d, uplinks);
+}
+
 static int create_engine(struct lab_host *h, struct weft_err *err)
 {
 	const struct options *o = h->lab->o;
@@ -129,6 +137,7 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 		conf.cc = o->cc_odd;
 		conf.cc_tune = o->cc_odd_tune;
 	}
+	digits_of(&o->topo, &conf.digits);
 	if (!conf.tune.brtt_ns)
 		conf.tune.brtt_ns = weft_net_brtt_ns(h->lab->net);
 	int rc = weft_engine_create(&conf, h->port, 0, &h->engine, err);

@@ -3,6 +3,9 @@
 #ifndef LB_OPS_H
 #define LB_OPS_H
 
+#include <stdbool.h>
+
+#include "rng.h"
 #include "weft/lb.h"
 
 /* Parameters of "reps". */
@@ -11,8 +14,49 @@ struct reps_tune {
 	uint8_t evict;      /* a timed-out entropy leaves the cache */
 };
 
+/* Parameters of "plb". */
+struct plb_tune {
+	uint32_t mark_pct; /* share of marked packets above which a round is congested */
+	uint32_t rounds;   /* congested rounds in a row before another path is taken */
+};
+
+/* Parameters of "flowlet". */
+struct flowlet_tune {
+	uint64_t gap_ns;  /* idle time that ends a flowlet; 0: gap_pct */
+	uint32_t gap_pct; /* the same, of the base RTT */
+};
+
+/* Parameters of "mptcp". */
+struct mptcp_tune {
+	uint32_t subflows; /* entropies in use at once */
+};
+
+/* Parameters of "mprdma". */
+struct mprdma_lb_tune {
+	uint32_t probe_permille; /* of the ACKs open a random path */
+};
+
+/* Parameters of "bitmap". */
+struct bitmap_tune {
+	uint32_t evs; /* entropies in use */
+};
+
 extern const struct weft_lb_ops weft_lb_reps;
 extern const struct weft_lb_ops weft_lb_spray;
 extern const struct weft_lb_ops weft_lb_ecmp;
+extern const struct weft_lb_ops weft_lb_plb;
+extern const struct weft_lb_ops weft_lb_flowlet;
+extern const struct weft_lb_ops weft_lb_mptcp;
+extern const struct weft_lb_ops weft_lb_mprdma;
+extern const struct weft_lb_ops weft_lb_bitmap;
+
+/* A random entropy that is not `ev`; the only one when the set has no other. */
+static inline uint16_t lb_other_ev(struct rng *rng, const struct weft_lb_params *params, uint16_t ev)
+{
+	if (params->evs_size == 1)
+		return 0;
+	uint32_t draw = rng_below(rng, params->evs_size - 1);
+	return (uint16_t)(draw + (draw >= ev));
+}
 
 #endif

@@ -9,6 +9,7 @@ enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff, RESOURCE_HOLD
 
 /* What one ACK brought. */
 struct gain {
+	weft_ns now;
 	uint32_t bytes; /* newly acknowledged, wire bytes */
 	uint32_t pkts;
 	bool closed; /* CLOSE_CMD among them */
@@ -21,6 +22,10 @@ static void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struc
 		p->inflight_bytes -= s->wire_bytes;
 	else
 		e->stats.spurious++;
+	/* A marked packet is answered at once, so whatever else an ACK covers had no mark. It answers one packet; with
+	 * several transmissions it is not known which of them arrived. */
+	if (e->tune.lb_all_acked && psn != p->last_ack_psn && !s->tries)
+		lb_feedback(e, p, s->ev, WEFT_LB_OK, g->now);
 	sendq_ack(&p->q, psn);
 	g->bytes += s->wire_bytes;
 	g->pkts++;
@@ -206,7 +211,7 @@ void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire
 		probe_answered(e, p, pkt, w);
 		return;
 	}
-	struct gain g = {0};
+	struct gain g = {.now = now};
 	uint32_t trigger = w->pds.psn + (uint32_t)w->pds.offset;
 	weft_ns rtt = rtt_sample(e, p, pkt, w, trigger, now);
 	error_response(e, p, w, trigger);

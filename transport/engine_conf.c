@@ -44,6 +44,8 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNEON(trimming, 1, "the fabric trims: silent loss means a failed path"),
 	TUNEON(crc, 0, "CRC32C trailer, sent and required"),
 	TUNEON(go_back_n, 0, "deliver in order: a loss repeats everything after it; for one path per connection"),
+	TUNEON(lb_all_acked, 0,
+	       "the load balancer learns the entropies of all packets of a coalesced ACK, not only its own"),
 	TUNEON(pacing, 1, "hand packets to the port at link rate"),
 	{0},
 };
@@ -84,7 +86,10 @@ static void derive(struct weft_engine *e)
 	e->cc_params = (struct weft_cc_params){bps, brtt, e->full_wire_bytes, t->trimming, e->cc_tune};
 	uint64_t bdp_bytes = bps / 1000000 * brtt / 8000;
 	uint64_t bdp_pkts = bdp_bytes / e->full_wire_bytes;
-	e->lb_params = (struct weft_lb_params){t->evs_size, bdp_pkts ? (uint32_t)bdp_pkts : 1, brtt, e->lb_tune};
+	e->lb_params.evs_size = t->evs_size;
+	e->lb_params.bdp_pkts = bdp_pkts ? (uint32_t)bdp_pkts : 1;
+	e->lb_params.brtt_ns = brtt;
+	e->lb_params.tune = e->lb_tune;
 	e->background_lb_params = e->lb_params;
 	e->background_lb_params.tune = e->background_lb_tune;
 	e->rto_ns = t->rto_ns ? t->rto_ns : RTO_BRTTS * brtt;
@@ -187,6 +192,8 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->background_lb = conf->lb_background ? conf->lb_background : conf->lb;
 	e->rcc = conf->rcc;
 	e->tune = conf->tune;
+	e->lb_params.digits = conf->digits;
+	e->lb_params.digits_read = conf->digits_read;
 	e->rng.state = rng_mix(conf->seed ^ ip_key(&conf->ip, 0));
 	int rc = setup(e, conf, now, err);
 	if (rc)

@@ -130,9 +130,9 @@ struct weft_engine {
 	uint64_t unexpected_bytes; /* bounce memory in use */
 };
 
-static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb)
+static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb, const struct weft_lb_params *params)
 {
-	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + lb->state_size;
+	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + weft_lb_state_bytes(lb, params);
 }
 
 static inline size_t pdc_rx_bytes(const struct weft_engine *e)

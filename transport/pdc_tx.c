@@ -28,14 +28,14 @@ static void init_algorithms(struct weft_engine *e, struct pdc_tx *p, weft_ns now
 	p->cc.ops = e->cc;
 	p->cc.params = &e->cc_params;
 	e->cc->init(&p->cc, now);
-	p->lb.ops = p->background ? e->background_lb : e->lb;
-	p->lb.params = p->background ? &e->background_lb_params : &e->lb_params;
 	p->lb.ops->init(&p->lb, rng_next(&e->rng), now);
 }
 
 static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, bool background, weft_ns now)
 {
-	struct pdc_tx *p = weft_mem_alloc(&e->mem, pdc_tx_bytes(background ? e->background_lb : e->lb));
+	const struct weft_lb lb = {background ? e->background_lb : e->lb,
+				   background ? &e->background_lb_params : &e->lb_params};
+	struct pdc_tx *p = weft_mem_alloc(&e->mem, pdc_tx_bytes(lb.ops, lb.params));
 	if (!p)
 		return NULL;
 	if (!pdc_id_take(e, &p->pdc)) {
@@ -49,6 +49,7 @@ static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, 
 	p->remote = remote;
 	p->ip = remote->ip;
 	p->background = background;
+	p->lb = lb;
 	remote->tx[background] = p;
 	p->brtt_ns = e->cc_params.brtt_ns;
 	p->probe_sent_ns = WEFT_NEVER;

@@ -42,6 +42,7 @@ struct weft_engine_tune {
 	uint8_t trimming;         /* the fabric trims: timeouts mean failed paths (REPS appendix A) */
 	uint8_t crc;              /* CRC32C trailer sent and required */
 	uint8_t go_back_n;        /* our connections deliver in order: a loss repeats all that was sent after it */
+	uint8_t lb_all_acked;     /* the load balancer hears of all packets of a coalesced ACK (REPS sec. 4.5.2) */
 	uint8_t pacing;           /* hand packets to the port at link rate, so that no queue builds in the NIC */
 };
 
@@ -56,6 +57,8 @@ struct weft_engine_conf {
 	struct weft_engine_tune tune;             /* weft_param_defaults(weft_engine_tunes, &tune) first */
 	const void *cc_tune, *lb_tune, *rcc_tune; /* the algorithms' parameter structs; copied; NULL: defaults */
 	uint64_t seed;                            /* of all randomness: PSNs, entropies */
+	struct weft_lb_digits digits;             /* the fabric's shape, all zero: unknown */
+	uint8_t digits_read;                      /* 1: switches forward by the digits of an entropy */
 	struct weft_mem mem;
 };
 

@@ -14,12 +14,51 @@
  * reason. The transport tells them apart (REPS appendix A). */
 enum weft_lb_fb { WEFT_LB_OK, WEFT_LB_CE, WEFT_LB_TRIM, WEFT_LB_LOSS, WEFT_LB_TIMEOUT, WEFT_LB_FB_KINDS };
 
+/* Parts of an entropy that names ports instead of being hashed (PRIME sec. III-D): one per tier of switches with
+ * uplinks, part 0 for the leaves. */
+enum { WEFT_LB_PARTS = 3 };
+
+/* How the parts share the 16 bits of an entropy: part i lies `shift[i]` bits from the lowest and is `bits[i]` wide, the
+ * leaves' part lowest. A switch of tier i sends a packet that goes up through its uplink weft_lb_digit(.., i) modulo
+ * its uplinks. All zero: nobody knows the fabric's shape. */
+struct weft_lb_digits {
+	uint16_t values[WEFT_LB_PARTS]; /* uplinks of a switch of that tier; 0 or 1: the part says nothing, 0 bits */
+	uint8_t shift[WEFT_LB_PARTS];
+	uint8_t bits[WEFT_LB_PARTS];
+};
+
+/* Packs parts with that many values, as few bits each as possible; a part that does not fit is cut to the values the
+ * bits left over can tell apart. */
+static inline void weft_lb_digits_init(struct weft_lb_digits *d, const uint32_t values[WEFT_LB_PARTS])
+{
+	uint32_t shift = 0;
+
+	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
+		uint32_t bits = 0, n = values[i];
+		while (bits < 16 - shift && (n > UINT32_C(1) << bits))
+			bits++;
+		n = n < UINT32_C(1) << bits ? n : UINT32_C(1) << bits;
+		d->values[i] = (uint16_t)(n < UINT16_MAX ? n : UINT16_MAX);
+		d->shift[i] = (uint8_t)shift;
+		d->bits[i] = (uint8_t)bits;
+		shift += bits;
+	}
+}
+
+/* Part i of an entropy; 0 for a part that says nothing. */
+static inline uint32_t weft_lb_digit(const struct weft_lb_digits *d, uint16_t ev, uint32_t i)
+{
+	return (uint32_t)ev >> d->shift[i] & ((UINT32_C(1) << d->bits[i]) - 1);
+}
+
 /* Shared by all connections of an engine, owned by the engine. */
 struct weft_lb_params {
-	uint32_t evs_size; /* entropy values in use: EVs are 0..evs_size-1; 1..65536 */
-	uint32_t bdp_pkts; /* full packets in one BDP, >= 1 */
-	weft_ns brtt_ns;   /* idle round trip */
-	const void *tune;  /* the algorithm's own parameters (its `tune_size` bytes) */
+	uint32_t evs_size;            /* entropy values in use: EVs are 0..evs_size-1; 1..65536 */
+	uint32_t bdp_pkts;            /* full packets in one BDP, >= 1 */
+	weft_ns brtt_ns;              /* idle round trip */
+	const void *tune;             /* the algorithm's own parameters (its `tune_size` bytes) */
+	struct weft_lb_digits digits; /* the fabric's shape, if it is known */
+	uint8_t digits_read;          /* 1: switches forward by digits; 0: they hash the entropy */
 };
 
 /* Head of a load balancer; `ops->state_size` bytes of private state follow it directly (weft_lb_state). */
@@ -40,7 +79,9 @@ struct weft_lb_ops {
 	const char *help;
 	const struct weft_param *tunes;
 	size_t tune_size;
-	size_t state_size;                                            /* multiple of 8 */
+	size_t state_size; /* with default parameters; multiple of 8 */
+	/* The same when it depends on the parameters; optional. */
+	size_t (*state_bytes)(const struct weft_lb_params *params);
 	void (*init)(struct weft_lb *lb, uint64_t seed, weft_ns now); /* ops and params are set already */
 	uint16_t (*pick)(struct weft_lb *lb, uint32_t psn, weft_ns now);
 	void (*feedback)(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now);
@@ -50,6 +91,12 @@ struct weft_lb_ops {
 static inline void *weft_lb_state(struct weft_lb *lb)
 {
 	return lb + 1;
+}
+
+/* Bytes of private state with these parameters. */
+static inline size_t weft_lb_state_bytes(const struct weft_lb_ops *ops, const struct weft_lb_params *params)
+{
+	return ops->state_bytes ? ops->state_bytes(params) : ops->state_size;
 }
 
 extern const struct weft_lb_ops *const weft_lb_table[];

@@ -5,7 +5,7 @@
 #include "lb_ops.h"
 #include "perf_case.h"
 
-enum { REPS_BUDGET = 40, EVS = 65536 };
+enum { REPS_BUDGET = 40, EVS = 65536, STATE_WORDS = 128 };
 
 struct lb_case {
 	const struct weft_lb_ops *ops;
@@ -40,16 +40,16 @@ static void prepare(struct weft_lb *lb, const struct lb_case *c, uint64_t i)
 
 static int run(const struct perf_case *perf, uint64_t n)
 {
-	static struct reps_tune tune;
-	static const struct weft_lb_params params = {.evs_size = EVS, .bdp_pkts = 280, .brtt_ns = 12000, .tune = &tune};
+	static uint64_t tune[32];
+	struct weft_lb_params params = {.evs_size = EVS, .bdp_pkts = 280, .brtt_ns = 12000, .tune = tune};
 	const struct lb_case *c = perf->arg;
 	bool good = true;
 
-	weft_param_defaults(weft_lb_reps.tunes, &tune);
+	weft_param_defaults(c->ops->tunes, tune);
 	for (uint64_t i = 0; i < n; i++) {
 		struct {
 			struct weft_lb lb;
-			uint64_t state[8];
+			uint64_t state[STATE_WORDS];
 		} s = {.lb = {c->ops, &params}};
 		prepare(&s.lb, c, i);
 		uint16_t ev = c->picks ? measured_pick(&s.lb, (uint32_t)i, i) : 0;
@@ -78,6 +78,11 @@ int main(int argc, char **argv)
 		{"timeout", 0, "reps feedback TIMEOUT", run, CASE(reps, 8, 0, false, false, WEFT_LB_TIMEOUT)},
 		{"ops", 0, "ops pick + feedback", run, CASE(ops, 0, 0, false, true, WEFT_LB_OK)},
 		{"ecmp", 0, "ecmp pick + feedback", run, CASE(ecmp, 0, 0, false, true, WEFT_LB_OK)},
+		{"plb", 0, "plb pick + feedback OK", run, CASE(&weft_lb_plb, 0, 0, false, true, WEFT_LB_OK)},
+		{"flowlet", 0, "flowlet pick + feedback", run, CASE(&weft_lb_flowlet, 0, 0, false, true, WEFT_LB_OK)},
+		{"mptcp", 0, "mptcp pick + feedback", run, CASE(&weft_lb_mptcp, 0, 0, false, true, WEFT_LB_OK)},
+		{"mprdma", 0, "mprdma pick + feedback OK", run, CASE(&weft_lb_mprdma, 0, 0, false, true, WEFT_LB_OK)},
+		{"bitmap", 0, "bitmap pick + feedback CE", run, CASE(&weft_lb_bitmap, 0, 0, false, true, WEFT_LB_CE)},
 		{NULL},
 	};
 

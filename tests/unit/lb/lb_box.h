@@ -7,7 +7,7 @@
 
 #include "weft/lb.h"
 
-enum { LB_BOX_STATE_MAX = 256, LB_BOX_TUNE_MAX = 256 };
+enum { LB_BOX_STATE_MAX = 16384, LB_BOX_TUNE_MAX = 256 };
 
 struct lb_box {
 	struct weft_lb lb;
@@ -21,14 +21,22 @@ _Static_assert(offsetof(struct lb_box, state) == sizeof(struct weft_lb), "where 
 static inline void lb_box_init(struct lb_box *box, const struct weft_lb_ops *ops, uint32_t evs_size, uint64_t seed,
 			       weft_ns now)
 {
-	assert(ops->state_size <= LB_BOX_STATE_MAX && ops->tune_size <= LB_BOX_TUNE_MAX);
+	assert(ops->tune_size <= LB_BOX_TUNE_MAX);
 	for (size_t i = 0; i < LB_BOX_STATE_MAX; i++)
 		box->state[i] = 0xa5;
 	weft_param_defaults(ops->tunes, box->tune);
 	box->params = (struct weft_lb_params){
 		.evs_size = evs_size, .bdp_pkts = 20, .brtt_ns = 10000, .tune = ops->tune_size ? box->tune : NULL};
 	box->lb = (struct weft_lb){ops, &box->params};
+	assert(weft_lb_state_bytes(ops, &box->params) <= LB_BOX_STATE_MAX);
 	ops->init(&box->lb, seed, now);
+}
+
+/* Begins anew after the parameters were changed. */
+static inline void lb_box_again(struct lb_box *box, uint64_t seed, weft_ns now)
+{
+	assert(weft_lb_state_bytes(box->lb.ops, &box->params) <= LB_BOX_STATE_MAX);
+	box->lb.ops->init(&box->lb, seed, now);
 }
 
 static inline uint16_t lb_box_pick(struct lb_box *box, uint32_t psn, weft_ns now)
