@@ -11,6 +11,7 @@
 /* Parameters of "reps". */
 struct reps_tune {
 	uint64_t freeze_ns; /* how long a failure keeps it from exploring */
+	uint32_t ring;      /* entropies remembered */
 	uint8_t evict;      /* a timed-out entropy leaves the cache */
 };
 
@@ -41,7 +42,17 @@ struct bitmap_tune {
 	uint32_t evs; /* entropies in use */
 };
 
+/* Parameters of "prime". */
+struct prime_tune {
+	uint32_t part[WEFT_LB_PARTS]; /* values of each part of an entropy; 0: the fabric's uplinks */
+	uint32_t classes;             /* entropies in use where switches hash them */
+	uint32_t ce_pct, nack_pct;    /* penalties, % of the packets of a BDP */
+	uint64_t failed_ns;           /* a path that timed out rests this long after the last timeout */
+};
+
 extern const struct weft_lb_ops weft_lb_reps;
+extern const struct weft_lb_ops weft_lb_prime;
+extern const struct weft_lb_ops weft_lb_co_prime;
 extern const struct weft_lb_ops weft_lb_spray;
 extern const struct weft_lb_ops weft_lb_ecmp;
 extern const struct weft_lb_ops weft_lb_plb;

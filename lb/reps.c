@@ -8,11 +8,13 @@
  *  - a frozen walk visits written entries only, and an entropy outside the entropy set is never cached;
  *  - the explore counter has 32 bits, a BDP of 800 Gb/s does not fit the paper's 8;
  *  - with `evict` an entropy that timed out leaves the ring. */
+#include <string.h>
+
 #include "lb_ops.h"
-#include "rng.h"
 
 enum {
-	RING = 8,        /* REPS_BUFFER_SIZE, by the paper's Theorem 5.1 */
+	RING = 8, /* REPS_BUFFER_SIZE, by the paper's Theorem 5.1 */
+	RING_MAX = 128,
 	TICK_SHIFT = 10, /* the freeze timer counts units of 1,024 ns: 2^32 of them are 73 min */
 };
 
@@ -20,20 +22,21 @@ enum reps_flags {
 	FROZEN = 1,    /* isFreezingMode */
 	EXPLORING = 2, /* exploreCounter > 0 */
 	FILLING = 4,   /* only the ring's entries before `head` are written yet */
+	FREEZE = 8,    /* the bits from here on count freezes, modulo 32 */
 };
 
 struct reps {
-	uint64_t random;     /* see draw() */
-	uint16_t ring[RING]; /* cachedEV */
+	uint64_t random; /* see draw() */
 	/* Frozen: when it froze, in ticks. Exploring: exploreCounter, packets still to be sent at random. Both are
 	 * never needed at once: freezing takes a counter of 0, and the counter is set when the freeze ends. */
 	uint32_t timer;
 	uint8_t head;    /* where the next good entropy goes */
 	uint8_t valid;   /* numberValidEVs */
 	uint8_t flags;   /* enum reps_flags */
-	uint8_t freezes; /* times frozen, modulo 256 */
+	uint8_t mask;    /* entries of the ring - 1; it is a power of two */
+	uint16_t ring[]; /* cachedEV */
 };
-_Static_assert(sizeof(struct reps) <= 32, "state budget");
+_Static_assert(sizeof(struct reps) + RING * 2 <= 32, "state budget");
 
 static struct reps *state(struct weft_lb *lb)
 {
@@ -50,9 +53,24 @@ static uint32_t ticks(weft_ns ns)
 	return (uint32_t)(ns >> TICK_SHIFT);
 }
 
+/* Entries of the ring with these parameters. */
+static uint32_t ring_size(const struct weft_lb_params *params)
+{
+	const struct reps_tune *t = params->tune;
+
+	return t->ring > 1 ? 1u << (32 - __builtin_clz(t->ring - 1)) : 1;
+}
+
+static size_t state_bytes(const struct weft_lb_params *params)
+{
+	return (sizeof(struct reps) + ring_size(params) * sizeof(uint16_t) + 7) / 8 * 8;
+}
+
 static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
-	*state(lb) = (struct reps){.random = rng_mix(seed), .flags = FILLING};
+	*state(lb) =
+		(struct reps){.random = rng_mix(seed), .flags = FILLING, .mask = (uint8_t)(ring_size(lb->params) - 1)};
+	memset(state(lb)->ring, 0, state_bytes(lb->params) - sizeof(struct reps));
 }
 
 /* rand() % EVS_SIZE. The upper half of a 64-bit linear congruential generator (Knuth's MMIX multiplier): a third of
@@ -68,13 +86,13 @@ static inline uint16_t draw(struct weft_lb *lb)
 /* Algorithm 2 lines 4-6: the oldest entropy not used since it was cached. */
 static inline uint16_t pop(struct reps *s)
 {
-	return s->ring[(s->head - s->valid--) % (unsigned)RING];
+	return s->ring[(unsigned)(s->head - s->valid--) & s->mask];
 }
 
 /* Entries of the ring that hold an entropy. */
 static uint32_t written(const struct reps *s)
 {
-	return s->flags & FILLING ? s->head : RING;
+	return s->flags & FILLING ? s->head : s->mask + 1u;
 }
 
 /* Algorithm 2 lines 8-9: nothing fresh, so the ring is reused in circles; one that is not full yet by PSN, because
@@ -88,7 +106,7 @@ static uint16_t walk(struct weft_lb *lb, uint32_t psn)
 	if (s->flags & FILLING)
 		return s->ring[psn % written(s)];
 	uint16_t ev = s->ring[s->head];
-	s->head = (s->head + 1) % RING;
+	s->head = (uint8_t)((s->head + 1) & s->mask);
 	return ev;
 }
 
@@ -139,8 +157,9 @@ static __attribute__((noinline)) void cached(struct weft_lb *lb, weft_ns now)
 /* Overwrites `ev` by the last other entry before `head`; empties the ring when there is no other. The acknowledged
  * entropies that keep arriving push out old ones, but an entropy cached just before its path died could be walked for a
  * whole freeze when few of them arrive. */
-static void evict(struct reps *s, uint16_t ev)
+static void evict(struct weft_lb *lb, uint16_t ev)
 {
+	struct reps *s = state(lb);
 	uint32_t count = written(s);
 	uint32_t good = UINT32_MAX;
 
@@ -164,11 +183,10 @@ static __attribute__((noinline)) void on_failure(struct weft_lb *lb, uint16_t ev
 	struct reps *s = state(lb);
 
 	if (tune(lb)->evict)
-		evict(s, ev);
+		evict(lb, ev);
 	if (s->flags & (FROZEN | EXPLORING))
 		return;
-	s->flags |= FROZEN;
-	s->freezes++;
+	s->flags = (uint8_t)((s->flags | FROZEN) + FREEZE);
 	s->timer = ticks(now);
 }
 
@@ -184,10 +202,9 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	if (ev >= lb->params->evs_size)
 		return;
 	uint32_t head = s->head;
-	s->head = (uint8_t)((head + 1) % RING);
+	s->head = (uint8_t)((head + 1) & s->mask);
 	s->ring[head] = ev;
-	if (s->valid < RING)
-		s->valid++;
+	s->valid += s->valid <= s->mask;
 	if (s->flags & (FROZEN | FILLING))
 		cached(lb, now);
 }
@@ -196,12 +213,15 @@ static void view(const struct weft_lb *lb, struct weft_lb_view *view)
 {
 	const struct reps *s = (const struct reps *)(lb + 1);
 
-	*view = (struct weft_lb_view){.cached_evs = written(s), .frozen = !!(s->flags & FROZEN), .freezes = s->freezes};
+	*view = (struct weft_lb_view){
+		.cached_evs = written(s), .frozen = !!(s->flags & FROZEN), .freezes = s->flags / FREEZE};
 }
 
 static const struct weft_param tunes[] = {
 	{"freeze_ns", "nanoseconds without exploring after a suspected path failure", 20000000, 0, 1000000000000,
 	 offsetof(struct reps_tune, freeze_ns), WEFT_PARAM_U64},
+	{"reps_ring", "entropies remembered, two bytes of state each; rounded up to a power of two", RING, 1, RING_MAX,
+	 offsetof(struct reps_tune, ring), WEFT_PARAM_U32},
 	{"evict", "forget an entropy that timed out", 1, 0, 1, offsetof(struct reps_tune, evict), WEFT_PARAM_BOOL},
 	{NULL},
 };
@@ -211,7 +231,8 @@ const struct weft_lb_ops weft_lb_reps = {
 	.help = "recycled entropy packet spraying with freezing",
 	.tunes = tunes,
 	.tune_size = sizeof(struct reps_tune),
-	.state_size = sizeof(struct reps),
+	.state_size = sizeof(struct reps) + RING * sizeof(uint16_t),
+	.state_bytes = state_bytes,
 	.init = init,
 	.pick = pick,
 	.feedback = feedback,

@@ -5,7 +5,7 @@
 #include "lb_ops.h"
 #include "perf_case.h"
 
-enum { REPS_BUDGET = 40, EVS = 65536, STATE_WORDS = 128 };
+enum { REPS_BUDGET = 40, EVS = 65536, PRIME_BUDGET = 120, STATE_WORDS = 512 };
 
 struct lb_case {
 	const struct weft_lb_ops *ops;
@@ -78,6 +78,14 @@ int main(int argc, char **argv)
 		{"timeout", 0, "reps feedback TIMEOUT", run, CASE(reps, 8, 0, false, false, WEFT_LB_TIMEOUT)},
 		{"ops", 0, "ops pick + feedback", run, CASE(ops, 0, 0, false, true, WEFT_LB_OK)},
 		{"ecmp", 0, "ecmp pick + feedback", run, CASE(ecmp, 0, 0, false, true, WEFT_LB_OK)},
+		{"prime", PRIME_BUDGET, "prime pick + feedback OK", run,
+		 CASE(&weft_lb_prime, 0, 3, false, true, WEFT_LB_OK)},
+		{"prime_ce", PRIME_BUDGET, "prime pick + feedback CE", run,
+		 CASE(&weft_lb_prime, 0, 3, false, true, WEFT_LB_CE)},
+		{"prime_turn", PRIME_BUDGET, "prime pick at a round's end + feedback TRIM", run,
+		 CASE(&weft_lb_prime, 0, 16, false, true, WEFT_LB_TRIM)},
+		{"co-prime", 0, "co-prime pick + feedback", run,
+		 CASE(&weft_lb_co_prime, 0, 3, false, true, WEFT_LB_OK)},
 		{"plb", 0, "plb pick + feedback OK", run, CASE(&weft_lb_plb, 0, 0, false, true, WEFT_LB_OK)},
 		{"flowlet", 0, "flowlet pick + feedback", run, CASE(&weft_lb_flowlet, 0, 0, false, true, WEFT_LB_OK)},
 		{"mptcp", 0, "mptcp pick + feedback", run, CASE(&weft_lb_mptcp, 0, 0, false, true, WEFT_LB_OK)},

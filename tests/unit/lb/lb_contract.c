@@ -24,7 +24,7 @@ static void check_description(const struct weft_lb_ops *ops)
 	struct lb_box box;
 	lb_box_init(&box, ops, 65536, 1, 0);
 	assert_int_equal(weft_lb_state_bytes(ops, &box.params), ops->state_size);
-	assert_true(ops->state_size <= 1024); /* it is a part of every connection */
+	assert_true(ops->state_size <= 4096); /* it is a part of every connection */
 	assert_true((ops->tunes != NULL) == (ops->tune_size > 0));
 	for (const struct weft_param *p = ops->tunes; p && p->key; p++) {
 		assert_true(p->help[0] && p->min <= p->def && p->def <= p->max);

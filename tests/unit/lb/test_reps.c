@@ -32,7 +32,8 @@ struct model {
 	struct {
 		uint16_t cached_ev;
 		bool is_valid, written;
-	} buffer[8];
+	} buffer[128];
+	int size;
 	bool freezing, evict;
 	int head, valid_evs, explore;
 	weft_ns exit_freezing;
@@ -43,7 +44,7 @@ static int model_written(const struct model *m)
 {
 	int n = 0;
 
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < m->size; i++)
 		n += m->buffer[i].written;
 	return n;
 }
@@ -60,7 +61,7 @@ static void model_on_ack(struct model *m, uint16_t ev, weft_ns now)
 		m->valid_evs++;
 	m->buffer[m->head].cached_ev = ev;
 	m->buffer[m->head].is_valid = m->buffer[m->head].written = true;
-	m->head = (m->head + 1) % 8;
+	m->head = (m->head + 1) % m->size;
 	if (m->freezing && now > m->exit_freezing) {
 		m->freezing = false;
 		m->explore = BDP;
@@ -100,13 +101,13 @@ static uint16_t model_next_entropy(struct model *m, uint32_t psn)
 	int offset = m->head;
 
 	if (m->valid_evs > 0) {
-		offset = (m->head - m->valid_evs + 8) % 8;
+		offset = (m->head - m->valid_evs + m->size) % m->size;
 		m->buffer[offset].is_valid = false;
 		m->valid_evs--;
-	} else if (model_written(m) < 8) {
+	} else if (model_written(m) < m->size) {
 		offset = (int)(psn % (uint32_t)model_written(m));
 	} else {
-		m->head = (m->head + 1) % 8;
+		m->head = (m->head + 1) % m->size;
 	}
 	return m->buffer[offset].cached_ev;
 }
@@ -121,16 +122,18 @@ static uint16_t model_on_send(struct model *m, uint32_t psn)
 }
 
 /* Random events; entropies come from a small set, so that evictions hit. */
-static void compare_with_model(uint64_t seed, bool evict, unsigned timeouts_per_1000)
+static void compare_with_model(uint64_t seed, bool evict, unsigned timeouts_per_1000, int ring)
 {
 	struct lb_box box;
-	struct model m = {.evict = evict};
+	struct model m = {.evict = evict, .size = ring};
 	struct rng rng = {seed};
 	weft_ns now = rng_below(&rng, 1000) * TICK;
 
 	lb_box_init(&box, &weft_lb_reps, EVS, seed, now);
 	tune(&box)->freeze_ns = FREEZE;
 	tune(&box)->evict = evict;
+	tune(&box)->ring = (uint32_t)ring;
+	lb_box_again(&box, seed, now);
 	m.random = rng_mix(seed);
 	for (uint32_t psn = 0; psn < 5000;) {
 		uint16_t ev = (uint16_t)rng_below(&rng, 12);
@@ -155,7 +158,25 @@ static void compare_with_model(uint64_t seed, bool evict, unsigned timeouts_per_
 static void reps__equals_pseudo_code(void **state)
 {
 	for (uint64_t seed = 0; seed < 60; seed++)
-		compare_with_model(seed, seed & 1, 1 + (unsigned)(seed % 3) * 20);
+		compare_with_model(seed, seed & 1, 1 + (unsigned)(seed % 3) * 20, 8);
+}
+
+static void reps__equals_pseudo_code_with_any_ring(void **state)
+{
+	static const int rings[] = {1, 2, 4, 16, 64, 128};
+
+	for (uint64_t seed = 0; seed < 60; seed++)
+		compare_with_model(seed, seed & 1, 1 + (unsigned)(seed % 3) * 20, rings[seed % 6]);
+}
+
+static void state_bytes__two_per_entropy(void **state)
+{
+	struct lb_box box;
+
+	lb_box_init(&box, &weft_lb_reps, EVS, 1, 0);
+	assert_true(weft_lb_state_bytes(&weft_lb_reps, &box.params) <= 32);
+	tune(&box)->ring = 100;
+	assert_int_equal(weft_lb_state_bytes(&weft_lb_reps, &box.params), 16 + 256);
 }
 
 /* ---- single rules ---- */
@@ -411,6 +432,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reps__equals_pseudo_code),
+		cmocka_unit_test(reps__equals_pseudo_code_with_any_ring),
+		cmocka_unit_test(state_bytes__two_per_entropy),
 		cmocka_unit_test(init__empty_ring_explores),
 		cmocka_unit_test(pick__oldest_cached_first_and_once),
 		cmocka_unit_test(pick__full_ring_keeps_the_newest_eight),

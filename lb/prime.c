@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PRIME: pseudo-random round robin over entropies made of parts, one per tier of switches (paper section III). Every
+ * part is walked in a random order that changes each round; a part moves on when the one below it begins a round, so
+ * that a full turn meets every path once. Paths answered with congestion rest for a number of packets; the congestion
+ * history holds when they are over.
+ *
+ * How it differs from Algorithms 1 and 2 (doc/algorithms.md has the reasons):
+ *  - the Fisher-Yates shuffle is done one step per packet, while the round is walked;
+ *  - penalties are kept as the packet count at which they end, so that sending a packet lowers all of them by one;
+ *  - after a timeout it prefers paths that answer, as REPS does when it freezes; the paper has no failures without
+ * NACKs. */
+#include <string.h>
+
+#include "lb_ops.h"
+
+enum {
+	BITS_MAX = 11,      /* of all parts: an ended penalty is met before the packet count wraps */
+	PENALTY_MAX = 4000, /* packets */
+	TRIES_MAX = 128,    /* paths looked at for one packet: two turns meet all of 64 */
+	TICK_SHIFT = 10,    /* times of failures count units of 1,024 ns */
+	CLASSES = 1024,
+	FRESH = 8,       /* answered entropies remembered, as many as REPS */
+	FRESH_TRIES = 8, /* paths looked at while frozen before those are used */
+};
+
+/* A path in the history: four times the packet count at which its penalty ends, modulo 2^16, and two flags. One that
+ * ended is renewed whenever its path's turn comes. */
+enum {
+	FAILED = 1,   /* it timed out and we are frozen since */
+	ANSWERED = 2, /* its newest packet */
+	COUNT = 4,
+};
+
+struct part {
+	uint16_t values; /* of its digit: 0..values-1 */
+	uint16_t at;     /* position in the round */
+	uint16_t order;  /* of its permutation in `cells` */
+	uint16_t digit;  /* the present one, at its place in an entropy */
+};
+
+struct prime {
+	struct rng rng;
+	uint32_t failed_ticks; /* when a path failed last */
+	uint16_t count;        /* packets sent, times COUNT */
+	uint16_t history_len;  /* entries of the history; 0: congestion is ignored */
+	uint8_t frozen;        /* a path failed lately */
+	uint8_t freezes;       /* times frozen, modulo 256 */
+	uint8_t sparse;        /* more paths than packets in flight: most are unproven when one fails */
+	uint8_t fresh_count, fresh_at;
+	uint8_t unused[3];
+	uint16_t ce_hold, nack_hold; /* penalties, packets times COUNT */
+	uint16_t fresh[FRESH];       /* entropies answered last */
+	struct part part[WEFT_LB_PARTS];
+	uint16_t cells[]; /* history, then the permutation of each part */
+};
+
+static inline struct prime *state(struct weft_lb *lb)
+{
+	return weft_lb_state(lb);
+}
+
+static inline const struct prime_tune *tune(const struct weft_lb_params *params)
+{
+	return params->tune;
+}
+
+static uint32_t log2_floor(uint32_t n)
+{
+	return 31 - (uint32_t)__builtin_clz(n);
+}
+
+/* Where switches hash, the digits of a small tree are too few entropies for an even load: a further part multiplies
+ * them up to `bits` in all. Without a known shape it is two parts of that size together. */
+static void widen(struct weft_lb_digits *d, uint32_t bits)
+{
+	uint32_t values[WEFT_LB_PARTS], used = 0, last = 0;
+
+	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
+		values[i] = d->values[i];
+		used += d->bits[i];
+		last = d->bits[i] ? i + 1 : last;
+	}
+	if (used >= bits || last == WEFT_LB_PARTS)
+		return;
+	if (last == 0) {
+		values[last++] = 1u << bits / 2;
+		used = bits / 2;
+	}
+	values[last] = 1u << (bits - used);
+	weft_lb_digits_init(d, values);
+}
+
+/* Takes away values of the highest parts until `bits` suffice. */
+static void narrow(struct weft_lb_digits *d, uint32_t bits)
+{
+	uint32_t values[WEFT_LB_PARTS];
+
+	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
+		uint32_t room = bits > d->shift[i] ? bits - d->shift[i] : 0;
+		values[i] = d->values[i] < 1u << room ? d->values[i] : 1u << room;
+	}
+	weft_lb_digits_init(d, values);
+}
+
+/* The parts of the entropies: given, or the fabric's. */
+static void layout(const struct weft_lb_params *params, struct weft_lb_digits *d)
+{
+	const struct prime_tune *t = tune(params);
+	uint32_t bits = log2_floor(params->evs_size), values[WEFT_LB_PARTS];
+
+	*d = params->digits;
+	if (t->part[0] | t->part[1] | t->part[2]) {
+		memcpy(values, t->part, sizeof values);
+		weft_lb_digits_init(d, values);
+	} else if (!params->digits_read) {
+		widen(d, log2_floor(t->classes));
+	}
+	narrow(d, bits < BITS_MAX ? bits : BITS_MAX);
+}
+
+static uint32_t history_size(const struct weft_lb_digits *d)
+{
+	return 1u << (d->bits[0] + d->bits[1] + d->bits[2]);
+}
+
+static size_t bytes(const struct weft_lb_params *params, bool history)
+{
+	struct weft_lb_digits d;
+
+	layout(params, &d);
+	uint32_t cells = history ? history_size(&d) : 0;
+	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++)
+		cells += d.values[i] > 1 ? d.values[i] : 1;
+	return (sizeof(struct prime) + cells * sizeof(uint16_t) + 7) / 8 * 8;
+}
+
+static size_t state_bytes(const struct weft_lb_params *params)
+{
+	return bytes(params, true);
+}
+
+static size_t co_state_bytes(const struct weft_lb_params *params)
+{
+	return bytes(params, false);
+}
+
+/* A penalty: the next turn of the path and `pct` percent of the packets of a BDP. */
+static uint16_t hold(const struct weft_lb_params *params, uint32_t turn, uint32_t pct)
+{
+	uint64_t pkts = turn + (uint64_t)params->bdp_pkts * pct / 100;
+
+	return (uint16_t)((pkts < PENALTY_MAX ? pkts : PENALTY_MAX) * COUNT);
+}
+
+static void begin(struct weft_lb *lb, uint64_t seed, bool history)
+{
+	struct weft_lb_digits d;
+	struct prime *s = state(lb);
+
+	memset(s, 0, bytes(lb->params, history));
+	layout(lb->params, &d);
+	s->rng.state = seed;
+	s->history_len = history ? (uint16_t)history_size(&d) : 0;
+	s->ce_hold = hold(lb->params, s->history_len, tune(lb->params)->ce_pct);
+	s->nack_hold = hold(lb->params, s->history_len, tune(lb->params)->nack_pct);
+	s->sparse = 2 * s->history_len > lb->params->bdp_pkts;
+	uint16_t cell = s->history_len;
+	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
+		uint16_t values = d.values[i] > 1 ? d.values[i] : 1;
+		s->part[i] = (struct part){.values = values, .order = cell};
+		for (uint16_t v = 0; v < values; v++)
+			s->cells[cell++] = (uint16_t)(v << d.shift[i]);
+	}
+}
+
+static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
+{
+	begin(lb, seed, true);
+}
+
+static void co_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
+{
+	begin(lb, seed, false);
+}
+
+/* The next digit of a part: one step of the shuffle, among those this round has not had. True at a round's start. */
+static inline bool draw(struct prime *s, struct part *p)
+{
+	uint16_t at = p->at, *order = s->cells + p->order;
+	uint32_t other = at + rng_below(&s->rng, (uint32_t)(p->values - at));
+	uint16_t digit = order[other];
+
+	order[other] = order[at];
+	order[at] = p->digit = digit;
+	p->at = at + 1 < p->values ? (uint16_t)(at + 1) : 0;
+	return at == 0;
+}
+
+/* Algorithm 2, with dependent counters. */
+static inline uint16_t next_ev(struct prime *s)
+{
+	struct part *p = s->part;
+
+	if (draw(s, p) && (p[1].values | p[2].values) > 1 && draw(s, p + 1) && p[2].values > 1)
+		draw(s, p + 2);
+	return (uint16_t)(p[0].digit | p[1].digit | p[2].digit);
+}
+
+/* What is left of an entry's penalty, in packets times COUNT; not positive: nothing. */
+static inline int16_t left(const struct prime *s, uint16_t entry)
+{
+	return (int16_t)((entry & ~(FAILED | ANSWERED)) - s->count);
+}
+
+static uint32_t ticks(weft_ns ns)
+{
+	return (uint32_t)(ns >> TICK_SHIFT);
+}
+
+/* Every path in turn until one is good, else the one with the smallest penalty; a failed one is the last resort. */
+static __attribute__((noinline)) uint16_t pick_around(struct prime *s, uint16_t ev)
+{
+	uint32_t tries = 2 * s->history_len < TRIES_MAX ? 2 * s->history_len : TRIES_MAX;
+	uint16_t best = ev;
+	int32_t least = INT32_MAX;
+
+	for (uint32_t i = 0; i < tries; i++, ev = next_ev(s)) {
+		int32_t penalty = s->cells[ev] & FAILED ? INT16_MAX + 1 : left(s, s->cells[ev]);
+		if (penalty <= 0)
+			return ev;
+		if (penalty < least) {
+			least = penalty;
+			best = ev;
+		}
+	}
+	return best;
+}
+
+static void thaw(struct prime *s)
+{
+	s->frozen = 0;
+	for (uint32_t i = 0; i < s->history_len; i++)
+		s->cells[i] &= (uint16_t)~FAILED;
+}
+
+/* After a failure: paths of which every packet was answered, or else those heard of last. With few paths each of them
+ * always has packets under way, and those that fail are all known within a round trip. Compares distances, the tick
+ * counter may wrap. */
+static __attribute__((noinline)) uint16_t pick_frozen(struct weft_lb *lb, uint16_t ev, weft_ns now)
+{
+	struct prime *s = state(lb);
+
+	if (ticks(now) - s->failed_ticks > ticks(tune(lb->params)->failed_ns))
+		thaw(s);
+	if (!s->frozen || !s->sparse)
+		return pick_around(s, ev);
+	for (uint32_t i = 0; i < FRESH_TRIES; i++, ev = next_ev(s)) {
+		if (s->cells[ev] & ANSWERED && left(s, s->cells[ev]) <= 0)
+			return ev;
+	}
+	return s->fresh_count ? s->fresh[(s->count / COUNT) % s->fresh_count] : pick_around(s, ev);
+}
+
+static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
+{
+	struct prime *s = state(lb);
+	uint16_t ev = next_ev(s);
+
+	if (s->frozen)
+		ev = pick_frozen(lb, ev, now);
+	else if (left(s, s->cells[ev]) > 0)
+		ev = pick_around(s, ev);
+	s->count += COUNT;
+	s->cells[ev] = left(s, s->cells[ev]) > 0 ? s->cells[ev] & ~ANSWERED : s->count | (s->cells[ev] & FAILED);
+	return ev;
+}
+
+static uint16_t co_pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
+{
+	return next_ev(state(lb));
+}
+
+static void answered(struct prime *s, uint16_t ev)
+{
+	s->cells[ev] |= ANSWERED;
+	s->fresh[s->fresh_at] = ev;
+	s->fresh_at = (s->fresh_at + 1) % FRESH;
+	s->fresh_count += s->fresh_count < FRESH;
+}
+
+/* Forgets that `ev` was answered once. */
+static void unlearn(struct prime *s, uint16_t ev)
+{
+	uint8_t kept = 0;
+
+	for (uint32_t i = 0; i < s->fresh_count; i++) {
+		if (s->fresh[i] != ev)
+			s->fresh[kept++] = s->fresh[i];
+	}
+	s->fresh_count = kept;
+	s->fresh_at = kept % FRESH;
+}
+
+static void on_failure(struct weft_lb *lb, uint16_t ev, weft_ns now)
+{
+	struct prime *s = state(lb);
+
+	s->cells[ev] = (uint16_t)((s->cells[ev] & ~ANSWERED) | FAILED);
+	unlearn(s, ev);
+	s->freezes += !s->frozen;
+	s->frozen = 1;
+	s->failed_ticks = ticks(now);
+}
+
+/* Section III-D: a mark counts only on a path without penalty; a NACK sets the penalty to its own. */
+static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
+{
+	struct prime *s = state(lb);
+
+	if (ev >= s->history_len)
+		return;
+	if (fb == WEFT_LB_OK) {
+		answered(s, ev);
+	} else if (fb == WEFT_LB_TIMEOUT) {
+		on_failure(lb, ev, now);
+	} else {
+		uint16_t flags = s->cells[ev] & (FAILED | ANSWERED);
+		if (fb != WEFT_LB_CE)
+			s->cells[ev] = (uint16_t)(s->count + s->nack_hold) | flags;
+		else if (left(s, s->cells[ev]) <= 0)
+			s->cells[ev] = (uint16_t)(s->count + s->ce_hold) | flags;
+	}
+}
+
+static void co_feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
+{
+}
+
+static void view(const struct weft_lb *lb, struct weft_lb_view *view)
+{
+	const struct prime *s = (const struct prime *)(lb + 1);
+	uint32_t good = 0;
+
+	for (uint32_t i = 0; i < s->history_len; i++)
+		good += !(s->cells[i] & FAILED) && left(s, s->cells[i]) <= 0;
+	*view = (struct weft_lb_view){.cached_evs = good, .frozen = s->frozen, .freezes = s->freezes};
+}
+
+/* Of parts of 32, 32 and one value. */
+#define STATE_CELLS(history) (((history) + 32 + 32 + 1 + 3) / 4 * 4)
+
+#define PART(i)                                                                                                        \
+	{                                                                                                              \
+		"prime_part" #i, "values of part " #i " of an entropy; all parts 0: the fabric's uplinks", 0, 0, 2048, \
+			offsetof(struct prime_tune, part) + i * sizeof(uint32_t), WEFT_PARAM_U32                       \
+	}
+
+static const struct weft_param tunes[] = {
+	PART(0),
+	PART(1),
+	PART(2),
+	{"prime_classes", "entropies in use where switches hash them instead of reading digits", CLASSES, 1, 2048,
+	 offsetof(struct prime_tune, classes), WEFT_PARAM_U32},
+	{"prime_ce_pct", "rest of a path after a mark, packets sent, % of a BDP and its next turn", 20, 0, 10000,
+	 offsetof(struct prime_tune, ce_pct), WEFT_PARAM_U32},
+	{"prime_nack_pct", "rest of a path after a trimmed or lost packet, packets sent, % of a BDP and its next turn",
+	 100, 0, 10000, offsetof(struct prime_tune, nack_pct), WEFT_PARAM_U32},
+	{"prime_failed_ns", "rest of failed paths, nanoseconds after the last timeout", 20000000, 0, 1000000000000,
+	 offsetof(struct prime_tune, failed_ns), WEFT_PARAM_U64},
+	{NULL},
+};
+
+const struct weft_lb_ops weft_lb_prime = {
+	.name = "prime",
+	.help = "pseudo-random round robin over all paths, with a congestion history",
+	.tunes = tunes,
+	.tune_size = sizeof(struct prime_tune),
+	.state_size = sizeof(struct prime) + STATE_CELLS(CLASSES) * sizeof(uint16_t),
+	.state_bytes = state_bytes,
+	.init = init,
+	.pick = pick,
+	.feedback = feedback,
+	.view = view,
+};
+
+const struct weft_lb_ops weft_lb_co_prime = {
+	.name = "co-prime",
+	.help = "the same without the history: congestion is ignored",
+	.tunes = tunes,
+	.tune_size = sizeof(struct prime_tune),
+	.state_size = sizeof(struct prime) + STATE_CELLS(0) * sizeof(uint16_t),
+	.state_bytes = co_state_bytes,
+	.init = co_init,
+	.pick = co_pick,
+	.feedback = co_feedback,
+};

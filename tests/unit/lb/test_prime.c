@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdbool.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "lb_box.h"
+#include "lb_ops.h"
+
+enum { LEAF = 4, SPINE = 8, PATHS = LEAF * SPINE, BDP = 100 };
+
+/* A fabric of three tiers whose switches read digits. */
+static void setup(struct lb_box *box, const struct weft_lb_ops *ops, uint64_t seed)
+{
+	lb_box_init(box, ops, 65536, 1, 0);
+	weft_lb_digits_init(&box->params.digits, (const uint32_t[WEFT_LB_PARTS]){LEAF, SPINE});
+	box->params.digits_read = 1;
+	box->params.bdp_pkts = BDP;
+	lb_box_again(box, seed, 0);
+}
+
+static struct prime_tune *tune(struct lb_box *box)
+{
+	return (struct prime_tune *)box->tune;
+}
+
+static uint32_t digit(const struct lb_box *box, uint16_t ev, uint32_t tier)
+{
+	return weft_lb_digit(&box->params.digits, ev, tier);
+}
+
+/* How often `ev` is among the next `n` picks. */
+static uint32_t count(struct lb_box *box, uint16_t ev, uint32_t n, weft_ns now)
+{
+	uint32_t found = 0;
+	for (uint32_t psn = 0; psn < n; psn++)
+		found += lb_box_pick(box, psn, now) == ev;
+	return found;
+}
+
+/* Algorithm 2: a full turn meets every path once, a round of a part every digit; the upper digit moves on when a round
+ * of the lower one begins. */
+static void pick__every_path_once_per_turn(void **state)
+{
+	static const struct weft_lb_ops *const both[] = {&weft_lb_prime, &weft_lb_co_prime};
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct lb_box box;
+		setup(&box, both[seed % 2], seed);
+		for (uint32_t turn = 0; turn < 5; turn++) {
+			uint64_t paths = 0;
+			uint32_t leafs = 0, spine = 0;
+			for (uint32_t i = 0; i < PATHS; i++) {
+				uint16_t ev = lb_box_pick(&box, i, 0);
+				if (i % LEAF == 0)
+					leafs = 0, spine = digit(&box, ev, 1);
+				leafs |= 1u << digit(&box, ev, 0);
+				paths |= UINT64_C(1) << ev;
+				assert_int_equal(digit(&box, ev, 1), spine);
+				if (i % LEAF == LEAF - 1)
+					assert_int_equal(leafs, (1u << LEAF) - 1);
+			}
+			assert_true(paths == (UINT64_C(1) << PATHS) - 1);
+		}
+	}
+}
+
+/* Section III-B: the order changes with every round and from host to host. 24 orders of four digits, 2,400 rounds. */
+static void pick__orders_are_random(void **state)
+{
+	uint32_t seen[256] = {0}, orders = 0;
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 3);
+	for (uint32_t round = 0; round < 2400; round++) {
+		uint32_t order = 0;
+		for (uint32_t i = 0; i < LEAF; i++)
+			order = order << 2 | digit(&box, lb_box_pick(&box, i, 0), 0);
+		seen[order]++;
+	}
+	for (uint32_t i = 0; i < 256; i++) {
+		orders += seen[i] > 0;
+		if (seen[i])
+			assert_in_range(seen[i], 60, 140);
+	}
+	assert_int_equal(orders, 24);
+}
+
+static void ce__rests_for_its_penalty(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	tune(&box)->ce_pct = 32; /* 32 packets and the next turn */
+	uint16_t ev = lb_box_pick(&box, 0, 0);
+	lb_box_feed(&box, ev, WEFT_LB_CE, 0);
+	assert_int_equal(count(&box, ev, 2 * PATHS, 0), 0);
+	assert_in_range(count(&box, ev, 2 * PATHS, 0), 1, 2);
+}
+
+/* Section III-D: no penalty on top of another. */
+static void ce__repeated_is_not_added(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	uint16_t ev = lb_box_pick(&box, 0, 0);
+	for (uint32_t i = 0; i < 40; i++) {
+		lb_box_feed(&box, ev, WEFT_LB_CE, 0);
+		assert_true(i == 0 || lb_box_pick(&box, i, 0) != ev);
+	}
+	/* 20 % of a BDP and a turn are over. */
+	assert_true(count(&box, ev, 52 - 39 + 2 * PATHS, 0) > 0);
+}
+
+static void trim__rests_longer_than_ce(void **state)
+{
+	static const enum weft_lb_fb kinds[] = {WEFT_LB_TRIM, WEFT_LB_LOSS};
+	for (int i = 0; i < 2; i++) {
+		struct lb_box box;
+		setup(&box, &weft_lb_prime, 1);
+		uint16_t ev = lb_box_pick(&box, 0, 0);
+		lb_box_feed(&box, ev, WEFT_LB_CE, 0);
+		lb_box_feed(&box, ev, kinds[i], 0); /* takes the place of the mark's */
+		assert_int_equal(count(&box, ev, BDP + PATHS, 0), 0);
+		assert_in_range(count(&box, ev, 2 * PATHS, 0), 1, 2);
+	}
+}
+
+static void pick__smallest_penalty_when_all_are_congested(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	for (uint16_t ev = 0; ev < PATHS; ev++)
+		lb_box_feed(&box, ev, ev == 13 ? WEFT_LB_CE : WEFT_LB_TRIM, 0);
+	assert_int_equal(lb_box_view(&box).cached_evs, 0);
+	assert_int_equal(count(&box, 13, 20, 0), 20);
+}
+
+static void timeout__rests_for_the_time(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	lb_box_feed(&box, 5, WEFT_LB_TIMEOUT, WEFT_US(10));
+	lb_box_feed(&box, 6, WEFT_LB_TIMEOUT, WEFT_MS(1));
+	assert_true(lb_box_view(&box).frozen);
+	assert_int_equal(lb_box_view(&box).freezes, 1);
+	assert_int_equal(count(&box, 5, 20000, WEFT_MS(20)), 0);
+	assert_in_range(count(&box, 5, 20 * PATHS, WEFT_MS(22)), 19, 21);
+	assert_false(lb_box_view(&box).frozen);
+}
+
+static void timeout__all_failed_goes_on(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	for (uint16_t ev = 0; ev < PATHS; ev++)
+		lb_box_feed(&box, ev, WEFT_LB_TIMEOUT, 0);
+	for (uint32_t psn = 0; psn < 1000; psn++)
+		assert_true(lb_box_pick(&box, psn, 0) < PATHS);
+}
+
+/* Switches that hash: more entropies than packets under way. After a failure only what answered is sent to. */
+static void timeout__many_classes_use_what_answers(void **state)
+{
+	struct lb_box box;
+	lb_box_init(&box, &weft_lb_prime, 65536, 4, 0);
+	bool good[2048] = {false};
+	for (uint32_t i = 0; i < 20; i++) {
+		uint16_t ev = lb_box_pick(&box, i, 0);
+		good[ev] = i % 4;
+		if (good[ev])
+			lb_box_feed(&box, ev, WEFT_LB_OK, 0);
+		else
+			lb_box_feed(&box, ev, WEFT_LB_TIMEOUT, 0);
+	}
+	for (uint32_t psn = 0; psn < 10000; psn++)
+		assert_true(good[lb_box_pick(&box, psn, WEFT_MS(20))]);
+}
+
+static void co_prime__ignores_everything(void **state)
+{
+	struct lb_box a, b;
+	setup(&a, &weft_lb_co_prime, 9);
+	setup(&b, &weft_lb_co_prime, 9);
+	for (uint32_t psn = 0; psn < 1000; psn++) {
+		uint16_t ev = lb_box_pick(&a, psn, 0);
+		assert_int_equal(lb_box_pick(&b, psn, 0), ev);
+		lb_box_feed(&b, ev, (enum weft_lb_fb)(psn % WEFT_LB_FB_KINDS), 0);
+	}
+}
+
+/* 16 bits per path. */
+static void state_bytes__by_the_shape(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	size_t history =
+		weft_lb_state_bytes(&weft_lb_prime, &box.params) - weft_lb_state_bytes(&weft_lb_co_prime, &box.params);
+	assert_int_equal(history, PATHS * 2);
+	assert_true(weft_lb_state_bytes(&weft_lb_prime, &box.params) <= 176);
+}
+
+static void layout__parts_can_be_set(void **state)
+{
+	struct lb_box box;
+	uint32_t seen = 0;
+	setup(&box, &weft_lb_prime, 1);
+	memcpy(tune(&box)->part, (const uint32_t[]){3, 2, 2}, 12);
+	lb_box_again(&box, 1, 0);
+	for (uint32_t i = 0; i < 12; i++)
+		seen |= 1u << lb_box_pick(&box, i, 0);
+	assert_int_equal(seen, 0x7777);
+}
+
+static void layout__small_entropy_set_cuts_parts(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	box.params.evs_size = 11;
+	lb_box_again(&box, 1, 0);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_in_range(lb_box_pick(&box, i, 0), 0, 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pick__every_path_once_per_turn),
+		cmocka_unit_test(pick__orders_are_random),
+		cmocka_unit_test(ce__rests_for_its_penalty),
+		cmocka_unit_test(ce__repeated_is_not_added),
+		cmocka_unit_test(trim__rests_longer_than_ce),
+		cmocka_unit_test(pick__smallest_penalty_when_all_are_congested),
+		cmocka_unit_test(timeout__rests_for_the_time),
+		cmocka_unit_test(timeout__all_failed_goes_on),
+		cmocka_unit_test(timeout__many_classes_use_what_answers),
+		cmocka_unit_test(co_prime__ignores_everything),
+		cmocka_unit_test(state_bytes__by_the_shape),
+		cmocka_unit_test(layout__parts_can_be_set),
+		cmocka_unit_test(layout__small_entropy_set_cuts_parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
