@@ -175,7 +175,7 @@ void capture_pkt(struct capture *c, uint32_t port, enum capture_direction direct
 
 int capture_check(const struct capture *c, struct weft_err *err)
 {
-	return ferror(c->file) ? weft_err_set(err, -EIO, "%s: could not be written", c->path) : 0;
+	return file_check(c->file, c->path, err);
 }
 
 int capture_close(struct capture *c, struct weft_err *err)

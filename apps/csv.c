@@ -23,7 +23,7 @@ int csv_open(struct csv *csv, const char *dir, const char *name, const char *hea
 
 int csv_check(const struct csv *csv, struct weft_err *err)
 {
-	return csv->file && ferror(csv->file) ? weft_err_set(err, -EIO, "%s: could not be written", csv->path) : 0;
+	return csv->file ? file_check(csv->file, csv->path, err) : 0;
 }
 
 int csv_close(struct csv *csv, struct weft_err *err)

@@ -52,12 +52,26 @@ FILE *file_create(const char *path, struct weft_err *err)
 	return f;
 }
 
+/* stdio forgets why a write failed; writing once more to the file, which is broken anyway, brings the reason back. */
+int file_check(FILE *f, const char *path, struct weft_err *err)
+{
+	if (!ferror(f))
+		return 0;
+	errno = 0;
+	fputc('\n', f);
+	fflush(f);
+	if (!errno)
+		return weft_err_set(err, -EIO, "%s: could not be written", path);
+	return weft_err_set(err, -EIO, "%s: could not be written: %s", path, strerror(errno));
+}
+
 int file_finish(FILE *f, const char *path, struct weft_err *err)
 {
-	bool failed = fflush(f) || ferror(f);
-	if (f != stdout)
-		failed |= fclose(f) != 0;
-	return failed ? weft_err_set(err, -EIO, "%s: could not be written: %s", path, strerror(errno)) : 0;
+	fflush(f);
+	int rc = file_check(f, path, err);
+	if (f != stdout && fclose(f) && !rc)
+		return weft_err_set(err, -EIO, "%s: could not be written: %s", path, strerror(errno));
+	return rc;
 }
 
 int file_path(char path[FILE_PATH_MAX], const char *dir, const char *name, struct weft_err *err)

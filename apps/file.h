@@ -16,6 +16,9 @@ char *file_read(const char *path, size_t *len, int *code, struct weft_err *err);
 /* Opens for writing, "-" is standard output. NULL with a message. */
 FILE *file_create(const char *path, struct weft_err *err);
 
+/* -EIO with a message that says why, when something written before did not arrive; what is buffered shows later. */
+int file_check(FILE *f, const char *path, struct weft_err *err);
+
 /* Closes what file_create opened. -EIO with a message when anything written did not arrive. */
 int file_finish(FILE *f, const char *path, struct weft_err *err);
 

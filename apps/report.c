@@ -52,6 +52,14 @@ static const char *title_of(const struct wishes *w, const struct data *d)
 	return *sweep ? sweep : *run && d->inputs == 1 ? run : "Weft report";
 }
 
+static void put_value(FILE *f, const json_t *value)
+{
+	if (json_is_string(value))
+		fputs(json_string_value(value), f);
+	else
+		json_dumpf(value, f, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+}
+
 /* A list of JSON values as text: "1, 2, 3"; to be freed, NULL when empty. */
 static char *list_of(const json_t *values)
 {
@@ -64,10 +72,7 @@ static char *list_of(const json_t *values)
 	json_array_foreach(values, i, value)
 	{
 		fputs(i ? ", " : "", f);
-		if (json_is_string(value))
-			fputs(json_string_value(value), f);
-		else
-			json_dumpf(value, f, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+		put_value(f, value);
 	}
 	fclose(f);
 	return text;
@@ -78,6 +83,62 @@ static void tell_list(struct report *r, const char *term, const json_t *values)
 	char *text = list_of(values);
 	if (text)
 		report_term(r, term, "%s", text);
+	free(text);
+}
+
+/* An option that is the same in all runs that have results. */
+static bool is_common(const struct data *d, const char *name, const json_t *value)
+{
+	for (size_t i = 0; i < d->run_count; i++) {
+		const json_t *run = d->runs[i].json;
+		if (run && !json_equal(json_object_get(json_object_get(run, "options"), name), value))
+			return false;
+	}
+	return true;
+}
+
+/* As `weft sim` takes it: "name value", "set key=value", "fault spec". */
+static void put_option(FILE *f, const char *name, json_t *value)
+{
+	const char *key;
+	json_t *item;
+	size_t i;
+	if (json_is_object(value)) {
+		json_object_foreach(value, key, item)
+		{
+			fprintf(f, " --%s %s=", name, key);
+			put_value(f, item);
+		}
+	} else if (json_is_array(value)) {
+		json_array_foreach(value, i, item)
+			fprintf(f, " --fault '%s'", json_string_value(item) ? json_string_value(item) : "");
+	} else {
+		fprintf(f, " --%s", name);
+		if (!json_is_true(value)) {
+			fputc(' ', f);
+			put_value(f, value);
+		}
+	}
+}
+
+/* What was run, as far as all runs have it in common. */
+static void tell_options(struct report *r, const struct data *d)
+{
+	json_t *options = json_object_get(first_run(d), "options"), *value;
+	const char *name;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = json_object_size(options) ? open_memstream(&text, &len) : NULL;
+	if (!f)
+		return;
+	json_object_foreach(options, name, value)
+	{
+		if (is_common(d, name, value))
+			put_option(f, name, value);
+	}
+	fclose(f);
+	if (len)
+		report_term(r, d->combo_count == 1 ? "options" : "common options", "%s", text + 1);
 	free(text);
 }
 
@@ -98,6 +159,7 @@ static void tell_origin(struct report *r, const struct wishes *w, const struct d
 	tell_list(r, "seeds", json_object_get(d->sweep, "seeds"));
 	if (d->combo_count == 1)
 		report_term(r, "algorithms", "%s + %s", text_in(run, "cc"), text_in(run, "lb"));
+	tell_options(r, d);
 	report_term(r, "clock", "%s", strcmp(text_in(run, "mode"), "sim") ? "real time" : "virtual time");
 }
 

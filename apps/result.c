@@ -63,6 +63,16 @@ static struct run_times times_of_kind(const struct run_result *r, bool backgroun
 	return times_of(fct, n);
 }
 
+/* Of the completed flows whose ideal is known; `ratio` has room for all. */
+static struct run_times slowdown_of(const struct run_result *r, double *ratio)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < r->flow_count; i++)
+		if (r->flows[i].ideal && r->flows[i].acked != WEFT_NEVER)
+			ratio[n++] = (double)(r->flows[i].acked - r->flows[i].start) / (double)r->flows[i].ideal;
+	return times_of(ratio, n);
+}
+
 int result_summarise(const struct run_result *r, struct run_summary *s)
 {
 	double *fct = calloc(2 * (size_t)r->flow_count + 1, sizeof *fct), *delivered = fct + r->flow_count;
@@ -85,6 +95,7 @@ int result_summarise(const struct run_result *r, struct run_summary *s)
 	s->delivered_us = times_of(delivered, delivered_count);
 	s->foreground_fct_us = times_of_kind(r, false, fct);
 	s->background_fct_us = times_of_kind(r, true, fct);
+	s->slowdown = slowdown_of(r, fct);
 	free(fct);
 	if (!s->completed)
 		return 0;
@@ -172,15 +183,17 @@ static json_t *json_run(const struct run_result *r)
 
 static json_t *json_of(const struct run_result *r, const struct run_summary *s)
 {
-	return json_pack(
-		"{s:s,s:s,s:s,s:s,s:s*,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:f,s:f,s:f,s:f,s:o,s:o*,s:{s:I,s:f,s:I,s:f},s:o}",
-		"schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "route", r->route, "seed",
-		(json_int_t)r->seed, "flows", "count", (int)r->flow_count, "completed", (int)s->completed, "verified",
-		(int)s->verified, "fct_us", json_times(&s->fct_us), "delivered_us", json_times(&s->delivered_us),
-		"ideal_us", s->ideal_us, "inflation", s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain,
-		"packets", json_packets(&r->packets), "drops", r->fabric ? json_drops(&r->drops) : NULL, "queues",
-		"max_bytes", (json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "pauses",
-		(json_int_t)r->pauses, "paused_us", r->paused_us, "run", json_run(r));
+	return json_pack("{s:s,s:s,s:s,s:s,s:s*,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:o*,s:f,s:f,s:f,s:f,s:o,s:o*,s:{s:I,s:f,s:"
+			 "I,s:f},s:o}",
+			 "schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "route", r->route, "seed",
+			 (json_int_t)r->seed, "flows", "count", (int)r->flow_count, "completed", (int)s->completed,
+			 "verified", (int)s->verified, "fct_us", json_times(&s->fct_us), "delivered_us",
+			 json_times(&s->delivered_us), "slowdown",
+			 s->slowdown.max > 0 ? json_times(&s->slowdown) : NULL, "ideal_us", s->ideal_us, "inflation",
+			 s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain, "packets",
+			 json_packets(&r->packets), "drops", r->fabric ? json_drops(&r->drops) : NULL, "queues",
+			 "max_bytes", (json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "pauses",
+			 (json_int_t)r->pauses, "paused_us", r->paused_us, "run", json_run(r));
 }
 
 static json_t *json_background(const struct run_summary *s)
@@ -247,6 +260,11 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 		print_times(out, "foreground", &s.foreground_fct_us);
 		print_times(out, "background", &s.background_fct_us);
 	}
+	if (s.slowdown.max > 0)
+		fprintf(out,
+			"slowdown       min %.3f  mean %.3f  p50 %.3f  p99 %.3f  max %.3f, each flow over its ideal "
+			"alone\n",
+			s.slowdown.min, s.slowdown.mean, s.slowdown.p50, s.slowdown.p99, s.slowdown.max);
 	fprintf(out, "makespan       %.1f us, ideal %.1f us, inflation %.3f\n", s.makespan_us, s.ideal_us, s.inflation);
 	fprintf(out, "goodput        %.1f Gb/s in all, Jain %.4f\n", s.goodput_gbps, s.jain);
 	print_packets(out, &r->packets);

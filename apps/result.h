@@ -71,7 +71,7 @@ struct run_result {
 	const struct run_origin *origin; /* NULL: not told */
 };
 
-/* Statistics over some times, in microseconds. */
+/* Statistics over some times, in microseconds, or over ratios of them. */
 struct run_times {
 	double min, mean, p50, p99, max;
 };
@@ -82,6 +82,7 @@ struct run_summary {
 	uint32_t background; /* flows of --background; without any, the two times below are not told */
 	struct run_times fct_us, delivered_us;
 	struct run_times foreground_fct_us, background_fct_us;
+	struct run_times slowdown; /* FCT over the flow's own ideal, no unit; all 0: no ideals are known */
 	double ideal_us;
 	double makespan_us;  /* first submission to last acknowledgement; equals fct_us.max when all start together */
 	double inflation;    /* makespan / ideal; 0 when unknown or not all completed */

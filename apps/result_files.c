@@ -114,7 +114,7 @@ static int write_flows(const struct run_result *r, const struct weft_workload *w
 	FILE *out = file_create(path, err);
 	if (!out)
 		return -EIO;
-	fputs("flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified\n", out);
+	fputs("flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background\n", out);
 	for (uint32_t i = 0; i < r->flow_count; i++) {
 		const struct run_flow *f = &r->flows[i];
 		fprintf(out, "%u,%u,%u,%" PRIu64, i, w->flows[i].src, w->flows[i].dst, f->bytes);
@@ -122,7 +122,7 @@ static int write_flows(const struct run_result *r, const struct weft_workload *w
 		put_us(out, f->start, f->acked);
 		put_us(out, f->start, f->delivered);
 		put_us(out, 0, f->ideal ? f->ideal : WEFT_NEVER);
-		fprintf(out, ",%d\n", f->verified);
+		fprintf(out, ",%d,%d\n", f->verified, f->background);
 	}
 	return file_finish(out, path, err);
 }
@@ -184,6 +184,7 @@ static void read_summary(const json_t *json, struct run_record *rec)
 		.verified = (uint32_t)count(flows, "verified"),
 		.fct_us = read_times(json_object_get(json, "fct_us")),
 		.delivered_us = read_times(json_object_get(json, "delivered_us")),
+		.slowdown = read_times(json_object_get(json, "slowdown")),
 		.ideal_us = number(json, "ideal_us"),
 		.inflation = number(json, "inflation"),
 		.goodput_gbps = number(json, "goodput_gbps"),

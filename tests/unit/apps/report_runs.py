@@ -36,9 +36,9 @@ def write_flows(path, rng, scale, sizes):
         size = rng.choice(sizes)
         ideal = 5 + size * 8 / 50e3
         fct = ideal * scale * (1 + rng.expovariate(1))
-        rows.append((i, i, 199, size, 0, f"{fct:.4f}", f"{fct - 2:.4f}", f"{ideal:.4f}", 1))
-    rows.append((200, 5, 199, sizes[0], 0, "", "", "5.1", 0))
-    write_csv(path, "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified", rows)
+        rows.append((i, i, 199, size, 0, f"{fct:.4f}", f"{fct - 2:.4f}", f"{ideal:.4f}", 1, 0))
+    rows.append((200, 5, 199, sizes[0], 0, "", "", "5.1", 0, 0))
+    write_csv(path, "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background", rows)
 
 
 def write_ports(path, rng, samples):

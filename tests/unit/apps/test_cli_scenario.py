@@ -134,7 +134,7 @@ class Scenario(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         with open(os.path.join(self.out, "flows.csv")) as file:
             lines = file.read().splitlines()
-        self.assertEqual(lines[0], "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified")
+        self.assertEqual(lines[0], "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background")
         self.assertEqual(len(lines), 5)
         for line in lines[1:]:
             fields = line.split(",")
@@ -170,7 +170,7 @@ class Scenario(unittest.TestCase):
                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("runs/.0001/all.pcap", run.stderr)
-        self.assertIn("could not be written", run.stderr)
+        self.assertIn("could not be written: File too large", run.stderr)
         self.assertEqual(os.listdir(os.path.join(self.out, "runs")), ["0000"])
         self.assertEqual([r["status"] for r in self.sweep()["runs"]], ["done", "waiting", "waiting"])
         run = self.weft()

@@ -75,6 +75,15 @@ class Report(unittest.TestCase):
         self.assertIn("Eight senders, one receiver.", page.texts("p"))
         self.assertEqual([row[:3] for row in page.rows()], [["smartt", "3", "24 of 24"], ["swift", "3", "24 of 24"]])
 
+    def test_options_that_all_runs_share(self):
+        common = {"topology": "star:9", "no-trim": True, "set": {"trim": 2}, "faults": ["1us fail host:1"]}
+        for name, more in (("a", {"link-gbps": 100}), ("b", {"link-gbps": 400})):
+            write_run(self.path(name), run_json("smartt", options={**common, **more}))
+        words = "--topology star:9 --no-trim --set trim=2 --fault '1us fail host:1'"
+        self.assertIn("common options", self.page("a", "b").texts("dt"))
+        self.assertIn(words, self.page("a", "b").texts("dd"))
+        self.assertIn(words + " --link-gbps 100", self.page("a").texts("dd"))
+
     def test_means_and_intervals(self):
         write_sweep(self.path("s"), ["a"], {}, [1, 2, 3])
         for i, tail in enumerate((100, 110, 120)):

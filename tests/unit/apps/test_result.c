@@ -66,6 +66,31 @@ static void summarise__percentiles_by_nearest_rank(void **state)
 	assert_float_equal(s.fct_us.max, 200, 1e-9);
 }
 
+/* Of completed flows with a known ideal only: 2 and 8 here. */
+static void summarise__slowdown_is_each_flows_own(void **state)
+{
+	struct run_flow flows[] = {
+		{.bytes = 1, .start = US(5), .acked = US(15), .delivered = US(14), .ideal = US(5)},
+		{.bytes = 1, .start = US(100), .acked = US(108), .delivered = US(107), .ideal = US(1)},
+		{.bytes = 1, .start = 0, .acked = US(50), .delivered = US(50)},
+		{.bytes = 1, .start = 0, .acked = WEFT_NEVER, .delivered = WEFT_NEVER, .ideal = US(1)},
+	};
+	struct run_result r = result_of(flows, 4);
+	struct run_summary s;
+	assert_int_equal(result_summarise(&r, &s), 0);
+	assert_float_equal(s.slowdown.min, 2, 1e-9);
+	assert_float_equal(s.slowdown.mean, 5, 1e-9);
+	assert_float_equal(s.slowdown.p50, 2, 1e-9);
+	assert_float_equal(s.slowdown.p99, 8, 1e-9);
+	char name[] = "/tmp/weft-json-XXXXXX";
+	struct run_record rec;
+	close(mkstemp(name));
+	assert_int_equal(result_write_json(&r, name, NULL), 0);
+	assert_int_equal(result_read_json(name, &rec, NULL), 0);
+	assert_float_equal(rec.summary.slowdown.max, 8, 1e-9);
+	unlink(name);
+}
+
 static void summarise__incomplete_has_no_inflation(void **state)
 {
 	struct run_flow flows[] = {
@@ -292,7 +317,7 @@ static void write_dir__a_line_per_flow(void **state)
 	struct run_flow flows[] = {
 		{.bytes = 1000, .start = US(1), .acked = US(10), .delivered = US(8), .ideal = US(7), .verified = true},
 		{.bytes = 2000, .start = WEFT_NEVER, .acked = WEFT_NEVER, .delivered = WEFT_NEVER, .ideal = US(2)},
-		{.bytes = 3000, .start = 0, .acked = WEFT_NEVER, .delivered = US(3)},
+		{.bytes = 3000, .start = 0, .acked = WEFT_NEVER, .delivered = US(3), .background = true},
 	};
 	struct weft_flow ends[3] = {{.src = 0, .dst = 1}, {.src = 2, .dst = 3}, {.src = 4, .dst = 5}};
 	struct weft_workload w = {.flows = ends, .flow_count = 3};
@@ -303,10 +328,10 @@ static void write_dir__a_line_per_flow(void **state)
 	assert_int_equal(result_write_dir(&r, &w, dir, NULL), 0);
 	assert_int_equal(file_path(path, dir, "flows.csv", NULL), 0);
 	char *text = file_read(path, &len, &rc, NULL);
-	assert_string_equal(text, "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified\n"
-				  "0,0,1,1000,1.000000,9.000000,7.000000,7.000000,1\n"
-				  "1,2,3,2000,,,,2.000000,0\n"
-				  "2,4,5,3000,0.000000,,3.000000,,0\n");
+	assert_string_equal(text, "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background\n"
+				  "0,0,1,1000,1.000000,9.000000,7.000000,7.000000,1,0\n"
+				  "1,2,3,2000,,,,2.000000,0,0\n"
+				  "2,4,5,3000,0.000000,,3.000000,,0,1\n");
 	free(text);
 	assert_int_equal(file_remove_tree(dir, NULL), 0);
 }
@@ -372,6 +397,7 @@ int main(void)
 		cmocka_unit_test(read_json__refuses_other_files),
 		cmocka_unit_test(summarise__by_hand),
 		cmocka_unit_test(summarise__percentiles_by_nearest_rank),
+		cmocka_unit_test(summarise__slowdown_is_each_flows_own),
 		cmocka_unit_test(summarise__incomplete_has_no_inflation),
 		cmocka_unit_test(summarise__nothing_completed),
 		cmocka_unit_test(set_fabric__mean_queue),
