@@ -22,8 +22,9 @@ const struct weft_param fabric_params[] = {
 	      WEFT_PARAM_U32),
 	PARAM("ecn_prob_pct", "share of packets that is marked just below ecn_max_pct, %; linear from ecn_min_pct on",
 	      100, 1, 100, ecn_prob_pct, WEFT_PARAM_U32),
-	PARAM("trim", "full queues: 0 drop, 1 trim the arriving packet, 2 it or the queue's last, by coin",
-	      WEFT_TRIM_ARRIVING, WEFT_TRIM_OFF, WEFT_TRIM_COIN, trim, WEFT_PARAM_U32),
+	PARAM("trim",
+	      "full queues: 0 drop, 1 trim the arriving packet, 2 it or the queue's last, by coin, 3 as 2 but drop",
+	      WEFT_TRIM_ARRIVING, WEFT_TRIM_OFF, WEFT_TRIM_OFF_COIN, trim, WEFT_PARAM_U32),
 	PARAM("pfc", "lossless fabric: switches pause what is before them instead of dropping data", 0, 0, 1, pfc,
 	      WEFT_PARAM_BOOL),
 	PARAM("pfc_xoff_pct", "PFC: data of one incoming link that waits in a switch and pauses it, % of one BDP", 100,
@@ -114,9 +115,9 @@ static int resolve_params(struct options *o, struct weft_err *err)
 		if (rc)
 			return rc;
 	}
-	if (o->no_trim)
+	if (o->no_trim && weft_trim_mode_trims(o->fabric.trim))
 		o->fabric.trim = WEFT_TRIM_OFF;
-	o->engine.trimming = o->fabric.trim != WEFT_TRIM_OFF;
+	o->engine.trimming = weft_trim_mode_trims(o->fabric.trim);
 	if (o->fabric.ecn_min_pct > o->fabric.ecn_max_pct)
 		return weft_err_set(err, -EINVAL, "ecn_min_pct %u is above ecn_max_pct %u", o->fabric.ecn_min_pct,
 				    o->fabric.ecn_max_pct);

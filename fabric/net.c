@@ -38,7 +38,7 @@ static int check_conf(const struct weft_net_conf *c, struct weft_err *err)
 	if (c->pfc && (!c->pfc_xoff_pct || c->pfc_xon_pct > 100))
 		return weft_err_set(err, -EINVAL, "fabric: PFC pauses at %u %% of a BDP and ends it at %u %% of that",
 				    c->pfc_xoff_pct, c->pfc_xon_pct);
-	if (c->trim > WEFT_TRIM_COIN || !c->free_pkt)
+	if (c->trim > WEFT_TRIM_OFF_COIN || !c->free_pkt)
 		return weft_err_set(err, -EINVAL, "fabric: no such way of trimming, or nobody to take dropped packets");
 	return 0;
 }

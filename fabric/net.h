@@ -37,8 +37,14 @@ struct weft_nic_ops {
 enum weft_trim_mode {
 	WEFT_TRIM_OFF,
 	WEFT_TRIM_ARRIVING,
-	WEFT_TRIM_COIN
-}; /* COIN: the arriving packet or the queue's tail, 1:1 */
+	WEFT_TRIM_COIN,
+	WEFT_TRIM_OFF_COIN
+}; /* what a full queue does; COIN: to the arriving packet or the queue's tail, 1:1. OFF drops */
+
+static inline bool weft_trim_mode_trims(uint8_t mode)
+{
+	return mode == WEFT_TRIM_ARRIVING || mode == WEFT_TRIM_COIN;
+}
 
 struct weft_net_conf {
 	uint64_t seed;                     /* of salts, RED, coins and switches' draws */

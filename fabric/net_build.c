@@ -59,7 +59,7 @@ void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 	uint64_t limit = net->conf.queue_bytes;
 
 	if (limit == 0)
-		limit = net->conf.trim == WEFT_TRIM_OFF ? 5 * bdp : bdp;
+		limit = weft_trim_mode_trims(net->conf.trim) ? bdp : 5 * bdp;
 	if (limit < net->conf.mtu_bytes)
 		limit = net->conf.mtu_bytes;
 	port_cold(net, p)->bps = bps;

@@ -92,10 +92,12 @@ static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *
 {
 	struct weft_pkt *tail = p->data_head ? p->data_tail : NULL;
 
-	if (net->conf.trim == WEFT_TRIM_COIN && tail && !(p->flags & PORT_PFC) && trimmable(tail) &&
-	    pkt->wire_bytes <= tail->wire_bytes && rng_below(&net->rng, 2))
+	bool coin = net->conf.trim == WEFT_TRIM_COIN || net->conf.trim == WEFT_TRIM_OFF_COIN;
+
+	if (coin && tail && !(p->flags & PORT_PFC) && trimmable(tail) && pkt->wire_bytes <= tail->wire_bytes &&
+	    rng_below(&net->rng, 2))
 		pkt = data_swap_tail(net, p, pkt);
-	if (net->conf.trim == WEFT_TRIM_OFF || !trimmable(pkt)) {
+	if (!weft_trim_mode_trims(net->conf.trim) || !trimmable(pkt)) {
 		port_drop(net, p, pkt, &net->stats.dropped_data);
 		return;
 	}

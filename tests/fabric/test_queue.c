@@ -130,17 +130,23 @@ static void queue_enqueue__trimming_conserves(void **state)
 	}
 }
 
-static void queue_enqueue__drops_without_trimming(void **state)
+static void check_drops(uint8_t mode)
 {
 	struct lan_host sink;
 	uint64_t freed;
-	struct weft_net_stats s = incast(WEFT_TRIM_OFF, 100, &sink, &freed);
+	struct weft_net_stats s = incast(mode, 100, &sink, &freed);
 
 	assert_int_equal(sink.data + s.dropped_data, 1500);
 	assert_int_equal(freed, s.dropped_data);
 	assert_true(s.dropped_data > 100);
 	assert_int_equal(s.trimmed, 0);
 	assert_in_range(s.max_queue_bytes, 200000, 5 * ((7200000 + 4 * 4370 * 160) / 160));
+}
+
+static void queue_enqueue__drops_without_trimming(void **state)
+{
+	check_drops(WEFT_TRIM_OFF);
+	check_drops(WEFT_TRIM_OFF_COIN);
 }
 
 /* How many of each sender's packets get through whole. */
@@ -166,7 +172,7 @@ static uint64_t unluckier_sender(uint8_t trim)
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 0, .count = 1000});
 	lan_send(&lan, 0, (struct lan_send){.src = 2, .dst = 0, .count = 1000});
 	weft_net_run(lan.net, WEFT_NEVER - 1);
-	assert_int_equal(lan.hosts[0].data + lan.hosts[0].trimmed, 2000);
+	assert_int_equal(lan.hosts[0].data + lan.hosts[0].trimmed + lan_stats(&lan).dropped_data, 2000);
 	assert_in_range(lan.hosts[0].data, 960, 1021); /* trimmed headers take their share */
 	assert_true(lan_stats(&lan).max_queue_bytes <= conf.queue_bytes);
 	lan_close(&lan);
@@ -178,6 +184,8 @@ static void queue_enqueue__coin_breaks_lockstep(void **state)
 {
 	assert_in_range(unluckier_sender(WEFT_TRIM_ARRIVING), 1, 30);
 	assert_in_range(unluckier_sender(WEFT_TRIM_COIN), 400, 510);
+	assert_in_range(unluckier_sender(WEFT_TRIM_OFF), 1, 30);
+	assert_in_range(unluckier_sender(WEFT_TRIM_OFF_COIN), 400, 520);
 }
 
 static void queue_enqueue__drops_untrimmable(void **state)
