@@ -39,6 +39,10 @@ static void weft_net_create__refuses(void **state)
 	c.ecn_min_pct = 20;
 	check_refused(c, "fabric: marking starts at 20 % of a BDP, above its end at 0 %");
 	c = good;
+	c.ecn_max_pct = 1001;
+	c.ecn_prob_pct = 50;
+	check_refused(c, "fabric: marking of 50 % of the packets at 1001 % of a BDP");
+	c = good;
 	c.pfc = true;
 	c.pfc_xon_pct = 80;
 	check_refused(c, "fabric: PFC pauses at 0 % of a BDP and ends it at 80 % of that");

@@ -17,7 +17,7 @@ static uint64_t star_bdp_bytes(void)
 
 /* Share of marked packets while `depth` of them wait all the time: hosts 0 and 1 build the queue up, then host 1 alone
  * keeps it there. */
-static double marked_share(uint32_t depth, uint32_t samples)
+static double marked_share(uint32_t depth, uint32_t samples, uint8_t prob_pct)
 {
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
@@ -25,6 +25,7 @@ static double marked_share(uint32_t depth, uint32_t samples)
 	conf.queue_bytes = 100000000;
 	conf.ecn_min_pct = 20;
 	conf.ecn_max_pct = 80;
+	conf.ecn_prob_pct = prob_pct;
 	lan_open(&lan, "star:3", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = depth});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = depth + samples});
@@ -47,7 +48,7 @@ static void queue_service__marks_linearly(void **state)
 	for (uint32_t depth = 20; depth < 62; depth += 8) {
 		double expect = ((double)depth * LAN_MTU - low) / (high - low);
 		double slack = LAN_MTU / (high - low) + 4 * 0.5 / 141;
-		double share = marked_share(depth, samples);
+		double share = marked_share(depth, samples, 0);
 		assert_true(share > expect - slack);
 		assert_true(share < expect + slack);
 	}
@@ -57,8 +58,19 @@ static void queue_service__marks_none_or_all(void **state)
 {
 	uint32_t low_pkts = (uint32_t)(star_bdp_bytes() / 5 / LAN_MTU), high_pkts = 4 * low_pkts + 5;
 
-	assert_true(marked_share(low_pkts - 1, 5000) == 0.0);
-	assert_true(marked_share(high_pkts, 5000) == 1.0);
+	assert_true(marked_share(low_pkts - 1, 5000, 0) == 0.0);
+	assert_true(marked_share(high_pkts, 5000, 0) == 1.0);
+}
+
+/* A tenth of the marks up to the upper threshold, all beyond. At both ends of the time the queue is shorter. */
+static void queue_service__marks_a_share(void **state)
+{
+	double low = 0.2 * (double)star_bdp_bytes(), high = 0.8 * (double)star_bdp_bytes();
+	double expect = 0.1 * (50 * LAN_MTU - low) / (high - low), share = marked_share(50, 20000, 10);
+
+	assert_true(share > expect - 0.1 * LAN_MTU / (high - low) - 4 * 0.3 / 141);
+	assert_true(share < expect + 0.1 * LAN_MTU / (high - low) + 4 * 0.3 / 141);
+	assert_true(marked_share((uint32_t)(high / LAN_MTU) + 10, 5000, 10) > 0.99); /* while the queue is full */
 }
 
 static void queue_service__never_marks_others(void **state)
@@ -309,6 +321,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queue_service__marks_linearly),
 		cmocka_unit_test(queue_service__marks_none_or_all),
+		cmocka_unit_test(queue_service__marks_a_share),
 		cmocka_unit_test(queue_service__never_marks_others),
 		cmocka_unit_test(queue_service__marks_bytes_too),
 		cmocka_unit_test(queue_enqueue__trimming_conserves),

@@ -126,11 +126,15 @@ static void set_fabric__mean_queue(void **state)
 				     .dropped_error = 16,
 				     .ports = 10,
 				     .queue_byte_ps = 5000,
-				     .max_queue_bytes = 77};
+				     .max_queue_bytes = 77,
+				     .pauses = 3,
+				     .paused_ns = 4500};
 	result_set_fabric(&r, &net, 1000 << 10);
 	assert_int_equal(r.packets.dropped, 31);
 	assert_int_equal(r.drops.error, 16);
 	assert_int_equal(r.queue_max_bytes, 77);
+	assert_int_equal(r.pauses, 3);
+	assert_float_equal(r.paused_us, 4.5, 1e-9);
 	assert_float_equal(r.queue_mean_bytes, 5000.0 * 1024 / 1000 / 10, 1e-6);
 }
 
@@ -161,8 +165,13 @@ static void write_json__drops(void **state)
 	char name[] = "/tmp/weft-json-XXXXXX";
 	close(mkstemp(name));
 	struct run_result r = result_of(three, 3);
-	struct weft_net_stats net = {
-		.dropped_data = 1, .dropped_control = 2, .dropped_down = 4, .dropped_route = 8, .dropped_error = 16};
+	struct weft_net_stats net = {.dropped_data = 1,
+				     .dropped_control = 2,
+				     .dropped_down = 4,
+				     .dropped_route = 8,
+				     .dropped_error = 16,
+				     .pauses = 32,
+				     .paused_ns = 64000};
 	assert_int_equal(result_write_json(&r, name, NULL), 0);
 	json_t *json = json_load_file(name, 0, NULL);
 	assert_null(json_object_get(json, "drops"));
@@ -174,6 +183,8 @@ static void write_json__drops(void **state)
 	assert_float_equal(number(json, "drops", "control"), 2, 0);
 	assert_float_equal(number(json, "drops", "down"), 4, 0);
 	assert_float_equal(number(json, "drops", "route"), 8, 0);
+	assert_float_equal(number(json, "queues", "pauses"), 32, 0);
+	assert_float_equal(number(json, "queues", "paused_us"), 64, 0);
 	assert_float_equal(number(json, "drops", "error"), 16, 0);
 	json_decref(json);
 	unlink(name);

@@ -199,6 +199,27 @@ static void poll__overload_trims(void **state)
 	lab_close(&l);
 }
 
+/* Paused data waits in front of the fabric, and from there back in the sender's ring. */
+static void poll__overload_pauses(void **state)
+{
+	static const struct rtnet_conf PAUSING = {
+		.net = {.pfc = true, .pfc_xoff_pct = 100, .pfc_xon_pct = 80, .trim = WEFT_TRIM_OFF}};
+	struct lab l;
+	unsigned sent = 0, full = 0, trimmed = 0;
+	struct weft_net_stats net;
+	lab_open(&l, weft_net_host_ip(0), &PAUSING);
+	incast(&l, &sent, &full, &trimmed);
+	for (weft_ns now = WEFT_MS(2); now < WEFT_MS(5); now += 1000) {
+		rtnet_poll(l.rtnet, now);
+		drain(l.host[0], &full, &trimmed);
+	}
+	weft_net_get_stats(rtnet_net(l.rtnet), &net);
+	assert_true(net.pauses > 0);
+	assert_int_equal(net.dropped_data, 0);
+	assert_int_equal(full, sent);
+	lab_close(&l);
+}
+
 static void poll__overload_without_trimming_drops(void **state)
 {
 	struct lab l;
@@ -311,6 +332,7 @@ int main(void)
 		cmocka_unit_test(poll__packet_takes_its_time),
 		cmocka_unit_test(poll__burst_arrives_complete_at_link_rate),
 		cmocka_unit_test(poll__overload_trims),
+		cmocka_unit_test(poll__overload_pauses),
 		cmocka_unit_test(poll__overload_without_trimming_drops),
 		cmocka_unit_test(poll__stuck_port_drops_and_counts),
 		cmocka_unit_test(learn__addresses_of_any_range),

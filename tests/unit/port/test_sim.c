@@ -127,6 +127,21 @@ static void sim_tx__classes(void **state)
 	port->ops->close(port);
 }
 
+static void sim_port_pull_control__leaves_data(void **state)
+{
+	struct weft_port *port = open_port();
+	struct weft_pkt *pkts[3] = {alloc_one(port, 0), alloc_one(port, WEFT_PKT_CONTROL), alloc_one(port, 0)};
+
+	assert_int_equal(port->ops->tx(port, pkts, 3), 3);
+	assert_ptr_equal(sim_port_pull_control(port), pkts[1]);
+	assert_null(sim_port_pull_control(port));
+	assert_true(sim_port_tx_pending(port));
+	assert_ptr_equal(sim_port_pull(port), pkts[0]);
+	assert_ptr_equal(sim_port_pull(port), pkts[2]);
+	port->ops->free(port, pkts, 3);
+	port->ops->close(port);
+}
+
 static void sim_tx__copies_payload(void **state)
 {
 	struct weft_port *port = open_port();
@@ -185,6 +200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sim_port_create__fields, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_alloc__partial, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_tx__classes, setup, teardown),
+		cmocka_unit_test_setup_teardown(sim_port_pull_control__leaves_data, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_tx__copies_payload, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_rx__in_order_with_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_close__frees_rings, setup, teardown),
