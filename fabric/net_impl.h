@@ -251,6 +251,8 @@ void link_clear(struct weft_net *net, uint32_t port);
 
 /* route.c: the port of `sw` that leads to `host`; up ports and cables of a bundle are chosen by the ECMP hash. */
 uint32_t route_port(const struct net_switch *sw, uint32_t host, const struct weft_pkt *pkt);
+/* 0..n-1 by the ECMP hash of the packet at this switch. */
+uint32_t route_hash(const struct net_switch *sw, const struct weft_pkt *pkt, uint32_t n);
 /* True when `port` is not avoided and what is behind it still leads to `leaf`. Only with net->routes. */
 bool route_usable(const struct weft_net *net, uint32_t port, uint32_t leaf);
 /* The same choice among usable ports, uniform over them; flows whose port is usable keep it. PORT_NONE: there is no

@@ -4,6 +4,7 @@
 #ifndef WEFT_ROUTE_H
 #define WEFT_ROUTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct weft_route_ops {
 	const char *help;
 	const struct weft_param *tunes; /* NULL: no parameters */
 	size_t tune_size;               /* bytes of the struct they describe */
+	bool reads_digits;              /* forwards by the digits of an entropy, see struct weft_lb_digits */
 	/* Bytes of switch `sw`'s private state, zeroed before `init`. NULL: none. */
 	size_t (*state_bytes)(const struct weft_net *net, uint32_t sw);
 	/* NULL: nothing to do. `seed` differs between switches and from the seed of everything else random. -EINVAL

@@ -30,9 +30,6 @@ static size_t adaptive_state(const struct weft_net *net, uint32_t sw)
 
 static int adaptive_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
-	(void)net;
-	(void)sw;
-	(void)err;
 	((struct adaptive_state *)state)->rng = (struct rng){seed};
 	return 0;
 }
@@ -72,7 +69,6 @@ static uint32_t adaptive_choose(const struct weft_net *net, const struct route_w
 	uint64_t least = UINT64_MAX;
 	uint32_t best = 0, ties = 0;
 
-	(void)pkt;
 	for (uint32_t i = 0; i < ways->count; i++) {
 		uint64_t depth = known_depth(net, ways, ways_port(ways, i));
 		ties = depth < least ? 1 : ties + (depth == least);

@@ -32,6 +32,7 @@ extern const struct weft_route_ops route_ecmp;
 extern const struct weft_route_ops route_random;
 extern const struct weft_route_ops route_rr;
 extern const struct weft_route_ops route_adaptive;
+extern const struct weft_route_ops route_digits;
 
 static inline uint32_t ways_port(const struct route_ways *ways, uint32_t way)
 {

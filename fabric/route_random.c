@@ -4,24 +4,17 @@
 
 static size_t random_state(const struct weft_net *net, uint32_t sw)
 {
-	(void)net;
-	(void)sw;
 	return sizeof(struct rng);
 }
 
 static int random_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
-	(void)net;
-	(void)sw;
-	(void)err;
 	*(struct rng *)state = (struct rng){seed};
 	return 0;
 }
 
 static uint32_t random_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
-	(void)net;
-	(void)pkt;
 	return rng_below(ways->state, ways->count);
 }
 

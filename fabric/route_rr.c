@@ -46,7 +46,6 @@ static int rr_init(const struct weft_net *net, uint32_t sw, void *state, uint64_
 	struct rr_state *st = state;
 	uint32_t groups = switch_groups(s), *order = (uint32_t *)&st->group[groups];
 
-	(void)err;
 	st->rng = (struct rng){seed};
 	for (uint32_t g = 0; g < groups; g++) {
 		uint32_t ways = group_ways(s, g);
@@ -77,7 +76,6 @@ static uint32_t rr_choose(const struct weft_net *net, const struct route_ways *w
 	struct rr_group *g = &st->group[ways->group];
 	uint32_t all = group_ways(&net->switches[ways->sw], ways->group), way;
 
-	(void)pkt;
 	do {
 		way = g->order[g->next++];
 		if (g->next == all)

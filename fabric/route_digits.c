@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The switch side of PRIME (section III-C): the part of a packet's entropy that belongs to the switch's tier names its
+ * uplink. CO-PRIME has the same switches. Downward a part says nothing, the cables of a bundle are hashed. */
+#include <errno.h>
+
+#include "route_impl.h"
+#include "weft/lb.h"
+
+_Static_assert((int)WEFT_LB_PARTS >= (int)WEFT_TOPO_TIERS_MAX - 1, "a part for every tier with uplinks");
+
+struct digits_state {
+	struct weft_lb_digits digits;
+	uint32_t tier; /* of the switch */
+};
+
+static size_t digits_state(const struct weft_net *net, uint32_t sw)
+{
+	return sizeof(struct digits_state);
+}
+
+static uint32_t tier_of(const struct weft_net *net, uint32_t sw)
+{
+	uint32_t tier = 0;
+
+	while (tier + 1 < net->topo.tiers && sw >= net->tier_first[tier + 1])
+		tier++;
+	return tier;
+}
+
+static int digits_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+{
+	struct digits_state *st = state;
+	uint32_t uplinks[WEFT_LB_PARTS] = {0};
+
+	for (uint32_t i = 0; i + 1 < net->topo.tiers; i++)
+		uplinks[i] = weft_topo_uplinks(&net->topo, i);
+	weft_lb_digits_init(&st->digits, uplinks);
+	for (uint32_t i = 0; i + 1 < net->topo.tiers; i++)
+		if (st->digits.values[i] < uplinks[i])
+			return weft_err_set(
+				err, -EINVAL,
+				"fabric: the 16 bits of an entropy do not hold digits for %u uplinks of a %s "
+				"and those of the tiers below",
+				uplinks[i], weft_topo_tier_name(i));
+	st->tier = tier_of(net, sw);
+	return 0;
+}
+
+/* Digits keep their ports when others fail, so that what a sender knows of them stays true. Those of a port that is
+ * left out are spread over the rest by hash; modulo, one neighbour would get them all. */
+static uint32_t digits_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+{
+	const struct digits_state *st = ways->state;
+	const struct net_switch *s = &net->switches[ways->sw];
+
+	if (ways->group)
+		return route_hash(s, pkt, ways->count);
+	uint32_t up = weft_lb_digit(&st->digits, pkt->entropy, st->tier) % s->up_cables;
+	if (!ways->ports)
+		return up;
+	for (uint32_t i = 0; i < ways->count; i++)
+		if (ways->ports[i] == s->first_up + up)
+			return i;
+	return route_hash(s, pkt, ways->count);
+}
+
+const struct weft_route_ops route_digits = {
+	.name = "digits",
+	.help = "uplinks by the part of the entropy that belongs to the switch's tier, for prime and co-prime",
+	.reads_digits = true,
+	.state_bytes = digits_state,
+	.init = digits_init,
+	.choose = digits_choose,
+};

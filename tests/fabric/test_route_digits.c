@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "route_box.h"
+#include "weft/lb.h"
+
+/* The entropy with these parts. */
+static uint16_t entropy_of(const struct lan *lan, uint32_t leaf, uint32_t spine)
+{
+	uint32_t uplinks[WEFT_LB_PARTS] = {0};
+	struct weft_lb_digits d;
+
+	for (uint32_t i = 0; i + 1 < lan->net->topo.tiers; i++)
+		uplinks[i] = weft_topo_uplinks(&lan->net->topo, i);
+	weft_lb_digits_init(&d, uplinks);
+	return (uint16_t)(leaf << d.shift[0] | spine << d.shift[1]);
+}
+
+static void digits__two_tiers(void **state)
+{
+	struct lan lan;
+
+	box_open(&lan, "leafspine:4:8:8", "digits", NULL, 1);
+	for (uint32_t up = 0; up < 8; up++)
+		for (uint32_t leaf = 0; leaf < 4; leaf++)
+			for (uint32_t i = 0; i < 20; i++)
+				assert_int_equal(box_choose_up(&lan, leaf, 8 * leaf, (8 * leaf + 9 + i % 8) % 32,
+							       (uint16_t)(up + 8 * i)),
+						 up);
+	lan_close(&lan);
+}
+
+/* Switches of other tiers do not see the part. fattree:8: 32 leaves, 32 spines, 16 cores. */
+static void digits__three_tiers(void **state)
+{
+	struct lan lan;
+
+	box_open(&lan, "fattree:8", "digits", NULL, 1);
+	for (uint32_t leaf = 0; leaf < 4; leaf++)
+		for (uint32_t spine = 0; spine < 4; spine++) {
+			uint16_t ev = entropy_of(&lan, leaf, spine);
+			assert_int_equal(ev, leaf + 4 * spine);
+			assert_int_equal(box_choose_up(&lan, 0, 0, 127, ev), leaf);
+			assert_int_equal(box_choose_up(&lan, 31, 127, 0, ev), leaf);
+			assert_int_equal(box_choose_up(&lan, 32, 0, 127, ev), spine);
+			assert_int_equal(box_choose_up(&lan, 63, 127, 0, ev), spine);
+		}
+	lan_close(&lan);
+}
+
+/* Three uplinks take two bits: values beyond them begin anew. */
+static void digits__uplinks_that_are_no_power_of_two(void **state)
+{
+	struct lan lan;
+
+	box_open(&lan, "tree:4:4:24:3:4", "digits", NULL, 1);
+	for (uint32_t ev = 0; ev < 16; ev++) {
+		assert_int_equal(box_choose_up(&lan, 0, 0, 383, (uint16_t)ev), ev % 4 % 3);
+		assert_int_equal(box_choose_up(&lan, 16, 0, 383, (uint16_t)ev), ev / 4);
+	}
+	lan_close(&lan);
+}
+
+/* Up, each cable has a value of its own; down, the cables of a bundle are hashed. */
+static void digits__bundles(void **state)
+{
+	struct lan lan;
+	uint32_t count[4] = {0};
+
+	box_open(&lan, "leafspine:4:2:8:4", "digits", NULL, 1);
+	for (uint32_t up = 0; up < 8; up++)
+		assert_int_equal(box_choose_up(&lan, 0, 0, 9, (uint16_t)up), up);
+	uint32_t first = lan.net->switches[4].first_down;
+	for (uint32_t i = 0; i < 4000; i++) {
+		uint32_t cable = box_choose(&lan, 4, 0, 16 + i % 8, (uint16_t)i) - first;
+		assert_int_equal(cable / 4, 2);
+		count[cable % 4]++;
+	}
+	check_uniform(count, 4, 4000, 21.1);
+	lan_close(&lan);
+}
+
+static void digits__left_out_ports_are_spread(void **state)
+{
+	struct weft_link_id id;
+	struct lan lan;
+	uint32_t count[8] = {0};
+
+	box_open(&lan, "leafspine:4:8:8", "digits", NULL, 1);
+	assert_int_equal(weft_net_link_find(lan.net, 0, 0, 3, false, &id), 0);
+	weft_net_avoid_link(lan.net, id, true);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	for (uint32_t i = 0; i < 56000; i++) {
+		uint32_t up = box_choose_up(&lan, 0, i / 8 % 8, 8 + i / 64 % 24, (uint16_t)i);
+		if (i % 8 != 3)
+			assert_int_equal(up, i % 8);
+		else
+			count[up]++;
+	}
+	assert_int_equal(count[3], 0);
+	check_uniform((uint32_t[]){count[0], count[1], count[2], count[4], count[5], count[6], count[7]}, 7, 7000,
+		      27.9);
+	lan_close(&lan);
+}
+
+static void no_pkt(void *arg, struct weft_pkt *pkt)
+{
+	fail_msg("nothing was sent");
+}
+
+/* 512 spines and 256 cores above each are 17 bits. */
+static void digits__too_many_for_an_entropy(void **state)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct weft_err err = {""};
+	struct weft_topo topo;
+	struct weft_net *net;
+
+	conf.route = &route_digits;
+	conf.free_pkt = no_pkt;
+	assert_int_equal(weft_topo_preset("tree:1:1:2:512:256", UINT64_C(100000000000), &topo, &err), 0);
+	assert_int_equal(weft_net_create(&conf, &topo, 0, &net, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "256 uplinks of a spine"));
+}
+
+/* Every packet of a round over all digits goes its own way through the whole tree and arrives. */
+static void digits__rounds_load_all_cores_alike(void **state)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct lan lan;
+
+	conf.route = &route_digits;
+	lan_open(&lan, "fattree:4", UINT64_C(100000000000), conf);
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 15, .count = 400, .spray = true});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	assert_int_equal(lan_data(&lan), 400);
+	for (uint32_t core = 16; core < 20; core++)
+		assert_int_equal(lan.net->ports[lan.net->switches[core].first_down + 3].sent_pkts, 100);
+	lan_close(&lan);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(digits__two_tiers),
+		cmocka_unit_test(digits__three_tiers),
+		cmocka_unit_test(digits__uplinks_that_are_no_power_of_two),
+		cmocka_unit_test(digits__bundles),
+		cmocka_unit_test(digits__left_out_ports_are_spread),
+		cmocka_unit_test(digits__too_many_for_an_entropy),
+		cmocka_unit_test(digits__rounds_load_all_cores_alike),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
