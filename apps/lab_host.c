@@ -138,6 +138,7 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 		conf.cc_tune = o->cc_odd_tune;
 	}
 	digits_of(&o->topo, &conf.digits);
+	conf.digits_read = o->route->reads_digits;
 	if (!conf.tune.brtt_ns)
 		conf.tune.brtt_ns = weft_net_brtt_ns(h->lab->net);
 	int rc = weft_engine_create(&conf, h->port, 0, &h->engine, err);

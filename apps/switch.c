@@ -26,6 +26,7 @@ struct switch_opts {
 	uint64_t link_bps, seed;
 	uint32_t mtu_bytes; /* largest IP packet; 0: 9000 or what the devices can */
 	uint32_t stats_s;   /* 0: only at the end */
+	const struct weft_route_ops *route;
 	struct fabric_tune fabric;
 	struct switch_ports ports;
 	bool help;
@@ -43,19 +44,13 @@ struct switch_run {
 static atomic_bool stop;
 
 static const struct option long_options[] = {
-	{"topology", required_argument, NULL, 't'},
-	{"link-gbps", required_argument, NULL, 'l'},
-	{"port", required_argument, NULL, 'p'},
-	{"memif", required_argument, NULL, 'm'},
-	{"vhost", required_argument, NULL, 'v'},
-	{"mtu", required_argument, NULL, 'u'},
-	{"no-trim", no_argument, NULL, 'n'},
-	{"queue-bytes", required_argument, NULL, 'q'},
-	{"set", required_argument, NULL, 's'},
-	{"seed", required_argument, NULL, 'r'},
-	{"stats", required_argument, NULL, 'i'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	{"topology", required_argument, NULL, 't'}, {"link-gbps", required_argument, NULL, 'l'},
+	{"port", required_argument, NULL, 'p'},     {"memif", required_argument, NULL, 'm'},
+	{"vhost", required_argument, NULL, 'v'},    {"mtu", required_argument, NULL, 'u'},
+	{"no-trim", no_argument, NULL, 'n'},        {"queue-bytes", required_argument, NULL, 'q'},
+	{"set", required_argument, NULL, 's'},      {"route", required_argument, NULL, 'R'},
+	{"seed", required_argument, NULL, 'r'},     {"stats", required_argument, NULL, 'i'},
+	{"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
 };
 
 static const char usage[] =
@@ -76,7 +71,8 @@ static const char usage[] =
 	"  --no-trim                    full queues drop instead of trimming\n"
 	"  --set KEY=VALUE              a parameter of the fabric: queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, "
 	"...\n"
-	"  --seed N                     of ECMP salts and RED\n"
+	"  --route NAME                 how switches choose among equal ports: ecmp or another of doc/routing.md\n"
+	"  --seed N                     of ECMP salts, RED and switches' choices\n"
 	"  --stats SECONDS              print counters that often\n"
 	"  --help                       this text\n\n"
 	"EAL starts without hardware and hugepages; WEFT_EAL_ARGS replaces its arguments, for NICs say\n"
@@ -116,6 +112,8 @@ static int opt_apply(struct switch_opts *o, int opt, const char *value, struct w
 		return weft_param_set(fabric_params, &o->fabric, "queue_bytes", value, err);
 	case 's':
 		return opt_fabric(o, value, err);
+	case 'R':
+		return weft_route_find(value, &o->route, err);
 	case 'r':
 		return opt_u64(&o->seed, value, err);
 	case 'i':
@@ -237,7 +235,7 @@ static int switch_main(struct switch_opts *o, struct weft_err *err)
 		return rc;
 	struct rtnet_conf conf = {
 		.topo = &topo,
-		.net = {.seed = o->seed, .mtu_bytes = MTU_WIRE_BYTES},
+		.net = {.seed = o->seed, .mtu_bytes = MTU_WIRE_BYTES, .route = o->route},
 		.ports = o->ports.port,
 		.port_count = o->ports.count,
 	};

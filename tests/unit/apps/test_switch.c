@@ -302,7 +302,7 @@ static void switch__memif_processes_talk(void **state)
 
 static void switch__leafspine_between_processes(void **state)
 {
-	serve("--vhost %s/v:2 --topology leafspine:2:2:1", VHOST_CLIENT);
+	serve("--vhost %s/v:2 --topology leafspine:2:2:1 --route adaptive", VHOST_CLIENT);
 }
 
 static void switch__busy_socket_is_refused_stale_one_replaced(void **state)
@@ -361,6 +361,7 @@ static void switch__bad_options_are_named(void **state)
 		{"--vhost %s/v:1 --set nonsense=1", "nonsense", 2},
 		{"--vhost %s/v:1 --set trim", "KEY=VALUE", 2},
 		{"--vhost %s/v:1 --queue-bytes x", "queue_bytes", 2},
+		{"--vhost %s/v:1 --route nonsense", "valid: ecmp", 2},
 		{"--vhost %s/v:2 --topology star:1", "star:1", 1},
 		{"--vhost %s/v:2 --topology nonsense", "nonsense", 1},
 		{"--vhost %s/v:2 --topology %s/none.topo", "none.topo", 1},
