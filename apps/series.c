@@ -165,9 +165,10 @@ static void write_links(const struct weft_net *net, weft_ps now, FILE *file)
 			struct weft_port_info info;
 			weft_net_port_info(net, id, &info);
 			uint64_t bytes = info.counts.sent_bytes;
-			fprintf(file, "%s,%g,%" PRIu64 ",%" PRIu64 ",%.4f,%.4f\n", info.name, (double)info.bps / 1e9,
-				info.counts.sent_pkts, bytes, all ? (double)bytes / (double)all : 0,
-				utilisation((double)bytes, info.bps, now));
+			fprintf(file, "%s,%g,%" PRIu64 ",%" PRIu64 ",%.4f,%.4f,%.3f\n", info.name,
+				(double)info.bps / 1e9, info.counts.sent_pkts, bytes,
+				all ? (double)bytes / (double)all : 0, utilisation((double)bytes, info.bps, now),
+				(double)info.counts.paused_ns / 1e3);
 		}
 	}
 }
@@ -179,7 +180,7 @@ static int finish(struct series *s, weft_ps now, struct weft_err *err)
 	int rc = s->ports_csv.file && now > s->since ? series_sample(s, now, &active, err) : 0;
 	struct csv csv = {0};
 	if (!rc)
-		rc = csv_open(&csv, s->dir, "links.csv", "port,gbps,packets,bytes,share,utilisation", err);
+		rc = csv_open(&csv, s->dir, "links.csv", "port,gbps,packets,bytes,share,utilisation,paused_us", err);
 	if (rc)
 		return rc;
 	write_links(lab_net(s->lab), now, csv.file);

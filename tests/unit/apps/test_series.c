@@ -177,7 +177,7 @@ static void series_close__agrees_with_the_samples(void **state)
 {
 	struct fixture *f = *state;
 	char port[32];
-	double gbps, share, utilisation, shares = 0;
+	double gbps, share, utilisation, paused_us, shares = 0;
 	uint64_t pkts, bytes;
 	uint32_t links = 0;
 	assert_int_equal(MAKE(f, "--topology", "leafspine:2:2:4", "--matrix", "permutation:8:128KiB", "--out", f->dir,
@@ -186,8 +186,10 @@ static void series_close__agrees_with_the_samples(void **state)
 	run(f);
 	load_ports(f);
 	FILE *file = open_file(f, "links.csv");
-	while (fscanf(file, "%31[^,],%lf,%lu,%lu,%lf,%lf\n", port, &gbps, &pkts, &bytes, &share, &utilisation) == 6) {
+	while (fscanf(file, "%31[^,],%lf,%lu,%lu,%lf,%lf,%lf\n", port, &gbps, &pkts, &bytes, &share, &utilisation,
+		      &paused_us) == 7) {
 		uint64_t sum = 0;
+		assert_true(paused_us == 0);
 		for (uint32_t i = 0; i < f->port_count; i++)
 			sum += strcmp(f->ports[i].port, port) ? 0 : f->ports[i].tx;
 		assert_int_equal(sum, bytes);
@@ -200,6 +202,29 @@ static void series_close__agrees_with_the_samples(void **state)
 	fclose(file);
 	assert_int_equal(links, 8 + 8 + 4 + 4);
 	assert_true(shares > 0.9998 && shares < 1.0002);
+}
+
+/* Seven senders, one sink: the others' NICs are paused, its own is not, and all of it is in the result. */
+static void series_close__tells_who_was_paused(void **state)
+{
+	struct fixture *f = *state;
+	char port[32];
+	double paused_us, sum_us = 0;
+	uint32_t nics = 0;
+	struct weft_net_stats stats;
+	assert_int_equal(MAKE(f, "--topology", "star:8", "--matrix", "incast:7:1MiB", "--out", f->dir, "--cc", "fixed",
+			      "--no-trim", "--set", "pfc=1", "--set", "cwnd_pct=1000"),
+			 0);
+	run(f);
+	weft_net_get_stats(lab_net(f->lab), &stats);
+	FILE *file = open_file(f, "links.csv");
+	while (fscanf(file, "%31[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf\n", port, &paused_us) == 2) {
+		nics += !strncmp(port, "host", 4) && paused_us > 0;
+		sum_us += paused_us;
+	}
+	fclose(file);
+	assert_int_equal(nics, 7);
+	assert_true(sum_us > (double)stats.paused_ns / 1e3 - 1 && sum_us < (double)stats.paused_ns / 1e3 + 1);
 }
 
 struct outcome {
@@ -360,6 +385,7 @@ int main(void)
 		TEST(series_sample__finds_the_deepest_queue),
 		TEST(series_sample__shows_connections),
 		TEST(series_sample__leaves_background_out),
+		TEST(series_close__tells_who_was_paused),
 		TEST(series_sample__leaves_the_run_alone),
 		TEST(series_sample__does_not_prolong_a_run),
 		TEST(series_sample__leaves_pauses_out),
