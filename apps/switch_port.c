@@ -75,26 +75,15 @@ int switch_ports_add_vhost(struct switch_ports *p, const char *spec, struct weft
 	return add_many(p, spec, false, err);
 }
 
-/* Copies the value of `key` (with its '=') in devargs; false: not there. */
-static bool arg_value(const char *devargs, const char *key, char value[SWITCH_DEVARGS_MAX])
-{
-	const char *at = strstr(devargs, key);
-	if (at == NULL)
-		return false;
-	at += strlen(key);
-	size_t len = strcspn(at, ",");
-	memcpy(value, at, len);
-	value[len] = '\0';
-	return true;
-}
-
 /* The path this port will listen on; false: none. */
 static bool listens_on(const char *devargs, char path[SWITCH_DEVARGS_MAX])
 {
 	if (strncmp(devargs, "net_vhost", 9) == 0)
-		return strstr(devargs, ",client=1") == NULL && arg_value(devargs, ",iface=", path);
+		return strstr(devargs, ",client=1") == NULL &&
+		       weft_ethdev_arg(devargs, "iface", path, SWITCH_DEVARGS_MAX);
 	return strncmp(devargs, "net_memif", 9) == 0 && strstr(devargs, ",role=server") != NULL &&
-	       strstr(devargs, ",socket-abstract=no") != NULL && arg_value(devargs, ",socket=", path);
+	       strstr(devargs, ",socket-abstract=no") != NULL &&
+	       weft_ethdev_arg(devargs, "socket", path, SWITCH_DEVARGS_MAX);
 }
 
 /* Whether `listed`, as the kernel shows it, is the socket file `st` called `path`. Relative names are relative to a

@@ -13,6 +13,7 @@
 #include <rte_devargs.h>
 
 #include "ethdev_dev.h"
+#include "weft/ethdev.h"
 
 enum {
 	BUFFER_DEFAULT_BYTES = 2048, /* memif's bsize, af_packet's framesz */
@@ -31,6 +32,19 @@ static const char *arg_find(const char *args, const char *key)
 			return p + len + 1;
 	}
 	return NULL;
+}
+
+bool weft_ethdev_arg(const char *devargs, const char *key, char *value, size_t size)
+{
+	const char *found = arg_find(devargs, key);
+	size_t len = found ? strcspn(found, ",") : 0;
+	if (!found || !value)
+		return found;
+	if (len >= size)
+		return false;
+	memcpy(value, found, len);
+	value[len] = '\0';
+	return true;
 }
 
 static bool driver_is(const char *devargs, const char *driver)
@@ -58,20 +72,15 @@ int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, const struct rt
 /* 0: unknown. */
 static uint32_t interface_mtu(const char *args)
 {
-	const char *name = arg_find(args, "iface");
 	struct ifreq req = {.ifr_mtu = 0};
-	size_t len = name != NULL ? strcspn(name, ",") : 0;
+	bool named = weft_ethdev_arg(args, "iface", req.ifr_name, sizeof req.ifr_name);
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
 	if (fd < 0)
 		return 0;
-	if (len > 0 && len < sizeof req.ifr_name) {
-		memcpy(req.ifr_name, name, len);
-		if (ioctl(fd, SIOCGIFMTU, &req) != 0)
-			req.ifr_mtu = 0;
-	}
+	bool known = named && ioctl(fd, SIOCGIFMTU, &req) == 0;
 	close(fd);
-	return (uint32_t)req.ifr_mtu;
+	return known ? (uint32_t)req.ifr_mtu : 0;
 }
 
 static uint32_t buffer_bytes(const char *args, const char *key)

@@ -39,30 +39,15 @@ static void payload_fit(struct prov_tune *tune, const struct weft_port *port)
 		tune->engine.tune.payload_bytes = room;
 }
 
-/* Value of `key` (with its '=') among devargs. */
-static bool devarg(const char *devargs, const char *key, char *value, size_t size)
-{
-	for (const char *arg = strchr(devargs, ','); arg; arg = strchr(arg + 1, ',')) {
-		size_t len = strcspn(arg + 1, ",");
-		size_t skip = strlen(key);
-		if (strncmp(arg + 1, key, skip) != 0 || len - skip >= size)
-			continue;
-		memcpy(value, arg + 1 + skip, len - skip);
-		value[len - skip] = 0;
-		return true;
-	}
-	return false;
-}
-
 /* Processes that are joined by a socket start together: the one that connects gives the other time to make it. Drivers
  * do not try again. An abstract socket cannot be seen. */
 static void socket_wait(const char *devargs, weft_ns patience_ns)
 {
 	const struct timespec nap = {.tv_nsec = 10000000};
 	char path[128], role[16];
-	bool memif = devarg(devargs, "socket=", path, sizeof path);
-	if (memif ? !devarg(devargs, "role=", role, sizeof role) || strcmp(role, "client") != 0
-		  : !devarg(devargs, "path=", path, sizeof path))
+	bool memif = weft_ethdev_arg(devargs, "socket", path, sizeof path);
+	if (memif ? !weft_ethdev_arg(devargs, "role", role, sizeof role) || strcmp(role, "client") != 0
+		  : !weft_ethdev_arg(devargs, "path", path, sizeof path))
 		return;
 	if (memif && !strstr(devargs, "socket-abstract=no"))
 		return;

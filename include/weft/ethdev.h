@@ -4,6 +4,7 @@
 #define WEFT_ETHDEV_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "weft/addr.h"
@@ -36,6 +37,10 @@ struct weft_ethdev_conf {
 /* Opens a port for one thread. The pool and rings lie on the device's NUMA node. The message names the device and what
  * failed. */
 int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out, struct weft_err *err);
+
+/* Copies the value of `key` in "name,key=value,..."; NULL as value only asks. False when it is not there or does not
+ * fit. */
+bool weft_ethdev_arg(const char *devargs, const char *key, char *value, size_t size);
 
 struct weft_ethdev_stats {
 	uint64_t rx_pkts, rx_bytes, tx_pkts, tx_bytes;

@@ -4,6 +4,7 @@
 
 #include "cmocka_all.h"
 #include "ethdev_dev.h"
+#include "weft/ethdev.h"
 
 static const struct rte_ether_addr MAC = {{2, 0, 10, 0, 0, 1}};
 
@@ -13,6 +14,20 @@ static void assert_completed(const char *devargs, uint32_t ip_bytes, const char 
 	struct weft_err err;
 	assert_int_equal(ethdev_args_complete(devargs, ip_bytes, &MAC, full, sizeof full, &err), 0);
 	assert_string_equal(full, want);
+}
+
+static void ethdev_arg__whole_keys_that_fit(void **state)
+{
+	const char *devargs = "net_memif0,role=client,socket=/tmp/weft0,socket-abstract=no";
+	char value[11];
+	assert_true(weft_ethdev_arg(devargs, "socket", value, sizeof value));
+	assert_string_equal(value, "/tmp/weft0");
+	assert_true(weft_ethdev_arg(devargs, "socket-abstract", value, sizeof value));
+	assert_string_equal(value, "no");
+	assert_false(weft_ethdev_arg(devargs, "socket", value, 10));
+	assert_false(weft_ethdev_arg(devargs, "ocket", value, sizeof value));
+	assert_true(weft_ethdev_arg(devargs, "role", NULL, 0));
+	assert_false(weft_ethdev_arg(devargs, "id", NULL, 0));
 }
 
 static void args_complete__memif_buffers_hold_a_frame(void **state)
@@ -95,6 +110,7 @@ static void has_interrupts__by_driver(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ethdev_arg__whole_keys_that_fit),
 		cmocka_unit_test(args_complete__memif_buffers_hold_a_frame),
 		cmocka_unit_test(args_complete__af_packet_gets_jumbo_frames),
 		cmocka_unit_test(args_complete__virtio_user_gets_our_address),
