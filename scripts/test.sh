@@ -49,10 +49,8 @@ configured "$build-asan" --buildtype debugoptimized -Db_sanitize=address,undefin
 suites "$build-asan" asan --suite unit --suite sim --suite fabric --suite provider --timeout-multiplier 4
 
 # One digest whatever built the lab: gcc -O3, gcc with sanitizers, clang -O3, clang -O0 with sanitizers.
-export CC=clang
-configured "$build-clang"
-configured "$build-clang-asan" --buildtype debug -Db_sanitize=address,undefined -Db_lundef=false
-unset CC
+CC=clang configured "$build-clang"
+CC=clang configured "$build-clang-asan" --buildtype debug -Db_sanitize=address,undefined -Db_lundef=false
 for dir in "$build-asan" "$build-clang" "$build-clang-asan"; do step "build $dir/weft" ninja -C "$dir" weft; done
 step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-asan}/weft
 
