@@ -199,7 +199,7 @@ static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *p
 static __attribute__((noinline)) void forward_special(struct weft_net *net, uint32_t from, uint32_t host,
 						      struct weft_pkt *pkt)
 {
-	uint32_t port = route_special(net, net->ports[from].peer, host, pkt);
+	uint32_t port = route_special(net, from, host, pkt);
 
 	if (port == PORT_NONE)
 		net_drop(net, pkt, &net->stats.dropped_route);

@@ -264,8 +264,8 @@ uint32_t route_around(const struct weft_net *net, const struct net_switch *sw, u
 /* After net_build; as conf.route says. -ENOMEM, or why this topology has no such choice. */
 int route_build(struct weft_net *net, struct weft_err *err);
 void route_free(struct weft_net *net);
-/* The port that a packet which is at switch `sw` now takes to `host`; changes the switch's state. PORT_NONE: there is
- * no way. Only with net->special. */
-uint32_t route_special(const struct weft_net *net, uint32_t sw, uint32_t host, const struct weft_pkt *pkt);
+/* The port to `host` for a packet that came over the link of port `from` and is at the switch there now; changes that
+ * switch's state. PORT_NONE: there is no way. Only with net->special. */
+uint32_t route_special(const struct weft_net *net, uint32_t from, uint32_t host, const struct weft_pkt *pkt);
 
 #endif

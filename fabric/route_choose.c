@@ -85,11 +85,13 @@ static void restrict_ways(const struct weft_net *net, struct route_ways *ways)
 	ways->count = usable;
 }
 
-static struct route_ways ways_to(const struct weft_net *net, uint32_t sw, uint32_t host)
+static struct route_ways ways_to(const struct weft_net *net, uint32_t from, uint32_t host)
 {
+	uint32_t sw = net->ports[from].peer;
 	const struct net_switch *s = &net->switches[sw];
 	struct route_ways ways = {.state = net->choice.state[sw],
 				  .sw = sw,
+				  .from = from,
 				  .first = s->first_up,
 				  .count = s->up_cables,
 				  .leaf = host / net->topo.tier[0].radix_down};
@@ -106,12 +108,13 @@ static struct route_ways ways_to(const struct weft_net *net, uint32_t sw, uint32
 	return ways;
 }
 
-uint32_t route_special(const struct weft_net *net, uint32_t sw, uint32_t host, const struct weft_pkt *pkt)
+uint32_t route_special(const struct weft_net *net, uint32_t from, uint32_t host, const struct weft_pkt *pkt)
 {
+	const struct net_switch *sw = &net->switches[net->ports[from].peer];
+
 	if (!net->choice.ops->choose)
-		return net->routes ? route_around(net, &net->switches[sw], host, pkt)
-				   : route_port(&net->switches[sw], host, pkt);
-	struct route_ways ways = ways_to(net, sw, host);
+		return net->routes ? route_around(net, sw, host, pkt) : route_port(sw, host, pkt);
+	struct route_ways ways = ways_to(net, from, host);
 	if (ways.count == 0)
 		return PORT_NONE;
 	return ways_port(&ways, ways.count == 1 ? 0 : net->choice.ops->choose(net, &ways, pkt));

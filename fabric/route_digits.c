@@ -56,12 +56,8 @@ static uint32_t digits_choose(const struct weft_net *net, const struct route_way
 	if (ways->group)
 		return route_hash(s, pkt, ways->count);
 	uint32_t up = weft_lb_digit(&st->digits, pkt->entropy, st->tier) % s->up_cables;
-	if (!ways->ports)
-		return up;
-	for (uint32_t i = 0; i < ways->count; i++)
-		if (ways->ports[i] == s->first_up + up)
-			return i;
-	return route_hash(s, pkt, ways->count);
+	uint32_t way = ways_find(ways, s->first_up + up);
+	return way < ways->count ? way : route_hash(s, pkt, ways->count);
 }
 
 const struct weft_route_ops route_digits = {

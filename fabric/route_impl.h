@@ -10,6 +10,7 @@
 struct route_ways {
 	void *state;     /* of the switch */
 	uint32_t sw;     /* index in net->switches */
+	uint32_t from;   /* port whose link the packet came over */
 	uint32_t first;  /* port of the first way while all can be taken */
 	uint32_t count;  /* >= 2 */
 	uint32_t group;  /* 0: up; 1 + n: the bundle to the switch's child n */
@@ -28,15 +29,35 @@ struct route_adaptive_tune {
 	uint8_t bands;      /* four bands instead of bytes */
 };
 
+/* Parameters of "drill". */
+struct route_drill_tune {
+	uint32_t choices; /* d: ports drawn for a packet */
+	uint32_t memory;  /* m: ports an engine remembers per group of equal ways */
+	uint32_t engines; /* of a switch, that decide in parallel */
+};
+
 extern const struct weft_route_ops route_ecmp;
 extern const struct weft_route_ops route_random;
 extern const struct weft_route_ops route_rr;
 extern const struct weft_route_ops route_adaptive;
 extern const struct weft_route_ops route_digits;
+extern const struct weft_route_ops route_drill;
 
 static inline uint32_t ways_port(const struct route_ways *ways, uint32_t way)
 {
 	return ways->ports ? ways->ports[way] : ways->first + way;
+}
+
+/* The way over `port`; ways->count: there is none. */
+static inline uint32_t ways_find(const struct route_ways *ways, uint32_t port)
+{
+	uint32_t way = 0;
+
+	if (!ways->ports)
+		return port - ways->first < ways->count ? port - ways->first : ways->count;
+	while (way < ways->count && ways->ports[way] != port)
+		way++;
+	return way;
 }
 
 /* Groups of equal ways at a switch, see struct route_ways. */

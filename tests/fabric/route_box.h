@@ -21,12 +21,13 @@ static inline void box_open(struct lan *lan, const char *topology, const char *n
 	lan_open(lan, topology, BOX_BPS_GBPS * UINT64_C(1000000000), conf);
 }
 
-/* The port that a packet from `src` to `dst` takes at switch `sw` (all tiers in one row). */
+/* The port that a packet from `src` to `dst` takes at switch `sw` (all tiers in one row), where it came in at the first
+ * port down. */
 static inline uint32_t box_choose(const struct lan *lan, uint32_t sw, uint32_t src, uint32_t dst, uint16_t entropy)
 {
 	struct weft_pkt pkt = {.src = weft_net_host_ip(src), .dst = weft_net_host_ip(dst), .entropy = entropy};
 
-	return route_special(lan->net, sw, dst, &pkt);
+	return route_special(lan->net, lan->net->cold[lan->net->switches[sw].first_down].reverse, dst, &pkt);
 }
 
 /* The same as a number among the switch's uplinks. */

@@ -5,7 +5,7 @@
 enum { PKTS = 200 };
 
 /* Those that take route_special without faults. */
-static const char *const names[] = {"random", "rr", "adaptive"};
+static const char *const names[] = {"random", "rr", "adaptive", "drill"};
 enum { NAMES = sizeof names / sizeof *names };
 
 /* What leaf 0 of 4:8:8 chose for PKTS packets. */

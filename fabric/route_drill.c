@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* DRILL(d, m) in a symmetric tree (DRILL section 3.2): a packet's forwarding engine draws d ports, adds the m least
+ * loaded ones it remembers, takes the one with the least before it and remembers the m least loaded of these. Engines
+ * decide in parallel, each for its own incoming ports. A queue does not show a packet that is just entering it
+ * (section 3.2.1). */
+#include <stddef.h>
+
+#include "route_impl.h"
+
+enum { CHOICES_MAX = 16, MEMORY_MAX = 8, ENTERING_MAX = 64, KNOWN_MAX = CHOICES_MAX + MEMORY_MAX };
+
+/* A packet on its way into a queue. */
+struct entering {
+	weft_ps until;
+	uint32_t port; /* among the switch's */
+	uint32_t bytes;
+};
+
+struct drill_state {
+	struct rng rng;
+	uint32_t first, count; /* of `entering`, a ring by time; with more than fit the oldest are in */
+	struct entering entering[ENTERING_MAX];
+	uint32_t *hidden; /* bytes that are entering, by port of the switch */
+	uint32_t *memory; /* m ports or PORT_NONE, by engine and group */
+	uint32_t tables[];
+};
+
+/* A port a packet may take, and what the engine sees there. */
+struct known {
+	uint64_t depth;
+	uint32_t port;
+	uint32_t way;
+};
+
+static uint32_t switch_ports(const struct net_switch *s)
+{
+	return s->first_up + s->up_cables - s->first_down;
+}
+
+static size_t memory_ports(const struct weft_net *net, uint32_t sw)
+{
+	const struct route_drill_tune *tune = net->choice.tune;
+
+	return (size_t)tune->engines * switch_groups(&net->switches[sw]) * tune->memory;
+}
+
+static size_t drill_state(const struct weft_net *net, uint32_t sw)
+{
+	size_t tables = switch_ports(&net->switches[sw]) + memory_ports(net, sw);
+
+	return sizeof(struct drill_state) + tables * sizeof(uint32_t);
+}
+
+static int drill_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+{
+	struct drill_state *st = state;
+	size_t remembered = memory_ports(net, sw);
+
+	st->rng = (struct rng){seed};
+	st->hidden = st->tables;
+	st->memory = st->tables + switch_ports(&net->switches[sw]);
+	for (size_t i = 0; i < remembered; i++)
+		st->memory[i] = PORT_NONE;
+	return 0;
+}
+
+static void leave_first(struct drill_state *st)
+{
+	const struct entering *e = &st->entering[st->first];
+
+	st->hidden[e->port] -= e->bytes;
+	st->first = (st->first + 1) % ENTERING_MAX;
+	st->count--;
+}
+
+/* Shows the packets that are in their queues by now. */
+static void settle(struct drill_state *st, weft_ps now)
+{
+	while (st->count && st->entering[st->first].until <= now)
+		leave_first(st);
+}
+
+/* A packet takes its time on the link to enter the queue before it. */
+static void hide(const struct weft_net *net, struct drill_state *st, uint32_t sw, uint32_t port, uint32_t bytes)
+{
+	if (st->count == ENTERING_MAX)
+		leave_first(st);
+	uint32_t local = port - net->switches[sw].first_down;
+	weft_ps until = net->evq.now + port_serialize_ps(&net->ports[port], bytes);
+	st->entering[(st->first + st->count++) % ENTERING_MAX] = (struct entering){until, local, bytes};
+	st->hidden[local] += bytes;
+}
+
+static uint64_t seen_depth(const struct weft_net *net, const struct route_ways *ways, uint32_t port)
+{
+	const struct drill_state *st = ways->state;
+	uint64_t depth = port_backlog(net, port), hidden = st->hidden[port - net->switches[ways->sw].first_down];
+
+	return depth > hidden ? depth - hidden : 0;
+}
+
+/* Inserts into `known`, which is sorted by depth, behind equals; ports are in it once. */
+static uint32_t learn(struct known *known, uint32_t n, struct known k)
+{
+	uint32_t at = n;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (known[i].port == k.port)
+			return n;
+	for (; at > 0 && known[at - 1].depth > k.depth; at--)
+		known[at] = known[at - 1];
+	known[at] = k;
+	return n + 1;
+}
+
+/* d of the ways, each once, in random order: the first of equals is as likely any of them. */
+static uint32_t draw(const struct weft_net *net, const struct route_ways *ways, struct known *known)
+{
+	const struct route_drill_tune *tune = net->choice.tune;
+	struct drill_state *st = ways->state;
+	uint32_t d = tune->choices < ways->count ? tune->choices : ways->count, n = 0;
+
+	while (n < d) {
+		uint32_t way = rng_below(&st->rng, ways->count), port = ways_port(ways, way);
+		n = learn(known, n, (struct known){seen_depth(net, ways, port), port, way});
+	}
+	return n;
+}
+
+/* Adds the remembered ports that can be taken. */
+static uint32_t recall(const struct weft_net *net, const struct route_ways *ways, const uint32_t *memory,
+		       struct known *known, uint32_t n)
+{
+	const struct route_drill_tune *tune = net->choice.tune;
+
+	for (uint32_t i = 0; i < tune->memory; i++) {
+		uint32_t way = ways_find(ways, memory[i]);
+		if (way < ways->count)
+			n = learn(known, n, (struct known){seen_depth(net, ways, memory[i]), memory[i], way});
+	}
+	return n;
+}
+
+/* Of the engine of the packet's incoming port, for this group. */
+static uint32_t *memory_of(const struct weft_net *net, const struct route_ways *ways)
+{
+	const struct route_drill_tune *tune = net->choice.tune;
+	const struct net_switch *s = &net->switches[ways->sw];
+	const struct drill_state *st = ways->state;
+	uint32_t engine = (net->cold[ways->from].reverse - s->first_down) % tune->engines;
+
+	return st->memory + ((size_t)engine * switch_groups(s) + ways->group) * tune->memory;
+}
+
+static uint32_t drill_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+{
+	const struct route_drill_tune *tune = net->choice.tune;
+	struct drill_state *st = ways->state;
+	struct known known[KNOWN_MAX];
+	uint32_t *memory = memory_of(net, ways);
+
+	settle(st, net->evq.now);
+	uint32_t n = recall(net, ways, memory, known, draw(net, ways, known));
+	for (uint32_t i = 0; i < tune->memory; i++)
+		memory[i] = i < n ? known[i].port : PORT_NONE;
+	hide(net, st, ways->sw, known[0].port, pkt->wire_bytes);
+	return known[0].way;
+}
+
+static const struct weft_param drill_tunes[] = {
+	{"drill_choices", "d: ports drawn for a packet", 2, 1, CHOICES_MAX, offsetof(struct route_drill_tune, choices),
+	 WEFT_PARAM_U32},
+	{"drill_memory", "m: least loaded ports an engine remembers", 1, 0, MEMORY_MAX,
+	 offsetof(struct route_drill_tune, memory), WEFT_PARAM_U32},
+	{"drill_engines", "forwarding engines of a switch; incoming ports are dealt out to them", 1, 1, 256,
+	 offsetof(struct route_drill_tune, engines), WEFT_PARAM_U32},
+	{NULL, NULL, 0, 0, 0, 0, 0},
+};
+
+const struct weft_route_ops route_drill = {
+	.name = "drill",
+	.help = "per packet, the least loaded of some drawn and some remembered ports: DRILL(d, m)",
+	.tunes = drill_tunes,
+	.tune_size = sizeof(struct route_drill_tune),
+	.state_bytes = drill_state,
+	.init = drill_init,
+	.choose = drill_choose,
+};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "route_box.h"
+
+enum { SAMPLES = 8000 };
+
+static void open_drill(struct lan *lan, uint32_t choices, uint32_t memory, uint32_t engines)
+{
+	const struct route_drill_tune tune = {choices, memory, engines};
+
+	box_open(lan, "leafspine:4:8:8", "drill", &tune, 1);
+}
+
+static struct net_port *uplink(const struct lan *lan, uint32_t up)
+{
+	return &lan->net->ports[lan->net->switches[0].first_up + up];
+}
+
+static void fill_all(const struct lan *lan, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < 8; i++)
+		uplink(lan, i)->data_bytes = bytes;
+}
+
+/* What leaf 0 takes for a packet of `bytes` from host `src`, as a number among its uplinks. */
+static uint32_t choose_from(const struct lan *lan, uint32_t src, uint16_t bytes)
+{
+	struct weft_pkt pkt = {.src = weft_net_host_ip(src), .dst = weft_net_host_ip(9), .wire_bytes = bytes};
+
+	return route_special(lan->net, src, 9, &pkt) - lan->net->switches[0].first_up;
+}
+
+static void drill__one_choice_is_random(void **state)
+{
+	struct lan lan;
+	uint32_t count[8] = {0};
+
+	open_drill(&lan, 1, 0, 1);
+	fill_all(&lan, 1000);
+	uplink(&lan, 3)->data_bytes = 0;
+	for (uint32_t i = 0; i < SAMPLES; i++)
+		count[choose_from(&lan, 0, 0)]++;
+	check_uniform(count, 8, SAMPLES, 29.9);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+/* Of eight ports that differ, the k-th best wins when it is drawn and none of the k - 1 better: of two, (8 - k) / 28.
+ */
+static void drill__two_choices_take_the_better(void **state)
+{
+	struct lan lan;
+	uint32_t count[8] = {0};
+	double chi2 = 0;
+
+	open_drill(&lan, 2, 0, 1);
+	for (uint32_t i = 0; i < 8; i++)
+		uplink(&lan, i)->data_bytes = 1000 * i;
+	for (uint32_t i = 0; i < SAMPLES; i++)
+		count[choose_from(&lan, 0, 0)]++;
+	assert_int_equal(count[7], 0);
+	for (uint32_t i = 0; i < 7; i++) {
+		double expect = SAMPLES * (7 - i) / 28.0;
+		chi2 += (count[i] - expect) * (count[i] - expect) / expect;
+	}
+	assert_true(chi2 < 27.9);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+static void drill__ties_are_uniform(void **state)
+{
+	struct lan lan;
+	uint32_t count[8] = {0};
+
+	open_drill(&lan, 8, 0, 1);
+	for (uint32_t i = 0; i < SAMPLES; i++)
+		count[choose_from(&lan, 0, 0)]++;
+	check_uniform(count, 8, SAMPLES, 29.9);
+	lan_close(&lan);
+}
+
+/* With memory the best is found sooner or later, and then kept. */
+static void drill__remembers_the_best(void **state)
+{
+	struct lan lan;
+	uint32_t i = 0;
+
+	open_drill(&lan, 1, 1, 1);
+	fill_all(&lan, 1000);
+	uplink(&lan, 5)->data_bytes = 0;
+	while (choose_from(&lan, 0, 0) != 5)
+		assert_true(i++ < 200);
+	for (i = 0; i < 200; i++)
+		assert_int_equal(choose_from(&lan, 0, 0), 5);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+/* Hosts 0 and 2 come in over ports of engine 0 of two, host 1 over one of engine 1. */
+static void drill__engines_remember_apart(void **state)
+{
+	struct lan lan;
+	uint32_t i = 0, fives = 0;
+
+	open_drill(&lan, 1, 1, 2);
+	fill_all(&lan, 1000);
+	uplink(&lan, 5)->data_bytes = 0;
+	while (choose_from(&lan, 0, 0) != 5)
+		assert_true(i++ < 200);
+	assert_int_equal(choose_from(&lan, 2, 0), 5);
+	fives = choose_from(&lan, 1, 0) == 5;
+	assert_int_equal(fives, 0); /* one in eight, by this seed not */
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+/* A packet of 1,250 bytes takes 100 ns into its queue at 100 Gb/s; until then no engine sees it. */
+static void drill__entering_packets_are_hidden(void **state)
+{
+	struct lan lan;
+
+	open_drill(&lan, 8, 0, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		weft_net_wake(lan.net, i, (const weft_ps[]){1000000, 1099999, 1100000}[i]);
+	weft_net_run(lan.net, 1000000);
+	fill_all(&lan, 1000);
+	uplink(&lan, 2)->data_bytes = 0;
+	assert_int_equal(choose_from(&lan, 0, 1250), 2);
+	uplink(&lan, 2)->data_bytes = 1250;
+	weft_net_run(lan.net, 1099999);
+	assert_int_equal(choose_from(&lan, 0, 0), 2);
+	weft_net_run(lan.net, 1100000);
+	assert_int_not_equal(choose_from(&lan, 0, 0), 2);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+/* More packets than the switch keeps apart, 64: the oldest are taken to be in, so that no queue gets farther ahead. */
+static void drill__many_entering_at_once(void **state)
+{
+	struct lan lan;
+	uint32_t count[8] = {0};
+
+	open_drill(&lan, 8, 0, 1);
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint32_t up = choose_from(&lan, 0, 1250);
+		uplink(&lan, up)->data_bytes += 1250;
+		count[up]++;
+	}
+	for (uint32_t i = 0; i < 8; i++)
+		assert_in_range(count[i], 125 - 64, 125 + 64);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(drill__one_choice_is_random),   cmocka_unit_test(drill__two_choices_take_the_better),
+		cmocka_unit_test(drill__ties_are_uniform),       cmocka_unit_test(drill__remembers_the_best),
+		cmocka_unit_test(drill__engines_remember_apart), cmocka_unit_test(drill__entering_packets_are_hidden),
+		cmocka_unit_test(drill__many_entering_at_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
