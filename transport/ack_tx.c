@@ -2,7 +2,8 @@
 /* The target tells what arrived: ACK_CC with cumulative PSN, SACK bitmap, congestion mark and the entropy of the packet
  * it answers (REPS sec. 3.1), per packet or coalesced; NACKs at once. */
 #include "bitmap.h"
-#include "engine_int.h"
+#include "engine_out.h"
+#include "wire_hot.h"
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_MAX = 0xfffe, RCVD_BYTES_UNIT = 256, ACK_FLUSH_MAX = 16 };
 
@@ -41,14 +42,15 @@ static uint64_t without_responses(const struct pdc_rx *p, uint32_t base, uint64_
 	return bits;
 }
 
-static void fill_sack(const struct weft_engine *e, struct pdc_rx *p, struct wire_pds *pds)
+/* A bitmap on the way out. */
+struct sack {
+	int16_t offset; /* of its base from CACK */
+	uint64_t bits;
+};
+
+static struct sack __attribute__((noinline)) sack_of_holes(const struct weft_engine *e, struct pdc_rx *p)
 {
 	uint32_t mask = e->rx_mask;
-	if (!p->ooo_pkts) {
-		pds->sack_offset = 1;
-		pds->sack_bitmap = 0;
-		return;
-	}
 	if (!psn_before(p->trigger_psn, p->next_expected))
 		unreport(p, mask, p->trigger_psn, 1);
 	uint32_t base = sack_base(e, p, mask);
@@ -57,14 +59,23 @@ static void fill_sack(const struct weft_engine *e, struct pdc_rx *p, struct wire
 	if (end < 64)
 		bits &= ~(UINT64_MAX << end);
 	unreport(p, mask, base, bits);
-	pds->sack_offset = (int16_t)(base - p->cack_psn);
-	pds->sack_bitmap = without_responses(p, base, bits);
+	return (struct sack){(int16_t)(base - p->cack_psn), without_responses(p, base, bits)};
+}
+
+static struct sack next_sack(const struct weft_engine *e, struct pdc_rx *p)
+{
+	return p->ooo_pkts ? sack_of_holes(e, p) : (struct sack){1, 0};
 }
 
 static uint16_t service_time(weft_ns arrived_ns, weft_ns now)
 {
 	weft_ns units = now > arrived_ns ? (now - arrived_ns) / SERVICE_TIME_UNIT_NS : 0;
 	return (uint16_t)(units > SERVICE_TIME_MAX ? SERVICE_TIME_MAX + 1 : units);
+}
+
+static uint32_t rcvd_units(const struct pdc_rx *p)
+{
+	return (uint32_t)((p->rcvd_bytes + RCVD_BYTES_UNIT - 1) / RCVD_BYTES_UNIT) & 0xffffff;
 }
 
 static const struct gtd_rsp *response_of(const struct pdc_rx *p, uint32_t psn)
@@ -101,8 +112,43 @@ static void fill_ack(const struct weft_engine *e, struct pdc_rx *p, struct wire_
 	w->pds.rc = w->pds.rcv_cwnd_pend = 0;
 	w->pds.service_time = service_time(p->trigger_at_ns, now);
 	w->pds.ooo_count = (uint16_t)p->ooo_pkts;
-	w->pds.rcvd_bytes = (uint32_t)((p->rcvd_bytes + RCVD_BYTES_UNIT - 1) / RCVD_BYTES_UNIT) & 0xffffff;
+	w->pds.rcvd_bytes = rcvd_units(p);
 	fill_response(p, w);
+}
+
+/* An ACK with the usual response. */
+static void ack_patched(struct weft_engine *e, const struct pdc_rx *p, struct weft_pkt *pkt, const struct sack *sack,
+			weft_ns now)
+{
+	const struct wire_ack_patch patch = {.dst = &p->ip,
+					     .entropy = p->trigger_ev,
+					     .flags = p->trigger_flags,
+					     .offset = (int16_t)(p->trigger_psn - p->cack_psn),
+					     .psn = p->cack_psn,
+					     .spdcid = p->pdc.id,
+					     .dpdcid = p->remote_id,
+					     .sack_offset = sack->offset,
+					     .sack_bitmap = sack->bits,
+					     .service_time = service_time(p->trigger_at_ns, now),
+					     .rcvd_bytes = rcvd_units(p),
+					     .ooo_count = (uint16_t)p->ooo_pkts,
+					     .message_id = p->trigger_message_id};
+	memcpy(pkt->head, e->ack_head, sizeof e->ack_head);
+	wire_patch_ack(pkt->head, &patch);
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	engine_out_to(e, pkt, &p->ip, p->trigger_ev, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	engine_out(e, pkt, sizeof e->ack_head, now);
+}
+
+static void __attribute__((noinline))
+ack_encoded(struct weft_engine *e, struct pdc_rx *p, struct weft_pkt *pkt, const struct sack *sack, weft_ns now)
+{
+	struct wire_pkt *w = &e->ack_scratch;
+	fill_ack(e, p, w, now);
+	w->pds.sack_offset = sack->offset;
+	w->pds.sack_bitmap = sack->bits;
+	engine_send_control(e, pkt, now);
 }
 
 static void owe_ack(struct weft_engine *e, struct pdc_rx *p)
@@ -120,10 +166,11 @@ static bool ack_send(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 		owe_ack(e, p);
 		return false;
 	}
-	struct wire_pkt *w = &e->ack_scratch;
-	fill_ack(e, p, w, now);
-	fill_sack(e, p, &w->pds);
-	engine_send_control(e, pkt, now);
+	struct sack sack = next_sack(e, p);
+	if (e->is_v4 && !p->closed && !p->gtd_count)
+		ack_patched(e, p, pkt, &sack, now);
+	else
+		ack_encoded(e, p, pkt, &sack, now);
 	p->unacked_pkts = 0;
 	e->stats.tx_ack++;
 	return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a configuration to an engine, and back to nothing. */
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -140,6 +141,24 @@ static void init_tables(struct weft_engine *e, weft_ns now)
 	e->credit_due_ns = WEFT_NEVER;
 }
 
+/* An ACK to nobody yet; what differs is patched in (wire_patch_ack). */
+static void init_ack_head(struct weft_engine *e)
+{
+	struct wire_pkt ack = {
+		.net = e->ack_scratch.net,
+		.pds = {.type = WIRE_PDS_ACK_CC,
+			.next_hdr = WIRE_NH_RSP,
+			.cc_type = WIRE_CC_NSCC,
+			.mpr = (uint8_t)(e->tune.window_pkts / 128)},
+		.ses = {.opcode = WIRE_RSP_DEFAULT, .return_code = WIRE_RC_OK},
+	};
+	uint8_t buf[WEFT_PKT_HEAD_MAX];
+	ack.net.dst = weft_ip_v4(0);
+	size_t bytes = wire_encode(&ack, buf);
+	assert(bytes == sizeof e->ack_head);
+	memcpy(e->ack_head, buf, sizeof e->ack_head);
+}
+
 static void init_scratch(struct weft_engine *e)
 {
 	struct wire_net data = {.src = e->ip,
@@ -153,6 +172,9 @@ static void init_scratch(struct weft_engine *e)
 	e->ack_scratch.net.dscp = WIRE_DSCP_CONTROL;
 	e->ack_scratch.net.ecn = WEFT_ECN_NOT;
 	e->ack_scratch.has_ses = true;
+	e->has_hot = e->is_v4 && !e->tune.crc;
+	if (e->is_v4)
+		init_ack_head(e);
 }
 
 static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, weft_ns now, struct weft_err *err)

@@ -22,6 +22,7 @@ enum {
 	ENGINE_OUT_DATA = 64, /* data stops here, the rest is for ACKs and NACKs */
 	ENGINE_SUBMIT = 64,   /* submissions per endpoint and poll */
 	ENGINE_PDC_IDS = 65536,
+	ACK_HEAD_BYTES = 20 + 8 + 32 + 12, /* headers of an ACK over IPv4 */
 };
 
 struct peer {
@@ -88,6 +89,7 @@ struct weft_engine {
 	bool shutting_down;             /* weft_engine_shutdown was called */
 	uint8_t request_type;           /* PDS type of our data packets */
 	bool is_v4;                     /* we are; peers are of the same family */
+	bool has_hot;                   /* packets of the data path are those of wire_hot.h: IPv4, no trailers */
 	uint32_t rx_mask;               /* bits of a receive window - 1 */
 	struct weft_ip ip;              /* ours */
 	weft_ns rto_ns;                 /* derived from the configuration, like the following */
@@ -102,6 +104,7 @@ struct weft_engine {
 	struct weft_pkt *spare[ENGINE_BURST];      /* empty packets, fetched in bulk */
 	struct weft_pkt *out[ENGINE_OUT];          /* what is about to leave */
 	struct wire_pkt data_scratch, ack_scratch; /* packet being encoded; fields that never change stay set */
+	uint8_t ack_head[ACK_HEAD_BYTES];          /* template of ACKs over IPv4 */
 	struct wheel wheel;
 
 	/* tables */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One received burst: decode, then hand each packet to the step it belongs to. */
 #include "engine_int.h"
+#include "wire_hot.h"
 
 static void bad(struct weft_engine *e, enum wire_error error)
 {
@@ -58,7 +59,7 @@ static void dispatch(struct weft_engine *e, const struct weft_pkt *pkt, const st
 	}
 }
 
-static void receive(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now)
+static void __attribute__((noinline)) receive_any(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_pkt w;
 	enum wire_error error = wire_decode(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, e->tune.crc, &w);
@@ -71,6 +72,20 @@ static void receive(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now)
 		return;
 	}
 	dispatch(e, pkt, &w, now);
+}
+
+static void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+{
+	struct wire_pkt w; /* not all of it is filled in, see wire_decode_hot */
+	enum wire_hot kind = WIRE_HOT_NONE;
+	if (e->has_hot)
+		kind = wire_decode_hot(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &w);
+	if (kind == WIRE_HOT_DATA)
+		request(e, pkt, &w, now);
+	else if (kind == WIRE_HOT_ACK)
+		ack_rx(e, pkt, &w, now);
+	else
+		receive_any(e, pkt, now);
 }
 
 void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now)

@@ -3,9 +3,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "engine_int.h"
+#include "engine_out.h"
+#include "wire_hot.h"
 
-enum { ALLOC_RETRY_NS = 1000, PACE_SHIFT = 20 };
+enum { ALLOC_RETRY_NS = 1000 };
 
 enum tx_result { TX_SENT, TX_BLOCKED, TX_SHORT };
 
@@ -25,49 +26,12 @@ struct weft_pkt *engine_pkt(struct weft_engine *e)
 	return has_pkt(e) ? e->spare[--e->spare_count] : NULL;
 }
 
-static uint16_t wire_bytes_of(const struct weft_engine *e, size_t head, uint32_t payload)
-{
-	uint32_t bytes = (uint32_t)head + payload + (e->tune.crc ? 4 : 0) + WEFT_L1_OVERHEAD_BYTES;
-	return (uint16_t)(bytes < WEFT_WIRE_MIN_BYTES ? WEFT_WIRE_MIN_BYTES : bytes);
-}
-
-static void pace_link(struct weft_engine *e, uint32_t bytes, weft_ns now)
-{
-	if (!e->link_pace)
-		return;
-	if (e->link_free_ns < now) {
-		e->link_free_ns = now;
-		e->link_free_frac = 0;
-	}
-	uint64_t busy = e->link_free_frac + bytes * e->link_pace;
-	e->link_free_ns += busy >> PACE_SHIFT;
-	e->link_free_frac = busy & ((1 << PACE_SHIFT) - 1);
-}
-
-/* The headers are encoded; entropy, ECN, DSCP and addresses of `pkt` are set. */
-static void send_encoded(struct weft_engine *e, struct weft_pkt *pkt, size_t head, weft_ns now)
-{
-	pkt->head_len = (uint16_t)head;
-	pkt->wire_bytes = wire_bytes_of(e, head, pkt->payload_len);
-	pkt->flags = pkt->dscp == WIRE_DSCP_CONTROL ? WEFT_PKT_CONTROL : 0;
-	if (e->tune.crc && (pkt->payload || !pkt->payload_len)) {
-		pkt->trailer = wire_crc(pkt->head, head, pkt->payload, pkt->payload_len);
-		pkt->flags |= WEFT_PKT_TRAILER;
-	}
-	pace_link(e, pkt->wire_bytes, now);
-	e->out[e->out_count++] = pkt;
-}
-
 void engine_send(struct weft_engine *e, struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
 	size_t head = wire_encode(w, pkt->head);
 	assert(head > 0);
-	pkt->src = weft_ip_low32(&w->net.src);
-	pkt->dst = weft_ip_low32(&w->net.dst);
-	pkt->entropy = w->net.entropy;
-	pkt->ecn = w->net.ecn;
-	pkt->dscp = w->net.dscp;
-	send_encoded(e, pkt, head, now);
+	engine_out_to(e, pkt, &w->net.dst, w->net.entropy, w->net.dscp, w->net.ecn);
+	engine_out(e, pkt, head, now);
 }
 
 void engine_send_control(struct weft_engine *e, struct weft_pkt *pkt, weft_ns now)
@@ -100,17 +64,27 @@ static bool wants_answer(const struct weft_engine *e, const struct pdc_tx *p, co
 	       (cwnd_bytes < p->inflight_bytes + e->full_wire_bytes && cwnd_bytes < e->ask_below_bytes);
 }
 
+static uint8_t request_flags(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
+{
+	return (uint8_t)((s->tries ? WIRE_F_RETX : 0) | (wants_answer(e, p, s) ? WIRE_F_AR : 0) |
+			 (p->state == PDC_TX_SYN ? WIRE_F_SYN : 0));
+}
+
+/* The target may forget the responses of everything before `front`. */
+static int16_t clear_offset(const struct pdc_tx *p, uint32_t psn)
+{
+	return (int16_t)(p->q.front - 1 - psn);
+}
+
 static void build_pds(struct weft_engine *e, const struct pdc_tx *p, uint32_t psn, const struct sent *s,
 		      struct wire_pds *pds)
 {
-	bool syn = p->state == PDC_TX_SYN;
-	pds->flags = (uint8_t)((s->tries ? WIRE_F_RETX : 0) | (wants_answer(e, p, s) ? WIRE_F_AR : 0) |
-			       (syn ? WIRE_F_SYN : 0));
+	pds->flags = request_flags(e, p, s);
 	pds->psn = psn;
 	pds->spdcid = p->pdc.id;
 	pds->dpdcid = p->remote_id;
-	pds->psn_offset = syn ? (uint16_t)(psn - p->start_psn) : 0;
-	pds->offset = (int16_t)(p->q.front - 1 - psn);
+	pds->psn_offset = p->state == PDC_TX_SYN ? (uint16_t)(psn - p->start_psn) : 0;
+	pds->offset = clear_offset(p, psn);
 }
 
 static void build_close(struct wire_pds *pds)
@@ -135,18 +109,17 @@ static void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, 
 			 struct weft_pkt *pkt, weft_ns now)
 {
 	const struct tx_msg *m = s->msg;
-	struct wire_pds *pds = &e->data_scratch.pds;
-	build_pds(e, p, psn, s, pds);
+	const struct wire_data_patch patch = {.flags = request_flags(e, p, s),
+					      .offset = clear_offset(p, psn),
+					      .psn = psn,
+					      .entropy = s->ev,
+					      .message_offset = s->offset};
 	memcpy(pkt->head, m->head, sizeof m->head);
-	wire_patch_data(pkt->head, pds, s->ev, s->offset);
+	wire_patch_data(pkt->head, &patch);
 	pkt->payload = m->buf ? m->buf + s->offset : NULL;
 	pkt->payload_len = s->payload_len;
-	pkt->src = weft_ip_low32(&e->ip);
-	pkt->dst = weft_ip_low32(&p->ip);
-	pkt->entropy = s->ev;
-	pkt->ecn = WEFT_ECN_ECT0;
-	pkt->dscp = WIRE_DSCP_TRIMMABLE;
-	send_encoded(e, pkt, sizeof m->head, now);
+	engine_out_to(e, pkt, &p->ip, s->ev, WIRE_DSCP_TRIMMABLE, WEFT_ECN_ECT0);
+	engine_out(e, pkt, sizeof m->head, now);
 }
 
 /* The packet of a record: the same bytes for the first and for every later transmission, but flags and entropy. */

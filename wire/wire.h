@@ -292,11 +292,6 @@ const char *wire_rc_name(uint8_t return_code);
  * different families. Reads only what the type and form carry. IPv4: DF, id 0, TTL 64; IPv6: flow label 0. */
 size_t wire_encode(const struct wire_pkt *p, uint8_t *buf);
 
-/* Turns the headers of one data packet into those of another of the same connection, message and size: at `buf` stands
- * a RUD_REQ with standard SES header over IPv4 and UDP that is established (no SYN) and does not begin its message (no
- * SOM). Sets the entropy, pds->flags, psn and offset, and the payload's place in the message. */
-void wire_patch_data(uint8_t *buf, const struct wire_pds *pds, uint16_t entropy, uint32_t message_offset);
-
 /* Decodes a packet: `len` contiguous bytes at `buf` starting with the IP header, followed elsewhere by `more` payload
  * bytes (0 for packets from a NIC). `udp_port`: which destination port is ours; packets without UDP are always ours.
  * Bytes beyond the IP length are padding. Never reads outside, accepts anything; on an error the contents of `p` mean

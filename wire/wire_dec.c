@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decoder. Each step takes bytes from the rest of the packet and is sure of their number before it reads. The two kinds
- * of packets of the data path are decoded in one go, by the same functions with constant arguments. */
+/* Decoder. Each step takes bytes from the rest of the packet and is sure of their number before it reads. The
+ * usual two kinds of packets have decoders of their own, wire_hot.h. */
 #include "wire_fmt.h"
 
 /* The part of a packet not decoded yet. */
@@ -451,8 +451,8 @@ static enum wire_error get_headers(struct rest *r, struct wire_pkt *p)
 	return error == WIRE_ERR_SHORT && p->trimmed ? WIRE_OK : error;
 }
 
-static __attribute__((noinline)) enum wire_error decode_any(const uint8_t *buf, size_t len, size_t more,
-							    uint16_t udp_port, bool require_crc, struct wire_pkt *p)
+enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
+			    struct wire_pkt *p)
 {
 	struct ip_view ip;
 
@@ -473,58 +473,4 @@ static __attribute__((noinline)) enum wire_error decode_any(const uint8_t *buf, 
 	p->header_bytes = (uint16_t)(r.at - buf);
 	p->payload_bytes = p->trimmed ? 0 : (uint16_t)(end - p->header_bytes);
 	return WIRE_OK;
-}
-
-enum {
-	FAST_PDS_AT = IP4_BYTES + UDP_BYTES,
-	DATA_BYTES = FAST_PDS_AT + 12 + 44, /* RUD_REQ with a standard request */
-	ACK_BYTES = FAST_PDS_AT + 32 + 12   /* ACK_CC with a response */
-};
-
-/* Whether this is a sound, untrimmed IPv4 and UDP packet to our port that exceeds the headers of the data path. */
-static HOT bool is_fast(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port)
-{
-	if (len < ACK_BYTES)
-		return false;
-	uint32_t total = load16(buf + 2), tos = buf[1], l4 = load32(buf + 22);
-	bool plain = buf[0] == 0x45 && buf[9] == IP_PROTO_UDP && !(raw32(buf + 4) & __builtin_bswap32(IP4_FRAGMENT));
-	return plain && total <= len + more && l4 == ((uint32_t)udp_port << 16 | (total - IP4_BYTES)) &&
-	       !dscp_trimmed((uint8_t)(tos >> 2)) && ip4_sum(buf) == 0xffff;
-}
-
-/* The prologue is that of `type` and `next_hdr`. False: something is unusual. */
-static HOT bool get_fast(const uint8_t *buf, size_t len, uint8_t type, uint8_t next_hdr, struct wire_pkt *p)
-{
-	uint32_t header_bytes = FAST_PDS_AT + pds_bytes(type) + ses_bytes(next_hdr), total = load16(buf + 2);
-	const uint8_t *pds = buf + FAST_PDS_AT, *ses = pds + pds_bytes(type);
-
-	if (len < header_bytes || total < header_bytes || ses_ext(next_hdr, ses[0] & 0x3f) != EXT_NONE)
-		return false;
-	get_addresses(buf, true, &p->net);
-	SET_FIELDS32(&p->net, dst_port, load32(buf + IP4_BYTES));
-	SET_FIELDS32(&p->net, dscp, buf[1] >> 2 | (buf[1] & 3u) << 8);
-	clear72(&p->pds);
-	SET_FIELDS32(&p->pds, type, type | (uint32_t)next_hdr << 8 | (pds[1] & 0x7fu) << 16);
-	get_pds_fields(pds, type, &p->pds);
-	get_ses_fields(ses, next_hdr, &p->ses);
-	p->header_bytes = (uint16_t)header_bytes;
-	p->payload_bytes = (uint16_t)(total - header_bytes);
-	p->trimmed = 0;
-	p->has_ses = 1;
-	return true;
-}
-
-/* The two kinds of packets of the data path in one go; whatever else, or wrong with them, step by step. */
-enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
-			    struct wire_pkt *p)
-{
-	if (!require_crc && is_fast(buf, len, more, udp_port)) {
-		uint32_t kind = load16(buf + FAST_PDS_AT) >> 7;
-		if (kind == (WIRE_PDS_RUD_REQ << 4 | WIRE_NH_STD) &&
-		    get_fast(buf, len, WIRE_PDS_RUD_REQ, WIRE_NH_STD, p))
-			return WIRE_OK;
-		if (kind == (WIRE_PDS_ACK_CC << 4 | WIRE_NH_RSP) && get_fast(buf, len, WIRE_PDS_ACK_CC, WIRE_NH_RSP, p))
-			return WIRE_OK;
-	}
-	return decode_any(buf, len, more, udp_port, require_crc, p);
 }

@@ -367,12 +367,3 @@ size_t wire_encode(const struct wire_pkt *p, uint8_t *buf)
 	}
 	return encode_any(p, buf);
 }
-
-void wire_patch_data(uint8_t *buf, const struct wire_pds *pds, uint16_t entropy, uint32_t message_offset)
-{
-	enum { PDS_AT = IP4_BYTES + UDP_BYTES, SES_AT = PDS_AT + 12, OFFSET_AT = SES_AT + 36 };
-
-	store16(buf + IP4_BYTES, entropy);
-	put_prologue(pds, WIRE_PDS_RUD_REQ, WIRE_NH_STD, (uint16_t)pds->offset, buf + PDS_AT);
-	store32(buf + OFFSET_AT, message_offset);
-}

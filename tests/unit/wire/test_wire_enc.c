@@ -234,37 +234,6 @@ static void wire_encode__rejects_unknown_types_and_forms(void **state)
 	}
 }
 
-/* A packet of the kind that is patched, with room for nothing unusual. */
-static void random_middle(struct rng *r, struct wire_pkt *p)
-{
-	do
-		random_pkt(r, WIRE_PDS_RUD_REQ, WIRE_NH_STD, 0, p);
-	while (!weft_ip_is_v4(&p->net.src) || p->net.native || p->pds.flags & WIRE_F_SYN ||
-	       p->ses.flags & WIRE_SES_SOM);
-}
-
-/* Patching one packet gives what encoding the other does. */
-static void wire_patch_data__same_as_encoding(void **state)
-{
-	struct rng r = {13};
-	uint8_t patched[WEFT_PKT_HEAD_MAX], encoded[WEFT_PKT_HEAD_MAX];
-
-	for (int round = 0; round < 200; round++) {
-		struct wire_pkt from, to;
-		random_middle(&r, &from);
-		to = from;
-		to.net.entropy = (uint16_t)rng_next(&r);
-		to.pds.flags = (uint8_t)rng_next(&r) & (WIRE_F_RETX | WIRE_F_AR);
-		to.pds.psn = (uint32_t)rng_next(&r);
-		to.pds.offset = (int16_t)rng_next(&r);
-		to.ses.message_offset = (uint32_t)rng_next(&r);
-		size_t bytes = wire_encode(&from, patched);
-		assert_int_equal(wire_encode(&to, encoded), bytes);
-		wire_patch_data(patched, &to.pds, to.net.entropy, to.ses.message_offset);
-		assert_memory_equal(patched, encoded, bytes);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,7 +247,6 @@ int main(void)
 		cmocka_unit_test(wire_encode__rejects_too_wide_ses_fields),
 		cmocka_unit_test(wire_encode__ignores_fields_the_form_does_not_carry),
 		cmocka_unit_test(wire_encode__rejects_unknown_types_and_forms),
-		cmocka_unit_test(wire_patch_data__same_as_encoding),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two kinds of packets of the data path, RUD_REQ with a standard request and ACK_CC with a response, over IPv4 and
+ * UDP: decoders that extract what a transport needs and nothing else, and what turns a template into such a packet.
+ * Inline, for most of them is branches that the caller's next step would repeat. Whatever else arrives, and whatever is
+ * wrong with a packet, is wire_decode's. */
+#ifndef WEFT_WIRE_HOT_H
+#define WEFT_WIRE_HOT_H
+
+#include "wire_fmt.h"
+
+enum {
+	HOT_PDS_AT = IP4_BYTES + UDP_BYTES,
+	HOT_DATA_BYTES = HOT_PDS_AT + 12 + 44, /* RUD_REQ with a standard request */
+	HOT_ACK_BYTES = HOT_PDS_AT + 32 + 12,  /* ACK_CC with a response */
+};
+
+/* What a packet of the data path is. */
+enum wire_hot { WIRE_HOT_NONE, WIRE_HOT_DATA, WIRE_HOT_ACK };
+
+/* Type and next header, the prologue without flags. */
+#define HOT_KIND(type, next_hdr) ((uint32_t)(type) << 4 | (uint32_t)(next_hdr))
+
+/* 0xffff divides a header's sum when its checksum is right; the sum is never 0, for the first word is not. */
+static HOT bool hot_sum_is_right(const uint8_t *ip)
+{
+	uint64_t sum = (uint64_t)raw32(ip) + raw32(ip + 4) + raw32(ip + 8) + raw32(ip + 12) + raw32(ip + 16);
+
+	return sum % 0xffff == 0;
+}
+
+/* A sound, untrimmed IPv4 and UDP packet from anybody to `dst` and our port, not shorter than an ACK. */
+static HOT bool hot_net(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, const struct weft_ip *dst)
+{
+	/* Version, header length; MF and fragment offset. */
+	const uint64_t plain = UINT64_C(0xff3f0000000000ff);
+
+	if (len < HOT_ACK_BYTES)
+		return false;
+	uint32_t total = load16(buf + 2);
+	return (raw64(buf) & plain) == 0x45 && buf[9] == IP_PROTO_UDP && raw32(buf + 16) == raw32(dst->b + 12) &&
+	       load32(buf + 22) == ((uint32_t)udp_port << 16 | (total - IP4_BYTES)) && total <= len + more &&
+	       !dscp_trimmed(buf[1] >> 2) && hot_sum_is_right(buf);
+}
+
+/* What both kinds have in common; `total` is the IP packet's length. */
+static HOT void hot_common(const uint8_t *buf, uint32_t kind, uint32_t header_bytes, uint32_t total, struct wire_pkt *p)
+{
+	const uint8_t *pds = buf + HOT_PDS_AT;
+
+	put_raw64(p->net.src.b, 0);
+	put_raw64(p->net.src.b + 8, (uint64_t)raw32(buf + IP4_SRC_AT) << 32 | 0xffff0000);
+	p->net.entropy = load16(buf + IP4_BYTES);
+	p->pds.type = (uint8_t)(kind >> 4);
+	p->pds.next_hdr = kind & 0xf;
+	p->pds.psn = load32(pds + 4);
+	SET_FIELDS32(&p->pds, dpdcid, load32(pds + 8));
+	p->header_bytes = (uint16_t)header_bytes;
+	p->payload_bytes = (uint16_t)(total - header_bytes);
+	p->trimmed = 0;
+	p->has_ses = 1;
+}
+
+static HOT bool hot_data(const uint8_t *buf, size_t len, struct wire_pkt *p)
+{
+	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 12;
+	uint32_t total = load16(buf + 2);
+	uint64_t word = load64(ses), place = load64(ses + 32);
+
+	if (len < HOT_DATA_BYTES || total < HOT_DATA_BYTES || ses_ext(WIRE_NH_STD, word >> 56 & 0x3f) != EXT_NONE)
+		return false;
+	hot_common(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD), HOT_DATA_BYTES, total, p);
+	p->net.dscp = buf[1] >> 2;
+	p->net.ecn = buf[1] & 3;
+	p->pds.flags = pds[1] & 0x7f;
+	p->pds.offset = (int16_t)load16(pds + 2);
+	if (p->pds.flags & WIRE_F_SYN) {
+		p->pds.psn_offset = p->pds.dpdcid & 0xfff;
+		p->pds.use_rsv_pdc = p->pds.dpdcid >> 15;
+		p->pds.dpdcid = 0;
+	}
+	SET_FIELDS64(&p->ses, job_id, word & UINT64_C(0x3f3fffff00ffffff));
+	SET_FIELDS32(&p->ses, resource_index, load32(ses + 8) & 0x0fff0fff);
+	p->ses.initiator = load32(ses + 20);
+	p->ses.match = load64(ses + 24);
+	p->ses.header_data = place;
+	if (p->ses.flags & WIRE_SES_SOM)
+		place = 0;
+	SET_FIELDS64(&p->ses, message_offset, place & (UINT64_C(0x3fff) << 32 | UINT32_MAX));
+	p->ses.request_length = load32(ses + 40);
+	return true;
+}
+
+static HOT bool hot_ack(const uint8_t *buf, struct wire_pkt *p)
+{
+	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 32;
+	uint32_t total = load16(buf + 2), sack = load32(pds + 12);
+
+	if (total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC || pds[1] & WIRE_F_ACK_P)
+		return false;
+	hot_common(buf, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), HOT_ACK_BYTES, total, p);
+	p->pds.flags = pds[1] & 0x7f;
+	p->pds.offset = (int16_t)load16(pds + 2);
+	p->pds.cc_type = WIRE_CC_NSCC;
+	SET_FIELDS32(&p->pds, sack_offset, sack);
+	p->pds.sack_bitmap = load64(pds + 16);
+	p->pds.service_time = load16(pds + 24);
+	p->ses.opcode = ses[0] & 0x3f;
+	p->ses.return_code = ses[1] & 0x3f;
+	return true;
+}
+
+/* Says whether a packet that is wholly at `buf` but for `more` bytes of payload, without trailer, is one of the data
+ * path for the engine at `dst`, an IPv4 address. If so wire_decode would accept it, too, and these fields of `p` are as
+ * it would set them: net.src, entropy; pds.type, next_hdr, flags, psn, offset, dpdcid, spdcid; header_bytes,
+ * payload_bytes, trimmed, has_ses.
+ * Data: also net.dscp and ecn; pds.psn_offset and use_rsv_pdc in a SYN; of ses job_id, message_id, flags, opcode,
+ * resource_index, pid_on_fep, initiator, match, request_length, message_offset, payload_length, header_data in a SOM.
+ * ACKs: also pds.cc_type (it is NSCC), sack_offset, mpr, cc_flags, sack_bitmap, service_time; of ses opcode and
+ * return_code. The rest of `p` is left alone or means nothing. */
+static HOT enum wire_hot wire_decode_hot(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
+					 const struct weft_ip *dst, struct wire_pkt *p)
+{
+	if (!hot_net(buf, len, more, udp_port, dst))
+		return WIRE_HOT_NONE;
+	uint32_t kind = load16(buf + HOT_PDS_AT) >> 7;
+	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD))
+		return hot_data(buf, len, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
+	if (kind == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP))
+		return hot_ack(buf, p) ? WIRE_HOT_ACK : WIRE_HOT_NONE;
+	return WIRE_HOT_NONE;
+}
+
+/* Bytes 0..7 of a PDS header. */
+static HOT void hot_prologue(uint8_t *pds, uint32_t kind, uint8_t flags, int16_t offset, uint32_t psn)
+{
+	store64(pds, (uint64_t)kind << 55 | (uint64_t)flags << 48 | (uint64_t)(uint16_t)offset << 32 | psn);
+}
+
+/* What distinguishes a data packet from its neighbours in the same message. */
+struct wire_data_patch {
+	uint8_t flags;  /* enum wire_flags; no SYN */
+	int16_t offset; /* clear_psn_offset */
+	uint32_t psn;
+	uint16_t entropy;
+	uint32_t message_offset; /* of the payload, bytes */
+};
+
+/* Turns the headers of one data packet into those of another of the same connection, message and size: at `buf` stands
+ * a RUD_REQ with standard SES header over IPv4 and UDP that is established (no SYN) and does not begin its message (no
+ * SOM). */
+static HOT void wire_patch_data(uint8_t *buf, const struct wire_data_patch *d)
+{
+	enum { OFFSET_AT = HOT_PDS_AT + 12 + 36 };
+
+	store16(buf + IP4_BYTES, d->entropy);
+	hot_prologue(buf + HOT_PDS_AT, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD), d->flags, d->offset, d->psn);
+	store32(buf + OFFSET_AT, d->message_offset);
+}
+
+/* What distinguishes one ACK_CC of type NSCC with a response from another of the same sender. Names as in struct
+ * wire_pds and wire_ses. */
+struct wire_ack_patch {
+	const struct weft_ip *dst; /* IPv4 */
+	uint16_t entropy;
+	uint8_t flags;
+	int16_t offset;
+	uint32_t psn;
+	uint16_t spdcid, dpdcid;
+	int16_t sack_offset;
+	uint64_t sack_bitmap;
+	uint16_t service_time;
+	uint32_t rcvd_bytes; /* 24 bits */
+	uint16_t ooo_count;
+	uint16_t message_id;
+};
+
+/* Makes an ACK of a template: at `buf` stands what wire_encode makes of an ACK_CC of type NSCC with a response over
+ * IPv4 and UDP to 0.0.0.0, with the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. */
+static HOT void wire_patch_ack(uint8_t *buf, const struct wire_ack_patch *a)
+{
+	uint8_t *pds = buf + HOT_PDS_AT;
+	uint32_t dst = raw32(a->dst->b + 12);
+	uint16_t sum, entropy = __builtin_bswap16(a->entropy);
+
+	memcpy(&sum, buf + 10, sizeof sum);
+	sum = (uint16_t)~fold16((uint64_t)dst + (uint16_t)~sum);
+	memcpy(buf + 10, &sum, sizeof sum);
+	put_raw32(buf + 16, dst);
+	memcpy(buf + IP4_BYTES, &entropy, sizeof entropy);
+	hot_prologue(pds, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), a->flags, a->offset, a->psn);
+	store32(pds + 8, (uint32_t)a->spdcid << 16 | a->dpdcid);
+	store16(pds + 14, (uint16_t)a->sack_offset);
+	store64(pds + 16, a->sack_bitmap);
+	store64(pds + 24, (uint64_t)a->service_time << 48 | (uint64_t)a->rcvd_bytes << 16 | a->ooo_count);
+	store16(pds + 32 + 2, a->message_id);
+}
+
+#endif
