@@ -15,9 +15,9 @@ struct gain {
 	bool closed; /* CLOSE_CMD among them */
 };
 
-static void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct gain *g)
+/* The record leaves the list of its state. */
+static inline void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct gain *g)
 {
-	struct sent *s = sendq_at(&p->q, psn);
 	if (s->state == SENT_INFLIGHT)
 		p->inflight_bytes -= s->wire_bytes;
 	else
@@ -26,7 +26,7 @@ static void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struc
 	 * several transmissions it is not known which of them arrived. */
 	if (e->tune.lb_all_acked && psn != p->last_ack_psn && !s->tries)
 		lb_feedback(e, p, s->ev, WEFT_LB_OK, g->now);
-	sendq_ack(&p->q, psn);
+	sendq_unlink(&p->q, psn, s);
 	g->bytes += s->wire_bytes;
 	g->pkts++;
 	if (s->msg)
@@ -35,10 +35,13 @@ static void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struc
 		g->closed = true;
 }
 
-static void ack_psn(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct gain *g)
+static void __attribute__((noinline)) ack_ahead(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct gain *g)
 {
-	if (sendq_at(&p->q, psn)->state != SENT_ACKED)
-		ack_one(e, p, psn, g);
+	struct sent *s = sendq_at(&p->q, psn);
+	if (s->state == SENT_ACKED)
+		return;
+	ack_one(e, p, psn, s, g);
+	sendq_mark(&p->q, psn, s);
 }
 
 /* Acknowledges the set bits of `bits` (bit 0: `base`) that are new; a bitmap may reach beyond what we have in flight.
@@ -57,7 +60,7 @@ static void ack_bits(struct weft_engine *e, struct pdc_tx *p, uint32_t base, uin
 		return; /* nothing of ours: there may be no ring */
 	bits &= ~bitmap_get64(q->acked, q->mask, base);
 	for (; bits; bits &= bits - 1)
-		ack_one(e, p, base + (uint32_t)__builtin_ctzll(bits), g);
+		ack_ahead(e, p, base + (uint32_t)__builtin_ctzll(bits), g);
 }
 
 static void ack_cumulative(struct weft_engine *e, struct pdc_tx *p, uint32_t cack, struct gain *g)
@@ -65,8 +68,13 @@ static void ack_cumulative(struct weft_engine *e, struct pdc_tx *p, uint32_t cac
 	if (psn_after(cack, p->cack_psn))
 		p->cack_psn = cack;
 	while (psn_diff(p->q.front, cack) <= 0) {
-		ack_psn(e, p, p->q.front, g);
-		sendq_pop(&p->q);
+		struct sent *s = sendq_at(&p->q, p->q.front);
+		if (s->state == SENT_ACKED) {
+			sendq_pop(&p->q);
+		} else {
+			ack_one(e, p, p->q.front, s, g);
+			p->q.front++; /* its record needs no mark */
+		}
 	}
 }
 
@@ -77,6 +85,14 @@ static weft_ns service_time(const struct wire_pkt *w)
 	return valid ? (weft_ns)w->pds.service_time * SERVICE_TIME_UNIT_NS : 0;
 }
 
+static bool __attribute__((noinline))
+is_ambiguous(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, bool retx, weft_ns now)
+{
+	if (s->state != SENT_ACKED && s->tries && !retx)
+		loss_undone(e, p, s, now);
+	return s->state == SENT_ACKED || s->tries > 1 || (s->tries == 1) != retx;
+}
+
 /* RTT of the packet that triggered the ACK; 0 when it is ambiguous which transmission was answered (UE 1.0 sec. 3.5).
  */
 static weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
@@ -85,10 +101,8 @@ static weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct 
 	if (!sendq_has(&p->q, ack_psn))
 		return 0;
 	const struct sent *s = sendq_at(&p->q, ack_psn);
-	bool retx = w->pds.flags & WIRE_F_RETX;
-	if (s->state != SENT_ACKED && s->tries && !retx)
-		loss_undone(e, p, s, now);
-	if (s->state == SENT_ACKED || s->tries > 1 || (s->tries == 1) != retx)
+	bool retx = w->pds.flags & WIRE_F_RETX, first = s->state == SENT_INFLIGHT && !s->tries && !retx;
+	if (!first && is_ambiguous(e, p, s, retx, now))
 		return 0;
 	if (s->sent_at > p->newest_acked_ns)
 		p->newest_acked_ns = s->sent_at;
@@ -218,7 +232,7 @@ void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire
 	bool ce = path_feedback(e, p, w, trigger, now);
 	ack_cumulative(e, p, w->pds.psn, &g);
 	if (sendq_has(&p->q, trigger))
-		ack_psn(e, p, trigger, &g);
+		ack_ahead(e, p, trigger, &g);
 	if (w->pds.type == WIRE_PDS_ACK_CC) {
 		if (w->pds.sack_bitmap)
 			ack_bits(e, p, w->pds.psn + (uint32_t)w->pds.sack_offset, w->pds.sack_bitmap, &g);

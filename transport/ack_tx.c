@@ -159,7 +159,7 @@ static void owe_ack(struct weft_engine *e, struct pdc_rx *p)
 	list_add_tail(&e->ack_due, &p->ack_link);
 }
 
-static bool ack_send(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+static inline __attribute__((always_inline)) bool ack_send(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
 	struct weft_pkt *pkt = engine_pkt(e);
 	if (!pkt) {

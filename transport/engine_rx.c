@@ -13,12 +13,10 @@ static void bad(struct weft_engine *e, enum wire_error error)
 	(*counters[error])++;
 }
 
-/* A request we can place: a standard header, within its message, and all of its payload. */
-static bool request_is_sane(const struct weft_engine *e, const struct wire_pkt *w)
+/* A request we can place: within its message, and all of its payload. */
+static inline bool request_fits(const struct wire_pkt *w)
 {
-	if (w->trimmed)
-		return true;
-	if (!w->has_ses || w->pds.next_hdr != WIRE_NH_STD || !w->ses.message_id || w->ses.request_length == UINT32_MAX)
+	if (!w->ses.message_id || w->ses.request_length == UINT32_MAX)
 		return false;
 	bool som = w->ses.flags & WIRE_SES_SOM;
 	if (!som && w->ses.payload_length != w->payload_bytes)
@@ -29,7 +27,7 @@ static bool request_is_sane(const struct weft_engine *e, const struct wire_pkt *
 
 static void request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
-	if (request_is_sane(e, w))
+	if (w->trimmed || (w->has_ses && w->pds.next_hdr == WIRE_NH_STD && request_fits(w)))
 		pdc_rx_request(e, pkt, w, now);
 	else
 		e->stats.rx_bad_ses++;
@@ -80,8 +78,10 @@ static void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns n
 	enum wire_hot kind = WIRE_HOT_NONE;
 	if (e->has_hot)
 		kind = wire_decode_hot(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &w);
-	if (kind == WIRE_HOT_DATA)
-		request(e, pkt, &w, now);
+	if (kind == WIRE_HOT_DATA && request_fits(&w))
+		pdc_rx_request(e, pkt, &w, now);
+	else if (kind == WIRE_HOT_DATA)
+		e->stats.rx_bad_ses++;
 	else if (kind == WIRE_HOT_ACK)
 		ack_rx(e, pkt, &w, now);
 	else

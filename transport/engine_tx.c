@@ -98,15 +98,20 @@ static void build_close(struct wire_pds *pds)
 
 /* A full packet, neither the first nor the last of its message, between two that know each other over IPv4: it differs
  * from its neighbours in few fields. */
-static bool is_middle(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
+static inline bool is_middle(const struct weft_engine *e, const struct sent *s)
 {
-	return s->msg && s->offset && s->payload_len == e->tune.payload_bytes &&
-	       s->offset + s->payload_len != s->msg->bytes && p->state == PDC_TX_OPEN && e->is_v4 &&
-	       e->request_type == WIRE_PDS_RUD_REQ;
+	return s->offset && s->payload_len == e->tune.payload_bytes && s->offset + s->payload_len != s->msg->bytes;
 }
 
-static void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, const struct sent *s,
-			 struct weft_pkt *pkt, weft_ns now)
+/* Whether such a packet's headers may be copied for others: later ones of its message are sent on the same connection,
+ * or has_head is cleared. */
+static bool is_template(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
+{
+	return s->msg && is_middle(e, s) && p->state == PDC_TX_OPEN && e->is_v4 && e->request_type == WIRE_PDS_RUD_REQ;
+}
+
+static inline void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, const struct sent *s,
+				struct weft_pkt *pkt, weft_ns now)
 {
 	const struct tx_msg *m = s->msg;
 	const struct wire_data_patch patch = {.flags = request_flags(e, p, s),
@@ -122,16 +127,10 @@ static void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, 
 	engine_out(e, pkt, sizeof m->head, now);
 }
 
-/* The packet of a record: the same bytes for the first and for every later transmission, but flags and entropy. */
-static void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
-		  weft_ns now)
+static void __attribute__((noinline))
+build_any(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_pkt *w = &e->data_scratch;
-	bool middle = is_middle(e, p, s);
-	if (middle && s->msg->has_head) {
-		build_middle(e, p, psn, s, pkt, now);
-		return;
-	}
 	w->net.dst = p->ip;
 	w->net.entropy = s->ev;
 	w->pds.type = e->request_type;
@@ -153,10 +152,20 @@ static void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct 
 		w->net.ecn = WEFT_ECN_NOT;
 	}
 	engine_send(e, pkt, w, now);
-	if (middle && pkt->head_len == sizeof s->msg->head) {
+	if (is_template(e, p, s) && pkt->head_len == sizeof s->msg->head) {
 		memcpy(s->msg->head, pkt->head, sizeof s->msg->head);
 		s->msg->has_head = true;
 	}
+}
+
+/* The packet of a record: the same bytes for the first and for every later transmission, but flags and entropy. */
+static inline void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
+			 weft_ns now)
+{
+	if (s->msg && s->msg->has_head && is_middle(e, s))
+		build_middle(e, p, psn, s, pkt, now);
+	else
+		build_any(e, p, psn, s, pkt, now);
 }
 
 /* When the link will start on a packet handed over now. */
@@ -181,7 +190,8 @@ static void __attribute__((noinline)) pace_conn(struct pdc_tx *p, uint32_t bytes
 	p->pace_at_ns = from_ns + gap_ns;
 }
 
-static void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, weft_ns now)
+static inline __attribute__((always_inline)) void transmit(struct weft_engine *e, struct pdc_tx *p, uint32_t psn,
+							   struct sent *s, weft_ns now)
 {
 	struct weft_pkt *pkt = e->spare[--e->spare_count];
 	s->ev = p->lb.ops->pick(&p->lb, psn, now);
@@ -205,7 +215,7 @@ static bool __attribute__((noinline)) credit_allows(struct weft_engine *e, struc
 	return false;
 }
 
-static enum tx_result send_lost(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static enum tx_result __attribute__((noinline)) send_lost(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
 	uint32_t psn = sendq_psn(&p->q, p->q.lost.head);
 	struct sent *s = sendq_at(&p->q, psn);

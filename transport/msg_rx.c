@@ -121,16 +121,21 @@ static void hand_over(struct weft_engine *e, struct rx_msg *m)
 	msg_free(e, m);
 }
 
-/* Every byte is here and the turn has come: hand over, throw away, or keep for a later receive. */
-static void maybe_finish(struct weft_engine *e, struct rx_msg *m)
+/* Hand over, throw away, or keep for a later receive. */
+static void __attribute__((noinline)) finish(struct weft_engine *e, struct rx_msg *m)
 {
-	if (!m->in_turn || m->received_bytes < m->bytes)
-		return;
 	leave_pdc(e, m);
 	if (m->req)
 		hand_over(e, m);
 	else if (m->discard || !m->ep)
 		msg_free(e, m);
+}
+
+/* Every byte is here and the turn has come. */
+static inline void maybe_finish(struct weft_engine *e, struct rx_msg *m)
+{
+	if (m->in_turn && m->received_bytes >= m->bytes)
+		finish(e, m);
 }
 
 void msg_rx_attach(struct weft_engine *e, struct rx_msg *m, struct rx_req *req)

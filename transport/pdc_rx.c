@@ -103,7 +103,8 @@ static bool is_from(const struct pdc_rx *p, const struct wire_pkt *w)
 
 /* A SYN finds its connection by (initiator, its PDCID). One with another Start_PSN comes from a restarted initiator, if
  * the old one has been silent; otherwise it is refused. */
-static struct pdc_rx *find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
+static struct pdc_rx *__attribute__((noinline))
+find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
 {
 	struct pdc_rx *p = e->recent_syn;
 	if (p && is_from(p, w) && p->start_psn == start_psn_of(w))
@@ -139,7 +140,7 @@ static struct pdc_rx *find_established(struct weft_engine *e, const struct wire_
 }
 
 /* CACK stays below the oldest response that the initiator has not confirmed. */
-static void update_cack(struct pdc_rx *p)
+static inline void update_cack(struct pdc_rx *p)
 {
 	uint32_t cack = p->next_expected - 1;
 	for (uint32_t i = 0; i < p->gtd_count; i++)
@@ -166,7 +167,7 @@ static bool is_received(const struct weft_engine *e, const struct pdc_rx *p, uin
 }
 
 /* The hole at next_expected is filled: everything contiguous is covered by CACK from now on. */
-static void close_hole(struct weft_engine *e, struct pdc_rx *p)
+static void __attribute__((noinline)) close_hole(struct weft_engine *e, struct pdc_rx *p)
 {
 	uint32_t run = bitmap_run(p->received, e->rx_mask, p->next_expected, e->tune.window_pkts);
 	for (uint32_t i = 0; i < run; i += 64) {
@@ -183,17 +184,22 @@ static void close_hole(struct weft_engine *e, struct pdc_rx *p)
 		window_release(e, p);
 }
 
-static void mark_received(struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
+static void mark_ahead(const struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
+{
+	bitmap_set(p->received, e->rx_mask, psn);
+	bitmap_set(p->unreported, e->rx_mask, psn);
+	p->unreported_pkts++;
+	p->ooo_pkts++;
+}
+
+static inline void mark_received(struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
 {
 	if (psn == p->next_expected) {
 		p->next_expected++;
 		if (p->ooo_pkts)
 			close_hole(e, p);
 	} else {
-		bitmap_set(p->received, e->rx_mask, psn);
-		bitmap_set(p->unreported, e->rx_mask, psn);
-		p->unreported_pkts++;
-		p->ooo_pkts++;
+		mark_ahead(e, p, psn);
 	}
 	update_cack(p);
 }
@@ -301,7 +307,7 @@ static const uint8_t *payload_of(const struct weft_pkt *pkt, const struct wire_p
 	return pkt->head_len > w->header_bytes ? pkt->head + w->header_bytes : pkt->payload;
 }
 
-static struct pdc_rx *find(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
+static inline struct pdc_rx *find(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
 {
 	if (w->pds.flags & WIRE_F_SYN)
 		return find_syn(e, w, may_accept, now);

@@ -44,7 +44,7 @@ void sendq_release(struct sendq *q, struct sendq_mem *m)
 	q->mask = 0;
 }
 
-static bool __attribute__((noinline)) sendq_grow(struct sendq *q, struct sendq_mem *m)
+bool sendq_grow(struct sendq *q, struct sendq_mem *m)
 {
 	uint32_t old = q->ring ? q->mask + 1 : 0;
 	uint32_t entries = old ? old * 2 : SENDQ_MIN;
@@ -67,62 +67,19 @@ static bool __attribute__((noinline)) sendq_grow(struct sendq *q, struct sendq_m
 	return true;
 }
 
-bool sendq_reserve(struct sendq *q, struct sendq_mem *m)
-{
-	if (q->ring && sendq_len(q) <= q->mask)
-		return true;
-	return sendq_grow(q, m);
-}
-
-static void list_append(struct sendq *q, struct sendq_list *l, uint32_t psn)
-{
-	struct sent *s = sendq_at(q, psn);
-	if (l->count++)
-		sendq_at(q, l->tail)->next = (uint16_t)psn;
-	else
-		l->head = (uint16_t)psn;
-	s->prev = l->tail;
-	l->tail = (uint16_t)psn;
-}
-
-static void list_remove(struct sendq *q, struct sendq_list *l, uint32_t psn)
-{
-	const struct sent *s = sendq_at(q, psn);
-	if (l->head == (uint16_t)psn)
-		l->head = s->next;
-	else
-		sendq_at(q, s->prev)->next = s->next;
-	if (l->tail == (uint16_t)psn)
-		l->tail = s->prev;
-	else
-		sendq_at(q, s->next)->prev = s->prev;
-	l->count--;
-}
-
-struct sent *sendq_push(struct sendq *q, weft_ns now)
-{
-	uint32_t psn = q->next++;
-	struct sent *s = sendq_at(q, psn);
-	s->sent_at = now;
-	s->state = SENT_INFLIGHT;
-	s->tries = 0;
-	s->timed_out = false;
-	list_append(q, &q->inflight, psn);
-	return s;
-}
-
 void sendq_lose(struct sendq *q, uint32_t psn)
 {
-	list_remove(q, &q->inflight, psn);
-	list_append(q, &q->lost, psn);
-	sendq_at(q, psn)->state = SENT_LOST;
+	struct sent *s = sendq_at(q, psn);
+	sendq_list_remove(q, &q->inflight, psn, s);
+	sendq_list_append(q, &q->lost, psn, s);
+	s->state = SENT_LOST;
 }
 
 void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 {
 	struct sent *s = sendq_at(q, psn);
-	list_remove(q, &q->lost, psn);
-	list_append(q, &q->inflight, psn);
+	sendq_list_remove(q, &q->lost, psn, s);
+	sendq_list_append(q, &q->inflight, psn, s);
 	s->state = SENT_INFLIGHT;
 	s->tries += s->sent_at != WEFT_NEVER && s->tries < UINT8_MAX;
 	s->sent_at = now;
@@ -136,14 +93,6 @@ void sendq_rewind(struct sendq *q)
 		if (s->state == SENT_ACKED)
 			continue;
 		s->state = SENT_LOST;
-		list_append(q, &q->lost, psn);
+		sendq_list_append(q, &q->lost, psn, s);
 	}
-}
-
-void sendq_ack(struct sendq *q, uint32_t psn)
-{
-	struct sent *s = sendq_at(q, psn);
-	list_remove(q, s->state == SENT_LOST ? &q->lost : &q->inflight, psn);
-	s->state = SENT_ACKED;
-	bitmap_set(q->acked, q->mask, psn);
 }

@@ -79,11 +79,52 @@ static inline bool sendq_has(const struct sendq *q, uint32_t psn)
 	return psn - q->front < sendq_len(q);
 }
 
+/* Twice the room, or the first. False: no memory, or SENDQ_MAX reached. */
+bool sendq_grow(struct sendq *q, struct sendq_mem *m);
+
 /* Makes sure one more PSN fits. False: no memory, try again later. */
-bool sendq_reserve(struct sendq *q, struct sendq_mem *m);
+static inline bool sendq_reserve(struct sendq *q, struct sendq_mem *m)
+{
+	return (q->ring && sendq_len(q) <= q->mask) || sendq_grow(q, m);
+}
+
+/* Appends the record of `psn`, which is in no list, to one. */
+static inline void sendq_list_append(struct sendq *q, struct sendq_list *l, uint32_t psn, struct sent *s)
+{
+	if (l->count++)
+		sendq_at(q, l->tail)->next = (uint16_t)psn;
+	else
+		l->head = (uint16_t)psn;
+	s->prev = l->tail;
+	l->tail = (uint16_t)psn;
+}
+
+/* Takes the record of `psn` out of the list it is in. */
+static inline void sendq_list_remove(struct sendq *q, struct sendq_list *l, uint32_t psn, const struct sent *s)
+{
+	if (l->head == (uint16_t)psn)
+		l->head = s->next;
+	else
+		sendq_at(q, s->prev)->next = s->next;
+	if (l->tail == (uint16_t)psn)
+		l->tail = s->prev;
+	else
+		sendq_at(q, s->next)->prev = s->prev;
+	l->count--;
+}
 
 /* Takes the next PSN (after sendq_reserve) as in flight since `now`. The caller fills in the rest. */
-struct sent *sendq_push(struct sendq *q, weft_ns now);
+static inline struct sent *sendq_push(struct sendq *q, weft_ns now)
+{
+	uint32_t psn = q->next++;
+	struct sent *s = sendq_at(q, psn);
+	s->sent_at = now;
+	s->state = SENT_INFLIGHT;
+	s->tries = 0;
+	s->timed_out = false;
+	sendq_list_append(q, &q->inflight, psn, s);
+	return s;
+}
 
 /* In flight -> lost. */
 void sendq_lose(struct sendq *q, uint32_t psn);
@@ -94,8 +135,26 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
 /* All that is not acknowledged -> lost, in the order of their PSNs. */
 void sendq_rewind(struct sendq *q);
 
+/* Takes a record out of the list of its state; it is acknowledged. Then either `front` moves over it, or sendq_mark. */
+static inline void sendq_unlink(struct sendq *q, uint32_t psn, struct sent *s)
+{
+	sendq_list_remove(q, s->state == SENT_LOST ? &q->lost : &q->inflight, psn, s);
+}
+
+/* Acknowledged while older ones are not. */
+static inline void sendq_mark(struct sendq *q, uint32_t psn, struct sent *s)
+{
+	s->state = SENT_ACKED;
+	bitmap_set(q->acked, q->mask, psn);
+}
+
 /* Any -> acknowledged. */
-void sendq_ack(struct sendq *q, uint32_t psn);
+static inline void sendq_ack(struct sendq *q, uint32_t psn)
+{
+	struct sent *s = sendq_at(q, psn);
+	sendq_unlink(q, psn, s);
+	sendq_mark(q, psn, s);
+}
 
 /* Moves `front` over its packet, which is acknowledged. */
 static inline void sendq_pop(struct sendq *q)
