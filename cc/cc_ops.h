@@ -47,6 +47,7 @@ struct smartt_tune {
 struct mprdma_tune {
 	uint32_t max_cwnd_pct; /* largest and initial window, of the BDP */
 	uint32_t mark_cut_pct; /* what a marked ACK costs, of a packet */
+	uint8_t loss_halves;   /* a loss halves the window once per base RTT; 0: costs its size (REPS sec. 4.1) */
 };
 
 /* Parameters of "swift". */

@@ -81,12 +81,12 @@ static void on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now
 }
 
 /* A trimmed packet costs its size: it is a mark that the queue has no room for, and one per packet. Gaps and timeouts
- * come in bursts long after the fact; they halve the window at most once per base RTT. */
+ * come in bursts long after the fact; unless told otherwise they halve the window at most once per base RTT. */
 static void on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now)
 {
 	struct mprdma *s = state(cc);
 
-	if (ev->kind == WEFT_CC_LOSS_TRIM) {
+	if (ev->kind == WEFT_CC_LOSS_TRIM || !tune(cc)->loss_halves) {
 		shrink(cc, ev->bytes);
 		return;
 	}
@@ -110,6 +110,8 @@ static void view(const struct weft_cc *cc, struct weft_cc_view *view)
 static const struct weft_param tunes[] = {
 	TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),
 	TUNE(mark_cut_pct, "a marked ACK costs this percent of a packet", 50, 1, 100),
+	{"loss_halves", "a loss that is no trim halves the window, once per base RTT; off: costs a packet", 1, 0, 1,
+	 offsetof(struct mprdma_tune, loss_halves), WEFT_PARAM_BOOL},
 	{NULL},
 };
 

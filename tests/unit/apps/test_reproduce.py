@@ -89,9 +89,13 @@ class Reproduce(unittest.TestCase):
             "{text: a, measure: port_utilisation_mean, from: 10us, to: 20us, %s, at_least: 0.95}" % last_hop,
             "{text: b, measure: port_queue_max_bytes, ports: 'spine*', of: {case: one}, at_most: 0}",
             "{text: c, measure: flow_fct_max_us, flows: 0-1, of: {case: three}, over: {case: one}, at_least: 1}",
+            "{text: f, measure: port_utilisation_min, from: 10us, to: 20us, %s, at_least: 0.9}" % last_hop,
+            "{text: g, measure: port_utilisation_max, %s, over: {case: one}, at_least: 1}" % last_hop,
+            "{text: h, measure: port_bytes, %s, at_least: 196608}" % last_hop,
+            "{text: i, measure: port_marked, %s, at_most: 60}" % last_hop,
             "{text: d, measure: link_share_max, %s, at_least: 0.9}" % last_hop,
             "{text: e, measure: cwnd_min_bytes, of: {case: three}, at_least: 4000}")
-        self.assertIn("5 of 5 claims hold", text)
+        self.assertIn("9 of 9 claims hold", text)
 
     def test_goes_on_where_it_stopped(self):
         self.judged("{text: a, measure: failed, of: {}, at_most: 0}")

@@ -81,6 +81,19 @@ static void on_loss__other_losses_halve_once_per_base_rtt(void **state)
 	assert_int_equal(cc_box_view(&box).decreases, 2);
 }
 
+/* REPS sec. 4.1. */
+static void on_loss__costs_a_packet_when_told_not_to_halve(void **state)
+{
+	struct cc_box box;
+
+	cc_box_init(&box, &weft_cc_mprdma, 100000000000, BRTT_NS);
+	((struct mprdma_tune *)box.tune)->loss_halves = 0;
+	cc_box_start(&box);
+	cc_box_lose(&box, WEFT_CC_LOSS_GAP, 3, 0);
+	cc_box_lose(&box, WEFT_CC_LOSS_TIMEOUT, 4, 0);
+	assert_int_equal(box.cc.cwnd_bytes, BDP * 3 / 2 - 7 * MTU);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +103,7 @@ int main(void)
 		cmocka_unit_test(on_ack__unmarked_packets_of_a_marked_ack_count),
 		cmocka_unit_test(on_loss__trims_cost_their_size),
 		cmocka_unit_test(on_loss__other_losses_halve_once_per_base_rtt),
+		cmocka_unit_test(on_loss__costs_a_packet_when_told_not_to_halve),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
