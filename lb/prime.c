@@ -19,17 +19,12 @@ enum {
 	TRIES_MAX = 128,    /* paths looked at for one packet: two turns meet all of 64 */
 	TICK_SHIFT = 10,    /* times of failures count units of 1,024 ns */
 	CLASSES = 1024,
-	FRESH = 8,       /* answered entropies remembered, as many as REPS */
-	FRESH_TRIES = 8, /* paths looked at while frozen before those are used */
+	FRESH = 8, /* answered entropies remembered, as many as REPS */
 };
 
-/* A path in the history: four times the packet count at which its penalty ends, modulo 2^16, and two flags. One that
- * ended is renewed whenever its path's turn comes. */
-enum {
-	FAILED = 1,   /* it timed out and we are frozen since */
-	ANSWERED = 2, /* its newest packet */
-	COUNT = 4,
-};
+/* A path in the history: twice the packet count at which its penalty ends, modulo 2^16, and in bit 0 whether it failed.
+ * One that ended is renewed whenever its path's turn comes. */
+enum { FAILED = 1, COUNT = 2 };
 
 struct part {
 	uint16_t values; /* of its digit: 0..values-1 */
@@ -209,7 +204,7 @@ static inline uint16_t next_ev(struct prime *s)
 /* What is left of an entry's penalty, in packets times COUNT; not positive: nothing. */
 static inline int16_t left(const struct prime *s, uint16_t entry)
 {
-	return (int16_t)((entry & ~(FAILED | ANSWERED)) - s->count);
+	return (int16_t)((entry & ~FAILED) - s->count);
 }
 
 static uint32_t ticks(weft_ns ns)
@@ -239,26 +234,24 @@ static __attribute__((noinline)) uint16_t pick_around(struct prime *s, uint16_t 
 static void thaw(struct prime *s)
 {
 	s->frozen = 0;
-	for (uint32_t i = 0; i < s->history_len; i++)
-		s->cells[i] &= (uint16_t)~FAILED;
+	for (uint32_t i = 0; i < s->history_len; i++) {
+		if (s->cells[i] & FAILED)
+			s->cells[i] = s->count;
+	}
 }
 
-/* After a failure: paths of which every packet was answered, or else those heard of last. With few paths each of them
- * always has packets under way, and those that fail are all known within a round trip. Compares distances, the tick
- * counter may wrap. */
+/* After a failure. With few paths each of them always has packets under way, and those that fail are all known within a
+ * round trip. With many only those heard of last are known to be good. Compares distances, the tick counter may wrap.
+ */
 static __attribute__((noinline)) uint16_t pick_frozen(struct weft_lb *lb, uint16_t ev, weft_ns now)
 {
 	struct prime *s = state(lb);
 
 	if (ticks(now) - s->failed_ticks > ticks(tune(lb->params)->failed_ns))
 		thaw(s);
-	if (!s->frozen || !s->sparse)
-		return pick_around(s, ev);
-	for (uint32_t i = 0; i < FRESH_TRIES; i++, ev = next_ev(s)) {
-		if (s->cells[ev] & ANSWERED && left(s, s->cells[ev]) <= 0)
-			return ev;
-	}
-	return s->fresh_count ? s->fresh[(s->count / COUNT) % s->fresh_count] : pick_around(s, ev);
+	if (s->frozen && s->sparse && s->fresh_count)
+		return s->fresh[s->count / COUNT % s->fresh_count];
+	return pick_around(s, ev);
 }
 
 static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
@@ -271,7 +264,8 @@ static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 	else if (left(s, s->cells[ev]) > 0)
 		ev = pick_around(s, ev);
 	s->count += COUNT;
-	s->cells[ev] = left(s, s->cells[ev]) > 0 ? s->cells[ev] & ~ANSWERED : s->count | (s->cells[ev] & FAILED);
+	if (left(s, s->cells[ev]) <= 0)
+		s->cells[ev] = s->count | (s->cells[ev] & FAILED);
 	return ev;
 }
 
@@ -280,9 +274,9 @@ static uint16_t co_pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 	return next_ev(state(lb));
 }
 
+/* Like REPS's ring. */
 static void answered(struct prime *s, uint16_t ev)
 {
-	s->cells[ev] |= ANSWERED;
 	s->fresh[s->fresh_at] = ev;
 	s->fresh_at = (s->fresh_at + 1) % FRESH;
 	s->fresh_count += s->fresh_count < FRESH;
@@ -305,7 +299,7 @@ static void on_failure(struct weft_lb *lb, uint16_t ev, weft_ns now)
 {
 	struct prime *s = state(lb);
 
-	s->cells[ev] = (uint16_t)((s->cells[ev] & ~ANSWERED) | FAILED);
+	s->cells[ev] = s->cells[ev] | FAILED;
 	unlearn(s, ev);
 	s->freezes += !s->frozen;
 	s->frozen = 1;
@@ -324,11 +318,11 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	} else if (fb == WEFT_LB_TIMEOUT) {
 		on_failure(lb, ev, now);
 	} else {
-		uint16_t flags = s->cells[ev] & (FAILED | ANSWERED);
+		uint16_t failed = s->cells[ev] & FAILED;
 		if (fb != WEFT_LB_CE)
-			s->cells[ev] = (uint16_t)(s->count + s->nack_hold) | flags;
+			s->cells[ev] = (uint16_t)(s->count + s->nack_hold) | failed;
 		else if (left(s, s->cells[ev]) <= 0)
-			s->cells[ev] = (uint16_t)(s->count + s->ce_hold) | flags;
+			s->cells[ev] = (uint16_t)(s->count + s->ce_hold) | failed;
 	}
 }
 

@@ -78,18 +78,22 @@ static uint32_t freezes(struct scenario *s)
 	return n;
 }
 
-/* Cuts the cable between leaf and spine; afterwards nothing may enter it once everything lost there has timed out and
- * the answer to what replaced it is back. */
-static void cut_cable(uint32_t leaf, uint32_t spine, const char *seed)
+enum {
+	KNOWN_US = 100
+}; /* REPS's headline: nothing is sent into the dead path later than this after a timeout could know */
+
+/* Cuts the cable between leaf and spine; nothing may enter it KNOWN_US after what was lost first has timed out. */
+static void cut_cable(uint32_t leaf, uint32_t spine, const char *seed, const char *lb, const char *ack)
 {
 	struct scenario s;
 	struct cut cut = {.pkts = 0};
-	SCENARIO(&s, "--topology", LS16, "--matrix", MATRIX("perm_16n_16M"), "--seed", seed, "--end", "20ms");
-	weft_ns brtt = weft_net_brtt_ns(lab_net(s.lab)), rto = 7 * brtt;
+	SCENARIO(&s, "--topology", LS16, "--matrix", MATRIX("perm_16n_16M"), "--seed", seed, "--lb", lb, "--set", ack,
+		 "--end", "20ms");
+	weft_ns rto = 7 * weft_net_brtt_ns(lab_net(s.lab));
 	assert_int_equal(weft_net_link_find(lab_net(s.lab), 0, leaf, spine, false, &cut.up), 0);
 	assert_int_equal(weft_net_link_find(lab_net(s.lab), 0, leaf, spine, true, &cut.down), 0);
 	assert_int_equal(lab_at(s.lab, WEFT_US(CUT_US), cut_now, &cut), 0);
-	assert_int_equal(lab_at(s.lab, WEFT_US(CUT_US) + rto + brtt, grace_over, &cut), 0);
+	assert_int_equal(lab_at(s.lab, WEFT_US(CUT_US) + rto + WEFT_US(KNOWN_US), grace_over, &cut), 0);
 	scenario_run(&s);
 	scenario_all_verified(&s);
 	assert_true(s.net.dropped_down > 0);
@@ -101,10 +105,19 @@ static void cut_cable(uint32_t leaf, uint32_t spine, const char *seed)
 
 static void faults__cut_link_is_avoided(void **state)
 {
-	cut_cable(0, 0, "1");
-	cut_cable(1, 2, "1");
-	cut_cable(3, 3, "2");
-	cut_cable(2, 1, "3");
+	cut_cable(0, 0, "1", "reps", "ack_every=1");
+	cut_cable(1, 2, "1", "reps", "ack_every=4");
+	cut_cable(3, 3, "2", "reps", "ack_every=1");
+	cut_cable(2, 1, "3", "reps", "ack_every=16");
+}
+
+/* Switches hash its digits here. */
+static void faults__cut_link_is_avoided_by_prime(void **state)
+{
+	cut_cable(0, 0, "1", "prime", "ack_every=1");
+	cut_cable(1, 2, "1", "prime", "ack_every=1");
+	cut_cable(3, 3, "2", "prime", "ack_every=1");
+	cut_cable(2, 1, "3", "prime", "ack_every=1");
 }
 
 /* ---- a host vanishes ---- */
@@ -282,6 +295,7 @@ int main(void)
 		cmocka_unit_test(faults__loss_without_trimming),
 		cmocka_unit_test(faults__corruption_with_crc),
 		cmocka_unit_test(faults__cut_link_is_avoided),
+		cmocka_unit_test(faults__cut_link_is_avoided_by_prime),
 		cmocka_unit_test(faults__vanished_peer_ends_its_operations),
 		cmocka_unit_test(faults__every_kind),
 		cmocka_unit_test(faults__repeat),

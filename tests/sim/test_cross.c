@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every congestion control with every load balancer: all bytes arrive, with an ACK per packet and with coalesced ones.
+ */
+#include <stdio.h>
+
+#include "scenario.h"
+
+static void cross(const char *cc, const char *lb, const char *ack)
+{
+	struct scenario s;
+	SCENARIO(&s, "--topology", "leafspine:2:2:2", "--matrix", "alltoall:4:12KiB", "--cc", cc, "--lb", lb, "--set",
+		 ack, "--set", "lb_all_acked=on", "--set", "queue_bytes=16000", "--end", "1s");
+	scenario_run(&s);
+	if (s.rc || s.summary.verified != s.result.flow_count)
+		fail_msg("%s with %s, %s: %s", cc, lb, ack, s.err.msg);
+	scenario_end(&s);
+}
+
+static void with_every_lb(const char *cc)
+{
+	for (uint32_t i = 0; weft_lb_table[i]; i++) {
+		cross(cc, weft_lb_table[i]->name, "ack_every=1");
+		cross(cc, weft_lb_table[i]->name, "ack_every=4");
+	}
+}
+
+static void cross__every_sender_with_every_lb(void **state)
+{
+	for (uint32_t i = 0; weft_cc_table[i]; i++)
+		with_every_lb(weft_cc_table[i]->name);
+}
+
+/* Alone and beside every sender's algorithm. */
+static void cross__every_receiver_with_every_lb(void **state)
+{
+	for (uint32_t r = 0; weft_rcc_table[r]; r++) {
+		with_every_lb(weft_rcc_table[r]->name);
+		for (uint32_t i = 0; weft_cc_table[i]; i++) {
+			char both[64];
+			snprintf(both, sizeof both, "%s+%s", weft_rcc_table[r]->name, weft_cc_table[i]->name);
+			with_every_lb(both);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cross__every_sender_with_every_lb),
+		cmocka_unit_test(cross__every_receiver_with_every_lb),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
