@@ -75,6 +75,7 @@ int bench_report(const struct options *o, const struct bench_outcome *out, struc
 	struct run_result r = {.mode = "bench",
 			       .cc = o->cc_name,
 			       .lb = o->lb->name,
+			       .lb_reason = o->lb_reason,
 			       .seed = o->seed,
 			       .flows = flows,
 			       .flow_count = n,

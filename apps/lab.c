@@ -238,6 +238,7 @@ int lab_result(const struct lab *lab, struct run_result *r, struct weft_err *err
 		.mode = "sim",
 		.cc = lab->o->cc_name,
 		.lb = lab->o->lb->name,
+		.lb_reason = lab->o->lb_reason,
 		.route = lab->o->route->name,
 		.seed = lab->o->seed,
 		.flows = lab->flows,

@@ -363,7 +363,8 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 	printf("\nreceiver-driven congestion control, alone or as NAME+NAME with one of the above at the sender:\n");
 	for (unsigned i = 0; weft_rcc_table[i]; i++)
 		printf("  %-10s %s\n", weft_rcc_table[i]->name, weft_rcc_table[i]->help);
-	printf("\nload balancing:\n");
+	printf("\nload balancing:\n  %-10s %s\n", "auto",
+	       "the one that suits the fabric, and why (doc/choosing-lb.md)");
 	for (unsigned i = 0; weft_lb_table[i]; i++)
 		printf("  %-10s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);
 	printf("\nswitches' choice among equal ports (doc/routing.md):\n");

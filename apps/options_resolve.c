@@ -60,6 +60,39 @@ static void groups_of(struct options *o, struct group g[GROUPS])
 	g[6] = (struct group){o->route->tunes, o->route_tune};
 }
 
+/* What the engine's and the fabric's parameters will be. Complaints come later, when all parameters are known. */
+static void peek_params(const struct options *o, struct weft_engine_tune *engine, struct fabric_tune *fabric)
+{
+	weft_param_defaults(weft_engine_tunes, engine);
+	weft_param_defaults(fabric_params, fabric);
+	for (uint32_t i = 0; i < o->setting_count; i++) {
+		struct weft_err why;
+		const char *text = o->settings[i].text, *eq = strchr(text, '=');
+		char key[64];
+		snprintf(key, sizeof key, "%.*s", (int)(eq - text), text);
+		weft_param_set(weft_engine_tunes, engine, key, eq + 1, &why);
+		weft_param_set(fabric_params, fabric, key, eq + 1, &why);
+	}
+}
+
+static int choose_lb(struct options *o)
+{
+	struct weft_engine_tune engine;
+	struct fabric_tune fabric;
+	peek_params(o, &engine, &fabric);
+	bool hash = o->route == weft_route_table[0], digits = strcmp(o->route->name, "digits") == 0;
+	struct weft_lb_offer offer = {
+		.switches_choose = !hash && !digits,
+		.digits = digits,
+		.ecn = fabric.ecn_max_pct > 0,
+		.trimming = !o->no_trim && fabric.trim != WEFT_TRIM_OFF,
+		.all_acked = engine.lb_all_acked,
+		.ack_every = engine.ack_every,
+	};
+	o->lb = weft_lb_auto(&offer, &o->lb_reason);
+	return 0;
+}
+
 static int resolve_algorithms(struct options *o, struct weft_err *err)
 {
 	o->step = "cc";
@@ -69,12 +102,12 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 	o->rcc = choice.rcc;
 	if (rc)
 		return rc;
-	o->step = "lb";
-	rc = weft_lb_choose(o->lb_name, &o->lb, err);
-	if (rc)
-		return rc;
 	o->step = "route";
 	rc = weft_route_find(o->route_name, &o->route, err);
+	if (rc)
+		return rc;
+	o->step = "lb";
+	rc = strcmp(o->lb_name, "auto") == 0 ? choose_lb(o) : weft_lb_choose(o->lb_name, &o->lb, err);
 	if (rc)
 		return rc;
 	o->cc_tune = calloc(1, o->cc->tune_size + 1);

@@ -183,17 +183,17 @@ static json_t *json_run(const struct run_result *r)
 
 static json_t *json_of(const struct run_result *r, const struct run_summary *s)
 {
-	return json_pack("{s:s,s:s,s:s,s:s,s:s*,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:o*,s:f,s:f,s:f,s:f,s:o,s:o*,s:{s:I,s:f,s:"
-			 "I,s:f},s:o}",
-			 "schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "route", r->route, "seed",
-			 (json_int_t)r->seed, "flows", "count", (int)r->flow_count, "completed", (int)s->completed,
-			 "verified", (int)s->verified, "fct_us", json_times(&s->fct_us), "delivered_us",
-			 json_times(&s->delivered_us), "slowdown",
-			 s->slowdown.max > 0 ? json_times(&s->slowdown) : NULL, "ideal_us", s->ideal_us, "inflation",
-			 s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain, "packets",
-			 json_packets(&r->packets), "drops", r->fabric ? json_drops(&r->drops) : NULL, "queues",
-			 "max_bytes", (json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "pauses",
-			 (json_int_t)r->pauses, "paused_us", r->paused_us, "run", json_run(r));
+	return json_pack(
+		"{s:s,s:s,s:s,s:s,s:s*,s:s*,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:o*,s:f,s:f,s:f,s:f,s:o,s:o*,s:{s:I,s:f,s:"
+		"I,s:f},s:o}",
+		"schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "lb_reason", r->lb_reason, "route",
+		r->route, "seed", (json_int_t)r->seed, "flows", "count", (int)r->flow_count, "completed",
+		(int)s->completed, "verified", (int)s->verified, "fct_us", json_times(&s->fct_us), "delivered_us",
+		json_times(&s->delivered_us), "slowdown", s->slowdown.max > 0 ? json_times(&s->slowdown) : NULL,
+		"ideal_us", s->ideal_us, "inflation", s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain,
+		"packets", json_packets(&r->packets), "drops", r->fabric ? json_drops(&r->drops) : NULL, "queues",
+		"max_bytes", (json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "pauses",
+		(json_int_t)r->pauses, "paused_us", r->paused_us, "run", json_run(r));
 }
 
 static json_t *json_background(const struct run_summary *s)
@@ -252,6 +252,8 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 	bool routed = r->route && strcmp(r->route, weft_route_table[0]->name) != 0;
 	fprintf(out, "%-14s %s + %s%s%s, seed %" PRIu64 "\n", r->mode, r->cc, r->lb, routed ? ", switches " : "",
 		routed ? r->route : "", r->seed);
+	if (r->lb_reason)
+		fprintf(out, "%-14s %s\n", r->lb, r->lb_reason);
 	fprintf(out, "flows          %u, %u completed, %u verified, %u failed\n", r->flow_count, s.completed,
 		s.verified, s.failed);
 	print_times(out, "FCT", &s.fct_us);

@@ -52,6 +52,7 @@ struct run_drops {
 struct run_result {
 	const char *mode; /* "sim" or "bench" */
 	const char *cc, *lb;
+	const char *lb_reason; /* why --lb auto chose it; NULL: it was named */
 	const char *route; /* of the switches; NULL: unknown */
 	uint64_t seed;
 	const struct run_flow *flows;

@@ -104,4 +104,17 @@ const struct weft_lb_ops *weft_lb_find(const char *name);
 /* The same; -ENOENT with a message that lists the valid names, and *ops NULL. */
 int weft_lb_choose(const char *name, const struct weft_lb_ops **ops, struct weft_err *err);
 
+/* What a fabric and a transport offer to choose paths by. */
+struct weft_lb_offer {
+	uint8_t switches_choose; /* per packet, without looking at entropies */
+	uint8_t digits;          /* switches forward by the digits of an entropy; otherwise they hash it */
+	uint8_t ecn;             /* they mark */
+	uint8_t trimming;        /* they trim */
+	uint8_t all_acked;       /* feedback for every packet a coalesced ACK covers */
+	uint32_t ack_every;      /* packets per ACK */
+};
+
+/* The load balancer that suits it, and why, in a constant string. */
+const struct weft_lb_ops *weft_lb_auto(const struct weft_lb_offer *offer, const char **reason);
+
 #endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which load balancer suits a fabric; doc/choosing-lb.md has the measurements behind it. */
+#include "lb_ops.h"
+
+static const char *reps_because(const struct weft_lb_offer *offer)
+{
+	if (!offer->ecn)
+		return "switches hash entropies and mark nothing: acknowledged paths are used again, failed ones "
+		       "avoided";
+	if (offer->ack_every > 1 && !offer->all_acked)
+		return "switches hash entropies and mark; ACKs are coalesced: lb_all_acked=on would tell it more";
+	if (offer->ack_every > 1)
+		return "switches hash entropies and mark; coalesced ACKs speak for all their packets";
+	if (!offer->trimming)
+		return "switches hash entropies and mark; without trimming a timeout after low RTTs means a failed "
+		       "path";
+	return "switches hash entropies and mark: unmarked paths are used again, failed ones avoided";
+}
+
+const struct weft_lb_ops *weft_lb_auto(const struct weft_lb_offer *offer, const char **reason)
+{
+	if (offer->switches_choose) {
+		*reason = "switches choose the path of each packet: entropies change nothing";
+		return &weft_lb_spray;
+	}
+	if (offer->digits) {
+		*reason =
+			"switches forward by the digits of an entropy: every path in turn, congested ones passed over";
+		return &weft_lb_prime;
+	}
+	*reason = reps_because(offer);
+	return &weft_lb_reps;
+}
