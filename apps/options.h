@@ -90,7 +90,7 @@ struct options {
 	const struct weft_cc_ops *cc_odd;
 	const void *cc_odd_tune;
 	const struct weft_lb_ops *lb;
-	const char *lb_reason; /* why --lb auto chose it; NULL: it was named. Constant */
+	const char *lb_reason;              /* why --lb auto chose it; NULL: it was named. Constant */
 	const struct weft_route_ops *route; /* how switches choose */
 	struct weft_engine_tune engine;
 	void *cc_tune, *lb_tune, *rcc_tune; /* rcc_tune is there without rcc, too */

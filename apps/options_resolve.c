@@ -80,10 +80,9 @@ static int choose_lb(struct options *o)
 	struct weft_engine_tune engine;
 	struct fabric_tune fabric;
 	peek_params(o, &engine, &fabric);
-	bool hash = o->route == weft_route_table[0], digits = strcmp(o->route->name, "digits") == 0;
 	struct weft_lb_offer offer = {
-		.switches_choose = !hash && !digits,
-		.digits = digits,
+		.switches_choose = o->route != weft_route_table[0] && !o->route->reads_digits,
+		.digits = o->route->reads_digits,
 		.ecn = fabric.ecn_max_pct > 0,
 		.trimming = !o->no_trim && fabric.trim != WEFT_TRIM_OFF,
 		.all_acked = engine.lb_all_acked,

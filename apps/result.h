@@ -53,7 +53,7 @@ struct run_result {
 	const char *mode; /* "sim" or "bench" */
 	const char *cc, *lb;
 	const char *lb_reason; /* why --lb auto chose it; NULL: it was named */
-	const char *route; /* of the switches; NULL: unknown */
+	const char *route;     /* of the switches; NULL: unknown */
 	uint64_t seed;
 	const struct run_flow *flows;
 	uint32_t flow_count;

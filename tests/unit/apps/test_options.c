@@ -214,6 +214,27 @@ static void parse__switches_choice(void **state)
 	REFUSED(f, -ERANGE, "rr_rounds", "--route", "rr", "--set", "rr_rounds=1000001");
 }
 
+/* By what the fabric will be, whatever the order of the options. */
+static void parse__lb_auto(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(PARSE(f, "--lb", "auto"), 0);
+	assert_string_equal(f->o.lb->name, "reps");
+	assert_non_null(strstr(f->o.lb_reason, "unmarked"));
+	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "digits", "--set", "prime_ce_pct=30"), 0);
+	assert_string_equal(f->o.lb->name, "prime");
+	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "rr"), 0);
+	assert_string_equal(f->o.lb->name, "ops");
+	assert_int_equal(PARSE(f, "--lb", "auto", "--no-trim", "--set", "ecn_min_pct=0", "--set", "ecn_max_pct=0"), 0);
+	assert_non_null(strstr(f->o.lb_reason, "mark nothing"));
+	assert_int_equal(PARSE(f, "--lb", "auto", "--set", "ack_every=4"), 0);
+	assert_non_null(strstr(f->o.lb_reason, "lb_all_acked"));
+	REFUSED(f, -ERANGE, "ack_every", "--lb", "auto", "--set", "ack_every=1000");
+	REFUSED(f, -ENOENT, "prime_ce_pct", "--lb", "auto", "--set", "prime_ce_pct=30");
+	assert_int_equal(PARSE(f, "--lb", "reps"), 0);
+	assert_null(f->o.lb_reason);
+}
+
 static void parse__help_resolves_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -311,6 +332,7 @@ int main(void)
 		TEST(parse__unknown_names_list_the_valid_ones),
 		TEST(parse__receiver_and_sender_algorithms),
 		TEST(parse__switches_choice),
+		TEST(parse__lb_auto),
 		TEST(parse__bad_values_are_refused),
 		TEST(parse__bad_files_are_named),
 		TEST(parse__what_makes_rocev2),
