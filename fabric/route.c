@@ -5,13 +5,18 @@
 
 enum { IP_PROTOCOL_UDP = 17 };
 
-/* The five-tuple, under the switch's salt: switches choose independently, a flow with one entropy keeps its path. */
+/* An odd number with as many ones as zeros. */
+#define SCRAMBLE 0x9fb21c651e98df25u
+
+/* The five-tuple, under the switch's salt: switches choose independently, a flow with one entropy keeps its path. One
+ * multiplication leaves the hashes of consecutive entropies an arithmetic progression; for the flows whose step is
+ * short all of them would lie on one port, hence the second. */
 static uint32_t tuple_hash(uint64_t salt, const struct weft_pkt *pkt)
 {
 	uint64_t addresses = (uint64_t)pkt->src << 32 | pkt->dst;
 	uint64_t rest = (uint64_t)pkt->entropy << 32 | WIRE_UDP_PORT << 8 | IP_PROTOCOL_UDP;
 
-	return (uint32_t)(hash_word(hash_word(salt, addresses), rest) >> 32);
+	return (uint32_t)(hash_fold(hash_word(hash_word(salt, addresses), rest), SCRAMBLE) >> 32);
 }
 
 /* Maps a hash to 0..n-1. */

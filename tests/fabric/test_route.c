@@ -45,6 +45,23 @@ static void route_port__entropies_are_uniform(void **state)
 	check_uniform(count, WAYS, SAMPLES, 29.9);
 }
 
+/* A small entropy set of any flow at any switch; 64 is six standard deviations above the mean. */
+static void route_port__consecutive_entropies_of_a_flow_spread(void **state)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < 4000; i++) {
+		struct net_switch sw = leaf(1 + i);
+		uint32_t count[WAYS] = {0};
+		for (uint32_t ev = 0; ev < 256; ev++) {
+			struct weft_pkt pkt = flow(8 + i % 4, 12 + i, (uint16_t)ev);
+			uint32_t *n = &count[route_port(&sw, 12 + i, &pkt) - 104];
+			most = ++*n > most ? *n : most;
+		}
+	}
+	assert_in_range(most, 40, 64);
+}
+
 /* Neighbouring hosts with one entropy. */
 static void route_port__flows_are_uniform(void **state)
 {
@@ -126,6 +143,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(route_port__down),
 		cmocka_unit_test(route_port__entropies_are_uniform),
+		cmocka_unit_test(route_port__consecutive_entropies_of_a_flow_spread),
 		cmocka_unit_test(route_port__flows_are_uniform),
 		cmocka_unit_test(route_port__keeps_a_path),
 		cmocka_unit_test(route_port__salts_are_independent),
