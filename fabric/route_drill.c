@@ -120,10 +120,10 @@ static uint32_t draw(const struct weft_net *net, const struct route_ways *ways, 
 	struct drill_state *st = ways->state;
 	uint32_t d = tune->choices < ways->count ? tune->choices : ways->count, n = 0;
 
-	while (n < d) {
+	do {
 		uint32_t way = rng_below(&st->rng, ways->count), port = ways_port(ways, way);
 		n = learn(known, n, (struct known){seen_depth(net, ways, port), port, way});
-	}
+	} while (n < d);
 	return n;
 }
 
