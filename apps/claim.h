@@ -41,8 +41,9 @@ struct claim {
 	const struct measure *measure;
 	struct claim_scope scope;
 	struct claim_pick of;     /* every combination it picks must meet the bound */
-	struct claim_pick over;   /* keys to change for the combinations to divide by */
-	bool relative;            /* there is an `over` */
+	struct claim_pick over;   /* keys to change for the combinations to divide by, or to subtract */
+	bool relative;            /* there is an `over` or a `less` */
+	bool difference;          /* it is a `less` */
 	double at_most, at_least; /* NaN: no such bound */
 	uint32_t line;            /* in the file */
 };

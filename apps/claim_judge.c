@@ -147,8 +147,8 @@ static int against(struct trial *t, uint32_t row, double value)
 		if (rc)
 			return rc;
 		found++;
-		consider(t, ratio(value, other), "%.3g (%s: %.6g; %s: %.6g)", t->w->runs[row].label, value,
-			 t->w->runs[i].label, other);
+		consider(t, t->c->difference ? value - other : ratio(value, other), "%.3g (%s: %.6g; %s: %.6g)",
+			 t->w->runs[row].label, value, t->w->runs[i].label, other);
 	}
 	return found ? 0
 		     : weft_err_set(t->err, -EINVAL, "%s:%u: over: nothing stands beside %s", t->w->scenario->path,

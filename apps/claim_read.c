@@ -171,9 +171,13 @@ static int read_pair(void *arg, const char *name, const yaml_node_t *node)
 		return read_number(r, name, node, &c->at_least);
 	if (!strcmp(name, "of"))
 		return read_pick(r, name, node, &c->of);
-	if (strcmp(name, "over") != 0)
+	bool less = !strcmp(name, "less");
+	if (!less && strcmp(name, "over") != 0)
 		return yamldoc_refuse(&r->y, node, name, "unknown key of a claim");
+	if (c->relative)
+		return yamldoc_refuse(&r->y, node, name, "a claim has one of over and less");
 	c->relative = true;
+	c->difference = less;
 	return read_pick(r, name, node, &c->over);
 }
 
@@ -187,7 +191,7 @@ static int check(const struct reader *r, const yaml_node_t *node)
 	if (isnan(c->at_most) && isnan(c->at_least))
 		return yamldoc_refuse(&r->y, node, "at_most", "a claim needs at_most or at_least");
 	if (c->relative && !c->over.count)
-		return yamldoc_refuse(&r->y, node, "over", "names nothing to compare with");
+		return yamldoc_refuse(&r->y, node, c->difference ? "less" : "over", "names nothing to compare with");
 	return 0;
 }
 

@@ -75,6 +75,13 @@ class Reproduce(unittest.TestCase):
         self.assertIn("three lb=ops", text)
         self.assertNotIn("lb=reps:", text)
 
+    def test_less_subtracts(self):
+        text = self.judged(
+            "{text: a, measure: failed, of: {case: three}, less: {case: one}, at_least: 0, at_most: 0}",
+            "{text: b, measure: fct_max_us, of: {case: one, lb: ops}, less: {case: three}, at_most: -10}",
+            "{text: c, measure: fct_max_us, of: {case: three, lb: ops}, less: {case: one}, at_least: 10}")
+        self.assertIn("3 of 3 claims hold", text)
+
     def test_bounds_of_one_run(self):
         text = self.judged("{text: a, measure: failed, of: {}, at_most: 0}",
                            "{text: b, measure: inflation, of: {case: one}, at_least: 0.99, at_most: 1.01}",
@@ -128,6 +135,8 @@ class Reproduce(unittest.TestCase):
             "{text: a, measure: failed, of: {case: two}, at_most: 1}": "12: case: no run has 'two'",
             "{text: a, measure: failed, of: {cc: swift}, at_most: 1}": "12: cc: no run has 'swift'",
             "{text: a, measure: failed, of: {}, over: {}, at_most: 1}": "12: over: names nothing",
+            "{text: a, measure: failed, of: {}, less: {}, at_most: 1}": "12: less: names nothing",
+            "{text: a, measure: failed, of: {}, over: {lb: ops}, less: {lb: ops}, at_most: 1}": "12: less: a claim has",
             "{text: a, measure: failed, of: {}, most: 1}": "12: most: unknown key",
             "{text: a, measure: failed, of: {}, flows: 3-1, at_most: 1}": "12: flows: '3-1' is neither",
         }
