@@ -2,7 +2,10 @@
 /* RoCEv2: DCQCN over a lossless fabric, one path per connection, go-back-N. */
 #include "scenario.h"
 
-#define ROCE "--config", WEFT_CONFIGS "/roce.yaml"
+static const char roce_file[] = WEFT_CONFIGS "/roce.yaml", topology[] = LS16, tree[] = FT128;
+static const char incast[] = MATRIX("incast_16n_15to1_1M"), large_incast[] = MATRIX("incast_128n_32to1_1M");
+
+#define ROCE "--config", roce_file
 
 /* Nothing is lost, so nothing is sent twice. */
 static void check_lossless(const struct scenario *s)
@@ -17,7 +20,7 @@ static void check_lossless(const struct scenario *s)
 static void roce__incast_loses_nothing(void **state)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, ROCE, "--topology", LS16, "--matrix", MATRIX("incast_16n_15to1_1M"), "--end", "20ms");
+	SCENARIO_PASSES(&s, ROCE, "--topology", topology, "--matrix", incast, "--end", "20ms");
 	check_lossless(&s);
 	assert_true(s.net.pauses > 0);
 	assert_true(s.net.marked > 0);
@@ -30,8 +33,7 @@ static void roce__incast_loses_nothing(void **state)
 static void roce__incast_without_pfc_drops(void **state)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, ROCE, "--set", "pfc=0", "--topology", LS16, "--matrix", MATRIX("incast_16n_15to1_1M"),
-			"--end", "50ms");
+	SCENARIO_PASSES(&s, ROCE, "--set", "pfc=0", "--topology", topology, "--matrix", incast, "--end", "50ms");
 	assert_true(s.net.dropped_data > 0);
 	assert_true(s.stats.tx_retx_rewind > 0);
 	assert_int_equal(s.net.pauses, 0);
@@ -42,8 +44,8 @@ static void roce__incast_without_pfc_drops(void **state)
 static void roce__pauses_alone_carry_an_incast(void **state)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, ROCE, "--cc", "fixed", "--set", "cwnd_pct=1000", "--topology", FT128, "--matrix",
-			MATRIX("incast_128n_32to1_1M"), "--end", "2ms");
+	SCENARIO_PASSES(&s, ROCE, "--cc", "fixed", "--set", "cwnd_pct=1000", "--topology", tree, "--matrix",
+			large_incast, "--end", "2ms");
 	check_lossless(&s);
 	assert_true(s.net.pauses > 0);
 	assert_at_most(s.summary.inflation, 1.02);
@@ -54,7 +56,7 @@ static void roce__pauses_alone_carry_an_incast(void **state)
 static void roce__permutation_loses_nothing(void **state)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, ROCE, "--topology", LS16, "--matrix", "permutation:16:4MiB", "--end", "20ms");
+	SCENARIO_PASSES(&s, ROCE, "--topology", topology, "--matrix", "permutation:16:4MiB", "--end", "20ms");
 	check_lossless(&s);
 	assert_at_most(1.5, s.summary.inflation);
 	assert_at_most(s.summary.inflation, 6);
@@ -64,7 +66,7 @@ static void roce__permutation_loses_nothing(void **state)
 static void roce__go_back_n_repairs_damage(void **state)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, ROCE, "--topology", LS16, "--matrix", "permutation:16:1MiB", "--set",
+	SCENARIO_PASSES(&s, ROCE, "--topology", topology, "--matrix", "permutation:16:1MiB", "--set",
 			"fault_loss_ppm=10000", "--set", "fault_rx=on", "--end", "100ms");
 	assert_int_equal(s.result.packets.dropped, 0);
 	assert_true(s.stats.tx_retx_rewind > 0);
@@ -78,7 +80,7 @@ static void roce__long_flows_are_fair(void **state)
 	static const char *const max_pct[] = {"ecn_max_pct=500", "ecn_max_pct=80"};
 	for (int i = 0; i < 2; i++) {
 		struct scenario s;
-		SCENARIO_PASSES(&s, ROCE, "--topology", LS16, "--matrix", "incast:8:16MiB", "--set", max_pct[i],
+		SCENARIO_PASSES(&s, ROCE, "--topology", topology, "--matrix", "incast:8:16MiB", "--set", max_pct[i],
 				"--end", "200ms");
 		check_lossless(&s);
 		assert_true(s.summary.jain > 0.95);
@@ -92,7 +94,7 @@ static void roce__repeats(void **state)
 	uint64_t digest[2];
 	for (int i = 0; i < 2; i++) {
 		struct scenario s;
-		SCENARIO_PASSES(&s, ROCE, "--topology", LS16, "--matrix", "permutation:16:1MiB", "--end", "20ms",
+		SCENARIO_PASSES(&s, ROCE, "--topology", topology, "--matrix", "permutation:16:1MiB", "--end", "20ms",
 				"--set", i ? "reverse_hosts=1" : "reverse_hosts=0");
 		digest[i] = s.net.digest;
 		scenario_end(&s);
