@@ -240,16 +240,17 @@ static void thaw(struct prime *s)
 	}
 }
 
-/* After a failure. With few paths each of them always has packets under way, and those that fail are all known within a
- * round trip. With many only those heard of last are known to be good. Compares distances, the tick counter may wrap.
- */
+/* After a failure only the paths heard of last are known to be good. With many paths that stays so; with few, each of
+ * them has packets under way, and those that fail with it are all known within a round trip. Compares distances, the
+ * tick counter may wrap. */
 static __attribute__((noinline)) uint16_t pick_frozen(struct weft_lb *lb, uint16_t ev, weft_ns now)
 {
 	struct prime *s = state(lb);
+	uint32_t since = ticks(now) - s->failed_ticks;
 
-	if (ticks(now) - s->failed_ticks > ticks(tune(lb->params)->failed_ns))
+	if (since > ticks(tune(lb->params)->failed_ns))
 		thaw(s);
-	if (s->frozen && s->sparse && s->fresh_count)
+	if (s->frozen && s->fresh_count && (s->sparse || since <= ticks(lb->params->brtt_ns)))
 		return s->fresh[s->count / COUNT % s->fresh_count];
 	return pick_around(s, ev);
 }

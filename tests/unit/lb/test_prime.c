@@ -88,6 +88,7 @@ static void ce__rests_for_its_penalty(void **state)
 	struct lb_box box;
 	setup(&box, &weft_lb_prime, 1);
 	tune(&box)->ce_pct = 32; /* 32 packets and the next turn */
+	lb_box_again(&box, 1, 0);
 	uint16_t ev = lb_box_pick(&box, 0, 0);
 	lb_box_feed(&box, ev, WEFT_LB_CE, 0);
 	assert_int_equal(count(&box, ev, 2 * PATHS, 0), 0);
@@ -99,6 +100,8 @@ static void ce__repeated_is_not_added(void **state)
 {
 	struct lb_box box;
 	setup(&box, &weft_lb_prime, 1);
+	tune(&box)->ce_pct = 20;
+	lb_box_again(&box, 1, 0);
 	uint16_t ev = lb_box_pick(&box, 0, 0);
 	for (uint32_t i = 0; i < 40; i++) {
 		lb_box_feed(&box, ev, WEFT_LB_CE, 0);
@@ -143,6 +146,21 @@ static void timeout__rests_for_the_time(void **state)
 	assert_int_equal(count(&box, 5, 20000, WEFT_MS(20)), 0);
 	assert_in_range(count(&box, 5, 20 * PATHS, WEFT_MS(22)), 19, 21);
 	assert_false(lb_box_view(&box).frozen);
+}
+
+/* In the round trip after a failure others that fail with it are not known yet. */
+static void timeout__at_first_only_what_answers(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	lb_box_feed(&box, 3, WEFT_LB_OK, 0);
+	lb_box_feed(&box, 9, WEFT_LB_OK, 0);
+	lb_box_feed(&box, 4, WEFT_LB_TIMEOUT, WEFT_US(100));
+	for (uint32_t psn = 0; psn < 100; psn++) {
+		uint16_t ev = lb_box_pick(&box, psn, WEFT_US(105));
+		assert_true(ev == 3 || ev == 9);
+	}
+	assert_in_range(count(&box, 7, 4 * PATHS, WEFT_US(120)), 3, 5);
 }
 
 static void timeout__all_failed_goes_on(void **state)
@@ -228,6 +246,7 @@ int main(void)
 		cmocka_unit_test(trim__rests_longer_than_ce),
 		cmocka_unit_test(pick__smallest_penalty_when_all_are_congested),
 		cmocka_unit_test(timeout__rests_for_the_time),
+		cmocka_unit_test(timeout__at_first_only_what_answers),
 		cmocka_unit_test(timeout__all_failed_goes_on),
 		cmocka_unit_test(timeout__many_classes_use_what_answers),
 		cmocka_unit_test(co_prime__ignores_everything),
