@@ -3,7 +3,6 @@
  * it answers (REPS sec. 3.1), per packet or coalesced; NACKs at once. */
 #include "bitmap.h"
 #include "engine_out.h"
-#include "wire_hot.h"
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_MAX = 0xfffe, RCVD_BYTES_UNIT = 256, ACK_FLUSH_MAX = 16 };
 
@@ -117,8 +116,8 @@ static void fill_ack(const struct weft_engine *e, struct pdc_rx *p, struct wire_
 }
 
 /* An ACK with the usual response. */
-static void ack_patched(struct weft_engine *e, const struct pdc_rx *p, struct weft_pkt *pkt, const struct sack *sack,
-			weft_ns now)
+static inline __attribute__((always_inline)) void
+ack_patched(struct weft_engine *e, const struct pdc_rx *p, struct weft_pkt *pkt, const struct sack *sack, weft_ns now)
 {
 	const struct wire_ack_patch patch = {.dst = &p->ip,
 					     .entropy = p->trigger_ev,
@@ -133,8 +132,7 @@ static void ack_patched(struct weft_engine *e, const struct pdc_rx *p, struct we
 					     .rcvd_bytes = rcvd_units(p),
 					     .ooo_count = (uint16_t)p->ooo_pkts,
 					     .message_id = p->trigger_message_id};
-	memcpy(pkt->head, e->ack_head, sizeof e->ack_head);
-	wire_patch_ack(pkt->head, &patch);
+	wire_fill_ack(pkt->head, e->ack_head, &patch);
 	pkt->payload = NULL;
 	pkt->payload_len = 0;
 	engine_out_to(e, pkt, &p->ip, p->trigger_ev, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);

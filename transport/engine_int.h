@@ -14,7 +14,7 @@
 #include "spsc.h"
 #include "u64map.h"
 #include "weft/engine.h"
-#include "wire.h"
+#include "wire_hot.h"
 
 enum {
 	ENGINE_BURST = 32,    /* packets per receive burst */
@@ -22,7 +22,6 @@ enum {
 	ENGINE_OUT_DATA = 64, /* data stops here, the rest is for ACKs and NACKs */
 	ENGINE_SUBMIT = 64,   /* submissions per endpoint and poll */
 	ENGINE_PDC_IDS = 65536,
-	ACK_HEAD_BYTES = 20 + 8 + 32 + 12, /* headers of an ACK over IPv4 */
 };
 
 struct peer {
@@ -103,8 +102,9 @@ struct weft_engine {
 
 	struct weft_pkt *spare[ENGINE_BURST];      /* empty packets, fetched in bulk */
 	struct weft_pkt *out[ENGINE_OUT];          /* what is about to leave */
+	struct wire_seen seen[2];                  /* headers of the last data packet and ACK */
 	struct wire_pkt data_scratch, ack_scratch; /* packet being encoded; fields that never change stay set */
-	uint8_t ack_head[ACK_HEAD_BYTES];          /* template of ACKs over IPv4 */
+	uint8_t ack_head[HOT_ACK_BYTES];           /* template of ACKs over IPv4 */
 	struct wheel wheel;
 
 	/* tables */

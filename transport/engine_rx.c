@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One received burst: decode, then hand each packet to the step it belongs to. */
 #include "engine_int.h"
-#include "wire_hot.h"
 
 static void bad(struct weft_engine *e, enum wire_error error)
 {
@@ -77,7 +76,7 @@ static void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns n
 	struct wire_pkt w; /* not all of it is filled in, see wire_decode_hot */
 	enum wire_hot kind = WIRE_HOT_NONE;
 	if (e->has_hot)
-		kind = wire_decode_hot(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &w);
+		kind = wire_decode_hot(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, e->seen, &w);
 	if (kind == WIRE_HOT_DATA && request_fits(&w))
 		pdc_rx_request(e, pkt, &w, now);
 	else if (kind == WIRE_HOT_DATA)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "engine_out.h"
-#include "wire_hot.h"
 
 enum { ALLOC_RETRY_NS = 1000 };
 
@@ -280,12 +279,15 @@ void engine_tx(struct weft_engine *e, weft_ns now)
 	while (!list_empty(&e->ready) && e->out_count < ENGINE_OUT_DATA && link_allows(e, now)) {
 		struct pdc_tx *p = list_entry(e->ready.next, struct pdc_tx, ready_link);
 		enum tx_result r = send_one(e, p, now);
-		list_del(&p->ready_link);
-		p->ready = r != TX_BLOCKED;
-		if (p->ready)
-			list_add_tail(&e->ready, &p->ready_link);
-		else
+		bool alone = p->ready_link.next == &e->ready;
+		if (r == TX_BLOCKED || !alone)
+			list_del(&p->ready_link);
+		if (r == TX_BLOCKED) {
+			p->ready = false;
 			pdc_tx_arm(e, p, now);
+		} else if (!alone) {
+			list_add_tail(&e->ready, &p->ready_link);
+		}
 		if (r == TX_SHORT) {
 			e->short_of_pkts = true;
 			return;

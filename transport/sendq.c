@@ -81,7 +81,8 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 	sendq_list_remove(q, &q->lost, psn, s);
 	sendq_list_append(q, &q->inflight, psn, s);
 	s->state = SENT_INFLIGHT;
-	s->tries += s->sent_at != WEFT_NEVER && s->tries < UINT8_MAX;
+	if (s->sent_at != WEFT_NEVER && s->tries < SENT_TRIES_MAX)
+		s->tries++;
 	s->sent_at = now;
 }
 

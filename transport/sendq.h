@@ -16,6 +16,8 @@ struct tx_msg;
 
 enum { SENDQ_MIN = 64, SENDQ_MAX = 32768 }; /* entries; a power of two that grows on demand up to the window */
 
+enum { SENT_TRIES_MAX = 127 };
+
 enum sent_state { SENT_NONE, SENT_INFLIGHT, SENT_LOST, SENT_ACKED };
 
 struct sent {
@@ -26,9 +28,9 @@ struct sent {
 	uint16_t wire_bytes;
 	uint16_t ev;         /* entropy of the last transmission */
 	uint16_t prev, next; /* neighbours in the list of its state: low 16 bits of their PSNs */
-	uint8_t state : 4;   /* enum sent_state */
+	uint8_t state;       /* enum sent_state */
+	uint8_t tries : 7;   /* retransmissions so far, up to SENT_TRIES_MAX */
 	bool timed_out : 1;  /* the last loss was found by the retransmission timer */
-	uint8_t tries;       /* retransmissions so far, saturating */
 };
 
 _Static_assert(sizeof(struct sent) == 32, "two in-flight records per cache line");

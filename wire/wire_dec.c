@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoder. Each step takes bytes from the rest of the packet and is sure of their number before it reads. The
  * usual two kinds of packets have decoders of their own, wire_hot.h. */
-#include "wire_fmt.h"
+#include "wire_hot.h"
 
 /* The part of a packet not decoded yet. */
 struct rest {
@@ -473,4 +473,24 @@ enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_
 	p->header_bytes = (uint16_t)(r.at - buf);
 	p->payload_bytes = p->trimmed ? 0 : (uint16_t)(end - p->header_bytes);
 	return WIRE_OK;
+}
+
+/* 0xffff divides a header's sum when its checksum is right; the sum is never 0, for the first word is not. */
+static bool sum_is_right(const uint8_t *ip)
+{
+	uint64_t sum = (uint64_t)raw32(ip) + raw32(ip + 4) + raw32(ip + 8) + raw32(ip + 12) + raw32(ip + 16);
+
+	return sum % 0xffff == 0;
+}
+
+__attribute__((noinline)) bool wire_see_header(const uint8_t *buf, const struct weft_ip *dst, struct wire_seen *seen)
+{
+	/* Version, header length; MF and fragment offset. */
+	const uint64_t plain = UINT64_C(0xff3f0000000000ff);
+
+	if ((raw64(buf) & plain) != 0x45 || buf[9] != IP_PROTO_UDP || raw32(buf + 16) != raw32(dst->b + 12) ||
+	    dscp_trimmed(buf[1] >> 2) || !sum_is_right(buf))
+		return false;
+	*seen = (struct wire_seen){raw64(buf), raw64(buf + 8), raw32(buf + 16)};
+	return true;
 }

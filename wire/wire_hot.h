@@ -20,26 +20,27 @@ enum wire_hot { WIRE_HOT_NONE, WIRE_HOT_DATA, WIRE_HOT_ACK };
 /* Type and next header, the prologue without flags. */
 #define HOT_KIND(type, next_hdr) ((uint32_t)(type) << 4 | (uint32_t)(next_hdr))
 
-/* 0xffff divides a header's sum when its checksum is right; the sum is never 0, for the first word is not. */
-static HOT bool hot_sum_is_right(const uint8_t *ip)
+/* An IPv4 header found to be sound: most packets of a connection repeat it, and then one comparison says so. All 0:
+ * none yet. It holds for one address of ours. */
+struct wire_seen {
+	uint64_t version, ttl; /* the first 16 bytes, as they stand in the packet, named after what they begin with */
+	uint32_t dst;
+};
+
+/* Whether these 20 bytes are a sound IPv4 header, without options, of an untrimmed UDP packet to `dst`. If so `seen`
+ * remembers them. */
+bool wire_see_header(const uint8_t *buf, const struct weft_ip *dst, struct wire_seen *seen);
+
+/* A sound IPv4 and UDP packet to our address and port. */
+static HOT bool hot_net(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, const struct weft_ip *dst,
+			struct wire_seen *seen)
 {
-	uint64_t sum = (uint64_t)raw32(ip) + raw32(ip + 4) + raw32(ip + 8) + raw32(ip + 12) + raw32(ip + 16);
-
-	return sum % 0xffff == 0;
-}
-
-/* A sound, untrimmed IPv4 and UDP packet from anybody to `dst` and our port, not shorter than an ACK. */
-static HOT bool hot_net(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, const struct weft_ip *dst)
-{
-	/* Version, header length; MF and fragment offset. */
-	const uint64_t plain = UINT64_C(0xff3f0000000000ff);
-
-	if (len < HOT_ACK_BYTES)
-		return false;
 	uint32_t total = load16(buf + 2);
-	return (raw64(buf) & plain) == 0x45 && buf[9] == IP_PROTO_UDP && raw32(buf + 16) == raw32(dst->b + 12) &&
-	       load32(buf + 22) == ((uint32_t)udp_port << 16 | (total - IP4_BYTES)) && total <= len + more &&
-	       !dscp_trimmed(buf[1] >> 2) && hot_sum_is_right(buf);
+
+	if (raw64(buf) != seen->version || raw64(buf + 8) != seen->ttl || raw32(buf + 16) != seen->dst)
+		if (!wire_see_header(buf, dst, seen))
+			return false;
+	return load32(buf + 22) == ((uint32_t)udp_port << 16 | (total - IP4_BYTES)) && total <= len + more;
 }
 
 /* What both kinds have in common; `total` is the IP packet's length. */
@@ -110,22 +111,22 @@ static HOT bool hot_ack(const uint8_t *buf, struct wire_pkt *p)
 }
 
 /* Says whether a packet that is wholly at `buf` but for `more` bytes of payload, without trailer, is one of the data
- * path for the engine at `dst`, an IPv4 address. If so wire_decode would accept it, too, and these fields of `p` are as
- * it would set them: net.src, entropy; pds.type, next_hdr, flags, psn, offset, dpdcid, spdcid; header_bytes,
- * payload_bytes, trimmed, has_ses.
- * Data: also net.dscp and ecn; pds.psn_offset and use_rsv_pdc in a SYN; of ses job_id, message_id, flags, opcode,
- * resource_index, pid_on_fep, initiator, match, request_length, message_offset, payload_length, header_data in a SOM.
- * ACKs: also pds.cc_type (it is NSCC), sack_offset, mpr, cc_flags, sack_bitmap, service_time; of ses opcode and
- * return_code. The rest of `p` is left alone or means nothing. */
+ * path for the engine at `dst`, an IPv4 address, which keeps `seen` for data and ACKs. If so wire_decode would accept
+ * it, too, and these fields of `p` are as it would set them: net.src, entropy; pds.type, next_hdr, flags, psn, offset,
+ * dpdcid, spdcid; header_bytes, payload_bytes, trimmed, has_ses. Data: also net.dscp and ecn; pds.psn_offset and
+ * use_rsv_pdc in a SYN; of ses job_id, message_id, flags, opcode, resource_index, pid_on_fep, initiator, match,
+ * request_length, message_offset, payload_length, header_data in a SOM. ACKs: also pds.cc_type (it is NSCC),
+ * sack_offset, mpr, cc_flags, sack_bitmap, service_time; of ses opcode and return_code. The rest of `p` is left alone
+ * or means nothing. */
 static HOT enum wire_hot wire_decode_hot(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
-					 const struct weft_ip *dst, struct wire_pkt *p)
+					 const struct weft_ip *dst, struct wire_seen seen[2], struct wire_pkt *p)
 {
-	if (!hot_net(buf, len, more, udp_port, dst))
+	if (len < HOT_ACK_BYTES)
 		return WIRE_HOT_NONE;
 	uint32_t kind = load16(buf + HOT_PDS_AT) >> 7;
-	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD))
+	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD) && hot_net(buf, len, more, udp_port, dst, &seen[0]))
 		return hot_data(buf, len, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
-	if (kind == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP))
+	if (kind == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP) && hot_net(buf, len, more, udp_port, dst, &seen[1]))
 		return hot_ack(buf, p) ? WIRE_HOT_ACK : WIRE_HOT_NONE;
 	return WIRE_HOT_NONE;
 }
@@ -174,25 +175,31 @@ struct wire_ack_patch {
 	uint16_t message_id;
 };
 
-/* Makes an ACK of a template: at `buf` stands what wire_encode makes of an ACK_CC of type NSCC with a response over
- * IPv4 and UDP to 0.0.0.0, with the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. */
-static HOT void wire_patch_ack(uint8_t *buf, const struct wire_ack_patch *a)
+/* Makes an ACK of a template: what wire_encode makes of an ACK_CC of type NSCC with a response over IPv4 and UDP to
+ * 0.0.0.0, with the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. Both have
+ * HOT_ACK_BYTES. Words are put together before any is stored, for a store might change what `a` came from. */
+static HOT void wire_fill_ack(uint8_t *buf, const uint8_t *template, const struct wire_ack_patch *a)
 {
-	uint8_t *pds = buf + HOT_PDS_AT;
+	enum { SES_AT = HOT_PDS_AT + 32 };
 	uint32_t dst = raw32(a->dst->b + 12);
-	uint16_t sum, entropy = __builtin_bswap16(a->entropy);
+	uint64_t version = raw64(template), ttl = raw64(template + 8), udp = raw64(template + IP4_BYTES);
+	uint64_t response = raw64(template + SES_AT);
+	uint32_t rest = raw32(template + SES_AT + 8);
+	uint64_t ids = (uint64_t)a->spdcid << 48 | (uint64_t)a->dpdcid << 32 | (uint16_t)a->sack_offset;
+	uint64_t nscc = (uint64_t)a->service_time << 48 | (uint64_t)a->rcvd_bytes << 16 | a->ooo_count;
+	uint16_t sum = fold16((uint64_t)dst + (uint16_t) ~(ttl >> 16)); /* of the checksum, and what it lacks */
 
-	memcpy(&sum, buf + 10, sizeof sum);
-	sum = (uint16_t)~fold16((uint64_t)dst + (uint16_t)~sum);
-	memcpy(buf + 10, &sum, sizeof sum);
+	ids |= load32(template + HOT_PDS_AT + 12);
+	hot_prologue(buf + HOT_PDS_AT, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), a->flags, a->offset, a->psn);
+	store64(buf + HOT_PDS_AT + 8, ids);
+	store64(buf + HOT_PDS_AT + 16, a->sack_bitmap);
+	store64(buf + HOT_PDS_AT + 24, nscc);
+	put_raw64(buf, version);
+	put_raw64(buf + 8, (ttl & ~UINT64_C(0xffff0000)) | (uint64_t)(uint16_t)~sum << 16);
 	put_raw32(buf + 16, dst);
-	memcpy(buf + IP4_BYTES, &entropy, sizeof entropy);
-	hot_prologue(pds, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), a->flags, a->offset, a->psn);
-	store32(pds + 8, (uint32_t)a->spdcid << 16 | a->dpdcid);
-	store16(pds + 14, (uint16_t)a->sack_offset);
-	store64(pds + 16, a->sack_bitmap);
-	store64(pds + 24, (uint64_t)a->service_time << 48 | (uint64_t)a->rcvd_bytes << 16 | a->ooo_count);
-	store16(pds + 32 + 2, a->message_id);
+	put_raw64(buf + IP4_BYTES, udp | __builtin_bswap16(a->entropy));
+	put_raw64(buf + SES_AT, response | (uint64_t)__builtin_bswap16(a->message_id) << 16);
+	put_raw32(buf + SES_AT + 8, rest);
 }
 
 #endif

@@ -12,22 +12,28 @@ struct slot {
 static uint16_t ring_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 {
 	struct ring_port *p = (struct ring_port *)port;
-	uint16_t got = 0;
-	while (got < n && p->head != p->tail) {
-		pkts[got] = p->ring[p->head++ % RING_ENTRIES];
-		pkts[got++]->time_ns = p->net->now_ns;
+	uint32_t head = p->head, count = p->tail - head < n ? p->tail - head : n;
+	uint64_t now_ns = p->net->now_ns;
+	for (uint32_t i = 0; i < count; i++) {
+		struct weft_pkt *pkt = p->ring[(head + i) % RING_ENTRIES];
+		pkt->time_ns = now_ns;
+		pkts[i] = pkt;
 	}
-	return got;
+	p->head = head + count;
+	return (uint16_t)count;
 }
 
 static uint16_t ring_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 {
-	struct ring_net *net = ((struct ring_port *)port)->net;
+	struct ring_port *ports = ((struct ring_port *)port)->net->ports;
 	for (uint16_t i = 0; i < n; i++) {
-		struct ring_port *to = &net->ports[pkts[i]->dst - RING_NET_BASE_IP];
-		if (to->tail - to->head == RING_ENTRIES)
+		struct weft_pkt *pkt = pkts[i];
+		struct ring_port *to = &ports[pkt->dst - RING_NET_BASE_IP];
+		uint32_t tail = to->tail;
+		if (tail - to->head == RING_ENTRIES)
 			return i;
-		to->ring[to->tail++ % RING_ENTRIES] = pkts[i];
+		to->ring[tail % RING_ENTRIES] = pkt;
+		to->tail = tail + 1;
 	}
 	return n;
 }
@@ -35,23 +41,25 @@ static uint16_t ring_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t
 static uint16_t ring_alloc(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 {
 	struct ring_net *net = ((struct ring_port *)port)->net;
+	struct weft_pkt *pkt = net->free_list;
 	uint16_t got = 0;
-	while (got < n && net->free_list) {
-		struct weft_pkt *pkt = net->free_list;
-		net->free_list = pkt->next;
+	for (; got < n && pkt; pkt = pkt->next) {
 		pkt->head = ((struct slot *)pkt)->head;
 		pkts[got++] = pkt;
 	}
+	net->free_list = pkt;
 	return got;
 }
 
 static void ring_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 {
 	struct ring_net *net = ((struct ring_port *)port)->net;
+	struct weft_pkt *first = net->free_list;
 	for (uint16_t i = 0; i < n; i++) {
-		pkts[i]->next = net->free_list;
-		net->free_list = pkts[i];
+		pkts[i]->next = first;
+		first = pkts[i];
 	}
+	net->free_list = first;
 }
 
 static void ring_close(struct weft_port *port)
