@@ -3,6 +3,7 @@
  * it answers (REPS sec. 3.1), per packet or coalesced; NACKs at once. */
 #include "bitmap.h"
 #include "engine_out.h"
+#include "wire_hot.h"
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_MAX = 0xfffe, RCVD_BYTES_UNIT = 256, ACK_FLUSH_MAX = 16 };
 
@@ -174,13 +175,24 @@ static inline __attribute__((always_inline)) bool ack_send(struct weft_engine *e
 	return true;
 }
 
-void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now)
+static inline __attribute__((always_inline)) void answer(struct weft_engine *e, struct pdc_rx *p, bool at_once,
+							 weft_ns now)
 {
 	p->unacked_pkts++;
 	if (at_once || p->unacked_pkts >= e->tune.ack_every)
 		ack_send(e, p, now);
 	if ((p->unacked_pkts || p->unreported_pkts) && p->ack_at_ns == WEFT_NEVER)
 		pdc_rx_ack_at(e, p, now + e->ack_delay_ns);
+}
+
+void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now)
+{
+	answer(e, p, at_once, now);
+}
+
+void ack_again(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+{
+	answer(e, p, true, now);
 }
 
 /* Until every received PSN has been reported: one bitmap covers little when hundreds of packets are on many paths. */

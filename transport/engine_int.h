@@ -14,7 +14,7 @@
 #include "spsc.h"
 #include "u64map.h"
 #include "weft/engine.h"
-#include "wire_hot.h"
+#include "wire.h"
 
 enum {
 	ENGINE_BURST = 32,    /* packets per receive burst */
@@ -22,6 +22,7 @@ enum {
 	ENGINE_OUT_DATA = 64, /* data stops here, the rest is for ACKs and NACKs */
 	ENGINE_SUBMIT = 64,   /* submissions per endpoint and poll */
 	ENGINE_PDC_IDS = 65536,
+	ACK_HEAD_BYTES = 20 + 8 + 32 + 12, /* headers of an ACK over IPv4 */
 };
 
 struct peer {
@@ -104,7 +105,7 @@ struct weft_engine {
 	struct weft_pkt *out[ENGINE_OUT];          /* what is about to leave */
 	struct wire_seen seen[2];                  /* headers of the last data packet and ACK */
 	struct wire_pkt data_scratch, ack_scratch; /* packet being encoded; fields that never change stay set */
-	uint8_t ack_head[HOT_ACK_BYTES];           /* template of ACKs over IPv4 */
+	uint8_t ack_head[ACK_HEAD_BYTES];          /* template of ACKs over IPv4 */
 	struct wheel wheel;
 
 	/* tables */
@@ -228,7 +229,8 @@ void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wir
 /* ack_tx.c */
 void pdc_rx_trigger(struct pdc_rx *p, const struct weft_pkt *pkt,
 		    const struct wire_pkt *w); /* the next ACK answers this packet */
-void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now);
+void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now); /* new data arrived */
+void ack_again(struct weft_engine *e, struct pdc_rx *p, weft_ns now); /* anything else that wants an answer at once */
 void ack_flush(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
 void ack_due(struct weft_engine *e, weft_ns now); /* those that found no packet earlier */
 void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *probe,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One received burst: decode, then hand each packet to the step it belongs to. */
 #include "engine_int.h"
+#include "wire_hot.h"
 
 static void bad(struct weft_engine *e, enum wire_error error)
 {
@@ -24,27 +25,23 @@ static inline bool request_fits(const struct wire_pkt *w)
 	return offset + w->payload_bytes <= w->ses.request_length && (w->payload_bytes || !w->ses.request_length);
 }
 
-static void request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+static bool request_is_sane(const struct wire_pkt *w)
 {
-	if (w->trimmed || (w->has_ses && w->pds.next_hdr == WIRE_NH_STD && request_fits(w)))
-		pdc_rx_request(e, pkt, w, now);
-	else
-		e->stats.rx_bad_ses++;
+	return w->trimmed || (w->has_ses && w->pds.next_hdr == WIRE_NH_STD && request_fits(w));
 }
 
-static void dispatch(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+/* Requests and ACKs are left to the caller, for all of them go the same way. */
+static enum wire_hot dispatch(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
 	switch (w->pds.type) {
 	case WIRE_PDS_RUD_REQ:
 	case WIRE_PDS_RUD_CC_REQ:
 	case WIRE_PDS_ROD_REQ:
 	case WIRE_PDS_ROD_CC_REQ:
-		request(e, pkt, w, now);
-		break;
+		return WIRE_HOT_DATA;
 	case WIRE_PDS_ACK:
 	case WIRE_PDS_ACK_CC:
-		ack_rx(e, pkt, w, now);
-		break;
+		return WIRE_HOT_ACK;
 	case WIRE_PDS_NACK:
 		nack_rx(e, pkt, w, now);
 		break;
@@ -54,37 +51,49 @@ static void dispatch(struct weft_engine *e, const struct weft_pkt *pkt, const st
 	default:
 		e->stats.rx_bad_pds++;
 	}
+	return WIRE_HOT_NONE;
 }
 
-static void __attribute__((noinline)) receive_any(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+/* All that the short decoder did not take. */
+static enum wire_hot __attribute__((noinline))
+decode_any(struct weft_engine *e, const struct weft_pkt *pkt, struct wire_pkt *w, weft_ns now)
 {
-	struct wire_pkt w;
-	enum wire_error error = wire_decode(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, e->tune.crc, &w);
+	enum wire_error error = wire_decode(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, e->tune.crc, w);
 	if (error) {
 		bad(e, error);
-		return;
+		return WIRE_HOT_NONE;
 	}
-	if (!weft_ip_eq(&w.net.dst, &e->ip)) {
+	if (!weft_ip_eq(&w->net.dst, &e->ip)) {
 		e->stats.rx_not_ours++;
-		return;
+		return WIRE_HOT_NONE;
 	}
-	dispatch(e, pkt, &w, now);
+	enum wire_hot kind = dispatch(e, pkt, w, now);
+	if (kind == WIRE_HOT_DATA && !request_is_sane(w)) {
+		e->stats.rx_bad_ses++;
+		return WIRE_HOT_NONE;
+	}
+	return kind;
+}
+
+static enum wire_hot decode(struct weft_engine *e, const struct weft_pkt *pkt, struct wire_pkt *w)
+{
+	if (!e->has_hot)
+		return WIRE_HOT_NONE;
+	enum wire_hot kind =
+		wire_decode_hot(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, e->seen, w);
+	return kind != WIRE_HOT_DATA || request_fits(w) ? kind : WIRE_HOT_NONE;
 }
 
 static void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
-	struct wire_pkt w; /* not all of it is filled in, see wire_decode_hot */
-	enum wire_hot kind = WIRE_HOT_NONE;
-	if (e->has_hot)
-		kind = wire_decode_hot(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, e->seen, &w);
-	if (kind == WIRE_HOT_DATA && request_fits(&w))
+	struct wire_pkt w; /* not all of it may be filled in, see wire_decode_hot */
+	enum wire_hot kind = decode(e, pkt, &w);
+	if (kind == WIRE_HOT_NONE)
+		kind = decode_any(e, pkt, &w, now);
+	if (kind == WIRE_HOT_DATA)
 		pdc_rx_request(e, pkt, &w, now);
-	else if (kind == WIRE_HOT_DATA)
-		e->stats.rx_bad_ses++;
 	else if (kind == WIRE_HOT_ACK)
 		ack_rx(e, pkt, &w, now);
-	else
-		receive_any(e, pkt, now);
 }
 
 void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now)

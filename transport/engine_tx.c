@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine_out.h"
+#include "wire_hot.h"
 
 enum { ALLOC_RETRY_NS = 1000 };
 

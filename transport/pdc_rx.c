@@ -209,8 +209,8 @@ static bool in_window(const struct weft_engine *e, const struct pdc_rx *p, uint3
 	return psn_diff(psn, p->cack_psn) <= (int32_t)e->tune.window_pkts;
 }
 
-static void refuse(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint8_t code, uint64_t *counter,
-		   weft_ns now)
+static void __attribute__((noinline))
+refuse(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint8_t code, uint64_t *counter, weft_ns now)
 {
 	(*counter)++;
 	nack_send(e, w, p->pdc.id, code, now);
@@ -277,7 +277,8 @@ static bool is_ordered(const struct wire_pkt *w)
 
 /* Go-back-N (UE 1.0 sec. 3.5, ROD): the packet is dropped, and the gap reported once, behind the ACK for all before it.
  */
-static void out_of_order(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+static void __attribute__((noinline))
+out_of_order(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
 {
 	e->stats.rx_ooo++;
 	if (p->gap_psn == p->next_expected)
@@ -287,15 +288,16 @@ static void out_of_order(struct weft_engine *e, struct pdc_rx *p, const struct w
 	nack_send(e, w, p->pdc.id, WIRE_NACK_ROD_OOO, now);
 }
 
-static void duplicate(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
-		      weft_ns now)
+static void __attribute__((noinline))
+duplicate(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
 	e->stats.rx_dup++;
 	pdc_rx_trigger(p, pkt, w);
-	ack_data(e, p, true, now);
+	ack_again(e, p, now);
 }
 
-static void trimmed(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+static void __attribute__((noinline))
+trimmed(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
 {
 	e->stats.rx_trimmed++;
 	uint8_t code = w->net.dscp == WIRE_DSCP_TRIMMED_LASTHOP ? WIRE_NACK_TRIMMED_LASTHOP : WIRE_NACK_TRIMMED;
@@ -307,7 +309,7 @@ static const uint8_t *payload_of(const struct weft_pkt *pkt, const struct wire_p
 	return pkt->head_len > w->header_bytes ? pkt->head + w->header_bytes : pkt->payload;
 }
 
-static inline struct pdc_rx *find(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
+static struct pdc_rx *find(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
 {
 	if (w->pds.flags & WIRE_F_SYN)
 		return find_syn(e, w, may_accept, now);
@@ -373,7 +375,7 @@ static void sequenced(struct weft_engine *e, struct pdc_rx *p, const struct weft
 		}
 	}
 	pdc_rx_trigger(p, pkt, w);
-	ack_data(e, p, true, now);
+	ack_again(e, p, now);
 }
 
 static void ack_request(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
@@ -381,7 +383,7 @@ static void ack_request(struct weft_engine *e, struct pdc_rx *p, const struct we
 {
 	if (in_window(e, p, w->pds.psn) && is_received(e, p, w->pds.psn)) {
 		pdc_rx_trigger(p, pkt, w);
-		ack_data(e, p, true, now);
+		ack_again(e, p, now);
 	} else {
 		nack_send(e, w, p->pdc.id, WIRE_NACK_PKT_NOT_RCVD, now);
 	}

@@ -299,6 +299,14 @@ size_t wire_encode(const struct wire_pkt *p, uint8_t *buf);
 enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
 			    struct wire_pkt *p);
 
+/* An IPv4 header found to be sound: most packets of a connection repeat it, and then one comparison says so. All 0:
+ * none yet. It holds for one address of ours.
+ * See wire_decode_hot. */
+struct wire_seen {
+	uint64_t version, ttl; /* the first 16 bytes, as they stand in the packet, named after what they begin with */
+	uint32_t dst;
+};
+
 /* Fills pkt->src, dst, entropy, ecn, dscp, wire_bytes and flags (but for WEFT_PKT_TRAILER) from the bytes at pkt->head;
  * what a switch can see. Never reads beyond head_len. False: not a packet of ours (no IPv4/IPv6 + UDP or entropy
  * header; options, fragments); dst, src, ecn and dscp are still set when there is an IP header, otherwise 0. */

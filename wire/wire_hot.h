@@ -20,13 +20,6 @@ enum wire_hot { WIRE_HOT_NONE, WIRE_HOT_DATA, WIRE_HOT_ACK };
 /* Type and next header, the prologue without flags. */
 #define HOT_KIND(type, next_hdr) ((uint32_t)(type) << 4 | (uint32_t)(next_hdr))
 
-/* An IPv4 header found to be sound: most packets of a connection repeat it, and then one comparison says so. All 0:
- * none yet. It holds for one address of ours. */
-struct wire_seen {
-	uint64_t version, ttl; /* the first 16 bytes, as they stand in the packet, named after what they begin with */
-	uint32_t dst;
-};
-
 /* Whether these 20 bytes are a sound IPv4 header, without options, of an untrimmed UDP packet to `dst`. If so `seen`
  * remembers them. */
 bool wire_see_header(const uint8_t *buf, const struct weft_ip *dst, struct wire_seen *seen);
