@@ -43,11 +43,30 @@ static void cross__every_receiver_with_every_lb(void **state)
 	}
 }
 
+static double degraded(const char *all_acked)
+{
+	static const char topology[] = FT128, matrix[] = MATRIX("perm_128n_2M");
+	struct scenario s;
+	SCENARIO_PASSES(&s, "--topology", topology, "--matrix", matrix, "--lb", "reps", "--set", "ack_every=16",
+			"--set", all_acked, "--fault", "0us degrade cable:leaf:0:1 25%", "--end", "5ms");
+	double inflation = s.summary.inflation;
+	scenario_end(&s);
+	return inflation;
+}
+
+/* REPS sec. 4.5.2: an ACK that speaks for all its packets makes up for the ACKs that are missing. */
+static void lb_all_acked__helps_reps_with_coalesced_acks(void **state)
+{
+	double one = degraded("lb_all_acked=off"), all = degraded("lb_all_acked=on");
+	assert_at_most(all, 0.97 * one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cross__every_sender_with_every_lb),
 		cmocka_unit_test(cross__every_receiver_with_every_lb),
+		cmocka_unit_test(lb_all_acked__helps_reps_with_coalesced_acks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,8 +129,8 @@ static void pick__smallest_penalty_when_all_are_congested(void **state)
 {
 	struct lb_box box;
 	setup(&box, &weft_lb_prime, 1);
-	for (uint16_t ev = 0; ev < PATHS; ev++)
-		lb_box_feed(&box, ev, ev == 13 ? WEFT_LB_CE : WEFT_LB_TRIM, 0);
+	for (uint32_t ev = 0; ev < PATHS; ev++)
+		lb_box_feed(&box, (uint16_t)ev, ev == 13 ? WEFT_LB_CE : WEFT_LB_TRIM, 0);
 	assert_int_equal(lb_box_view(&box).cached_evs, 0);
 	assert_int_equal(count(&box, 13, 20, 0), 20);
 }
@@ -167,8 +167,8 @@ static void timeout__all_failed_goes_on(void **state)
 {
 	struct lb_box box;
 	setup(&box, &weft_lb_prime, 1);
-	for (uint16_t ev = 0; ev < PATHS; ev++)
-		lb_box_feed(&box, ev, WEFT_LB_TIMEOUT, 0);
+	for (uint32_t ev = 0; ev < PATHS; ev++)
+		lb_box_feed(&box, (uint16_t)ev, WEFT_LB_TIMEOUT, 0);
 	for (uint32_t psn = 0; psn < 1000; psn++)
 		assert_true(lb_box_pick(&box, psn, 0) < PATHS);
 }
