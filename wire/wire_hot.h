@@ -58,10 +58,10 @@ static HOT bool hot_data(const uint8_t *buf, size_t len, struct wire_pkt *p)
 {
 	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 12;
 	uint32_t total = load16(buf + 2);
-	uint64_t word = load64(ses), place = load64(ses + 32);
 
-	if (len < HOT_DATA_BYTES || total < HOT_DATA_BYTES || ses_ext(WIRE_NH_STD, word >> 56 & 0x3f) != EXT_NONE)
+	if (len < HOT_DATA_BYTES || total < HOT_DATA_BYTES || ses_ext(WIRE_NH_STD, ses[0] & 0x3f) != EXT_NONE)
 		return false;
+	uint64_t word = load64(ses), place = load64(ses + 32);
 	hot_common(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD), HOT_DATA_BYTES, total, p);
 	p->net.dscp = buf[1] >> 2;
 	p->net.ecn = buf[1] & 3;
