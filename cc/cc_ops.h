@@ -30,17 +30,19 @@ struct smartt_tune {
 	uint32_t qa_gate_pct;    /* QuickAdapt: only when less than this, of the largest window, was acknowledged; 0:
 				    always */
 	/* Variants the paper compares with; the defaults are the published algorithm. */
-	uint32_t signals;      /* 0: ECN and delay, 1: delay alone, 2: ECN alone (sec. III-B, figure 5) */
-	uint32_t ignore_phase; /* of what was in flight when QuickAdapt acted, ignore 0: nothing, 1: all (figure 9), 2:
-				  marked */
-	uint32_t sample_acks;  /* adjust the window at every n-th ACK (sec. III-G) */
-	uint8_t sample_rtt;    /* adjust it once per average RTT (sec. III-G) */
-	uint8_t quick_adapt;   /* QuickAdapt at all (figure 8) */
-	uint8_t fast_increase; /* fast increase at all (figures 10 and 13) */
-	uint8_t fair_increase; /* scale fi with the connection's BDP; 0: additive, the same for all (figure 6) */
-	uint8_t ecn_decrease;  /* a marked ACK below the target costs half a packet (figure 11) */
-	uint8_t pace_below;    /* windows below a packet, paced (sec. III-J) */
-	uint8_t burst_target;  /* ours: the target RTT grows with what an ACK reports */
+	uint32_t signals;       /* 0: ECN and delay, 1: delay alone, 2: ECN alone (sec. III-B, figure 5) */
+	uint32_t ignore_phase;  /* of what was in flight when QuickAdapt acted, ignore 0: nothing, 1: all (figure 9), 2:
+				   marked */
+	uint32_t sample_acks;   /* adjust the window at every n-th ACK (sec. III-G) */
+	uint8_t sample_rtt;     /* adjust it once per average RTT (sec. III-G) */
+	uint8_t quick_adapt;    /* QuickAdapt at all (figure 8) */
+	uint8_t fast_increase;  /* fast increase at all (figures 10 and 13) */
+	uint8_t fair_increase;  /* scale fi with the connection's BDP; 0: additive, the same for all (figure 6) */
+	uint8_t ecn_decrease;   /* a marked ACK below the target costs half a packet (figure 11) */
+	uint8_t pace_below;     /* windows below a packet, paced (sec. III-J) */
+	uint8_t longest_target; /* ours: the target RTT leaves a queue for the longest path's BDP, not the connection's
+				 */
+	uint8_t burst_target;   /* ours: the target RTT grows with what an ACK reports */
 };
 
 /* Parameters of "mprdma". */

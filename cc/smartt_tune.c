@@ -12,7 +12,7 @@
 #name, help, def, 0, 1, offsetof(struct smartt_tune, name), WEFT_PARAM_BOOL                            \
 	}
 
-#define TUNES(target, fi, pi, ewma, ignore, burst)                                                                     \
+#define TUNES(target, fi, pi, ewma, ignore, burst, longest)                                                            \
 	{                                                                                                              \
 		TUNE(target_pct, "target RTT, percent of the base RTT", target, 101, 400),                             \
 			TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),           \
@@ -54,8 +54,12 @@
 			SWITCH(pace_below, "windows below a packet, paced", 0),                                        \
 			SWITCH(burst_target, "add the time of a coalesced ACK's packets but one to the target RTT",    \
 			       burst),                                                                                 \
+			SWITCH(longest_target,                                                                         \
+			       "the target RTT adds a percentage of the longest path's base RTT, not of the "          \
+			       "connection's",                                                                         \
+			       longest),                                                                               \
 			{NULL},                                                                                        \
 	}
 
-const struct weft_param smartt_tunes[] = TUNES(150, 100, 100, 6, SMARTT_IGNORE_ALL, 0);
-const struct weft_param smartt2_tunes[] = TUNES(150, 250, 300, 6, SMARTT_IGNORE_NONE, 1);
+const struct weft_param smartt_tunes[] = TUNES(150, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0);
+const struct weft_param smartt2_tunes[] = TUNES(150, 250, 300, 6, SMARTT_IGNORE_NONE, 1, 0);

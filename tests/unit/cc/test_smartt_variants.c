@@ -284,6 +284,7 @@ static void options__keep_the_bounds_together(void **state)
 		tune(&box)->pace_below = mask >> 6 & 1;
 		tune(&box)->qa_gate_pct = mask >> 7 & 1 ? 20 : 0;
 		tune(&box)->burst_target = mask & 1;
+		tune(&box)->longest_target = mask >> 1 & 1;
 		cc_box_start(&box);
 		for (int i = 0; i < 3000; i++) {
 			random_event(&box, &rng);
@@ -317,6 +318,21 @@ static void burst_target__follows_coalesced_acks(void **state)
 	assert_int_equal(cc_box_view(&box).target_rtt_ns, TRTT);
 }
 
+/* A connection of half the longest path's base RTT has half a longest base RTT of queue below its target. */
+static void longest_target__leaves_the_longest_paths_queue(void **state)
+{
+	struct cc_box box;
+
+	for (int longest = 0; longest < 2; longest++) {
+		prepare(&box);
+		tune(&box)->longest_target = (uint8_t)longest;
+		cc_box_start(&box);
+		struct weft_cc_ack near = {.bytes = 0, .rtt_ns = BRTT / 2, .brtt_ns = BRTT / 2};
+		box.cc.ops->on_ack(&box.cc, &near, box.now);
+		assert_int_equal(cc_box_view(&box).target_rtt_ns, longest ? BRTT / 2 + BRTT / 2 : BRTT / 2 * 3 / 2);
+	}
+}
+
 static void smartt2__differs_in_its_defaults(void **state)
 {
 	struct cc_box box;
@@ -347,6 +363,7 @@ int main(void)
 		cmocka_unit_test(pace_below__quick_adapt_leaves_a_packet),
 		cmocka_unit_test(options__keep_the_bounds_together),
 		cmocka_unit_test(burst_target__follows_coalesced_acks),
+		cmocka_unit_test(longest_target__leaves_the_longest_paths_queue),
 		cmocka_unit_test(smartt2__differs_in_its_defaults),
 	};
 
