@@ -108,17 +108,14 @@ static uint64_t scaled_gain(const struct weft_cc *cc, uint32_t brtt_ns)
 	return cc_clamp32(((bdp_bytes * cc->params->mtu_bytes) << GAIN_SHIFT) / REFERENCE_BDP_BYTES);
 }
 
-/* The target RTT without what burst_target adds. The queue it leaves is a share of the connection's BDP, or, with
- * longest_target, of the longest path's, which is what queues and marking thresholds are made for. */
+/* The target RTT without what burst_target adds. Its queue is a share of the connection's BDP, or of the longest
+ * path's, for which queues and marking thresholds are made. */
 static uint32_t target_ns(const struct weft_cc *cc, uint32_t brtt_ns)
 {
-	uint32_t longest_ns = cc_brtt_ns(cc->params->brtt_ns);
-	uint32_t queue_ns = tune(cc)->longest_target && longest_ns > brtt_ns ? longest_ns : brtt_ns;
+	uint32_t queue_ns = tune(cc)->longest_target ? cc_brtt_ns(cc->params->brtt_ns) : brtt_ns;
 	uint64_t trtt_ns = brtt_ns + (uint64_t)queue_ns * (tune(cc)->target_pct - 100) / 100;
-
-	if (trtt_ns > TRTT_MAX_NS)
-		return TRTT_MAX_NS;
-	return trtt_ns > brtt_ns ? (uint32_t)trtt_ns : brtt_ns + 1;
+	trtt_ns += trtt_ns == brtt_ns;
+	return trtt_ns < TRTT_MAX_NS ? (uint32_t)trtt_ns : TRTT_MAX_NS;
 }
 
 /* What depends on the base RTT (sec. III-J). fi without fair increase: the longest path's (fig. 6). */
