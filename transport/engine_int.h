@@ -94,18 +94,18 @@ struct weft_engine {
 	struct weft_ip ip;              /* ours */
 	weft_ns rto_ns;                 /* derived from the configuration, like the following */
 	weft_ns reorder_ns, ack_delay_ns;
-	uint32_t full_wire_bytes; /* of a full data packet */
-	uint32_t ask_below_bytes; /* smaller windows hold too few packets for a coalesced ACK */
-	uint32_t overhead_bytes;  /* wire bytes of a data packet without payload */
+	uint32_t full_wire_bytes;         /* of a full data packet */
+	uint32_t ask_below_bytes;         /* smaller windows hold too few packets for a coalesced ACK */
+	uint32_t overhead_bytes;          /* wire bytes of a data packet without payload */
+	struct wire_seen seen[2];         /* headers of the last data packet and ACK */
+	uint8_t ack_head[ACK_HEAD_BYTES]; /* template of ACKs over IPv4 */
 	struct weft_trace_ops trace;
 	struct weft_engine_tune tune;
 	struct weft_stats stats;
 
 	struct weft_pkt *spare[ENGINE_BURST];      /* empty packets, fetched in bulk */
 	struct weft_pkt *out[ENGINE_OUT];          /* what is about to leave */
-	struct wire_seen seen[2];                  /* headers of the last data packet and ACK */
 	struct wire_pkt data_scratch, ack_scratch; /* packet being encoded; fields that never change stay set */
-	uint8_t ack_head[ACK_HEAD_BYTES];          /* template of ACKs over IPv4 */
 	struct wheel wheel;
 
 	/* tables */

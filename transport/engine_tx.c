@@ -194,7 +194,6 @@ static inline __attribute__((always_inline)) void transmit(struct weft_engine *e
 							   struct sent *s, weft_ns now)
 {
 	struct weft_pkt *pkt = e->spare[--e->spare_count];
-	s->ev = p->lb.ops->pick(&p->lb, psn, now);
 	p->inflight_bytes += s->wire_bytes;
 	build(e, p, psn, s, pkt, now);
 	if (e->cc->on_sent)
@@ -221,6 +220,7 @@ static enum tx_result __attribute__((noinline)) send_lost(struct weft_engine *e,
 	struct sent *s = sendq_at(&p->q, psn);
 	if (!cwnd_allows(p, s->wire_bytes) || (e->rcc && s->msg && !credit_allows(e, p, now)))
 		return TX_BLOCKED;
+	s->ev = p->lb.ops->pick(&p->lb, psn, now);
 	sendq_resend(&p->q, psn, departure(e, now));
 	transmit(e, p, psn, s, now);
 	if (s->msg)
@@ -250,9 +250,11 @@ static enum tx_result send_new(struct weft_engine *e, struct pdc_tx *p, weft_ns 
 	if (!sendq_len(&p->q))
 		p->last_heard_ns = now;
 	uint32_t psn = p->q.next;
+	uint16_t ev = p->lb.ops->pick(&p->lb, psn, now); /* before the record is at hand */
 	struct sent *s = sendq_push(&p->q, departure(e, now));
 	msg_tx_cut(p, m, s, payload);
 	s->wire_bytes = (uint16_t)(e->overhead_bytes + payload);
+	s->ev = ev;
 	transmit(e, p, psn, s, now);
 	e->stats.tx_data++;
 	return TX_SENT;
