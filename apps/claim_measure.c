@@ -62,6 +62,10 @@ FROM_RESULT(fct_p99, r->summary.fct_us.p99)
 FROM_RESULT(fct_max, r->summary.fct_us.max)
 FROM_RESULT(spread, r->summary.fct_us.max - r->summary.fct_us.min)
 FROM_RESULT(unevenness, r->summary.fct_us.min > 0 ? r->summary.fct_us.max / r->summary.fct_us.min : 0)
+FROM_RESULT(foreground_mean, r->summary.foreground_fct_us.mean)
+FROM_RESULT(foreground_max, r->summary.foreground_fct_us.max)
+FROM_RESULT(background_mean, r->summary.background_fct_us.mean)
+FROM_RESULT(background_max, r->summary.background_fct_us.max)
 FROM_RESULT(makespan, r->summary.makespan_us)
 FROM_RESULT(inflation, r->summary.inflation)
 FROM_RESULT(goodput, r->summary.goodput_gbps)
@@ -84,6 +88,10 @@ static const struct measure measures[] = {
 	{"fct_max_us", "slowest flow's completion time (tail)", fct_max, NULL, NULL, NULL},
 	{"spread_us", "slowest less fastest completion time", spread, NULL, NULL, NULL},
 	{"slowest_over_fastest", "slowest completion time over the fastest", unevenness, NULL, NULL, NULL},
+	{"foreground_mean_us", "with background traffic: mean of the other flows", foreground_mean, NULL, NULL, NULL},
+	{"foreground_max_us", "the slowest of them", foreground_max, NULL, NULL, NULL},
+	{"background_mean_us", "mean of the background flows", background_mean, NULL, NULL, NULL},
+	{"background_max_us", "the slowest of them", background_max, NULL, NULL, NULL},
 	{"makespan_us", "first submission to last acknowledgement", makespan, NULL, NULL, NULL},
 	{"inflation", "makespan over the ideal", inflation, NULL, NULL, NULL},
 	{"goodput_gbps", "payload over the makespan, all hosts together", goodput, NULL, NULL, NULL},

@@ -9,6 +9,7 @@ static const struct {
 	const char *name, *help;
 	int (*run)(int argc, char **argv);
 } commands[] = {
+	{"balls", "balls into bins: the model behind REPS", weft_cmd_balls},
 	{"bench", "run a connection matrix through libfabric, in real time", weft_cmd_bench},
 	{"reproduce", "run a publication's figures and judge its claims", weft_cmd_reproduce},
 	{"report", "make an HTML page with tables and plots of runs", weft_cmd_report},
