@@ -11,6 +11,7 @@ _Static_assert((int)WEFT_LB_PARTS >= (int)WEFT_TOPO_TIERS_MAX - 1, "a part for e
 struct digits_state {
 	struct weft_lb_digits digits;
 	uint32_t tier; /* of the switch */
+	uint32_t next; /* packets whose port is left out */
 };
 
 static size_t digits_state(const struct weft_net *net, uint32_t sw)
@@ -46,18 +47,19 @@ static int digits_init(const struct weft_net *net, uint32_t sw, void *state, uin
 	return 0;
 }
 
-/* Digits keep their ports when others fail, so that what a sender knows of them stays true. Those of a port that is
- * left out are spread over the rest by hash; modulo, one neighbour would get them all. */
+/* Digits keep their ports when others fail, so that what a sender knows of them stays true. The packets of a
+ * port that is left out take turns over the rest: by hash a connection's share of them, one of few digits, would lie on
+ * one other port for good, and the load of some ports would be a third higher than of others. */
 static uint32_t digits_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
-	const struct digits_state *st = ways->state;
+	struct digits_state *st = ways->state;
 	const struct net_switch *s = &net->switches[ways->sw];
 
 	if (ways->group)
 		return route_hash(s, pkt, ways->count);
 	uint32_t up = weft_lb_digit(&st->digits, pkt->entropy, st->tier) % s->up_cables;
 	uint32_t way = ways_find(ways, s->first_up + up);
-	return way < ways->count ? way : route_hash(s, pkt, ways->count);
+	return way < ways->count ? way : st->next++ % ways->count;
 }
 
 const struct weft_route_ops route_digits = {

@@ -104,6 +104,24 @@ static void digits__left_out_ports_are_spread(void **state)
 	lan_close(&lan);
 }
 
+/* One connection's packets with one entropy take turns, too: its share of the lost port does not settle on another. */
+static void digits__left_out_ports_take_turns(void **state)
+{
+	struct weft_link_id id;
+	struct lan lan;
+	uint32_t count[8] = {0};
+
+	box_open(&lan, "leafspine:4:8:8", "digits", NULL, 1);
+	assert_int_equal(weft_net_link_find(lan.net, 0, 0, 3, false, &id), 0);
+	weft_net_avoid_link(lan.net, id, true);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	for (uint32_t i = 0; i < 70; i++)
+		count[box_choose_up(&lan, 0, 1, 9, 3)]++;
+	for (uint32_t up = 0; up < 8; up++)
+		assert_int_equal(count[up], up == 3 ? 0 : 10);
+	lan_close(&lan);
+}
+
 static void no_pkt(void *arg, struct weft_pkt *pkt)
 {
 	fail_msg("nothing was sent");
@@ -148,6 +166,7 @@ int main(void)
 		cmocka_unit_test(digits__uplinks_that_are_no_power_of_two),
 		cmocka_unit_test(digits__bundles),
 		cmocka_unit_test(digits__left_out_ports_are_spread),
+		cmocka_unit_test(digits__left_out_ports_take_turns),
 		cmocka_unit_test(digits__too_many_for_an_entropy),
 		cmocka_unit_test(digits__rounds_load_all_cores_alike),
 	};
