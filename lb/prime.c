@@ -356,7 +356,7 @@ static const struct weft_param tunes[] = {
 	PART(2),
 	{"prime_classes", "entropies in use where switches hash them instead of reading digits", CLASSES, 1, 2048,
 	 offsetof(struct prime_tune, classes), WEFT_PARAM_U32},
-	{"prime_ce_pct", "rest of a path after a mark, packets sent, % of a BDP and its next turn", 20, 0, 10000,
+	{"prime_ce_pct", "rest of a path after a mark, packets sent, % of a BDP and its next turn", 5, 0, 10000,
 	 offsetof(struct prime_tune, ce_pct), WEFT_PARAM_U32},
 	{"prime_nack_pct", "rest of a path after a trimmed or lost packet, packets sent, % of a BDP and its next turn",
 	 100, 0, 10000, offsetof(struct prime_tune, nack_pct), WEFT_PARAM_U32},
