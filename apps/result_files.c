@@ -9,6 +9,19 @@
 #include "file.h"
 #include "result_int.h"
 
+json_t *result_text(const char *text)
+{
+	json_t *json = json_string(text);
+	char *plain = json ? NULL : strdup(text);
+	if (!plain)
+		return json;
+	for (char *c = plain; *c; c++)
+		*c = (unsigned char)*c < 0x80 ? *c : '?';
+	json = json_string(plain);
+	free(plain);
+	return json;
+}
+
 json_t *result_value(const char *text)
 {
 	char *end;
@@ -17,7 +30,7 @@ json_t *result_value(const char *text)
 	if (*text && !*end && !errno)
 		return json_integer(whole);
 	double real = strtod(text, &end);
-	return *text && !*end && isfinite(real) ? json_real(real) : json_string(text);
+	return *text && !*end && isfinite(real) ? json_real(real) : result_text(text);
 }
 
 /* Options that do not change what happens. */
@@ -48,7 +61,7 @@ static int add_fault(json_t *options, const char *spec)
 	json_t *faults = json_object_get(options, "faults");
 	if (!faults && json_object_set_new(options, "faults", faults = json_array()))
 		return -ENOMEM;
-	return json_array_append_new(faults, json_string(spec)) ? -ENOMEM : 0;
+	return json_array_append_new(faults, result_text(spec)) ? -ENOMEM : 0;
 }
 
 /* The options as a scenario would give them. */
@@ -92,8 +105,9 @@ int result_add_origin(json_t *json, const struct run_origin *o)
 		return -ENOMEM;
 	if (!o->scenario)
 		return 0;
-	json_t *more = json_pack("{s:s,s:s,s:s,s:o?,s:s,s:s}", "scenario", o->scenario, "label", o->label, "case",
-				 o->case_name, "values", json_values(o), "identity", o->identity, "error", o->error);
+	json_t *more = json_pack("{s:o,s:o,s:s,s:o?,s:s,s:o}", "scenario", result_text(o->scenario), "label",
+				 result_text(o->label), "case", o->case_name, "values", json_values(o), "identity",
+				 o->identity, "error", result_text(o->error));
 	int rc = more ? json_object_update(json, more) : -1;
 	json_decref(more);
 	return rc ? -ENOMEM : 0;

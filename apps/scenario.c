@@ -133,11 +133,15 @@ struct scenario_pick scenario_pick(const struct scenario *s, uint32_t index)
 	return pick;
 }
 
-/* Appends as snprintf; what does not fit is cut. */
+/* Appends as snprintf; what does not fit is cut, without leaving a part of a UTF-8 character. */
 static void append(char text[SCENARIO_TEXT_MAX], const char *between, const char *a, const char *b, const char *c)
 {
-	size_t used = strlen(text);
-	snprintf(text + used, SCENARIO_TEXT_MAX - used, "%s%s%s%s", used ? between : "", a, b, c);
+	size_t used = strlen(text), room = SCENARIO_TEXT_MAX - used, end = SCENARIO_TEXT_MAX - 1;
+	if ((size_t)snprintf(text + used, room, "%s%s%s%s", used ? between : "", a, b, c) < room)
+		return;
+	while (end > used && ((unsigned char)text[end - 1] & 0xc0) == 0x80)
+		end--;
+	text[end > used && (unsigned char)text[end - 1] >= 0xc0 ? end - 1 : end] = '\0';
 }
 
 void scenario_label(const struct scenario *s, const struct scenario_pick *pick, char text[SCENARIO_TEXT_MAX])

@@ -245,9 +245,9 @@ static json_t *json_run(const struct sweep *w, uint32_t id)
 	for (uint32_t i = 0; i < s->axis_count; i++)
 		json_object_set_new(values, s->axes[i].name, result_value(s->axes[i].values[r->pick.values[i]]));
 	snprintf(dir, sizeof dir, "runs/%04u", id);
-	return json_pack("{s:i,s:s,s:s,s:s,s:o,s:I,s:s,s:s}", "id", (int)id, "dir", dir, "label", r->label, "case",
-			 s->cases[r->pick.case_index].name, "values", values, "seed", (json_int_t)r->seed, "status",
-			 words[r->status], "error", r->error);
+	return json_pack("{s:i,s:s,s:o,s:s,s:o,s:I,s:s,s:o}", "id", (int)id, "dir", dir, "label", result_text(r->label),
+			 "case", s->cases[r->pick.case_index].name, "values", values, "seed", (json_int_t)r->seed,
+			 "status", words[r->status], "error", result_text(r->error));
 }
 
 static json_t *json_sweep(const struct sweep *w)
@@ -255,9 +255,9 @@ static json_t *json_sweep(const struct sweep *w)
 	json_t *runs = json_array();
 	for (uint32_t i = 0; i < w->count; i++)
 		json_array_append_new(runs, json_run(w, i));
-	return json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "schema", "weft.sweep/1", "title", w->scenario->title,
-			 "about", w->scenario->about, "axes", json_axes(w->scenario), "cases", json_cases(w->scenario),
-			 "seeds", json_seeds(w), "runs", runs);
+	return json_pack("{s:s,s:o,s:s,s:o,s:o,s:o,s:o}", "schema", "weft.sweep/1", "title",
+			 result_text(w->scenario->title), "about", w->scenario->about, "axes", json_axes(w->scenario),
+			 "cases", json_cases(w->scenario), "seeds", json_seeds(w), "runs", runs);
 }
 
 /* Puts a file that was written beside its place into it. */

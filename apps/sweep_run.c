@@ -111,12 +111,16 @@ static int run_all(struct sweep *w, const struct sweep_conf *conf, const sigset_
 
 int sweep_run(struct sweep *w, const struct sweep_conf *conf, struct weft_err *err)
 {
+	/* Who started us may have left SIGCHLD ignored, and then nobody could wait for workers. */
+	const struct sigaction usual = {.sa_handler = SIG_DFL};
+	struct sigaction inherited;
 	sigset_t set, old;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &old);
+	sigaction(SIGCHLD, &usual, &inherited);
 	int rc = sweep_dir_open(w, conf->fresh, err);
 	if (!rc) {
 		rc = run_all(w, conf, &set, err);
@@ -125,6 +129,7 @@ int sweep_run(struct sweep *w, const struct sweep_conf *conf, struct weft_err *e
 		rc = rc ? rc : written;
 	}
 	sweep_dir_close(w);
+	sigaction(SIGCHLD, &inherited, NULL);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return rc;
 }

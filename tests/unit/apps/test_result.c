@@ -322,6 +322,31 @@ static void write_dir__origin_and_options(void **state)
 	assert_int_equal(file_remove_tree(dir, NULL), 0);
 }
 
+/* A file's name can hold any bytes; the result is not lost for it. */
+static void write_dir__text_that_is_no_utf8(void **state)
+{
+	static const struct opt_given given[] = {{"matrix", "y\xff.cm"}, {"fault", "\xc3"}};
+	char dir[] = "/tmp/weft-run-XXXXXX";
+	struct weft_flow flows[3] = {{.dst = 1}, {.dst = 1}, {.dst = 1}};
+	struct weft_workload w = {.flows = flows, .flow_count = 3};
+	struct run_origin origin = origin_of(given, 2);
+	struct run_result r = result_of(three, 3);
+	origin.label = "\xc3\xbc cut \xc3";
+	r.origin = &origin;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(result_write_dir(&r, &w, dir, NULL), 0);
+	json_t *json = load(dir, "run.json");
+	const char *label, *matrix, *fault;
+	assert_int_equal(json_unpack(json, "{s:s, s:{s:s, s:[s]}}", "label", &label, "options", "matrix", &matrix,
+				     "faults", &fault),
+			 0);
+	assert_string_equal(label, "?? cut ?");
+	assert_string_equal(matrix, "y?.cm");
+	assert_string_equal(fault, "?");
+	json_decref(json);
+	assert_int_equal(file_remove_tree(dir, NULL), 0);
+}
+
 static void write_dir__a_line_per_flow(void **state)
 {
 	char dir[] = "/tmp/weft-run-XXXXXX", path[FILE_PATH_MAX];
@@ -403,6 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(write_dir__origin_and_options),
+		cmocka_unit_test(write_dir__text_that_is_no_utf8),
 		cmocka_unit_test(write_dir__a_line_per_flow),
 		cmocka_unit_test(read_json__is_what_was_written),
 		cmocka_unit_test(read_json__refuses_other_files),

@@ -53,6 +53,20 @@ static void scenario_pick__seeds_change_fastest(void **state)
 	assert_string_equal(label, "b link-gbps=100 ecn_min_pct=20");
 }
 
+static void scenario_label__cut_between_characters(void **state)
+{
+	struct scenario_fixture *f = *state;
+	char text[2 * SCENARIO_TEXT_MAX] = "title: ab", label[SCENARIO_TEXT_MAX];
+	while (strlen(text) < sizeof text - 8)
+		strcat(text, "\xe2\x82\xac");
+	strcat(text, "\n");
+	assert_int_equal(scenario_try(f, text), 0);
+	struct scenario_pick pick = scenario_pick(&f->s, 0);
+	scenario_label(&f->s, &pick, label);
+	assert_int_equal((strlen(label) - strlen("ab")) % 3, 0);
+	assert_in_range(strlen(label), SCENARIO_TEXT_MAX - 6, SCENARIO_TEXT_MAX - 1);
+}
+
 static void scenario_runs__has_a_bound(void **state)
 {
 	struct scenario_fixture *f = *state;
@@ -165,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCENARIO_TEST(scenario_pick__seeds_change_fastest),
+		SCENARIO_TEST(scenario_label__cut_between_characters),
 		SCENARIO_TEST(scenario_runs__has_a_bound),
 		SCENARIO_TEST(scenario_options__case_over_file_axis_over_case),
 		SCENARIO_TEST(scenario_combine__each_option_once),

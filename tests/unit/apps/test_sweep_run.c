@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -206,6 +207,17 @@ static void sweep_run__one_sweep_at_a_time(void **state)
 	assert_int_equal(run(f, 1, false), 0);
 }
 
+/* As a parent that does not care for its children leaves it; the alarm ends a wait for workers nobody can see. */
+static void sweep_run__ignored_children_are_waited_for(void **state)
+{
+	struct scenario_fixture *f = *state;
+	void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+	alarm(60);
+	runs(f, SMALL, 2);
+	alarm(0);
+	assert_true(signal(SIGCHLD, before) == SIG_IGN);
+}
+
 static void sweep_run__captures_lie_with_the_run(void **state)
 {
 	struct scenario_fixture *f = *state;
@@ -229,6 +241,7 @@ int main(void)
 		SCENARIO_TEST(sweep_run__names_what_cannot_be_written),
 		SCENARIO_TEST(sweep_run__one_sweep_at_a_time),
 		SCENARIO_TEST(sweep_run__captures_lie_with_the_run),
+		SCENARIO_TEST(sweep_run__ignored_children_are_waited_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
