@@ -175,6 +175,6 @@ int claim_judge(const struct claim *c, const struct sweep *w, struct claim_verdi
 		rc = weft_err_set(err, -EINVAL, "%s:%u: of: no run is meant", w->scenario->path, c->line);
 	v->holds = v->known && t.any && margin(c, v->value) >= 0;
 	if (!v->known)
-		snprintf(v->ours, sizeof v->ours, "a run it needs has no result");
+		snprintf(v->ours, sizeof v->ours, "a run it needs has no result, or flows without an end");
 	return rc;
 }

@@ -143,6 +143,14 @@ class Reproduce(unittest.TestCase):
         for claim, message in cases.items():
             self.assertIn("fig1.yaml:" + message, self.refused(claim), claim)
 
+    def test_flows_without_an_end_prove_nothing(self):
+        text = self.judged("{text: fast, measure: fct_max_us, of: {}, at_most: 1000000}",
+                           "{text: straight, measure: inflation, of: {lb: reps}, at_most: 9, over: {lb: ops}}",
+                           "{text: not all came, measure: failed, of: {case: three}, at_least: 1}\nend: 25us")
+        self.assertRegex(text, r"\? +fast\n +ours a run it needs has no result, or flows without an end")
+        self.assertRegex(text, r"\? +straight\n")
+        self.assertRegex(text, r"holds +not all came\n")
+
     def test_a_paper_nobody_knows(self):
         run = subprocess.run((WEFT, "reproduce", "nothing"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(run.returncode, 1)
