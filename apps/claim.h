@@ -68,6 +68,9 @@ void claims_free(struct claims *c);
 /* An error only when a file of the results cannot be read. */
 int claim_judge(const struct claim *c, const struct sweep *w, struct claim_verdict *v, struct weft_err *err);
 
+/* Whether a run's value is the one a claim means: the same, or a path that ends with it. */
+bool claim_value_is(const char *have, const char *wanted);
+
 /* ---- measures ---- */
 
 /* By name; NULL: no such measure. */

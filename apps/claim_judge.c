@@ -31,7 +31,7 @@ static const char *value_of(const struct sweep *w, const struct scenario_pick *p
 	return NULL;
 }
 
-static bool is_value(const char *have, const char *wanted)
+bool claim_value_is(const char *have, const char *wanted)
 {
 	size_t len = strlen(have), tail = strlen(wanted);
 	return !strcmp(have, wanted) ||
@@ -50,7 +50,7 @@ static const struct claim_key *key_named(const struct claim_pick *pick, const ch
 static bool key_takes(const struct claim_key *key, const char *have)
 {
 	for (uint32_t i = 0; i < key->count; i++) {
-		if (is_value(have, key->values[i]))
+		if (claim_value_is(have, key->values[i]))
 			return true;
 	}
 	return false;

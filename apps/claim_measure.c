@@ -197,6 +197,27 @@ static void columns_of(const struct measure *m, const char *names[3])
 	names[2] = flows ? "flow" : links ? m->column : "time_us";
 }
 
+/* A misspelt pattern would measure nothing and so hold. Idle ports have no rows in ports.csv; links.csv names all. */
+static int check_ports(const struct claim_scope *scope, const char *dir, struct weft_err *err)
+{
+	static const char *const names[] = {"port"};
+	char path[FILE_PATH_MAX];
+	struct table table;
+	bool found = false;
+	int rc = file_path(path, dir, "links.csv", err);
+	if (rc)
+		return rc;
+	rc = table_open(&table, path, names, 1, err);
+	while (!rc && !found && (rc = table_next(&table, err)) == 1) {
+		found = !fnmatch(scope->ports, table_text(&table, 0), 0);
+		rc = 0;
+	}
+	table_close(&table);
+	if (rc < 0 || found)
+		return rc < 0 ? rc : 0;
+	return weft_err_set(err, -EINVAL, "%s: no port is called '%s'", path, scope->ports);
+}
+
 static int measure_file(const struct measure *m, const struct claim_scope *scope, const char *dir, double *value,
 			struct weft_err *err)
 {
@@ -226,8 +247,10 @@ static int measure_file(const struct measure *m, const struct claim_scope *scope
 int measure_run(const struct measure *m, const struct claim_scope *scope, const struct run_record *record,
 		const char *dir, double *value, struct weft_err *err)
 {
-	if (!m->of_result)
-		return measure_file(m, scope, dir, value, err);
+	if (!m->of_result) {
+		int rc = scope->ports ? check_ports(scope, dir, err) : 0;
+		return rc ? rc : measure_file(m, scope, dir, value, err);
+	}
 	*value = m->of_result(record);
 	return 0;
 }

@@ -77,12 +77,6 @@ static int read_flows(struct reader *r, const char *name, const yaml_node_t *nod
 	return 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), tail = strlen(end);
-	return len > tail && !strcmp(text + len - tail, end) && text[len - tail - 1] == '/';
-}
-
 static bool scenario_has(const struct scenario *s, const char *name, const char *value)
 {
 	bool found = false;
@@ -91,7 +85,7 @@ static bool scenario_has(const struct scenario *s, const char *name, const char 
 	for (uint32_t i = 0; i < s->axis_count; i++) {
 		const struct scenario_axis *a = &s->axes[i];
 		for (uint32_t k = 0; k < a->count && !strcmp(a->name, name); k++)
-			found |= !strcmp(a->values[k], value) || ends_with(a->values[k], value);
+			found |= claim_value_is(a->values[k], value);
 	}
 	return found;
 }

@@ -39,12 +39,15 @@ static int put_figure(struct report *r, const struct figure *f, struct weft_err 
 	char heading[256];
 	struct data d = {0};
 	snprintf(heading, sizeof heading, "%s: %.150s", f->name, f->scenario.title);
+	report_section(r, heading);
+	report_text(r, "%s", f->scenario.about);
 	int rc = data_add(&d, f->scenario.out, err);
 	if (!rc)
 		rc = data_finish(&d, err);
-	if (!rc) {
-		report_section(r, heading);
-		report_text(r, "%s", f->scenario.about);
+	if (rc == -ENOENT) {
+		report_note(r, "No run of this figure has a result.");
+		rc = 0;
+	} else if (!rc) {
 		rc = report_runs(r, &d, err);
 	}
 	data_free(&d);

@@ -30,12 +30,14 @@ static void set_below(struct weft_cc *cc, uint64_t bytes)
 	struct smartt_more *m = more(cc);
 	uint32_t mtu_bytes = cc->params->mtu_bytes, min_bytes = (mtu_bytes + BELOW_MIN - 1) / BELOW_MIN;
 
-	m->below_bytes = (uint16_t)(bytes < min_bytes ? min_bytes : bytes < mtu_bytes ? bytes : mtu_bytes);
+	if (bytes < min_bytes)
+		bytes = min_bytes;
+	m->below_bytes = (uint16_t)(bytes < mtu_bytes ? bytes : mtu_bytes);
 	cc->pace = 0;
-	if (m->below_bytes == mtu_bytes)
+	if (bytes >= mtu_bytes || !bytes)
 		return;
 	m->s.pending = 0;
-	cc->pace = cc_clamp32(((uint64_t)m->s.avg_rtt << (PACE_FRAC - RTT_SHIFT)) / m->below_bytes);
+	cc->pace = cc_clamp32(((uint64_t)m->s.avg_rtt << (PACE_FRAC - RTT_SHIFT)) / bytes);
 }
 
 /* Every change of the window ends within these bounds (sec. III-J, Algorithm 4 line 23). */

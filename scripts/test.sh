@@ -4,6 +4,8 @@
 # $BUILD/results.txt: "OK name" or "FAIL name". BUILD names the release build directory, FUZZ_SECONDS the time per target.
 set -u
 export LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/lsan.supp"
+# Tests that ask for more memory than there is expect a refusal.
+export ASAN_OPTIONS=allocator_may_return_null=1
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}
 results=$build/results.txt

@@ -104,6 +104,10 @@ class Reproduce(unittest.TestCase):
             "{text: e, measure: cwnd_min_bytes, of: {case: three}, at_least: 4000}")
         self.assertIn("9 of 9 claims hold", text)
 
+    def test_a_port_that_is_not_there_proves_nothing(self):
+        message = self.refused("{text: a, measure: port_queue_max_bytes, ports: 'leaf9:*', of: {}, at_most: 0}")
+        self.assertIn("links.csv: no port is called 'leaf9:*'", message)
+
     def test_goes_on_where_it_stopped(self):
         self.judged("{text: a, measure: failed, of: {}, at_most: 0}")
         with open(os.path.join(self.out, "fig1", "runs", "0003", "run.json")) as f:
