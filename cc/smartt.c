@@ -23,15 +23,13 @@ static const struct smartt_tune *tune(const struct weft_cc *cc)
 	return cc->params->tune;
 }
 
-/* Below a packet the window is one packet and a pace of one per average RTT / window (sec. III-J; Swift section 3.4).
- */
+/* Below a packet the window is one packet and a pace of one per average RTT / window (sec. III-J; Swift sec. 3.4). */
 static void set_below(struct weft_cc *cc, uint64_t bytes)
 {
 	struct smartt_more *m = more(cc);
 	uint32_t mtu_bytes = cc->params->mtu_bytes, min_bytes = (mtu_bytes + BELOW_MIN - 1) / BELOW_MIN;
 
-	if (bytes < min_bytes)
-		bytes = min_bytes;
+	bytes = bytes < min_bytes ? min_bytes : bytes;
 	m->below_bytes = (uint16_t)(bytes < mtu_bytes ? bytes : mtu_bytes);
 	cc->pace = 0;
 	if (bytes >= mtu_bytes || !bytes)
