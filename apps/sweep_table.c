@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "stat.h"
 #include "sweep.h"
 
 /* Columns: what a run says of each. */
@@ -63,23 +64,12 @@ static const struct column {
 
 enum { COLUMNS = sizeof columns / sizeof *columns, CELL_MAX = 48 };
 
-/* Two-sided 95 % quantile of Student's t for n values; beyond the table its limit is closer than 2 %. */
-static double student_t(uint32_t n)
-{
-	static const double t[] = {0,     0,     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262,
-				   2.228, 2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-				   2.080, 2.074, 2.069,  2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-	if (n < sizeof t / sizeof *t)
-		return t[n];
-	return n <= 41 ? 2.021 : n <= 61 ? 2.000 : n <= 121 ? 1.980 : 1.960;
-}
-
 double sweep_half_width(double sum, double squares, uint32_t n)
 {
 	if (n < 2)
 		return 0;
 	double variance = (squares - sum * sum / n) / (n - 1);
-	return variance > 0 ? student_t(n) * sqrt(variance / n) : 0;
+	return variance > 0 ? stat_t975(n - 1) * sqrt(variance / n) : 0;
 }
 
 /* Mean over the runs of a combination that know it, "-" without one. */

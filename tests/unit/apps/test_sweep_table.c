@@ -19,8 +19,8 @@ static void sweep_half_width__is_students(void **state)
 {
 	(void)state;
 	const double five[] = {10, 12, 14, 16, 18}, two[] = {1, 3}, same[] = {4, 4, 4};
-	assert_true(fabs(half_width(five, 5) - 2.776 * sqrt(10.0 / 5)) < 1e-9);
-	assert_true(fabs(half_width(two, 2) - 12.706 * sqrt(2.0 / 2)) < 1e-9);
+	assert_true(fabs(half_width(five, 5) - 2.7764 * sqrt(10.0 / 5)) < 1e-9);
+	assert_true(fabs(half_width(two, 2) - 12.7062 * sqrt(2.0 / 2)) < 1e-9);
 	assert_true(half_width(same, 3) == 0);
 	assert_true(half_width(five, 1) == 0);
 }
@@ -31,7 +31,7 @@ static void sweep_half_width__many_values_approach_the_normal(void **state)
 	/* n values of variance 1 around 0 */
 	for (uint32_t n = 2; n < 3000; n++) {
 		double wide = sweep_half_width(0, n - 1, n) * sqrt(n);
-		assert_true(wide >= 1.96 - 1e-9 && wide <= 12.706 + 1e-9);
+		assert_true(wide >= 1.96 - 1e-9 && wide <= 12.7062 + 1e-9);
 		assert_true(n < 3 || wide <= sweep_half_width(0, n - 2, n - 1) * sqrt(n - 1) + 1e-9);
 	}
 }
