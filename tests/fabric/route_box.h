@@ -46,4 +46,13 @@ static inline void check_uniform(const uint32_t *count, uint32_t n, uint32_t sam
 	assert_true(chi2 < limit);
 }
 
+/* Routing stops (or ends stopping) to use the cable `up` of leaf 0. */
+static inline void box_avoid_up(struct lan *lan, uint32_t up, bool avoid)
+{
+	struct weft_link_id id;
+	assert_int_equal(weft_net_link_find(lan->net, 0, 0, up, false, &id), 0);
+	weft_net_avoid_link(lan->net, id, avoid);
+	assert_int_equal(weft_net_reroute(lan->net), 0);
+}
+
 #endif

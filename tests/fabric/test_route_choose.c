@@ -136,16 +136,12 @@ static void special__no_way_is_none(void **state)
 /* Routing that avoids nothing any more leaves the choice in force. */
 static void special__survives_repair(void **state)
 {
-	struct weft_link_id id;
 	struct lan lan;
 	uint32_t count[8] = {0};
 
 	box_open(&lan, "leafspine:4:8:8", "random", NULL, 1);
-	assert_int_equal(weft_net_link_find(lan.net, 0, 0, 1, false, &id), 0);
-	weft_net_avoid_link(lan.net, id, true);
-	assert_int_equal(weft_net_reroute(lan.net), 0);
-	weft_net_avoid_link(lan.net, id, false);
-	assert_int_equal(weft_net_reroute(lan.net), 0);
+	box_avoid_up(&lan, 1, true);
+	box_avoid_up(&lan, 1, false);
 	assert_true(lan.net->special);
 	for (uint32_t i = 0; i < 8000; i++)
 		count[box_choose_up(&lan, 0, 0, 9, 7)]++;
@@ -155,17 +151,13 @@ static void special__survives_repair(void **state)
 
 static void special__off_with_ecmp(void **state)
 {
-	struct weft_link_id id;
 	struct lan lan;
 
 	box_open(&lan, "leafspine:4:8:8", "ecmp", NULL, 1);
 	assert_false(lan.net->special);
-	assert_int_equal(weft_net_link_find(lan.net, 0, 0, 1, false, &id), 0);
-	weft_net_avoid_link(lan.net, id, true);
-	assert_int_equal(weft_net_reroute(lan.net), 0);
+	box_avoid_up(&lan, 1, true);
 	assert_true(lan.net->special);
-	weft_net_avoid_link(lan.net, id, false);
-	assert_int_equal(weft_net_reroute(lan.net), 0);
+	box_avoid_up(&lan, 1, false);
 	assert_false(lan.net->special);
 	lan_close(&lan);
 }

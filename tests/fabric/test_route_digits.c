@@ -83,14 +83,11 @@ static void digits__bundles(void **state)
 
 static void digits__left_out_ports_are_spread(void **state)
 {
-	struct weft_link_id id;
 	struct lan lan;
 	uint32_t count[8] = {0};
 
 	box_open(&lan, "leafspine:4:8:8", "digits", NULL, 1);
-	assert_int_equal(weft_net_link_find(lan.net, 0, 0, 3, false, &id), 0);
-	weft_net_avoid_link(lan.net, id, true);
-	assert_int_equal(weft_net_reroute(lan.net), 0);
+	box_avoid_up(&lan, 3, true);
 	for (uint32_t i = 0; i < 56000; i++) {
 		uint32_t up = box_choose_up(&lan, 0, i / 8 % 8, 8 + i / 64 % 24, (uint16_t)i);
 		if (i % 8 != 3)
@@ -107,14 +104,11 @@ static void digits__left_out_ports_are_spread(void **state)
 /* One connection's packets with one entropy take turns, too: its share of the lost port does not settle on another. */
 static void digits__left_out_ports_take_turns(void **state)
 {
-	struct weft_link_id id;
 	struct lan lan;
 	uint32_t count[8] = {0};
 
 	box_open(&lan, "leafspine:4:8:8", "digits", NULL, 1);
-	assert_int_equal(weft_net_link_find(lan.net, 0, 0, 3, false, &id), 0);
-	weft_net_avoid_link(lan.net, id, true);
-	assert_int_equal(weft_net_reroute(lan.net), 0);
+	box_avoid_up(&lan, 3, true);
 	for (uint32_t i = 0; i < 70; i++)
 		count[box_choose_up(&lan, 0, 1, 9, 3)]++;
 	for (uint32_t up = 0; up < 8; up++)
