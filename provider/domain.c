@@ -37,7 +37,7 @@ static int engine_stats(struct fid *fid, struct weft_stats *stats)
 	if (fid->fclass == FI_CLASS_DOMAIN)
 		nic = domain_of(fid)->nic;
 	else if (fid->fclass == FI_CLASS_EP)
-		nic = container_of(fid, struct prov_ep, fid.fid)->domain->nic;
+		nic = prov_ep_of(container_of(fid, struct fid_ep, fid))->domain->nic;
 	else
 		return -FI_EINVAL;
 	prov_nic_lock(nic);

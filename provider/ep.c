@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoint: life cycle, binding, names and options. */
+/* Endpoint: life cycle and binding. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static struct prov_ep *ep_of(struct fid *fid)
 {
-	return container_of(fid, struct prov_ep, fid.fid);
+	return prov_ep_of(container_of(fid, struct fid_ep, fid));
 }
 
 static bool sends_done(void *arg)
@@ -40,10 +40,9 @@ static void ep_unbind(struct prov_ep *ep)
 		ep->tx_cq->refs--;
 	if (ep->rx_cq)
 		ep->rx_cq->refs--;
-	if (ep->tx_cntr)
-		ep->tx_cntr->refs--;
-	if (ep->rx_cntr)
-		ep->rx_cntr->refs--;
+	for (int i = 0; i < PROV_CNTRS; i++)
+		if (ep->cntrs[i])
+			ep->cntrs[i]->refs--;
 	if (ep->av)
 		ep->av->refs--;
 	if (ep->eq)
@@ -83,20 +82,29 @@ static int bind_cq(struct prov_ep *ep, struct prov_cq *cq, uint64_t flags)
 
 static int bind_cntr(struct prov_ep *ep, struct prov_cntr *cntr, uint64_t flags)
 {
-	/* What counts transfers that cannot happen here is accepted and stays at zero. */
-	const uint64_t known = FI_TRANSMIT | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-	if (flags & ~known)
-		return -FI_EBADFLAGS;
-	if (cntr->domain != ep->domain || (flags & FI_TRANSMIT && ep->tx_cntr) || (flags & FI_RECV && ep->rx_cntr))
+	static const uint64_t flag_of[PROV_CNTRS] = {
+		[PROV_CNTR_TRANSMIT] = FI_TRANSMIT,
+		[PROV_CNTR_RECV] = FI_RECV,
+		[PROV_CNTR_READ] = FI_READ,
+		[PROV_CNTR_WRITE] = FI_WRITE,
+		[PROV_CNTR_REMOTE_READ] = FI_REMOTE_READ,
+		[PROV_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE,
+	};
+	uint64_t unknown = flags;
+	if (cntr->domain != ep->domain)
 		return -FI_EINVAL;
-	if (flags & FI_TRANSMIT) {
-		ep->tx_cntr = cntr;
-		cntr->refs++;
+	for (int i = 0; i < PROV_CNTRS; i++) {
+		unknown &= ~flag_of[i];
+		if (flags & flag_of[i] && ep->cntrs[i])
+			return -FI_EINVAL;
 	}
-	if (flags & FI_RECV) {
-		ep->rx_cntr = cntr;
-		cntr->refs++;
-	}
+	if (unknown)
+		return -FI_EBADFLAGS;
+	for (int i = 0; i < PROV_CNTRS; i++)
+		if (flags & flag_of[i]) {
+			ep->cntrs[i] = cntr;
+			cntr->refs++;
+		}
 	return 0;
 }
 
@@ -136,8 +144,7 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return -FI_EINVAL;
 }
 
-/* Gives the endpoint its number on the engine. Lock held. */
-static int ep_listen(struct prov_ep *ep)
+int prov_ep_listen(struct prov_ep *ep)
 {
 	enum { RING_MIN = 256, RING_MAX = 4096 }; /* operations between two polls, and their completions */
 	struct weft_err err = {""};
@@ -160,30 +167,17 @@ static int ep_enable(struct prov_ep *ep)
 		return 0;
 	if (!ep->av)
 		return -FI_ENOAV;
-	if ((ep->caps & FI_SEND && !ep->tx_cq && !ep->tx_cntr) || (ep->caps & FI_RECV && !ep->rx_cq && !ep->rx_cntr))
+	if ((ep->caps & FI_SEND && !ep->tx_cq && !ep->cntrs[PROV_CNTR_TRANSMIT]) ||
+	    (ep->caps & FI_RECV && !ep->rx_cq && !ep->cntrs[PROV_CNTR_RECV]))
 		return -FI_ENOCQ;
 	prov_nic_lock(ep->domain->nic);
-	int ret = ep_listen(ep);
+	int ret = prov_ep_listen(ep);
 	if (!ret) {
 		TAILQ_INSERT_TAIL(&ep->domain->nic->eps, ep, link);
 		ep->enabled = true;
 	}
 	prov_nic_unlock(ep->domain->nic);
 	return ret;
-}
-
-/* Default operation flags; FI_TRANSMIT or FI_RECV says which side. */
-static int ep_op_flags(struct prov_ep *ep, bool set, uint64_t *flags)
-{
-	uint64_t sides = *flags & (FI_TRANSMIT | FI_RECV);
-	if (sides != FI_TRANSMIT && sides != FI_RECV)
-		return -FI_EINVAL;
-	uint64_t *mine = sides == FI_TRANSMIT ? &ep->tx_flags : &ep->rx_flags;
-	if (set)
-		*mine = *flags & ~sides & ~PROV_NO_COMPLETION;
-	else
-		*flags = *mine;
-	return 0;
 }
 
 static int ep_control(struct fid *fid, int command, void *arg)
@@ -193,95 +187,9 @@ static int ep_control(struct fid *fid, int command, void *arg)
 		return ep_enable(ep_of(fid));
 	case FI_GETOPSFLAG:
 	case FI_SETOPSFLAG:
-		return ep_op_flags(ep_of(fid), command == FI_SETOPSFLAG, arg);
+		return prov_ep_op_flags(ep_of(fid), command == FI_SETOPSFLAG, arg);
 	}
 	return -FI_ENOSYS;
-}
-
-static int ep_setname(fid_t fid, void *addr, size_t addrlen)
-{
-	struct prov_ep *ep = ep_of(fid);
-	struct weft_addr parsed;
-	if (ep->wep)
-		return -FI_EOPBADSTATE;
-	if (prov_addr_from_sock(addr, addrlen, &ep->addr.ip, &parsed) ||
-	    (!prov_ip_is_any(&parsed.ip) && !weft_ip_eq(&parsed.ip, &ep->addr.ip)))
-		return -FI_EADDRNOTAVAIL;
-	ep->addr.port = parsed.port;
-	return 0;
-}
-
-static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
-{
-	struct prov_ep *ep = ep_of(fid);
-	struct sockaddr_storage ss;
-	prov_nic_lock(ep->domain->nic);
-	int ret = ep_listen(ep);
-	prov_nic_unlock(ep->domain->nic);
-	if (ret)
-		return ret;
-	prov_addr_to_sock(&ep->addr, &ss);
-	return prov_addr_give(&ss, addr, addrlen);
-}
-
-static int no_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_connect(struct fid_ep *ep, const void *addr, const void *param, size_t paramlen)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_accept(struct fid_ep *ep, const void *param, size_t paramlen)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_shutdown(struct fid_ep *ep, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
-{
-	return -FI_ENOPROTOOPT;
-}
-
-static int no_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
-{
-	return -FI_ENOPROTOOPT;
-}
-
-static int no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static ssize_t tx_size_left(struct fid_ep *fid)
-{
-	struct prov_ep *ep = ep_of(&fid->fid);
-	prov_nic_lock(ep->domain->nic);
-	ssize_t left = (ssize_t)ep->tx_size - (ssize_t)ep->tx_used;
-	prov_nic_unlock(ep->domain->nic);
-	return ep->enabled ? left : -FI_EOPBADSTATE;
-}
-
-/* Receives are limited by memory only. */
-static ssize_t rx_size_left(struct fid_ep *fid)
-{
-	return ep_of(&fid->fid)->enabled ? PROV_QUEUE_DEFAULT : -FI_EOPBADSTATE;
 }
 
 static struct fi_ops ep_fi_ops = {
@@ -292,28 +200,6 @@ static struct fi_ops ep_fi_ops = {
 	.ops_open = prov_ops_open,
 };
 
-static struct fi_ops_ep ep_ops = {
-	.size = sizeof(struct fi_ops_ep),
-	.cancel = prov_cancel,
-	.getopt = no_getopt,
-	.setopt = no_setopt,
-	.tx_ctx = no_tx_ctx,
-	.rx_ctx = no_rx_ctx,
-	.rx_size_left = rx_size_left,
-	.tx_size_left = tx_size_left,
-};
-
-static struct fi_ops_cm cm_ops = {
-	.size = sizeof(struct fi_ops_cm),
-	.setname = ep_setname,
-	.getname = ep_getname,
-	.getpeer = no_getpeer,
-	.connect = no_connect,
-	.accept = no_accept,
-	.shutdown = no_shutdown,
-	.join = no_join,
-};
-
 /* The source port an application asked for travels in the fi_info. */
 static int ep_init(struct prov_ep *ep, struct prov_domain *domain, const struct fi_info *info)
 {
@@ -322,6 +208,7 @@ static int ep_init(struct prov_ep *ep, struct prov_domain *domain, const struct 
 		return -FI_EINVAL;
 	if (info->src_addr && prov_addr_from_sock(info->src_addr, info->src_addrlen, &domain->nic->ip, &src))
 		return -FI_EINVAL;
+	ep->root = ep;
 	ep->domain = domain;
 	ep->addr = (struct weft_addr){.ip = domain->nic->ip, .port = src.port};
 	ep->caps = info->caps;
@@ -346,8 +233,8 @@ int prov_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **o
 	ep->fid.fid.fclass = FI_CLASS_EP;
 	ep->fid.fid.context = context;
 	ep->fid.fid.ops = &ep_fi_ops;
-	ep->fid.ops = &ep_ops;
-	ep->fid.cm = &cm_ops;
+	ep->fid.ops = &prov_ep_ops;
+	ep->fid.cm = &prov_cm_ops;
 	ep->fid.msg = &prov_msg_ops;
 	ep->fid.tagged = &prov_tagged_ops;
 	*out = &ep->fid;

@@ -4,7 +4,7 @@
 
 static ssize_t msg_post(struct fid_ep *fid, const struct fi_msg *msg, uint8_t kind, uint64_t flags)
 {
-	struct prov_ep *ep = container_of(fid, struct prov_ep, fid);
+	struct prov_ep *ep = prov_ep_of(fid);
 	const struct prov_op op = {.kind = kind,
 				   .iov = msg->msg_iov,
 				   .iov_count = msg->iov_count,
@@ -13,16 +13,6 @@ static ssize_t msg_post(struct fid_ep *fid, const struct fi_msg *msg, uint8_t ki
 				   .flags = flags,
 				   .context = msg->context};
 	return kind == WEFT_OP_SEND ? prov_send(ep, &op) : prov_recv(ep, &op);
-}
-
-static uint64_t tx_flags(const struct fid_ep *fid)
-{
-	return container_of(fid, struct prov_ep, fid)->tx_flags;
-}
-
-static uint64_t rx_flags(const struct fid_ep *fid)
-{
-	return container_of(fid, struct prov_ep, fid)->rx_flags;
 }
 
 static ssize_t msg_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
@@ -34,7 +24,7 @@ static ssize_t msg_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc
 			 void *context)
 {
 	const struct fi_msg msg = {.msg_iov = iov, .iov_count = count, .addr = dest, .context = context};
-	return msg_post(ep, &msg, WEFT_OP_SEND, tx_flags(ep));
+	return msg_post(ep, &msg, WEFT_OP_SEND, prov_tx_flags(ep));
 }
 
 static ssize_t msg_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest, void *context)
@@ -48,7 +38,7 @@ static ssize_t msg_senddata(struct fid_ep *ep, const void *buf, size_t len, void
 {
 	const struct iovec iov = {.iov_base = (void *)buf, .iov_len = len};
 	const struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1, .addr = dest, .context = context, .data = data};
-	return msg_post(ep, &msg, WEFT_OP_SEND, tx_flags(ep) | FI_REMOTE_CQ_DATA);
+	return msg_post(ep, &msg, WEFT_OP_SEND, prov_tx_flags(ep) | FI_REMOTE_CQ_DATA);
 }
 
 static ssize_t inject(struct fid_ep *ep, const void *buf, size_t len, uint64_t data, fi_addr_t dest, uint64_t flags)
@@ -77,7 +67,7 @@ static ssize_t msg_recvv(struct fid_ep *ep, const struct iovec *iov, void **desc
 			 void *context)
 {
 	const struct fi_msg msg = {.msg_iov = iov, .iov_count = count, .addr = src, .context = context};
-	return msg_post(ep, &msg, WEFT_OP_RECV, rx_flags(ep));
+	return msg_post(ep, &msg, WEFT_OP_RECV, prov_rx_flags(ep));
 }
 
 static ssize_t msg_recv(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t src, void *context)

@@ -233,7 +233,7 @@ ssize_t prov_recv(struct prov_ep *ep, const struct prov_op *op)
 
 ssize_t prov_cancel(fid_t fid, void *context)
 {
-	struct prov_ep *ep = container_of(fid, struct prov_ep, fid.fid);
+	struct prov_ep *ep = prov_ep_of(container_of(fid, struct fid_ep, fid));
 	struct prov_req *req;
 	ssize_t ret = -FI_ENOENT;
 	prov_nic_lock(ep->domain->nic);

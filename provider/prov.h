@@ -262,8 +262,21 @@ int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct 
 
 /* ---- endpoint and requests ---- */
 
+/* What a bound counter counts. */
+enum prov_cntr_of {
+	PROV_CNTR_TRANSMIT,
+	PROV_CNTR_RECV,
+	PROV_CNTR_READ,
+	PROV_CNTR_WRITE,
+	PROV_CNTR_REMOTE_READ,
+	PROV_CNTR_REMOTE_WRITE,
+	PROV_CNTRS,
+};
+
 struct prov_ep {
 	struct fid_ep fid;
+	struct prov_ep *root;      /* itself; of an alias the endpoint that has all state but the operation flags */
+	atomic_uint refs;          /* aliases */
 	TAILQ_ENTRY(prov_ep) link; /* prov_nic.eps */
 	struct prov_domain *domain;
 	struct weft_ep *wep;   /* NULL until enabled */
@@ -277,12 +290,35 @@ struct prov_ep {
 	bool tx_selective, rx_selective; /* bound with FI_SELECTIVE_COMPLETION */
 	struct prov_av *av;
 	struct prov_cq *tx_cq, *rx_cq;
-	struct prov_cntr *tx_cntr, *rx_cntr;
+	struct prov_cntr *cntrs[PROV_CNTRS]; /* may be the same one several times; NULL: nobody counts */
 	struct prov_eq *eq;
 	struct prov_req_list posted; /* handed to the engine, not finished */
 	struct prov_req_list claims; /* messages reserved by FI_PEEK | FI_CLAIM whose completion was read */
 };
 
+/* The endpoint behind the application's pointer. Every call that takes a fid_ep begins with this. */
+static inline struct prov_ep *prov_ep_of(const struct fid_ep *fid)
+{
+	return container_of(fid, struct prov_ep, fid)->root;
+}
+
+/* Operation flags of calls without a flags argument; an alias has its own. */
+static inline uint64_t prov_tx_flags(const struct fid_ep *fid)
+{
+	return container_of(fid, struct prov_ep, fid)->tx_flags;
+}
+
+static inline uint64_t prov_rx_flags(const struct fid_ep *fid)
+{
+	return container_of(fid, struct prov_ep, fid)->rx_flags;
+}
+
+/* Gives the endpoint its number on the engine, unless it has one. Lock held. */
+int prov_ep_listen(struct prov_ep *ep);
+/* FI_GETOPSFLAG and FI_SETOPSFLAG: default operation flags; FI_TRANSMIT or FI_RECV in `*flags` says which side. */
+int prov_ep_op_flags(struct prov_ep *ep, bool set, uint64_t *flags);
+extern struct fi_ops_ep prov_ep_ops;
+extern struct fi_ops_cm prov_cm_ops;
 int prov_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context);
 
 /* One operation from fi_send to fi_cq_read. `context` of the engine's operation is its address. */

@@ -104,7 +104,7 @@ void prov_req_done(struct prov_req *req, const struct weft_cqe *cqe)
 	ep->tx_used -= req->is_send;
 	entry_fill(req, cqe);
 	if (cqe->kind != WEFT_OP_PEEK)
-		count(req->is_send ? ep->tx_cntr : ep->rx_cntr, cqe->err);
+		count(ep->cntrs[req->is_send ? PROV_CNTR_TRANSMIT : PROV_CNTR_RECV], cqe->err);
 	req->claim &= !cqe->err;
 	if (cq && (req->wants_entry || cqe->err))
 		prov_cq_push(cq, req);

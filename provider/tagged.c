@@ -2,11 +2,6 @@
 /* Tagged messages: the calls of fi_ops_tagged as descriptions for prov_send and prov_recv. */
 #include "prov.h"
 
-static struct prov_ep *ep_of(struct fid_ep *fid)
-{
-	return container_of(fid, struct prov_ep, fid);
-}
-
 static struct prov_op op_from_msg(uint8_t kind, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	return (struct prov_op){.kind = kind,
@@ -23,33 +18,31 @@ static struct prov_op op_from_msg(uint8_t kind, const struct fi_msg_tagged *msg,
 static ssize_t tagged_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	const struct prov_op op = op_from_msg(WEFT_OP_TSEND, msg, flags & ~PROV_NO_COMPLETION);
-	return prov_send(ep_of(fid), &op);
+	return prov_send(prov_ep_of(fid), &op);
 }
 
 static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	const struct prov_op op = op_from_msg(WEFT_OP_TRECV, msg, flags);
-	return prov_recv(ep_of(fid), &op);
+	return prov_recv(prov_ep_of(fid), &op);
 }
 
 static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
 			    uint64_t tag, void *context)
 {
-	struct prov_ep *ep = ep_of(fid);
 	const struct fi_msg_tagged msg = {
 		.msg_iov = iov, .iov_count = count, .addr = dest, .tag = tag, .context = context};
-	const struct prov_op op = op_from_msg(WEFT_OP_TSEND, &msg, ep->tx_flags);
-	return prov_send(ep, &op);
+	const struct prov_op op = op_from_msg(WEFT_OP_TSEND, &msg, prov_tx_flags(fid));
+	return prov_send(prov_ep_of(fid), &op);
 }
 
 static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
 			    uint64_t tag, uint64_t ignore, void *context)
 {
-	struct prov_ep *ep = ep_of(fid);
 	const struct fi_msg_tagged msg = {
 		.msg_iov = iov, .iov_count = count, .addr = src, .tag = tag, .ignore = ignore, .context = context};
-	const struct prov_op op = op_from_msg(WEFT_OP_TRECV, &msg, ep->rx_flags);
-	return prov_recv(ep, &op);
+	const struct prov_op op = op_from_msg(WEFT_OP_TRECV, &msg, prov_rx_flags(fid));
+	return prov_recv(prov_ep_of(fid), &op);
 }
 
 static ssize_t tagged_send(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t tag,
@@ -73,14 +66,14 @@ static ssize_t send_one(struct fid_ep *fid, const struct iovec *iov, uint64_t da
 	const struct fi_msg_tagged msg = {
 		.msg_iov = iov, .iov_count = 1, .addr = dest, .tag = tag, .data = data, .context = context};
 	const struct prov_op op = op_from_msg(WEFT_OP_TSEND, &msg, flags);
-	return prov_send(ep_of(fid), &op);
+	return prov_send(prov_ep_of(fid), &op);
 }
 
 static ssize_t tagged_senddata(struct fid_ep *ep, const void *buf, size_t len, void *desc, uint64_t data,
 			       fi_addr_t dest, uint64_t tag, void *context)
 {
 	const struct iovec iov = {.iov_base = (void *)buf, .iov_len = len};
-	return send_one(ep, &iov, data, dest, tag, ep_of(ep)->tx_flags | FI_REMOTE_CQ_DATA, context);
+	return send_one(ep, &iov, data, dest, tag, prov_tx_flags(ep) | FI_REMOTE_CQ_DATA, context);
 }
 
 static ssize_t tagged_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoint: options, sizes and names. */
+#include <errno.h>
+
+#include "prov.h"
+
+static struct prov_ep *ep_of(struct fid *fid)
+{
+	return prov_ep_of(container_of(fid, struct fid_ep, fid));
+}
+
+int prov_ep_op_flags(struct prov_ep *ep, bool set, uint64_t *flags)
+{
+	uint64_t sides = *flags & (FI_TRANSMIT | FI_RECV);
+	if (sides != FI_TRANSMIT && sides != FI_RECV)
+		return -FI_EINVAL;
+	uint64_t *mine = sides == FI_TRANSMIT ? &ep->tx_flags : &ep->rx_flags;
+	if (set)
+		*mine = *flags & ~sides & ~PROV_NO_COMPLETION;
+	else
+		*flags = *mine;
+	return 0;
+}
+
+static int ep_setname(fid_t fid, void *addr, size_t addrlen)
+{
+	struct prov_ep *ep = ep_of(fid);
+	struct weft_addr parsed;
+	if (ep->wep)
+		return -FI_EOPBADSTATE;
+	if (prov_addr_from_sock(addr, addrlen, &ep->addr.ip, &parsed) ||
+	    (!prov_ip_is_any(&parsed.ip) && !weft_ip_eq(&parsed.ip, &ep->addr.ip)))
+		return -FI_EADDRNOTAVAIL;
+	ep->addr.port = parsed.port;
+	return 0;
+}
+
+static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
+{
+	struct prov_ep *ep = ep_of(fid);
+	struct sockaddr_storage ss;
+	prov_nic_lock(ep->domain->nic);
+	int ret = prov_ep_listen(ep);
+	prov_nic_unlock(ep->domain->nic);
+	if (ret)
+		return ret;
+	prov_addr_to_sock(&ep->addr, &ss);
+	return prov_addr_give(&ss, addr, addrlen);
+}
+
+static int no_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_connect(struct fid_ep *ep, const void *addr, const void *param, size_t paramlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_accept(struct fid_ep *ep, const void *param, size_t paramlen)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_shutdown(struct fid_ep *ep, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
+{
+	return -FI_ENOPROTOOPT;
+}
+
+static int no_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
+{
+	return -FI_ENOPROTOOPT;
+}
+
+static int no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static int no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static ssize_t tx_size_left(struct fid_ep *fid)
+{
+	struct prov_ep *ep = prov_ep_of(fid);
+	prov_nic_lock(ep->domain->nic);
+	ssize_t left = (ssize_t)ep->tx_size - (ssize_t)ep->tx_used;
+	prov_nic_unlock(ep->domain->nic);
+	return ep->enabled ? left : -FI_EOPBADSTATE;
+}
+
+/* Receives are limited by memory only. */
+static ssize_t rx_size_left(struct fid_ep *fid)
+{
+	return prov_ep_of(fid)->enabled ? PROV_QUEUE_DEFAULT : -FI_EOPBADSTATE;
+}
+
+struct fi_ops_ep prov_ep_ops = {
+	.size = sizeof(struct fi_ops_ep),
+	.cancel = prov_cancel,
+	.getopt = no_getopt,
+	.setopt = no_setopt,
+	.tx_ctx = no_tx_ctx,
+	.rx_ctx = no_rx_ctx,
+	.rx_size_left = rx_size_left,
+	.tx_size_left = tx_size_left,
+};
+
+struct fi_ops_cm prov_cm_ops = {
+	.size = sizeof(struct fi_ops_cm),
+	.setname = ep_setname,
+	.getname = ep_getname,
+	.getpeer = no_getpeer,
+	.connect = no_connect,
+	.accept = no_accept,
+	.shutdown = no_shutdown,
+	.join = no_join,
+};
