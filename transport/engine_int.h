@@ -42,6 +42,13 @@ struct cqe_node {
 	struct weft_cqe cqe;
 };
 
+/* Receives and the messages they wait for. */
+struct rx_side {
+	struct list posted[2];     /* rx_req, by tagged */
+	struct list unexpected[2]; /* rx_msg, by tagged */
+	struct list claimed;       /* rx_msg */
+};
+
 struct weft_ep {
 	struct list link; /* in the engine's list */
 	struct weft_engine *e;
@@ -50,9 +57,9 @@ struct weft_ep {
 	void *sq_slots, *cq_slots;
 	struct weft_op pending; /* popped, but there was no memory for it yet */
 	bool has_pending;
-	struct list posted[2];                      /* rx_req, by tagged */
-	struct list unexpected[2];                  /* rx_msg, by tagged */
-	struct list claimed;                        /* rx_msg */
+	struct rx_side own;
+	struct rx_side *rx; /* `own`, or that of the endpoint it shares receives with */
+	bool hidden;        /* its number is only the source of what it sends: nothing is addressed to it */
 	struct cqe_node *overflow, **overflow_tail; /* completions waiting for room */
 };
 
@@ -264,15 +271,20 @@ int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt
 bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op,
 		  const struct weft_addr *to);                      /* to ourselves */
 void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err); /* the sender is gone */
-void msg_rx_attach(struct weft_engine *e, struct rx_msg *m, struct rx_req *req);
+void msg_rx_matched(struct weft_engine *e, struct rx_msg *m);       /* an unexpected message has found its receive */
 void msg_rx_discard(struct weft_engine *e, struct rx_msg *m);
 
 /* match.c */
 bool match_recv(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op);
 bool match_peek(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op);
 void match_cancel(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op);
-struct rx_req *match_posted(struct weft_ep *ep, bool tagged, uint32_t peer,
-			    uint64_t tag); /* taken off the list, or NULL */
+/* The first receive that wants `m`, taken off the list unless there is room for more; false: none. */
+bool match_posted(struct weft_engine *e, struct rx_msg *m);
+/* The message that has a receive ends so; sets kind, context and what else concerns the receive. */
+void match_done(struct weft_engine *e, struct rx_msg *m, struct weft_cqe cqe);
+/* The endpoint of a message that has a receive closes: whoever shares the receive may use it again. */
+void match_undo(struct weft_engine *e, struct rx_msg *m);
+void match_drop(struct weft_engine *e, struct list *reqs); /* receives whose endpoint closes */
 
 /* ep.c */
 struct weft_ep *ep_find(struct weft_engine *e, uint16_t port);

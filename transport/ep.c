@@ -10,7 +10,7 @@ struct weft_ep *ep_find(struct weft_engine *e, uint16_t port)
 {
 	list_for_each (l, &e->eps) {
 		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
-		if (ep->port == port)
+		if (ep->port == port && !ep->hidden)
 			return ep;
 	}
 	return NULL;
@@ -49,16 +49,30 @@ static struct weft_ep *ep_alloc(struct weft_engine *e, uint32_t sq_entries, uint
 	ep->e = e;
 	list_init(&ep->link);
 	for (int i = 0; i < 2; i++) {
-		list_init(&ep->posted[i]);
-		list_init(&ep->unexpected[i]);
+		list_init(&ep->own.posted[i]);
+		list_init(&ep->own.unexpected[i]);
 	}
-	list_init(&ep->claimed);
+	list_init(&ep->own.claimed);
+	ep->rx = &ep->own;
 	ep->overflow_tail = &ep->overflow;
 	if (ring_open(e, &ep->sq, &ep->sq_slots, sq_entries, sizeof(struct weft_op)) &&
 	    ring_open(e, &ep->cq, &ep->cq_slots, cq_entries, sizeof(struct weft_cqe)))
 		return ep;
 	ep_free(ep);
 	return NULL;
+}
+
+int weft_ep_open_hidden(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries,
+			struct weft_ep **out, struct weft_err *err)
+{
+	struct weft_ep *ep = ep_alloc(e, sq_entries, cq_entries);
+	if (!ep)
+		return weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its rings", port);
+	ep->port = port;
+	ep->hidden = true;
+	list_add_tail(&e->eps, &ep->link);
+	*out = ep;
+	return 0;
 }
 
 int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
@@ -68,29 +82,46 @@ int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint
 		return weft_err_set(err, -EADDRINUSE, "endpoint %u is open already", port);
 	if (!port && !(port = free_port(e)))
 		return weft_err_set(err, -EADDRINUSE, "all endpoint numbers from %u up are open", EP_PORT_FIRST_FREE);
-	struct weft_ep *ep = ep_alloc(e, sq_entries, cq_entries);
-	if (!ep)
-		return weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its rings", port);
-	ep->port = port;
-	list_add_tail(&e->eps, &ep->link);
-	*out = ep;
-	return 0;
+	int ret = weft_ep_open_hidden(e, port, sq_entries, cq_entries, out, err);
+	if (!ret)
+		(*out)->hidden = false;
+	return ret;
 }
 
-static void reqs_free(struct weft_engine *e, struct list *reqs)
+void weft_ep_share(struct weft_ep *ep, struct weft_ep *with)
 {
-	list_for_each_safe (l, reqs) {
-		struct rx_req *req = list_entry(l, struct rx_req, link);
-		pool_put(&e->cqe_nodes, req->node);
-		list_del(l);
-		pool_put(&e->rx_reqs, req);
+	ep->rx = &with->own;
+}
+
+/* NULL: of all endpoints that share the list. */
+static void msgs_discard(struct weft_engine *e, const struct weft_ep *ep, struct list *msgs)
+{
+	list_for_each_safe (l, msgs) {
+		struct rx_msg *m = list_entry(l, struct rx_msg, link);
+		if (!ep || m->ep == ep)
+			msg_rx_discard(e, m);
 	}
 }
 
-static void msgs_discard(struct weft_engine *e, struct list *msgs)
+/* Receives and messages in `side` end, those of one endpoint or all. */
+static void side_empty(struct weft_engine *e, const struct weft_ep *ep, struct rx_side *side)
 {
-	list_for_each_safe (l, msgs)
-		msg_rx_discard(e, list_entry(l, struct rx_msg, link));
+	for (int i = 0; i < 2; i++) {
+		if (!ep)
+			match_drop(e, &side->posted[i]);
+		msgs_discard(e, ep, &side->unexpected[i]);
+	}
+	msgs_discard(e, ep, &side->claimed);
+}
+
+/* Who shared with the endpoint has receives of its own again. */
+static void unshare(struct weft_engine *e, struct weft_ep *with)
+{
+	list_for_each (l, &e->eps) {
+		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
+		if (ep->rx == &with->own)
+			ep->rx = &ep->own;
+	}
 }
 
 /* Messages already matched or waiting for their turn lose their destination. */
@@ -100,16 +131,15 @@ static void detach_rx(struct weft_engine *e, struct weft_ep *ep)
 		struct pdc_rx *p = list_entry(r, struct pdc_rx, link);
 		list_for_each (l, &p->msgs) {
 			struct rx_msg *m = list_entry(l, struct rx_msg, pdc_link);
+			if (m->req && m->req->home == ep)
+				m->req->home = NULL;
 			if (m->ep != ep)
 				continue;
+			if (m->req)
+				match_undo(e, m);
 			m->ep = NULL;
 			m->discard = true;
 			m->direct = false;
-			if (!m->req)
-				continue;
-			pool_put(&e->cqe_nodes, m->req->node);
-			pool_put(&e->rx_reqs, m->req);
-			m->req = NULL;
 		}
 	}
 }
@@ -152,11 +182,10 @@ void ep_free(struct weft_ep *ep)
 void weft_ep_close(struct weft_ep *ep)
 {
 	struct weft_engine *e = ep->e;
-	for (int i = 0; i < 2; i++) {
-		reqs_free(e, &ep->posted[i]);
-		msgs_discard(e, &ep->unexpected[i]);
-	}
-	msgs_discard(e, &ep->claimed);
+	if (ep->rx != &ep->own)
+		side_empty(e, ep, ep->rx);
+	side_empty(e, NULL, &ep->own);
+	unshare(e, ep);
 	detach_rx(e, ep);
 	detach_tx(e, ep);
 	ep_free(ep);

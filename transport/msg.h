@@ -38,20 +38,28 @@ struct tx_msg {
 
 /* One posted receive, from its submission until its completion. Lives in the engine's pool. */
 struct rx_req {
-	struct list link;      /* in weft_ep.posted[tagged] until a message is found */
-	struct cqe_node *node; /* reserved for the completion */
+	struct list link;      /* in rx_side.posted[tagged] until a message is found */
+	struct cqe_node *node; /* reserved for the completion; multi: for the release */
+	struct weft_ep *home;  /* where it was submitted */
+	/* of a receive with WEFT_OP_MULTI */
+	uint64_t used_bytes; /* of the buffer */
+	uint32_t pieces;     /* messages matched and not completed */
+	int32_t err;         /* ECANCELED: that is how it ends */
+	bool retired;        /* no more messages; ends with the last piece */
 	struct weft_op op;
 };
 
 /* One message that arrives, from its first packet until it has been handed over. Lives in the engine's pool. */
 struct rx_msg {
-	struct list link;     /* in weft_ep.unexpected[tagged] or weft_ep.claimed, else alone */
-	struct list pdc_link; /* in pdc_rx.msgs; alone once every byte is here */
-	struct weft_ep *ep;   /* destination; NULL: its bytes are thrown away */
-	struct pdc_rx *pdc;   /* NULL once every byte is here */
-	struct rx_req *req;   /* the receive it belongs to, or NULL: unexpected, or its turn has not come */
-	uint8_t *bounce;      /* `bytes` of memory for payload without a receive, or NULL */
-	void *claimed_by;     /* context of the PEEK that reserved it, while in weft_ep.claimed */
+	struct list link;      /* in rx_side.unexpected[tagged] or rx_side.claimed, else alone */
+	struct list pdc_link;  /* in pdc_rx.msgs; alone once every byte is here */
+	struct weft_ep *ep;    /* destination; NULL: its bytes are thrown away */
+	struct pdc_rx *pdc;    /* NULL once every byte is here */
+	struct rx_req *req;    /* the receive it belongs to, or NULL: unexpected, or its turn has not come */
+	uint8_t *bounce;       /* `bytes` of memory for payload without a receive, or NULL */
+	void *claimed_by;      /* context of the PEEK that reserved it, while in rx_side.claimed */
+	struct cqe_node *node; /* for the completion, once matched; NULL: use the receive's */
+	uint64_t into;         /* where in the receive's buffer it begins; 0 but with WEFT_OP_MULTI */
 	uint64_t tag, data;
 	uint32_t bytes;
 	uint32_t received_bytes;

@@ -89,7 +89,7 @@ static void place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uin
 {
 	m->received_bytes += len;
 	if (m->direct)
-		place_in(&m->req->op, offset, payload, len);
+		place_in(&m->req->op, m->into + offset, payload, len);
 	else if (m->bounce && payload && len)
 		memcpy(m->bounce + offset, payload, len);
 }
@@ -106,18 +106,19 @@ static struct weft_cqe cqe_of(const struct rx_msg *m)
 
 static void hand_over(struct weft_engine *e, struct rx_msg *m)
 {
-	struct rx_req *req = m->req;
+	const struct weft_op *op = &m->req->op;
+	uint64_t room = op->len - m->into;
 	struct weft_cqe cqe = cqe_of(m);
 	if (!m->direct && m->bytes)
-		place_in(&req->op, 0, m->bounce, m->bytes);
-	if (m->bytes > req->op.len) {
+		place_in(op, m->into, m->bounce, m->bytes);
+	if (m->bytes > room) {
 		e->stats.msg_truncated++;
 		cqe.err = EMSGSIZE;
-		cqe.olen = m->bytes - req->op.len;
-		cqe.len = req->op.len;
+		cqe.olen = m->bytes - room;
+		cqe.len = room;
 	}
 	e->stats.msg_received++;
-	ep_complete_recv(e, m->ep, req, cqe);
+	match_done(e, m, cqe);
 	msg_free(e, m);
 }
 
@@ -138,11 +139,8 @@ static inline void maybe_finish(struct weft_engine *e, struct rx_msg *m)
 		finish(e, m);
 }
 
-void msg_rx_attach(struct weft_engine *e, struct rx_msg *m, struct rx_req *req)
+void msg_rx_matched(struct weft_engine *e, struct rx_msg *m)
 {
-	list_del(&m->link);
-	m->req = req;
-	m->direct = !m->received_bytes && !m->bounce;
 	maybe_finish(e, m);
 }
 
@@ -159,16 +157,14 @@ void msg_rx_discard(struct weft_engine *e, struct rx_msg *m)
 static void unexpected(struct weft_engine *e, struct rx_msg *m)
 {
 	e->stats.msg_unexpected++;
-	list_add_tail(&m->ep->unexpected[m->tagged], &m->link);
+	list_add_tail(&m->ep->rx->unexpected[m->tagged], &m->link);
 }
 
 /* The first receive that wants the message, or a place among the unexpected ones. */
 static void match(struct weft_engine *e, struct rx_msg *m)
 {
 	m->in_turn = true;
-	m->req = match_posted(m->ep, m->tagged, m->src_peer, m->tag);
-	m->direct = m->req && !m->received_bytes && !m->bounce;
-	if (!m->req)
+	if (!match_posted(e, m))
 		unexpected(e, m);
 }
 
@@ -312,7 +308,7 @@ void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err)
 			cqe.err = err;
 			cqe.len = 0;
 			e->stats.msg_failed++;
-			ep_complete_recv(e, m->ep, m->req, cqe);
+			match_done(e, m, cqe);
 		}
 		msg_free(e, m);
 	}

@@ -110,6 +110,8 @@ enum weft_op_kind {
 	WEFT_OP_TRECV,  /* receive for a tagged message */
 	WEFT_OP_PEEK,   /* looks for an unexpected message; with WEFT_OP_TAGGED a tagged one */
 	WEFT_OP_CANCEL, /* cancels the receive whose context is `context`; no completion of its own */
+	/* only in completions */
+	WEFT_OP_RELEASE, /* of a receive with WEFT_OP_MULTI: no message, but the buffer is the caller's again */
 };
 
 enum weft_op_flags {
@@ -119,6 +121,9 @@ enum weft_op_flags {
 	WEFT_OP_DISCARD = 8,  /* PEEK, or RECV/TRECV with CLAIM: throw the message away */
 	WEFT_OP_BACKGROUND = 16, /* SEND/TSEND: on a connection of its own, whose paths lb_background chooses; not
 				  * ordered with the peer's other messages */
+	WEFT_OP_MULTI = 32,      /* RECV: one buffer for many messages, laid one behind the other; each has a completion
+				  * of its own. In a completion: the buffer is the caller's again, `context` is not used
+				  * any more */
 };
 
 /* Receives payload instead of a buffer: `len` bytes of the message from `offset`; data NULL when only lengths travel.
@@ -140,9 +145,11 @@ struct weft_op {
 	void *context;        /* returned in the completion */
 	weft_sink_fn sink;    /* receives: used instead of buf when set */
 	void *sink_arg;
+	uint64_t min_room; /* with WEFT_OP_MULTI: the buffer is done when less room is left, bytes */
 };
 
-/* One completion. Every operation but CANCEL has exactly one. */
+/* One completion. Every operation has exactly one, but CANCEL none and a receive with WEFT_OP_MULTI one for each
+ * message; the last of them, or one of kind WEFT_OP_RELEASE after it, has WEFT_OP_MULTI set. */
 struct weft_cqe {
 	void *context;
 	uint8_t kind;  /* enum weft_op_kind of the operation */
@@ -153,6 +160,7 @@ struct weft_cqe {
 	uint32_t peer; /* receives: the sender's id */
 	uint64_t len;  /* bytes placed (receives), sent, or waiting (PEEK) */
 	uint64_t olen; /* bytes that did not fit */
+	uint64_t offset; /* with WEFT_OP_MULTI: where in the buffer the message lies */
 	uint64_t tag, data;
 };
 
@@ -160,6 +168,16 @@ struct weft_cqe {
  * -ENOMEM. */
 int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
 		 struct weft_err *err);
+
+/* The same, but nothing can be addressed to it: `port` is only named as the source of what it sends, and what is
+ * received through it are the messages of endpoints that share with it. -ENOMEM. */
+int weft_ep_open_hidden(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries,
+			struct weft_ep **out, struct weft_err *err);
+
+/* From now on messages to `ep` find the receives submitted to `with`, in one order for all who share; the completion
+ * comes to `ep`. Of a receive cancelled, or of which only the end is left when `ep` closes, it comes to `with`. Call it
+ * before either has received anything. When `with` closes, all that waits for a receive or a message is dropped. */
+void weft_ep_share(struct weft_ep *ep, struct weft_ep *with);
 
 /* Closes: receives are dropped; sends under way go on without completions, from copies, so all buffers are the caller's
  * again. */

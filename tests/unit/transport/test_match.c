@@ -222,6 +222,258 @@ static void cancel__not_once_the_message_has_begun(void **state)
 	free(out);
 }
 
+/* ---- receives for many messages ---- */
+
+static void submit_multi(struct duo *d, uint8_t *buf, uint64_t len, uint64_t min_room)
+{
+	submit(d, (struct weft_op){.kind = WEFT_OP_TRECV,
+				   .flags = WEFT_OP_MULTI,
+				   .peer = WEFT_PEER_ANY,
+				   .ignore = UINT64_MAX,
+				   .buf = buf,
+				   .len = len,
+				   .min_room = min_room,
+				   .context = buf});
+}
+
+static void expect_piece(struct duo *d, const uint8_t *buf, uint64_t offset, uint64_t len, uint8_t flags)
+{
+	struct weft_cqe cqe = duo_expect(d, 1, buf, 0);
+	assert_int_equal(cqe.kind, WEFT_OP_TRECV);
+	assert_int_equal(cqe.offset, offset);
+	assert_int_equal(cqe.len, len);
+	assert_int_equal(cqe.flags & WEFT_OP_MULTI, flags);
+}
+
+static void multi__pieces_follow_each_other(void **state)
+{
+	struct duo d;
+	uint8_t in[4] = {0};
+	open_default(&d);
+	arrive(&d, 1, 0); /* unexpected */
+	submit_multi(&d, in, 4, 2);
+	expect_piece(&d, in, 0, 1, 0);
+	arrive(&d, 2, 0);
+	expect_piece(&d, in, 1, 1, 0);
+	arrive(&d, 3, 0);
+	expect_piece(&d, in, 2, 1, WEFT_OP_MULTI); /* less than 2 bytes are left */
+	arrive(&d, 4, 0);
+	assert_memory_equal(in, ((uint8_t[]){1, 2, 3, 0}), 4);
+	assert_int_equal(d.e[1]->rx_reqs.used, 0);
+	assert_int_equal(d.e[1]->cqe_nodes.used, 0);
+	duo_close(&d);
+}
+
+static void multi__unexpected_ones_fill_it_at_once(void **state)
+{
+	struct duo d;
+	uint8_t in[2] = {0};
+	struct weft_cqe cqe;
+	open_default(&d);
+	for (uint8_t i = 1; i <= 3; i++)
+		arrive(&d, i, 0);
+	submit_multi(&d, in, 2, 0);
+	expect_piece(&d, in, 0, 1, 0);
+	expect_piece(&d, in, 1, 1, WEFT_OP_MULTI);
+	assert_false(duo_cqe(&d, 1, &cqe));
+	assert_int_equal(d.e[1]->rx_msg_pool.used, 1);
+	duo_close(&d);
+}
+
+/* The first message loses packets, so the second is complete first; both keep to their piece. */
+static void multi__pieces_are_disjoint_whatever_completes_first(void **state)
+{
+	enum { LEN = 9000 };
+	struct hit h = {1, 1, DUO_DROP};
+	struct duo d;
+	uint8_t *out = duo_pattern(2 * LEN, 1), *in = calloc(1, 2 * LEN);
+	open_default(&d);
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	submit_multi(&d, in, 2 * LEN, 1);
+	duo_send(&d, 0, out, LEN, 7, &out[0]);
+	duo_send(&d, 0, out + LEN, LEN, 7, &out[1]);
+	duo_run(&d, d.now + WEFT_MS(5));
+	expect_piece(&d, in, LEN, LEN, 0);
+	expect_piece(&d, in, 0, LEN, WEFT_OP_MULTI);
+	assert_memory_equal(in, out, 2 * LEN);
+	duo_close(&d);
+	free(in);
+	free(out);
+}
+
+static void multi__truncated_then_released(void **state)
+{
+	struct duo d;
+	uint8_t out[3] = {1, 2, 3}, in[4] = {0};
+	open_default(&d);
+	submit_multi(&d, in, 3, 0);
+	arrive(&d, 9, 0);
+	expect_piece(&d, in, 0, 1, 0);
+	duo_send(&d, 0, out, 3, 0, out);
+	duo_run(&d, d.now + WEFT_US(50));
+	struct weft_cqe cqe = duo_expect(&d, 1, in, EMSGSIZE);
+	assert_int_equal(cqe.len, 2);
+	assert_int_equal(cqe.olen, 1);
+	assert_int_equal(cqe.offset, 1);
+	assert_int_equal(cqe.flags & WEFT_OP_MULTI, 0);
+	cqe = duo_expect(&d, 1, in, 0);
+	assert_int_equal(cqe.kind, WEFT_OP_RELEASE);
+	assert_int_equal(cqe.flags, WEFT_OP_MULTI);
+	assert_memory_equal(in, ((uint8_t[]){9, 1, 2, 0}), 4);
+	assert_int_equal(d.e[1]->rx_reqs.used, 0);
+	assert_int_equal(d.e[1]->cqe_nodes.used, 0);
+	duo_close(&d);
+}
+
+static void multi__cancelled_with_a_message_under_way(void **state)
+{
+	enum { LEN = 9000 };
+	struct hit h = {1, 1, DUO_DROP};
+	struct duo d;
+	uint8_t *out = duo_pattern(LEN, 1), *in = calloc(1, 2 * LEN);
+	open_default(&d);
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	submit_multi(&d, in, 2 * LEN, 1);
+	duo_send(&d, 0, out, LEN, 7, out);
+	duo_run(&d, d.now + WEFT_US(10));
+	submit(&d, (struct weft_op){.kind = WEFT_OP_CANCEL, .context = in});
+	duo_run(&d, d.now + WEFT_MS(5));
+	expect_piece(&d, in, 0, LEN, 0);
+	assert_int_equal(duo_expect(&d, 1, in, ECANCELED).flags, WEFT_OP_MULTI);
+	assert_int_equal(d.e[1]->rx_reqs.used, 0);
+	assert_int_equal(d.e[1]->cqe_nodes.used, 0);
+	duo_close(&d);
+	free(in);
+	free(out);
+}
+
+static void multi__endpoint_closes_with_a_message_under_way(void **state)
+{
+	enum { LEN = 9000 };
+	for (int retired = 0; retired < 2; retired++) {
+		struct hit h = {1, 1, DUO_DROP};
+		struct duo d;
+		uint8_t *out = duo_pattern(LEN, 1), *in = calloc(1, LEN + 1);
+		open_default(&d);
+		d.fate = hit_data;
+		d.fate_arg = &h;
+		submit_multi(&d, in, retired ? LEN : LEN + 1, 1);
+		duo_send(&d, 0, out, LEN, 7, out);
+		duo_run(&d, d.now + WEFT_US(10));
+		weft_ep_close(d.ep[1]);
+		d.ep[1] = NULL;
+		assert_int_equal(d.e[1]->rx_reqs.used, 0);
+		assert_int_equal(d.e[1]->cqe_nodes.used, 0);
+		duo_run(&d, d.now + WEFT_MS(5));
+		duo_close(&d);
+		free(in);
+		free(out);
+	}
+}
+
+/* ---- endpoints that share their receives ---- */
+
+struct shared {
+	struct duo d;
+	struct weft_ep *srx, *ep[2];
+	uint32_t peer[2]; /* side 0 knows them as */
+};
+
+static void shared_open(struct shared *s)
+{
+	struct weft_err err;
+	open_default(&s->d);
+	struct weft_engine *e = s->d.e[1];
+	assert_int_equal(weft_ep_open_hidden(e, 0, 16, 16, &s->srx, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(weft_ep_open(e, 0, 16, 16, &s->ep[i], &err), 0);
+		weft_ep_share(s->ep[i], s->srx);
+		const struct weft_addr addr = {e->ip, weft_ep_port(s->ep[i])};
+		assert_int_equal(weft_peer_add(s->d.e[0], &addr, &s->peer[i]), 0);
+	}
+}
+
+static void shared_send(struct shared *s, int to, const uint8_t *buf, uint64_t len)
+{
+	const struct weft_op op = {.kind = WEFT_OP_SEND, .peer = s->peer[to], .buf = (void *)buf, .len = len};
+	assert_int_equal(weft_submit(s->d.ep[0], &op), 0);
+	duo_run(&s->d, s->d.now + WEFT_US(50));
+}
+
+static void shared_recv(struct shared *s, uint8_t *buf, uint64_t len)
+{
+	const struct weft_op op = {.kind = WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = buf, .len = len, .context = buf};
+	assert_int_equal(weft_submit(s->srx, &op), 0);
+	duo_poll(&s->d, 1);
+}
+
+static void shared_expect(struct weft_ep *ep, const void *context)
+{
+	struct weft_cqe cqe;
+	assert_int_equal(weft_cq_take(ep, &cqe, 1), 1);
+	assert_ptr_equal(cqe.context, context);
+	assert_int_equal(cqe.err, 0);
+}
+
+static void shared__each_message_completes_where_it_was_sent_to(void **state)
+{
+	struct shared s;
+	uint8_t out[4] = {1, 2, 3, 4}, in[4] = {0};
+	shared_open(&s);
+	shared_recv(&s, &in[0], 1);
+	shared_send(&s, 1, &out[0], 1);
+	shared_expect(s.ep[1], &in[0]);
+	shared_send(&s, 0, &out[1], 1); /* unexpected, and older than the next */
+	shared_send(&s, 1, &out[2], 1);
+	shared_recv(&s, &in[1], 1);
+	shared_expect(s.ep[0], &in[1]);
+	shared_recv(&s, &in[2], 1);
+	shared_expect(s.ep[1], &in[2]);
+	assert_memory_equal(in, out, 3);
+	duo_close(&s.d);
+}
+
+static void shared__hidden_endpoint_has_no_address(void **state)
+{
+	struct shared s;
+	uint8_t byte = 1, in = 0;
+	struct weft_cqe cqe;
+	shared_open(&s);
+	const struct weft_addr addr = {s.d.e[1]->ip, weft_ep_port(s.srx)};
+	assert_int_equal(weft_peer_add(s.d.e[0], &addr, &s.peer[0]), 0);
+	shared_recv(&s, &in, 1);
+	shared_send(&s, 0, &byte, 1);
+	assert_true(duo_cqe(&s.d, 0, &cqe));
+	assert_int_equal(cqe.err, EHOSTUNREACH);
+	duo_close(&s.d);
+}
+
+/* A receive that one endpoint had begun to use serves another when that closes. */
+static void shared__receive_survives_an_endpoint(void **state)
+{
+	enum { LEN = 9000 };
+	struct hit h = {1, 1, DUO_DROP};
+	struct shared s;
+	uint8_t *out = duo_pattern(LEN, 1), *in = calloc(1, LEN);
+	shared_open(&s);
+	s.d.fate = hit_data;
+	s.d.fate_arg = &h;
+	shared_recv(&s, in, LEN);
+	const struct weft_op op = {.kind = WEFT_OP_SEND, .peer = s.peer[0], .buf = out, .len = LEN};
+	assert_int_equal(weft_submit(s.d.ep[0], &op), 0);
+	duo_run(&s.d, s.d.now + WEFT_US(10));
+	weft_ep_close(s.ep[0]);
+	duo_run(&s.d, s.d.now + WEFT_MS(5));
+	shared_send(&s, 1, out, 100);
+	shared_expect(s.ep[1], in);
+	assert_memory_equal(in, out, 100);
+	duo_close(&s.d);
+	free(in);
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +487,15 @@ int main(void)
 		cmocka_unit_test(claim__discarded_or_never_fetched),
 		cmocka_unit_test(cancel__only_what_is_waiting),
 		cmocka_unit_test(cancel__not_once_the_message_has_begun),
+		cmocka_unit_test(multi__pieces_follow_each_other),
+		cmocka_unit_test(multi__unexpected_ones_fill_it_at_once),
+		cmocka_unit_test(multi__pieces_are_disjoint_whatever_completes_first),
+		cmocka_unit_test(multi__truncated_then_released),
+		cmocka_unit_test(multi__cancelled_with_a_message_under_way),
+		cmocka_unit_test(multi__endpoint_closes_with_a_message_under_way),
+		cmocka_unit_test(shared__each_message_completes_where_it_was_sent_to),
+		cmocka_unit_test(shared__hidden_endpoint_has_no_address),
+		cmocka_unit_test(shared__receive_survives_an_endpoint),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
