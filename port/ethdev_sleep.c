@@ -58,11 +58,23 @@ static void wake_disarm(struct weft_port *const *ports, unsigned n)
 	}
 }
 
-void weft_ethdev_sleep(struct weft_port *const *ports, unsigned n, weft_ns timeout_ns)
+void weft_ethdev_arm(struct weft_port *const *ports, unsigned n)
 {
 	struct pollfd fds[SLEEP_PORTS_MAX];
+	wake_arm(ports, n, fds);
+}
+
+void weft_ethdev_sleep_or(struct weft_port *const *ports, unsigned n, weft_ns timeout_ns, int fd)
+{
+	struct pollfd fds[SLEEP_PORTS_MAX + 1];
 	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / WEFT_S(1)), .tv_nsec = (long)(timeout_ns % WEFT_S(1))};
 	unsigned armed = wake_arm(ports, n, fds);
-	ppoll(fds, armed, timeout_ns == WEFT_NEVER ? NULL : &ts, NULL);
+	fds[armed] = (struct pollfd){.fd = fd, .events = POLLIN}; /* a negative one is passed over */
+	ppoll(fds, armed + 1, timeout_ns == WEFT_NEVER ? NULL : &ts, NULL);
 	wake_disarm(ports, n);
+}
+
+void weft_ethdev_sleep(struct weft_port *const *ports, unsigned n, weft_ns timeout_ns)
+{
+	weft_ethdev_sleep_or(ports, n, timeout_ns, -1);
 }

@@ -9,67 +9,140 @@ static struct prov_cntr *cntr_of(struct fid_cntr *fid)
 	return container_of(fid, struct prov_cntr, fid);
 }
 
-static void cntr_progress(struct prov_cntr *cntr)
+static struct prov_nic *nic_of(const struct prov_cntr *cntr)
 {
-	prov_nic_lock(cntr->domain->nic);
-	prov_progress(cntr->domain->nic);
-	prov_nic_unlock(cntr->domain->nic);
+	return cntr->domain->nic;
+}
+
+/* Lock held for all that follow, up to the calls of the application. */
+static struct prov_cntr_seen now_of(const struct prov_cntr *cntr)
+{
+	return (struct prov_cntr_seen){.value = cntr->value, .errors = cntr->errors};
+}
+
+static bool look(const struct prov_cntr *cntr, struct prov_cntr_seen *seen)
+{
+	bool changed = cntr->value != seen->value || cntr->errors != seen->errors;
+	*seen = now_of(cntr);
+	return changed;
+}
+
+bool prov_cntr_polled(struct prov_cntr *cntr)
+{
+	return look(cntr, &cntr->polled);
+}
+
+void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed)
+{
+	cntr->value += done;
+	cntr->errors += failed;
+	prov_nic_raise(nic_of(cntr), &cntr->wait, true);
+}
+
+/* The application's own changes are no news for its polls, but other threads may wait for them. */
+static int cntr_change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
+{
+	prov_nic_lock(nic_of(cntr));
+	*field = *field * factor + value;
+	cntr->polled = now_of(cntr);
+	prov_nic_raise(nic_of(cntr), &cntr->wait, true);
+	prov_nic_news(nic_of(cntr));
+	prov_nic_unlock(nic_of(cntr));
+	return 0;
+}
+
+static uint64_t cntr_get(struct prov_cntr *cntr, const uint64_t *field)
+{
+	prov_nic_lock(nic_of(cntr));
+	prov_progress(nic_of(cntr));
+	uint64_t value = *field;
+	prov_nic_unlock(nic_of(cntr));
+	return value;
 }
 
 static uint64_t cntr_read(struct fid_cntr *fid)
 {
-	cntr_progress(cntr_of(fid));
-	return cntr_of(fid)->value;
+	return cntr_get(cntr_of(fid), &cntr_of(fid)->value);
 }
 
 static uint64_t cntr_readerr(struct fid_cntr *fid)
 {
-	cntr_progress(cntr_of(fid));
-	return cntr_of(fid)->errors;
-}
-
-static int cntr_add(struct fid_cntr *fid, uint64_t value)
-{
-	cntr_of(fid)->value += value;
-	return 0;
+	return cntr_get(cntr_of(fid), &cntr_of(fid)->errors);
 }
 
 static int cntr_set(struct fid_cntr *fid, uint64_t value)
 {
-	cntr_of(fid)->value = value;
-	return 0;
-}
-
-static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
-{
-	cntr_of(fid)->errors += value;
-	return 0;
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->value, 0, value);
 }
 
 static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 {
-	cntr_of(fid)->errors = value;
-	return 0;
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->errors, 0, value);
+}
+
+static int cntr_add(struct fid_cntr *fid, uint64_t value)
+{
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->value, 1, value);
+}
+
+static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
+{
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->errors, 1, value);
+}
+
+int prov_cntr_trywait(struct fid *fid)
+{
+	struct prov_cntr *cntr = container_of(fid, struct prov_cntr, fid.fid);
+	prov_nic_lock(nic_of(cntr));
+	prov_progress(nic_of(cntr));
+	bool changed = look(cntr, &cntr->waited);
+	prov_nic_raise(nic_of(cntr), &cntr->wait, false);
+	prov_nic_unlock(nic_of(cntr));
+	return changed ? -FI_EAGAIN : 0;
 }
 
 struct cntr_goal {
 	struct prov_cntr *cntr;
 	uint64_t threshold, errors; /* errors: when the wait began */
+	int result;
 };
 
 static bool goal_reached(void *arg)
 {
 	struct cntr_goal *goal = arg;
-	return goal->cntr->value >= goal->threshold || goal->cntr->errors != goal->errors;
+	if (goal->cntr->value >= goal->threshold)
+		goal->result = 0;
+	else if (goal->cntr->errors != goal->errors)
+		goal->result = -FI_EAVAIL;
+	return goal->result != -FI_ETIMEDOUT;
 }
 
 static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
 	struct prov_cntr *cntr = cntr_of(fid);
-	struct cntr_goal goal = {.cntr = cntr, .threshold = threshold, .errors = cntr->errors};
-	if (!prov_wait_until(cntr->domain->nic, goal_reached, &goal, timeout))
-		return -FI_ETIMEDOUT;
-	return cntr->value >= threshold ? 0 : -FI_EAVAIL;
+	struct cntr_goal goal = {.cntr = cntr, .threshold = threshold, .result = -FI_ETIMEDOUT};
+	prov_nic_lock(nic_of(cntr));
+	goal.errors = cntr->errors;
+	prov_nic_unlock(nic_of(cntr));
+	if (cntr->wait.kind == FI_WAIT_YIELD)
+		prov_yield_until(nic_of(cntr), goal_reached, &goal, timeout);
+	else
+		prov_wait_until(nic_of(cntr), goal_reached, &goal, timeout);
+	return goal.result;
+}
+
+static int cntr_control(struct fid *fid, int command, void *arg)
+{
+	struct prov_cntr *cntr = container_of(fid, struct prov_cntr, fid.fid);
+	switch (command) {
+	case FI_GETOPSFLAG:
+		*(uint64_t *)arg = cntr->op_flags;
+		return 0;
+	case FI_SETOPSFLAG:
+		cntr->op_flags = *(uint64_t *)arg;
+		return 0;
+	}
+	return prov_wait_control(&cntr->wait, command, arg);
 }
 
 static int cntr_close(struct fid *fid)
@@ -77,6 +150,10 @@ static int cntr_close(struct fid *fid)
 	struct prov_cntr *cntr = container_of(fid, struct prov_cntr, fid.fid);
 	if (cntr->refs)
 		return -FI_EBUSY;
+	prov_nic_lock(nic_of(cntr));
+	prov_nic_unkick(nic_of(cntr), &cntr->wait);
+	prov_nic_unlock(nic_of(cntr));
+	prov_nic_wait_close(nic_of(cntr), &cntr->wait);
 	cntr->domain->refs--;
 	free(cntr);
 	return 0;
@@ -86,7 +163,7 @@ static struct fi_ops cntr_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = cntr_close,
 	.bind = prov_no_bind,
-	.control = prov_no_control,
+	.control = cntr_control,
 	.ops_open = prov_no_ops_open,
 };
 
@@ -103,18 +180,24 @@ static struct fi_ops_cntr cntr_ops = {
 
 int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **out, void *context)
 {
-	if (attr && (attr->events != FI_CNTR_EVENTS_COMP || attr->flags ||
-		     (attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC)))
-		return -FI_ENOSYS;
+	static const struct fi_cntr_attr defaults = {.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_UNSPEC};
+	const struct fi_cntr_attr *a = attr ? attr : &defaults;
+	if (a->events != FI_CNTR_EVENTS_COMP || a->flags)
+		return -FI_EINVAL;
 	struct prov_cntr *cntr = calloc(1, sizeof *cntr);
 	if (!cntr)
 		return -FI_ENOMEM;
 	cntr->domain = container_of(domain, struct prov_domain, fid);
-	cntr->domain->refs++;
 	cntr->fid.fid.fclass = FI_CLASS_CNTR;
 	cntr->fid.fid.context = context;
 	cntr->fid.fid.ops = &cntr_fi_ops;
 	cntr->fid.ops = &cntr_ops;
+	int ret = prov_nic_wait_open(cntr->domain, &cntr->wait, a->wait_obj, a->wait_set, &cntr->fid.fid);
+	if (ret) {
+		free(cntr);
+		return ret;
+	}
+	cntr->domain->refs++;
 	*out = &cntr->fid;
 	return 0;
 }

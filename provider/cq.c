@@ -22,7 +22,8 @@ void prov_cq_push(struct prov_cq *cq, struct prov_req *req)
 {
 	TAILQ_INSERT_TAIL(&cq->done, req, link);
 	cq->count++;
-	prov_signal_set(&cq->signal, true);
+	cq->errors += req->entry.err != 0;
+	prov_nic_raise(cq->domain->nic, &cq->wait, true);
 }
 
 /* The application has read the entry. A reserved message stays reserved until it is fetched. */
@@ -30,7 +31,10 @@ static void entry_drop(struct prov_cq *cq, struct prov_req *req)
 {
 	TAILQ_REMOVE(&cq->done, req, link);
 	cq->count--;
-	prov_signal_set(&cq->signal, cq->count > 0);
+	cq->errors -= req->entry.err != 0;
+	prov_nic_raise(cq->domain->nic, &cq->wait, cq->count > 0);
+	free(req->entry.err_data);
+	req->entry.err_data = NULL;
 	if (req->claim && req->ep)
 		TAILQ_INSERT_TAIL(&req->ep->claims, req, link);
 	else
@@ -83,15 +87,36 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	return cq_readfrom(fid, buf, count, NULL);
 }
 
+/* Details of the error go to the application's buffer, or stay ours until the next read when it has none. */
+static void err_data_give(struct prov_cq *cq, struct fi_cq_err_entry *entry, struct fi_cq_err_entry *buf)
+{
+	bool sized = prov_api_has_err_size(cq->domain->fabric);
+	free(cq->err_data);
+	cq->err_data = NULL;
+	if (!sized || !buf->err_data_size) {
+		buf->err_data = cq->err_data = entry->err_data;
+		if (sized)
+			buf->err_data_size = entry->err_data_size;
+		entry->err_data = NULL;
+		return;
+	}
+	if (buf->err_data_size > entry->err_data_size)
+		buf->err_data_size = entry->err_data_size;
+	if (buf->err_data_size)
+		memcpy(buf->err_data, entry->err_data, buf->err_data_size);
+}
+
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
 {
 	struct prov_cq *cq = cq_of(fid);
 	ssize_t ret = -FI_EAGAIN;
 	prov_nic_lock(cq->domain->nic);
+	if (TAILQ_EMPTY(&cq->done))
+		prov_progress(cq->domain->nic);
 	struct prov_req *req = TAILQ_FIRST(&cq->done);
 	if (req && req->entry.err) {
 		memcpy(buf, &req->entry, offsetof(struct fi_cq_err_entry, err_data));
-		buf->err_data_size = 0; /* a buffer for it stays the application's */
+		err_data_give(cq, &req->entry, buf);
 		entry_drop(cq, req);
 		ret = 1;
 	}
@@ -99,21 +124,63 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	return ret;
 }
 
-static bool cq_ready(void *arg)
+/* One fi_cq_sread: what it wants, and what it got. */
+struct sread {
+	struct prov_cq *cq;
+	void *buf;
+	fi_addr_t *src;
+	size_t count, threshold;
+	unsigned signals; /* cq->signals when it began */
+	ssize_t got;
+};
+
+/* Takes the entries itself, because another thread might. Lock held. */
+static bool sread_done(void *arg)
 {
-	struct prov_cq *cq = arg;
-	return cq->woken || !TAILQ_EMPTY(&cq->done);
+	struct sread *sr = arg;
+	struct prov_cq *cq = sr->cq;
+	if (cq->count >= sr->threshold || cq->errors)
+		sr->got = entries_take(cq, sr->buf, sr->count, sr->src);
+	return sr->got != -FI_EAGAIN || cq->signals != sr->signals;
+}
+
+/* A threshold beyond what the call can take would be met too late. */
+static size_t threshold_of(const struct prov_cq *cq, const void *cond, size_t count)
+{
+	size_t n = cq->has_threshold ? (uintptr_t)cond : 1;
+	if (n > count)
+		n = count;
+	return n ? n : 1;
+}
+
+/* A signal that came before is used up. Lock held. */
+static bool signal_take(struct prov_cq *cq)
+{
+	bool pending = cq->signal_pending;
+	cq->signal_pending = false;
+	return pending;
 }
 
 static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src, const void *cond, int timeout)
 {
 	struct prov_cq *cq = cq_of(fid);
-	prov_wait_until(cq->domain->nic, cq_ready, cq, timeout);
-	prov_nic_lock(cq->domain->nic);
-	cq->woken = false;
-	ssize_t n = entries_take(cq, buf, count, src);
-	prov_nic_unlock(cq->domain->nic);
-	return n;
+	struct prov_nic *nic = cq->domain->nic;
+	struct sread sr = {.cq = cq, .buf = buf, .src = src, .count = count, .got = -FI_EAGAIN};
+	sr.threshold = threshold_of(cq, cond, count);
+	prov_nic_lock(nic);
+	sr.signals = cq->signals - signal_take(cq);
+	cq->waiters++;
+	prov_nic_unlock(nic);
+	if (cq->wait.kind == FI_WAIT_YIELD)
+		prov_yield_until(nic, sread_done, &sr, timeout);
+	else
+		prov_wait_until(nic, sread_done, &sr, timeout);
+	prov_nic_lock(nic);
+	cq->waiters--;
+	if (sr.got == -FI_EAGAIN) /* fewer than wanted are better than none */
+		sr.got = entries_take(cq, buf, count, src);
+	prov_nic_unlock(nic);
+	return sr.got;
 }
 
 static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout)
@@ -121,11 +188,16 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void 
 	return cq_sreadfrom(fid, buf, count, NULL, cond, timeout);
 }
 
+/* Ends the waits of all who wait now, or else the next one. */
 static int cq_signal(struct fid_cq *fid)
 {
 	struct prov_cq *cq = cq_of(fid);
 	prov_nic_lock(cq->domain->nic);
-	cq->woken = true;
+	if (cq->waiters)
+		cq->signals++;
+	else
+		cq->signal_pending = true;
+	prov_nic_news(cq->domain->nic);
 	prov_nic_unlock(cq->domain->nic);
 	return 0;
 }
@@ -151,26 +223,23 @@ int prov_cq_trywait(struct fid *fid)
 
 static int cq_control(struct fid *fid, int command, void *arg)
 {
-	struct prov_cq *cq = container_of(fid, struct prov_cq, fid.fid);
-	if (command != FI_GETWAIT || cq->signal.fd < 0)
-		return -FI_ENOSYS;
-	*(int *)arg = cq->signal.fd;
-	return 0;
+	return prov_wait_control(&container_of(fid, struct prov_cq, fid.fid)->wait, command, arg);
 }
 
 static int cq_close(struct fid *fid)
 {
 	struct prov_cq *cq = container_of(fid, struct prov_cq, fid.fid);
+	struct prov_nic *nic = cq->domain->nic;
 	if (cq->refs)
 		return -FI_EBUSY;
-	if (cq->signal.fd >= 0)
-		prov_nic_auto_put(cq->domain->nic);
-	prov_nic_lock(cq->domain->nic);
+	prov_nic_lock(nic);
 	while (!TAILQ_EMPTY(&cq->done))
 		entry_drop(cq, TAILQ_FIRST(&cq->done));
-	prov_nic_unlock(cq->domain->nic);
-	prov_signal_close(&cq->signal);
+	prov_nic_unkick(nic, &cq->wait);
+	prov_nic_unlock(nic);
+	prov_nic_wait_close(nic, &cq->wait);
 	cq->domain->refs--;
+	free(cq->err_data);
 	free(cq);
 	return 0;
 }
@@ -210,44 +279,34 @@ static size_t format_bytes(enum fi_cq_format format)
 	return 0;
 }
 
-static bool wait_obj_known(enum fi_wait_obj wait)
+static int attr_check(const struct fi_cq_attr *attr)
 {
-	return wait == FI_WAIT_NONE || wait == FI_WAIT_UNSPEC || wait == FI_WAIT_FD || wait == FI_WAIT_YIELD;
-}
-
-/* A file descriptor tells of completions while the application sleeps: then somebody else must make progress. */
-static int cq_wait_open(struct prov_cq *cq, enum fi_wait_obj wait)
-{
-	int ret = prov_signal_open(&cq->signal, wait == FI_WAIT_FD);
-	if (!ret && wait == FI_WAIT_FD) {
-		ret = prov_nic_auto_get(cq->domain->nic);
-		if (ret)
-			prov_signal_close(&cq->signal);
-	}
-	return ret;
+	if (!attr || !format_bytes(attr->format) || attr->wait_cond > FI_CQ_COND_THRESHOLD)
+		return -FI_EINVAL;
+	return attr->flags & ~FI_AFFINITY ? -FI_EBADFLAGS : 0; /* no interrupt of ours could be steered */
 }
 
 int prov_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **out, void *context)
 {
-	if (!attr || !format_bytes(attr->format) || !wait_obj_known(attr->wait_obj))
-		return -FI_ENOSYS;
-	struct prov_cq *cq = calloc(1, sizeof *cq);
+	int ret = attr_check(attr);
+	struct prov_cq *cq = ret ? NULL : calloc(1, sizeof *cq);
 	if (!cq)
-		return -FI_ENOMEM;
+		return ret ? ret : -FI_ENOMEM;
 	cq->domain = container_of(domain, struct prov_domain, fid);
 	cq->size = attr->size ? attr->size : PROV_QUEUE_DEFAULT;
 	cq->entry_bytes = format_bytes(attr->format);
+	cq->has_threshold = attr->wait_cond == FI_CQ_COND_THRESHOLD && attr->wait_obj != FI_WAIT_NONE;
 	TAILQ_INIT(&cq->done);
-	int ret = cq_wait_open(cq, attr->wait_obj);
+	cq->fid.fid.fclass = FI_CLASS_CQ;
+	cq->fid.fid.context = context;
+	cq->fid.fid.ops = &cq_fi_ops;
+	cq->fid.ops = &cq_ops;
+	ret = prov_nic_wait_open(cq->domain, &cq->wait, attr->wait_obj, attr->wait_set, &cq->fid.fid);
 	if (ret) {
 		free(cq);
 		return ret;
 	}
 	cq->domain->refs++;
-	cq->fid.fid.fclass = FI_CLASS_CQ;
-	cq->fid.fid.context = context;
-	cq->fid.fid.ops = &cq_fi_ops;
-	cq->fid.ops = &cq_ops;
 	*out = &cq->fid;
 	return 0;
 }

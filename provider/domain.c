@@ -60,11 +60,6 @@ static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info, struc
 	return -FI_ENOSYS;
 }
 
-static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **pollset)
-{
-	return -FI_ENOSYS;
-}
-
 static int no_stx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context)
 {
 	return -FI_ENOSYS;
@@ -119,7 +114,7 @@ static struct fi_ops_domain domain_ops = {
 	.endpoint = prov_ep_open,
 	.scalable_ep = no_scalable_ep,
 	.cntr_open = prov_cntr_open,
-	.poll_open = no_poll,
+	.poll_open = prov_poll_open,
 	.stx_ctx = no_stx,
 	.srx_ctx = no_srx,
 	.query_atomic = no_atomic,

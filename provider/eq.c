@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "prov.h"
+#include "weft/ethdev.h"
 
 /* One event; `size` bytes of `data` are what the application reads. Error events hold a struct fi_eq_err_entry. */
 struct prov_event {
@@ -23,38 +24,60 @@ static struct prov_eq *eq_of(struct fid *fid)
 	return container_of(fid, struct prov_eq, fid.fid);
 }
 
-static ssize_t event_add(struct prov_eq *eq, uint32_t event, const void *buf, size_t len, bool is_error)
+static struct prov_event *event_new(uint32_t event, const void *buf, size_t len, bool is_error)
 {
 	struct prov_event *ev = malloc(sizeof *ev + len);
 	if (!ev)
-		return -FI_ENOMEM;
+		return NULL;
 	ev->event = event;
 	ev->is_error = is_error;
 	ev->size = len;
 	memcpy(ev->data, buf, len);
+	return ev;
+}
+
+/* A queue that was overrun takes nothing more; `room` is how many events it may hold. */
+static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room)
+{
 	pthread_mutex_lock(&eq->lock);
-	TAILQ_INSERT_TAIL(&eq->events, ev, link);
-	prov_signal_set(&eq->signal, true);
-	pthread_cond_signal(&eq->cond);
+	eq->overrun |= eq->count >= room;
+	bool overrun = eq->overrun;
+	if (!overrun) {
+		TAILQ_INSERT_TAIL(&eq->events, ev, link);
+		eq->count++;
+	}
+	bool notify = prov_wait_raise(&eq->wait, true);
+	pthread_cond_broadcast(&eq->cond);
 	pthread_mutex_unlock(&eq->lock);
-	return (ssize_t)len;
+	if (notify)
+		prov_wait_notify(&eq->wait);
+	if (overrun)
+		free(ev);
+	return overrun ? -FI_EOVERRUN : 0;
 }
 
 int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry)
 {
 	size_t len = entry->err ? sizeof *entry : sizeof(struct fi_eq_entry);
-	return event_add(eq, event, entry, len, entry->err != 0) < 0 ? -FI_ENOMEM : 0;
+	struct prov_event *ev = event_new(event, entry, len, entry->err != 0);
+	return ev ? event_add(eq, ev, SIZE_MAX) : -FI_ENOMEM;
 }
 
 static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
 {
-	return event_add(eq_of(&fid->fid), event, buf, len, false);
+	struct prov_eq *eq = eq_of(&fid->fid);
+	if (!eq->writable || flags || (len && !buf))
+		return -FI_EINVAL;
+	struct prov_event *ev = event_new(event, buf, len, false);
+	int ret = ev ? event_add(eq, ev, eq->size) : -FI_ENOMEM;
+	return ret ? ret : (ssize_t)len;
 }
 
 static void event_drop(struct prov_eq *eq, struct prov_event *ev)
 {
 	TAILQ_REMOVE(&eq->events, ev, link);
-	prov_signal_set(&eq->signal, !TAILQ_EMPTY(&eq->events));
+	eq->count--;
+	prov_wait_raise(&eq->wait, eq->count > 0 || eq->overrun);
 	free(ev);
 }
 
@@ -63,7 +86,7 @@ static ssize_t read_locked(struct prov_eq *eq, uint32_t *event, void *buf, size_
 {
 	struct prov_event *ev = TAILQ_FIRST(&eq->events);
 	if (!ev)
-		return -FI_EAGAIN;
+		return eq->overrun ? -FI_EAVAIL : -FI_EAGAIN;
 	if (ev->is_error)
 		return -FI_EAVAIL;
 	if (len < ev->size)
@@ -85,44 +108,49 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t le
 	return ret;
 }
 
+/* The error entry to be read next; of an overrun queue the last one, again and again. Lock held. */
+static const struct fi_eq_err_entry *error_next(struct prov_eq *eq, struct fi_eq_err_entry *overrun)
+{
+	struct prov_event *ev = TAILQ_FIRST(&eq->events);
+	if (ev)
+		return ev->is_error ? (const struct fi_eq_err_entry *)ev->data : NULL;
+	*overrun = (struct fi_eq_err_entry){.fid = &eq->fid.fid, .err = FI_EOVERRUN, .prov_errno = FI_EOVERRUN};
+	return eq->overrun ? overrun : NULL;
+}
+
+/* Our events have no details beyond the entry itself. */
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
 {
 	struct prov_eq *eq = eq_of(&fid->fid);
+	bool sized = prov_api_has_err_size(eq->fabric);
+	struct fi_eq_err_entry overrun;
 	ssize_t ret = -FI_EAGAIN;
 	pthread_mutex_lock(&eq->lock);
-	struct prov_event *ev = TAILQ_FIRST(&eq->events);
-	if (ev && ev->is_error) {
-		memcpy(buf, ev->data, sizeof *buf);
-		if (!(flags & FI_PEEK))
-			event_drop(eq, ev);
-		ret = sizeof *buf;
+	const struct fi_eq_err_entry *entry = error_next(eq, &overrun);
+	if (entry) {
+		memcpy(buf, entry, offsetof(struct fi_eq_err_entry, err_data));
+		if (!sized || !buf->err_data_size)
+			buf->err_data = NULL;
+		if (sized)
+			buf->err_data_size = 0;
+		ret = sized ? sizeof *buf : offsetof(struct fi_eq_err_entry, err_data_size);
+		if (!(flags & FI_PEEK) && entry != &overrun)
+			event_drop(eq, TAILQ_FIRST(&eq->events));
 	}
 	pthread_mutex_unlock(&eq->lock);
 	return ret;
 }
 
-static struct timespec deadline_after(int timeout_ms)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec += timeout_ms / 1000;
-	ts.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_sec++;
-		ts.tv_nsec -= 1000000000;
-	}
-	return ts;
-}
-
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
 {
 	struct prov_eq *eq = eq_of(&fid->fid);
-	struct timespec end = deadline_after(timeout < 0 ? 0 : timeout);
+	struct timespec end;
 	int expired = 0;
+	prov_deadline(timeout < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout), &end);
 	pthread_mutex_lock(&eq->lock);
-	while (TAILQ_EMPTY(&eq->events) && !expired)
+	while (TAILQ_EMPTY(&eq->events) && !eq->overrun && !expired)
 		expired = timeout < 0 ? pthread_cond_wait(&eq->cond, &eq->lock)
-				      : pthread_cond_timedwait(&eq->cond, &eq->lock, &end);
+				      : pthread_cond_clockwait(&eq->cond, &eq->lock, CLOCK_MONOTONIC, &end);
 	ssize_t ret = read_locked(eq, event, buf, len, flags);
 	pthread_mutex_unlock(&eq->lock);
 	return ret;
@@ -140,18 +168,14 @@ int prov_eq_trywait(struct fid *fid)
 {
 	struct prov_eq *eq = eq_of(fid);
 	pthread_mutex_lock(&eq->lock);
-	int ret = TAILQ_EMPTY(&eq->events) ? 0 : -FI_EAGAIN;
+	int ret = TAILQ_EMPTY(&eq->events) && !eq->overrun ? 0 : -FI_EAGAIN;
 	pthread_mutex_unlock(&eq->lock);
 	return ret;
 }
 
 static int eq_control(struct fid *fid, int command, void *arg)
 {
-	struct prov_eq *eq = eq_of(fid);
-	if (command != FI_GETWAIT || eq->signal.fd < 0)
-		return -FI_ENOSYS;
-	*(int *)arg = eq->signal.fd;
-	return 0;
+	return prov_wait_control(&eq_of(fid)->wait, command, arg);
 }
 
 static int eq_close(struct fid *fid)
@@ -161,7 +185,7 @@ static int eq_close(struct fid *fid)
 		return -FI_EBUSY;
 	while (!TAILQ_EMPTY(&eq->events))
 		event_drop(eq, TAILQ_FIRST(&eq->events));
-	prov_signal_close(&eq->signal);
+	prov_wait_close(&eq->wait);
 	pthread_cond_destroy(&eq->cond);
 	pthread_mutex_destroy(&eq->lock);
 	eq->fabric->refs--;
@@ -188,11 +212,7 @@ static struct fi_ops_eq eq_ops = {
 
 static void eq_init(struct prov_eq *eq, struct prov_fabric *fabric, void *context)
 {
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&eq->cond, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&eq->cond, NULL);
 	pthread_mutex_init(&eq->lock, NULL);
 	TAILQ_INIT(&eq->events);
 	eq->fabric = fabric;
@@ -203,20 +223,24 @@ static void eq_init(struct prov_eq *eq, struct prov_fabric *fabric, void *contex
 	eq->fid.ops = &eq_ops;
 }
 
-int prov_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **out, void *context)
+int prov_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **out, void *context)
 {
-	enum fi_wait_obj wait = attr ? attr->wait_obj : FI_WAIT_NONE;
-	if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD)
-		return -FI_ENOSYS;
+	static const struct fi_eq_attr defaults = {.size = 0};
+	const struct fi_eq_attr *a = attr ? attr : &defaults;
+	struct prov_fabric *fabric = container_of(fid, struct prov_fabric, fid);
+	if (a->flags & ~(FI_WRITE | FI_AFFINITY))
+		return -FI_EBADFLAGS;
 	struct prov_eq *eq = calloc(1, sizeof *eq);
 	if (!eq)
 		return -FI_ENOMEM;
-	int ret = prov_signal_open(&eq->signal, wait == FI_WAIT_FD);
+	int ret = prov_wait_open(&eq->wait, a->wait_obj, a->wait_set, &eq->fid.fid, fabric);
 	if (ret) {
 		free(eq);
 		return ret;
 	}
-	eq_init(eq, container_of(fabric, struct prov_fabric, fid), context);
+	eq->size = a->size ? a->size : PROV_QUEUE_DEFAULT;
+	eq->writable = a->flags & FI_WRITE;
+	eq_init(eq, fabric, context);
 	*out = &eq->fid;
 	return 0;
 }

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "prov.h"
 
@@ -23,31 +21,6 @@ int prov_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **o
 	return -FI_ENOSYS;
 }
 
-int prov_signal_open(struct prov_signal *sig, bool wanted)
-{
-	sig->raised = false;
-	sig->fd = wanted ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
-	return wanted && sig->fd < 0 ? -errno : 0;
-}
-
-void prov_signal_close(struct prov_signal *sig)
-{
-	if (sig->fd >= 0)
-		close(sig->fd);
-}
-
-void prov_signal_set(struct prov_signal *sig, bool raised)
-{
-	eventfd_t value;
-	if (sig->fd < 0 || sig->raised == raised)
-		return;
-	sig->raised = raised;
-	if (raised)
-		eventfd_write(sig->fd, 1);
-	else
-		eventfd_read(sig->fd, &value);
-}
-
 static int fabric_close(struct fid *fid)
 {
 	struct prov_fabric *fabric = container_of(fid, struct prov_fabric, fid.fid);
@@ -62,26 +35,27 @@ static int fabric_passive_ep(struct fid_fabric *fabric, struct fi_info *info, st
 	return -FI_ENOSYS; /* connectionless endpoints only */
 }
 
-static int fabric_wait_open(struct fid_fabric *fabric, struct fi_wait_attr *attr, struct fid_wait **waitset)
+int prov_trywait(struct fid *fid)
 {
-	return -FI_ENOSYS; /* queues have file descriptors of their own */
+	switch (fid->fclass) {
+	case FI_CLASS_CQ:
+		return prov_cq_trywait(fid);
+	case FI_CLASS_EQ:
+		return prov_eq_trywait(fid);
+	case FI_CLASS_CNTR:
+		return prov_cntr_trywait(fid);
+	case FI_CLASS_WAIT:
+		return prov_waitset_trywait(fid);
+	default:
+		return -FI_EINVAL;
+	}
 }
 
 static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 {
 	int ret = 0;
-	for (int i = 0; i < count && !ret; i++) {
-		switch (fids[i]->fclass) {
-		case FI_CLASS_CQ:
-			ret = prov_cq_trywait(fids[i]);
-			break;
-		case FI_CLASS_EQ:
-			ret = prov_eq_trywait(fids[i]);
-			break;
-		default:
-			ret = -FI_ENOSYS;
-		}
-	}
+	for (int i = 0; i < count && !ret; i++)
+		ret = prov_trywait(fids[i]);
 	return ret;
 }
 
@@ -98,7 +72,7 @@ static struct fi_ops_fabric fabric_ops = {
 	.domain = prov_domain_open,
 	.passive_ep = fabric_passive_ep,
 	.eq_open = prov_eq_open,
-	.wait_open = fabric_wait_open,
+	.wait_open = prov_waitset_open,
 	.trywait = fabric_trywait,
 };
 

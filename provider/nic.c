@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Open devices. A device has one port and one engine however many domains are opened on it in this process. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,15 +18,22 @@ enum { QUIET_MS = 5 };
 static TAILQ_HEAD(, prov_nic) open_nics = TAILQ_HEAD_INITIALIZER(open_nics);
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune)
+static void lock_init(struct prov_nic *nic)
 {
 	pthread_mutexattr_t attr;
-	nic->ip = dev->ip;
-	nic->linger_ns = tune->linger_ns;
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP); /* held for a burst at most */
 	pthread_mutex_init(&nic->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
+	pthread_cond_init(&nic->news, NULL);
+}
+
+static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune)
+{
+	nic->ip = dev->ip;
+	nic->linger_ns = tune->linger_ns;
+	lock_init(nic);
+	TAILQ_INIT(&nic->kicks);
 	TAILQ_INIT(&nic->eps);
 	TAILQ_INIT(&nic->reqs);
 }
@@ -78,14 +87,24 @@ static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct 
 	return ret;
 }
 
+static void nic_free(struct prov_nic *nic)
+{
+	if (nic->wake_fd >= 0)
+		close(nic->wake_fd);
+	free(nic->name);
+	free(nic);
+}
+
 static struct prov_nic *nic_new(const char *name)
 {
 	struct prov_nic *nic = calloc(1, sizeof *nic);
-	if (nic)
-		nic->name = strdup(name);
-	if (nic && nic->name)
+	if (!nic)
+		return NULL;
+	nic->name = strdup(name);
+	nic->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (nic->name && nic->wake_fd >= 0)
 		return nic;
-	free(nic);
+	nic_free(nic);
 	return NULL;
 }
 
@@ -94,7 +113,7 @@ static int nic_open(const struct prov_dev *dev, struct prov_nic **out, struct we
 	struct prov_tune tune;
 	struct prov_nic *nic = nic_new(dev->name);
 	if (!nic)
-		return weft_err_set(err, -ENOMEM, "out of memory");
+		return weft_err_set(err, -ENOMEM, "no memory or no file descriptor left");
 	int ret = prov_tune_load(&tune, err);
 	if (!ret)
 		ret = engine_open(nic, dev, &tune, err);
@@ -102,8 +121,7 @@ static int nic_open(const struct prov_dev *dev, struct prov_nic **out, struct we
 		nic_init(nic, dev, &tune);
 		*out = nic;
 	} else {
-		free(nic->name);
-		free(nic);
+		nic_free(nic);
 	}
 	prov_tune_free(&tune);
 	return ret;
@@ -166,9 +184,9 @@ static void nic_destroy(struct prov_nic *nic)
 	weft_engine_destroy(nic->engine);
 	nic->port->ops->close(nic->port);
 	prov_req_free_all(nic);
+	pthread_cond_destroy(&nic->news);
 	pthread_mutex_destroy(&nic->lock);
-	free(nic->name);
-	free(nic);
+	nic_free(nic);
 }
 
 void prov_nic_put(struct prov_nic *nic)
@@ -181,14 +199,24 @@ void prov_nic_put(struct prov_nic *nic)
 	pthread_mutex_unlock(&open_lock);
 }
 
+/* The application's signal handlers do not run on our thread. */
+static int thread_start(struct prov_nic *nic)
+{
+	sigset_t all, before;
+	nic->thread_stop = false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int ret = -pthread_create(&nic->thread, NULL, prov_progress_thread, nic);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
+
 int prov_nic_auto_get(struct prov_nic *nic)
 {
 	int ret = 0;
 	pthread_mutex_lock(&open_lock);
-	if (nic->auto_users == 0) {
-		nic->thread_stop = false;
-		ret = -pthread_create(&nic->thread, NULL, prov_progress_thread, nic);
-	}
+	if (nic->auto_users == 0)
+		ret = thread_start(nic);
 	if (!ret)
 		nic->auto_users++;
 	pthread_mutex_unlock(&open_lock);
@@ -199,7 +227,11 @@ void prov_nic_auto_put(struct prov_nic *nic)
 {
 	pthread_mutex_lock(&open_lock);
 	if (--nic->auto_users == 0) {
+		prov_nic_lock(nic);
 		nic->thread_stop = true;
+		prov_nic_news(nic);
+		eventfd_write(nic->wake_fd, 1); /* whoever listens */
+		prov_nic_unlock(nic);
 		pthread_join(nic->thread, NULL);
 	}
 	pthread_mutex_unlock(&open_lock);

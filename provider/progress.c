@@ -2,6 +2,8 @@
 /* Everything advances here: the engine is polled and finished operations reach their queues. Called from reading queues
  * (manual progress), after sends, and from a thread of our own (automatic progress). */
 #include <sched.h>
+#include <sys/eventfd.h>
+#include <time.h>
 
 #include "prov.h"
 #include "weft/ethdev.h"
@@ -12,12 +14,8 @@ enum {
 	YIELD_US = 500,  /* then gives way to others between polls this long, then sleeps */
 	NAP_MIN_US = 50, /* first nap; each later one is twice as long */
 	NAP_MAX_US = 1000,
-};
-
-/* Waiting for something without burning a core: spin, yield, then sleep up to a millisecond at a time. */
-struct wait {
-	weft_ns since_ns; /* when the wait, or the latest activity, began */
-	weft_ns sleep_ns; /* next nap */
+	NAP_WOKEN_MAX_MS = 10, /* where packets end the sleep */
+	BESIDE_MAX_MS = 10,    /* while another thread listens; it might be cancelled in its sleep */
 };
 
 static uint64_t packets_received(const struct weft_stats *s)
@@ -43,70 +41,164 @@ static bool completions_take(struct prov_nic *nic)
 	return any;
 }
 
+/* The listening thread has to be there earlier than it thought. */
+static void listener_hurry(struct prov_nic *nic)
+{
+	nic->listen_until_ns = nic->next_ns; /* it need not be told again */
+	eventfd_write(nic->wake_fd, 1);
+}
+
 bool prov_progress(struct prov_nic *nic)
 {
 	nic->now_ns = weft_clock_ns();
 	nic->next_ns = weft_engine_poll(nic->engine, nic->now_ns);
 	uint64_t rx = packets_received(weft_engine_stats(nic->engine));
-	bool active = completions_take(nic) | (rx != nic->rx_seen);
+	bool finished = completions_take(nic), active = finished | (rx != nic->rx_seen);
 	nic->rx_seen = rx;
+	if (finished)
+		prov_nic_news(nic);
+	if (nic->listening && nic->next_ns < nic->listen_until_ns)
+		listener_hurry(nic);
 	if (active)
 		nic->active_ns = nic->now_ns;
 	return active;
 }
 
-/* One thread at a time may listen for the device's interrupts; a second one just sleeps. */
-static void nap(struct prov_nic *nic, weft_ns len_ns)
+void prov_deadline(weft_ns limit, struct timespec *ts)
 {
-	const struct timespec ts = {.tv_nsec = (long)len_ns};
-	if (atomic_exchange(&nic->napping, true)) {
-		nanosleep(&ts, NULL);
-		return;
+	weft_ns now = weft_clock_ns(), left = limit > now ? limit - now : 0;
+	if (left > WEFT_S(100000))
+		left = WEFT_S(100000); /* for ever, without overflow */
+	clock_gettime(CLOCK_MONOTONIC, ts);
+	ts->tv_sec += (time_t)(left / WEFT_S(1));
+	ts->tv_nsec += (long)(left % WEFT_S(1));
+	if (ts->tv_nsec >= (long)WEFT_S(1)) {
+		ts->tv_sec++;
+		ts->tv_nsec -= (long)WEFT_S(1);
 	}
-	weft_ethdev_sleep(&nic->port, 1, len_ns);
-	atomic_store(&nic->napping, false);
 }
 
-static void wait_start(struct wait *wait)
+void prov_nic_news(struct prov_nic *nic)
 {
-	*wait = (struct wait){.since_ns = weft_clock_ns(), .sleep_ns = WEFT_US(NAP_MIN_US)};
+	if (nic->sleepers)
+		pthread_cond_broadcast(&nic->news);
+	if (nic->listening && nic->listener_cares)
+		eventfd_write(nic->wake_fd, 1);
 }
 
-/* One step of waiting, lock not held; `until_ns` is when something has to be done. */
-static void wait_step(struct wait *wait, struct prov_nic *nic, weft_ns until_ns)
+/* One wait: `sleeps` grows until it is as long as the device allows. */
+struct wait {
+	weft_ns since_ns; /* when the wait, or the latest activity, began */
+	weft_ns nap_ns;   /* next sleep */
+	weft_ns limit_ns; /* when to give up */
+	bool cares;       /* for finished operations, not only for packets */
+	bool yields;      /* and never sleeps */
+};
+
+static void wait_restart(struct wait *wait)
 {
-	weft_ns now = weft_clock_ns();
-	if (now - wait->since_ns < WEFT_US(SPIN_US) || until_ns <= now)
+	wait->since_ns = weft_clock_ns();
+	wait->nap_ns = WEFT_US(NAP_MIN_US);
+}
+
+/* Sleeps until the device has packets or somebody wakes us. Others rely on us for packets, and hear of what we find by
+ * prov_nic_news. Lock held, but given up meanwhile. */
+static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
+{
+	bool wakes = weft_ethdev_rx_fd(nic->port) >= 0;
+	weft_ns now = weft_clock_ns(), until = nic->next_ns < wait->limit_ns ? nic->next_ns : wait->limit_ns;
+	weft_ns nap_max = wakes ? WEFT_MS(NAP_WOKEN_MAX_MS) : WEFT_US(NAP_MAX_US);
+	eventfd_t value;
+	if (until <= now)
 		return;
-	if (now - wait->since_ns < WEFT_US(YIELD_US)) {
-		sched_yield();
-		return;
+	if (until - now > wait->nap_ns)
+		until = now + wait->nap_ns;
+	wait->nap_ns = wait->nap_ns * 2 < nap_max ? wait->nap_ns * 2 : nap_max;
+	if (wakes) {
+		weft_ethdev_arm(&nic->port, 1);
+		if (prov_progress(nic)) { /* what came before nobody would wake us for */
+			weft_ethdev_sleep(&nic->port, 1, 0);
+			wait_restart(wait);
+			return;
+		}
 	}
-	nap(nic, until_ns - now < wait->sleep_ns ? until_ns - now : wait->sleep_ns);
-	if (wait->sleep_ns < WEFT_US(NAP_MAX_US))
-		wait->sleep_ns *= 2;
-	if (wait->sleep_ns > WEFT_US(NAP_MAX_US))
-		wait->sleep_ns = WEFT_US(NAP_MAX_US);
+	nic->listening = true;
+	nic->listener_cares = wait->cares;
+	nic->listen_until_ns = until;
+	prov_nic_unlock(nic);
+	weft_ethdev_sleep_or(&nic->port, 1, until - now, nic->wake_fd);
+	prov_nic_lock(nic);
+	nic->listening = false;
+	eventfd_read(nic->wake_fd, &value);
+}
+
+/* Sleeps until another thread, which listens to the device, has news. */
+static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
+{
+	struct timespec end;
+	weft_ns latest = weft_clock_ns() + WEFT_MS(BESIDE_MAX_MS);
+	prov_deadline(latest < wait->limit_ns ? latest : wait->limit_ns, &end);
+	if (!TAILQ_EMPTY(&nic->kicks)) {
+		prov_nic_unlock(nic);
+		prov_nic_lock(nic);
+		return; /* what was true before may be no longer */
+	}
+	nic->sleepers++;
+	pthread_cond_clockwait(&nic->news, &nic->lock, CLOCK_MONOTONIC, &end);
+	nic->sleepers--;
+}
+
+/* One step of waiting. Lock held, but given up meanwhile. */
+static void wait_step(struct prov_nic *nic, struct wait *wait)
+{
+	weft_ns idle_ns = weft_clock_ns() - wait->since_ns;
+	if (idle_ns < WEFT_US(YIELD_US) || wait->yields) {
+		prov_nic_unlock(nic);
+		if (idle_ns >= WEFT_US(SPIN_US))
+			sched_yield();
+		prov_nic_lock(nic);
+	} else if (nic->listening) {
+		sleep_beside(nic, wait);
+	} else {
+		listen_for_packets(nic, wait);
+	}
+}
+
+static bool wait_loop(struct prov_nic *nic, bool (*done)(void *arg), void *arg, struct wait *wait)
+{
+	bool end;
+	wait_restart(wait);
+	prov_nic_lock(nic);
+	for (;;) {
+		bool active = prov_progress(nic);
+		end = done(arg);
+		if (end || weft_clock_ns() >= wait->limit_ns)
+			break;
+		if (active)
+			wait_restart(wait);
+		wait_step(nic, wait);
+	}
+	if (nic->sleepers && !nic->listening)
+		pthread_cond_signal(&nic->news); /* somebody else has to listen now */
+	prov_nic_unlock(nic);
+	return end;
+}
+
+static weft_ns limit_of(int timeout_ms)
+{
+	return timeout_ms < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout_ms);
 }
 
 bool prov_wait_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms)
 {
-	weft_ns limit = timeout_ms < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout_ms);
-	struct wait wait;
-	wait_start(&wait);
-	for (;;) {
-		prov_nic_lock(nic);
-		bool active = prov_progress(nic), end = done(arg);
-		weft_ns until = nic->next_ns < limit ? nic->next_ns : limit;
-		prov_nic_unlock(nic);
-		if (end)
-			return true;
-		if (weft_clock_ns() >= limit)
-			return false;
-		if (active)
-			wait_start(&wait);
-		wait_step(&wait, nic, until);
-	}
+	struct wait wait = {.limit_ns = limit_of(timeout_ms), .cares = true};
+	return wait_loop(nic, done, arg, &wait);
+}
+
+bool prov_yield_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms)
+{
+	struct wait wait = {.limit_ns = limit_of(timeout_ms), .yields = true};
+	return wait_loop(nic, done, arg, &wait);
 }
 
 bool prov_is_idle(const struct prov_nic *nic)
@@ -123,7 +215,8 @@ static bool thread_stopped(void *arg)
 void *prov_progress_thread(void *arg)
 {
 	struct prov_nic *nic = arg;
+	struct wait wait = {.limit_ns = WEFT_NEVER};
 	weft_ethdev_bind_thread(nic->port);
-	prov_wait_until(nic, thread_stopped, nic, -1);
+	wait_loop(nic, thread_stopped, nic, &wait);
 	return NULL;
 }

@@ -21,6 +21,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "wait.h"
 #include "weft/addr.h"
 #include "weft/engine.h"
 #include "weft/err.h"
@@ -126,8 +127,14 @@ struct prov_nic {
 	uint64_t rx_seen;          /* received packets at the latest poll */
 	unsigned auto_users;       /* who needs the progress thread */
 	pthread_t thread;
-	atomic_bool thread_stop;
-	atomic_bool napping; /* a thread sleeps until the device has packets */
+	bool thread_stop;
+	bool listening;              /* a thread sleeps until the device has packets */
+	bool listener_cares;         /* it also waits for operations to finish, which others may see first */
+	weft_ns listen_until_ns;     /* when it looks again at the latest */
+	int wake_fd;                 /* ends its sleep */
+	unsigned sleepers;           /* threads that wait for `news` while another one listens or polls */
+	pthread_cond_t news;         /* an operation finished, or nobody listens any more */
+	struct prov_wait_list kicks; /* wait objects to be notified once the lock is free */
 };
 
 /* Opens the device or shares it with an open domain. */
@@ -143,10 +150,21 @@ static inline void prov_nic_lock(struct prov_nic *nic)
 	pthread_mutex_lock(&nic->lock);
 }
 
+/* Notifies and unlocks. */
+void prov_nic_unlock_kick(struct prov_nic *nic);
+
 static inline void prov_nic_unlock(struct prov_nic *nic)
 {
-	pthread_mutex_unlock(&nic->lock);
+	if (TAILQ_EMPTY(&nic->kicks))
+		pthread_mutex_unlock(&nic->lock);
+	else
+		prov_nic_unlock_kick(nic);
 }
+
+/* prov_wait_raise for an object whose owner lives on the device. Lock held. */
+void prov_nic_raise(struct prov_nic *nic, struct prov_wait_obj *w, bool raised);
+/* The object is going away: no notification is due or under way any more. Lock held, but given up meanwhile. */
+void prov_nic_unkick(struct prov_nic *nic, struct prov_wait_obj *w);
 
 /* ---- progress (progress.c) ---- */
 
@@ -156,6 +174,12 @@ bool prov_progress(struct prov_nic *nic);
 /* Polls until done(arg) or until `timeout_ms` (negative: for ever) is over; false then. Lock not held, but held around
  * `done`. */
 bool prov_wait_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms);
+/* The same without ever sleeping (FI_WAIT_YIELD). */
+bool prov_yield_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms);
+/* Something happened that sleepers in prov_wait_until may be waiting for. Lock held. */
+void prov_nic_news(struct prov_nic *nic);
+/* `limit` as CLOCK_MONOTONIC tells the time. */
+void prov_deadline(weft_ns limit, struct timespec *ts);
 /* Nothing has happened for a while: a caller that spins on an empty queue should let others run. Lock held. */
 bool prov_is_idle(const struct prov_nic *nic);
 /* Body of the thread for automatic progress. */
@@ -168,15 +192,6 @@ struct prov_fabric {
 	atomic_uint refs; /* domains and event queues */
 };
 
-/* File descriptor that is readable while its queue is not empty; -1: not wanted. */
-struct prov_signal {
-	int fd;
-	bool raised;
-};
-int prov_signal_open(struct prov_signal *sig, bool wanted);
-void prov_signal_close(struct prov_signal *sig);
-void prov_signal_set(struct prov_signal *sig, bool raised);
-
 struct prov_event;
 TAILQ_HEAD(prov_event_list, prov_event);
 
@@ -186,17 +201,27 @@ struct prov_eq {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct prov_event_list events;
-	struct prov_signal signal;
+	size_t count, size; /* events; fi_eq_write fails beyond `size`, our own events never do */
+	bool writable;      /* FI_WRITE */
+	bool overrun;       /* fi_eq_write found no room: nothing is added any more */
+	struct prov_wait_obj wait;
 	atomic_uint refs; /* objects bound to it */
 };
 
 int prov_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
-/* Adds an event; `err` != 0 makes it an error entry. -FI_ENOMEM. */
+/* Adds an event; `err` != 0 makes it an error entry. No lock held. -FI_ENOMEM, -FI_EOVERRUN. */
 int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry);
 int prov_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
-/* fi_trywait for a completion or event queue: -FI_EAGAIN when it is not empty. */
+/* fi_trywait for one object: -FI_EAGAIN when there is something to look at. */
+int prov_trywait(struct fid *fid);
 int prov_cq_trywait(struct fid *fid);
 int prov_eq_trywait(struct fid *fid);
+int prov_cntr_trywait(struct fid *fid);
+/* Interfaces before 1.5 have error entries without err_data_size. */
+static inline bool prov_api_has_err_size(const struct prov_fabric *fabric)
+{
+	return FI_VERSION_GE(fabric->fid.api_version, FI_VERSION(1, 5));
+}
 
 /* ---- domain and what it holds ---- */
 
@@ -238,26 +263,45 @@ struct prov_cq {
 	struct prov_domain *domain;
 	struct prov_req_list done; /* finished requests, oldest first: the queue itself */
 	size_t count;              /* in `done` */
+	size_t errors;             /* of these, failed operations */
 	size_t size;               /* unread entries beyond which new operations get -FI_EAGAIN */
 	size_t entry_bytes;        /* of the application's format */
-	struct prov_signal signal;
-	bool woken;       /* fi_cq_signal */
-	atomic_uint refs; /* endpoints bound */
+	bool has_threshold;        /* FI_CQ_COND_THRESHOLD */
+	void *err_data;            /* of the error entry read last, until the next read; ours */
+	struct prov_wait_obj wait;
+	unsigned waiters;    /* in fi_cq_sread */
+	unsigned signals;    /* times fi_cq_signal ended their waits */
+	bool signal_pending; /* fi_cq_signal came when nobody waited */
+	atomic_uint refs;    /* endpoints, poll sets */
 };
 
 int prov_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context);
+int prov_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **poll);
 /* Takes over a finished request; entry and src are filled in. Lock held. */
 void prov_cq_push(struct prov_cq *cq, struct prov_req *req);
 /* Forgets that entries came from `ep`, which is being closed. Lock held. */
 void prov_cq_detach(struct prov_cq *cq, const struct prov_ep *ep);
 
+/* What somebody saw of a counter last. */
+struct prov_cntr_seen {
+	uint64_t value, errors;
+};
+
 struct prov_cntr {
 	struct fid_cntr fid;
 	struct prov_domain *domain;
-	_Atomic uint64_t value, errors;
-	atomic_uint refs;
+	uint64_t value, errors;       /* under the device's lock */
+	struct prov_cntr_seen polled; /* by fi_poll, fi_cntr_set and so on */
+	struct prov_cntr_seen waited; /* by fi_trywait and fi_wait */
+	uint64_t op_flags;            /* FI_SETOPSFLAG; nothing depends on them */
+	struct prov_wait_obj wait;
+	atomic_uint refs; /* endpoints, regions, poll sets */
 };
 
+/* Operations finished, well or not; either may be 0. Lock held. */
+void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed);
+/* True, once, when it has changed since fi_poll looked last. Lock held. */
+bool prov_cntr_polled(struct prov_cntr *cntr);
 int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context);
 
 /* ---- endpoint and requests ---- */

@@ -90,10 +90,8 @@ static void entry_fill(struct prov_req *req, const struct weft_cqe *cqe)
 
 static void count(struct prov_cntr *cntr, int err)
 {
-	if (cntr && err)
-		cntr->errors++;
-	else if (cntr)
-		cntr->value++;
+	if (cntr)
+		prov_cntr_count(cntr, !err, err != 0);
 }
 
 void prov_req_done(struct prov_req *req, const struct weft_cqe *cqe)

@@ -75,6 +75,12 @@ void weft_ethdev_bind_thread(const struct weft_port *port);
  * without interrupts (weft_ethdev_rx_fd < 0) wake nobody. At most 64 ports are listened to. */
 void weft_ethdev_sleep(struct weft_port *const *ports, unsigned n, weft_ns timeout_ns);
 
+/* The same, but `fd` becoming readable ends the sleep too. */
+void weft_ethdev_sleep_or(struct weft_port *const *ports, unsigned n, weft_ns timeout_ns, int fd);
+
+/* Packets that come after this call end the next weft_ethdev_sleep, so that one look in between leaves no gap. */
+void weft_ethdev_arm(struct weft_port *const *ports, unsigned n);
+
 /* Becomes readable when packets arrive while weft_ethdev_sleep sleeps, or -1: the device has no receive interrupts.
  * vhost-user and virtio-user have. */
 int weft_ethdev_rx_fd(const struct weft_port *port);
