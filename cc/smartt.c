@@ -538,8 +538,8 @@ static void on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now
 		handle_ack(cc, ev, now, false);
 }
 
-/* Algorithm 4 lines 3 and 15-22. A trimmed packet always costs its size, also in the ignore phase (line 16 stands
- * before the test); other losses, which are heard of later, only outside of it (sec. III-E a). */
+/* Algorithm 4 lines 3 and 15-22. In the ignore phase no loss costs anything: sec. III-E ignores all congestion
+ * information about what was in flight, although line 16 stands before the test. */
 static void on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now)
 {
 	struct smartt *s = state(cc);
@@ -548,10 +548,9 @@ static void on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns n
 
 	if (trim)
 		s->flags |= TRIGGER;
-	if (trim || !ignored)
-		shrink(cc, ev->bytes, now);
 	if (ignored)
 		return;
+	shrink(cc, ev->bytes, now);
 	s->streak_bytes = 0;
 	if (!trim || !window_over(s, now))
 		return;

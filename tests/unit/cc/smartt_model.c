@@ -113,11 +113,11 @@ void model_trim(struct model *m, double now, double size, double unacked)
 {
 	bool ignored = ignore(m, now, size);
 
-	m->cwnd -= size;
 	m->trigger_qa = true;
-	clamp(m);
 	if (ignored)
 		return;
+	m->cwnd -= size;
+	clamp(m);
 	m->count = 0;
 	m->increase = false;
 	quick_adapt(m, now, unacked);
