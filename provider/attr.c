@@ -6,14 +6,14 @@
 
 #define MSG_CAPS    (FI_MSG | FI_TAGGED)
 #define TX_CAPS     (MSG_CAPS | FI_SEND)
-#define RX_CAPS     (MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE)
+#define RX_CAPS     (MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_MULTI_RECV)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define ALL_CAPS    (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
 
 /* A send completes when the receiver's transport has acknowledged it, which satisfies every level but FI_MATCH_COMPLETE
  * and FI_COMMIT_COMPLETE. */
 #define TX_OP_FLAGS (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
-#define RX_OP_FLAGS FI_COMPLETION
+#define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
 
 enum {
 	PROTOCOL_UET = 0x57454654, /* not one of libfabric's; 'WEFT' */

@@ -53,6 +53,8 @@ static void ep_unbind(struct prov_ep *ep)
 static int ep_close(struct fid *fid)
 {
 	struct prov_ep *ep = ep_of(fid);
+	if (ep->refs)
+		return -FI_EBUSY;
 	ep_stop(ep);
 	ep_unbind(ep);
 	ep->domain->refs--;
@@ -185,6 +187,8 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	switch (command) {
 	case FI_ENABLE:
 		return ep_enable(ep_of(fid));
+	case FI_ALIAS:
+		return prov_ep_alias(ep_of(fid), arg);
 	case FI_GETOPSFLAG:
 	case FI_SETOPSFLAG:
 		return prov_ep_op_flags(ep_of(fid), command == FI_SETOPSFLAG, arg);
@@ -215,6 +219,7 @@ static int ep_init(struct prov_ep *ep, struct prov_domain *domain, const struct 
 	ep->tx_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
 	ep->rx_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
 	ep->tx_size = info->tx_attr && info->tx_attr->size ? (uint32_t)info->tx_attr->size : PROV_QUEUE_DEFAULT;
+	ep->min_multi_recv = PROV_MIN_MULTI_RECV;
 	TAILQ_INIT(&ep->posted);
 	TAILQ_INIT(&ep->claims);
 	return 0;

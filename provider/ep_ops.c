@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoint: options, sizes and names. */
 #include <errno.h>
+#include <string.h>
 
 #include "prov.h"
 
@@ -73,13 +74,55 @@ static int no_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct f
 	return -FI_ENOSYS;
 }
 
-static int no_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
+/* Copies an option out as fi_getopt does: `*len` becomes its size. */
+static int opt_give(const void *opt, size_t size, void *optval, size_t *len)
 {
+	size_t room = *len;
+	*len = size;
+	if (room < size)
+		return -FI_ETOOSMALL;
+	memcpy(optval, opt, size);
+	return 0;
+}
+
+/* Memory of devices is unknown to us, so are transfers between them; connections carry no data. */
+static int ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
+{
+	const int p2p = FI_HMEM_P2P_DISABLED;
+	const size_t none = 0;
+	if (level != FI_OPT_ENDPOINT)
+		return -FI_ENOPROTOOPT;
+	switch (optname) {
+	case FI_OPT_MIN_MULTI_RECV:
+		return opt_give(&ep_of(fid)->min_multi_recv, sizeof(size_t), optval, optlen);
+	case FI_OPT_CM_DATA_SIZE:
+		return opt_give(&none, sizeof none, optval, optlen);
+	case FI_OPT_FI_HMEM_P2P:
+		return opt_give(&p2p, sizeof p2p, optval, optlen);
+	case FI_OPT_XPU_TRIGGER:
+		return -FI_EOPNOTSUPP;
+	}
 	return -FI_ENOPROTOOPT;
 }
 
-static int no_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
+static int ep_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
 {
+	struct prov_ep *ep = ep_of(fid);
+	if (level != FI_OPT_ENDPOINT)
+		return -FI_ENOPROTOOPT;
+	switch (optname) {
+	case FI_OPT_MIN_MULTI_RECV:
+		if (optlen != sizeof(size_t))
+			return -FI_EINVAL;
+		prov_nic_lock(ep->domain->nic);
+		ep->min_multi_recv = *(const size_t *)optval;
+		prov_nic_unlock(ep->domain->nic);
+		return 0;
+	case FI_OPT_FI_HMEM_P2P:
+		if (optlen != sizeof(int))
+			return -FI_EINVAL;
+		return *(const int *)optval == FI_HMEM_P2P_REQUIRED ? -FI_EOPNOTSUPP : 0;
+	}
 	return -FI_ENOPROTOOPT;
 }
 
@@ -111,8 +154,8 @@ static ssize_t rx_size_left(struct fid_ep *fid)
 struct fi_ops_ep prov_ep_ops = {
 	.size = sizeof(struct fi_ops_ep),
 	.cancel = prov_cancel,
-	.getopt = no_getopt,
-	.setopt = no_setopt,
+	.getopt = ep_getopt,
+	.setopt = ep_setopt,
 	.tx_ctx = no_tx_ctx,
 	.rx_ctx = no_rx_ctx,
 	.rx_size_left = rx_size_left,

@@ -204,8 +204,14 @@ static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .ignore = op->ignore, .len = (uint64_t)total};
 	wop.peer = WEFT_PEER_ANY;
 	wop.flags = recv_flags(op, &wop);
-	if (total < 0 || (op->flags & FI_DISCARD && !peek && !claim) || op->flags & FI_MULTI_RECV)
+	if (total < 0 || (op->flags & FI_DISCARD && !peek && !claim))
 		return -FI_EINVAL;
+	bool multi = op->flags & FI_MULTI_RECV && !peek && !claim;
+	if (multi && (op->kind != WEFT_OP_RECV || op->iov_count != 1 || !total))
+		return -FI_EINVAL;
+	if (multi)
+		wop.flags |= WEFT_OP_MULTI;
+	wop.min_room = ep->min_multi_recv;
 	if (ep->caps & FI_DIRECTED_RECV && op->addr != FI_ADDR_UNSPEC && prov_av_peer(ep->av, op->addr, &wop.peer))
 		return -FI_EINVAL;
 	struct prov_req *req = claim && !peek ? claim_take(ep, op->context) : req_new(ep, op, FI_RECV);
@@ -213,6 +219,7 @@ static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
 		return claim && !peek ? -FI_EINVAL : -FI_EAGAIN;
 	req->entry.buf = op->iov_count ? op->iov[0].iov_base : NULL;
 	req->claim = claim && peek;
+	req->is_multi = multi;
 	req->wants_entry = peek || !ep->rx_selective || op->flags & FI_COMPLETION;
 	recv_buffer(req, op, &wop);
 	ssize_t ret = post(ep, req, &wop);

@@ -32,9 +32,11 @@ static bool completions_take(struct prov_nic *nic)
 	TAILQ_FOREACH(ep, &nic->eps, link)
 	{
 		do {
+			if (!prov_req_ensure(nic, CQE_BURST))
+				return any; /* the engine keeps what it has */
 			n = weft_cq_take(ep->wep, cqes, CQE_BURST);
 			for (unsigned i = 0; i < n; i++)
-				prov_req_done(cqes[i].context, &cqes[i]);
+				prov_req_done(ep, cqes[i].context, &cqes[i]);
 			any |= n > 0;
 		} while (n == CQE_BURST);
 	}

@@ -34,6 +34,7 @@ enum {
 	PROV_INJECT_BYTES = 4096,  /* largest message copied at once */
 	PROV_QUEUE_DEFAULT = 1024, /* entries of a transmit, receive or completion queue nobody sized */
 	PROV_QUEUE_MAX = 65536,    /* largest size granted */
+	PROV_MIN_MULTI_RECV = 64,  /* default of FI_OPT_MIN_MULTI_RECV, bytes */
 };
 
 /* Private operation flag (bits 60 to 63 are the provider's): no entry for success whatever the endpoint's binding. */
@@ -120,6 +121,7 @@ struct prov_nic {
 	weft_ns linger_ns;
 	struct prov_ep_list eps;   /* enabled endpoints */
 	struct prov_req_list reqs; /* free requests */
+	size_t req_count;          /* of them */
 	void *req_chunks;          /* all request memory, chained through its first word */
 	weft_ns now_ns;            /* of the latest poll */
 	weft_ns next_ns;           /* when the engine wants to be polled again */
@@ -330,6 +332,7 @@ struct prov_ep {
 	uint64_t rx_flags;     /* rx_attr->op_flags */
 	uint32_t tx_size;      /* sends that may be outstanding */
 	uint32_t tx_used;      /* sends outstanding */
+	size_t min_multi_recv; /* FI_OPT_MIN_MULTI_RECV */
 	bool enabled;
 	bool tx_selective, rx_selective; /* bound with FI_SELECTIVE_COMPLETION */
 	struct prov_av *av;
@@ -361,6 +364,8 @@ static inline uint64_t prov_rx_flags(const struct fid_ep *fid)
 int prov_ep_listen(struct prov_ep *ep);
 /* FI_GETOPSFLAG and FI_SETOPSFLAG: default operation flags; FI_TRANSMIT or FI_RECV in `*flags` says which side. */
 int prov_ep_op_flags(struct prov_ep *ep, bool set, uint64_t *flags);
+/* FI_ALIAS: another name for the endpoint, with its own operation flags. (alias.c) */
+int prov_ep_alias(struct prov_ep *ep, const struct fi_alias *arg);
 extern struct fi_ops_ep prov_ep_ops;
 extern struct fi_ops_cm prov_cm_ops;
 int prov_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context);
@@ -375,6 +380,7 @@ struct prov_req {
 	bool is_send;
 	bool wants_entry;   /* success is reported */
 	bool claim;         /* FI_PEEK | FI_CLAIM: lives on until the message is fetched */
+	bool is_multi;      /* FI_MULTI_RECV: each message gets a request of its own, this one is for the end */
 	uint32_t iov_count; /* > 1: payload is scattered as it arrives */
 	struct iovec iov[PROV_IOV_MAX];
 };
@@ -382,6 +388,8 @@ struct prov_req {
 /* NULL: no memory. Lock held for all of these. */
 struct prov_req *prov_req_get(struct prov_nic *nic);
 void prov_req_put(struct prov_nic *nic, struct prov_req *req);
+/* True when at least `count` prov_req_get in a row would succeed. */
+bool prov_req_ensure(struct prov_nic *nic, size_t count);
 void prov_req_free_all(struct prov_nic *nic);
 /* Frees what an endpoint had under way, after weft_ep_close: the engine has copies of what it still sends. */
 void prov_req_abandon(struct prov_ep *ep);
@@ -400,8 +408,8 @@ struct prov_op {
 ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op);
 ssize_t prov_recv(struct prov_ep *ep, const struct prov_op *op);
 ssize_t prov_cancel(fid_t fid, void *context);
-/* The engine finished a request. Lock held. */
-void prov_req_done(struct prov_req *req, const struct weft_cqe *cqe);
+/* The engine finished a request, or one message of it, at endpoint `ep`. Needs up to one free request. Lock held. */
+void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe);
 
 extern struct fi_ops_msg prov_msg_ops;
 extern struct fi_ops_tagged prov_tagged_ops;

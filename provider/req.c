@@ -22,6 +22,7 @@ static bool pool_grow(struct prov_nic *nic)
 	nic->req_chunks = chunk;
 	for (int i = 0; i < CHUNK_REQS; i++)
 		TAILQ_INSERT_HEAD(&nic->reqs, &chunk->reqs[i], link);
+	nic->req_count += CHUNK_REQS;
 	return true;
 }
 
@@ -31,6 +32,7 @@ struct prov_req *prov_req_get(struct prov_nic *nic)
 		return NULL;
 	struct prov_req *req = TAILQ_FIRST(&nic->reqs);
 	TAILQ_REMOVE(&nic->reqs, req, link);
+	nic->req_count--;
 	*req = (struct prov_req){.src = FI_ADDR_NOTAVAIL};
 	return req;
 }
@@ -40,6 +42,15 @@ void prov_req_put(struct prov_nic *nic, struct prov_req *req)
 	free(req->bounce);
 	req->bounce = NULL;
 	TAILQ_INSERT_HEAD(&nic->reqs, req, link); /* the warmest first */
+	nic->req_count++;
+}
+
+bool prov_req_ensure(struct prov_nic *nic, size_t count)
+{
+	while (nic->req_count < count)
+		if (!pool_grow(nic))
+			return false;
+	return true;
 }
 
 void prov_req_free_all(struct prov_nic *nic)
@@ -94,11 +105,47 @@ static void count(struct prov_cntr *cntr, int err)
 		prov_cntr_count(cntr, !err, err != 0);
 }
 
-void prov_req_done(struct prov_req *req, const struct weft_cqe *cqe)
+/* The request that tells of one message in a buffer for many; the buffer's own one when it is the last. */
+static struct prov_req *multi_piece(struct prov_nic *nic, struct prov_req *req, const struct weft_cqe *cqe)
 {
-	struct prov_ep *ep = req->ep;
+	struct prov_req *piece = req;
+	if (cqe->flags & WEFT_OP_MULTI) {
+		req->entry.flags |= FI_MULTI_RECV;
+		req->wants_entry = true; /* whatever the application left out: the buffer is its own again */
+	} else {
+		piece = prov_req_get(nic);
+		piece->entry = req->entry;
+		piece->wants_entry = req->wants_entry;
+	}
+	piece->entry.buf = (uint8_t *)req->entry.buf + cqe->offset;
+	return piece;
+}
+
+/* No message, just the buffer. */
+static void multi_release(struct prov_ep *ep, struct prov_req *req)
+{
+	TAILQ_REMOVE(&req->ep->posted, req, link);
+	req->ep = ep;
+	req->entry.flags = FI_MULTI_RECV;
+	req->entry.buf = NULL;
+	if (ep->rx_cq)
+		prov_cq_push(ep->rx_cq, req);
+	else
+		prov_req_put(ep->domain->nic, req);
+}
+
+void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe)
+{
 	struct prov_cq *cq = req->is_send ? ep->tx_cq : ep->rx_cq;
-	TAILQ_REMOVE(&ep->posted, req, link);
+	if (cqe->kind == WEFT_OP_RELEASE) {
+		multi_release(ep, req);
+		return;
+	}
+	if (!req->is_multi || cqe->flags & WEFT_OP_MULTI)
+		TAILQ_REMOVE(&req->ep->posted, req, link);
+	if (req->is_multi)
+		req = multi_piece(ep->domain->nic, req, cqe);
+	req->ep = ep;
 	ep->tx_used -= req->is_send;
 	entry_fill(req, cqe);
 	if (cqe->kind != WEFT_OP_PEEK)

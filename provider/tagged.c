@@ -41,7 +41,7 @@ static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **
 {
 	const struct fi_msg_tagged msg = {
 		.msg_iov = iov, .iov_count = count, .addr = src, .tag = tag, .ignore = ignore, .context = context};
-	const struct prov_op op = op_from_msg(WEFT_OP_TRECV, &msg, prov_rx_flags(fid));
+	const struct prov_op op = op_from_msg(WEFT_OP_TRECV, &msg, prov_rx_flags(fid) & ~FI_MULTI_RECV);
 	return prov_recv(prov_ep_of(fid), &op);
 }
 

@@ -154,7 +154,7 @@ static void getinfo__refuses_what_is_not_there(void **state)
 		TX(iov_limit, 5),
 		TX(rma_iov_limit, 1),
 		RX(caps, FI_SEND),
-		RX(op_flags, FI_MULTI_RECV),
+		RX(op_flags, FI_BUFFERED_RECV),
 		RX(msg_order, FI_ORDER_RAR),
 		RX(size, 1 << 20),
 		RX(iov_limit, 5),

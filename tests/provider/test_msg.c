@@ -141,16 +141,6 @@ static void send__longest_message(void **state)
 	sent(out);
 }
 
-/* Not offered, so it must not be taken for an ordinary receive. */
-static void recvmsg__multi_recv_is_refused(void **state)
-{
-	uint8_t in[64];
-	const struct iovec iov = {in, sizeof in};
-	const struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = in};
-	assert_int_equal(fi_recvmsg(b->ep, &msg, FI_MULTI_RECV), -FI_EINVAL);
-	ok(fi_recvmsg(b->ep, &msg, FI_COMPLETION));
-}
-
 static void sendv__pieces(void **state)
 {
 	uint8_t out[10000], in[10000];
@@ -284,7 +274,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(inject__buffer_is_free_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(inject__too_large, setup, teardown),
 		cmocka_unit_test_setup_teardown(send__longest_message, setup, teardown),
-		cmocka_unit_test_setup_teardown(recvmsg__multi_recv_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(sendv__pieces, setup, teardown),
 		cmocka_unit_test_setup_teardown(sendmsg__flags, setup, teardown),
 		cmocka_unit_test_setup_teardown(recv__truncated, setup, teardown),
