@@ -29,6 +29,13 @@ static int setup_fd(void **state)
 	return 0;
 }
 
+static int setup_mutex_cond(void **state)
+{
+	const struct host_opts opts = {.wait_obj = FI_WAIT_MUTEX_COND};
+	hosts_open(hosts, &opts);
+	return 0;
+}
+
 static int teardown(void **state)
 {
 	hosts_close(hosts);
@@ -163,6 +170,269 @@ static void signal__ends_the_wait(void **state)
 	pthread_join(thread, NULL);
 }
 
+struct sreader {
+	struct fid_cq *cq;
+	int timeout_ms;
+	ssize_t got;
+};
+
+static void *sread_run(void *arg)
+{
+	struct sreader *r = arg;
+	struct fi_cq_tagged_entry e;
+	r->got = fi_cq_sread(r->cq, &e, 1, NULL, r->timeout_ms);
+	return NULL;
+}
+
+/* Every waiter gets one message and none comes back without, whoever sees the messages first. */
+static void sread__several_threads(void **state)
+{
+	enum { THREADS = 4, ROUNDS = 25 };
+	struct sreader readers[THREADS];
+	pthread_t threads[THREADS];
+	meet();
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < THREADS; i++) {
+			readers[i] = (struct sreader){.cq = b->cq, .timeout_ms = -1};
+			ok(fi_recv(b->ep, NULL, 0, NULL, FI_ADDR_UNSPEC, NULL));
+			ok(pthread_create(&threads[i], NULL, sread_run, &readers[i]));
+		}
+		for (int i = 0; i < THREADS; i++)
+			ok(fi_inject(a->ep, NULL, 0, a->peer));
+		for (int i = 0; i < THREADS; i++) {
+			ok(pthread_join(threads[i], NULL));
+			assert_int_equal(readers[i].got, 1);
+		}
+		fi_cq_read(a->cq, NULL, 0);
+	}
+}
+
+static void signal__ends_all_waits(void **state)
+{
+	enum { THREADS = 3 };
+	struct sreader readers[THREADS];
+	pthread_t threads[THREADS];
+	struct fi_cq_tagged_entry e;
+	ok(fi_cq_signal(a->cq)); /* is kept for the next wait, and for that alone */
+	assert_int_equal(fi_cq_sread(a->cq, &e, 1, NULL, -1), -FI_EAGAIN);
+	for (int i = 0; i < THREADS; i++) {
+		readers[i] = (struct sreader){.cq = a->cq, .timeout_ms = -1};
+		ok(pthread_create(&threads[i], NULL, sread_run, &readers[i]));
+	}
+	for (int i = 0; i < THREADS; i++) {
+		while (pthread_tryjoin_np(threads[i], NULL) != 0)
+			ok(fi_cq_signal(a->cq));
+		assert_int_equal(readers[i].got, -FI_EAGAIN);
+	}
+}
+
+/* A queue of a whose entries are cancelled receives of an endpoint of its own. */
+struct own {
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+	int contexts[8];
+};
+
+static void own_open(struct own *own, struct fi_cq_attr *attr)
+{
+	ok(fi_cq_open(a->domain, attr, &own->cq, NULL));
+	ok(fi_endpoint(a->domain, a->info, &own->ep, NULL));
+	ok(fi_ep_bind(own->ep, &own->cq->fid, FI_TRANSMIT | FI_RECV));
+	ok(fi_ep_bind(own->ep, &a->av->fid, 0));
+	ok(fi_enable(own->ep));
+}
+
+static void own_close(struct own *own)
+{
+	ok(fi_close(&own->ep->fid));
+	ok(fi_close(&own->cq->fid));
+}
+
+static void own_self(const struct own *own, fi_addr_t *self)
+{
+	char name[FI_NAME_MAX];
+	size_t len = sizeof name;
+	ok(fi_getname(&own->ep->fid, name, &len));
+	assert_int_equal(fi_av_insert(a->av, name, 1, self, 0, NULL), 1);
+}
+
+static void sread__threshold(void **state)
+{
+	struct fi_cq_attr attr = {.wait_obj = FI_WAIT_UNSPEC, .wait_cond = FI_CQ_COND_THRESHOLD};
+	struct fi_cq_entry e[8];
+	struct own own;
+	fi_addr_t self;
+	own_open(&own, &attr);
+	own_self(&own, &self);
+	for (int i = 0; i < 6; i++) {
+		ok(fi_recv(own.ep, NULL, 0, NULL, FI_ADDR_UNSPEC, NULL));
+		ok(fi_inject(own.ep, NULL, 0, self));
+	}
+	assert_int_equal(fi_cq_sread(own.cq, e, 8, (void *)4, -1) >= 4, 1);
+	while (fi_cq_read(own.cq, e, 8) != -FI_EAGAIN || fi_cq_sread(own.cq, e, 8, (void *)1, 20) != -FI_EAGAIN)
+		;
+	ok(fi_recv(own.ep, NULL, 0, NULL, FI_ADDR_UNSPEC, NULL));
+	ok(fi_inject(own.ep, NULL, 0, self));
+	assert_int_equal(fi_cq_sread(own.cq, e, 8, (void *)4, 50), 1); /* the time is over: better one than none */
+	ok(fi_recv(own.ep, NULL, 0, NULL, FI_ADDR_UNSPEC, e));
+	ok(fi_cancel(&own.ep->fid, e));
+	assert_int_equal(fi_cq_sread(own.cq, e, 8, (void *)4, -1), -FI_EAVAIL); /* errors are not held back */
+	own_close(&own);
+}
+
+static void readerr__buffers_of_details(void **state)
+{
+	struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_MSG};
+	char details[8];
+	struct fi_cq_err_entry err = {.err_data = details, .err_data_size = sizeof details};
+	struct own own;
+	own_open(&own, &attr);
+	for (int i = 0; i < 2; i++) {
+		ok(fi_recv(own.ep, details, 1, NULL, FI_ADDR_UNSPEC, &own.contexts[i]));
+		ok(fi_cancel(&own.ep->fid, &own.contexts[i]));
+		while (fi_cq_readerr(own.cq, &err, 0) != 1)
+			;
+		assert_int_equal(err.err, FI_ECANCELED);
+		assert_ptr_equal(err.op_context, &own.contexts[i]);
+		assert_int_equal(err.err_data_size, 0); /* there are none */
+		assert_ptr_equal(err.err_data, i ? NULL : details);
+	}
+	assert_string_equal(fi_cq_strerror(own.cq, err.prov_errno, NULL, NULL, 0), fi_strerror(FI_ECANCELED));
+	assert_string_equal(fi_cq_strerror(own.cq, err.prov_errno, NULL, details, 4), "Ope");
+	own_close(&own);
+}
+
+/* Programs of interface 1.4 have a shorter error entry. */
+static void readerr__old_interface(void **state)
+{
+	struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT};
+	struct fi_cq_err_entry err;
+	struct host old = {.info = fi_dupinfo(a->info)};
+	struct own own;
+	old.info->fabric_attr->api_version = FI_VERSION(1, 4);
+	ok(fi_fabric(old.info->fabric_attr, &old.fabric, NULL));
+	ok(fi_domain(old.fabric, old.info, &old.domain, NULL));
+	ok(fi_av_open(old.domain, &(struct fi_av_attr){.type = FI_AV_MAP}, &old.av, NULL));
+	ok(fi_cq_open(old.domain, &attr, &own.cq, NULL));
+	ok(fi_endpoint(old.domain, old.info, &own.ep, NULL));
+	ok(fi_ep_bind(own.ep, &own.cq->fid, FI_TRANSMIT | FI_RECV));
+	ok(fi_ep_bind(own.ep, &old.av->fid, 0));
+	ok(fi_enable(own.ep));
+	ok(fi_recv(own.ep, NULL, 0, NULL, FI_ADDR_UNSPEC, &own));
+	ok(fi_cancel(&own.ep->fid, &own));
+	memset(&err, 0x5a, sizeof err);
+	while (fi_cq_readerr(own.cq, &err, 0) != 1)
+		;
+	assert_int_equal(err.err, FI_ECANCELED);
+	assert_ptr_equal(err.err_data, NULL);
+	assert_int_equal(err.err_data_size, 0x5a5a5a5a5a5a5a5aULL);
+	own_close(&own);
+	ok(fi_close(&old.av->fid));
+	ok(fi_close(&old.domain->fid));
+	ok(fi_close(&old.fabric->fid));
+	fi_freeinfo(old.info);
+}
+
+static void open__refusals(void **state)
+{
+	struct fid_cq *cq;
+	const struct {
+		struct fi_cq_attr attr;
+		int result;
+	} rows[] = {
+		{{.format = (enum fi_cq_format)99}, -FI_EINVAL},
+		{{.wait_obj = (enum fi_wait_obj)99}, -FI_EINVAL},
+		{{.wait_cond = (enum fi_cq_wait_cond)99}, -FI_EINVAL},
+		{{.wait_obj = FI_WAIT_SET}, -FI_EINVAL},
+		{{.flags = FI_PEEK}, -FI_EBADFLAGS},
+		{{.flags = FI_AFFINITY, .signaling_vector = 1}, 0},
+		{{.size = 1}, 0},
+		{{.size = (size_t)1 << 40}, 0},
+	};
+	for (size_t i = 0; i < count_of(rows); i++) {
+		struct fi_cq_attr attr = rows[i].attr;
+		assert_int_equal(fi_cq_open(a->domain, &attr, &cq, NULL), rows[i].result);
+		if (!rows[i].result)
+			ok(fi_close(&cq->fid));
+	}
+}
+
+static void control__every_wait_object(void **state)
+{
+	static const enum fi_wait_obj kinds[] = {FI_WAIT_NONE, FI_WAIT_UNSPEC,     FI_WAIT_YIELD,
+						 FI_WAIT_FD,   FI_WAIT_MUTEX_COND, FI_WAIT_POLLFD};
+	union {
+		int fd;
+		struct fi_mutex_cond mutex_cond;
+		struct fi_wait_pollfd pollfd;
+	} wait;
+	for (size_t i = 0; i < count_of(kinds); i++) {
+		struct fi_cq_attr attr = {.wait_obj = kinds[i]};
+		struct pollfd fd;
+		struct own own;
+		enum fi_wait_obj kind;
+		fi_addr_t self;
+		struct fi_cq_entry e;
+		own_open(&own, &attr);
+		own_self(&own, &self);
+		wait.pollfd = (struct fi_wait_pollfd){.nfds = 1, .fd = &fd};
+		ok(fi_control(&own.cq->fid, FI_GETWAITOBJ, &kind));
+		assert_int_equal(kind, kinds[i]);
+		assert_int_equal(fi_control(&own.cq->fid, FI_GETWAIT, &wait), i < 3 ? -FI_ENODATA : 0);
+		ok(fi_recv(own.ep, NULL, 0, NULL, FI_ADDR_UNSPEC, NULL));
+		ok(fi_inject(own.ep, NULL, 0, self));
+		assert_int_equal(fi_cq_sread(own.cq, &e, 1, NULL, -1), 1);
+		own_close(&own);
+	}
+}
+
+static void *inject_later(void *peer)
+{
+	fi_inject(a->ep, NULL, 0, a->peer);
+	return NULL;
+}
+
+/* While the application sleeps on the condition, nobody but the provider's thread makes progress at the receiver. */
+static void mutex_cond__wakes_for_a_message(void **state)
+{
+	struct fi_mutex_cond wait;
+	struct fid *fids[1] = {&b->cq->fid};
+	struct fi_cq_tagged_entry e;
+	pthread_t thread;
+	meet();
+	ok(fi_control(&b->cq->fid, FI_GETWAIT, &wait));
+	for (int i = 0; i < 100; i++) {
+		ok(fi_recv(b->ep, NULL, 0, NULL, FI_ADDR_UNSPEC, NULL));
+		ok(pthread_create(&thread, NULL, inject_later, NULL));
+		ok(pthread_mutex_lock(wait.mutex));
+		while (fi_trywait(b->fabric, fids, 1) == 0)
+			ok(pthread_cond_wait(wait.cond, wait.mutex));
+		assert_int_equal(fi_cq_read(b->cq, &e, 1), 1);
+		ok(pthread_mutex_unlock(wait.mutex));
+		ok(pthread_join(thread, NULL));
+	}
+}
+
+/* One call for queues of several devices and kinds. */
+static void trywait__several(void **state)
+{
+	struct fi_cq_attr attr = {.wait_obj = FI_WAIT_FD};
+	struct fid_cq *empty;
+	ok(fi_cq_open(b->domain, &attr, &empty, NULL));
+	struct fid *fids[3] = {&a->cq->fid, &empty->fid, &b->cq->fid}, *wrong[1] = {&a->av->fid};
+	meet();
+	ok(fi_trywait(a->fabric, fids, 3));
+	ok(fi_recv(b->ep, NULL, 0, NULL, FI_ADDR_UNSPEC, b));
+	ok(fi_cancel(&b->ep->fid, b));
+	while (fi_trywait(a->fabric, fids, 3) == 0)
+		;
+	assert_int_equal(fi_trywait(a->fabric, fids, 3), -FI_EAGAIN);
+	assert_int_equal(next_error(b).err, FI_ECANCELED);
+	ok(fi_trywait(a->fabric, fids, 3));
+	assert_int_equal(fi_trywait(a->fabric, wrong, 1), -FI_EINVAL);
+	ok(fi_close(&empty->fid));
+}
+
 static void fd__readable_after_arrival(void **state)
 {
 	struct fid *fids[1] = {&b->cq->fid};
@@ -232,6 +502,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sread__times_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(sread__wakes_for_a_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(signal__ends_the_wait, setup, teardown),
+		cmocka_unit_test_setup_teardown(sread__several_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(sread__several_threads, setup_auto, teardown),
+		cmocka_unit_test_setup_teardown(signal__ends_all_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(sread__threshold, setup, teardown),
+		cmocka_unit_test_setup_teardown(readerr__buffers_of_details, setup, teardown),
+		cmocka_unit_test_setup_teardown(readerr__old_interface, setup, teardown),
+		cmocka_unit_test_setup_teardown(open__refusals, setup, teardown),
+		cmocka_unit_test_setup_teardown(control__every_wait_object, setup, teardown),
+		cmocka_unit_test_setup_teardown(mutex_cond__wakes_for_a_message, setup_mutex_cond, teardown),
+		cmocka_unit_test_setup_teardown(trywait__several, setup_fd, teardown),
 		cmocka_unit_test_setup_teardown(fd__readable_after_arrival, setup_fd, teardown),
 		cmocka_unit_test_setup_teardown(auto__peer_need_not_call, setup_auto, teardown),
 		cmocka_unit_test_setup_teardown(cntr__counts_both_sides, setup, teardown),

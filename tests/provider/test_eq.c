@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <rdma/fi_eq.h>
 #include <stdbool.h>
 
@@ -112,6 +113,97 @@ static void fd__readable_while_not_empty(void **state)
 	ok(fi_close(&eq->fid));
 }
 
+/* A full queue refuses what the application writes, and is of no use any more once it is empty. */
+static void write__overrun(void **state)
+{
+	struct fi_eq_attr attr = {.size = 4, .flags = FI_WRITE};
+	struct fi_eq_entry entry = {.data = 1};
+	struct fi_eq_err_entry err = {0};
+	struct fid_eq *eq;
+	uint32_t event;
+	ok(fi_eq_open(fabric, &attr, &eq, NULL));
+	for (uint64_t n = 0; n < 4; n++)
+		write_event(eq, n);
+	assert_int_equal(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof entry, 0), -FI_EOVERRUN);
+	for (uint64_t n = 0; n < 4; n++) {
+		assert_int_equal(fi_eq_read(eq, &event, &entry, sizeof entry, 0), sizeof entry);
+		assert_int_equal(entry.data, n);
+	}
+	assert_int_equal(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof entry, 0), -FI_EOVERRUN);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fi_eq_read(eq, &event, &entry, sizeof entry, 0), -FI_EAVAIL);
+		assert_int_equal(fi_eq_readerr(eq, &err, 0), sizeof err);
+		assert_int_equal(err.err, FI_EOVERRUN);
+		assert_ptr_equal(err.fid, &eq->fid);
+	}
+	ok(fi_close(&eq->fid));
+}
+
+static void write__needs_the_flag(void **state)
+{
+	struct fi_eq_attr attr = {.wait_obj = FI_WAIT_NONE};
+	struct fi_eq_entry entry = {.data = 1};
+	struct fid_eq *eq;
+	ok(fi_eq_open(fabric, &attr, &eq, NULL));
+	assert_int_equal(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof entry, 0), -FI_EINVAL);
+	ok(fi_close(&eq->fid));
+	attr.flags = FI_PEEK;
+	assert_int_equal(fi_eq_open(fabric, &attr, &eq, NULL), -FI_EBADFLAGS);
+	attr = (struct fi_eq_attr){.wait_obj = (enum fi_wait_obj)99};
+	assert_int_equal(fi_eq_open(fabric, &attr, &eq, NULL), -FI_EINVAL);
+}
+
+static void *sread_run(void *eq)
+{
+	struct fi_eq_entry entry;
+	uint32_t event;
+	return fi_eq_sread(eq, &event, &entry, sizeof entry, -1, 0) == sizeof entry ? eq : NULL;
+}
+
+static void sread__several_threads(void **state)
+{
+	enum { THREADS = 4 };
+	struct fid_eq *eq = eq_open(FI_WAIT_UNSPEC);
+	pthread_t threads[THREADS];
+	void *result;
+	for (int i = 0; i < THREADS; i++)
+		ok(pthread_create(&threads[i], NULL, sread_run, eq));
+	for (int i = 0; i < THREADS; i++)
+		write_event(eq, 1);
+	for (int i = 0; i < THREADS; i++) {
+		ok(pthread_join(threads[i], &result));
+		assert_ptr_equal(result, eq);
+	}
+	ok(fi_close(&eq->fid));
+}
+
+static void *write_run(void *eq)
+{
+	write_event(eq, 1);
+	return NULL;
+}
+
+static void mutex_cond__no_wakeup_lost(void **state)
+{
+	struct fid_eq *eq = eq_open(FI_WAIT_MUTEX_COND);
+	struct fid *fids[1] = {&eq->fid};
+	struct fi_mutex_cond wait;
+	struct fi_eq_entry entry;
+	uint32_t event;
+	pthread_t thread;
+	ok(fi_control(&eq->fid, FI_GETWAIT, &wait));
+	for (int i = 0; i < 500; i++) {
+		ok(pthread_create(&thread, NULL, write_run, eq));
+		ok(pthread_mutex_lock(wait.mutex));
+		while (fi_trywait(fabric, fids, 1) == 0)
+			ok(pthread_cond_wait(wait.cond, wait.mutex));
+		ok(pthread_mutex_unlock(wait.mutex));
+		assert_int_equal(fi_eq_read(eq, &event, &entry, sizeof entry, 0), sizeof entry);
+		ok(pthread_join(thread, NULL));
+	}
+	ok(fi_close(&eq->fid));
+}
+
 static void close__fabric_is_busy(void **state)
 {
 	struct fid_eq *eq = eq_open(FI_WAIT_NONE);
@@ -128,6 +220,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(readerr__nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(sread__times_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(fd__readable_while_not_empty, setup, teardown),
+		cmocka_unit_test_setup_teardown(write__overrun, setup, teardown),
+		cmocka_unit_test_setup_teardown(write__needs_the_flag, setup, teardown),
+		cmocka_unit_test_setup_teardown(sread__several_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(mutex_cond__no_wakeup_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(close__fabric_is_busy, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
