@@ -2,10 +2,10 @@
 /* What our endpoints can do, as static tables, and whether that is enough for what an application asks. */
 #include <string.h>
 
-#include "prov.h"
+#include "ctx.h"
 
 #define MSG_CAPS    (FI_MSG | FI_TAGGED)
-#define TX_CAPS     (MSG_CAPS | FI_SEND)
+#define TX_CAPS     (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX)
 #define RX_CAPS     (MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_MULTI_RECV)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define ALL_CAPS    (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
@@ -62,8 +62,10 @@ static const struct fi_domain_attr domain_have = {
 	.ep_cnt = ENDPOINTS_MAX,
 	.tx_ctx_cnt = ENDPOINTS_MAX,
 	.rx_ctx_cnt = ENDPOINTS_MAX,
-	.max_ep_tx_ctx = 1,
-	.max_ep_rx_ctx = 1,
+	.max_ep_tx_ctx = PROV_CTX_MAX,
+	.max_ep_rx_ctx = PROV_CTX_MAX,
+	.max_ep_stx_ctx = 1,
+	.max_ep_srx_ctx = 1,
 	.cntr_cnt = PROV_QUEUE_MAX,
 	.caps = DOMAIN_CAPS,
 };
@@ -82,7 +84,12 @@ static bool bits_fit(const char *what, uint64_t asked, uint64_t have)
 
 static bool size_fits(const char *what, size_t asked, size_t have)
 {
-	return asked > have ? refuse(what) : true; /* FI_SHARED_CONTEXT is the largest size: refused too */
+	return asked > have ? refuse(what) : true;
+}
+
+static bool ctx_count_fits(const char *what, size_t asked)
+{
+	return asked == FI_SHARED_CONTEXT || size_fits(what, asked, PROV_CTX_MAX);
 }
 
 static bool tx_fits(const struct fi_tx_attr *h)
@@ -120,8 +127,7 @@ static bool ep_fits(const struct fi_ep_attr *h)
 	       size_fits("max_order_raw_size", h->max_order_raw_size, 0) &&
 	       size_fits("max_order_war_size", h->max_order_war_size, 0) &&
 	       size_fits("max_order_waw_size", h->max_order_waw_size, 0) &&
-	       size_fits("tx_ctx_cnt", h->tx_ctx_cnt, ep_have.tx_ctx_cnt) &&
-	       size_fits("rx_ctx_cnt", h->rx_ctx_cnt, ep_have.rx_ctx_cnt) &&
+	       ctx_count_fits("tx_ctx_cnt", h->tx_ctx_cnt) && ctx_count_fits("rx_ctx_cnt", h->rx_ctx_cnt) &&
 	       size_fits("auth_key_size", h->auth_key_size, 0);
 }
 
@@ -223,11 +229,20 @@ static void domain_fill(uint32_t version, const struct fi_domain_attr *h, struct
 	domain->tclass = h->tclass;
 }
 
+static void ep_fill(const struct fi_ep_attr *h, struct fi_ep_attr *ep)
+{
+	*ep = ep_have;
+	if (h && h->tx_ctx_cnt)
+		ep->tx_ctx_cnt = h->tx_ctx_cnt;
+	if (h && h->rx_ctx_cnt)
+		ep->rx_ctx_cnt = h->rx_ctx_cnt;
+}
+
 void prov_attr_fill(uint32_t version, const struct fi_info *hints, struct fi_info *info)
 {
 	info->caps = caps_granted(hints);
 	tx_fill(hints ? hints->tx_attr : NULL, info->caps, info->tx_attr);
 	rx_fill(hints ? hints->rx_attr : NULL, info->caps, info->rx_attr);
-	*info->ep_attr = ep_have;
+	ep_fill(hints ? hints->ep_attr : NULL, info->ep_attr);
 	domain_fill(version, hints ? hints->domain_attr : NULL, info->domain_attr);
 }

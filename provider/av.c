@@ -13,12 +13,35 @@ static struct prov_av *av_of(struct fid_av *fid)
 	return container_of(fid, struct prov_av, fid);
 }
 
+/* Entry of an address, whatever receive context it names; NULL: none. */
+static struct prov_av_entry *entry_of(const struct prov_av *av, fi_addr_t addr)
+{
+	if (!av)
+		return NULL;
+	addr &= UINT64_MAX >> av->rx_ctx_bits;
+	return addr < av->count && av->entries[addr].uses ? &av->entries[addr] : NULL;
+}
+
+int prov_av_source(const struct prov_av *av, fi_addr_t addr, uint32_t *peer)
+{
+	const struct prov_av_entry *entry = entry_of(av, addr);
+	if (!entry)
+		return -FI_EINVAL;
+	*peer = entry->peer;
+	return 0;
+}
+
+/* The receive contexts of a scalable endpoint have consecutive numbers. */
 int prov_av_peer(const struct prov_av *av, fi_addr_t addr, uint32_t *peer)
 {
-	if (addr >= av->count || !av->entries[addr].uses)
-		return -FI_EINVAL;
-	*peer = av->entries[addr].peer;
-	return 0;
+	int ret = prov_av_source(av, addr, peer);
+	uint64_t index = !ret && av->rx_ctx_bits ? addr >> (64 - av->rx_ctx_bits) : 0;
+	if (!index)
+		return ret;
+	struct weft_engine *engine = av->domain->nic->engine;
+	struct weft_addr to = *weft_peer_addr(engine, *peer);
+	to.port = (uint16_t)(to.port + index);
+	return weft_peer_add(engine, &to, peer);
 }
 
 fi_addr_t prov_av_of_peer(const struct prov_av *av, uint32_t peer)
@@ -146,11 +169,11 @@ static int av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, co
 
 static int remove_one(struct prov_av *av, fi_addr_t addr)
 {
-	uint32_t peer;
-	if (prov_av_peer(av, addr, &peer))
+	struct prov_av_entry *entry = entry_of(av, addr);
+	if (!entry)
 		return -FI_EINVAL;
-	if (--av->entries[addr].uses == 0) {
-		av->of_peer[peer] = FI_ADDR_NOTAVAIL;
+	if (--entry->uses == 0) {
+		av->of_peer[entry->peer] = FI_ADDR_NOTAVAIL;
 		av->free++;
 	}
 	return 0;
@@ -173,7 +196,7 @@ static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *
 	struct sockaddr_storage ss;
 	uint32_t peer;
 	prov_nic_lock(av->domain->nic);
-	int ret = prov_av_peer(av, fi_addr, &peer);
+	int ret = prov_av_source(av, fi_addr, &peer);
 	if (!ret)
 		prov_addr_to_sock(weft_peer_addr(av->domain->nic->engine, peer), &ss);
 	prov_nic_unlock(av->domain->nic);
@@ -238,9 +261,11 @@ static struct fi_ops_av av_ops = {
 
 int prov_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **out, void *context)
 {
-	enum { ENTRIES_MIN = 16, ENTRIES_MAX = 1 << 20 };
-	if (attr && (attr->name || attr->rx_ctx_bits || attr->flags & ~FI_EVENT || attr->type > FI_AV_TABLE))
-		return -FI_ENOSYS; /* no shared or read-only vectors, no scalable endpoints */
+	enum { ENTRIES_MIN = 16, ENTRIES_MAX = 1 << 20, RX_CTX_BITS_MAX = 16 };
+	if (attr && (attr->name || attr->flags & ~FI_EVENT || attr->type > FI_AV_TABLE))
+		return -FI_ENOSYS; /* no shared or read-only vectors */
+	if (attr && (attr->rx_ctx_bits < 0 || attr->rx_ctx_bits > RX_CTX_BITS_MAX))
+		return -FI_EINVAL;
 	size_t count = attr && attr->count > ENTRIES_MIN ? attr->count : ENTRIES_MIN;
 	struct prov_av *av = calloc(1, sizeof *av);
 	if (!av)
@@ -253,6 +278,7 @@ int prov_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_
 	}
 	av->domain = container_of(domain, struct prov_domain, fid);
 	av->domain->refs++;
+	av->rx_ctx_bits = attr ? attr->rx_ctx_bits : 0;
 	av->fid.fid.fclass = FI_CLASS_AV;
 	av->fid.fid.context = context;
 	av->fid.fid.ops = &av_fi_ops;

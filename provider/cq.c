@@ -36,7 +36,7 @@ static void entry_drop(struct prov_cq *cq, struct prov_req *req)
 	free(req->entry.err_data);
 	req->entry.err_data = NULL;
 	if (req->claim && req->ep)
-		TAILQ_INSERT_TAIL(&req->ep->claims, req, link);
+		TAILQ_INSERT_TAIL(&prov_rx_of(req->ep)->claims, req, link);
 	else
 		prov_req_put(cq->domain->nic, req);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prov.h"
+#include "ctx.h"
 #include "weft/provider.h"
 
 static struct prov_domain *domain_of(struct fid *fid)
@@ -55,21 +55,6 @@ int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 	return 0;
 }
 
-static int no_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **sep, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_stx(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_srx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx_ep, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 static int no_atomic(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op, struct fi_atomic_attr *attr,
 		     uint64_t flags)
 {
@@ -112,11 +97,11 @@ static struct fi_ops_domain domain_ops = {
 	.av_open = prov_av_open,
 	.cq_open = prov_cq_open,
 	.endpoint = prov_ep_open,
-	.scalable_ep = no_scalable_ep,
+	.scalable_ep = prov_sep_open,
 	.cntr_open = prov_cntr_open,
 	.poll_open = prov_poll_open,
-	.stx_ctx = no_stx,
-	.srx_ctx = no_srx,
+	.stx_ctx = prov_stx_open,
+	.srx_ctx = prov_srx_open,
 	.query_atomic = no_atomic,
 	.query_collective = no_collective,
 };

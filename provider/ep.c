@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prov.h"
+#include "ctx.h"
 
 static struct prov_ep *ep_of(struct fid *fid)
 {
@@ -27,6 +27,7 @@ static void ep_stop(struct prov_ep *ep)
 	if (ep->wep)
 		weft_ep_close(ep->wep);
 	prov_req_abandon(ep);
+	prov_shared_unbind(ep);
 	if (ep->tx_cq)
 		prov_cq_detach(ep->tx_cq, ep);
 	if (ep->rx_cq)
@@ -50,7 +51,7 @@ static void ep_unbind(struct prov_ep *ep)
 }
 
 /* Outstanding sends get the linger time to be acknowledged; receives are dropped. */
-static int ep_close(struct fid *fid)
+int prov_ep_close(struct fid *fid)
 {
 	struct prov_ep *ep = ep_of(fid);
 	if (ep->refs)
@@ -128,7 +129,7 @@ static int bind_eq(struct prov_ep *ep, struct prov_eq *eq)
 	return 0;
 }
 
-static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+int prov_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct prov_ep *ep = ep_of(fid);
 	if (ep->enabled)
@@ -142,35 +143,74 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return bind_av(ep, container_of(bfid, struct prov_av, fid.fid));
 	case FI_CLASS_EQ:
 		return bind_eq(ep, container_of(bfid, struct prov_eq, fid.fid));
+	case FI_CLASS_STX_CTX:
+		return prov_stx_bind(ep, bfid);
+	case FI_CLASS_SRX_CTX:
+		return prov_srx_bind(ep, bfid);
 	}
 	return -FI_EINVAL;
 }
 
-int prov_ep_listen(struct prov_ep *ep)
+uint32_t prov_ep_ring(const struct prov_ep *ep)
 {
 	enum { RING_MIN = 256, RING_MAX = 4096 }; /* operations between two polls, and their completions */
-	struct weft_err err = {""};
 	uint32_t entries = ep->tx_size < RING_MAX ? ep->tx_size : RING_MAX;
-	if (entries < RING_MIN)
-		entries = RING_MIN;
-	if (ep->wep)
-		return 0;
+	return entries < RING_MIN ? RING_MIN : entries;
+}
+
+static int ep_listen(struct prov_ep *ep)
+{
+	struct weft_err err = {""};
+	uint32_t entries = prov_ep_ring(ep);
 	int ret = weft_ep_open(ep->domain->nic->engine, ep->addr.port, entries, entries, &ep->wep, &err);
-	if (ret)
+	if (ret) {
 		FI_WARN(&prov_weft, FI_LOG_EP_CTRL, "%s\n", err.msg);
-	else
-		ep->addr.port = weft_ep_port(ep->wep);
-	return ret;
+		return ret;
+	}
+	ep->addr.port = weft_ep_port(ep->wep);
+	if (ep->srx)
+		weft_ep_share(ep->wep, ep->srx->wep);
+	return 0;
+}
+
+int prov_ep_listen(struct prov_ep *ep)
+{
+	return ep->wep ? 0 : ep->listen(ep);
+}
+
+/* A context has what its scalable endpoint is bound to, unless it was bound to something else. */
+static void ep_inherit(struct prov_ep *ep)
+{
+	struct prov_ep *sep = ep->sep;
+	if (!sep)
+		return;
+	if (!ep->av && sep->av)
+		bind_av(ep, sep->av);
+	if (!ep->no_tx && !ep->tx_cq && sep->tx_cq)
+		bind_cq(ep, sep->tx_cq, FI_TRANSMIT | (sep->tx_selective ? FI_SELECTIVE_COMPLETION : 0));
+	if (!ep->no_rx && !ep->rx_cq && sep->rx_cq)
+		bind_cq(ep, sep->rx_cq, FI_RECV | (sep->rx_selective ? FI_SELECTIVE_COMPLETION : 0));
+	for (int i = 0; i < PROV_CNTRS; i++)
+		if (!ep->cntrs[i] && sep->cntrs[i]) {
+			ep->cntrs[i] = sep->cntrs[i];
+			ep->cntrs[i]->refs++;
+		}
+}
+
+static bool is_reported(bool needed, const struct prov_cq *cq, const struct prov_cntr *cntr)
+{
+	return !needed || cq || cntr;
 }
 
 static int ep_enable(struct prov_ep *ep)
 {
 	if (ep->enabled)
 		return 0;
+	ep_inherit(ep);
 	if (!ep->av)
 		return -FI_ENOAV;
-	if ((ep->caps & FI_SEND && !ep->tx_cq && !ep->cntrs[PROV_CNTR_TRANSMIT]) ||
-	    (ep->caps & FI_RECV && !ep->rx_cq && !ep->cntrs[PROV_CNTR_RECV]))
+	if (!is_reported(ep->caps & FI_SEND && !ep->no_tx, ep->tx_cq, ep->cntrs[PROV_CNTR_TRANSMIT]) ||
+	    !is_reported(ep->caps & FI_RECV && !ep->no_rx, ep->rx_cq, ep->cntrs[PROV_CNTR_RECV]))
 		return -FI_ENOCQ;
 	prov_nic_lock(ep->domain->nic);
 	int ret = prov_ep_listen(ep);
@@ -182,7 +222,7 @@ static int ep_enable(struct prov_ep *ep)
 	return ret;
 }
 
-static int ep_control(struct fid *fid, int command, void *arg)
+int prov_ep_control(struct fid *fid, int command, void *arg)
 {
 	switch (command) {
 	case FI_ENABLE:
@@ -198,50 +238,64 @@ static int ep_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops ep_fi_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = ep_close,
-	.bind = ep_bind,
-	.control = ep_control,
+	.close = prov_ep_close,
+	.bind = prov_ep_bind,
+	.control = prov_ep_control,
 	.ops_open = prov_ops_open,
 };
 
 /* The source port an application asked for travels in the fi_info. */
-static int ep_init(struct prov_ep *ep, struct prov_domain *domain, const struct fi_info *info)
+int prov_ep_init(struct prov_ep *ep, const struct fi_info *info)
 {
+	struct prov_nic *nic = ep->domain->nic;
 	struct weft_addr src = {.port = 0};
 	if (info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC && info->ep_attr->type != FI_EP_RDM)
 		return -FI_EINVAL;
-	if (info->src_addr && prov_addr_from_sock(info->src_addr, info->src_addrlen, &domain->nic->ip, &src))
+	if (info->src_addr && prov_addr_from_sock(info->src_addr, info->src_addrlen, &nic->ip, &src))
 		return -FI_EINVAL;
-	ep->root = ep;
-	ep->domain = domain;
-	ep->addr = (struct weft_addr){.ip = domain->nic->ip, .port = src.port};
+	ep->addr.port = src.port;
 	ep->caps = info->caps;
 	ep->tx_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
 	ep->rx_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
 	ep->tx_size = info->tx_attr && info->tx_attr->size ? (uint32_t)info->tx_attr->size : PROV_QUEUE_DEFAULT;
-	ep->min_multi_recv = PROV_MIN_MULTI_RECV;
-	TAILQ_INIT(&ep->posted);
-	TAILQ_INIT(&ep->claims);
 	return 0;
 }
 
-int prov_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)
+struct prov_ep *prov_ep_new(struct prov_domain *domain, size_t bytes, size_t fclass, void *context)
 {
-	struct prov_domain *domain = container_of(fid, struct prov_domain, fid);
-	struct prov_ep *ep = calloc(1, sizeof *ep);
-	int ret = ep ? ep_init(ep, domain, info) : -FI_ENOMEM;
-	if (ret) {
-		free(ep);
-		return ret;
-	}
-	domain->refs++;
-	ep->fid.fid.fclass = FI_CLASS_EP;
+	struct prov_ep *ep = calloc(1, bytes);
+	if (!ep)
+		return NULL;
+	ep->root = ep;
+	ep->domain = domain;
+	ep->addr.ip = domain->nic->ip;
+	ep->tx_size = PROV_QUEUE_DEFAULT;
+	ep->min_multi_recv = PROV_MIN_MULTI_RECV;
+	ep->listen = ep_listen;
+	TAILQ_INIT(&ep->posted);
+	TAILQ_INIT(&ep->claims);
+	TAILQ_INIT(&ep->members);
+	ep->fid.fid.fclass = fclass;
 	ep->fid.fid.context = context;
 	ep->fid.fid.ops = &ep_fi_ops;
 	ep->fid.ops = &prov_ep_ops;
 	ep->fid.cm = &prov_cm_ops;
 	ep->fid.msg = &prov_msg_ops;
 	ep->fid.tagged = &prov_tagged_ops;
+	domain->refs++;
+	return ep;
+}
+
+int prov_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)
+{
+	struct prov_domain *domain = container_of(fid, struct prov_domain, fid);
+	struct prov_ep *ep = prov_ep_new(domain, sizeof *ep, FI_CLASS_EP, context);
+	int ret = ep ? prov_ep_init(ep, info) : -FI_ENOMEM;
+	if (ret) {
+		if (ep)
+			prov_ep_close(&ep->fid.fid);
+		return ret;
+	}
 	*out = &ep->fid;
 	return 0;
 }

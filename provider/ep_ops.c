@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "prov.h"
+#include "ctx.h"
 
 static struct prov_ep *ep_of(struct fid *fid)
 {
@@ -126,14 +126,14 @@ static int ep_setopt(fid_t fid, int level, int optname, const void *optval, size
 	return -FI_ENOPROTOOPT;
 }
 
-static int no_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx, void *context)
+static int ep_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx, void *context)
 {
-	return -FI_ENOSYS;
+	return sep->fid.fclass == FI_CLASS_SEP ? prov_sep_tx(sep, index, attr, tx, context) : -FI_EINVAL;
 }
 
-static int no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
+static int ep_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
 {
-	return -FI_ENOSYS;
+	return sep->fid.fclass == FI_CLASS_SEP ? prov_sep_rx(sep, index, attr, rx, context) : -FI_EINVAL;
 }
 
 static ssize_t tx_size_left(struct fid_ep *fid)
@@ -156,8 +156,8 @@ struct fi_ops_ep prov_ep_ops = {
 	.cancel = prov_cancel,
 	.getopt = ep_getopt,
 	.setopt = ep_setopt,
-	.tx_ctx = no_tx_ctx,
-	.rx_ctx = no_rx_ctx,
+	.tx_ctx = ep_tx_ctx,
+	.rx_ctx = ep_rx_ctx,
 	.rx_size_left = rx_size_left,
 	.tx_size_left = tx_size_left,
 };

@@ -116,7 +116,7 @@ static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op)
 ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
 {
 	struct prov_nic *nic = ep->domain->nic;
-	if (!ep->enabled)
+	if (!ep->enabled || ep->no_tx)
 		return -FI_EOPBADSTATE;
 	prov_nic_lock(nic);
 	ssize_t ret = send_locked(ep, op);
@@ -197,6 +197,13 @@ static uint8_t recv_flags(const struct prov_op *op, struct weft_op *wop)
 	return flags;
 }
 
+/* All endpoints of a shared context have the same address vector. */
+static const struct prov_av *rx_av(const struct prov_ep *ep)
+{
+	const struct prov_ep *member = TAILQ_FIRST(&ep->members);
+	return member ? member->av : ep->av;
+}
+
 static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
 {
 	int64_t total = iov_total(op);
@@ -212,7 +219,7 @@ static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
 	if (multi)
 		wop.flags |= WEFT_OP_MULTI;
 	wop.min_room = ep->min_multi_recv;
-	if (ep->caps & FI_DIRECTED_RECV && op->addr != FI_ADDR_UNSPEC && prov_av_peer(ep->av, op->addr, &wop.peer))
+	if (ep->caps & FI_DIRECTED_RECV && op->addr != FI_ADDR_UNSPEC && prov_av_source(rx_av(ep), op->addr, &wop.peer))
 		return -FI_EINVAL;
 	struct prov_req *req = claim && !peek ? claim_take(ep, op->context) : req_new(ep, op, FI_RECV);
 	if (!req)
@@ -220,7 +227,7 @@ static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
 	req->entry.buf = op->iov_count ? op->iov[0].iov_base : NULL;
 	req->claim = claim && peek;
 	req->is_multi = multi;
-	req->wants_entry = peek || !ep->rx_selective || op->flags & FI_COMPLETION;
+	req->wants_entry = peek || op->flags & FI_COMPLETION; /* see prov_req_done for the binding */
 	recv_buffer(req, op, &wop);
 	ssize_t ret = post(ep, req, &wop);
 	if (ret)
@@ -230,8 +237,9 @@ static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
 
 ssize_t prov_recv(struct prov_ep *ep, const struct prov_op *op)
 {
-	if (!ep->enabled)
+	if (!ep->enabled || ep->no_rx)
 		return -FI_EOPBADSTATE;
+	ep = prov_rx_of(ep);
 	prov_nic_lock(ep->domain->nic);
 	ssize_t ret = recv_locked(ep, op);
 	prov_nic_unlock(ep->domain->nic);
@@ -240,7 +248,7 @@ ssize_t prov_recv(struct prov_ep *ep, const struct prov_op *op)
 
 ssize_t prov_cancel(fid_t fid, void *context)
 {
-	struct prov_ep *ep = prov_ep_of(container_of(fid, struct fid_ep, fid));
+	struct prov_ep *ep = prov_rx_of(prov_ep_of(container_of(fid, struct fid_ep, fid)));
 	struct prov_req *req;
 	ssize_t ret = -FI_ENOENT;
 	prov_nic_lock(ep->domain->nic);

@@ -105,6 +105,7 @@ int prov_getinfo(uint32_t version, const char *node, const char *service, uint64
 /* ---- device: port and engine, shared by the domains opened on it (nic.c) ---- */
 
 struct prov_ep;
+struct prov_stx;
 TAILQ_HEAD(prov_ep_list, prov_ep);
 
 struct prov_req;
@@ -249,6 +250,7 @@ struct prov_av {
 	struct prov_av_entry *entries;
 	uint32_t count, capacity; /* entries in use or free again; allocated */
 	uint32_t free;            /* among `count`: removed, to be used again */
+	int rx_ctx_bits;          /* the top bits of an fi_addr_t name a receive context (fi_rx_addr) */
 	fi_addr_t *of_peer;       /* by engine peer id; FI_ADDR_NOTAVAIL when not inserted */
 	uint32_t peers;           /* entries of of_peer */
 	struct prov_eq *eq;       /* insertions complete here; NULL: at once */
@@ -258,6 +260,8 @@ struct prov_av {
 int prov_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av, void *context);
 /* -FI_EINVAL when `addr` is not in the vector. */
 int prov_av_peer(const struct prov_av *av, fi_addr_t addr, uint32_t *peer);
+/* The peer messages come from, for receives directed to it. */
+int prov_av_source(const struct prov_av *av, fi_addr_t addr, uint32_t *peer);
 fi_addr_t prov_av_of_peer(const struct prov_av *av, uint32_t peer);
 
 struct prov_cq {
@@ -322,7 +326,7 @@ enum prov_cntr_of {
 struct prov_ep {
 	struct fid_ep fid;
 	struct prov_ep *root;      /* itself; of an alias the endpoint that has all state but the operation flags */
-	atomic_uint refs;          /* aliases */
+	atomic_uint refs;          /* aliases, contexts of a scalable endpoint, endpoints that share the context */
 	TAILQ_ENTRY(prov_ep) link; /* prov_nic.eps */
 	struct prov_domain *domain;
 	struct weft_ep *wep;   /* NULL until enabled */
@@ -334,6 +338,14 @@ struct prov_ep {
 	uint32_t tx_used;      /* sends outstanding */
 	size_t min_multi_recv; /* FI_OPT_MIN_MULTI_RECV */
 	bool enabled;
+	bool no_tx, no_rx;                 /* of a receive or transmit context */
+	int (*listen)(struct prov_ep *ep); /* opens `wep`; errors of weft_ep_open */
+	struct prov_ep *sep;               /* of a context: its scalable endpoint */
+	uint32_t index;                    /* of a context */
+	struct prov_stx *stx;              /* shared transmit context, or NULL */
+	struct prov_ep *srx;               /* shared receive context that has our receives, or NULL */
+	struct prov_ep_list members;       /* of a shared receive context: endpoints bound to it */
+	TAILQ_ENTRY(prov_ep) member;
 	bool tx_selective, rx_selective; /* bound with FI_SELECTIVE_COMPLETION */
 	struct prov_av *av;
 	struct prov_cq *tx_cq, *rx_cq;
@@ -358,6 +370,12 @@ static inline uint64_t prov_tx_flags(const struct fid_ep *fid)
 static inline uint64_t prov_rx_flags(const struct fid_ep *fid)
 {
 	return container_of(fid, struct prov_ep, fid)->rx_flags;
+}
+
+/* Where receives of the endpoint are kept. */
+static inline struct prov_ep *prov_rx_of(struct prov_ep *ep)
+{
+	return ep->srx ? ep->srx : ep;
 }
 
 /* Gives the endpoint its number on the engine, unless it has one. Lock held. */

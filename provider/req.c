@@ -134,8 +134,16 @@ static void multi_release(struct prov_ep *ep, struct prov_req *req)
 		prov_req_put(ep->domain->nic, req);
 }
 
+/* What ends at a shared context itself, because no message came, any endpoint bound to it may report. */
+static struct prov_ep *reporter(struct prov_ep *ep)
+{
+	struct prov_ep *member = TAILQ_FIRST(&ep->members);
+	return member ? member : ep;
+}
+
 void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe)
 {
+	ep = reporter(ep);
 	struct prov_cq *cq = req->is_send ? ep->tx_cq : ep->rx_cq;
 	if (cqe->kind == WEFT_OP_RELEASE) {
 		multi_release(ep, req);
@@ -151,7 +159,8 @@ void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_c
 	if (cqe->kind != WEFT_OP_PEEK)
 		count(ep->cntrs[req->is_send ? PROV_CNTR_TRANSMIT : PROV_CNTR_RECV], cqe->err);
 	req->claim &= !cqe->err;
-	if (cq && (req->wants_entry || cqe->err))
+	bool all = !req->is_send && !ep->rx_selective;
+	if (cq && (all || req->wants_entry || cqe->err))
 		prov_cq_push(cq, req);
 	else
 		prov_req_put(ep->domain->nic, req);
