@@ -32,7 +32,7 @@ static inline void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn
 	if (s->msg)
 		msg_tx_acked(e, s->msg);
 	else
-		g->closed = true;
+		g->closed |= sent_is_close(s);
 }
 
 static void __attribute__((noinline)) ack_ahead(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct gain *g)
@@ -148,8 +148,7 @@ static void error_response(struct weft_engine *e, struct pdc_tx *p, const struct
 	p->clear_wanted = true;
 	p->clear_psn = psn;
 	if (sendq_has(&p->q, psn) && sendq_at(&p->q, psn)->state != SENT_ACKED && sendq_at(&p->q, psn)->msg)
-		msg_tx_abort(e, p, sendq_at(&p->q, psn)->msg,
-			     w->ses.return_code == WIRE_RC_UNDELIVERABLE ? EHOSTUNREACH : EIO);
+		msg_tx_abort(e, p, sendq_at(&p->q, psn)->msg, rma_errno(w->ses.return_code));
 }
 
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
@@ -201,6 +200,8 @@ static void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain
 		p->syn_tries = 0;
 	}
 	clear(e, p, now);
+	if (p->held)
+		rma_tx_release(e, p);
 	if (g->closed) {
 		pdc_tx_closed(e, p, now);
 		return;

@@ -39,13 +39,23 @@ static void submissions(struct weft_engine *e, weft_ns now)
 	}
 }
 
+static void __attribute__((noinline)) retry(struct weft_engine *e)
+{
+	if (e->fetch_later)
+		rndv_retry(e);
+	msg_rx_retry(e);
+}
+
 static weft_ns __attribute__((noinline))
 work(struct weft_engine *e, struct weft_pkt **pkts, uint16_t received, weft_ns now)
 {
 	e->short_of_pkts = e->short_of_mem = false;
+	e->now_ns = now;
 	note_lateness(e, now);
 	engine_rx(e, pkts, received, now);
 	timers(e, now);
+	if (e->fetch_later || !list_empty(&e->stuck))
+		retry(e);
 	submissions(e, now);
 	ack_due(e, now);
 	if (e->credit_due_ns <= now)

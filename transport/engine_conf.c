@@ -38,6 +38,8 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNE64(peer_timeout_ns, 5000000000, 1000, 3600000000000, "silence after which a peer's operations fail, ns"),
 	TUNE64(idle_close_ns, 1000000000, 0, 3600000000000, "idle connections are closed after this, ns; 0: never"),
 	TUNE64(unexpected_bytes, 268435456, 0, 1099511627776, "memory for messages that have no receive yet, bytes"),
+	TUNE64(rndv_bytes, 0, 0, 4294967294,
+	       "longer messages are announced and fetched by their receivers (rendezvous), bytes; 0: none is"),
 	TUNE32(payload_bytes, 4096, 64, 8192, "payload of a full packet (UET Payload MTU), bytes"),
 	TUNE32(ack_every, 1, 1, 64, "data packets per ACK"),
 	TUNE32(window_pkts, 1024, 128, 32640, "PSN window, packets; rounded up to a multiple of 128"),
@@ -132,11 +134,17 @@ static void init_tables(struct weft_engine *e, weft_ns now)
 	u64map_init(&e->remotes, &e->mem);
 	u64map_init(&e->peer_ids, &e->mem);
 	u64map_init(&e->rx_msgs, &e->mem);
+	u64map_init(&e->mrs, &e->mem);
+	list_init(&e->fetches);
+	list_init(&e->stuck);
+	pool_init(&e->tx_rmas, &e->mem, sizeof(struct tx_rma), 16);
+	pool_init(&e->rx_rmas, &e->mem, sizeof(struct rx_rma), 16);
 	pool_init(&e->tx_msgs, &e->mem, sizeof(struct tx_msg), 32);
 	pool_init(&e->rx_msg_pool, &e->mem, sizeof(struct rx_msg), 32);
 	pool_init(&e->rx_reqs, &e->mem, sizeof(struct rx_req), 32);
 	pool_init(&e->cqe_nodes, &e->mem, sizeof(struct cqe_node), 64);
 	sendq_mem_init(&e->sendq_mem, &e->mem);
+	e->now_ns = now;
 	e->due_ns = WEFT_NEVER;
 	e->credit_due_ns = WEFT_NEVER;
 }
@@ -235,6 +243,7 @@ static void pkts_free(struct weft_engine *e)
 
 void weft_engine_destroy(struct weft_engine *e)
 {
+	e->destroying = true;
 	/* First the connections: endpoints that close would copy what is not sent yet. */
 	list_for_each_safe (l, &e->txs)
 		pdc_tx_fail(e, list_entry(l, struct pdc_tx, link), ECANCELED);
@@ -246,6 +255,7 @@ void weft_engine_destroy(struct weft_engine *e)
 	peers_fini(e);
 	u64map_fini(&e->syns);
 	u64map_fini(&e->rx_msgs);
+	rma_fini(e);
 	pool_fini(&e->tx_msgs);
 	pool_fini(&e->rx_msg_pool);
 	pool_fini(&e->rx_reqs);

@@ -5,11 +5,13 @@
  *   loss         gaps, RTO, retransmission order        ack_tx   ACK and NACK generation
  *   engine_tx    scheduler, packet building, flush      msg_tx, msg_rx, match   messages and receives
  *   credit_tx, credit_rx   receiver-driven: demand and credit, pacer
- *   ep           endpoints, rings                       peer     addresses                            */
+ *   ep           endpoints, rings                       peer     addresses
+ *   mr           memory regions                         rma_*, rndv   see rma.h                       */
 #ifndef WEFT_ENGINE_INT_H
 #define WEFT_ENGINE_INT_H
 
 #include "pdc.h"
+#include "rma.h"
 #include "rng.h"
 #include "spsc.h"
 #include "u64map.h"
@@ -53,6 +55,8 @@ struct weft_ep {
 	struct list link; /* in the engine's list */
 	struct weft_engine *e;
 	uint16_t port;
+	uint32_t scope; /* of the regions peers reach through us */
+	bool events;    /* all access to them is reported */
 	struct spsc sq, cq;
 	void *sq_slots, *cq_slots;
 	struct weft_op pending; /* popped, but there was no memory for it yet */
@@ -91,6 +95,8 @@ struct weft_engine {
 	weft_ns grace_ns;               /* no RTO before this: we were polled late */
 	bool put_off;                   /* grace has put off an expiry, and none was acted upon since */
 	bool short_of_pkts;             /* an allocation failed in this poll */
+	bool fetch_later;               /* one of `fetches` could not be begun */
+	bool destroying;                /* nothing new is begun */
 	bool short_of_mem;              /* a submission or a completion waits for memory or for room in its ring */
 	bool more_submissions;          /* an endpoint had more than fit in this poll */
 	bool shutting_down;             /* weft_engine_shutdown was called */
@@ -138,6 +144,14 @@ struct weft_engine {
 	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes;
 	struct pool windows; /* bitmaps of targets that have a hole */
 	struct sendq_mem sendq_mem;
+	struct u64map mrs; /* struct weft_mr by scope and key */
+	uint64_t mr_serial;
+	struct rma_table asks; /* messages that wait for an answer, or to be fetched */
+	struct pool tx_rmas, rx_rmas;
+	uint32_t answers;          /* under way */
+	struct list fetches;       /* announced rx_msgs that are being fetched */
+	struct list stuck;         /* pdc_rx with a request whose turn has come and that there was no memory for */
+	weft_ns now_ns;            /* of the latest poll */
 	uint64_t unexpected_bytes; /* bounce memory in use */
 };
 
@@ -180,6 +194,7 @@ void pdc_tx_closed(struct weft_engine *e, struct pdc_tx *p, weft_ns now);  /* CL
 bool pdc_tx_restart(struct weft_engine *e, struct pdc_tx *p, weft_ns now); /* false: tried too often, or no memory */
 void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, uint32_t payload, weft_ns now);
 void pdc_tx_shutdown(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
+void pdc_tx_settle(struct weft_engine *e, struct pdc_tx *p, weft_ns now); /* a message ended without an ACK */
 
 /* pdc_id.c */
 bool pdc_id_take(struct weft_engine *e, struct pdc *pdc); /* false: none free, or no memory */
@@ -263,6 +278,8 @@ void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m,
 /* The endpoint closes: the rest is sent from a copy, for the buffer is the application's again. False: no memory. */
 bool msg_tx_detach(struct weft_engine *e, struct tx_msg *m);
 void msg_tx_drop(struct weft_engine *e, struct tx_msg *m, int err); /* completes now */
+void msg_tx_complete(struct weft_engine *e, struct tx_msg *m);
+void msg_tx_queue(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m); /* the newest of the connection */
 
 /* msg_rx.c */
 enum { MSG_RX_OK = 0, MSG_RX_NO_MEM = -1 };
@@ -273,6 +290,13 @@ bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err); /* the sender is gone */
 void msg_rx_matched(struct weft_engine *e, struct rx_msg *m);       /* an unexpected message has found its receive */
 void msg_rx_discard(struct weft_engine *e, struct rx_msg *m);
+void msg_rx_turns(struct weft_engine *e, struct pdc_rx *p); /* what waits for its turn, if that has come */
+void msg_rx_place(struct rx_msg *m, uint64_t offset, const uint8_t *payload, uint32_t len); /* of a fetched one */
+void msg_rx_fetched(struct weft_engine *e, struct rx_msg *m, int err);                      /* all of it is here */
+bool msg_rx_bounce(struct weft_engine *e, struct rx_msg *m);                                /* false: no memory */
+void msg_rx_free(struct weft_engine *e, struct rx_msg *m);
+void msg_rx_stuck(struct weft_engine *e, struct pdc_rx *p);
+void msg_rx_retry(struct weft_engine *e); /* those stuck */
 
 /* match.c */
 bool match_recv(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op);

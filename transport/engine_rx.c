@@ -13,6 +13,12 @@ static void bad(struct weft_engine *e, enum wire_error error)
 	(*counters[error])++;
 }
 
+/* READ, and messages that are announced: the length is of something else. */
+static bool has_no_payload(uint8_t opcode)
+{
+	return opcode == WIRE_OP_READ || opcode == WIRE_OP_RENDEZVOUS_SEND || opcode == WIRE_OP_RENDEZVOUS_TSEND;
+}
+
 /* A request we can place: within its message, and all of its payload. */
 static inline bool request_fits(const struct wire_pkt *w)
 {
@@ -22,12 +28,19 @@ static inline bool request_fits(const struct wire_pkt *w)
 	if (!som && w->ses.payload_length != w->payload_bytes)
 		return false;
 	uint64_t offset = som ? 0 : w->ses.message_offset;
-	return offset + w->payload_bytes <= w->ses.request_length && (w->payload_bytes || !w->ses.request_length);
+	return offset + w->payload_bytes <= w->ses.request_length &&
+	       (w->payload_bytes || !w->ses.request_length || has_no_payload(w->ses.opcode));
+}
+
+static bool answer_fits(const struct wire_pkt *w)
+{
+	return w->pds.next_hdr == WIRE_NH_RSP_DATA && w->ses.opcode == WIRE_RSP_W_DATA &&
+	       w->ses.payload_length == w->payload_bytes;
 }
 
 static bool request_is_sane(const struct wire_pkt *w)
 {
-	return w->trimmed || (w->has_ses && w->pds.next_hdr == WIRE_NH_STD && request_fits(w));
+	return w->trimmed || (w->has_ses && ((w->pds.next_hdr == WIRE_NH_STD && request_fits(w)) || answer_fits(w)));
 }
 
 /* Requests and ACKs are left to the caller, for all of them go the same way. */

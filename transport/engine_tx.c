@@ -87,11 +87,11 @@ static void build_pds(struct weft_engine *e, const struct pdc_tx *p, uint32_t ps
 	pds->offset = clear_offset(p, psn);
 }
 
-static void build_close(struct wire_pds *pds)
+static void build_control(struct wire_pds *pds, uint8_t ctl)
 {
 	pds->type = WIRE_PDS_CP;
 	pds->next_hdr = WIRE_NH_NONE;
-	pds->ctl = WIRE_CTL_CLOSE_CMD;
+	pds->ctl = ctl;
 	pds->flags |= WIRE_F_AR;
 	pds->offset = 0;
 }
@@ -144,10 +144,13 @@ build_any(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s,
 	w->net.dscp = WIRE_DSCP_TRIMMABLE;
 	w->net.ecn = WEFT_ECN_ECT0;
 	if (s->msg) {
-		msg_tx_ses(s->msg, s, &w->ses);
+		if (s->msg->rma)
+			rma_tx_ses(s->msg, s, w);
+		else
+			msg_tx_ses(s->msg, s, &w->ses);
 		pkt->payload = s->msg->buf ? s->msg->buf + s->offset : NULL;
 	} else {
-		build_close(&w->pds);
+		build_control(&w->pds, sent_is_close(s) ? WIRE_CTL_CLOSE_CMD : WIRE_CTL_NOOP);
 		w->net.dscp = WIRE_DSCP_CONTROL;
 		w->net.ecn = WEFT_ECN_NOT;
 	}
@@ -237,8 +240,16 @@ static bool psn_allows(const struct pdc_tx *p)
 	       (p->state != PDC_TX_SYN || p->q.next - p->start_psn <= 4095);
 }
 
+/* A fenced message waits for all before it. Answers behind it don't: what it waits for may need them. */
+static bool __attribute__((noinline)) fence_allows(struct pdc_tx *p, struct tx_msg *m)
+{
+	return m->cut_bytes || m->unacked_pkts || p->msgs.next == &m->link || rma_tx_pass_fence(p, m);
+}
+
 static enum tx_result send_new(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
+	if (p->cutting->fenced && !fence_allows(p, p->cutting))
+		return TX_BLOCKED;
 	struct tx_msg *m = p->cutting;
 	uint16_t payload = msg_tx_room(e, m);
 	if (!psn_allows(p) || !cwnd_allows(p, e->overhead_bytes + payload) || (e->rcc && !credit_allows(e, p, now)))

@@ -140,7 +140,10 @@ static void detach_rx(struct weft_engine *e, struct weft_ep *ep)
 			m->ep = NULL;
 			m->discard = true;
 			m->direct = false;
+			if (m->rma && !m->rma->announced)
+				m->rc = WIRE_RC_UNDELIVERABLE;
 		}
+		msg_rx_turns(e, p);
 	}
 }
 
@@ -187,6 +190,7 @@ void weft_ep_close(struct weft_ep *ep)
 	side_empty(e, NULL, &ep->own);
 	unshare(e, ep);
 	detach_rx(e, ep);
+	rndv_detach(e, ep);
 	detach_tx(e, ep);
 	ep_free(ep);
 }
@@ -194,6 +198,12 @@ void weft_ep_close(struct weft_ep *ep)
 uint16_t weft_ep_port(const struct weft_ep *ep)
 {
 	return ep->port;
+}
+
+void weft_ep_scope(struct weft_ep *ep, uint32_t scope, bool events)
+{
+	ep->scope = scope;
+	ep->events = events;
 }
 
 int weft_submit(struct weft_ep *ep, const struct weft_op *op)
@@ -265,6 +275,8 @@ static bool perform(struct weft_engine *e, struct weft_ep *ep, const struct weft
 	switch (op->kind) {
 	case WEFT_OP_SEND:
 	case WEFT_OP_TSEND:
+	case WEFT_OP_WRITE:
+	case WEFT_OP_READ:
 		return msg_tx_start(e, ep, op, now);
 	case WEFT_OP_RECV:
 	case WEFT_OP_TRECV:

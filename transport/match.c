@@ -197,7 +197,7 @@ bool match_recv(struct weft_engine *e, struct weft_ep *ep, const struct weft_op 
 	if (!req)
 		return false;
 	if (op->flags & WEFT_OP_CLAIM) {
-		req->op.flags &= (uint8_t)~WEFT_OP_MULTI; /* it is for this one message */
+		req->op.flags &= (uint16_t)~WEFT_OP_MULTI; /* it is for this one message */
 		claimed_recv(e, ep, req);
 		return true;
 	}
@@ -247,7 +247,7 @@ bool match_peek(struct weft_engine *e, struct weft_ep *ep, const struct weft_op 
 
 static void cancel(struct weft_engine *e, struct weft_ep *ep, struct rx_req *req)
 {
-	uint8_t flags = req->op.flags & WEFT_OP_MULTI;
+	uint16_t flags = req->op.flags & WEFT_OP_MULTI;
 	struct weft_cqe cqe = {.flags = flags, .err = ECANCELED, .tag = req->op.tag, .peer = req->op.peer};
 	list_del(&req->link);
 	req->err = ECANCELED;

@@ -11,6 +11,8 @@
 
 struct cqe_node;
 struct pdc_rx;
+struct rx_rma;
+struct tx_rma;
 
 enum { TX_HEAD_BYTES = 20 + 8 + 12 + 44 }; /* headers of a data packet over IPv4 */
 
@@ -21,16 +23,18 @@ struct tx_msg {
 	const uint8_t *buf; /* the application's; NULL: length only */
 	uint8_t *copy;      /* engine's memory behind `buf` once the endpoint was closed, or NULL */
 	void *context;
-	struct cqe_node *node; /* reserved for the completion */
+	struct cqe_node *node; /* reserved for the completion; NULL: nobody wants one */
+	struct tx_rma *rma;    /* NULL: a plain message */
 	uint64_t tag, data;
-	uint32_t bytes;              /* length of the message */
+	uint32_t bytes;              /* length of the message, as far as it is in packets of its own */
 	uint32_t cut_bytes;          /* how much has been cut into packets */
 	uint32_t unacked_pkts;       /* cut and not acknowledged */
 	int32_t err;                 /* errno to complete with; no more packets are cut once it is set */
 	uint16_t message_id;         /* from 1, in order of cutting; 0: not cut yet */
 	uint16_t src_port, dst_port; /* endpoint numbers */
-	uint8_t kind;                /* WEFT_OP_SEND or WEFT_OP_TSEND */
+	uint8_t kind;                /* enum weft_op_kind */
 	bool has_data;
+	bool fenced;                 /* not cut before all earlier messages have completed */
 	bool cut;                    /* every packet has been cut */
 	bool has_head;               /* `head` is filled in */
 	uint8_t head[TX_HEAD_BYTES]; /* of a full packet in the middle of the message, on the connection as it is now */
@@ -57,6 +61,7 @@ struct rx_msg {
 	struct pdc_rx *pdc;    /* NULL once every byte is here */
 	struct rx_req *req;    /* the receive it belongs to, or NULL: unexpected, or its turn has not come */
 	uint8_t *bounce;       /* `bytes` of memory for payload without a receive, or NULL */
+	struct rx_rma *rma;    /* NULL: a plain message */
 	void *claimed_by;      /* context of the PEEK that reserved it, while in rx_side.claimed */
 	struct cqe_node *node; /* for the completion, once matched; NULL: use the receive's */
 	uint64_t into;         /* where in the receive's buffer it begins; 0 but with WEFT_OP_MULTI */
@@ -65,6 +70,7 @@ struct rx_msg {
 	uint32_t received_bytes;
 	uint32_t src_peer;
 	uint16_t message_id;
+	uint8_t rc; /* enum wire_rc that its packets are answered with while there is no endpoint */
 	bool tagged, has_data;
 	bool direct;  /* the receive was there first: payload goes straight to it */
 	bool in_turn; /* all earlier messages of the connection have been matched */

@@ -55,11 +55,18 @@ static void leave_pdc(struct weft_engine *e, struct rx_msg *m)
 	list_del(&m->pdc_link);
 }
 
-static void msg_free(struct weft_engine *e, struct rx_msg *m)
+bool msg_rx_bounce(struct weft_engine *e, struct rx_msg *m)
+{
+	return e->unexpected_bytes + m->bytes <= e->tune.unexpected_bytes && bounce_alloc(e, m);
+}
+
+void msg_rx_free(struct weft_engine *e, struct rx_msg *m)
 {
 	bounce_free(e, m);
 	list_del(&m->link);
 	leave_pdc(e, m);
+	if (m->rma)
+		rma_rx_end(e, m);
 	pool_put(&e->rx_msg_pool, m);
 }
 
@@ -82,7 +89,7 @@ static bool has_room(struct weft_engine *e, struct rx_msg *m, const uint8_t *pay
 {
 	if (m->direct || m->bounce || m->discard || !payload || !len)
 		return true;
-	return e->unexpected_bytes + m->bytes <= e->tune.unexpected_bytes && bounce_alloc(e, m);
+	return msg_rx_bounce(e, m);
 }
 
 static void place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
@@ -109,7 +116,7 @@ static void hand_over(struct weft_engine *e, struct rx_msg *m)
 	const struct weft_op *op = &m->req->op;
 	uint64_t room = op->len - m->into;
 	struct weft_cqe cqe = cqe_of(m);
-	if (!m->direct && m->bytes)
+	if (!m->direct && m->bytes && !m->rma)
 		place_in(op, m->into, m->bounce, m->bytes);
 	if (m->bytes > room) {
 		e->stats.msg_truncated++;
@@ -119,7 +126,7 @@ static void hand_over(struct weft_engine *e, struct rx_msg *m)
 	}
 	e->stats.msg_received++;
 	match_done(e, m, cqe);
-	msg_free(e, m);
+	msg_rx_free(e, m);
 }
 
 /* Hand over, throw away, or keep for a later receive. */
@@ -129,14 +136,49 @@ static void __attribute__((noinline)) finish(struct weft_engine *e, struct rx_ms
 	if (m->req)
 		hand_over(e, m);
 	else if (m->discard || !m->ep)
-		msg_free(e, m);
+		msg_rx_free(e, m);
+}
+
+/* There is one packet of an announced message, and this is it. */
+static void __attribute__((noinline)) announced(struct weft_engine *e, struct rx_msg *m)
+{
+	leave_pdc(e, m);
+	rndv_fetch(e, m);
 }
 
 /* Every byte is here and the turn has come. */
 static inline void maybe_finish(struct weft_engine *e, struct rx_msg *m)
 {
-	if (m->in_turn && m->received_bytes >= m->bytes)
+	if (!m->in_turn)
+		return;
+	if (m->rma)
+		announced(e, m);
+	else if (m->received_bytes >= m->bytes)
 		finish(e, m);
+}
+
+void msg_rx_place(struct rx_msg *m, uint64_t offset, const uint8_t *payload, uint32_t len)
+{
+	if (m->req)
+		place_in(&m->req->op, m->into + offset, payload, len);
+}
+
+/* The sender's key is dead when the sender that knew it is. */
+void msg_rx_fetched(struct weft_engine *e, struct rx_msg *m, int err)
+{
+	m->rma->ask = NULL;
+	if (!m->req) {
+		msg_rx_free(e, m);
+	} else if (!err) {
+		hand_over(e, m);
+	} else {
+		struct weft_cqe cqe = cqe_of(m);
+		cqe.err = err == EACCES || err == EHOSTUNREACH ? ECONNRESET : err;
+		cqe.len = 0;
+		e->stats.msg_failed++;
+		match_done(e, m, cqe);
+		msg_rx_free(e, m);
+	}
 }
 
 void msg_rx_matched(struct weft_engine *e, struct rx_msg *m)
@@ -168,19 +210,85 @@ static void match(struct weft_engine *e, struct rx_msg *m)
 		unexpected(e, m);
 }
 
-/* Matches the waiting messages whose turn has come now. */
-static void take_turns(struct weft_engine *e, struct pdc_rx *p)
+void msg_rx_stuck(struct weft_engine *e, struct pdc_rx *p)
+{
+	e->left_over = e->short_of_mem = true;
+	if (list_empty(&p->stuck_link))
+		list_add_tail(&e->stuck, &p->stuck_link);
+}
+
+/* A request is executed when all of it is here; false: not yet, or there was no memory for it. */
+static bool request_turn(struct weft_engine *e, struct pdc_rx *p, struct rx_msg *m)
+{
+	if (m->received_bytes < m->bytes)
+		return false;
+	if (rma_rx_execute(e, m, m->bounce))
+		return true;
+	msg_rx_stuck(e, p);
+	return false;
+}
+
+static void message_turn(struct weft_engine *e, struct rx_msg *m)
+{
+	if (m->ep) {
+		match(e, m);
+		maybe_finish(e, m);
+	} else if (m->rma) {
+		announced(e, m);
+	} else {
+		msg_rx_free(e, m);
+	}
+}
+
+static bool is_request(const struct rx_msg *m)
+{
+	return m->rma && !m->rma->announced && !m->rc;
+}
+
+/* Matches the waiting messages whose turn has come now, and executes requests. */
+void msg_rx_turns(struct weft_engine *e, struct pdc_rx *p)
 {
 	struct rx_msg *m;
 	while ((m = u64map_get(&e->rx_msgs, msg_key(p, p->next_match_id))) && !m->in_turn) {
+		if (is_request(m) && !request_turn(e, p, m))
+			return;
 		p->next_match_id = id_after(p->next_match_id);
-		if (!m->ep) {
-			msg_free(e, m);
-			continue;
-		}
-		match(e, m);
-		maybe_finish(e, m);
+		if (m->rc || is_request(m))
+			msg_rx_free(e, m);
+		else
+			message_turn(e, m);
 	}
+}
+
+void msg_rx_retry(struct weft_engine *e)
+{
+	struct list again;
+	list_init(&again);
+	while (!list_empty(&e->stuck)) {
+		struct list *l = e->stuck.next;
+		list_del(l);
+		list_add_tail(&again, l);
+	}
+	while (!list_empty(&again)) {
+		struct pdc_rx *p = list_entry(again.next, struct pdc_rx, stuck_link);
+		list_del(&p->stuck_link);
+		msg_rx_turns(e, p);
+	}
+}
+
+static bool is_tagged(uint8_t opcode)
+{
+	return opcode == WIRE_OP_TAGGED_SEND || opcode == WIRE_OP_RENDEZVOUS_TSEND;
+}
+
+static bool is_plain(uint8_t opcode)
+{
+	return opcode == WIRE_OP_SEND || opcode == WIRE_OP_TAGGED_SEND;
+}
+
+static bool is_announcement(uint8_t opcode)
+{
+	return opcode == WIRE_OP_RENDEZVOUS_SEND || opcode == WIRE_OP_RENDEZVOUS_TSEND;
 }
 
 static void fill(struct rx_msg *m, struct weft_ep *ep, struct pdc_rx *p, const struct wire_ses *ses, uint32_t peer)
@@ -191,7 +299,7 @@ static void fill(struct rx_msg *m, struct weft_ep *ep, struct pdc_rx *p, const s
 			     .bytes = ses->request_length,
 			     .src_peer = peer,
 			     .message_id = ses->message_id,
-			     .tagged = ses->opcode == WIRE_OP_TAGGED_SEND};
+			     .tagged = is_tagged(ses->opcode)};
 	list_init(&m->link);
 	list_init(&m->pdc_link);
 }
@@ -205,7 +313,8 @@ static struct rx_msg *msg_get(struct weft_engine *e)
 	return pool_get(&e->rx_msg_pool);
 }
 
-static struct rx_msg *msg_open(struct weft_engine *e, struct pdc_rx *p, struct weft_ep *ep, const struct wire_pkt *w)
+static struct rx_msg *msg_open(struct weft_engine *e, struct pdc_rx *p, struct weft_ep *ep, const struct wire_pkt *w,
+			       uint8_t rc)
 {
 	uint32_t peer;
 	struct weft_addr from = {p->ip, (uint16_t)w->ses.initiator};
@@ -213,12 +322,18 @@ static struct rx_msg *msg_open(struct weft_engine *e, struct pdc_rx *p, struct w
 	if (!m)
 		return NULL;
 	fill(m, ep, p, &w->ses, peer);
-	if (!u64map_put(&e->rx_msgs, msg_key(p, m->message_id), m)) {
+	m->rc = rc;
+	if (!rc && !is_plain(w->ses.opcode) && !rma_rx_attach(e, m, w)) {
 		pool_put(&e->rx_msg_pool, m);
 		return NULL;
 	}
+	if (!u64map_put(&e->rx_msgs, msg_key(p, m->message_id), m)) {
+		m->pdc = NULL;
+		msg_rx_free(e, m);
+		return NULL;
+	}
 	list_add_tail(&p->msgs, &m->pdc_link);
-	if (m->message_id == p->next_match_id) {
+	if (m->message_id == p->next_match_id && !rc && !is_request(m)) {
 		p->next_match_id = id_after(p->next_match_id);
 		match(e, m);
 	}
@@ -226,14 +341,29 @@ static struct rx_msg *msg_open(struct weft_engine *e, struct pdc_rx *p, struct w
 }
 
 /* No endpoint, or nothing we can do: nothing is kept but the message's turn, when that has not come yet. */
-static int undeliverable(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, int rc)
+static int undeliverable(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint8_t rc)
 {
 	if (w->ses.message_id == p->next_match_id) {
 		p->next_match_id = id_after(p->next_match_id);
-		take_turns(e, p);
+		msg_rx_turns(e, p);
 		return rc;
 	}
-	return msg_open(e, p, NULL, w) ? rc : MSG_RX_NO_MEM;
+	return msg_open(e, p, NULL, w, rc) ? rc : MSG_RX_NO_MEM;
+}
+
+/* Why a message can't be taken; WIRE_RC_OK: it can. */
+static uint8_t refusal(struct weft_engine *e, const struct pdc_rx *p, const struct weft_ep *ep,
+		       const struct wire_pkt *w)
+{
+	if (rma_is_request(w->ses.opcode)) {
+		bool payload = w->payload_bytes && w->ses.opcode == WIRE_OP_READ;
+		return payload ? WIRE_RC_INITIATOR_ERROR : rma_rx_check(e, ep, &p->ip, &w->ses);
+	}
+	if (is_announcement(w->ses.opcode) && (w->ses.rndv_eager_length || w->payload_bytes))
+		return WIRE_RC_UNSUPPORTED_SIZE;
+	if (!is_plain(w->ses.opcode) && !is_announcement(w->ses.opcode))
+		return WIRE_RC_UNSUPPORTED_OP;
+	return ep ? WIRE_RC_OK : WIRE_RC_UNDELIVERABLE;
 }
 
 static bool is_ahead(const struct pdc_rx *p, uint16_t id)
@@ -243,24 +373,29 @@ static bool is_ahead(const struct pdc_rx *p, uint16_t id)
 
 static int msg_first(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, struct rx_msg **out)
 {
-	if (!is_ahead(p, w->ses.message_id))
-		return WIRE_RC_UNDELIVERABLE; /* its endpoint was missing or went away */
-	if (w->ses.opcode != WIRE_OP_SEND && w->ses.opcode != WIRE_OP_TAGGED_SEND)
-		return undeliverable(e, p, w, WIRE_RC_UNSUPPORTED_OP);
 	struct weft_ep *ep = ep_find(e, ep_port_of(&w->ses));
-	if (!ep)
-		return undeliverable(e, p, w, WIRE_RC_UNDELIVERABLE);
-	*out = msg_open(e, p, ep, w);
+	uint8_t rc = refusal(e, p, ep, w);
+	if (!is_ahead(p, w->ses.message_id)) /* was refused, or its endpoint went away */
+		return rc == WIRE_RC_OK ? WIRE_RC_UNDELIVERABLE : rc;
+	if (rc != WIRE_RC_OK)
+		return undeliverable(e, p, w, rc);
+	*out = msg_open(e, p, ep, w, 0);
 	return *out ? MSG_RX_OK : MSG_RX_NO_MEM;
+}
+
+static bool request_agrees(const struct rx_rma *r, const struct wire_pkt *w)
+{
+	return r->opcode == w->ses.opcode && r->key == w->ses.match && r->raddr == w->ses.buffer_offset;
 }
 
 /* Packets of one message agree on it; whatever does not was never sent by an initiator that means well. */
 static int msg_next(const struct rx_msg *m, const struct wire_pkt *w)
 {
-	if (!m->ep && !m->discard)
-		return WIRE_RC_UNDELIVERABLE;
+	if (m->rc)
+		return m->rc;
 	bool tagged = w->ses.opcode == WIRE_OP_TAGGED_SEND;
-	return w->ses.request_length == m->bytes && tagged == m->tagged ? MSG_RX_OK : WIRE_RC_INITIATOR_ERROR;
+	bool same = m->rma ? request_agrees(m->rma, w) : tagged == m->tagged && is_plain(w->ses.opcode);
+	return w->ses.request_length == m->bytes && same ? MSG_RX_OK : WIRE_RC_INITIATOR_ERROR;
 }
 
 static void take_packet(struct weft_engine *e, struct rx_msg *m, const struct wire_pkt *w, const uint8_t *payload)
@@ -281,13 +416,34 @@ static struct rx_msg *msg_find(const struct weft_engine *e, const struct pdc_rx 
 	return u64map_get(&e->rx_msgs, msg_key(p, message_id));
 }
 
+/* A message that can't be placed any more keeps its turn only. */
+static int __attribute__((noinline)) request_packet(struct weft_engine *e, struct pdc_rx *p, struct rx_msg *m,
+						    bool opened, const struct wire_pkt *w, const uint8_t *payload)
+{
+	bool turn = m->message_id == p->next_match_id;
+	int rc = rma_rx_packet(e, m, w, payload, turn);
+	if (rc == MSG_RX_NO_MEM && opened)
+		msg_rx_free(e, m);
+	else if (rc != MSG_RX_NO_MEM)
+		m->rc = (uint8_t)rc;
+	if (turn)
+		msg_rx_turns(e, p);
+	return rc;
+}
+
 int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload)
 {
+	if (w->pds.next_hdr != WIRE_NH_STD) {
+		rma_answer_rx(e, p, w, payload);
+		return MSG_RX_OK;
+	}
 	struct rx_msg *m = msg_find(e, p, w->ses.message_id);
 	bool opened = !m;
 	int rc = m ? msg_next(m, w) : msg_first(e, p, w, &m);
 	if (rc)
 		return rc;
+	if (is_request(m))
+		return request_packet(e, p, m, opened, w, payload);
 	bool turn_passed = opened && m->in_turn;
 	p->recent = m;
 	if (has_room(e, m, payload, w->payload_bytes))
@@ -295,7 +451,7 @@ int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt
 	else
 		rc = MSG_RX_NO_MEM;
 	if (turn_passed)
-		take_turns(e, p);
+		msg_rx_turns(e, p);
 	return rc;
 }
 
@@ -310,7 +466,7 @@ void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err)
 			e->stats.msg_failed++;
 			match_done(e, m, cqe);
 		}
-		msg_free(e, m);
+		msg_rx_free(e, m);
 	}
 }
 
@@ -337,7 +493,7 @@ static struct rx_msg *local_open(struct weft_engine *e, struct weft_ep *from, st
 	match(e, m);
 	if (m->direct || !op->buf || !m->bytes || bounce_alloc(e, m))
 		return m;
-	msg_free(e, m);
+	msg_rx_free(e, m);
 	return NULL;
 }
 

@@ -35,7 +35,27 @@ static void fill(struct tx_msg *m, struct weft_ep *ep, const struct weft_op *op,
 			     .src_port = ep->port,
 			     .dst_port = dst_port,
 			     .kind = op->kind,
-			     .has_data = op->flags & WEFT_OP_HAS_DATA};
+			     .has_data = op->flags & WEFT_OP_HAS_DATA,
+			     .fenced = op->flags & WEFT_OP_FENCE};
+}
+
+/* More than a plain message: for memory, announced, or completed by a receive. */
+static bool needs_rma(const struct weft_engine *e, const struct weft_op *op)
+{
+	if (op->kind != WEFT_OP_SEND && op->kind != WEFT_OP_TSEND)
+		return true;
+	bool large = e->tune.rndv_bytes && op->len > e->tune.rndv_bytes;
+	return (large || op->flags & WEFT_OP_MATCHED) && !(op->flags & WEFT_OP_BACKGROUND);
+}
+
+void msg_tx_queue(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m)
+{
+	list_add_tail(&p->msgs, &m->link);
+	if (e->rcc)
+		credit_tx_queued(e, p, m);
+	if (!p->cutting)
+		p->cutting = m;
+	pdc_tx_ready(e, p);
 }
 
 static bool queue(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct peer *to,
@@ -46,13 +66,18 @@ static bool queue(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 	if (!m)
 		return false;
 	fill(m, ep, op, node, to->addr.port);
-	list_add_tail(&p->msgs, &m->link);
-	if (e->rcc)
-		credit_tx_queued(e, p, m);
-	if (!p->cutting)
-		p->cutting = m;
-	pdc_tx_ready(e, p);
+	if (needs_rma(e, op) && !rma_tx_attach(e, p, m, op)) {
+		pool_put(&e->tx_msgs, m);
+		return false;
+	}
+	msg_tx_queue(e, p, m);
 	return true;
+}
+
+static bool local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to)
+{
+	bool message = op->kind == WEFT_OP_SEND || op->kind == WEFT_OP_TSEND;
+	return message ? msg_rx_local(e, ep, op, to) : rma_local(e, ep, op, to);
 }
 
 bool msg_tx_start(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
@@ -60,7 +85,7 @@ bool msg_tx_start(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 	const struct peer *to = peer_get(e, op->peer);
 	int err = check(e, to, op);
 	if (!err && weft_ip_eq(&to->addr.ip, &e->ip))
-		return msg_rx_local(e, ep, op, &to->addr);
+		return local(e, ep, op, &to->addr);
 	struct cqe_node *node = ep_reserve(e);
 	if (!node)
 		return false;
@@ -80,10 +105,15 @@ uint16_t msg_tx_room(const struct weft_engine *e, const struct tx_msg *m)
 	return (uint16_t)(left < e->tune.payload_bytes ? left : e->tune.payload_bytes);
 }
 
+static bool has_own_id(const struct tx_msg *m)
+{
+	return !m->rma || m->rma->role != RMA_ANSWER;
+}
+
 /* Messages never interleave on a PDC, and their ids count up in the order they start (matching needs it). */
 void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t payload_len)
 {
-	if (!m->cut_bytes && !m->unacked_pkts) {
+	if (!m->cut_bytes && !m->unacked_pkts && has_own_id(m)) {
 		m->message_id = p->next_message_id++;
 		if (!p->next_message_id)
 			p->next_message_id = 1;
@@ -108,6 +138,9 @@ void msg_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_ses *s
 	ses->message_id = m->message_id;
 	ses->pid_on_fep = m->dst_port >> 4;
 	ses->resource_index = m->dst_port & 15;
+	ses->job_id = 0;
+	ses->ri_generation = 0;
+	ses->buffer_offset = 0;
 	ses->initiator = m->src_port;
 	ses->match = m->tag;
 	ses->header_data = m->data;
@@ -116,7 +149,7 @@ void msg_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_ses *s
 	ses->request_length = m->bytes;
 }
 
-static void complete(struct weft_engine *e, struct tx_msg *m)
+static void tell(struct weft_engine *e, struct tx_msg *m)
 {
 	if (m->err)
 		e->stats.msg_failed++;
@@ -125,19 +158,31 @@ static void complete(struct weft_engine *e, struct tx_msg *m)
 	struct weft_cqe cqe = {.context = m->context,
 			       .kind = m->kind,
 			       .err = m->err,
-			       .len = m->err ? 0 : m->bytes,
+			       .len = m->err   ? 0
+				      : m->rma ? m->rma->length
+					       : m->bytes,
 			       .flags = m->kind == WEFT_OP_TSEND ? WEFT_OP_TAGGED : 0,
 			       .tag = m->tag};
+	ep_complete(e, m->ep, m->node, &cqe);
+}
+
+void msg_tx_complete(struct weft_engine *e, struct tx_msg *m)
+{
 	if (e->out_refused && m->buf)
 		engine_forget(e, m->buf, m->bytes);
-	ep_complete(e, m->ep, m->node, &cqe);
+	if (m->node)
+		tell(e, m);
 	list_del(&m->link);
+	if (m->rma)
+		rma_tx_end(e, m);
 	weft_mem_free(&e->mem, m->copy);
 	pool_put(&e->tx_msgs, m);
 }
 
 bool msg_tx_detach(struct weft_engine *e, struct tx_msg *m)
 {
+	if (m->rma && m->rma->role != RMA_REQUEST)
+		return rma_tx_detach(e, m);
 	m->ep = NULL;
 	if (!m->buf || !m->bytes)
 		return true;
@@ -153,12 +198,18 @@ bool msg_tx_detach(struct weft_engine *e, struct tx_msg *m)
 
 void msg_tx_acked(struct weft_engine *e, struct tx_msg *m)
 {
-	if (--m->unacked_pkts == 0 && m->cut)
-		complete(e, m);
+	if (--m->unacked_pkts || !m->cut)
+		return;
+	if (m->rma)
+		rma_tx_acked(e, m);
+	else
+		msg_tx_complete(e, m);
 }
 
 void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, int err)
 {
+	if (m->err)
+		return; /* the first refusal decides */
 	if (e->rcc)
 		credit_tx_dropped(e, p, m);
 	m->err = err;
@@ -170,5 +221,5 @@ void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, int
 void msg_tx_drop(struct weft_engine *e, struct tx_msg *m, int err)
 {
 	m->err = err;
-	complete(e, m);
+	msg_tx_complete(e, m);
 }

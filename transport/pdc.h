@@ -67,6 +67,8 @@ struct pdc_tx {
 	uint32_t start_psn;
 	uint32_t clear_psn;      /* the target waits for us to clear up to here ... */
 	bool clear_wanted;       /* ... if this is set */
+	uint32_t awaiting;       /* messages that need an answer from the target */
+	uint32_t held;           /* tx_rma.held */
 	struct list msgs;        /* all unfinished messages, oldest first */
 	struct list link;        /* in the engine's list of initiators */
 	struct remote *remote;   /* target */
@@ -120,9 +122,10 @@ struct pdc_rx {
 	struct list link;     /* engine's list of targets */
 	weft_ns ack_at_ns;    /* a coalesced ACK is due; WEFT_NEVER */
 	weft_ns last_heard_ns;
-	struct list msgs;      /* rx_msgs not complete */
-	struct rx_msg *recent; /* the one of them that got the last packet, or NULL */
-	struct weft_ip ip;     /* initiator */
+	struct list msgs;       /* rx_msgs not complete */
+	struct list stuck_link; /* engine's stuck */
+	struct rx_msg *recent;  /* the one of them that got the last packet, or NULL */
+	struct weft_ip ip;      /* initiator */
 	uint32_t start_psn;
 	uint32_t gap_psn;        /* PSN whose absence was last reported (go_back_n) */
 	struct credit_rx credit; /* while a receiver-driven algorithm runs; see pdc_rx_bytes() */

@@ -49,6 +49,7 @@ void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p)
 	wheel_cancel(&e->wheel, &p->pdc.timer);
 	credit_rx_stop(e, p);
 	list_del(&p->ack_link);
+	list_del(&p->stuck_link);
 	list_del(&p->link);
 	pdc_id_put(e, &p->pdc);
 	window_release(e, p);
@@ -63,6 +64,7 @@ static struct pdc_rx *pdc_rx_alloc(struct weft_engine *e)
 	p->pdc.is_rx = true;
 	wheel_node_init(&p->pdc.timer);
 	list_init(&p->ack_link);
+	list_init(&p->stuck_link);
 	list_init(&p->credit.link);
 	list_init(&p->link);
 	list_init(&p->msgs);

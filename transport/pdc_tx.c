@@ -5,7 +5,7 @@
 
 #include "engine_int.h"
 
-enum { SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
+enum { ALIVE_ASKS = 4, SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
 
 static void start_numbering(struct weft_engine *e, struct pdc_tx *p)
 {
@@ -77,12 +77,26 @@ void pdc_tx_free(struct weft_engine *e, struct pdc_tx *p)
 	weft_mem_free(&e->mem, p);
 }
 
+/* A host that waits for an answer of ours which will never come learns it when it asks whether we are still there. */
+static void forget_host(struct weft_engine *e, const struct weft_ip *ip)
+{
+	list_for_each_safe (l, &e->rxs) {
+		struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
+		if (weft_ip_eq(&p->ip, ip))
+			pdc_rx_free(e, p);
+	}
+}
+
 void pdc_tx_fail(struct weft_engine *e, struct pdc_tx *p, int err)
 {
+	uint32_t answers = e->answers;
+	struct weft_ip ip = p->ip;
 	e->stats.pdc_failed++;
-	list_for_each_safe (l, &p->msgs)
-		msg_tx_drop(e, list_entry(l, struct tx_msg, link), err);
+	while (!list_empty(&p->msgs))
+		msg_tx_drop(e, list_entry(p->msgs.next, struct tx_msg, link), err);
 	pdc_tx_free(e, p);
+	if (e->answers != answers && !e->destroying)
+		forget_host(e, &ip);
 }
 
 /* A new PDCID and new PSNs; every message starts over. Only right while the target has delivered none of them. */
@@ -128,27 +142,35 @@ void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t op
 	e->stats.tx_ctrl++;
 }
 
-static void close_start(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+/* Queues a control packet with a PSN. False: no memory. */
+static bool control_push(struct weft_engine *e, struct pdc_tx *p, enum sent_control kind, weft_ns now)
 {
-	if (p->state != PDC_TX_OPEN)
-		return;
 	if (!sendq_reserve(&p->q, &e->sendq_mem)) {
 		e->stats.alloc_fail++;
-		p->idle_since_ns = now; /* close_deadline() brings us back */
-		return;
+		return false;
 	}
 	uint32_t psn = p->q.next;
 	struct sent *s = sendq_push(&p->q, now);
-	p->state = PDC_TX_CLOSING;
 	p->last_heard_ns = now;
 	s->msg = NULL;
-	s->offset = 0;
+	s->offset = kind;
 	s->payload_len = 0;
 	s->wire_bytes = WEFT_WIRE_MIN_BYTES;
 	/* It leaves through the scheduler like a retransmission: one way for packets to get out. */
 	s->sent_at = WEFT_NEVER;
 	sendq_lose(&p->q, psn);
 	pdc_tx_ready(e, p);
+	return true;
+}
+
+static void close_start(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (p->state != PDC_TX_OPEN)
+		return;
+	if (control_push(e, p, SENT_CLOSE, now))
+		p->state = PDC_TX_CLOSING;
+	else
+		p->idle_since_ns = now; /* close_deadline() brings us back */
 }
 
 void pdc_tx_idle(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
@@ -173,6 +195,13 @@ void pdc_tx_shutdown(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	}
 	close_start(e, p, now);
 	pdc_tx_arm(e, p, now);
+}
+
+void pdc_tx_settle(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	pdc_tx_ready(e, p); /* a fence may have fallen */
+	if (!sendq_len(&p->q) && list_empty(&p->msgs))
+		pdc_tx_idle(e, p, now);
 }
 
 void pdc_tx_closed(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
@@ -205,6 +234,14 @@ static weft_ns close_deadline(const struct weft_engine *e, const struct pdc_tx *
 	return e->tune.idle_close_ns ? p->idle_since_ns + e->tune.idle_close_ns : WEFT_NEVER;
 }
 
+/* Nothing is on its way, but an answer is due: is the target still there? */
+static weft_ns ask_alive_deadline(const struct weft_engine *e, const struct pdc_tx *p)
+{
+	if (!p->awaiting || sendq_len(&p->q) || p->state != PDC_TX_OPEN)
+		return WEFT_NEVER;
+	return p->last_heard_ns + e->tune.peer_timeout_ns / ALIVE_ASKS;
+}
+
 static weft_ns silence_deadline(const struct weft_engine *e, const struct pdc_tx *p)
 {
 	return sendq_len(&p->q) ? p->last_heard_ns + e->tune.peer_timeout_ns : WEFT_NEVER;
@@ -222,6 +259,7 @@ static weft_ns deadline(const struct weft_engine *e, const struct pdc_tx *p, wef
 		at = earliest(at, p->probe_sent_ns + e->rto_ns);
 	weft_ns silent_at = silence_deadline(e, p);
 	at = earliest(at, silent_at > e->grace_ns ? silent_at : e->grace_ns);
+	at = earliest(at, ask_alive_deadline(e, p));
 	return earliest(at, close_deadline(e, p));
 }
 
@@ -252,6 +290,8 @@ void pdc_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 		p->probe_sent_ns = WEFT_NEVER; /* lost: the next ACK asks again */
 	if (now >= close_deadline(e, p))
 		close_start(e, p, now);
+	if (now >= ask_alive_deadline(e, p) && !control_push(e, p, SENT_NOOP, now))
+		p->last_heard_ns = now; /* later */
 	pdc_tx_ready(e, p);
 	pdc_tx_arm(e, p, now);
 }

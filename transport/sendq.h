@@ -18,12 +18,14 @@ enum { SENDQ_MIN = 64, SENDQ_MAX = 32768 }; /* entries; a power of two that grow
 
 enum { SENT_TRIES_MAX = 127 };
 
+enum sent_control { SENT_CLOSE, SENT_NOOP };
+
 enum sent_state { SENT_NONE, SENT_INFLIGHT, SENT_LOST, SENT_ACKED };
 
 struct sent {
 	weft_ns sent_at;      /* last transmission */
-	struct tx_msg *msg;   /* NULL: CLOSE_CMD */
-	uint32_t offset;      /* of the payload in the message */
+	struct tx_msg *msg;   /* NULL: a control packet */
+	uint32_t offset;      /* of the payload in the message; control packets: enum sent_control */
 	uint16_t payload_len; /* bytes */
 	uint16_t wire_bytes;
 	uint16_t ev;         /* entropy of the last transmission */
@@ -34,6 +36,11 @@ struct sent {
 };
 
 _Static_assert(sizeof(struct sent) == 32, "two in-flight records per cache line");
+
+static inline bool sent_is_close(const struct sent *s)
+{
+	return !s->msg && s->offset == SENT_CLOSE;
+}
 
 struct sendq_list {
 	uint16_t head, tail; /* low 16 bits of PSNs, meaningful while count > 0 */

@@ -74,6 +74,8 @@ static HOT bool hot_data(const uint8_t *buf, size_t len, struct wire_pkt *p)
 	}
 	SET_FIELDS64(&p->ses, job_id, word & UINT64_C(0x3f3fffff00ffffff));
 	SET_FIELDS32(&p->ses, resource_index, load32(ses + 8) & 0x0fff0fff);
+	p->ses.ri_generation = ses[4];
+	p->ses.buffer_offset = load64(ses + 12);
 	p->ses.initiator = load32(ses + 20);
 	p->ses.match = load64(ses + 24);
 	p->ses.header_data = place;
@@ -107,10 +109,10 @@ static HOT bool hot_ack(const uint8_t *buf, struct wire_pkt *p)
  * path for the engine at `dst`, an IPv4 address, which keeps `seen` for data and ACKs. If so wire_decode would accept
  * it, too, and these fields of `p` are as it would set them: net.src, entropy; pds.type, next_hdr, flags, psn, offset,
  * dpdcid, spdcid; header_bytes, payload_bytes, trimmed, has_ses. Data: also net.dscp and ecn; pds.psn_offset and
- * use_rsv_pdc in a SYN; of ses job_id, message_id, flags, opcode, resource_index, pid_on_fep, initiator, match,
- * request_length, message_offset, payload_length, header_data in a SOM. ACKs: also pds.cc_type (it is NSCC),
- * sack_offset, mpr, cc_flags, sack_bitmap, service_time; of ses opcode and return_code. The rest of `p` is left alone
- * or means nothing. */
+ * use_rsv_pdc in a SYN; of ses job_id, message_id, flags, opcode, ri_generation, resource_index, pid_on_fep,
+ * buffer_offset, initiator, match, request_length, message_offset, payload_length, header_data in a SOM. ACKs: also
+ * pds.cc_type (it is NSCC), sack_offset, mpr, cc_flags, sack_bitmap, service_time; of ses opcode and return_code. The
+ * rest of `p` is left alone or means nothing. */
 static HOT enum wire_hot wire_decode_hot(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
 					 const struct weft_ip *dst, struct wire_seen seen[2], struct wire_pkt *p)
 {

@@ -20,6 +20,7 @@
 
 struct weft_engine;
 struct weft_ep;
+struct weft_op_atomic;
 
 /* Numbers a user may set with --set or FI_WEFT_*; weft_engine_tunes describes them. */
 struct weft_engine_tune {
@@ -35,6 +36,7 @@ struct weft_engine_tune {
 	uint64_t idle_close_ns;   /* idle connections are closed after this; 0: never */
 	uint64_t
 		unexpected_bytes; /* memory for messages without a receive; beyond it packets are refused and retried */
+	uint64_t rndv_bytes;      /* longer messages are announced, and fetched by their receiver; 0: none is */
 	uint32_t payload_bytes;   /* payload per full packet (UET Payload MTU) */
 	uint32_t ack_every;       /* data packets per ACK, 1..64 */
 	uint32_t window_pkts;     /* PSN window offered and used, multiple of 128, 128..32640 */
@@ -104,14 +106,22 @@ const struct weft_addr *weft_peer_addr(const struct weft_engine *e, uint32_t id)
 /* ---- endpoints and operations ---- */
 
 enum weft_op_kind {
-	WEFT_OP_SEND,   /* message without tag (UET SEND) */
-	WEFT_OP_TSEND,  /* tagged message (UET TAGGED_SEND) */
-	WEFT_OP_RECV,   /* receive for an untagged message */
-	WEFT_OP_TRECV,  /* receive for a tagged message */
-	WEFT_OP_PEEK,   /* looks for an unexpected message; with WEFT_OP_TAGGED a tagged one */
-	WEFT_OP_CANCEL, /* cancels the receive whose context is `context`; no completion of its own */
+	WEFT_OP_SEND,         /* message without tag (UET SEND) */
+	WEFT_OP_TSEND,        /* tagged message (UET TAGGED_SEND) */
+	WEFT_OP_RECV,         /* receive for an untagged message */
+	WEFT_OP_TRECV,        /* receive for a tagged message */
+	WEFT_OP_PEEK,         /* looks for an unexpected message; with WEFT_OP_TAGGED a tagged one */
+	WEFT_OP_CANCEL,       /* cancels the receive whose context is `context`; no completion of its own */
+	WEFT_OP_WRITE,        /* buffer to the peer's memory (UET WRITE) */
+	WEFT_OP_READ,         /* the peer's memory to buffer or sink (UET READ) */
+	WEFT_OP_ATOMIC,       /* changes the peer's memory (UET ATOMIC) */
+	WEFT_OP_FETCH_ATOMIC, /* the same and brings back what was there (UET FETCHING_ATOMIC) */
+	WEFT_OP_DGRAM,        /* unreliable datagram (UET DATAGRAM_SEND in a UUD packet) */
 	/* only in completions */
 	WEFT_OP_RELEASE, /* of a receive with WEFT_OP_MULTI: no message, but the buffer is the caller's again */
+	/* the same: a peer's access to our memory has ended, see WEFT_MR_EVENTS */
+	WEFT_OP_REMOTE_WRITE, /* also a write with data, whatever the region's events; and atomics that fetch nothing */
+	WEFT_OP_REMOTE_READ,  /* also atomics that fetch */
 };
 
 enum weft_op_flags {
@@ -124,6 +134,11 @@ enum weft_op_flags {
 	WEFT_OP_MULTI = 32,      /* RECV: one buffer for many messages, laid one behind the other; each has a completion
 				  * of its own. In a completion: the buffer is the caller's again, `context` is not used
 				  * any more */
+	WEFT_OP_FENCE = 64,      /* starts when all earlier operations towards the peer's host have completed, and so do
+				  * all later ones */
+	WEFT_OP_DELIVERED = 128, /* WRITE, ATOMIC: completes when the peer's memory has changed, not when the peer has
+				  * taken the data over */
+	WEFT_OP_MATCHED = 256,   /* SEND/TSEND: completes when a receive has the message; not with BACKGROUND */
 };
 
 /* Receives payload instead of a buffer: `len` bytes of the message from `offset`; data NULL when only lengths travel.
@@ -136,32 +151,35 @@ typedef void (*weft_sink_fn)(void *arg, uint64_t offset, const uint8_t *data, ui
 /* One operation. The buffer stays the caller's but must not change (send) or be read (receive) until the completion. */
 struct weft_op {
 	uint8_t kind;         /* enum weft_op_kind */
-	uint8_t flags;        /* enum weft_op_flags */
+	uint16_t flags;       /* enum weft_op_flags */
 	uint32_t peer;        /* destination; receives: only from this peer, or WEFT_PEER_ANY */
 	void *buf;            /* NULL with len > 0: length only (lab) */
 	uint64_t len;         /* bytes; sends up to WEFT_MSG_BYTES_MAX */
 	uint64_t tag, ignore; /* receives: bits set in `ignore` may differ */
 	uint64_t data;        /* with WEFT_OP_HAS_DATA */
 	void *context;        /* returned in the completion */
-	weft_sink_fn sink;    /* receives: used instead of buf when set */
+	weft_sink_fn sink;    /* receives and READ: used instead of buf when set */
 	void *sink_arg;
-	uint64_t min_room; /* with WEFT_OP_MULTI: the buffer is done when less room is left, bytes */
+	uint64_t min_room;                   /* with WEFT_OP_MULTI: the buffer is done when less room is left, bytes */
+	uint64_t rkey;                       /* WRITE, READ, atomics: key of the peer's region */
+	uint64_t raddr;                      /* address in it, counted from the region's `start` */
+	const struct weft_op_atomic *atomic; /* atomics: the caller's until the completion */
 };
 
 /* One completion. Every operation has exactly one, but CANCEL none and a receive with WEFT_OP_MULTI one for each
  * message; the last of them, or one of kind WEFT_OP_RELEASE after it, has WEFT_OP_MULTI set. */
 struct weft_cqe {
 	void *context;
-	uint8_t kind;  /* enum weft_op_kind of the operation */
-	uint8_t flags; /* WEFT_OP_HAS_DATA, WEFT_OP_TAGGED */
-	int32_t err;   /* 0, or errno: EMSGSIZE truncated (olen bytes lost), ECANCELED, ENOMSG (PEEK/CLAIM found none),
-			* ETIMEDOUT peer silent, ECONNRESET peer restarted, EHOSTUNREACH no such endpoint, EINVAL bad
-			* operation */
-	uint32_t peer; /* receives: the sender's id */
-	uint64_t len;  /* bytes placed (receives), sent, or waiting (PEEK) */
-	uint64_t olen; /* bytes that did not fit */
-	uint64_t offset; /* with WEFT_OP_MULTI: where in the buffer the message lies */
-	uint64_t tag, data;
+	uint8_t kind;   /* enum weft_op_kind of the operation */
+	uint16_t flags; /* WEFT_OP_HAS_DATA, WEFT_OP_TAGGED */
+	int32_t err;    /* 0, or errno: EMSGSIZE truncated (olen bytes lost), ECANCELED, ENOMSG (PEEK/CLAIM found none),
+			 * ETIMEDOUT peer silent, ECONNRESET peer restarted, EHOSTUNREACH no such endpoint, EINVAL bad
+			 * operation, EACCES no such key or not allowed, ERANGE outside the region */
+	uint32_t peer;  /* receives and REMOTE_*: the sender's id */
+	uint64_t len;   /* bytes placed (receives), sent, read, or waiting (PEEK) */
+	uint64_t olen;  /* bytes that did not fit */
+	uint64_t offset;    /* with WEFT_OP_MULTI: where in the buffer the message lies */
+	uint64_t tag, data; /* REMOTE_*: tag is the region's key, and context its context */
 };
 
 /* `port` 0 takes the next free number (from 0xC000 up). Queue sizes are rounded up to powers of two. -EADDRINUSE,
@@ -194,6 +212,52 @@ unsigned weft_cq_take(struct weft_ep *ep, struct weft_cqe *cqes, unsigned n);
 
 /* Space left in the submission ring, as the producer sees it. */
 unsigned weft_sq_space(const struct weft_ep *ep);
+
+/* ---- memory that peers may read and write ---- */
+
+struct weft_mr;
+
+enum weft_mr_access {
+	WEFT_MR_READ = 1,
+	WEFT_MR_WRITE = 2,
+	WEFT_MR_EVENTS = 4, /* each access completes as REMOTE_* at the endpoint it was addressed to */
+};
+
+struct weft_mr_seg {
+	void *base;
+	uint64_t bytes;
+};
+
+struct weft_mr_attr {
+	uint64_t key;                   /* chosen by the caller, unique within the scope */
+	void *base;                     /* the caller's until weft_mr_del */
+	uint64_t bytes;                 /* of the whole region */
+	const struct weft_mr_seg *segs; /* its pieces when it has several, else NULL; copied */
+	uint32_t seg_count;
+	uint64_t start; /* address of its first byte in the peers' requests: 0, or `base` for virtual addresses */
+	uint32_t scope; /* only through endpoints of this scope (weft_ep_scope) */
+	uint8_t access; /* enum weft_mr_access */
+	void *context;  /* returned in REMOTE_* completions */
+};
+
+/* Longest WRITE and READ that are ordered among each other as they were submitted, and atomics with them: a later one
+ * sees and replaces what an earlier one did. A READ of any length sees every earlier WRITE of any length, and a message
+ * is matched after every earlier WRITE has ended. All this for one peer, without BACKGROUND. */
+#define WEFT_RMA_ORDERED_BYTES 1024
+
+/* Peers may use the region at once. Same thread rules as weft_engine_poll, as for the calls below. -EEXIST: the scope
+ * has that key, -ENOMEM. */
+int weft_mr_add(struct weft_engine *e, const struct weft_mr_attr *attr, struct weft_mr **out);
+
+/* The key is dead at once: nothing is read or written any more when this returns, and the memory is the caller's. What
+ * peers are reading is sent from copies. */
+void weft_mr_del(struct weft_mr *mr);
+
+/* Context of the region with this key; NULL: none. */
+void *weft_mr_find(const struct weft_engine *e, uint32_t scope, uint64_t key);
+
+/* Which regions peers reach through this endpoint; 0 at first. `events`: as if each had WEFT_MR_EVENTS. */
+void weft_ep_scope(struct weft_ep *ep, uint32_t scope, bool events);
 
 /* ---- looking in ---- */
 

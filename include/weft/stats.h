@@ -56,6 +56,11 @@
 	X(msg_unexpected, "messages that arrived before their receive")                                                \
 	X(msg_truncated, "messages larger than their receive buffer")                                                  \
 	X(msg_failed, "operations ended with an error")                                                                \
+	X(rma_written, "writes of peers to our memory that have ended")                                                \
+	X(rma_read, "reads of peers from our memory that were begun")                                                  \
+	X(rma_refused, "refused: packets for memory without a valid key, permission or bounds")                        \
+	X(rma_stale, "ignored: answers nobody waits for, or that do not fit the request")                              \
+	X(rndv_fetched, "announced messages fetched from their senders")                                               \
 	X(cq_overflow, "completions that waited because the completion ring was full")                                 \
 	X(pdc_opened, "connections opened by us")                                                                      \
 	X(pdc_accepted, "connections opened by peers")                                                                 \

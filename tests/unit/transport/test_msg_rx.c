@@ -327,7 +327,7 @@ static void unsupported__turn_passes_to_the_next(void **state)
 	d.logging = true;
 	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
 	struct wire_pkt w = whole(1, 10);
-	w.ses.opcode = WIRE_OP_WRITE;
+	w.ses.opcode = WIRE_OP_DEFERRABLE_SEND;
 	inject(&d, w, out);
 	assert_int_equal(d.log[0].w.ses.return_code, WIRE_RC_UNSUPPORTED_OP);
 	inject(&d, whole(2, 10), out);

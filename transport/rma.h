@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Access to peers' memory, and messages that their receiver fetches (rendezvous). What plain messages don't need: an
+ * answer with data, which comes over the peer's own connection to us.
+ *   rma_tx      initiators: requests, fences, answers that arrive      rma_answer   targets: answers
+ *   rma_rx      targets: checks, order, execution                      rndv         messages announced and fetched */
+#ifndef WEFT_RMA_H
+#define WEFT_RMA_H
+
+#include "mr.h"
+#include "msg.h"
+#include "sendq.h"
+#include "wire.h"
+
+struct pdc_rx;
+struct pdc_tx;
+
+enum rma_role {
+	RMA_REQUEST,  /* WRITE, ATOMIC: acknowledgement ends it */
+	RMA_ASK,      /* READ, FETCHING_ATOMIC: the answer ends it */
+	RMA_ANNOUNCE, /* a message whose one packet tells the receiver to READ it: our answer to that ends it */
+	RMA_ANSWER,   /* responses with data, to an ASK of a peer */
+};
+
+enum {
+	RMA_TOKEN_INDEX = 0xffff, /* part of a token that says where it is in the table */
+	RMA_JOB_ID = 0xffffff,    /* part of a token that fits a job id */
+	RMA_GEN_MEMORY = 0,       /* ri_generation of requests: the key is a region's ... */
+	RMA_GEN_MESSAGE = 1,      /* ... or an announced message's token */
+};
+
+/* What such a message has beyond its tx_msg. Lives in the engine's pool. */
+struct tx_rma {
+	struct pdc_tx *pdc; /* whose msgs it is among */
+	uint8_t role;       /* enum rma_role */
+	uint8_t opcode;     /* enum wire_op; ANSWER: none */
+	uint8_t generation; /* RMA_GEN_* */
+	uint8_t rc;         /* ANSWER: enum wire_rc */
+	bool delivered;     /* WEFT_OP_DELIVERED */
+	bool held;          /* acknowledged, but something before it is not, so it may not have been done yet */
+	bool answered;      /* ASK: all of the answer is here; ANNOUNCE: it was acknowledged */
+	uint64_t raddr, key;
+	uint64_t token;  /* ASK, ANNOUNCE: index in the engine's table (low 16 bits) and random bits; else 0 */
+	uint32_t length; /* request_length: there may be less payload, or more than goes into packets of ours */
+	uint32_t answer_bytes, answered_bytes; /* ASK: expected, and here */
+	void *buf;                             /* ASK: where the answer goes unless there is a sink */
+	weft_sink_fn sink;
+	void *sink_arg;
+	struct rx_msg *fetch;   /* ASK: the announced message it fetches, or NULL */
+	struct tx_msg *mate;    /* ANSWER: the announced message it carries; ANNOUNCE: the answer under way; or NULL */
+	struct weft_mr *mr;     /* ANSWER: the region it is sent from, or NULL: not from one */
+	uint32_t job_id;        /* ANSWER: of the request */
+	struct cqe_node *event; /* ANSWER: reserved for REMOTE_READ, or NULL: nobody wants to know */
+	struct weft_cqe cqe;    /* ANSWER: what will stand in it */
+};
+
+/* Messages by token. */
+struct rma_table {
+	struct tx_msg **msgs; /* index 0 is not used */
+	uint32_t room, count, cursor;
+};
+
+/* What a message that arrives has beyond its rx_msg when it is for memory or announced. Lives in the engine's pool. */
+struct rx_rma {
+	uint8_t opcode; /* enum wire_op */
+	uint8_t generation;
+	bool ordered;       /* executed as a whole in its turn; otherwise placed on arrival */
+	bool done;          /* was executed */
+	bool announced;     /* a message to be fetched */
+	uint16_t announcer; /* endpoint to fetch it from */
+	uint64_t raddr, key;
+	uint64_t serial; /* of the region, when the first packet came */
+	uint32_t length; /* request_length */
+	uint32_t job_id;
+	struct cqe_node *event; /* reserved for REMOTE_WRITE, or NULL */
+	struct tx_msg *ask;     /* announced: our READ of it, or NULL */
+};
+
+/* ---- rma_tx.c ---- */
+
+/* Makes `m`, just filled in from `op`, one of these. False: no memory. */
+bool rma_tx_attach(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op);
+void rma_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_pkt *w);
+void rma_tx_acked(struct weft_engine *e, struct tx_msg *m);      /* every packet of it */
+void rma_tx_release(struct weft_engine *e, struct pdc_tx *p);    /* completes those held that need not be any more */
+void rma_tx_end(struct weft_engine *e, struct tx_msg *m);        /* it has completed; frees m->rma */
+bool rma_tx_pass_fence(struct pdc_tx *p, struct tx_msg *fenced); /* an answer goes first; false: there is none */
+bool rma_tx_detach(struct weft_engine *e, struct tx_msg *m);     /* its endpoint closes. False: no memory */
+int rma_errno(uint8_t return_code);
+/* One packet of an answer to us. */
+void rma_answer_rx(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);
+/* The announced message with this token, if `ip` may fetch it; else NULL. */
+struct tx_msg *rma_announced(const struct weft_engine *e, const struct weft_ip *ip, uint64_t token);
+void rma_fini(struct weft_engine *e);
+
+/* ---- rma_answer.c ---- */
+
+/* An answer to the request `m`, with `copy_bytes` of memory of its own at ->copy, which will be freed with it. NULL: no
+ * memory, later. The caller fills in buf and bytes, and queues it. */
+struct tx_msg *rma_answer_new(struct weft_engine *e, const struct rx_msg *m, uint64_t copy_bytes);
+void rma_answer_queue(struct weft_engine *e, struct tx_msg *answer);
+/* The region dies: what is being sent from it is sent from copies. */
+void rma_answers_detach(struct weft_engine *e, const struct weft_mr *mr);
+
+/* ---- rma_rx.c ---- */
+
+bool rma_is_request(uint8_t opcode);
+/* enum wire_rc: whether the request may be carried out. */
+uint8_t rma_rx_check(struct weft_engine *e, const struct weft_ep *ep, const struct weft_ip *from,
+		     const struct wire_ses *ses);
+bool rma_rx_attach(struct weft_engine *e, struct rx_msg *m, const struct wire_pkt *w); /* false: no memory */
+/* One packet; `turn`: every earlier message has ended. MSG_RX_* or enum wire_rc. */
+int rma_rx_packet(struct weft_engine *e, struct rx_msg *m, const struct wire_pkt *w, const uint8_t *payload, bool turn);
+/* The turn has come and all is here, at `payload` or placed already. False: no memory, later. */
+bool rma_rx_execute(struct weft_engine *e, struct rx_msg *m, const uint8_t *payload);
+void rma_rx_end(struct weft_engine *e, struct rx_msg *m); /* frees m->rma */
+/* Operations of our own engine's endpoints on each other. False: no memory, later. */
+bool rma_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to);
+
+/* ---- rndv.c ---- */
+
+void rndv_fetch(struct weft_engine *e, struct rx_msg *m); /* if there is a receive, or it is to be thrown away */
+void rndv_retry(struct weft_engine *e);                   /* those that there was no memory for */
+void rndv_detach(struct weft_engine *e, struct weft_ep *ep);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoints of one engine reach each other's memory without packets: at once, so in order. */
+#include <errno.h>
+#include <string.h>
+
+#include "engine_int.h"
+
+/* From the region to the operation's buffer or sink. */
+static void load(const struct weft_mr *mr, const struct weft_op *op)
+{
+	enum { STEP_BYTES = 4096 };
+	uint8_t piece[STEP_BYTES];
+	if (!op->sink) {
+		mr_load(mr, op->raddr, op->buf, op->len);
+		return;
+	}
+	for (uint64_t at = 0; at < op->len; at += STEP_BYTES) {
+		uint32_t n = op->len - at < STEP_BYTES ? (uint32_t)(op->len - at) : STEP_BYTES;
+		mr_load(mr, op->raddr + at, piece, n);
+		op->sink(op->sink_arg, at, piece, n);
+	}
+}
+
+static void move(struct weft_engine *e, const struct weft_mr *mr, const struct weft_op *op)
+{
+	if (op->kind == WEFT_OP_READ) {
+		e->stats.rma_read++;
+		load(mr, op);
+	} else {
+		e->stats.rma_written++;
+		mr_store(mr, op->raddr, op->buf, op->len);
+	}
+}
+
+static bool wants_event(const struct weft_ep *dst, const struct weft_mr *mr, const struct weft_op *op)
+{
+	bool data = op->kind != WEFT_OP_READ && op->flags & WEFT_OP_HAS_DATA;
+	return data || dst->events || mr->attr.access & WEFT_MR_EVENTS;
+}
+
+static struct weft_cqe event_of(const struct weft_mr *mr, const struct weft_op *op, uint32_t peer)
+{
+	return (struct weft_cqe){.context = mr->attr.context,
+				 .kind = op->kind == WEFT_OP_READ ? WEFT_OP_REMOTE_READ : WEFT_OP_REMOTE_WRITE,
+				 .flags = op->flags & WEFT_OP_HAS_DATA,
+				 .peer = peer,
+				 .len = op->len,
+				 .tag = op->rkey,
+				 .data = op->data};
+}
+
+/* 0, an errno for the completion, or -1: no memory. */
+static int perform(struct weft_engine *e, struct weft_ep *ep, struct weft_ep *dst, const struct weft_op *op)
+{
+	uint8_t rc, access = op->kind == WEFT_OP_READ ? WEFT_MR_READ : WEFT_MR_WRITE;
+	struct weft_addr us = {e->ip, ep->port};
+	uint32_t peer;
+	struct weft_mr *mr = mr_check(e, dst->scope, op->rkey, (struct mr_range){op->raddr, op->len}, access, &rc);
+	if (!mr) {
+		e->stats.rma_refused++;
+		return rma_errno(rc);
+	}
+	if (wants_event(dst, mr, op)) {
+		struct cqe_node *node = weft_peer_add(e, &us, &peer) ? NULL : ep_reserve(e);
+		if (!node)
+			return -1;
+		move(e, mr, op);
+		struct weft_cqe cqe = event_of(mr, op, peer);
+		ep_complete(e, dst, node, &cqe);
+	} else {
+		move(e, mr, op);
+	}
+	return 0;
+}
+
+bool rma_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to)
+{
+	struct weft_ep *dst = ep_find(e, to->port);
+	struct cqe_node *node = ep_reserve(e);
+	int err = !node ? -1 : !dst ? EHOSTUNREACH : perform(e, ep, dst, op);
+	if (err < 0) {
+		if (node)
+			pool_put(&e->cqe_nodes, node);
+		return false;
+	}
+	if (err)
+		e->stats.msg_failed++;
+	else
+		e->stats.msg_sent++;
+	struct weft_cqe cqe = {
+		.context = op->context, .kind = op->kind, .err = err, .peer = op->peer, .len = err ? 0 : op->len};
+	ep_complete(e, ep, node, &cqe);
+	return true;
+}
