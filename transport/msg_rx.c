@@ -351,19 +351,21 @@ static int undeliverable(struct weft_engine *e, struct pdc_rx *p, const struct w
 	return msg_open(e, p, NULL, w, rc) ? rc : MSG_RX_NO_MEM;
 }
 
-/* Why a message can't be taken; WIRE_RC_OK: it can. */
+/* Why a message can't be taken; WIRE_RC_NULL: it can. */
 static uint8_t refusal(struct weft_engine *e, const struct pdc_rx *p, const struct weft_ep *ep,
 		       const struct wire_pkt *w)
 {
 	if (rma_is_request(w->ses.opcode)) {
-		bool payload = w->payload_bytes && w->ses.opcode == WIRE_OP_READ;
-		return payload ? WIRE_RC_INITIATOR_ERROR : rma_rx_check(e, ep, &p->ip, &w->ses);
+		if (w->payload_bytes && w->ses.opcode == WIRE_OP_READ)
+			return WIRE_RC_INITIATOR_ERROR;
+		uint8_t rc = rma_rx_check(e, ep, &p->ip, &w->ses);
+		return rc == WIRE_RC_OK ? WIRE_RC_NULL : rc;
 	}
 	if (is_announcement(w->ses.opcode) && (w->ses.rndv_eager_length || w->payload_bytes))
 		return WIRE_RC_UNSUPPORTED_SIZE;
 	if (!is_plain(w->ses.opcode) && !is_announcement(w->ses.opcode))
 		return WIRE_RC_UNSUPPORTED_OP;
-	return ep ? WIRE_RC_OK : WIRE_RC_UNDELIVERABLE;
+	return ep ? WIRE_RC_NULL : WIRE_RC_UNDELIVERABLE;
 }
 
 static bool is_ahead(const struct pdc_rx *p, uint16_t id)
@@ -376,8 +378,8 @@ static int msg_first(struct weft_engine *e, struct pdc_rx *p, const struct wire_
 	struct weft_ep *ep = ep_find(e, ep_port_of(&w->ses));
 	uint8_t rc = refusal(e, p, ep, w);
 	if (!is_ahead(p, w->ses.message_id)) /* was refused, or its endpoint went away */
-		return rc == WIRE_RC_OK ? WIRE_RC_UNDELIVERABLE : rc;
-	if (rc != WIRE_RC_OK)
+		return rc ? rc : WIRE_RC_UNDELIVERABLE;
+	if (rc)
 		return undeliverable(e, p, w, rc);
 	*out = msg_open(e, p, ep, w, 0);
 	return *out ? MSG_RX_OK : MSG_RX_NO_MEM;
