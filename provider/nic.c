@@ -15,6 +15,10 @@
  * last packet. */
 enum { QUIET_MS = 5 };
 
+/* What devices without a speed of their own are taken for: shared memory, the kernel's interfaces. */
+enum { SOFT_PAYLOAD_BYTES = 8192 };
+#define SOFT_LINK_BPS (UINT64_C(100) * 1000000000)
+
 static TAILQ_HEAD(, prov_nic) open_nics = TAILQ_HEAD_INITIALIZER(open_nics);
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -38,10 +42,15 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	TAILQ_INIT(&nic->reqs);
 }
 
-/* Packets are as large as the port carries, unless a parameter says otherwise. */
-static void payload_fit(struct prov_tune *tune, const struct weft_port *port)
+/* Packets are as large as the port carries, unless a parameter says otherwise. A link of memory costs by the packet: it
+ * gets the largest there are, and no rate it could not exceed. */
+static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 {
 	enum { HEADERS_MAX = 40 + 8 + 56 + 4, DEMAND = 4 }; /* IPv6, UDP, PDS and SES of a data packet, CRC */
+	if (!port->link_bps && !tune->payload_chosen)
+		tune->engine.tune.payload_bytes = SOFT_PAYLOAD_BYTES;
+	if (!port->link_bps && !tune->link_chosen)
+		tune->engine.tune.link_bps = SOFT_LINK_BPS;
 	uint32_t headers = HEADERS_MAX + (tune->engine.rcc ? DEMAND : 0);
 	uint32_t room = port->max_ip_bytes > headers ? port->max_ip_bytes - headers : 0;
 	if (!tune->payload_chosen && tune->engine.tune.payload_bytes > room)
@@ -80,7 +89,7 @@ static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct 
 		return ret;
 	tune->engine.ip = dev->ip;
 	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices differ even with a seed given */
-	payload_fit(tune, nic->port);
+	link_fit(tune, nic->port);
 	ret = weft_engine_create(&tune->engine, nic->port, weft_clock_ns(), &nic->engine, err);
 	if (ret)
 		nic->port->ops->close(nic->port);

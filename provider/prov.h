@@ -70,6 +70,7 @@ struct prov_tune {
 	uint32_t max_ip_bytes; /* 0: the port's default */
 	uint32_t pool_pkts;    /* 0: the port's default */
 	bool payload_chosen;   /* FI_WEFT_TUNE says payload_bytes */
+	bool link_chosen;      /* or link_bps */
 	bool no_arp;
 	const char *eal_args; /* NULL: the defaults */
 	weft_ns wait_ns;      /* how long an open waits for the other end's socket */
