@@ -67,23 +67,68 @@ int prov_addr_from_sock(const void *sock, size_t len, const struct weft_ip *like
 	return like && weft_ip_is_v4(like) != weft_ip_is_v4(&addr->ip) ? -EINVAL : 0;
 }
 
-int prov_addr_resolve(const char *node, const char *service, uint64_t flags, struct weft_addr *addr)
+const struct weft_addr *prov_addr_pick(const struct prov_addrs *addrs, const struct weft_ip *like)
 {
-	struct addrinfo hints = {
-		.ai_socktype = SOCK_DGRAM,
-		.ai_flags = AI_PASSIVE | (flags & FI_NUMERICHOST ? AI_NUMERICHOST : 0),
-	};
+	for (unsigned i = 0; i < addrs->count; i++)
+		if (weft_ip_is_v4(&addrs->addr[i].ip) == weft_ip_is_v4(like))
+			return &addrs->addr[i];
+	return NULL;
+}
+
+static void addrs_fill(const struct addrinfo *list, struct prov_addrs *addrs)
+{
+	for (; list && addrs->count < count_of(addrs->addr); list = list->ai_next)
+		if (!prov_addr_from_sock(list->ai_addr, list->ai_addrlen, NULL, &addrs->addr[addrs->count]))
+			addrs->count++;
+}
+
+/* "fi_sockaddr_in://HOST:SERVICE" or "fi_sockaddr_in6://[HOST]:SERVICE", as prov_addr_print writes it. False: it is not
+ * of this form. `text` is cut up. */
+static bool addr_str_split(char *text, char **host, char **service)
+{
+	char *p = strstr(text, "://"), *colon = strrchr(text, ':');
+	if (!p || strncmp(text, "fi_sockaddr", 11) != 0 || colon < p + 3)
+		return false;
+	*host = p + 3;
+	*service = colon + 1;
+	if (**host == '[' && colon[-1] == ']') {
+		++*host;
+		colon--;
+	}
+	*colon = 0;
+	return true;
+}
+
+static int resolve(const char *node, const char *service, int flags, struct prov_addrs *addrs)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_PASSIVE | flags};
 	struct addrinfo *list = NULL;
-	*addr = (struct weft_addr){0};
-	if (!node && !service)
-		return 0;
 	if (getaddrinfo(node, service, &hints, &list))
 		return -FI_ENODATA;
-	int ret = prov_addr_from_sock(list->ai_addr, list->ai_addrlen, NULL, addr);
+	addrs_fill(list, addrs);
 	freeaddrinfo(list);
-	if (!node)
-		addr->ip = (struct weft_ip){0};
-	return ret ? -FI_ENODATA : 0;
+	return addrs->count ? 0 : -FI_ENODATA;
+}
+
+int prov_addr_resolve(const char *node, const char *service, uint64_t flags, struct prov_addrs *addrs)
+{
+	int numeric = flags & FI_NUMERICHOST ? AI_NUMERICHOST : 0;
+	char *host, *port;
+	addrs->count = 0;
+	if (!node && !service)
+		return 0;
+	if (node && !service) {
+		char text[INET6_ADDRSTRLEN + 64];
+		snprintf(text, sizeof text, "%s", node);
+		if (addr_str_split(text, &host, &port))
+			return resolve(host, port, AI_NUMERICHOST, addrs);
+	}
+	int ret = resolve(node, service, numeric, addrs);
+	if (!node && !ret) {
+		addrs->addr[0].ip = (struct weft_ip){0};
+		addrs->count = 1;
+	}
+	return ret;
 }
 
 const char *prov_addr_print(const struct weft_addr *addr, char *buf, size_t len)

@@ -7,7 +7,7 @@
 #define MSG_CAPS    (FI_MSG | FI_TAGGED)
 #define TX_CAPS     (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX)
 #define RX_CAPS     (MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_MULTI_RECV)
-#define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM)
+#define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 #define ALL_CAPS    (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
 
 /* A send completes when the receiver's transport has acknowledged it, which satisfies every level but FI_MATCH_COMPLETE

@@ -1,53 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Address vector: fi_addr_t, an index for both types, to the engine's peer id and back. Inserting an address twice
- * gives the same index and counts uses, so that a received message has one source. */
+ * gives the same index and counts uses, so that a received message has one source. A vector with a name is a table that
+ * processes share (avshare.c); ours follows it, because engines number peers each in their own way. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "avshare.h"
 #include "prov.h"
-
-static struct prov_av *av_of(struct fid_av *fid)
-{
-	return container_of(fid, struct prov_av, fid);
-}
-
-/* Entry of an address, whatever receive context it names; NULL: none. */
-static struct prov_av_entry *entry_of(const struct prov_av *av, fi_addr_t addr)
-{
-	if (!av)
-		return NULL;
-	addr &= UINT64_MAX >> av->rx_ctx_bits;
-	return addr < av->count && av->entries[addr].uses ? &av->entries[addr] : NULL;
-}
-
-int prov_av_source(const struct prov_av *av, fi_addr_t addr, uint32_t *peer)
-{
-	const struct prov_av_entry *entry = entry_of(av, addr);
-	if (!entry)
-		return -FI_EINVAL;
-	*peer = entry->peer;
-	return 0;
-}
-
-/* The receive contexts of a scalable endpoint have consecutive numbers. */
-int prov_av_peer(const struct prov_av *av, fi_addr_t addr, uint32_t *peer)
-{
-	int ret = prov_av_source(av, addr, peer);
-	uint64_t index = !ret && av->rx_ctx_bits ? addr >> (64 - av->rx_ctx_bits) : 0;
-	if (!index)
-		return ret;
-	struct weft_engine *engine = av->domain->nic->engine;
-	struct weft_addr to = *weft_peer_addr(engine, *peer);
-	to.port = (uint16_t)(to.port + index);
-	return weft_peer_add(engine, &to, peer);
-}
-
-fi_addr_t prov_av_of_peer(const struct prov_av *av, uint32_t peer)
-{
-	return peer < av->peers ? av->of_peer[peer] : FI_ADDR_NOTAVAIL;
-}
 
 /* Room for `peer` in the reverse table. */
 static int peers_grow(struct prov_av *av, uint32_t peer)
@@ -65,155 +25,126 @@ static int peers_grow(struct prov_av *av, uint32_t peer)
 	return 0;
 }
 
-/* Index of a free entry: one that was removed, or a new one at the end. */
-static int entry_new(struct prov_av *av, fi_addr_t *index)
+/* Room for an entry at `index`. */
+static int entries_grow(struct prov_av *av, uint32_t index)
 {
-	for (uint32_t i = av->count; av->free && i-- > 0;) {
-		if (!av->entries[i].uses) {
-			av->free--;
-			*index = i;
-			return 0;
-		}
-	}
-	if (av->count == av->capacity) {
-		uint32_t n = av->capacity + av->capacity / 2 + 1;
+	if (index >= av->capacity) {
+		uint32_t n = index + index / 2 + 1;
 		struct prov_av_entry *entries = realloc(av->entries, n * sizeof *entries);
 		if (!entries)
 			return -FI_ENOMEM;
 		av->entries = entries;
 		av->capacity = n;
 	}
-	*index = av->count++;
+	for (; av->count <= index; av->count++)
+		av->entries[av->count] = (struct prov_av_entry){.uses = 0};
 	return 0;
 }
 
-static int insert_one(struct prov_av *av, const void *sock, fi_addr_t *index)
+/* Tables fill the lowest place that is free. */
+static uint32_t free_index(struct prov_av *av)
 {
-	struct prov_nic *nic = av->domain->nic;
-	struct weft_addr addr;
+	while (av->lowest_free < av->count && av->entries[av->lowest_free].uses)
+		av->lowest_free++;
+	return av->lowest_free;
+}
+
+int prov_av_entry_add(struct prov_av *av, const struct weft_addr *addr, uint32_t wanted, fi_addr_t *out)
+{
 	uint32_t peer;
-	if (prov_addr_from_sock(sock, prov_addr_len(&nic->ip), &nic->ip, &addr) || !addr.port ||
-	    prov_ip_is_any(&addr.ip))
-		return -FI_EINVAL;
-	int ret = weft_peer_add(nic->engine, &addr, &peer);
+	int ret = weft_peer_add(av->domain->nic->engine, addr, &peer);
 	if (!ret)
 		ret = peers_grow(av, peer);
 	if (ret)
 		return ret;
-	if (av->of_peer[peer] == FI_ADDR_NOTAVAIL) {
-		ret = entry_new(av, index);
-		if (ret)
-			return ret;
-		av->entries[*index] = (struct prov_av_entry){.peer = peer};
-		av->of_peer[peer] = *index;
+	uint32_t index = wanted;
+	if (av->of_peer[peer] != FI_ADDR_NOTAVAIL)
+		index = (uint32_t)av->of_peer[peer];
+	else if (wanted == UINT32_MAX)
+		index = free_index(av);
+	ret = entries_grow(av, index);
+	if (ret)
+		return ret;
+	if (!av->entries[index].uses++) {
+		av->entries[index].peer = peer;
+		av->entries[index].alias = index;
+		av->of_peer[peer] = index;
 	}
-	*index = av->of_peer[peer];
-	av->entries[*index].uses++;
+	*out = index;
 	return 0;
 }
 
-/* One address failed: as an event, or in the caller's array. */
-static void report_error(struct prov_av *av, size_t i, int err, uint64_t flags, void *context)
+void prov_av_entry_del(struct prov_av *av, uint32_t index)
 {
-	const struct fi_eq_err_entry entry = {
-		.fid = &av->fid.fid, .context = context, .data = i, .err = err, .prov_errno = err};
-	if (av->eq)
-		prov_eq_post(av->eq, FI_AV_COMPLETE, &entry);
-	else if (flags & FI_SYNC_ERR)
-		((int *)context)[i] = err;
+	if (--av->entries[index].uses)
+		return;
+	av->of_peer[av->entries[index].peer] = FI_ADDR_NOTAVAIL;
+	if (index < av->lowest_free)
+		av->lowest_free = index;
 }
 
-static int report_done(struct prov_av *av, size_t inserted, void *context)
+/* Our entry is not what the shared table says any more. */
+static bool entry_outdated(struct prov_av *av, uint32_t index, uint32_t uses, const struct weft_addr *addr)
 {
-	const struct fi_eq_err_entry entry = {.fid = &av->fid.fid, .context = context, .data = inserted};
-	return av->eq ? prov_eq_post(av->eq, FI_AV_COMPLETE, &entry) : (int)inserted;
+	if (index >= av->count || !av->entries[index].uses)
+		return false;
+	const struct weft_addr *ours = weft_peer_addr(av->domain->nic->engine, av->entries[index].peer);
+	return !uses || ours->port != addr->port || !weft_ip_eq(&ours->ip, &addr->ip);
 }
 
-static int av_insert(struct fid_av *fid, const void *addrs, size_t count, fi_addr_t *fi_addr, uint64_t flags,
-		     void *context)
+/* First what is gone, then what is new: an address may have moved. */
+void prov_av_follow(struct prov_av *av)
 {
-	struct prov_av *av = av_of(fid);
-	size_t inserted = 0, stride = prov_addr_len(&av->domain->nic->ip);
-	if (flags & ~(FI_MORE | FI_SYNC_ERR) || (count && !addrs) || (flags & FI_SYNC_ERR && !context))
-		return -FI_EINVAL;
-	prov_nic_lock(av->domain->nic);
-	for (size_t i = 0; i < count; i++) {
-		fi_addr_t index = FI_ADDR_NOTAVAIL;
-		int ret = insert_one(av, (const char *)addrs + i * stride, &index);
-		inserted += !ret;
-		if (fi_addr)
-			fi_addr[i] = index;
-		if (ret || (flags & FI_SYNC_ERR && !av->eq))
-			report_error(av, i, -ret, flags, context);
-	}
-	prov_nic_unlock(av->domain->nic);
-	return report_done(av, inserted, context);
-}
-
-static int av_insertsvc(struct fid_av *fid, const char *node, const char *service, fi_addr_t *fi_addr, uint64_t flags,
-			void *context)
-{
-	struct sockaddr_storage ss;
 	struct weft_addr addr;
-	if (!node || !service || prov_addr_resolve(node, service, 0, &addr))
-		return -FI_EINVAL;
-	prov_addr_to_sock(&addr, &ss);
-	return av_insert(fid, &ss, 1, fi_addr, flags, context);
+	fi_addr_t out;
+	if (!av->share || prov_avshare_version(av->share) == av->share_version)
+		return;
+	av->share_version = prov_avshare_version(av->share);
+	uint32_t n = prov_avshare_count(av->share);
+	for (uint32_t i = 0; i < n; i++)
+		if (entry_outdated(av, i, prov_avshare_get(av->share, i, &addr), &addr))
+			prov_av_entry_del(av, i);
+	for (uint32_t i = 0; i < n; i++)
+		if (prov_avshare_get(av->share, i, &addr) && (i >= av->count || !av->entries[i].uses))
+			prov_av_entry_add(av, &addr, i, &out); /* without memory it stays unknown */
 }
 
-static int av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, const char *service, size_t svccnt,
-			fi_addr_t *fi_addr, uint64_t flags, void *context)
+struct prov_av_entry *prov_av_entry_of(struct prov_av *av, fi_addr_t addr)
 {
-	return -FI_ENOSYS; /* nodes have no numbered names here */
+	if (!av)
+		return NULL;
+	prov_av_follow(av);
+	addr &= UINT64_MAX >> av->rx_ctx_bits;
+	return addr < av->count && av->entries[addr].uses ? &av->entries[addr] : NULL;
 }
 
-static int remove_one(struct prov_av *av, fi_addr_t addr)
+int prov_av_source(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
 {
-	struct prov_av_entry *entry = entry_of(av, addr);
+	const struct prov_av_entry *entry = prov_av_entry_of(av, addr);
 	if (!entry)
 		return -FI_EINVAL;
-	if (--entry->uses == 0) {
-		av->of_peer[entry->peer] = FI_ADDR_NOTAVAIL;
-		av->free++;
-	}
+	*peer = entry->peer;
 	return 0;
 }
 
-static int av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint64_t flags)
+/* The receive contexts of a scalable endpoint have consecutive numbers. */
+int prov_av_peer(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
 {
-	struct prov_av *av = av_of(fid);
-	int ret = flags ? -FI_EINVAL : 0;
-	prov_nic_lock(av->domain->nic);
-	for (size_t i = 0; i < count && !ret; i++)
-		ret = remove_one(av, fi_addr[i]);
-	prov_nic_unlock(av->domain->nic);
-	return ret;
+	int ret = prov_av_source(av, addr, peer);
+	uint64_t index = !ret && av->rx_ctx_bits ? addr >> (64 - av->rx_ctx_bits) : 0;
+	if (!index)
+		return ret;
+	struct weft_engine *engine = av->domain->nic->engine;
+	struct weft_addr to = *weft_peer_addr(engine, *peer);
+	to.port = (uint16_t)(to.port + index);
+	return weft_peer_add(engine, &to, peer);
 }
 
-static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *addrlen)
+fi_addr_t prov_av_of_peer(struct prov_av *av, uint32_t peer)
 {
-	struct prov_av *av = av_of(fid);
-	struct sockaddr_storage ss;
-	uint32_t peer;
-	prov_nic_lock(av->domain->nic);
-	int ret = prov_av_source(av, fi_addr, &peer);
-	if (!ret)
-		prov_addr_to_sock(weft_peer_addr(av->domain->nic->engine, peer), &ss);
-	prov_nic_unlock(av->domain->nic);
-	return ret ? ret : prov_addr_give(&ss, addr, addrlen);
-}
-
-static const char *av_straddr(struct fid_av *fid, const void *addr, char *buf, size_t *len)
-{
-	struct prov_av *av = av_of(fid);
-	struct weft_addr parsed;
-	char text[80];
-	if (prov_addr_from_sock(addr, prov_addr_len(&av->domain->nic->ip), NULL, &parsed))
-		return NULL;
-	size_t need = strlen(prov_addr_print(&parsed, text, sizeof text)) + 1;
-	snprintf(buf, *len, "%s", text);
-	*len = need;
-	return buf;
+	prov_av_follow(av);
+	fi_addr_t index = peer < av->peers ? av->of_peer[peer] : FI_ADDR_NOTAVAIL;
+	return index == FI_ADDR_NOTAVAIL ? index : av->entries[index].alias;
 }
 
 static int av_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
@@ -221,10 +152,21 @@ static int av_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	struct prov_av *av = container_of(fid, struct prov_av, fid.fid);
 	if (bfid->fclass != FI_CLASS_EQ || av->eq)
 		return -FI_EINVAL;
+	if (flags)
+		return -FI_EBADFLAGS;
 	struct prov_eq *eq = container_of(bfid, struct prov_eq, fid.fid);
 	eq->refs++;
 	av->eq = eq;
 	return 0;
+}
+
+static void av_free(struct prov_av *av)
+{
+	if (av->share)
+		prov_avshare_close(av->share);
+	free(av->entries);
+	free(av->of_peer);
+	free(av);
 }
 
 static int av_close(struct fid *fid)
@@ -235,9 +177,7 @@ static int av_close(struct fid *fid)
 	if (av->eq)
 		av->eq->refs--;
 	av->domain->refs--;
-	free(av->entries);
-	free(av->of_peer);
-	free(av);
+	av_free(av);
 	return 0;
 }
 
@@ -249,42 +189,61 @@ static struct fi_ops av_fi_ops = {
 	.ops_open = prov_no_ops_open,
 };
 
-static struct fi_ops_av av_ops = {
-	.size = sizeof(struct fi_ops_av),
-	.insert = av_insert,
-	.insertsvc = av_insertsvc,
-	.insertsym = av_insertsym,
-	.remove = av_remove,
-	.lookup = av_lookup,
-	.straddr = av_straddr,
-};
+static int attr_check(const struct fi_av_attr *attr)
+{
+	enum { RX_CTX_BITS_MAX = 16 };
+	if (attr->type > FI_AV_TABLE || attr->rx_ctx_bits < 0 || attr->rx_ctx_bits > RX_CTX_BITS_MAX)
+		return -FI_EINVAL;
+	if (attr->flags & FI_READ && !attr->name)
+		return -FI_EINVAL;
+	return attr->flags & ~(FI_EVENT | FI_READ | FI_SYMMETRIC) ? -FI_EBADFLAGS : 0;
+}
+
+static int share_open(struct prov_av *av, struct fi_av_attr *attr)
+{
+	struct weft_err err = {""};
+	int ret = prov_avshare_open(av->domain->nic->name, attr->name, attr->count, av->read_only, &av->share, &err);
+	if (ret)
+		FI_WARN(&prov_weft, FI_LOG_AV, "%s\n", err.msg);
+	else if (!attr->map_addr)
+		attr->map_addr = prov_avshare_map(av->share);
+	return ret;
+}
+
+static int av_init(struct prov_av *av, struct fi_av_attr *attr)
+{
+	enum { ENTRIES_MIN = 16, ENTRIES_MAX = 1 << 20 };
+	size_t count = attr->count > ENTRIES_MIN ? attr->count : ENTRIES_MIN;
+	av->capacity = count > ENTRIES_MAX ? ENTRIES_MAX : (uint32_t)count;
+	av->entries = calloc(av->capacity, sizeof *av->entries);
+	av->has_events = attr->flags & FI_EVENT;
+	av->read_only = attr->flags & FI_READ;
+	av->rx_ctx_bits = attr->rx_ctx_bits;
+	if (!av->entries)
+		return -FI_ENOMEM;
+	return attr->name ? share_open(av, attr) : 0;
+}
 
 int prov_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **out, void *context)
 {
-	enum { ENTRIES_MIN = 16, ENTRIES_MAX = 1 << 20, RX_CTX_BITS_MAX = 16 };
-	if (attr && (attr->name || attr->flags & ~FI_EVENT || attr->type > FI_AV_TABLE))
-		return -FI_ENOSYS; /* no shared or read-only vectors */
-	if (attr && (attr->rx_ctx_bits < 0 || attr->rx_ctx_bits > RX_CTX_BITS_MAX))
-		return -FI_EINVAL;
-	size_t count = attr && attr->count > ENTRIES_MIN ? attr->count : ENTRIES_MIN;
-	struct prov_av *av = calloc(1, sizeof *av);
+	struct fi_av_attr defaults = {.type = FI_AV_MAP}, *a = attr ? attr : &defaults;
+	int ret = attr_check(a);
+	struct prov_av *av = ret ? NULL : calloc(1, sizeof *av);
 	if (!av)
-		return -FI_ENOMEM;
-	av->capacity = count > ENTRIES_MAX ? ENTRIES_MAX : (uint32_t)count;
-	av->entries = calloc(av->capacity, sizeof *av->entries);
-	if (!av->entries) {
-		free(av);
-		return -FI_ENOMEM;
-	}
+		return ret ? ret : -FI_ENOMEM;
 	av->domain = container_of(domain, struct prov_domain, fid);
+	ret = av_init(av, a);
+	if (ret) {
+		av_free(av);
+		return ret;
+	}
 	av->domain->refs++;
-	av->rx_ctx_bits = attr ? attr->rx_ctx_bits : 0;
 	av->fid.fid.fclass = FI_CLASS_AV;
 	av->fid.fid.context = context;
 	av->fid.fid.ops = &av_fi_ops;
-	av->fid.ops = &av_ops;
-	if (attr && !attr->type)
-		attr->type = FI_AV_MAP;
+	av->fid.ops = &prov_av_ops;
+	if (!a->type)
+		a->type = FI_AV_MAP;
 	*out = &av->fid;
 	return 0;
 }

@@ -115,16 +115,16 @@ static int ip_parse(const char *text, struct weft_ip *ip, struct weft_err *err)
 	char host[64];
 	const char *plus = strchr(text, '+');
 	size_t len = plus ? (size_t)(plus - text) : strlen(text);
-	struct weft_addr addr;
+	struct prov_addrs addrs;
 	char *end = NULL;
 	unsigned long n = plus ? strtoul(plus + 1, &end, 10) : 0;
 	if (len >= sizeof host || (plus && (!isdigit((unsigned char)plus[1]) || *end || n > UINT32_MAX)))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_ADDR: '%s' is not ADDRESS or ADDRESS+N", text);
 	memcpy(host, text, len);
 	host[len] = 0;
-	if (prov_addr_resolve(host, NULL, FI_NUMERICHOST, &addr) || prov_ip_is_any(&addr.ip))
+	if (prov_addr_resolve(host, NULL, FI_NUMERICHOST, &addrs) || prov_ip_is_any(&addrs.addr[0].ip))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_ADDR: '%s' is not an IPv4 or IPv6 address", text);
-	*ip = addr.ip;
+	*ip = addrs.addr[0].ip;
 	ip_add(ip, (uint32_t)n);
 	return 0;
 }

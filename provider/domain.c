@@ -7,9 +7,23 @@
 #include "ctx.h"
 #include "weft/provider.h"
 
+static TAILQ_HEAD(, prov_domain) domains = TAILQ_HEAD_INITIALIZER(domains);
+static pthread_mutex_t domains_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static struct prov_domain *domain_of(struct fid *fid)
 {
 	return container_of(fid, struct prov_domain, fid.fid);
+}
+
+struct prov_domain *prov_domain_find(const char *name)
+{
+	struct prov_domain *domain, *found = NULL;
+	pthread_mutex_lock(&domains_lock);
+	TAILQ_FOREACH(domain, &domains, link)
+	if (!found && strcmp(domain->nic->name, name) == 0)
+		found = domain;
+	pthread_mutex_unlock(&domains_lock);
+	return found;
 }
 
 static int domain_close(struct fid *fid)
@@ -19,16 +33,32 @@ static int domain_close(struct fid *fid)
 		return -FI_EBUSY;
 	if (domain->auto_progress)
 		prov_nic_auto_put(domain->nic);
+	if (domain->eq)
+		domain->eq->refs--;
+	pthread_mutex_lock(&domains_lock);
+	TAILQ_REMOVE(&domains, domain, link);
+	pthread_mutex_unlock(&domains_lock);
 	prov_nic_put(domain->nic);
 	domain->fabric->refs--;
 	free(domain);
 	return 0;
 }
 
-/* Event queues may be bound; only address vectors report to one, and they have their own. */
+/* The event queue serves objects that have none of their own. */
 static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	return bfid->fclass == FI_CLASS_EQ ? 0 : -FI_EINVAL;
+	struct prov_domain *domain = domain_of(fid);
+	if (bfid->fclass != FI_CLASS_EQ || domain->eq)
+		return -FI_EINVAL;
+	struct prov_eq *eq = container_of(bfid, struct prov_eq, fid.fid);
+	if (flags & ~FI_REG_MR)
+		return -FI_EBADFLAGS;
+	if (eq->fabric != domain->fabric)
+		return -FI_EINVAL;
+	eq->refs++;
+	domain->eq = eq;
+	domain->mr_events = flags & FI_REG_MR;
+	return 0;
 }
 
 static int engine_stats(struct fid *fid, struct weft_stats *stats)
@@ -159,6 +189,9 @@ int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid
 	domain->fid.fid.ops = &domain_fi_ops;
 	domain->fid.ops = &domain_ops;
 	domain->fid.mr = &mr_ops;
+	pthread_mutex_lock(&domains_lock);
+	TAILQ_INSERT_TAIL(&domains, domain, link);
+	pthread_mutex_unlock(&domains_lock);
 	*out = &domain->fid;
 	return 0;
 }

@@ -6,22 +6,41 @@
 
 #include "prov.h"
 
-/* What node, service and hints say about addresses. */
-struct want {
-	const struct fi_info *hints;
-	struct weft_addr src, dest; /* all zero: unspecified */
-	bool has_dest;
+/* What node, service and hints say about one side. */
+struct side {
+	struct prov_addrs addrs; /* none: unspecified */
+	uint16_t port;           /* without an address; 0: unspecified */
 };
 
-static int hint_addr(const void *sock, size_t len, struct weft_addr *addr)
+struct want {
+	const struct fi_info *hints;
+	struct side src, dest;
+};
+
+static int side_resolve(struct side *side, const char *node, const char *service, uint64_t flags)
 {
-	uint16_t port = addr->port;
-	if (!sock || !prov_ip_is_any(&addr->ip))
-		return 0; /* nothing there, or node and service have precedence */
-	if (prov_addr_from_sock(sock, len, NULL, addr))
+	int ret = prov_addr_resolve(node, service, flags, &side->addrs);
+	if (ret || !side->addrs.count)
+		return ret;
+	side->port = side->addrs.addr[0].port;
+	if (!node)
+		side->addrs.count = 0;
+	return 0;
+}
+
+/* Node and service have precedence. */
+static int side_hint(struct side *side, const void *sock, size_t len)
+{
+	struct weft_addr addr;
+	if (!sock || side->addrs.count)
+		return 0;
+	if (prov_addr_from_sock(sock, len, NULL, &addr))
 		return -FI_ENODATA;
-	if (port)
-		addr->port = port; /* a service came without a node */
+	if (side->port)
+		addr.port = side->port; /* a service came without a node */
+	side->port = addr.port;
+	if (!prov_ip_is_any(&addr.ip))
+		side->addrs = (struct prov_addrs){.addr = {addr}, .count = 1};
 	return 0;
 }
 
@@ -29,13 +48,27 @@ static int want_parse(const char *node, const char *service, uint64_t flags, str
 {
 	const struct fi_info *hints = want->hints;
 	bool is_src = flags & FI_SOURCE || !node;
-	int ret = prov_addr_resolve(node, service, flags, is_src ? &want->src : &want->dest);
+	int ret = side_resolve(is_src ? &want->src : &want->dest, node, service, flags);
 	if (!ret && hints)
-		ret = hint_addr(hints->src_addr, hints->src_addrlen, &want->src);
+		ret = side_hint(&want->src, hints->src_addr, hints->src_addrlen);
 	if (!ret && hints)
-		ret = hint_addr(hints->dest_addr, hints->dest_addrlen, &want->dest);
-	want->has_dest = !prov_ip_is_any(&want->dest.ip);
+		ret = side_hint(&want->dest, hints->dest_addr, hints->dest_addrlen);
 	return ret;
+}
+
+/* Any address, or one of those that were given. */
+static bool side_has_ip(const struct side *side, const struct weft_ip *ip)
+{
+	for (unsigned i = 0; i < side->addrs.count; i++)
+		if (prov_ip_is_any(&side->addrs.addr[i].ip) || weft_ip_eq(&side->addrs.addr[i].ip, ip))
+			return true;
+	return side->addrs.count == 0;
+}
+
+/* The application restricts output to a domain it has opened. */
+static bool domain_suits(const struct fi_domain_attr *h, const struct prov_dev *dev)
+{
+	return !h->domain || strcmp(container_of(h->domain, struct prov_domain, fid)->nic->name, dev->name) == 0;
 }
 
 static uint32_t format_of(const struct weft_ip *ip)
@@ -48,12 +81,13 @@ static bool dev_suits(const struct prov_dev *dev, const struct want *want)
 	const struct fi_info *h = want->hints;
 	if (h && h->domain_attr && h->domain_attr->name && strcmp(h->domain_attr->name, dev->name) != 0)
 		return false;
+	if (h && h->domain_attr && !domain_suits(h->domain_attr, dev))
+		return false;
 	if (h && h->addr_format != FI_FORMAT_UNSPEC && h->addr_format != FI_SOCKADDR &&
 	    h->addr_format != format_of(&dev->ip))
 		return false;
-	if (!prov_ip_is_any(&want->src.ip) && !weft_ip_eq(&want->src.ip, &dev->ip))
-		return false;
-	return !want->has_dest || weft_ip_is_v4(&want->dest.ip) == weft_ip_is_v4(&dev->ip);
+	return side_has_ip(&want->src, &dev->ip) &&
+	       (!want->dest.addrs.count || prov_addr_pick(&want->dest.addrs, &dev->ip));
 }
 
 static int sock_dup(const struct weft_addr *addr, void **out, size_t *len)
@@ -72,6 +106,8 @@ static int names_fill(const struct prov_dev *dev, struct fi_info *info)
 {
 	info->fabric_attr->name = strdup(PROV_NAME);
 	info->domain_attr->name = strdup(dev->name);
+	struct prov_domain *open = prov_domain_find(dev->name);
+	info->domain_attr->domain = open ? &open->fid : NULL;
 	return info->fabric_attr->name && info->domain_attr->name ? 0 : -FI_ENOMEM;
 }
 
@@ -81,8 +117,9 @@ static int addrs_fill(const struct prov_dev *dev, const struct want *want, struc
 	bool generic = want->hints && want->hints->addr_format == FI_SOCKADDR;
 	info->addr_format = generic ? (uint32_t)FI_SOCKADDR : format_of(&dev->ip);
 	int ret = sock_dup(&src, &info->src_addr, &info->src_addrlen);
-	if (!ret && want->has_dest)
-		ret = sock_dup(&want->dest, &info->dest_addr, &info->dest_addrlen);
+	const struct weft_addr *dest = prov_addr_pick(&want->dest.addrs, &dev->ip);
+	if (!ret && dest)
+		ret = sock_dup(dest, &info->dest_addr, &info->dest_addrlen);
 	return ret;
 }
 

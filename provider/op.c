@@ -198,7 +198,7 @@ static uint8_t recv_flags(const struct prov_op *op, struct weft_op *wop)
 }
 
 /* All endpoints of a shared context have the same address vector. */
-static const struct prov_av *rx_av(const struct prov_ep *ep)
+static struct prov_av *rx_av(const struct prov_ep *ep)
 {
 	const struct prov_ep *member = TAILQ_FIRST(&ep->members);
 	return member ? member->av : ep->av;

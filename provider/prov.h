@@ -87,8 +87,17 @@ socklen_t prov_addr_len(const struct weft_ip *ip);
 void prov_addr_to_sock(const struct weft_addr *addr, struct sockaddr_storage *ss);
 /* -EINVAL: another address family than `like` has (NULL: any), or too short. */
 int prov_addr_from_sock(const void *sock, size_t len, const struct weft_ip *like, struct weft_addr *addr);
-/* Resolves host and service names; either may be NULL (all zero, port 0). -FI_ENODATA: unknown. */
-int prov_addr_resolve(const char *node, const char *service, uint64_t flags, struct weft_addr *addr);
+
+/* The addresses of a name. */
+struct prov_addrs {
+	struct weft_addr addr[16];
+	unsigned count;
+};
+/* Resolves host and service names, or FI_ADDR_STR as the host alone. Either may be NULL: no IP address, or port 0.
+ * -FI_ENODATA: unknown. */
+int prov_addr_resolve(const char *node, const char *service, uint64_t flags, struct prov_addrs *addrs);
+/* The first one of the same address family as `like`, or NULL. */
+const struct weft_addr *prov_addr_pick(const struct prov_addrs *addrs, const struct weft_ip *like);
 /* Copies a socket address as fi_getname and fi_av_lookup do: `*len` becomes its length; -FI_ETOOSMALL when cut. */
 int prov_addr_give(const struct sockaddr_storage *ss, void *buf, size_t *len);
 bool prov_ip_is_any(const struct weft_ip *ip);
@@ -109,6 +118,7 @@ struct prov_ep;
 struct prov_stx;
 TAILQ_HEAD(prov_ep_list, prov_ep);
 
+struct prov_avshare;
 struct prov_req;
 TAILQ_HEAD(prov_req_list, prov_req);
 
@@ -233,37 +243,59 @@ struct prov_domain {
 	struct fid_domain fid;
 	struct prov_fabric *fabric;
 	struct prov_nic *nic;
+	TAILQ_ENTRY(prov_domain) link; /* all domains */
+	struct prov_eq *eq;            /* where asynchronous operations report by default; may be NULL */
+	bool mr_events;                /* memory is registered asynchronously (FI_REG_MR) */
 	bool auto_progress;
 	atomic_uint refs; /* endpoints, queues, counters, vectors */
 };
 
+/* The first domain opened on this device, or NULL. */
+struct prov_domain *prov_domain_find(const char *name);
 int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context);
 
 struct prov_av_entry {
-	uint32_t peer; /* the engine's id */
-	uint32_t uses; /* times inserted; 0: free */
+	uint32_t peer;   /* the engine's id */
+	uint32_t uses;   /* times inserted; 0: free */
+	fi_addr_t alias; /* what completions report: its index, or the FI_AV_USER_ID given */
 };
 
-/* An fi_addr_t is an index in both AV types. */
+/* An fi_addr_t is an index in both AV types. All under the device's lock. */
 struct prov_av {
 	struct fid_av fid;
 	struct prov_domain *domain;
 	struct prov_av_entry *entries;
 	uint32_t count, capacity; /* entries in use or free again; allocated */
-	uint32_t free;            /* among `count`: removed, to be used again */
+	uint32_t lowest_free;     /* no free entry is below */
 	int rx_ctx_bits;          /* the top bits of an fi_addr_t name a receive context (fi_rx_addr) */
-	fi_addr_t *of_peer;       /* by engine peer id; FI_ADDR_NOTAVAIL when not inserted */
+	fi_addr_t *of_peer;       /* index by engine peer id; FI_ADDR_NOTAVAIL when not inserted */
 	uint32_t peers;           /* entries of of_peer */
-	struct prov_eq *eq;       /* insertions complete here; NULL: at once */
-	atomic_uint refs;         /* endpoints bound */
+	bool has_events;          /* FI_EVENT: insertions complete on `eq` */
+	bool read_only;           /* FI_READ */
+	struct prov_eq *eq;
+	struct prov_avshare *share; /* the table is shared by processes; ours follows it. NULL: it is not */
+	uint64_t share_version;     /* of the shared table when ours was brought up to date */
+	atomic_uint refs;           /* endpoints bound */
 };
 
 int prov_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av, void *context);
-/* -FI_EINVAL when `addr` is not in the vector. */
-int prov_av_peer(const struct prov_av *av, fi_addr_t addr, uint32_t *peer);
-/* The peer messages come from, for receives directed to it. */
-int prov_av_source(const struct prov_av *av, fi_addr_t addr, uint32_t *peer);
-fi_addr_t prov_av_of_peer(const struct prov_av *av, uint32_t peer);
+/* -FI_EINVAL when `addr` is not in the vector. Lock held. */
+int prov_av_peer(struct prov_av *av, fi_addr_t addr, uint32_t *peer);
+/* The peer messages come from, for receives directed to it. Lock held. */
+int prov_av_source(struct prov_av *av, fi_addr_t addr, uint32_t *peer);
+/* Entry of an address, whatever receive context it names; NULL: none. Lock held. */
+struct prov_av_entry *prov_av_entry_of(struct prov_av *av, fi_addr_t addr);
+/* What completions call a peer; FI_ADDR_NOTAVAIL when it is not in the vector. Lock held. */
+fi_addr_t prov_av_of_peer(struct prov_av *av, uint32_t peer);
+/* Another use of an address. A new entry goes to `wanted`, UINT32_MAX: to the lowest free place. Lock held. -FI_ENOMEM.
+ */
+int prov_av_entry_add(struct prov_av *av, const struct weft_addr *addr, uint32_t wanted, fi_addr_t *out);
+/* One use less. Lock held. */
+void prov_av_entry_del(struct prov_av *av, uint32_t index);
+/* Does what other processes did to a shared vector. Lock held. */
+void prov_av_follow(struct prov_av *av);
+/* Inserting and removing (av_insert.c). */
+extern struct fi_ops_av prov_av_ops;
 
 struct prov_cq {
 	struct fid_cq fid;

@@ -159,7 +159,7 @@ static void getinfo__refuses_what_is_not_there(void **state)
 		RX(size, 1 << 20),
 		RX(iov_limit, 5),
 		DOMAIN(cq_data_size, 9),
-		DOMAIN(caps, FI_SHARED_AV),
+		DOMAIN(caps, FI_HMEM),
 		DOMAIN(max_ep_srx_ctx, 2),
 		DOMAIN(ep_cnt, 1 << 20),
 		DOMAIN(name, (uintptr_t) "net_nothing"),
