@@ -18,9 +18,9 @@ void prov_conf_define(void)
 	} params[] = {
 		{"device", FI_PARAM_STRING,
 		 "DPDK device of this process: name of an existing port or devargs such as "
-		 "net_virtio_user0,path=/tmp/weft0; several separated by ';'. %r, %l and "
-		 "%p "
-		 "stand for the process's rank, rank on its node and process id"},
+		 "net_virtio_user0,path=/tmp/weft0; several separated by ';'. %r, %l, %p and %n stand for the "
+		 "process's rank, "
+		 "rank on its node, process id, and the first number no other process of the node has"},
 		{"addr", FI_PARAM_STRING,
 		 "IP address of this process on the device, optionally with +N to be added (10.0.0.1+%r); one per "
 		 "device, separated by ';'. Default: 10.0.0.0 + process id"},
@@ -64,7 +64,8 @@ static const char *env_first(const char *const *names)
 	return NULL;
 }
 
-static const char *rank_of(char which, char pid[static 16])
+/* What `which` stands for. NULL: no process manager says. */
+static const char *rank_of(char which, const char *n, char pid[static 16])
 {
 	static const char *const global[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
 	static const char *const local[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL};
@@ -72,20 +73,22 @@ static const char *rank_of(char which, char pid[static 16])
 		return env_first(global);
 	if (which == 'l')
 		return env_first(local);
+	if (which == 'n')
+		return n;
 	snprintf(pid, 16, "%d", (int)getpid());
 	return pid;
 }
 
-/* Copies `text` with %r, %l and %p replaced; the caller frees. */
-static int expand(const char *text, char **out, struct weft_err *err)
+/* Copies `text` with %r, %l, %p and %n replaced; the caller frees. */
+static int expand(const char *text, const char *n_text, char **out, struct weft_err *err)
 {
 	char buf[1024], pid[16];
 	size_t n = 0;
 	for (const char *p = text; *p; p++) {
 		const char *piece = p;
 		size_t len = 1;
-		if (p[0] == '%' && p[1] && strchr("rlp", p[1])) {
-			piece = rank_of(*++p, pid);
+		if (p[0] == '%' && p[1] && strchr("rlpn", p[1])) {
+			piece = rank_of(*++p, n_text, pid);
 			if (!piece)
 				return weft_err_set(err, -EINVAL, "%s: %%%c used, but no process manager set a rank",
 						    text, *p);
@@ -101,6 +104,16 @@ static int expand(const char *text, char **out, struct weft_err *err)
 	return *out ? 0 : weft_err_set(err, -ENOMEM, "out of memory");
 }
 
+/* %n has the same value in both settings, and is taken only when it is used. */
+static int number_text(const char *device, const char *addr, char text[static 16], struct weft_err *err)
+{
+	unsigned number = 0;
+	bool used = strstr(device, "%n") || (addr && strstr(addr, "%n"));
+	int ret = used ? prov_seat_number(device, &number, err) : 0;
+	snprintf(text, 16, "%u", number);
+	return ret;
+}
+
 /* Adds `n` to the address as one big-endian number; wraps in the low 32 bits. */
 static void ip_add(struct weft_ip *ip, uint32_t n)
 {
@@ -110,7 +123,7 @@ static void ip_add(struct weft_ip *ip, uint32_t n)
 }
 
 /* "10.0.0.1", "fd00::1" or either with "+N". */
-static int ip_parse(const char *text, struct weft_ip *ip, struct weft_err *err)
+static int ip_parse(const char *text, struct weft_ip *base, struct weft_ip *ip, struct weft_err *err)
 {
 	char host[64];
 	const char *plus = strchr(text, '+');
@@ -124,7 +137,7 @@ static int ip_parse(const char *text, struct weft_ip *ip, struct weft_err *err)
 	host[len] = 0;
 	if (prov_addr_resolve(host, NULL, FI_NUMERICHOST, &addrs) || prov_ip_is_any(&addrs.addr[0].ip))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_ADDR: '%s' is not an IPv4 or IPv6 address", text);
-	*ip = addrs.addr[0].ip;
+	*base = *ip = addrs.addr[0].ip;
 	ip_add(ip, (uint32_t)n);
 	return 0;
 }
@@ -149,8 +162,8 @@ static int dev_add(struct prov_conf *conf, const char *devargs, const char *addr
 	if (prov_conf_find(conf, dev->name) != dev)
 		return weft_err_set(err, -EINVAL, "FI_WEFT_DEVICE: '%s' is named twice", dev->name);
 	if (addr)
-		return ip_parse(addr, &dev->ip, err);
-	dev->ip = ip_default(conf->count - 1);
+		return ip_parse(addr, &dev->base, &dev->ip, err);
+	dev->base = dev->ip = ip_default(conf->count - 1);
 	return 0;
 }
 
@@ -181,10 +194,12 @@ int prov_conf_load(struct prov_conf *conf, struct weft_err *err)
 		return weft_err_set(err, -ENODATA,
 				    "no device: set FI_WEFT_DEVICE, for example to "
 				    "net_virtio_user0,path=/tmp/weft0");
-	char *devices = NULL, *addrs = NULL;
-	int ret = expand(device, &devices, err);
+	char *devices = NULL, *addrs = NULL, n[16];
+	int ret = number_text(device, addr, n, err);
+	if (!ret)
+		ret = expand(device, n, &devices, err);
 	if (!ret && addr)
-		ret = expand(addr, &addrs, err);
+		ret = expand(addr, n, &addrs, err);
 	if (!ret)
 		ret = devs_parse(conf, devices, addrs, err);
 	free(devices);

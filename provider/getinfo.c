@@ -86,7 +86,7 @@ static bool dev_suits(const struct prov_dev *dev, const struct want *want)
 	if (h && h->addr_format != FI_FORMAT_UNSPEC && h->addr_format != FI_SOCKADDR &&
 	    h->addr_format != format_of(&dev->ip))
 		return false;
-	return side_has_ip(&want->src, &dev->ip) &&
+	return (side_has_ip(&want->src, &dev->ip) || side_has_ip(&want->src, &dev->base)) &&
 	       (!want->dest.addrs.count || prov_addr_pick(&want->dest.addrs, &dev->ip));
 }
 

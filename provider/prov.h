@@ -46,9 +46,10 @@ extern struct fi_provider prov_weft;
 
 /* One device the user named, usable as one domain. */
 struct prov_dev {
-	char *name;        /* domain name: the device without its arguments */
-	char *devargs;     /* what DPDK gets */
-	struct weft_ip ip; /* our address on it */
+	char *name;          /* domain name: the device without its arguments */
+	char *devargs;       /* what DPDK gets */
+	struct weft_ip ip;   /* our address on it */
+	struct weft_ip base; /* the same before +N: names all processes that share the setting */
 };
 
 /* The environment, read anew by each fi_getinfo and fi_domain. */
@@ -63,6 +64,8 @@ int prov_conf_load(struct prov_conf *conf, struct weft_err *err);
 void prov_conf_free(struct prov_conf *conf);
 /* NULL when no device has this name. */
 const struct prov_dev *prov_conf_find(const struct prov_conf *conf, const char *name);
+/* The first number that no other living process of this host, user and setting has (seat.c). */
+int prov_seat_number(const char *setting, unsigned *number, struct weft_err *err);
 /* The engine's numbers and algorithms from FI_WEFT_CC, _LB, _TUNE, _MTU and so on. */
 struct prov_tune {
 	struct weft_engine_conf engine; /* cc_tune and lb_tune are ours, freed by prov_tune_free */

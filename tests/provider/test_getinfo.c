@@ -4,8 +4,11 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int names_setup(void **state)
 {
@@ -253,6 +256,42 @@ static void conf__rank_is_substituted(void **state)
 	devices_setup(state);
 }
 
+/* The last byte of the address that a new process gets. */
+static int number_in_child(void)
+{
+	struct fi_info *info;
+	int status;
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (fi_getinfo(FIXTURE_VERSION, "10.0.0.1", NULL, FI_SOURCE, NULL, &info))
+			_exit(0);
+		const struct sockaddr_in *in = info->src_addr;
+		_exit((int)(ntohl(in->sin_addr.s_addr) & 0xff));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* Numbers are given back when a process ends. All are found under the address that all share. */
+static void conf__processes_are_numbered(void **state)
+{
+	struct fi_info *info;
+	char device[64];
+	snprintf(device, sizeof device, "net_memif%%n,role=client,id=%d", (int)getpid());
+	setenv("FI_WEFT_DEVICE", device, 1);
+	setenv("FI_WEFT_ADDR", "10.0.0.1+%n", 1);
+	for (int i = 0; i < 2; i++) {
+		ok(fi_getinfo(FIXTURE_VERSION, NULL, NULL, 0, NULL, &info));
+		const struct sockaddr_in *in = info->src_addr;
+		assert_string_equal(info->domain_attr->name, "net_memif0");
+		assert_int_equal(ntohl(in->sin_addr.s_addr), 0x0a000001);
+		fi_freeinfo(info);
+		assert_int_equal(number_in_child(), 2);
+	}
+	devices_setup(state);
+}
+
 static void conf__bad_input_is_refused(void **state)
 {
 	static const char *const rows[][2] = {
@@ -297,6 +336,7 @@ int main(void)
 		cmocka_unit_test(getinfo__unresolvable_node),
 		cmocka_unit_test(getinfo__ipv6_device),
 		cmocka_unit_test(conf__rank_is_substituted),
+		cmocka_unit_test(conf__processes_are_numbered),
 		cmocka_unit_test(conf__bad_input_is_refused),
 		cmocka_unit_test(conf__no_device),
 	};
