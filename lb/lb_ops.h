@@ -13,6 +13,7 @@ struct reps_tune {
 	uint64_t freeze_ns; /* how long a failure keeps it from exploring */
 	uint32_t ring;      /* entropies remembered */
 	uint8_t evict;      /* a timed-out entropy leaves the cache */
+	uint8_t refreeze;   /* a failure ends exploring that lasts longer than a base RTT */
 };
 
 /* Parameters of "plb". */

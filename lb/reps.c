@@ -6,8 +6,9 @@
  * Where it departs from the pseudo-code (doc/algorithms.md gives the reasons):
  *  - the validity bits are not stored: the valid entries are always the `valid` ones before `head`;
  *  - a frozen walk visits written entries only, and an entropy outside the entropy set is never cached;
- *  - the explore counter has 32 bits, a BDP of 800 Gb/s does not fit the paper's 8;
- *  - with `evict` an entropy that timed out leaves the ring. */
+ *  - the explore counter has 16 bits, a BDP of 800 Gb/s does not fit the paper's 8;
+ *  - with `evict` an entropy that timed out leaves the ring;
+ *  - with `refreeze` exploring is over when a failure comes more than a base RTT after it began. */
 #include <string.h>
 
 #include "lb_ops.h"
@@ -16,6 +17,8 @@ enum {
 	RING = 8, /* REPS_BUFFER_SIZE, by the paper's Theorem 5.1 */
 	RING_MAX = 128,
 	TICK_SHIFT = 10, /* the freeze timer counts units of 1,024 ns: 2^32 of them are 73 min */
+	EXPLORE_BITS = 16,
+	EXPLORE_MAX = (1 << EXPLORE_BITS) - 1, /* packets */
 };
 
 enum reps_flags {
@@ -27,8 +30,9 @@ enum reps_flags {
 
 struct reps {
 	uint64_t random; /* see draw() */
-	/* Frozen: when it froze, in ticks. Exploring: exploreCounter, packets still to be sent at random. Both are
-	 * never needed at once: freezing takes a counter of 0, and the counter is set when the freeze ends. */
+	/* Frozen: when it froze, in ticks. Exploring: exploreCounter, packets still to be sent at random, in the lower
+	 * half; in the upper when that began, in ticks modulo 2^16. The two are never needed at once: the counter is
+	 * set when the freeze ends. */
 	uint32_t timer;
 	uint8_t head;    /* where the next good entropy goes */
 	uint8_t valid;   /* numberValidEVs */
@@ -116,7 +120,7 @@ static __attribute__((noinline)) uint16_t pick_unusual(struct weft_lb *lb, uint3
 	struct reps *s = state(lb);
 
 	if (s->flags & EXPLORING) {
-		if (--s->timer == 0)
+		if ((--s->timer & EXPLORE_MAX) == 0)
 			s->flags &= (uint8_t)~EXPLORING;
 		return draw(lb);
 	}
@@ -140,7 +144,8 @@ static void try_thaw(struct weft_lb *lb, weft_ns now)
 	if (ticks(now) - s->timer <= ticks(tune(lb)->freeze_ns))
 		return;
 	s->flags = (uint8_t)((s->flags & ~FROZEN) | EXPLORING);
-	s->timer = lb->params->bdp_pkts;
+	uint32_t pkts = lb->params->bdp_pkts < EXPLORE_MAX ? lb->params->bdp_pkts : EXPLORE_MAX;
+	s->timer = ticks(now) << EXPLORE_BITS | pkts;
 }
 
 /* After an entropy was cached while frozen or in a ring that is not full. */
@@ -177,6 +182,15 @@ static void evict(struct weft_lb *lb, uint16_t ev)
 	}
 }
 
+/* Exploring is meant to take a BDP of packets, a round trip, in which no failure can be known of yet but those of the
+ * freeze before. With a collapsed window it takes a timeout per packet; what fails then was explored. */
+static bool explores_long(const struct weft_lb *lb, const struct reps *s, weft_ns now)
+{
+	uint16_t since = (uint16_t)(ticks(now) - (s->timer >> EXPLORE_BITS));
+
+	return tune(lb)->refreeze && since > ticks(lb->params->brtt_ns);
+}
+
 /* Algorithm 1 lines 21-26. */
 static __attribute__((noinline)) void on_failure(struct weft_lb *lb, uint16_t ev, weft_ns now)
 {
@@ -184,9 +198,9 @@ static __attribute__((noinline)) void on_failure(struct weft_lb *lb, uint16_t ev
 
 	if (tune(lb)->evict)
 		evict(lb, ev);
-	if (s->flags & (FROZEN | EXPLORING))
+	if (s->flags & FROZEN || (s->flags & EXPLORING && !explores_long(lb, s, now)))
 		return;
-	s->flags = (uint8_t)((s->flags | FROZEN) + FREEZE);
+	s->flags = (uint8_t)(((s->flags & ~EXPLORING) | FROZEN) + FREEZE);
 	s->timer = ticks(now);
 }
 
@@ -223,6 +237,8 @@ static const struct weft_param tunes[] = {
 	{"reps_ring", "entropies remembered, two bytes of state each; rounded up to a power of two", RING, 1, RING_MAX,
 	 offsetof(struct reps_tune, ring), WEFT_PARAM_U32},
 	{"evict", "forget an entropy that timed out", 1, 0, 1, offsetof(struct reps_tune, evict), WEFT_PARAM_BOOL},
+	{"refreeze", "a failure more than a base RTT after a freeze ends exploring and freezes again", 1, 0, 1,
+	 offsetof(struct reps_tune, refreeze), WEFT_PARAM_BOOL},
 	{NULL},
 };
 

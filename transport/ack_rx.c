@@ -151,6 +151,13 @@ static void error_response(struct weft_engine *e, struct pdc_tx *p, const struct
 		msg_tx_abort(e, p, sendq_at(&p->q, psn)->msg, rma_errno(w->ses.return_code));
 }
 
+/* An earlier ACK spoke for the packet already, see ack_one. */
+static bool spoken_for(const struct weft_engine *e, const struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
+{
+	bool acked = !sendq_has(&p->q, psn) || sendq_at(&p->q, psn)->state == SENT_ACKED;
+	return e->tune.lb_all_acked && acked && !(w->pds.flags & WIRE_F_RETX);
+}
+
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
 static bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
 			  weft_ns now)
@@ -160,7 +167,8 @@ static bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct 
 	bool ce = w->pds.flags & WIRE_F_ACK_M;
 	e->stats.rx_ack_ce += ce;
 	p->last_ack_psn = ack_psn;
-	lb_feedback(e, p, w->net.entropy, ce ? WEFT_LB_CE : WEFT_LB_OK, now);
+	if (ce || !spoken_for(e, p, w, ack_psn))
+		lb_feedback(e, p, w->net.entropy, ce ? WEFT_LB_CE : WEFT_LB_OK, now);
 	return ce;
 }
 

@@ -6,7 +6,7 @@
 #include "lb_ops.h"
 #include "rng.h"
 
-enum { EVS = 65536, BDP = 20, TICK = 1024, FREEZE = 100 * TICK };
+enum { EVS = 65536, BDP = 20, TICK = 1024, FREEZE = 100 * TICK, BRTT_TICKS = 10000 / TICK };
 
 static struct reps_tune *tune(struct lb_box *box)
 {
@@ -34,9 +34,9 @@ struct model {
 		bool is_valid, written;
 	} buffer[128];
 	int size;
-	bool freezing, evict;
+	bool freezing, evict, refreeze;
 	int head, valid_evs, explore;
-	weft_ns exit_freezing;
+	weft_ns exit_freezing, explore_since;
 	uint64_t random;
 };
 
@@ -65,6 +65,7 @@ static void model_on_ack(struct model *m, uint16_t ev, weft_ns now)
 	if (m->freezing && now > m->exit_freezing) {
 		m->freezing = false;
 		m->explore = BDP;
+		m->explore_since = now;
 	}
 }
 
@@ -90,6 +91,8 @@ static void model_on_failure(struct model *m, uint16_t ev, weft_ns now)
 {
 	if (m->evict)
 		model_evict(m, ev);
+	if (m->refreeze && now > m->explore_since + BRTT_TICKS * TICK)
+		m->explore = 0;
 	if (!m->freezing && m->explore == 0) {
 		m->freezing = true;
 		m->exit_freezing = now + FREEZE;
@@ -125,13 +128,15 @@ static uint16_t model_on_send(struct model *m, uint32_t psn)
 static void compare_with_model(uint64_t seed, bool evict, unsigned timeouts_per_1000, int ring)
 {
 	struct lb_box box;
-	struct model m = {.evict = evict, .size = ring};
+	bool refreeze = seed / 2 & 1;
+	struct model m = {.evict = evict, .refreeze = refreeze, .size = ring};
 	struct rng rng = {seed};
 	weft_ns now = rng_below(&rng, 1000) * TICK;
 
 	lb_box_init(&box, &weft_lb_reps, EVS, seed, now);
 	tune(&box)->freeze_ns = FREEZE;
 	tune(&box)->evict = evict;
+	tune(&box)->refreeze = refreeze;
 	tune(&box)->ring = (uint32_t)ring;
 	lb_box_again(&box, seed, now);
 	m.random = rng_mix(seed);
@@ -363,6 +368,31 @@ static void thaw__explores_one_bdp_without_freezing(void **state)
 	assert_int_equal(lb_box_view(&box).freezes, 2);
 }
 
+/* Thaws at 2 * FREEZE, sends a packet and hears of a failure `after` ns later. True: frozen again, and it stays with
+ * what it knows. */
+static bool freezes_again(weft_ns after, uint8_t refreeze)
+{
+	struct lb_box box;
+
+	setup(&box, 0);
+	tune(&box)->refreeze = refreeze;
+	cache(&box, 10, 8, 0);
+	lb_box_feed(&box, 500, WEFT_LB_TIMEOUT, 0);
+	cache(&box, 30, 8, 2 * FREEZE);
+	lb_box_pick(&box, 0, 2 * FREEZE);
+	lb_box_feed(&box, 600, WEFT_LB_TIMEOUT, 2 * FREEZE + after);
+	for (uint32_t psn = 1; psn < 20 && lb_box_view(&box).frozen; psn++)
+		assert_in_range(lb_box_pick(&box, psn, 2 * FREEZE + after), 30, 37);
+	return lb_box_view(&box).frozen && lb_box_view(&box).freezes == 2;
+}
+
+static void thaw__failure_after_a_round_trip_freezes_again(void **state)
+{
+	assert_false(freezes_again(BRTT_TICKS * TICK, 1));
+	assert_true(freezes_again((BRTT_TICKS + 1) * TICK, 1));
+	assert_false(freezes_again((BRTT_TICKS + 1) * TICK, 0));
+}
+
 static void evict__timed_out_entropy_is_not_walked(void **state)
 {
 	struct lb_box box;
@@ -447,6 +477,7 @@ int main(void)
 		cmocka_unit_test(thaw__by_the_first_ok_after_the_timer),
 		cmocka_unit_test(thaw__not_by_other_feedback),
 		cmocka_unit_test(thaw__explores_one_bdp_without_freezing),
+		cmocka_unit_test(thaw__failure_after_a_round_trip_freezes_again),
 		cmocka_unit_test(evict__timed_out_entropy_is_not_walked),
 		cmocka_unit_test(evict__last_entropy_empties_the_ring),
 		cmocka_unit_test(evict__can_be_switched_off),
