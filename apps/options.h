@@ -90,6 +90,7 @@ struct options {
 	const struct weft_cc_ops *cc_odd;
 	const void *cc_odd_tune;
 	const struct weft_lb_ops *lb;
+	uint8_t lb_all_acked;               /* default of the parameter: on with --lb auto and coalesced ACKs */
 	const char *lb_reason;              /* why --lb auto chose it; NULL: it was named. Constant */
 	const struct weft_route_ops *route; /* how switches choose */
 	struct weft_engine_tune engine;

@@ -60,11 +60,13 @@ static void groups_of(struct options *o, struct group g[GROUPS])
 	g[6] = (struct group){o->route->tunes, o->route_tune};
 }
 
-/* What the engine's and the fabric's parameters will be. Complaints come later, when all parameters are known. */
+/* What the engine's and the fabric's parameters will be with --lb auto. Complaints come later, when all parameters are
+ * known. */
 static void peek_params(const struct options *o, struct weft_engine_tune *engine, struct fabric_tune *fabric)
 {
 	weft_param_defaults(weft_engine_tunes, engine);
 	weft_param_defaults(fabric_params, fabric);
+	engine->lb_all_acked = 1;
 	for (uint32_t i = 0; i < o->setting_count; i++) {
 		struct weft_err why;
 		const char *text = o->settings[i].text, *eq = strchr(text, '=');
@@ -88,6 +90,7 @@ static int choose_lb(struct options *o)
 		.all_acked = engine.lb_all_acked,
 		.ack_every = engine.ack_every,
 	};
+	o->lb_all_acked = engine.ack_every > 1;
 	o->lb = weft_lb_auto(&offer, &o->lb_reason);
 	return 0;
 }
@@ -139,6 +142,7 @@ static int resolve_params(struct options *o, struct weft_err *err)
 	groups_of(o, g);
 	for (unsigned i = 0; i < GROUPS; i++)
 		weft_param_defaults(g[i].params, g[i].base);
+	o->engine.lb_all_acked |= o->lb_all_acked;
 	weft_cc_select_defaults(o->cc_name, &(struct weft_cc_choice){o->cc, o->rcc}, o->cc_tune);
 	for (uint32_t i = 0; i < o->setting_count; i++) {
 		o->faulty |= !strncmp(o->settings[i].text, "fault_", 6);

@@ -8,9 +8,9 @@ static const char *reps_because(const struct weft_lb_offer *offer)
 		return "switches hash entropies and mark nothing: acknowledged paths are used again, failed ones "
 		       "avoided";
 	if (offer->ack_every > 1 && !offer->all_acked)
-		return "switches hash entropies and mark; ACKs are coalesced: lb_all_acked=on would tell it more";
+		return "switches hash entropies and mark; ACKs are coalesced: without lb_all_acked it learns less";
 	if (offer->ack_every > 1)
-		return "switches hash entropies and mark; coalesced ACKs speak for all their packets";
+		return "switches hash entropies and mark; coalesced ACKs speak for all their packets (lb_all_acked)";
 	if (!offer->trimming)
 		return "switches hash entropies and mark; without trimming a timeout after low RTTs means a failed "
 		       "path";

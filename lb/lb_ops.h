@@ -47,6 +47,7 @@ struct bitmap_tune {
 struct prime_tune {
 	uint32_t part[WEFT_LB_PARTS]; /* values of each part of an entropy; 0: the fabric's uplinks */
 	uint32_t classes;             /* entropies in use where switches hash them */
+	uint8_t recycle;              /* ... those that came back unmarked first */
 	uint32_t ce_pct, nack_pct;    /* penalties, % of the packets of a BDP */
 	uint64_t failed_ns;           /* a path that timed out rests this long after the last timeout */
 };

@@ -58,7 +58,7 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 		if (!(s->flags & HALF_CUT))
 			return;
 	}
-	if (fb == WEFT_LB_OK || fb == WEFT_LB_CE)
+	if (fb <= WEFT_LB_CE)
 		clocked(lb, ev);
 	else if (ev == s->ev)
 		s->flags &= (uint16_t)~KNOWN;

@@ -73,7 +73,7 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 		return;
 	}
 	s->acked++;
-	s->marked += fb != WEFT_LB_OK;
+	s->marked += fb >= WEFT_LB_CE;
 	if (now - s->round_ns >= lb->params->brtt_ns)
 		judge_round(lb, now);
 }

@@ -42,7 +42,9 @@ struct prime {
 	uint8_t freezes;       /* times frozen, modulo 256 */
 	uint8_t sparse;        /* more paths than packets in flight: most are unproven when one fails */
 	uint8_t fresh_count, fresh_at;
-	uint8_t unused[3];
+	uint8_t fresh_valid;         /* ... and not used since */
+	uint8_t recycles;            /* switches hash: those come first */
+	uint8_t fresh_covered;       /* bit i: of fresh[i] no ACK came back */
 	uint16_t ce_hold, nack_hold; /* penalties, packets times COUNT */
 	uint16_t fresh[FRESH];       /* entropies answered last */
 	struct part part[WEFT_LB_PARTS];
@@ -158,6 +160,7 @@ static void begin(struct weft_lb *lb, uint64_t seed, bool history)
 	s->history_len = history ? (uint16_t)history_size(&d) : 0;
 	s->ce_hold = hold(lb->params, s->history_len, tune(lb->params)->ce_pct);
 	s->nack_hold = hold(lb->params, s->history_len, tune(lb->params)->nack_pct);
+	s->recycles = !lb->params->digits_read && tune(lb->params)->recycle;
 	s->sparse = 2 * s->history_len > lb->params->bdp_pkts;
 	uint16_t cell = s->history_len;
 	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
@@ -255,15 +258,25 @@ static __attribute__((noinline)) uint16_t pick_frozen(struct weft_lb *lb, uint16
 	return pick_around(s, ev);
 }
 
+/* Where switches hash, counting through classes is no more even over links than drawing them, but what came back
+ * without a mark is good (REPS section 3.1). */
+static inline uint16_t choose(struct weft_lb *lb, weft_ns now)
+{
+	struct prime *s = state(lb);
+
+	if (s->recycles && s->fresh_valid && !s->frozen)
+		return s->fresh[(s->fresh_at + FRESH - s->fresh_valid--) % FRESH];
+	uint16_t ev = next_ev(s);
+	if (s->frozen)
+		return pick_frozen(lb, ev, now);
+	return left(s, s->cells[ev]) > 0 ? pick_around(s, ev) : ev;
+}
+
 static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 {
 	struct prime *s = state(lb);
-	uint16_t ev = next_ev(s);
+	uint16_t ev = choose(lb, now);
 
-	if (s->frozen)
-		ev = pick_frozen(lb, ev, now);
-	else if (left(s, s->cells[ev]) > 0)
-		ev = pick_around(s, ev);
 	s->count += COUNT;
 	if (left(s, s->cells[ev]) <= 0)
 		s->cells[ev] = s->count | (s->cells[ev] & FAILED);
@@ -276,24 +289,29 @@ static uint16_t co_pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 }
 
 /* Like REPS's ring. */
-static void answered(struct prime *s, uint16_t ev)
+static void answered(struct prime *s, uint16_t ev, bool covered)
 {
+	if (covered && s->frozen)
+		return;
 	s->fresh[s->fresh_at] = ev;
+	s->fresh_covered = (uint8_t)((s->fresh_covered & ~(1u << s->fresh_at)) | (unsigned)covered << s->fresh_at);
 	s->fresh_at = (s->fresh_at + 1) % FRESH;
 	s->fresh_count += s->fresh_count < FRESH;
+	s->fresh_valid += s->fresh_valid < FRESH;
 }
 
-/* Forgets that `ev` was answered once. */
+/* Forgets that `ev` was answered once, and what no ACK came back with: all ACKs could go a dead way. */
 static void unlearn(struct prime *s, uint16_t ev)
 {
 	uint8_t kept = 0;
 
 	for (uint32_t i = 0; i < s->fresh_count; i++) {
-		if (s->fresh[i] != ev)
+		if (s->fresh[i] != ev && !(s->fresh_covered >> i & 1))
 			s->fresh[kept++] = s->fresh[i];
 	}
 	s->fresh_count = kept;
 	s->fresh_at = kept % FRESH;
+	s->fresh_valid = s->fresh_covered = 0;
 }
 
 static void on_failure(struct weft_lb *lb, uint16_t ev, weft_ns now)
@@ -314,8 +332,8 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 
 	if (ev >= s->history_len)
 		return;
-	if (fb == WEFT_LB_OK) {
-		answered(s, ev);
+	if (fb <= WEFT_LB_COVERED) {
+		answered(s, ev, fb == WEFT_LB_COVERED);
 	} else if (fb == WEFT_LB_TIMEOUT) {
 		on_failure(lb, ev, now);
 	} else {
@@ -356,6 +374,8 @@ static const struct weft_param tunes[] = {
 	PART(2),
 	{"prime_classes", "entropies in use where switches hash them instead of reading digits", CLASSES, 1, 2048,
 	 offsetof(struct prime_tune, classes), WEFT_PARAM_U32},
+	{"prime_recycle", "where switches hash, an entropy whose ACK came back unmarked is used again first", 1, 0, 1,
+	 offsetof(struct prime_tune, recycle), WEFT_PARAM_BOOL},
 	{"prime_ce_pct", "rest of a path after a mark, packets sent, % of a BDP and its next turn", 5, 0, 10000,
 	 offsetof(struct prime_tune, ce_pct), WEFT_PARAM_U32},
 	{"prime_nack_pct", "rest of a path after a trimmed or lost packet, packets sent, % of a BDP and its next turn",

@@ -8,6 +8,7 @@
  *  - a frozen walk visits written entries only, and an entropy outside the entropy set is never cached;
  *  - the explore counter has 16 bits, a BDP of 800 Gb/s does not fit the paper's 8;
  *  - with `evict` an entropy that timed out leaves the ring;
+ *  - an entropy only known to get there (WEFT_LB_COVERED) is cached, too, but does not outlive a freeze's beginning;
  *  - with `refreeze` exploring is over when a failure comes more than a base RTT after it began. */
 #include <string.h>
 
@@ -25,14 +26,15 @@ enum reps_flags {
 	FROZEN = 1,    /* isFreezingMode */
 	EXPLORING = 2, /* exploreCounter > 0 */
 	FILLING = 4,   /* only the ring's entries before `head` are written yet */
-	FREEZE = 8,    /* the bits from here on count freezes, modulo 32 */
+	COVERED = 8,   /* the ring may have entropies that no ACK came back with */
+	FREEZE = 16,   /* the bits from here on count freezes, modulo 16 */
 };
 
 struct reps {
 	uint64_t random; /* see draw() */
 	/* Frozen: when it froze, in ticks. Exploring: exploreCounter, packets still to be sent at random, in the lower
-	 * half; in the upper when that began, in ticks modulo 2^16. The two are never needed at once: the counter is
-	 * set when the freeze ends. */
+	 * half; in the upper when that began, in ticks modulo 2^16. Otherwise: bit i, that entry i (modulo 32) of the
+	 * ring may be an entropy that no ACK came back with. No two of them are needed at once. */
 	uint32_t timer;
 	uint8_t head;    /* where the next good entropy goes */
 	uint8_t valid;   /* numberValidEVs */
@@ -114,6 +116,12 @@ static uint16_t walk(struct weft_lb *lb, uint32_t psn)
 	return ev;
 }
 
+static void explored(struct reps *s)
+{
+	s->flags &= (uint8_t)~EXPLORING;
+	s->timer = 0;
+}
+
 /* Algorithm 2 lines 15-20 when exploring or frozen. */
 static __attribute__((noinline)) uint16_t pick_unusual(struct weft_lb *lb, uint32_t psn)
 {
@@ -121,7 +129,7 @@ static __attribute__((noinline)) uint16_t pick_unusual(struct weft_lb *lb, uint3
 
 	if (s->flags & EXPLORING) {
 		if ((--s->timer & EXPLORE_MAX) == 0)
-			s->flags &= (uint8_t)~EXPLORING;
+			explored(s);
 		return draw(lb);
 	}
 	return s->valid ? pop(s) : walk(lb, psn);
@@ -148,8 +156,20 @@ static void try_thaw(struct weft_lb *lb, weft_ns now)
 	s->timer = ticks(now) << EXPLORE_BITS | pkts;
 }
 
-/* After an entropy was cached while frozen or in a ring that is not full. */
-static __attribute__((noinline)) void cached(struct weft_lb *lb, weft_ns now)
+/* Notes whether entry `at` is an entropy that no ACK came back with. Entries that share a bit set it for good. */
+static void note_covered(struct reps *s, uint32_t at, bool covered)
+{
+	uint32_t bit = UINT32_C(1) << at % 32;
+
+	if (covered)
+		s->timer |= bit;
+	else if (s->mask < 32)
+		s->timer &= ~bit;
+}
+
+/* After an entropy was cached while frozen, in a ring that is not full, or one with entropies that were only covered.
+ */
+static __attribute__((noinline)) void cached(struct weft_lb *lb, bool covered, weft_ns now)
 {
 	struct reps *s = state(lb);
 
@@ -157,6 +177,27 @@ static __attribute__((noinline)) void cached(struct weft_lb *lb, weft_ns now)
 		s->flags &= (uint8_t)~FILLING;
 	if (s->flags & FROZEN)
 		try_thaw(lb, now);
+	else if (s->flags & COVERED)
+		note_covered(s, (s->head + s->mask) & s->mask, covered);
+}
+
+/* Leaves the entries that were seen on a way back, in their order. What is frozen is walked for long, and ACKs that all
+ * went a dead way would be missed until everything has timed out. */
+static void drop_covered(struct reps *s)
+{
+	uint16_t old[RING_MAX];
+	uint32_t count = written(s), first = s->flags & FILLING ? 0 : s->head, kept = 0;
+
+	s->flags &= (uint8_t)~COVERED;
+	memcpy(old, s->ring, count * sizeof *old);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = (first + i) & s->mask;
+		if (!(s->timer >> at % 32 & 1))
+			s->ring[kept++] = old[at];
+	}
+	s->head = (uint8_t)(kept & s->mask);
+	s->valid = 0;
+	s->flags |= kept <= s->mask ? FILLING : 0;
 }
 
 /* Overwrites `ev` by the last other entry before `head`; empties the ring when there is no other. The acknowledged
@@ -196,9 +237,13 @@ static __attribute__((noinline)) void on_failure(struct weft_lb *lb, uint16_t ev
 {
 	struct reps *s = state(lb);
 
+	bool freezes = !(s->flags & FROZEN) && (!(s->flags & EXPLORING) || explores_long(lb, s, now));
+
+	if (freezes && s->flags & COVERED)
+		drop_covered(s);
 	if (tune(lb)->evict)
 		evict(lb, ev);
-	if (s->flags & FROZEN || (s->flags & EXPLORING && !explores_long(lb, s, now)))
+	if (!freezes)
 		return;
 	s->flags = (uint8_t)(((s->flags & ~EXPLORING) | FROZEN) + FREEZE);
 	s->timer = ticks(now);
@@ -211,7 +256,9 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	if (fb != WEFT_LB_OK) {
 		if (fb == WEFT_LB_TIMEOUT)
 			on_failure(lb, ev, now);
-		return;
+		if (fb != WEFT_LB_COVERED || s->flags & (FROZEN | EXPLORING))
+			return;
+		s->flags |= COVERED;
 	}
 	if (ev >= lb->params->evs_size)
 		return;
@@ -219,8 +266,8 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	s->head = (uint8_t)((head + 1) & s->mask);
 	s->ring[head] = ev;
 	s->valid += s->valid <= s->mask;
-	if (s->flags & (FROZEN | FILLING))
-		cached(lb, now);
+	if (s->flags & (FROZEN | FILLING | COVERED))
+		cached(lb, fb == WEFT_LB_COVERED, now);
 }
 
 static void view(const struct weft_lb *lb, struct weft_lb_view *view)

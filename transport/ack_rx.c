@@ -25,7 +25,7 @@ static inline void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn
 	/* A marked packet is answered at once, so whatever else an ACK covers had no mark. It answers one packet; with
 	 * several transmissions it is not known which of them arrived. */
 	if (e->tune.lb_all_acked && psn != p->last_ack_psn && !s->tries)
-		lb_feedback(e, p, s->ev, WEFT_LB_OK, g->now);
+		lb_feedback(e, p, s->ev, WEFT_LB_COVERED, g->now);
 	sendq_unlink(&p->q, psn, s);
 	g->bytes += s->wire_bytes;
 	g->pkts++;

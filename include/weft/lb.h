@@ -10,9 +10,19 @@
 #include "weft/param.h"
 #include "weft/time.h"
 
-/* What became of a packet. LOSS: lost, congestion is the likely reason. TIMEOUT: lost, a failed path is the likely
- * reason. The transport tells them apart (REPS appendix A). */
-enum weft_lb_fb { WEFT_LB_OK, WEFT_LB_CE, WEFT_LB_TRIM, WEFT_LB_LOSS, WEFT_LB_TIMEOUT, WEFT_LB_FB_KINDS };
+/* What became of a packet. OK: it arrived unmarked and its ACK came back. COVERED: it arrived unmarked, as the ACK of
+ * another packet says, so that nobody knows whether an ACK with its entropy comes back. LOSS: lost, congestion is the
+ * likely reason. TIMEOUT: lost, a failed path is the likely reason. The transport tells them apart (REPS appendix A).
+ */
+enum weft_lb_fb {
+	WEFT_LB_OK,
+	WEFT_LB_COVERED,
+	WEFT_LB_CE,
+	WEFT_LB_TRIM,
+	WEFT_LB_LOSS,
+	WEFT_LB_TIMEOUT,
+	WEFT_LB_FB_KINDS
+};
 
 /* Parts of an entropy that names ports instead of being hashed (PRIME sec. III-D): one per tier of switches with
  * uplinks, part 0 for the leaves. */

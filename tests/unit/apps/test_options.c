@@ -228,7 +228,15 @@ static void parse__lb_auto(void **state)
 	assert_int_equal(PARSE(f, "--lb", "auto", "--no-trim", "--set", "ecn_min_pct=0", "--set", "ecn_max_pct=0"), 0);
 	assert_non_null(strstr(f->o.lb_reason, "mark nothing"));
 	assert_int_equal(PARSE(f, "--lb", "auto", "--set", "ack_every=4"), 0);
-	assert_non_null(strstr(f->o.lb_reason, "lb_all_acked"));
+	assert_non_null(strstr(f->o.lb_reason, "(lb_all_acked)"));
+	assert_true(f->o.engine.lb_all_acked);
+	assert_int_equal(PARSE(f, "--lb", "auto", "--set", "lb_all_acked=off", "--set", "ack_every=4"), 0);
+	assert_non_null(strstr(f->o.lb_reason, "without lb_all_acked"));
+	assert_false(f->o.engine.lb_all_acked);
+	assert_int_equal(PARSE(f, "--lb", "auto", "--set", "ack_every=1"), 0);
+	assert_false(f->o.engine.lb_all_acked);
+	assert_int_equal(PARSE(f, "--lb", "reps", "--set", "ack_every=4"), 0);
+	assert_false(f->o.engine.lb_all_acked);
 	REFUSED(f, -ERANGE, "ack_every", "--lb", "auto", "--set", "ack_every=1000");
 	REFUSED(f, -ENOENT, "prime_ce_pct", "--lb", "auto", "--set", "prime_ce_pct=30");
 	assert_int_equal(PARSE(f, "--lb", "reps"), 0);

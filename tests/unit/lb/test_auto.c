@@ -16,7 +16,7 @@ static void weft_lb_auto__chooses_and_says_why(void **state)
 		{{.ecn = 1, .trimming = 1, .ack_every = 1}, &weft_lb_reps, "unmarked"},
 		{{.ecn = 1, .ack_every = 1}, &weft_lb_reps, "without trimming"},
 		{{.trimming = 1, .ack_every = 1}, &weft_lb_reps, "mark nothing"},
-		{{.ecn = 1, .trimming = 1, .ack_every = 4}, &weft_lb_reps, "lb_all_acked=on"},
+		{{.ecn = 1, .trimming = 1, .ack_every = 4}, &weft_lb_reps, "without lb_all_acked"},
 		{{.ecn = 1, .trimming = 1, .ack_every = 4, .all_acked = 1}, &weft_lb_reps, "all their packets"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

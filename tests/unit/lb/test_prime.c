@@ -148,6 +148,58 @@ static void timeout__rests_for_the_time(void **state)
 	assert_false(lb_box_view(&box).frozen);
 }
 
+/* Where switches hash: what came back unmarked first, oldest first and once, as REPS does. */
+static void recycle__where_switches_hash(void **state)
+{
+	for (uint8_t digits_read = 0; digits_read < 2; digits_read++) {
+		struct lb_box box;
+		uint32_t same = 0;
+		setup(&box, &weft_lb_prime, 1);
+		box.params.digits_read = digits_read;
+		lb_box_again(&box, 1, 0);
+		for (uint16_t ev = 0; ev < 11; ev++)
+			lb_box_feed(&box, ev, ev % 2 ? WEFT_LB_COVERED : WEFT_LB_OK, 0);
+		for (uint32_t i = 0; i < 8; i++)
+			same += lb_box_pick(&box, i, 0) == 3 + i;
+		if (digits_read)
+			assert_in_range(same, 0, 4);
+		else
+			assert_int_equal(same, 8);
+	}
+}
+
+static void recycle__can_be_switched_off(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	box.params.digits_read = 0;
+	tune(&box)->recycle = 0;
+	lb_box_again(&box, 1, 0);
+	for (uint16_t ev = 100; ev < 108; ev++)
+		lb_box_feed(&box, ev, WEFT_LB_OK, 0);
+	uint32_t same = 0;
+	for (uint32_t i = 0; i < 8; i++)
+		same += lb_box_pick(&box, i, 0) == 100 + i;
+	assert_in_range(same, 0, 1);
+}
+
+/* Of what was only covered no ACK came back; frozen, it could be that none does. */
+static void timeout__leaves_out_what_was_only_covered(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime, 1);
+	box.params.digits_read = 0;
+	lb_box_again(&box, 1, 0);
+	for (uint16_t ev = 0; ev < 8; ev++)
+		lb_box_feed(&box, 100 + ev, ev % 4 ? WEFT_LB_COVERED : WEFT_LB_OK, 0);
+	lb_box_feed(&box, 3, WEFT_LB_TIMEOUT, WEFT_US(100));
+	lb_box_feed(&box, 200, WEFT_LB_COVERED, WEFT_US(101));
+	for (uint32_t psn = 0; psn < 100; psn++) {
+		uint16_t ev = lb_box_pick(&box, psn, WEFT_US(105));
+		assert_true(ev == 100 || ev == 104);
+	}
+}
+
 /* In the round trip after a failure others that fail with it are not known yet. */
 static void timeout__at_first_only_what_answers(void **state)
 {
@@ -248,6 +300,9 @@ int main(void)
 		cmocka_unit_test(timeout__rests_for_the_time),
 		cmocka_unit_test(timeout__at_first_only_what_answers),
 		cmocka_unit_test(timeout__all_failed_goes_on),
+		cmocka_unit_test(recycle__where_switches_hash),
+		cmocka_unit_test(recycle__can_be_switched_off),
+		cmocka_unit_test(timeout__leaves_out_what_was_only_covered),
 		cmocka_unit_test(timeout__many_classes_use_what_answers),
 		cmocka_unit_test(co_prime__ignores_everything),
 		cmocka_unit_test(state_bytes__by_the_shape),

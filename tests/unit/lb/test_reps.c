@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdbool.h>
+#include <string.h>
 
 #include "cmocka_all.h"
 #include "lb_box.h"
@@ -31,10 +32,10 @@ static void cache(struct lb_box *box, uint16_t first, uint16_t n, weft_ns now)
 struct model {
 	struct {
 		uint16_t cached_ev;
-		bool is_valid, written;
+		bool is_valid, written, covered;
 	} buffer[128];
 	int size;
-	bool freezing, evict, refreeze;
+	bool freezing, evict, refreeze, was_covered;
 	int head, valid_evs, explore;
 	weft_ns exit_freezing, explore_since;
 	uint64_t random;
@@ -55,12 +56,26 @@ static uint16_t model_rand(struct model *m)
 	return (uint16_t)(m->random >> 48);
 }
 
-static void model_on_ack(struct model *m, uint16_t ev, weft_ns now)
+/* With 32 entries or more, some may be taken for covered. */
+static bool model_covered(const struct model *m, int i)
 {
+	bool any = false;
+
+	for (int at = i % 32; at < m->size; at += 32)
+		any |= m->buffer[at].covered;
+	return any;
+}
+
+static void model_on_ack(struct model *m, uint16_t ev, bool covered, weft_ns now)
+{
+	if (covered && (m->freezing || m->explore))
+		return;
+	m->was_covered |= covered;
 	if (!m->buffer[m->head].is_valid)
 		m->valid_evs++;
 	m->buffer[m->head].cached_ev = ev;
 	m->buffer[m->head].is_valid = m->buffer[m->head].written = true;
+	m->buffer[m->head].covered = covered || (m->size > 32 && m->buffer[m->head].covered);
 	m->head = (m->head + 1) % m->size;
 	if (m->freezing && now > m->exit_freezing) {
 		m->freezing = false;
@@ -87,13 +102,40 @@ static void model_evict(struct model *m, uint16_t ev)
 		m->head = m->valid_evs = 0;
 }
 
+/* Entries that no ACK came back with are left out when it freezes. */
+static void model_drop_covered(struct model *m)
+{
+	struct model old = *m;
+	bool any = false;
+	int n = model_written(m), kept = 0;
+
+	for (int i = 0; i < n; i++)
+		any |= old.buffer[i].covered;
+	if (!any && !m->was_covered)
+		return;
+	memset(m->buffer, 0, sizeof m->buffer);
+	for (int back = n; back >= 1; back--) {
+		int at = (old.head - back + n) % n;
+		if (model_covered(&old, at))
+			continue;
+		m->buffer[kept].cached_ev = old.buffer[at].cached_ev;
+		m->buffer[kept++].written = true;
+	}
+	m->head = kept % m->size;
+	m->valid_evs = 0;
+	m->was_covered = false;
+}
+
 static void model_on_failure(struct model *m, uint16_t ev, weft_ns now)
 {
-	if (m->evict)
-		model_evict(m, ev);
 	if (m->refreeze && now > m->explore_since + BRTT_TICKS * TICK)
 		m->explore = 0;
-	if (!m->freezing && m->explore == 0) {
+	bool freezes = !m->freezing && m->explore == 0;
+	if (freezes)
+		model_drop_covered(m);
+	if (m->evict)
+		model_evict(m, ev);
+	if (freezes) {
 		m->freezing = true;
 		m->exit_freezing = now + FREEZE;
 	}
@@ -128,7 +170,7 @@ static uint16_t model_on_send(struct model *m, uint32_t psn)
 static void compare_with_model(uint64_t seed, bool evict, unsigned timeouts_per_1000, int ring)
 {
 	struct lb_box box;
-	bool refreeze = seed / 2 & 1;
+	bool refreeze = seed / 2 & 1, covered = seed / 4 & 1;
 	struct model m = {.evict = evict, .refreeze = refreeze, .size = ring};
 	struct rng rng = {seed};
 	weft_ns now = rng_below(&rng, 1000) * TICK;
@@ -147,10 +189,11 @@ static void compare_with_model(uint64_t seed, bool evict, unsigned timeouts_per_
 			lb_box_feed(&box, ev, WEFT_LB_TIMEOUT, now);
 			model_on_failure(&m, ev, now);
 		} else if (rng_below(&rng, 2)) {
-			enum weft_lb_fb fb = rng_below(&rng, 4);
+			enum weft_lb_fb fb = rng_below(&rng, covered ? 5 : 4) + !covered;
+			fb = fb == WEFT_LB_COVERED && !covered ? WEFT_LB_OK : fb;
 			lb_box_feed(&box, ev, fb, now);
-			if (fb == WEFT_LB_OK)
-				model_on_ack(&m, ev, now);
+			if (fb <= WEFT_LB_COVERED)
+				model_on_ack(&m, ev, fb == WEFT_LB_COVERED, now);
 		} else {
 			assert_int_equal(lb_box_pick(&box, psn, now), model_on_send(&m, psn));
 			psn++;
@@ -296,6 +339,25 @@ static void freeze__empty_ring_explores(void **state)
 		varied |= lb_box_pick(&box, psn, 0) != first;
 	assert_true(varied);
 	assert_int_equal(lb_box_view(&box).frozen, 1);
+}
+
+/* Entropies 10.. came back, 20.. only arrived: the ring has both, a freeze only the first. */
+static void freeze__leaves_out_what_no_ack_came_back_with(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 0);
+	for (uint16_t i = 0; i < 4; i++) {
+		lb_box_feed(&box, 10 + i, WEFT_LB_OK, 0);
+		lb_box_feed(&box, 20 + i, WEFT_LB_COVERED, 0);
+	}
+	assert_int_equal(lb_box_pick(&box, 0, 0), 10);
+	assert_int_equal(lb_box_pick(&box, 1, 0), 20);
+	lb_box_feed(&box, 500, WEFT_LB_TIMEOUT, 0);
+	lb_box_feed(&box, 30, WEFT_LB_COVERED, 0);
+	for (uint32_t psn = 0; psn < 40; psn++)
+		assert_in_range(lb_box_pick(&box, psn, 0), 10, 13);
+	assert_int_equal(lb_box_view(&box).cached_evs, 4);
 }
 
 static void freeze__not_by_congestion(void **state)
@@ -473,6 +535,7 @@ int main(void)
 		cmocka_unit_test(freeze__uses_fresh_entropies_first),
 		cmocka_unit_test(freeze__part_filled_ring_gives_only_what_is_in_it),
 		cmocka_unit_test(freeze__empty_ring_explores),
+		cmocka_unit_test(freeze__leaves_out_what_no_ack_came_back_with),
 		cmocka_unit_test(freeze__not_by_congestion),
 		cmocka_unit_test(thaw__by_the_first_ok_after_the_timer),
 		cmocka_unit_test(thaw__not_by_other_feedback),

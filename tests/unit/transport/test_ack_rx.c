@@ -88,6 +88,30 @@ static void trim__storm(void **state)
 	duo_close(&d);
 }
 
+static enum duo_fate every_third_ack_late(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	return from == 1 && nth % 3 == 0 ? DUO_LATE : DUO_PASS;
+}
+
+/* A later ACK speaks for the packet of one that is late; that one then says nothing new. */
+static void all_acked__every_packet_counts_once(void **state)
+{
+	struct heard heard = {{0}};
+	struct weft_trace_ops trace = {.feedback = note_feedback, .arg = &heard};
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.lb_all_acked = 1;
+	duo_open(&d, &conf);
+	weft_engine_trace(d.e[0], &trace);
+	d.fate = every_third_ack_late;
+	d.late_ns = 3000;
+	duo_transfer(&d, 0, 300 * 4096);
+	assert_true(heard.count[WEFT_LB_COVERED] > 10);
+	assert_int_equal(heard.count[WEFT_LB_OK] + heard.count[WEFT_LB_COVERED], 300);
+	duo_close(&d);
+}
+
 static enum duo_fate dup_acks(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
 {
 	return from == 1 ? DUO_DUP : DUO_PASS;
@@ -250,6 +274,7 @@ int main(void)
 		cmocka_unit_test(trim__retransmitted_once_and_at_once),
 		cmocka_unit_test(trim__last_hop_is_no_fault_of_the_path),
 		cmocka_unit_test(trim__storm),
+		cmocka_unit_test(all_acked__every_packet_counts_once),
 		cmocka_unit_test(ack__duplicates_are_harmless),
 		cmocka_unit_test(ack__beyond_what_was_sent_is_stale),
 		cmocka_unit_test(ack__bitmap_beyond_the_queue_is_cut),
