@@ -13,10 +13,11 @@ static void bad(struct weft_engine *e, enum wire_error error)
 	(*counters[error])++;
 }
 
-/* READ, and messages that are announced: the length is of something else. */
-static bool has_no_payload(uint8_t opcode)
+/* READ, some atomics, and messages that are announced: the length is of something else. */
+static bool may_lack_payload(uint8_t opcode)
 {
-	return opcode == WIRE_OP_READ || opcode == WIRE_OP_RENDEZVOUS_SEND || opcode == WIRE_OP_RENDEZVOUS_TSEND;
+	return opcode == WIRE_OP_READ || opcode == WIRE_OP_ATOMIC || opcode == WIRE_OP_FETCHING_ATOMIC ||
+	       opcode == WIRE_OP_RENDEZVOUS_SEND || opcode == WIRE_OP_RENDEZVOUS_TSEND;
 }
 
 /* A request we can place: within its message, and all of its payload. */
@@ -29,7 +30,7 @@ static inline bool request_fits(const struct wire_pkt *w)
 		return false;
 	uint64_t offset = som ? 0 : w->ses.message_offset;
 	return offset + w->payload_bytes <= w->ses.request_length &&
-	       (w->payload_bytes || !w->ses.request_length || has_no_payload(w->ses.opcode));
+	       (w->payload_bytes || !w->ses.request_length || may_lack_payload(w->ses.opcode));
 }
 
 static bool answer_fits(const struct wire_pkt *w)

@@ -277,6 +277,8 @@ static bool perform(struct weft_engine *e, struct weft_ep *ep, const struct weft
 	case WEFT_OP_TSEND:
 	case WEFT_OP_WRITE:
 	case WEFT_OP_READ:
+	case WEFT_OP_ATOMIC:
+	case WEFT_OP_FETCH_ATOMIC:
 		return msg_tx_start(e, ep, op, now);
 	case WEFT_OP_RECV:
 	case WEFT_OP_TRECV:

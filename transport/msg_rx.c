@@ -356,9 +356,8 @@ static uint8_t refusal(struct weft_engine *e, const struct pdc_rx *p, const stru
 		       const struct wire_pkt *w)
 {
 	if (rma_is_request(w->ses.opcode)) {
-		if (w->payload_bytes && w->ses.opcode == WIRE_OP_READ)
-			return WIRE_RC_INITIATOR_ERROR;
-		uint8_t rc = rma_rx_check(e, ep, &p->ip, &w->ses);
+		uint8_t rc = rma_rx_sane(w);
+		rc = rc == WIRE_RC_OK ? rma_rx_check(e, ep, &p->ip, &w->ses) : rc;
 		return rc == WIRE_RC_OK ? WIRE_RC_NULL : rc;
 	}
 	if (is_announcement(w->ses.opcode) && (w->ses.rndv_eager_length || w->payload_bytes))

@@ -12,6 +12,8 @@ static int check(const struct weft_engine *e, const struct peer *to, const struc
 		return ESHUTDOWN;
 	if (!to || weft_ip_is_v4(&to->addr.ip) != e->is_v4)
 		return EINVAL;
+	if ((op->kind == WEFT_OP_ATOMIC || op->kind == WEFT_OP_FETCH_ATOMIC) && !rma_amo_valid(e, op))
+		return EINVAL;
 	return op->len > WEFT_MSG_BYTES_MAX ? EMSGSIZE : 0;
 }
 

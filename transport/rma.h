@@ -2,12 +2,14 @@
 /* Access to peers' memory, and messages that their receiver fetches (rendezvous). What plain messages don't need: an
  * answer with data, which comes over the peer's own connection to us.
  *   rma_tx      initiators: requests, fences, answers that arrive      rma_answer   targets: answers
- *   rma_rx      targets: checks, order, execution                      rndv         messages announced and fetched */
+ *   rma_rx      targets: checks, order, execution                      rndv         messages announced and fetched
+ *   rma_amo     what atomics add to both */
 #ifndef WEFT_RMA_H
 #define WEFT_RMA_H
 
 #include "mr.h"
 #include "msg.h"
+#include "rma_amo.h"
 #include "sendq.h"
 #include "wire.h"
 
@@ -49,6 +51,7 @@ struct tx_rma {
 	struct tx_msg *mate;    /* ANSWER: the announced message it carries; ANNOUNCE: the answer under way; or NULL */
 	struct weft_mr *mr;     /* ANSWER: the region it is sent from, or NULL: not from one */
 	uint32_t job_id;        /* ANSWER: of the request */
+	struct amo_request amo; /* atomics */
 	struct cqe_node *event; /* ANSWER: reserved for REMOTE_READ, or NULL: nobody wants to know */
 	struct weft_cqe cqe;    /* ANSWER: what will stand in it */
 };
@@ -73,6 +76,7 @@ struct rx_rma {
 	uint32_t job_id;
 	struct cqe_node *event; /* reserved for REMOTE_WRITE, or NULL */
 	struct tx_msg *ask;     /* announced: our READ of it, or NULL */
+	struct amo_request amo; /* atomics */
 };
 
 /* ---- rma_tx.c ---- */
@@ -104,6 +108,7 @@ void rma_answers_detach(struct weft_engine *e, const struct weft_mr *mr);
 /* ---- rma_rx.c ---- */
 
 bool rma_is_request(uint8_t opcode);
+uint8_t rma_rx_sane(const struct wire_pkt *w); /* enum wire_rc: whether a request makes sense in itself */
 /* enum wire_rc: whether the request may be carried out. */
 uint8_t rma_rx_check(struct weft_engine *e, const struct weft_ep *ep, const struct weft_ip *from,
 		     const struct wire_ses *ses);

@@ -21,27 +21,55 @@ static void load(const struct weft_mr *mr, const struct weft_op *op)
 	}
 }
 
+static void change(const struct weft_mr *mr, const struct weft_op *op)
+{
+	uint8_t was[UINT16_MAX];
+	struct amo_request q;
+	bool fetches = op->kind == WEFT_OP_FETCH_ATOMIC;
+	rma_amo_fill(&q, op);
+	rma_amo_apply(&q, mr, (struct mr_range){op->raddr, op->len}, op->buf, fetches ? was : NULL);
+	if (fetches && op->sink)
+		op->sink(op->sink_arg, 0, was, (uint32_t)op->len);
+	else if (fetches && op->atomic->result)
+		memcpy(op->atomic->result, was, op->len);
+}
+
 static void move(struct weft_engine *e, const struct weft_mr *mr, const struct weft_op *op)
 {
 	if (op->kind == WEFT_OP_READ) {
 		e->stats.rma_read++;
 		load(mr, op);
+	} else if (op->kind != WEFT_OP_WRITE) {
+		e->stats.rma_atomics++;
+		change(mr, op);
 	} else {
 		e->stats.rma_written++;
 		mr_store(mr, op->raddr, op->buf, op->len);
 	}
 }
 
+static bool reads(const struct weft_op *op)
+{
+	return op->kind == WEFT_OP_READ || op->kind == WEFT_OP_FETCH_ATOMIC;
+}
+
+static uint8_t access_of(const struct weft_op *op)
+{
+	if (op->atomic)
+		return rma_amo_access(&(struct amo_request){.opcode = op->atomic->op}, reads(op));
+	return reads(op) ? WEFT_MR_READ : WEFT_MR_WRITE;
+}
+
 static bool wants_event(const struct weft_ep *dst, const struct weft_mr *mr, const struct weft_op *op)
 {
-	bool data = op->kind != WEFT_OP_READ && op->flags & WEFT_OP_HAS_DATA;
+	bool data = !reads(op) && op->flags & WEFT_OP_HAS_DATA;
 	return data || dst->events || mr->attr.access & WEFT_MR_EVENTS;
 }
 
 static struct weft_cqe event_of(const struct weft_mr *mr, const struct weft_op *op, uint32_t peer)
 {
 	return (struct weft_cqe){.context = mr->attr.context,
-				 .kind = op->kind == WEFT_OP_READ ? WEFT_OP_REMOTE_READ : WEFT_OP_REMOTE_WRITE,
+				 .kind = reads(op) ? WEFT_OP_REMOTE_READ : WEFT_OP_REMOTE_WRITE,
 				 .flags = op->flags & WEFT_OP_HAS_DATA,
 				 .peer = peer,
 				 .len = op->len,
@@ -52,7 +80,7 @@ static struct weft_cqe event_of(const struct weft_mr *mr, const struct weft_op *
 /* 0, an errno for the completion, or -1: no memory. */
 static int perform(struct weft_engine *e, struct weft_ep *ep, struct weft_ep *dst, const struct weft_op *op)
 {
-	uint8_t rc, access = op->kind == WEFT_OP_READ ? WEFT_MR_READ : WEFT_MR_WRITE;
+	uint8_t rc, access = access_of(op);
 	struct weft_addr us = {e->ip, ep->port};
 	uint32_t peer;
 	struct weft_mr *mr = mr_check(e, dst->scope, op->rkey, (struct mr_range){op->raddr, op->len}, access, &rc);

@@ -7,13 +7,20 @@
 
 #include "engine_int.h"
 
-bool rma_is_request(uint8_t opcode)
+static bool is_atomic(uint8_t opcode)
 {
-	return opcode == WIRE_OP_WRITE || opcode == WIRE_OP_READ;
+	return opcode == WIRE_OP_ATOMIC || opcode == WIRE_OP_FETCHING_ATOMIC;
 }
 
-static uint8_t access_of(uint8_t opcode)
+bool rma_is_request(uint8_t opcode)
 {
+	return opcode == WIRE_OP_WRITE || opcode == WIRE_OP_READ || is_atomic(opcode);
+}
+
+static uint8_t access_of(uint8_t opcode, const struct amo_request *q)
+{
+	if (is_atomic(opcode))
+		return rma_amo_access(q, opcode == WIRE_OP_FETCHING_ATOMIC);
 	return opcode == WIRE_OP_READ ? WEFT_MR_READ : WEFT_MR_WRITE;
 }
 
@@ -32,6 +39,18 @@ static uint8_t check_fetch(const struct weft_engine *e, const struct weft_ip *fr
 	return fits ? WIRE_RC_OK : WIRE_RC_AT_OUT_OF_RANGE;
 }
 
+uint8_t rma_rx_sane(const struct wire_pkt *w)
+{
+	uint8_t rc = is_atomic(w->ses.opcode) ? rma_amo_check(w) : WIRE_RC_OK;
+	return w->ses.opcode == WIRE_OP_READ && w->payload_bytes ? WIRE_RC_INITIATOR_ERROR : rc;
+}
+
+/* Bytes of memory that a request is about. */
+static uint32_t length_of(const struct wire_ses *ses)
+{
+	return is_atomic(ses->opcode) ? rma_amo_length(ses) : ses->request_length;
+}
+
 uint8_t rma_rx_check(struct weft_engine *e, const struct weft_ep *ep, const struct weft_ip *from,
 		     const struct wire_ses *ses)
 {
@@ -39,8 +58,8 @@ uint8_t rma_rx_check(struct weft_engine *e, const struct weft_ep *ep, const stru
 	if (ses->opcode == WIRE_OP_READ && ses->ri_generation == RMA_GEN_MESSAGE)
 		rc = check_fetch(e, from, ses);
 	else if (ep)
-		mr_check(e, ep->scope, ses->match, (struct mr_range){ses->buffer_offset, ses->request_length},
-			 access_of(ses->opcode), &rc);
+		mr_check(e, ep->scope, ses->match, (struct mr_range){ses->buffer_offset, length_of(ses)},
+			 access_of(ses->opcode, &(struct amo_request){.opcode = ses->amo_opcode}), &rc);
 	e->stats.rma_refused += rc != WIRE_RC_OK;
 	return rc;
 }
@@ -49,7 +68,7 @@ static struct weft_mr *region(struct weft_engine *e, const struct rx_msg *m, str
 {
 	const struct rx_rma *r = m->rma;
 	*rc = WIRE_RC_BAD_MKEY;
-	struct weft_mr *mr = m->ep ? mr_check(e, m->ep->scope, r->key, range, access_of(r->opcode), rc) : NULL;
+	struct weft_mr *mr = m->ep ? mr_check(e, m->ep->scope, r->key, range, access_of(r->opcode, &r->amo), rc) : NULL;
 	if (mr && mr->serial == r->serial)
 		return mr;
 	if (mr)
@@ -61,9 +80,9 @@ static struct weft_mr *region(struct weft_engine *e, const struct rx_msg *m, str
 static uint64_t serial_of(const struct weft_engine *e, const struct weft_ep *ep, const struct wire_ses *ses)
 {
 	uint8_t rc;
-	const struct weft_mr *mr = ep ? mr_check(e, ep->scope, ses->match,
-						 (struct mr_range){ses->buffer_offset, ses->request_length}, 0, &rc)
-				      : NULL;
+	const struct weft_mr *mr =
+		ep ? mr_check(e, ep->scope, ses->match, (struct mr_range){ses->buffer_offset, length_of(ses)}, 0, &rc)
+		   : NULL;
 	return mr ? mr->serial : 0;
 }
 
@@ -77,7 +96,7 @@ bool rma_rx_attach(struct weft_engine *e, struct rx_msg *m, const struct wire_pk
 			     .generation = ses->ri_generation,
 			     .raddr = ses->buffer_offset,
 			     .key = ses->match,
-			     .length = ses->request_length,
+			     .length = length_of(ses),
 			     .job_id = ses->job_id};
 	if (!rma_is_request(ses->opcode)) {
 		r->announced = true;
@@ -90,6 +109,10 @@ bool rma_rx_attach(struct weft_engine *e, struct rx_msg *m, const struct wire_pk
 	r->serial = serial_of(e, m->ep, ses);
 	r->ordered = ses->opcode != WIRE_OP_WRITE || r->length <= WEFT_RMA_ORDERED_BYTES;
 	m->bytes = ses->opcode == WIRE_OP_READ ? 0 : r->length;
+	if (!is_atomic(ses->opcode))
+		return true;
+	rma_amo_take(&r->amo, ses);
+	m->bytes = w->payload_bytes;
 	return true;
 }
 
@@ -115,7 +138,7 @@ static bool wants_event(const struct rx_msg *m, const struct weft_mr *mr)
 static bool event_reserve(struct weft_engine *e, struct rx_msg *m, const struct weft_mr *mr)
 {
 	struct rx_rma *r = m->rma;
-	if (r->opcode == WIRE_OP_READ || r->event || !wants_event(m, mr))
+	if (r->opcode == WIRE_OP_READ || r->opcode == WIRE_OP_FETCHING_ATOMIC || r->event || !wants_event(m, mr))
 		return true;
 	r->event = ep_reserve(e);
 	return r->event;
@@ -183,10 +206,9 @@ static bool write_end(struct weft_engine *e, struct rx_msg *m, const struct weft
 	struct weft_cqe cqe;
 	if (!event_reserve(e, m, mr))
 		return false;
-	e->stats.rma_written++;
 	if (!m->rma->event)
 		return true;
-	fill_event(m, WEFT_OP_REMOTE_WRITE, m->bytes, mr, &cqe);
+	fill_event(m, WEFT_OP_REMOTE_WRITE, m->rma->length, mr, &cqe);
 	ep_complete(e, m->ep, m->rma->event, &cqe);
 	m->rma->event = NULL;
 	return true;
@@ -203,9 +225,43 @@ static bool execute_write(struct weft_engine *e, struct rx_msg *m, const uint8_t
 		return true;
 	if (!write_end(e, m, mr))
 		return false;
+	e->stats.rma_written++;
 	if (r->ordered)
 		mr_store(mr, r->raddr, payload, m->bytes);
 	return true;
+}
+
+static bool execute_base(struct weft_engine *e, struct rx_msg *m, const uint8_t *payload)
+{
+	const struct rx_rma *r = m->rma;
+	struct mr_range range = {r->raddr, r->length};
+	uint8_t rc;
+	struct weft_mr *mr = region(e, m, range, &rc);
+	if (!mr)
+		return true;
+	if (!event_reserve(e, m, mr))
+		return false;
+	rma_amo_apply(&r->amo, mr, range, payload, NULL);
+	e->stats.rma_atomics++;
+	return write_end(e, m, mr);
+}
+
+/* An answer with `length` bytes from the region, or of its own if they are a copy, and what reports its end. NULL: no
+ * memory. */
+static struct tx_msg *answer_to(struct weft_engine *e, const struct rx_msg *m, const struct weft_mr *mr, bool copy)
+{
+	bool event = wants_event(m, mr);
+	struct cqe_node *node = event ? ep_reserve(e) : NULL;
+	struct tx_msg *a = event && !node ? NULL : rma_answer_new(e, m, copy ? m->rma->length : 0);
+	if (!a) {
+		if (node)
+			pool_put(&e->cqe_nodes, node);
+		return NULL;
+	}
+	a->bytes = m->rma->length;
+	a->rma->event = node;
+	fill_event(m, WEFT_OP_REMOTE_READ, m->rma->length, mr, &a->rma->cqe);
+	return a;
 }
 
 /* Small answers are what the memory holds now (they are ordered with later writes); of large ones each packet holds
@@ -216,23 +272,45 @@ static bool answer_memory(struct weft_engine *e, struct rx_msg *m, struct weft_m
 	struct mr_range range = {r->raddr, r->length};
 	uint8_t *at = mr_at(mr, range);
 	bool copy = range.bytes <= WEFT_RMA_ORDERED_BYTES || !at;
-	bool event = wants_event(m, mr);
-	struct cqe_node *node = event ? ep_reserve(e) : NULL;
-	struct tx_msg *a = event && !node ? NULL : rma_answer_new(e, m, copy ? range.bytes : 0);
-	if (!a) {
-		if (node)
-			pool_put(&e->cqe_nodes, node);
+	struct tx_msg *a = answer_to(e, m, mr, copy);
+	if (!a)
 		return false;
-	}
 	if (copy)
 		mr_load(mr, range.raddr, a->copy, range.bytes);
 	a->buf = copy ? a->copy : at;
-	a->bytes = r->length;
 	a->rma->mr = copy ? NULL : mr;
-	a->rma->event = node;
-	fill_event(m, WEFT_OP_REMOTE_READ, range.bytes, mr, &a->rma->cqe);
 	rma_answer_queue(e, a);
 	e->stats.rma_read++;
+	return true;
+}
+
+/* The request was accepted when it came, so this is the only way left to say no. */
+static bool answer_refusal(struct weft_engine *e, struct rx_msg *m, uint8_t rc)
+{
+	struct tx_msg *a = rma_answer_new(e, m, 0);
+	if (!a)
+		return false;
+	a->rma->rc = rc;
+	rma_answer_queue(e, a);
+	return true;
+}
+
+/* What was there is kept until the initiator has acknowledged it: nothing is ever done twice for its sake. */
+static bool execute_fetch(struct weft_engine *e, struct rx_msg *m, const uint8_t *payload)
+{
+	const struct rx_rma *r = m->rma;
+	struct mr_range range = {r->raddr, r->length};
+	uint8_t rc;
+	struct weft_mr *mr = region(e, m, range, &rc);
+	if (!mr)
+		return answer_refusal(e, m, rc);
+	struct tx_msg *a = answer_to(e, m, mr, true);
+	if (!a)
+		return false;
+	rma_amo_apply(&r->amo, mr, range, payload, a->copy);
+	a->buf = a->copy;
+	rma_answer_queue(e, a);
+	e->stats.rma_atomics++;
 	return true;
 }
 
@@ -245,17 +323,6 @@ static bool answer_message(struct weft_engine *e, struct rx_msg *m, struct tx_ms
 	a->bytes = m->rma->length;
 	a->rma->mate = announced;
 	announced->rma->mate = a;
-	rma_answer_queue(e, a);
-	return true;
-}
-
-/* The request was accepted when it came, so this is the only way left to say no. */
-static bool answer_refusal(struct weft_engine *e, struct rx_msg *m, uint8_t rc)
-{
-	struct tx_msg *a = rma_answer_new(e, m, 0);
-	if (!a)
-		return false;
-	a->rma->rc = rc;
 	rma_answer_queue(e, a);
 	return true;
 }
@@ -276,5 +343,14 @@ bool rma_rx_execute(struct weft_engine *e, struct rx_msg *m, const uint8_t *payl
 {
 	if (m->rma->done)
 		return true;
-	return m->rma->opcode == WIRE_OP_READ ? execute_read(e, m) : execute_write(e, m, payload);
+	switch (m->rma->opcode) {
+	case WIRE_OP_READ:
+		return execute_read(e, m);
+	case WIRE_OP_ATOMIC:
+		return execute_base(e, m, payload);
+	case WIRE_OP_FETCHING_ATOMIC:
+		return execute_fetch(e, m, payload);
+	default:
+		return execute_write(e, m, payload);
+	}
 }

@@ -106,6 +106,17 @@ static uint8_t opcode_of(uint8_t kind)
 	}
 }
 
+static void fill_atomic(struct tx_rma *r, struct tx_msg *m, const struct weft_op *op)
+{
+	m->bytes = rma_amo_fill(&r->amo, op);
+	if (r->role != RMA_ASK)
+		return;
+	r->buf = op->atomic->result;
+	r->sink = op->sink;
+	r->sink_arg = op->sink_arg;
+	r->answer_bytes = r->length;
+}
+
 /* The buffer of a READ is where its answer goes. That of an announced message stays at hand for the answer. */
 static void fill(struct tx_rma *r, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op)
 {
@@ -125,6 +136,8 @@ static void fill(struct tx_rma *r, struct pdc_tx *p, struct tx_msg *m, const str
 	}
 	if (op->kind == WEFT_OP_READ || r->role == RMA_ANNOUNCE)
 		m->bytes = 0;
+	if (op->kind == WEFT_OP_ATOMIC || op->kind == WEFT_OP_FETCH_ATOMIC)
+		fill_atomic(r, m, op);
 }
 
 bool rma_tx_attach(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op)
@@ -177,6 +190,8 @@ static void ses_request(const struct tx_msg *m, struct wire_ses *ses)
 	ses->job_id = r->token & RMA_JOB_ID;
 	if (r->delivered)
 		ses->flags |= WIRE_SES_DC;
+	if (r->opcode == WIRE_OP_ATOMIC || r->opcode == WIRE_OP_FETCHING_ATOMIC)
+		rma_amo_ses(&r->amo, m->bytes, ses);
 }
 
 void rma_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_pkt *w)
@@ -294,6 +309,7 @@ int rma_errno(uint8_t return_code)
 	case WIRE_RC_UNSUPPORTED_OP:
 	case WIRE_RC_AMO_UNSUPPORTED_OP:
 	case WIRE_RC_AMO_UNSUPPORTED_DT:
+	case WIRE_RC_AMO_UNSUPPORTED_SIZE:
 		return EOPNOTSUPP;
 	default:
 		return EIO;
@@ -307,14 +323,15 @@ bool rma_tx_detach(struct weft_engine *e, struct tx_msg *m)
 	m->ep = NULL;
 	r->buf = NULL;
 	r->sink = NULL;
-	if (r->role != RMA_ANNOUNCE || !m->buf || !r->length)
+	uint32_t bytes = r->role == RMA_ANNOUNCE ? r->length : m->bytes;
+	if (!m->buf || !bytes)
 		return true;
-	m->copy = weft_mem_alloc(&e->mem, r->length);
+	m->copy = weft_mem_alloc(&e->mem, bytes);
 	if (!m->copy)
 		return false;
-	memcpy(m->copy, m->buf, r->length);
+	memcpy(m->copy, m->buf, bytes);
 	if (e->out_refused)
-		engine_forget(e, m->buf, r->length);
+		engine_forget(e, m->buf, bytes);
 	if (r->mate)
 		r->mate->buf = m->copy + (r->mate->buf - m->buf);
 	m->buf = m->copy;

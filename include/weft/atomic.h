@@ -53,13 +53,12 @@ enum weft_amo_type {
 	WEFT_AMO_TYPES
 };
 
-/* What an atomic operation says beyond its buffer (operands), length (a whole number of elements) and address. */
+/* What an atomic operation says beyond its length (of the target's elements, a whole number) and address. Its buffer
+ * holds the operands, and directly behind them as many comparands if there are any; WEFT_AMO_READ needs none. */
 struct weft_op_atomic {
-	uint8_t op;          /* enum weft_amo_op */
-	uint8_t type;        /* enum weft_amo_type */
-	bool ordered;        /* applied after all that was sent to this target before it and is ordered too */
-	const void *compare; /* comparands, as many as operands; WEFT_AMO_CSWAP and later */
-	void *result;        /* gets the target's elements as they were; fetching operations */
+	uint8_t op;   /* enum weft_amo_op */
+	uint8_t type; /* enum weft_amo_type */
+	void *result; /* fetching operations without a sink: gets the target's elements as they were */
 };
 
 /* Bytes of one element; 0: no such type. */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "weft/addr.h"
+#include "weft/atomic.h"
 #include "weft/cc.h"
 #include "weft/err.h"
 #include "weft/lb.h"
@@ -20,7 +21,6 @@
 
 struct weft_engine;
 struct weft_ep;
-struct weft_op_atomic;
 
 /* Numbers a user may set with --set or FI_WEFT_*; weft_engine_tunes describes them. */
 struct weft_engine_tune {
@@ -258,6 +258,9 @@ void *weft_mr_find(const struct weft_engine *e, uint32_t scope, uint64_t key);
 
 /* Which regions peers reach through this endpoint; 0 at first. `events`: as if each had WEFT_MR_EVENTS. */
 void weft_ep_scope(struct weft_ep *ep, uint32_t scope, bool events);
+
+/* Most bytes of elements in one atomic operation `op` (weft/atomic.h): it is always one packet. */
+uint32_t weft_atomic_bytes(const struct weft_engine *e, uint8_t op);
 
 /* ---- looking in ---- */
 

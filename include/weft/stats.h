@@ -58,6 +58,7 @@
 	X(msg_failed, "operations ended with an error")                                                                \
 	X(rma_written, "writes of peers to our memory that have ended")                                                \
 	X(rma_read, "reads of peers from our memory that were begun")                                                  \
+	X(rma_atomics, "atomic requests of peers carried out")                                                         \
 	X(rma_refused, "refused: packets for memory without a valid key, permission or bounds")                        \
 	X(rma_stale, "ignored: answers nobody waits for, or that do not fit the request")                              \
 	X(rndv_fetched, "announced messages fetched from their senders")                                               \

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many reads, writes and atomics both ways while packets suffer: a failing case is one seed. */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside.h"
+#include "rma_model.h"
+
+enum { OPS = 1500, KEY = 3, SEEDS = 8, AT_ONCE = 40 };
+
+struct run {
+	struct duo d;
+	struct rng dice;
+	struct model *model;
+	struct weft_mr *mrs[2];
+	uint32_t self[2]; /* peer ids */
+	uint64_t data[2];
+	bool trimming;
+	uint64_t suffered;
+};
+
+static uint8_t regions[2][MODEL_REGION_BYTES];
+
+/* Some percent of the packets, each fate as likely. */
+static enum duo_fate fate_of(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	static const enum duo_fate fates[] = {DUO_DROP, DUO_DUP, DUO_LATE, DUO_TRIM};
+	struct run *r = arg;
+	uint32_t throw = rng_below(&r->dice, 100);
+	if (throw >= 4)
+		return DUO_PASS;
+	r->suffered++;
+	enum duo_fate fate = fates[throw];
+	return fate == DUO_TRIM && !(r->trimming && w->net.dscp == WIRE_DSCP_TRIMMABLE) ? DUO_DROP : fate;
+}
+
+static void begin(struct run *r, struct model_op *op)
+{
+	static const uint8_t kinds[] = {WEFT_OP_WRITE, WEFT_OP_READ, WEFT_OP_ATOMIC, WEFT_OP_FETCH_ATOMIC,
+					WEFT_OP_FETCH_ATOMIC};
+	static struct weft_op_atomic atomics[2][MODEL_SLOTS][MODEL_DEPTH];
+	struct weft_op_atomic *a = &atomics[op->host][op->slot - r->model->slots[op->host]][op - op->slot->ops];
+	*a = (struct weft_op_atomic){.op = op->amo, .type = op->type, .result = op->in};
+	const struct weft_op wop = {.kind = kinds[op->kind],
+				    .flags = (op->delivered ? WEFT_OP_DELIVERED : 0) |
+					     (op->has_data ? WEFT_OP_HAS_DATA : 0),
+				    .peer = op->host == op->target ? r->self[op->host] : r->d.peer[op->host],
+				    .buf = op->kind == MODEL_READ ? op->in : op->out,
+				    .len = op->len,
+				    .data = op->data,
+				    .rkey = op->bad_key ? KEY + 1 : KEY,
+				    .raddr = op->addr,
+				    .atomic = op->kind >= MODEL_ATOMIC ? a : NULL,
+				    .context = op};
+	if (weft_submit(r->d.ep[op->host], &wop) == 0)
+		model_begun(r->model, op);
+}
+
+static void collect(struct run *r, int side)
+{
+	struct weft_cqe cqe;
+	while (duo_cqe(&r->d, side, &cqe)) {
+		if (cqe.kind == WEFT_OP_REMOTE_WRITE) {
+			r->data[side] += cqe.data;
+			continue;
+		}
+		struct model_op *op = cqe.context;
+		assert_int_equal(cqe.err, op->bad_key ? EACCES : op->bad_addr ? ERANGE : 0);
+		model_ended(r->model, op, cqe.err);
+	}
+}
+
+static void open_run(struct run *r, const struct duo_conf *conf)
+{
+	duo_open(&r->d, conf);
+	r->d.fate = fate_of;
+	r->d.fate_arg = r;
+	r->d.late_ns = WEFT_US(40);
+	r->model = model_new(conf->seed, regions);
+	for (int i = 0; i < 2; i++) {
+		const struct weft_mr_attr attr = {.key = KEY,
+						  .base = regions[i],
+						  .bytes = MODEL_REGION_BYTES,
+						  .access = WEFT_MR_READ | WEFT_MR_WRITE};
+		struct weft_addr us = *weft_peer_addr(r->d.e[!i], r->d.peer[!i]);
+		assert_int_equal(weft_mr_add(r->d.e[i], &attr, &r->mrs[i]), 0);
+		assert_int_equal(weft_peer_add(r->d.e[i], &us, &r->self[i]), 0);
+	}
+}
+
+static void run(const struct duo_conf *conf)
+{
+	struct run r = {.dice = {conf->seed + 99}, .trimming = conf->tune.trimming};
+	open_run(&r, conf);
+	while (r.model->posted < OPS || r.model->done < r.model->posted) {
+		for (int i = 0; i < AT_ONCE && r.model->posted < OPS; i++) {
+			struct model_op *op = model_next(r.model);
+			if (op)
+				begin(&r, op);
+		}
+		assert_true(r.d.now < WEFT_S(20));
+		duo_run(&r.d, r.d.now + WEFT_US(20));
+		collect(&r, 0);
+		collect(&r, 1);
+	}
+	duo_run(&r.d, r.d.now + WEFT_S(1));
+	for (int i = 0; i < 2; i++) {
+		collect(&r, i);
+		assert_memory_equal(regions[i], r.model->shadow[i], MODEL_REGION_BYTES);
+		assert_int_equal(r.data[i], r.model->data[i]);
+		weft_mr_del(r.mrs[i]);
+	}
+	assert_true(r.suffered && r.model->refused);
+	duo_close(&r.d);
+	free(r.model);
+}
+
+/* One test each. */
+struct variant {
+	uint32_t ack_every, window_pkts;
+	bool trimming, smartt;
+};
+
+static void rma__memories_are_what_the_operations_say(void **state)
+{
+	const struct variant *v = *state;
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.ack_every = v->ack_every;
+	conf.tune.window_pkts = v->window_pkts;
+	conf.tune.trimming = v->trimming;
+	conf.cc = v->smartt ? "smartt" : "fixed";
+	conf.lb = v->smartt ? "reps" : "ops";
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		conf.seed = seed * 1000 + v->ack_every;
+		print_message("seed %u\n", (unsigned)conf.seed);
+		run(&conf);
+	}
+}
+
+int main(void)
+{
+	static struct variant variants[] = {
+		{1, 1024, true, false}, {1, 128, false, true}, {16, 1024, true, true}, {64, 128, true, false}};
+	enum { COUNT = sizeof variants / sizeof *variants };
+	struct CMUnitTest tests[COUNT];
+	for (int i = 0; i < COUNT; i++)
+		tests[i] = (struct CMUnitTest){"rma__memories_are_what_the_operations_say",
+					       rma__memories_are_what_the_operations_say, NULL, NULL, &variants[i]};
+	return _cmocka_run_group_tests("random_rma", tests, COUNT, NULL, NULL);
+}

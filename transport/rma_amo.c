@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Atomic requests on the wire (UE 1.0 sec. 3.4, atomic extension): always one packet. One element of a compare-and-swap
+ * travels in the extension, as UET has it; arrays of them have operands and then comparands as payload and vendor
+ * opcodes (doc/protocol.md). */
+#include <string.h>
+
+#include "amo.h"
+#include "engine_int.h"
+
+enum {
+	ARRAY_FORM = 0xe0 - WEFT_AMO_CSWAP,  /* added to the opcode */
+	EXTENSION_BYTES = 32,                /* of payload that the longer header may cost */
+	SINGLE_BYTES = 2 * sizeof(uint64_t), /* longest element that fits the extension */
+};
+
+/* ---- forms ---- */
+
+static bool is_array_form(uint8_t opcode)
+{
+	return opcode >= ARRAY_FORM + WEFT_AMO_CSWAP && opcode <= ARRAY_FORM + WEFT_AMO_MSWAP;
+}
+
+static uint8_t op_of(uint8_t opcode)
+{
+	return is_array_form(opcode) ? opcode - ARRAY_FORM : opcode;
+}
+
+static bool is_single(uint8_t op, uint8_t type, uint32_t length)
+{
+	return weft_amo_compares(op) && length == weft_amo_bytes(type) && length <= SINGLE_BYTES;
+}
+
+/* Of a request on `length` bytes of elements. */
+static uint32_t payload_of(uint8_t opcode, uint32_t length)
+{
+	if (opcode == WEFT_AMO_READ || weft_amo_compares(opcode))
+		return 0;
+	return is_array_form(opcode) ? 2 * length : length;
+}
+
+uint32_t weft_atomic_bytes(const struct weft_engine *e, uint8_t op)
+{
+	uint32_t bytes = e->tune.payload_bytes - EXTENSION_BYTES;
+	return (weft_amo_compares(op) ? bytes / 2 : bytes) & ~(uint32_t)(EXTENSION_BYTES - 1);
+}
+
+/* Elements in the extension are numbers, the highest byte first. */
+static void words_put(uint64_t words[2], const uint8_t *element, uint32_t bytes)
+{
+	words[0] = words[1] = 0;
+	for (uint32_t i = 0; i < bytes; i++)
+		words[1 - i / 8] |= (uint64_t)element[i] << (i % 8 * 8);
+}
+
+static void words_get(const uint64_t words[2], uint8_t *element, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		element[i] = (uint8_t)(words[1 - i / 8] >> (i % 8 * 8));
+}
+
+/* ---- initiator ---- */
+
+bool rma_amo_valid(const struct weft_engine *e, const struct weft_op *op)
+{
+	const struct weft_op_atomic *a = op->atomic;
+	bool fetches = op->kind == WEFT_OP_FETCH_ATOMIC;
+	return a && weft_amo_valid(a->op, a->type) && op->len && op->len % weft_amo_bytes(a->type) == 0 &&
+	       op->len <= weft_atomic_bytes(e, a->op) && (fetches || a->op != WEFT_AMO_READ) &&
+	       (op->buf || a->op == WEFT_AMO_READ);
+}
+
+uint32_t rma_amo_fill(struct amo_request *q, const struct weft_op *op)
+{
+	const struct weft_op_atomic *a = op->atomic;
+	uint32_t length = (uint32_t)op->len;
+	*q = (struct amo_request){.opcode = a->op, .datatype = a->type};
+	if (is_single(a->op, a->type, length)) {
+		words_put(q->operand, op->buf, length);
+		words_put(q->comparand, (const uint8_t *)op->buf + length, length);
+	} else if (weft_amo_compares(a->op)) {
+		q->opcode += ARRAY_FORM;
+	}
+	return payload_of(q->opcode, length);
+}
+
+void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wire_ses *ses)
+{
+	if (is_array_form(q->opcode))
+		ses->request_length = payload_bytes;
+	ses->amo_opcode = q->opcode;
+	ses->amo_datatype = q->datatype;
+	ses->amo_control = 0;
+	memcpy(ses->amo_compare, q->comparand, sizeof ses->amo_compare);
+	memcpy(ses->amo_swap, q->operand, sizeof ses->amo_swap);
+}
+
+/* ---- target ---- */
+
+void rma_amo_take(struct amo_request *q, const struct wire_ses *ses)
+{
+	*q = (struct amo_request){.opcode = ses->amo_opcode, .datatype = ses->amo_datatype};
+	if (!weft_amo_compares(q->opcode))
+		return;
+	memcpy(q->operand, ses->amo_swap, sizeof q->operand);
+	memcpy(q->comparand, ses->amo_compare, sizeof q->comparand);
+}
+
+uint8_t rma_amo_access(const struct amo_request *q, bool fetches)
+{
+	uint8_t access = q->opcode == WEFT_AMO_READ ? 0 : WEFT_MR_WRITE;
+	return fetches ? access | WEFT_MR_READ : access;
+}
+
+static bool is_whole(const struct wire_ses *ses)
+{
+	return ses->flags & WIRE_SES_SOM && ses->flags & WIRE_SES_EOM && ses->request_length &&
+	       ses->request_length <= UINT16_MAX;
+}
+
+uint32_t rma_amo_length(const struct wire_ses *ses)
+{
+	return is_array_form(ses->amo_opcode) ? ses->request_length / 2 : ses->request_length;
+}
+
+uint8_t rma_amo_check(const struct wire_pkt *w)
+{
+	uint8_t opcode = w->ses.amo_opcode, type = w->ses.amo_datatype, op = op_of(opcode);
+	uint32_t bytes = weft_amo_bytes(type), length = rma_amo_length(&w->ses);
+	if (!bytes)
+		return WIRE_RC_AMO_UNSUPPORTED_DT;
+	if (!weft_amo_valid(op, type) || (op == WEFT_AMO_READ && w->ses.opcode != WIRE_OP_FETCHING_ATOMIC))
+		return WIRE_RC_AMO_UNSUPPORTED_OP;
+	if (!is_whole(&w->ses) || length % bytes || w->payload_bytes != payload_of(opcode, length) ||
+	    (weft_amo_compares(opcode) && !is_single(op, type, length)))
+		return WIRE_RC_AMO_UNSUPPORTED_SIZE;
+	return WIRE_RC_OK;
+}
+
+/* Elements that lie in several pieces of a region change as well as any, if not in one step. */
+static void apply_element(uint8_t op, uint8_t type, const struct weft_mr *mr, uint64_t raddr, struct amo_args *args)
+{
+	uint8_t element[2 * SINGLE_BYTES];
+	uint32_t bytes = weft_amo_bytes(type);
+	void *at = mr_at(mr, (struct mr_range){raddr, bytes});
+	args->count = 1;
+	if (at) {
+		amo_apply(op, type, at, args);
+		return;
+	}
+	mr_load(mr, raddr, element, bytes);
+	amo_apply(op, type, element, args);
+	if (op != WEFT_AMO_READ)
+		mr_store(mr, raddr, element, bytes);
+}
+
+static const uint8_t *after(const uint8_t *p, uint32_t bytes)
+{
+	return p ? p + bytes : NULL;
+}
+
+static void apply(uint8_t op, uint8_t type, const struct weft_mr *mr, struct mr_range range, struct amo_args args)
+{
+	uint32_t bytes = weft_amo_bytes(type);
+	void *at = mr_at(mr, range);
+	if (at) {
+		args.count = range.bytes / bytes;
+		amo_apply(op, type, at, &args);
+		return;
+	}
+	for (uint64_t done = 0; done < range.bytes; done += bytes) {
+		apply_element(op, type, mr, range.raddr + done, &args);
+		args.operand = after(args.operand, bytes);
+		args.compare = after(args.compare, bytes);
+		args.result = (void *)after(args.result, bytes);
+	}
+}
+
+void rma_amo_apply(const struct amo_request *q, const struct weft_mr *mr, struct mr_range range, const uint8_t *payload,
+		   uint8_t *result)
+{
+	uint8_t operand[SINGLE_BYTES], comparand[SINGLE_BYTES];
+	struct amo_args args = {.operand = payload, .compare = after(payload, (uint32_t)range.bytes), .result = result};
+	if (weft_amo_compares(q->opcode)) {
+		words_get(q->operand, operand, (uint32_t)range.bytes);
+		words_get(q->comparand, comparand, (uint32_t)range.bytes);
+		args.operand = operand;
+		args.compare = comparand;
+	}
+	apply(op_of(q->opcode), q->datatype, mr, range, args);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Atomic requests: what they say beyond a range of a region, on the wire and when they are carried out. */
+#ifndef WEFT_RMA_AMO_H
+#define WEFT_RMA_AMO_H
+
+#include "mr.h"
+#include "weft/atomic.h"
+#include "wire.h"
+
+/* As in the atomic extension; all 0 in messages that are no atomic requests. */
+struct amo_request {
+	uint8_t opcode;                    /* enum weft_amo_op, or a vendor opcode for arrays with comparands */
+	uint8_t datatype;                  /* enum weft_amo_type */
+	uint64_t operand[2], comparand[2]; /* of one element with a comparand: a number, the high half first */
+};
+
+/* ---- initiator ---- */
+
+/* False: nothing that could be sent. */
+bool rma_amo_valid(const struct weft_engine *e, const struct weft_op *op);
+/* Fills in `q` from a valid operation; returns the payload bytes, which are the first of its buffer. */
+uint32_t rma_amo_fill(struct amo_request *q, const struct weft_op *op);
+void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wire_ses *ses);
+
+/* ---- target ---- */
+
+void rma_amo_take(struct amo_request *q, const struct wire_ses *ses);
+/* enum wire_rc: whether the packet is an atomic request that makes sense. */
+uint8_t rma_amo_check(const struct wire_pkt *w);
+/* Bytes of the target's elements. */
+uint32_t rma_amo_length(const struct wire_ses *ses);
+/* enum weft_mr_access that it needs. */
+uint8_t rma_amo_access(const struct amo_request *q, bool fetches);
+/* Carries it out on a range that mr_check has passed; `result`, unless NULL, gets what was there. */
+void rma_amo_apply(const struct amo_request *q, const struct weft_mr *mr, struct mr_range range, const uint8_t *payload,
+		   uint8_t *result);
+
+#endif
