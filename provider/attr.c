@@ -4,15 +4,23 @@
 
 #include "ctx.h"
 
-#define MSG_CAPS    (FI_MSG | FI_TAGGED)
-#define TX_CAPS     (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX)
-#define RX_CAPS     (MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_MULTI_RECV)
+#define MSG_CAPS (FI_MSG | FI_TAGGED)
+#define RMA_CAPS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+#define TX_CAPS  (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_RMA | FI_READ | FI_WRITE | FI_FENCE)
+#define RX_CAPS                                                                                                        \
+	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_MULTI_RECV | FI_RMA | FI_REMOTE_READ |                 \
+	 FI_REMOTE_WRITE | FI_RMA_EVENT)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 #define ALL_CAPS    (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
 
-/* A send completes when the receiver's transport has acknowledged it, which satisfies every level but FI_MATCH_COMPLETE
- * and FI_COMMIT_COMPLETE. */
-#define TX_OP_FLAGS (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+/* An operation completes when the receiver's transport has acknowledged it, or later if asked; FI_COMMIT_COMPLETE would
+ * need persistent memory. */
+#define TX_OP_FLAGS                                                                                                    \
+	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |                \
+	 FI_MATCH_COMPLETE | FI_FENCE)
+
+/* See WEFT_RMA_ORDERED_BYTES; reads of any length see earlier writes of any length. */
+#define MSG_ORDER   (FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW)
 #define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
 
 enum {
@@ -24,17 +32,18 @@ enum {
 static const struct fi_tx_attr tx_have = {
 	.caps = TX_CAPS,
 	.op_flags = TX_OP_FLAGS,
-	.msg_order = FI_ORDER_SAS,
+	.msg_order = MSG_ORDER,
 	.comp_order = FI_ORDER_NONE,
 	.inject_size = PROV_INJECT_BYTES,
 	.size = PROV_QUEUE_MAX,
 	.iov_limit = PROV_IOV_MAX,
+	.rma_iov_limit = PROV_IOV_MAX,
 };
 
 static const struct fi_rx_attr rx_have = {
 	.caps = RX_CAPS,
 	.op_flags = RX_OP_FLAGS,
-	.msg_order = FI_ORDER_SAS,
+	.msg_order = MSG_ORDER,
 	.comp_order = FI_ORDER_NONE,
 	.size = PROV_QUEUE_MAX,
 	.iov_limit = PROV_IOV_MAX,
@@ -45,6 +54,9 @@ static const struct fi_ep_attr ep_have = {
 	.protocol = PROTOCOL_UET,
 	.protocol_version = PROTOCOL_VERSION,
 	.max_msg_size = WEFT_MSG_BYTES_MAX,
+	.max_order_raw_size = WEFT_MSG_BYTES_MAX,
+	.max_order_war_size = WEFT_RMA_ORDERED_BYTES,
+	.max_order_waw_size = WEFT_RMA_ORDERED_BYTES,
 	.mem_tag_format = 0xAAAAAAAAAAAAAAAAULL, /* FI_TAG_GENERIC: all bits, no structure */
 	.tx_ctx_cnt = 1,
 	.rx_ctx_cnt = 1,
@@ -67,6 +79,8 @@ static const struct fi_domain_attr domain_have = {
 	.max_ep_stx_ctx = 1,
 	.max_ep_srx_ctx = 1,
 	.cntr_cnt = PROV_QUEUE_MAX,
+	.mr_iov_limit = PROV_MR_IOV_MAX,
+	.mr_cnt = PROV_QUEUE_MAX,
 	.caps = DOMAIN_CAPS,
 };
 
@@ -124,9 +138,9 @@ static bool ep_fits(const struct fi_ep_attr *h)
 		return refuse("protocol");
 	return size_fits("max_msg_size", h->max_msg_size, ep_have.max_msg_size) &&
 	       size_fits("msg_prefix_size", h->msg_prefix_size, 0) &&
-	       size_fits("max_order_raw_size", h->max_order_raw_size, 0) &&
-	       size_fits("max_order_war_size", h->max_order_war_size, 0) &&
-	       size_fits("max_order_waw_size", h->max_order_waw_size, 0) &&
+	       size_fits("max_order_raw_size", h->max_order_raw_size, ep_have.max_order_raw_size) &&
+	       size_fits("max_order_war_size", h->max_order_war_size, ep_have.max_order_war_size) &&
+	       size_fits("max_order_waw_size", h->max_order_waw_size, ep_have.max_order_waw_size) &&
 	       ctx_count_fits("tx_ctx_cnt", h->tx_ctx_cnt) && ctx_count_fits("rx_ctx_cnt", h->rx_ctx_cnt) &&
 	       size_fits("auth_key_size", h->auth_key_size, 0);
 }
@@ -183,6 +197,8 @@ static uint64_t caps_granted(const struct fi_info *hints)
 		return ALL_CAPS;
 	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
+	if (caps & FI_RMA && !(caps & RMA_CAPS))
+		caps |= RMA_CAPS;
 	return caps | DOMAIN_CAPS;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ctx.h"
+#include "rma.h"
 #include "weft/provider.h"
 
 static TAILQ_HEAD(, prov_domain) domains = TAILQ_HEAD_INITIALIZER(domains);
@@ -97,23 +98,6 @@ static int no_collective(struct fid_domain *domain, enum fi_collective_op coll, 
 	return -FI_EOPNOTSUPP;
 }
 
-static int no_mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t key,
-		     uint64_t flags, struct fid_mr **mr, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset,
-		      uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **mr)
-{
-	return -FI_ENOSYS;
-}
-
 static struct fi_ops domain_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = domain_close,
@@ -134,14 +118,6 @@ static struct fi_ops_domain domain_ops = {
 	.srx_ctx = prov_srx_open,
 	.query_atomic = no_atomic,
 	.query_collective = no_collective,
-};
-
-/* No capability needs registered memory. */
-static struct fi_ops_mr mr_ops = {
-	.size = sizeof(struct fi_ops_mr),
-	.reg = no_mr_reg,
-	.regv = no_mr_regv,
-	.regattr = no_mr_regattr,
 };
 
 /* Finds the device that fi_getinfo described and opens it or joins its users. */
@@ -167,6 +143,10 @@ static int domain_start(struct prov_domain *domain, const struct fi_info *info)
 	int ret = domain_device(info, &domain->nic);
 	if (ret)
 		return ret;
+	domain->mr_basic = info->domain_attr->mr_mode == FI_MR_BASIC;
+	prov_nic_lock(domain->nic);
+	domain->scope = ++domain->nic->scopes;
+	prov_nic_unlock(domain->nic);
 	domain->auto_progress = info->domain_attr->data_progress == FI_PROGRESS_AUTO;
 	ret = domain->auto_progress ? prov_nic_auto_get(domain->nic) : 0;
 	if (ret)
@@ -188,7 +168,7 @@ int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid
 	domain->fid.fid.context = context;
 	domain->fid.fid.ops = &domain_fi_ops;
 	domain->fid.ops = &domain_ops;
-	domain->fid.mr = &mr_ops;
+	domain->fid.mr = &prov_mr_ops;
 	pthread_mutex_lock(&domains_lock);
 	TAILQ_INSERT_TAIL(&domains, domain, link);
 	pthread_mutex_unlock(&domains_lock);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ctx.h"
+#include "rma.h"
 
 static struct prov_ep *ep_of(struct fid *fid)
 {
@@ -215,6 +216,7 @@ static int ep_enable(struct prov_ep *ep)
 	prov_nic_lock(ep->domain->nic);
 	int ret = prov_ep_listen(ep);
 	if (!ret) {
+		prov_mr_reach(ep, ep->wep);
 		TAILQ_INSERT_TAIL(&ep->domain->nic->eps, ep, link);
 		ep->enabled = true;
 	}
@@ -282,6 +284,7 @@ struct prov_ep *prov_ep_new(struct prov_domain *domain, size_t bytes, size_t fcl
 	ep->fid.cm = &prov_cm_ops;
 	ep->fid.msg = &prov_msg_ops;
 	ep->fid.tagged = &prov_tagged_ops;
+	ep->fid.rma = &prov_rma_ops;
 	domain->refs++;
 	return ep;
 }

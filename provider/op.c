@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prov.h"
+#include "rma.h"
 
 static int submit(struct prov_ep *ep, const struct weft_op *op)
 {
@@ -16,30 +16,29 @@ static int submit(struct prov_ep *ep, const struct weft_op *op)
 	return ret;
 }
 
-/* Total length, or -1 when the description is impossible. A receive may offer more room than a message can take. */
-static int64_t iov_total(const struct prov_op *op)
+/* A receive may offer more room than a message can take. */
+int64_t prov_iov_total(const struct iovec *iov, size_t count)
 {
 	uint64_t total = 0;
-	if (op->iov_count > PROV_IOV_MAX || (op->iov_count && !op->iov))
+	if (count > PROV_IOV_MAX || (count && !iov))
 		return -1;
-	for (size_t i = 0; i < op->iov_count; i++) {
-		if (op->iov[i].iov_len > INT64_MAX - total || (op->iov[i].iov_len && !op->iov[i].iov_base))
+	for (size_t i = 0; i < count; i++) {
+		if (iov[i].iov_len > INT64_MAX - total || (iov[i].iov_len && !iov[i].iov_base))
 			return -1;
-		total += op->iov[i].iov_len;
+		total += iov[i].iov_len;
 	}
 	return (int64_t)total;
 }
 
-/* Copies what may change before the send completes, or what lies in pieces. */
-static int bounce_fill(struct prov_req *req, const struct prov_op *op, uint64_t total)
+int prov_req_gather(struct prov_req *req, const struct iovec *iov, size_t count, uint64_t total)
 {
 	uint8_t *p = req->bounce = malloc(total);
 	if (!p)
 		return -FI_EAGAIN;
-	for (size_t i = 0; i < op->iov_count; i++) {
-		if (op->iov[i].iov_len)
-			memcpy(p, op->iov[i].iov_base, op->iov[i].iov_len);
-		p += op->iov[i].iov_len;
+	for (size_t i = 0; i < count; i++) {
+		if (iov[i].iov_len)
+			memcpy(p, iov[i].iov_base, iov[i].iov_len);
+		p += iov[i].iov_len;
 	}
 	return 0;
 }
@@ -66,38 +65,76 @@ static struct prov_req *req_new(struct prov_ep *ep, const struct prov_op *op, ui
 }
 
 /* Sends wait while as many as the queue's size are outstanding, or the application has not read its completions. */
-static bool tx_room(const struct prov_ep *ep)
+static bool has_room(const struct prov_ep *ep, unsigned parts)
 {
-	return ep->tx_used < ep->tx_size && (!ep->tx_cq || ep->tx_cq->count < ep->tx_cq->size);
+	return ep->tx_used < ep->tx_size && (!ep->tx_cq || ep->tx_cq->count < ep->tx_cq->size) &&
+	       weft_sq_space(ep->wep) >= parts;
+}
+
+int prov_tx_room(struct prov_ep *ep, unsigned parts)
+{
+	if (has_room(ep, parts))
+		return 0;
+	prov_progress(ep->domain->nic);
+	return has_room(ep, parts) ? 0 : -FI_EAGAIN;
+}
+
+/* Everything is acknowledged when it completes, so levels up to FI_TRANSMIT_COMPLETE need nothing. */
+int prov_tx_level(uint64_t flags, struct weft_op *wop)
+{
+	if (flags & FI_COMMIT_COMPLETE)
+		return -FI_EOPNOTSUPP;
+	wop->flags |= (uint16_t)((flags & FI_FENCE ? WEFT_OP_FENCE : 0) |
+				 (flags & FI_DELIVERY_COMPLETE ? WEFT_OP_DELIVERED : 0) |
+				 (flags & FI_MATCH_COMPLETE ? WEFT_OP_MATCHED : 0));
+	return 0;
+}
+
+struct prov_req *prov_tx_req(struct prov_ep *ep, const struct prov_op *op, uint64_t flags)
+{
+	struct prov_req *req = req_new(ep, op, 0);
+	if (!req)
+		return NULL;
+	req->entry.flags = flags;
+	req->is_send = true;
+	req->wants_entry = !(op->flags & PROV_NO_COMPLETION) && (!ep->tx_selective || op->flags & FI_COMPLETION);
+	return req;
+}
+
+ssize_t prov_tx_post(struct prov_ep *ep, struct prov_req *req, const struct weft_op *wops, unsigned parts)
+{
+	req->parts = parts;
+	ssize_t ret = post(ep, req, &wops[0]);
+	if (ret) {
+		prov_req_put(ep->domain->nic, req);
+		return ret;
+	}
+	for (unsigned i = 1; i < parts; i++)
+		weft_submit(ep->wep, &wops[i]); /* there is room: prov_tx_room */
+	ep->tx_used++;
+	return 0;
 }
 
 static ssize_t send_post(struct prov_ep *ep, const struct prov_op *op, struct weft_op *wop)
 {
-	struct prov_req *req = req_new(ep, op, FI_SEND);
+	struct prov_req *req = prov_tx_req(ep, op, FI_SEND | (op->kind == WEFT_OP_TSEND ? FI_TAGGED : FI_MSG));
 	if (!req)
 		return -FI_EAGAIN;
 	wop->context = req;
 	wop->buf = req->entry.buf;
 	if (wop->len && (op->flags & FI_INJECT || op->iov_count > 1)) {
-		if (bounce_fill(req, op, wop->len)) {
+		if (prov_req_gather(req, op->iov, op->iov_count, wop->len)) {
 			prov_req_put(ep->domain->nic, req);
 			return -FI_EAGAIN;
 		}
 		wop->buf = req->bounce;
 	}
-	req->is_send = true;
-	req->wants_entry = !(op->flags & PROV_NO_COMPLETION) && (!ep->tx_selective || op->flags & FI_COMPLETION);
-	ssize_t ret = post(ep, req, wop);
-	if (ret)
-		prov_req_put(ep->domain->nic, req);
-	else
-		ep->tx_used++;
-	return ret;
+	return prov_tx_post(ep, req, wop, 1);
 }
 
 static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op)
 {
-	int64_t total = iov_total(op);
+	int64_t total = prov_iov_total(op->iov, op->iov_count);
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .data = op->data, .len = (uint64_t)total};
 	if (total < 0 || prov_av_peer(ep->av, op->addr, &wop.peer))
 		return -FI_EINVAL;
@@ -105,12 +142,10 @@ static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op)
 		return -FI_EMSGSIZE;
 	if (op->flags & FI_REMOTE_CQ_DATA)
 		wop.flags |= WEFT_OP_HAS_DATA;
-	if (!tx_room(ep)) {
-		prov_progress(ep->domain->nic);
-		if (!tx_room(ep))
-			return -FI_EAGAIN;
-	}
-	return send_post(ep, op, &wop);
+	int ret = prov_tx_level(op->flags, &wop);
+	if (!ret)
+		ret = prov_tx_room(ep, 1);
+	return ret ? ret : send_post(ep, op, &wop);
 }
 
 ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
@@ -126,8 +161,7 @@ ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
 	return ret;
 }
 
-/* The engine's sink for receives in pieces. */
-static void scatter(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+void prov_req_scatter(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
 {
 	struct prov_req *req = arg;
 	for (uint32_t i = 0; i < req->iov_count && len; i++) {
@@ -150,7 +184,7 @@ static void recv_buffer(struct prov_req *req, const struct prov_op *op, struct w
 	if (op->iov_count > 1) {
 		memcpy(req->iov, op->iov, op->iov_count * sizeof *op->iov);
 		req->iov_count = (uint32_t)op->iov_count;
-		wop->sink = scatter;
+		wop->sink = prov_req_scatter;
 		wop->sink_arg = req;
 	} else {
 		wop->buf = req->entry.buf;
@@ -206,7 +240,7 @@ static struct prov_av *rx_av(const struct prov_ep *ep)
 
 static ssize_t recv_locked(struct prov_ep *ep, const struct prov_op *op)
 {
-	int64_t total = iov_total(op);
+	int64_t total = prov_iov_total(op->iov, op->iov_count);
 	bool peek = op->flags & FI_PEEK, claim = op->flags & FI_CLAIM;
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .ignore = op->ignore, .len = (uint64_t)total};
 	wop.peer = WEFT_PEER_ANY;

@@ -5,7 +5,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-#include "prov.h"
+#include "rma.h"
 #include "weft/ethdev.h"
 
 enum {
@@ -23,6 +23,14 @@ static uint64_t packets_received(const struct weft_stats *s)
 	return s->rx_data + s->rx_dup + s->rx_trimmed + s->rx_ack + s->rx_nack + s->rx_ctrl;
 }
 
+static void completed(struct prov_ep *ep, const struct weft_cqe *cqe)
+{
+	if (cqe->kind == WEFT_OP_REMOTE_WRITE || cqe->kind == WEFT_OP_REMOTE_READ)
+		prov_mr_event(ep, cqe);
+	else
+		prov_req_done(ep, cqe->context, cqe);
+}
+
 static bool completions_take(struct prov_nic *nic)
 {
 	struct weft_cqe cqes[CQE_BURST];
@@ -36,7 +44,7 @@ static bool completions_take(struct prov_nic *nic)
 				return any; /* the engine keeps what it has */
 			n = weft_cq_take(ep->wep, cqes, CQE_BURST);
 			for (unsigned i = 0; i < n; i++)
-				prov_req_done(ep, cqes[i].context, &cqes[i]);
+				completed(ep, &cqes[i]);
 			any |= n > 0;
 		} while (n == CQE_BURST);
 	}

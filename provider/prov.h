@@ -31,6 +31,7 @@
 
 enum {
 	PROV_IOV_MAX = 4,          /* segments per operation */
+	PROV_MR_IOV_MAX = 16,      /* segments per memory region */
 	PROV_INJECT_BYTES = 4096,  /* largest message copied at once */
 	PROV_QUEUE_DEFAULT = 1024, /* entries of a transmit, receive or completion queue nobody sized */
 	PROV_QUEUE_MAX = 65536,    /* largest size granted */
@@ -135,6 +136,7 @@ struct prov_nic {
 	struct weft_ip ip;
 	weft_ns linger_ns;
 	struct prov_ep_list eps;   /* enabled endpoints */
+	uint32_t scopes;           /* given out to domains so far */
 	struct prov_req_list reqs; /* free requests */
 	size_t req_count;          /* of them */
 	void *req_chunks;          /* all request memory, chained through its first word */
@@ -250,7 +252,10 @@ struct prov_domain {
 	struct prov_eq *eq;            /* where asynchronous operations report by default; may be NULL */
 	bool mr_events;                /* memory is registered asynchronously (FI_REG_MR) */
 	bool auto_progress;
-	atomic_uint refs; /* endpoints, queues, counters, vectors */
+	bool mr_basic;    /* FI_MR_BASIC: our keys, virtual addresses */
+	uint32_t scope;   /* of its regions on the engine */
+	uint64_t mr_keys; /* given out so far with mr_basic */
+	atomic_uint refs; /* endpoints, queues, counters, vectors, regions */
 };
 
 /* The first domain opened on this device, or NULL. */
@@ -431,9 +436,13 @@ struct prov_req {
 	struct fi_cq_err_entry entry; /* what the application will read; starts like every CQ format */
 	fi_addr_t src;                /* of a received message */
 	void *bounce;                 /* copy of injected or gathered data, ours */
-	bool is_send;
-	bool wants_entry;   /* success is reported */
-	bool claim;         /* FI_PEEK | FI_CLAIM: lives on until the message is fetched */
+	bool is_send;                 /* or a read or write: of the transmit side */
+	uint8_t counter;              /* enum prov_cntr_of, of the transmit side */
+	bool gathered;                /* a read that goes to `bounce` first, and then to the pieces of `iov` */
+	uint32_t parts;               /* operations of the engine that have not ended */
+	uint64_t part_bytes;          /* of those that have */
+	bool wants_entry;             /* success is reported */
+	bool claim;                   /* FI_PEEK | FI_CLAIM: lives on until the message is fetched */
 	bool is_multi;      /* FI_MULTI_RECV: each message gets a request of its own, this one is for the end */
 	uint32_t iov_count; /* > 1: payload is scattered as it arrives */
 	struct iovec iov[PROV_IOV_MAX];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prov.h"
+#include "rma.h"
 
 enum { CHUNK_REQS = 64 };
 
@@ -81,6 +81,8 @@ void prov_req_abandon(struct prov_ep *ep)
 /* errno of the engine to what libfabric calls it; most are the same numbers. */
 static int fi_errno_of(int err)
 {
+	if (err == ERANGE)
+		return FI_EINVAL;
 	return err == EMSGSIZE ? FI_ETRUNC : err;
 }
 
@@ -141,9 +143,36 @@ static struct prov_ep *reporter(struct prov_ep *ep)
 	return member ? member : ep;
 }
 
-void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe)
+/* One operation of the engine has ended; false: others of the request have not. The first error is that of all. */
+static bool part_done(struct prov_req *req, const struct weft_cqe *cqe)
 {
+	req->part_bytes += cqe->len;
+	if (!req->entry.prov_errno)
+		req->entry.prov_errno = cqe->err;
+	return --req->parts == 0;
+}
+
+/* The request of the transmit side as a whole. */
+static struct weft_cqe whole(struct prov_req *req, struct weft_cqe cqe)
+{
+	cqe.err = req->entry.prov_errno;
+	cqe.len = cqe.err ? 0 : req->part_bytes;
+	if (req->gathered && !cqe.err)
+		prov_req_scatter(req, 0, req->bounce, (uint32_t)cqe.len);
+	return cqe;
+}
+
+void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *last)
+{
+	const struct weft_cqe *cqe = last;
+	struct weft_cqe sum;
 	ep = reporter(ep);
+	if (req->is_send) {
+		if (!part_done(req, last))
+			return;
+		sum = whole(req, *last);
+		cqe = &sum;
+	}
 	struct prov_cq *cq = req->is_send ? ep->tx_cq : ep->rx_cq;
 	if (cqe->kind == WEFT_OP_RELEASE) {
 		multi_release(ep, req);
@@ -157,7 +186,7 @@ void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_c
 	ep->tx_used -= req->is_send;
 	entry_fill(req, cqe);
 	if (cqe->kind != WEFT_OP_PEEK)
-		count(ep->cntrs[req->is_send ? PROV_CNTR_TRANSMIT : PROV_CNTR_RECV], cqe->err);
+		count(ep->cntrs[req->is_send ? req->counter : PROV_CNTR_RECV], cqe->err);
 	req->claim &= !cqe->err;
 	bool all = !req->is_send && !ep->rx_selective;
 	if (cq && (all || req->wants_entry || cqe->err))

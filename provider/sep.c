@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "ctx.h"
+#include "rma.h"
 
 struct prov_sep {
 	struct prov_ep ep; /* `listen` opens all of `weps` */
@@ -50,6 +51,7 @@ static int block_open(struct prov_sep *sep, uint16_t port, struct weft_err *err)
 			block_close(sep);
 			return ret;
 		}
+		prov_mr_reach(ep, sep->weps[i]);
 	}
 	return 0;
 }

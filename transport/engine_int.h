@@ -40,7 +40,10 @@ struct remote {
 };
 
 struct cqe_node {
-	struct cqe_node *next;
+	union {
+		struct cqe_node *next;
+		struct weft_ep *ep; /* whose completion waits in rx_msg.sent; NULL: it was closed */
+	};
 	struct weft_cqe cqe;
 };
 
@@ -295,6 +298,7 @@ void msg_rx_place(struct rx_msg *m, uint64_t offset, const uint8_t *payload, uin
 void msg_rx_fetched(struct weft_engine *e, struct rx_msg *m, int err);                      /* all of it is here */
 bool msg_rx_bounce(struct weft_engine *e, struct rx_msg *m);                                /* false: no memory */
 void msg_rx_free(struct weft_engine *e, struct rx_msg *m);
+void msg_rx_sender_closes(struct list *msgs, const struct weft_ep *ep);
 void msg_rx_stuck(struct weft_engine *e, struct pdc_rx *p);
 void msg_rx_retry(struct weft_engine *e); /* those stuck */
 

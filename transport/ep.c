@@ -114,6 +114,13 @@ static void side_empty(struct weft_engine *e, const struct weft_ep *ep, struct r
 	msgs_discard(e, ep, &side->claimed);
 }
 
+static void forget_sender(struct rx_side *side, const struct weft_ep *ep)
+{
+	for (int i = 0; i < 2; i++)
+		msg_rx_sender_closes(&side->unexpected[i], ep);
+	msg_rx_sender_closes(&side->claimed, ep);
+}
+
 /* Who shared with the endpoint has receives of its own again. */
 static void unshare(struct weft_engine *e, struct weft_ep *with)
 {
@@ -189,6 +196,8 @@ void weft_ep_close(struct weft_ep *ep)
 		side_empty(e, ep, ep->rx);
 	side_empty(e, NULL, &ep->own);
 	unshare(e, ep);
+	list_for_each (l, &e->eps)
+		forget_sender(&list_entry(l, struct weft_ep, link)->own, ep);
 	detach_rx(e, ep);
 	rndv_detach(e, ep);
 	detach_tx(e, ep);

@@ -50,6 +50,11 @@ void weft_mr_del(struct weft_mr *mr)
 	weft_mem_free(&e->mem, mr);
 }
 
+void weft_mr_events(struct weft_mr *mr)
+{
+	mr->attr.access |= WEFT_MR_EVENTS;
+}
+
 void *weft_mr_find(const struct weft_engine *e, uint32_t scope, uint64_t key)
 {
 	const struct weft_mr *mr = mr_get(e, scope, key);

@@ -62,6 +62,7 @@ struct rx_msg {
 	struct rx_req *req;    /* the receive it belongs to, or NULL: unexpected, or its turn has not come */
 	uint8_t *bounce;       /* `bytes` of memory for payload without a receive, or NULL */
 	struct rx_rma *rma;    /* NULL: a plain message */
+	struct cqe_node *sent; /* completion of a local sender that waits for our end, or NULL */
 	void *claimed_by;      /* context of the PEEK that reserved it, while in rx_side.claimed */
 	struct cqe_node *node; /* for the completion, once matched; NULL: use the receive's */
 	uint64_t into;         /* where in the receive's buffer it begins; 0 but with WEFT_OP_MULTI */

@@ -60,9 +60,28 @@ bool msg_rx_bounce(struct weft_engine *e, struct rx_msg *m)
 	return e->unexpected_bytes + m->bytes <= e->tune.unexpected_bytes && bounce_alloc(e, m);
 }
 
+/* A sender on this engine wanted to know when the message is matched. */
+static void tell_sender(struct weft_engine *e, struct rx_msg *m)
+{
+	struct weft_ep *ep = m->sent->ep;
+	struct weft_cqe cqe = m->sent->cqe;
+	ep_complete(e, ep, m->sent, &cqe);
+}
+
+void msg_rx_sender_closes(struct list *msgs, const struct weft_ep *ep)
+{
+	list_for_each (l, msgs) {
+		struct rx_msg *m = list_entry(l, struct rx_msg, link);
+		if (m->sent && m->sent->ep == ep)
+			m->sent->ep = NULL;
+	}
+}
+
 void msg_rx_free(struct weft_engine *e, struct rx_msg *m)
 {
 	bounce_free(e, m);
+	if (m->sent)
+		tell_sender(e, m);
 	list_del(&m->link);
 	leave_pdc(e, m);
 	if (m->rma)
@@ -518,8 +537,14 @@ bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 	} else {
 		e->stats.msg_sent++;
 		place(m, 0, op->buf, m->bytes);
+		if (op->flags & WEFT_OP_MATCHED) {
+			node->ep = ep;
+			node->cqe = sent;
+			m->sent = node;
+		}
 		maybe_finish(e, m);
 	}
-	ep_complete(e, ep, node, &sent);
+	if (!m || !(op->flags & WEFT_OP_MATCHED))
+		ep_complete(e, ep, node, &sent);
 	return true;
 }

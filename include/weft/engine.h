@@ -253,6 +253,9 @@ int weft_mr_add(struct weft_engine *e, const struct weft_mr_attr *attr, struct w
  * peers are reading is sent from copies. */
 void weft_mr_del(struct weft_mr *mr);
 
+/* Sets WEFT_MR_EVENTS from now on. */
+void weft_mr_events(struct weft_mr *mr);
+
 /* Context of the region with this key; NULL: none. */
 void *weft_mr_find(const struct weft_engine *e, uint32_t scope, uint64_t key);
 

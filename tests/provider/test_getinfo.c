@@ -137,7 +137,7 @@ static void *spoil_at(struct fi_info *hints, const struct spoil *row)
 static void getinfo__refuses_what_is_not_there(void **state)
 {
 	static const struct spoil rows[] = {
-		HINT(caps, FI_RMA),
+		HINT(caps, FI_RMA | FI_RMA_PMEM),
 		HINT(caps, FI_MSG | FI_ATOMIC),
 		HINT(addr_format, FI_SOCKADDR_IN6),
 		HINT(addr_format, FI_ADDR_STR),
@@ -148,14 +148,16 @@ static void getinfo__refuses_what_is_not_there(void **state)
 		EP(tx_ctx_cnt, 17),
 		EP(rx_ctx_cnt, 17),
 		EP(auth_key_size, 8),
-		TX(caps, FI_RMA),
+		TX(caps, FI_REMOTE_READ),
 		TX(op_flags, FI_COMMIT_COMPLETE),
 		TX(msg_order, FI_ORDER_SAR),
 		TX(comp_order, FI_ORDER_STRICT),
 		TX(inject_size, 1 << 20),
 		TX(size, 1 << 20),
 		TX(iov_limit, 5),
-		TX(rma_iov_limit, 1),
+		TX(rma_iov_limit, 5),
+		EP(max_order_waw_size, 1025),
+		DOMAIN(mr_iov_limit, 17),
 		RX(caps, FI_SEND),
 		RX(op_flags, FI_BUFFERED_RECV),
 		RX(msg_order, FI_ORDER_RAR),
