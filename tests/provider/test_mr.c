@@ -24,7 +24,7 @@ static int close(void **state)
 static void reg__keys_are_the_applications(void **state)
 {
 	struct host *h = *state;
-	uint8_t mem[64];
+	uint8_t mem[64] = {0};
 	struct fid_mr *a, *b, *c;
 	ok(fi_mr_reg(h[0].domain, mem, sizeof mem, ALL, 0, UINT64_MAX, 0, &a, mem));
 	assert_int_equal(fi_mr_key(a), UINT64_MAX);
@@ -41,7 +41,7 @@ static void reg__keys_are_the_applications(void **state)
 static void reg__refusals(void **state)
 {
 	struct host *h = *state;
-	uint8_t mem[64];
+	uint8_t mem[64] = {0};
 	struct iovec iov[17];
 	struct fid_mr *mr;
 	for (int i = 0; i < 17; i++)
@@ -57,7 +57,7 @@ static void close__domain_is_busy(void **state)
 {
 	struct host *h = *state;
 	struct fid_mr *mr;
-	uint8_t mem[64];
+	uint8_t mem[64] = {0};
 	ok(fi_mr_reg(h[0].domain, mem, 64, ALL, 0, 1, 0, &mr, NULL));
 	assert_int_equal(fi_close(&h[0].domain->fid), -FI_EBUSY);
 	ok(fi_close(&mr->fid));
@@ -92,7 +92,7 @@ static void regv__scattered(void **state)
 static void basic__virtual_addresses(void **state)
 {
 	struct host h[2] = {0};
-	uint8_t mem[64], buf[8] = {1, 2, 3};
+	uint8_t mem[64] = {0}, buf[8] = {1, 2, 3};
 	struct fid_mr *mr[2];
 	for (int i = 0; i < 2; i++) {
 		struct fi_info *hints = fixture_hints(i);
@@ -136,7 +136,7 @@ static void counters__of_region_and_endpoints(void **state)
 	struct host h[2] = {0};
 	struct fid_cntr *at_ep[2][2], *at_mr[2];
 	struct fid_mr *mr;
-	uint8_t mem[3000], buf[3000];
+	uint8_t mem[3000] = {0}, buf[3000] = {0};
 	for (int i = 0; i < 2; i++) {
 		h[i].other = &h[!i];
 		host_open_domain(&h[i], fixture_hints(i));
@@ -194,7 +194,7 @@ static void bind__event_queue_hears_of_registrations(void **state)
 	struct fi_eq_entry entry;
 	struct fid_eq *eq;
 	struct fid_mr *mr;
-	uint8_t mem[8];
+	uint8_t mem[8] = {0};
 	uint32_t event;
 	host_open_domain(h, fixture_hints(0));
 	ok(fi_eq_open(h[0].fabric, &attr, &eq, NULL));
