@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "file.h"
 #include "scenario.h"
 #include "sweep.h"
 
@@ -44,19 +45,28 @@ struct claim {
 	struct claim_pick over;   /* keys to change for the combinations to divide by, or to subtract */
 	bool relative;            /* there is an `over` or a `less` */
 	bool difference;          /* it is a `less` */
-	double at_most, at_least; /* NaN: no such bound */
+	bool real;                /* the runs in real time, divided by the same ones in the lab */
+	double at_most, at_least; /* NaN: no such bound; with `real` there may be none, then the value is only told */
 	uint32_t line;            /* in the file */
+};
+
+/* Runs to repeat with `weft bench --local`. */
+struct claim_bench {
+	struct claim_pick *picks; /* owned; a run that one of them picks is repeated */
+	uint32_t count;
+	struct scenario_list options; /* for `weft bench`, over those of the run */
 };
 
 struct claims {
 	const char *path;  /* of the scenario */
 	struct claim *all; /* owned; texts belong to the scenario */
 	uint32_t count;
+	struct claim_bench bench;
 };
 
 struct claim_verdict {
-	bool known; /* all runs it needs have results */
-	bool holds;
+	bool known;                /* all runs it needs have results */
+	bool holds;                /* false without a bound */
 	double value;              /* the one nearest to breaking the bound, or beyond */
 	char ours[CLAIM_TEXT_MAX]; /* the value, and which runs it comes from */
 };
@@ -71,10 +81,22 @@ int claim_judge(const struct claim *c, const struct sweep *w, struct claim_verdi
 /* Whether a run's value is the one a claim means: the same, or a path that ends with it. */
 bool claim_value_is(const char *have, const char *wanted);
 
+/* Whether a run is one of those picked. */
+bool claim_picks(const struct sweep *w, const struct claim_pick *pick, const struct scenario_pick *run);
+
+/* Whether there is a bound to hold. */
+bool claim_judges(const struct claim *c);
+
+/* Directory of run `id` repeated in real time. -ENAMETOOLONG with a message. */
+int claim_real_dir(const struct sweep *w, uint32_t id, char path[FILE_PATH_MAX], struct weft_err *err);
+
 /* ---- measures ---- */
 
 /* By name; NULL: no such measure. */
 const struct measure *measure_find(const char *name);
+
+/* Whether it is a number of the result, so that a run without further files has it. */
+bool measure_of_result(const struct measure *m);
 
 /* One line "NAME  meaning" each. */
 void measure_print_all(FILE *out);

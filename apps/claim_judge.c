@@ -56,7 +56,7 @@ static bool key_takes(const struct claim_key *key, const char *have)
 	return false;
 }
 
-static bool picks(const struct sweep *w, const struct claim_pick *pick, const struct scenario_pick *row)
+bool claim_picks(const struct sweep *w, const struct claim_pick *pick, const struct scenario_pick *row)
 {
 	for (uint32_t i = 0; i < pick->count; i++) {
 		const char *have = value_of(w, row, pick->keys[i].name);
@@ -71,7 +71,7 @@ static bool is_counterpart(const struct sweep *w, const struct claim_pick *over,
 			   const struct scenario_pick *other)
 {
 	const struct scenario *s = w->scenario;
-	if (!picks(w, over, other))
+	if (!claim_picks(w, over, other))
 		return false;
 	if (!key_named(over, "case") && row->case_index != other->case_index)
 		return false;
@@ -155,6 +155,35 @@ static int against(struct trial *t, uint32_t row, double value)
 				    t->c->line, t->w->runs[row].label);
 }
 
+bool claim_judges(const struct claim *c)
+{
+	return !isnan(c->at_most) || !isnan(c->at_least);
+}
+
+int claim_real_dir(const struct sweep *w, uint32_t id, char path[FILE_PATH_MAX], struct weft_err *err)
+{
+	char name[32];
+	snprintf(name, sizeof name, "real/%04u", id);
+	return file_path(path, w->dir, name, err);
+}
+
+/* The run at `row` in real time over what it is in the lab; a missing result is not known. */
+static int beside_lab(struct trial *t, uint32_t row, double lab)
+{
+	char dir[FILE_PATH_MAX], path[FILE_PATH_MAX];
+	struct run_record record;
+	double real = NAN;
+	int rc = claim_real_dir(t->w, row, dir, t->err);
+	if (!rc)
+		rc = file_path(path, dir, "run.json", t->err);
+	if (!rc && !result_read_json(path, &record, NULL))
+		rc = measure_run(t->c->measure, &t->c->scope, &record, dir, &real, t->err);
+	if (!rc)
+		consider(t, ratio(real, lab), "%.3g (%s: in real time %.6g, in the lab%s %.6g)", t->w->runs[row].label,
+			 real, "", lab);
+	return rc;
+}
+
 int claim_judge(const struct claim *c, const struct sweep *w, struct claim_verdict *v, struct weft_err *err)
 {
 	struct trial t = {
@@ -163,17 +192,19 @@ int claim_judge(const struct claim *c, const struct sweep *w, struct claim_verdi
 	int rc = 0;
 	for (uint32_t i = 0; i < w->count && !rc; i += t.seeds) {
 		double value;
-		if (!picks(w, &c->of, &w->runs[i].pick))
+		if (!claim_picks(w, &c->of, &w->runs[i].pick))
 			continue;
 		rc = mean(&t, i, &value);
-		if (!rc && c->relative)
+		if (!rc && c->real)
+			rc = beside_lab(&t, i, value);
+		else if (!rc && c->relative)
 			rc = against(&t, i, value);
 		else if (!rc)
 			consider(&t, value, "%.6g (%s)", w->runs[i].label, 0, "", 0);
 	}
 	if (!rc && !t.any && v->known)
 		rc = weft_err_set(err, -EINVAL, "%s:%u: of: no run is meant", w->scenario->path, c->line);
-	v->holds = v->known && t.any && margin(c, v->value) >= 0;
+	v->holds = v->known && t.any && claim_judges(c) && margin(c, v->value) >= 0;
 	if (!v->known)
 		snprintf(v->ours, sizeof v->ours, "a run it needs has no result, or flows without an end");
 	return rc;

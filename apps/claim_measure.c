@@ -146,6 +146,11 @@ const struct measure *measure_find(const char *name)
 	return NULL;
 }
 
+bool measure_of_result(const struct measure *m)
+{
+	return m->of_result;
+}
+
 void measure_print_all(FILE *out)
 {
 	for (uint32_t i = 0; i < MEASURES; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "claim.h"
+#include "config.h"
 #include "yamldoc.h"
 
 struct reader {
@@ -139,6 +140,16 @@ static int read_measure(struct reader *r, const char *name, const yaml_node_t *n
 				 : yamldoc_refuse(&r->y, node, name, "unknown '%s' (weft reproduce --measures)", text);
 }
 
+static int read_real(struct reader *r, const char *name, const yaml_node_t *node)
+{
+	const char *text;
+	int rc = yamldoc_scalar(&r->y, node, name, &text);
+	if (!rc && strcmp(text, "lab") != 0)
+		rc = yamldoc_refuse(&r->y, node, name, "'%s' is not lab: real time stands beside the lab", text);
+	r->claim->real = true;
+	return rc;
+}
+
 static int read_pair(void *arg, const char *name, const yaml_node_t *node)
 {
 	struct reader *r = arg;
@@ -165,6 +176,8 @@ static int read_pair(void *arg, const char *name, const yaml_node_t *node)
 		return read_number(r, name, node, &c->at_least);
 	if (!strcmp(name, "of"))
 		return read_pick(r, name, node, &c->of);
+	if (!strcmp(name, "real"))
+		return read_real(r, name, node);
 	bool less = !strcmp(name, "less");
 	if (!less && strcmp(name, "over") != 0)
 		return yamldoc_refuse(&r->y, node, name, "unknown key of a claim");
@@ -182,7 +195,11 @@ static int check(const struct reader *r, const yaml_node_t *node)
 		return yamldoc_refuse(&r->y, node, "text", "a claim says something");
 	if (!c->measure)
 		return yamldoc_refuse(&r->y, node, "measure", "is missing (weft reproduce --measures lists them)");
-	if (isnan(c->at_most) && isnan(c->at_least))
+	if (c->real && (c->relative || !measure_of_result(c->measure)))
+		return yamldoc_refuse(&r->y, node, "real", "takes a number of the result, and neither over nor less");
+	if (c->real && !r->claims->bench.count)
+		return yamldoc_refuse(&r->y, node, "real", "the scenario has no bench");
+	if (!c->real && !claim_judges(c))
 		return yamldoc_refuse(&r->y, node, "at_most", "a claim needs at_most or at_least");
 	if (c->relative && !c->over.count)
 		return yamldoc_refuse(&r->y, node, c->difference ? "less" : "over", "names nothing to compare with");
@@ -215,6 +232,43 @@ static int find_claims(void *arg, const char *name, const yaml_node_t *node)
 	return strcmp(name, "claims") ? 0 : yamldoc_items(&r->y, node, name, read_claim, r);
 }
 
+static int read_bench_pick(void *arg, const yaml_node_t *node)
+{
+	struct reader *r = arg;
+	struct claim_bench *b = &r->claims->bench;
+	struct claim_pick *grown = realloc(b->picks, (b->count + 1) * sizeof *grown);
+	if (!grown)
+		return no_memory(r);
+	b->picks = grown;
+	grown[b->count] = (struct claim_pick){0};
+	return read_pick(r, "runs", node, &grown[b->count++]);
+}
+
+/* What `weft bench` makes of an option it will say itself. */
+static int put_bench_option(void *arg, const char *name, const char *value, const yaml_node_t *at)
+{
+	struct reader *r = arg;
+	struct scenario_item item = {scenario_keep(r->s, name), scenario_keep(r->s, value), yamldoc_line(at)};
+	return item.name && item.value ? scenario_add(&r->claims->bench.options, item, r->y.err) : no_memory(r);
+}
+
+static int read_bench_pair(void *arg, const char *name, const yaml_node_t *node)
+{
+	struct reader *r = arg;
+	if (!strcmp(name, "runs"))
+		return yamldoc_items(&r->y, node, name, read_bench_pick, r);
+	return config_pair(&r->y, name, node, put_bench_option, r);
+}
+
+static int find_bench(void *arg, const char *name, const yaml_node_t *node)
+{
+	struct reader *r = arg;
+	int rc = strcmp(name, "bench") ? 0 : yamldoc_pairs(&r->y, node, name, read_bench_pair, r);
+	if (!rc && !strcmp(name, "bench") && !r->claims->bench.count)
+		rc = yamldoc_refuse(&r->y, node, name, "names no runs");
+	return rc;
+}
+
 int claims_load(struct claims *c, struct scenario *s, struct weft_err *err)
 {
 	struct reader r = {.s = s, .claims = c};
@@ -223,6 +277,8 @@ int claims_load(struct claims *c, struct scenario *s, struct weft_err *err)
 	if (rc)
 		return rc;
 	if (r.y.root)
+		rc = yamldoc_pairs(&r.y, r.y.root, NULL, find_bench, &r);
+	if (r.y.root && !rc)
 		rc = yamldoc_pairs(&r.y, r.y.root, NULL, find_claims, &r);
 	yamldoc_close(&r.y);
 	return rc;
@@ -240,6 +296,10 @@ void claims_free(struct claims *c)
 		free_pick(&c->all[i].of);
 		free_pick(&c->all[i].over);
 	}
+	for (uint32_t i = 0; i < c->bench.count; i++)
+		free_pick(&c->bench.picks[i]);
+	free(c->bench.picks);
+	free(c->bench.options.items);
 	free(c->all);
 	*c = (struct claims){0};
 }

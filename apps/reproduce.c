@@ -157,6 +157,8 @@ static int run_figures(struct reproduction *p, const struct wishes *w, struct we
 		fprintf(stderr, "[%u of %u] %s: %s\n", i + 1, p->count, f->name, f->scenario.title);
 		int rc = sweep_run(&f->sweep, &w->conf, err);
 		if (!rc)
+			rc = reproduce_real(f, w->conf.fresh, err);
+		if (!rc)
 			rc = judge(f, err);
 		if (rc)
 			return rc;
@@ -166,7 +168,9 @@ static int run_figures(struct reproduction *p, const struct wishes *w, struct we
 
 void reproduce_bound(const struct claim *c, char *text, size_t size)
 {
-	if (isnan(c->at_most))
+	if (!claim_judges(c))
+		snprintf(text, size, "nothing");
+	else if (isnan(c->at_most))
 		snprintf(text, size, "at least %g", c->at_least);
 	else if (isnan(c->at_least))
 		snprintf(text, size, "at most %g", c->at_most);
@@ -174,15 +178,22 @@ void reproduce_bound(const struct claim *c, char *text, size_t size)
 		snprintf(text, size, "%g to %g", c->at_least, c->at_most);
 }
 
+static const char *verdict_word(const struct claim *c, const struct claim_verdict *v)
+{
+	if (!v->known)
+		return "?";
+	return !claim_judges(c) ? "told" : v->holds ? "holds" : "BREAKS";
+}
+
 static void print_claim(FILE *out, const struct claim *c, const struct claim_verdict *v)
 {
 	char bound[64];
 	reproduce_bound(c, bound, sizeof bound);
-	fprintf(out, "  %-7s %s\n", v->holds ? "holds" : v->known ? "BREAKS" : "?", c->text);
-	fprintf(out, "          ours %s, must be %s", v->ours, bound);
+	fprintf(out, "  %-7s %s\n", verdict_word(c, v), c->text);
+	fprintf(out, claim_judges(c) ? "          ours %s, must be %s" : "          ours %s", v->ours, bound);
 	fprintf(out, *c->paper ? "; paper: %s\n" : "%s\n", c->paper);
 	if (!v->holds && *c->note)
-		fprintf(out, "          why: %s\n", c->note);
+		fprintf(out, "          %s: %s\n", claim_judges(c) ? "why" : "note", c->note);
 }
 
 static void print_verdicts(const struct reproduction *p, FILE *out)
@@ -194,7 +205,7 @@ static void print_verdicts(const struct reproduction *p, FILE *out)
 		for (uint32_t k = 0; k < f->claims.count; k++) {
 			print_claim(out, &f->claims.all[k], &f->verdicts[k]);
 			held += f->verdicts[k].holds;
-			all++;
+			all += claim_judges(&f->claims.all[k]);
 		}
 	}
 	fprintf(out, "%u of %u claims hold\n", held, all);

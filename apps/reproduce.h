@@ -24,6 +24,11 @@ struct reproduction {
 	uint32_t count;
 };
 
+/* Repeats a figure's runs that its `bench` names with `weft bench --local`, one after another, each in a process of its
+ * own; keeps results of the same build and settings unless `fresh`. A run that fails has no result, which its claims
+ * show. An errno of the file system with a message. */
+int reproduce_real(const struct figure *f, bool fresh, struct weft_err *err);
+
 /* The page report.html in the results' directory. */
 int reproduce_page(const struct reproduction *p, struct weft_err *err);
 

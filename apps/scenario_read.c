@@ -238,6 +238,10 @@ static int read_pair(void *arg, const char *name, const yaml_node_t *value)
 		return yamldoc_pairs(&r->y, value, name, read_output, r);
 	if (!strcmp(name, "claims"))
 		return yamldoc_items(&r->y, value, name, read_claim, r);
+	if (!strcmp(name, "bench"))
+		return value->type == YAML_MAPPING_NODE
+			       ? 0
+			       : yamldoc_refuse(&r->y, value, name, "a mapping is expected here");
 	r->list = &r->s->base;
 	return config_pair(&r->y, name, value, put_option, r);
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """test_reproduce.py WEFT PAPERS - claims of small scenarios, judged; and every published one can be planned."""
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ outputs:
   series: 5us
 claims:
 """
+BENCH = "bench: {link-gbps: 1, runs: [{case: one, lb: ops}]}"
 
 
 class Reproduce(unittest.TestCase):
@@ -154,6 +156,48 @@ class Reproduce(unittest.TestCase):
         self.assertRegex(text, r"\? +fast\n +ours a run it needs has no result, or flows without an end")
         self.assertRegex(text, r"\? +straight\n")
         self.assertRegex(text, r"holds +not all came\n")
+
+    def test_real_time_stands_beside_the_lab(self):
+        claims = ("{text: whole, measure: failed, real: lab, of: {case: one, lb: ops}, at_most: 1}",
+                  "{text: slower, measure: inflation, real: lab, of: {case: one, lb: ops}, note: by turns}")
+        text = self.judged(*claims, "{text: not run, measure: jain, real: lab, of: {case: three}, at_least: 0}\n" + BENCH)
+        self.assertRegex(text, r"holds +whole\n +ours 1 \(one lb=ops: in real time 0, in the lab 0\)")
+        self.assertRegex(text, r"told +slower\n +ours \S+ \(one lb=ops: in real time \S+, in the lab \S+\)\n +note: by turns")
+        self.assertRegex(text, r"\? +not run\n")
+        self.assertIn("1 of 2 claims hold", text)
+        real = os.path.join(self.out, "fig1", "real")
+        self.assertEqual(os.listdir(real), ["0006"])
+        with open(os.path.join(real, "0006", "run.json")) as f:
+            first = f.read()
+        self.assertEqual(json.loads(first)["mode"], "bench")
+        with open(os.path.join(real, "0006", "command.txt")) as f:
+            self.assertRegex(f.read(), r"bench --local .*--lb ops --seed 1 --link-gbps 1 --json=")
+        self.assertEqual(self.weft().returncode, 0)
+        with open(os.path.join(real, "0006", "run.json")) as f:
+            self.assertEqual(first, f.read())
+        self.assertEqual(self.weft("--fresh").returncode, 0)
+        with open(os.path.join(real, "0006", "run.json")) as f:
+            self.assertNotEqual(first, f.read())
+
+    def test_a_run_that_fails_in_real_time_is_not_known(self):
+        text = self.judged("{text: a, measure: inflation, real: lab, of: {case: one, lb: ops}, at_least: 0}\n" +
+                           BENCH.replace("link-gbps: 1", "threads: 99"))
+        self.assertRegex(text, r"\? +a\n")
+        with open(os.path.join(self.out, "fig1", "real", "0006", "bench.log")) as f:
+            self.assertIn("--threads 99", f.read())
+
+    def test_real_time_needs_runs(self):
+        claim = "{text: a, measure: %s, real: %s, of: {case: one}, at_most: 1}\n"
+        cases = {
+            claim % ("inflation", "lab"): "12: real: the scenario has no bench",
+            claim % ("inflation", "time") + BENCH: "12: real: 'time' is not lab",
+            claim % ("port_bytes", "lab") + BENCH: "12: real: takes a number of the result",
+            claim % ("failed", "lab") + "bench: {link-gbps: 1}": "13: bench: names no runs",
+            claim % ("failed", "lab") + "bench: []": "13: bench: a mapping is expected here",
+            claim % ("failed", "lab") + "bench: {runs: [{case: two}]}": "13: case: no run has 'two'",
+        }
+        for text, message in cases.items():
+            self.assertIn("fig1.yaml:" + message, self.refused(text), text)
 
     def test_a_paper_nobody_knows(self):
         run = subprocess.run((WEFT, "reproduce", "nothing"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
