@@ -106,7 +106,7 @@ static bool is_there(const char *json, const char *command, const char *identity
 	size_t len;
 	int rc = 0;
 	char *before = access(json, R_OK) ? NULL : file_read(command, &len, &rc, NULL);
-	bool same = before && !strcmp(before, identity);
+	bool same = before && identity && !strcmp(before, identity);
 	free(before);
 	return same;
 }
