@@ -8,7 +8,7 @@
 #define RMA_CAPS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define TX_CAPS  (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_RMA | FI_READ | FI_WRITE | FI_FENCE)
 #define RX_CAPS                                                                                                        \
-	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_MULTI_RECV | FI_RMA | FI_REMOTE_READ |                 \
+	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_RMA | FI_REMOTE_READ | \
 	 FI_REMOTE_WRITE | FI_RMA_EVENT)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 #define ALL_CAPS    (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
@@ -194,7 +194,7 @@ static uint64_t caps_granted(const struct fi_info *hints)
 {
 	uint64_t caps = hints ? hints->caps : 0;
 	if (!caps)
-		return ALL_CAPS;
+		return ALL_CAPS & ~FI_SOURCE_ERR; /* that one changes what an application sees */
 	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
 	if (caps & FI_RMA && !(caps & RMA_CAPS))

@@ -101,6 +101,24 @@ static void entry_fill(struct prov_req *req, const struct weft_cqe *cqe)
 	req->src = prov_av_of_peer(req->ep->av, cqe->peer);
 }
 
+/* FI_SOURCE_ERR: the message is here, but its source has no fi_addr_t; the address comes as an error's details. */
+static void source_err(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe)
+{
+	if (!(ep->caps & FI_SOURCE_ERR) || req->is_send || req->entry.err || req->src != FI_ADDR_NOTAVAIL ||
+	    cqe->kind == WEFT_OP_PEEK)
+		return;
+	const struct weft_addr *from = weft_peer_addr(ep->domain->nic->engine, cqe->peer);
+	struct sockaddr_storage ss;
+	size_t len = prov_addr_len(&from->ip);
+	void *copy = malloc(len);
+	prov_addr_to_sock(from, &ss);
+	if (copy)
+		memcpy(copy, &ss, len);
+	req->entry.err = req->entry.prov_errno = FI_EADDRNOTAVAIL;
+	req->entry.err_data = copy; /* the queue frees it */
+	req->entry.err_data_size = copy ? len : 0;
+}
+
 static void count(struct prov_cntr *cntr, int err)
 {
 	if (cntr)
@@ -189,7 +207,9 @@ void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_c
 		count(ep->cntrs[req->is_send ? req->counter : PROV_CNTR_RECV], cqe->err);
 	req->claim &= !cqe->err;
 	bool all = !req->is_send && !ep->rx_selective;
-	if (cq && (all || req->wants_entry || cqe->err))
+	if (cq)
+		source_err(ep, req, cqe);
+	if (cq && (all || req->wants_entry || req->entry.err))
 		prov_cq_push(cq, req);
 	else
 		prov_req_put(ep->domain->nic, req);

@@ -2,7 +2,7 @@
 /* The loop. */
 #include "weft/engine.h"
 
-#include "engine_int.h"
+#include "dgram.h"
 
 /* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. What was
  * put off once is not put off again, or nothing would ever count as lost with somebody who always polls late. */
@@ -62,6 +62,8 @@ work(struct weft_engine *e, struct weft_pkt **pkts, uint16_t received, weft_ns n
 		credit_rx_due(e, now);
 	engine_tx(e, now);
 	engine_flush(e);
+	if (!list_empty(&e->dgrams))
+		dgram_flushed(e);
 	weft_ns at = wheel_next(&e->wheel), tx_at = engine_tx_next(e, now);
 	if (tx_at < at)
 		at = tx_at;

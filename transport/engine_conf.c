@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "engine_int.h"
+#include "dgram.h"
 
 enum {
 	BRTT_GUESS_NS = 100000, /* until a probe has measured it */
@@ -143,6 +143,7 @@ static void init_tables(struct weft_engine *e, weft_ns now)
 	pool_init(&e->rx_msg_pool, &e->mem, sizeof(struct rx_msg), 32);
 	pool_init(&e->rx_reqs, &e->mem, sizeof(struct rx_req), 32);
 	pool_init(&e->cqe_nodes, &e->mem, sizeof(struct cqe_node), 64);
+	dgram_init(e);
 	sendq_mem_init(&e->sendq_mem, &e->mem);
 	e->now_ns = now;
 	e->due_ns = WEFT_NEVER;
@@ -260,6 +261,7 @@ void weft_engine_destroy(struct weft_engine *e)
 	pool_fini(&e->rx_msg_pool);
 	pool_fini(&e->rx_reqs);
 	pool_fini(&e->cqe_nodes);
+	dgram_fini(e);
 	pool_fini(&e->windows);
 	sendq_mem_fini(&e->sendq_mem);
 	weft_mem_free(&e->mem, e->pdcs);

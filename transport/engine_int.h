@@ -66,6 +66,7 @@ struct weft_ep {
 	bool has_pending;
 	struct rx_side own;
 	struct rx_side *rx; /* `own`, or that of the endpoint it shares receives with */
+	bool is_dgram;      /* for datagrams only: no message is addressed to it */
 	bool hidden;        /* its number is only the source of what it sends: nothing is addressed to it */
 	struct cqe_node *overflow, **overflow_tail; /* completions waiting for room */
 };
@@ -145,6 +146,8 @@ struct weft_engine {
 	uint32_t peer_count, peer_room;
 	struct list txs, rxs;
 	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes;
+	struct list dgrams; /* datagrams that the port may still have to take */
+	struct pool dgram_pool;
 	struct pool windows; /* bitmaps of targets that have a hole */
 	struct sendq_mem sendq_mem;
 	struct u64map mrs; /* struct weft_mr by scope and key */
@@ -289,7 +292,9 @@ enum { MSG_RX_OK = 0, MSG_RX_NO_MEM = -1 };
 int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w,
 		  const uint8_t *payload); /* or enum wire_rc; a refused packet may be given again */
 bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op,
-		  const struct weft_addr *to);                      /* to ourselves */
+		  const struct weft_addr *to); /* to ourselves */
+/* A message that is all here, as `op` describes it, to `to`. False: no memory. */
+bool msg_rx_whole(struct weft_engine *e, struct weft_ep *to, uint32_t peer, const struct weft_op *op);
 void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err); /* the sender is gone */
 void msg_rx_matched(struct weft_engine *e, struct rx_msg *m);       /* an unexpected message has found its receive */
 void msg_rx_discard(struct weft_engine *e, struct rx_msg *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One received burst: decode, then hand each packet to the step it belongs to. */
-#include "engine_int.h"
+#include "dgram.h"
 #include "wire_hot.h"
 
 static void bad(struct weft_engine *e, enum wire_error error)
@@ -61,6 +61,9 @@ static enum wire_hot dispatch(struct weft_engine *e, const struct weft_pkt *pkt,
 		break;
 	case WIRE_PDS_CP:
 		pdc_rx_control(e, pkt, w, now);
+		break;
+	case WIRE_PDS_UUD_REQ:
+		dgram_rx(e, pkt, w);
 		break;
 	default:
 		e->stats.rx_bad_pds++;

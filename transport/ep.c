@@ -2,7 +2,7 @@
 /* Endpoints: a number on this engine, a ring of submissions, a ring of completions. */
 #include <errno.h>
 
-#include "engine_int.h"
+#include "dgram.h"
 
 enum { EP_PORT_FIRST_FREE = 0xC000, EP_RING_MIN = 16, EP_RING_MAX = 1 << 20 };
 
@@ -10,16 +10,21 @@ struct weft_ep *ep_find(struct weft_engine *e, uint16_t port)
 {
 	list_for_each (l, &e->eps) {
 		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
-		if (ep->port == port && !ep->hidden)
+		if (ep->port == port && !ep->hidden && !ep->is_dgram)
 			return ep;
 	}
 	return NULL;
 }
 
+static bool in_use(struct weft_engine *e, uint16_t port)
+{
+	return ep_find(e, port) || dgram_ep(e, port);
+}
+
 static uint16_t free_port(struct weft_engine *e)
 {
 	for (uint32_t port = EP_PORT_FIRST_FREE; port <= UINT16_MAX; port++)
-		if (!ep_find(e, (uint16_t)port))
+		if (!in_use(e, (uint16_t)port))
 			return (uint16_t)port;
 	return 0;
 }
@@ -78,13 +83,22 @@ int weft_ep_open_hidden(struct weft_engine *e, uint16_t port, uint32_t sq_entrie
 int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
 		 struct weft_err *err)
 {
-	if (port && ep_find(e, port))
+	if (port && in_use(e, port))
 		return weft_err_set(err, -EADDRINUSE, "endpoint %u is open already", port);
 	if (!port && !(port = free_port(e)))
 		return weft_err_set(err, -EADDRINUSE, "all endpoint numbers from %u up are open", EP_PORT_FIRST_FREE);
 	int ret = weft_ep_open_hidden(e, port, sq_entries, cq_entries, out, err);
 	if (!ret)
 		(*out)->hidden = false;
+	return ret;
+}
+
+int weft_ep_open_dgram(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries,
+		       struct weft_ep **out, struct weft_err *err)
+{
+	int ret = weft_ep_open(e, port, sq_entries, cq_entries, out, err);
+	if (!ret)
+		(*out)->is_dgram = true;
 	return ret;
 }
 
@@ -201,6 +215,7 @@ void weft_ep_close(struct weft_ep *ep)
 	detach_rx(e, ep);
 	rndv_detach(e, ep);
 	detach_tx(e, ep);
+	dgram_detach(e, ep);
 	ep_free(ep);
 }
 
@@ -292,6 +307,8 @@ static bool perform(struct weft_engine *e, struct weft_ep *ep, const struct weft
 	case WEFT_OP_RECV:
 	case WEFT_OP_TRECV:
 		return match_recv(e, ep, op);
+	case WEFT_OP_DGRAM:
+		return dgram_send(e, ep, op, now);
 	case WEFT_OP_PEEK:
 		return match_peek(e, ep, op);
 	case WEFT_OP_CANCEL:

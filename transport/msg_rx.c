@@ -493,12 +493,9 @@ void msg_rx_fail(struct weft_engine *e, struct pdc_rx *p, int err)
 /* ---- messages to ourselves: no packets, the same matching ---- */
 
 /* No limit on memory here: a send that waits would keep the receive behind it in the ring from freeing some. */
-static struct rx_msg *local_open(struct weft_engine *e, struct weft_ep *from, struct weft_ep *to,
-				 const struct weft_op *op)
+static struct rx_msg *whole_open(struct weft_engine *e, struct weft_ep *to, uint32_t peer, const struct weft_op *op)
 {
-	uint32_t peer;
-	struct weft_addr us = {e->ip, from->port};
-	struct rx_msg *m = weft_peer_add(e, &us, &peer) ? NULL : pool_get(&e->rx_msg_pool);
+	struct rx_msg *m = pool_get(&e->rx_msg_pool);
 	if (!m)
 		return NULL;
 	*m = (struct rx_msg){.ep = to,
@@ -515,6 +512,24 @@ static struct rx_msg *local_open(struct weft_engine *e, struct weft_ep *from, st
 		return m;
 	msg_rx_free(e, m);
 	return NULL;
+}
+
+bool msg_rx_whole(struct weft_engine *e, struct weft_ep *to, uint32_t peer, const struct weft_op *op)
+{
+	struct rx_msg *m = whole_open(e, to, peer, op);
+	if (!m)
+		return false;
+	place(m, 0, op->buf, m->bytes);
+	maybe_finish(e, m);
+	return true;
+}
+
+static struct rx_msg *local_open(struct weft_engine *e, struct weft_ep *from, struct weft_ep *to,
+				 const struct weft_op *op)
+{
+	const struct weft_addr us = {e->ip, from->port};
+	uint32_t peer;
+	return weft_peer_add(e, &us, &peer) ? NULL : whole_open(e, to, peer, op);
 }
 
 bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to)

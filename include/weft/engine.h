@@ -116,7 +116,8 @@ enum weft_op_kind {
 	WEFT_OP_READ,         /* the peer's memory to buffer or sink (UET READ) */
 	WEFT_OP_ATOMIC,       /* changes the peer's memory (UET ATOMIC) */
 	WEFT_OP_FETCH_ATOMIC, /* the same and brings back what was there (UET FETCHING_ATOMIC) */
-	WEFT_OP_DGRAM,        /* unreliable datagram (UET DATAGRAM_SEND in a UUD packet) */
+	WEFT_OP_DGRAM,        /* unreliable message of one packet (UET DATAGRAM_SEND in a UUD packet), between endpoints
+			       * opened for it; completes when the port has it */
 	/* only in completions */
 	WEFT_OP_RELEASE, /* of a receive with WEFT_OP_MULTI: no message, but the buffer is the caller's again */
 	/* the same: a peer's access to our memory has ended, see WEFT_MR_EVENTS */
@@ -191,6 +192,14 @@ int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint
  * received through it are the messages of endpoints that share with it. -ENOMEM. */
 int weft_ep_open_hidden(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries,
 			struct weft_ep **out, struct weft_err *err);
+
+/* The same as weft_ep_open, for datagrams: it sends WEFT_OP_DGRAM and receives nothing else; RECV takes what was sent.
+ * Datagrams without a receive wait only in small numbers. */
+int weft_ep_open_dgram(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries,
+		       struct weft_ep **out, struct weft_err *err);
+
+/* Longest datagram, bytes. */
+uint32_t weft_dgram_bytes_max(const struct weft_engine *e);
 
 /* From now on messages to `ep` find the receives submitted to `with`, in one order for all who share; the completion
  * comes to `ep`. Of a receive cancelled, or of which only the end is left when `ep` closes, it comes to `with`. Call it

@@ -17,6 +17,9 @@
 	X(tx_ack, "ACKs sent")                                                                                         \
 	X(tx_nack, "NACKs sent")                                                                                       \
 	X(tx_ctrl, "control packets sent")                                                                             \
+	X(tx_dgram, "datagrams sent")                                                                                  \
+	X(rx_dgram, "datagrams received")                                                                              \
+	X(rx_dgram_drop, "datagrams dropped: no endpoint, or too many without a receive")                              \
 	X(tx_full, "bursts the port took only in part")                                                                \
 	X(rx_data, "data packets received, each counted once")                                                         \
 	X(rx_dup, "data packets received again")                                                                       \

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside.h"
+
+/* A datagram endpoint on each side, and what side 0 calls the other's. */
+struct pair {
+	struct duo d;
+	struct weft_ep *ep[2];
+	uint32_t peer[2];
+};
+
+static void pair_open(struct pair *p)
+{
+	struct weft_err err;
+	open_default(&p->d);
+	p->d.logging = true;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(weft_ep_open_dgram(p->d.e[i], 0, 16, 16, &p->ep[i], &err), 0);
+	for (int i = 0; i < 2; i++) {
+		const struct weft_addr addr = {p->d.e[!i]->ip, weft_ep_port(p->ep[!i])};
+		assert_int_equal(weft_peer_add(p->d.e[i], &addr, &p->peer[i]), 0);
+	}
+}
+
+static void run(struct pair *p)
+{
+	duo_run(&p->d, p->d.now + WEFT_US(50));
+}
+
+static void submit(struct pair *p, int side, struct weft_op op)
+{
+	assert_int_equal(weft_submit(p->ep[side], &op), 0);
+	duo_poll(&p->d, side);
+}
+
+static void send_dgram(struct pair *p, const void *buf, uint64_t len)
+{
+	submit(p, 0,
+	       (struct weft_op){
+		       .kind = WEFT_OP_DGRAM, .peer = p->peer[0], .buf = (void *)buf, .len = len, .context = p});
+	run(p);
+}
+
+static void post(struct pair *p, uint8_t *buf, uint64_t len)
+{
+	submit(p, 1,
+	       (struct weft_op){.kind = WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = buf, .len = len, .context = buf});
+}
+
+static struct weft_cqe expect(struct pair *p, int side, const void *context, int err)
+{
+	struct weft_cqe cqe = {.err = -1};
+	assert_int_equal(weft_cq_take(p->ep[side], &cqe, 1), 1);
+	assert_ptr_equal(cqe.context, context);
+	assert_int_equal(cqe.err, err);
+	return cqe;
+}
+
+static void expect_none(struct pair *p, int side)
+{
+	struct weft_cqe cqe;
+	assert_int_equal(weft_cq_take(p->ep[side], &cqe, 1), 0);
+}
+
+static void dgram__arrives_with_source_and_data(void **state)
+{
+	struct pair p;
+	pair_open(&p);
+	uint64_t len = weft_dgram_bytes_max(p.d.e[0]);
+	uint8_t *out = duo_pattern(len, 1), *in = calloc(1, len);
+	post(&p, in, len);
+	submit(&p, 0,
+	       (struct weft_op){.kind = WEFT_OP_DGRAM,
+				.flags = WEFT_OP_HAS_DATA,
+				.peer = p.peer[0],
+				.buf = out,
+				.len = len,
+				.data = UINT64_C(0x123456789abcdef0),
+				.context = out});
+	expect(&p, 0, out, 0); /* at once: the port took it */
+	run(&p);
+	struct weft_cqe cqe = expect(&p, 1, in, 0);
+	assert_int_equal(cqe.len, len);
+	assert_int_equal(cqe.flags, WEFT_OP_HAS_DATA);
+	assert_true(cqe.data == UINT64_C(0x123456789abcdef0));
+	assert_int_equal(cqe.peer, p.peer[1]);
+	assert_memory_equal(in, out, len);
+	assert_int_equal(p.d.log_len, 1); /* one packet and nothing else: no connection, no ACK */
+	assert_int_equal(p.d.log[0].w.pds.type, WIRE_PDS_UUD_REQ);
+	assert_int_equal(p.d.e[1]->stats.rx_dgram, 1);
+	duo_close(&p.d);
+	free(in);
+	free(out);
+}
+
+static void dgram__truncated_and_empty(void **state)
+{
+	struct pair p;
+	uint8_t out[4] = {1, 2, 3, 4}, in[4] = {0};
+	pair_open(&p);
+	post(&p, in, 3);
+	send_dgram(&p, out, 4);
+	struct weft_cqe cqe = expect(&p, 1, in, EMSGSIZE);
+	assert_int_equal(cqe.olen, 1);
+	post(&p, in, 3);
+	send_dgram(&p, NULL, 0);
+	assert_int_equal(expect(&p, 1, in, 0).len, 0);
+	assert_memory_equal(in, ((uint8_t[]){1, 2, 3, 0}), 4);
+	duo_close(&p.d);
+}
+
+static void dgram__too_long_or_from_the_wrong_endpoint(void **state)
+{
+	struct pair p;
+	pair_open(&p);
+	uint64_t len = weft_dgram_bytes_max(p.d.e[0]) + 1;
+	uint8_t *out = duo_pattern(len, 1);
+	send_dgram(&p, out, len);
+	expect(&p, 0, &p, EMSGSIZE);
+	const struct weft_op op = {.kind = WEFT_OP_DGRAM, .peer = p.peer[0], .buf = out, .len = 1, .context = out};
+	assert_int_equal(weft_submit(p.d.ep[0], &op), 0);
+	duo_poll(&p.d, 0);
+	duo_expect(&p.d, 0, out, EINVAL);
+	duo_close(&p.d);
+	free(out);
+}
+
+/* A few wait for a receive, the rest is dropped and counted; nothing is ever sent again. */
+static void dgram__without_receive(void **state)
+{
+	enum { SENT = 70, KEPT = 64 };
+	struct pair p;
+	uint8_t out[SENT], in[SENT] = {0};
+	pair_open(&p);
+	for (int i = 0; i < SENT; i++) {
+		out[i] = (uint8_t)(i + 1);
+		send_dgram(&p, &out[i], 1);
+		expect(&p, 0, &p, 0);
+	}
+	assert_int_equal(p.d.e[1]->stats.rx_dgram_drop, SENT - KEPT);
+	for (int i = 0; i < KEPT; i++) {
+		post(&p, &in[i], 1);
+		expect(&p, 1, &in[i], 0);
+	}
+	post(&p, &in[KEPT], 1);
+	expect_none(&p, 1);
+	assert_memory_equal(in, out, KEPT);
+	assert_int_equal(p.d.e[0]->stats.tx_dgram, SENT);
+	assert_int_equal(p.d.e[1]->unexpected_bytes, 0);
+	duo_close(&p.d);
+}
+
+static enum duo_fate drop_first(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	return from == 0 && nth == 0 ? DUO_DROP : DUO_PASS;
+}
+
+static void dgram__lost_is_lost(void **state)
+{
+	struct pair p;
+	uint8_t out[2] = {1, 2}, in[2] = {0};
+	pair_open(&p);
+	p.d.fate = drop_first;
+	for (int i = 0; i < 2; i++)
+		post(&p, &in[i], 1);
+	for (int i = 0; i < 2; i++) {
+		send_dgram(&p, &out[i], 1);
+		expect(&p, 0, &p, 0);
+	}
+	duo_run(&p.d, p.d.now + WEFT_MS(20));
+	expect(&p, 1, &in[0], 0);
+	expect_none(&p, 1);
+	assert_memory_equal(in, ((uint8_t[]){2, 0}), 2);
+	duo_close(&p.d);
+}
+
+/* Messages and datagrams do not reach each other's endpoints. */
+static void dgram__kinds_do_not_mix(void **state)
+{
+	struct pair p;
+	uint8_t byte = 1;
+	struct weft_addr addr;
+	uint32_t to;
+	pair_open(&p);
+	addr = (struct weft_addr){p.d.e[1]->ip, weft_ep_port(p.ep[1])};
+	assert_int_equal(weft_peer_add(p.d.e[0], &addr, &to), 0);
+	const struct weft_op op = {.kind = WEFT_OP_SEND, .peer = to, .buf = &byte, .len = 1, .context = &byte};
+	assert_int_equal(weft_submit(p.d.ep[0], &op), 0);
+	run(&p);
+	duo_expect(&p.d, 0, &byte, EHOSTUNREACH);
+	addr.port = weft_ep_port(p.d.ep[1]);
+	assert_int_equal(weft_peer_add(p.d.e[0], &addr, &p.peer[0]), 0);
+	send_dgram(&p, &byte, 1);
+	expect(&p, 0, &p, 0);
+	assert_int_equal(p.d.e[1]->stats.rx_dgram_drop, 1);
+	duo_close(&p.d);
+}
+
+static void dgram__to_ourselves(void **state)
+{
+	struct pair p;
+	struct weft_err err;
+	struct weft_ep *other;
+	uint8_t byte = 7, in = 0;
+	pair_open(&p);
+	assert_int_equal(weft_ep_open_dgram(p.d.e[0], 0, 16, 16, &other, &err), 0);
+	const struct weft_addr addr = {p.d.e[0]->ip, weft_ep_port(other)};
+	assert_int_equal(weft_peer_add(p.d.e[0], &addr, &p.peer[0]), 0);
+	send_dgram(&p, &byte, 1);
+	expect(&p, 0, &p, 0);
+	const struct weft_op recv = {.kind = WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = &in, .len = 1, .context = &in};
+	assert_int_equal(weft_submit(other, &recv), 0);
+	duo_poll(&p.d, 0);
+	assert_int_equal(in, 7);
+	duo_close(&p.d);
+}
+
+/* Whatever a stranger sends in such packets is counted and dropped. */
+static void dgram__bad_packets(void **state)
+{
+	struct pair p;
+	uint8_t bytes[8] = {0}, in = 0;
+	pair_open(&p);
+	post(&p, &in, 1);
+	struct wire_pkt good = {.net = {.dst_port = WIRE_UDP_PORT, .entropy = 0xC000},
+				.pds = {.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM},
+				.ses = {.opcode = WIRE_OP_DATAGRAM_SEND,
+					.flags = WIRE_SES_SOM | WIRE_SES_EOM,
+					.pid_on_fep = weft_ep_port(p.ep[1]) >> 4,
+					.resource_index = weft_ep_port(p.ep[1]) & 15,
+					.initiator = 1,
+					.request_length = 8},
+				.payload_bytes = 8};
+	struct wire_pkt w = good;
+	w.ses.request_length = 9;
+	duo_inject_pkt(&p.d, 1, &w, bytes);
+	w = good;
+	w.ses.opcode = WIRE_OP_SEND;
+	duo_inject_pkt(&p.d, 1, &w, bytes);
+	w = good;
+	w.pds.next_hdr = WIRE_NH_STD;
+	duo_inject_pkt(&p.d, 1, &w, bytes);
+	run(&p);
+	assert_int_equal(p.d.e[1]->stats.rx_bad_ses, 3);
+	expect_none(&p, 1);
+	w = good;
+	w.ses.resource_index ^= 1;
+	duo_inject_pkt(&p.d, 1, &w, bytes);
+	run(&p);
+	assert_int_equal(p.d.e[1]->stats.rx_dgram_drop, 1);
+	duo_inject_pkt(&p.d, 1, &good, bytes);
+	run(&p);
+	expect(&p, 1, &in, EMSGSIZE);
+	duo_close(&p.d);
+}
+
+/* The port takes nothing: the datagram waits, and is forgotten with its endpoint. */
+static void dgram__waits_for_the_port(void **state)
+{
+	struct pair p;
+	uint8_t out = 1, in = 0;
+	pair_open(&p);
+	post(&p, &in, 1);
+	const struct weft_op op = {.kind = WEFT_OP_DGRAM, .peer = p.peer[0], .buf = &out, .len = 1, .context = &out};
+	p.d.port[0].tx_room = 0;
+	submit(&p, 0, op);
+	expect_none(&p, 0);
+	p.d.port[0].tx_room = UINT32_MAX;
+	run(&p);
+	expect(&p, 0, &out, 0);
+	expect(&p, 1, &in, 0);
+	p.d.port[0].tx_room = 0;
+	submit(&p, 0, op);
+	weft_ep_close(p.ep[0]);
+	assert_int_equal(p.d.e[0]->dgram_pool.used, 0);
+	assert_int_equal(p.d.e[0]->cqe_nodes.used, 0);
+	p.d.port[0].tx_room = UINT32_MAX;
+	run(&p);
+	duo_close(&p.d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dgram__arrives_with_source_and_data),
+		cmocka_unit_test(dgram__truncated_and_empty),
+		cmocka_unit_test(dgram__too_long_or_from_the_wrong_endpoint),
+		cmocka_unit_test(dgram__without_receive),
+		cmocka_unit_test(dgram__lost_is_lost),
+		cmocka_unit_test(dgram__kinds_do_not_mix),
+		cmocka_unit_test(dgram__to_ourselves),
+		cmocka_unit_test(dgram__bad_packets),
+		cmocka_unit_test(dgram__waits_for_the_port),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
