@@ -17,6 +17,7 @@ enum smartt_ignore { SMARTT_IGNORE_NONE, SMARTT_IGNORE_ALL, SMARTT_IGNORE_MARKED
 struct smartt_tune {
 	uint32_t target_pct;     /* target RTT (trtt), of the base RTT */
 	uint32_t max_cwnd_pct;   /* largest and initial window, of the BDP */
+	uint32_t start_pct;      /* initial window, of the BDP; 0: the largest */
 	uint32_t fi_pct;         /* fair increase constant fi for a BDP of 150,000 bytes */
 	uint32_t pi_pct;         /* proportional increase constant, of the derived brtt / (trtt - brtt) */
 	uint32_t fast_k;         /* fast increase: window growth per acknowledged byte */

@@ -171,6 +171,8 @@ static void init(struct weft_cc *cc, weft_ns now)
 	cc->pace = 0;
 	cc->cwnd_bytes = UINT32_MAX; /* rescale brings it down to the largest window */
 	rescale(cc, cc->params->brtt_ns);
+	if (tune(cc)->start_pct)
+		set_cwnd(cc, (uint64_t)s->max_cwnd_bytes * tune(cc)->start_pct / tune(cc)->max_cwnd_pct);
 	s->avg_rtt = s->brtt_ns << RTT_SHIFT;
 	if (wants_variant(tune(cc)))
 		init_variant(cc, now);
@@ -397,9 +399,35 @@ static inline void react(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_
 		core_cases(cc, ev, now);
 }
 
+/* Sec. III-G: true when this ACK adjusts the window: every n-th, or the first after an RTT. It stands for all bytes
+ * since the last, once per RTT for average delay and majority's marks. QuickAdapt measures at every ACK. */
+static bool sampled(struct weft_cc *cc, struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt_more *m = more(cc);
+	const struct smartt_tune *t = tune(cc);
+
+	m->held_bytes += ev->bytes;
+	m->held_acks++;
+	m->held_marks += ev->ce;
+	if (t->sample_rtt ? (uint32_t)now - m->adjusted_ns < m->s.avg_rtt >> RTT_SHIFT && m->held_acks < UINT16_MAX
+			  : m->held_acks < t->sample_acks)
+		return false;
+	ev->bytes = m->held_bytes;
+	if (t->sample_rtt) {
+		ev->rtt_ns = m->s.avg_rtt >> RTT_SHIFT;
+		ev->ce = 2 * m->held_marks > m->held_acks;
+	}
+	m->held_bytes = m->held_acks = m->held_marks = 0;
+	m->adjusted_ns = (uint32_t)now;
+	return true;
+}
+
 static __attribute__((noinline)) void react_variant(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
 {
-	react(cc, ev, now, true);
+	struct weft_cc_ack sample = *ev;
+
+	if (sampled(cc, &sample, now))
+		react(cc, &sample, now, true);
 }
 
 static __attribute__((noinline)) void on_ignore_phase(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
@@ -434,7 +462,7 @@ static __attribute__((noinline)) void react_after_window(struct weft_cc *cc, con
 {
 	if (tune(cc)->burst_target && ev->bytes)
 		follow_bursts(cc, ev->bytes);
-	react(cc, ev, now, true);
+	react_variant(cc, ev, now);
 }
 
 static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
@@ -465,32 +493,10 @@ static inline void handle_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, 
 		on_ignore_phase(cc, ev, now);
 	else if (window_over(s, now))
 		on_window_end(cc, ev, now);
+	else if (variant)
+		react_variant(cc, ev, now);
 	else
-		react(cc, ev, now, variant);
-}
-
-/* Sec. III-G: true when this ACK is one of those that adjust the window: every n-th, or the first after an RTT. It then
- * stands for all bytes acknowledged since the last, and once per RTT also for their average delay and the majority's
- * marks. */
-static bool sampled(struct weft_cc *cc, struct weft_cc_ack *ev, weft_ns now)
-{
-	struct smartt_more *m = more(cc);
-	const struct smartt_tune *t = tune(cc);
-
-	m->held_bytes += ev->bytes;
-	m->held_acks++;
-	m->held_marks += ev->ce;
-	if (t->sample_rtt ? (uint32_t)now - m->adjusted_ns < m->s.avg_rtt >> RTT_SHIFT && m->held_acks < UINT16_MAX
-			  : m->held_acks < t->sample_acks)
-		return false;
-	ev->bytes = m->held_bytes;
-	if (t->sample_rtt) {
-		ev->rtt_ns = m->s.avg_rtt >> RTT_SHIFT;
-		ev->ce = 2 * m->held_marks > m->held_acks;
-	}
-	m->held_bytes = m->held_acks = m->held_marks = 0;
-	m->adjusted_ns = (uint32_t)now;
-	return true;
+		react(cc, ev, now, false);
 }
 
 static __attribute__((noinline)) void on_variant_ack(struct weft_cc *cc, struct weft_cc_ack *ev, weft_ns now)
@@ -499,12 +505,7 @@ static __attribute__((noinline)) void on_variant_ack(struct weft_cc *cc, struct 
 
 	if (tune(cc)->signals == SMARTT_DELAY)
 		ev->ce = false; /* nor does a mark end a fast increase */
-	if (sampled(cc, ev, now)) {
-		handle_ack(cc, ev, now, true);
-	} else if (tune(cc)->sample_rtt) {
-		int64_t diff = ((int64_t)ev->rtt_ns << RTT_SHIFT) - s->avg_rtt;
-		s->avg_rtt += (uint32_t)(diff >> (s->flags & EWMA_SHIFT));
-	}
+	handle_ack(cc, ev, now, true);
 	s->brtt_ns |= DIVERT;
 }
 

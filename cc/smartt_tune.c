@@ -12,17 +12,18 @@
 #name, help, def, 0, 1, offsetof(struct smartt_tune, name), WEFT_PARAM_BOOL                            \
 	}
 
-#define TUNES(target, fi, pi, ewma, ignore, burst, longest)                                                            \
+#define TUNES(target, start, fi, pi, qa, ewma, ignore, burst, longest)                                                 \
 	{                                                                                                              \
 		TUNE(target_pct, "target RTT, percent of the base RTT", target, 101, 400),                             \
 			TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),           \
+			TUNE(start_pct, "initial window, percent of the BDP; 0: the largest", start, 0, 10000),        \
 			TUNE(fi_pct, "fair increase, percent of a packet per RTT at a BDP of 150,000 bytes", fi, 0,    \
 			     10000),                                                                                   \
 			TUNE(pi_pct, "proportional increase, percent of brtt / (trtt - brtt)", pi, 0, 10000),          \
 			TUNE(fast_k, "fast increase, window growth per acknowledged byte", 2, 0, 64),                  \
 			TUNE(fast_rtt_shift, "fast increase, RTTs up to brtt + brtt / 2^n count as idle", 3, 0, 31),   \
 			TUNE(qa_scaling_pct,                                                                           \
-			     "QuickAdapt, new window in percent of the bytes acknowledged in a target RTT", 100, 1,    \
+			     "QuickAdapt, new window in percent of the bytes acknowledged in a target RTT", qa, 1,     \
 			     1000),                                                                                    \
 			TUNE(qa_rtt_pct, "QuickAdapt without trimming, RTT needed in percent of the base RTT", 175,    \
 			     100, 10000),                                                                              \
@@ -61,5 +62,5 @@
 			{NULL},                                                                                        \
 	}
 
-const struct weft_param smartt_tunes[] = TUNES(150, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0);
-const struct weft_param smartt2_tunes[] = TUNES(150, 250, 300, 6, SMARTT_IGNORE_NONE, 1, 0);
+const struct weft_param smartt_tunes[] = TUNES(150, 0, 100, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0);
+const struct weft_param smartt2_tunes[] = TUNES(150, 115, 250, 300, 125, 6, SMARTT_IGNORE_NONE, 1, 0);

@@ -123,6 +123,25 @@ static void end_trimmed_window(struct cc_box *box)
 	cc_box_acks(box, 1, 100, 2 * BRTT, true);
 }
 
+/* Algorithm 4 line 2 needs no division: QuickAdapt measures the same whatever the sampling (sec. III-G). */
+static void sampling__quick_adapt_measures_every_ack(void **state)
+{
+	uint32_t cwnd_bytes[3];
+
+	for (int i = 0; i < 3; i++) {
+		struct cc_box box;
+		prepare(&box);
+		tune(&box)->sample_acks = i == 1 ? 100 : 1;
+		tune(&box)->sample_rtt = i == 2;
+		cc_box_start(&box);
+		end_trimmed_window(&box);
+		assert_int_equal(cc_box_view(&box).quick_adapts, 1);
+		cwnd_bytes[i] = box.cc.cwnd_bytes;
+	}
+	assert_int_equal(cwnd_bytes[1], cwnd_bytes[0]);
+	assert_int_equal(cwnd_bytes[2], cwnd_bytes[0]);
+}
+
 static void quick_adapt__may_be_off(void **state)
 {
 	struct cc_box box;
@@ -333,6 +352,21 @@ static void longest_target__leaves_the_longest_paths_queue(void **state)
 	}
 }
 
+static void start_pct__is_the_initial_window(void **state)
+{
+	struct cc_box box;
+
+	prepare(&box);
+	for (uint32_t pct = 100; pct <= 300; pct += 100) { /* the largest window is 150 % */
+		tune(&box)->start_pct = pct;
+		cc_box_start(&box);
+		assert_int_equal(box.cc.cwnd_bytes, pct == 100 ? CAP * 2 / 3 : CAP);
+	}
+	tune(&box)->start_pct = 1;
+	cc_box_start(&box);
+	assert_int_equal(box.cc.cwnd_bytes, MTU);
+}
+
 static void smartt2__differs_in_its_defaults(void **state)
 {
 	struct cc_box box;
@@ -340,7 +374,8 @@ static void smartt2__differs_in_its_defaults(void **state)
 	cc_box_init(&box, &weft_cc_smartt2, 100000000000, BRTT);
 	cc_box_start(&box);
 	assert_int_equal(cc_box_view(&box).target_rtt_ns, TRTT);
-	assert_int_equal(box.cc.cwnd_bytes, CAP);
+	assert_in_range(box.cc.cwnd_bytes, CAP * 2 / 3, CAP - MTU);
+	assert_true(tune(&box)->qa_scaling_pct > 100);
 	assert_int_equal(tune(&box)->ignore_phase, SMARTT_IGNORE_NONE);
 	assert_int_equal(tune(&box)->burst_target, 1);
 	assert_true(tune(&box)->fi_pct > 100 && tune(&box)->pi_pct > 100);
@@ -354,6 +389,7 @@ int main(void)
 		cmocka_unit_test(ecn_decrease__answers_marks_below_the_target),
 		cmocka_unit_test(sample_acks__same_way_in_larger_steps),
 		cmocka_unit_test(sample_rtt__adjusts_once_per_rtt),
+		cmocka_unit_test(sampling__quick_adapt_measures_every_ack),
 		cmocka_unit_test(quick_adapt__may_be_off),
 		cmocka_unit_test(qa_gate__lets_only_severe_congestion_through),
 		cmocka_unit_test(ignore_phase__all_or_marked_or_nothing),
@@ -364,6 +400,7 @@ int main(void)
 		cmocka_unit_test(options__keep_the_bounds_together),
 		cmocka_unit_test(burst_target__follows_coalesced_acks),
 		cmocka_unit_test(longest_target__leaves_the_longest_paths_queue),
+		cmocka_unit_test(start_pct__is_the_initial_window),
 		cmocka_unit_test(smartt2__differs_in_its_defaults),
 	};
 
