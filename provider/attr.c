@@ -6,10 +6,10 @@
 
 #define MSG_CAPS (FI_MSG | FI_TAGGED)
 #define RMA_CAPS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define TX_CAPS  (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_RMA | FI_READ | FI_WRITE | FI_FENCE)
+#define TX_CAPS  (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_FENCE)
 #define RX_CAPS                                                                                                        \
-	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_RMA | FI_REMOTE_READ | \
-	 FI_REMOTE_WRITE | FI_RMA_EVENT)
+	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_RMA | FI_ATOMIC |      \
+	 FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 #define ALL_CAPS    (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
 
@@ -19,8 +19,12 @@
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |                \
 	 FI_MATCH_COMPLETE | FI_FENCE)
 
-/* See WEFT_RMA_ORDERED_BYTES; reads of any length see earlier writes of any length. */
-#define MSG_ORDER   (FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW)
+/* See WEFT_RMA_ORDERED_BYTES; reads of any length see earlier writes of any length, and atomics of any length are in
+ * order with all that is so short. */
+#define MSG_ORDER                                                                                                      \
+	(FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAW |                 \
+	 FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR |       \
+	 FI_ORDER_ATOMIC_WAW)
 #define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
 
 enum {
@@ -197,7 +201,7 @@ static uint64_t caps_granted(const struct fi_info *hints)
 		return ALL_CAPS & ~FI_SOURCE_ERR; /* that one changes what an application sees */
 	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
-	if (caps & FI_RMA && !(caps & RMA_CAPS))
+	if (caps & (FI_RMA | FI_ATOMIC) && !(caps & RMA_CAPS))
 		caps |= RMA_CAPS;
 	return caps | DOMAIN_CAPS;
 }

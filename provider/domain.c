@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atomic.h"
 #include "ctx.h"
 #include "rma.h"
 #include "weft/provider.h"
@@ -86,12 +87,6 @@ int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 	return 0;
 }
 
-static int no_atomic(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op, struct fi_atomic_attr *attr,
-		     uint64_t flags)
-{
-	return -FI_EOPNOTSUPP;
-}
-
 static int no_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr,
 			 uint64_t flags)
 {
@@ -116,7 +111,7 @@ static struct fi_ops_domain domain_ops = {
 	.poll_open = prov_poll_open,
 	.stx_ctx = prov_stx_open,
 	.srx_ctx = prov_srx_open,
-	.query_atomic = no_atomic,
+	.query_atomic = prov_atomic_query,
 	.query_collective = no_collective,
 };
 

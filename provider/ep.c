@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "atomic.h"
 #include "ctx.h"
 #include "rma.h"
 
@@ -285,6 +286,7 @@ struct prov_ep *prov_ep_new(struct prov_domain *domain, size_t bytes, size_t fcl
 	ep->fid.msg = &prov_msg_ops;
 	ep->fid.tagged = &prov_tagged_ops;
 	ep->fid.rma = &prov_rma_ops;
+	ep->fid.atomic = &prov_atomic_ops;
 	domain->refs++;
 	return ep;
 }

@@ -436,6 +436,7 @@ struct prov_req {
 	struct fi_cq_err_entry entry; /* what the application will read; starts like every CQ format */
 	fi_addr_t src;                /* of a received message */
 	void *bounce;                 /* copy of injected or gathered data, ours */
+	struct weft_op_atomic atomic; /* atomics */
 	bool is_send;                 /* or a read or write: of the transmit side */
 	uint8_t counter;              /* enum prov_cntr_of, of the transmit side */
 	bool gathered;                /* a read that goes to `bounce` first, and then to the pieces of `iov` */

@@ -91,6 +91,7 @@ void hosts_open(struct host hosts[2], const struct host_opts *opts)
 	for (int i = 0; i < 2; i++) {
 		struct fi_info *hints = fixture_hints(i);
 		hosts[i] = (struct host){.other = &hosts[!i]};
+		hints->caps |= opts ? opts->caps : 0;
 		hints->domain_attr->data_progress = opts ? opts->progress : FI_PROGRESS_UNSPEC;
 		host_open_domain(&hosts[i], hints);
 		host_open_ep(&hosts[i], opts ? opts : &none);

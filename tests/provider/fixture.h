@@ -34,6 +34,7 @@ struct host_opts {
 	enum fi_progress progress; /* UNSPEC: manual */
 	enum fi_av_type av_type;
 	enum fi_wait_obj wait_obj;
+	uint64_t caps; /* added to those of the hints */
 };
 
 /* Makes the two devices and names them in the environment. Once per process: a cmocka group setup. */

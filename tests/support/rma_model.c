@@ -22,7 +22,7 @@ static void random_bytes(struct rng *dice, uint8_t *at, size_t len)
 
 static void slot_open(struct model *m, unsigned host, unsigned i)
 {
-	bool is_self = i % 4 == 3;
+	bool is_self = i == MODEL_SLOTS - 1;
 	struct model_slot *s = &m->slots[host][i];
 	for (int k = 0; k < MODEL_DEPTH; k++) {
 		s->ops[k].slot = s;

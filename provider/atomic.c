@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Atomic operations: what is possible, and the calls of fi_ops_atomic as operations of the engine. */
+#include "atomic.h"
+
+#include <string.h>
+
+#include "rma.h"
+
+/* The three families of calls. */
+enum family { BASE, FETCH, COMPARE };
+
+/* libfabric's numbers as the engine's, one more than they are; 0: there is none. */
+static const uint8_t op_codes[FI_ATOMIC_OP_LAST] = {
+	[FI_MIN] = WEFT_AMO_MIN + 1,           [FI_MAX] = WEFT_AMO_MAX + 1,
+	[FI_SUM] = WEFT_AMO_SUM + 1,           [FI_PROD] = WEFT_AMO_PROD + 1,
+	[FI_LOR] = WEFT_AMO_LOR + 1,           [FI_LAND] = WEFT_AMO_LAND + 1,
+	[FI_BOR] = WEFT_AMO_BOR + 1,           [FI_BAND] = WEFT_AMO_BAND + 1,
+	[FI_LXOR] = WEFT_AMO_LXOR + 1,         [FI_BXOR] = WEFT_AMO_BXOR + 1,
+	[FI_ATOMIC_READ] = WEFT_AMO_READ + 1,  [FI_ATOMIC_WRITE] = WEFT_AMO_WRITE + 1,
+	[FI_CSWAP] = WEFT_AMO_CSWAP + 1,       [FI_CSWAP_NE] = WEFT_AMO_CSWAP_NE + 1,
+	[FI_CSWAP_LE] = WEFT_AMO_CSWAP_LE + 1, [FI_CSWAP_LT] = WEFT_AMO_CSWAP_LT + 1,
+	[FI_CSWAP_GE] = WEFT_AMO_CSWAP_GE + 1, [FI_CSWAP_GT] = WEFT_AMO_CSWAP_GT + 1,
+	[FI_MSWAP] = WEFT_AMO_MSWAP + 1,
+};
+
+static const uint8_t type_codes[] = {
+	[FI_INT8] = WEFT_AMO_INT8 + 1,
+	[FI_UINT8] = WEFT_AMO_UINT8 + 1,
+	[FI_INT16] = WEFT_AMO_INT16 + 1,
+	[FI_UINT16] = WEFT_AMO_UINT16 + 1,
+	[FI_INT32] = WEFT_AMO_INT32 + 1,
+	[FI_UINT32] = WEFT_AMO_UINT32 + 1,
+	[FI_INT64] = WEFT_AMO_INT64 + 1,
+	[FI_UINT64] = WEFT_AMO_UINT64 + 1,
+	[FI_FLOAT] = WEFT_AMO_FLOAT + 1,
+	[FI_DOUBLE] = WEFT_AMO_DOUBLE + 1,
+	[FI_FLOAT_COMPLEX] = WEFT_AMO_FLOAT_COMPLEX + 1,
+	[FI_DOUBLE_COMPLEX] = WEFT_AMO_DOUBLE_COMPLEX + 1,
+	[FI_LONG_DOUBLE] = WEFT_AMO_LONG_DOUBLE + 1,
+	[FI_LONG_DOUBLE_COMPLEX] = WEFT_AMO_LONG_DOUBLE_COMPLEX + 1,
+	[FI_INT128] = WEFT_AMO_INT128 + 1,
+	[FI_UINT128] = WEFT_AMO_UINT128 + 1,
+};
+
+static bool fits_family(enum family family, uint8_t op)
+{
+	if (weft_amo_compares(op) || family == COMPARE)
+		return weft_amo_compares(op) && family == COMPARE;
+	return op != WEFT_AMO_READ || family == FETCH;
+}
+
+/* The engine's numbers; -FI_EOPNOTSUPP when this family has no such operation on this type. */
+static int translate(enum family family, enum fi_datatype datatype, enum fi_op op, struct weft_op_atomic *atomic)
+{
+	if ((unsigned)datatype >= count_of(type_codes) || (unsigned)op >= count_of(op_codes))
+		return -FI_EOPNOTSUPP;
+	if (!type_codes[datatype] || !op_codes[op])
+		return -FI_EOPNOTSUPP;
+	atomic->type = type_codes[datatype] - 1;
+	atomic->op = op_codes[op] - 1;
+	return weft_amo_valid(atomic->op, atomic->type) && fits_family(family, atomic->op) ? 0 : -FI_EOPNOTSUPP;
+}
+
+static size_t count_max(const struct prov_domain *domain, const struct weft_op_atomic *atomic)
+{
+	return weft_atomic_bytes(domain->nic->engine, atomic->op) / weft_amo_bytes(atomic->type);
+}
+
+/* ---- what is possible ---- */
+
+static int query(const struct prov_domain *domain, enum family family, enum fi_datatype datatype, enum fi_op op,
+		 struct fi_atomic_attr *attr)
+{
+	struct weft_op_atomic atomic;
+	int ret = translate(family, datatype, op, &atomic);
+	if (ret)
+		return ret;
+	attr->size = weft_amo_bytes(atomic.type);
+	attr->count = count_max(domain, &atomic);
+	return attr->count ? 0 : -FI_EOPNOTSUPP;
+}
+
+int prov_atomic_query(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op, struct fi_atomic_attr *attr,
+		      uint64_t flags)
+{
+	if (flags & ~(FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC | FI_TAGGED))
+		return -FI_EBADFLAGS;
+	if (!attr || (flags & FI_FETCH_ATOMIC && flags & FI_COMPARE_ATOMIC))
+		return -FI_EINVAL;
+	if (flags & FI_TAGGED)
+		return -FI_EOPNOTSUPP;
+	enum family family = flags & FI_FETCH_ATOMIC ? FETCH : flags & FI_COMPARE_ATOMIC ? COMPARE : BASE;
+	return query(container_of(domain, struct prov_domain, fid), family, datatype, op, attr);
+}
+
+static int valid(struct fid_ep *fid, enum family family, enum fi_datatype datatype, enum fi_op op, size_t *count)
+{
+	struct fi_atomic_attr attr;
+	int ret = count ? query(prov_ep_of(fid)->domain, family, datatype, op, &attr) : -FI_EINVAL;
+	if (!ret)
+		*count = attr.count;
+	return ret;
+}
+
+static int base_valid(struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
+{
+	return valid(ep, BASE, datatype, op, count);
+}
+
+static int fetch_valid(struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
+{
+	return valid(ep, FETCH, datatype, op, count);
+}
+
+static int compare_valid(struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
+{
+	return valid(ep, COMPARE, datatype, op, count);
+}
+
+/* ---- calls ---- */
+
+/* Vectors of elements as the application gave them. */
+struct ioc {
+	const struct fi_ioc *at;
+	size_t count;
+};
+
+/* Bytes of a vector's elements, which become `iov`; -1: impossible. */
+static int64_t to_iov(const struct ioc *ioc, uint32_t element_bytes, struct iovec *iov)
+{
+	uint64_t total = 0;
+	if (ioc->count > PROV_IOV_MAX || (ioc->count && !ioc->at))
+		return -1;
+	for (size_t i = 0; i < ioc->count; i++) {
+		if (ioc->at[i].count > UINT32_MAX || (ioc->at[i].count && !ioc->at[i].addr))
+			return -1;
+		iov[i] = (struct iovec){.iov_base = ioc->at[i].addr, .iov_len = ioc->at[i].count * element_bytes};
+		total += iov[i].iov_len;
+	}
+	return (int64_t)total;
+}
+
+/* One call of any family. */
+struct call {
+	enum family family;
+	struct ioc operands, comparands, results;
+	const struct fi_msg_atomic *msg; /* for all the rest */
+	uint64_t flags;
+};
+
+/* What a call comes to: operands and comparands in a row, results, and how many bytes each of them has. */
+struct plan {
+	struct weft_op_atomic atomic;
+	struct iovec in[2 * PROV_IOV_MAX], out[PROV_IOV_MAX];
+	size_t in_count, out_count;
+	uint64_t in_bytes, bytes; /* all that goes in; the target's elements */
+};
+
+/* Every vector has as many elements as the target. */
+static bool counts_agree(const struct call *c, const int64_t totals[3], uint64_t bytes, uint32_t element_bytes)
+{
+	const struct fi_rma_ioc *remote = c->msg->rma_iov;
+	if (c->msg->rma_iov_count != 1 || !remote || remote->count != bytes / element_bytes)
+		return false;
+	return (c->family == BASE || totals[2] == (int64_t)bytes) &&
+	       (c->family != COMPARE || totals[1] == (int64_t)bytes);
+}
+
+static int make_plan(const struct prov_domain *domain, const struct call *c, struct plan *plan)
+{
+	*plan = (struct plan){.out_count = c->results.count};
+	int ret = translate(c->family, c->msg->datatype, c->msg->op, &plan->atomic);
+	if (ret)
+		return ret;
+	uint32_t element_bytes = weft_amo_bytes(plan->atomic.type);
+	bool reads = plan->atomic.op == WEFT_AMO_READ; /* operands mean nothing then */
+	const struct ioc none = {NULL, 0}, *operands = reads ? &none : &c->operands;
+	int64_t totals[3] = {to_iov(operands, element_bytes, plan->in)};
+	totals[1] = totals[0] < 0 ? -1 : to_iov(&c->comparands, element_bytes, plan->in + operands->count);
+	totals[2] = to_iov(&c->results, element_bytes, plan->out);
+	int64_t bytes = totals[reads ? 2 : 0];
+	if (totals[0] < 0 || totals[1] < 0 || bytes <= 0 || !counts_agree(c, totals, (uint64_t)bytes, element_bytes))
+		return -FI_EINVAL;
+	plan->in_count = operands->count + c->comparands.count;
+	plan->in_bytes = (uint64_t)(totals[0] + totals[1]);
+	plan->bytes = (uint64_t)bytes;
+	return plan->bytes > weft_atomic_bytes(domain->nic->engine, plan->atomic.op) ? -FI_EMSGSIZE : 0;
+}
+
+/* Where the engine finds operands and leaves results. */
+static int buffers(struct prov_req *req, const struct plan *plan, uint64_t flags, struct weft_op *wop)
+{
+	req->atomic = plan->atomic;
+	wop->atomic = &req->atomic;
+	wop->buf = req->entry.buf;
+	if (plan->in_bytes && (flags & FI_INJECT || plan->in_count > 1)) {
+		if (prov_req_gather(req, plan->in, plan->in_count, plan->in_bytes))
+			return -FI_EAGAIN;
+		wop->buf = req->bounce;
+	}
+	if (plan->out_count > 1) {
+		memcpy(req->iov, plan->out, plan->out_count * sizeof *plan->out);
+		req->iov_count = (uint32_t)plan->out_count;
+		wop->sink = prov_req_scatter;
+		wop->sink_arg = req;
+	} else if (plan->out_count) {
+		req->atomic.result = plan->out[0].iov_base;
+	}
+	return 0;
+}
+
+static ssize_t post_planned(struct prov_ep *ep, const struct call *c, const struct plan *plan, struct weft_op *wop)
+{
+	bool fetches = c->family != BASE;
+	const struct prov_op op = {.kind = wop->kind,
+				   .iov = plan->in,
+				   .iov_count = plan->in_count,
+				   .flags = c->flags,
+				   .context = c->msg->context};
+	struct prov_req *req = prov_tx_req(ep, &op, FI_ATOMIC | (fetches ? FI_READ : FI_WRITE));
+	if (!req)
+		return -FI_EAGAIN;
+	req->counter = fetches ? PROV_CNTR_READ : PROV_CNTR_WRITE;
+	wop->context = req;
+	if (buffers(req, plan, c->flags, wop)) {
+		prov_req_put(ep->domain->nic, req);
+		return -FI_EAGAIN;
+	}
+	return prov_tx_post(ep, req, wop, 1);
+}
+
+static ssize_t post_locked(struct prov_ep *ep, const struct call *c)
+{
+	struct plan plan;
+	int ret = make_plan(ep->domain, c, &plan);
+	if (ret)
+		return ret;
+	struct weft_op wop = {.kind = c->family == BASE ? WEFT_OP_ATOMIC : WEFT_OP_FETCH_ATOMIC,
+			      .len = plan.bytes,
+			      .raddr = c->msg->rma_iov->addr,
+			      .rkey = c->msg->rma_iov->key};
+	if (prov_av_peer(ep->av, c->msg->addr, &wop.peer))
+		return -FI_EINVAL;
+	if (c->flags & FI_INJECT && plan.in_bytes > PROV_INJECT_BYTES)
+		return -FI_EMSGSIZE;
+	ret = prov_tx_level(c->flags, &wop);
+	if (!ret)
+		ret = prov_tx_room(ep, 1);
+	wop.flags &= (uint16_t)~WEFT_OP_MATCHED;
+	return ret ? ret : post_planned(ep, c, &plan, &wop);
+}
+
+static ssize_t post(struct fid_ep *fid, const struct call *c)
+{
+	struct prov_ep *ep = prov_ep_of(fid);
+	struct prov_nic *nic = ep->domain->nic;
+	if (!ep->enabled || ep->no_tx)
+		return -FI_EOPBADSTATE;
+	if (c->flags & (FI_TAGGED | FI_REMOTE_CQ_DATA))
+		return -FI_EBADFLAGS;
+	prov_nic_lock(nic);
+	ssize_t ret = post_locked(ep, c);
+	if (!ret && !(c->flags & FI_MORE))
+		prov_progress(nic); /* the application may not come back soon */
+	prov_nic_unlock(nic);
+	return ret;
+}
+
+static ssize_t base_post(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
+{
+	return post(
+		ep,
+		&(struct call){.family = BASE, .operands = {msg->msg_iov, msg->iov_count}, .msg = msg, .flags = flags});
+}
+
+static ssize_t fetch_post(struct fid_ep *ep, const struct fi_msg_atomic *msg, const struct fi_ioc *results,
+			  size_t result_count, uint64_t flags)
+{
+	return post(ep, &(struct call){.family = FETCH,
+				       .operands = {msg->msg_iov, msg->iov_count},
+				       .results = {results, result_count},
+				       .msg = msg,
+				       .flags = flags});
+}
+
+static ssize_t compare_post(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct ioc comparands,
+			    struct ioc results, uint64_t flags)
+{
+	return post(ep, &(struct call){.family = COMPARE,
+				       .operands = {msg->msg_iov, msg->iov_count},
+				       .comparands = comparands,
+				       .results = results,
+				       .msg = msg,
+				       .flags = flags});
+}
+
+static ssize_t base_msg(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)
+{
+	return base_post(ep, msg, flags & ~PROV_NO_COMPLETION);
+}
+
+static ssize_t fetch_msg(struct fid_ep *ep, const struct fi_msg_atomic *msg, struct fi_ioc *results, void **desc,
+			 size_t result_count, uint64_t flags)
+{
+	return fetch_post(ep, msg, results, result_count, flags & ~PROV_NO_COMPLETION);
+}
+
+static ssize_t compare_msg(struct fid_ep *ep, const struct fi_msg_atomic *msg, const struct fi_ioc *comparands,
+			   void **compare_desc, size_t compare_count, struct fi_ioc *results, void **result_desc,
+			   size_t result_count, uint64_t flags)
+{
+	return compare_post(ep, msg, (struct ioc){comparands, compare_count}, (struct ioc){results, result_count},
+			    flags & ~PROV_NO_COMPLETION);
+}
+
+static size_t elements(const struct fi_ioc *iov, size_t count)
+{
+	size_t total = 0;
+	for (size_t i = 0; iov && i < count; i++)
+		total += iov[i].count;
+	return total;
+}
+
+/* What the calls without a struct fi_msg_atomic have in common. */
+#define MSG(IOV, COUNT, DEST, ADDR, KEY, TYPE, OP, CONTEXT, ELEMENTS)                                                  \
+	(&(const struct fi_msg_atomic){                                                                                \
+		.msg_iov = (IOV),                                                                                      \
+		.iov_count = (COUNT),                                                                                  \
+		.addr = (DEST),                                                                                        \
+		.rma_iov = &(const struct fi_rma_ioc){.addr = (ADDR), .count = (ELEMENTS), .key = (KEY)},              \
+		.rma_iov_count = 1,                                                                                    \
+		.datatype = (TYPE),                                                                                    \
+		.op = (OP),                                                                                            \
+		.context = (CONTEXT)})
+
+static ssize_t base_v(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count, fi_addr_t dest,
+		      uint64_t addr, uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+{
+	return base_post(ep, MSG(iov, count, dest, addr, key, type, op, context, elements(iov, count)),
+			 prov_tx_flags(ep));
+}
+
+static ssize_t base(struct fid_ep *ep, const void *buf, size_t count, void *desc, fi_addr_t dest, uint64_t addr,
+		    uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+{
+	const struct fi_ioc iov = {.addr = (void *)buf, .count = count};
+	return base_v(ep, &iov, NULL, 1, dest, addr, key, type, op, context);
+}
+
+static ssize_t base_inject(struct fid_ep *ep, const void *buf, size_t count, fi_addr_t dest, uint64_t addr,
+			   uint64_t key, enum fi_datatype type, enum fi_op op)
+{
+	const struct fi_ioc iov = {.addr = (void *)buf, .count = count};
+	return base_post(ep, MSG(&iov, 1, dest, addr, key, type, op, NULL, count), FI_INJECT | PROV_NO_COMPLETION);
+}
+
+static ssize_t fetch_v(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count, struct fi_ioc *results,
+		       void **result_desc, size_t result_count, fi_addr_t dest, uint64_t addr, uint64_t key,
+		       enum fi_datatype type, enum fi_op op, void *context)
+{
+	return fetch_post(ep, MSG(iov, count, dest, addr, key, type, op, context, elements(results, result_count)),
+			  results, result_count, prov_tx_flags(ep));
+}
+
+static ssize_t fetch(struct fid_ep *ep, const void *buf, size_t count, void *desc, void *result, void *result_desc,
+		     fi_addr_t dest, uint64_t addr, uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+{
+	const struct fi_ioc iov = {.addr = (void *)buf, .count = count};
+	struct fi_ioc results = {.addr = result, .count = count};
+	return fetch_v(ep, &iov, NULL, 1, &results, NULL, 1, dest, addr, key, type, op, context);
+}
+
+static ssize_t compare_v(struct fid_ep *ep, const struct fi_ioc *iov, void **desc, size_t count,
+			 const struct fi_ioc *comparands, void **compare_desc, size_t compare_count,
+			 struct fi_ioc *results, void **result_desc, size_t result_count, fi_addr_t dest, uint64_t addr,
+			 uint64_t key, enum fi_datatype type, enum fi_op op, void *context)
+{
+	return compare_post(ep, MSG(iov, count, dest, addr, key, type, op, context, elements(iov, count)),
+			    (struct ioc){comparands, compare_count}, (struct ioc){results, result_count},
+			    prov_tx_flags(ep));
+}
+
+static ssize_t compare(struct fid_ep *ep, const void *buf, size_t count, void *desc, const void *comparand,
+		       void *compare_desc, void *result, void *result_desc, fi_addr_t dest, uint64_t addr, uint64_t key,
+		       enum fi_datatype type, enum fi_op op, void *context)
+{
+	const struct fi_ioc iov = {.addr = (void *)buf, .count = count};
+	const struct fi_ioc comparands = {.addr = (void *)comparand, .count = count};
+	struct fi_ioc results = {.addr = result, .count = count};
+	return compare_v(ep, &iov, NULL, 1, &comparands, NULL, 1, &results, NULL, 1, dest, addr, key, type, op,
+			 context);
+}
+
+struct fi_ops_atomic prov_atomic_ops = {
+	.size = sizeof(struct fi_ops_atomic),
+	.write = base,
+	.writev = base_v,
+	.writemsg = base_msg,
+	.inject = base_inject,
+	.readwrite = fetch,
+	.readwritev = fetch_v,
+	.readwritemsg = fetch_msg,
+	.compwrite = compare,
+	.compwritev = compare_v,
+	.compwritemsg = compare_msg,
+	.writevalid = base_valid,
+	.readwritevalid = fetch_valid,
+	.compwritevalid = compare_valid,
+};
