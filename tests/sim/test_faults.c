@@ -35,91 +35,6 @@ static void faults__corruption_with_crc(void **state)
 	scenario_end(&s);
 }
 
-/* ---- a link between a leaf and a spine is cut in the middle of a permutation ---- */
-
-enum { CUT_US = 600 };
-
-struct cut {
-	struct weft_link_id up, down;
-	uint64_t pkts; /* sent into the dead cable, both ways, when the grace time was over */
-};
-
-static uint64_t cable_pkts(struct lab *lab, const struct cut *cut)
-{
-	uint64_t up, down, bytes;
-	weft_net_link_counts(lab_net(lab), cut->up, &up, &bytes);
-	weft_net_link_counts(lab_net(lab), cut->down, &down, &bytes);
-	return up + down;
-}
-
-static void cut_now(struct lab *lab, void *arg)
-{
-	struct cut *cut = arg;
-	weft_net_link_set_up(lab_net(lab), cut->up, false);
-	weft_net_link_set_up(lab_net(lab), cut->down, false);
-}
-
-static void grace_over(struct lab *lab, void *arg)
-{
-	struct cut *cut = arg;
-	cut->pkts = cable_pkts(lab, cut);
-}
-
-static void add_freezes(void *arg, const struct weft_conn_view *view)
-{
-	*(uint32_t *)arg += view->lb.freezes;
-}
-
-static uint32_t freezes(struct scenario *s)
-{
-	uint32_t n = 0;
-	for (uint32_t h = 0; h < weft_net_hosts(lab_net(s->lab)); h++)
-		weft_engine_view(lab_engine(s->lab, h), add_freezes, &n);
-	return n;
-}
-
-enum {
-	KNOWN_US = 100
-}; /* REPS's headline: nothing is sent into the dead path later than this after a timeout could know */
-
-/* Cuts the cable between leaf and spine; nothing may enter it KNOWN_US after what was lost first has timed out. */
-static void cut_cable(uint32_t leaf, uint32_t spine, const char *seed, const char *lb, const char *ack)
-{
-	struct scenario s;
-	struct cut cut = {.pkts = 0};
-	SCENARIO(&s, "--topology", LS16, "--matrix", MATRIX("perm_16n_16M"), "--seed", seed, "--lb", lb, "--set", ack,
-		 "--end", "20ms");
-	weft_ns rto = 7 * weft_net_brtt_ns(lab_net(s.lab));
-	assert_int_equal(weft_net_link_find(lab_net(s.lab), 0, leaf, spine, false, &cut.up), 0);
-	assert_int_equal(weft_net_link_find(lab_net(s.lab), 0, leaf, spine, true, &cut.down), 0);
-	assert_int_equal(lab_at(s.lab, WEFT_US(CUT_US), cut_now, &cut), 0);
-	assert_int_equal(lab_at(s.lab, WEFT_US(CUT_US) + rto + WEFT_US(KNOWN_US), grace_over, &cut), 0);
-	scenario_run(&s);
-	scenario_all_verified(&s);
-	assert_true(s.net.dropped_down > 0);
-	assert_true(cut.pkts > 0);
-	assert_int_equal(cable_pkts(s.lab, &cut), cut.pkts);
-	assert_true(freezes(&s) > 0);
-	scenario_end(&s);
-}
-
-static void faults__cut_link_is_avoided(void **state)
-{
-	cut_cable(0, 0, "1", "reps", "ack_every=1");
-	cut_cable(1, 2, "1", "reps", "ack_every=4");
-	cut_cable(3, 3, "2", "reps", "ack_every=1");
-	cut_cable(2, 1, "3", "reps", "ack_every=16");
-}
-
-/* Switches hash its digits here. */
-static void faults__cut_link_is_avoided_by_prime(void **state)
-{
-	cut_cable(0, 0, "1", "prime", "ack_every=1");
-	cut_cable(1, 2, "1", "prime", "ack_every=1");
-	cut_cable(3, 3, "2", "prime", "ack_every=1");
-	cut_cable(2, 1, "3", "prime", "ack_every=1");
-}
-
 /* ---- a host vanishes ---- */
 
 enum { VICTIM = 5 };
@@ -294,8 +209,6 @@ int main(void)
 		cmocka_unit_test(faults__loss_duplication_reordering),
 		cmocka_unit_test(faults__loss_without_trimming),
 		cmocka_unit_test(faults__corruption_with_crc),
-		cmocka_unit_test(faults__cut_link_is_avoided),
-		cmocka_unit_test(faults__cut_link_is_avoided_by_prime),
 		cmocka_unit_test(faults__vanished_peer_ends_its_operations),
 		cmocka_unit_test(faults__every_kind),
 		cmocka_unit_test(faults__repeat),
