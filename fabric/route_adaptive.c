@@ -34,10 +34,10 @@ static int adaptive_init(const struct weft_net *net, uint32_t sw, void *state, u
 	return 0;
 }
 
-/* Below 5, 10 and 20 % of the data queue, and more. */
+/* Below 5, 10 and 20 % of the data queue, more, and paused. */
 static uint64_t band(uint64_t depth, uint32_t limit)
 {
-	return (depth * 20 >= limit) + (depth * 10 >= limit) + (depth * 5 >= limit);
+	return (depth * 20 >= limit) + (depth * 10 >= limit) + (depth * 5 >= limit) + (depth >= PAUSED_BACKLOG);
 }
 
 static uint64_t read_depth(const struct weft_net *net, uint32_t port)

@@ -72,11 +72,14 @@ static inline uint32_t switch_widest(const struct net_switch *s)
 	return s->up_cables > s->bundle ? s->up_cables : s->bundle;
 }
 
+/* What a port that is told to pause (PFC) counts for: more than any queue, for nobody knows how long. */
+#define PAUSED_BACKLOG (UINT64_C(1) << 40)
+
 /* Bytes before a packet that joins the port now: what waits, and data in service until its last bit has left. */
 static inline uint64_t port_backlog(const struct weft_net *net, uint32_t port)
 {
 	const struct net_port *p = &net->ports[port];
-	uint64_t waiting = (uint64_t)p->data_bytes + p->ctl_bytes;
+	uint64_t waiting = (uint64_t)p->data_bytes + p->ctl_bytes + (p->flags & PORT_PAUSED ? PAUSED_BACKLOG : 0);
 
 	return net->evq.now < p->busy_until ? waiting + p->service_data_bytes : waiting;
 }

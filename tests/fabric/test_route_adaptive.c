@@ -54,6 +54,26 @@ static void adaptive__counts_all_bytes(void **state)
 	lan_close(&lan);
 }
 
+/* PFC: what is told to pause is the last choice, by bytes and by bands. */
+static void adaptive__paused_ports_come_last(void **state)
+{
+	const struct route_adaptive_tune *const tunes[] = {&exact, &bands};
+	for (int i = 0; i < 2; i++) {
+		struct lan lan;
+		box_open(&lan, "leafspine:4:8:8", "adaptive", tunes[i], 1);
+		fill_all(&lan, 1000000);
+		uplink(&lan, 4)->data_bytes = 0;
+		for (uint32_t up = 0; up < 8; up++)
+			uplink(&lan, up)->flags |= up == 6 ? 0 : PORT_PAUSED;
+		assert_int_equal(box_choose_up(&lan, 0, 0, 9, 0), 6);
+		uplink(&lan, 6)->flags |= PORT_PAUSED;
+		if (!tunes[i]->bands)
+			assert_int_equal(box_choose_up(&lan, 0, 0, 9, 0), 4);
+		fill_all(&lan, 0);
+		lan_close(&lan);
+	}
+}
+
 static void adaptive__ties_are_uniform(void **state)
 {
 	struct lan lan;
@@ -155,6 +175,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(adaptive__takes_the_emptiest),
 		cmocka_unit_test(adaptive__counts_all_bytes),
+		cmocka_unit_test(adaptive__paused_ports_come_last),
 		cmocka_unit_test(adaptive__ties_are_uniform),
 		cmocka_unit_test(adaptive__bands),
 		cmocka_unit_test(adaptive__samples),

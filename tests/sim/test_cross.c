@@ -5,23 +5,39 @@
 
 #include "scenario.h"
 
-static void cross(const char *cc, const char *lb, const char *ack)
+static void cross(const char *cc, const char *lb, const char *ack, const char *route)
 {
 	struct scenario s;
 	SCENARIO(&s, "--topology", "leafspine:2:2:2", "--matrix", "alltoall:4:12KiB", "--cc", cc, "--lb", lb, "--set",
-		 ack, "--set", "lb_all_acked=on", "--set", "queue_bytes=16000", "--end", "1s");
+		 ack, "--set", "lb_all_acked=on", "--set", "queue_bytes=16000", "--route", route, "--end", "1s");
 	scenario_run(&s);
 	if (s.rc || s.summary.verified != s.result.flow_count)
-		fail_msg("%s with %s, %s: %s", cc, lb, ack, s.err.msg);
+		fail_msg("%s with %s, %s, switches %s: %s", cc, lb, ack, route, s.err.msg);
 	scenario_end(&s);
 }
 
 static void with_every_lb(const char *cc)
 {
 	for (uint32_t i = 0; weft_lb_table[i]; i++) {
-		cross(cc, weft_lb_table[i]->name, "ack_every=1");
-		cross(cc, weft_lb_table[i]->name, "ack_every=4");
+		cross(cc, weft_lb_table[i]->name, "ack_every=1", "ecmp");
+		cross(cc, weft_lb_table[i]->name, "ack_every=4", "ecmp");
 	}
+}
+
+static void with_every_route(const char *cc)
+{
+	for (uint32_t r = 0; weft_route_table[r]; r++) {
+		for (uint32_t i = 0; weft_lb_table[i]; i++)
+			cross(cc, weft_lb_table[i]->name, "ack_every=4", weft_route_table[r]->name);
+	}
+}
+
+static void cross__every_choice_of_switches_with_every_lb(void **state)
+{
+	for (uint32_t i = 0; weft_cc_table[i]; i++)
+		with_every_route(weft_cc_table[i]->name);
+	for (uint32_t i = 0; weft_rcc_table[i]; i++)
+		with_every_route(weft_rcc_table[i]->name);
 }
 
 static void cross__every_sender_with_every_lb(void **state)
@@ -66,6 +82,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cross__every_sender_with_every_lb),
 		cmocka_unit_test(cross__every_receiver_with_every_lb),
+		cmocka_unit_test(cross__every_choice_of_switches_with_every_lb),
 		cmocka_unit_test(lb_all_acked__helps_reps_with_coalesced_acks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
