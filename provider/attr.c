@@ -11,7 +11,6 @@
 	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_RMA | FI_ATOMIC |      \
 	 FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
-#define ALL_CAPS    (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
 
 /* An operation completes when the receiver's transport has acknowledged it, or later if asked; FI_COMMIT_COMPLETE would
  * need persistent memory. */
@@ -66,6 +65,51 @@ static const struct fi_ep_attr ep_have = {
 	.rx_ctx_cnt = 1,
 };
 
+/* Datagrams of one packet: no acknowledgement, so no level of completion beyond "it has left". */
+#define DGRAM_TX_CAPS (FI_MSG | FI_SEND)
+#define DGRAM_RX_CAPS (FI_MSG | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV)
+
+static const struct fi_tx_attr tx_dgram = {
+	.caps = DGRAM_TX_CAPS,
+	.op_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE,
+	.msg_order = FI_ORDER_NONE,
+	.comp_order = FI_ORDER_NONE,
+	.inject_size = PROV_DGRAM_BYTES,
+	.size = PROV_QUEUE_MAX,
+	.iov_limit = PROV_IOV_MAX,
+};
+
+static const struct fi_rx_attr rx_dgram = {
+	.caps = DGRAM_RX_CAPS,
+	.op_flags = RX_OP_FLAGS,
+	.msg_order = FI_ORDER_NONE,
+	.comp_order = FI_ORDER_NONE,
+	.size = PROV_QUEUE_MAX,
+	.iov_limit = PROV_IOV_MAX,
+};
+
+static const struct fi_ep_attr ep_dgram = {
+	.type = FI_EP_DGRAM,
+	.protocol = PROTOCOL_UET,
+	.protocol_version = PROTOCOL_VERSION,
+	.max_msg_size = PROV_DGRAM_BYTES,
+	.tx_ctx_cnt = 1,
+	.rx_ctx_cnt = 1,
+};
+
+/* Our endpoint types. */
+struct kind {
+	const struct fi_tx_attr *tx;
+	const struct fi_rx_attr *rx;
+	const struct fi_ep_attr *ep;
+	size_t ctx_max; /* contexts of a scalable endpoint per direction */
+};
+
+static const struct kind kinds[PROV_KINDS] = {
+	[PROV_RDM] = {&tx_have, &rx_have, &ep_have, PROV_CTX_MAX},
+	[PROV_DGRAM] = {&tx_dgram, &rx_dgram, &ep_dgram, 1},
+};
+
 static const struct fi_domain_attr domain_have = {
 	.threading = FI_THREAD_SAFE,
 	.control_progress = FI_PROGRESS_AUTO,
@@ -105,47 +149,47 @@ static bool size_fits(const char *what, size_t asked, size_t have)
 	return asked > have ? refuse(what) : true;
 }
 
-static bool ctx_count_fits(const char *what, size_t asked)
+static bool ctx_count_fits(const struct kind *k, const char *what, size_t asked)
 {
-	return asked == FI_SHARED_CONTEXT || size_fits(what, asked, PROV_CTX_MAX);
+	return asked == FI_SHARED_CONTEXT || size_fits(what, asked, k->ctx_max);
 }
 
-static bool tx_fits(const struct fi_tx_attr *h)
+static bool tx_fits(const struct kind *k, const struct fi_tx_attr *h)
 {
-	return !h || (bits_fit("tx caps", h->caps, tx_have.caps | DOMAIN_CAPS) &&
-		      bits_fit("tx op_flags", h->op_flags, tx_have.op_flags) &&
-		      bits_fit("tx msg_order", h->msg_order, tx_have.msg_order) &&
-		      bits_fit("tx comp_order", h->comp_order, tx_have.comp_order) &&
-		      size_fits("tx inject_size", h->inject_size, tx_have.inject_size) &&
-		      size_fits("tx size", h->size, tx_have.size) &&
-		      size_fits("tx iov_limit", h->iov_limit, tx_have.iov_limit) &&
-		      size_fits("tx rma_iov_limit", h->rma_iov_limit, tx_have.rma_iov_limit));
+	return !h || (bits_fit("tx caps", h->caps, k->tx->caps | DOMAIN_CAPS) &&
+		      bits_fit("tx op_flags", h->op_flags, k->tx->op_flags) &&
+		      bits_fit("tx msg_order", h->msg_order, k->tx->msg_order) &&
+		      bits_fit("tx comp_order", h->comp_order, k->tx->comp_order) &&
+		      size_fits("tx inject_size", h->inject_size, k->tx->inject_size) &&
+		      size_fits("tx size", h->size, k->tx->size) &&
+		      size_fits("tx iov_limit", h->iov_limit, k->tx->iov_limit) &&
+		      size_fits("tx rma_iov_limit", h->rma_iov_limit, k->tx->rma_iov_limit));
 }
 
-static bool rx_fits(const struct fi_rx_attr *h)
+static bool rx_fits(const struct kind *k, const struct fi_rx_attr *h)
 {
-	return !h || (bits_fit("rx caps", h->caps, rx_have.caps | DOMAIN_CAPS) &&
-		      bits_fit("rx op_flags", h->op_flags, rx_have.op_flags) &&
-		      bits_fit("rx msg_order", h->msg_order, rx_have.msg_order) &&
-		      bits_fit("rx comp_order", h->comp_order, rx_have.comp_order) &&
-		      size_fits("rx size", h->size, rx_have.size) &&
-		      size_fits("rx iov_limit", h->iov_limit, rx_have.iov_limit));
+	return !h || (bits_fit("rx caps", h->caps, k->rx->caps | DOMAIN_CAPS) &&
+		      bits_fit("rx op_flags", h->op_flags, k->rx->op_flags) &&
+		      bits_fit("rx msg_order", h->msg_order, k->rx->msg_order) &&
+		      bits_fit("rx comp_order", h->comp_order, k->rx->comp_order) &&
+		      size_fits("rx size", h->size, k->rx->size) &&
+		      size_fits("rx iov_limit", h->iov_limit, k->rx->iov_limit));
 }
 
-static bool ep_fits(const struct fi_ep_attr *h)
+static bool ep_fits(const struct kind *k, const struct fi_ep_attr *h)
 {
 	if (!h)
 		return true;
-	if (h->type != FI_EP_UNSPEC && h->type != ep_have.type)
+	if (h->type != FI_EP_UNSPEC && h->type != k->ep->type)
 		return refuse("endpoint type");
-	if (h->protocol && (h->protocol != ep_have.protocol || h->protocol_version > ep_have.protocol_version))
+	if (h->protocol && (h->protocol != k->ep->protocol || h->protocol_version > k->ep->protocol_version))
 		return refuse("protocol");
-	return size_fits("max_msg_size", h->max_msg_size, ep_have.max_msg_size) &&
+	return size_fits("max_msg_size", h->max_msg_size, k->ep->max_msg_size) &&
 	       size_fits("msg_prefix_size", h->msg_prefix_size, 0) &&
-	       size_fits("max_order_raw_size", h->max_order_raw_size, ep_have.max_order_raw_size) &&
-	       size_fits("max_order_war_size", h->max_order_war_size, ep_have.max_order_war_size) &&
-	       size_fits("max_order_waw_size", h->max_order_waw_size, ep_have.max_order_waw_size) &&
-	       ctx_count_fits("tx_ctx_cnt", h->tx_ctx_cnt) && ctx_count_fits("rx_ctx_cnt", h->rx_ctx_cnt) &&
+	       size_fits("max_order_raw_size", h->max_order_raw_size, k->ep->max_order_raw_size) &&
+	       size_fits("max_order_war_size", h->max_order_war_size, k->ep->max_order_war_size) &&
+	       size_fits("max_order_waw_size", h->max_order_waw_size, k->ep->max_order_waw_size) &&
+	       ctx_count_fits(k, "tx_ctx_cnt", h->tx_ctx_cnt) && ctx_count_fits(k, "rx_ctx_cnt", h->rx_ctx_cnt) &&
 	       size_fits("auth_key_size", h->auth_key_size, 0);
 }
 
@@ -180,8 +224,14 @@ static bool domain_fits(const struct fi_domain_attr *h)
 		size_fits("max_err_data", h->max_err_data, domain_have.max_err_data));
 }
 
-bool prov_attr_fits(uint32_t version, const struct fi_info *hints)
+static uint64_t caps_of(const struct kind *k)
 {
+	return k->tx->caps | k->rx->caps | DOMAIN_CAPS;
+}
+
+bool prov_attr_fits(uint32_t version, enum prov_kind kind, const struct fi_info *hints)
+{
+	const struct kind *k = &kinds[kind];
 	if (!hints)
 		return true;
 	if (FI_VERSION_LT(version, FI_VERSION(1, 5)) && hints->domain_attr &&
@@ -189,16 +239,16 @@ bool prov_attr_fits(uint32_t version, const struct fi_info *hints)
 		return refuse("mr_mode of a newer interface");
 	if (hints->fabric_attr && hints->fabric_attr->name && strcmp(hints->fabric_attr->name, PROV_NAME) != 0)
 		return refuse("fabric name");
-	return bits_fit("caps", hints->caps, ALL_CAPS) && tx_fits(hints->tx_attr) && rx_fits(hints->rx_attr) &&
-	       ep_fits(hints->ep_attr) && domain_fits(hints->domain_attr);
+	return bits_fit("caps", hints->caps, caps_of(k)) && tx_fits(k, hints->tx_attr) && rx_fits(k, hints->rx_attr) &&
+	       ep_fits(k, hints->ep_attr) && domain_fits(hints->domain_attr);
 }
 
 /* What was asked for and no more; asking for messages without saying which way means both. */
-static uint64_t caps_granted(const struct fi_info *hints)
+static uint64_t caps_granted(const struct kind *k, const struct fi_info *hints)
 {
 	uint64_t caps = hints ? hints->caps : 0;
 	if (!caps)
-		return ALL_CAPS & ~FI_SOURCE_ERR; /* that one changes what an application sees */
+		return caps_of(k) & ~FI_SOURCE_ERR; /* that one changes what an application sees */
 	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
 	if (caps & (FI_RMA | FI_ATOMIC) && !(caps & RMA_CAPS))
@@ -206,19 +256,19 @@ static uint64_t caps_granted(const struct fi_info *hints)
 	return caps | DOMAIN_CAPS;
 }
 
-static void tx_fill(const struct fi_tx_attr *h, uint64_t caps, struct fi_tx_attr *tx)
+static void tx_fill(const struct kind *k, const struct fi_tx_attr *h, uint64_t caps, struct fi_tx_attr *tx)
 {
-	*tx = tx_have;
-	tx->caps = caps & TX_CAPS;
+	*tx = *k->tx;
+	tx->caps = caps & k->tx->caps;
 	tx->op_flags = h ? h->op_flags : 0;
 	tx->size = h && h->size ? h->size : PROV_QUEUE_DEFAULT;
 	tx->tclass = h ? h->tclass : 0;
 }
 
-static void rx_fill(const struct fi_rx_attr *h, uint64_t caps, struct fi_rx_attr *rx)
+static void rx_fill(const struct kind *k, const struct fi_rx_attr *h, uint64_t caps, struct fi_rx_attr *rx)
 {
-	*rx = rx_have;
-	rx->caps = caps & RX_CAPS;
+	*rx = *k->rx;
+	rx->caps = caps & k->rx->caps;
 	rx->op_flags = h ? h->op_flags : 0;
 	rx->size = h && h->size ? h->size : PROV_QUEUE_DEFAULT;
 }
@@ -249,20 +299,21 @@ static void domain_fill(uint32_t version, const struct fi_domain_attr *h, struct
 	domain->tclass = h->tclass;
 }
 
-static void ep_fill(const struct fi_ep_attr *h, struct fi_ep_attr *ep)
+static void ep_fill(const struct kind *k, const struct fi_ep_attr *h, struct fi_ep_attr *ep)
 {
-	*ep = ep_have;
+	*ep = *k->ep;
 	if (h && h->tx_ctx_cnt)
 		ep->tx_ctx_cnt = h->tx_ctx_cnt;
 	if (h && h->rx_ctx_cnt)
 		ep->rx_ctx_cnt = h->rx_ctx_cnt;
 }
 
-void prov_attr_fill(uint32_t version, const struct fi_info *hints, struct fi_info *info)
+void prov_attr_fill(uint32_t version, enum prov_kind kind, const struct fi_info *hints, struct fi_info *info)
 {
-	info->caps = caps_granted(hints);
-	tx_fill(hints ? hints->tx_attr : NULL, info->caps, info->tx_attr);
-	rx_fill(hints ? hints->rx_attr : NULL, info->caps, info->rx_attr);
-	ep_fill(hints ? hints->ep_attr : NULL, info->ep_attr);
+	const struct kind *k = &kinds[kind];
+	info->caps = caps_granted(k, hints);
+	tx_fill(k, hints ? hints->tx_attr : NULL, info->caps, info->tx_attr);
+	rx_fill(k, hints ? hints->rx_attr : NULL, info->caps, info->rx_attr);
+	ep_fill(k, hints ? hints->ep_attr : NULL, info->ep_attr);
 	domain_fill(version, hints ? hints->domain_attr : NULL, info->domain_attr);
 }

@@ -164,7 +164,9 @@ static int ep_listen(struct prov_ep *ep)
 {
 	struct weft_err err = {""};
 	uint32_t entries = prov_ep_ring(ep);
-	int ret = weft_ep_open(ep->domain->nic->engine, ep->addr.port, entries, entries, &ep->wep, &err);
+	int (*open)(struct weft_engine *, uint16_t, uint32_t, uint32_t, struct weft_ep **, struct weft_err *) =
+		ep->is_dgram ? weft_ep_open_dgram : weft_ep_open;
+	int ret = open(ep->domain->nic->engine, ep->addr.port, entries, entries, &ep->wep, &err);
 	if (ret) {
 		FI_WARN(&prov_weft, FI_LOG_EP_CTRL, "%s\n", err.msg);
 		return ret;
@@ -252,11 +254,13 @@ int prov_ep_init(struct prov_ep *ep, const struct fi_info *info)
 {
 	struct prov_nic *nic = ep->domain->nic;
 	struct weft_addr src = {.port = 0};
-	if (info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC && info->ep_attr->type != FI_EP_RDM)
+	if (info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC && info->ep_attr->type != FI_EP_RDM &&
+	    info->ep_attr->type != FI_EP_DGRAM)
 		return -FI_EINVAL;
 	if (info->src_addr && prov_addr_from_sock(info->src_addr, info->src_addrlen, &nic->ip, &src))
 		return -FI_EINVAL;
 	ep->addr.port = src.port;
+	ep->is_dgram = info->ep_attr && info->ep_attr->type == FI_EP_DGRAM;
 	ep->caps = info->caps;
 	ep->tx_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
 	ep->rx_flags = info->rx_attr ? info->rx_attr->op_flags : 0;

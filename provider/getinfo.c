@@ -124,14 +124,15 @@ static int addrs_fill(const struct prov_dev *dev, const struct want *want, struc
 }
 
 /* The tail pointer moves with the list. */
-static int entry_add(uint32_t version, const struct prov_dev *dev, const struct want *want, struct fi_info ***tail)
+static int entry_add(uint32_t version, enum prov_kind kind, const struct prov_dev *dev, const struct want *want,
+		     struct fi_info ***tail)
 {
 	struct fi_info *info = fi_allocinfo();
 	if (!info)
 		return -FI_ENOMEM;
 	**tail = info; /* fi_freeinfo on the list releases it whatever happens next */
 	*tail = &info->next;
-	prov_attr_fill(version, want->hints, info);
+	prov_attr_fill(version, kind, want->hints, info);
 	int ret = names_fill(dev, info);
 	return ret ? ret : addrs_fill(dev, want, info);
 }
@@ -140,9 +141,10 @@ static int list_build(uint32_t version, const struct prov_conf *conf, const stru
 {
 	struct fi_info **tail = out;
 	int ret = 0;
-	for (unsigned i = 0; i < conf->count && !ret; i++)
-		if (dev_suits(&conf->devs[i], want))
-			ret = entry_add(version, &conf->devs[i], want, &tail);
+	for (int kind = 0; kind < PROV_KINDS; kind++)
+		for (unsigned i = 0; i < conf->count && !ret; i++)
+			if (prov_attr_fits(version, kind, want->hints) && dev_suits(&conf->devs[i], want))
+				ret = entry_add(version, kind, &conf->devs[i], want, &tail);
 	if (ret) {
 		fi_freeinfo(*out);
 		*out = NULL;
@@ -157,8 +159,6 @@ int prov_getinfo(uint32_t version, const char *node, const char *service, uint64
 	struct prov_conf conf;
 	struct weft_err err = {""};
 	*out = NULL;
-	if (!prov_attr_fits(version, hints))
-		return -FI_ENODATA;
 	int ret = prov_conf_load(&conf, &err);
 	if (ret == -ENODATA)
 		FI_INFO(&prov_weft, FI_LOG_CORE, "%s\n", err.msg);

@@ -11,9 +11,19 @@ struct fi_provider prov_weft = {
 	.fabric = prov_fabric_open,
 };
 
+/* libfabric 1.17 keeps its own record in `context`; the byte after its type and its flag for logging says that nothing
+ * is to be layered over our endpoints unasked. Otherwise datagrams would be offered as RDM endpoints a second time, by
+ * ofi_rxd, and listed before ours. */
+static void no_layers(void)
+{
+	enum { DISABLE_LAYERING = 5 };
+	((uint8_t *)&prov_weft.context)[DISABLE_LAYERING] = 1;
+}
+
 /* The attribute macro of fi_prov.h is empty unless the includer defines EXTERNALLY_VISIBLE. */
 FI_EXT_INI
 {
 	prov_conf_define();
+	no_layers();
 	return &prov_weft;
 }

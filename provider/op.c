@@ -132,14 +132,25 @@ static ssize_t send_post(struct prov_ep *ep, const struct prov_op *op, struct we
 	return prov_tx_post(ep, req, wop, 1);
 }
 
+static uint64_t bytes_max(const struct prov_ep *ep, uint64_t flags)
+{
+	if (ep->is_dgram) {
+		uint32_t most = weft_dgram_bytes_max(ep->domain->nic->engine);
+		return most < PROV_DGRAM_BYTES ? most : PROV_DGRAM_BYTES;
+	}
+	return flags & FI_INJECT ? (uint64_t)PROV_INJECT_BYTES : WEFT_MSG_BYTES_MAX;
+}
+
 static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op)
 {
 	int64_t total = prov_iov_total(op->iov, op->iov_count);
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .data = op->data, .len = (uint64_t)total};
 	if (total < 0 || prov_av_peer(ep->av, op->addr, &wop.peer))
 		return -FI_EINVAL;
-	if ((uint64_t)total > (op->flags & FI_INJECT ? (uint64_t)PROV_INJECT_BYTES : WEFT_MSG_BYTES_MAX))
+	if ((uint64_t)total > bytes_max(ep, op->flags))
 		return -FI_EMSGSIZE;
+	if (ep->is_dgram)
+		wop.kind = WEFT_OP_DGRAM;
 	if (op->flags & FI_REMOTE_CQ_DATA)
 		wop.flags |= WEFT_OP_HAS_DATA;
 	int ret = prov_tx_level(op->flags, &wop);
@@ -153,6 +164,8 @@ ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
 	struct prov_nic *nic = ep->domain->nic;
 	if (!ep->enabled || ep->no_tx)
 		return -FI_EOPBADSTATE;
+	if (ep->is_dgram && op->kind != WEFT_OP_SEND)
+		return -FI_EOPNOTSUPP;
 	prov_nic_lock(nic);
 	ssize_t ret = send_locked(ep, op);
 	if (!ret && !(op->flags & FI_MORE))

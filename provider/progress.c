@@ -20,7 +20,7 @@ enum {
 
 static uint64_t packets_received(const struct weft_stats *s)
 {
-	return s->rx_data + s->rx_dup + s->rx_trimmed + s->rx_ack + s->rx_nack + s->rx_ctrl;
+	return s->rx_data + s->rx_dup + s->rx_trimmed + s->rx_ack + s->rx_nack + s->rx_ctrl + s->rx_dgram;
 }
 
 static void completed(struct prov_ep *ep, const struct weft_cqe *cqe)

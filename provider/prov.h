@@ -35,6 +35,7 @@ enum {
 	PROV_INJECT_BYTES = 4096,  /* largest message copied at once */
 	PROV_QUEUE_DEFAULT = 1024, /* entries of a transmit, receive or completion queue nobody sized */
 	PROV_QUEUE_MAX = 65536,    /* largest size granted */
+	PROV_DGRAM_BYTES = 1392,   /* longest datagram: a packet of 1500 bytes */
 	PROV_MIN_MULTI_RECV = 64,  /* default of FI_OPT_MIN_MULTI_RECV, bytes */
 };
 
@@ -109,10 +110,13 @@ const char *prov_addr_print(const struct weft_addr *addr, char *buf, size_t len)
 
 /* ---- capabilities and fi_getinfo (attr.c, getinfo.c) ---- */
 
-/* True when one of our endpoints can do everything `hints` (may be NULL) asks for; the reason is logged if not. */
-bool prov_attr_fits(uint32_t version, const struct fi_info *hints);
+/* Endpoint types, in the order fi_getinfo lists them. */
+enum prov_kind { PROV_RDM, PROV_DGRAM, PROV_KINDS };
+
+/* True when endpoints of this type can do everything `hints` (may be NULL) asks for; the reason is logged if not. */
+bool prov_attr_fits(uint32_t version, enum prov_kind kind, const struct fi_info *hints);
 /* Fills everything but addresses and names: our capabilities, narrowed to what `hints` asked for. */
-void prov_attr_fill(uint32_t version, const struct fi_info *hints, struct fi_info *info);
+void prov_attr_fill(uint32_t version, enum prov_kind kind, const struct fi_info *hints, struct fi_info *info);
 int prov_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
 		 struct fi_info **out);
 
@@ -379,6 +383,7 @@ struct prov_ep {
 	uint32_t tx_used;      /* sends outstanding */
 	size_t min_multi_recv; /* FI_OPT_MIN_MULTI_RECV */
 	bool enabled;
+	bool is_dgram;                     /* FI_EP_DGRAM */
 	bool no_tx, no_rx;                 /* of a receive or transmit context */
 	int (*listen)(struct prov_ep *ep); /* opens `wep`; errors of weft_ep_open */
 	struct prov_ep *sep;               /* of a context: its scalable endpoint */

@@ -244,7 +244,7 @@ static bool counts_fit(const struct fi_ep_attr *attr)
 static int sep_init(struct prov_sep *sep, const struct fi_info *info)
 {
 	const struct fi_ep_attr *attr = info->ep_attr;
-	if (!counts_fit(attr))
+	if (!counts_fit(attr) || (attr && attr->type == FI_EP_DGRAM))
 		return -FI_EINVAL;
 	sep->tx_count = attr && attr->tx_ctx_cnt ? (uint32_t)attr->tx_ctx_cnt : 1;
 	sep->rx_count = attr && attr->rx_ctx_cnt ? (uint32_t)attr->rx_ctx_cnt : 1;

@@ -49,7 +49,12 @@ static void getinfo__no_hints_lists_devices(void **state)
 	assert_string_equal(info->next->domain_attr->name, "net_memif1");
 	const struct sockaddr_in *in = info->next->src_addr;
 	assert_int_equal(ntohl(in->sin_addr.s_addr), 0x0a010002);
-	assert_null(info->next->next);
+	const struct fi_info *dgram = info->next->next;
+	assert_int_equal(info->next->ep_attr->type, FI_EP_RDM);
+	assert_int_equal(dgram->ep_attr->type, FI_EP_DGRAM);
+	assert_string_equal(dgram->domain_attr->name, "net_memif0");
+	assert_non_null(dgram->next);
+	assert_null(dgram->next->next);
 	fi_freeinfo(info);
 }
 
@@ -142,7 +147,7 @@ static void getinfo__refuses_what_is_not_there(void **state)
 		HINT(addr_format, FI_SOCKADDR_IN6),
 		HINT(addr_format, FI_ADDR_STR),
 		EP(type, FI_EP_MSG),
-		EP(type, FI_EP_DGRAM),
+		EP(type, FI_EP_SOCK_DGRAM),
 		EP(protocol, FI_PROTO_RXM),
 		EP(max_msg_size, SIZE_MAX),
 		EP(tx_ctx_cnt, 17),
@@ -188,7 +193,8 @@ static void getinfo__source_selects_device(void **state)
 	struct fi_info *info;
 	ok(fi_getinfo(FIXTURE_VERSION, "10.1.0.2", "9228", FI_SOURCE, NULL, &info));
 	assert_string_equal(info->domain_attr->name, "net_memif1");
-	assert_null(info->next);
+	assert_int_equal(info->next->ep_attr->type, FI_EP_DGRAM);
+	assert_null(info->next->next);
 	const struct sockaddr_in *in = info->src_addr;
 	assert_int_equal(ntohs(in->sin_port), 9228);
 	assert_null(info->dest_addr);
