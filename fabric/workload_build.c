@@ -199,26 +199,52 @@ static void add_windowed(const struct request *q, struct weft_workload *w, uint3
 	}
 }
 
-int build_alltoall(const struct request *q, struct weft_workload *w, struct weft_err *err)
+/* Host ring[place]'s receivers as the reference simulator's generator orders them: a window of k flows goes to places k
+ * equal distances apart and moves on by one. While all hosts keep step every receiver has k senders. */
+static void shifted_peers(const struct request *q, const uint32_t *ring, uint32_t place, uint32_t *to)
+{
+	uint32_t n = q->hosts, k = q->parallel < n - 1 ? q->parallel : n - 1, steps = (n - 1) / k, i = 0;
+
+	for (uint32_t step = 1; step <= steps; step++)
+		for (uint32_t j = 0; j < k; j++)
+			to[i++] = ring[(place + step + j * steps) % n];
+	for (; i < n - 1; i++)
+		to[i] = ring[(place + i + 1) % n];
+}
+
+/* `to` and `ring` have room for the hosts; `ring` only serves the shifted order. */
+static void add_alltoall(const struct request *q, struct weft_workload *w, uint32_t *to, uint32_t *ring)
 {
 	struct rng rng = {q->seed};
+	uint32_t n = q->hosts;
+
+	if (q->shifted)
+		shuffle_peers(n, n + 1, &rng, ring);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t src = q->shifted ? ring[i] : i;
+		if (q->shifted)
+			shifted_peers(q, ring, i, to);
+		else
+			shuffle_peers(src, n, &rng, to);
+		if (w->trigger_count)
+			add_windowed(q, w, src, to);
+		for (uint32_t d = 0; d < n - 1 && !w->trigger_count; d++)
+			workload_add(w, src, to[d], q->bytes);
+	}
+}
+
+int build_alltoall(const struct request *q, struct weft_workload *w, struct weft_err *err)
+{
 	uint32_t n = q->hosts, peers = n - 1;
-	bool windowed = q->parallel < peers;
 
 	if ((uint64_t)n * peers > FLOWS_MAX)
 		return refuse_many(q, (uint64_t)n * peers, "flows", FLOWS_MAX, err);
-	uint32_t *to = malloc(peers * sizeof *to);
-	if (!to || workload_alloc(w, n, n * peers, windowed ? n : 0)) {
+	uint32_t *to = malloc(2 * (size_t)n * sizeof *to);
+	if (!to || workload_alloc(w, n, n * peers, q->parallel < peers ? n : 0)) {
 		free(to);
 		return -ENOMEM;
 	}
-	for (uint32_t src = 0; src < n; src++) {
-		shuffle_peers(src, n, &rng, to);
-		if (windowed)
-			add_windowed(q, w, src, to);
-		for (uint32_t i = 0; i < peers && !windowed; i++)
-			workload_add(w, src, to[i], q->bytes);
-	}
+	add_alltoall(q, w, to, to + n);
 	free(to);
 	return 0;
 }

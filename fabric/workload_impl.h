@@ -28,6 +28,7 @@ struct request {
 	weft_ns duration_ns;
 	bool off_leaf; /* only to hosts of other leaves */
 	bool spread;   /* consecutive ranks on different leaves */
+	bool shifted;  /* every host's receivers in the order of one ring */
 	struct cdf *cdf;
 };
 

@@ -27,6 +27,7 @@ enum field {
 	FIELD_SOME_HOSTS, /* default: all of the topology */
 	FIELD_SPREAD,     /* the word "spread" */
 	FIELD_OFF_LEAF,   /* the word "off-leaf" */
+	FIELD_SHIFTED,    /* the word "shifted" */
 };
 
 struct pattern {
@@ -42,7 +43,7 @@ const struct weft_workload_kind weft_workload_kinds[] = {
 	{"random:FLOWS:SIZE[:HOSTS]", "random pairs; default: of all hosts"},
 	{"incast:SENDERS:SIZE[:INCASTS]", "senders converge on one host; several incasts at a time"},
 	{"outcast-incast:SENDERS:FANOUT:SIZE", "an incast most of whose senders also send elsewhere"},
-	{"alltoall:HOSTS:SIZE[:PARALLEL]", "everybody to everybody; so many flows of a host at a time"},
+	{"alltoall:HOSTS:SIZE[:PARALLEL[:shifted]]", "everybody to everybody; so many flows of a host at a time"},
 	{"allreduce-ring:HOSTS:SIZE[:spread]", "2(N-1) steps of SIZE/N to the neighbour"},
 	{"allreduce-butterfly:HOSTS:SIZE[:spread]", "log2 N exchanges of SIZE: recursive doubling"},
 	{"allreduce-halving:HOSTS:SIZE[:spread]", "2 log2 N exchanges of SIZE/2, SIZE/4, ... and back"},
@@ -59,7 +60,7 @@ static const struct pattern patterns[] = {
 	{{FIELD_FLOWS, FIELD_SIZE, FIELD_SOME_HOSTS}, false, build_random},
 	{{FIELD_SENDERS, FIELD_SIZE, FIELD_INCASTS}, false, build_incast},
 	{{FIELD_SENDERS, FIELD_FAN_OUT, FIELD_SIZE}, false, build_outcast_incast},
-	{{FIELD_HOSTS, FIELD_SIZE, FIELD_PARALLEL}, false, build_alltoall},
+	{{FIELD_HOSTS, FIELD_SIZE, FIELD_PARALLEL, FIELD_SHIFTED}, false, build_alltoall},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_ring},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_butterfly},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_halving},
@@ -223,6 +224,8 @@ static int read_field(const struct weft_workload_site *site, enum field field, s
 		return read_duration(q->spec, t, &q->duration_ns, err);
 	case FIELD_SPREAD:
 		return read_word(q->spec, t, "spread", &q->spread, err);
+	case FIELD_SHIFTED:
+		return read_word(q->spec, t, "shifted", &q->shifted, err);
 	case FIELD_OFF_LEAF:
 		return read_word(q->spec, t, "off-leaf", &q->off_leaf, err);
 	default:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "patterns.h"
@@ -162,6 +163,26 @@ static void build_alltoall__at_once(void **state)
 		   "alltoall:60000:1: 3599940000 flows, at most 16777216 are possible");
 }
 
+/* In step every host receives as many flows as it sends, at the start and after each move. */
+static void build_alltoall__shifted(void **state)
+{
+	for (uint32_t k = 1; k <= 9; k++) {
+		char spec[40];
+		snprintf(spec, sizeof spec, "alltoall:8:1kB:%u:shifted", k);
+		struct weft_workload w = make_on(spec, 3, NULL);
+		uint32_t window = k < 7 ? k : 7, receives[8] = {0};
+		check_pairs(&w, 8);
+		for (uint32_t i = 0; i < w.flow_count; i++)
+			if (i % 7 / window == 7 / window - 1) /* the last full window of the host */
+				receives[w.flows[i].dst]++;
+		for (uint32_t d = 0; d < 8; d++)
+			assert_int_equal(receives[d], window);
+		weft_workload_free(&w);
+	}
+	refused_on("alltoall:8:1kB:2:turned", NULL, -EINVAL,
+		   "alltoall:8:1kB:2:turned: 'shifted' is expected, or nothing");
+}
+
 /* Completing any flow of a node starts the node's next one until all have run. */
 static void build_alltoall__windowed(void **state)
 {
@@ -195,7 +216,8 @@ int main(void)
 		cmocka_unit_test(build_crosscore__refuses),      cmocka_unit_test(build_tornado__twins),
 		cmocka_unit_test(build_random__pairs),           cmocka_unit_test(build_incast__one_receiver),
 		cmocka_unit_test(build_incast__several),         cmocka_unit_test(build_outcast_incast__fans_out),
-		cmocka_unit_test(build_alltoall__at_once),       cmocka_unit_test(build_alltoall__windowed),
+		cmocka_unit_test(build_alltoall__shifted),       cmocka_unit_test(build_alltoall__at_once),
+		cmocka_unit_test(build_alltoall__windowed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
