@@ -47,6 +47,7 @@ void rndv_fetch(struct weft_engine *e, struct rx_msg *m)
 	}
 	if (list_empty(&m->link))
 		list_add_tail(&e->fetches, &m->link);
+	e->due_ns = e->now_ns; /* an endpoint may be closing: nobody polls for that */
 	m->rma->ask = ask(e, m);
 	if (m->rma->ask) {
 		e->stats.rndv_fetched++;

@@ -141,6 +141,7 @@ static void run(const struct duo_conf *conf, uint64_t seed)
 struct variant {
 	uint32_t ack_every, window_pkts;
 	bool trimming, smartt;
+	uint32_t rndv_bytes; /* 0: nothing is announced */
 };
 
 static void random__everything_arrives(void **state)
@@ -151,6 +152,7 @@ static void random__everything_arrives(void **state)
 	conf.tune.ack_every = v->ack_every;
 	conf.tune.window_pkts = v->window_pkts;
 	conf.tune.trimming = v->trimming;
+	conf.tune.rndv_bytes = v->rndv_bytes;
 	conf.cc = v->smartt ? "smartt" : "fixed";
 	conf.lb = v->smartt ? "reps" : "ops";
 	for (uint64_t seed = 1; seed <= SEEDS_PER_CASE; seed++) {
@@ -163,9 +165,11 @@ static void random__everything_arrives(void **state)
 int main(void)
 {
 	static struct variant variants[] = {
-		{1, 1024, true, false},  {1, 1024, false, false}, {1, 128, true, true},   {1, 1024, false, true},
-		{4, 1024, true, true},   {16, 1024, true, true},  {64, 1024, true, true}, {4, 128, false, true},
-		{64, 1024, false, true}, {16, 128, true, false},  {64, 128, true, false},
+		{1, 1024, true, false, 4000}, {16, 1024, false, true, 30000}, {1, 1024, true, false},
+		{1, 1024, false, false},      {1, 128, true, true},           {1, 1024, false, true},
+		{4, 1024, true, true},        {16, 1024, true, true},         {64, 1024, true, true},
+		{4, 128, false, true},        {64, 1024, false, true},        {16, 128, true, false},
+		{64, 128, true, false},
 	};
 	enum { COUNT = sizeof variants / sizeof *variants };
 	struct CMUnitTest tests[COUNT];
