@@ -401,7 +401,7 @@ void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const str
 	struct pdc_rx *p = find(e, w, false, now);
 	if (!p) {
 		e->stats.rx_no_pdc++;
-		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD)
+		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD || w->pds.ctl == WIRE_CTL_NOOP)
 			nack_send(e, w, 0, WIRE_NACK_INV_DPDCID, now);
 		return;
 	}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside.h"
+#include "rma_duo.h"
+
+enum { ALL = WEFT_MR_READ | WEFT_MR_WRITE, BYTES = 50000 };
+
+static void refused__by_key_permission_bounds(void **state)
+{
+	static const struct {
+		uint8_t kind;
+		uint64_t key, at, len;
+		int err;
+	} rows[] = {
+		{WEFT_OP_WRITE, RMA_KEY + 1, 0, 8, EACCES},
+		{WEFT_OP_READ, RMA_KEY + 1, 0, 8, EACCES},
+		{WEFT_OP_WRITE, 5, 0, 8, EACCES}, /* read only */
+		{WEFT_OP_READ, 6, 0, 8, EACCES},  /* write only */
+		{WEFT_OP_WRITE, RMA_KEY, BYTES - 7, 8, ERANGE},
+		{WEFT_OP_READ, RMA_KEY, BYTES - 7, 8, ERANGE},
+		{WEFT_OP_WRITE, RMA_KEY, BYTES + 1, 0, ERANGE},
+		{WEFT_OP_WRITE, RMA_KEY, UINT64_MAX - 3, 8, ERANGE},
+		{WEFT_OP_READ, RMA_KEY, UINT64_MAX, 1, ERANGE},
+		{WEFT_OP_WRITE, RMA_KEY, 1, BYTES, ERANGE},
+		{WEFT_OP_READ, RMA_KEY, 1, BYTES, ERANGE},
+		{WEFT_OP_WRITE, RMA_KEY, BYTES, 0, 0},
+		{WEFT_OP_READ, RMA_KEY, BYTES, 0, 0},
+	};
+	struct rma_duo r;
+	struct weft_mr *ro, *wo;
+	uint8_t *buf = calloc(1, BYTES);
+	rma_open(&r, NULL, BYTES, ALL);
+	struct weft_mr_attr attr = {.key = 5, .base = r.mem, .bytes = BYTES, .access = WEFT_MR_READ};
+	assert_int_equal(weft_mr_add(r.d.e[1], &attr, &ro), 0);
+	attr.key = 6;
+	attr.access = WEFT_MR_WRITE;
+	assert_int_equal(weft_mr_add(r.d.e[1], &attr, &wo), 0);
+	memset(buf, 0xdd, BYTES);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct weft_op op = rma_op(rows[i].kind, buf, rows[i].len, rows[i].at);
+		op.rkey = rows[i].key;
+		assert_int_equal(rma_do(&r, &op, rows[i].err).len, 0);
+	}
+	for (int i = 0; i < BYTES; i++) {
+		assert_int_equal(r.mem[i], 0);
+		assert_int_equal(buf[i], 0xdd);
+	}
+	assert_int_equal(weft_engine_stats(r.d.e[0])->pdc_failed, 0);
+	assert_int_equal(weft_engine_stats(r.d.e[0])->pdc_opened, 1);
+	weft_mr_del(ro);
+	weft_mr_del(wo);
+	rma_close(&r);
+	free(buf);
+}
+
+static void refused__no_endpoint(void **state)
+{
+	struct rma_duo r;
+	uint8_t buf[8] = {1};
+	rma_open(&r, NULL, BYTES, ALL);
+	struct weft_addr nobody = {weft_peer_addr(r.d.e[0], r.d.peer[0])->ip, 999};
+	struct weft_op op = rma_op(WEFT_OP_WRITE, buf, 8, 0);
+	op.context = buf;
+	assert_int_equal(weft_peer_add(r.d.e[0], &nobody, &op.peer), 0);
+	assert_int_equal(weft_submit(r.d.ep[0], &op), 0);
+	r.d.due[0] = r.d.now;
+	duo_run(&r.d, r.d.now + WEFT_MS(10));
+	duo_expect(&r.d, 0, buf, EHOSTUNREACH);
+	rma_close(&r);
+}
+
+/* A region is reached through endpoints of its scope only. */
+static void scope__keys_of_another_are_unknown(void **state)
+{
+	struct rma_duo r;
+	uint8_t buf[8] = {1, 2, 3}, other[8] = {0};
+	struct weft_mr *mr;
+	rma_open(&r, NULL, BYTES, ALL);
+	const struct weft_mr_attr attr = {.key = RMA_KEY, .base = other, .bytes = 8, .scope = 4, .access = ALL};
+	assert_int_equal(weft_mr_add(r.d.e[1], &attr, &mr), 0);
+	struct weft_op op = rma_op(WEFT_OP_WRITE, buf, 8, 0);
+	weft_ep_scope(r.d.ep[1], 4, false);
+	rma_do(&r, &op, 0);
+	assert_memory_equal(other, buf, 8);
+	assert_int_equal(r.mem[0], 0);
+	weft_ep_scope(r.d.ep[1], 5, false);
+	rma_do(&r, &op, EACCES);
+	weft_mr_del(mr);
+	rma_close(&r);
+}
+
+static void events__of_regions_and_of_data(void **state)
+{
+	struct rma_duo r;
+	struct weft_cqe cqe;
+	uint8_t *buf = calloc(1, BYTES);
+	rma_open(&r, NULL, BYTES, ALL);
+	struct weft_op write = rma_op(WEFT_OP_WRITE, buf, 5000, 0), read = rma_op(WEFT_OP_READ, buf, 5000, 0);
+	rma_do(&r, &write, 0);
+	rma_do(&r, &read, 0);
+	assert_false(duo_cqe(&r.d, 1, &cqe));
+	write.flags = WEFT_OP_HAS_DATA;
+	write.data = 99;
+	rma_do(&r, &write, 0);
+	cqe = duo_expect(&r.d, 1, r.mem, 0);
+	assert_int_equal(cqe.kind, WEFT_OP_REMOTE_WRITE);
+	assert_int_equal(cqe.flags, WEFT_OP_HAS_DATA);
+	assert_int_equal(cqe.data, 99);
+	assert_int_equal(cqe.len, 5000);
+	assert_int_equal(cqe.tag, RMA_KEY);
+	assert_int_equal(cqe.peer, r.d.peer[1]);
+	weft_mr_events(r.mr);
+	write.flags = 0;
+	for (uint64_t len = 0; len <= 5000; len += 1000) {
+		write.len = read.len = len;
+		rma_do(&r, &write, 0);
+		cqe = duo_expect(&r.d, 1, r.mem, 0);
+		assert_int_equal(cqe.kind, WEFT_OP_REMOTE_WRITE);
+		assert_int_equal(cqe.flags, 0);
+		assert_int_equal(cqe.len, len);
+		rma_do(&r, &read, 0);
+		assert_int_equal(duo_expect(&r.d, 1, r.mem, 0).kind, WEFT_OP_REMOTE_READ);
+	}
+	rma_close(&r);
+	free(buf);
+}
+
+/* Side 0's first data packets arrive in the reverse of their order, or one of them late. */
+struct shuffle {
+	uint64_t late; /* which */
+};
+
+static enum duo_fate make_late(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	const struct shuffle *s = arg;
+	return from == 0 && is_data(w) && nth == s->late ? DUO_LATE : DUO_PASS;
+}
+
+/* Writes of one place, then a read: the last value is there, and seen, whichever packet is late. */
+static void order__small_operations(void **state)
+{
+	enum { WRITES = 5 };
+	for (uint64_t late = 0; late <= WRITES; late++) {
+		struct rma_duo r;
+		struct shuffle s = {late};
+		uint8_t buf[WRITES][512], in[512] = {0};
+		rma_open(&r, NULL, BYTES, ALL);
+		r.d.fate = make_late;
+		r.d.fate_arg = &s;
+		r.d.late_ns = WEFT_US(30);
+		for (int i = 0; i < WRITES; i++) {
+			memset(buf[i], i + 1, 512);
+			struct weft_op op = rma_op(WEFT_OP_WRITE, buf[i], 512, (uint64_t)i % 2 * 8);
+			rma_submit(&r.d, 0, &op);
+		}
+		struct weft_op read = rma_op(WEFT_OP_READ, in, 512, 0);
+		rma_submit(&r.d, 0, &read);
+		struct weft_op after = rma_op(WEFT_OP_WRITE, buf[0], 512, 0);
+		after.context = &after;
+		rma_submit(&r.d, 0, &after);
+		duo_run(&r.d, r.d.now + WEFT_MS(10));
+		for (int i = 0; i < 512; i++)
+			assert_int_equal(in[i], WRITES); /* neither earlier nor later */
+		for (int i = 0; i < 512; i++)
+			assert_int_equal(r.mem[i], 1);
+		for (int i = 512; i < 520; i++)
+			assert_int_equal(r.mem[i], WRITES - 1);
+		rma_close(&r);
+	}
+}
+
+/* A message is matched, and a read executed, when all of a large write is here. */
+static void order__after_large_writes(void **state)
+{
+	for (uint64_t late = 0; late < 12; late++) {
+		struct rma_duo r;
+		struct weft_cqe cqe;
+		struct shuffle s = {late};
+		uint8_t *out = duo_pattern(40000, 1), *in = calloc(1, 40000), byte = 1, got = 0;
+		rma_open(&r, NULL, BYTES, ALL);
+		r.d.fate = make_late;
+		r.d.fate_arg = &s;
+		r.d.late_ns = WEFT_US(25);
+		duo_recv(&r.d, 1, &got, 1, 7, 0, &got);
+		duo_poll(&r.d, 1);
+		struct weft_op write = rma_op(WEFT_OP_WRITE, out, 40000, 0), read = rma_op(WEFT_OP_READ, in, 40000, 0);
+		rma_submit(&r.d, 0, &write);
+		duo_send(&r.d, 0, &byte, 1, 7, &byte);
+		rma_submit(&r.d, 0, &read);
+		while (!duo_cqe(&r.d, 1, &cqe))
+			duo_run(&r.d, r.d.now + 500);
+		assert_memory_equal(r.mem, out, 40000);
+		duo_run(&r.d, r.d.now + WEFT_MS(10));
+		assert_memory_equal(in, out, 40000);
+		rma_close(&r);
+		free(out);
+		free(in);
+	}
+}
+
+/* With DELIVERED the completion waits until the write has been done, not just taken over. */
+static void delivered__completes_when_done(void **state)
+{
+	for (int delivered = 0; delivered < 2; delivered++) {
+		struct rma_duo r;
+		struct weft_cqe cqe;
+		struct shuffle s = {0};
+		uint8_t a = 1, b = 2;
+		rma_open(&r, NULL, BYTES, ALL);
+		duo_transfer(&r.d, 0, 10); /* the connection is there */
+		s.late = r.d.sent[0];
+		r.d.fate = make_late;
+		r.d.fate_arg = &s;
+		r.d.late_ns = WEFT_US(20);
+		struct weft_op first = rma_op(WEFT_OP_WRITE, &a, 1, 0), second = rma_op(WEFT_OP_WRITE, &b, 1, 1);
+		second.flags = delivered ? WEFT_OP_DELIVERED : 0;
+		rma_submit(&r.d, 0, &first);
+		rma_submit(&r.d, 0, &second);
+		while (!duo_cqe(&r.d, 0, &cqe))
+			duo_run(&r.d, r.d.now + 500);
+		assert_ptr_equal(cqe.context, delivered ? &a : &b);
+		assert_int_equal(r.mem[1], delivered ? 2 : 0);
+		duo_run(&r.d, r.d.now + WEFT_MS(10));
+		assert_int_equal(r.mem[0], 1);
+		assert_int_equal(r.mem[1], 2);
+		assert_true(duo_cqe(&r.d, 0, &cqe));
+		rma_close(&r);
+	}
+}
+
+/* At any moment of a transfer: not one byte is touched afterwards, and the peer learns or gets what was there. */
+static void deleted__region_is_dead_at_once(void **state)
+{
+	for (int read = 0; read < 2; read++)
+		for (int moment = 0; moment < 20; moment++) {
+			struct rma_duo r;
+			struct weft_cqe cqe;
+			uint8_t *buf = calloc(1, BYTES), *now = malloc(BYTES);
+			rma_open(&r, NULL, BYTES, ALL);
+			memset(r.mem, 7, BYTES);
+			struct weft_op op = rma_op(read ? WEFT_OP_READ : WEFT_OP_WRITE, buf, BYTES, 0);
+			memset(buf, 9, BYTES);
+			rma_submit(&r.d, 0, &op);
+			duo_run(&r.d, r.d.now + 800 * (weft_ns)moment);
+			weft_mr_del(r.mr);
+			r.mr = NULL;
+			if (read)
+				memset(r.mem, 8, BYTES);
+			memcpy(now, r.mem, BYTES);
+			duo_run(&r.d, r.d.now + WEFT_MS(20));
+			assert_memory_equal(r.mem, now, BYTES);
+			assert_true(duo_cqe(&r.d, 0, &cqe));
+			assert_true(cqe.err == 0 || cqe.err == EACCES);
+			for (int i = 0; read && !cqe.err && i < BYTES; i++)
+				assert_int_equal(buf[i], 7);
+			struct weft_op again = rma_op(WEFT_OP_READ, buf, 1, 0);
+			rma_do(&r, &again, EACCES);
+			rma_close(&r);
+			free(buf);
+			free(now);
+		}
+}
+
+/* A key used again is another region: what was under way to the old one does not reach it. */
+static void deleted__key_used_again(void **state)
+{
+	for (int moment = 5; moment < 20; moment++) {
+		struct rma_duo r;
+		uint8_t *buf = malloc(BYTES), *other = calloc(1, BYTES);
+		rma_open(&r, NULL, BYTES, ALL);
+		memset(buf, 9, BYTES);
+		struct weft_op op = rma_op(WEFT_OP_WRITE, buf, BYTES, 0);
+		rma_submit(&r.d, 0, &op);
+		duo_run(&r.d, r.d.now + 1000 * (weft_ns)moment);
+		bool begun = weft_engine_stats(r.d.e[1])->rx_data > 0;
+		weft_mr_del(r.mr);
+		const struct weft_mr_attr attr = {.key = RMA_KEY, .base = other, .bytes = BYTES, .access = ALL};
+		assert_int_equal(weft_mr_add(r.d.e[1], &attr, &r.mr), 0);
+		duo_run(&r.d, r.d.now + WEFT_MS(20));
+		for (int i = 0; begun && i < BYTES; i++)
+			assert_int_equal(other[i], 0);
+		rma_close(&r);
+		free(buf);
+		free(other);
+	}
+}
+
+static void add__keys_and_pieces(void **state)
+{
+	struct rma_duo r;
+	struct weft_mr *mr;
+	uint8_t a[3] = {0}, b[1] = {0}, c[60] = {0}, out[64], in[64];
+	const struct weft_mr_seg segs[3] = {{a, 3}, {b, 1}, {c, 60}};
+	rma_open(&r, NULL, BYTES, ALL);
+	struct weft_mr_attr attr = {.key = RMA_KEY, .base = a, .bytes = 3, .access = ALL};
+	assert_int_equal(weft_mr_add(r.d.e[1], &attr, &mr), -EEXIST);
+	attr = (struct weft_mr_attr){
+		.key = 1, .segs = segs, .seg_count = 3, .start = 1000, .access = ALL, .context = &attr};
+	assert_int_equal(weft_mr_add(r.d.e[1], &attr, &mr), 0);
+	assert_ptr_equal(weft_mr_find(r.d.e[1], 0, 1), &attr);
+	assert_null(weft_mr_find(r.d.e[1], 1, 1));
+	for (int i = 0; i < 64; i++)
+		out[i] = (uint8_t)(i + 1);
+	struct weft_op op = rma_op(WEFT_OP_WRITE, out, 64, 1000);
+	op.rkey = 1;
+	rma_do(&r, &op, 0);
+	assert_int_equal(a[2], 3);
+	assert_int_equal(b[0], 4);
+	assert_int_equal(c[59], 64);
+	op = rma_op(WEFT_OP_READ, in, 62, 1002);
+	op.rkey = 1;
+	rma_do(&r, &op, 0);
+	assert_memory_equal(in, out + 2, 62);
+	op.raddr = 999;
+	rma_do(&r, &op, ERANGE);
+	op.raddr = 0;
+	rma_do(&r, &op, ERANGE);
+	weft_mr_del(mr);
+	rma_close(&r);
+}
+
+/* Each allocation fails once at either side: everything is done, a little later. */
+static void memory__runs_out(void **state)
+{
+	for (uint64_t nth = 1; nth < 25; nth++)
+		for (int side = 0; side < 2; side++) {
+			struct rma_duo r;
+			uint8_t *out = duo_pattern(6000, nth), *in = calloc(1, 6000);
+			rma_open(&r, NULL, BYTES, ALL | WEFT_MR_EVENTS);
+			r.d.mem[side].fail_at = r.d.mem[side].calls + nth;
+			struct weft_op op = rma_op(WEFT_OP_WRITE, out, 6000, 0);
+			rma_submit(&r.d, 0, &op);
+			op = rma_op(WEFT_OP_READ, in, 1000, 0);
+			rma_submit(&r.d, 0, &op);
+			op = rma_op(WEFT_OP_READ, in + 1000, 5000, 1000);
+			rma_submit(&r.d, 0, &op);
+			duo_run(&r.d, r.d.now + WEFT_MS(50));
+			struct weft_cqe cqe;
+			for (int i = 0; i < 3; i++) {
+				assert_true(duo_cqe(&r.d, 0, &cqe));
+				assert_int_equal(cqe.err, 0);
+				assert_true(duo_cqe(&r.d, 1, &cqe));
+			}
+			assert_memory_equal(in, out, 6000);
+			rma_close(&r);
+			free(out);
+			free(in);
+		}
+}
+
+/* Answers that nobody asked for, or that do not fit what was asked. */
+static void stale__answers_change_nothing(void **state)
+{
+	struct rma_duo r;
+	uint8_t in[100], payload[200];
+	rma_open(&r, NULL, BYTES, ALL);
+	r.d.logging = true;
+	memset(payload, 0xbb, sizeof payload);
+	struct weft_op op = rma_op(WEFT_OP_READ, in, 100, 0);
+	memset(in, 0, sizeof in);
+	rma_submit(&r.d, 0, &op);
+	duo_poll(&r.d, 0); /* the request is on its way */
+	uint32_t job = 0;
+	for (uint32_t i = 0; i < r.d.log_len; i++)
+		if (r.d.log[i].w.has_ses && r.d.log[i].w.ses.opcode == WIRE_OP_READ)
+			job = r.d.log[i].w.ses.job_id;
+	for (int i = 0; i < 6; i++) {
+		struct wire_pkt w = duo_syn(0, i == 5 ? 0 : i == 4 ? 101 : 10);
+		w.pds.spdcid = (uint16_t)(50 + i);
+		w.pds.next_hdr = WIRE_NH_RSP_DATA;
+		w.ses = (struct wire_ses){.opcode = WIRE_RSP_W_DATA,
+					  .return_code = WIRE_RC_OK,
+					  .job_id = i == 0   ? job ^ 1u << 20
+						    : i == 1 ? 9
+							     : job,
+					  .read_message_id = i == 2 ? 7 : 1,
+					  .message_offset = i == 3 ? 91 : 0,
+					  .payload_length = w.payload_bytes};
+		duo_inject_pkt(&r.d, 0, &w, payload);
+		duo_poll(&r.d, 0);
+	}
+	assert_int_equal(weft_engine_stats(r.d.e[0])->rma_stale, 6);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(in[i], 0);
+	memset(r.mem, 5, 100);
+	duo_run(&r.d, r.d.now + WEFT_MS(5));
+	duo_expect(&r.d, 0, in, 0);
+	assert_memory_equal(in, r.mem, 100);
+	rma_close(&r);
+}
+
+/* Requests of a hand-made peer that contradict themselves. */
+static void forged__requests_write_nothing(void **state)
+{
+	struct rma_duo r;
+	uint8_t payload[64];
+	rma_open(&r, NULL, BYTES, ALL);
+	memset(payload, 0xbb, sizeof payload);
+	for (int i = 0; i < 4; i++) {
+		struct wire_pkt w = duo_syn(1, 64);
+		w.pds.spdcid = (uint16_t)(50 + i);
+		w.ses.opcode = i == 0 ? WIRE_OP_READ : WIRE_OP_WRITE;
+		w.ses.match = RMA_KEY;
+		w.ses.request_length = 10000;
+		w.ses.flags = WIRE_SES_REL;
+		w.ses.message_offset = 64;
+		w.ses.buffer_offset = i == 1 ? BYTES - 9999 : i == 2 ? UINT64_MAX - 63 : 0;
+		if (i == 3) {
+			duo_inject_pkt(&r.d, 1, &w, payload); /* fine so far */
+			duo_poll(&r.d, 1);
+			assert_int_equal(r.mem[64], 0xbb);
+			memset(r.mem, 0, BYTES);
+			w.pds.psn++;
+			w.pds.psn_offset = 1;
+			w.ses.buffer_offset = 100; /* but the same message has another place now */
+		}
+		duo_inject_pkt(&r.d, 1, &w, payload);
+		duo_poll(&r.d, 1);
+	}
+	for (int i = 0; i < BYTES; i++)
+		assert_int_equal(r.mem[i], 0);
+	assert_int_equal(r.d.e[1]->answers, 0);
+	rma_close(&r);
+}
+
+/* The target dies after it has taken the request: the connection asks whether it is there. */
+static enum duo_fate no_answers(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	const bool *dead = arg;
+	return *dead || (from == 1 && is_data(w)) ? DUO_DROP : DUO_PASS;
+}
+
+static void peer_dies__reader_learns_it(void **state)
+{
+	struct duo_conf conf;
+	struct rma_duo r;
+	bool dead = false;
+	uint8_t in[100];
+	duo_conf_init(&conf);
+	conf.tune.peer_timeout_ns = WEFT_MS(100);
+	rma_open(&r, &conf, BYTES, ALL);
+	r.d.fate = no_answers;
+	r.d.fate_arg = &dead;
+	struct weft_op op = rma_op(WEFT_OP_READ, in, 100, 0);
+	rma_submit(&r.d, 0, &op);
+	duo_run(&r.d, r.d.now + WEFT_MS(1));
+	assert_int_equal(first_tx(r.d.e[0])->q.inflight.count, 0); /* acknowledged */
+	dead = true;
+	duo_run(&r.d, r.d.now + WEFT_MS(300));
+	duo_expect(&r.d, 0, in, ETIMEDOUT);
+	rma_close(&r);
+}
+
+/* The answer can't get through, but everything else does: the target gives up, and says so when asked. */
+static void answer_lost__reader_learns_it(void **state)
+{
+	struct duo_conf conf;
+	struct rma_duo r;
+	bool dead = false;
+	uint8_t in[100];
+	duo_conf_init(&conf);
+	conf.tune.peer_timeout_ns = WEFT_MS(100);
+	rma_open(&r, &conf, BYTES, ALL);
+	r.d.fate = no_answers;
+	r.d.fate_arg = &dead;
+	struct weft_op op = rma_op(WEFT_OP_READ, in, 100, 0);
+	rma_submit(&r.d, 0, &op);
+	duo_run(&r.d, r.d.now + WEFT_MS(400));
+	duo_expect(&r.d, 0, in, ECONNRESET);
+	rma_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refused__by_key_permission_bounds),
+		cmocka_unit_test(refused__no_endpoint),
+		cmocka_unit_test(scope__keys_of_another_are_unknown),
+		cmocka_unit_test(events__of_regions_and_of_data),
+		cmocka_unit_test(order__small_operations),
+		cmocka_unit_test(order__after_large_writes),
+		cmocka_unit_test(delivered__completes_when_done),
+		cmocka_unit_test(deleted__region_is_dead_at_once),
+		cmocka_unit_test(deleted__key_used_again),
+		cmocka_unit_test(add__keys_and_pieces),
+		cmocka_unit_test(memory__runs_out),
+		cmocka_unit_test(stale__answers_change_nothing),
+		cmocka_unit_test(forged__requests_write_nothing),
+		cmocka_unit_test(peer_dies__reader_learns_it),
+		cmocka_unit_test(answer_lost__reader_learns_it),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
