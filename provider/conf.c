@@ -40,6 +40,9 @@ void prov_conf_define(void)
 		{"peer_timeout_ms", FI_PARAM_INT,
 		 "silence of a peer after which its operations fail (default: 120000; a peer that "
 		 "makes no progress is silent)"},
+		{"rndv_bytes", FI_PARAM_INT,
+		 "longer messages are announced and fetched by their receiver, so that they need no memory before they "
+		 "have a receive (default: 262144; 0: none)"},
 		{"wait_ms", FI_PARAM_INT,
 		 "longest wait for the socket of a memif server or vhost to appear (default: 5000)"},
 		{"linger_ms", FI_PARAM_INT,

@@ -12,6 +12,8 @@ enum { WAIT_DEFAULT_MS = 5000, LINGER_DEFAULT_MS = 500 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
 #define BRTT_FLOOR_NS WEFT_US(500)
+/* doc/perf.md has what eager and announced messages of various lengths take. */
+#define RNDV_BYTES (UINT64_C(256) << 10)
 /* With manual progress a peer that computes is silent: patience costs nothing, a job given up too early costs all. */
 #define PEER_TIMEOUT_NS WEFT_S(120)
 
@@ -106,6 +108,7 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 static int limits_load(struct prov_tune *tune, struct weft_err *err)
 {
 	weft_ns *peer_ns = &tune->engine.tune.peer_timeout_ns;
+	int rndv_bytes = -1;
 	int mtu = 0, pool_pkts = 0, no_arp = 0, peer_ms = 0, wait_ms = 0, linger_ms = 0, seed = 0;
 	const struct {
 		const char *name;
@@ -114,6 +117,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 		{"mtu", 0, 0, &mtu},
 		{"pool_pkts", 0, 0, &pool_pkts},
 		{"peer_timeout_ms", 1, 0, &peer_ms},
+		{"rndv_bytes", 0, -1, &rndv_bytes},
 		{"wait_ms", 0, WAIT_DEFAULT_MS, &wait_ms},
 		{"linger_ms", 0, LINGER_DEFAULT_MS, &linger_ms},
 		{"seed", 0, 0, &seed},
@@ -128,6 +132,8 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	tune->pool_pkts = (uint32_t)pool_pkts;
 	if (peer_ms)
 		*peer_ns = WEFT_MS(peer_ms);
+	if (rndv_bytes >= 0)
+		tune->engine.tune.rndv_bytes = (uint64_t)rndv_bytes;
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
 	tune->no_arp = no_arp != 0;
@@ -142,6 +148,7 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	weft_param_defaults(weft_engine_tunes, &tune->engine.tune);
 	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
 	tune->engine.tune.peer_timeout_ns = PEER_TIMEOUT_NS;
+	tune->engine.tune.rndv_bytes = RNDV_BYTES;
 	int ret = algorithms_find(tune, err);
 	if (!ret)
 		ret = tunes_parse(tune, err);
