@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `weft balls`: the models behind REPS, as tables and CSV. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,33 +8,41 @@
 #include "balls.h"
 #include "cmd.h"
 #include "file.h"
-#include "options.h"
+#include "opt_table.h"
 
 enum { DRAWS = 20 }; /* of a load imbalance */
-
-static const char usage[] =
-	"usage: weft balls [OPTION]...\n"
-	"Balls into bins, the model behind REPS (section 5.1): output ports are bins that lose a ball in every round, "
-	"packets\n"
-	"are balls that go to a bin by chance (OPS), or to the one their color remembers from a ball that found it "
-	"short.\n"
-	"\n"
-	"  --bins N         output ports; default: 8\n"
-	"  --rounds N       default: 200\n"
-	"  --load PERCENT   of one new ball per bin and round; default: 100\n"
-	"  --threshold N    a color forgets bins with more balls; default: 4 ln bins\n"
-	"  --colors N       per bin; default: 2.4 ln bins, at least 1\n"
-	"  --recycle N      every N-th ball tells its color (ACK coalescing); default: 1\n"
-	"  --seed N         default: 1\n"
-	"  --csv FILE       balls per bin after every round\n"
-	"  --entropies N    instead: throw N balls of every flow at once and tell the load imbalance (appendix B)\n"
-	"  --flows N        default: 1\n"
-	"  --help           this text\n";
 
 struct wishes {
 	struct balls_conf conf;
 	uint32_t entropies, flows;
 	const char *csv;
+};
+
+#define FIELD(name) offsetof(struct wishes, name)
+
+static const struct opt_desc balls_options[] = {
+	{"bins", "N", "output ports; default: 8", opt_u32, FIELD(conf.bins)},
+	{"rounds", "N", "default: 200", opt_u32, FIELD(conf.rounds)},
+	{"load", "PERCENT", "of one new ball per bin and round; default: 100", opt_u32, FIELD(conf.load_pct)},
+	{"threshold", "N", "a color forgets bins with more balls; default: 4 ln bins", opt_u32, FIELD(conf.threshold)},
+	{"colors", "N", "per bin; default: 2.4 ln bins, at least 1", opt_u32, FIELD(conf.colors)},
+	{"recycle", "N", "every N-th ball tells its color (ACK coalescing); default: 1", opt_u32, FIELD(conf.recycle)},
+	{"seed", "N", "default: 1", opt_u64, FIELD(conf.seed)},
+	{"csv", "FILE", "balls per bin after every round", opt_string, FIELD(csv)},
+	{"entropies", "N", "instead: throw N balls of every flow at once and tell the load imbalance (appendix B)",
+	 opt_u32, FIELD(entropies)},
+	{"flows", "N", "default: 1", opt_u32, FIELD(flows)},
+	{NULL, NULL, NULL, NULL, 0},
+};
+
+static const struct opt_command balls_command = {
+	.name = "balls",
+	.args = "",
+	.about = "Balls into bins, the model behind REPS (section 5.1): output ports are bins that lose a ball in "
+		 "every round, packets\n"
+		 "are balls that go to a bin by chance (OPS), or to the one their color remembers from a ball that "
+		 "found it short.",
+	.table = balls_options,
 };
 
 struct writer {
@@ -99,46 +106,6 @@ static int run_imbalance(const struct wishes *w, struct weft_err *err)
 	return 0;
 }
 
-/* -1 to go on, or the exit code. */
-static int parse(struct wishes *w, int argc, char **argv)
-{
-	static const struct option longs[] = {{"bins", required_argument, NULL, 'b'},
-					      {"rounds", required_argument, NULL, 'r'},
-					      {"load", required_argument, NULL, 'l'},
-					      {"threshold", required_argument, NULL, 't'},
-					      {"colors", required_argument, NULL, 'c'},
-					      {"recycle", required_argument, NULL, 'n'},
-					      {"seed", required_argument, NULL, 's'},
-					      {"csv", required_argument, NULL, 'o'},
-					      {"entropies", required_argument, NULL, 'e'},
-					      {"flows", required_argument, NULL, 'f'},
-					      {"help", no_argument, NULL, 'h'},
-					      {NULL, 0, NULL, 0}};
-	uint32_t *const numbers[128] = {['b'] = &w->conf.bins,      ['r'] = &w->conf.rounds, ['l'] = &w->conf.load_pct,
-					['t'] = &w->conf.threshold, ['c'] = &w->conf.colors, ['n'] = &w->conf.recycle,
-					['e'] = &w->entropies,      ['f'] = &w->flows};
-	struct weft_err err = {""};
-	for (int c, at; (c = getopt_long(argc, argv, "h", longs, &at)) != -1;) {
-		int rc = 0;
-		if (c == 'h' || c == '?') {
-			fputs(usage, c == 'h' ? stdout : stderr);
-			return c == 'h' ? 0 : 2;
-		}
-		if (c == 'o')
-			w->csv = optarg;
-		else
-			rc = c == 's' ? opt_u64(&w->conf.seed, optarg, &err) : opt_u32(numbers[c], optarg, &err);
-		if (rc) {
-			fprintf(stderr, "weft balls: %s: %s\n", longs[at].name, err.msg);
-			return 2;
-		}
-	}
-	if (optind == argc)
-		return -1;
-	fputs(usage, stderr);
-	return 2;
-}
-
 /* The bounds of Theorem 5.1. */
 static void derive(struct balls_conf *c)
 {
@@ -151,8 +118,9 @@ int weft_cmd_balls(int argc, char **argv)
 {
 	struct wishes w = {.conf = {.bins = 8, .rounds = 200, .load_pct = 100, .recycle = 1, .seed = 1}, .flows = 1};
 	struct weft_err err = {""};
-	int status = parse(&w, argc, argv);
-	if (status >= 0)
+	uint32_t none;
+	int status;
+	if (!opt_main(&balls_command, &w, argc, argv, &none, &status))
 		return status;
 	if (!w.conf.bins || !w.conf.recycle || !w.flows) {
 		fputs("weft balls: bins, recycle, flows: at least 1\n", stderr);

@@ -92,83 +92,6 @@ static const struct opt_desc common[] = {
 
 static const struct opt_desc config_option = {"config", "FILE", "options from a YAML file, name: value", NULL, 0};
 
-int opt_string(void *field, const char *value, struct weft_err *err)
-{
-	(void)err;
-	*(const char **)field = value;
-	return 0;
-}
-
-int opt_flag(void *field, const char *value, struct weft_err *err)
-{
-	bool off = value && (!strcmp(value, "false") || !strcmp(value, "off"));
-	if (value && !off && strcmp(value, "true") != 0 && strcmp(value, "on") != 0)
-		return weft_err_set(err, -EINVAL, "'%s' is neither true nor false", value);
-	*(bool *)field = !off;
-	return 0;
-}
-
-int opt_u64(void *field, const char *value, struct weft_err *err)
-{
-	char *end;
-	errno = 0;
-	unsigned long long n = strtoull(value, &end, 0);
-	if (errno || *end || end == value || strchr(value, '-'))
-		return weft_err_set(err, -EINVAL, "'%s' is not a number", value);
-	*(uint64_t *)field = n;
-	return 0;
-}
-
-int opt_u32(void *field, const char *value, struct weft_err *err)
-{
-	uint64_t n = 0;
-	int rc = opt_u64(&n, value, err);
-	if (rc)
-		return rc;
-	if (n > UINT32_MAX)
-		return weft_err_set(err, -ERANGE, "%s is too large", value);
-	*(uint32_t *)field = (uint32_t)n;
-	return 0;
-}
-
-int opt_gbps(void *field, const char *value, struct weft_err *err)
-{
-	char *end;
-	double gbps = strtod(value, &end);
-	if (*end || end == value || !(gbps >= 0.001 && gbps <= 100000))
-		return weft_err_set(err, -EINVAL, "'%s' is not a rate in Gb/s (0.001 to 100000)", value);
-	*(uint64_t *)field = (uint64_t)(gbps * 1e9 + 0.5);
-	return 0;
-}
-
-/* `least` 0: at once is a time, too; 1: it is not. */
-static int read_time(weft_ns *field, const char *value, weft_ns least, struct weft_err *err)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-	char *end = NULL;
-	double n = strtod(value, &end);
-	for (unsigned i = 0; end != value && n >= 0 && i < sizeof units / sizeof *units; i++) {
-		if (strcmp(end, units[i].unit) != 0 || n * units[i].ns > 1e15 || n * units[i].ns < (double)least)
-			continue;
-		*field = (weft_ns)(n * units[i].ns);
-		return 0;
-	}
-	return weft_err_set(err, -EINVAL, "'%s' is not a time such as 500us, 20ms or 1s", value);
-}
-
-int opt_duration(void *field, const char *value, struct weft_err *err)
-{
-	return read_time(field, value, 1, err);
-}
-
-int opt_time(void *field, const char *value, struct weft_err *err)
-{
-	return read_time(field, value, 0, err);
-}
-
 char *options_keep(struct options *o, const char *text)
 {
 	char **grown = realloc(o->kept, (o->kept_count + 1) * sizeof *grown);
@@ -196,23 +119,14 @@ int options_add_setting(struct options *o, const char *text, const char *where, 
 	return 0;
 }
 
-static const struct opt_desc *find(const struct opt_desc *table, const char *name, size_t len)
-{
-	for (; table && table->name; table++) {
-		if (strlen(table->name) == len && !strncmp(table->name, name, len))
-			return table;
-	}
-	return NULL;
-}
-
 /* The option `name` and the struct it lives in. */
 static const struct opt_desc *lookup(struct options *o, const struct opt_desc *extra, void *extra_base,
 				     const char *name, size_t len, void **base)
 {
-	const struct opt_desc *d = find(extra, name, len);
+	const struct opt_desc *d = opt_find(extra, name, len);
 	*base = extra_base;
 	if (!d) {
-		d = find(common, name, len);
+		d = opt_find(common, name, len);
 		*base = o;
 	}
 	return d;
@@ -220,7 +134,7 @@ static const struct opt_desc *lookup(struct options *o, const struct opt_desc *e
 
 const struct opt_desc *options_find(const char *name)
 {
-	return find(common, name, strlen(name));
+	return opt_find(common, name, strlen(name));
 }
 
 /* Notes what was given. */
@@ -236,14 +150,11 @@ static int note(struct options *o, const struct opt_desc *d, const char *value, 
 	return 0;
 }
 
-/* Sets a field and puts the option's name before a complaint. Options of other structs than `o` are not noted. */
+/* Options of other structs than `o` are not noted. */
 static int apply(struct options *o, const struct opt_desc *d, void *base, const char *value, struct weft_err *err)
 {
-	struct weft_err why = {""};
-	int rc = d->set((char *)base + d->offset, value, &why);
-	if (rc)
-		return weft_err_set(err, rc, "%s: %.200s", d->name, why.msg);
-	return base == o ? note(o, d, value, err) : 0;
+	int rc = opt_apply(d, base, value, err);
+	return rc || base != o ? rc : note(o, d, value, err);
 }
 
 int options_set(struct options *o, const struct opt_desc *extra, void *extra_base, const char *name, const char *value,
@@ -260,7 +171,7 @@ int options_set(struct options *o, const struct opt_desc *extra, void *extra_bas
 static int parse_bare(struct options *o, const char *value, const struct opt_desc *extra, void *extra_base,
 		      struct weft_err *err)
 {
-	const struct opt_desc *d = find(extra, "", 0);
+	const struct opt_desc *d = opt_find(extra, "", 0);
 	if (!d || o->scenario)
 		return weft_err_set(err, -EINVAL, "unexpected argument '%s'", value);
 	int rc = apply(o, d, extra_base, value, err);
@@ -284,11 +195,12 @@ static int parse_one(struct options *o, char **argv, const struct opt_desc *extr
 	const struct opt_desc *d = config ? &config_option : lookup(o, extra, extra_base, name, len, &base);
 	if (!d)
 		return weft_err_set(err, -ENOENT, "unknown option '%s' (see --help)", argv[0]);
-	const char *value = eq ? eq + 1 : d->arg ? argv[1] : NULL;
-	if (d->arg && !value)
-		return weft_err_set(err, -EINVAL, "option '%s' needs a value: %s", argv[0], d->arg);
+	const char *value;
+	int used = opt_value(d, argv, &value, err);
+	if (used < 0)
+		return used;
 	int rc = config ? options_config(o, extra, extra_base, value, err) : apply(o, d, base, value, err);
-	return rc ? rc : d->arg && !eq ? 2 : 1;
+	return rc ? rc : used;
 }
 
 void options_begin(struct options *o)
@@ -331,26 +243,14 @@ void options_free(struct options *o)
 	*o = (struct options){0};
 }
 
-/* All but those that `shadow` has, too. */
-static void print_table(FILE *out, const struct opt_desc *table, const struct opt_desc *shadow)
-{
-	for (; table && table->name; table++) {
-		char left[64];
-		if (!*table->name || find(shadow, table->name, strlen(table->name)))
-			continue;
-		snprintf(left, sizeof left, "--%s %s", table->name, table->arg ? table->arg : "");
-		fprintf(out, "  %-28s %s\n", left, table->help);
-	}
-}
-
 static void print_help(const char *name, const struct opt_desc *extra, const char *about)
 {
 	const struct opt_desc config[] = {config_option, {NULL, NULL, NULL, NULL, 0}};
-	const struct opt_desc *bare = find(extra, "", 0);
+	const struct opt_desc *bare = opt_find(extra, "", 0);
 	printf("usage: weft %s [OPTION]...%s%s\n%s\n\n", name, bare ? " " : "", bare ? bare->arg : "", about);
-	print_table(stdout, extra, NULL);
-	print_table(stdout, common, extra);
-	print_table(stdout, config, NULL);
+	opt_print(stdout, extra, NULL);
+	opt_print(stdout, common, extra);
+	opt_print(stdout, config, NULL);
 	printf("\ntopology presets (doc/topologies.md):\n");
 	for (unsigned i = 0; weft_topo_kinds[i].usage; i++)
 		printf("  %-51s %s\n", weft_topo_kinds[i].usage, weft_topo_kinds[i].help);

@@ -10,27 +10,11 @@
 
 #include "fault.h"
 #include "net.h"
+#include "opt_table.h"
 #include "timeline.h"
 #include "topo.h"
 #include "weft/engine.h"
 #include "workload.h"
-
-/* One option `--name VALUE`; in YAML `name: VALUE`. An empty name takes the one argument without dashes. */
-struct opt_desc {
-	const char *name; /* NULL ends a table */
-	const char *arg;  /* what the value is, for --help; NULL: a flag without value */
-	const char *help;
-	int (*set)(void *field, const char *value, struct weft_err *err); /* the opt_* functions below */
-	size_t offset; /* of the field in the struct the table describes */
-};
-
-int opt_string(void *field, const char *value, struct weft_err *err);   /* const char *, not copied */
-int opt_flag(void *field, const char *value, struct weft_err *err);     /* bool, set to true */
-int opt_u32(void *field, const char *value, struct weft_err *err);      /* uint32_t */
-int opt_u64(void *field, const char *value, struct weft_err *err);      /* uint64_t */
-int opt_gbps(void *field, const char *value, struct weft_err *err);     /* uint64_t bits per second from Gb/s, > 0 */
-int opt_duration(void *field, const char *value, struct weft_err *err); /* weft_ns from 10ns, 5us, 2.5ms, 1s */
-int opt_time(void *field, const char *value, struct weft_err *err);     /* ... and from 0us */
 
 /* The fabric's and the lab's numbers, set with --set like the engine's. */
 struct fabric_tune {

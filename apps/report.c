@@ -1,31 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `weft report`: a page about runs. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cmd.h"
+#include "opt_table.h"
 #include "report_data.h"
 #include "report_html.h"
 #include "report_runs.h"
-
-static const char usage[] = "usage: weft report PATH... [OPTION]...\n"
-			    "Makes one HTML page, with tables and plots, of runs: directories that `weft sim` wrote (a "
-			    "sweep's or one run's),\n"
-			    "or files of --json; several are compared. Plots are drawn by gnuplot.\n"
-			    "\n"
-			    "  -o, --output FILE            the page; default: report.html in the first directory, or "
-			    "beside the first file\n"
-			    "  --title TEXT                 default: the scenario's title\n"
-			    "  --help                       this text\n";
 
 struct wishes {
 	const char *output, *title;
 	char **paths;
 	int path_count;
+};
+
+static const struct opt_desc report_options[] = {
+	{"output", "FILE", "the page, also -o; default: report.html in the first directory, or beside the first file",
+	 opt_string, offsetof(struct wishes, output)},
+	{"title", "TEXT", "default: the scenario's title", opt_string, offsetof(struct wishes, title)},
+	{NULL, NULL, NULL, NULL, 0},
+};
+
+static const struct opt_command report_command = {
+	.name = "report",
+	.args = " PATH...",
+	.about = "Makes one HTML page, with tables and plots, of runs: directories that `weft sim` wrote (a sweep's or "
+		 "one run's),\n"
+		 "or files of --json; several are compared. Plots are drawn by gnuplot.",
+	.table = report_options,
+	.bare_min = 1,
+	.bare_max = UINT32_MAX,
 };
 
 static const char *text_in(const json_t *object, const char *key)
@@ -210,38 +218,16 @@ static int run(const struct wishes *w, struct weft_err *err)
 	return rc;
 }
 
-/* -1 to go on, or the exit code. */
-static int parse(struct wishes *w, int argc, char **argv)
-{
-	static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-					      {"title", required_argument, NULL, 't'},
-					      {"help", no_argument, NULL, 'h'},
-					      {NULL, 0, NULL, 0}};
-	for (int c; (c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1;) {
-		if (c == 'o') {
-			w->output = optarg;
-		} else if (c == 't') {
-			w->title = optarg;
-		} else {
-			fputs(usage, c == 'h' ? stdout : stderr);
-			return c == 'h' ? 0 : 2;
-		}
-	}
-	w->paths = argv + optind;
-	w->path_count = argc - optind;
-	if (w->path_count)
-		return -1;
-	fputs(usage, stderr);
-	return 2;
-}
-
 int weft_cmd_report(int argc, char **argv)
 {
 	struct wishes w = {NULL};
 	struct weft_err err = {""};
-	int status = parse(&w, argc, argv);
-	if (status >= 0)
+	uint32_t paths;
+	int status;
+	if (!opt_main(&report_command, &w, argc, argv, &paths, &status))
 		return status;
+	w.paths = argv + 1;
+	w.path_count = (int)paths;
 	if (!run(&w, &err))
 		return 0;
 	fprintf(stderr, "weft report: %s\n", err.msg);

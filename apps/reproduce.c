@@ -2,7 +2,6 @@
 /* `weft reproduce`: a publication's figures as scenarios, their claims judged by the results. */
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,26 +12,38 @@
 #include "claim.h"
 #include "cmd.h"
 #include "file.h"
+#include "opt_table.h"
 #include "reproduce.h"
-
-static const char usage[] =
-	"usage: weft reproduce PAPER|DIRECTORY [OPTION]...\n"
-	"Runs the scenarios of a publication's figures (configs/papers/PAPER, or any directory of scenario files with\n"
-	"claims), judges each claim by the results and makes a page with the figures redrawn. Goes on where it was\n"
-	"stopped.\n"
-	"\n"
-	"  --only NAME[,NAME]...    these figures; a name is that of the file without .yaml, or its beginning\n"
-	"  --out DIR                results; default: weft-out/reproduce/PAPER\n"
-	"  --jobs N                 runs at the same time; default: one per core\n"
-	"  --fresh                  discard earlier results\n"
-	"  --list                   tell the figures and their claims, run nothing\n"
-	"  --measures               tell what a claim can be about\n"
-	"  --help                   this text\n";
 
 struct wishes {
 	const char *paper, *only, *out;
 	struct sweep_conf conf;
-	bool list;
+	bool list, measures;
+};
+
+static const struct opt_desc reproduce_options[] = {
+	{"only", "NAME[,NAME]...", "these figures; a name is that of the file without .yaml, or its beginning",
+	 opt_string, offsetof(struct wishes, only)},
+	{"out", "DIR", "results; default: weft-out/reproduce/PAPER", opt_string, offsetof(struct wishes, out)},
+	{"jobs", "N", "runs at the same time; default: one per core", opt_u32, offsetof(struct wishes, conf.jobs)},
+	{"fresh", NULL, "discard earlier results", opt_flag, offsetof(struct wishes, conf.fresh)},
+	{"any-build", NULL, "use earlier results of other builds, too", opt_flag,
+	 offsetof(struct wishes, conf.any_build)},
+	{"list", NULL, "tell the figures and their claims, run nothing", opt_flag, offsetof(struct wishes, list)},
+	{"measures", NULL, "tell what a claim can be about", opt_flag, offsetof(struct wishes, measures)},
+	{NULL, NULL, NULL, NULL, 0},
+};
+
+static const struct opt_command reproduce_command = {
+	.name = "reproduce",
+	.args = " PAPER|DIRECTORY",
+	.about = "Runs the scenarios of a publication's figures (configs/papers/PAPER, or any directory of scenario "
+		 "files with\n"
+		 "claims), judges each claim by the results and makes a page with the figures redrawn. Goes on where "
+		 "it was\n"
+		 "stopped.",
+	.table = reproduce_options,
+	.bare_max = 1,
 };
 
 /* The directory of a paper's scenarios: as given, below the working directory, or beside the program. */
@@ -258,58 +269,23 @@ static int reproduce(const struct wishes *w, struct weft_err *err)
 	return rc;
 }
 
-static int parse_jobs(uint32_t *jobs, const char *text)
-{
-	struct weft_err why = {""};
-	if (!opt_u32(jobs, text, &why))
-		return -1;
-	fprintf(stderr, "weft reproduce: jobs: %s\n", why.msg);
-	return 2;
-}
-
-/* -1 to go on, or the exit code. */
-static int parse(struct wishes *w, int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"only", required_argument, NULL, 'o'}, {"out", required_argument, NULL, 'd'},
-		{"jobs", required_argument, NULL, 'j'}, {"fresh", no_argument, NULL, 'f'},
-		{"list", no_argument, NULL, 'l'},       {"measures", no_argument, NULL, 'm'},
-		{"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
-	int status = -1;
-	for (int c; status < 0 && (c = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
-		if (c == 'o') {
-			w->only = optarg;
-		} else if (c == 'd') {
-			w->out = optarg;
-		} else if (c == 'j') {
-			status = parse_jobs(&w->conf.jobs, optarg);
-		} else if (c == 'f') {
-			w->conf.fresh = true;
-		} else if (c == 'l') {
-			w->list = true;
-		} else if (c == 'm') {
-			measure_print_all(stdout);
-			status = 0;
-		} else {
-			fputs(usage, c == 'h' ? stdout : stderr);
-			status = c == 'h' ? 0 : 2;
-		}
-	}
-	if (status < 0 && optind + 1 != argc) {
-		fputs(usage, stderr);
-		status = 2;
-	}
-	w->paper = status < 0 ? argv[optind] : NULL;
-	return status;
-}
-
 int weft_cmd_reproduce(int argc, char **argv)
 {
 	struct wishes w = {0};
 	struct weft_err err = {""};
-	int status = parse(&w, argc, argv);
-	if (status >= 0)
+	uint32_t papers;
+	int status;
+	if (!opt_main(&reproduce_command, &w, argc, argv, &papers, &status))
 		return status;
+	if (w.measures) {
+		measure_print_all(stdout);
+		return 0;
+	}
+	if (!papers) {
+		fputs("weft reproduce: which paper? (see --help)\n", stderr);
+		return 2;
+	}
+	w.paper = argv[1];
 	int rc = reproduce(&w, &err);
 	if (rc)
 		fprintf(stderr, "weft reproduce: %s\n", err.msg);

@@ -101,12 +101,13 @@ static char *identify(const struct figure *f, uint32_t id, const struct command 
 	return text;
 }
 
-static bool is_there(const char *json, const char *command, const char *identity)
+static bool is_there(const char *json, const char *command, const char *identity, bool any_build)
 {
 	size_t len;
 	int rc = 0;
 	char *before = access(json, R_OK) ? NULL : file_read(command, &len, &rc, NULL);
-	bool same = before && identity && !strcmp(before, identity);
+	size_t skip = any_build ? SWEEP_BUILD_LEN : 0;
+	bool same = before && identity && len > skip && !strcmp(before + skip, identity + skip);
 	free(before);
 	return same;
 }
@@ -166,7 +167,7 @@ static int run_in(const char *dir, const struct figure *f, uint32_t id, bool fre
 		rc = compose(&c, f, id, json, err);
 	if (!rc && !(identity = identify(f, id, &c)))
 		rc = weft_err_set(err, -ENOMEM, "no memory");
-	if (!rc && (fresh || !is_there(json, command, identity))) {
+	if (!rc && (fresh || !is_there(json, command, identity, f->sweep.any_build))) {
 		rc = file_remove_tree(dir, err);
 		if (!rc)
 			rc = file_make_dir(dir, err);

@@ -43,10 +43,10 @@ static size_t key_len(const char *text)
 	return strcspn(text, "=");
 }
 
-/* What an item sets: an option's name or a parameter's key (which no option has), and its length. */
-static const char *target_of(const struct scenario_item *item, size_t *len)
+/* What an option or parameter sets: its name or key (no option has a parameter's), and its length. */
+static const char *target_of(const char *option, const char *value, size_t *len)
 {
-	const char *name = !strcmp(item->name, "set") ? item->value : item->name;
+	const char *name = !strcmp(option, "set") ? value : option;
 	if (!strcmp(name, "mtu"))
 		name = "payload_bytes";
 	*len = key_len(name);
@@ -57,19 +57,19 @@ static const char *target_of(const struct scenario_item *item, size_t *len)
 static bool same_target(const struct scenario_item *a, const struct scenario_item *b)
 {
 	size_t a_len, b_len;
-	const char *x = target_of(a, &a_len), *y = target_of(b, &b_len);
+	const char *x = target_of(a->name, a->value, &a_len), *y = target_of(b->name, b->value, &b_len);
 	return a_len == b_len && !strncmp(x, y, a_len) && strcmp(a->name, "fault") != 0;
 }
 
 /* The axis an option of the command line speaks of; NULL: none. */
 static struct scenario_axis *axis_of(struct scenario *s, const char *option, const char *value)
 {
-	bool param = !strcmp(option, "set");
+	size_t len, axis_len;
+	const char *name = target_of(option, value, &len);
 	for (uint32_t i = 0; i < s->axis_count; i++) {
 		struct scenario_axis *a = &s->axes[i];
-		const char *name = param ? value : option;
-		size_t len = param ? key_len(name) : strlen(name);
-		if (a->param == param && strlen(a->name) == len && !strncmp(a->name, name, len))
+		const char *axis = target_of(a->name, "", &axis_len);
+		if (axis_len == len && !strncmp(axis, name, len))
 			return a;
 	}
 	return NULL;
@@ -92,7 +92,7 @@ static int override(struct scenario *s, const struct opt_given *given, struct we
 		return weft_err_set(err, -ENOMEM, "no memory");
 	struct scenario_axis *axis = axis_of(s, given->name, value);
 	if (axis) {
-		axis->values[0] = axis->param ? value + key_len(value) + 1 : value;
+		axis->values[0] = !strcmp(given->name, "set") ? value + key_len(value) + 1 : value;
 		axis->count = 1;
 		return 0;
 	}

@@ -302,6 +302,8 @@ int scenario_load(struct scenario *s, const char *path, struct weft_err *err)
 		return rc;
 	if (r.y.root)
 		rc = yamldoc_pairs(&r.y, r.y.root, NULL, read_pair, &r);
+	else
+		rc = weft_err_set(err, -EINVAL, "%s: empty; a scenario says at least one option", path);
 	if (!rc)
 		rc = check_seeds(&r);
 	yamldoc_close(&r.y);

@@ -14,7 +14,7 @@
 
 struct sim_args {
 	uint32_t jobs;
-	bool fresh;
+	bool fresh, any_build;
 	struct options o;
 };
 
@@ -23,6 +23,8 @@ static const struct opt_desc sim_options[] = {
 	{"jobs", "N", "runs of a scenario at the same time; default: one per core", opt_u32,
 	 offsetof(struct sim_args, jobs)},
 	{"fresh", NULL, "discard a scenario's earlier results", opt_flag, offsetof(struct sim_args, fresh)},
+	{"any-build", NULL, "use a scenario's earlier results of other builds, too", opt_flag,
+	 offsetof(struct sim_args, any_build)},
 	{NULL, NULL, NULL, NULL, 0},
 };
 
@@ -111,7 +113,7 @@ static int conclude(const struct sweep *w, int rc, const struct weft_err *err)
 static int run_sweep(struct sweep *w, const struct sim_args *args)
 {
 	struct weft_err err = {""};
-	const struct sweep_conf conf = {.jobs = args->jobs, .fresh = args->fresh};
+	const struct sweep_conf conf = {.jobs = args->jobs, .fresh = args->fresh, .any_build = args->any_build};
 	int rc = sweep_run(w, &conf, &err);
 	if (sweep_count(w, SWEEP_WAITING) < w->count) {
 		struct weft_err late;
@@ -153,6 +155,11 @@ int weft_cmd_sim(int argc, char **argv)
 	if (!options_main(&args.o, argc, argv, sim_options, &args,
 			  "Runs a workload on a virtual fabric in virtual time, or all runs of a scenario.", &status))
 		return status;
+	if (args.o.series_ns && !args.o.out && !args.o.scenario) {
+		complain("--series: needs a directory to write to, --out DIR");
+		options_free(&args.o);
+		return 2;
+	}
 	status = args.o.scenario ? run_scenario(&args) : run_one(&args.o);
 	options_free(&args.o);
 	return status;

@@ -18,7 +18,8 @@ enum sweep_status {
 	SWEEP_FAILED   /* see `error`; there may be a result */
 };
 
-enum { SWEEP_IDENTITY_LEN = 33 }; /* 16 digits of the build, '-', 16 of the settings */
+/* An identity is 16 digits of the build, '-', 16 of the settings. */
+enum { SWEEP_BUILD_LEN = 16, SWEEP_IDENTITY_LEN = 33 };
 
 struct sweep_run {
 	struct scenario_pick pick;
@@ -39,12 +40,14 @@ struct sweep {
 	uint32_t count;
 	const char *dir; /* of the results: scenario->out */
 	int lock;        /* the directory, held by one sweep at a time; -1: not open */
+	bool any_build;  /* see struct sweep_conf */
 };
 
 struct sweep_conf {
-	uint32_t jobs; /* worker processes; 0: as many as there are cores */
-	bool fresh;    /* do not use earlier results */
-	bool quiet;    /* say nothing on standard error */
+	uint32_t jobs;  /* worker processes; 0: as many as there are cores */
+	bool fresh;     /* do not use earlier results */
+	bool any_build; /* use those of other builds, too */
+	bool quiet;     /* say nothing on standard error */
 };
 
 /* Lists the runs and resolves the options of each, so that an impossible one is found before the first starts. Errors

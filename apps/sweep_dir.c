@@ -57,7 +57,8 @@ bool sweep_dir_load(struct sweep *w, uint32_t id)
 		return false;
 	r->record.result.cc = r->record.cc;
 	r->record.result.lb = r->record.lb;
-	if (strcmp(r->record.identity, r->identity) != 0)
+	if (strcmp(r->record.identity, r->identity) != 0 &&
+	    !(w->any_build && same_settings(r->record.identity, r->identity)))
 		return false;
 	r->known = true;
 	r->status = r->record.error[0] ? SWEEP_FAILED : SWEEP_DONE;

@@ -121,6 +121,7 @@ int sweep_run(struct sweep *w, const struct sweep_conf *conf, struct weft_err *e
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	sigaction(SIGCHLD, &usual, &inherited);
+	w->any_build = conf->any_build;
 	int rc = sweep_dir_open(w, conf->fresh, err);
 	if (!rc) {
 		rc = run_all(w, conf, &set, err);

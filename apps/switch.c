@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `weft switch`: the lab's fabric between DPDK ports, in real time. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +28,6 @@ struct switch_opts {
 	const struct weft_route_ops *route;
 	struct fabric_tune fabric;
 	struct switch_ports ports;
-	bool help;
 };
 
 struct switch_run {
@@ -43,42 +41,8 @@ struct switch_run {
 
 static atomic_bool stop;
 
-static const struct option long_options[] = {
-	{"topology", required_argument, NULL, 't'}, {"link-gbps", required_argument, NULL, 'l'},
-	{"port", required_argument, NULL, 'p'},     {"memif", required_argument, NULL, 'm'},
-	{"vhost", required_argument, NULL, 'v'},    {"mtu", required_argument, NULL, 'u'},
-	{"no-trim", no_argument, NULL, 'n'},        {"queue-bytes", required_argument, NULL, 'q'},
-	{"set", required_argument, NULL, 's'},      {"route", required_argument, NULL, 'R'},
-	{"seed", required_argument, NULL, 'r'},     {"stats", required_argument, NULL, 'i'},
-	{"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
-};
-
-static const char usage[] =
-	"usage: weft switch [OPTION]...\n"
-	"Switches UET packets between DPDK ports in real time: link rates, queues, ECN and trimming of the lab.\n"
-	"Port i is host i of the topology. Needs neither root nor hugepages. Ends with SIGINT or SIGTERM.\n\n"
-	"  --vhost PREFIX:N             N ports, vhost-user servers on the sockets PREFIX0, PREFIX1, ...;\n"
-	"                               hosts use net_virtio_user0,path=PREFIX0 and so on\n"
-	"  --memif PATH:N               N ports, memif servers with ids from 0 on one socket; hosts use\n"
-	"                               net_memif0,role=client,socket=PATH,socket-abstract=no,id=0 and so on;\n"
-	"                               DPDK's driver may crash the switch when a client leaves: prefer --vhost\n"
-	"  --port DEVARGS               one more port, any DPDK device; repeatable\n"
-	"  --topology FILE|PRESET       .topo file, or a preset such as leafspine:2:2:8 (doc/topologies.md);\n"
-	"                               default: one switch with all ports\n"
-	"  --link-gbps N                rate of every link; default: the file's, 10 for presets\n"
-	"  --mtu BYTES                  largest IP packet; default 9000 or what a device can\n"
-	"  --queue-bytes N              data queue per switch port; default: one BDP with trimming, five without\n"
-	"  --no-trim                    full queues drop instead of trimming\n"
-	"  --set KEY=VALUE              a parameter of the fabric: queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, "
-	"...\n"
-	"  --route NAME                 how switches choose among equal ports: ecmp or another of doc/routing.md\n"
-	"  --seed N                     of ECMP salts, RED and switches' choices\n"
-	"  --stats SECONDS              print counters that often\n"
-	"  --help                       this text\n\n"
-	"EAL starts without hardware and hugepages; WEFT_EAL_ARGS replaces its arguments, for NICs say\n"
-	"WEFT_EAL_ARGS='-l 2 -a 0000:03:00.0'.\n";
-
-static int opt_fabric(struct switch_opts *o, const char *text, struct weft_err *err)
+/* Options that act on the whole of struct switch_opts rather than on one field. */
+static int opt_fabric(void *o, const char *text, struct weft_err *err)
 {
 	char key[64];
 	const char *eq = strchr(text, '=');
@@ -86,75 +50,84 @@ static int opt_fabric(struct switch_opts *o, const char *text, struct weft_err *
 		return weft_err_set(err, -EINVAL, "'%.80s' is not KEY=VALUE", text);
 	memcpy(key, text, (size_t)(eq - text));
 	key[eq - text] = '\0';
-	return weft_param_set(fabric_params, &o->fabric, key, eq + 1, err);
+	return weft_param_set(fabric_params, &((struct switch_opts *)o)->fabric, key, eq + 1, err);
 }
 
-static int opt_apply(struct switch_opts *o, int opt, const char *value, struct weft_err *err)
+static int opt_queue(void *o, const char *value, struct weft_err *err)
 {
-	switch (opt) {
-	case 't':
-		o->topology = value;
-		return 0;
-	case 'l':
-		return opt_gbps(&o->link_bps, value, err);
-	case 'p':
-		return switch_ports_add(&o->ports, value, err);
-	case 'm':
-		return switch_ports_add_memif(&o->ports, value, err);
-	case 'v':
-		return switch_ports_add_vhost(&o->ports, value, err);
-	case 'u':
-		return opt_u32(&o->mtu_bytes, value, err);
-	case 'n':
-		o->fabric.trim = WEFT_TRIM_OFF;
-		return 0;
-	case 'q':
-		return weft_param_set(fabric_params, &o->fabric, "queue_bytes", value, err);
-	case 's':
-		return opt_fabric(o, value, err);
-	case 'R':
-		return weft_route_find(value, &o->route, err);
-	case 'r':
-		return opt_u64(&o->seed, value, err);
-	case 'i':
-		return opt_u32(&o->stats_s, value, err);
-	default:
-		o->help = true;
-		return 0;
-	}
+	return weft_param_set(fabric_params, &((struct switch_opts *)o)->fabric, "queue_bytes", value, err);
 }
 
-/* The name of the option that was just parsed. */
-static const char *opt_name(int opt)
+static int opt_no_trim(void *o, const char *value, struct weft_err *err)
 {
-	const struct option *o = long_options;
-	while (o->name != NULL && o->val != opt)
-		o++;
-	return o->name;
+	bool on = false;
+	int rc = opt_flag(&on, value, err);
+	if (on)
+		((struct switch_opts *)o)->fabric.trim = WEFT_TRIM_OFF;
+	return rc;
 }
 
-static int opts_parse(struct switch_opts *o, int argc, char **argv, struct weft_err *err)
+static int opt_port(void *o, const char *value, struct weft_err *err)
 {
-	int opt;
-	weft_param_defaults(fabric_params, &o->fabric);
-	optind = 1;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-		struct weft_err why = {""};
-		if (opt == '?')
-			return weft_err_set(err, -EINVAL, "unknown option '%.80s'", argv[optind - 1]);
-		if (opt == ':')
-			return weft_err_set(err, -EINVAL, "'%.80s' needs a value", argv[optind - 1]);
-		int rc = opt_apply(o, opt, optarg, &why);
-		if (rc != 0)
-			return weft_err_set(err, rc, "--%s: %.200s", opt_name(opt), why.msg);
-	}
-	if (optind < argc)
-		return weft_err_set(err, -EINVAL, "unexpected '%.80s'", argv[optind]);
-	if (o->ports.count == 0 && !o->help)
-		return weft_err_set(err, -EINVAL, "no ports: give --vhost, --memif or --port");
-	return 0;
+	return switch_ports_add(&((struct switch_opts *)o)->ports, value, err);
 }
+
+static int opt_memif(void *o, const char *value, struct weft_err *err)
+{
+	return switch_ports_add_memif(&((struct switch_opts *)o)->ports, value, err);
+}
+
+static int opt_vhost(void *o, const char *value, struct weft_err *err)
+{
+	return switch_ports_add_vhost(&((struct switch_opts *)o)->ports, value, err);
+}
+
+static int opt_route(void *o, const char *value, struct weft_err *err)
+{
+	return weft_route_find(value, &((struct switch_opts *)o)->route, err);
+}
+
+#define FIELD(name) offsetof(struct switch_opts, name)
+#define BELOW       "\n                               " /* a further line of --help */
+
+static const struct opt_desc switch_options[] = {
+	{"vhost", "PREFIX:N",
+	 "N ports, vhost-user servers on the sockets PREFIX0, PREFIX1, ...;" BELOW
+	 "hosts use net_virtio_user0,path=PREFIX0 and so on",
+	 opt_vhost, 0},
+	{"memif", "PATH:N",
+	 "N ports, memif servers with ids from 0 on one socket; hosts use" BELOW
+	 "net_memif0,role=client,socket=PATH,socket-abstract=no,id=0 and so on;" BELOW
+	 "DPDK's driver may crash the switch when a client leaves: prefer --vhost",
+	 opt_memif, 0},
+	{"port", "DEVARGS", "one more port, any DPDK device; repeatable", opt_port, 0},
+	{"topology", "FILE|PRESET",
+	 ".topo file, or a preset such as leafspine:2:2:8 (doc/topologies.md);" BELOW
+	 "default: one switch with all ports",
+	 opt_string, FIELD(topology)},
+	{"link-gbps", "N", "rate of every link; default: the file's, 10 for presets", opt_gbps, FIELD(link_bps)},
+	{"mtu", "BYTES", "largest IP packet; default 9000 or what a device can", opt_u32, FIELD(mtu_bytes)},
+	{"queue-bytes", "N", "data queue per switch port; default: one BDP with trimming, five without", opt_queue, 0},
+	{"no-trim", NULL, "full queues drop instead of trimming", opt_no_trim, 0},
+	{"set", "KEY=VALUE", "a parameter of the fabric: queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, ...",
+	 opt_fabric, 0},
+	{"route", "NAME", "how switches choose among equal ports: ecmp or another of doc/routing.md", opt_route, 0},
+	{"seed", "N", "of ECMP salts, RED and switches' choices", opt_u64, FIELD(seed)},
+	{"stats", "SECONDS", "print counters that often", opt_u32, FIELD(stats_s)},
+	{NULL, NULL, NULL, NULL, 0},
+};
+
+static const struct opt_command switch_command = {
+	.name = "switch",
+	.args = "",
+	.about = "Switches UET packets between DPDK ports in real time: link rates, queues, ECN and trimming of the "
+		 "lab.\n"
+		 "Port i is host i of the topology. Needs neither root nor hugepages. Ends with SIGINT or SIGTERM.\n"
+		 "\n"
+		 "EAL starts without hardware and hugepages; WEFT_EAL_ARGS replaces its arguments, for NICs say\n"
+		 "WEFT_EAL_ARGS='-l 2 -a 0000:03:00.0'.",
+	.table = switch_options,
+};
 
 static int topology_resolve(struct switch_opts *o, struct weft_topo *topo, char star[24], struct weft_err *err)
 {
@@ -256,14 +229,15 @@ int weft_cmd_switch(int argc, char **argv)
 	static struct switch_opts o = {.seed = 1};
 	struct weft_err err = {""};
 	struct sigaction action = {.sa_handler = on_signal};
+	uint32_t none;
+	int status;
 
-	if (opts_parse(&o, argc, argv, &err) != 0) {
-		fprintf(stderr, "weft switch: %s\n", err.msg);
+	weft_param_defaults(fabric_params, &o.fabric);
+	if (!opt_main(&switch_command, &o, argc, argv, &none, &status))
+		return status;
+	if (o.ports.count == 0) {
+		fputs("weft switch: no ports: give --vhost, --memif or --port\n", stderr);
 		return 2;
-	}
-	if (o.help) {
-		fputs(usage, stdout);
-		return 0;
 	}
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

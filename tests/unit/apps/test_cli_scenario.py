@@ -96,6 +96,32 @@ class Scenario(unittest.TestCase):
         self.assertEqual(again.stdout, first.stdout)
         self.assertNotIn("done before", self.weft("--fresh").stderr)
 
+    def test_results_of_other_builds_only_when_asked_for(self):
+        self.write(TWO)
+        self.weft()
+        for i in range(4):
+            path = os.path.join(self.out, "runs", "%04d" % i, "run.json")
+            with open(path) as file:
+                run = json.load(file)
+            run["identity"] = "0123456789abcdef" + run["identity"][16:]
+            with open(path, "w") as file:
+                json.dump(run, file)
+        self.assertIn("4 of 4 runs were done before", self.weft("--any-build").stderr)
+        self.assertNotIn("done before", self.weft().stderr)
+
+    def test_nothing_in_a_file_is_no_scenario(self):
+        for text in ("", "# a comment\n"):
+            self.write(text)
+            run = self.weft()
+            self.assertEqual(run.returncode, 2)
+            self.assertIn("case.yaml: empty; a scenario says at least one option", run.stderr)
+
+    def test_series_need_a_directory(self):
+        run = subprocess.run((WEFT, "sim", "--topology", "star:4", "--series", "1us"), stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(run.stderr, "weft sim: --series: needs a directory to write to, --out DIR\n")
+
     def test_command_line_wins(self):
         self.write(TWO)
         run = self.weft("--seed", "9", "--lb", "reps", "--set", "ack_every=2")

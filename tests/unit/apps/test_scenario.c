@@ -143,6 +143,23 @@ static void scenario_override__replaces_seeds_and_axes(void **state)
 	options_free(&o);
 }
 
+/* --mtu and --set payload_bytes are the same, on the command line as in the file. */
+static void scenario_override__replaces_an_axis_under_its_other_name(void **state)
+{
+	static const char *const given[][3] = {{"sweep: {mtu: [1024, 2048]}\n", "--set", "payload_bytes=512"},
+					       {"sweep: {set.payload_bytes: [1024, 2048]}\n", "--mtu", "512"}};
+	struct scenario_fixture *f = *state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct options o;
+		assert_int_equal(scenario_try(f, given[i][0]), 0);
+		give(f, given[i][1], given[i][2]);
+		assert_int_equal(scenario_runs(&f->s), 1);
+		options_of(f, 0, &o);
+		assert_int_equal(o.engine.payload_bytes, 512);
+		options_free(&o);
+	}
+}
+
 static void scenario_override__takes_the_directory(void **state)
 {
 	struct scenario_fixture *f = *state;
@@ -185,6 +202,7 @@ int main(void)
 		SCENARIO_TEST(scenario_combine__each_option_once),
 		SCENARIO_TEST(scenario_override__wins_in_every_run),
 		SCENARIO_TEST(scenario_override__replaces_seeds_and_axes),
+		SCENARIO_TEST(scenario_override__replaces_an_axis_under_its_other_name),
 		SCENARIO_TEST(scenario_override__takes_the_directory),
 		SCENARIO_TEST(scenario_options__names_the_impossible_combination),
 		SCENARIO_TEST(scenario_options__files_beside_the_scenario),

@@ -43,8 +43,15 @@ static void scenario_load__options_alone_are_one_run(void **state)
 	assert_string_equal(f->s.about, "");
 	assert_string_equal(f->s.out, "weft-out/case");
 	assert_int_equal(scenario_runs(&f->s), 1);
-	assert_int_equal(scenario_try(f, "# nothing at all\n"), 0);
-	assert_int_equal(scenario_runs(&f->s), 1);
+}
+
+static void scenario_load__refuses_nothing_at_all(void **state)
+{
+	struct scenario_fixture *f = *state;
+	assert_int_equal(scenario_try(f, ""), -EINVAL);
+	scenario_free(&f->s);
+	assert_int_equal(scenario_try(f, "# nothing at all\n"), -EINVAL);
+	assert_non_null(strstr(f->err.msg, "case.yaml: empty"));
 }
 
 static void scenario_load__names_line_and_key(void **state)
@@ -116,6 +123,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCENARIO_TEST(scenario_load__takes_every_key),
 		SCENARIO_TEST(scenario_load__options_alone_are_one_run),
+		SCENARIO_TEST(scenario_load__refuses_nothing_at_all),
 		SCENARIO_TEST(scenario_load__names_line_and_key),
 		SCENARIO_TEST(scenario_load__refuses_bad_cases),
 		SCENARIO_TEST(scenario_load__refuses_bad_axes),

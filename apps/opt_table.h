@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Command lines from tables of options, for commands with or without the vocabulary of a run (options.h). */
+#ifndef WEFT_OPT_TABLE_H
+#define WEFT_OPT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "weft/err.h"
+
+/* One option `--name VALUE`; in YAML `name: VALUE`. An empty name takes the one argument without dashes. */
+struct opt_desc {
+	const char *name; /* NULL ends a table */
+	const char *arg;  /* what the value is, for --help; NULL: a flag without value */
+	const char *help;
+	int (*set)(void *field, const char *value, struct weft_err *err); /* the opt_* functions below */
+	size_t offset; /* of the field in the struct the table describes */
+};
+
+int opt_string(void *field, const char *value, struct weft_err *err);   /* const char *, not copied */
+int opt_flag(void *field, const char *value, struct weft_err *err);     /* bool, set to true */
+int opt_u32(void *field, const char *value, struct weft_err *err);      /* uint32_t */
+int opt_u64(void *field, const char *value, struct weft_err *err);      /* uint64_t */
+int opt_gbps(void *field, const char *value, struct weft_err *err);     /* uint64_t bits per second from Gb/s, > 0 */
+int opt_duration(void *field, const char *value, struct weft_err *err); /* weft_ns from 10ns, 5us, 2.5ms, 1s */
+int opt_time(void *field, const char *value, struct weft_err *err);     /* ... and from 0us */
+
+/* The option called so, in `len` characters; NULL: none. `table` may be NULL. */
+const struct opt_desc *opt_find(const struct opt_desc *table, const char *name, size_t len);
+
+/* An option's argument, with its value in it or behind it: *value is NULL for a flag alone. Returns the number of
+ * arguments used; -EINVAL: a value is missing. */
+int opt_value(const struct opt_desc *d, char **argv, const char **value, struct weft_err *err);
+
+/* Sets the field in the struct at `base` and puts the option's name before a complaint. */
+int opt_apply(const struct opt_desc *d, void *base, const char *value, struct weft_err *err);
+
+/* All for --help but those that `shadow` has, too. */
+void opt_print(FILE *out, const struct opt_desc *table, const struct opt_desc *shadow);
+
+/* A command that has a table of its own alone. */
+struct opt_command {
+	const char *name, *args; /* "usage: weft NAME [OPTION]...ARGS" */
+	const char *about;
+	const struct opt_desc *table;
+	uint32_t bare_min, bare_max; /* arguments without dashes it takes */
+};
+
+/* Parses argv[1..] into the struct at `base`; arguments without dashes come to stand at argv[1..*bare]. One dash and a
+ * letter is the only option that begins with it. Prints help or errors. True: go on. False: leave with *status. */
+bool opt_main(const struct opt_command *c, void *base, int argc, char **argv, uint32_t *bare, int *status);
+
+#endif
