@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The receive path of an engine on any packets. The engine has an open connection with messages in flight, accepted
- * ones with messages half received, and posted receives. Input: steps of a length (16 bits, big endian; the lower 11
- * bits count), options (the upper 5 bits) and that many bytes. Most options put into the packet what only a peer could
- * know, so that changes get deep. */
+/* The receive path of an engine on any packets. The engine has an open connection with messages in flight, requests
+ * that wait for answers, accepted connections with messages half received, posted receives, and a region of memory in
+ * two pieces. Input: steps of a length (16 bits, big endian; the lower 11 bits count), options (the upper 5 bits) and
+ * that many bytes. Most options put into the packet what only a peer could know, so that changes get deep. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@ enum option {
 	LATER = 16,   /* time goes on, by the packet's first byte squared, in microseconds */
 };
 
+enum { REGION_KEY = 7, PIECE_BYTES = 700, ANSWER_BYTES = 5000 };
 enum { US = 0x0a000001, PEER = 0x0a000002, MESSAGE_BYTES = 30000, RECV_BYTES = 5000, STEPS_MAX = 200 };
 enum { ROOM = WEFT_PKT_HEAD_MAX + 2048, IP_BYTES = 20, PDS_AT = 28 };
 
@@ -94,7 +95,8 @@ struct fuzz {
 	struct weft_engine *e;
 	struct weft_ep *ep;
 	weft_ns now;
-	uint8_t *out, *in[3];
+	uint8_t *out, *in[3], *pieces[2], *answer;
+	struct weft_op_atomic atomic;
 	uint32_t seen_bytes;
 };
 
@@ -128,6 +130,26 @@ static void poll(struct fuzz *f)
 			receive(f, cqe.kind, cqe.context == f->in[0] ? 0 : cqe.context == f->in[1] ? 1 : 2);
 }
 
+static void reach(struct fuzz *f, uint32_t peer)
+{
+	for (int i = 0; i < 2; i++)
+		f->pieces[i] = calloc(1, PIECE_BYTES);
+	const struct weft_mr_seg segs[] = {{f->pieces[0], PIECE_BYTES}, {f->pieces[1], PIECE_BYTES}};
+	const struct weft_mr_attr attr = {.key = REGION_KEY,
+					  .segs = segs,
+					  .seg_count = 2,
+					  .access = WEFT_MR_READ | WEFT_MR_WRITE | WEFT_MR_EVENTS};
+	struct weft_mr *mr;
+	CHECK(weft_mr_add(f->e, &attr, &mr) == 0);
+	f->answer = malloc(ANSWER_BYTES);
+	f->atomic = (struct weft_op_atomic){.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = f->answer};
+	const struct weft_op ops[] = {
+		{.kind = WEFT_OP_READ, .peer = peer, .buf = f->answer, .len = ANSWER_BYTES},
+		{.kind = WEFT_OP_FETCH_ATOMIC, .peer = peer, .buf = f->out, .len = 64, .atomic = &f->atomic}};
+	weft_submit(f->ep, &ops[0]);
+	weft_submit(f->ep, &ops[1]);
+}
+
 /* `credit`: packets need it, and we grant it. */
 static void start(struct fuzz *f, bool credit)
 {
@@ -150,6 +172,7 @@ static void start(struct fuzz *f, bool credit)
 		f->in[i] = malloc(RECV_BYTES);
 		receive(f, i == 1 ? WEFT_OP_RECV : WEFT_OP_TRECV, i);
 	}
+	reach(f, id);
 	for (int i = 0; i < 4; i++) {
 		struct weft_op op = {.kind = WEFT_OP_TSEND, .peer = id, .buf = f->out, .len = MESSAGE_BYTES};
 		weft_submit(f->ep, &op);
@@ -167,6 +190,9 @@ static void stop(struct fuzz *f)
 	weft_engine_destroy(f->e);
 	CHECK(f->port.live == 0);
 	free(f->out);
+	free(f->answer);
+	free(f->pieces[0]);
+	free(f->pieces[1]);
 	for (int i = 0; i < 3; i++)
 		free(f->in[i]);
 }
@@ -203,6 +229,21 @@ static void repair(uint8_t *b, size_t len)
 	put16(b + 10, ~(sum + (sum >> 16)));
 }
 
+/* A response with data is for our request with the number in its lowest byte of the job id. */
+static void answer(const struct fuzz *f, uint8_t *b, size_t len)
+{
+	uint8_t *ses = b + PDS_AT + 12;
+	if (len < PDS_AT + 12 + 20 || ((b[PDS_AT] << 8 | b[PDS_AT + 1]) >> 7 & 15) != WIRE_NH_RSP_DATA)
+		return;
+	uint32_t i = ses[7];
+	const struct tx_msg *m = i < f->e->asks.room ? f->e->asks.msgs[i] : NULL;
+	if (!m)
+		return;
+	ses[5] = (uint8_t)(m->rma->token >> 16);
+	put16(ses + 6, m->rma->token & UINT16_MAX);
+	put16(ses + 8, m->message_id);
+}
+
 /* Where the connection an ACK or a request would be for is now, and its ids. */
 static void aim(const struct fuzz *f, uint8_t *b, size_t len, uint8_t options)
 {
@@ -221,6 +262,7 @@ static void aim(const struct fuzz *f, uint8_t *b, size_t len, uint8_t options)
 		put16(pds + 10, p->pdc.id);
 		put16(pds + 8, p->remote_id);
 		psn = p->next_expected;
+		answer(f, b, len);
 	}
 	if (options & NEAR_PSN)
 		put32(pds + 4, psn + (uint32_t)(int8_t)pds[7]);

@@ -35,6 +35,18 @@ def data(psn, flags, last, mid, offset, payload, total, dscp=8, **kw):
     return ip_udp(dscp) + pds(2, 3, flags, -1, psn, 5, last) + ses(mid, offset, payload, total, **kw) + body
 
 
+def memory(psn, flags, last, mid, opcode, addr, length, payload=0, extension=b"", key=7):
+    """A request on the region, in one packet."""
+    word = opcode << 56 | 0x0B << 48 | mid << 32
+    head = struct.pack(">QIQIQQI", word, 2 << 16, addr, 0x30, key, 0, length)
+    return ip_udp() + pds(2, 3, flags, -1, psn, 5, last) + head + extension + bytes(range(payload))
+
+
+def answer(psn, number, offset, payload):
+    head = struct.pack(">HHIHHII", 2 << 8 | 1, 1, number, 0, payload, 0, offset)
+    return ip_udp() + pds(2, 5, 0, -1, psn, 5, 0) + head + bytes(payload)
+
+
 def ack(psn, flags=0, second=0, sack_offset=1, bitmap=0, rc=1):
     cc = struct.pack(">IQQ", 8 << 16 | sack_offset & 0xFFFF, bitmap, 3 << 48)
     return ip_udp(46, 0) + pds(8, 4, flags, second, psn, 9, 0) + cc + struct.pack(">QI", 1 << 56 | rc << 48, 0)
@@ -56,6 +68,7 @@ def control(ctl, psn, payload=0):
 syn = step(REPAIR, data(1000, SYN, 0, 1, 0, 800, 2000))
 more = [step(REPAIR | TO_RX, data(1000 + i, 0, 0, 1, 800 * i, min(800, 2000 - 800 * i), 2000)) for i in (2, 1)]
 rx, tx = REPAIR | TO_RX | NEAR_PSN, REPAIR | TO_TX | NEAR_PSN
+RANGES = ((0, 8), (8, 64), (690, 20), (1390, 10), (1390, 11), (1 << 63, 200))
 conversations = {
     "message": syn + b"".join(more),
     "unexpected": b"".join(step(REPAIR, data(1000 + i, SYN, i, 1 + i, 0, 100, 100)) for i in range(8)),
@@ -76,6 +89,23 @@ conversations = {
     "demands": syn
     + b"".join(step(REPAIR | TO_RX, credit_data(1001 + i, 0, 1, 800 * (i + 1), 400, 9000, 40 << i)) for i in range(4))
     + b"".join(step(rx, control(8, 0, p)) for p in (1, 1 << 12, 1 << 22, 1 << 23, 0xFFFFFF, 1 << 24)),
+    "written": b"".join(
+        step(REPAIR, memory(1000 + i, SYN, i, 1 + i, 1, addr, n, n)) for i, (addr, n) in enumerate(RANGES)
+    ),
+    "read": b"".join(step(REPAIR, memory(1000 + i, SYN, i, 1 + i, 2, *r)) for i, r in enumerate(RANGES)),
+    "summed": b"".join(
+        step(REPAIR, memory(1000 + i, SYN, i, 1 + i, 3 + i % 2, 8 * i, 16, 16, bytes([2, 4 + i, 0, 0])))
+        for i in range(12)
+    ),
+    "swapped": b"".join(
+        step(REPAIR, memory(1000 + i, SYN, i, 1 + i, 4, 690 + i, 8, 0, bytes([0x0D + i, 7, 0, 0]) + bytes(32)))
+        for i in range(7)
+    ),
+    "arrays": b"".join(
+        step(REPAIR, memory(1000 + i, SYN, i, 1 + i, 4, 600 + i, 192, 192, bytes([0xE0 + i, 5, 0, 0])))
+        for i in (3, 1, 0, 2)
+    ),
+    "answers": syn + b"".join(step(rx, answer(i, 1 + i % 2, 0 if i % 2 else 32 * i, 64)) for i in range(6)),
     "late": step(tx, ack(0)) + step(tx | LATER, ack(1)) + step(REPAIR | LATER, data(1, SYN, 0, 1, 0, 9, 9)),
 }
 for name, steps in conversations.items():

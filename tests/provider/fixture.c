@@ -28,6 +28,14 @@ static struct rte_ring *ring_new(const char *name)
 	return rte_ring_create(name, ENTRIES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 }
 
+void fixture_env(void)
+{
+	setenv("FI_PROVIDER", "weft", 1);
+	setenv("FI_WEFT_DEVICE", "net_ring_host0;net_ring_host1", 1);
+	setenv("FI_WEFT_ADDR", "10.0.0.1;10.0.0.2", 1);
+	setenv("FI_WEFT_LINGER_MS", "20", 1); /* one thread cannot close both ends at once */
+}
+
 int rings_setup(void **state)
 {
 	struct weft_err err;
@@ -40,10 +48,7 @@ int rings_setup(void **state)
 	if (!rings[0] || !rings[1] || rte_eth_from_rings("host0", &rings[1], 1, &rings[0], 1, 0) < 0 ||
 	    rte_eth_from_rings("host1", &rings[0], 1, &rings[1], 1, 0) < 0)
 		return -1;
-	setenv("FI_PROVIDER", "weft", 1);
-	setenv("FI_WEFT_DEVICE", "net_ring_host0;net_ring_host1", 1);
-	setenv("FI_WEFT_ADDR", "10.0.0.1;10.0.0.2", 1);
-	setenv("FI_WEFT_LINGER_MS", "20", 1); /* one thread cannot close both ends at once */
+	fixture_env();
 	return 0;
 }
 

@@ -40,6 +40,9 @@ struct host_opts {
 /* Makes the two devices and names them in the environment. Once per process: a cmocka group setup. */
 int rings_setup(void **state);
 
+/* Part of that: names two ring devices, host0 and host1, in the environment. */
+void fixture_env(void);
+
 /* Hints for one of our endpoints; index 0 or 1 chooses the device. The caller frees. */
 struct fi_info *fixture_hints(int index);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wires.h"
 
+#include "fixture.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <rte_eth_ring.h>
 #include <rte_mbuf.h>
@@ -48,10 +49,7 @@ int wires_setup(void **state)
 	    rte_eth_from_rings("host0", &wires[1].to, 1, &wires[0].from, 1, 0) < 0 ||
 	    rte_eth_from_rings("host1", &wires[0].to, 1, &wires[1].from, 1, 0) < 0)
 		return -1;
-	setenv("FI_PROVIDER", "weft", 1);
-	setenv("FI_WEFT_DEVICE", "net_ring_host0;net_ring_host1", 1);
-	setenv("FI_WEFT_ADDR", "10.0.0.1;10.0.0.2", 1);
-	setenv("FI_WEFT_LINGER_MS", "20", 1); /* one thread cannot close both ends at once */
+	fixture_env();
 	return 0;
 }
 
