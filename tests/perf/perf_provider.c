@@ -34,6 +34,7 @@ enum {
 	TAG = 7,
 	POLLS_PER_LOOK = 1024, /* looks at the queue between looks at the clock */
 	STALL_S = 20,          /* nothing moves for so long: give up */
+	BATCHES = 10,          /* of a measurement; the best counts, what else runs on the machine costs the others */
 	TIME_MAX_S = 120,      /* in all */
 };
 
@@ -228,10 +229,10 @@ static double stream_s(struct bench *b, size_t bytes, uint64_t count)
 	return seconds;
 }
 
-/* As many rounds as fill the time, by a first estimate; both sides learn side 0's number. */
+/* As many rounds as fill a batch's time, by a first estimate; both sides learn side 0's number. */
 static uint64_t agree(struct bench *b, double seconds_each)
 {
-	double rounds = b->seconds / (seconds_each > 1e-9 ? seconds_each : 1e-9);
+	double rounds = b->seconds / BATCHES / (seconds_each > 1e-9 ? seconds_each : 1e-9);
 	uint64_t n = rounds < 4 ? 4 : (uint64_t)rounds;
 	if (b->me == 0 && write(b->peer_sock, &n, sizeof n) != sizeof n)
 		fail("peer", -errno);
@@ -243,19 +244,28 @@ static uint64_t agree(struct bench *b, double seconds_each)
 static void measure_latency(struct bench *b, size_t bytes)
 {
 	uint64_t rounds = agree(b, 2e-6 * latency_us(b, bytes, 50));
-	double us = latency_us(b, bytes, rounds);
+	double best = 0;
+	for (int i = 0; i < BATCHES; i++) {
+		double us = latency_us(b, bytes, rounds);
+		best = i == 0 || us < best ? us : best;
+	}
 	if (b->me == 0)
-		printf("%s latency_us %zu %.3f\n", b->prov, bytes, us);
+		printf("%s latency_us %zu %.3f\n", b->prov, bytes, best);
 }
 
 static void measure_stream(struct bench *b, size_t bytes)
 {
 	uint64_t count = agree(b, stream_s(b, bytes, 2 * WINDOW) / (2 * WINDOW));
-	double seconds = stream_s(b, bytes, count);
+	double best = 0;
+	for (int i = 0; i < BATCHES; i++) {
+		double seconds = stream_s(b, bytes, count);
+		best = i == 0 || seconds < best ? seconds : best;
+	}
+	double per_s = (double)count / best;
 	if (b->me == 0 && bytes < 1024)
-		printf("%s rate_mps %zu %.4f\n", b->prov, bytes, (double)count / seconds * 1e-6);
+		printf("%s rate_mps %zu %.4f\n", b->prov, bytes, per_s * 1e-6);
 	else if (b->me == 0)
-		printf("%s bandwidth_mbs %zu %.1f\n", b->prov, bytes, (double)count * (double)bytes / seconds * 1e-6);
+		printf("%s bandwidth_mbs %zu %.1f\n", b->prov, bytes, per_s * (double)bytes * 1e-6);
 }
 
 /* What arrives is what was sent: looked at once, before anything is timed. */
