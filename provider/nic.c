@@ -90,9 +90,13 @@ static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct 
 	tune->engine.ip = dev->ip;
 	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices differ even with a seed given */
 	link_fit(tune, nic->port);
-	ret = weft_engine_create(&tune->engine, nic->port, weft_clock_ns(), &nic->engine, err);
+	nic->wire = nic->port;
+	if (tune->faulty)
+		ret = fault_port_create(&tune->fault, nic->port, &nic->wire, err);
+	if (!ret)
+		ret = weft_engine_create(&tune->engine, nic->wire, weft_clock_ns(), &nic->engine, err);
 	if (ret)
-		nic->port->ops->close(nic->port);
+		nic->wire->ops->close(nic->wire);
 	return ret;
 }
 
@@ -191,7 +195,7 @@ static void nic_destroy(struct prov_nic *nic)
 		prov_wait_until(nic, nic_quiet, nic, (int)(nic->linger_ns / WEFT_MS(1)));
 	stats_log(nic);
 	weft_engine_destroy(nic->engine);
-	nic->port->ops->close(nic->port);
+	nic->wire->ops->close(nic->wire);
 	prov_req_free_all(nic);
 	pthread_cond_destroy(&nic->news);
 	pthread_mutex_destroy(&nic->lock);

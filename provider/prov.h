@@ -21,6 +21,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
+#include "fault.h"
 #include "wait.h"
 #include "weft/addr.h"
 #include "weft/engine.h"
@@ -72,10 +73,12 @@ int prov_seat_number(const char *setting, unsigned *number, struct weft_err *err
 struct prov_tune {
 	struct weft_engine_conf engine; /* cc_tune and lb_tune are ours, freed by prov_tune_free */
 	void *cc_tune, *lb_tune, *rcc_tune;
-	uint32_t max_ip_bytes; /* 0: the port's default */
-	uint32_t pool_pkts;    /* 0: the port's default */
-	bool payload_chosen;   /* FI_WEFT_TUNE says payload_bytes */
-	bool link_chosen;      /* or link_bps */
+	uint32_t max_ip_bytes;   /* 0: the port's default */
+	uint32_t pool_pkts;      /* 0: the port's default */
+	bool payload_chosen;     /* FI_WEFT_TUNE says payload_bytes */
+	bool link_chosen;        /* or link_bps */
+	bool faulty;             /* or one of the faults below */
+	struct fault_conf fault; /* breaks what we send, for tests */
 	bool no_arp;
 	const char *eal_args; /* NULL: the defaults */
 	weft_ns wait_ns;      /* how long an open waits for the other end's socket */
@@ -135,7 +138,8 @@ struct prov_nic {
 	char *name;                 /* device name */
 	unsigned users;             /* domains */
 	pthread_mutex_t lock;       /* guards all that follows and what hangs from it */
-	struct weft_port *port;
+	struct weft_port *port;     /* the device's */
+	struct weft_port *wire;     /* the engine's: the same, or faults around it; closes both */
 	struct weft_engine *engine;
 	struct weft_ip ip;
 	weft_ns linger_ns;

@@ -36,6 +36,19 @@ static void *tune_alloc(const struct weft_param *table, size_t size)
 	return tune;
 }
 
+/* "auto": a host knows nothing of its switches but that packets may take any path; taken to hash, mark and trim, as
+ * `weft switch` does unless told otherwise. */
+static int lb_find(const char *name, const struct weft_lb_ops **lb, struct weft_err *err)
+{
+	const struct weft_lb_offer offer = {.ecn = 1, .trimming = 1, .ack_every = 1};
+	const char *reason;
+	if (strcmp(name, "auto") != 0)
+		return weft_lb_choose(name, lb, err);
+	*lb = weft_lb_auto(&offer, &reason);
+	FI_INFO(&prov_weft, FI_LOG_CORE, "load balancer %s: %s\n", (*lb)->name, reason);
+	return 0;
+}
+
 static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 {
 	char *cc = "smartt", *lb = "reps";
@@ -45,7 +58,7 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 	struct weft_cc_choice choice;
 	if (weft_cc_select(cc, &choice, &why))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_CC: %.200s", why.msg);
-	if (weft_lb_choose(lb, &tune->engine.lb, &why))
+	if (lb_find(lb, &tune->engine.lb, &why))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_LB: %.200s", why.msg);
 	tune->engine.cc = choice.cc;
 	tune->engine.rcc = choice.rcc;
@@ -73,6 +86,7 @@ static int tune_set(struct prov_tune *tune, const char *key, const char *value, 
 		{tune->engine.cc->tunes, tune->cc_tune},
 		{tune->engine.lb->tunes, tune->lb_tune},
 		{tune->engine.rcc ? tune->engine.rcc->tunes : NULL, tune->rcc_tune},
+		{fault_params, &tune->fault},
 	};
 	for (size_t i = 0; i < count_of(places); i++) {
 		int ret = places[i].table ? weft_param_set(places[i].table, places[i].base, key, value, err) : -ENOENT;
@@ -99,6 +113,7 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 		*eq = 0;
 		tune->payload_chosen |= strcmp(item, "payload_bytes") == 0;
 		tune->link_chosen |= strcmp(item, "link_bps") == 0;
+		tune->faulty |= strncmp(item, "fault_", 6) == 0;
 		ret = tune_set(tune, item, eq + 1, err);
 	}
 	free(copy);
@@ -146,6 +161,7 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	*tune = (struct prov_tune){0};
 	char *eal_args = NULL;
 	weft_param_defaults(weft_engine_tunes, &tune->engine.tune);
+	weft_param_defaults(fault_params, &tune->fault);
 	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
 	tune->engine.tune.peer_timeout_ns = PEER_TIMEOUT_NS;
 	tune->engine.tune.rndv_bytes = RNDV_BYTES;
