@@ -130,6 +130,13 @@ uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes)
 	return fixed ? 0 : ip_bytes;
 }
 
+bool ethdev_copies(const struct rte_eth_dev_info *info)
+{
+	if (driver_is(info->driver_name, "net_memif"))
+		return arg_find(device_args(info), "zero-copy") == NULL;
+	return driver_is(info->driver_name, "net_vhost") || driver_is(info->driver_name, "net_af_packet");
+}
+
 bool ethdev_has_interrupts(const struct rte_eth_dev_info *info)
 {
 	return driver_is(info->driver_name, "net_vhost") || driver_is(info->driver_name, "net_virtio_user");

@@ -27,6 +27,9 @@ uint32_t ethdev_rx_buffer_bytes(const struct rte_eth_dev_info *info);
 /* rxmode.mtu to configure; 0 for drivers that reject a value. */
 uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes);
 
+/* The driver has copied every packet it took when its transmit call returns. */
+bool ethdev_copies(const struct rte_eth_dev_info *info);
+
 /* Whether to ask for receive interrupts. Drivers of hardware choose slower paths when asked. */
 bool ethdev_has_interrupts(const struct rte_eth_dev_info *info);
 

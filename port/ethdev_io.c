@@ -7,7 +7,10 @@
 
 #include "ethdev_priv.h"
 
-enum { RX_AHEAD = 4 /* frames whose headers are fetched early */ };
+enum {
+	RX_AHEAD = 4,        /* frames whose headers are fetched early */
+	REFERENCE_MIN = 512, /* payload up to this is copied behind the headers: cheaper than a second segment */
+};
 
 static uint16_t burst_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 {
@@ -58,19 +61,49 @@ static void pkt_gather(const struct weft_pkt *pkt)
 		memcpy(p, &pkt->trailer, ETHDEV_CRC_BYTES); /* little endian, as every CPU DPDK's x86 build runs on */
 }
 
-static struct rte_mbuf *pkt_frame(struct ethdev *d, struct weft_pkt *pkt, const struct rte_ether_addr *dst)
+/* Chains payload where it lies. It is the sender's memory, which stays only until the driver has its copy. */
+static bool pkt_chain(struct ethdev *d, const struct weft_pkt *pkt, struct rte_mbuf *m)
+{
+	struct rte_mbuf *seg;
+	if (!d->copies || pkt->payload == NULL || pkt->payload_len < REFERENCE_MIN || pkt->flags & WEFT_PKT_TRAILER)
+		return false;
+	seg = rte_pktmbuf_alloc(d->pool);
+	if (seg == NULL)
+		return false;
+	rte_mbuf_ext_refcnt_update(&d->elsewhere, 1);
+	rte_pktmbuf_attach_extbuf(seg, (void *)(uintptr_t)pkt->payload, RTE_BAD_IOVA, pkt->payload_len, &d->elsewhere);
+	seg->data_len = pkt->payload_len;
+	m->next = seg;
+	m->nb_segs = 2;
+	return true;
+}
+
+/* The driver did not take it: the packet may change before it is framed again. */
+static void pkt_unchain(struct rte_mbuf *m)
+{
+	if (m->nb_segs == 1)
+		return;
+	rte_pktmbuf_free_seg(m->next);
+	m->next = NULL;
+	m->nb_segs = 1;
+}
+
+/* `passing`: a burst follows at once. */
+static struct rte_mbuf *pkt_frame(struct ethdev *d, struct weft_pkt *pkt, const struct rte_ether_addr *dst,
+				  bool passing)
 {
 	struct rte_mbuf *m = pkt_mbuf(pkt);
 	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)(pkt->head - RTE_ETHER_HDR_LEN);
 
-	if (pkt->payload_len > 0 || (pkt->flags & WEFT_PKT_TRAILER))
+	bool chained = passing && pkt_chain(d, pkt, m);
+	if (!chained && (pkt->payload_len > 0 || (pkt->flags & WEFT_PKT_TRAILER)))
 		pkt_gather(pkt);
 	eth->dst_addr = *dst;
 	eth->src_addr = d->mac;
 	eth->ether_type = pkt->head[0] >> 4 == 6 ? RTE_BE16(RTE_ETHER_TYPE_IPV6) : RTE_BE16(RTE_ETHER_TYPE_IPV4);
 	m->data_off = (uint16_t)((uint8_t *)eth - (uint8_t *)m->buf_addr);
-	m->data_len = (uint16_t)(RTE_ETHER_HDR_LEN + pkt_ip_bytes(pkt));
-	m->pkt_len = m->data_len;
+	m->pkt_len = RTE_ETHER_HDR_LEN + pkt_ip_bytes(pkt);
+	m->data_len = (uint16_t)(m->pkt_len - (chained ? pkt->payload_len : 0));
 	return m;
 }
 
@@ -80,7 +113,7 @@ static uint16_t run_frame(struct ethdev *d, struct weft_pkt **pkts, uint16_t n, 
 	struct rte_ether_addr dst;
 	uint16_t i;
 	for (i = 0; i < n && pkt_fits(d, pkts[i]) && neigh_mac(d, pkts[i]->head, &dst); i++)
-		m[i] = pkt_frame(d, pkts[i], &dst);
+		m[i] = pkt_frame(d, pkts[i], &dst, true);
 	return i;
 }
 
@@ -88,7 +121,7 @@ static __attribute__((noinline)) void pkt_hold_or_drop(struct ethdev *d, struct 
 {
 	static const struct rte_ether_addr unknown;
 	if (pkt_fits(d, pkt)) {
-		neigh_hold(d, pkt_frame(d, pkt, &unknown), pkt->head);
+		neigh_hold(d, pkt_frame(d, pkt, &unknown, false), pkt->head);
 		return;
 	}
 	d->stats.tx_oversize++;
@@ -105,8 +138,10 @@ static uint16_t run_send(struct ethdev *d, struct rte_mbuf **m, uint16_t run)
 	d->tx_run = RTE_MIN((uint16_t)(2 * d->tx_run), (uint16_t)ETHDEV_BURST);
 	if (likely(sent == run))
 		return sent;
-	for (uint16_t i = sent; i < run; i++)
+	for (uint16_t i = sent; i < run; i++) {
 		d->stats.tx_bytes -= m[i]->pkt_len;
+		pkt_unchain(m[i]);
+	}
 	d->stats.tx_full += (uint64_t)(run - sent);
 	d->tx_run = 1;
 	return sent;

@@ -252,6 +252,7 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 	int rc = rte_eth_dev_info_get(d->id, &info);
 	if (rc != 0)
 		return weft_err_set(err, rc, "%s: tells nothing about itself: %s", conf->dev, strerror(-rc));
+	d->copies = ethdev_copies(&info);
 	rc = queue_claim(conf, d->id, &info, err);
 	if (rc == 0)
 		rc = ip_bytes_choose(conf, &info, &d->port.max_ip_bytes, err);
@@ -348,6 +349,7 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		.ip = conf->ip,
 		.rx_fd = -1,
 		.node = SOCKET_ID_ANY,
+		.elsewhere = {.refcnt = 1},
 	};
 	pthread_mutex_lock(&slot_lock);
 	rc = open_locked(d, conf, err);

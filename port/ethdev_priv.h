@@ -43,16 +43,18 @@ struct ethdev {
 	uint16_t tx_run; /* packets framed before one burst; small after a refusal, so that little is framed twice */
 	bool is_switch;  /* conf.ip was zero */
 	bool no_arp;
+	bool copies; /* the driver copies what it transmits before it returns: payload may lie elsewhere */
 	struct rte_ring *rx_ring, *tx_ring; /* bare rings: read and written instead of a device */
 	struct rte_mempool *pool;           /* NULL for bare rings */
 	struct weft_ip ip;
 	struct rte_ether_addr mac;     /* source of our frames */
 	struct rte_ether_addr mac_too; /* also ours: the other one of the device's and the derived address */
 	struct neigh_table *neigh;
-	weft_ns chores_at;   /* when neigh_chores has something to do */
-	weft_ns announce_at; /* next time we tell everybody our address */
-	int rx_fd;           /* epoll set with the queue's interrupt, or -1 */
-	int node;            /* NUMA node, or -1 */
+	weft_ns chores_at;                         /* when neigh_chores has something to do */
+	weft_ns announce_at;                       /* next time we tell everybody our address */
+	int rx_fd;                                 /* epoll set with the queue's interrupt, or -1 */
+	int node;                                  /* NUMA node, or -1 */
+	struct rte_mbuf_ext_shared_info elsewhere; /* of payload that is not ours: counted, never freed */
 	weft_heard_fn heard;
 	void *heard_arg;
 	struct weft_ethdev_stats stats;

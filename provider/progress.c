@@ -10,7 +10,7 @@
 
 enum {
 	CQE_BURST = 32,
-	SPIN_US = 3,     /* a waiter polls without pause this long after the last activity */
+	SPIN_US = 20,    /* a waiter polls without pause this long after the last activity */
 	YIELD_US = 500,  /* then gives way to others between polls this long, then sleeps */
 	NAP_MIN_US = 50, /* first nap; each later one is twice as long */
 	NAP_MAX_US = 1000,

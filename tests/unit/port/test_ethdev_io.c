@@ -69,11 +69,12 @@ static void tx__length_only_payload_is_zero(void **state)
 }
 
 /* More packets than the ring holds: the rest come back untouched and go later. */
-static void tx__refused_packets_are_sent_again_intact(void **state)
+static void refused(bool copies)
 {
 	struct fixture f;
 	struct weft_pkt *pkts[FIXTURE_RING + 16], *in[FIXTURE_RING];
 	fixture_open(&f, HOST, true);
+	to_ethdev(f.host)->copies = copies;
 	for (unsigned i = 0; i < FIXTURE_RING + 16; i++)
 		pkts[i] = fixture_pkt(f.host, PEER, pattern + i, 2000);
 	uint16_t sent = f.host->ops->tx(f.host, pkts, FIXTURE_RING + 16);
@@ -99,6 +100,39 @@ static void tx__refused_packets_are_sent_again_intact(void **state)
 	assert_int_equal(stats.tx_pkts, FIXTURE_RING + 16);
 	assert_int_equal(stats.tx_bytes, (FIXTURE_RING + 16) * (14 + 28 + 2000));
 	assert_true(stats.tx_full >= 2);
+	assert_int_equal(rte_mempool_in_use_count(to_ethdev(f.host)->pool), 0);
+	fixture_close(&f);
+}
+
+static void tx__refused_packets_are_sent_again_intact(void **state)
+{
+	refused(false);
+}
+
+/* The ring passes segments on as they are, so what was chained is still the sender's memory when it arrives. */
+static void tx__refused_chains_are_taken_apart(void **state)
+{
+	refused(true);
+}
+
+static void tx__payload_is_chained_for_drivers_that_copy(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, HOST, true);
+	to_ethdev(f.host)->copies = true;
+	struct weft_pkt *large = fixture_pkt(f.host, PEER, pattern, 4096);
+	struct weft_pkt *small = fixture_pkt(f.host, PEER, pattern, 100);
+	assert_int_equal(f.host->ops->tx(f.host, &large, 1), 1);
+	assert_int_equal(f.host->ops->tx(f.host, &small, 1), 1);
+	struct rte_mbuf *m = fixture_sent(&f);
+	assert_int_equal(m->nb_segs, 2);
+	assert_int_equal(m->pkt_len, 14 + 28 + 4096);
+	assert_ptr_equal(rte_pktmbuf_mtod(m->next, uint8_t *), pattern);
+	rte_pktmbuf_free(m);
+	m = fixture_sent(&f);
+	assert_int_equal(m->nb_segs, 1);
+	assert_memory_equal(rte_pktmbuf_mtod_offset(m, uint8_t *, 14 + 28), pattern, 100);
+	rte_pktmbuf_free(m);
 	assert_int_equal(rte_mempool_in_use_count(to_ethdev(f.host)->pool), 0);
 	fixture_close(&f);
 }
@@ -244,6 +278,8 @@ int main(void)
 		cmocka_unit_test(tx__trailer_follows_payload),
 		cmocka_unit_test(tx__length_only_payload_is_zero),
 		cmocka_unit_test(tx__refused_packets_are_sent_again_intact),
+		cmocka_unit_test(tx__refused_chains_are_taken_apart),
+		cmocka_unit_test(tx__payload_is_chained_for_drivers_that_copy),
 		cmocka_unit_test(tx__oversize_is_dropped_and_counted),
 		cmocka_unit_test(tx__forwards_received_packets),
 		cmocka_unit_test(rx__drops_frames_of_others),
