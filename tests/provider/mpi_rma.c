@@ -97,16 +97,19 @@ static void tickets(struct window *w)
 	mpi_check(sum == n * (n - 1) / 2, "a ticket was drawn twice");
 }
 
-/* The cell passes from rank to rank, each may take it only when its turn has come. */
+/* The cell passes from rank to rank, each may take it only when its turn has come. Rank 0, whose cell it is, stands by:
+ * Open MPI 4.1.4 crashes when a rank compares and swaps with itself through btl:ofi. */
 static void swaps(struct window *w)
 {
 	int64_t want = mpi_rank, next = mpi_rank + 1, old = -1;
 	counters_reset(w);
+	w->cells[0] = 1;
+	MPI_Win_fence(0, w->win);
 	MPI_Win_lock_all(0, w->win);
-	while (old != want) {
+	while (mpi_rank != 0 && old != want) {
 		MPI_Compare_and_swap(&next, &want, &old, MPI_INT64_T, 0, 0, w->win);
 		MPI_Win_flush(0, w->win);
-		mpi_check(old >= 0 && old <= mpi_size, "a compare-and-swap");
+		mpi_check(old > 0 && old <= mpi_size, "a compare-and-swap");
 	}
 	MPI_Win_unlock_all(w->win);
 	MPI_Win_fence(0, w->win);
@@ -116,8 +119,10 @@ static void swaps(struct window *w)
 void mpi_onesided(void)
 {
 	struct window w = {.stripe = CELLS / (size_t)(mpi_size + 1)};
-	MPI_Win_allocate(CELLS * (MPI_Aint)sizeof(int64_t), sizeof(int64_t), MPI_INFO_NULL, MPI_COMM_WORLD, &w.cells,
-			 &w.win);
+	/* Not MPI_Win_allocate: on one node its memory is shared, and nothing would be sent. */
+	w.cells = mpi_alloc(CELLS * sizeof *w.cells);
+	MPI_Win_create(w.cells, CELLS * (MPI_Aint)sizeof *w.cells, sizeof *w.cells, MPI_INFO_NULL, MPI_COMM_WORLD,
+		       &w.win);
 	memset(w.cells, 0, CELLS * sizeof(int64_t));
 	for (int round = 0; round < 4; round++)
 		put_get(&w, round);
@@ -125,4 +130,5 @@ void mpi_onesided(void)
 	tickets(&w);
 	swaps(&w);
 	MPI_Win_free(&w.win);
+	free(w.cells);
 }
