@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rma.h"
+#include "trigger.h"
 
 /* The three families of calls. */
 enum family { BASE, FETCH, COMPARE };
@@ -250,6 +251,14 @@ static ssize_t post_locked(struct prov_ep *ep, const struct call *c)
 	return ret ? ret : post_planned(ep, c, &plan, &wop);
 }
 
+static ssize_t post_triggered(struct prov_ep *ep, const struct call *c)
+{
+	const struct fi_msg_fetch fetch = {.msg_iov = (struct fi_ioc *)c->results.at, .iov_count = c->results.count};
+	const struct fi_msg_compare compare = {.msg_iov = c->comparands.at, .iov_count = c->comparands.count};
+	return prov_trigger_atomic(ep, c->msg, c->family == BASE ? NULL : &fetch,
+				   c->family == COMPARE ? &compare : NULL, c->flags);
+}
+
 static ssize_t post(struct fid_ep *fid, const struct call *c)
 {
 	struct prov_ep *ep = prov_ep_of(fid);
@@ -258,6 +267,8 @@ static ssize_t post(struct fid_ep *fid, const struct call *c)
 		return -FI_EOPBADSTATE;
 	if (c->flags & (FI_TAGGED | FI_REMOTE_CQ_DATA))
 		return -FI_EBADFLAGS;
+	if (c->flags & FI_TRIGGER)
+		return post_triggered(ep, c);
 	prov_nic_lock(nic);
 	ssize_t ret = post_locked(ep, c);
 	if (!ret && !(c->flags & FI_MORE))

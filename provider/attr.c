@@ -6,17 +6,17 @@
 
 #define MSG_CAPS (FI_MSG | FI_TAGGED)
 #define RMA_CAPS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define TX_CAPS  (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_FENCE)
+#define TX_CAPS  (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_TRIGGER | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_FENCE)
 #define RX_CAPS                                                                                                        \
-	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_RMA | FI_ATOMIC |      \
-	 FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT)
+	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_TRIGGER | FI_RMA |     \
+	 FI_ATOMIC | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 
 /* An operation completes when the receiver's transport has acknowledged it, or later if asked; FI_COMMIT_COMPLETE would
  * need persistent memory. */
 #define TX_OP_FLAGS                                                                                                    \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |                \
-	 FI_MATCH_COMPLETE | FI_FENCE)
+	 FI_MATCH_COMPLETE | FI_FENCE | FI_TRIGGER)
 
 /* See WEFT_RMA_ORDERED_BYTES; reads of any length see earlier writes of any length, and atomics of any length are in
  * order with all that is so short. */
@@ -24,7 +24,7 @@
 	(FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAW |                 \
 	 FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR |       \
 	 FI_ORDER_ATOMIC_WAW)
-#define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV)
+#define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV | FI_TRIGGER)
 
 enum {
 	PROTOCOL_UET = 0x57454654, /* not one of libfabric's; 'WEFT' */
@@ -66,12 +66,12 @@ static const struct fi_ep_attr ep_have = {
 };
 
 /* Datagrams of one packet: no acknowledgement, so no level of completion beyond "it has left". */
-#define DGRAM_TX_CAPS (FI_MSG | FI_SEND)
-#define DGRAM_RX_CAPS (FI_MSG | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV)
+#define DGRAM_TX_CAPS (FI_MSG | FI_SEND | FI_TRIGGER)
+#define DGRAM_RX_CAPS (FI_MSG | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_TRIGGER)
 
 static const struct fi_tx_attr tx_dgram = {
 	.caps = DGRAM_TX_CAPS,
-	.op_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE,
+	.op_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_TRIGGER,
 	.msg_order = FI_ORDER_NONE,
 	.comp_order = FI_ORDER_NONE,
 	.inject_size = PROV_DGRAM_BYTES,

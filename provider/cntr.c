@@ -2,7 +2,7 @@
 /* Counters of finished operations. */
 #include <stdlib.h>
 
-#include "prov.h"
+#include "trigger.h"
 
 static struct prov_cntr *cntr_of(struct fid_cntr *fid)
 {
@@ -37,16 +37,30 @@ void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed)
 	cntr->value += done;
 	cntr->errors += failed;
 	prov_nic_raise(nic_of(cntr), &cntr->wait, true);
+	if (!TAILQ_EMPTY(&cntr->triggers))
+		prov_trigger_check(cntr);
 }
 
 /* The application's own changes are no news for its polls, but other threads may wait for them. */
-static int cntr_change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
+static void change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
 {
-	prov_nic_lock(nic_of(cntr));
 	*field = *field * factor + value;
 	cntr->polled = now_of(cntr);
 	prov_nic_raise(nic_of(cntr), &cntr->wait, true);
 	prov_nic_news(nic_of(cntr));
+	prov_trigger_check(cntr);
+}
+
+void prov_cntr_change(struct prov_cntr *cntr, uint64_t factor, uint64_t value)
+{
+	change(cntr, &cntr->value, factor, value);
+}
+
+static int cntr_change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
+{
+	prov_nic_lock(nic_of(cntr));
+	change(cntr, field, factor, value);
+	prov_trigger_fire(nic_of(cntr));
 	prov_nic_unlock(nic_of(cntr));
 	return 0;
 }
@@ -152,6 +166,8 @@ static int cntr_close(struct fid *fid)
 		return -FI_EBUSY;
 	prov_nic_lock(nic_of(cntr));
 	prov_nic_unkick(nic_of(cntr), &cntr->wait);
+	prov_trigger_drop(nic_of(cntr), NULL, cntr);
+	TAILQ_REMOVE(&nic_of(cntr)->cntrs, cntr, link);
 	prov_nic_unlock(nic_of(cntr));
 	prov_nic_wait_close(nic_of(cntr), &cntr->wait);
 	cntr->domain->refs--;
@@ -197,6 +213,10 @@ int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct 
 		free(cntr);
 		return ret;
 	}
+	TAILQ_INIT(&cntr->triggers);
+	prov_nic_lock(nic_of(cntr));
+	TAILQ_INSERT_TAIL(&nic_of(cntr)->cntrs, cntr, link);
+	prov_nic_unlock(nic_of(cntr));
 	cntr->domain->refs++;
 	*out = &cntr->fid;
 	return 0;

@@ -7,6 +7,7 @@
 #include "atomic.h"
 #include "ctx.h"
 #include "rma.h"
+#include "trigger.h"
 #include "weft/provider.h"
 
 static TAILQ_HEAD(, prov_domain) domains = TAILQ_HEAD_INITIALIZER(domains);
@@ -63,6 +64,11 @@ static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return 0;
 }
 
+static int domain_control(struct fid *fid, int command, void *arg)
+{
+	return prov_work_control(domain_of(fid), command, arg);
+}
+
 static int engine_stats(struct fid *fid, struct weft_stats *stats)
 {
 	struct prov_nic *nic;
@@ -97,7 +103,7 @@ static struct fi_ops domain_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = domain_close,
 	.bind = domain_bind,
-	.control = prov_no_control,
+	.control = domain_control,
 	.ops_open = prov_ops_open,
 };
 

@@ -7,6 +7,7 @@
 #include "atomic.h"
 #include "ctx.h"
 #include "rma.h"
+#include "trigger.h"
 
 static struct prov_ep *ep_of(struct fid *fid)
 {
@@ -29,6 +30,7 @@ static void ep_stop(struct prov_ep *ep)
 	if (ep->wep)
 		weft_ep_close(ep->wep);
 	prov_req_abandon(ep);
+	prov_trigger_drop(nic, ep, NULL);
 	prov_shared_unbind(ep);
 	if (ep->tx_cq)
 		prov_cq_detach(ep->tx_cq, ep);

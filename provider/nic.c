@@ -40,6 +40,8 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	TAILQ_INIT(&nic->kicks);
 	TAILQ_INIT(&nic->eps);
 	TAILQ_INIT(&nic->reqs);
+	TAILQ_INIT(&nic->cntrs);
+	TAILQ_INIT(&nic->due);
 }
 
 /* Packets are as large as the port carries, unless a parameter says otherwise. A link of memory costs by the packet: it

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rma.h"
+#include "trigger.h"
 
 static int submit(struct prov_ep *ep, const struct weft_op *op)
 {
@@ -58,6 +59,8 @@ static struct prov_req *req_new(struct prov_ep *ep, const struct prov_op *op, ui
 	if (!req)
 		return NULL;
 	req->ep = ep;
+	req->deferred = ep->domain->nic->is_work;
+	req->work_cntr = ep->domain->nic->work_completion;
 	req->entry.op_context = op->context;
 	req->entry.flags = flags | (op->kind == WEFT_OP_TSEND || op->kind == WEFT_OP_TRECV ? FI_TAGGED : FI_MSG);
 	req->entry.buf = op->iov_count ? op->iov[0].iov_base : NULL;
@@ -97,7 +100,8 @@ struct prov_req *prov_tx_req(struct prov_ep *ep, const struct prov_op *op, uint6
 		return NULL;
 	req->entry.flags = flags;
 	req->is_send = true;
-	req->wants_entry = !(op->flags & PROV_NO_COMPLETION) && (!ep->tx_selective || op->flags & FI_COMPLETION);
+	req->wants_entry = !(op->flags & PROV_NO_COMPLETION) &&
+			   ((!ep->tx_selective && !req->deferred) || op->flags & FI_COMPLETION);
 	return req;
 }
 
@@ -166,6 +170,8 @@ ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
 		return -FI_EOPBADSTATE;
 	if (ep->is_dgram && op->kind != WEFT_OP_SEND)
 		return -FI_EOPNOTSUPP;
+	if (op->flags & FI_TRIGGER)
+		return prov_trigger_op(ep, op);
 	prov_nic_lock(nic);
 	ssize_t ret = send_locked(ep, op);
 	if (!ret && !(op->flags & FI_MORE))
@@ -286,6 +292,8 @@ ssize_t prov_recv(struct prov_ep *ep, const struct prov_op *op)
 {
 	if (!ep->enabled || ep->no_rx)
 		return -FI_EOPBADSTATE;
+	if (op->flags & FI_TRIGGER)
+		return prov_trigger_op(ep, op);
 	ep = prov_rx_of(ep);
 	prov_nic_lock(ep->domain->nic);
 	ssize_t ret = recv_locked(ep, op);
@@ -299,6 +307,10 @@ ssize_t prov_cancel(fid_t fid, void *context)
 	struct prov_req *req;
 	ssize_t ret = -FI_ENOENT;
 	prov_nic_lock(ep->domain->nic);
+	if (prov_trigger_cancel(prov_ep_of(container_of(fid, struct fid_ep, fid)), context)) {
+		prov_nic_unlock(ep->domain->nic);
+		return 0;
+	}
 	TAILQ_FOREACH(req, &ep->posted, link)
 	{
 		if (!req->is_send && req->entry.op_context == context) {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "rma.h"
+#include "trigger.h"
 #include "weft/ethdev.h"
 
 enum {
@@ -65,6 +66,7 @@ bool prov_progress(struct prov_nic *nic)
 	uint64_t rx = packets_received(weft_engine_stats(nic->engine));
 	bool finished = completions_take(nic), active = finished | (rx != nic->rx_seen);
 	nic->rx_seen = rx;
+	active |= prov_trigger_fire(nic);
 	if (finished)
 		prov_nic_news(nic);
 	if (nic->listening && nic->next_ns < nic->listen_until_ns)

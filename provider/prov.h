@@ -127,6 +127,10 @@ int prov_getinfo(uint32_t version, const char *node, const char *service, uint64
 
 struct prov_ep;
 struct prov_stx;
+struct prov_trigger;
+TAILQ_HEAD(prov_trigger_list, prov_trigger);
+struct prov_cntr;
+TAILQ_HEAD(prov_cntr_list, prov_cntr);
 TAILQ_HEAD(prov_ep_list, prov_ep);
 
 struct prov_avshare;
@@ -147,12 +151,18 @@ struct prov_nic {
 	uint32_t scopes;           /* given out to domains so far */
 	struct prov_req_list reqs; /* free requests */
 	size_t req_count;          /* of them */
-	void *req_chunks;          /* all request memory, chained through its first word */
-	weft_ns now_ns;            /* of the latest poll */
-	weft_ns next_ns;           /* when the engine wants to be polled again */
-	weft_ns active_ns;         /* when a poll last found something to do */
-	uint64_t rx_seen;          /* received packets at the latest poll */
-	unsigned auto_users;       /* who needs the progress thread */
+	struct prov_cntr_list cntrs;
+	struct prov_trigger_list due; /* triggered operations to be started (trigger.c) */
+	atomic_bool firing;           /* one is being started, by `firer`, who holds the lock */
+	pthread_t firer;
+	bool is_work; /* it is deferred work, to be counted by `work_completion` (or NULL) */
+	struct prov_cntr *work_completion;
+	void *req_chunks;    /* all request memory, chained through its first word */
+	weft_ns now_ns;      /* of the latest poll */
+	weft_ns next_ns;     /* when the engine wants to be polled again */
+	weft_ns active_ns;   /* when a poll last found something to do */
+	uint64_t rx_seen;    /* received packets at the latest poll */
+	unsigned auto_users; /* who needs the progress thread */
 	pthread_t thread;
 	bool thread_stop;
 	bool listening;              /* a thread sleeps until the device has packets */
@@ -172,9 +182,16 @@ void prov_nic_put(struct prov_nic *nic);
 int prov_nic_auto_get(struct prov_nic *nic);
 void prov_nic_auto_put(struct prov_nic *nic);
 
+/* True for the thread that starts triggered operations: it has the lock already. */
+static inline bool prov_nic_fires(struct prov_nic *nic)
+{
+	return atomic_load_explicit(&nic->firing, memory_order_acquire) && pthread_equal(nic->firer, pthread_self());
+}
+
 static inline void prov_nic_lock(struct prov_nic *nic)
 {
-	pthread_mutex_lock(&nic->lock);
+	if (!prov_nic_fires(nic))
+		pthread_mutex_lock(&nic->lock);
 }
 
 /* Notifies and unlocks. */
@@ -182,6 +199,8 @@ void prov_nic_unlock_kick(struct prov_nic *nic);
 
 static inline void prov_nic_unlock(struct prov_nic *nic)
 {
+	if (prov_nic_fires(nic))
+		return;
 	if (TAILQ_EMPTY(&nic->kicks))
 		pthread_mutex_unlock(&nic->lock);
 	else
@@ -344,17 +363,21 @@ struct prov_cntr_seen {
 
 struct prov_cntr {
 	struct fid_cntr fid;
+	TAILQ_ENTRY(prov_cntr) link; /* prov_nic.cntrs */
 	struct prov_domain *domain;
-	uint64_t value, errors;       /* under the device's lock */
-	struct prov_cntr_seen polled; /* by fi_poll, fi_cntr_set and so on */
-	struct prov_cntr_seen waited; /* by fi_trywait and fi_wait */
-	uint64_t op_flags;            /* FI_SETOPSFLAG; nothing depends on them */
+	struct prov_trigger_list triggers; /* operations that wait for it, by threshold */
+	uint64_t value, errors;            /* under the device's lock */
+	struct prov_cntr_seen polled;      /* by fi_poll, fi_cntr_set and so on */
+	struct prov_cntr_seen waited;      /* by fi_trywait and fi_wait */
+	uint64_t op_flags;                 /* FI_SETOPSFLAG; nothing depends on them */
 	struct prov_wait_obj wait;
 	atomic_uint refs; /* endpoints, regions, poll sets */
 };
 
 /* Operations finished, well or not; either may be 0. Lock held. */
 void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed);
+/* The application's own change: multiplied by `factor`, `value` added. Lock held. */
+void prov_cntr_change(struct prov_cntr *cntr, uint64_t factor, uint64_t value);
 /* True, once, when it has changed since fi_poll looked last. Lock held. */
 bool prov_cntr_polled(struct prov_cntr *cntr);
 int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context);
@@ -453,6 +476,8 @@ struct prov_req {
 	uint64_t part_bytes;          /* of those that have */
 	bool wants_entry;             /* success is reported */
 	bool claim;                   /* FI_PEEK | FI_CLAIM: lives on until the message is fetched */
+	bool deferred;                /* work of the domain: counted by work_cntr (or NULL) alone */
+	struct prov_cntr *work_cntr;
 	bool is_multi;      /* FI_MULTI_RECV: each message gets a request of its own, this one is for the end */
 	uint32_t iov_count; /* > 1: payload is scattered as it arrives */
 	struct iovec iov[PROV_IOV_MAX];

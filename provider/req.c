@@ -204,12 +204,14 @@ void prov_req_done(struct prov_ep *ep, struct prov_req *req, const struct weft_c
 	ep->tx_used -= req->is_send;
 	entry_fill(req, cqe);
 	if (cqe->kind != WEFT_OP_PEEK)
-		count(ep->cntrs[req->is_send ? req->counter : PROV_CNTR_RECV], cqe->err);
+		count(req->deferred ? req->work_cntr : ep->cntrs[req->is_send ? req->counter : PROV_CNTR_RECV],
+		      cqe->err);
 	req->claim &= !cqe->err;
-	bool all = !req->is_send && !ep->rx_selective;
+	bool all = !req->is_send && !ep->rx_selective && !req->deferred;
+	bool failed = req->entry.err && !(req->deferred && req->work_cntr);
 	if (cq)
 		source_err(ep, req, cqe);
-	if (cq && (all || req->wants_entry || req->entry.err))
+	if (cq && (all || req->wants_entry || failed || req->entry.err == FI_EADDRNOTAVAIL))
 		prov_cq_push(cq, req);
 	else
 		prov_req_put(ep->domain->nic, req);

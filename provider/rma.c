@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rma.h"
+#include "trigger.h"
 
 static int64_t remote_total(const struct fi_msg_rma *msg)
 {
@@ -115,6 +116,8 @@ static ssize_t rma_msg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint8_t
 	struct prov_nic *nic = ep->domain->nic;
 	if (!ep->enabled || ep->no_tx)
 		return -FI_EOPBADSTATE;
+	if (flags & FI_TRIGGER)
+		return prov_trigger_rma(ep, kind == WEFT_OP_READ ? FI_OP_READ : FI_OP_WRITE, msg, flags);
 	prov_nic_lock(nic);
 	ssize_t ret = rma_locked(ep, msg, kind, flags);
 	if (!ret && !(flags & FI_MORE))
