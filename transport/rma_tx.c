@@ -316,7 +316,8 @@ int rma_errno(uint8_t return_code)
 	}
 }
 
-/* The answer to a READ is not wanted any more. What is being fetched from an announced message comes from the copy. */
+/* The answer to an ASK is not wanted any more, but its operands are. What is being fetched from an announced message
+ * comes from the copy. ANSWERs are no memory of the endpoint's. */
 bool rma_tx_detach(struct weft_engine *e, struct tx_msg *m)
 {
 	struct tx_rma *r = m->rma;
@@ -324,7 +325,7 @@ bool rma_tx_detach(struct weft_engine *e, struct tx_msg *m)
 	r->buf = NULL;
 	r->sink = NULL;
 	uint32_t bytes = r->role == RMA_ANNOUNCE ? r->length : m->bytes;
-	if (!m->buf || !bytes)
+	if (r->role == RMA_ANSWER || !m->buf || !bytes)
 		return true;
 	m->copy = weft_mem_alloc(&e->mem, bytes);
 	if (!m->copy)

@@ -207,6 +207,63 @@ static void atomics__exactly_once_and_in_order_whatever_is_lost(void **state)
 	}
 }
 
+/* Nothing from this side arrives before the time given. */
+struct silence {
+	const struct duo *d;
+	int from;
+	weft_ns until;
+};
+
+static enum duo_fate silent(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	const struct silence *s = arg;
+	return from == s->from && s->d->now < s->until ? DUO_DROP : DUO_PASS;
+}
+
+/* The endpoint that asked has gone, its operands too, but not what they were to do. */
+static void close__operands_are_sent_from_a_copy(void **state)
+{
+	struct world w;
+	start(&w, NULL);
+	struct silence s = {&w.d, 0, w.d.now + WEFT_US(20)};
+	uint64_t five = 5, was = 0;
+	const struct weft_op_atomic a = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = &was};
+	w.d.fate = silent;
+	w.d.fate_arg = &s;
+	submit(&w, true, &a, &five, 8, 0, &a);
+	submit(&w, false, &a, &five, 8, 0, &a);
+	duo_run(&w.d, w.d.now + WEFT_US(10));
+	weft_ep_close(w.d.ep[0]);
+	w.d.ep[0] = NULL;
+	five = 1000;
+	duo_run(&w.d, w.d.now + WEFT_S(1));
+	assert_int_equal(w.region[0], 10);
+	assert_int_equal(was, 0);
+	stop(&w);
+}
+
+/* The endpoint that was asked has gone after it did what it was asked for. */
+static void close__answers_are_sent_all_the_same(void **state)
+{
+	struct world w;
+	start(&w, NULL);
+	struct silence s = {&w.d, 1, w.d.now + WEFT_US(60)};
+	const uint64_t five = 5;
+	uint64_t was = 9;
+	const struct weft_op_atomic a = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = &was};
+	w.d.fate = silent;
+	w.d.fate_arg = &s;
+	submit(&w, true, &a, &five, 8, 0, &a);
+	duo_run(&w.d, w.d.now + WEFT_US(30));
+	assert_int_equal(w.region[0], 5);
+	weft_ep_close(w.d.ep[1]);
+	w.d.ep[1] = NULL;
+	expect(&w, &a, 0);
+	assert_int_equal(was, 0);
+	assert_int_equal(w.region[0], 5);
+	stop(&w);
+}
+
 static void submit__what_makes_no_sense_fails_at_once(void **state)
 {
 	struct world w;
@@ -290,6 +347,8 @@ int main(void)
 		cmocka_unit_test(read__needs_no_payload),
 		cmocka_unit_test(apply__across_the_pieces_of_a_region),
 		cmocka_unit_test(atomics__exactly_once_and_in_order_whatever_is_lost),
+		cmocka_unit_test(close__operands_are_sent_from_a_copy),
+		cmocka_unit_test(close__answers_are_sent_all_the_same),
 		cmocka_unit_test(submit__what_makes_no_sense_fails_at_once),
 		cmocka_unit_test(target__refuses_what_makes_no_sense),
 	};
