@@ -53,6 +53,7 @@ static int close_all(void **state)
 	ok(fi_close(&mrs[0]->fid));
 	ok(fi_close(&mrs[1]->fid));
 	hosts_close(hosts);
+	wires_drain();
 	free(model);
 	return 0;
 }
@@ -200,10 +201,90 @@ static void soak__memories_are_what_the_operations_say(void **state)
 	assert_true(c.lost && c.repeated && c.delayed && model->refused);
 }
 
+/* ---- a region that dies while it is being used ---- */
+
+enum { DYING_KEY = 12, DYING_BYTES = 60000, DYING_OPS = 24, LIVES = 60 };
+
+struct victim {
+	struct fid_mr *mr;
+	uint8_t memory[DYING_BYTES], after[DYING_BYTES]; /* what the memory was when the region died */
+	uint8_t out[DYING_BYTES], in[DYING_OPS][DYING_BYTES];
+	unsigned under_way, done, refused;
+};
+
+static void attack(struct victim *v, unsigned i)
+{
+	struct rng *dice = &model->dice;
+	struct fid_ep *ep = hosts[0].ep;
+	fi_addr_t to = hosts[0].peer;
+	size_t len = 1 + rng_below(dice, rng_below(dice, 2) ? 1000 : DYING_BYTES);
+	uint64_t addr = rng_below(dice, DYING_BYTES - len + 1);
+	size_t count = len / 8 < 100 ? len / 8 + 1 : 100;
+	if (addr + count * 8 > DYING_BYTES)
+		addr = 0;
+	switch (rng_below(dice, 4)) {
+	case 0:
+		ok(fi_write(ep, v->out, len, NULL, to, addr, DYING_KEY, v));
+		break;
+	case 1:
+		ok(fi_read(ep, v->in[i], len, NULL, to, addr, DYING_KEY, v));
+		break;
+	case 2:
+		ok(fi_atomic(ep, v->out, count, NULL, to, addr, DYING_KEY, FI_UINT64, FI_SUM, v));
+		break;
+	default:
+		ok(fi_fetch_atomic(ep, v->out, count, NULL, v->in[i], NULL, to, addr, DYING_KEY, FI_UINT64, FI_SUM, v));
+	}
+	v->under_way++;
+}
+
+static void attack_turn(struct victim *v)
+{
+	struct fi_cq_tagged_entry e;
+	struct fi_cq_err_entry err = {0};
+	ssize_t n = fi_cq_read(hosts[0].cq, &e, 1);
+	if (n == -FI_EAVAIL) {
+		assert_int_equal(fi_cq_readerr(hosts[0].cq, &err, 0), 1);
+		assert_int_equal(err.err, FI_EACCES);
+		v->refused++;
+	} else if (n == 1) {
+		v->done++;
+	}
+	v->under_way -= n == 1 || n == -FI_EAVAIL;
+	wires_turn(&faults, &model->dice.state);
+	assert_int_equal(fi_cq_read(hosts[1].cq, &e, 1), -FI_EAGAIN);
+	wires_turn(&faults, &model->dice.state);
+}
+
+/* Whatever is under way when a region is closed is done before or refused, and its memory is the application's. */
+static void close__nothing_changes_afterwards(void **state)
+{
+	struct victim *v = calloc(1, sizeof *v);
+	assert_non_null(v);
+	memset(v->out, 0x5a, sizeof v->out);
+	for (unsigned life = 0; life < LIVES; life++) {
+		ok(fi_mr_reg(hosts[1].domain, v->memory, DYING_BYTES, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, DYING_KEY, 0,
+			     &v->mr, NULL));
+		for (unsigned i = 0; i < DYING_OPS; i++)
+			attack(v, i);
+		for (uint32_t n = rng_below(&model->dice, 60); n; n--)
+			attack_turn(v);
+		ok(fi_close(&v->mr->fid));
+		memcpy(v->after, v->memory, DYING_BYTES);
+		while (v->under_way)
+			attack_turn(v);
+		assert_memory_equal(v->memory, v->after, DYING_BYTES);
+	}
+	print_message("%u done, %u refused\n", v->done, v->refused);
+	assert_true(v->done && v->refused);
+	free(v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(soak__memories_are_what_the_operations_say, open_all, close_all),
+		cmocka_unit_test_setup_teardown(close__nothing_changes_afterwards, open_all, close_all),
 	};
 	return cmocka_run_group_tests(tests, wires_setup, NULL);
 }

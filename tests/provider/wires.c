@@ -12,7 +12,7 @@
 #include "rng.h"
 #include "weft/ethdev.h"
 
-enum { ENTRIES = 4096, HELD = 64, TURNS_MAX = 8 };
+enum { ENTRIES = 4096, HELD = 64, TURNS_MAX = 8, COPIES = 1023 };
 
 /* One direction. */
 static struct wire {
@@ -34,7 +34,7 @@ static bool wire_open(struct wire *w, const char *name)
 	snprintf(full, sizeof full, "%s-out", name);
 	w->to = rte_ring_create(full, ENTRIES, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	snprintf(full, sizeof full, "%s-copies", name);
-	w->pool = rte_pktmbuf_pool_create(full, 2 * ENTRIES, 0, 0, 9600, SOCKET_ID_ANY);
+	w->pool = rte_pktmbuf_pool_create(full, COPIES, 0, 0, 9600, SOCKET_ID_ANY);
 	return w->from && w->to && w->pool;
 }
 
@@ -121,4 +121,17 @@ void wires_turn(const struct wires_faults *faults, uint64_t *rng)
 struct wires_counts wires_counts(void)
 {
 	return counts;
+}
+
+void wires_drain(void)
+{
+	for (int i = 0; i < 2; i++) {
+		void *mbuf;
+		for (int k = 0; k < HELD; k++) {
+			rte_pktmbuf_free(wires[i].held[k].mbuf);
+			wires[i].held[k].mbuf = NULL;
+		}
+		while (rte_ring_dequeue(wires[i].from, &mbuf) == 0 || rte_ring_dequeue(wires[i].to, &mbuf) == 0)
+			rte_pktmbuf_free(mbuf);
+	}
 }

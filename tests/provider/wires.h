@@ -21,5 +21,7 @@ int wires_setup(void **state);
 /* All packets that wait reach the other side, or suffer. `rng`: the state of the dice. */
 void wires_turn(const struct wires_faults *faults, uint64_t *rng);
 struct wires_counts wires_counts(void);
+/* Throws away what is on the wires: a closed device is not gone before its last packet. */
+void wires_drain(void);
 
 #endif
