@@ -69,6 +69,21 @@ static void tunes_print(FILE *out, const struct weft_param *table, const void *b
 			fprintf(out, "%s=%" PRIu64 ",", p->key, param_value(p, base));
 }
 
+/* The provider does not know the fabric. Where its switches read digits, the parts of an entropy are told as parameters
+ * of PRIME; other load balancers have no such parameters. */
+static void digits_tell(const struct options *o)
+{
+	if (!o->route->reads_digits)
+		return;
+	for (uint32_t tier = 0; tier + 1 < o->topo.tiers && tier < WEFT_LB_PARTS; tier++) {
+		char key[16], value[16];
+		snprintf(key, sizeof key, "prime_part%u", tier);
+		snprintf(value, sizeof value, "%u", weft_topo_uplinks(&o->topo, tier));
+		weft_param_set(o->lb->tunes, o->lb_tune, key, value, NULL);
+	}
+	weft_param_set(o->lb->tunes, o->lb_tune, "prime_recycle", "off", NULL);
+}
+
 static int tunes_set(const struct options *o)
 {
 	char *text = NULL;
@@ -76,6 +91,7 @@ static int tunes_set(const struct options *o)
 	FILE *out = open_memstream(&text, &len);
 	if (!out)
 		return -ENOMEM;
+	digits_tell(o);
 	tunes_print(out, weft_engine_tunes, &o->engine);
 	tunes_print(out, o->cc->tunes, o->cc_tune);
 	tunes_print(out, o->lb->tunes, o->lb_tune);

@@ -55,12 +55,32 @@ static void bench_env_set__tunes_that_differ(void **state)
 	options_free(&o);
 }
 
+/* What switches read is told as parts; without digits, or to others than PRIME, nothing is. */
+static void bench_env_set__tells_digits(void **state)
+{
+	static const char *const args[][9] = {
+		{"bench", "--topology", "fattree:4", "--route", "digits", "--lb", "prime"},
+		{"bench", "--topology", "fattree:4", "--route", "ecmp", "--lb", "prime"},
+		{"bench", "--topology", "fattree:4", "--route", "digits", "--lb", "reps"},
+	};
+	for (int i = 0; i < 3; i++) {
+		struct options o;
+		struct weft_err err = {""};
+		assert_int_equal(options_parse(&o, 7, (char **)args[i], NULL, NULL, &err), 0);
+		assert_int_equal(bench_env_set(&o, "dev", "10.0.0.1", NULL), 0);
+		bool told = strstr(getenv("FI_WEFT_TUNE"), "prime_part0=2,prime_part1=2,prime_recycle=0");
+		assert_int_equal(told, i == 0);
+		options_free(&o);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bench_rank_host__counts_from_one),
 		cmocka_unit_test(bench_env_set__names_everything),
 		cmocka_unit_test(bench_env_set__tunes_that_differ),
+		cmocka_unit_test(bench_env_set__tells_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
