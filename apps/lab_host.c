@@ -137,6 +137,7 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 		conf.cc = o->cc_odd;
 		conf.cc_tune = o->cc_odd_tune;
 	}
+	conf.background_ordered = o->fabric.ordered_pct > 0;
 	digits_of(&o->topo, &conf.digits);
 	conf.digits_read = o->route->reads_digits;
 	if (!conf.tune.brtt_ns)

@@ -22,6 +22,7 @@ struct fabric_tune {
 	uint32_t ecn_min_pct, ecn_max_pct, ecn_prob_pct;
 	uint32_t trim; /* enum weft_trim_mode */
 	uint32_t pfc_xoff_pct, pfc_xon_pct;
+	uint32_t ordered_pct; /* of a port's rate, see struct weft_net_conf */
 	uint32_t nic_tx_entries, nic_rx_entries;
 	uint32_t poll_delay_ns;
 	uint8_t reverse_hosts;

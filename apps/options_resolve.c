@@ -31,6 +31,11 @@ const struct weft_param fabric_params[] = {
 	      1, 10000, pfc_xoff_pct, WEFT_PARAM_U32),
 	PARAM("pfc_xon_pct", "PFC: a pause ends when so much of that is left, %", 80, 0, 100, pfc_xon_pct,
 	      WEFT_PARAM_U32),
+	PARAM("ordered_pct",
+	      "background flows wait in a queue of their own that gets this share of a port, %; 100: strict priority; "
+	      "0: "
+	      "one queue for all data",
+	      0, 0, 100, ordered_pct, WEFT_PARAM_U32),
 	PARAM("nic_tx_entries", "lab: transmit ring of a host, packets of each class", 256, 4, 32768, nic_tx_entries,
 	      WEFT_PARAM_U32),
 	PARAM("nic_rx_entries", "lab: receive ring of a host, packets", 4096, 4, 32768, nic_rx_entries, WEFT_PARAM_U32),
@@ -260,6 +265,7 @@ void options_fabric_conf(const struct fabric_tune *f, struct weft_net_conf *conf
 	conf->ecn_prob_pct = (uint8_t)f->ecn_prob_pct;
 	conf->trim = (uint8_t)f->trim;
 	conf->pfc = f->pfc;
+	conf->ordered_pct = (uint8_t)f->ordered_pct;
 	conf->pfc_xoff_pct = (uint16_t)f->pfc_xoff_pct;
 	conf->pfc_xon_pct = (uint8_t)f->pfc_xon_pct;
 }

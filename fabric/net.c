@@ -38,6 +38,9 @@ static int check_conf(const struct weft_net_conf *c, struct weft_err *err)
 	if (c->pfc && (!c->pfc_xoff_pct || c->pfc_xon_pct > 100))
 		return weft_err_set(err, -EINVAL, "fabric: PFC pauses at %u %% of a BDP and ends it at %u %% of that",
 				    c->pfc_xoff_pct, c->pfc_xon_pct);
+	if (c->ordered_pct > 100 || (c->ordered_pct && c->pfc))
+		return weft_err_set(err, -EINVAL, "fabric: %u %% of a port for ordered data, or that with PFC",
+				    c->ordered_pct);
 	if (c->trim > WEFT_TRIM_OFF_COIN || !c->free_pkt)
 		return weft_err_set(err, -EINVAL, "fabric: no such way of trimming, or nobody to take dropped packets");
 	return 0;
@@ -81,6 +84,8 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 	rc = net_build(net);
 	if (!rc && conf->pfc)
 		rc = pfc_init(net);
+	if (!rc && conf->ordered_pct)
+		rc = ordered_init(net);
 	if (!rc)
 		rc = evq_init(&net->evq, event_count(net), now, common_span(net),
 			      net->port_count < LARGE_PORTS ? AHEAD_SMALL : AHEAD_LARGE);
@@ -108,6 +113,7 @@ void weft_net_destroy(struct weft_net *net)
 	weft_mem_free(&libc_mem, net->cold);
 	weft_mem_free(&libc_mem, net->routes);
 	weft_mem_free(&libc_mem, net->pfc);
+	weft_mem_free(&libc_mem, net->ordered);
 	weft_mem_free(&libc_mem, net->switches);
 	weft_mem_free(&libc_mem, net->hosts);
 	weft_mem_free(&libc_mem, net);

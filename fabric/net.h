@@ -57,6 +57,8 @@ struct weft_net_conf {
 	uint16_t pfc_xoff_pct; /* PFC: data of one incoming link that waits in a switch and pauses it, % of one BDP;
 				  1.. */
 	uint8_t pfc_xon_pct;   /* PFC: ... and that it falls to before it goes on, % of that; 0..100 */
+	uint8_t ordered_pct; /* data of ordered traffic (by DSCP) waits in a queue of its own, which gets this share of
+				the port's bytes while both wait, %; 100: it goes first; 0: one queue. Not with PFC */
 	const struct weft_route_ops *route;                /* how switches choose among equal ports; NULL: by ECMP */
 	const void *route_tune;                            /* its parameters, copied; NULL: defaults */
 	void (*free_pkt)(void *arg, struct weft_pkt *pkt); /* takes dropped packets */

@@ -86,6 +86,13 @@ struct net_pfc {
 	weft_ps paused_ps;      /* by pauses that are over */
 };
 
+/* Ordered data that waits at a port, apart from all other data. Same index as its net_port. */
+struct net_ordered {
+	struct weft_pkt *head, *tail;
+	uint32_t bytes;
+	int64_t lead; /* what it got beyond its share since both queues wait: bytes times 100 */
+};
+
 struct net_switch {
 	uint64_t salt;                 /* of the ECMP hash */
 	uint64_t child_recip;          /* ceil(2^32 / hosts below a link down): division by multiplication */
@@ -129,6 +136,7 @@ struct weft_net {
 	uint32_t tier_first[WEFT_TOPO_TIERS_MAX]; /* index of a tier's first switch */
 	struct net_routes *routes;                /* NULL while routing avoids nothing */
 	struct net_pfc *pfc;                      /* per port; NULL: switches drop */
+	struct net_ordered *ordered;              /* per port; NULL: one data queue */
 	bool special;                             /* routes, PFC or a choice: forwarding is not the usual one */
 	uint32_t avoided_ports;                   /* how many ports have a reason in `avoided` */
 	struct net_choice choice;
@@ -222,8 +230,23 @@ void queue_enqueue_pfc(struct weft_net *net, uint32_t port, struct weft_pkt *pkt
 void queue_service_pfc(struct weft_net *net, uint32_t port);
 /* Drops all that waits, as lost with the link. */
 void queue_flush(struct weft_net *net, uint32_t port);
+/* Bytes of data that wait at `port`, ordered and other. */
+static inline uint64_t queue_data_bytes(const struct weft_net *net, uint32_t port)
+{
+	return (uint64_t)net->ports[port].data_bytes + (net->ordered ? net->ordered[port].bytes : 0);
+}
 /* Accounts for the depth of all data queues up to now; call before depth_bytes changes. */
 void queue_depth_note(struct weft_net *net);
+
+/* queue_ordered.c: the queue for ordered data. All but ordered_init only with net->ordered. */
+/* -ENOMEM. */
+int ordered_init(struct weft_net *net);
+void ordered_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+struct weft_pkt *ordered_pop(struct weft_net *net, uint32_t port);
+/* True: the next data packet of the port is an ordered one. Some data waits. */
+bool ordered_is_next(const struct weft_net *net, uint32_t port);
+/* `pkt` is sent, from the ordered queue or the other. */
+void ordered_account(struct weft_net *net, uint32_t port, const struct weft_pkt *pkt, bool ordered);
 
 /* pfc.c: buffers by incoming link, and who is paused. All but pfc_init only with net->pfc. */
 /* Once all is wired. -ENOMEM. */

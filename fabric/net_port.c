@@ -31,7 +31,7 @@ void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft
 	const struct net_port_cold *cold = &net->cold[port];
 
 	*counts = (struct weft_port_counts){
-		.queue_bytes = (uint64_t)p->data_bytes + p->ctl_bytes,
+		.queue_bytes = queue_data_bytes(net, port) + p->ctl_bytes,
 		.sent_pkts = p->sent_pkts,
 		.sent_bytes = p->sent_bytes,
 		.marked = cold->marked,

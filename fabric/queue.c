@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two classes per port: control goes first, data is marked, trimmed or dropped. The packet in service counts for the
- * data queue's limit until its last bit has left, and no longer for marking. */
+/* Two classes per port, three with ordered data: control goes first, data is marked, trimmed or dropped. The packet in
+ * service counts for the data queue's limit until its last bit has left, and no longer for marking. */
 #include "net_impl.h"
 #include "wire.h"
 
@@ -77,20 +77,25 @@ static struct weft_pkt *ctl_pop(struct net_port *p)
 	return pkt;
 }
 
-static bool is_waiting(const struct net_port *p)
+static bool is_waiting(const struct weft_net *net, const struct net_port *p)
 {
-	return p->data_head || p->ctl_head;
+	return p->data_head || p->ctl_head || (net->ordered && net->ordered[p - net->ports].head);
+}
+
+static bool is_ordered(const struct weft_net *net, const struct weft_pkt *pkt)
+{
+	return net->ordered && pkt->dscp == WIRE_DSCP_ORDERED;
 }
 
 static bool trimmable(const struct weft_pkt *pkt)
 {
-	return pkt->dscp == WIRE_DSCP_TRIMMABLE && pkt->ecn != WEFT_ECN_NOT;
+	return (pkt->dscp == WIRE_DSCP_TRIMMABLE || pkt->dscp == WIRE_DSCP_ORDERED) && pkt->ecn != WEFT_ECN_NOT;
 }
 
 /* The data queue is full. Swapping with the tail must not overfill it. */
 static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
-	struct weft_pkt *tail = p->data_head ? p->data_tail : NULL;
+	struct weft_pkt *tail = p->data_head && !is_ordered(net, pkt) ? p->data_tail : NULL;
 
 	bool coin = net->conf.trim == WEFT_TRIM_COIN || net->conf.trim == WEFT_TRIM_OFF_COIN;
 
@@ -109,7 +114,9 @@ static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *
 
 static void admit_data(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
-	uint64_t depth = (uint64_t)p->data_bytes + pkt->wire_bytes;
+	bool ordered = is_ordered(net, pkt);
+	uint32_t port = (uint32_t)(p - net->ports);
+	uint64_t depth = (uint64_t)(ordered ? net->ordered[port].bytes : p->data_bytes) + pkt->wire_bytes;
 
 	if (net->evq.now < p->busy_until)
 		depth += p->service_data_bytes;
@@ -119,13 +126,16 @@ static void admit_data(struct weft_net *net, struct net_port *p, struct weft_pkt
 	}
 	if (depth > net->stats.max_queue_bytes)
 		net->stats.max_queue_bytes = depth;
-	data_push(net, p, pkt);
+	if (ordered)
+		ordered_push(net, port, pkt);
+	else
+		data_push(net, p, pkt);
 }
 
 void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
 	struct net_port *p = &net->ports[port];
-	bool waiting = is_waiting(p);
+	bool waiting = is_waiting(net, p);
 
 	if (!waiting && p->busy_until <= net->evq.now) {
 		link_send(net, port, pkt);
@@ -135,26 +145,30 @@ void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 		ctl_push(net, p, pkt);
 	else
 		admit_data(net, p, pkt);
-	if (!waiting && is_waiting(p))
+	if (!waiting && is_waiting(net, p))
 		evq_set(&net->evq, event_free(port), p->busy_until);
 }
 
 /* RED on what is left behind: never below the lower threshold, always above the upper, linear between, from 0 to
  * ecn_prob_pct. */
-static bool should_mark(struct weft_net *net, const struct net_port *p)
+static bool should_mark(struct weft_net *net, const struct net_port *p, uint32_t bytes)
 {
-	if (p->data_bytes <= p->red_min)
+	if (bytes <= p->red_min)
 		return false;
-	return p->data_bytes >= p->red_max ||
-	       rng_below(&net->rng, p->red_max - p->red_min) <
-		       (uint64_t)(p->data_bytes - p->red_min) * net->conf.ecn_prob_pct / 100;
+	return bytes >= p->red_max || rng_below(&net->rng, p->red_max - p->red_min) <
+					      (uint64_t)(bytes - p->red_min) * net->conf.ecn_prob_pct / 100;
 }
 
 static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 {
-	struct weft_pkt *pkt = data_pop(net, p);
+	uint32_t port = (uint32_t)(p - net->ports);
+	bool ordered = net->ordered && ordered_is_next(net, port);
+	struct weft_pkt *pkt = ordered ? ordered_pop(net, port) : data_pop(net, p);
+	uint32_t left = ordered ? net->ordered[port].bytes : p->data_bytes;
 
-	if (p->red_max && pkt->ecn != WEFT_ECN_NOT && pkt->ecn != WEFT_ECN_CE && should_mark(net, p)) {
+	if (net->ordered)
+		ordered_account(net, port, pkt, ordered);
+	if (p->red_max && pkt->ecn != WEFT_ECN_NOT && pkt->ecn != WEFT_ECN_CE && should_mark(net, p, left)) {
 		wire_mark_ce(pkt);
 		net->stats.marked++;
 		port_cold(net, p)->marked++;
@@ -167,7 +181,7 @@ void queue_service(struct weft_net *net, uint32_t port)
 	struct net_port *p = &net->ports[port];
 
 	link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data(net, p));
-	if (is_waiting(p))
+	if (is_waiting(net, p))
 		evq_set(&net->evq, event_free(port), p->busy_until);
 }
 
@@ -235,6 +249,8 @@ void queue_flush(struct weft_net *net, uint32_t port)
 
 	while (p->ctl_head)
 		port_drop(net, p, ctl_pop(p), &net->stats.dropped_down);
+	while (net->ordered && net->ordered[port].head)
+		port_drop(net, p, ordered_pop(net, port), &net->stats.dropped_down);
 	while (p->data_head) {
 		struct weft_pkt *pkt = data_pop(net, p);
 		if (p->flags & PORT_PFC)

@@ -79,7 +79,7 @@ static inline uint32_t switch_widest(const struct net_switch *s)
 static inline uint64_t port_backlog(const struct weft_net *net, uint32_t port)
 {
 	const struct net_port *p = &net->ports[port];
-	uint64_t waiting = (uint64_t)p->data_bytes + p->ctl_bytes + (p->flags & PORT_PAUSED ? PAUSED_BACKLOG : 0);
+	uint64_t waiting = queue_data_bytes(net, port) + p->ctl_bytes + (p->flags & PORT_PAUSED ? PAUSED_BACKLOG : 0);
 
 	return net->evq.now < p->busy_until ? waiting + p->service_data_bytes : waiting;
 }

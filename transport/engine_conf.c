@@ -220,6 +220,8 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->is_v4 = weft_ip_is_v4(&e->ip);
 	e->cc = conf->cc;
 	e->lb = conf->lb;
+	e->data_dscp[0] = WIRE_DSCP_TRIMMABLE;
+	e->data_dscp[1] = conf->background_ordered ? WIRE_DSCP_ORDERED : WIRE_DSCP_TRIMMABLE;
 	e->background_lb = conf->lb_background ? conf->lb_background : conf->lb;
 	e->rcc = conf->rcc;
 	e->tune = conf->tune;

@@ -131,6 +131,7 @@ struct weft_engine {
 	struct weft_cc_params cc_params;
 	struct weft_lb_params lb_params, background_lb_params;
 	const struct weft_lb_ops *background_lb; /* of WEFT_OP_BACKGROUND; may be lb */
+	uint8_t data_dscp[2];                    /* of data, by whether its connection is that */
 	struct weft_cc_params rcc_params;
 	struct weft_rcc_limits credit_limits;
 	struct list credit_wanting; /* pdc_rx whose senders want credit, in the order of their turns */

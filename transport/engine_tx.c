@@ -123,7 +123,7 @@ static inline void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_
 	wire_patch_data(pkt->head, &patch);
 	pkt->payload = m->buf ? m->buf + s->offset : NULL;
 	pkt->payload_len = s->payload_len;
-	engine_out_to(e, pkt, &p->ip, s->ev, WIRE_DSCP_TRIMMABLE, WEFT_ECN_ECT0);
+	engine_out_to(e, pkt, &p->ip, s->ev, e->data_dscp[p->background], WEFT_ECN_ECT0);
 	engine_out(e, pkt, sizeof m->head, now);
 }
 
@@ -141,7 +141,7 @@ build_any(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s,
 	w->payload_bytes = s->payload_len;
 	pkt->payload = NULL;
 	pkt->payload_len = s->payload_len;
-	w->net.dscp = WIRE_DSCP_TRIMMABLE;
+	w->net.dscp = e->data_dscp[p->background];
 	w->net.ecn = WEFT_ECN_ECT0;
 	if (s->msg) {
 		if (s->msg->rma)

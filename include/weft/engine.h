@@ -55,6 +55,7 @@ struct weft_engine_conf {
 	const struct weft_cc_ops *cc;
 	const struct weft_lb_ops *lb;
 	const struct weft_lb_ops *lb_background;  /* for WEFT_OP_BACKGROUND, with its default parameters; NULL: lb */
+	uint8_t background_ordered;               /* 1: their data has the DSCP of ordered traffic */
 	const struct weft_rcc_ops *rcc;           /* receiver-driven congestion control beside `cc`; NULL: none */
 	struct weft_engine_tune tune;             /* weft_param_defaults(weft_engine_tunes, &tune) first */
 	const void *cc_tune, *lb_tune, *rcc_tune; /* the algorithms' parameter structs; copied; NULL: defaults */

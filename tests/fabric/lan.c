@@ -143,6 +143,7 @@ static struct weft_pkt *make_pkt(struct lan *lan, const struct lan_send *s, uint
 			.dst_port = WIRE_UDP_PORT,
 			.dscp = s->control   ? WIRE_DSCP_CONTROL
 				: s->no_trim ? 0
+				: s->ordered ? WIRE_DSCP_ORDERED
 					     : WIRE_DSCP_TRIMMABLE,
 			.ecn = s->control || s->no_ect ? WEFT_ECN_NOT : WEFT_ECN_ECT0},
 		.pds = {.type = s->control ? WIRE_PDS_ACK : WIRE_PDS_RUD_REQ, .psn = i},

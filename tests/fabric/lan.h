@@ -46,7 +46,7 @@ struct lan_send {
 	uint32_t wire_bytes; /* 0: LAN_MTU */
 	uint32_t count;      /* 0: 1 */
 	uint16_t entropy;
-	bool control, no_ect, no_trim;
+	bool control, no_ect, no_trim, ordered;
 	bool spray; /* entropy + 0, 1, 2, ... */
 };
 

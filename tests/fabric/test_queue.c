@@ -257,6 +257,13 @@ static void queue_enqueue__last_hop(void **state)
 	lan_close(&lan);
 }
 
+static uint64_t ordered_seen;
+
+static void note_ordered(struct lan_host *h, const struct weft_pkt *pkt, weft_ps now)
+{
+	ordered_seen += pkt->dscp == WIRE_DSCP_ORDERED;
+}
+
 /* A control packet waits for the packet in service, never for the queue. */
 static void queue_service__control_first(void **state)
 {
@@ -301,6 +308,93 @@ static void queue_enqueue__control_is_bounded(void **state)
 	lan_close(&lan);
 }
 
+/* Hosts 1 and 2 of 3 fill the link to host 0, the second with ordered data. Returns the second's share of what came
+ * through until half of all was sent, in percent. */
+static double ordered_share(uint8_t pct)
+{
+	enum { EACH = 1000 };
+	struct weft_net_conf conf = lan_conf();
+	struct lan lan;
+
+	conf.queue_bytes = 100000000;
+	conf.ordered_pct = pct;
+	lan_open(&lan, "star:3", GBPS800, conf);
+	lan.on_deliver = note_ordered;
+	ordered_seen = 0;
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 0, .count = EACH});
+	lan_send(&lan, 0, (struct lan_send){.src = 2, .dst = 0, .count = EACH, .ordered = true});
+	weft_net_run(lan.net, EACH * SER);
+	double share = 100.0 * (double)ordered_seen / (double)lan.hosts[0].data;
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	assert_int_equal(lan.hosts[0].data, 2 * EACH);
+	assert_int_equal(ordered_seen, EACH);
+	lan_close(&lan);
+	return share;
+}
+
+/* PRIME section IV-A2: weights between hashed and sprayed traffic, and strict priority. */
+static void queue_service__ordered_gets_its_share(void **state)
+{
+	static const uint8_t pct[] = {10, 25, 50, 75};
+	for (size_t i = 0; i < sizeof pct; i++) {
+		double share = ordered_share(pct[i]);
+		assert_true(share > pct[i] - 1 && share < pct[i] + 1);
+	}
+	assert_true(ordered_share(0) > 49 && ordered_share(0) < 51); /* as they come */
+	assert_true(ordered_share(100) > 99);
+}
+
+/* Alone, either gets the whole link, and what it got then is not held against it. */
+static void queue_service__idle_shares_are_not_saved(void **state)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct lan lan;
+
+	conf.queue_bytes = 100000000;
+	conf.ordered_pct = 50;
+	lan_open(&lan, "star:4", GBPS800, conf);
+	lan.on_deliver = note_ordered;
+	ordered_seen = 0;
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 0, .count = 500, .ordered = true});
+	lan_send(&lan, 0, (struct lan_send){.src = 2, .dst = 0, .count = 500, .ordered = true});
+	weft_net_run(lan.net, 600 * SER);
+	lan_send(&lan, 600 * SER, (struct lan_send){.src = 3, .dst = 0, .count = 200});
+	weft_net_run(lan.net, 800 * SER);
+	assert_in_range(lan.hosts[0].data - ordered_seen, 70, 110); /* it takes a while to get there */
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	assert_int_equal(lan.hosts[0].data, 1200);
+	lan_close(&lan);
+}
+
+/* Each queue is trimmed, marked and bounded by itself, and nothing gets lost. */
+static void queue_enqueue__ordered_is_bounded_by_itself(void **state)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct lan lan;
+
+	conf.queue_bytes = 20 * LAN_MTU;
+	conf.trim = WEFT_TRIM_COIN;
+	conf.ordered_pct = 50;
+	conf.ecn_min_pct = 1;
+	conf.ecn_max_pct = 2;
+	lan_open(&lan, "star:4", GBPS800, conf);
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 0, .count = 15});
+	lan_send(&lan, 0, (struct lan_send){.src = 2, .dst = 0, .count = 200, .ordered = true});
+	lan_send(&lan, 0, (struct lan_send){.src = 3, .dst = 0, .count = 200, .ordered = true});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	struct weft_net_stats s = lan_stats(&lan);
+	assert_true(s.trimmed > 100 && s.marked > 0);
+	assert_int_equal(lan.hosts[0].data + lan.hosts[0].trimmed, 415);
+	assert_in_range(s.max_queue_bytes, 19 * LAN_MTU, 20 * LAN_MTU);
+	lan_close(&lan);
+
+	lan_open(&lan, "star:4", GBPS800, conf); /* and what still waits at the end is given back */
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 0, .count = 200, .ordered = true});
+	lan_send(&lan, 0, (struct lan_send){.src = 2, .dst = 0, .count = 200, .ordered = true});
+	weft_net_run(lan.net, 100 * SER);
+	lan_close(&lan);
+}
+
 /* Two packets arrive together, one waits for the other's service: the integral is its size times that. */
 static void queue_depth__integral(void **state)
 {
@@ -331,6 +425,9 @@ int main(void)
 		cmocka_unit_test(queue_enqueue__last_hop),
 		cmocka_unit_test(queue_service__control_first),
 		cmocka_unit_test(queue_enqueue__control_is_bounded),
+		cmocka_unit_test(queue_service__ordered_gets_its_share),
+		cmocka_unit_test(queue_service__idle_shares_are_not_saved),
+		cmocka_unit_test(queue_enqueue__ordered_is_bounded_by_itself),
 		cmocka_unit_test(queue_depth__integral),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A second data queue per port, for traffic that is not sprayed: weighted round robin by bytes between the two, or
+ * strict priority (PRIME section IV-A2, mixed flows). */
+#include <errno.h>
+
+#include "net_impl.h"
+#include "weft/mem.h"
+
+static const struct weft_mem libc_mem;
+
+int ordered_init(struct weft_net *net)
+{
+	net->ordered = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->ordered);
+	if (!net->ordered)
+		return -ENOMEM;
+	for (uint32_t port = 0; port < net->port_count; port++)
+		net->ordered[port] = (struct net_ordered){.head = NULL};
+	return 0;
+}
+
+static void depth_change(struct weft_net *net, struct net_ordered *o, int32_t bytes)
+{
+	queue_depth_note(net);
+	net->depth_bytes += (uint64_t)(int64_t)bytes;
+	o->bytes += (uint32_t)bytes;
+}
+
+void ordered_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
+{
+	struct net_ordered *o = &net->ordered[port];
+
+	pkt->next = NULL;
+	if (o->head)
+		o->tail->next = pkt;
+	else
+		o->head = pkt;
+	o->tail = pkt;
+	depth_change(net, o, pkt->wire_bytes);
+}
+
+struct weft_pkt *ordered_pop(struct weft_net *net, uint32_t port)
+{
+	struct net_ordered *o = &net->ordered[port];
+	struct weft_pkt *pkt = o->head;
+
+	o->head = pkt->next;
+	depth_change(net, o, -pkt->wire_bytes);
+	return pkt;
+}
+
+bool ordered_is_next(const struct weft_net *net, uint32_t port)
+{
+	const struct net_ordered *o = &net->ordered[port];
+
+	if (!o->head || !net->ports[port].data_head)
+		return o->head;
+	return net->conf.ordered_pct == 100 || o->lead <= 0;
+}
+
+/* Nobody saves up while he has nothing to send: what one queue gets while the other is empty does not count. */
+void ordered_account(struct weft_net *net, uint32_t port, const struct weft_pkt *pkt, bool ordered)
+{
+	struct net_ordered *o = &net->ordered[port];
+	int64_t pct = net->conf.ordered_pct;
+
+	if (ordered ? !net->ports[port].data_head : !o->head)
+		o->lead = 0;
+	else
+		o->lead += ordered ? pkt->wire_bytes * (100 - pct) : -pkt->wire_bytes * pct;
+}
