@@ -326,7 +326,7 @@ bool rma_tx_detach(struct weft_engine *e, struct tx_msg *m)
 	r->sink = NULL;
 	uint32_t bytes = r->role == RMA_ANNOUNCE ? r->length : m->bytes;
 	if (r->role == RMA_ANSWER || !m->buf || !bytes)
-		return true;
+		return true; /* answers are not sent from what belongs to an endpoint */
 	m->copy = weft_mem_alloc(&e->mem, bytes);
 	if (!m->copy)
 		return false;

@@ -475,6 +475,27 @@ static void answer_lost__reader_learns_it(void **state)
 	rma_close(&r);
 }
 
+/* The region may go on being read; what an answer has copied is freed with it, and only then. */
+static void close__endpoint_with_answers_under_way(void **state)
+{
+	for (int moment = 0; moment < 20; moment++) {
+		struct rma_duo r;
+		uint8_t *in = calloc(2, BYTES);
+		rma_open(&r, NULL, BYTES, ALL | WEFT_MR_EVENTS);
+		memset(r.mem, 7, BYTES);
+		struct weft_op small = rma_op(WEFT_OP_READ, in, 100, 0),
+			       large = rma_op(WEFT_OP_READ, in + 100, BYTES, 0);
+		rma_submit(&r.d, 0, &small);
+		rma_submit(&r.d, 0, &large);
+		duo_run(&r.d, r.d.now + 800 * (weft_ns)moment);
+		weft_ep_close(r.d.ep[1]);
+		if (moment % 2)
+			duo_run(&r.d, r.d.now + WEFT_MS(20));
+		rma_close(&r);
+		free(in);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +512,7 @@ int main(void)
 		cmocka_unit_test(memory__runs_out),
 		cmocka_unit_test(stale__answers_change_nothing),
 		cmocka_unit_test(forged__requests_write_nothing),
+		cmocka_unit_test(close__endpoint_with_answers_under_way),
 		cmocka_unit_test(peer_dies__reader_learns_it),
 		cmocka_unit_test(answer_lost__reader_learns_it),
 	};
