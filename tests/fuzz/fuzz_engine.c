@@ -150,8 +150,8 @@ static void reach(struct fuzz *f, uint32_t peer)
 	weft_submit(f->ep, &ops[1]);
 }
 
-/* `credit`: packets need it, and we grant it. */
-static void start(struct fuzz *f, bool credit)
+/* `credit`: packets need it, and we grant it. `announce`: our messages are. */
+static void start(struct fuzz *f, bool credit, bool announce)
 {
 	struct weft_engine_conf conf = {.ip = weft_ip_v4(US),
 					.cc = weft_cc_find("smartt"),
@@ -163,6 +163,7 @@ static void start(struct fuzz *f, bool credit)
 	weft_param_defaults(weft_engine_tunes, &conf.tune);
 	conf.tune.unexpected_bytes = 100000;
 	conf.tune.ack_every = 4;
+	conf.tune.rndv_bytes = announce ? MESSAGE_BYTES - 1 : 0;
 	f->now = WEFT_S(1);
 	CHECK(weft_engine_create(&conf, &f->port.port, f->now, &f->e, NULL) == 0);
 	CHECK(weft_ep_open(f->e, 0x20, 64, 64, &f->ep, NULL) == 0);
@@ -244,6 +245,20 @@ static void answer(const struct fuzz *f, uint8_t *b, size_t len)
 	put16(ses + 8, m->message_id);
 }
 
+/* A READ of an announced message is for ours with the number in the lowest byte of its token. */
+static void fetch(const struct fuzz *f, uint8_t *b, size_t len)
+{
+	uint8_t *ses = b + PDS_AT + 12;
+	if (len < PDS_AT + 12 + 44 || (ses[0] & 63) != WIRE_OP_READ || ses[4] != RMA_GEN_MESSAGE)
+		return;
+	uint32_t i = ses[31];
+	const struct tx_msg *m = i < f->e->asks.room ? f->e->asks.msgs[i] : NULL;
+	if (!m)
+		return;
+	put32(ses + 24, (uint32_t)(m->rma->token >> 32));
+	put32(ses + 28, (uint32_t)m->rma->token);
+}
+
 /* Where the connection an ACK or a request would be for is now, and its ids. */
 static void aim(const struct fuzz *f, uint8_t *b, size_t len, uint8_t options)
 {
@@ -263,6 +278,7 @@ static void aim(const struct fuzz *f, uint8_t *b, size_t len, uint8_t options)
 		put16(pds + 8, p->remote_id);
 		psn = p->next_expected;
 		answer(f, b, len);
+		fetch(f, b, len);
 	}
 	if (options & NEAR_PSN)
 		put32(pds + 4, psn + (uint32_t)(int8_t)pds[7]);
@@ -289,7 +305,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz f = {0};
-	start(&f, size & 1);
+	start(&f, size & 1, size & 2);
 	for (int i = 0; i < STEPS_MAX && size >= 2; i++) {
 		uint8_t options = data[0] >> 3;
 		size_t len = (size_t)(data[0] & 7) << 8 | data[1];

@@ -35,9 +35,9 @@ def data(psn, flags, last, mid, offset, payload, total, dscp=8, **kw):
     return ip_udp(dscp) + pds(2, 3, flags, -1, psn, 5, last) + ses(mid, offset, payload, total, **kw) + body
 
 
-def memory(psn, flags, last, mid, opcode, addr, length, payload=0, extension=b"", key=7):
+def memory(psn, flags, last, mid, opcode, addr, length, payload=0, extension=b"", key=7, generation=0):
     """A request on the region, in one packet."""
-    word = opcode << 56 | 0x0B << 48 | mid << 32
+    word = opcode << 56 | 0x0B << 48 | mid << 32 | generation << 24
     head = struct.pack(">QIQIQQI", word, 2 << 16, addr, 0x30, key, 0, length)
     return ip_udp() + pds(2, 3, flags, -1, psn, 5, last) + head + extension + bytes(range(payload))
 
@@ -68,6 +68,7 @@ def control(ctl, psn, payload=0):
 syn = step(REPAIR, data(1000, SYN, 0, 1, 0, 800, 2000))
 more = [step(REPAIR | TO_RX, data(1000 + i, 0, 0, 1, 800 * i, min(800, 2000 - 800 * i), 2000)) for i in (2, 1)]
 rx, tx = REPAIR | TO_RX | NEAR_PSN, REPAIR | TO_TX | NEAR_PSN
+RENDEZVOUS = struct.pack(">IIQQ", 0, 1 << 24 | 3 << 12, 0, 5)
 RANGES = ((0, 8), (8, 64), (690, 20), (1390, 10), (1390, 11), (1 << 63, 200))
 conversations = {
     "message": syn + b"".join(more),
@@ -105,11 +106,25 @@ conversations = {
         step(REPAIR, memory(1000 + i, SYN, i, 1 + i, 4, 600 + i, 192, 192, bytes([0xE0 + i, 5, 0, 0])))
         for i in (3, 1, 0, 2)
     ),
+    "announced": syn
+    + b"".join(
+        step(REPAIR, memory(1001 + i, SYN, 1 + i, 2 + i, 10 - i % 2 * 4, 0, 3000 * i, extension=RENDEZVOUS))
+        for i in range(4)
+    )
+    + b"".join(step(rx, answer(i, 3 + i, 0, 400)) for i in range(4)),
+    "fetched": b"".join(
+        step(
+            REPAIR | TO_RX if i else REPAIR,
+            memory(1000 + i, 0 if i else SYN, 0, 1 + i, 2, addr, n, key=i + 1, generation=1),
+        )
+        for i, (addr, n) in enumerate(((0, 10), (0, 30000), (0, 30000), (1, 30000), (1 << 63, 9), (29999, 1), (0, 0)))
+    ),
     "answers": syn + b"".join(step(rx, answer(i, 1 + i % 2, 0 if i % 2 else 32 * i, 64)) for i in range(6)),
     "late": step(tx, ack(0)) + step(tx | LATER, ack(1)) + step(REPAIR | LATER, data(1, SYN, 0, 1, 0, 9, 9)),
 }
 for name, steps in conversations.items():
     (out / name).write_bytes(steps)
+    (out / (name + "-announced")).write_bytes(steps + bytes((2 - len(steps)) % 4))
 ETHERNET, FILE_HEADER, RECORD_HEADER = 14, 24, 16
 for pcap in sorted((pathlib.Path(__file__).parent.parent / "unit/wire/vectors").glob("*.pcap")):
     raw, at, number = pcap.read_bytes(), FILE_HEADER, 1
