@@ -9,7 +9,7 @@
 #include "inside.h"
 #include "rma_model.h"
 
-enum { OPS = 1500, KEY = 3, SEEDS = 8, AT_ONCE = 40 };
+enum { OPS = 1500, KEY = 3, SEEDS = 6, AT_ONCE = 40 };
 
 struct run {
 	struct duo d;
@@ -91,7 +91,14 @@ static void open_run(struct run *r, const struct duo_conf *conf)
 	}
 }
 
-static void run(const struct duo_conf *conf)
+/* One of the next allocations of either side gives nothing. */
+static void starve(struct run *r)
+{
+	for (int i = 0; i < 2; i++)
+		r->d.mem[i].fail_at = r->d.mem[i].calls + 1 + rng_below(&r->dice, 8);
+}
+
+static void run(const struct duo_conf *conf, bool short_of_mem)
 {
 	struct run r = {.dice = {conf->seed + 99}, .trimming = conf->tune.trimming};
 	open_run(&r, conf);
@@ -101,6 +108,8 @@ static void run(const struct duo_conf *conf)
 			if (op)
 				begin(&r, op);
 		}
+		if (short_of_mem)
+			starve(&r);
 		assert_true(r.d.now < WEFT_S(20));
 		duo_run(&r.d, r.d.now + WEFT_US(20));
 		collect(&r, 0);
@@ -118,10 +127,11 @@ static void run(const struct duo_conf *conf)
 	free(r.model);
 }
 
-/* One test each. */
+/* One test each; 0: the default. */
 struct variant {
-	uint32_t ack_every, window_pkts;
-	bool trimming, smartt;
+	const char *cc, *lb;
+	uint32_t ack_every, window_pkts, payload_bytes, unexpected_bytes;
+	bool trimming, ipv6, go_back_n, crc, short_of_mem;
 };
 
 static void rma__memories_are_what_the_operations_say(void **state)
@@ -129,22 +139,38 @@ static void rma__memories_are_what_the_operations_say(void **state)
 	const struct variant *v = *state;
 	struct duo_conf conf;
 	duo_conf_init(&conf);
+	conf.cc = v->cc;
+	conf.lb = v->lb;
+	conf.ipv6 = v->ipv6;
 	conf.tune.ack_every = v->ack_every;
 	conf.tune.window_pkts = v->window_pkts;
 	conf.tune.trimming = v->trimming;
-	conf.cc = v->smartt ? "smartt" : "fixed";
-	conf.lb = v->smartt ? "reps" : "ops";
+	conf.tune.go_back_n = v->go_back_n;
+	conf.tune.crc = v->crc;
+	if (v->payload_bytes)
+		conf.tune.payload_bytes = v->payload_bytes;
+	if (v->unexpected_bytes)
+		conf.tune.unexpected_bytes = v->unexpected_bytes;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		conf.seed = seed * 1000 + v->ack_every;
 		print_message("seed %u\n", (unsigned)conf.seed);
-		run(&conf);
+		run(&conf, v->short_of_mem);
 	}
 }
 
 int main(void)
 {
 	static struct variant variants[] = {
-		{1, 1024, true, false}, {1, 128, false, true}, {16, 1024, true, true}, {64, 128, true, false}};
+		{"fixed", "ops", 1, 1024, .trimming = true},
+		{"smartt", "reps", 1, 128},
+		{"smartt", "reps", 16, 1024, .trimming = true},
+		{"fixed", "ops", 64, 128, .trimming = true, .crc = true},
+		{"smartt", "reps", 4, 1024, .ipv6 = true, .trimming = true},
+		{"eqds+smartt", "reps", 4, 1024, .trimming = true},
+		{"fixed", "ecmp", 1, 1024, .go_back_n = true},
+		{"smartt", "reps", 2, 1024, .payload_bytes = 2200, .unexpected_bytes = 4000},
+		{"fixed", "ops", 1, 1024, .trimming = true, .short_of_mem = true},
+	};
 	enum { COUNT = sizeof variants / sizeof *variants };
 	struct CMUnitTest tests[COUNT];
 	for (int i = 0; i < COUNT; i++)
