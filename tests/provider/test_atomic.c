@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
+#include <pthread.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_rma.h>
 #include <stdbool.h>
@@ -253,6 +254,40 @@ static void atomic__to_ourselves(void **state)
 	assert_int_equal(next_error(&hosts[0]).err, FI_EACCES);
 }
 
+enum { OWN_ADDS = 300000, PEER_ADDS = 3000 };
+
+static void *add_own(void *arg)
+{
+	for (int i = 0; i < OWN_ADDS; i++)
+		__atomic_fetch_add((uint64_t *)arg, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* The peer's operations and our own instructions change the same word at the same time. */
+static void atomic__beside_the_own_instructions_of_the_process(void **state)
+{
+	uint64_t *target = (uint64_t *)regions[1], million = 1000000;
+	pthread_t thread;
+	unsigned sent = 0, done = 0;
+	*target = 0;
+	ok(pthread_create(&thread, NULL, add_own, target));
+	while (done < PEER_ADDS) {
+		ssize_t ret = sent < PEER_ADDS ? fi_atomic(hosts[0].ep, &million, 1, NULL, hosts[0].peer, 0, KEY,
+							   FI_UINT64, FI_SUM, NULL)
+					       : -FI_EAGAIN;
+		sent += !ret;
+		if (!ret && sent - done < 32)
+			continue;
+		next_done(&hosts[0]);
+		done++;
+	}
+	ok(pthread_join(thread, NULL));
+	ok(fi_fetch_atomic(hosts[0].ep, NULL, 1, NULL, results, NULL, hosts[0].peer, 0, KEY, FI_UINT64, FI_ATOMIC_READ,
+			   NULL));
+	next_done(&hosts[0]);
+	assert_int_equal(*target, PEER_ADDS * million + OWN_ADDS);
+}
+
 /* Operations that do not commute, all under way at once. */
 static void atomic__in_the_order_of_the_calls(void **state)
 {
@@ -383,6 +418,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(atomic__vectors_are_gathered_and_scattered, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__inject, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__to_ourselves, open_hosts, close_hosts),
+		cmocka_unit_test_setup_teardown(atomic__beside_the_own_instructions_of_the_process, open_hosts,
+						close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__in_the_order_of_the_calls, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__counts_at_both_ends, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__refused_beyond_keys_bounds_and_rights, open_hosts, close_hosts),
