@@ -18,7 +18,6 @@ struct prov_trigger {
 	struct prov_ep *ep;                  /* NULL: the operation changes a counter */
 	enum fi_op_type type;
 	uint64_t flags;
-	bool due;
 	union {
 		struct fi_msg msg;
 		struct fi_msg_tagged tagged;
@@ -105,7 +104,6 @@ static void become_due(struct prov_nic *nic, struct prov_trigger *t)
 {
 	TAILQ_REMOVE(&t->cntr->triggers, t, link);
 	TAILQ_INSERT_TAIL(&nic->due, t, link);
-	t->due = true;
 }
 
 void prov_trigger_check(struct prov_cntr *cntr)
@@ -130,20 +128,10 @@ static void wait_for(struct prov_trigger *t)
 		TAILQ_INSERT_HEAD(&t->cntr->triggers, t, link);
 }
 
-static void forget(struct prov_nic *nic, struct prov_trigger *t)
-{
-	if (t->due)
-		TAILQ_REMOVE(&nic->due, t, link);
-	else
-		TAILQ_REMOVE(&t->cntr->triggers, t, link);
-	free(t);
-}
-
 /* ---- starting ---- */
 
-static ssize_t call(struct prov_trigger *t)
+static ssize_t transfer(struct prov_trigger *t, struct fid_ep *ep)
 {
-	struct fid_ep *ep = t->ep ? &t->ep->fid : NULL;
 	switch (t->type) {
 	case FI_OP_RECV:
 		return ep->msg->recvmsg(ep, &t->msg, t->flags);
@@ -165,12 +153,22 @@ static ssize_t call(struct prov_trigger *t)
 	case FI_OP_COMPARE_ATOMIC:
 		return ep->atomic->compwritemsg(ep, &t->atomic.msg, t->ioc[2], NULL, t->atomic.compare.iov_count,
 						t->ioc[1], NULL, t->atomic.fetch.iov_count, t->flags);
-	case FI_OP_CNTR_SET:
-	case FI_OP_CNTR_ADD:
-		prov_cntr_change(t->change.cntr, t->type == FI_OP_CNTR_ADD, t->change.value);
-		return 0;
+	default:
+		return -FI_ENOSYS;
 	}
-	return -FI_ENOSYS;
+}
+
+static bool is_change(const struct prov_trigger *t)
+{
+	return t->type == FI_OP_CNTR_SET || t->type == FI_OP_CNTR_ADD;
+}
+
+static ssize_t call(struct prov_trigger *t)
+{
+	if (!is_change(t))
+		return transfer(t, &t->ep->fid);
+	prov_cntr_change(t->change.cntr, t->type == FI_OP_CNTR_ADD, t->change.value);
+	return 0;
 }
 
 static bool is_receive(const struct prov_trigger *t)
@@ -233,12 +231,15 @@ bool prov_trigger_fire(struct prov_nic *nic)
 	nic->firer = pthread_self();
 	atomic_store_explicit(&nic->firing, true, memory_order_release);
 	while ((t = TAILQ_FIRST(&nic->due))) {
+		TAILQ_REMOVE(&nic->due, t, link);
 		ssize_t ret = start(nic, t);
-		if (ret == -FI_EAGAIN)
-			break; /* later, and before all others */
+		if (ret == -FI_EAGAIN) { /* later, and before all others */
+			TAILQ_INSERT_HEAD(&nic->due, t, link);
+			break;
+		}
 		if (ret)
 			fail(t, (int)-ret);
-		forget(nic, t);
+		free(t);
 		any = true;
 	}
 	atomic_store_explicit(&nic->firing, false, memory_order_release);
@@ -367,11 +368,6 @@ static bool copy_work(struct prov_trigger *t, const struct fi_deferred_work *wor
 	return false;
 }
 
-static bool is_change(const struct prov_trigger *t)
-{
-	return t->type == FI_OP_CNTR_SET || t->type == FI_OP_CNTR_ADD;
-}
-
 static int work_fill(struct prov_trigger *t, struct prov_domain *domain, const struct fi_deferred_work *work)
 {
 	t->domain = domain;
@@ -411,6 +407,8 @@ struct want {
 	const struct prov_domain *queue;     /* any of the domain's deferred work */
 	const void *context;
 	const struct prov_cntr *used; /* waited for, changed or counted in */
+	bool one;                     /* at most one */
+	bool told;                    /* by an error entry */
 };
 
 static bool is_wanted(const struct prov_trigger *t, const struct want *w)
@@ -421,53 +419,42 @@ static bool is_wanted(const struct prov_trigger *t, const struct want *w)
 	       (!w->context || (t->ep && !t->work && context_of(t) == w->context));
 }
 
-static struct prov_trigger *find_in(const struct prov_trigger_list *list, const struct want *w)
+/* Ends what is wanted of one list. Returns how many. */
+static int sweep_list(struct prov_trigger_list *list, const struct want *w)
 {
-	struct prov_trigger *t;
-	TAILQ_FOREACH(t, list, link)
-	if (is_wanted(t, w))
-		return t;
-	return NULL;
-}
-
-/* Counters are few, and this is rare. */
-static struct prov_trigger *find(const struct prov_nic *nic, const struct want *w)
-{
-	struct prov_trigger *t = find_in(&nic->due, w);
-	struct prov_cntr *cntr;
-	TAILQ_FOREACH(cntr, &nic->cntrs, link)
-	{
-		if (t)
-			break;
-		t = find_in(&cntr->triggers, w);
-	}
-	return t;
-}
-
-static int forget_all(struct prov_nic *nic, const struct want *w, bool one)
-{
-	struct prov_trigger *t;
+	struct prov_trigger *t = TAILQ_FIRST(list), *next;
 	int n = 0;
-	while ((t = find(nic, w)) && !(one && n)) {
-		forget(nic, t);
+	for (; t && !(w->one && n); t = next) {
+		next = TAILQ_NEXT(t, link);
+		if (!is_wanted(t, w))
+			continue;
+		if (w->told)
+			fail(t, FI_ECANCELED);
+		TAILQ_REMOVE(list, t, link);
+		free(t);
 		n++;
 	}
 	return n;
 }
 
+/* Counters are few, and this is rare. */
+static int sweep(struct prov_nic *nic, const struct want *w)
+{
+	struct prov_cntr *cntr;
+	int n = sweep_list(&nic->due, w);
+	TAILQ_FOREACH(cntr, &nic->cntrs, link)
+	n += w->one && n ? 0 : sweep_list(&cntr->triggers, w);
+	return n;
+}
+
 void prov_trigger_drop(struct prov_nic *nic, const struct prov_ep *ep, const struct prov_cntr *cntr)
 {
-	forget_all(nic, &(struct want){.ep = ep, .used = cntr}, false);
+	sweep(nic, &(struct want){.ep = ep, .used = cntr});
 }
 
 bool prov_trigger_cancel(struct prov_ep *ep, const void *context)
 {
-	struct prov_trigger *t = find(ep->domain->nic, &(struct want){.ep = ep, .context = context});
-	if (!t)
-		return false;
-	fail(t, FI_ECANCELED);
-	forget(ep->domain->nic, t);
-	return true;
+	return sweep(ep->domain->nic, &(struct want){.ep = ep, .context = context, .one = true, .told = true});
 }
 
 int prov_work_control(struct prov_domain *domain, int command, void *arg)
@@ -475,6 +462,7 @@ int prov_work_control(struct prov_domain *domain, int command, void *arg)
 	struct want want = {.queue = domain};
 	if (command == FI_QUEUE_WORK)
 		return work_queue(domain, arg);
+	want.one = command == FI_CANCEL_WORK;
 	if (command == FI_CANCEL_WORK)
 		want.work = arg;
 	else if (command == FI_FLUSH_WORK)
@@ -484,7 +472,7 @@ int prov_work_control(struct prov_domain *domain, int command, void *arg)
 	if (command == FI_CANCEL_WORK && !arg)
 		return -FI_EINVAL;
 	prov_nic_lock(domain->nic);
-	int n = forget_all(domain->nic, &want, command == FI_CANCEL_WORK);
+	int n = sweep(domain->nic, &want);
 	prov_nic_unlock(domain->nic);
 	return n || command == FI_FLUSH_WORK ? 0 : -FI_ENOENT;
 }
