@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options of endpoints, and aliases with operation flags of their own. */
+/* Options of endpoints, aliases with operation flags of their own, and queues that are full. */
 #include "fixture.h"
 
 #include <string.h>
@@ -102,6 +102,115 @@ static void alias__needs_one_direction(void **state)
 	assert_int_equal(fi_ep_alias(a->ep, &alias, FI_TRANSMIT | FI_RECV), -FI_EINVAL);
 }
 
+/* A small endpoint of host a: four sends at a time, eight completions. */
+struct small {
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+};
+
+static void small_open(struct small *s)
+{
+	struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_TAGGED, .size = 8};
+	struct fi_info *info = fi_dupinfo(a->info);
+	info->tx_attr->size = 4;
+	ok(fi_cq_open(a->domain, &attr, &s->cq, NULL));
+	ok(fi_endpoint(a->domain, info, &s->ep, NULL));
+	ok(fi_ep_bind(s->ep, &a->av->fid, 0));
+	ok(fi_ep_bind(s->ep, &s->cq->fid, FI_TRANSMIT | FI_RECV));
+	ok(fi_enable(s->ep));
+	fi_freeinfo(info);
+}
+
+static void small_close(struct small *s)
+{
+	ok(fi_close(&s->ep->fid));
+	ok(fi_close(&s->cq->fid));
+}
+
+/* Sends numbered bytes until there is no room; returns how many went. */
+static int send_all(struct small *s, const uint8_t *bytes, int from)
+{
+	int n = 0;
+	ssize_t ret;
+	while ((ret = fi_send(s->ep, &bytes[from + n], 1, NULL, a->peer, (void *)&bytes[from + n])) == 0)
+		n++;
+	assert_int_equal(ret, -FI_EAGAIN);
+	return n;
+}
+
+/* Until all that was sent is acknowledged. */
+static void all_sent(const struct small *s)
+{
+	while (s->ep->ops->tx_size_left(s->ep) < 4) {
+		fi_cq_read(a->cq, NULL, 0);
+		fi_cq_read(b->cq, NULL, 0);
+	}
+}
+
+/* What does not fit is refused, what was taken arrives, once and in order. */
+static void flow__more_sends_than_queues_hold(void **state)
+{
+	struct small s;
+	struct fi_cq_tagged_entry entry;
+	uint8_t bytes[64], in = 0;
+	int sent;
+	small_open(&s);
+	for (int i = 0; i < 64; i++)
+		bytes[i] = (uint8_t)i;
+	assert_int_equal(s.ep->ops->tx_size_left(s.ep), 4);
+	sent = send_all(&s, bytes, 0);
+	assert_int_equal(sent, 4); /* outstanding: the other host has not answered */
+	assert_int_equal(s.ep->ops->tx_size_left(s.ep), 0);
+	assert_int_equal(fi_cancel(&s.ep->fid, bytes), -FI_ENOENT);
+	all_sent(&s);
+	sent += send_all(&s, bytes, sent);
+	all_sent(&s);
+	assert_int_equal(send_all(&s, bytes, sent), 0); /* eight completions wait to be read */
+	assert_int_equal(sent, 8);
+	for (int i = 0; i < sent; i++) {
+		assert_int_equal(fi_cq_read(s.cq, &entry, 1), 1);
+		assert_ptr_equal(entry.op_context, &bytes[i]);
+	}
+	for (int i = 0; i < sent; i++) {
+		const struct iovec iov = {&in, 1};
+		const struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC};
+		ok(fi_recvmsg(b->ep, &msg, FI_COMPLETION));
+		next_done(b);
+		assert_int_equal(in, i);
+	}
+	small_close(&s);
+}
+
+/* Completions of receives are never dropped, however small the queue. */
+static void flow__more_receives_than_the_queue_holds(void **state)
+{
+	enum { COUNT = 40 };
+	struct small s;
+	struct sockaddr_storage name;
+	struct fi_cq_tagged_entry entry;
+	uint8_t in[COUNT] = {0}, out[COUNT];
+	size_t len = sizeof name;
+	fi_addr_t peer = 0;
+	small_open(&s);
+	ok(fi_getname(&s.ep->fid, &name, &len));
+	assert_int_equal(fi_av_insert(b->av, &name, 1, &peer, 0, NULL), 1);
+	for (int i = 0; i < COUNT; i++) {
+		out[i] = (uint8_t)(i + 1);
+		ok(fi_recv(s.ep, &in[i], 1, NULL, FI_ADDR_UNSPEC, &in[i]));
+		ok(fi_inject(b->ep, &out[i], 1, peer));
+	}
+	while (memcmp(in, out, COUNT) != 0) {
+		fi_cq_read(a->cq, NULL, 0);
+		fi_cq_read(b->cq, NULL, 0);
+	}
+	for (int i = 0; i < COUNT; i++) {
+		assert_int_equal(fi_cq_read(s.cq, &entry, 1), 1);
+		assert_ptr_equal(entry.op_context, &in[i]);
+	}
+	assert_true(s.ep->ops->rx_size_left(s.ep) > 0);
+	small_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +219,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(alias__has_flags_of_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(alias__keeps_the_endpoint_open, setup, teardown),
 		cmocka_unit_test_setup_teardown(alias__needs_one_direction, setup, teardown),
+		cmocka_unit_test_setup_teardown(flow__more_sends_than_queues_hold, setup, teardown),
+		cmocka_unit_test_setup_teardown(flow__more_receives_than_the_queue_holds, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }
