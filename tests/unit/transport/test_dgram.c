@@ -14,10 +14,13 @@ struct pair {
 	uint32_t peer[2];
 };
 
-static void pair_open(struct pair *p)
+static void pair_open_over(struct pair *p, bool ipv6)
 {
+	struct duo_conf conf;
 	struct weft_err err;
-	open_default(&p->d);
+	duo_conf_init(&conf);
+	conf.ipv6 = ipv6;
+	duo_open(&p->d, &conf);
 	p->d.logging = true;
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(weft_ep_open_dgram(p->d.e[i], 0, 16, 16, &p->ep[i], &err), 0);
@@ -25,6 +28,11 @@ static void pair_open(struct pair *p)
 		const struct weft_addr addr = {p->d.e[!i]->ip, weft_ep_port(p->ep[!i])};
 		assert_int_equal(weft_peer_add(p->d.e[i], &addr, &p->peer[i]), 0);
 	}
+}
+
+static void pair_open(struct pair *p)
+{
+	pair_open_over(p, false);
 }
 
 static void run(struct pair *p)
@@ -67,10 +75,10 @@ static void expect_none(struct pair *p, int side)
 	assert_int_equal(weft_cq_take(p->ep[side], &cqe, 1), 0);
 }
 
-static void dgram__arrives_with_source_and_data(void **state)
+static void check_arrival(bool ipv6)
 {
 	struct pair p;
-	pair_open(&p);
+	pair_open_over(&p, ipv6);
 	uint64_t len = weft_dgram_bytes_max(p.d.e[0]);
 	uint8_t *out = duo_pattern(len, 1), *in = calloc(1, len);
 	post(&p, in, len);
@@ -96,6 +104,12 @@ static void dgram__arrives_with_source_and_data(void **state)
 	duo_close(&p.d);
 	free(in);
 	free(out);
+}
+
+static void dgram__arrives_with_source_and_data(void **state)
+{
+	check_arrival(false);
+	check_arrival(true);
 }
 
 static void dgram__truncated_and_empty(void **state)

@@ -373,6 +373,27 @@ static void multi__endpoint_closes_with_a_message_under_way(void **state)
 	}
 }
 
+/* No memory for the completion of one more message: the one kept for the end is used, and the buffer given back. */
+static void multi__released_early_without_memory(void **state)
+{
+	struct duo d;
+	uint8_t in[8] = {0}, other[256];
+	open_default(&d);
+	submit_multi(&d, in, sizeof in, 1);
+	arrive(&d, 1, 0); /* everything else there is memory for now */
+	expect_piece(&d, in, 0, 1, 0);
+	struct weft_op recv = {.kind = WEFT_OP_TRECV, .peer = WEFT_PEER_ANY, .len = 1, .context = other, .tag = 99};
+	while (d.e[1]->cqe_nodes.free) {
+		recv.buf = &other[d.e[1]->cqe_nodes.used % sizeof other];
+		submit(&d, recv);
+	}
+	d.mem[1].fail_at = d.mem[1].calls + 1;
+	arrive(&d, 2, 0);
+	expect_piece(&d, in, 1, 1, WEFT_OP_MULTI);
+	assert_memory_equal(in, ((uint8_t[]){1, 2, 0}), 3);
+	duo_close(&d);
+}
+
 /* ---- endpoints that share their receives ---- */
 
 struct shared {
@@ -493,6 +514,7 @@ int main(void)
 		cmocka_unit_test(multi__truncated_then_released),
 		cmocka_unit_test(multi__cancelled_with_a_message_under_way),
 		cmocka_unit_test(multi__endpoint_closes_with_a_message_under_way),
+		cmocka_unit_test(multi__released_early_without_memory),
 		cmocka_unit_test(shared__each_message_completes_where_it_was_sent_to),
 		cmocka_unit_test(shared__hidden_endpoint_has_no_address),
 		cmocka_unit_test(shared__receive_survives_an_endpoint),
