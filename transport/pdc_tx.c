@@ -77,26 +77,28 @@ void pdc_tx_free(struct weft_engine *e, struct pdc_tx *p)
 	weft_mem_free(&e->mem, p);
 }
 
-/* A host that waits for an answer of ours which will never come learns it when it asks whether we are still there. */
-static void forget_host(struct weft_engine *e, const struct weft_ip *ip)
+/* Who waits for an answer of ours which will never come learns it when it asks whether we still know its connection. */
+static void forget_asker(struct weft_engine *e, const struct tx_msg *m)
 {
-	list_for_each_safe (l, &e->rxs) {
-		struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
-		if (weft_ip_eq(&p->ip, ip))
-			pdc_rx_free(e, p);
-	}
+	if (e->destroying || !m->rma || m->rma->role != RMA_ANSWER)
+		return;
+	struct pdc *pdc = pdc_by_id(e, m->rma->asked_on);
+	if (!pdc || !pdc->is_rx)
+		return;
+	struct pdc_rx *asker = list_entry(pdc, struct pdc_rx, pdc);
+	if (weft_ip_eq(&asker->ip, &m->rma->pdc->ip))
+		pdc_rx_free(e, asker);
 }
 
 void pdc_tx_fail(struct weft_engine *e, struct pdc_tx *p, int err)
 {
-	uint32_t answers = e->answers;
-	struct weft_ip ip = p->ip;
 	e->stats.pdc_failed++;
-	while (!list_empty(&p->msgs))
-		msg_tx_drop(e, list_entry(p->msgs.next, struct tx_msg, link), err);
+	while (!list_empty(&p->msgs)) {
+		struct tx_msg *m = list_entry(p->msgs.next, struct tx_msg, link);
+		forget_asker(e, m);
+		msg_tx_drop(e, m, err);
+	}
 	pdc_tx_free(e, p);
-	if (e->answers != answers && !e->destroying)
-		forget_host(e, &ip);
 }
 
 /* A new PDCID and new PSNs; every message starts over. Only right while the target has delivered none of them. */

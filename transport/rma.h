@@ -50,6 +50,7 @@ struct tx_rma {
 	struct rx_msg *fetch;   /* ASK: the announced message it fetches, or NULL */
 	struct tx_msg *mate;    /* ANSWER: the announced message it carries; ANNOUNCE: the answer under way; or NULL */
 	struct weft_mr *mr;     /* ANSWER: the region it is sent from, or NULL: not from one */
+	uint16_t asked_on;      /* ANSWER: our PDCID of the connection the request came over */
 	uint32_t job_id;        /* ANSWER: of the request */
 	struct amo_request amo; /* atomics */
 	struct cqe_node *event; /* ANSWER: reserved for REMOTE_READ, or NULL: nobody wants to know */

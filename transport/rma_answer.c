@@ -34,7 +34,11 @@ struct tx_msg *rma_answer_new(struct weft_engine *e, const struct rx_msg *m, uin
 		e->stats.alloc_fail++;
 		return NULL;
 	}
-	*a->rma = (struct tx_rma){.pdc = p, .role = RMA_ANSWER, .rc = WIRE_RC_OK, .job_id = m->rma->job_id};
+	*a->rma = (struct tx_rma){.pdc = p,
+				  .role = RMA_ANSWER,
+				  .rc = WIRE_RC_OK,
+				  .asked_on = m->pdc ? m->pdc->pdc.id : 0,
+				  .job_id = m->rma->job_id};
 	list_init(&a->link);
 	a->ep = m->ep;
 	a->message_id = m->message_id;

@@ -475,6 +475,35 @@ static void answer_lost__reader_learns_it(void **state)
 	rma_close(&r);
 }
 
+/* An answer that can't be delivered ends the connection it was asked on, but not another from the same host. */
+static void answer_lost__other_connections_stay(void **state)
+{
+	struct duo_conf conf;
+	struct rma_duo r;
+	bool dead = false;
+	duo_conf_init(&conf);
+	conf.tune.peer_timeout_ns = WEFT_MS(100);
+	rma_open(&r, &conf, BYTES, ALL);
+	r.d.fate = no_answers;
+	r.d.fate_arg = &dead;
+	for (uint16_t i = 0; i < 2; i++) {
+		struct wire_pkt w = duo_syn(1, 0);
+		w.pds.spdcid = 50 + i;
+		w.ses.opcode = i ? WIRE_OP_WRITE : WIRE_OP_READ;
+		w.ses.match = RMA_KEY;
+		w.ses.request_length = i ? 0 : 100;
+		duo_inject_pkt(&r.d, 1, &w, NULL);
+		duo_poll(&r.d, 1);
+	}
+	assert_int_equal(r.d.e[1]->answers, 1);
+	duo_run(&r.d, r.d.now + WEFT_MS(400));
+	assert_int_equal(r.d.e[1]->answers, 0);
+	assert_non_null(first_rx(r.d.e[1]));
+	assert_int_equal(first_rx(r.d.e[1])->remote_id, 51);
+	assert_ptr_equal(first_rx(r.d.e[1])->link.next, &r.d.e[1]->rxs);
+	rma_close(&r);
+}
+
 /* The region may go on being read; what an answer has copied is freed with it, and only then. */
 static void close__endpoint_with_answers_under_way(void **state)
 {
@@ -515,6 +544,7 @@ int main(void)
 		cmocka_unit_test(close__endpoint_with_answers_under_way),
 		cmocka_unit_test(peer_dies__reader_learns_it),
 		cmocka_unit_test(answer_lost__reader_learns_it),
+		cmocka_unit_test(answer_lost__other_connections_stay),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
