@@ -25,5 +25,6 @@ FI_EXT_INI
 {
 	prov_conf_define();
 	no_layers();
+	prov_fork_watch();
 	return &prov_weft;
 }

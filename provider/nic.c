@@ -22,6 +22,8 @@ enum { SOFT_PAYLOAD_BYTES = 8192 };
 static TAILQ_HEAD(, prov_nic) open_nics = TAILQ_HEAD_INITIALIZER(open_nics);
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static bool eal_used, eal_is_parents; /* eal_used: by this process or the one it was forked from */
+
 static void lock_init(struct prov_nic *nic)
 {
 	pthread_mutexattr_t attr;
@@ -156,7 +158,11 @@ int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_
 	int ret = 0;
 	pthread_mutex_lock(&open_lock);
 	struct prov_nic *nic = nic_find(dev->name);
-	if (!nic) {
+	if (eal_is_parents) {
+		ret = weft_err_set(err, -ENOSYS, "%s: the parent of this process uses DPDK; only exec makes it ours",
+				   dev->name);
+	} else if (!nic) {
+		eal_used = true;
 		ret = nic_open(dev, &nic, err);
 		if (!ret)
 			TAILQ_INSERT_TAIL(&open_nics, nic, link);
@@ -189,7 +195,7 @@ static void stats_log(const struct prov_nic *nic)
 	}
 }
 
-static void nic_destroy(struct prov_nic *nic)
+static void device_close(struct prov_nic *nic)
 {
 	weft_engine_shutdown(nic->engine, weft_clock_ns());
 	nic->active_ns = weft_clock_ns();
@@ -198,6 +204,12 @@ static void nic_destroy(struct prov_nic *nic)
 	stats_log(nic);
 	weft_engine_destroy(nic->engine);
 	nic->wire->ops->close(nic->wire);
+}
+
+static void nic_destroy(struct prov_nic *nic)
+{
+	if (!nic->orphan)
+		device_close(nic);
 	prov_req_free_all(nic);
 	pthread_cond_destroy(&nic->news);
 	pthread_mutex_destroy(&nic->lock);
@@ -230,7 +242,7 @@ int prov_nic_auto_get(struct prov_nic *nic)
 {
 	int ret = 0;
 	pthread_mutex_lock(&open_lock);
-	if (nic->auto_users == 0)
+	if (nic->auto_users == 0 && !nic->orphan)
 		ret = thread_start(nic);
 	if (!ret)
 		nic->auto_users++;
@@ -241,7 +253,7 @@ int prov_nic_auto_get(struct prov_nic *nic)
 void prov_nic_auto_put(struct prov_nic *nic)
 {
 	pthread_mutex_lock(&open_lock);
-	if (--nic->auto_users == 0) {
+	if (--nic->auto_users == 0 && !nic->orphan) {
 		prov_nic_lock(nic);
 		nic->thread_stop = true;
 		prov_nic_news(nic);
@@ -250,4 +262,17 @@ void prov_nic_auto_put(struct prov_nic *nic)
 		pthread_join(nic->thread, NULL);
 	}
 	pthread_mutex_unlock(&open_lock);
+}
+
+/* Locks may have been held by threads that the child does not have. */
+void prov_nics_orphan(void)
+{
+	struct prov_nic *nic;
+	pthread_mutex_init(&open_lock, NULL);
+	eal_is_parents = eal_used;
+	TAILQ_FOREACH(nic, &open_nics, link)
+	{
+		lock_init(nic);
+		prov_nic_orphan(nic);
+	}
 }

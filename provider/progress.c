@@ -62,6 +62,8 @@ static void listener_hurry(struct prov_nic *nic)
 bool prov_progress(struct prov_nic *nic)
 {
 	nic->now_ns = weft_clock_ns();
+	if (nic->orphan)
+		return false;
 	nic->next_ns = weft_engine_poll(nic->engine, nic->now_ns);
 	uint64_t rx = packets_received(weft_engine_stats(nic->engine));
 	bool finished = completions_take(nic), active = finished | (rx != nic->rx_seen);
@@ -117,7 +119,7 @@ static void wait_restart(struct wait *wait)
  * prov_nic_news. Lock held, but given up meanwhile. */
 static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
 {
-	bool wakes = weft_ethdev_rx_fd(nic->port) >= 0;
+	bool wakes = !nic->orphan && weft_ethdev_rx_fd(nic->port) >= 0;
 	weft_ns now = weft_clock_ns(), until = nic->next_ns < wait->limit_ns ? nic->next_ns : wait->limit_ns;
 	weft_ns nap_max = wakes ? WEFT_MS(NAP_WOKEN_MAX_MS) : WEFT_US(NAP_MAX_US);
 	eventfd_t value;
@@ -138,7 +140,7 @@ static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
 	nic->listener_cares = wait->cares;
 	nic->listen_until_ns = until;
 	prov_nic_unlock(nic);
-	weft_ethdev_sleep_or(&nic->port, 1, until - now, nic->wake_fd);
+	weft_ethdev_sleep_or(&nic->port, wakes, until - now, nic->wake_fd);
 	prov_nic_lock(nic);
 	nic->listening = false;
 	eventfd_read(nic->wake_fd, &value);

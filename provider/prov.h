@@ -172,6 +172,7 @@ struct prov_nic {
 	unsigned sleepers;           /* threads that wait for `news` while another one listens or polls */
 	pthread_cond_t news;         /* an operation finished, or nobody listens any more */
 	struct prov_wait_list kicks; /* wait objects to be notified once the lock is free */
+	bool orphan;                 /* inherited by a forked child: nothing reaches the device any more */
 };
 
 /* Opens the device or shares it with an open domain. */
@@ -211,6 +212,15 @@ static inline void prov_nic_unlock(struct prov_nic *nic)
 void prov_nic_raise(struct prov_nic *nic, struct prov_wait_obj *w, bool raised);
 /* The object is going away: no notification is due or under way any more. Lock held, but given up meanwhile. */
 void prov_nic_unkick(struct prov_nic *nic, struct prov_wait_obj *w);
+
+/* ---- forked children (fork.c) ---- */
+
+void prov_fork_watch(void);
+/* Forks between the process that loaded us and this one. */
+unsigned prov_forks(void);
+/* In the child: cuts one device, or all, off from the parent's. */
+void prov_nic_orphan(struct prov_nic *nic);
+void prov_nics_orphan(void);
 
 /* ---- progress (progress.c) ---- */
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "prov.h"
@@ -120,6 +122,18 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 	return ret;
 }
 
+/* Our sequence numbers must differ from those of an earlier process with our address: peers may still know its
+ * connections. Process ids do not help, they stay the same over exec and often in containers. */
+static uint64_t seed_random(void)
+{
+	struct timespec now;
+	uint64_t seed;
+	if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)
+		return seed;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)getpid() << 32 ^ (uint64_t)now.tv_sec * 1000000000u ^ (uint64_t)now.tv_nsec;
+}
+
 static int limits_load(struct prov_tune *tune, struct weft_err *err)
 {
 	weft_ns *peer_ns = &tune->engine.tune.peer_timeout_ns;
@@ -152,7 +166,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
 	tune->no_arp = no_arp != 0;
-	tune->engine.seed = seed ? (uint64_t)seed : (uint64_t)getpid() << 32 ^ weft_clock_ns();
+	tune->engine.seed = seed ? (uint64_t)seed : seed_random();
 	return 0;
 }
 

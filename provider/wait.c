@@ -40,7 +40,7 @@ static void lock_init(struct prov_wait_obj *w)
 int prov_wait_open(struct prov_wait_obj *w, enum fi_wait_obj kind, struct fid_wait *set, struct fid *owner,
 		   const struct prov_fabric *fabric)
 {
-	*w = (struct prov_wait_obj){.kind = kind, .fd = -1, .owner = owner};
+	*w = (struct prov_wait_obj){.kind = kind, .fd = -1, .owner = owner, .forks = prov_forks()};
 	if (kind > FI_WAIT_POLLFD)
 		return -FI_EINVAL;
 	if (has_fd(kind)) {
@@ -86,7 +86,7 @@ bool prov_wait_raise(struct prov_wait_obj *w, bool raised)
 	if (w->raised == raised)
 		return false;
 	w->raised = raised;
-	if (w->fd >= 0)
+	if (w->fd >= 0 && w->forks == prov_forks())
 		fd_raise(w->fd, raised);
 	if (w->set)
 		prov_waitset_count(w->set, raised);

@@ -24,6 +24,7 @@ struct prov_wait_obj {
 	bool kicked;          /* in the device's list of objects to notify */
 	unsigned busy;        /* notifications under way */
 	int fd;               /* readable while raised; -1: none */
+	unsigned forks;       /* prov_forks() when it was made: a child's copy is the parent's descriptor */
 	pthread_mutex_t lock; /* FI_WAIT_MUTEX_COND, and for sleeping in fi_wait */
 	pthread_cond_t cond;
 	struct prov_waitset *set;               /* FI_WAIT_SET */

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""peers.py WEFT PEER_APP - several processes through `weft switch`: killed, started again with the same address, forked,
+taken over by exec, ended without closing anything, idle. Needs FI_PROVIDER_PATH."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+WEFT, APP = sys.argv[1:]
+LIMIT_MS = 30000  # nothing here takes nearly as long
+PEER_TIMEOUT_MS = 1500
+ETIMEDOUT, ECONNRESET = 110, 104
+
+
+processes = []
+
+
+def start(*args, **kwargs):
+    processes.append(subprocess.Popen(*args, **kwargs))
+    return processes[-1]
+
+
+class Peer:
+    """A process; `name` is its endpoint's address."""
+
+    def __init__(self, number, options=""):
+        env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_ADDR=f"10.0.0.{number + 1}",
+                   FI_WEFT_DEVICE=f"net_virtio_user0,path={SOCKET}{number}", FI_WEFT_PEER_TIMEOUT_MS=str(PEER_TIMEOUT_MS))
+        self.process = start([APP], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addresses = {}
+        self.open(options)
+
+    def open(self, options=""):
+        self.name = self.ask(f"open {options}").removeprefix("name ")
+
+    def tell(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+    def hear(self):
+        line = self.process.stdout.readline().rstrip("\n")
+        assert line and not line.startswith("failed"), f"a peer says: '{line}'"
+        return line
+
+    def ask(self, command):
+        self.tell(command)
+        return self.hear()
+
+    def address_of(self, peer):
+        if peer.name not in self.addresses:
+            self.addresses[peer.name] = self.ask(f"add {peer.name}").removeprefix("addr ")
+        return self.addresses[peer.name]
+
+    def send(self, peer, tag, length=100):
+        expect(self.ask(f"send {self.address_of(peer)} {tag} {length}"), "posted")
+
+    def wait(self, ms=LIMIT_MS):
+        return self.ask(f"wait {ms}")
+
+    def end(self, command=None):
+        """Closes everything unless a command says otherwise; returns the exit status."""
+        if command is None:
+            expect(self.ask("close"), "closed")
+        else:
+            self.tell(command)
+        self.process.stdin.close()
+        return self.process.wait(timeout=LIMIT_MS / 1000)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def expect(heard, *wanted):
+    print(heard)
+    assert heard in wanted, f"'{heard}' instead of {wanted}"
+
+
+def exchange(one, other, tag, length=100):
+    """A message each way."""
+    for source, target in ((one, other), (other, one)):
+        expect(target.ask(f"recv {tag}"), "posted")
+        source.send(target, tag, length)
+        target.tell(f"wait {LIMIT_MS}")  # both work meanwhile
+        expect(source.wait(), f"sent {tag}")
+        expect(target.hear(), f"received {tag} length {length} wrong 0")
+
+
+def exchange_all(peers, tag, length=100):
+    for i, one in enumerate(peers):
+        for other in peers[:i]:
+            exchange(one, other, tag, length)
+
+
+def reach(source, target, tag):
+    """A process that took over from another does not know the connections its peers still have."""
+    expect(target.ask(f"recv {tag}"), "posted")
+    target.tell(f"wait {LIMIT_MS}")
+    source.send(target, tag)
+    outcome = source.wait()
+    if outcome == f"error {ECONNRESET} tag {tag}":
+        source.send(target, tag)
+        outcome = source.wait()
+    expect(outcome, f"sent {tag}")
+    expect(target.hear(), f"received {tag} length 100 wrong 0")
+
+
+def killed(a, b, c):
+    """The victim's peers get errors and go on with each other; its successor is reached under the same address."""
+    a.send(b, 1, 300000)  # nobody receives it
+    b.kill()
+    exchange(a, c, 2, 50000)
+    expect(a.wait(), f"error {ETIMEDOUT} tag 1")
+    exchange(a, c, 3)
+    b = restarted(b, 1)
+    reach(a, b, 4)
+    exchange_all([a, b, c], 5, 200000)
+    return b
+
+
+def restarted(old, number, options=""):
+    new = Peer(number, options)
+    expect(new.name, old.name)
+    return new
+
+
+def killed_and_back_at_once(a, b, c):
+    """The successor is there before its peers have noticed anything."""
+    exchange(a, b, 10)
+    b.kill()
+    b = restarted(b, 1)
+    reach(a, b, 11)
+    reach(c, b, 12)
+    exchange_all([a, b, c], 13)
+    return b
+
+
+def forked(a, b, c):
+    """The child is refused what it may not have, ends, and nobody else notices."""
+    expect(b.ask("recv 20"), "posted")
+    expect(b.ask("fork"), "child 0")
+    a.send(b, 20, 100000)
+    b.tell(f"wait {LIMIT_MS}")
+    expect(a.wait(), "sent 20")
+    expect(b.hear(), "received 20 length 100000 wrong 0")
+    exchange_all([a, b, c], 21, 100000)
+
+
+def taken_over(a, b, c):
+    """exec without close: the new program gets device and address."""
+    b.tell("exec")
+    b.addresses = {}
+    old = b.name
+    b.open()
+    expect(b.name, old)
+    reach(a, b, 30)
+    reach(c, b, 32)
+    exchange_all([a, b, c], 31)
+
+
+def idle(peers):
+    """Nobody burns a processor: not the thread for automatic progress, nor one that waits for a file descriptor, nor
+    fi_cq_sread. Manual progress has no thread."""
+    threads = {}
+    for options, peer in peers.items():
+        peer.ask("sleep 10")
+        peer.ask("cpu")
+        for command in ("sleep 700", "wait 700"):
+            peer.ask(command)
+            cpu, threads[options] = map(float, peer.ask("cpu").split()[1::2])
+            print(f"idle, '{options}', {command}: {cpu} % of a processor, {threads[options]:.0f} threads")
+            assert cpu < 30, f"'{options}' uses {cpu} % of a processor for {command}"
+    assert threads["auto"] == threads["manual"] + 1, threads
+    assert threads["fd"] == threads["manual"] + 1, threads
+
+
+def main():
+    switch = start([WEFT, "switch", "--vhost", SOCKET + ":4"], text=True, stdout=subprocess.PIPE)
+    assert "ready" in switch.stdout.readline()
+    a, b, c = Peer(0), Peer(1), Peer(2, "auto")
+    exchange_all([a, b, c], 0, 1000000)
+    b = killed(a, b, c)
+    b = killed_and_back_at_once(a, b, c)
+    forked(a, b, c)
+    forked(b, a, c)
+    taken_over(a, b, c)
+    d = Peer(3, "fd")
+    exchange_all([a, b, c, d], 40)
+    idle({"manual": a, "auto": c, "fd": d})
+    forked(a, c, b)  # with a thread
+    forked(a, d, b)
+    assert c.end("exit") == 0  # its thread still runs
+    exchange_all([a, b, d], 41)
+    c = restarted(c, 2, "auto")
+    reach(a, c, 42)
+    for peer in (d, c, b, a):
+        assert peer.end() == 0
+    switch.send_signal(signal.SIGINT)
+    assert switch.wait(timeout=30) == 0
+
+
+with tempfile.TemporaryDirectory(prefix="weft-peers-") as folder:
+    SOCKET = folder + "/vhost"
+    try:
+        main()
+    finally:
+        for process in processes:
+            process.kill()
