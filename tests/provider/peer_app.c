@@ -134,6 +134,7 @@ static void do_close(char *args)
 {
 	must(close_all(), "fi_close");
 	fi_freeinfo(info);
+	cq = NULL;
 	answer("closed");
 }
 
@@ -297,12 +298,22 @@ static const struct {
 	{"fork", do_fork},  {"exec", do_exec},   {"exit", do_exit},
 };
 
+/* Next command; the transport works while we wait for it. */
+static bool line_read(char *line, int size)
+{
+	struct pollfd pfd = {.events = POLLIN};
+	while (poll(&pfd, 1, 2) == 0)
+		if (cq)
+			fi_cq_read(cq, NULL, 0);
+	return fgets(line, size, stdin);
+}
+
 int main(int argc, char **argv)
 {
 	char line[512];
 	arguments = argv;
 	setvbuf(stdin, NULL, _IONBF, 0); /* a program that takes over must find the next line */
-	while (fgets(line, sizeof line, stdin)) {
+	while (line_read(line, sizeof line)) {
 		line[strcspn(line, "\n")] = 0;
 		char *args = strchr(line, ' ');
 		if (args)

@@ -74,7 +74,6 @@ class Peer:
 
 
 def expect(heard, *wanted):
-    print(heard)
     assert heard in wanted, f"'{heard}' instead of {wanted}"
 
 
