@@ -152,6 +152,7 @@ struct prov_nic {
 	struct prov_req_list reqs; /* free requests */
 	size_t req_count;          /* of them */
 	struct prov_cntr_list cntrs;
+	unsigned waiting;             /* triggered operations that wait for one of them */
 	struct prov_trigger_list due; /* triggered operations to be started (trigger.c) */
 	atomic_bool firing;           /* one is being started, by `firer`, who holds the lock */
 	pthread_t firer;

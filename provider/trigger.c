@@ -103,6 +103,7 @@ static bool reached(const struct prov_trigger *t)
 static void become_due(struct prov_nic *nic, struct prov_trigger *t)
 {
 	TAILQ_REMOVE(&t->cntr->triggers, t, link);
+	nic->waiting--;
 	TAILQ_INSERT_TAIL(&nic->due, t, link);
 }
 
@@ -120,6 +121,7 @@ void prov_trigger_check(struct prov_cntr *cntr)
 static void wait_for(struct prov_trigger *t)
 {
 	struct prov_trigger *before = TAILQ_LAST(&t->cntr->triggers, prov_trigger_list);
+	t->cntr->domain->nic->waiting++;
 	while (before && before->threshold > t->threshold)
 		before = TAILQ_PREV(before, prov_trigger_list, link);
 	if (before)
@@ -442,8 +444,14 @@ static int sweep(struct prov_nic *nic, const struct want *w)
 {
 	struct prov_cntr *cntr;
 	int n = sweep_list(&nic->due, w);
+	if (!nic->waiting) /* as always where there are many counters */
+		return n;
 	TAILQ_FOREACH(cntr, &nic->cntrs, link)
-	n += w->one && n ? 0 : sweep_list(&cntr->triggers, w);
+	{
+		int gone = w->one && n ? 0 : sweep_list(&cntr->triggers, w);
+		nic->waiting -= (unsigned)gone;
+		n += gone;
+	}
 	return n;
 }
 
