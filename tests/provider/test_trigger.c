@@ -15,22 +15,23 @@ static uint64_t target[8];
 
 enum { KEY = 5 };
 
-static void host_setup(int i)
+static void host_setup(int i, enum fi_progress progress)
 {
 	static const struct host_opts opts;
 	struct fi_info *hints = fixture_hints(i);
+	hints->domain_attr->data_progress = progress;
 	hints->caps |= FI_TRIGGER | FI_RMA | FI_ATOMIC;
 	hosts[i] = (struct host){.other = &hosts[!i]};
 	host_open_domain(&hosts[i], hints);
 	host_open_ep(&hosts[i], &opts);
 }
 
-static int setup(void **state)
+static int setup_with(enum fi_progress progress)
 {
 	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP};
 	char name[FI_NAME_MAX];
 	for (int i = 0; i < 2; i++)
-		host_setup(i);
+		host_setup(i, progress);
 	for (int i = 0; i < 2; i++) {
 		size_t len = sizeof name;
 		ok(fi_getname(&hosts[!i].ep->fid, name, &len));
@@ -41,6 +42,16 @@ static int setup(void **state)
 	memset(target, 0, sizeof target);
 	ok(fi_mr_reg(b->domain, target, sizeof target, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &mr, NULL));
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_with(FI_PROGRESS_UNSPEC);
+}
+
+static int setup_auto(void **state)
+{
+	return setup_with(FI_PROGRESS_AUTO);
 }
 
 static int teardown(void **state)
@@ -313,6 +324,29 @@ static void work__failure_is_counted(void **state)
 	expect_nothing(a);
 }
 
+/* Each message starts the next, in the threads that make progress, while this one sends others. */
+static void work__chain_in_progress_threads(void **state)
+{
+	enum { LINKS = 200 };
+	static struct fi_deferred_work work[LINKS];
+	static uint8_t in[2 * LINKS];
+	struct iovec iov = {"x", 1};
+	struct fi_op_tagged op = {.ep = a->ep, .msg = {.msg_iov = &iov, .iov_count = 1, .addr = a->peer, .tag = 1}};
+	for (int i = 0; i < 2 * LINKS; i++)
+		ok(fi_trecv(b->ep, &in[i], 1, NULL, FI_ADDR_UNSPEC, 0, 1, &in[i]));
+	for (int i = 0; i < LINKS; i++) {
+		work[i] = work_at((uint64_t)i, FI_OP_TSEND);
+		work[i].triggering_cntr = done;
+		work[i].op.tagged = &op;
+		ok(fi_control(&a->domain->fid, FI_QUEUE_WORK, &work[i]));
+		ok(fi_tinject(a->ep, "y", 1, a->peer, 0));
+	}
+	ok(fi_cntr_wait(done, LINKS, -1));
+	for (int i = 0; i < 2 * LINKS; i++)
+		next_done(b);
+	expect_nothing(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +360,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(work__counters_change_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__cancelled_and_flushed, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__failure_is_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(work__chain_in_progress_threads, setup_auto, teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }
