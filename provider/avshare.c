@@ -48,6 +48,12 @@ struct prov_avshare {
 	char path[NAME_MAX];
 };
 
+/* What a system call that failed says; never 0. */
+static int failure(void)
+{
+	return errno > 0 ? -errno : -EIO;
+}
+
 static size_t bytes_of(uint32_t capacity)
 {
 	return sizeof(struct share_head) + capacity * (sizeof(fi_addr_t) + sizeof(struct share_entry));
@@ -67,8 +73,8 @@ static int path_make(struct prov_avshare *share, const char *domain, const char 
 static int share_map(struct prov_avshare *share, size_t bytes)
 {
 	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, share->fd, 0);
-	if (base == MAP_FAILED)
-		return -errno;
+	if (base == MAP_FAILED || !base)
+		return failure();
 	share->head = base;
 	share->bytes = bytes;
 	share->map = (fi_addr_t *)(share->head + 1);
@@ -97,13 +103,13 @@ static int share_make(struct prov_avshare *share, size_t entries)
 {
 	uint32_t capacity = entries > ENTRIES_MIN ? (uint32_t)entries : ENTRIES_MIN;
 	if (ftruncate(share->fd, 0) || ftruncate(share->fd, (off_t)bytes_of(capacity)))
-		return -errno;
+		return failure();
 	int ret = share_map(share, bytes_of(capacity));
 	if (ret)
 		return ret;
 	head_init(share->head, capacity);
 	entries_find(share);
-	return flock(share->fd, LOCK_SH) ? -errno : 0;
+	return flock(share->fd, LOCK_SH) ? failure() : 0;
 }
 
 /* -EAGAIN: it has been removed, or its maker gave up. */
@@ -111,7 +117,7 @@ static int share_join(struct prov_avshare *share)
 {
 	struct stat st;
 	if (flock(share->fd, LOCK_SH) || fstat(share->fd, &st))
-		return -errno;
+		return failure();
 	if (!st.st_nlink || (size_t)st.st_size < sizeof(struct share_head))
 		return -EAGAIN;
 	int ret = share_map(share, (size_t)st.st_size);
@@ -128,9 +134,9 @@ static int share_try(struct prov_avshare *share, size_t entries, bool read_only)
 	struct stat st;
 	share->fd = shm_open(share->path, O_RDWR | O_CLOEXEC | (read_only ? 0 : O_CREAT), 0600);
 	if (share->fd < 0)
-		return -errno;
+		return failure();
 	if (flock(share->fd, LOCK_EX | LOCK_NB))
-		return errno == EWOULDBLOCK ? share_join(share) : -errno;
+		return errno == EWOULDBLOCK ? share_join(share) : failure();
 	if (fstat(share->fd, &st) || !st.st_nlink)
 		return -EAGAIN;
 	return read_only ? -ENOENT : share_make(share, entries);
