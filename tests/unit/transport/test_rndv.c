@@ -385,6 +385,46 @@ static void matched__small_message_waits(void **state)
 	}
 }
 
+/* Between endpoints of one engine the message is copied at once, and only the completion waits: until it is received,
+ * or its receiver closes; the sender may close, too. */
+static void matched__on_one_engine(void **state)
+{
+	for (int end = 0; end < 3; end++) {
+		struct rndv r;
+		struct weft_ep *to;
+		struct weft_cqe cqe;
+		uint32_t peer;
+		rndv_open(&r);
+		assert_int_equal(weft_ep_open(r.d.e[0], 77, 16, 16, &to, NULL), 0);
+		const struct weft_addr us = {weft_peer_addr(r.d.e[1], r.d.peer[1])->ip, 77};
+		assert_int_equal(weft_peer_add(r.d.e[0], &us, &peer), 0);
+		const struct weft_op send = {.kind = WEFT_OP_SEND,
+					     .flags = WEFT_OP_MATCHED,
+					     .peer = peer,
+					     .buf = r.out,
+					     .len = 10,
+					     .context = r.out};
+		assert_int_equal(weft_submit(r.d.ep[0], &send), 0);
+		duo_poll(&r.d, 0);
+		assert_false(duo_cqe(&r.d, 0, &cqe));
+		if (end == 1)
+			weft_ep_close(r.d.ep[0]);
+		if (end < 2) {
+			const struct weft_op recv = {
+				.kind = WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = r.in, .len = 10, .context = r.in};
+			assert_int_equal(weft_submit(to, &recv), 0);
+			duo_poll(&r.d, 0);
+			assert_int_equal(weft_cq_take(to, &cqe, 1), 1);
+			assert_memory_equal(r.in, r.out, 10);
+		} else {
+			weft_ep_close(to);
+		}
+		if (end != 1)
+			assert_int_equal(duo_expect(&r.d, 0, r.out, 0).len, 10);
+		rndv_close(&r);
+	}
+}
+
 /* Each allocation fails once: everything arrives, a little later. */
 static void memory__runs_out(void **state)
 {
@@ -455,6 +495,7 @@ int main(void)
 		cmocka_unit_test(patience__connection_is_kept),
 		cmocka_unit_test(fence__answers_pass),
 		cmocka_unit_test(matched__small_message_waits),
+		cmocka_unit_test(matched__on_one_engine),
 		cmocka_unit_test(memory__runs_out),
 		cmocka_unit_test(forged__tokens_open_nothing),
 	};
