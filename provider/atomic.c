@@ -2,6 +2,7 @@
 /* Atomic operations: what is possible, and the calls of fi_ops_atomic as operations of the engine. */
 #include "atomic.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "rma.h"
@@ -153,18 +154,31 @@ struct call {
 struct plan {
 	struct weft_op_atomic atomic;
 	struct iovec in[2 * PROV_IOV_MAX], out[PROV_IOV_MAX];
-	size_t in_count, out_count;
-	uint64_t in_bytes, bytes; /* all that goes in; the target's elements */
+	size_t operand_count, in_count, out_count; /* pieces: of the operands, of all that goes in, of the results */
+	uint64_t in_bytes, bytes;                  /* all that goes in; the target's elements */
+	struct fi_rma_ioc remote[PROV_IOV_MAX];
+	size_t parts; /* of `remote` */
 };
 
-/* Every vector has as many elements as the target. */
-static bool counts_agree(const struct call *c, const int64_t totals[3], uint64_t bytes, uint32_t element_bytes)
+/* Elements of all remote segments, which are kept; 0: impossible. */
+static uint64_t keep_remote(struct plan *plan, const struct fi_msg_atomic *msg)
 {
-	const struct fi_rma_ioc *remote = c->msg->rma_iov;
-	if (c->msg->rma_iov_count != 1 || !remote || remote->count != bytes / element_bytes)
-		return false;
-	return (c->family == BASE || totals[2] == (int64_t)bytes) &&
-	       (c->family != COMPARE || totals[1] == (int64_t)bytes);
+	uint64_t total = 0;
+	if (msg->rma_iov_count > PROV_IOV_MAX || !msg->rma_iov)
+		return 0;
+	for (size_t i = 0; i < msg->rma_iov_count; i++) {
+		if (!msg->rma_iov[i].count || msg->rma_iov[i].count > UINT32_MAX)
+			return 0;
+		plan->remote[plan->parts++] = msg->rma_iov[i];
+		total += msg->rma_iov[i].count;
+	}
+	return total;
+}
+
+/* Every vector has as many elements as the target. */
+static bool counts_agree(const struct call *c, const int64_t totals[3], int64_t bytes)
+{
+	return (c->family == BASE || totals[2] == bytes) && (c->family != COMPARE || totals[1] == bytes);
 }
 
 static int make_plan(const struct prov_domain *domain, const struct call *c, struct plan *plan)
@@ -180,33 +194,92 @@ static int make_plan(const struct prov_domain *domain, const struct call *c, str
 	totals[1] = totals[0] < 0 ? -1 : to_iov(&c->comparands, element_bytes, plan->in + operands->count);
 	totals[2] = to_iov(&c->results, element_bytes, plan->out);
 	int64_t bytes = totals[reads ? 2 : 0];
-	if (totals[0] < 0 || totals[1] < 0 || bytes <= 0 || !counts_agree(c, totals, (uint64_t)bytes, element_bytes))
+	if (totals[0] < 0 || totals[1] < 0 || bytes <= 0 || !counts_agree(c, totals, bytes) ||
+	    keep_remote(plan, c->msg) != (uint64_t)bytes / element_bytes)
 		return -FI_EINVAL;
+	plan->operand_count = operands->count;
 	plan->in_count = operands->count + c->comparands.count;
 	plan->in_bytes = (uint64_t)(totals[0] + totals[1]);
 	plan->bytes = (uint64_t)bytes;
 	return plan->bytes > weft_atomic_bytes(domain->nic->engine, plan->atomic.op) ? -FI_EMSGSIZE : 0;
 }
 
-/* Where the engine finds operands and leaves results. */
-static int buffers(struct prov_req *req, const struct plan *plan, uint64_t flags, struct weft_op *wop)
+/* One operation of the engine for each remote segment, the first fenced if any is. */
+static void fill_parts(struct prov_req *req, const struct plan *plan, const struct weft_op *whole,
+		       struct weft_op *parts)
 {
-	req->atomic = plan->atomic;
-	wop->atomic = &req->atomic;
-	wop->buf = req->entry.buf;
-	if (plan->in_bytes && (flags & FI_INJECT || plan->in_count > 1)) {
-		if (prov_req_gather(req, plan->in, plan->in_count, plan->in_bytes))
-			return -FI_EAGAIN;
-		wop->buf = req->bounce;
+	for (size_t i = 0; i < plan->parts; i++) {
+		parts[i] = *whole;
+		parts[i].flags &= (uint16_t) ~(i ? WEFT_OP_FENCE : 0);
+		parts[i].len = plan->remote[i].count * weft_amo_bytes(plan->atomic.type);
+		parts[i].raddr = plan->remote[i].addr;
+		parts[i].rkey = plan->remote[i].key;
+		parts[i].atomic = &req->atomics[i];
+		req->atomics[i] = plan->atomic;
 	}
-	if (plan->out_count > 1) {
-		memcpy(req->iov, plan->out, plan->out_count * sizeof *plan->out);
-		req->iov_count = (uint32_t)plan->out_count;
-		wop->sink = prov_req_scatter;
-		wop->sink_arg = req;
-	} else if (plan->out_count) {
-		req->atomic.result = plan->out[0].iov_base;
+}
+
+/* Copies `len` bytes of the pieces, from `offset` on; returns the end of the copy. */
+static uint8_t *copy_from(uint8_t *to, const struct iovec *iov, uint64_t offset, uint64_t len)
+{
+	for (; len; iov++) {
+		if (offset >= iov->iov_len) {
+			offset -= iov->iov_len;
+			continue;
+		}
+		uint64_t n = len < iov->iov_len - offset ? len : iov->iov_len - offset;
+		memcpy(to, (const uint8_t *)iov->iov_base + offset, n);
+		to += n;
+		len -= n;
+		offset = 0;
 	}
+	return to;
+}
+
+/* A copy in which each part has its operands and comparands in a row, behind room for `kept` bytes of results. */
+static int stage(struct prov_req *req, const struct plan *plan, uint64_t kept, struct weft_op *parts)
+{
+	uint64_t at = 0;
+	uint8_t *p = req->bounce = malloc(kept + plan->in_bytes);
+	if (!p)
+		return -FI_EAGAIN;
+	p += kept;
+	for (size_t i = 0; i < plan->parts && plan->in_bytes; i++) {
+		parts[i].buf = p;
+		p = copy_from(p, plan->in, at, parts[i].len);
+		if (plan->in_count > plan->operand_count)
+			p = copy_from(p, plan->in + plan->operand_count, at, parts[i].len);
+		at += parts[i].len;
+	}
+	return 0;
+}
+
+static void place_results(struct prov_req *req, const struct plan *plan, struct weft_op *parts)
+{
+	uint8_t *to = req->gathered ? req->bounce : plan->out_count == 1 ? plan->out[0].iov_base : NULL;
+	for (size_t i = 0; to && i < plan->parts; i++) {
+		req->atomics[i].result = to;
+		to += parts[i].len;
+	}
+	if (plan->out_count < 2)
+		return;
+	memcpy(req->iov, plan->out, plan->out_count * sizeof *plan->out);
+	req->iov_count = (uint32_t)plan->out_count;
+	if (req->gathered)
+		return; /* scattered at the end */
+	parts[0].sink = prov_req_scatter;
+	parts[0].sink_arg = req;
+}
+
+/* Where the engine finds operands and leaves results. */
+static int buffers(struct prov_req *req, const struct plan *plan, uint64_t flags, struct weft_op *parts)
+{
+	bool copied = plan->in_bytes && (flags & FI_INJECT || plan->in_count > 1 || plan->parts > 1);
+	req->gathered = plan->out_count > 1 && plan->parts > 1;
+	parts[0].buf = req->entry.buf;
+	if ((copied || req->gathered) && stage(req, plan, req->gathered ? plan->bytes : 0, parts))
+		return -FI_EAGAIN;
+	place_results(req, plan, parts);
 	return 0;
 }
 
@@ -218,16 +291,18 @@ static ssize_t post_planned(struct prov_ep *ep, const struct call *c, const stru
 				   .iov_count = plan->in_count,
 				   .flags = c->flags,
 				   .context = c->msg->context};
+	struct weft_op parts[PROV_IOV_MAX];
 	struct prov_req *req = prov_tx_req(ep, &op, FI_ATOMIC | (fetches ? FI_READ : FI_WRITE));
 	if (!req)
 		return -FI_EAGAIN;
 	req->counter = fetches ? PROV_CNTR_READ : PROV_CNTR_WRITE;
 	wop->context = req;
-	if (buffers(req, plan, c->flags, wop)) {
+	fill_parts(req, plan, wop, parts);
+	if (buffers(req, plan, c->flags, parts)) {
 		prov_req_put(ep->domain->nic, req);
 		return -FI_EAGAIN;
 	}
-	return prov_tx_post(ep, req, wop, 1);
+	return prov_tx_post(ep, req, parts, (unsigned)plan->parts);
 }
 
 static ssize_t post_locked(struct prov_ep *ep, const struct call *c)
@@ -236,17 +311,14 @@ static ssize_t post_locked(struct prov_ep *ep, const struct call *c)
 	int ret = make_plan(ep->domain, c, &plan);
 	if (ret)
 		return ret;
-	struct weft_op wop = {.kind = c->family == BASE ? WEFT_OP_ATOMIC : WEFT_OP_FETCH_ATOMIC,
-			      .len = plan.bytes,
-			      .raddr = c->msg->rma_iov->addr,
-			      .rkey = c->msg->rma_iov->key};
+	struct weft_op wop = {.kind = c->family == BASE ? WEFT_OP_ATOMIC : WEFT_OP_FETCH_ATOMIC};
 	if (prov_av_peer(ep->av, c->msg->addr, &wop.peer))
 		return -FI_EINVAL;
 	if (c->flags & FI_INJECT && plan.in_bytes > PROV_INJECT_BYTES)
 		return -FI_EMSGSIZE;
 	ret = prov_tx_level(c->flags, &wop);
 	if (!ret)
-		ret = prov_tx_room(ep, 1);
+		ret = prov_tx_room(ep, (unsigned)plan.parts);
 	wop.flags &= (uint16_t)~WEFT_OP_MATCHED;
 	return ret ? ret : post_planned(ep, c, &plan, &wop);
 }

@@ -479,7 +479,6 @@ struct prov_req {
 	struct fi_cq_err_entry entry; /* what the application will read; starts like every CQ format */
 	fi_addr_t src;                /* of a received message */
 	void *bounce;                 /* copy of injected or gathered data, ours */
-	struct weft_op_atomic atomic; /* atomics */
 	bool is_send;                 /* or a read or write: of the transmit side */
 	uint8_t counter;              /* enum prov_cntr_of, of the transmit side */
 	bool gathered;                /* a read that goes to `bounce` first, and then to the pieces of `iov` */
@@ -492,6 +491,8 @@ struct prov_req {
 	bool is_multi;      /* FI_MULTI_RECV: each message gets a request of its own, this one is for the end */
 	uint32_t iov_count; /* > 1: payload is scattered as it arrives */
 	struct iovec iov[PROV_IOV_MAX];
+	/* Of the parts of an atomic request. */
+	struct weft_op_atomic atomics[PROV_IOV_MAX];
 };
 
 /* NULL: no memory. Lock held for all of these. */

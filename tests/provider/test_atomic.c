@@ -220,6 +220,55 @@ static void atomic__vectors_are_gathered_and_scattered(void **state)
 	assert_memory_equal(result, a, sizeof a);
 }
 
+/* Remote pieces and local ones, cut differently. */
+static void atomic__remote_segments(void **state)
+{
+	uint16_t a[6] = {1, 2, 3, 4, 5, 6}, c[6] = {10, 20, 0, 40, 50, 0}, result[6] = {0};
+	const uint16_t before[6] = {10, 20, 30, 40, 50, 60}, swapped[6] = {1, 2, 30, 4, 5, 60};
+	const struct fi_rma_ioc remote[] = {{0, 1, KEY}, {1000, 3, KEY}, {500, 2, KEY}};
+	const struct fi_ioc iov[] = {{a, 5}, {a + 5, 1}}, comp[] = {{c, 2}, {c + 2, 2}, {c + 4, 2}};
+	struct fi_ioc res[] = {{result, 2}, {result + 2, 4}}, whole = {result, 6};
+	const struct fi_msg_atomic msg = {.msg_iov = iov,
+					  .iov_count = 2,
+					  .addr = hosts[0].peer,
+					  .rma_iov = remote,
+					  .rma_iov_count = 3,
+					  .datatype = FI_UINT16,
+					  .op = FI_CSWAP,
+					  .context = result};
+	struct fi_msg_atomic read = msg, write = msg;
+	memcpy(regions[1], before, 2);
+	memcpy(regions[1] + 1000, before + 1, 6);
+	memcpy(regions[1] + 500, before + 4, 4);
+	ok(fi_compare_atomicmsg(hosts[0].ep, &msg, comp, NULL, 3, res, NULL, 2, FI_COMPLETION));
+	struct fi_cq_tagged_entry done = next_done(&hosts[0]);
+	assert_ptr_equal(done.op_context, result);
+	assert_int_equal(done.len, sizeof a);
+	assert_memory_equal(result, before, sizeof before);
+	read.op = FI_ATOMIC_READ;
+	ok(fi_fetch_atomicmsg(hosts[0].ep, &read, &whole, NULL, 1, FI_COMPLETION));
+	next_done(&hosts[0]);
+	assert_memory_equal(result, swapped, sizeof swapped);
+	write.op = FI_ATOMIC_WRITE;
+	ok(fi_atomicmsg(hosts[0].ep, &write, FI_COMPLETION | FI_INJECT | FI_DELIVERY_COMPLETE));
+	memset(c, 0, sizeof c);
+	next_done(&hosts[0]);
+	assert_memory_equal(regions[1] + 1000, a + 1, 6);
+	assert_memory_equal(regions[1] + 500, a + 4, 4);
+	ok(fi_fetch_atomicmsg(hosts[0].ep, &read, res, NULL, 2, FI_COMPLETION));
+	next_done(&hosts[0]);
+	assert_memory_equal(result, a, sizeof a);
+	expect_nothing(&hosts[0]);
+	const struct fi_rma_ioc bad[] = {{0, 4, KEY}, {1000, 2, KEY + 1}};
+	write.rma_iov = bad;
+	write.rma_iov_count = 2;
+	ok(fi_atomicmsg(hosts[0].ep, &write, FI_COMPLETION));
+	assert_int_equal(next_error(&hosts[0]).err, FI_EACCES);
+	expect_nothing(&hosts[0]);
+	write.rma_iov_count = 1;
+	assert_int_equal(fi_atomicmsg(hosts[0].ep, &write, FI_COMPLETION), -FI_EINVAL);
+}
+
 /* The operand may change at once, and nothing completes. */
 static void atomic__inject(void **state)
 {
@@ -416,6 +465,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(query__refuses_impossible_questions, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__every_operation_on_every_type, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__vectors_are_gathered_and_scattered, open_hosts, close_hosts),
+		cmocka_unit_test_setup_teardown(atomic__remote_segments, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__inject, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__to_ourselves, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__beside_the_own_instructions_of_the_process, open_hosts,
