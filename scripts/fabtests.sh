@@ -18,7 +18,7 @@ net=switch
 build=$(realpath "$1") fabtests=$(realpath "$2")
 shift 2
 here=$(realpath "$(dirname "$0")/..")
-server=10.99.0.1 client=10.99.0.2
+server=10.99.0.1 client=10.99.1.1
 # Not below $build: the path of a socket has at most 107 characters.
 dir=$(mktemp -d /tmp/weft-fabtests.XXXXXX)
 started=
@@ -30,10 +30,10 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-# host ADDRESS NUMBER NETNS_PID DEVICE: what a process on this host gets; further numbers for several at a time.
+# host ADDRESS NETNS_PID DEVICE: what a process on this host gets.
 host() {
-	printf 'FI_WEFT_ADDR=%s\nFI_WEFT_DEVICE=%s\n' "${1%.*}.$((${1##*.} + $2))" "$4" >"$dir/$1.$2.env"
-	echo "$3" >"$dir/$1.netns"
+	printf 'FI_WEFT_ADDR=%s\nFI_WEFT_DEVICE=%s\n' "$1" "$3" >"$dir/${1%+*}.env"
+	echo "$2" >"$dir/${1%+*}.netns"
 }
 
 local_addresses() {
@@ -44,16 +44,17 @@ local_addresses() {
 
 setup_switch() {
 	local_addresses
-	"$build/weft" switch --vhost "$dir/port:4" >"$dir/switch.log" 2>&1 &
+	"$build/weft" switch --vhost "$dir/server:2" --vhost "$dir/client:3" >"$dir/switch.log" 2>&1 &
 	started=$!
-	host $server 0 '' "net_virtio_user0,path=$dir/port0"
-	for i in 0 1 2; do host $client $i '' "net_virtio_user0,path=$dir/port$((i + 1))"; done
+	# Some tests are several processes on one host.
+	host $server+%n '' "net_virtio_user0,path=$dir/server%n"
+	host $client+%n '' "net_virtio_user0,path=$dir/client%n"
 }
 
 setup_memif() {
 	local_addresses
-	host $server 0 '' "net_memif0,role=server,id=0,socket=$dir/memif.sock,socket-abstract=no"
-	host $client 0 '' "net_memif0,role=client,id=0,socket=$dir/memif.sock,socket-abstract=no"
+	host $server '' "net_memif0,role=server,id=0,socket=$dir/memif.sock,socket-abstract=no"
+	host $client '' "net_memif0,role=client,id=0,socket=$dir/memif.sock,socket-abstract=no"
 }
 
 setup_veth() {
@@ -63,13 +64,13 @@ setup_veth() {
 	ip link add weft0 mtu 9000 type veth peer name weft1 mtu 9000 netns $started
 	ip link set lo up
 	ip link set weft0 up
-	ip address add $server/24 dev weft0
-	nsenter --net --target $started sh -c "ip link set lo up; ip link set weft1 up; ip address add $client/24 dev weft1"
-	host $server 0 '' "net_af_packet0,iface=weft0"
-	host $client 0 $started "net_af_packet0,iface=weft1"
+	ip address add $server/16 dev weft0
+	nsenter --net --target $started sh -c "ip link set lo up; ip link set weft1 up; ip address add $client/16 dev weft1"
+	host $server '' "net_af_packet0,iface=weft0"
+	host $client $started "net_af_packet0,iface=weft1"
 }
 
-# runfabtests.sh reaches its two hosts by ssh. This one takes a free number of the host and runs the command here.
+# runfabtests.sh reaches its two hosts by ssh. This one runs the command here.
 cat >"$dir/ssh" <<'END'
 #!/bin/bash
 while [ "${1#-}" != "$1" ]; do
@@ -78,13 +79,8 @@ while [ "${1#-}" != "$1" ]; do
 done
 host=$1
 shift
-for env in "$FABTESTS_DIR/$host".*.env; do
-	exec {lock}<"$env"
-	flock --nonblock $lock && break
-	exec {lock}<&-
-done
 set -a
-. "$env"
+. "$FABTESTS_DIR/$host.env"
 netns=$(<"$FABTESTS_DIR/$host.netns")
 exec ${netns:+nsenter --net --target $netns} bash -c "$*"
 END
