@@ -7,7 +7,9 @@ PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric
 	libcmocka-dev libjansson-dev libyaml-dev libpcap-dev libpmix-dev openmpi-bin libopenmpi-dev valgrind clang \
 	clang-format clang-tidy libclang-rt-14-dev gnuplot-nox python3 git tshark
 
-.PHONY: all deps build demo test bench check format tidy clean
+SOAK_SECONDS ?= 1800
+
+.PHONY: all deps build demo test bench bench-provider soak check format tidy clean
 
 all: build
 
@@ -31,6 +33,17 @@ test: deps
 # Instruction counts, lab speed and memory, against the budgets in doc/perf.md.
 bench: deps build
 	@scripts/bench.sh $(BUILD)
+
+# The provider's latency, rate and bandwidth beside those of libfabric's own providers; doc/perf.md has a run.
+bench-provider: deps build
+	@scripts/bench_provider.py $(BUILD)
+
+# Random operations through the provider for SOAK_SECONDS, under address and undefined behaviour sanitizers.
+soak: deps
+	@[ -f $(BUILD)-asan/build.ninja ] || \
+		meson setup $(BUILD)-asan --buildtype debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+	ninja -C $(BUILD)-asan
+	@scripts/soak.sh $(BUILD)-asan $(SOAK_SECONDS)
 
 # The quick part of `make test`: rules about the sources themselves.
 check: build

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # All tests, whatever fails on the way; non-zero at the end if anything did. Each result is one line in
-# $BUILD/results.txt: "OK name" or "FAIL name". BUILD names the release build directory, FUZZ_SECONDS the time per target.
+# $BUILD/results.txt: "OK name" or "FAIL name". BUILD names the release build directory, FUZZ_SECONDS the time per target,
+# SOAK_SECONDS that of random operations through the provider.
 set -u
 export LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/lsan.supp"
 # Tests that ask for more memory than there is expect a refusal.
@@ -49,6 +50,8 @@ suites "$build" release
 
 configured "$build-asan" --buildtype debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 suites "$build-asan" asan --suite unit --suite sim --suite fabric --suite provider --timeout-multiplier 4
+
+step soak scripts/soak.sh "$build-asan" "${SOAK_SECONDS:-120}"
 
 # One digest whatever built the lab: gcc -O3, gcc with sanitizers, clang -O3, clang -O0 with sanitizers.
 CC=clang configured "$build-clang"
