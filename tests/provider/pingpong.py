@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """pingpong.py WEFT - Debian's fi_pingpong, data check on, between two processes through `weft switch`, unprivileged:
-messages and tagged messages. Needs FI_PROVIDER_PATH."""
+messages and tagged messages, and under the hooks of libfabric. Needs FI_PROVIDER_PATH."""
 import os
 import signal
 import subprocess
@@ -13,8 +13,8 @@ SIZES = ["64", "4096", "100000", "1048576"]
 PORT = str(20000 + os.getpid() % 20000)  # fi_pingpong's control connection
 
 
-def pingpong(device, *args):
-    env = dict(os.environ, FI_WEFT_DEVICE=device)
+def pingpong(device, hook, *args):
+    env = dict(os.environ, FI_WEFT_DEVICE=device, FI_HOOK=hook, FI_LOG_LEVEL="info" if hook else "", FI_LOG_PROV="hook_" + hook)
     return subprocess.Popen(["fi_pingpong", "-p", "weft", "-e", "rdm", "-c", *args], env=env, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -29,11 +29,11 @@ def check(process, out, what):
     return out
 
 
-def pair(devices, mode, size):
+def pair(devices, mode, size, hook=""):
     """A server and its client; the table's line for this size must stand in both outputs."""
-    server = pingpong(devices[0], "-m", mode, "-S", size, "-B", PORT)
+    server = pingpong(devices[0], hook, "-m", mode, "-S", size, "-B", PORT)
     while True:
-        client = pingpong(devices[1], "-m", mode, "-S", size, "-P", PORT, "127.0.0.1")
+        client = pingpong(devices[1], hook, "-m", mode, "-S", size, "-P", PORT, "127.0.0.1")
         out = output(client)
         if client.returncode == 0 or "failed to connect" not in out or server.poll() is not None:
             break  # not merely because nobody listened yet
@@ -48,6 +48,8 @@ def through_switch(socket):
     for mode in ("msg", "tagged"):
         for size in SIZES:
             pair(devices, mode, size)
+    for hook in ("perf", "debug"):
+        pair(devices, "tagged", SIZES[1], hook)
     switch.send_signal(signal.SIGINT)
     out = check(switch, output(switch), "weft switch")
     assert "fabric: " in out and "fabric: 0 hops" not in out, out

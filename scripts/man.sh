@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# man.sh BUILD - the manual page has no mistakes of form and names every parameter the provider has, and no other.
+set -u
+page=$(dirname "$0")/../doc/fi_weft.7
+bad=0
+said=$(groff -man -ww -z -Tutf8 "$page" 2>&1)
+[ -z "$said" ] || { echo "$said"; bad=1; }
+has=$(FI_PROVIDER_PATH=$1 fi_info -g weft | grep -o 'FI_WEFT_[A-Z_]*:' | tr -d : | sort -u)
+tells=$(sed -n '/^\.TP/{n;s/^\.B \(FI_WEFT_[A-Z_]*\)$/\1/p}' "$page" | sort -u)
+[ -n "$has" ] || { echo "no parameters"; bad=1; }
+diff <(echo "$has") <(echo "$tells") || { echo "left: parameters of the provider, right: of the page"; bad=1; }
+exit $bad
