@@ -13,7 +13,10 @@
 
 /* After our own connections are closed, peers may still ask for an acknowledgement they lost: stay this long after the
  * last packet. */
-enum { QUIET_MS = 5 };
+enum {
+	QUIET_MS = 5,
+	QUIET_DGRAM_MS = 200, /* nobody acknowledges those: the device may still hold them, or ask for an address */
+};
 
 /* What devices without a speed of their own are taken for: shared memory, the kernel's interfaces. */
 enum { SOFT_PAYLOAD_BYTES = 8192 };
@@ -178,7 +181,9 @@ int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_
 static bool nic_quiet(void *arg)
 {
 	struct prov_nic *nic = arg;
-	return weft_engine_idle(nic->engine) && nic->now_ns - nic->active_ns >= WEFT_MS(QUIET_MS);
+	bool datagrams = weft_engine_stats(nic->engine)->tx_dgram > 0;
+	return weft_engine_idle(nic->engine) &&
+	       nic->now_ns - nic->active_ns >= WEFT_MS(datagrams ? QUIET_DGRAM_MS : QUIET_MS);
 }
 
 /* What happened on the wire, for FI_LOG_LEVEL=info. */
