@@ -195,13 +195,30 @@ static void *context_of(const struct prov_trigger *t)
 	}
 }
 
+static enum prov_cntr_of counter_of(enum fi_op_type type)
+{
+	switch (type) {
+	case FI_OP_RECV:
+	case FI_OP_TRECV:
+		return PROV_CNTR_RECV;
+	case FI_OP_READ:
+	case FI_OP_FETCH_ATOMIC:
+	case FI_OP_COMPARE_ATOMIC:
+		return PROV_CNTR_READ;
+	case FI_OP_WRITE:
+	case FI_OP_ATOMIC:
+		return PROV_CNTR_WRITE;
+	default:
+		return PROV_CNTR_TRANSMIT;
+	}
+}
+
 /* It ends before it began. */
 static void fail(const struct prov_trigger *t, int err)
 {
 	struct prov_ep *ep = t->ep;
 	struct prov_cq *cq = is_receive(t) ? ep->rx_cq : ep->tx_cq;
-	struct prov_cntr *cntr =
-		t->work ? t->completion : ep->cntrs[is_receive(t) ? PROV_CNTR_RECV : PROV_CNTR_TRANSMIT];
+	struct prov_cntr *cntr = t->work ? t->completion : ep->cntrs[counter_of(t->type)];
 	struct prov_req *req = cq && !t->completion ? prov_req_get(ep->domain->nic) : NULL;
 	if (cntr)
 		prov_cntr_count(cntr, 0, 1);

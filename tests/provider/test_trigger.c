@@ -167,11 +167,27 @@ static void trigger__fails_later(void **state)
 	struct fi_triggered_context context = at(1);
 	const struct iovec iov = {"x", 1};
 	const struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1, .addr = 99, .context = &context};
-	ok(fi_sendmsg(a->ep, &msg, FI_TRIGGER));
+	const struct fi_msg_rma write = {.msg_iov = &iov, .iov_count = 1, .addr = a->peer, .context = &context};
+	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP};
+	struct fid_cntr *writes;
+	struct fid_ep *ep;
+	ok(fi_cntr_open(a->domain, &attr, &writes, NULL));
+	ok(fi_endpoint(a->domain, a->info, &ep, NULL));
+	ok(fi_ep_bind(ep, &a->av->fid, 0));
+	ok(fi_ep_bind(ep, &a->cq->fid, FI_TRANSMIT | FI_RECV));
+	ok(fi_ep_bind(ep, &writes->fid, FI_WRITE));
+	ok(fi_enable(ep));
+	ok(fi_sendmsg(ep, &msg, FI_TRIGGER));
+	ok(fi_writemsg(ep, &write, FI_TRIGGER)); /* a byte to no segment */
 	ok(fi_cntr_add(trigger, 1));
-	struct fi_cq_err_entry err = next_error(a);
-	assert_int_equal(err.err, FI_EINVAL);
-	assert_ptr_equal(err.op_context, &context);
+	for (int i = 0; i < 2; i++) {
+		struct fi_cq_err_entry err = next_error(a);
+		assert_int_equal(err.err, FI_EINVAL);
+		assert_ptr_equal(err.op_context, &context);
+	}
+	assert_int_equal(fi_cntr_readerr(writes), 1);
+	ok(fi_close(&ep->fid));
+	ok(fi_close(&writes->fid));
 }
 
 /* Objects that go away take what waits with them. */
