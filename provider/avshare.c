@@ -51,7 +51,8 @@ struct prov_avshare {
 /* What a system call that failed says; never 0. */
 static int failure(void)
 {
-	return errno > 0 ? -errno : -EIO;
+	int code = errno;
+	return code > 0 ? -code : -EIO;
 }
 
 static size_t bytes_of(uint32_t capacity)
@@ -74,7 +75,7 @@ static int share_map(struct prov_avshare *share, size_t bytes)
 {
 	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, share->fd, 0);
 	if (base == MAP_FAILED || !base)
-		return failure();
+		return -ENOMEM;
 	share->head = base;
 	share->bytes = bytes;
 	share->map = (fi_addr_t *)(share->head + 1);
