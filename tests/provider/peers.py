@@ -12,6 +12,8 @@ WEFT, APP = sys.argv[1:]
 LIMIT_MS = 30000  # nothing here takes nearly as long
 PEER_TIMEOUT_MS = 1500
 ETIMEDOUT, ECONNRESET = 110, 104
+# Under a leak checker: what a device takes, and processes that may not or do not close it.
+SUPPRESSIONS = "leak:librte_\nleak:fi_domain\n"
 
 
 processes = []
@@ -202,6 +204,9 @@ def main():
 
 with tempfile.TemporaryDirectory(prefix="weft-peers-") as folder:
     SOCKET = folder + "/vhost"
+    with open(folder + "/suppressions", "w", encoding="utf-8") as f:
+        f.write(SUPPRESSIONS)
+    os.environ["LSAN_OPTIONS"] = f"suppressions={folder}/suppressions:print_suppressions=0"
     try:
         main()
     finally:
