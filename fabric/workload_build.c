@@ -203,7 +203,7 @@ static void add_windowed(const struct request *q, struct weft_workload *w, uint3
  * equal distances apart and moves on by one. While all hosts keep step every receiver has k senders. */
 static void shifted_peers(const struct request *q, const uint32_t *ring, uint32_t place, uint32_t *to)
 {
-	uint32_t n = q->hosts, k = q->parallel < n - 1 ? q->parallel : n - 1, steps = (n - 1) / k, i = 0;
+	uint32_t n = q->hosts, k = q->parallel < n - 1 ? q->parallel : n - 1, steps = k ? (n - 1) / k : 0, i = 0;
 
 	for (uint32_t step = 1; step <= steps; step++)
 		for (uint32_t j = 0; j < k; j++)
