@@ -7,7 +7,7 @@
 set -u
 build=$(realpath "$1") seconds=$2 seed=${3:-$(date +%s)}
 end=$((SECONDS + seconds)) messages=0 accesses=0 rounds=0
-export FI_PROVIDER_PATH=$build WEFT_SOAK_OPS=${WEFT_SOAK_OPS:-100000}
+export FI_PROVIDER_PATH=$build WEFT_SOAK_OPS=${WEFT_SOAK_OPS:-20000}
 LSAN_OPTIONS=suppressions=$(realpath "$(dirname "$0")/lsan.supp"):print_suppressions=0
 export LSAN_OPTIONS ASAN_OPTIONS=allocator_may_return_null=1
 log=$(mktemp)

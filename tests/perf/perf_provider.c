@@ -441,7 +441,10 @@ int main(int argc, char **argv)
 	}
 	close(socks[0]);
 	close(socks[1]);
-	while (wait(&status) > 0)
+	while (wait(&status) > 0) {
+		if (WIFSIGNALED(status))
+			fprintf(stderr, "ended by signal %d\n", WTERMSIG(status));
 		bad |= status;
+	}
 	return bad != 0;
 }
