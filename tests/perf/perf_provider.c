@@ -371,7 +371,7 @@ static int side_run(struct bench *b)
 	side_enter(&b->sides[b->me], b->me);
 	b->tx_buf = aligned_alloc(4096, BYTES_MAX);
 	b->rx_buf = aligned_alloc(4096, BYTES_MAX);
-	if (!b->tx_buf || !b->rx_buf)
+	if (b->tx_buf == NULL || b->rx_buf == NULL)
 		fail("memory", -FI_ENOMEM);
 	memset(b->tx_buf, 1, BYTES_MAX);
 	memset(b->rx_buf, 1, BYTES_MAX);
@@ -420,7 +420,7 @@ int main(int argc, char **argv)
 {
 	static struct bench b = {.seconds = 0.3};
 	int socks[2], status, bad = 0;
-	if (options_parse(argc, argv, &b)) {
+	if (options_parse(argc, argv, &b) || !b.prov) {
 		fprintf(stderr, "usage: perf_provider --prov NAME [--seconds S] [--bytes N] [SIDE OPTION]... --second "
 				"[SIDE OPTION]...\n"
 				"side options: --env NAME=VALUE, --netns PATH, --node ADDRESS\n");
