@@ -36,6 +36,9 @@ void prov_conf_define(void)
 		{"no_arp", FI_PARAM_BOOL,
 		 "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},
 		{"eal_args", FI_PARAM_STRING, "arguments for DPDK's EAL instead of the unprivileged defaults"},
+		{"telemetry", FI_PARAM_BOOL,
+		 "let dpdk-telemetry.py -f weft-PID read the counters while the process runs; without effect beside "
+		 "eal_args (default: no, as it takes a thread and a socket)"},
 		{"seed", FI_PARAM_INT, "of entropies and sequence numbers (default, or 0: another one each time)"},
 		{"peer_timeout_ms", FI_PARAM_INT,
 		 "silence of a peer after which its operations fail (default: 120000; a peer that "

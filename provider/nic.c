@@ -88,7 +88,7 @@ static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct 
 						   .ip = dev->ip,
 						   .max_ip_bytes = tune->max_ip_bytes,
 						   .no_arp = tune->no_arp};
-	int ret = weft_eal_start(tune->eal_args, err);
+	int ret = tune->telemetry && !tune->eal_args ? weft_telemetry_start(err) : weft_eal_start(tune->eal_args, err);
 	socket_wait(dev->devargs, tune->wait_ns);
 	if (!ret)
 		ret = weft_ethdev_open(&port_conf, &nic->port, err);
@@ -105,6 +105,24 @@ static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct 
 	if (ret)
 		nic->wire->ops->close(nic->wire);
 	return ret;
+}
+
+static void telemetry_read(void *arg, struct weft_stats *stats)
+{
+	struct prov_nic *nic = arg;
+	prov_nic_lock(nic);
+	*stats = *weft_engine_stats(nic->engine);
+	prov_nic_unlock(nic);
+}
+
+/* Whether EAL was started with telemetry is its business. A device works without. */
+static void telemetry_add(struct prov_nic *nic)
+{
+	struct weft_err err;
+	nic->telemetry = (struct weft_telemetry){.name = nic->name, .read = telemetry_read, .arg = nic};
+	nic->has_telemetry = weft_telemetry_add(&nic->telemetry, &err) == 0;
+	if (!nic->has_telemetry)
+		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s\n", err.msg);
 }
 
 static void nic_free(struct prov_nic *nic)
@@ -139,6 +157,7 @@ static int nic_open(const struct prov_dev *dev, struct prov_nic **out, struct we
 		ret = engine_open(nic, dev, &tune, err);
 	if (!ret) {
 		nic_init(nic, dev, &tune);
+		telemetry_add(nic);
 		*out = nic;
 	} else {
 		nic_free(nic);
@@ -202,6 +221,8 @@ static void stats_log(const struct prov_nic *nic)
 
 static void device_close(struct prov_nic *nic)
 {
+	if (nic->has_telemetry)
+		weft_telemetry_remove(&nic->telemetry);
 	weft_engine_shutdown(nic->engine, weft_clock_ns());
 	nic->active_ns = weft_clock_ns();
 	if (nic->linger_ns)

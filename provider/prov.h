@@ -27,6 +27,7 @@
 #include "weft/engine.h"
 #include "weft/err.h"
 #include "weft/port.h"
+#include "weft/telemetry.h"
 
 #define PROV_NAME "weft"
 
@@ -80,6 +81,7 @@ struct prov_tune {
 	bool faulty;             /* or one of the faults below */
 	struct fault_conf fault; /* breaks what we send, for tests */
 	bool no_arp;
+	bool telemetry;       /* EAL is started with it, unless eal_args say how */
 	const char *eal_args; /* NULL: the defaults */
 	weft_ns wait_ns;      /* how long an open waits for the other end's socket */
 	weft_ns linger_ns;    /* how long a close waits for the last packets */
@@ -173,7 +175,9 @@ struct prov_nic {
 	unsigned sleepers;           /* threads that wait for `news` while another one listens or polls */
 	pthread_cond_t news;         /* an operation finished, or nobody listens any more */
 	struct prov_wait_list kicks; /* wait objects to be notified once the lock is free */
-	bool orphan;                 /* inherited by a forked child: nothing reaches the device any more */
+	struct weft_telemetry telemetry;
+	bool has_telemetry; /* it is known by it */
+	bool orphan;        /* inherited by a forked child: nothing reaches the device any more */
 };
 
 /* Opens the device or shares it with an open domain. */

@@ -138,7 +138,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 {
 	weft_ns *peer_ns = &tune->engine.tune.peer_timeout_ns;
 	int rndv_bytes = -1;
-	int mtu = 0, pool_pkts = 0, no_arp = 0, peer_ms = 0, wait_ms = 0, linger_ms = 0, seed = 0;
+	int mtu = 0, pool_pkts = 0, no_arp = 0, telemetry = 0, peer_ms = 0, wait_ms = 0, linger_ms = 0, seed = 0;
 	const struct {
 		const char *name;
 		int min, def, *value;
@@ -157,6 +157,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 			return ret;
 	}
 	fi_param_get_bool(&prov_weft, "no_arp", &no_arp);
+	fi_param_get_bool(&prov_weft, "telemetry", &telemetry);
 	tune->max_ip_bytes = (uint32_t)mtu;
 	tune->pool_pkts = (uint32_t)pool_pkts;
 	if (peer_ms)
@@ -166,6 +167,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
 	tune->no_arp = no_arp != 0;
+	tune->telemetry = telemetry != 0;
 	tune->engine.seed = seed ? (uint64_t)seed : seed_random();
 	return 0;
 }

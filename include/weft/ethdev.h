@@ -13,7 +13,9 @@
 
 /* What EAL is started with: no hardware, no hugepages, no privileges, nothing shared with other processes. -m is the
  * memory in MiB for packets and tables; a later -m wins. */
-#define WEFT_EAL_DEFAULTS "--no-pci --no-telemetry --iova-mode=va --no-huge --no-shconf -m 512"
+#define WEFT_EAL_ALONE "--no-pci --iova-mode=va --no-huge --no-shconf -m 512"
+/* Nor a socket that tells of this process, see weft/telemetry.h. */
+#define WEFT_EAL_DEFAULTS WEFT_EAL_ALONE " --no-telemetry"
 
 /* Starts EAL once per process (later calls return 0): no PCI, no hugepages, no telemetry, no root needed unless
  * `eal_args` (blank separated, replaces the defaults) says otherwise. NULL: $WEFT_EAL_ARGS, else the defaults. */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counters of a process that others may read while it runs, through DPDK's telemetry socket: /weft/devices lists the
+ * devices, /weft/stats,DEVICE gives the counters of one (weft/stats.h). */
+#ifndef WEFT_TELEMETRY_H
+#define WEFT_TELEMETRY_H
+
+#include <sys/queue.h>
+
+#include "weft/err.h"
+#include "weft/stats.h"
+
+/* One device; the caller's memory, unchanged from weft_telemetry_add to weft_telemetry_remove. */
+struct weft_telemetry {
+	LIST_ENTRY(weft_telemetry) link; /* ours */
+	const char *name;                /* the caller's, distinct */
+	/* Copies the counters of `arg`. Called on a thread of DPDK's, between add and remove alone. */
+	void (*read)(void *arg, struct weft_stats *stats);
+	void *arg;
+};
+
+/* Starts EAL as weft_eal_start(NULL) does, but with telemetry, in a runtime directory weft-PID of this process alone;
+ * it goes when the process exits. $WEFT_EAL_ARGS and an EAL that runs already decide for themselves. */
+int weft_telemetry_start(struct weft_err *err);
+
+/* The device can be read from now on, wherever EAL has telemetry. -ENOMEM, -EINVAL: DPDK takes no more commands. */
+int weft_telemetry_add(struct weft_telemetry *device, struct weft_err *err);
+/* Waits for a read under way: the caller holds no lock that `read` takes. Nothing reads the device any more. */
+void weft_telemetry_remove(struct weft_telemetry *device);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The provider starts EAL itself here, on a ring that leads back to us: what it counts is read over the socket. */
+#include "fixture.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "weft/provider.h"
+
+#define DEVICE "net_ring0"
+
+static pid_t parent;
+static char base[] = "/tmp/weft-telemetry-XXXXXX";
+
+/* "BASE/weft-PID" as root and as anybody else: root's is not in the user's runtime directory. */
+static void socket_dir(pid_t pid, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s/dpdk/weft-%d", getuid() == 0 ? "/var/run" : base, (int)pid);
+}
+
+static int telemetry_connect(void)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	char dir[64], banner[1024];
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	socket_dir(getpid(), dir, sizeof dir);
+	snprintf(sun.sun_path, sizeof sun.sun_path, "%s/dpdk_telemetry.v2", dir);
+	ok(connect(fd, (struct sockaddr *)&sun, sizeof sun));
+	assert_true(recv(fd, banner, sizeof banner, 0) > 0);
+	return fd;
+}
+
+static void ask(int fd, const char *command, char *answer, size_t size)
+{
+	assert_int_equal(send(fd, command, strlen(command), 0), strlen(command));
+	ssize_t len = recv(fd, answer, size - 1, 0);
+	assert_true(len > 0);
+	answer[len] = 0;
+}
+
+static void domain_open(struct host *h)
+{
+	struct fi_info *hints = fi_allocinfo();
+	assert_non_null(hints);
+	hints->ep_attr->type = FI_EP_RDM;
+	host_open_domain(h, hints);
+}
+
+/* To an address nobody has. */
+static void send_one(struct host *h)
+{
+	static const struct host_opts none;
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(1)};
+	struct fi_cq_tagged_entry entry;
+	fi_addr_t peer;
+	to.sin_addr.s_addr = htonl(0x0a000009);
+	host_open_ep(h, &none);
+	assert_int_equal(fi_av_insert(h->av, &to, 1, &peer, 0, NULL), 1);
+	ok(fi_tsend(h->ep, "x", 1, NULL, peer, 0, NULL));
+	assert_int_equal(fi_cq_read(h->cq, &entry, 1), -FI_EAGAIN);
+}
+
+static void expect_counters(const char *answer, const struct weft_stats *stats)
+{
+	char text[96];
+	for (int i = 0; i < WEFT_COUNTER_COUNT; i++) {
+		snprintf(text, sizeof text, "\"%s\":%llu", weft_counter_descs[i].name,
+			 (unsigned long long)((const uint64_t *)stats)[i]);
+		assert_non_null(strstr(answer, text));
+	}
+}
+
+static void stats__are_those_of_the_engine(void **state)
+{
+	static char answer[16384];
+	struct weft_stats stats;
+	struct weft_fi_ops *ops;
+	struct host h = {0};
+	domain_open(&h);
+	int fd = telemetry_connect();
+	ask(fd, "/weft/devices", answer, sizeof answer);
+	assert_string_equal(answer, "{\"/weft/devices\":[\"" DEVICE "\"]}");
+	send_one(&h);
+	ok(fi_open_ops(&h.domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL));
+	ok(ops->stats(&h.domain->fid, &stats));
+	assert_int_equal(stats.tx_data, 1);
+	ask(fd, "/weft/stats," DEVICE, answer, sizeof answer);
+	expect_counters(answer, &stats);
+	host_close(&h);
+	close(fd);
+}
+
+static void stats__unknown_and_closed_devices(void **state)
+{
+	static const char *const unknown[] = {"/weft/stats", "/weft/stats,net_ring", "/weft/stats,nobody"};
+	char answer[1024];
+	struct host h = {0};
+	domain_open(&h);
+	int fd = telemetry_connect();
+	for (size_t i = 0; i < count_of(unknown); i++) {
+		ask(fd, unknown[i], answer, sizeof answer);
+		assert_string_equal(answer, "{\"/weft/stats\":null}");
+	}
+	host_close(&h);
+	ask(fd, "/weft/stats," DEVICE, answer, sizeof answer);
+	assert_string_equal(answer, "{\"/weft/stats\":null}");
+	ask(fd, "/weft/devices", answer, sizeof answer);
+	assert_string_equal(answer, "{\"/weft/devices\":[]}");
+	close(fd);
+}
+
+/* A process with the parameter as given, which opens a domain and exits. True when it had a directory meanwhile. */
+static bool child_had_dir(const char *telemetry, pid_t *child)
+{
+	int status;
+	*child = fork();
+	if (*child == 0) {
+		struct host h = {0};
+		struct stat st;
+		char dir[64];
+		setenv("FI_WEFT_TELEMETRY", telemetry, 1);
+		domain_open(&h);
+		socket_dir(getpid(), dir, sizeof dir);
+		int found = stat(dir, &st) == 0;
+		host_close(&h);
+		exit(found);
+	}
+	assert_int_equal(waitpid(*child, &status, 0), *child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status) == 1;
+}
+
+static void directory__comes_and_goes(void **state)
+{
+	struct stat st;
+	char dir[64];
+	pid_t child;
+	assert_false(child_had_dir("0", &child));
+	assert_true(child_had_dir("1", &child));
+	socket_dir(child, dir, sizeof dir);
+	assert_int_equal(stat(dir, &st), -1);
+}
+
+/* Begun first, so that it ends last: after the provider's own. EAL without telemetry leaves its common "rte". */
+static void base_remove(void)
+{
+	static const char *const below[] = {"/dpdk/rte", "/dpdk", ""};
+	char dir[64];
+	if (getpid() != parent)
+		return;
+	int left = 0;
+	for (size_t i = 0; i < count_of(below); i++) {
+		snprintf(dir, sizeof dir, "%s%s", base, below[i]);
+		left = rmdir(dir);
+	}
+	if (left)
+		_exit(1);
+}
+
+static int setup(void **state)
+{
+	parent = getpid();
+	fixture_env();
+	setenv("FI_WEFT_DEVICE", DEVICE, 1);
+	setenv("FI_WEFT_ADDR", "10.0.0.1", 1);
+	setenv("FI_WEFT_NO_ARP", "1", 1);
+	setenv("FI_WEFT_TELEMETRY", "1", 1);
+	if (!mkdtemp(base) || atexit(base_remove))
+		return -1;
+	return setenv("XDG_RUNTIME_DIR", base, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(directory__comes_and_goes), /* first: forks before EAL is up */
+		cmocka_unit_test(stats__are_those_of_the_engine),
+		cmocka_unit_test(stats__unknown_and_closed_devices),
+	};
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
