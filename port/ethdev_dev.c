@@ -47,7 +47,7 @@ bool weft_ethdev_arg(const char *devargs, const char *key, char *value, size_t s
 	return true;
 }
 
-static bool driver_is(const char *devargs, const char *driver)
+bool ethdev_driver_is(const char *devargs, const char *driver)
 {
 	return strncmp(devargs, driver, strlen(driver)) == 0;
 }
@@ -57,12 +57,12 @@ int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, const struct rt
 {
 	char more[64] = "";
 	/* memif cuts larger frames into chains, and mixes those up. */
-	if (driver_is(devargs, "net_memif") && arg_find(devargs, "bsize") == NULL)
+	if (ethdev_driver_is(devargs, "net_memif") && arg_find(devargs, "bsize") == NULL)
 		snprintf(more, sizeof more, ",bsize=%u",
 			 (uint32_t)RTE_ALIGN_CEIL(ip_bytes + RTE_ETHER_HDR_LEN, BUFFER_STEP_BYTES));
-	if (driver_is(devargs, "net_af_packet") && arg_find(devargs, "framesz") == NULL)
+	if (ethdev_driver_is(devargs, "net_af_packet") && arg_find(devargs, "framesz") == NULL)
 		snprintf(more, sizeof more, ",framesz=8192,blocksz=65536,framecnt=512");
-	if (driver_is(devargs, "net_virtio_user") && arg_find(devargs, "mac") == NULL)
+	if (ethdev_driver_is(devargs, "net_virtio_user") && arg_find(devargs, "mac") == NULL)
 		snprintf(more, sizeof more, ",mac=" RTE_ETHER_ADDR_PRT_FMT, RTE_ETHER_ADDR_BYTES(mac));
 	if ((size_t)snprintf(full, size, "%s%s", devargs, more) >= size)
 		return weft_err_set(err, -ENAMETOOLONG, "device \"%.60s...\": arguments are too long", devargs);
@@ -112,32 +112,34 @@ uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info)
 {
 	const char *args = device_args(info);
 
-	if (driver_is(info->driver_name, "net_memif"))
+	if (ethdev_driver_is(info->driver_name, "net_memif"))
 		return sub_or_0(buffer_bytes(args, "bsize"), RTE_ETHER_HDR_LEN);
-	if (driver_is(info->driver_name, "net_af_packet"))
+	if (ethdev_driver_is(info->driver_name, "net_af_packet"))
 		return af_packet_ip_bytes(args);
 	return RTE_MIN((uint32_t)info->max_mtu, sub_or_0(info->max_rx_pktlen, RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN));
 }
 
 uint32_t ethdev_rx_buffer_bytes(const struct rte_eth_dev_info *info)
 {
-	return driver_is(info->driver_name, "net_af_packet") ? buffer_bytes(device_args(info), "framesz") : 0;
+	return ethdev_driver_is(info->driver_name, "net_af_packet") ? buffer_bytes(device_args(info), "framesz") : 0;
 }
 
 uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes)
 {
-	bool fixed = driver_is(info->driver_name, "net_memif") || driver_is(info->driver_name, "net_af_packet");
+	bool fixed = ethdev_driver_is(info->driver_name, "net_memif") ||
+		     ethdev_driver_is(info->driver_name, "net_af_packet");
 	return fixed ? 0 : ip_bytes;
 }
 
 bool ethdev_copies(const struct rte_eth_dev_info *info)
 {
-	if (driver_is(info->driver_name, "net_memif"))
+	if (ethdev_driver_is(info->driver_name, "net_memif"))
 		return arg_find(device_args(info), "zero-copy") == NULL;
-	return driver_is(info->driver_name, "net_vhost") || driver_is(info->driver_name, "net_af_packet");
+	return ethdev_driver_is(info->driver_name, "net_vhost") || ethdev_driver_is(info->driver_name, "net_af_packet");
 }
 
 bool ethdev_has_interrupts(const struct rte_eth_dev_info *info)
 {
-	return driver_is(info->driver_name, "net_vhost") || driver_is(info->driver_name, "net_virtio_user");
+	return ethdev_driver_is(info->driver_name, "net_vhost") ||
+	       ethdev_driver_is(info->driver_name, "net_virtio_user");
 }

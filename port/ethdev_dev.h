@@ -3,6 +3,7 @@
 #ifndef WEFT_ETHDEV_DEV_H
 #define WEFT_ETHDEV_DEV_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,9 @@
 #include "weft/err.h"
 
 enum { ETHDEV_ARGS_MAX = 512 };
+
+/* True when a device's name or arguments begin with that driver's name. */
+bool ethdev_driver_is(const char *devargs, const char *driver);
 
 /* Adds the arguments a driver needs when the user did not give them: for IP packets of `ip_bytes`, for an address
  * (`mac`) that is not random. -ENAMETOOLONG. */
@@ -32,5 +36,12 @@ bool ethdev_copies(const struct rte_eth_dev_info *info);
 
 /* Whether to ask for receive interrupts. Drivers of hardware choose slower paths when asked. */
 bool ethdev_has_interrupts(const struct rte_eth_dev_info *info);
+
+/* Blocks SIGPIPE in this thread; `before` is for the release, which also forgets one that came meanwhile. */
+void ethdev_sigpipe_hold(sigset_t *before);
+void ethdev_sigpipe_release(const sigset_t *before);
+
+/* Stops the device and, with `close`, closes it. The caller holds the lock of all devices (ethdev_end.c). */
+void ethdev_dev_end(uint16_t id, const struct rte_eth_dev_info *info, bool stop, bool close);
 
 #endif

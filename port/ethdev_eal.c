@@ -14,6 +14,7 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include "ethdev_dev.h"
 #include "weft/ethdev.h"
 
 enum { EAL_ARGS_MAX = 64, EAL_ARGS_OURS = 4 /* log level, lcores and its value, NULL */ };
@@ -123,7 +124,11 @@ static int eal_init(char *text, struct weft_err *err)
 		a.argv[a.argc++] = set;
 	}
 	eal_tried = true;
-	if (rte_eal_init(a.argc, a.argv) < 0 && rte_errno != EALREADY)
+	sigset_t before;
+	ethdev_sigpipe_hold(&before); /* EAL's threads inherit it */
+	int rc = rte_eal_init(a.argc, a.argv);
+	ethdev_sigpipe_release(&before);
+	if (rc < 0 && rte_errno != EALREADY)
 		return weft_err_set(err, -rte_errno, "EAL: cannot start: %s", rte_strerror(rte_errno));
 	return 0;
 }

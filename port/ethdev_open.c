@@ -101,11 +101,9 @@ static void dev_release(uint16_t id)
 	struct rte_eth_dev_info info;
 	if (slots[id].users > 0)
 		return;
-	if (slots[id].started)
-		rte_eth_dev_stop(id);
-	if (slots[id].ours && rte_eth_dev_info_get(id, &info) == 0) {
-		rte_eth_dev_close(id);
-		if (info.device != NULL)
+	if (rte_eth_dev_info_get(id, &info) == 0) {
+		ethdev_dev_end(id, &info, slots[id].started, slots[id].ours);
+		if (slots[id].ours && info.device != NULL)
 			rte_dev_remove(info.device);
 	}
 	slots[id] = (struct slot){.users = 0};
@@ -300,11 +298,14 @@ static void ethdev_release(struct ethdev *d)
 static void ethdev_close(struct weft_port *port)
 {
 	struct ethdev *d = to_ethdev(port);
+	sigset_t before;
+	ethdev_sigpipe_hold(&before);
 	pthread_mutex_lock(&slot_lock);
 	slots[d->id].users--;
 	slots[d->id].queue_used[d->queue] = false;
 	ethdev_release(d);
 	pthread_mutex_unlock(&slot_lock);
+	ethdev_sigpipe_release(&before);
 }
 
 static const struct weft_port_ops ethdev_ops = {
@@ -351,9 +352,12 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		.node = SOCKET_ID_ANY,
 		.elsewhere = {.refcnt = 1},
 	};
+	sigset_t before;
+	ethdev_sigpipe_hold(&before);
 	pthread_mutex_lock(&slot_lock);
 	rc = open_locked(d, conf, err);
 	pthread_mutex_unlock(&slot_lock);
+	ethdev_sigpipe_release(&before);
 	if (rc == 0)
 		*out = &d->port;
 	return rc;
