@@ -104,7 +104,8 @@ static bool is_from(const struct pdc_rx *p, const struct wire_pkt *w)
 }
 
 /* A SYN finds its connection by (initiator, its PDCID). One with another Start_PSN comes from a restarted initiator, if
- * the old one has been silent; otherwise it is refused. */
+ * the old one has been silent; otherwise it is refused, and so is every later one: the initiator starts over under
+ * another PDCID when the refusal reaches it, and what was accepted meanwhile would be delivered twice. */
 static struct pdc_rx *__attribute__((noinline))
 find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
 {
@@ -120,7 +121,8 @@ find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_
 	}
 	if (!may_accept)
 		return NULL;
-	if (p && now - p->last_heard_ns < e->rto_ns) {
+	if (p && (p->refuses || now - p->last_heard_ns < e->rto_ns)) {
+		p->refuses = true;
 		nack_send(e, w, 0, WIRE_NACK_INVALID_SYN, now);
 		return NULL;
 	}

@@ -78,12 +78,27 @@ static void accept__other_numbering(void **state)
 	inject(&d, duo_syn(1, 8));
 	struct wire_pkt w = duo_syn(1, 8);
 	w.pds.psn = 5000000;
-	inject(&d, w);
-	assert_int_equal(last_sent(&d)->code, WIRE_NACK_INVALID_SYN);
 	d.now += WEFT_MS(1); /* the old one has been silent: its initiator was restarted */
 	inject(&d, w);
 	assert_int_equal(weft_engine_stats(d.e[1])->pdc_accepted, 2);
 	assert_int_equal(first_rx(d.e[1])->start_psn, 5000000);
+	duo_close(&d);
+}
+
+/* The initiator will start over: what came in on the refused connection would come twice. */
+static void accept__never_after_a_refusal(void **state)
+{
+	struct duo d;
+	open_logged(&d);
+	inject(&d, duo_syn(1, 8));
+	struct wire_pkt w = duo_syn(1, 8);
+	w.pds.psn = 5000000;
+	inject(&d, w);
+	assert_int_equal(last_sent(&d)->code, WIRE_NACK_INVALID_SYN);
+	d.now += WEFT_MS(1);
+	inject(&d, w);
+	assert_int_equal(last_sent(&d)->code, WIRE_NACK_INVALID_SYN);
+	assert_int_equal(weft_engine_stats(d.e[1])->pdc_accepted, 1);
 	duo_close(&d);
 }
 
@@ -252,6 +267,7 @@ int main(void)
 		cmocka_unit_test(accept__syns_share_one_connection),
 		cmocka_unit_test(accept__trimmed_syn_opens_nothing),
 		cmocka_unit_test(accept__other_numbering),
+		cmocka_unit_test(accept__never_after_a_refusal),
 		cmocka_unit_test(accept__without_memory),
 		cmocka_unit_test(request__unknown_connection),
 		cmocka_unit_test(request__another_initiator_is_unknown),
