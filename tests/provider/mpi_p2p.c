@@ -40,7 +40,8 @@ static void ring_shift(isend_fn isend, bool ready, size_t len, int salt, uint8_t
 
 static void buffered(uint8_t *out, uint8_t *in)
 {
-	int bytes = LEN_MAX + MPI_BSEND_OVERHEAD;
+	/* A message holds its part until it is acknowledged, even after it was received. */
+	int bytes = SIZES * (LEN_MAX + MPI_BSEND_OVERHEAD);
 	void *buf = mpi_alloc((size_t)bytes);
 	MPI_Buffer_attach(buf, bytes);
 	for (int i = 0; i < SIZES; i++) {
