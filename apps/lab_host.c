@@ -125,7 +125,7 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 		.ip = weft_ip_v4(weft_net_host_ip(h->index)),
 		.cc = o->cc,
 		.lb = o->lb,
-		.lb_background = weft_lb_find("ecmp"), /* --background */
+		.lb_background = o->background_lb,
 		.rcc = o->rcc,
 		.tune = o->engine,
 		.cc_tune = o->cc_tune,

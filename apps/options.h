@@ -45,7 +45,8 @@ struct opt_given {
 struct options {
 	/* as given */
 	const char *topology, *matrix, *background, *cc_name, *lb_name, *route_name, *json, *pcap;
-	const char *out;      /* directory for a run's files; NULL: none are written */
+	const char *background_lb_name; /* or "same" */
+	const char *out;                /* directory for a run's files; NULL: none are written */
 	const char *scenario; /* file with one or more runs; options_parse then leaves everything unresolved */
 	uint64_t seed;
 	uint64_t link_bps; /* 0: the topology's own */
@@ -75,9 +76,10 @@ struct options {
 	const struct weft_cc_ops *cc_odd;
 	const void *cc_odd_tune;
 	const struct weft_lb_ops *lb;
-	uint8_t lb_all_acked;               /* default of the parameter: on with --lb auto and coalesced ACKs */
-	const char *lb_reason;              /* why --lb auto chose it; NULL: it was named. Constant */
-	const struct weft_route_ops *route; /* how switches choose */
+	const struct weft_lb_ops *background_lb; /* of the flows of --background; `lb` itself has its parameters, too */
+	uint8_t lb_all_acked;                    /* default of the parameter: on with --lb auto and coalesced ACKs */
+	const char *lb_reason;                   /* why --lb auto chose it; NULL: it was named. Constant */
+	const struct weft_route_ops *route;      /* how switches choose */
 	struct weft_engine_tune engine;
 	void *cc_tune, *lb_tune, *rcc_tune; /* rcc_tune is there without rcc, too */
 	void *route_tune;

@@ -100,6 +100,14 @@ static int choose_lb(struct options *o)
 	return 0;
 }
 
+static int resolve_background_lb(struct options *o, struct weft_err *err)
+{
+	o->background_lb = o->lb;
+	return strcmp(o->background_lb_name, "same") == 0
+		       ? 0
+		       : weft_lb_choose(o->background_lb_name, &o->background_lb, err);
+}
+
 static int resolve_algorithms(struct options *o, struct weft_err *err)
 {
 	o->step = "cc";
@@ -115,6 +123,10 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 		return rc;
 	o->step = "lb";
 	rc = strcmp(o->lb_name, "auto") == 0 ? choose_lb(o) : weft_lb_choose(o->lb_name, &o->lb, err);
+	if (rc)
+		return rc;
+	o->step = "background-lb";
+	rc = resolve_background_lb(o, err);
 	if (rc)
 		return rc;
 	o->cc_tune = calloc(1, o->cc->tune_size + 1);

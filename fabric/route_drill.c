@@ -7,7 +7,7 @@
 
 #include "route_impl.h"
 
-enum { CHOICES_MAX = 16, MEMORY_MAX = 8, ENTERING_MAX = 64, KNOWN_MAX = CHOICES_MAX + MEMORY_MAX };
+enum { CHOICES_MAX = 32, MEMORY_MAX = 32, ENTERING_MAX = 64, KNOWN_MAX = CHOICES_MAX + MEMORY_MAX };
 
 /* A packet on its way into a queue. */
 struct entering {

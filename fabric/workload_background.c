@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traffic of others: a share of the flows, or another workload beside them. */
+/* Traffic of others: a share of the flows, or another workload beside them. How workloads become one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +25,14 @@ static void shift(int32_t *trigger, uint32_t by)
 		*trigger += (int32_t)by;
 }
 
-static void append(struct weft_workload *w, const struct weft_workload *more)
+static void append(struct weft_workload *w, const struct weft_workload *more, weft_ns later, bool background)
 {
 	for (uint32_t i = 0; i < more->flow_count; i++) {
 		struct weft_flow *f = &w->flows[w->flow_count + i];
 		*f = more->flows[i];
 		f->id = 0; /* would be there twice */
-		f->background = true;
+		f->background = background;
+		f->start_ns += f->start_ns == WEFT_NEVER ? 0 : later;
 		shift(&f->start_trigger, w->trigger_count);
 		shift(&f->send_done_trigger, w->trigger_count);
 		shift(&f->recv_done_trigger, w->trigger_count);
@@ -49,13 +50,14 @@ static void append(struct weft_workload *w, const struct weft_workload *more)
 		w->nodes = more->nodes;
 }
 
-int weft_workload_add_background(struct weft_workload *w, struct weft_workload *more, struct weft_err *err)
+int workload_join(struct weft_workload *w, struct weft_workload *more, weft_ns later, bool background,
+		  struct weft_err *err)
 {
 	uint64_t flows = (uint64_t)w->flow_count + more->flow_count;
 	uint64_t triggers = (uint64_t)w->trigger_count + more->trigger_count;
 
 	if (flows > FLOWS_MAX || triggers > FLOWS_MAX)
-		return weft_err_set(err, -EINVAL, "%llu flows with the background, at most %d are possible",
+		return weft_err_set(err, -EINVAL, "%llu flows together, at most %d are possible",
 				    (unsigned long long)flows, FLOWS_MAX);
 	struct weft_flow *f = realloc(w->flows, flows * sizeof *f);
 	if (f)
@@ -65,8 +67,13 @@ int weft_workload_add_background(struct weft_workload *w, struct weft_workload *
 		w->triggers = t;
 	if (!f || (triggers && !t))
 		return weft_err_set(err, -ENOMEM, "no memory for %llu flows", (unsigned long long)flows);
-	append(w, more);
+	append(w, more, later, background);
 	more->trigger_count = 0; /* the target lists have moved */
 	weft_workload_free(more);
 	return 0;
+}
+
+int weft_workload_add_background(struct weft_workload *w, struct weft_workload *more, struct weft_err *err)
+{
+	return workload_join(w, more, 0, true, err);
 }

@@ -15,6 +15,7 @@ enum {
 /* A pattern's numbers, as far as it has them, checked one by one. */
 struct request {
 	const char *spec; /* for messages */
+	const struct weft_workload_site *site;
 	const struct weft_topo *topo;
 	uint64_t seed;
 	uint32_t hosts;    /* 0..hosts-1 take part */
@@ -23,6 +24,10 @@ struct request {
 	uint32_t fan_out;  /* receivers of an outcast's sender */
 	uint32_t flows;    /* how many */
 	uint32_t parallel; /* flows of a node at a time */
+	uint32_t rounds;   /* of a repeated pattern */
+	uint32_t stride;   /* between sender and receiver */
+	uint32_t percent;  /* of the hosts that ask, and of the others that each of them asks */
+	const char *inner; /* the repeated pattern */
 	uint64_t bytes;    /* of a flow, or of the vector that is reduced */
 	uint64_t load;     /* of the access links, 10^-9 */
 	weft_ns duration_ns;
@@ -40,6 +45,9 @@ typedef int request_build(const struct request *q, struct weft_workload *w, stru
 request_build build_permutation, build_crosscore, build_tornado, build_random, build_incast, build_outcast_incast,
 	build_alltoall;
 
+/* workload_requests.c */
+request_build build_stride, build_requests, build_repeat;
+
 /* workload_allreduce.c */
 request_build build_ring, build_butterfly, build_halving;
 
@@ -54,6 +62,11 @@ struct weft_flow *workload_add(struct weft_workload *w, uint32_t src, uint32_t d
 
 /* Makes the last flow wait for trigger `t` instead. */
 void workload_wait(struct weft_flow *f, uint32_t t);
+
+/* Moves the flows of `more` to the end of `w`, `later` ns later, as background or not. -EINVAL when there are too many,
+ * -ENOMEM. */
+int workload_join(struct weft_workload *w, struct weft_workload *more, weft_ns later, bool background,
+		  struct weft_err *err);
 
 /* ---- workload_link.c ---- */
 

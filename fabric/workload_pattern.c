@@ -17,10 +17,14 @@ enum field {
 	FIELD_SENDERS,
 	FIELD_FAN_OUT,
 	FIELD_FLOWS,
+	FIELD_ROUNDS,
+	FIELD_STRIDE,
+	FIELD_PERCENT,
 	FIELD_SIZE,
 	FIELD_CDF,
 	FIELD_LOAD,
 	FIELD_DURATION,
+	FIELD_PATTERN, /* another pattern, to the end */
 	FIELD_LEAST_OPTIONAL,
 	FIELD_PARALLEL = FIELD_LEAST_OPTIONAL,
 	FIELD_INCASTS,
@@ -40,8 +44,10 @@ const struct weft_workload_kind weft_workload_kinds[] = {
 	{"permutation:HOSTS:SIZE", "everybody sends to one other host and receives from one"},
 	{"crosscore:HOSTS:SIZE", "a permutation whose flows all cross the top tier"},
 	{"tornado:HOSTS:SIZE", "everybody sends to its twin in the other half"},
+	{"stride:HOSTS:DISTANCE:SIZE", "everybody to the host so many further on"},
 	{"random:FLOWS:SIZE[:HOSTS]", "random pairs; default: of all hosts"},
 	{"incast:SENDERS:SIZE[:INCASTS]", "senders converge on one host; several incasts at a time"},
+	{"requests:PERCENT:SIZE[:HOSTS]", "some hosts fetch SIZE from so many of the others each, all at once"},
 	{"outcast-incast:SENDERS:FANOUT:SIZE", "an incast most of whose senders also send elsewhere"},
 	{"alltoall:HOSTS:SIZE[:PARALLEL[:shifted]]", "everybody to everybody; so many flows of a host at a time"},
 	{"allreduce-ring:HOSTS:SIZE[:spread]", "2(N-1) steps of SIZE/N to the neighbour"},
@@ -49,6 +55,7 @@ const struct weft_workload_kind weft_workload_kinds[] = {
 	{"allreduce-halving:HOSTS:SIZE[:spread]", "2 log2 N exchanges of SIZE/2, SIZE/4, ... and back"},
 	{"poisson:CDF:LOAD:TIME[:HOSTS[:off-leaf]]",
 	 "flows of random sizes at random times, at a load of the hosts' links"},
+	{"repeat:ROUNDS:TIME:PATTERN", "another pattern every TIME, each round drawn anew"},
 	{NULL, NULL},
 };
 
@@ -57,14 +64,17 @@ static const struct pattern patterns[] = {
 	{{FIELD_HOSTS, FIELD_SIZE}, false, build_permutation},
 	{{FIELD_HOSTS, FIELD_SIZE}, true, build_crosscore},
 	{{FIELD_HOSTS, FIELD_SIZE}, false, build_tornado},
+	{{FIELD_HOSTS, FIELD_STRIDE, FIELD_SIZE}, false, build_stride},
 	{{FIELD_FLOWS, FIELD_SIZE, FIELD_SOME_HOSTS}, false, build_random},
 	{{FIELD_SENDERS, FIELD_SIZE, FIELD_INCASTS}, false, build_incast},
+	{{FIELD_PERCENT, FIELD_SIZE, FIELD_SOME_HOSTS}, false, build_requests},
 	{{FIELD_SENDERS, FIELD_FAN_OUT, FIELD_SIZE}, false, build_outcast_incast},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_PARALLEL, FIELD_SHIFTED}, false, build_alltoall},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_ring},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_butterfly},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_halving},
 	{{FIELD_CDF, FIELD_LOAD, FIELD_DURATION, FIELD_SOME_HOSTS, FIELD_OFF_LEAF}, true, build_poisson},
+	{{FIELD_ROUNDS, FIELD_DURATION, FIELD_PATTERN}, false, build_repeat},
 };
 
 enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
@@ -84,7 +94,7 @@ static int find_pattern(const char *spec)
 
 static int unknown_pattern(const char *spec, struct weft_err *err)
 {
-	char names[200] = "";
+	char names[240] = "";
 	size_t used = 0;
 
 	for (int i = 0; i < PATTERNS; i++) {
@@ -201,6 +211,12 @@ static int read_number(const char *spec, enum field field, struct token t, struc
 		return spec_u32(spec, t, "FANOUT", 1, hosts_max, &q->fan_out, err);
 	case FIELD_FLOWS:
 		return spec_u32(spec, t, "the number of flows", 1, FLOWS_MAX, &q->flows, err);
+	case FIELD_ROUNDS:
+		return spec_u32(spec, t, "the number of rounds", 1, FLOWS_MAX, &q->rounds, err);
+	case FIELD_STRIDE:
+		return spec_u32(spec, t, "DISTANCE", 1, hosts_max, &q->stride, err);
+	case FIELD_PERCENT:
+		return spec_u32(spec, t, "PERCENT", 1, 100, &q->percent, err);
 	case FIELD_PARALLEL:
 		return spec_u32(spec, t, "PARALLEL", 1, UINT32_MAX - 1, &q->parallel, err);
 	case FIELD_INCASTS:
@@ -222,6 +238,9 @@ static int read_field(const struct weft_workload_site *site, enum field field, s
 		return read_load(q->spec, t, &q->load, err);
 	case FIELD_DURATION:
 		return read_duration(q->spec, t, &q->duration_ns, err);
+	case FIELD_PATTERN:
+		q->inner = t.s;
+		return 0;
 	case FIELD_SPREAD:
 		return read_word(q->spec, t, "spread", &q->spread, err);
 	case FIELD_SHIFTED:
@@ -258,6 +277,8 @@ static int read_request(const struct weft_workload_site *site, int pattern, stru
 
 	for (; p->fields[most]; most++)
 		least += p->fields[most] < FIELD_LEAST_OPTIONAL;
+	if (most && p->fields[most - 1] == FIELD_PATTERN && given > most)
+		given = most;
 	if (given < least || given > most)
 		return weft_err_set(err, -EINVAL, "'%.80s': the form is %s", q->spec,
 				    weft_workload_kinds[pattern].usage);
@@ -288,6 +309,7 @@ int weft_workload_pattern(const char *spec, const struct weft_workload_site *sit
 	struct weft_err why = {""};
 	struct cdf cdf;
 	struct request q = {.spec = spec,
+			    .site = site,
 			    .topo = site->topo,
 			    .seed = site->seed,
 			    .incasts = 1,
@@ -302,7 +324,7 @@ int weft_workload_pattern(const char *spec, const struct weft_workload_site *sit
 	if (rc)
 		return rc;
 	rc = patterns[pattern].build(&q, w, &why);
-	if (!rc)
+	if (!rc && !q.inner) /* whose rounds are linked */
 		rc = workload_link(w);
 	if (rc) {
 		weft_workload_free(w);

@@ -28,8 +28,9 @@ static void weft_workload_pattern__sizes(void **state)
 static void weft_workload_pattern__unknown(void **state)
 {
 	refused_on("outcast:1:1", NULL, -ENOENT,
-		   "'outcast:1:1' is no traffic pattern: permutation, crosscore, tornado, random, incast, "
-		   "outcast-incast, alltoall, allreduce-ring, allreduce-butterfly, allreduce-halving, poisson");
+		   "'outcast:1:1' is no traffic pattern: permutation, crosscore, tornado, stride, random, incast, "
+		   "requests, outcast-incast, alltoall, allreduce-ring, allreduce-butterfly, allreduce-halving, "
+		   "poisson, repeat");
 }
 
 static void weft_workload_pattern__refuses(void **state)

@@ -21,6 +21,9 @@ static void workloads__every_pattern(void **state)
 		"tornado:16:64KiB",
 		"random:40:64KiB",
 		"incast:3:64KiB:4",
+		"stride:16:4:64KiB",
+		"requests:25:10kB",
+		"repeat:3:20us:requests:25:10kB",
 		"outcast-incast:4:4:64KiB",
 		"alltoall:8:16KiB:2",
 		"allreduce-ring:16:256KiB:spread",
@@ -107,14 +110,15 @@ static void sent(void *arg, const struct weft_ip *peer, uint32_t psn, uint16_t e
 	p->last = ev;
 }
 
-/* Background flows keep to one path, the others are sprayed. */
-static void workloads__background_is_ecmp(void **state)
+/* A quarter of the flows is background, which changes its path at most so often. */
+static void check_background(const char *lb, uint32_t changes_max)
 {
 	struct scenario s;
 	struct paths paths[16] = {{0}};
 	struct weft_trace_ops trace = {.sent = sent};
-	uint32_t background = 0;
-	SCENARIO(&s, "--matrix", "crosscore:16:512KiB", "--background", "25%", "--lb", "ops", "--end", "50ms");
+	uint32_t background = 0, most = 0;
+	SCENARIO(&s, "--matrix", "crosscore:16:512KiB", "--background", "25%", "--background-lb", lb, "--lb", "ops",
+		 "--end", "50ms");
 	for (uint32_t i = 0; i < 16; i++) {
 		trace.arg = &paths[i];
 		weft_engine_trace(lab_engine(s.lab, i), &trace);
@@ -125,11 +129,25 @@ static void workloads__background_is_ecmp(void **state)
 		bool is = s.options.workload.flows[i].background;
 		background += is;
 		assert_true(paths[i].pkts >= 128);
-		assert_in_range(paths[i].changes, is ? 0 : 120, is ? 0 : 10000);
+		assert_in_range(paths[i].changes, is ? 0 : 120, is ? changes_max : 10000);
+		most = is && paths[i].changes > most ? paths[i].changes : most;
 	}
+	assert_true(changes_max ? most >= 120 : !most);
 	assert_int_equal(background, 4);
 	assert_int_equal(s.summary.background, 4);
 	scenario_end(&s);
+}
+
+/* Background flows keep to one path, the others are sprayed; or all alike. */
+static void workloads__background_is_ecmp(void **state)
+{
+	check_background("ecmp", 0);
+}
+
+static void workloads__background_by_the_same(void **state)
+{
+	check_background("same", 10000);
+	check_background("ops", 10000);
 }
 
 /* A load of background beside the pattern; its flows are told apart in the result. */
@@ -175,6 +193,7 @@ int main(void)
 		cmocka_unit_test(workloads__butterfly_waits_for_both),
 		cmocka_unit_test(workloads__poisson_starts_on_time),
 		cmocka_unit_test(workloads__background_is_ecmp),
+		cmocka_unit_test(workloads__background_by_the_same),
 		cmocka_unit_test(workloads__background_as_load),
 		cmocka_unit_test(workloads__background_refuses),
 	};
