@@ -33,6 +33,7 @@ struct claim_scope {
 	const char *ports;              /* pattern of port names; NULL: all */
 	uint32_t first_flow, last_flow; /* inclusive */
 	weft_ns from_ns, to_ns;         /* of time series */
+	double within;                  /* a rate this share of the fair one away from it counts as fair */
 };
 
 struct claim {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "claim.h"
+#include "claim_rates.h"
 #include "file.h"
 #include "report_csv.h"
 
@@ -22,6 +23,7 @@ struct measure {
 	const char *file;
 	const char *column;
 	double (*of_tally)(const struct tally *t);
+	enum claim_rate rate; /* of arrivals.csv, without a column */
 };
 
 static double tally_mean(const struct tally *t)
@@ -79,6 +81,7 @@ FROM_RESULT(retransmitted, r->result.packets.retransmitted)
 FROM_RESULT(trimmed, r->result.packets.trimmed)
 FROM_RESULT(dropped, r->result.packets.dropped)
 FROM_RESULT(lost, r->result.packets.dropped + r->result.packets.trimmed)
+FROM_RESULT(data_lost, r->result.drops.data + r->result.packets.trimmed)
 FROM_RESULT(marked, r->result.packets.marked)
 FROM_RESULT(timeouts, r->result.packets.timeouts)
 FROM_RESULT(queue_max, r->result.queue_max_bytes)
@@ -105,6 +108,7 @@ static const struct measure measures[] = {
 	{"trimmed", "packets trimmed by switches", trimmed, NULL, NULL, NULL},
 	{"dropped", "packets dropped by switches and links", dropped, NULL, NULL, NULL},
 	{"lost", "packets trimmed or dropped", lost, NULL, NULL, NULL},
+	{"data_lost", "data packets trimmed, or dropped by full queues", data_lost, NULL, NULL, NULL},
 	{"marked", "packets marked with ECN", marked, NULL, NULL, NULL},
 	{"timeouts", "retransmission timeouts", timeouts, NULL, NULL, NULL},
 	{"queue_max_bytes", "deepest queue of the run", queue_max, NULL, NULL, NULL},
@@ -132,6 +136,15 @@ static const struct measure measures[] = {
 	 tally_mean},
 	{"cwnd_max_bytes", "largest sampled window", NULL, "conns.csv", "cwnd_bytes", tally_max},
 	{"cwnd_min_bytes", "smallest sampled window", NULL, "conns.csv", "cwnd_bytes", tally_min},
+	{"flow_gbps_mean", "mean payload rate of `flows`, between `from` and `to`", NULL, "arrivals.csv", NULL, NULL,
+	 CLAIM_RATE_MEAN},
+	{"flow_gbps_min", "the slowest of them", NULL, "arrivals.csv", NULL, NULL, CLAIM_RATE_MIN},
+	{"flow_gbps_max", "the fastest of them", NULL, "arrivals.csv", NULL, NULL, CLAIM_RATE_MAX},
+	{"flow_jain", "fairness of their rates, 1 is equal", NULL, "arrivals.csv", NULL, NULL, CLAIM_RATE_JAIN},
+	{"flow_unsteadiness", "standard deviation over mean of a flow's samples, mean of `flows`", NULL, "arrivals.csv",
+	 NULL, NULL, CLAIM_RATE_UNSTEADY},
+	{"flow_settle_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate and stay there", NULL,
+	 "arrivals.csv", NULL, NULL, CLAIM_RATE_SETTLE},
 	{"srtt_mean_us", "mean of the sampled smoothed RTTs", NULL, "conns.csv", "srtt_us", tally_mean},
 };
 
@@ -252,6 +265,8 @@ static int measure_file(const struct measure *m, const struct claim_scope *scope
 int measure_run(const struct measure *m, const struct claim_scope *scope, const struct run_record *record,
 		const char *dir, double *value, struct weft_err *err)
 {
+	if (!m->of_result && !m->column)
+		return claim_rate(m->rate, scope, record->result.flow_count, dir, value, err);
 	if (!m->of_result) {
 		int rc = scope->ports ? check_ports(scope, dir, err) : 0;
 		return rc ? rc : measure_file(m, scope, dir, value, err);

@@ -170,6 +170,8 @@ static int read_pair(void *arg, const char *name, const yaml_node_t *node)
 		return read_time(r, name, node, &c->scope.from_ns);
 	if (!strcmp(name, "to"))
 		return read_time(r, name, node, &c->scope.to_ns);
+	if (!strcmp(name, "within"))
+		return read_number(r, name, node, &c->scope.within);
 	if (!strcmp(name, "at_most"))
 		return read_number(r, name, node, &c->at_most);
 	if (!strcmp(name, "at_least"))
@@ -218,7 +220,7 @@ static int read_claim(void *arg, const yaml_node_t *node)
 	*r->claim = (struct claim){.text = "",
 				   .paper = "",
 				   .note = "",
-				   .scope = {.last_flow = UINT32_MAX, .to_ns = WEFT_NEVER},
+				   .scope = {.last_flow = UINT32_MAX, .to_ns = WEFT_NEVER, .within = 0.25},
 				   .at_most = NAN,
 				   .at_least = NAN,
 				   .line = yamldoc_line(node)};

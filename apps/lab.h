@@ -46,6 +46,11 @@ void lab_stats(const struct lab *lab, struct weft_stats *sum);
 /* Flows ended so far, well or not. */
 uint32_t lab_flows_ended(const struct lab *lab);
 
+/* Bytes of a flow of the workload that its receiver has placed so far, each byte once. */
+uint64_t lab_flow_arrived(const struct lab *lab, uint32_t flow);
+
+uint32_t lab_flow_count(const struct lab *lab);
+
 /* Calls fn now and then during the run, about every tenth of a second. */
 void lab_progress(struct lab *lab, void (*fn)(struct lab *lab, void *arg), void *arg);
 

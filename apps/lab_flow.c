@@ -54,6 +54,16 @@ void lab_flows_destroy(struct lab *lab)
 	free(lab->host_ops);
 }
 
+uint32_t lab_flow_count(const struct lab *lab)
+{
+	return lab->o->workload.flow_count;
+}
+
+uint64_t lab_flow_arrived(const struct lab *lab, uint32_t flow)
+{
+	return lab->checks[flow].arrived;
+}
+
 uint32_t lab_host_operations(const struct lab *lab, uint32_t host)
 {
 	return lab->host_ops[host];

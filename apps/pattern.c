@@ -82,6 +82,7 @@ static uint64_t hash_of(const struct pattern_check *c, uint64_t offset)
 void pattern_check_sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
 {
 	struct pattern_check *c = arg;
+	c->arrived += len;
 	c->chain += hash_of(c, offset + len) - hash_of(c, offset);
 	const uint8_t *expected = c->expect + offset;
 	if (!data || offset + len > c->bytes)

@@ -29,6 +29,7 @@ struct pattern_check {
 	const uint8_t *expect;
 	uint64_t bytes; /* of the flow */
 	uint64_t salt;
+	uint64_t arrived; /* bytes seen so far */
 	uint64_t chain; /* starts cancel ends of pieces: 0 for the empty set, hash(size) - hash(0) for an exact cover */
 	bool wrong;     /* some byte differed or could not be seen */
 };

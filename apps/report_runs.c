@@ -25,10 +25,10 @@ static int draw(struct report *r, const char *dir, const char *file,
 
 static bool has_plots(const char *dir)
 {
-	static const char *const files[] = {"ports.csv", "conns.csv", "links.csv"};
+	static const char *const files[] = {"ports.csv", "conns.csv", "links.csv", "arrivals.csv"};
 	bool any = false;
 	struct stat st;
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
 		char *path = dir ? data_path(dir, files[i]) : NULL;
 		any |= path && !stat(path, &st);
 		free(path);
@@ -45,6 +45,8 @@ static int draw_run(struct report *r, const struct data *d, const struct data_co
 	int rc = draw(r, run->dir, "ports.csv", series_ports, err);
 	if (rc >= 0)
 		rc = draw(r, run->dir, "conns.csv", series_conns, err);
+	if (rc >= 0)
+		rc = draw(r, run->dir, "arrivals.csv", series_rates, err);
 	if (rc >= 0)
 		rc = draw(r, run->dir, "links.csv", series_links, err);
 	return rc < 0 ? rc : 0;

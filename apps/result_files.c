@@ -226,6 +226,15 @@ static struct run_packets read_packets(const json_t *p)
 	};
 }
 
+static struct run_drops read_drops(const json_t *d)
+{
+	return (struct run_drops){.data = count(d, "data"),
+				  .control = count(d, "control"),
+				  .down = count(d, "down"),
+				  .error = count(d, "error"),
+				  .route = count(d, "route")};
+}
+
 static void read_result(const json_t *json, struct run_record *rec)
 {
 	const json_t *run = json_object_get(json, "run");
@@ -237,6 +246,7 @@ static void read_result(const json_t *json, struct run_record *rec)
 		.seed = count(json, "seed"),
 		.ideal = (weft_ps)(number(json, "ideal_us") * 1e6),
 		.packets = read_packets(json_object_get(json, "packets")),
+		.drops = read_drops(json_object_get(json, "drops")),
 		.queue_max_bytes = count(queues, "max_bytes"),
 		.queue_mean_bytes = number(queues, "mean_bytes"),
 		.elapsed = (weft_ps)(number(run, "virtual_us") * 1e6),

@@ -8,6 +8,7 @@
 #include "csv.h"
 #include "match.h"
 #include "series_conn.h"
+#include "series_flow.h"
 
 /* A port as of the last sample. */
 struct series_port {
@@ -22,6 +23,7 @@ struct series {
 	const char *dir; /* the options' */
 	struct csv ports_csv;
 	struct series_conns conns;
+	struct series_flows flows;
 	struct series_port *ports; /* those that were asked for */
 	uint32_t port_count;
 	weft_ps since; /* the last sample */
@@ -51,7 +53,9 @@ static int open_samples(struct series *s, const struct options *o, struct weft_e
 	if (!rc)
 		rc = csv_open(&s->ports_csv, o->out, "ports.csv",
 			      "time_us,port,queue_bytes,utilisation,tx_bytes,marked,trimmed,dropped", err);
-	return rc ? rc : series_conns_open(&s->conns, o->out, err);
+	if (!rc)
+		rc = series_conns_open(&s->conns, o->out, err);
+	return rc ? rc : series_flows_open(&s->flows, s->lab, o->out, err);
 }
 
 int series_open(struct lab *lab, const struct options *o, struct series **out, struct weft_err *err)
@@ -130,8 +134,11 @@ int series_sample(struct series *s, weft_ps now, bool *active, struct weft_err *
 	for (uint32_t h = 0; h < hosts; h++)
 		series_conns_host(&s->conns, h, lab_engine(s->lab, h));
 	*active |= s->conns.active;
+	*active |= series_flows_sample(&s->flows, s->lab, s->since, now);
 	s->since = now;
 	int rc = csv_check(&s->ports_csv, err);
+	if (!rc)
+		rc = csv_check(&s->flows.csv, err);
 	return rc ? rc : series_conns_check(&s->conns, err);
 }
 
@@ -196,6 +203,8 @@ int series_close(struct series *s, weft_ps now, bool whole, struct weft_err *err
 	rc = rc ? rc : ports;
 	int conns = series_conns_close(&s->conns, rc ? NULL : err);
 	rc = rc ? rc : conns;
+	int flows = series_flows_close(&s->flows, rc ? NULL : err);
+	rc = rc ? rc : flows;
 	free(s->ports);
 	free(s);
 	return rc;

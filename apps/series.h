@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run in the lab looked like over time, as CSV files in a directory: ports.csv and conns.csv with a sample every
- * interval, links.csv with the whole run. Columns and rules: doc/lab.md. Rows go out as they come; a connection or port
- * costs some tens of bytes of memory. */
+/* What a run in the lab looked like over time, as CSV files in a directory: ports.csv, conns.csv and arrivals.csv with
+ * a sample every interval, links.csv with the whole run. Columns and rules: doc/lab.md. Rows go out as they come; a
+ * connection or port costs some tens of bytes of memory. */
 #ifndef WEFT_SERIES_H
 #define WEFT_SERIES_H
 
@@ -9,8 +9,8 @@
 
 struct series;
 
-/* Writes into o->out, which is made if it is not there; ports.csv and conns.csv only with o->series_ns. -EIO or the
- * errno of what could not be made, -ENOMEM, -EINVAL: o->series_ports matches no port; with a message. */
+/* Writes into o->out, which is made if it is not there; ports.csv, conns.csv and arrivals.csv only with o->series_ns.
+ * -EIO or the errno of what could not be made, -ENOMEM, -EINVAL: o->series_ports matches no port; with a message. */
 int series_open(struct lab *lab, const struct options *o, struct series **out, struct weft_err *err);
 
 /* A sample of `now`, when everything up to then has happened; later than the one before. *active: there was a row to

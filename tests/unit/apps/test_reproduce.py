@@ -68,7 +68,7 @@ class Reproduce(unittest.TestCase):
             self.assertEqual(text.split(self.out)[0], f.read())
         with open(os.path.join(self.out, "report.html")) as f:
             page = f.read()
-        for expected in ("slower", "breaks", "it is not", "two incasts", "<svg"):
+        for expected in ("slower", "breaks", "it is not", "two incasts", "Throughput of flows", "<svg"):
             self.assertIn(expected, page)
 
     def test_the_axis_that_over_leaves_out_must_agree(self):
@@ -105,6 +105,24 @@ class Reproduce(unittest.TestCase):
             "{text: d, measure: link_share_max, %s, at_least: 0.9}" % last_hop,
             "{text: e, measure: cwnd_min_bytes, of: {case: three}, at_least: 4000}")
         self.assertIn("9 of 9 claims hold", text)
+
+    def test_rates_of_flows(self):
+        three = "from: 10us, to: 30us, of: {case: three}"
+        text = self.judged(
+            "{text: a, measure: flow_gbps_mean, %s, at_least: 14, at_most: 16.7}" % three,
+            "{text: b, measure: flow_gbps_min, %s, over: {case: one}, at_most: 1}" % "of: {case: three}",
+            "{text: c, measure: flow_gbps_max, flows: 0-0, from: 5us, of: {case: one}, at_least: 45, at_most: 50}",
+            "{text: d, measure: flow_jain, flows: 0, of: {case: three}, at_least: 1, at_most: 1}",
+            "{text: e, measure: flow_jain, %s, at_least: 0.6, at_most: 1}" % three,
+            "{text: f, measure: flow_unsteadiness, from: 5us, of: {case: one}, at_most: 0.1}",
+            "{text: g, measure: flow_unsteadiness, %s, at_least: 0.001}" % three,
+            "{text: h, measure: flow_settle_us, of: {case: one}, at_least: 5, at_most: 5}",
+            "{text: i, measure: flow_settle_us, within: 0.0001, to: 30us, of: {case: three}, at_least: 30}",
+            "{text: j, measure: flow_settle_us, within: 9, of: {case: three}, at_most: 0}",
+            "{text: k, measure: data_lost, of: {case: one}, at_most: 0}",
+            "{text: l, measure: data_lost, of: {case: three}, over: {case: one}, at_least: 1}")
+        self.assertIn("12 of 12 claims hold", text)
+        self.assertIn("there is no flow 7", self.refused("{text: a, measure: flow_jain, flows: 7, of: {}, at_most: 1}"))
 
     def test_a_port_that_is_not_there_proves_nothing(self):
         message = self.refused("{text: a, measure: port_queue_max_bytes, ports: 'leaf9:*', of: {}, at_most: 0}")

@@ -382,6 +382,8 @@ static void read_json__is_what_was_written(void **state)
 	r.origin = &origin;
 	r.packets = (struct run_packets){1, 2, 3, 4, 5, 6, 7, 8, 9};
 	r.queue_max_bytes = 77;
+	r.fabric = true;
+	r.drops = (struct run_drops){1, 2, 3, 4, 5};
 	assert_int_equal(result_summarise(&r, &s), 0);
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(file_path(path, dir, "run.json", NULL), 0);
@@ -396,6 +398,7 @@ static void read_json__is_what_was_written(void **state)
 	assert_int_equal(rec.result.flow_count, 3);
 	assert_true(rec.result.digest == 0xabc);
 	assert_memory_equal(&rec.result.packets, &r.packets, sizeof r.packets);
+	assert_memory_equal(&rec.result.drops, &r.drops, sizeof r.drops);
 	assert_int_equal(rec.result.queue_max_bytes, 77);
 	assert_float_equal(rec.summary.fct_us.max, s.fct_us.max, 1e-6);
 	assert_float_equal(rec.summary.makespan_us, s.makespan_us, 1e-6);

@@ -172,6 +172,32 @@ static void series_sample__finds_the_deepest_queue(void **state)
 	assert_int_equal(dropped, stats.dropped_data);
 }
 
+/* Of two flows into one host, what arrived adds up to their sizes, and while both do, to the host's link. */
+static void series_sample__tells_what_arrived_of_each_flow(void **state)
+{
+	struct fixture *f = *state;
+	double us, interval_us, at_20us = 0;
+	uint32_t flow;
+	uint64_t bytes, sum[2] = {0, 0};
+	assert_int_equal(MAKE(f, "--topology", "star:3", "--link-gbps", "100", "--matrix", "incast:2:256KiB", "--out",
+			      f->dir, "--series", "1us"),
+			 0);
+	run(f);
+	FILE *file = open_file(f, "arrivals.csv");
+	while (fscanf(file, "%lf,%lf,%u,%lu\n", &us, &interval_us, &flow, &bytes) == 4) {
+		assert_true(flow < 2);
+		assert_true(interval_us > 0 && interval_us < 1.0001);
+		assert_true(bytes > 0);
+		sum[flow] += bytes;
+		at_20us += us > 10 && us < 20.5 ? (double)bytes : 0;
+	}
+	assert_true(feof(file));
+	fclose(file);
+	assert_int_equal(sum[0], 256 << 10);
+	assert_int_equal(sum[1], 256 << 10);
+	assert_true(at_20us > 0.9 * 10 * 12500 && at_20us < 10 * 12500);
+}
+
 /* The intervals of a port add up to what links.csv says of it, and shares of a switch's uplinks to one. */
 static void series_close__agrees_with_the_samples(void **state)
 {
@@ -382,6 +408,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(series_open__refuses),
 		TEST(series_sample__shows_a_link_busy_with_one_flow),
+		TEST(series_sample__tells_what_arrived_of_each_flow),
 		TEST(series_sample__finds_the_deepest_queue),
 		TEST(series_sample__shows_connections),
 		TEST(series_sample__leaves_background_out),
