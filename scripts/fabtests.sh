@@ -82,7 +82,9 @@ shift
 set -a
 . "$FABTESTS_DIR/$host.env"
 netns=$(<"$FABTESTS_DIR/$host.netns")
-exec ${netns:+nsenter --net --target $netns} bash -c "$*"
+# SIGINT as a real ssh leaves it: a background process of runfabtests.sh ignores it. The PSM library, which Debian's
+# libfabric loads, would catch it and exit in its own way.
+exec env --default-signal=INT IPATH_NO_BACKTRACE=1 ${netns:+nsenter --net --target $netns} bash -c "$*"
 END
 chmod +x "$dir/ssh"
 export FABTESTS_DIR=$dir FI_PROVIDER_PATH=$build PATH=$dir:$PATH
