@@ -59,6 +59,10 @@ struct weft_net_conf {
 	uint8_t pfc_xon_pct;   /* PFC: ... and that it falls to before it goes on, % of that; 0..100 */
 	uint8_t ordered_pct; /* data of ordered traffic (by DSCP) waits in a queue of its own, which gets this share of
 				the port's bytes while both wait, %; 100: it goes first; 0: one queue. Not with PFC */
+	uint16_t credit_queue;      /* credits (WEFT_PKT_CREDIT) that may wait at a port, hosts' NICs included; more are
+				       dropped. 0: no such queues, credits are control. Not with PFC */
+	uint16_t credit_refresh;    /* N_cdt: credits after which a port takes its marking probability anew; 0: 4 */
+	uint32_t credit_data_bytes; /* wire bytes of the data that a credit stands for; 0: mtu_bytes */
 	const struct weft_route_ops *route;                /* how switches choose among equal ports; NULL: by ECMP */
 	const void *route_tune;                            /* its parameters, copied; NULL: defaults */
 	void (*free_pkt)(void *arg, struct weft_pkt *pkt); /* takes dropped packets */

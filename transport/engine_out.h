@@ -32,7 +32,7 @@ static inline void engine_out(struct weft_engine *e, struct weft_pkt *pkt, size_
 {
 	pkt->head_len = (uint16_t)head;
 	pkt->wire_bytes = wire_bytes_of(e, head, pkt->payload_len);
-	pkt->flags = pkt->dscp == WIRE_DSCP_CONTROL ? WEFT_PKT_CONTROL : 0;
+	pkt->flags = wire_class_flags(pkt->dscp);
 	if (e->tune.crc && (pkt->payload || !pkt->payload_len)) {
 		pkt->trailer = wire_crc(pkt->head, head, pkt->payload, pkt->payload_len);
 		pkt->flags |= WEFT_PKT_TRAILER;

@@ -19,8 +19,19 @@ enum wire_dscp {
 	WIRE_DSCP_ORDERED = 10, /* trimmable, too; of connections on one path where switches tell these apart */
 	WIRE_DSCP_TRIMMED = 16,
 	WIRE_DSCP_TRIMMED_LASTHOP = 18,
+	WIRE_DSCP_CREDIT =
+		40, /* credits whose losses in the switches are meant (SprayPass, ExpressPass); ECN-capable */
 	WIRE_DSCP_CONTROL = 46
 };
+
+/* The class of what a sender gives this code point, as weft_pkt flags: credits are control where no queue is kept for
+ * them. */
+static inline uint8_t wire_class_flags(uint8_t dscp)
+{
+	if (dscp == WIRE_DSCP_CREDIT)
+		return WEFT_PKT_CONTROL | WEFT_PKT_CREDIT;
+	return dscp == WIRE_DSCP_CONTROL ? WEFT_PKT_CONTROL : 0;
+}
 
 enum wire_pds_type {
 	WIRE_PDS_TSS = 1,

@@ -16,7 +16,7 @@ static uint8_t class_flags(uint8_t dscp)
 {
 	if (dscp_trimmed(dscp))
 		return WEFT_PKT_TRIMMED | WEFT_PKT_CONTROL;
-	return dscp == WIRE_DSCP_CONTROL ? WEFT_PKT_CONTROL : 0;
+	return wire_class_flags(dscp);
 }
 
 static void peek_ip(struct weft_pkt *pkt, const struct ip_view *ip)

@@ -20,6 +20,7 @@ enum weft_pkt_flags {
 	WEFT_PKT_TRAILER = 1, /* `trailer` holds a CRC32C that follows the payload on the wire */
 	WEFT_PKT_CONTROL = 2, /* strict-priority class: ACK, NACK, control packets, trimmed data */
 	WEFT_PKT_TRIMMED = 4, /* a switch removed the payload */
+	WEFT_PKT_CREDIT = 8,  /* with WEFT_PKT_CONTROL: for the credit queue of a port that has one; set by DSCP */
 };
 
 /* Owner: exactly one at a time (doc/ownership.md). The owner may use `next` for its lists. */

@@ -42,7 +42,7 @@ static void check_agrees(const uint8_t *data, size_t len)
 		assert_int_equal(pkt.entropy, p.net.entropy);
 		assert_int_equal(pkt.dscp, p.net.dscp);
 		assert_int_equal(pkt.ecn, p.net.ecn);
-		assert_int_equal(pkt.flags, WEFT_PKT_TRAILER | (p.net.dscp == 46 ? WEFT_PKT_CONTROL : 0));
+		assert_int_equal(pkt.flags, WEFT_PKT_TRAILER | wire_class_flags(p.net.dscp));
 	}
 	free(pkt.head);
 }
@@ -61,6 +61,7 @@ static void wire_peek__classes(void **state)
 	} classes[] = {{0, 0},
 		       {WIRE_DSCP_TRIMMABLE, 0},
 		       {WIRE_DSCP_CONTROL, WEFT_PKT_CONTROL},
+		       {WIRE_DSCP_CREDIT, WEFT_PKT_CONTROL | WEFT_PKT_CREDIT},
 		       {WIRE_DSCP_TRIMMED, WEFT_PKT_CONTROL | WEFT_PKT_TRIMMED},
 		       {WIRE_DSCP_TRIMMED_LASTHOP, WEFT_PKT_CONTROL | WEFT_PKT_TRIMMED}};
 
