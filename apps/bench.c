@@ -80,6 +80,8 @@ static void stretch(struct weft_topo *topo, uint64_t bps)
 		tier->down_latency_ns = (weft_ns)((double)tier->down_latency_ns * times);
 		tier->switch_latency_ns = (weft_ns)((double)tier->switch_latency_ns * times);
 	}
+	for (uint32_t i = 0; i < topo->link_count; i++)
+		topo->link[i].bps = (uint64_t)((double)topo->link[i].bps / times);
 }
 
 static void free_nothing(void *arg, struct weft_pkt *pkt)

@@ -57,23 +57,49 @@ static weft_ps cut_ps(const struct options *o, const struct weft_net *net, const
 	return share > last ? idle + (weft_ps)((double)(share - last) * 8e12 / (double)links.bps) : idle;
 }
 
+/* The longest time of `n` cuts, the second half for the other direction of those that are at `links` of them. */
 static weft_ps busiest(const struct options *o, const struct weft_net *net, const struct cut *cuts, uint32_t n,
-		       struct links links)
+		       struct links (*links)(const struct weft_topo *t, uint32_t tier, uint32_t group), uint32_t tier)
 {
 	weft_ps worst = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		weft_ps t = cuts[i].wire_bytes ? cut_ps(o, net, &cuts[i], links) : 0;
+		weft_ps t = cuts[i].wire_bytes ? cut_ps(o, net, &cuts[i], links(&o->topo, tier, i % (n / 2))) : 0;
 		worst = t > worst ? t : worst;
 	}
 	return worst;
 }
 
-/* All links that leave a group: a leaf's uplinks, or those of all of a pod's second-tier switches. */
-static struct links group_links(const struct weft_topo *t, uint32_t tier)
+/* The one of a host. */
+static struct links host_links(const struct weft_topo *t, uint32_t tier, uint32_t group)
+{
+	return (struct links){1, t->tier[0].down_bps};
+}
+
+/* What the links of the switches first..end-1 of `tier` that differ from the others add to these, bits per second. */
+static int64_t unlike_bps(const struct weft_topo *t, uint32_t tier, uint64_t first, uint64_t end)
+{
+	const struct weft_topo_tier *above = &t->tier[tier + 1];
+	int64_t plain = (int64_t)(above->down_bps * above->bundle), more = 0;
+	for (uint32_t i = 0; i < t->link_count; i++) {
+		const struct weft_topo_link *l = &t->link[i];
+		uint64_t bps = l->bps ? l->bps : above->down_bps;
+		if (l->tier == tier && l->sw >= first && l->sw < end)
+			more += (int64_t)(bps * (l->cables ? l->cables : above->bundle)) - plain;
+	}
+	return more;
+}
+
+/* All links that leave a group: a leaf's uplinks, or those of all of a pod's second-tier switches. With rates that
+ * differ, as many at the tier's rate as carry the same. */
+static struct links group_links(const struct weft_topo *t, uint32_t tier, uint32_t group)
 {
 	uint64_t per_switch = (uint64_t)t->tier[tier].radix_up * t->tier[tier + 1].bundle;
 	uint64_t switches = tier == 0 ? 1 : t->tier[1].switches / (t->hosts / t->pod_hosts);
-	return (struct links){per_switch * switches, t->tier[tier + 1].down_bps};
+	uint64_t bps = t->tier[tier + 1].down_bps, count = per_switch * switches;
+	int64_t more = unlike_bps(t, tier, group * switches, (group + 1) * switches);
+	if (more != 0)
+		count = (uint64_t)((int64_t)(count * bps) + more) / bps;
+	return (struct links){count ? count : 1, bps};
 }
 
 static weft_ps ideal_of_groups(const struct options *o, const struct weft_net *net, struct cut *cuts, uint32_t tier)
@@ -91,7 +117,7 @@ static weft_ps ideal_of_groups(const struct options *o, const struct weft_net *n
 		add(&cuts[f->src / below], i, bytes, false);
 		add(&cuts[groups + f->dst / below], i, bytes, false);
 	}
-	return busiest(o, net, cuts, 2 * groups, group_links(t, tier));
+	return busiest(o, net, cuts, 2 * groups, group_links, tier);
 }
 
 static weft_ps ideal_of_hosts(const struct options *o, const struct weft_net *net, struct cut *cuts)
@@ -105,7 +131,7 @@ static weft_ps ideal_of_hosts(const struct options *o, const struct weft_net *ne
 		add(&cuts[f->src], i, bytes, longest);
 		add(&cuts[hosts + f->dst], i, bytes, longest);
 	}
-	return busiest(o, net, cuts, 2 * hosts, (struct links){1, o->topo.tier[0].down_bps});
+	return busiest(o, net, cuts, 2 * hosts, host_links, 0);
 }
 
 weft_ps ideal_flow_ps(const struct options *o, const struct weft_net *net, const struct weft_flow *f)

@@ -59,13 +59,27 @@ static int check_number(const struct timeline_fault *f, const char *what, uint32
 	return timeline_refuse(f, -EINVAL, err, "there is no %s %u: they are 0 to %u", what, number, count - 1);
 }
 
+/* All cables of the tier. */
+static void list_cables(struct timeline_target *t, const struct weft_topo *topo)
+{
+	uint32_t n = 0;
+	t->uplinks = weft_topo_uplinks(topo, t->tier);
+	for (uint32_t sw = 0; sw < topo->tier[t->tier].switches; sw++) {
+		uint32_t own = weft_topo_switch_uplinks(topo, t->tier, sw);
+		for (uint32_t up = 0; up < own; up++)
+			t->cables[n++] = sw * t->uplinks + up;
+	}
+}
+
 /* Chooses a share of the tier's cables. The same cables for the same tier, seed and draw: a larger share contains a
  * smaller one, and a later restore finds what failed. */
 static int draw_cables(struct timeline_fault *f, const struct weft_topo *topo, uint64_t seed, struct weft_err *err)
 {
 	struct timeline_target *t = &f->target;
 	struct rng rng = {rng_mix(seed ^ rng_mix(UINT64_C(1) << 40 | (uint64_t)t->draw << 8 | t->tier))};
-	uint32_t all = topo->tier[t->tier].switches * weft_topo_uplinks(topo, t->tier);
+	uint32_t all = 0;
+	for (uint32_t sw = 0; sw < topo->tier[t->tier].switches; sw++)
+		all += weft_topo_switch_uplinks(topo, t->tier, sw);
 	uint32_t count = (uint32_t)(((uint64_t)all * t->share_ppm + PPM / 2) / PPM);
 	if (count == 0)
 		return timeline_refuse(f, -EINVAL, err, "less than half of one of %u cables", all);
@@ -74,15 +88,13 @@ static int draw_cables(struct timeline_fault *f, const struct weft_topo *topo, u
 	t->cables = malloc(all * sizeof *t->cables);
 	if (!t->cables)
 		return weft_err_set(err, -ENOMEM, "no memory for %u cables", all);
-	for (uint32_t i = 0; i < all; i++)
-		t->cables[i] = i;
+	list_cables(t, topo);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t j = i + rng_below(&rng, all - i), cable = t->cables[j];
 		t->cables[j] = t->cables[i];
 		t->cables[i] = cable;
 	}
 	t->cable_count = count;
-	t->uplinks = weft_topo_uplinks(topo, t->tier);
 	return 0;
 }
 
@@ -98,7 +110,7 @@ static int resolve_target(struct timeline_fault *f, const struct weft_topo *topo
 		return draw_cables(f, topo, seed, err);
 	rc = check_number(f, weft_topo_tier_name(t->tier), t->sw, topo->tier[t->tier].switches, err);
 	if (!rc && t->kind != TIMELINE_SWITCH)
-		rc = check_number(f, "uplink", t->up, weft_topo_uplinks(topo, t->tier), err);
+		rc = check_number(f, "uplink", t->up, weft_topo_switch_uplinks(topo, t->tier, t->sw), err);
 	return rc;
 }
 

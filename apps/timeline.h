@@ -31,7 +31,7 @@ struct timeline_target {
 	uint32_t draw;        /* other draws choose other cables */
 	uint32_t *cables;     /* the chosen ones: switch * uplinks + uplink; owned, made by timeline_resolve */
 	uint32_t cable_count; /* 0 before */
-	uint32_t uplinks;     /* of a switch of the tier */
+	uint32_t uplinks;     /* of a switch of the tier, the most one has */
 };
 
 struct timeline_fault {

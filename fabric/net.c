@@ -115,6 +115,7 @@ void weft_net_destroy(struct weft_net *net)
 	weft_mem_free(&libc_mem, net->pfc);
 	weft_mem_free(&libc_mem, net->ordered);
 	weft_mem_free(&libc_mem, net->switches);
+	weft_mem_free(&libc_mem, net->down_first);
 	weft_mem_free(&libc_mem, net->hosts);
 	weft_mem_free(&libc_mem, net);
 }

@@ -9,9 +9,12 @@
 
 static const struct weft_mem libc_mem;
 
-static uint32_t down_cables(const struct weft_topo *t, uint32_t tier)
+/* Cables of the link `up` of switch `sw` of `tier`. */
+static uint32_t link_cables(const struct weft_topo *t, uint32_t tier, uint32_t sw, uint32_t up)
 {
-	return t->tier[tier].radix_down * t->tier[tier].bundle;
+	const struct weft_topo_link *l = weft_topo_link_find(t, tier, sw, up);
+
+	return l && l->cables ? l->cables : t->tier[tier + 1].bundle;
 }
 
 /* Hosts below one switch of the tier. */
@@ -40,16 +43,23 @@ static uint32_t parent_of(const struct weft_topo *t, uint32_t tier, uint32_t sw,
 		*back = place;
 		return pod * t->tier[0].radix_up + link;
 	}
-	*back = pod;
+	*back = t->mesh ? sw : pod;
+	if (t->mesh)
+		return link;
 	return place + t->tier[0].radix_up * link;
 }
 
-uint32_t net_cable_end(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up)
+/* The switch below whose link `down` of switch `sw` of `tier` it is, and which of its links up. */
+static uint32_t child_of(const struct weft_topo *t, uint32_t tier, uint32_t sw, uint32_t down, uint32_t *up)
 {
-	uint32_t bundle = net->topo.tier[tier + 1].bundle, back;
-	uint32_t parent = net->tier_first[tier + 1] + parent_of(&net->topo, tier, sw, up / bundle, &back);
+	uint32_t per_pod = t->tier[0].radix_up;
 
-	return net->switches[parent].first_down + back * bundle + up % bundle;
+	if (tier == 1) {
+		*up = sw % per_pod;
+		return sw / per_pod * t->tier[1].radix_down + down;
+	}
+	*up = t->mesh ? sw : sw / per_pod;
+	return t->mesh ? down : down * per_pod + sw % per_pod;
 }
 
 void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
@@ -83,6 +93,12 @@ static void set_port(struct weft_net *net, uint32_t port, uint32_t tier, uint8_t
 	port_cold(net, p)->nominal_bps = port_cold(net, p)->bps;
 }
 
+static void set_rate(struct weft_net *net, uint32_t port, uint64_t bps)
+{
+	port_set_bps(net, &net->ports[port], bps);
+	net->cold[port].nominal_bps = net->cold[port].bps;
+}
+
 static void set_cable(struct weft_net *net, uint32_t near, uint32_t far)
 {
 	net->cold[near].reverse = far;
@@ -102,21 +118,53 @@ static void wire_hosts(struct weft_net *net)
 	}
 }
 
-/* Both directions of every cable between `tier` and the one above. */
+/* Where the cables of link `up` of switch `sw` of `tier` end: the first port there that leads back. */
+static uint32_t link_end(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up)
+{
+	const struct weft_topo *t = &net->topo;
+	uint32_t back, above = parent_of(t, tier, sw, up, &back);
+	const struct net_switch *s = &net->switches[net->tier_first[tier + 1] + above];
+
+	if (!net->down_first)
+		return s->first_down + back * t->tier[tier + 1].bundle;
+	/* In a mesh a child is a pod, with a link to each of its switches. */
+	uint32_t per_child = t->tier[tier + 1].radix_down / s->children, ignored;
+	uint32_t port = switch_child(net, s, back / per_child, &ignored);
+	for (uint32_t i = back - back % per_child; i < back; i++) {
+		uint32_t below = child_of(t, tier + 1, above, i, &ignored);
+		port += link_cables(t, tier, below, ignored);
+	}
+	return port;
+}
+
+/* Both directions of the cables of one link. */
+static void wire_link(struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up, uint32_t near)
+{
+	const struct weft_topo *t = &net->topo;
+	const struct weft_topo_link *unlike = weft_topo_link_find(t, tier, sw, up);
+	uint32_t far = link_end(net, tier, sw, up), ignored, self = net->tier_first[tier] + sw;
+	uint32_t above = net->tier_first[tier + 1] + parent_of(t, tier, sw, up, &ignored);
+
+	for (uint32_t i = 0; i < link_cables(t, tier, sw, up); i++) {
+		set_port(net, near + i, tier + 1, 0, above, t->tier[tier + 1].switch_latency_ns);
+		set_port(net, far + i, tier + 1, 0, self, t->tier[tier].switch_latency_ns);
+		set_cable(net, near + i, far + i);
+		if (unlike && unlike->bps) {
+			set_rate(net, near + i, unlike->bps);
+			set_rate(net, far + i, unlike->bps);
+		}
+	}
+}
+
 static void wire_tier(struct weft_net *net, uint32_t tier)
 {
 	const struct weft_topo *t = &net->topo;
-	uint32_t cables = weft_topo_uplinks(t, tier), back;
 
 	for (uint32_t sw = 0; sw < t->tier[tier].switches; sw++) {
-		uint32_t self = net->tier_first[tier] + sw;
-		for (uint32_t up = 0; up < cables; up++) {
-			uint32_t above = parent_of(t, tier, sw, up / t->tier[tier + 1].bundle, &back);
-			uint32_t near = net->switches[self].first_up + up, far = net_cable_end(net, tier, sw, up);
-			set_port(net, near, tier + 1, 0, net->tier_first[tier + 1] + above,
-				 t->tier[tier + 1].switch_latency_ns);
-			set_port(net, far, tier + 1, 0, self, t->tier[tier].switch_latency_ns);
-			set_cable(net, near, far);
+		uint32_t near = net->switches[net->tier_first[tier] + sw].first_up;
+		for (uint32_t up = 0; up < t->tier[tier].radix_up; up++) {
+			wire_link(net, tier, sw, up, near);
+			near += link_cables(t, tier, sw, up);
 		}
 	}
 }
@@ -139,55 +187,96 @@ static void name_all_ports(struct weft_net *net)
 	for (uint32_t tier = 0; tier < t->tiers; tier++) {
 		for (uint32_t sw = 0; sw < t->tier[tier].switches; sw++) {
 			const struct net_switch *s = &net->switches[net->tier_first[tier] + sw];
-			name_ports(net, s->first_down, down_cables(t, tier), tier, sw,
+			name_ports(net, s->first_down, s->first_up - s->first_down, tier, sw,
 				   tier ? WEFT_PORT_DOWN : WEFT_PORT_HOST);
 			name_ports(net, s->first_up, s->up_cables, tier, sw, WEFT_PORT_UP);
 		}
 	}
 }
 
-/* Fills in the switches in order; returns the number of ports up to the last one. */
-static uint32_t layout_switches(struct weft_net *net, struct rng *salts)
+/* Ports down of a switch, one after the other by child; with unlike links notes where each child's begin. */
+static uint32_t layout_down(struct weft_net *net, struct net_switch *s, uint32_t tier, uint32_t sw, uint32_t *at)
+{
+	const struct weft_topo *t = &net->topo;
+	uint32_t links = t->tier[tier].radix_down, per_child = links / s->children, port = s->first_down, up;
+
+	if (!net->down_first)
+		return port + links * t->tier[tier].bundle;
+	s->down_at = *at;
+	for (uint32_t i = 0; i < links; i++) {
+		if (i % per_child == 0)
+			net->down_first[(*at)++] = port;
+		uint32_t below = tier ? child_of(t, tier, sw, i, &up) : 0;
+		port += tier ? link_cables(t, tier - 1, below, up) : 1;
+	}
+	net->down_first[(*at)++] = port;
+	return port;
+}
+
+/* Fills in the switches in order. */
+static void layout_switches(struct weft_net *net, struct rng *salts)
 {
 	const struct weft_topo *t = &net->topo;
 	struct net_switch *s = net->switches;
-	uint32_t port = t->hosts;
+	uint32_t port = t->hosts, at = 0;
 
 	for (uint32_t tier = 0; tier < t->tiers; tier++) {
 		net->tier_first[tier] = (uint32_t)(s - net->switches);
-		uint32_t child_hosts = span_hosts(t, tier) / t->tier[tier].radix_down;
+		uint32_t children = weft_topo_groups_down(t, tier), child_hosts = span_hosts(t, tier) / children;
+		uint32_t bundle = t->tier[tier].radix_down / children * t->tier[tier].bundle;
 		for (uint32_t sw = 0; sw < t->tier[tier].switches; sw++, s++) {
 			*s = (struct net_switch){.salt = rng_next(salts),
 						 .child_recip = (UINT64_C(1) << 32) / child_hosts + 1,
 						 .low = low_host(t, tier, sw),
 						 .span = span_hosts(t, tier),
 						 .first_down = port,
-						 .first_up = port + down_cables(t, tier),
-						 .bundle = t->tier[tier].bundle,
-						 .up_cables = weft_topo_uplinks(t, tier)};
+						 .bundle = t->link_count ? 1 : bundle,
+						 .up_cables = weft_topo_switch_uplinks(t, tier, sw),
+						 .children = children};
+			s->first_up = layout_down(net, s, tier, sw, &at);
 			port = s->first_up + s->up_cables;
 		}
 	}
-	return port;
+}
+
+/* Counts switches and ports. Returns how many children all switches have together, with an end for each switch. */
+static uint32_t count_all(struct weft_net *net)
+{
+	const struct weft_topo *t = &net->topo;
+	uint32_t children = 0;
+
+	for (uint32_t i = 0; i < t->tiers; i++) {
+		const struct weft_topo_tier *tier = &t->tier[i];
+		net->switch_count += tier->switches;
+		net->port_count += tier->switches * tier->radix_down * tier->bundle;
+		children += tier->switches * (weft_topo_groups_down(t, i) + 1);
+		for (uint32_t sw = 0; i + 1 < t->tiers && sw < tier->switches; sw++)
+			net->port_count += weft_topo_switch_uplinks(t, i, sw);
+	}
+	/* The other direction of what the unlike links have more, or less, than others. */
+	for (uint32_t i = 0; i < t->link_count; i++)
+		if (t->link[i].cables)
+			net->port_count += t->link[i].cables - t->tier[t->link[i].tier + 1].bundle;
+	net->stats.ports = net->port_count;
+	net->port_count += t->hosts;
+	return children;
 }
 
 int net_build(struct weft_net *net)
 {
 	const struct weft_topo *t = &net->topo;
 	struct rng salts = {net->conf.seed};
+	uint32_t children = count_all(net);
 
-	for (uint32_t i = 0; i < t->tiers; i++) {
-		net->switch_count += t->tier[i].switches;
-		net->port_count += t->tier[i].switches * (down_cables(t, i) + weft_topo_uplinks(t, i));
-	}
-	net->stats.ports = net->port_count;
-	net->port_count += t->hosts;
 	net->ports = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->ports);
 	net->cold = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->cold);
 	net->switches = weft_mem_alloc(&libc_mem, net->switch_count * sizeof *net->switches);
 	net->hosts = weft_mem_alloc(&libc_mem, (event_count(net) - event_wake(net, 0)) * sizeof *net->hosts);
-	if (!net->ports || !net->cold || !net->switches || !net->hosts)
+	if (t->link_count)
+		net->down_first = weft_mem_alloc(&libc_mem, children * sizeof *net->down_first);
+	if (!net->ports || !net->cold || !net->switches || !net->hosts || (t->link_count && !net->down_first))
 		return -ENOMEM;
+	net->special |= t->link_count > 0;
 	layout_switches(net, &salts);
 	name_all_ports(net);
 	wire_hosts(net);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Links and switches that fail, slow down and damage packets, and routing that learns of it. */
 #include <errno.h>
+#include <string.h>
 
 #include "net_impl.h"
 #include "weft/mem.h"
@@ -19,7 +20,7 @@ int weft_net_link_find(const struct weft_net *net, uint32_t tier, uint32_t sw, u
 	const struct net_switch *s = &net->switches[net->tier_first[tier] + sw];
 	if (up >= s->up_cables)
 		return -ENOENT;
-	id->index = down ? net_cable_end(net, tier, sw, up) : s->first_up + up;
+	id->index = down ? net->cold[s->first_up + up].reverse : s->first_up + up;
 	return 0;
 }
 
@@ -180,16 +181,31 @@ static void reach_over(const struct weft_net *net, uint32_t sw, uint32_t first, 
 	}
 }
 
-/* Downward first, from the bottom; then what second-tier switches reach over the core. A core leads back into a pod
- * over the switch the packet came from, so that this adds nothing within the pod. */
-static void compute_reach(const struct weft_net *net)
+/* Takes back from a switch's row all leaves below it that `down` does not have. */
+static void only_down(const struct weft_net *net, uint32_t sw, const uint64_t *down)
+{
+	uint64_t *row = reach_row(net, sw);
+	uint32_t low = net->switches[sw].low / net->topo.tier[0].radix_down;
+	uint32_t end = low + net->switches[sw].span / net->topo.tier[0].radix_down;
+
+	for (uint32_t leaf = low; leaf < end; leaf++)
+		if (!(down[leaf / 64] >> leaf % 64 & 1))
+			row[leaf / 64] &= ~(UINT64_C(1) << leaf % 64);
+}
+
+/* Downward first, from the bottom; then what second-tier switches reach over the core. They send what is for their own
+ * pod down alone, while a core of a mesh may reach it over the pod's other switches. `down` is one row. */
+static void compute_reach(const struct weft_net *net, uint64_t *down)
 {
 	uint32_t spines_end = net->topo.tiers < 3 ? net->switch_count : net->tier_first[2];
 
 	for (uint32_t sw = net->topo.tier[0].switches; sw < net->switch_count; sw++)
 		reach_over(net, sw, net->switches[sw].first_down, net->switches[sw].first_up);
-	for (uint32_t sw = net->topo.tier[0].switches; sw < spines_end; sw++)
+	for (uint32_t sw = net->topo.tier[0].switches; sw < spines_end; sw++) {
+		memcpy(down, reach_row(net, sw), net->routes->row_words * sizeof *down);
 		reach_over(net, sw, net->switches[sw].first_up, switch_ports_end(&net->switches[sw]));
+		only_down(net, sw, down);
+	}
 }
 
 int weft_net_reroute(struct weft_net *net)
@@ -198,7 +214,7 @@ int weft_net_reroute(struct weft_net *net)
 	struct net_routes *fresh = NULL;
 
 	if (net->avoided_ports) {
-		size_t rows = (size_t)(net->switch_count - leaves) * words;
+		size_t rows = (size_t)(net->switch_count - leaves + 1) * words; /* one more for compute_reach */
 		fresh = weft_mem_alloc(&libc_mem, sizeof *fresh + rows * sizeof *fresh->reach);
 		if (!fresh)
 			return -ENOMEM;
@@ -206,8 +222,8 @@ int weft_net_reroute(struct weft_net *net)
 	}
 	weft_mem_free(&libc_mem, net->routes);
 	net->routes = fresh;
-	net->special = fresh || net->pfc || net->choice.ops->choose;
+	net->special = fresh || net->pfc || net->choice.ops->choose || net->down_first;
 	if (fresh)
-		compute_reach(net);
+		compute_reach(net, &fresh->reach[(size_t)(net->switch_count - leaves) * words]);
 	return 0;
 }

@@ -95,11 +95,13 @@ struct net_ordered {
 
 struct net_switch {
 	uint64_t salt;                 /* of the ECMP hash */
-	uint64_t child_recip;          /* ceil(2^32 / hosts below a link down): division by multiplication */
+	uint64_t child_recip;          /* ceil(2^32 / hosts below a child): division by multiplication */
 	uint32_t low, span;            /* hosts below: low..low+span-1 */
-	uint32_t first_down, first_up; /* ports; the cables of a bundle are neighbours */
-	uint32_t bundle;               /* cables per link down */
+	uint32_t first_down, first_up; /* ports; the cables to a child are neighbours */
+	uint32_t bundle;               /* cables to each child; with net->down_first only the ports of one */
 	uint32_t up_cables;
+	uint32_t children; /* leaves, hosts or pods that its ports down lead to */
+	uint32_t down_at;  /* with net->down_first: where its children begin there */
 };
 
 /* Which leaves a switch above the leaves can reach without the links that routing avoids. Rows of one bit per leaf, by
@@ -134,11 +136,13 @@ struct weft_net {
 				   for hosts' */
 	uint32_t port_count, switch_count;
 	uint32_t tier_first[WEFT_TOPO_TIERS_MAX]; /* index of a tier's first switch */
-	struct net_routes *routes;                /* NULL while routing avoids nothing */
-	struct net_pfc *pfc;                      /* per port; NULL: switches drop */
-	struct net_ordered *ordered;              /* per port; NULL: one data queue */
-	bool special;                             /* routes, PFC or a choice: forwarding is not the usual one */
-	uint32_t avoided_ports;                   /* how many ports have a reason in `avoided` */
+	uint32_t
+		*down_first; /* first port to each child, by switch, and the end; NULL: all links have as many cables */
+	struct net_routes *routes;   /* NULL while routing avoids nothing */
+	struct net_pfc *pfc;         /* per port; NULL: switches drop */
+	struct net_ordered *ordered; /* per port; NULL: one data queue */
+	bool special;           /* routes, PFC, a choice or links with unlike cables: forwarding is not the usual one */
+	uint32_t avoided_ports; /* how many ports have a reason in `avoided` */
 	struct net_choice choice;
 	struct rng rng;
 	struct rng error_rng; /* of bit errors: they leave marks and coins as they are */
@@ -217,8 +221,18 @@ weft_ps path_brtt_ps(const struct weft_topo *t, uint32_t mtu_bytes);
 int net_build(struct weft_net *net);
 /* Sets the link's rate and what is derived from it: thresholds in time stay what they are. */
 void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps);
-/* Where the cable `up` (0..up_cables-1) of switch `sw` of `tier` ends: the port there that leads back. */
-uint32_t net_cable_end(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up);
+/* The ports of switch `s` to its child `child`, 0..children-1: *count from the returned one on. */
+static inline uint32_t switch_child(const struct weft_net *net, const struct net_switch *s, uint32_t child,
+				    uint32_t *count)
+{
+	if (!net->down_first) {
+		*count = s->bundle;
+		return s->first_down + child * s->bundle;
+	}
+	const uint32_t *first = net->down_first + s->down_at + child;
+	*count = first[1] - first[0];
+	return first[0];
+}
 
 /* queue.c: a port's queues. */
 /* Takes over `pkt`: sends it at once if the port is free, else queues, trims or drops it. */
@@ -278,8 +292,8 @@ uint32_t route_port(const struct net_switch *sw, uint32_t host, const struct wef
 uint32_t route_hash(const struct net_switch *sw, const struct weft_pkt *pkt, uint32_t n);
 /* True when `port` is not avoided and what is behind it still leads to `leaf`. Only with net->routes. */
 bool route_usable(const struct weft_net *net, uint32_t port, uint32_t leaf);
-/* The same choice among usable ports, uniform over them; flows whose port is usable keep it. PORT_NONE: there is no
- * way. Only with net->routes. */
+/* The same choice with unlike links, and among the usable ports with net->routes: uniform over them; flows whose port
+ * is usable keep it. PORT_NONE: there is no way. */
 uint32_t route_around(const struct weft_net *net, const struct net_switch *sw, uint32_t host,
 		      const struct weft_pkt *pkt);
 

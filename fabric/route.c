@@ -69,10 +69,10 @@ uint32_t route_around(const struct weft_net *net, const struct net_switch *sw, u
 	uint32_t below = host - sw->low, leaf = host / net->topo.tier[0].radix_down;
 	uint32_t first = sw->first_up, n = sw->up_cables;
 
-	if (below < sw->span) {
-		first = sw->first_down + (uint32_t)(below * sw->child_recip >> 32) * sw->bundle;
-		n = sw->bundle;
-	}
+	if (below < sw->span)
+		first = switch_child(net, sw, (uint32_t)(below * sw->child_recip >> 32), &n);
+	if (!net->routes)
+		return first + choose(tuple_hash(sw->salt, pkt), n);
 	return choose_usable(net, first, n, leaf, tuple_hash(sw->salt, pkt));
 }
 

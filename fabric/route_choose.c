@@ -32,7 +32,7 @@ static int alloc_choice(struct weft_net *net, struct net_choice *c)
 	uint32_t widest = 1;
 
 	for (uint32_t sw = 0; sw < net->switch_count; sw++) {
-		uint32_t ways = switch_widest(&net->switches[sw]);
+		uint32_t ways = switch_widest(net, &net->switches[sw]);
 		widest = ways > widest ? ways : widest;
 	}
 	c->state = weft_mem_alloc(&libc_mem, net->switch_count * sizeof *c->state);
@@ -100,8 +100,7 @@ static struct route_ways ways_to(const struct weft_net *net, uint32_t from, uint
 	if (below < s->span) {
 		uint32_t child = (uint32_t)(below * s->child_recip >> 32);
 		ways.group = 1 + child;
-		ways.first = s->first_down + child * s->bundle;
-		ways.count = s->bundle;
+		ways.first = switch_child(net, s, child, &ways.count);
 	}
 	if (net->routes)
 		restrict_ways(net, &ways);
@@ -113,7 +112,7 @@ uint32_t route_special(const struct weft_net *net, uint32_t from, uint32_t host,
 	const struct net_switch *sw = &net->switches[net->ports[from].peer];
 
 	if (!net->choice.ops->choose)
-		return net->routes ? route_around(net, sw, host, pkt) : route_port(sw, host, pkt);
+		return net->routes || net->down_first ? route_around(net, sw, host, pkt) : route_port(sw, host, pkt);
 	struct route_ways ways = ways_to(net, from, host);
 	if (ways.count == 0)
 		return PORT_NONE;

@@ -63,13 +63,29 @@ static inline uint32_t ways_find(const struct route_ways *ways, uint32_t port)
 /* Groups of equal ways at a switch, see struct route_ways. */
 static inline uint32_t switch_groups(const struct net_switch *s)
 {
-	return 1 + (s->first_up - s->first_down) / s->bundle;
+	return 1 + s->children;
+}
+
+/* Ways in a group while all can be taken. */
+static inline uint32_t switch_group(const struct weft_net *net, const struct net_switch *s, uint32_t group)
+{
+	uint32_t count = s->up_cables;
+
+	if (group)
+		switch_child(net, s, group - 1, &count);
+	return count;
 }
 
 /* Most ways in one group. */
-static inline uint32_t switch_widest(const struct net_switch *s)
+static inline uint32_t switch_widest(const struct weft_net *net, const struct net_switch *s)
 {
-	return s->up_cables > s->bundle ? s->up_cables : s->bundle;
+	uint32_t widest = s->up_cables;
+
+	for (uint32_t group = 1; group <= s->children; group++) {
+		uint32_t ways = switch_group(net, s, group);
+		widest = ways > widest ? ways : widest;
+	}
+	return widest;
 }
 
 /* What a port that is told to pause (PFC) counts for: more than any queue, for nobody knows how long. */

@@ -16,18 +16,13 @@ struct rr_state {
 	struct rr_group group[];
 };
 
-static uint32_t group_ways(const struct net_switch *s, uint32_t group)
-{
-	return group ? s->bundle : s->up_cables;
-}
-
 static size_t rr_state(const struct weft_net *net, uint32_t sw)
 {
 	const struct net_switch *s = &net->switches[sw];
 	uint32_t groups = switch_groups(s);
 
 	return offsetof(struct rr_state, group) + groups * sizeof(struct rr_group) +
-	       (s->up_cables + (size_t)(groups - 1) * s->bundle) * sizeof(uint32_t);
+	       (size_t)(s->up_cables + s->first_up - s->first_down) * sizeof(uint32_t);
 }
 
 /* Fisher-Yates. */
@@ -48,7 +43,7 @@ static int rr_init(const struct weft_net *net, uint32_t sw, void *state, uint64_
 
 	st->rng = (struct rng){seed};
 	for (uint32_t g = 0; g < groups; g++) {
-		uint32_t ways = group_ways(s, g);
+		uint32_t ways = switch_group(net, s, g);
 		st->group[g].order = order;
 		for (uint32_t i = 0; i < ways; i++)
 			order[i] = i;
@@ -74,7 +69,7 @@ static uint32_t rr_choose(const struct weft_net *net, const struct route_ways *w
 {
 	struct rr_state *st = ways->state;
 	struct rr_group *g = &st->group[ways->group];
-	uint32_t all = group_ways(&net->switches[ways->sw], ways->group), way;
+	uint32_t all = switch_group(net, &net->switches[ways->sw], ways->group), way;
 
 	do {
 		way = g->order[g->next++];

@@ -57,18 +57,30 @@ static int check_hosts(const struct weft_topo *t, struct topo_fault *f)
 	return 0;
 }
 
+static int check_core(const struct weft_topo *t, uint32_t pods, struct topo_fault *f)
+{
+	uint64_t below = (uint64_t)pods * t->tier[0].radix_up;
+
+	if (t->mesh && t->tier[2].radix_down != below)
+		return REFUSE(f, 2, TOPO_RADIX_DOWN, "each core switch of a mesh reaches %u spines, but there are %llu",
+			      t->tier[2].radix_down, (unsigned long long)below);
+	if (!t->mesh && t->tier[2].radix_down != pods)
+		return REFUSE(f, 2, TOPO_RADIX_DOWN, "each core switch reaches %u pods, but there are %u",
+			      t->tier[2].radix_down, pods);
+	return 0;
+}
+
 static int check_wiring(const struct weft_topo *t, struct topo_fault *f)
 {
 	uint32_t leaves = t->pod_hosts / t->tier[0].radix_down;
 	uint32_t pods = t->hosts / t->pod_hosts;
 
+	if (t->mesh && t->tiers != 3)
+		return REFUSE(f, t->tiers - 1, TOPO_MESH, "only the third tier of three can be a mesh");
 	if (t->tiers >= 2 && t->tier[1].radix_down != leaves)
 		return REFUSE(f, 1, TOPO_RADIX_DOWN, "each switch reaches %u leaves, but %s %u", t->tier[1].radix_down,
 			      t->tiers == 2 ? "there are" : "a pod has", leaves);
-	if (t->tiers == 3 && t->tier[2].radix_down != pods)
-		return REFUSE(f, 2, TOPO_RADIX_DOWN, "each core switch reaches %u pods, but there are %u",
-			      t->tier[2].radix_down, pods);
-	return 0;
+	return t->tiers == 3 ? check_core(t, pods, f) : 0;
 }
 
 static void derive_switches(struct weft_topo *t)
@@ -79,7 +91,36 @@ static void derive_switches(struct weft_topo *t)
 	if (t->tiers >= 2)
 		t->tier[1].switches = pods * t->tier[0].radix_up;
 	if (t->tiers == 3)
-		t->tier[2].switches = t->tier[0].radix_up * t->tier[1].radix_up;
+		t->tier[2].switches = t->tier[1].radix_up * (t->mesh ? 1 : t->tier[0].radix_up);
+}
+
+static int check_link(const struct weft_topo *t, const struct weft_topo_link *l, struct topo_fault *f)
+{
+	if (l->tier + 1u >= t->tiers)
+		return REFUSE(f, TOPO_HEAD, TOPO_NODES, "a link from tier %u, but there are %u tiers", l->tier,
+			      t->tiers);
+	if (l->sw >= t->tier[l->tier].switches || l->up >= t->tier[l->tier].radix_up)
+		return REFUSE(f, l->tier + 1u, TOPO_LINK, "no link %u of switch %u below: they are 0..%u of 0..%u",
+			      l->up, l->sw, t->tier[l->tier].radix_up - 1, t->tier[l->tier].switches - 1);
+	if (l->bps && (l->bps < TOPO_BPS_MIN || l->bps > TOPO_BPS_MAX))
+		return REFUSE(f, l->tier + 1u, TOPO_LINK, "link speed must be 0.001..10000 Gb/s");
+	if (weft_topo_link_find(t, l->tier, l->sw, l->up) != l)
+		return REFUSE(f, l->tier + 1u, TOPO_LINK, "link %u of switch %u below is given twice", l->up, l->sw);
+	return 0;
+}
+
+static int check_unlike(const struct weft_topo *t, struct topo_fault *f)
+{
+	int rc = 0;
+
+	f->link = 0;
+	if (t->link_count > WEFT_TOPO_LINKS_MAX)
+		return REFUSE(f, t->tiers - 1, TOPO_LINK, "at most %d links can differ", WEFT_TOPO_LINKS_MAX);
+	for (uint32_t i = 0; i < t->link_count && !rc; i++) {
+		f->link = i;
+		rc = check_link(t, &t->link[i], f);
+	}
+	return rc;
 }
 
 static int check_ports(const struct weft_topo *t, struct topo_fault *f)
@@ -88,6 +129,8 @@ static int check_ports(const struct weft_topo *t, struct topo_fault *f)
 
 	for (uint32_t i = 1; i < t->tiers; i++)
 		ports += 2ull * t->tier[i].switches * t->tier[i].radix_down * t->tier[i].bundle;
+	for (uint32_t i = 0; i < t->link_count; i++)
+		ports += 2ull * t->link[i].cables;
 	if (ports > WEFT_TOPO_PORTS_MAX)
 		return REFUSE(f, TOPO_HEAD, TOPO_NODES, "%llu switch ports, at most %d are supported",
 			      (unsigned long long)ports, WEFT_TOPO_PORTS_MAX);
@@ -111,7 +154,8 @@ int topo_check(struct weft_topo *t, struct topo_fault *f)
 	if (rc)
 		return rc;
 	derive_switches(t);
-	return check_ports(t, f);
+	rc = check_unlike(t, f);
+	return rc ? rc : check_ports(t, f);
 }
 
 int weft_topo_check(struct weft_topo *topo, struct weft_err *err)
@@ -127,7 +171,41 @@ int weft_topo_check(struct weft_topo *topo, struct weft_err *err)
 
 uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier)
 {
-	return tier + 1 < topo->tiers ? topo->tier[tier].radix_up * topo->tier[tier + 1].bundle : 0;
+	uint32_t most = tier + 1 < topo->tiers ? topo->tier[tier].radix_up * topo->tier[tier + 1].bundle : 0;
+
+	for (uint32_t i = 0; i < topo->link_count; i++) {
+		uint32_t own = topo->link[i].tier == tier ? weft_topo_switch_uplinks(topo, tier, topo->link[i].sw) : 0;
+		most = own > most ? own : most;
+	}
+	return most;
+}
+
+uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw)
+{
+	if (tier + 1 >= topo->tiers)
+		return 0;
+	uint32_t bundle = topo->tier[tier + 1].bundle, cables = topo->tier[tier].radix_up * bundle;
+	for (uint32_t i = 0; i < topo->link_count; i++) {
+		const struct weft_topo_link *l = &topo->link[i];
+		if (l->tier == tier && l->sw == sw && l->cables)
+			cables += l->cables - bundle;
+	}
+	return cables;
+}
+
+const struct weft_topo_link *weft_topo_link_find(const struct weft_topo *topo, uint32_t tier, uint32_t sw, uint32_t up)
+{
+	for (uint32_t i = 0; i < topo->link_count; i++) {
+		const struct weft_topo_link *l = &topo->link[i];
+		if (l->tier == tier && l->sw == sw && l->up == up)
+			return l;
+	}
+	return NULL;
+}
+
+uint32_t weft_topo_groups_down(const struct weft_topo *topo, uint32_t tier)
+{
+	return topo->mesh && tier == 2 ? topo->hosts / topo->pod_hosts : topo->tier[tier].radix_down;
 }
 
 const char *weft_topo_tier_name(uint32_t tier)
@@ -141,4 +219,6 @@ void weft_topo_set_bps(struct weft_topo *topo, uint64_t bps)
 {
 	for (uint32_t i = 0; i < topo->tiers; i++)
 		topo->tier[i].down_bps = bps;
+	for (uint32_t i = 0; i < topo->link_count; i++)
+		topo->link[i].bps = 0;
 }

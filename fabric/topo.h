@@ -12,7 +12,8 @@
 enum {
 	WEFT_TOPO_TIERS_MAX = 3,
 	WEFT_TOPO_HOSTS_MAX = 65536,
-	WEFT_TOPO_PORTS_MAX = 1 << 21 /* of all switches together */
+	WEFT_TOPO_PORTS_MAX = 1 << 21, /* of all switches together */
+	WEFT_TOPO_LINKS_MAX = 512      /* that differ from their tier's */
 };
 
 struct weft_topo_tier {
@@ -25,11 +26,24 @@ struct weft_topo_tier {
 	uint32_t switches;         /* in the whole tier; derived */
 };
 
+/* A link between two switches that is not like the others of its tier. */
+struct weft_topo_link {
+	uint64_t bps;   /* of each of its cables; 0: as its tier says */
+	uint32_t sw;    /* the switch below, of its tier */
+	uint16_t up;    /* which of that switch's links up, 0..radix_up-1 */
+	uint8_t tier;   /* of that switch */
+	uint8_t cables; /* 1..255; 0: as its tier's bundle says */
+};
+
 struct weft_topo {
 	uint32_t hosts;
 	uint32_t tiers;                                  /* 2 or 3; 1 only in presets: hosts on one switch */
 	uint32_t pod_hosts;                              /* hosts per pod; == hosts with 2 tiers */
 	struct weft_topo_tier tier[WEFT_TOPO_TIERS_MAX]; /* 0 = leaf (ToR) */
+	uint32_t mesh; /* with 3 tiers: every switch of the second reaches every one of the third, which has a link to
+			  each of them (VL2), not one to each pod (fat tree) */
+	uint32_t link_count;                             /* of `link` */
+	struct weft_topo_link link[WEFT_TOPO_LINKS_MAX]; /* in any order, each link once */
 };
 
 /* Parses .topo text. `name` is used in messages as name:line: reason. -EINVAL. Impossible trees are refused. */
@@ -50,8 +64,14 @@ int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo
  * -EINVAL. */
 int weft_topo_check(struct weft_topo *topo, struct weft_err *err);
 
-/* Cables up of one switch of `tier`; 0 in the top tier. */
+/* Cables up of one switch of `tier`, the most that one has; 0 in the top tier. */
 uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier);
+/* Cables up of switch `sw` of `tier`, which must exist. */
+uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw);
+/* How the link `up` of switch `sw` of `tier` differs from others; NULL: it does not. */
+const struct weft_topo_link *weft_topo_link_find(const struct weft_topo *topo, uint32_t tier, uint32_t sw, uint32_t up);
+/* Groups of links down of one switch of `tier`: those of a group lead to the same leaves. */
+uint32_t weft_topo_groups_down(const struct weft_topo *topo, uint32_t tier);
 
 /* "leaf", "spine", "core"; `tier` below WEFT_TOPO_TIERS_MAX. */
 const char *weft_topo_tier_name(uint32_t tier);

@@ -25,6 +25,8 @@ enum topo_key {
 	TOPO_SWITCH_LATENCY,
 	TOPO_OVERSUBSCRIBED,
 	TOPO_BUNDLE,
+	TOPO_MESH,
+	TOPO_LINK,
 	TOPO_QUEUE_UP,
 	TOPO_QUEUE_DOWN,
 	TOPO_KEYS
@@ -35,6 +37,7 @@ enum { TOPO_HEAD = WEFT_TOPO_TIERS_MAX }; /* `tier` of properties of the whole t
 struct topo_fault {
 	uint32_t tier; /* whose property is at fault, or TOPO_HEAD */
 	enum topo_key key;
+	uint32_t link; /* with TOPO_LINK: which of the topology's */
 	char reason[160];
 };
 

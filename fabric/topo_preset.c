@@ -2,6 +2,7 @@
 /* Topologies by name. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lines.h"
 #include "topo.h"
@@ -63,6 +64,40 @@ static const char *build_fattree(const uint32_t *v, struct weft_topo *t)
 	return build_tree(tree, t);
 }
 
+/* Imbalanced striping as in DRILL section 4 (figure 13): leaf i has more cables to the spines i, i + 1, ..., modulo
+ * their number, than to the others. */
+static const char *build_stripe(const uint32_t *v, struct weft_topo *t)
+{
+	const uint32_t plain[] = {v[0], v[1], v[2], 1};
+	uint32_t spines = v[1], wide = v[3], cables = v[4];
+
+	if (wide > spines || cables > UINT8_MAX)
+		return "WIDE is at most SPINES, and CABLES at most 255";
+	if ((uint64_t)v[0] * wide > WEFT_TOPO_LINKS_MAX)
+		return "too many links with several cables";
+	build_leafspine(plain, t);
+	for (uint32_t leaf = 0; leaf < v[0]; leaf++)
+		for (uint32_t i = 0; i < wide; i++)
+			t->link[t->link_count++] = (struct weft_topo_link){
+				.sw = leaf, .up = (uint16_t)((leaf + i) % spines), .cables = (uint8_t)cables};
+	return NULL;
+}
+
+/* VL2 (SIGCOMM 2009, section 4.1): a ToR has links to both aggregation switches of a pair, and every aggregation switch
+ * one to every intermediate switch. */
+static const char *build_vl2(const uint32_t *v, struct weft_topo *t)
+{
+	uint32_t tors = v[0], aggs = v[1];
+
+	if (aggs % 2 || tors % (aggs / 2))
+		return "AGGS is even, and TORS divides into its pairs";
+	const uint32_t tree[] = {aggs / 2, tors / (aggs / 2), v[3], 2, v[2]};
+	build_tree(tree, t);
+	t->tier[2].radix_down = aggs;
+	t->mesh = 1;
+	return NULL;
+}
+
 static const char *build_star(const uint32_t *v, struct weft_topo *t)
 {
 	t->tiers = 1;
@@ -70,7 +105,7 @@ static const char *build_star(const uint32_t *v, struct weft_topo *t)
 	return NULL;
 }
 
-enum { LEAFSPINE, FATTREE, TREE, STAR, PRESETS };
+enum { LEAFSPINE, FATTREE, TREE, STAR, STRIPE, VL2, PRESETS };
 
 const struct weft_topo_kind weft_topo_kinds[] = {
 	[LEAFSPINE] = {"leafspine:LEAVES:SPINES:HOSTS[:BUNDLE]",
@@ -80,6 +115,10 @@ const struct weft_topo_kind weft_topo_kinds[] = {
 	[TREE] = {"tree:PODS:LEAVES:HOSTS:LEAF_UPLINKS:SPINE_UPLINKS",
 		  "three tiers of any size: LEAVES per pod, HOSTS per leaf"},
 	[STAR] = {"star:HOSTS", "one switch"},
+	[STRIPE] = {"stripe:LEAVES:SPINES:HOSTS:WIDE:CABLES",
+		    "leafspine; leaf i has CABLES cables to WIDE spines from spine i on"},
+	[VL2] = {"vl2:TORS:AGGS:INTERMEDIATES:HOSTS",
+		 "three tiers: a ToR on a pair of aggregation switches, these on all intermediates"},
 	[PRESETS] = {NULL, NULL},
 };
 
@@ -88,6 +127,8 @@ static const struct preset presets[PRESETS] = {
 	[FATTREE] = {"fattree", 1, 3, 64, {"K", "LEAF_OS", "SPINE_OS"}, build_fattree},
 	[TREE] = {"tree", 5, 5, 4096, {"PODS", "LEAVES", "HOSTS", "LEAF_UPLINKS", "SPINE_UPLINKS"}, build_tree},
 	[STAR] = {"star", 1, 1, 4096, {"HOSTS"}, build_star},
+	[STRIPE] = {"stripe", 5, 5, 4096, {"LEAVES", "SPINES", "HOSTS", "WIDE", "CABLES"}, build_stripe},
+	[VL2] = {"vl2", 4, 4, 4096, {"TORS", "AGGS", "INTERMEDIATES", "HOSTS"}, build_vl2},
 };
 
 static const struct preset *find_preset(struct token name)
@@ -114,7 +155,7 @@ static int read_fields(const char *spec, const struct preset *p, const struct to
 /* What all presets have in common, and what this one says. */
 static const char *build(const struct preset *p, const uint32_t *v, uint64_t link_bps, struct weft_topo *topo)
 {
-	*topo = (struct weft_topo){0};
+	memset(topo, 0, sizeof *topo);
 	for (uint32_t i = 0; i < WEFT_TOPO_TIERS_MAX; i++)
 		topo->tier[i].bundle = 1;
 	const char *reason = p->build(v, topo);
@@ -132,7 +173,7 @@ static int refuse_name(const char *spec, struct weft_err *err)
 	int len = 0;
 
 	for (int i = 0; i < PRESETS; i++)
-		len += snprintf(all + len, sizeof all - (size_t)len, "%s%s", i ? ", " : "", weft_topo_kinds[i].usage);
+		len += snprintf(all + len, sizeof all - (size_t)len, "%s%s", i ? ", " : "", presets[i].name);
 	return weft_err_set(err, -ENOENT, "'%.40s' is no topology; there are %s", spec, all);
 }
 

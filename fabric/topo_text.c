@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lines.h"
 #include "topo_check.h"
@@ -17,6 +18,9 @@ struct topo_reader {
 	struct lines l;
 	struct section sec[WEFT_TOPO_TIERS_MAX + 1]; /* by tier, then TOPO_HEAD */
 	uint32_t cur;                                /* section being read */
+	uint32_t link_count;
+	uint32_t link_line[WEFT_TOPO_LINKS_MAX];
+	struct weft_topo_link link[WEFT_TOPO_LINKS_MAX];
 };
 
 struct key_desc {
@@ -38,6 +42,8 @@ static const struct key_desc key_descs[TOPO_KEYS] = {
 	[TOPO_SWITCH_LATENCY] = {"Switch_Latency_ns", false, true, false, 0, TOPO_LATENCY_MAX_NS},
 	[TOPO_OVERSUBSCRIBED] = {"Oversubscribed", false, true, false, 0, WEFT_TOPO_HOSTS_MAX},
 	[TOPO_BUNDLE] = {"Bundle", false, true, false, 1, TOPO_BUNDLE_MAX},
+	[TOPO_MESH] = {"Mesh", false, true, false, 0, 1},
+	[TOPO_LINK] = {"Link", false, true, false, 0, 0},
 	/* The depth of queues is a setting of a run, not of a tree: read and not used. */
 	[TOPO_QUEUE_UP] = {"Queue_up", false, true, false, 0, UINT64_MAX},
 	[TOPO_QUEUE_DOWN] = {"Queue_down", false, true, false, 0, UINT64_MAX},
@@ -90,6 +96,34 @@ static int read_value(struct topo_reader *r, enum topo_key key, uint64_t *v)
 	return 0;
 }
 
+/* Link SWITCH UP CABLES [GBPS]: a link below this tier that is not like the others. */
+static int read_link(struct topo_reader *r)
+{
+	const struct lines *l = &r->l;
+	uint32_t sw = 0, up = 0, cables = 0;
+	uint64_t bps = 0;
+
+	if (r->cur == 0)
+		return lines_error(l, "the links to hosts are all alike");
+	if (r->link_count == WEFT_TOPO_LINKS_MAX)
+		return lines_error(l, "at most %d links can differ", WEFT_TOPO_LINKS_MAX);
+	if (l->count > 5)
+		return lines_error(l, "Link takes SWITCH UP CABLES [GBPS]");
+	int rc = lines_u32(l, 1, "SWITCH", 0, WEFT_TOPO_HOSTS_MAX, &sw);
+	if (!rc)
+		rc = lines_u32(l, 2, "UP", 0, UINT16_MAX, &up);
+	if (!rc)
+		rc = lines_u32(l, 3, "CABLES", 1, UINT8_MAX, &cables);
+	if (!rc && l->count == 5 && (!parse_gbps(l->tok[4], &bps) || bps == 0))
+		rc = lines_error(l, "GBPS: a number of Gb/s is missing");
+	if (rc)
+		return rc;
+	r->link_line[r->link_count] = l->line;
+	r->link[r->link_count++] = (struct weft_topo_link){
+		.bps = bps, .sw = sw, .up = (uint16_t)up, .tier = (uint8_t)(r->cur - 1), .cables = (uint8_t)cables};
+	return 0;
+}
+
 static int read_line(struct topo_reader *r)
 {
 	uint64_t v = 0;
@@ -99,6 +133,8 @@ static int read_line(struct topo_reader *r)
 		k++;
 	if (k == TOPO_KEYS || !(r->cur == TOPO_HEAD ? key_descs[k].in_head : key_descs[k].in_tier))
 		return unknown_key(r);
+	if (k == TOPO_LINK)
+		return read_link(r);
 	int rc = read_value(r, k, &v);
 	if (rc)
 		return rc;
@@ -199,11 +235,16 @@ static int fill_topo(const struct topo_reader *r, struct weft_topo *t)
 
 	*t = (struct weft_topo){.hosts = (uint32_t)head[TOPO_NODES],
 				.tiers = (uint32_t)head[TOPO_TIERS],
-				.pod_hosts = (uint32_t)head[TOPO_PODSIZE]};
+				.pod_hosts = (uint32_t)head[TOPO_PODSIZE],
+				.mesh = (uint32_t)r->sec[2].value[TOPO_MESH],
+				.link_count = r->link_count};
+	memcpy(t->link, r->link, r->link_count * sizeof *r->link);
 	for (uint32_t i = 0; i < t->tiers && !rc; i++) {
 		rc = fill_tier(r, i, i + 1 == t->tiers, &t->tier[i]);
 		if (!rc)
 			rc = check_oversubscribed(r, i);
+		if (!rc && i < 2 && r->sec[i].value[TOPO_MESH])
+			rc = lines_error_at(&r->l, r->sec[i].line[TOPO_MESH], "only Tier 2 can be a mesh");
 	}
 	return rc;
 }
@@ -213,6 +254,8 @@ static uint32_t fault_line(const struct topo_reader *r, const struct topo_fault 
 {
 	const uint32_t *line = r->sec[f->tier].line;
 
+	if (f->key == TOPO_LINK)
+		return r->link_line[f->link];
 	return line[f->key] ? line[f->key] : line[TOPO_TIER];
 }
 
@@ -247,6 +290,23 @@ struct printer {
 	((p)->len += snprintf((size_t)(p)->len < (p)->size ? (p)->buf + (p)->len : NULL,                               \
 			      (size_t)(p)->len < (p)->size ? (p)->size - (size_t)(p)->len : 0, __VA_ARGS__))
 
+static void print_gbps(struct printer *p, uint64_t bps)
+{
+	PRINT(p, "%" PRIu64, bps / 1000000000);
+	if (bps % 1000000000)
+		PRINT(p, ".%09" PRIu64, bps % 1000000000);
+}
+
+static void print_link(struct printer *p, const struct weft_topo *t, const struct weft_topo_link *l)
+{
+	PRINT(p, "Link %u %u %u", l->sw, l->up, l->cables ? l->cables : t->tier[l->tier + 1].bundle);
+	if (l->bps)
+		PRINT(p, " ");
+	if (l->bps)
+		print_gbps(p, l->bps);
+	PRINT(p, "\n");
+}
+
 static void print_tier(struct printer *p, const struct weft_topo *t, uint32_t i)
 {
 	const struct weft_topo_tier *tier = &t->tier[i];
@@ -256,9 +316,8 @@ static void print_tier(struct printer *p, const struct weft_topo *t, uint32_t i)
 	PRINT(p, "\nTier %u\n", i);
 	if (up)
 		PRINT(p, "Oversubscribed %u\n", down / up);
-	PRINT(p, "Downlink_speed_Gbps %" PRIu64, tier->down_bps / 1000000000);
-	if (tier->down_bps % 1000000000)
-		PRINT(p, ".%09" PRIu64, tier->down_bps % 1000000000);
+	PRINT(p, "Downlink_speed_Gbps ");
+	print_gbps(p, tier->down_bps);
 	PRINT(p, "\nRadix_Down %u\n", down);
 	if (up)
 		PRINT(p, "Radix_Up %u\n", up);
@@ -266,6 +325,11 @@ static void print_tier(struct printer *p, const struct weft_topo *t, uint32_t i)
 	      tier->switch_latency_ns);
 	if (tier->bundle > 1)
 		PRINT(p, "Bundle %u\n", tier->bundle);
+	if (i == 2 && t->mesh)
+		PRINT(p, "Mesh 1\n");
+	for (uint32_t k = 0; k < t->link_count; k++)
+		if (t->link[k].tier + 1u == i)
+			print_link(p, t, &t->link[k]);
 }
 
 int weft_topo_print(const struct weft_topo *topo, char *buf, size_t size)

@@ -98,26 +98,80 @@ static void net_build__bundles(void **state)
 	lan_close(&lan);
 }
 
-/* A cable's two ends name each other's switch. */
-static void net_cable_end__leads_back(void **state)
+/* A cable's two ends name each other's switch, and every port has an end. */
+static void check_cables(const struct weft_net *net)
+{
+	for (uint32_t port = net->topo.hosts; port < net->port_count; port++) {
+		uint32_t end = net->cold[port].reverse;
+		assert_int_equal(net->cold[end].reverse, port);
+		assert_int_equal(net->cold[end].bps, net->cold[port].bps);
+		assert_true(net->ports[port].flags & PORT_UP);
+		if (net->cold[port].dir == WEFT_PORT_UP) {
+			const struct net_switch *above = &net->switches[net->ports[port].peer];
+			assert_in_range(end, above->first_down, above->first_up - 1);
+			assert_int_equal(net->cold[end].dir, WEFT_PORT_DOWN);
+		}
+	}
+}
+
+static void net_build__cables_lead_back(void **state)
 {
 	struct weft_topo t = bundled();
 	struct lan lan;
 
 	lan_open_topo(&lan, &t, lan_conf());
-	const struct weft_net *net = lan.net;
-	for (uint32_t tier = 0; tier < 2; tier++)
-		for (uint32_t sw = 0; sw < net->topo.tier[tier].switches; sw++) {
-			uint32_t self = net->tier_first[tier] + sw;
-			for (uint32_t up = 0; up < net->switches[self].up_cables; up++) {
-				uint32_t end = net_cable_end(net, tier, sw, up);
-				uint32_t above = net->ports[net->switches[self].first_up + up].peer;
-				assert_int_equal(net->ports[end].peer, self);
-				assert_true(end >= net->switches[above].first_down);
-				assert_true(end < net->switches[above].first_up);
-			}
-		}
+	check_cables(lan.net);
 	lan_close(&lan);
+}
+
+/* Packets of all pairs on many paths arrive where they should; `ports` are the fabric's. */
+static void check_unlike(const struct weft_topo *t, uint32_t ports)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct lan lan;
+
+	conf.queue_bytes = 1 << 30;
+	lan_open_topo(&lan, t, conf);
+	lan.on_deliver = check_dst;
+	check_cables(lan.net);
+	check_all_pairs(&lan, 1);
+	assert_int_equal(lan_stats(&lan).ports, ports);
+	for (uint32_t port = t->hosts; port < lan.net->port_count; port++)
+		assert_true(lan.net->ports[port].sent_pkts > 0);
+	lan_close(&lan);
+}
+
+/* Figure 13 of DRILL, smaller: two cables to two spines each, one to the others. */
+static void net_build__stripes(void **state)
+{
+	struct weft_topo t;
+
+	assert_int_equal(weft_topo_preset("stripe:6:4:8:2:2", GBPS100, &t, NULL), 0);
+	check_unlike(&t, 6 * (8 + 6) + 6 * 6);
+}
+
+static void net_build__mesh(void **state)
+{
+	struct weft_topo t;
+
+	assert_int_equal(weft_topo_preset("vl2:8:4:3:6", GBPS100, &t, NULL), 0);
+	check_unlike(&t, 8 * (6 + 2) + 4 * (4 + 3) + 3 * 4);
+}
+
+/* Cables that differ at both boundaries of three tiers, with and without a mesh. */
+static void net_build__unlike_links(void **state)
+{
+	struct weft_topo t = bundled();
+
+	t.link_count = 4;
+	t.link[0] = (struct weft_topo_link){.sw = 3, .up = 1, .cables = 5};
+	t.link[1] = (struct weft_topo_link){.sw = 4, .up = 0, .cables = 1, .bps = GBPS100 / 4};
+	t.link[2] = (struct weft_topo_link){.tier = 1, .sw = 2, .up = 1, .cables = 1};
+	t.link[3] = (struct weft_topo_link){.tier = 1, .sw = 7, .up = 0, .bps = GBPS100 / 2};
+	check_unlike(&t, 12 * 8 + 8 * 12 + 4 * 12 + 2 * (3 - 1 - 2));
+	t.mesh = 1;
+	t.tier[2].radix_down = 8;
+	check_unlike(&t, 12 * 8 + 8 * 12 + 2 * 24 + 2 * (3 - 1 - 2));
 }
 
 /* Neighbours on a leaf stay below it, neighbours in a pod below the cores. */
@@ -159,9 +213,11 @@ static void net_build__oversubscribed(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(net_build__presets),    cmocka_unit_test(net_build__files),
-		cmocka_unit_test(net_build__bundles),    cmocka_unit_test(net_cable_end__leads_back),
-		cmocka_unit_test(net_build__short_ways), cmocka_unit_test(net_build__oversubscribed),
+		cmocka_unit_test(net_build__presets),      cmocka_unit_test(net_build__files),
+		cmocka_unit_test(net_build__bundles),      cmocka_unit_test(net_build__cables_lead_back),
+		cmocka_unit_test(net_build__short_ways),   cmocka_unit_test(net_build__oversubscribed),
+		cmocka_unit_test(net_build__stripes),      cmocka_unit_test(net_build__mesh),
+		cmocka_unit_test(net_build__unlike_links),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

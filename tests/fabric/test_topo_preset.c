@@ -26,6 +26,8 @@ static void weft_topo_preset__shapes(void **state)
 		{"fattree:16:1:4", 1024, 3, {128, 128, 16}},
 		{"fattree:16:2:2", 1024, 3, {128, 64, 16}},
 		{"tree:3:5:16:2:4", 240, 3, {15, 6, 8}},
+		{"stripe:16:16:48:2:2", 768, 2, {16, 16, 0}},
+		{"vl2:16:8:4:20", 320, 3, {16, 8, 4}},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -53,8 +55,12 @@ static void check_refused(const char *spec, int rc, const char *message)
 static void weft_topo_preset__refuses(void **state)
 {
 	check_refused("ring:4", -ENOENT,
-		      "'ring:4' is no topology; there are leafspine:LEAVES:SPINES:HOSTS[:BUNDLE], "
-		      "fattree:K[:LEAF_OS[:SPINE_OS]], tree:PODS:LEAVES:HOSTS:LEAF_UPLINKS:SPINE_UPLINKS, star:HOSTS");
+		      "'ring:4' is no topology; there are leafspine, fattree, tree, star, stripe, vl2");
+	check_refused("stripe:4:4:4:5:2", -EINVAL,
+		      "'stripe:4:4:4:5:2': WIDE is at most SPINES, and CABLES at most 255");
+	check_refused("stripe:64:64:4:9:2", -EINVAL, "'stripe:64:64:4:9:2': too many links with several cables");
+	check_refused("vl2:16:7:4:20", -EINVAL, "'vl2:16:7:4:20': AGGS is even, and TORS divides into its pairs");
+	check_refused("vl2:15:8:4:20", -EINVAL, "'vl2:15:8:4:20': AGGS is even, and TORS divides into its pairs");
 	check_refused("fattree", -EINVAL, "'fattree': the form is fattree:K[:LEAF_OS[:SPINE_OS]]");
 	check_refused("fattree:8:1:1:1", -EINVAL, "'fattree:8:1:1:1': the form is fattree:K[:LEAF_OS[:SPINE_OS]]");
 	check_refused("fattree:8:3", -EINVAL, "'fattree:8:3': K/2 uplinks do not divide by the oversubscription");

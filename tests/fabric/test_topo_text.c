@@ -40,6 +40,44 @@ static void weft_topo_parse__fields(void **state)
 	assert_int_equal(t.tier[1].bundle, 2);
 	assert_int_equal(t.tier[1].radix_down, 2);
 	assert_int_equal(t.tier[1].switches, 2);
+	assert_int_equal(t.link_count, 0);
+	assert_int_equal(t.mesh, 0);
+}
+
+static void weft_topo_parse__unlike_links(void **state)
+{
+	char text[1024];
+	struct weft_topo t, back;
+
+	text_replace(good, 12, "Link 0 1 4\nBundle 2\nLink 1 0 1 2.5", text);
+	assert_int_equal(weft_topo_parse(text, strlen(text), "t", &t, NULL), 0);
+	assert_int_equal(t.link_count, 2);
+	assert_int_equal(weft_topo_link_find(&t, 0, 0, 1)->cables, 4);
+	assert_int_equal(weft_topo_link_find(&t, 0, 0, 1)->bps, 0);
+	assert_int_equal(weft_topo_link_find(&t, 0, 1, 0)->cables, 1);
+	assert_int_equal(weft_topo_link_find(&t, 0, 1, 0)->bps, 2500000000);
+	assert_null(weft_topo_link_find(&t, 0, 0, 0));
+	assert_int_equal(weft_topo_switch_uplinks(&t, 0, 0), 6);
+	assert_int_equal(weft_topo_switch_uplinks(&t, 0, 1), 3);
+	assert_int_equal(weft_topo_uplinks(&t, 0), 6);
+	int len = weft_topo_print(&t, text, sizeof text);
+	assert_int_equal(weft_topo_parse(text, (size_t)len, "p", &back, NULL), 0);
+	assert_memory_equal(back.link, t.link, 2 * sizeof *t.link);
+}
+
+static void weft_topo_parse__mesh(void **state)
+{
+	char text[1024];
+	struct weft_topo t, back;
+
+	assert_int_equal(weft_topo_preset("vl2:16:8:4:20", 1000000000, &t, NULL), 0);
+	assert_int_equal(t.mesh, 1);
+	assert_int_equal(weft_topo_groups_down(&t, 2), 4);
+	int len = weft_topo_print(&t, text, sizeof text);
+	assert_int_equal(weft_topo_parse(text, (size_t)len, "p", &back, NULL), 0);
+	assert_int_equal(back.mesh, 1);
+	assert_int_equal(back.tier[2].switches, 4);
+	assert_int_equal(back.tier[2].radix_down, 8);
 }
 
 static void weft_topo_parse__shipped_files(void **state)
@@ -97,7 +135,17 @@ static void weft_topo_parse__bad_lines(void **state)
 	check_refused(6, "Downlink_speed_Gbps 0", "t:6: link speed must be 0.001..10000 Gb/s");
 	check_refused(12, "Podsize 8",
 		      "t:12: 'Podsize' is none of: Tier Downlink_speed_Gbps Radix_Down Radix_Up Downlink_Latency_ns "
-		      "Switch_Latency_ns Oversubscribed Bundle Queue_up Queue_down");
+		      "Switch_Latency_ns Oversubscribed Bundle Mesh Link Queue_up Queue_down");
+	check_refused(8, "Radix_Up 4\nLink 0 0 2", "t:9: the links to hosts are all alike");
+	check_refused(12, "Link 0 0", "t:12: CABLES: a number is missing");
+	check_refused(12, "Link 0 0 0", "t:12: CABLES: 0 is not in 1..255");
+	check_refused(12, "Link 0 0 1 x", "t:12: GBPS: a number of Gb/s is missing");
+	check_refused(12, "Link 0 0 1 2 3", "t:12: Link takes SWITCH UP CABLES [GBPS]");
+	check_refused(12, "Bundle 2\nLink 0 2 1", "t:13: no link 2 of switch 0 below: they are 0..1 of 0..1");
+	check_refused(12, "Bundle 2\nLink 2 0 1", "t:13: no link 0 of switch 2 below: they are 0..1 of 0..1");
+	check_refused(12, "Bundle 2\nLink 0 0 1 0", "t:13: GBPS: a number of Gb/s is missing");
+	check_refused(12, "Bundle 2\nLink 1 1 1\nLink 1 1 2", "t:14: link 1 of switch 1 below is given twice");
+	check_refused(12, "Bundle 2\nMesh 1", "t:13: only Tier 2 can be a mesh");
 }
 
 static void weft_topo_parse__impossible_trees(void **state)
@@ -151,9 +199,10 @@ static void weft_topo_print__reads_back(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(weft_topo_parse__fields),    cmocka_unit_test(weft_topo_parse__shipped_files),
-		cmocka_unit_test(weft_topo_parse__bad_lines), cmocka_unit_test(weft_topo_parse__impossible_trees),
-		cmocka_unit_test(weft_topo_parse__truncated), cmocka_unit_test(weft_topo_print__reads_back),
+		cmocka_unit_test(weft_topo_parse__fields),       cmocka_unit_test(weft_topo_parse__shipped_files),
+		cmocka_unit_test(weft_topo_parse__bad_lines),    cmocka_unit_test(weft_topo_parse__impossible_trees),
+		cmocka_unit_test(weft_topo_parse__unlike_links), cmocka_unit_test(weft_topo_parse__mesh),
+		cmocka_unit_test(weft_topo_parse__truncated),    cmocka_unit_test(weft_topo_print__reads_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
