@@ -78,6 +78,14 @@ static void ideal__oversubscribed_leaf_is_the_bottleneck(void **state)
 	assert_true(narrow > 1.9 * wide);
 }
 
+/* Two spines, two cables to one of them: three cables carry what one does in three times the time. */
+static void ideal__unlike_links_count(void **state)
+{
+	double one = ideal_us("leafspine:2:1:8", "permutation:16:16MiB");
+	double three = ideal_us("stripe:2:2:8:1:2", "permutation:16:16MiB");
+	assert_true(one / three > 2.9 && one / three < 3.1);
+}
+
 static void ideal__grows_with_the_bytes(void **state)
 {
 	double one = ideal_us("star:4", "permutation:4:1MiB"), two = ideal_us("star:4", "permutation:4:2MiB");
@@ -94,6 +102,7 @@ int main(void)
 		cmocka_unit_test(ideal__alltoall_is_every_hosts_link),
 		cmocka_unit_test(ideal__oversubscribed_leaf_is_the_bottleneck),
 		cmocka_unit_test(ideal__grows_with_the_bytes),
+		cmocka_unit_test(ideal__unlike_links_count),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -384,6 +384,18 @@ static void options__reconverge(void **state)
 	options_free(&o);
 }
 
+/* Leaves of a stripe of one spine: 2 cables to spine i, one to the other three. */
+static void resolve__counts_unlike_cables(void **state)
+{
+	struct timeline t = {0};
+	add(&t, "0us fail random:leaf:100%");
+	resolve(&t, "stripe:4:4:2:1:2", 1, WEFT_NEVER);
+	assert_int_equal(t.faults[0].target.cable_count, 20);
+	for (uint32_t i = 0; i < 20; i++)
+		assert_in_range(t.faults[0].target.cables[i] % t.faults[0].target.uplinks, 0, 4);
+	timeline_free(&t);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -392,7 +404,7 @@ int main(void)
 		cmocka_unit_test(resolve__reconverges),       cmocka_unit_test(resolve__draws_cables),
 		cmocka_unit_test(apply__every_target),        cmocka_unit_test(apply__ends_and_restores),
 		cmocka_unit_test(apply__degrades_a_switch),   cmocka_unit_test(options__fault),
-		cmocka_unit_test(options__reconverge),
+		cmocka_unit_test(options__reconverge),        cmocka_unit_test(resolve__counts_unlike_cables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
