@@ -80,13 +80,26 @@ static void settle(struct drill_state *st, weft_ps now)
 		leave_first(st);
 }
 
-/* A packet takes its time on the link to enter the queue before it. */
+/* How long a packet enters the queue: until its engine has time for the next. The engines of a switch are as fast as
+ * all its ports together, and so each takes serialization * engines / ports for a packet; what the others decide in
+ * that time they decide in parallel, unseen. */
+static weft_ps entering_ps(const struct weft_net *net, uint32_t sw, uint32_t port, uint32_t bytes)
+{
+	const struct route_drill_tune *tune = net->choice.tune;
+	uint32_t ports = switch_ports(&net->switches[sw]);
+	weft_ps serialize = port_serialize_ps(&net->ports[port], bytes);
+
+	if (tune->enter_pct)
+		return serialize * tune->enter_pct / 100;
+	return tune->engines < ports ? serialize * tune->engines / ports : serialize;
+}
+
 static void hide(const struct weft_net *net, struct drill_state *st, uint32_t sw, uint32_t port, uint32_t bytes)
 {
 	if (st->count == ENTERING_MAX)
 		leave_first(st);
 	uint32_t local = port - net->switches[sw].first_down;
-	weft_ps until = net->evq.now + port_serialize_ps(&net->ports[port], bytes);
+	weft_ps until = net->evq.now + entering_ps(net, sw, port, bytes);
 	st->entering[(st->first + st->count++) % ENTERING_MAX] = (struct entering){until, local, bytes};
 	st->hidden[local] += bytes;
 }
@@ -174,6 +187,9 @@ static const struct weft_param drill_tunes[] = {
 	 offsetof(struct route_drill_tune, memory), WEFT_PARAM_U32},
 	{"drill_engines", "forwarding engines of a switch; incoming ports are dealt out to them", 1, 1, 256,
 	 offsetof(struct route_drill_tune, engines), WEFT_PARAM_U32},
+	{"drill_enter_pct",
+	 "how long a packet is not seen in its queue, percent of its time on the link; 0: engines / ports of it", 0, 0,
+	 1000, offsetof(struct route_drill_tune, enter_pct), WEFT_PARAM_U32},
 	{NULL, NULL, 0, 0, 0, 0, 0},
 };
 

@@ -34,6 +34,9 @@ struct route_drill_tune {
 	uint32_t choices; /* d: ports drawn for a packet */
 	uint32_t memory;  /* m: ports an engine remembers per group of equal ways */
 	uint32_t engines; /* of a switch, that decide in parallel */
+	/* How long a packet stays unseen on entering a queue, percent of its serialization; 0: engines / ports of it.
+	 */
+	uint32_t enter_pct;
 };
 
 extern const struct weft_route_ops route_ecmp;

@@ -5,11 +5,16 @@
 
 enum { SAMPLES = 8000 };
 
-static void open_drill(struct lan *lan, uint32_t choices, uint32_t memory, uint32_t engines)
+static void open_entering(struct lan *lan, uint32_t choices, uint32_t memory, uint32_t engines, uint32_t enter_pct)
 {
-	const struct route_drill_tune tune = {choices, memory, engines};
+	const struct route_drill_tune tune = {choices, memory, engines, enter_pct};
 
 	box_open(lan, "leafspine:4:8:8", "drill", &tune, 1);
+}
+
+static void open_drill(struct lan *lan, uint32_t choices, uint32_t memory, uint32_t engines)
+{
+	open_entering(lan, choices, memory, engines, 0);
 }
 
 static struct net_port *uplink(const struct lan *lan, uint32_t up)
@@ -116,25 +121,36 @@ static void drill__engines_remember_apart(void **state)
 	lan_close(&lan);
 }
 
-/* A packet of 1,250 bytes takes 100 ns into its queue at 100 Gb/s; until then no engine sees it. */
-static void drill__entering_packets_are_hidden(void **state)
+/* A packet of 1,250 bytes, 100 ns at 100 Gb/s, is not seen by any engine for so many ps. */
+static void check_hidden(uint32_t engines, uint32_t enter_pct, weft_ps ps)
 {
 	struct lan lan;
 
-	open_drill(&lan, 8, 0, 1);
+	open_entering(&lan, 8, 0, engines, enter_pct);
 	for (uint32_t i = 0; i < 3; i++)
-		weft_net_wake(lan.net, i, (const weft_ps[]){1000000, 1099999, 1100000}[i]);
+		weft_net_wake(lan.net, i, (const weft_ps[]){1000000, 1000000 + ps - 1, 1000000 + ps}[i]);
 	weft_net_run(lan.net, 1000000);
 	fill_all(&lan, 1000);
 	uplink(&lan, 2)->data_bytes = 0;
 	assert_int_equal(choose_from(&lan, 0, 1250), 2);
 	uplink(&lan, 2)->data_bytes = 1250;
-	weft_net_run(lan.net, 1099999);
+	weft_net_run(lan.net, 1000000 + ps - 1);
 	assert_int_equal(choose_from(&lan, 0, 0), 2);
-	weft_net_run(lan.net, 1100000);
+	weft_net_run(lan.net, 1000000 + ps);
 	assert_int_not_equal(choose_from(&lan, 0, 0), 2);
 	fill_all(&lan, 0);
 	lan_close(&lan);
+}
+
+/* An engine's turn: the time of one packet over 16 ports, as often as there are engines, one per port at most. */
+static void drill__entering_packets_are_hidden(void **state)
+{
+	check_hidden(1, 0, 6250);
+	check_hidden(8, 0, 50000);
+	check_hidden(16, 0, 100000);
+	check_hidden(48, 0, 100000);
+	check_hidden(1, 100, 100000);
+	check_hidden(16, 10, 10000);
 }
 
 /* More packets than the switch keeps apart, 64: the oldest are taken to be in, so that no queue gets farther ahead. */
@@ -143,7 +159,7 @@ static void drill__many_entering_at_once(void **state)
 	struct lan lan;
 	uint32_t count[8] = {0};
 
-	open_drill(&lan, 8, 0, 1);
+	open_entering(&lan, 8, 0, 1, 100);
 	for (uint32_t i = 0; i < 1000; i++) {
 		uint32_t up = choose_from(&lan, 0, 1250);
 		uplink(&lan, up)->data_bytes += 1250;
