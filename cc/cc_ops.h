@@ -80,6 +80,30 @@ struct dcqcn_tune {
 	uint32_t cwnd_pct;        /* constant window, of the BDP */
 };
 
+/* What an algorithm that schedules takes for the share of lost credits. */
+enum schedule_feedback { SCHEDULE_ECN, SCHEDULE_SEQUENCE };
+
+/* Parameters of "spraypass" and "expresspass"; names in quotes are the papers'. */
+struct schedule_tune {
+	uint32_t w_init_permille; /* "w_init": first aggressiveness, and first rate as a share of the highest */
+	uint32_t w_max_permille;  /* "w_max" */
+	uint32_t w_min_permille;  /* "w_min" */
+	uint32_t aim_permille;    /* "aim_ratio": share of marked packets or lost credits that is tolerated */
+	uint32_t feedback;        /* enum schedule_feedback */
+	uint32_t paths;           /* path numbers in use; 0 stands for 1 */
+	uint32_t board_bits;      /* "N_b": data between two looks at the speed board, at least 8 packets per path */
+	uint32_t theta_permille;  /* "theta": paths slower than this share of the fastest are excluded */
+	uint32_t reprobe_us;      /* an excluded path is tried after this; doubles while that fails */
+	uint32_t linger_pct;      /* a sender without data keeps credits this long, of the base RTT */
+	uint32_t jitter_pct;      /* time between credits varies by up to this, either way */
+	uint32_t nic_credits;     /* credits that may wait in the host */
+	uint32_t first_pct;       /* what an idle sender may send unscheduled, of the BDP, with `unscheduled` */
+	uint8_t uniform;          /* path numbers are drawn without replacement, round by round */
+	uint8_t probing;          /* slow paths are excluded */
+	uint8_t unscheduled;      /* idle senders send at once, at low priority (sec. V-A) */
+	uint8_t strict;           /* refuse fabrics without credit queues */
+};
+
 /* Parameters of "fixed". */
 struct fixed_tune {
 	uint32_t cwnd_pct; /* constant window, of the BDP */
@@ -94,6 +118,8 @@ struct eqds_tune {
 };
 
 extern const struct weft_rcc_ops weft_rcc_eqds;
+extern const struct weft_rcc_ops weft_rcc_spraypass;
+extern const struct weft_rcc_ops weft_rcc_expresspass;
 
 extern const struct weft_param smartt_tunes[];
 extern const struct weft_param smartt2_tunes[];

@@ -7,6 +7,8 @@
 
 const struct weft_rcc_ops *const weft_rcc_table[] = {
 	&weft_rcc_eqds,
+	&weft_rcc_spraypass,
+	&weft_rcc_expresspass,
 	NULL,
 };
 

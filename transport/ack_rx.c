@@ -331,7 +331,8 @@ void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wir
 	struct pdc_tx *p = pdc_tx_of(e, w);
 	e->stats.rx_nack++;
 	bool known = p && (!w->pds.spdcid || pdc_tx_learn_target(p, w));
-	if (!known || !sendq_has(&p->q, w->pds.psn)) {
+	bool of_request = known && e->sched && w->pds.psn == p->q.next && code_is_fatal(w->pds.code);
+	if (!known || (!of_request && !sendq_has(&p->q, w->pds.psn))) {
 		e->stats.rx_stale++;
 		return;
 	}

@@ -38,6 +38,8 @@ struct credit_tx {
 	uint32_t announced;    /* highest total it should know we want */
 	uint8_t asks;          /* CREDIT_REQs since the last credit */
 	weft_ns ask_at_ns;     /* the next is due; WEFT_NEVER: we do not wait for credit */
+	struct sched_tx
+		*sched; /* with an algorithm that schedules; the connection's (credit_sched.h). NULL otherwise */
 };
 
 /* Target side, in pdc_rx. */

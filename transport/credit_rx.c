@@ -9,11 +9,17 @@ void credit_rx_start(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
 	p->credit.rcc.ops = e->rcc;
 	p->credit.rcc.params = &e->rcc_params;
+	if (e->sched)
+		sched_rx_start(e, p, now);
 	e->rcc->init(&p->credit.rcc, now);
 }
 
 void credit_rx_stop(struct weft_engine *e, struct pdc_rx *p)
 {
+	if (e->sched) {
+		sched_rx_stop(e, p);
+		return;
+	}
 	list_del(&p->credit.link);
 	if (list_empty(&e->credit_wanting))
 		e->credit_due_ns = WEFT_NEVER;
@@ -58,9 +64,13 @@ static uint32_t sent_bytes(const struct weft_engine *e, const struct wire_pkt *w
 
 void credit_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
 {
-	struct weft_rcc_data ev = {sent_bytes(e, w), w->trimmed, w->net.ecn == WEFT_ECN_CE};
+	struct weft_rcc_data ev = {.bytes = sent_bytes(e, w), .trimmed = w->trimmed, .ce = w->net.ecn == WEFT_ECN_CE};
 	if (p->closed)
 		return;
+	if (e->sched) {
+		sched_rx_data(e, p, w, ev.bytes, now);
+		return;
+	}
 	if (e->rcc->on_data)
 		e->rcc->on_data(&p->credit.rcc, &ev, now);
 	if (w->pds.type == WIRE_PDS_RUD_CC_REQ || w->pds.type == WIRE_PDS_ROD_CC_REQ)
@@ -90,7 +100,9 @@ static bool send(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 void credit_rx_request(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
 {
 	e->stats.rx_credit_req++;
-	if (!e->rcc || p->closed || w->pds.payload > CREDIT_MASK)
+	if (e->sched && !p->closed)
+		sched_rx_request(e, p, w, now);
+	else if (!e->rcc || p->closed || w->pds.payload > CREDIT_MASK)
 		e->stats.rx_credit_stale++;
 	else if (credit_ahead(w->pds.payload, p->credit.granted) <= 0)
 		send(e, p, now);
@@ -126,6 +138,10 @@ static bool turn(struct weft_engine *e, weft_ns now)
 
 void credit_rx_due(struct weft_engine *e, weft_ns now)
 {
+	if (e->sched) {
+		sched_rx_due(e, now);
+		return;
+	}
 	/* Polled late, it makes up for one bandwidth-delay product: less would starve hosts that share a processor,
 	 * more would leave in one burst. */
 	if (e->credit_free_ns + e->cc_params.brtt_ns < now)

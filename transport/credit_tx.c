@@ -11,12 +11,17 @@ enum {
 
 void credit_tx_start(const struct weft_engine *e, struct pdc_tx *p)
 {
-	p->credit = (struct credit_tx){.first_bytes = e->credit_limits.first_bytes, .ask_at_ns = WEFT_NEVER};
+	p->credit = (struct credit_tx){
+		.first_bytes = e->credit_limits.first_bytes, .ask_at_ns = WEFT_NEVER, .sched = p->credit.sched};
+	if (e->sched)
+		sched_tx_start(e, p);
 }
 
 void credit_tx_idle(const struct weft_engine *e, struct pdc_tx *p)
 {
 	p->credit.first_bytes = e->credit_limits.first_bytes;
+	if (e->sched)
+		return; /* credits come until they are stopped */
 	p->credit.balance_bytes = 0;
 	p->credit.ask_at_ns = WEFT_NEVER;
 	p->credit.asks = 0;
@@ -68,18 +73,27 @@ static uint32_t announce(const struct weft_engine *e, struct pdc_tx *p)
 	return total;
 }
 
-uint32_t credit_tx_spend(const struct weft_engine *e, struct pdc_tx *p, const struct sent *s)
+static uint32_t spend(const struct weft_engine *e, struct pdc_tx *p, const struct sent *s)
 {
 	struct credit_tx *c = &p->credit;
 	uint32_t bytes = s->wire_bytes;
-	if (!s->msg)
-		return 0; /* CLOSE_CMD */
 	if (!s->tries)
 		c->unsent_bytes -= bytes;
 	uint32_t first = bytes < c->first_bytes ? bytes : c->first_bytes;
 	c->first_bytes -= first;
 	c->balance_bytes -= bytes - first;
 	return announce(e, p);
+}
+
+void credit_tx_fill(struct weft_engine *e, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now)
+{
+	w->pds.credit = 0;
+	if (!s->msg)
+		return; /* CLOSE_CMD */
+	if (e->sched)
+		sched_tx_fill(e, p, s, w, now);
+	else
+		w->pds.credit = spend(e, p, s);
 }
 
 static weft_ns ask_interval(const struct weft_engine *e, const struct pdc_tx *p)
@@ -102,7 +116,9 @@ static void ask(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 
 void credit_tx_blocked(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (credit_ahead(p->credit.announced, p->credit.granted) <= 0)
+	if (e->sched)
+		sched_tx_blocked(e, p, now);
+	else if (credit_ahead(p->credit.announced, p->credit.granted) <= 0)
 		ask(e, p, now);
 	else if (p->credit.ask_at_ns == WEFT_NEVER)
 		p->credit.ask_at_ns = now + ask_interval(e, p);
@@ -110,7 +126,11 @@ void credit_tx_blocked(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 
 void credit_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (credit_tx_allows(p) || (!p->cutting && !p->q.lost.count)) {
+	if (e->sched) {
+		sched_tx_timer(e, p, now);
+		return;
+	}
+	if (credit_tx_allows(p, 0) || (!p->cutting && !p->q.lost.count)) {
 		p->credit.ask_at_ns = WEFT_NEVER;
 		return;
 	}
@@ -123,6 +143,10 @@ void credit_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 void credit_tx_lost(const struct weft_engine *e, struct pdc_tx *p, const struct sent *s, enum weft_cc_loss_kind kind)
 {
 	struct credit_tx *c = &p->credit;
+	if (e->sched) {
+		c->first_bytes = 0;
+		return;
+	}
 	if (kind == WEFT_CC_LOSS_TRIM)
 		c->announced = credit_plus(c->announced, credit_units(s->wire_bytes)); /* the target counted it, too */
 	if (p->state != PDC_TX_SYN || kind == WEFT_CC_LOSS_TRIM)
@@ -143,7 +167,12 @@ void credit_tx_granted(struct weft_engine *e, const struct wire_pkt *w, weft_ns 
 {
 	struct pdc_tx *p = pdc_tx_of(e, w);
 	e->stats.rx_credit++;
-	if (!e->rcc || !p || !pdc_tx_learn_target(p, w) || !is_plausible(e, &p->credit, w->pds.payload)) {
+	bool known = e->rcc && p && pdc_tx_learn_target(p, w);
+	if (known && e->sched) {
+		sched_tx_credit(e, p, w, now);
+		return;
+	}
+	if (!known || !is_plausible(e, &p->credit, w->pds.payload)) {
 		e->stats.rx_credit_stale++;
 		return;
 	}

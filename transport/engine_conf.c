@@ -118,6 +118,10 @@ static int derive_credit(struct weft_engine *e, struct weft_err *err)
 	if (e->credit_limits.credit_bytes < e->full_wire_bytes || e->credit_limits.credit_bytes > WEFT_RCC_MAX_BYTES)
 		return weft_err_set(err, -EINVAL, "%s: %u bytes of credit ahead are not between one packet and 1 GiB",
 				    e->rcc->name, e->credit_limits.credit_bytes);
+	if (e->credit_limits.paths > e->tune.evs_size)
+		return weft_err_set(err, -EINVAL, "%s: %u paths, but only %u entropy values (evs_size)", e->rcc->name,
+				    e->credit_limits.paths, e->tune.evs_size);
+	e->unscheduled_dscp = WIRE_DSCP_TRIMMABLE;
 	return 0;
 }
 
@@ -205,7 +209,10 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	e->request_type = e->tune.go_back_n ? WIRE_PDS_ROD_REQ : WIRE_PDS_RUD_REQ;
 	if (e->rcc)
 		e->request_type = e->tune.go_back_n ? WIRE_PDS_ROD_CC_REQ : WIRE_PDS_RUD_CC_REQ;
-	return derive_credit(e, err);
+	rc = derive_credit(e, err);
+	if (!rc && sched_start(e, now))
+		rc = weft_err_set(err, -ENOMEM, "no memory for an engine");
+	return rc;
 }
 
 int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *port, weft_ns now,
@@ -266,6 +273,7 @@ void weft_engine_destroy(struct weft_engine *e)
 	dgram_fini(e);
 	pool_fini(&e->windows);
 	sendq_mem_fini(&e->sendq_mem);
+	sched_end(e);
 	weft_mem_free(&e->mem, e->pdcs);
 	weft_mem_free(&e->mem, e->cc_tune);
 	weft_mem_free(&e->mem, e->lb_tune);

@@ -5,11 +5,13 @@
  *   loss         gaps, RTO, retransmission order        ack_tx   ACK and NACK generation
  *   engine_tx    scheduler, packet building, flush      msg_tx, msg_rx, match   messages and receives
  *   credit_tx, credit_rx   receiver-driven: demand and credit, pacer
+ *   credit_sched_tx, credit_sched_rx   receiver-driven: credits that are scheduled, see credit_sched.h
  *   ep           endpoints, rings                       peer     addresses
  *   mr           memory regions                         rma_*, rndv   see rma.h                       */
 #ifndef WEFT_ENGINE_INT_H
 #define WEFT_ENGINE_INT_H
 
+#include "credit_sched.h"
 #include "pdc.h"
 #include "rma.h"
 #include "rng.h"
@@ -105,7 +107,6 @@ struct weft_engine {
 	bool more_submissions;          /* an endpoint had more than fit in this poll */
 	bool shutting_down;             /* weft_engine_shutdown was called */
 	uint8_t request_type;           /* PDS type of our data packets */
-	uint8_t rx_flags;               /* PDS flags of the data packet being placed */
 	bool is_v4;                     /* we are; peers are of the same family */
 	bool has_hot;                   /* packets of the data path are those of wire_hot.h: IPv4, no trailers */
 	uint32_t rx_mask;               /* bits of a receive window - 1 */
@@ -138,6 +139,8 @@ struct weft_engine {
 	struct list credit_wanting; /* pdc_rx whose senders want credit, in the order of their turns */
 	weft_ns credit_free_ns;     /* when all credit given so far will have been used at the pace of our link */
 	uint32_t credit_free_frac;  /* fraction of it, 2^-20 ns */
+	struct sched *sched;        /* owned; NULL: the algorithm does not schedule */
+	uint8_t unscheduled_dscp;   /* of data that no credit called for, with sched */
 	void *cc_tune, *lb_tune, *background_lb_tune, *rcc_tune; /* owned */
 	uint32_t pdc_cursor;    /* ids are handed out round robin, so that none is reused soon */
 	struct u64map syns;     /* pdc_rx by (initiator, its PDCID) */
@@ -170,7 +173,9 @@ static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb, const struct wef
 
 static inline size_t pdc_rx_bytes(const struct weft_engine *e)
 {
-	return e->rcc ? sizeof(struct pdc_rx) : offsetof(struct pdc_rx, credit.rcc);
+	if (!e->rcc)
+		return offsetof(struct pdc_rx, credit.rcc);
+	return sizeof(struct pdc_rx) + (e->sched ? sched_rx_bytes(e) : 0);
 }
 
 /* engine_tx.c */
@@ -231,14 +236,16 @@ void credit_tx_idle(const struct weft_engine *e, struct pdc_tx *p); /* all ackno
 void credit_tx_queued(const struct weft_engine *e, struct pdc_tx *p, const struct tx_msg *m);
 void credit_tx_dropped(const struct weft_engine *e, struct pdc_tx *p,
 		       const struct tx_msg *m); /* what is not cut of it never will be */
-uint32_t credit_tx_spend(const struct weft_engine *e, struct pdc_tx *p,
-			 const struct sent *s); /* the record is sent; returns the demand it announces */
+/* The record is sent: what the packet says about credit. */
+void credit_tx_fill(struct weft_engine *e, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now);
 void credit_tx_blocked(struct weft_engine *e, struct pdc_tx *p, weft_ns now); /* only credit is missing */
 void credit_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now);   /* ask_at_ns has come */
 void credit_tx_lost(const struct weft_engine *e, struct pdc_tx *p, const struct sent *s, enum weft_cc_loss_kind kind);
 void credit_tx_granted(struct weft_engine *e, const struct wire_pkt *w, weft_ns now);
-static inline bool credit_tx_allows(const struct pdc_tx *p)
+static inline bool credit_tx_allows(struct pdc_tx *p, uint32_t bytes) /* a packet of so many */
 {
+	if (p->credit.sched)
+		return sched_tx_allows(p, bytes);
 	return p->credit.balance_bytes + p->credit.first_bytes > 0;
 }
 

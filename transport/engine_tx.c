@@ -135,14 +135,14 @@ build_any(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s,
 	w->net.entropy = s->ev;
 	w->pds.type = e->request_type;
 	w->pds.next_hdr = WIRE_NH_STD;
-	if (e->rcc)
-		w->pds.credit = credit_tx_spend(e, p, s);
 	build_pds(e, p, psn, s, &w->pds);
 	w->payload_bytes = s->payload_len;
 	pkt->payload = NULL;
 	pkt->payload_len = s->payload_len;
 	w->net.dscp = e->data_dscp[p->background];
 	w->net.ecn = WEFT_ECN_ECT0;
+	if (e->rcc)
+		credit_tx_fill(e, p, s, w, now);
 	if (s->msg) {
 		if (s->msg->rma)
 			rma_tx_ses(s->msg, s, w);
@@ -209,9 +209,10 @@ static inline __attribute__((always_inline)) void transmit(struct weft_engine *e
 		e->trace.sent(e->trace.arg, &p->ip, psn, s->ev, s->tries != 0, now);
 }
 
-static bool __attribute__((noinline)) credit_allows(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static bool __attribute__((noinline))
+credit_allows(struct weft_engine *e, struct pdc_tx *p, uint32_t bytes, weft_ns now)
 {
-	if (credit_tx_allows(p))
+	if (credit_tx_allows(p, bytes))
 		return true;
 	credit_tx_blocked(e, p, now);
 	return false;
@@ -221,7 +222,7 @@ static enum tx_result __attribute__((noinline)) send_lost(struct weft_engine *e,
 {
 	uint32_t psn = sendq_psn(&p->q, p->q.lost.head);
 	struct sent *s = sendq_at(&p->q, psn);
-	if (!cwnd_allows(p, s->wire_bytes) || (e->rcc && s->msg && !credit_allows(e, p, now)))
+	if (!cwnd_allows(p, s->wire_bytes) || (e->rcc && s->msg && !credit_allows(e, p, s->wire_bytes, now)))
 		return TX_BLOCKED;
 	s->ev = p->lb.ops->pick(&p->lb, psn, now);
 	sendq_resend(&p->q, psn, departure(e, now));
@@ -252,7 +253,8 @@ static enum tx_result send_new(struct weft_engine *e, struct pdc_tx *p, weft_ns 
 		return TX_BLOCKED;
 	struct tx_msg *m = p->cutting;
 	uint16_t payload = msg_tx_room(e, m);
-	if (!psn_allows(p) || !cwnd_allows(p, e->overhead_bytes + payload) || (e->rcc && !credit_allows(e, p, now)))
+	if (!psn_allows(p) || !cwnd_allows(p, e->overhead_bytes + payload) ||
+	    (e->rcc && !credit_allows(e, p, e->overhead_bytes + payload, now)))
 		return TX_BLOCKED;
 	if (!sendq_reserve(&p->q, &e->sendq_mem)) {
 		e->stats.alloc_fail++;

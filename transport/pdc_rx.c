@@ -256,7 +256,6 @@ static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_
 		refuse(e, p, w, WIRE_NACK_NO_BITMAP, &e->stats.rx_no_mem, now);
 		return;
 	}
-	e->rx_flags = w->pds.flags;
 	int rc = msg_rx_packet(e, p, w, payload);
 	if (rc == MSG_RX_NO_MEM) {
 		refuse(e, p, w, WIRE_NACK_NO_SES_MSG_AVAIL, &e->stats.rx_no_mem, now);
@@ -401,7 +400,8 @@ void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const str
 		credit_tx_granted(e, w, now);
 		return;
 	}
-	struct pdc_rx *p = find(e, w, false, now);
+	bool may_accept = e->sched && w->pds.ctl == WIRE_CTL_CREDIT_REQ;
+	struct pdc_rx *p = find(e, w, may_accept, now);
 	if (!p) {
 		e->stats.rx_no_pdc++;
 		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD || w->pds.ctl == WIRE_CTL_NOOP)

@@ -38,7 +38,8 @@ static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, 
 	struct pdc_tx *p = weft_mem_alloc(&e->mem, pdc_tx_bytes(lb.ops, lb.params));
 	if (!p)
 		return NULL;
-	if (!pdc_id_take(e, &p->pdc)) {
+	if (!sched_tx_open(e, p) || !pdc_id_take(e, &p->pdc)) {
+		sched_tx_close(e, p);
 		weft_mem_free(&e->mem, p);
 		return NULL;
 	}
@@ -74,6 +75,7 @@ void pdc_tx_free(struct weft_engine *e, struct pdc_tx *p)
 	list_del(&p->ready_link);
 	list_del(&p->link);
 	pdc_id_put(e, &p->pdc);
+	sched_tx_close(e, p);
 	weft_mem_free(&e->mem, p);
 }
 
@@ -140,6 +142,12 @@ void pdc_tx_cp(struct weft_engine *e, struct pdc_tx *p, uint8_t ctl, uint16_t op
 				   .spdcid = p->pdc.id,
 				   .dpdcid = p->remote_id,
 				   .payload = payload};
+	if (p->state == PDC_TX_SYN) { /* a request for credit opens the connection */
+		w->pds.flags |= WIRE_F_SYN;
+		w->pds.psn = p->start_psn;
+	} else if (ctl == WIRE_CTL_CREDIT_REQ && e->sched) {
+		w->pds.psn = p->q.next; /* so that a refusal tells what it refuses, see nack_rx */
+	}
 	engine_send_control(e, pkt, now);
 	e->stats.tx_ctrl++;
 }

@@ -34,6 +34,10 @@
 	X(rx_credit, "credits received")                                                                               \
 	X(rx_credit_req, "requests for credit received besides those in data packets")                                 \
 	X(rx_credit_stale, "ignored: credit or demand out of date, absurd, or of no connection")                       \
+	X(rx_credit_unpaced, "ignored: credits that call for more than the link carries")                              \
+	X(tx_credit_drop, "credits dropped in the host's own credit queue")                                            \
+	X(credit_unused, "credits that came when there was nothing to send")                                           \
+	X(credit_unlimited, "signs that the fabric does not limit credits: unpaced ones, marked or trimmed data")      \
 	X(rx_bad_short, "dropped: shorter than its headers")                                                           \
 	X(rx_bad_ip, "dropped: no valid IPv4 or IPv6 header")                                                          \
 	X(rx_bad_udp, "dropped: not UDP to our port")                                                                  \

@@ -8,13 +8,14 @@
 
 #include "weft/rcc.h"
 
-enum { RCC_BOX_TUNE_MAX = 256 };
+enum { RCC_BOX_TUNE_MAX = 256, RCC_BOX_MORE_MAX = 32768 };
 
 struct rcc_box {
 	struct weft_rcc rcc;
 	struct weft_cc_params params;
 	struct weft_rcc_limits limits;
 	_Alignas(8) uint8_t tune[RCC_BOX_TUNE_MAX];
+	_Alignas(8) uint8_t more[RCC_BOX_MORE_MAX];
 	weft_ns now;
 };
 
@@ -33,6 +34,10 @@ static inline void rcc_box_init(struct rcc_box *box, const struct weft_rcc_ops *
 static inline void rcc_box_start(struct rcc_box *box)
 {
 	memset(box->rcc.state, 0xa5, sizeof box->rcc.state);
+	size_t more = box->rcc.ops->more_bytes ? box->rcc.ops->more_bytes(&box->params) : 0;
+	assert(more <= sizeof box->more);
+	box->rcc.more = more ? box->more : NULL;
+	memset(box->more, 0, more);
 	box->rcc.ops->limits(&box->params, &box->limits);
 	box->rcc.ops->init(&box->rcc, box->now);
 }
@@ -44,7 +49,7 @@ static inline void rcc_box_demand(struct rcc_box *box, uint32_t bytes)
 
 static inline void rcc_box_data(struct rcc_box *box, uint32_t bytes, bool trimmed)
 {
-	struct weft_rcc_data ev = {bytes, trimmed, false};
+	struct weft_rcc_data ev = {.bytes = bytes, .trimmed = trimmed};
 	if (box->rcc.ops->on_data)
 		box->rcc.ops->on_data(&box->rcc, &ev, box->now);
 }

@@ -29,6 +29,20 @@ static void each(void (*check)(const struct weft_rcc_ops *ops, int place))
 			check(weft_rcc_table[i], place);
 }
 
+/* Those that answer demand with amounts, and those that send credits to everybody who has data. */
+static void each_of_kind(bool schedules, void (*check)(const struct weft_rcc_ops *ops, int place))
+{
+	unsigned found = 0;
+	for (unsigned i = 0; weft_rcc_table[i]; i++) {
+		if (!!weft_rcc_table[i]->schedule != schedules)
+			continue;
+		found++;
+		for (int place = 0; place < PLACES; place++)
+			check(weft_rcc_table[i], place);
+	}
+	assert_true(found > 0);
+}
+
 /* Most a sender may have been promised and not used. */
 static uint64_t bound(const struct rcc_box *box)
 {
@@ -74,6 +88,8 @@ static void names__are_complete(void **state)
 		assert_null(strchr(ops->name, '+'));
 		assert_non_null(weft_cc_find(ops->sender));
 		assert_true(ops->state_size <= WEFT_RCC_STATE_MAX);
+		assert_true(!ops->next_credit == !!ops->schedule);
+		assert_true(!ops->on_stop == !ops->schedule);
 	}
 }
 
@@ -110,7 +126,7 @@ static void check_demand(const struct weft_rcc_ops *ops, int place)
 
 static void next_credit__grants_what_was_asked_for(void **state)
 {
-	each(check_demand);
+	each_of_kind(false, check_demand);
 }
 
 static void check_bound(const struct weft_rcc_ops *ops, int place)
@@ -138,7 +154,7 @@ static void check_bound(const struct weft_rcc_ops *ops, int place)
 
 static void on_demand__absurd_amounts_stay_within_the_bound(void **state)
 {
-	each(check_bound);
+	each_of_kind(false, check_bound);
 }
 
 static void check_trim(const struct weft_rcc_ops *ops, int place)
@@ -155,7 +171,7 @@ static void check_trim(const struct weft_rcc_ops *ops, int place)
 
 static void on_data__a_trimmed_packet_gets_credit_again(void **state)
 {
-	each(check_trim);
+	each_of_kind(false, check_trim);
 }
 
 /* Three senders that always want more and one that has nothing, served in turn like the engine does. */
@@ -181,7 +197,7 @@ static void check_fairness(const struct weft_rcc_ops *ops, int place)
 
 static void next_credit__serves_equal_demand_equally(void **state)
 {
-	each(check_fairness);
+	each_of_kind(false, check_fairness);
 }
 
 /* More than fits the 24 bits of units the wire has, and 32 bits of bytes. */
@@ -201,9 +217,132 @@ static void check_long_run(const struct weft_rcc_ops *ops, int place)
 
 static void next_credit__long_run(void **state)
 {
-	for (unsigned i = 0; weft_rcc_table[i]; i++)
+	for (unsigned i = 0; weft_rcc_table[i]; i++) {
+		if (weft_rcc_table[i]->schedule)
+			continue;
 		for (int place = 1; place < PLACES; place++) /* the slowest would need half a million rounds more */
 			check_long_run(weft_rcc_table[i], place);
+	}
+}
+
+/* ---- those that schedule ---- */
+
+static struct weft_rcc_credit scheduled(struct rcc_box *box, struct rng *rng)
+{
+	struct weft_rcc_credit credit = {UINT32_MAX, 0};
+	box->rcc.ops->schedule(&box->rcc, rng_next(rng), &credit, box->now);
+	assert_true(credit.path < box->limits.paths);
+	assert_true(credit.wait_ns > 0);
+	return credit;
+}
+
+static void check_wanted(const struct weft_rcc_ops *ops, int place)
+{
+	struct rcc_box box;
+	open_place(&box, ops, place);
+	rcc_box_demand(&box, UNIT);
+	assert_true(box.rcc.wanted_bytes > 0);
+	rcc_box_data(&box, 4200, false);
+	assert_true(box.rcc.wanted_bytes > 0); /* more may follow */
+	ops->on_stop(&box.rcc, box.now);
+	assert_int_equal(box.rcc.wanted_bytes, 0);
+	rcc_box_data(&box, 4200, true);
+	assert_int_equal(box.rcc.wanted_bytes, 0);
+	rcc_box_demand(&box, WEFT_RCC_MAX_BYTES);
+	assert_in_range(box.rcc.wanted_bytes, 1, WEFT_RCC_MAX_BYTES);
+}
+
+static void schedule__from_demand_to_stop(void **state)
+{
+	each_of_kind(true, check_wanted);
+}
+
+/* One sender's data of the credit it is for, later by `rtt_ns`. */
+static void arrives(struct rcc_box *box, uint32_t number, uint32_t path, bool ce)
+{
+	struct weft_rcc_data ev = {.bytes = 4200,
+				   .ce = ce,
+				   .scheduled = true,
+				   .path = (uint16_t)path,
+				   .credit = number & 0xffffff,
+				   .rtt_ns = box->params.brtt_ns};
+	box->rcc.ops->on_data(&box->rcc, &ev, box->now);
+}
+
+/* Every credit answered: the rate gets to what the link carries, and never above that and the tolerated share of
+ * losses; over numbers that wrap. */
+static void check_full_rate(const struct weft_rcc_ops *ops, int place)
+{
+	struct rcc_box box;
+	struct rng rng = {7};
+	open_place(&box, ops, place);
+	rcc_box_demand(&box, WEFT_RCC_MAX_BYTES);
+	weft_ns full_ns = (box.limits.pace * box.params.mtu_bytes) >> 20, spent = 0;
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct weft_rcc_credit c = scheduled(&box, &rng);
+		box.now += c.wait_ns;
+		spent += i < 19000 ? 0 : c.wait_ns;
+		arrives(&box, 0xfff000 + i, c.path, false);
+	}
+	if (box.params.brtt_ns < full_ns * 1000) /* otherwise there were too few round trips */
+		assert_in_range(spent, 1000 * full_ns * 85 / 100, 1000 * full_ns * 105 / 100);
+}
+
+static void schedule__all_answered_the_full_rate(void **state)
+{
+	each_of_kind(true, check_full_rate);
+}
+
+/* Nothing but bad news: the rate falls to something small, and never to nothing. */
+static void check_bad_news(const struct weft_rcc_ops *ops, int place)
+{
+	struct rcc_box box;
+	struct rng rng = {9};
+	open_place(&box, ops, place);
+	rcc_box_demand(&box, WEFT_RCC_MAX_BYTES);
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct weft_rcc_credit c = scheduled(&box, &rng);
+		box.now += c.wait_ns;
+		arrives(&box, 100 * i, c.path, true);
+	}
+	struct weft_rcc_credit c = scheduled(&box, &rng);
+	weft_ns full_ns = (box.limits.pace * box.params.mtu_bytes) >> 20;
+	weft_ns slowest = 2 * (box.params.brtt_ns > full_ns ? box.params.brtt_ns : full_ns);
+	assert_in_range(c.wait_ns, 0, slowest);
+	if (box.params.brtt_ns > 10 * full_ns)
+		assert_true(c.wait_ns > 5 * full_ns);
+}
+
+static void schedule__bad_news_slow_it_down(void **state)
+{
+	each_of_kind(true, check_bad_news);
+}
+
+/* Whatever arrives, in whatever order, with whatever numbers and paths. */
+static void check_nonsense(const struct weft_rcc_ops *ops, int place)
+{
+	struct rcc_box box;
+	struct rng rng = {(uint64_t)place};
+	open_place(&box, ops, place);
+	for (int i = 0; i < 50000; i++) {
+		switch (rng_below(&rng, 8)) {
+		case 0:
+			rcc_box_demand(&box, (uint32_t)(1 + rng_below(&rng, WEFT_RCC_MAX_BYTES / UNIT)) * UNIT);
+			break;
+		case 1:
+			ops->on_stop(&box.rcc, box.now);
+			break;
+		default:
+			arrives(&box, (uint32_t)rng_next(&rng), (uint32_t)rng_below(&rng, 65536), rng_below(&rng, 2));
+		}
+		if (box.rcc.wanted_bytes)
+			box.now += scheduled(&box, &rng).wait_ns;
+	}
+}
+
+static void on_data__nonsense_is_survived(void **state)
+{
+	each_of_kind(true, check_nonsense);
 }
 
 int main(void)
@@ -217,6 +356,10 @@ int main(void)
 		cmocka_unit_test(next_credit__grants_what_was_asked_for),
 		cmocka_unit_test(next_credit__serves_equal_demand_equally),
 		cmocka_unit_test(next_credit__long_run),
+		cmocka_unit_test(schedule__from_demand_to_stop),
+		cmocka_unit_test(schedule__all_answered_the_full_rate),
+		cmocka_unit_test(schedule__bad_news_slow_it_down),
+		cmocka_unit_test(on_data__nonsense_is_survived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "spray.h"
+
+enum {
+	BOARD_PKTS = 8,      /* per path between two looks: fewer would not tell slow from unlucky */
+	TRY_WAIT_SHIFT = 6,  /* doublings of the time between trials at most */
+	TRIAL_RTTS = 2,      /* a path that takes longer than so many usual times is no better yet */
+	TRIAL_LOST_RTTS = 8, /* no answer: what was sent there is lost */
+};
+
+static uint16_t *board(struct spray *s)
+{
+	return s->table + s->paths;
+}
+
+static uint16_t paths_of(const struct schedule_tune *tune)
+{
+	return tune->paths ? (uint16_t)tune->paths : 1;
+}
+
+size_t spray_bytes(const struct schedule_tune *tune)
+{
+	return sizeof(struct spray) + 2 * sizeof(uint16_t) * paths_of(tune);
+}
+
+void spray_init(struct spray *s, const struct schedule_tune *tune)
+{
+	uint16_t paths = paths_of(tune);
+
+	*s = (struct spray){.tried_ns = WEFT_NEVER,
+			    .try_wait_ns = WEFT_US(tune->reprobe_us),
+			    .paths = paths,
+			    .valid = paths,
+			    .left = paths};
+	for (uint16_t i = 0; i < paths; i++) {
+		s->table[i] = i;
+		board(s)[i] = 0;
+	}
+}
+
+static void swap(struct spray *s, uint32_t a, uint32_t b)
+{
+	uint16_t path = s->table[a];
+
+	s->table[a] = s->table[b];
+	s->table[b] = path;
+}
+
+static uint32_t below(uint64_t draw, uint32_t n)
+{
+	return (uint32_t)((draw >> 32) * n >> 32);
+}
+
+/* One excluded path at a time gets one credit, and is judged by the time its data takes: at a fraction of the usual
+ * rate a full packet alone shows. */
+static bool trial_due(struct spray *s, const struct schedule_tune *tune, weft_ns now)
+{
+	if (!tune->probing || s->valid == s->paths || now < s->try_at_ns)
+		return false;
+	if (s->tried_ns == WEFT_NEVER)
+		return true;
+	if (now - s->tried_ns < TRIAL_LOST_RTTS * s->rtt_ns)
+		return false;
+	return true;
+}
+
+static void wait_longer(struct spray *s, const struct schedule_tune *tune)
+{
+	weft_ns most = WEFT_US(tune->reprobe_us) << TRY_WAIT_SHIFT;
+
+	s->try_wait_ns = 2 * s->try_wait_ns < most ? 2 * s->try_wait_ns : most;
+}
+
+static uint32_t trial(struct spray *s, const struct schedule_tune *tune, uint64_t draw, weft_ns now)
+{
+	if (s->tried_ns != WEFT_NEVER)
+		wait_longer(s, tune); /* the last one was never answered */
+	s->trial = s->table[s->valid + below(draw, (uint32_t)s->paths - s->valid)];
+	s->tried_ns = now;
+	s->try_at_ns = now + s->try_wait_ns;
+	return s->trial;
+}
+
+uint32_t spray_next(struct spray *s, const struct schedule_tune *tune, uint64_t draw, weft_ns now)
+{
+	if (trial_due(s, tune, now))
+		return trial(s, tune, draw, now);
+	if (!tune->uniform)
+		return s->table[below(draw, s->valid)];
+	if (!s->left)
+		s->left = s->valid;
+	uint32_t at = below(draw, s->left--);
+
+	swap(s, at, s->left);
+	return s->table[s->left];
+}
+
+/* All that is known of the others is as old as this one's absence. */
+static void clear_board(struct spray *s)
+{
+	for (uint16_t i = 0; i < s->paths; i++)
+		board(s)[i] = 0;
+	s->bytes = 0;
+}
+
+static void admit(struct spray *s, uint16_t path)
+{
+	for (uint32_t i = s->valid; i < s->paths; i++) {
+		if (s->table[i] != path)
+			continue;
+		swap(s, i, s->valid++);
+		s->left = s->valid;
+		clear_board(s);
+		return;
+	}
+}
+
+static bool is_excluded(const struct spray *s, uint16_t path)
+{
+	for (uint32_t i = s->valid; i < s->paths; i++) {
+		if (s->table[i] == path)
+			return true;
+	}
+	return false;
+}
+
+/* Data of the path on trial. As fast as the others: the next one is tried at once, for what failed together comes back
+ * together. */
+static void judge_trial(struct spray *s, const struct schedule_tune *tune, uint16_t path, weft_ns now)
+{
+	if (s->tried_ns == WEFT_NEVER || path != s->trial)
+		return;
+	if (now - s->tried_ns <= TRIAL_RTTS * s->rtt_ns) {
+		admit(s, path);
+		s->try_at_ns = now;
+	} else {
+		wait_longer(s, tune);
+		s->try_at_ns = now + s->try_wait_ns;
+	}
+	s->tried_ns = WEFT_NEVER;
+}
+
+/* Equation 2. The fastest is never excluded, so one is always left. */
+static void judge(struct spray *s, const struct schedule_tune *tune, weft_ns now)
+{
+	uint32_t most = 0, before = s->valid;
+
+	for (uint32_t i = 0; i < s->valid; i++)
+		most = board(s)[s->table[i]] > most ? board(s)[s->table[i]] : most;
+	for (uint32_t i = 0; i < s->valid;) {
+		if (board(s)[s->table[i]] * 1000u < tune->theta_permille * most)
+			swap(s, i, --s->valid);
+		else
+			i++;
+	}
+	clear_board(s);
+	if (s->valid == before) {
+		weft_ns least = WEFT_US(tune->reprobe_us);
+
+		s->try_wait_ns = s->try_wait_ns / 2 > least ? s->try_wait_ns / 2 : least;
+		return;
+	}
+	s->left = s->valid;
+	if (before == s->paths)
+		s->try_at_ns = now + s->try_wait_ns;
+	else
+		wait_longer(s, tune);
+}
+
+static bool board_full(const struct spray *s, const struct schedule_tune *tune, uint32_t mtu_bytes)
+{
+	uint64_t least = (uint64_t)BOARD_PKTS * s->valid * mtu_bytes;
+
+	return s->bytes >= tune->board_bits / 8 && s->bytes >= least;
+}
+
+void spray_data(struct spray *s, const struct schedule_tune *tune, const struct weft_rcc_data *ev, uint32_t mtu_bytes,
+		weft_ns now)
+{
+	if (ev->rtt_ns)
+		s->rtt_ns = s->rtt_ns ? s->rtt_ns - s->rtt_ns / 8 + ev->rtt_ns / 8 : ev->rtt_ns;
+	if (!tune->probing || !ev->scheduled || ev->path >= s->paths)
+		return;
+	if (s->valid < s->paths && is_excluded(s, ev->path)) {
+		judge_trial(s, tune, ev->path, now);
+		return;
+	}
+	board(s)[ev->path] += board(s)[ev->path] < UINT16_MAX;
+	s->bytes += ev->bytes;
+	if (board_full(s, tune, mtu_bytes))
+		judge(s, tune, now);
+}

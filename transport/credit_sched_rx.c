@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The target's side of scheduled credit: every sender that has data has a timer for its next credit; what is due goes
+ * through the host's own credit queue, like through any other on the way. */
+#include <errno.h>
+
+#include "engine_int.h"
+
+enum {
+	RETRY_NS = 1000,
+	SILENT_RTOS = 8,     /* a sender that does not answer credits for this long is gone; it asks again if not */
+	LOOK_PKTS = 256,     /* data packets between two looks at what the fabric did to them ... */
+	FOUL_PERCENT = 10,   /* ... and how many of them may have met a long queue */
+	ACK_WIRE_BYTES = 110 /* one per data packet at most */
+};
+
+int sched_start(struct weft_engine *e, weft_ns now)
+{
+	if (!e->rcc || !e->rcc->schedule)
+		return 0;
+	struct sched *s = weft_mem_alloc(&e->mem, sizeof *s);
+	if (!s)
+		return -ENOMEM;
+	e->sched = s;
+	wheel_init(&s->wheel, now);
+	credit_queue_init(&s->queue, e->credit_limits.queue_credits, CREDIT_QUEUE_REFRESH_DEFAULT);
+	uint32_t cycle_bytes = e->full_wire_bytes + WEFT_WIRE_MIN_BYTES + ACK_WIRE_BYTES;
+	credit_queue_set_interval(&s->queue, credit_queue_interval(cycle_bytes, e->cc_params.link_bps, WEFT_S(1)), now);
+	pool_init(&s->txs, &e->mem, sizeof(struct sched_tx), 4);
+	return 0;
+}
+
+void sched_end(struct weft_engine *e)
+{
+	if (!e->sched)
+		return;
+	pool_fini(&e->sched->txs);
+	weft_mem_free(&e->mem, e->sched);
+	e->sched = NULL;
+}
+
+void sched_alarm(struct weft_engine *e)
+{
+	e->sched->alarms++;
+	e->stats.credit_unlimited++;
+}
+
+static struct sched_rx *sched_of(struct pdc_rx *p)
+{
+	return (struct sched_rx *)(p + 1);
+}
+
+size_t sched_rx_bytes(const struct weft_engine *e)
+{
+	return sizeof(struct sched_rx) + (e->rcc->more_bytes ? e->rcc->more_bytes(&e->rcc_params) : 0);
+}
+
+void sched_rx_start(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+{
+	struct sched_rx *r = sched_of(p);
+
+	*r = (struct sched_rx){
+		.rx = p, .timed_at_ns = WEFT_NEVER, .first_ev = (uint16_t)rng_below(&e->rng, e->tune.evs_size)};
+	wheel_node_init(&r->timer);
+	p->credit.rcc.more = r + 1;
+}
+
+void sched_rx_stop(struct weft_engine *e, struct pdc_rx *p)
+{
+	wheel_cancel(&e->sched->wheel, &sched_of(p)->timer);
+	if (p->credit.rcc.wanted_bytes)
+		e->rcc->on_stop(&p->credit.rcc, e->now_ns);
+}
+
+static void arm(struct weft_engine *e)
+{
+	weft_ns at = wheel_next(&e->sched->wheel), next = credit_queue_next(&e->sched->queue);
+
+	e->credit_due_ns = at < next ? at : next;
+}
+
+static void set_timer(struct weft_engine *e, struct sched_rx *r, weft_ns at)
+{
+	r->at_ns = at;
+	wheel_set(&e->sched->wheel, &r->timer, at);
+}
+
+/* Requests and stops may overtake each other; a late one means nothing. */
+static bool is_late(struct sched_rx *r, uint16_t serial)
+{
+	if (r->serial && (int16_t)(serial - r->serial) <= 0)
+		return true;
+	r->serial = serial;
+	return false;
+}
+
+void sched_rx_request(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+{
+	struct sched_rx *r = sched_of(p);
+
+	if (!w->pds.opaque || w->pds.payload > WEFT_RCC_MAX_BYTES / WEFT_RCC_UNIT_BYTES || is_late(r, w->pds.opaque)) {
+		e->stats.rx_credit_stale++;
+		return;
+	}
+	if (!w->pds.payload) {
+		sched_rx_stop(e, p);
+		return;
+	}
+	e->rcc->on_demand(&p->credit.rcc, w->pds.payload * WEFT_RCC_UNIT_BYTES, now);
+	if (r->timer.at == WEFT_NEVER && p->credit.rcc.wanted_bytes) {
+		set_timer(e, r, now);
+		e->credit_due_ns = now;
+	}
+}
+
+/* A fabric that limits credits has no long data queues: no data is marked that had no marked credit, none is trimmed.
+ */
+static void look(struct weft_engine *e, const struct wire_pkt *w)
+{
+	struct sched *s = e->sched;
+
+	s->fouled += w->trimmed || (w->net.ecn == WEFT_ECN_CE && !(w->pds.ccc_id & SCHED_MARKED));
+	if (++s->looked < LOOK_PKTS)
+		return;
+	if (s->fouled * 100 > FOUL_PERCENT * LOOK_PKTS)
+		sched_alarm(e);
+	s->looked = s->fouled = 0;
+}
+
+/* Path number of an entropy we gave; UINT16_MAX: of none. */
+static uint16_t path_of(const struct weft_engine *e, const struct sched_rx *r, uint16_t ev)
+{
+	uint32_t n = (ev + e->tune.evs_size - r->first_ev) % e->tune.evs_size;
+
+	return n < e->credit_limits.paths ? (uint16_t)n : UINT16_MAX;
+}
+
+void sched_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint32_t bytes, weft_ns now)
+{
+	struct sched_rx *r = sched_of(p);
+	struct weft_rcc_data ev = {.bytes = bytes,
+				   .trimmed = w->trimmed,
+				   .ce = w->net.ecn == WEFT_ECN_CE,
+				   .retx = w->pds.flags & WIRE_F_RETX,
+				   .scheduled = w->pds.ccc_id & SCHED_SYNCED,
+				   .path = path_of(e, r, w->net.entropy),
+				   .credit = w->pds.credit};
+
+	if (ev.scheduled && r->timed_at_ns != WEFT_NEVER && r->timed == w->pds.credit) {
+		ev.rtt_ns = now > r->timed_at_ns ? now - r->timed_at_ns : 1;
+		r->timed_at_ns = WEFT_NEVER;
+	}
+	if (ev.scheduled)
+		look(e, w);
+	e->rcc->on_data(&p->credit.rcc, &ev, now);
+}
+
+/* A credit is due at `at`: it goes to the host's queue, if that has room. */
+static void issue(struct weft_engine *e, struct sched_rx *r, weft_ns at)
+{
+	struct sched *s = e->sched;
+	struct pdc_rx *p = r->rx;
+	struct weft_rcc_credit credit;
+
+	e->rcc->schedule(&p->credit.rcc, rng_next(&e->rng), &credit, at);
+	uint32_t number = r->number;
+	r->number = (r->number + 1) & SCHED_NUMBER_MASK;
+	set_timer(e, r, at + credit.wait_ns);
+	if (!credit_queue_push(&s->queue)) {
+		e->stats.tx_credit_drop++;
+		return;
+	}
+	uint16_t ev = (uint16_t)((r->first_ev + credit.path) % e->tune.evs_size);
+	s->ring[(s->head + s->queue.waiting - 1) % SCHED_HOST_RING] = (struct sched_wait){p->pdc.id, ev, number};
+}
+
+/* What was asked of a sender that is not there, or has no data any more, costs its place in the queue only. */
+static struct pdc_rx *still_wanted(const struct weft_engine *e, const struct sched_wait *c)
+{
+	struct pdc *pdc = pdc_by_id(e, c->pdc_id);
+
+	if (!pdc || !pdc->is_rx)
+		return NULL;
+	struct pdc_rx *p = list_entry(pdc, struct pdc_rx, pdc);
+	return p->credit.rcc.wanted_bytes ? p : NULL;
+}
+
+static void fill(struct weft_engine *e, const struct pdc_rx *p, const struct sched_wait *c, bool marked)
+{
+	struct wire_pkt *w = &e->ack_scratch;
+
+	w->net.dst = p->ip;
+	w->net.entropy = c->ev;
+	w->net.dscp = WIRE_DSCP_CREDIT;
+	w->net.ecn = marked ? WEFT_ECN_CE : WEFT_ECN_ECT0;
+	w->pds = (struct wire_pds){.type = WIRE_PDS_CP,
+				   .ctl = WIRE_CTL_CREDIT,
+				   .opaque = (uint16_t)e->full_wire_bytes,
+				   .spdcid = p->pdc.id,
+				   .dpdcid = p->remote_id,
+				   .payload = c->number};
+}
+
+/* The first credit of the queue leaves. False: there is no packet for it. */
+static bool depart(struct weft_engine *e, weft_ns at, weft_ns now)
+{
+	struct sched *s = e->sched;
+	const struct sched_wait *c = &s->ring[s->head];
+	struct pdc_rx *p = still_wanted(e, c);
+	struct weft_pkt *pkt = p ? engine_pkt(e) : NULL;
+
+	if (p && !pkt)
+		return false;
+	bool marked = credit_queue_pop(&s->queue, at, (uint32_t)(rng_next(&e->rng) >> 32));
+	s->head = (s->head + 1) % SCHED_HOST_RING;
+	if (!p)
+		return true;
+	fill(e, p, c, marked);
+	engine_send_control(e, pkt, now);
+	e->ack_scratch.net.dscp = WIRE_DSCP_CONTROL;
+	e->ack_scratch.net.ecn = WEFT_ECN_NOT;
+	e->stats.tx_credit++;
+	struct sched_rx *r = sched_of(p);
+	if (r->timed_at_ns == WEFT_NEVER || now - r->timed_at_ns > SILENT_RTOS * e->rto_ns) {
+		r->timed = c->number;
+		r->timed_at_ns = now;
+	}
+	return true;
+}
+
+/* Polled late, it makes up for one base RTT: less would starve hosts that share a processor, more would leave in one
+ * burst. */
+static weft_ns no_earlier(const struct weft_engine *e, weft_ns at, weft_ns now)
+{
+	return at + e->cc_params.brtt_ns < now ? now - e->cc_params.brtt_ns : at;
+}
+
+static bool depart_until(struct weft_engine *e, weft_ns until, weft_ns now)
+{
+	while (credit_queue_due(&e->sched->queue, until)) {
+		if (!depart(e, no_earlier(e, credit_queue_next(&e->sched->queue), now), now))
+			return false;
+	}
+	return true;
+}
+
+void sched_rx_due(struct weft_engine *e, weft_ns now)
+{
+	struct wheel_node *n;
+
+	while ((n = wheel_expire(&e->sched->wheel, now))) {
+		struct sched_rx *r = list_entry(n, struct sched_rx, timer);
+		struct pdc_rx *p = r->rx;
+		weft_ns at = no_earlier(e, r->at_ns, now);
+
+		if (now - p->last_heard_ns > SILENT_RTOS * e->rto_ns)
+			sched_rx_stop(e, p);
+		if (!p->credit.rcc.wanted_bytes)
+			continue;
+		depart_until(e, at, now);
+		issue(e, r, at);
+	}
+	bool sent = depart_until(e, now, now);
+	arm(e);
+	if (!sent)
+		e->credit_due_ns = now + RETRY_NS;
+}
