@@ -84,6 +84,18 @@ FROM_RESULT(lost, r->result.packets.dropped + r->result.packets.trimmed)
 FROM_RESULT(data_lost, r->result.drops.data + r->result.packets.trimmed)
 FROM_RESULT(marked, r->result.packets.marked)
 FROM_RESULT(timeouts, r->result.packets.timeouts)
+/* Not known of runs without such numbers. */
+#define FROM_ORDER(name, expression) FROM_RESULT(name, r->result.order.known ? (double)(expression) : NAN)
+
+FROM_ORDER(reordered_share, (double)r->result.order.reordered / (double)r->result.order.packets)
+FROM_ORDER(extent_p99, r->result.order.extent_p99)
+FROM_ORDER(extent_max, r->result.order.extent_max)
+FROM_ORDER(ooo_max, r->result.order.ooo_max)
+FROM_ORDER(dup_acks_max, r->result.order.dup_acks_max)
+FROM_ORDER(dup_ack_flows, r->result.order.dup_ack_flows)
+FROM_ORDER(dup_ack3_flows, r->result.order.dup_ack3_flows)
+FROM_ORDER(reorder_ack_flows, r->result.order.reorder_ack_flows)
+FROM_ORDER(reorder_ack3_flows, r->result.order.reorder_ack3_flows)
 FROM_RESULT(queue_max, r->result.queue_max_bytes)
 FROM_RESULT(queue_mean, r->result.queue_mean_bytes)
 
@@ -111,10 +123,26 @@ static const struct measure measures[] = {
 	{"data_lost", "data packets trimmed, or dropped by full queues", data_lost, NULL, NULL, NULL},
 	{"marked", "packets marked with ECN", marked, NULL, NULL, NULL},
 	{"timeouts", "retransmission timeouts", timeouts, NULL, NULL, NULL},
+	{"reordered_share", "packets that arrived after one sent later, over all", reordered_share, NULL, NULL, NULL},
+	{"reorder_extent_p99", "99th percentile over packets of how many sent later came first", extent_p99, NULL, NULL,
+	 NULL},
+	{"reorder_extent_max", "the largest", extent_max, NULL, NULL, NULL},
+	{"ooo_max", "most packets of a flow waiting behind a gap", ooo_max, NULL, NULL, NULL},
+	{"dup_acks_max", "most arrivals beyond one gap of a flow", dup_acks_max, NULL, NULL, NULL},
+	{"dup_ack_flows", "share of flows with an arrival beyond a gap (duplicate ACK)", dup_ack_flows, NULL, NULL,
+	 NULL},
+	{"dup_ack3_flows", "share of flows with three beyond the same gap", dup_ack3_flows, NULL, NULL, NULL},
+	{"reorder_ack_flows", "as dup_ack_flows, but not for gaps of lost packets", reorder_ack_flows, NULL, NULL,
+	 NULL},
+	{"reorder_ack3_flows", "as dup_ack3_flows, but not for gaps of lost packets", reorder_ack3_flows, NULL, NULL,
+	 NULL},
 	{"queue_max_bytes", "deepest queue of the run", queue_max, NULL, NULL, NULL},
 	{"queue_mean_bytes", "mean depth of all queues over the run", queue_mean, NULL, NULL, NULL},
 	{"flow_fct_max_us", "slowest of `flows`", NULL, "flows.csv", "fct_us", tally_max},
 	{"flow_fct_mean_us", "mean of `flows`", NULL, "flows.csv", "fct_us", tally_mean},
+	{"flow_dup_acks_max", "most arrivals beyond one gap of `flows`", NULL, "flows.csv", "dup_acks", tally_max},
+	{"flow_reordered_mean", "mean of the packets of `flows` that came late", NULL, "flows.csv", "reordered",
+	 tally_mean},
 	{"port_queue_max_bytes", "deepest sampled queue of `ports`, between `from` and `to`", NULL, "ports.csv",
 	 "queue_bytes", tally_max},
 	{"port_queue_mean_bytes", "mean of the sampled queues that are not empty", NULL, "ports.csv", "queue_bytes",

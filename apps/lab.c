@@ -250,6 +250,7 @@ int lab_result(const struct lab *lab, struct run_result *r, struct weft_err *err
 	result_set_fabric(r, &net, lab->now);
 	lab_stats(lab, &sum);
 	result_add_engine(&r->packets, &sum);
+	result_set_reordering(r, &lab->reordering);
 	r->ideal = ideal_ps(lab->o, lab->net, err);
 	return r->ideal ? 0 : -ENOMEM;
 }

@@ -22,10 +22,10 @@ int lab_flows_create(struct lab *lab, struct weft_err *err)
 	const struct weft_workload *w = &lab->o->workload;
 	uint64_t longest = 1;
 	lab->flows = calloc(w->flow_count + 1, sizeof *lab->flows);
-	lab->checks = calloc(w->flow_count + 1, sizeof *lab->checks);
+	lab->arrivals = calloc(w->flow_count + 1, sizeof *lab->arrivals);
 	lab->by_start = calloc(w->flow_count + 1, sizeof *lab->by_start);
 	lab->host_ops = calloc(lab->o->topo.hosts, sizeof *lab->host_ops);
-	if (!lab->flows || !lab->checks || !lab->by_start || !lab->host_ops)
+	if (!lab->flows || !lab->arrivals || !lab->by_start || !lab->host_ops)
 		return weft_err_set(err, -ENOMEM, "no memory for %u flows", w->flow_count);
 	for (uint32_t i = 0; i < w->flow_count; i++) {
 		lab->flows[i] = (struct run_flow){.bytes = w->flows[i].bytes,
@@ -49,7 +49,9 @@ void lab_flows_destroy(struct lab *lab)
 {
 	pattern_destroy(&lab->pattern);
 	free(lab->flows);
-	free(lab->checks);
+	for (uint32_t i = 0; lab->arrivals && i < lab->o->workload.flow_count; i++)
+		reorder_free(&lab->arrivals[i].order);
+	free(lab->arrivals);
 	free(lab->by_start);
 	free(lab->host_ops);
 }
@@ -61,7 +63,7 @@ uint32_t lab_flow_count(const struct lab *lab)
 
 uint64_t lab_flow_arrived(const struct lab *lab, uint32_t flow)
 {
-	return lab->checks[flow].arrived;
+	return lab->arrivals[flow].check.arrived;
 }
 
 uint32_t lab_host_operations(const struct lab *lab, uint32_t host)
@@ -91,6 +93,27 @@ static int submit(struct lab_host *h, struct weft_op *op, uint32_t peer)
 	return rc;
 }
 
+static void out_of_order(struct lab *lab, uint32_t index, uint32_t pkt)
+{
+	const struct weft_flow *f = &lab->o->workload.flows[index];
+	struct lab_arrival *a = &lab->arrivals[index];
+	uint32_t pkts = (uint32_t)((f->bytes + lab->o->engine.payload_bytes - 1) / lab->o->engine.payload_bytes);
+	if (!reorder_ahead(&a->order, pkts, pkt, weft_engine_rx_again(lab->hosts[f->dst].engine),
+			   &lab->flows[index].order, &lab->reordering))
+		broken(lab, index, "order of arrival", -ENOMEM);
+}
+
+/* A weft_sink_fn: `arg` is the struct lab_arrival. */
+static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+{
+	struct lab_arrival *a = arg;
+	struct lab *lab = a->lab;
+	uint32_t pkt = (uint32_t)(offset / lab->o->engine.payload_bytes);
+	pattern_check_sink(&a->check, offset, data, len);
+	if (!reorder_next(&a->order, pkt, &lab->reordering))
+		out_of_order(lab, (uint32_t)(a - lab->arrivals), pkt);
+}
+
 /* Posts the receive and the send of one flow in the same instant. */
 static void start(struct lab *lab, uint32_t index)
 {
@@ -98,15 +121,16 @@ static void start(struct lab *lab, uint32_t index)
 	struct run_flow *run = &lab->flows[index];
 	if (run->start != WEFT_NEVER)
 		return;
-	pattern_check_init(&lab->checks[index], &lab->pattern, index, f->bytes);
+	lab->arrivals[index].lab = lab;
+	pattern_check_init(&lab->arrivals[index].check, &lab->pattern, index, f->bytes);
 	run->start = lab->now;
 	lab->active++;
 	struct weft_op recv = {.kind = WEFT_OP_TRECV,
 			       .len = f->bytes,
 			       .tag = index,
 			       .context = run,
-			       .sink = pattern_check_sink,
-			       .sink_arg = &lab->checks[index]};
+			       .sink = arrived,
+			       .sink_arg = &lab->arrivals[index]};
 	/* The engine only reads what it sends. */
 	struct weft_op send = {.kind = WEFT_OP_TSEND,
 			       .flags = f->background ? WEFT_OP_BACKGROUND : 0,
@@ -171,7 +195,7 @@ static void complete(struct lab *lab, const struct weft_cqe *cqe)
 		fire(lab, f->send_done_trigger);
 	} else {
 		run->delivered = lab->now;
-		run->verified = cqe->len == f->bytes && pattern_check_ok(&lab->checks[index]);
+		run->verified = cqe->len == f->bytes && pattern_check_ok(&lab->arrivals[index].check);
 		fire(lab, f->recv_done_trigger);
 	}
 	maybe_ended(lab, run);

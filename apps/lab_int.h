@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "lab.h"
 #include "pattern.h"
+#include "reorder.h"
 #include "series.h"
 #include "sim.h"
 
@@ -36,6 +37,13 @@ struct lab_call {
 	void *arg;
 };
 
+/* How one flow arrives. */
+struct lab_arrival {
+	struct pattern_check check;
+	struct reorder order;
+	struct lab *lab;
+};
+
 struct lab {
 	struct options *o;
 	struct weft_net *net;
@@ -47,7 +55,8 @@ struct lab {
 	uint32_t due_head, due_count;
 	struct pattern pattern;
 	struct run_flow *flows;
-	struct pattern_check *checks;
+	struct lab_arrival *arrivals; /* of the flows */
+	struct reorder_sum reordering;
 	uint32_t *by_start; /* flows with a start time, in that order */
 	uint32_t *host_ops; /* sends and receives of each host */
 	uint32_t timed_count, next_timed;

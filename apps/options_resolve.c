@@ -88,7 +88,7 @@ static int choose_lb(struct options *o)
 	struct fabric_tune fabric;
 	peek_params(o, &engine, &fabric);
 	struct weft_lb_offer offer = {
-		.switches_choose = o->route != weft_route_table[0] && !o->route->reads_digits,
+		.switches_choose = !o->route->by_entropy && !o->route->reads_digits,
 		.digits = o->route->reads_digits,
 		.ecn = fabric.ecn_max_pct > 0,
 		.trimming = !o->no_trim && fabric.trim != WEFT_TRIM_OFF,

@@ -136,6 +136,30 @@ void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats,
 	r->digest = stats->digest;
 }
 
+void result_set_reordering(struct run_result *r, const struct reorder_sum *sum)
+{
+	struct run_reordering *o = &r->order;
+	double share = r->flow_count ? 1.0 / r->flow_count : 0;
+	*o = (struct run_reordering){
+		.known = sum->packets > 0,
+		.packets = sum->packets,
+		.reordered = sum->reordered,
+		.beyond = sum->beyond,
+		.extent_p50 = reorder_percentile(sum, 0.50),
+		.extent_p99 = reorder_percentile(sum, 0.99),
+		.extent_max = sum->extent_max,
+	};
+	for (uint32_t i = 0; i < r->flow_count; i++) {
+		const struct reorder_counts *c = &r->flows[i].order;
+		o->ooo_max = c->ooo_max > o->ooo_max ? c->ooo_max : o->ooo_max;
+		o->dup_acks_max = c->dup_acks > o->dup_acks_max ? c->dup_acks : o->dup_acks_max;
+		o->dup_ack_flows += c->dup_acks ? share : 0;
+		o->dup_ack3_flows += c->dup_acks >= REORDER_THRESHOLD ? share : 0;
+		o->reorder_ack_flows += c->reorder_dup_acks ? share : 0;
+		o->reorder_ack3_flows += c->reorder_dup_acks >= REORDER_THRESHOLD ? share : 0;
+	}
+}
+
 uint64_t result_max_rss_kib(void)
 {
 	struct rusage usage;
@@ -202,12 +226,24 @@ static json_t *json_background(const struct run_summary *s)
 			 json_times(&s->foreground_fct_us), "background_fct_us", json_times(&s->background_fct_us));
 }
 
+static json_t *json_reordering(const struct run_reordering *o)
+{
+	return json_pack("{s:{s:I,s:I,s:I,s:{s:i,s:i,s:i},s:i,s:i,s:{s:f,s:f,s:f,s:f}}}", "reordering", "packets",
+			 (json_int_t)o->packets, "reordered", (json_int_t)o->reordered, "beyond_gap",
+			 (json_int_t)o->beyond, "extent", "p50", (int)o->extent_p50, "p99", (int)o->extent_p99, "max",
+			 (int)o->extent_max, "ooo_max", (int)o->ooo_max, "dup_acks_max", (int)o->dup_acks_max, "flows",
+			 "dup_ack", o->dup_ack_flows, "dup_ack3", o->dup_ack3_flows, "reorder_ack",
+			 o->reorder_ack_flows, "reorder_ack3", o->reorder_ack3_flows);
+}
+
 int result_write_json(const struct run_result *r, const char *path, struct weft_err *err)
 {
 	struct run_summary s;
 	json_t *json = result_summarise(r, &s) ? NULL : json_of(r, &s);
 	if (json && s.background)
 		json_object_update_new(json, json_background(&s));
+	if (json && r->order.known)
+		json_object_update_new(json, json_reordering(&r->order));
 	if (json && r->origin && result_add_origin(json, r->origin)) {
 		json_decref(json);
 		json = NULL;
@@ -243,6 +279,15 @@ static void print_drops(FILE *out, const struct run_drops *d)
 		d->data, d->control, d->down, d->error, d->route);
 }
 
+static void print_reordering(FILE *out, const struct run_reordering *o)
+{
+	fprintf(out,
+		"order          %" PRIu64 " of %" PRIu64
+		" packets late, by p99 %u, max %u packets; flows with duplicate ACKs %.2f %%, three %.2f %%\n",
+		o->reordered, o->packets, o->extent_p99, o->extent_max, 100 * o->dup_ack_flows,
+		100 * o->dup_ack3_flows);
+}
+
 int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 {
 	struct run_summary s;
@@ -270,6 +315,8 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 	fprintf(out, "makespan       %.1f us, ideal %.1f us, inflation %.3f\n", s.makespan_us, s.ideal_us, s.inflation);
 	fprintf(out, "goodput        %.1f Gb/s in all, Jain %.4f\n", s.goodput_gbps, s.jain);
 	print_packets(out, &r->packets);
+	if (r->order.known)
+		print_reordering(out, &r->order);
 	if (r->fabric && r->packets.dropped)
 		print_drops(out, &r->drops);
 	fprintf(out, "queues         max %" PRIu64 " bytes, mean %.0f bytes\n", r->queue_max_bytes,

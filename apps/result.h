@@ -9,19 +9,21 @@
 
 #include "net.h"
 #include "options.h"
+#include "reorder.h"
 #include "weft/stats.h"
 #include "weft/time.h"
 
 /* One flow's fate. Times are since the start of the run, in ps; WEFT_NEVER: has not happened. */
 struct run_flow {
 	uint64_t bytes;
-	weft_ps start;     /* submitted at the sender */
-	weft_ps acked;     /* last byte acknowledged there */
-	weft_ps delivered; /* last byte placed at the receiver */
-	weft_ps ideal;     /* shortest possible FCT, alone in the fabric; 0: unknown */
-	int32_t err;       /* errno of the operation that failed, 0 */
-	bool verified;     /* every byte arrived exactly once and was the right one */
-	bool background;   /* of --background */
+	weft_ps start;               /* submitted at the sender */
+	weft_ps acked;               /* last byte acknowledged there */
+	weft_ps delivered;           /* last byte placed at the receiver */
+	weft_ps ideal;               /* shortest possible FCT, alone in the fabric; 0: unknown */
+	int32_t err;                 /* errno of the operation that failed, 0 */
+	bool verified;               /* every byte arrived exactly once and was the right one */
+	bool background;             /* of --background */
+	struct reorder_counts order; /* of its packets' arrival; in the lab */
 };
 
 struct run_packets {
@@ -49,6 +51,17 @@ struct run_drops {
 	uint64_t route;         /* no way to the host, or nobody there */
 };
 
+/* In what order packets arrived; shares are of all flows, 0 to 1. */
+struct run_reordering {
+	bool known;                                   /* in the lab, and something arrived */
+	uint64_t packets;                             /* that arrived, each counted once */
+	uint64_t reordered, beyond;                   /* see struct reorder_sum */
+	uint32_t extent_p50, extent_p99, extent_max;  /* over all packets: packets sent later that came first */
+	uint32_t ooo_max, dup_acks_max;               /* see struct reorder_counts, of the worst flow */
+	double dup_ack_flows, dup_ack3_flows;         /* flows with at least one, at least three dup_acks */
+	double reorder_ack_flows, reorder_ack3_flows; /* the same of reorder_dup_acks */
+};
+
 struct run_result {
 	const char *mode; /* "sim" or "bench" */
 	const char *cc, *lb;
@@ -61,6 +74,7 @@ struct run_result {
 	struct run_packets packets;
 	bool fabric; /* result_set_fabric was called: drops are known */
 	struct run_drops drops;
+	struct run_reordering order;
 	uint64_t queue_max_bytes;
 	double queue_mean_bytes;
 	uint64_t pauses;  /* PFC frames that began a pause */
@@ -99,6 +113,9 @@ void result_add_engine(struct run_packets *p, const struct weft_stats *stats);
 
 /* Takes what the fabric counted: trimmed, dropped, marked, queues, events, hops. `now`: for the mean queue. */
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now);
+
+/* Takes how the flows, which are there already, arrived. */
+void result_set_reordering(struct run_result *r, const struct reorder_sum *sum);
 
 /* Peak resident memory of this process. */
 uint64_t result_max_rss_kib(void);

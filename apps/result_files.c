@@ -128,7 +128,9 @@ static int write_flows(const struct run_result *r, const struct weft_workload *w
 	FILE *out = file_create(path, err);
 	if (!out)
 		return -EIO;
-	fputs("flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background\n", out);
+	fputs("flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background,reordered,dup_acks,reorder_"
+	      "dup_acks,ooo_max\n",
+	      out);
 	for (uint32_t i = 0; i < r->flow_count; i++) {
 		const struct run_flow *f = &r->flows[i];
 		fprintf(out, "%u,%u,%u,%" PRIu64, i, w->flows[i].src, w->flows[i].dst, f->bytes);
@@ -136,7 +138,8 @@ static int write_flows(const struct run_result *r, const struct weft_workload *w
 		put_us(out, f->start, f->acked);
 		put_us(out, f->start, f->delivered);
 		put_us(out, 0, f->ideal ? f->ideal : WEFT_NEVER);
-		fprintf(out, ",%d,%d\n", f->verified, f->background);
+		fprintf(out, ",%d,%d,%u,%u,%u,%u\n", f->verified, f->background, f->order.reordered, f->order.dup_acks,
+			f->order.reorder_dup_acks, f->order.ooo_max);
 	}
 	return file_finish(out, path, err);
 }
@@ -235,6 +238,26 @@ static struct run_drops read_drops(const json_t *d)
 				  .route = count(d, "route")};
 }
 
+static struct run_reordering read_reordering(const json_t *o)
+{
+	const json_t *extent = json_object_get(o, "extent"), *flows = json_object_get(o, "flows");
+	return (struct run_reordering){
+		.known = json_is_object(o),
+		.packets = count(o, "packets"),
+		.reordered = count(o, "reordered"),
+		.beyond = count(o, "beyond_gap"),
+		.extent_p50 = (uint32_t)count(extent, "p50"),
+		.extent_p99 = (uint32_t)count(extent, "p99"),
+		.extent_max = (uint32_t)count(extent, "max"),
+		.ooo_max = (uint32_t)count(o, "ooo_max"),
+		.dup_acks_max = (uint32_t)count(o, "dup_acks_max"),
+		.dup_ack_flows = number(flows, "dup_ack"),
+		.dup_ack3_flows = number(flows, "dup_ack3"),
+		.reorder_ack_flows = number(flows, "reorder_ack"),
+		.reorder_ack3_flows = number(flows, "reorder_ack3"),
+	};
+}
+
 static void read_result(const json_t *json, struct run_record *rec)
 {
 	const json_t *run = json_object_get(json, "run");
@@ -247,6 +270,7 @@ static void read_result(const json_t *json, struct run_record *rec)
 		.ideal = (weft_ps)(number(json, "ideal_us") * 1e6),
 		.packets = read_packets(json_object_get(json, "packets")),
 		.drops = read_drops(json_object_get(json, "drops")),
+		.order = read_reordering(json_object_get(json, "reordering")),
 		.queue_max_bytes = count(queues, "max_bytes"),
 		.queue_mean_bytes = number(queues, "mean_bytes"),
 		.elapsed = (weft_ps)(number(run, "virtual_us") * 1e6),

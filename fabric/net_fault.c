@@ -172,7 +172,7 @@ static void reach_over(const struct weft_net *net, uint32_t sw, uint32_t first, 
 
 	for (uint32_t port = first; port < end; port++) {
 		uint32_t peer = net->ports[port].peer;
-		if (net->cold[port].avoided)
+		if (route_avoided(net, port))
 			continue;
 		if (peer < net->topo.tier[0].switches)
 			row[peer / 64] |= UINT64_C(1) << peer % 64;

@@ -290,6 +290,13 @@ void link_clear(struct weft_net *net, uint32_t port);
 uint32_t route_port(const struct net_switch *sw, uint32_t host, const struct weft_pkt *pkt);
 /* 0..n-1 by the ECMP hash of the packet at this switch. */
 uint32_t route_hash(const struct net_switch *sw, const struct weft_pkt *pkt, uint32_t n);
+/* True when routing leaves the port's link out. */
+static inline bool route_avoided(const struct weft_net *net, uint32_t port)
+{
+	const struct weft_route_ops *ops = net->choice.ops;
+
+	return net->cold[port].avoided || (ops && ops->both_ways && net->cold[net->cold[port].reverse].avoided);
+}
 /* True when `port` is not avoided and what is behind it still leads to `leaf`. Only with net->routes. */
 bool route_usable(const struct weft_net *net, uint32_t port, uint32_t leaf);
 /* The same choice with unlike links, and among the usable ports with net->routes: uniform over them; flows whose port

@@ -35,7 +35,7 @@ bool route_usable(const struct weft_net *net, uint32_t port, uint32_t leaf)
 
 	if (p->flags & PORT_LAST_HOP)
 		return true; /* there is no other way to a host */
-	if (net->cold[port].avoided)
+	if (route_avoided(net, port))
 		return false;
 	if (p->peer < net->topo.tier[0].switches)
 		return true;

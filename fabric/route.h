@@ -23,6 +23,8 @@ struct weft_route_ops {
 	const struct weft_param *tunes; /* NULL: no parameters */
 	size_t tune_size;               /* bytes of the struct they describe */
 	bool reads_digits;              /* forwards by the digits of an entropy, see struct weft_lb_digits */
+	bool by_entropy;                /* hashes: an entropy keeps its path, one among many draws another */
+	bool both_ways;                 /* a link that is avoided in one direction is in the other, too */
 	/* Bytes of switch `sw`'s private state, zeroed before `init`. NULL: none. */
 	size_t (*state_bytes)(const struct weft_net *net, uint32_t sw);
 	/* NULL: nothing to do. `seed` differs between switches and from the seed of everything else random. -EINVAL

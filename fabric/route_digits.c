@@ -19,15 +19,6 @@ static size_t digits_state(const struct weft_net *net, uint32_t sw)
 	return sizeof(struct digits_state);
 }
 
-static uint32_t tier_of(const struct weft_net *net, uint32_t sw)
-{
-	uint32_t tier = 0;
-
-	while (tier + 1 < net->topo.tiers && sw >= net->tier_first[tier + 1])
-		tier++;
-	return tier;
-}
-
 static int digits_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
 	struct digits_state *st = state;
@@ -43,7 +34,7 @@ static int digits_init(const struct weft_net *net, uint32_t sw, void *state, uin
 				"fabric: the 16 bits of an entropy do not hold digits for %u uplinks of a %s "
 				"and those of the tiers below",
 				uplinks[i], weft_topo_tier_name(i));
-	st->tier = tier_of(net, sw);
+	st->tier = switch_tier(net, sw);
 	return 0;
 }
 

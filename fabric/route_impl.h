@@ -45,6 +45,7 @@ extern const struct weft_route_ops route_rr;
 extern const struct weft_route_ops route_adaptive;
 extern const struct weft_route_ops route_digits;
 extern const struct weft_route_ops route_drill;
+extern const struct weft_route_ops route_symmetric;
 
 static inline uint32_t ways_port(const struct route_ways *ways, uint32_t way)
 {
@@ -61,6 +62,16 @@ static inline uint32_t ways_find(const struct route_ways *ways, uint32_t port)
 	while (way < ways->count && ways->ports[way] != port)
 		way++;
 	return way;
+}
+
+/* Of a switch, as an index in net->switches. */
+static inline uint32_t switch_tier(const struct weft_net *net, uint32_t sw)
+{
+	uint32_t tier = 0;
+
+	while (tier + 1 < net->topo.tiers && sw >= net->tier_first[tier + 1])
+		tier++;
+	return tier;
 }
 
 /* Groups of equal ways at a switch, see struct route_ways. */

@@ -8,10 +8,11 @@
 const struct weft_route_ops route_ecmp = {
 	.name = "ecmp",
 	.help = "by hash of the five-tuple with the switch's salt: an entropy keeps its path",
+	.by_entropy = true,
 };
 
 const struct weft_route_ops *const weft_route_table[] = {
-	&route_ecmp, &route_random, &route_rr, &route_adaptive, &route_digits, &route_drill, NULL,
+	&route_ecmp, &route_random, &route_rr, &route_adaptive, &route_digits, &route_drill, &route_symmetric, NULL,
 };
 
 static const struct weft_route_ops *find(const char *name)

@@ -107,6 +107,7 @@ struct weft_engine {
 	bool more_submissions;          /* an endpoint had more than fit in this poll */
 	bool shutting_down;             /* weft_engine_shutdown was called */
 	uint8_t request_type;           /* PDS type of our data packets */
+	uint8_t rx_flags;               /* PDS flags of the data packet being placed */
 	bool is_v4;                     /* we are; peers are of the same family */
 	bool has_hot;                   /* packets of the data path are those of wire_hot.h: IPv4, no trailers */
 	uint32_t rx_mask;               /* bits of a receive window - 1 */

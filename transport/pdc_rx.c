@@ -256,6 +256,7 @@ static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_
 		refuse(e, p, w, WIRE_NACK_NO_BITMAP, &e->stats.rx_no_mem, now);
 		return;
 	}
+	e->rx_flags = w->pds.flags;
 	int rc = msg_rx_packet(e, p, w, payload);
 	if (rc == MSG_RX_NO_MEM) {
 		refuse(e, p, w, WIRE_NACK_NO_SES_MSG_AVAIL, &e->stats.rx_no_mem, now);

@@ -93,6 +93,9 @@ void weft_engine_ahead(const struct weft_engine *e, const struct weft_pkt *pkt, 
 /* Adds up nothing: the engine's live counters, read-only, valid until destroy. */
 const struct weft_stats *weft_engine_stats(const struct weft_engine *e);
 
+/* Within a weft_sink_fn: the packet whose payload is handed over had been sent before. */
+bool weft_engine_rx_again(const struct weft_engine *e);
+
 /* ---- peers: small integers for addresses, valid for the engine's life ---- */
 
 #define WEFT_PEER_ANY UINT32_MAX

@@ -163,6 +163,45 @@ static void lab_create__reports_the_part_that_failed(void **state)
 	assert_null(f->lab);
 }
 
+static struct run_reordering order_of(struct fixture *f)
+{
+	struct run_result r;
+	assert_int_equal(lab_run(f->lab, &f->err), 0);
+	assert_int_equal(lab_result(f->lab, &r, &f->err), 0);
+	assert_true(r.order.known);
+	assert_int_equal(r.order.packets, r.packets.data);
+	return r.order;
+}
+
+static void lab_result__one_path_reorders_nothing(void **state)
+{
+	struct fixture *f = *state;
+	MAKE(f, "--topology", "leafspine:2:4:4", "--matrix", "permutation:8:256KiB", "--lb", "ecmp");
+	assert_int_equal(order_of(f).reordered, 0);
+}
+
+static void lab_result__lost_packets_are_not_late(void **state)
+{
+	struct fixture *f = *state;
+	MAKE(f, "--topology", "star:2", "--matrix", "permutation:2:1MiB", "--lb", "ecmp", "--set",
+	     "fault_loss_ppm=9000");
+	struct run_reordering order = order_of(f);
+	assert_int_equal(order.reordered, 0);
+	assert_float_equal(order.dup_ack3_flows, 1, 1e-9);
+	assert_float_equal(order.reorder_ack_flows, 0, 0);
+	assert_true(order.dup_acks_max >= REORDER_THRESHOLD);
+}
+
+static void lab_result__spraying_reorders(void **state)
+{
+	struct fixture *f = *state;
+	MAKE(f, "--topology", "leafspine:2:4:4", "--matrix", "permutation:8:256KiB", "--lb", "ops");
+	struct run_reordering order = order_of(f);
+	assert_true(order.reordered > 0 && order.beyond >= order.reordered);
+	assert_true(order.reorder_ack_flows > 0 && order.reorder_ack_flows >= order.reorder_ack3_flows);
+	assert_true(order.extent_max >= order.extent_p99 && order.ooo_max > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static void lab_run__stops_when_the_capture_cannot_grow(void **state)
@@ -177,6 +216,9 @@ static void lab_run__stops_when_the_capture_cannot_grow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(lab_result__one_path_reorders_nothing),
+		TEST(lab_result__lost_packets_are_not_late),
+		TEST(lab_result__spraying_reorders),
 		TEST(lab_at__calls_in_order_of_time_then_registration),
 		TEST(lab_at__refuses_too_many),
 		TEST(lab_run__stops_when_the_capture_cannot_grow),

@@ -124,6 +124,21 @@ class Reproduce(unittest.TestCase):
         self.assertIn("12 of 12 claims hold", text)
         self.assertIn("there is no flow 7", self.refused("{text: a, measure: flow_jain, flows: 7, of: {}, at_most: 1}"))
 
+    def test_order_of_arrival(self):
+        text = self.judged(
+            "{text: a, measure: reordered_share, of: {case: three}, at_least: 0.01, at_most: 0.9}",
+            "{text: b, measure: dup_ack_flows, of: {case: three}, at_least: 0.3}",
+            "{text: c, measure: dup_ack3_flows, of: {case: three}, at_least: 0, at_most: 1}",
+            "{text: d, measure: reorder_ack_flows, of: {case: three}, at_least: 0.3}",
+            "{text: e, measure: reorder_ack3_flows, of: {case: three}, at_least: 0, at_most: 1}",
+            "{text: f, measure: reorder_extent_p99, of: {case: three}, at_least: 1}",
+            "{text: g, measure: reorder_extent_max, of: {case: three}, at_least: 1}",
+            "{text: h, measure: ooo_max, of: {case: three}, at_least: 1}",
+            "{text: i, measure: dup_acks_max, of: {case: three}, at_least: 1}",
+            "{text: j, measure: flow_dup_acks_max, flows: 0-2, of: {case: three}, at_least: 1}",
+            "{text: k, measure: flow_reordered_mean, flows: 0-2, of: {case: three}, at_least: 0.1}")
+        self.assertIn("11 of 11 claims hold", text)
+
     def test_a_port_that_is_not_there_proves_nothing(self):
         message = self.refused("{text: a, measure: port_queue_max_bytes, ports: 'leaf9:*', of: {}, at_most: 0}")
         self.assertIn("links.csv: no port is called 'leaf9:*'", message)

@@ -351,7 +351,13 @@ static void write_dir__a_line_per_flow(void **state)
 {
 	char dir[] = "/tmp/weft-run-XXXXXX", path[FILE_PATH_MAX];
 	struct run_flow flows[] = {
-		{.bytes = 1000, .start = US(1), .acked = US(10), .delivered = US(8), .ideal = US(7), .verified = true},
+		{.bytes = 1000,
+		 .start = US(1),
+		 .acked = US(10),
+		 .delivered = US(8),
+		 .ideal = US(7),
+		 .verified = true,
+		 .order = {.reordered = 4, .dup_acks = 3, .reorder_dup_acks = 2, .ooo_max = 1}},
 		{.bytes = 2000, .start = WEFT_NEVER, .acked = WEFT_NEVER, .delivered = WEFT_NEVER, .ideal = US(2)},
 		{.bytes = 3000, .start = 0, .acked = WEFT_NEVER, .delivered = US(3), .background = true},
 	};
@@ -364,10 +370,11 @@ static void write_dir__a_line_per_flow(void **state)
 	assert_int_equal(result_write_dir(&r, &w, dir, NULL), 0);
 	assert_int_equal(file_path(path, dir, "flows.csv", NULL), 0);
 	char *text = file_read(path, &len, &rc, NULL);
-	assert_string_equal(text, "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background\n"
-				  "0,0,1,1000,1.000000,9.000000,7.000000,7.000000,1,0\n"
-				  "1,2,3,2000,,,,2.000000,0,0\n"
-				  "2,4,5,3000,0.000000,,3.000000,,0,1\n");
+	assert_string_equal(text, "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background,"
+				  "reordered,dup_acks,reorder_dup_acks,ooo_max\n"
+				  "0,0,1,1000,1.000000,9.000000,7.000000,7.000000,1,0,4,3,2,1\n"
+				  "1,2,3,2000,,,,2.000000,0,0,0,0,0,0\n"
+				  "2,4,5,3000,0.000000,,3.000000,,0,1,0,0,0,0\n");
 	free(text);
 	assert_int_equal(file_remove_tree(dir, NULL), 0);
 }
@@ -408,6 +415,47 @@ static void read_json__is_what_was_written(void **state)
 	assert_int_equal(file_remove_tree(dir, NULL), 0);
 }
 
+static void set_reordering__shares_of_flows(void **state)
+{
+	struct run_flow flows[] = {
+		{.bytes = 1, .acked = US(1), .delivered = US(1), .order = {.dup_acks = 1, .ooo_max = 9}},
+		{.bytes = 1,
+		 .acked = US(1),
+		 .delivered = US(1),
+		 .order = {.dup_acks = 3, .reorder_dup_acks = 3, .ooo_max = 2}},
+		{.bytes = 1, .acked = US(1), .delivered = US(1), .order = {.dup_acks = 7, .reorder_dup_acks = 1}},
+		{.bytes = 1, .acked = US(1), .delivered = US(1)},
+	};
+	struct reorder_sum sum = {
+		.packets = 1000, .reordered = 20, .beyond = 31, .extents = {[2] = 20}, .extent_max = 2};
+	struct run_result r = result_of(flows, 4);
+	struct run_record rec;
+	char name[] = "/tmp/weft-json-XXXXXX";
+	result_set_reordering(&r, &sum);
+	assert_true(r.order.known);
+	assert_int_equal(r.order.extent_p50, 0);
+	assert_int_equal(r.order.extent_p99, 2);
+	assert_int_equal(r.order.ooo_max, 9);
+	assert_int_equal(r.order.dup_acks_max, 7);
+	assert_float_equal(r.order.dup_ack_flows, 0.75, 1e-9);
+	assert_float_equal(r.order.dup_ack3_flows, 0.5, 1e-9);
+	assert_float_equal(r.order.reorder_ack_flows, 0.5, 1e-9);
+	assert_float_equal(r.order.reorder_ack3_flows, 0.25, 1e-9);
+	close(mkstemp(name));
+	assert_int_equal(result_write_json(&r, name, NULL), 0);
+	assert_int_equal(result_read_json(name, &rec, NULL), 0);
+	assert_true(rec.result.order.known);
+	assert_int_equal(rec.result.order.packets, 1000);
+	assert_int_equal(rec.result.order.reordered, 20);
+	assert_int_equal(rec.result.order.beyond, 31);
+	assert_int_equal(rec.result.order.extent_max, 2);
+	assert_int_equal(rec.result.order.ooo_max, 9);
+	assert_int_equal(rec.result.order.dup_acks_max, 7);
+	assert_float_equal(rec.result.order.dup_ack3_flows, 0.5, 1e-9);
+	assert_float_equal(rec.result.order.reorder_ack3_flows, 0.25, 1e-9);
+	unlink(name);
+}
+
 static void read_json__refuses_other_files(void **state)
 {
 	static const char *const others[] = {"",      "[]", "{}", "{\"schema\": 3}", "{\"schema\": \"weft.sweep/1\"}",
@@ -434,6 +482,7 @@ int main(void)
 		cmocka_unit_test(write_dir__text_that_is_no_utf8),
 		cmocka_unit_test(write_dir__a_line_per_flow),
 		cmocka_unit_test(read_json__is_what_was_written),
+		cmocka_unit_test(set_reordering__shares_of_flows),
 		cmocka_unit_test(read_json__refuses_other_files),
 		cmocka_unit_test(summarise__by_hand),
 		cmocka_unit_test(summarise__percentiles_by_nearest_rank),

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "reorder.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "bitmap.h"
+
+/* Packets beyond the first gap. */
+struct reorder_hole {
+	uint32_t packets; /* of the flow */
+	uint32_t end;     /* one beyond the last that has arrived */
+	uint32_t waited;  /* arrivals since `next` moved */
+	uint32_t mask;    /* bits - 1 */
+	uint64_t bits[];  /* arrived, by index */
+};
+
+static struct reorder_hole *hole_of(struct reorder *r, uint32_t packets)
+{
+	uint32_t bits = 64;
+	if (r->hole)
+		return r->hole;
+	while (bits < packets)
+		bits *= 2;
+	r->hole = calloc(1, sizeof *r->hole + bits / 8);
+	if (r->hole) {
+		r->hole->packets = packets;
+		r->hole->end = r->next;
+		r->hole->mask = bits - 1;
+	}
+	return r->hole;
+}
+
+void reorder_free(struct reorder *r)
+{
+	free(r->hole);
+	r->hole = NULL;
+}
+
+static void late(uint32_t extent, struct reorder_counts *c, struct reorder_sum *sum)
+{
+	c->reordered++;
+	sum->reordered++;
+	sum->extents[extent < REORDER_EXTENTS ? extent : REORDER_EXTENTS - 1]++;
+	if (extent > sum->extent_max)
+		sum->extent_max = extent;
+}
+
+/* The gap is filled, at least its first packet: a receiver's cumulative acknowledgement moves on. */
+static void fill(struct reorder *r, bool retransmitted, struct reorder_counts *c)
+{
+	struct reorder_hole *h = r->hole;
+	if (!retransmitted && h->waited > c->reorder_dup_acks)
+		c->reorder_dup_acks = h->waited;
+	h->waited = 0;
+	uint32_t run = bitmap_run(h->bits, h->mask, r->next + 1, h->packets - r->next - 1);
+	r->next += 1 + run;
+	r->ahead -= run;
+	if (r->next > h->end)
+		h->end = r->next;
+}
+
+static void wait_behind(struct reorder *r, uint32_t index, struct reorder_counts *c, struct reorder_sum *sum)
+{
+	struct reorder_hole *h = r->hole;
+	bitmap_set(h->bits, h->mask, index);
+	sum->beyond++;
+	if (++r->ahead > c->ooo_max)
+		c->ooo_max = r->ahead;
+	if (++h->waited > c->dup_acks)
+		c->dup_acks = h->waited;
+	if (index >= h->end)
+		h->end = index + 1;
+}
+
+bool reorder_ahead(struct reorder *r, uint32_t packets, uint32_t index, bool retransmitted, struct reorder_counts *c,
+		   struct reorder_sum *sum)
+{
+	if (index < r->next || index >= packets)
+		return true;
+	struct reorder_hole *h = hole_of(r, packets);
+	if (!h)
+		return false;
+	if (bitmap_test(h->bits, h->mask, index))
+		return true;
+	sum->packets++;
+	if (index < h->end && !retransmitted)
+		late(h->end - index - 1, c, sum);
+	if (index == r->next)
+		fill(r, retransmitted, c);
+	else
+		wait_behind(r, index, c, sum);
+	if (r->next == packets)
+		reorder_free(r);
+	return true;
+}
+
+uint32_t reorder_percentile(const struct reorder_sum *sum, double share)
+{
+	uint64_t rank = (uint64_t)ceil(share * (double)sum->packets), below = sum->packets - sum->reordered;
+	uint32_t extent = 0;
+	while (below < rank && extent + 1 < REORDER_EXTENTS)
+		below += sum->extents[++extent];
+	return extent + 1 < REORDER_EXTENTS ? extent : sum->extent_max;
+}

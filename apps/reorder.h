@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How far a flow's packets arrive out of order, as a receiver sees it that counts them from 0 in the order in which
+ * they were sent first. What a TCP receiver would have answered with duplicate ACKs (DRILL sec. 3.3 and fig. 11a). */
+#ifndef WEFT_REORDER_H
+#define WEFT_REORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { REORDER_EXTENTS = 1024, REORDER_THRESHOLD = 3 }; /* duplicate ACKs that TCP takes for a loss, RFC 5681 */
+
+/* Of one flow. */
+struct reorder_counts {
+	uint32_t reordered;        /* packets that arrived after one sent later; retransmissions do not count */
+	uint32_t dup_acks;         /* arrivals beyond a gap before it was filled: the most for one gap */
+	uint32_t reorder_dup_acks; /* the same, of gaps that were filled by the late packet, not by a retransmission */
+	uint32_t ooo_max;          /* most packets waiting behind a gap */
+};
+
+/* Of all flows of a run. */
+struct reorder_sum {
+	uint64_t packets, reordered;
+	uint64_t beyond;                   /* arrivals beyond a gap */
+	uint64_t extents[REORDER_EXTENTS]; /* late packets by how many sent later came first; the last: or more */
+	uint32_t extent_max;
+};
+
+struct reorder_hole;
+
+/* What of a flow has arrived. All zero: nothing. */
+struct reorder {
+	uint32_t next;             /* the first packet that is missing */
+	uint32_t ahead;            /* arrived beyond it */
+	struct reorder_hole *hole; /* which; NULL until the first of them. Owned, gone when the flow is complete */
+};
+
+/* Packet `index` of `packets`, once each; others are ignored. False: no memory, and nothing was counted. */
+bool reorder_ahead(struct reorder *r, uint32_t packets, uint32_t index, bool retransmitted, struct reorder_counts *c,
+		   struct reorder_sum *sum);
+
+/* True: it was the next one and nothing waits behind it, so that is all. False: reorder_ahead is to look at it. */
+static inline bool reorder_next(struct reorder *r, uint32_t index, struct reorder_sum *sum)
+{
+	bool next = index == r->next && !r->ahead && !r->hole;
+	r->next += next;
+	sum->packets += next;
+	return next;
+}
+
+void reorder_free(struct reorder *r);
+
+/* The smallest extent that at least `share` (0 < share <= 1) of all packets do not exceed; those in order have 0. */
+uint32_t reorder_percentile(const struct reorder_sum *sum, double share);
+
+#endif
