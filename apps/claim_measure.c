@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "claim.h"
+#include "claim_flows.h"
 #include "claim_rates.h"
 #include "file.h"
 #include "report_csv.h"
@@ -23,7 +24,8 @@ struct measure {
 	const char *file;
 	const char *column;
 	double (*of_tally)(const struct tally *t);
-	enum claim_rate rate; /* of arrivals.csv, without a column */
+	enum claim_rate rate;   /* of arrivals.csv, without a column */
+	enum claim_flows flows; /* of flows.csv, without a column */
 };
 
 static double tally_mean(const struct tally *t)
@@ -174,6 +176,15 @@ static const struct measure measures[] = {
 	{"flow_settle_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate and stay there", NULL,
 	 "arrivals.csv", NULL, NULL, CLAIM_RATE_SETTLE},
 	{"srtt_mean_us", "mean of the sampled smoothed RTTs", NULL, "conns.csv", "srtt_us", tally_mean},
+	{.name = "fct_p999_us", .help = "99.9th percentile of the completion times", .flows = CLAIM_FLOWS_P999},
+	{.name = "fct_p9999_us", .help = "99.99th percentile; of fewer flows the slowest", .flows = CLAIM_FLOWS_P9999},
+	{.name = "foreground_p99_us", .help = "of flows not of the background", .flows = CLAIM_FLOWS_FOREGROUND_P99},
+	{.name = "foreground_p9999_us", .help = "the same, 99.99th", .flows = CLAIM_FLOWS_FOREGROUND_P9999},
+	{.name = "background_p99_us", .help = "of the background flows", .flows = CLAIM_FLOWS_BACKGROUND_P99},
+	{.name = "background_p9999_us", .help = "the same, 99.99th", .flows = CLAIM_FLOWS_BACKGROUND_P9999},
+	{.name = "foreground_gbps_mean",
+	 .help = "mean of the payload rates of flows not of the background",
+	 .flows = CLAIM_FLOWS_FOREGROUND_GBPS},
 };
 
 enum { MEASURES = sizeof measures / sizeof *measures };
@@ -293,6 +304,8 @@ static int measure_file(const struct measure *m, const struct claim_scope *scope
 int measure_run(const struct measure *m, const struct claim_scope *scope, const struct run_record *record,
 		const char *dir, double *value, struct weft_err *err)
 {
+	if (m->flows)
+		return claim_flows(m->flows, scope, dir, value, err);
 	if (!m->of_result && !m->column)
 		return claim_rate(m->rate, scope, record->result.flow_count, dir, value, err);
 	if (!m->of_result) {
