@@ -92,6 +92,7 @@ FROM_RESULT(timeouts, r->result.packets.timeouts)
 FROM_ORDER(reordered_share, (double)r->result.order.reordered / (double)r->result.order.packets)
 FROM_ORDER(extent_p99, r->result.order.extent_p99)
 FROM_ORDER(extent_max, r->result.order.extent_max)
+FROM_ORDER(ooo_p99, r->result.order.ooo_p99)
 FROM_ORDER(ooo_max, r->result.order.ooo_max)
 FROM_ORDER(dup_acks_max, r->result.order.dup_acks_max)
 FROM_ORDER(dup_ack_flows, r->result.order.dup_ack_flows)
@@ -129,6 +130,8 @@ static const struct measure measures[] = {
 	{"reorder_extent_p99", "99th percentile over packets of how many sent later came first", extent_p99, NULL, NULL,
 	 NULL},
 	{"reorder_extent_max", "the largest", extent_max, NULL, NULL, NULL},
+	{"ooo_p99", "99th percentile over packets of how many of its flow wait behind a gap when one arrives", ooo_p99,
+	 NULL, NULL, NULL},
 	{"ooo_max", "most packets of a flow waiting behind a gap", ooo_max, NULL, NULL, NULL},
 	{"dup_acks_max", "most arrivals beyond one gap of a flow", dup_acks_max, NULL, NULL, NULL},
 	{"dup_ack_flows", "share of flows with an arrival beyond a gap (duplicate ACK)", dup_ack_flows, NULL, NULL,
@@ -175,6 +178,14 @@ static const struct measure measures[] = {
 	 NULL, NULL, CLAIM_RATE_UNSTEADY},
 	{"flow_settle_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate and stay there", NULL,
 	 "arrivals.csv", NULL, NULL, CLAIM_RATE_SETTLE},
+	{"path_speed_least", "least speed of a path over the fastest's, permille, at any comparison of a receiver",
+	 NULL, "credits.csv", "least_permille", tally_min},
+	{"path_speed_mean", "mean of that over the samples' last comparisons", NULL, "credits.csv", "slowest_permille",
+	 tally_mean},
+	{"path_looks", "comparisons of the receiver that made most", NULL, "credits.csv", "looks", tally_max},
+	{"paths_valid_min", "fewest paths that some receiver had left", NULL, "credits.csv", "valid", tally_min},
+	{"credit_rate_mean", "mean of the sampled credit rates, permille of the link", NULL, "credits.csv",
+	 "rate_permille", tally_mean},
 	{"srtt_mean_us", "mean of the sampled smoothed RTTs", NULL, "conns.csv", "srtt_us", tally_mean},
 	{.name = "fct_p999_us", .help = "99.9th percentile of the completion times", .flows = CLAIM_FLOWS_P999},
 	{.name = "fct_p9999_us", .help = "99.99th percentile; of fewer flows the slowest", .flows = CLAIM_FLOWS_P9999},
@@ -247,7 +258,8 @@ static int in_scope(const struct measure *m, const struct claim_scope *scope, co
 /* Columns: the measured one, the port (or whatever else names the line), and what limits the scope. */
 static void columns_of(const struct measure *m, const char *names[3])
 {
-	bool flows = !strcmp(m->file, "flows.csv"), conns = !strcmp(m->file, "conns.csv");
+	bool flows = !strcmp(m->file, "flows.csv"),
+	     conns = !strcmp(m->file, "conns.csv") || !strcmp(m->file, "credits.csv");
 	bool links = !strcmp(m->file, "links.csv");
 	names[0] = m->column;
 	names[1] = flows ? "flow" : conns ? "src" : "port";

@@ -73,6 +73,16 @@ static void wait_behind(struct reorder *r, uint32_t index, struct reorder_counts
 		h->end = index + 1;
 }
 
+static void count_waiting(uint32_t ahead, struct reorder_sum *sum)
+{
+	if (!ahead)
+		return;
+	sum->waiting++;
+	sum->waits[ahead < REORDER_EXTENTS ? ahead : REORDER_EXTENTS - 1]++;
+	if (ahead > sum->wait_max)
+		sum->wait_max = ahead;
+}
+
 bool reorder_ahead(struct reorder *r, uint32_t packets, uint32_t index, bool retransmitted, struct reorder_counts *c,
 		   struct reorder_sum *sum)
 {
@@ -90,16 +100,28 @@ bool reorder_ahead(struct reorder *r, uint32_t packets, uint32_t index, bool ret
 		fill(r, retransmitted, c);
 	else
 		wait_behind(r, index, c, sum);
+	count_waiting(r->ahead, sum);
 	if (r->next == packets)
 		reorder_free(r);
 	return true;
 }
 
+/* Of `packets` values, those counted in `counts` by value and the others 0; `max` is the largest. */
+static uint32_t percentile(const uint64_t *counts, uint64_t counted, uint64_t packets, uint32_t max, double share)
+{
+	uint64_t rank = (uint64_t)ceil(share * (double)packets), below = packets - counted;
+	uint32_t value = 0;
+	while (below < rank && value + 1 < REORDER_EXTENTS)
+		below += counts[++value];
+	return value + 1 < REORDER_EXTENTS ? value : max;
+}
+
 uint32_t reorder_percentile(const struct reorder_sum *sum, double share)
 {
-	uint64_t rank = (uint64_t)ceil(share * (double)sum->packets), below = sum->packets - sum->reordered;
-	uint32_t extent = 0;
-	while (below < rank && extent + 1 < REORDER_EXTENTS)
-		below += sum->extents[++extent];
-	return extent + 1 < REORDER_EXTENTS ? extent : sum->extent_max;
+	return percentile(sum->extents, sum->reordered, sum->packets, sum->extent_max, share);
+}
+
+uint32_t reorder_wait_percentile(const struct reorder_sum *sum, double share)
+{
+	return percentile(sum->waits, sum->waiting, sum->packets, sum->wait_max, share);
 }

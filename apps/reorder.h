@@ -23,6 +23,10 @@ struct reorder_sum {
 	uint64_t beyond;                   /* arrivals beyond a gap */
 	uint64_t extents[REORDER_EXTENTS]; /* late packets by how many sent later came first; the last: or more */
 	uint32_t extent_max;
+	uint64_t waiting;                /* arrivals after which packets waited behind a gap */
+	uint64_t waits[REORDER_EXTENTS]; /* these, by how many waited (SprayPass's out-of-order degree); the last: or
+					    more */
+	uint32_t wait_max;
 };
 
 struct reorder_hole;
@@ -51,5 +55,8 @@ void reorder_free(struct reorder *r);
 
 /* The smallest extent that at least `share` (0 < share <= 1) of all packets do not exceed; those in order have 0. */
 uint32_t reorder_percentile(const struct reorder_sum *sum, double share);
+
+/* The same of how many packets of the flow wait behind a gap once a packet has arrived. */
+uint32_t reorder_wait_percentile(const struct reorder_sum *sum, double share);
 
 #endif

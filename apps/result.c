@@ -148,6 +148,8 @@ void result_set_reordering(struct run_result *r, const struct reorder_sum *sum)
 		.extent_p50 = reorder_percentile(sum, 0.50),
 		.extent_p99 = reorder_percentile(sum, 0.99),
 		.extent_max = sum->extent_max,
+		.ooo_p50 = reorder_wait_percentile(sum, 0.50),
+		.ooo_p99 = reorder_wait_percentile(sum, 0.99),
 	};
 	for (uint32_t i = 0; i < r->flow_count; i++) {
 		const struct reorder_counts *c = &r->flows[i].order;
@@ -228,12 +230,13 @@ static json_t *json_background(const struct run_summary *s)
 
 static json_t *json_reordering(const struct run_reordering *o)
 {
-	return json_pack("{s:{s:I,s:I,s:I,s:{s:i,s:i,s:i},s:i,s:i,s:{s:f,s:f,s:f,s:f}}}", "reordering", "packets",
-			 (json_int_t)o->packets, "reordered", (json_int_t)o->reordered, "beyond_gap",
+	return json_pack("{s:{s:I,s:I,s:I,s:{s:i,s:i,s:i},s:i,s:i,s:i,s:i,s:{s:f,s:f,s:f,s:f}}}", "reordering",
+			 "packets", (json_int_t)o->packets, "reordered", (json_int_t)o->reordered, "beyond_gap",
 			 (json_int_t)o->beyond, "extent", "p50", (int)o->extent_p50, "p99", (int)o->extent_p99, "max",
-			 (int)o->extent_max, "ooo_max", (int)o->ooo_max, "dup_acks_max", (int)o->dup_acks_max, "flows",
-			 "dup_ack", o->dup_ack_flows, "dup_ack3", o->dup_ack3_flows, "reorder_ack",
-			 o->reorder_ack_flows, "reorder_ack3", o->reorder_ack3_flows);
+			 (int)o->extent_max, "ooo_p50", (int)o->ooo_p50, "ooo_p99", (int)o->ooo_p99, "ooo_max",
+			 (int)o->ooo_max, "dup_acks_max", (int)o->dup_acks_max, "flows", "dup_ack", o->dup_ack_flows,
+			 "dup_ack3", o->dup_ack3_flows, "reorder_ack", o->reorder_ack_flows, "reorder_ack3",
+			 o->reorder_ack3_flows);
 }
 
 int result_write_json(const struct run_result *r, const char *path, struct weft_err *err)

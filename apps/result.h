@@ -53,12 +53,13 @@ struct run_drops {
 
 /* In what order packets arrived; shares are of all flows, 0 to 1. */
 struct run_reordering {
-	bool known;                                   /* in the lab, and something arrived */
-	uint64_t packets;                             /* that arrived, each counted once */
-	uint64_t reordered, beyond;                   /* see struct reorder_sum */
-	uint32_t extent_p50, extent_p99, extent_max;  /* over all packets: packets sent later that came first */
-	uint32_t ooo_max, dup_acks_max;               /* see struct reorder_counts, of the worst flow */
-	double dup_ack_flows, dup_ack3_flows;         /* flows with at least one, at least three dup_acks */
+	bool known;                                  /* in the lab, and something arrived */
+	uint64_t packets;                            /* that arrived, each counted once */
+	uint64_t reordered, beyond;                  /* see struct reorder_sum */
+	uint32_t extent_p50, extent_p99, extent_max; /* over all packets: packets sent later that came first */
+	uint32_t ooo_p50, ooo_p99;                   /* over all packets: packets waiting behind a gap at its arrival */
+	uint32_t ooo_max, dup_acks_max;              /* see struct reorder_counts, of the worst flow */
+	double dup_ack_flows, dup_ack3_flows;        /* flows with at least one, at least three dup_acks */
 	double reorder_ack_flows, reorder_ack3_flows; /* the same of reorder_dup_acks */
 };
 

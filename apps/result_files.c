@@ -249,6 +249,8 @@ static struct run_reordering read_reordering(const json_t *o)
 		.extent_p50 = (uint32_t)count(extent, "p50"),
 		.extent_p99 = (uint32_t)count(extent, "p99"),
 		.extent_max = (uint32_t)count(extent, "max"),
+		.ooo_p50 = (uint32_t)count(o, "ooo_p50"),
+		.ooo_p99 = (uint32_t)count(o, "ooo_p99"),
 		.ooo_max = (uint32_t)count(o, "ooo_max"),
 		.dup_acks_max = (uint32_t)count(o, "dup_acks_max"),
 		.dup_ack_flows = number(flows, "dup_ack"),

@@ -8,6 +8,7 @@
 #include "csv.h"
 #include "match.h"
 #include "series_conn.h"
+#include "series_credit.h"
 #include "series_flow.h"
 
 /* A port as of the last sample. */
@@ -24,6 +25,7 @@ struct series {
 	struct csv ports_csv;
 	struct series_conns conns;
 	struct series_flows flows;
+	struct series_credits credits;
 	struct series_port *ports; /* those that were asked for */
 	uint32_t port_count;
 	weft_ps since; /* the last sample */
@@ -49,6 +51,7 @@ static int choose_ports(struct series *s, const char *patterns, struct weft_err 
 
 static int open_samples(struct series *s, const struct options *o, struct weft_err *err)
 {
+	series_credits_open(&s->credits, o->out);
 	int rc = choose_ports(s, o->series_ports, err);
 	if (!rc)
 		rc = csv_open(&s->ports_csv, o->out, "ports.csv",
@@ -131,14 +134,19 @@ int series_sample(struct series *s, weft_ps now, bool *active, struct weft_err *
 	for (uint32_t i = 0; i < s->port_count; i++)
 		*active |= sample_port(s, &s->ports[i], now);
 	series_conns_begin(&s->conns, s->since, now);
-	for (uint32_t h = 0; h < hosts; h++)
+	series_credits_begin(&s->credits, now);
+	for (uint32_t h = 0; h < hosts; h++) {
 		series_conns_host(&s->conns, h, lab_engine(s->lab, h));
-	*active |= s->conns.active;
+		series_credits_host(&s->credits, h, lab_engine(s->lab, h));
+	}
+	*active |= s->conns.active || s->credits.active;
 	*active |= series_flows_sample(&s->flows, s->lab, s->since, now);
 	s->since = now;
 	int rc = csv_check(&s->ports_csv, err);
 	if (!rc)
 		rc = csv_check(&s->flows.csv, err);
+	if (!rc)
+		rc = series_credits_check(&s->credits, err);
 	return rc ? rc : series_conns_check(&s->conns, err);
 }
 
@@ -205,6 +213,8 @@ int series_close(struct series *s, weft_ps now, bool whole, struct weft_err *err
 	rc = rc ? rc : conns;
 	int flows = series_flows_close(&s->flows, rc ? NULL : err);
 	rc = rc ? rc : flows;
+	int credits = series_credits_close(&s->credits, rc ? NULL : err);
+	rc = rc ? rc : credits;
 	free(s->ports);
 	free(s);
 	return rc;

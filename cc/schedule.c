@@ -80,6 +80,21 @@ static weft_ns period_ns(const struct weft_rcc *rcc)
 	return spray->rtt_ns < most ? spray->rtt_ns : most;
 }
 
+void schedule_view(const struct weft_rcc *rcc, struct weft_rcc_view *view)
+{
+	const struct credit_loop *loop = (const struct credit_loop *)rcc->state;
+	const struct spray *spray = rcc->more;
+
+	*view = (struct weft_rcc_view){
+		.rate_permille = rcc->wanted_bytes ? (uint32_t)((uint64_t)loop->rate * 1000 / CREDIT_LOOP_ONE) : 0,
+		.looks = spray->looks,
+		.paths = spray->paths,
+		.valid = spray->valid,
+		.slowest_permille = spray->slowest,
+		.least_permille = spray->least,
+	};
+}
+
 /* A flow begins with the first demand after a stop; what its forerunner found out about rates is old by then, what it
  * found out about paths is not. */
 void schedule_on_demand(struct weft_rcc *rcc, uint32_t bytes, weft_ns now)

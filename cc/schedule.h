@@ -41,12 +41,13 @@ void schedule_on_demand(struct weft_rcc *rcc, uint32_t bytes, weft_ns now);
 void schedule_on_stop(struct weft_rcc *rcc, weft_ns now);
 void schedule_on_data(struct weft_rcc *rcc, const struct weft_rcc_data *ev, weft_ns now);
 void schedule_next(struct weft_rcc *rcc, uint64_t draw, struct weft_rcc_credit *credit, weft_ns now);
+void schedule_view(const struct weft_rcc *rcc, struct weft_rcc_view *view);
 size_t schedule_more_bytes(const struct weft_cc_params *params);
 
 #define SCHEDULE_OPS                                                                                                   \
 	.sender = schedule_sender, .sender_set = schedule_sender_set, .tune_size = sizeof(struct schedule_tune),       \
 	.state_size = sizeof(struct credit_loop), .limits = schedule_limits, .init = schedule_init,                    \
 	.on_demand = schedule_on_demand, .on_data = schedule_on_data, .schedule = schedule_next,                       \
-	.on_stop = schedule_on_stop, .more_bytes = schedule_more_bytes
+	.on_stop = schedule_on_stop, .view = schedule_view, .more_bytes = schedule_more_bytes
 
 #endif

@@ -29,6 +29,8 @@ void spray_init(struct spray *s, const struct schedule_tune *tune)
 
 	*s = (struct spray){.tried_ns = WEFT_NEVER,
 			    .try_wait_ns = WEFT_US(tune->reprobe_us),
+			    .slowest = 1000,
+			    .least = 1000,
 			    .paths = paths,
 			    .valid = paths,
 			    .left = paths};
@@ -140,6 +142,18 @@ static void judge_trial(struct spray *s, const struct schedule_tune *tune, uint1
 	s->tried_ns = WEFT_NEVER;
 }
 
+/* v_min / v_max of what is on the board (fig. 6). */
+static void note_speeds(struct spray *s, uint32_t most)
+{
+	uint32_t least = most;
+
+	for (uint32_t i = 0; i < s->valid; i++)
+		least = board(s)[s->table[i]] < least ? board(s)[s->table[i]] : least;
+	s->looks++;
+	s->slowest = most ? (uint16_t)(least * 1000u / most) : 1000;
+	s->least = s->slowest < s->least ? s->slowest : s->least;
+}
+
 /* Equation 2. The fastest is never excluded, so one is always left. */
 static void judge(struct spray *s, const struct schedule_tune *tune, weft_ns now)
 {
@@ -147,6 +161,7 @@ static void judge(struct spray *s, const struct schedule_tune *tune, weft_ns now
 
 	for (uint32_t i = 0; i < s->valid; i++)
 		most = board(s)[s->table[i]] > most ? board(s)[s->table[i]] : most;
+	note_speeds(s, most);
 	for (uint32_t i = 0; i < s->valid;) {
 		if (board(s)[s->table[i]] * 1000u < tune->theta_permille * most)
 			swap(s, i, --s->valid);

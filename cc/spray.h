@@ -13,6 +13,9 @@ struct spray {
 	weft_ns tried_ns;    /* when the one on trial was sent its credit; WEFT_NEVER: none is */
 	weft_ns try_wait_ns; /* time between trials */
 	uint32_t bytes;      /* data since the last look at the board */
+	uint32_t looks;      /* at the board */
+	uint16_t slowest;    /* speed of the slowest path over the fastest at the last one, permille ... */
+	uint16_t least;      /* ... and the least of these so far */
 	uint16_t paths;      /* all */
 	uint16_t valid;      /* not excluded */
 	uint16_t left;       /* of these, not drawn in this round */

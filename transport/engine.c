@@ -185,6 +185,20 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 	}
 }
 
+void weft_engine_credit_view(const struct weft_engine *e,
+			     void (*fn)(void *arg, const struct weft_ip *ip, const struct weft_rcc_view *view),
+			     void *arg)
+{
+	if (!e->rcc || !e->rcc->view)
+		return;
+	list_for_each (l, &e->rxs) {
+		const struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
+		struct weft_rcc_view v = {0};
+		e->rcc->view(&p->credit.rcc, &v);
+		fn(arg, &p->ip, &v);
+	}
+}
+
 void weft_engine_trace(struct weft_engine *e, const struct weft_trace_ops *trace)
 {
 	e->trace = trace ? *trace : (struct weft_trace_ops){0};

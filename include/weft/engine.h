@@ -294,6 +294,12 @@ struct weft_conn_view {
 /* Calls `fn` for each connection we send on, in order of opening. */
 void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const struct weft_conn_view *view), void *arg);
 
+/* The same for each connection a peer sends on, while a receiver-driven algorithm (rcc.h) with a view runs: the peer,
+ * and what the algorithm knows. */
+void weft_engine_credit_view(const struct weft_engine *e,
+			     void (*fn)(void *arg, const struct weft_ip *ip, const struct weft_rcc_view *view),
+			     void *arg);
+
 /* Observers see each data packet handed to the port and each feedback given to the load balancer; for tests and traces.
  * NULL: none. */
 struct weft_trace_ops {

@@ -67,6 +67,15 @@ struct weft_rcc {
 	_Alignas(8) uint8_t state[WEFT_RCC_STATE_MAX];
 };
 
+/* What an algorithm that schedules credits knows of one sender, for time series. */
+struct weft_rcc_view {
+	uint32_t rate_permille;    /* of credits, of the highest without tolerated losses; can be above 1000 */
+	uint32_t looks;            /* how often the speeds of paths were compared */
+	uint16_t paths, valid;     /* path numbers, and how many of them are not excluded */
+	uint16_t slowest_permille; /* speed of the slowest valid path over the fastest at the last comparison */
+	uint16_t least_permille;   /* the least of these so far; 1000: no comparison yet */
+};
+
 struct weft_rcc_ops {
 	const char *name;
 	const char *help;               /* one line for --help and doc/ */
@@ -77,6 +86,7 @@ struct weft_rcc_ops {
 	size_t state_size;              /* <= WEFT_RCC_STATE_MAX, asserted in the algorithm's file */
 	void (*limits)(const struct weft_cc_params *params, struct weft_rcc_limits *limits);
 	void (*init)(struct weft_rcc *rcc, weft_ns now); /* ops and params are set already, wanted_bytes is 0 */
+	void (*view)(const struct weft_rcc *rcc, struct weft_rcc_view *view); /* optional; for time series */
 	/* The sender said it lacks credit for `bytes` beyond all it was granted; > 0, up to WEFT_RCC_MAX_BYTES, a
 	 * multiple of the unit. Late news may be lower than what is known; nobody takes demand back. */
 	void (*on_demand)(struct weft_rcc *rcc, uint32_t bytes, weft_ns now);

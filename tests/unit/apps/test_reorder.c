@@ -111,6 +111,20 @@ static void ahead__ignores_what_was_there(void **state)
 	assert_int_equal(f->order.ahead, 1);
 }
 
+/* Of 0 2 3 1 4 6 5, one packet waits after 2, two after 3, none after 1 and 4, one after 6. */
+static void ahead__counts_what_waits_at_each_arrival(void **state)
+{
+	struct fixture *f = *state;
+	arrive_all(f, (uint32_t[]){0, 2, 3, 1, 4, 6, 5}, 7);
+	assert_int_equal(f->sum.waiting, 3);
+	assert_int_equal(f->sum.waits[1], 2);
+	assert_int_equal(f->sum.waits[2], 1);
+	assert_int_equal(f->sum.wait_max, 2);
+	assert_int_equal(reorder_wait_percentile(&f->sum, 4.0 / 7), 0);
+	assert_int_equal(reorder_wait_percentile(&f->sum, 0.6), 1);
+	assert_int_equal(reorder_wait_percentile(&f->sum, 1), 2);
+}
+
 static void percentile__over_all_packets(void **state)
 {
 	struct reorder_sum sum = {.packets = 100, .reordered = 10, .extent_max = 5000};
@@ -182,6 +196,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ahead__filling_inside_is_a_duplicate_ack, setup, teardown),
 		cmocka_unit_test_setup_teardown(ahead__a_retransmission_was_lost_not_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(ahead__ignores_what_was_there, setup, teardown),
+		cmocka_unit_test_setup_teardown(ahead__counts_what_waits_at_each_arrival, setup, teardown),
 		cmocka_unit_test(percentile__over_all_packets),
 		cmocka_unit_test(ahead__like_the_definition),
 	};

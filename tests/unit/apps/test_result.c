@@ -426,8 +426,14 @@ static void set_reordering__shares_of_flows(void **state)
 		{.bytes = 1, .acked = US(1), .delivered = US(1), .order = {.dup_acks = 7, .reorder_dup_acks = 1}},
 		{.bytes = 1, .acked = US(1), .delivered = US(1)},
 	};
-	struct reorder_sum sum = {
-		.packets = 1000, .reordered = 20, .beyond = 31, .extents = {[2] = 20}, .extent_max = 2};
+	struct reorder_sum sum = {.packets = 1000,
+				  .reordered = 20,
+				  .beyond = 31,
+				  .extents = {[2] = 20},
+				  .extent_max = 2,
+				  .waiting = 30,
+				  .waits = {[4] = 30},
+				  .wait_max = 4};
 	struct run_result r = result_of(flows, 4);
 	struct run_record rec;
 	char name[] = "/tmp/weft-json-XXXXXX";
@@ -450,6 +456,8 @@ static void set_reordering__shares_of_flows(void **state)
 	assert_int_equal(rec.result.order.beyond, 31);
 	assert_int_equal(rec.result.order.extent_max, 2);
 	assert_int_equal(rec.result.order.ooo_max, 9);
+	assert_int_equal(rec.result.order.ooo_p50, 0);
+	assert_int_equal(rec.result.order.ooo_p99, 4);
 	assert_int_equal(rec.result.order.dup_acks_max, 7);
 	assert_float_equal(rec.result.order.dup_ack3_flows, 0.5, 1e-9);
 	assert_float_equal(rec.result.order.reorder_ack3_flows, 0.25, 1e-9);

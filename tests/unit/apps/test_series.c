@@ -198,6 +198,46 @@ static void series_sample__tells_what_arrived_of_each_flow(void **state)
 	assert_true(at_20us > 0.9 * 10 * 12500 && at_20us < 10 * 12500);
 }
 
+/* A sender alone on eight paths: its credits come to be as many as its link carries, no path is given up, and the paths
+ * are compared all the time. With an algorithm that schedules nothing there is no such file. */
+static void series_sample__tells_what_receivers_know_of_senders(void **state)
+{
+	struct fixture *f = *state;
+	double us;
+	char path[64];
+	uint32_t src, dst, rate, paths, valid, looks, slowest, least, rows = 0, most = 0, last_looks = 0, last_rate = 1;
+	assert_int_equal(MAKE(f, "--topology", "leafspine:2:2:1", "--matrix", "incast:1:4MiB", "--cc", "spraypass",
+			      "--set", "paths=8", "--out", f->dir, "--series", "10us"),
+			 0);
+	run(f);
+	FILE *file = open_file(f, "credits.csv");
+	while (fscanf(file, "%lf,%u,%u,%u,%u,%u,%u,%u,%u\n", &us, &src, &dst, &rate, &paths, &valid, &looks, &slowest,
+		      &least) == 9) {
+		assert_int_equal(src, 1);
+		assert_int_equal(dst, 0);
+		assert_int_equal(paths, 8);
+		assert_int_equal(valid, 8);
+		assert_true(looks >= last_looks && least <= slowest && slowest <= 1000);
+		last_looks = looks;
+		last_rate = rate;
+		most = rate > most ? rate : most;
+		rows++;
+	}
+	assert_true(feof(file));
+	fclose(file);
+	assert_true(rows > 5 && last_looks > 5);
+	assert_true(most >= 1000);
+	assert_int_equal(last_rate, 0);
+	finish(f);
+	assert_int_equal(MAKE(f, "--topology", "star:2", "--matrix", "incast:1:64KiB", "--cc", "eqds", "--out", f->dir,
+			      "--series", "1us"),
+			 0);
+	snprintf(path, sizeof path, "%s/credits.csv", f->dir);
+	unlink(path);
+	run(f);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 /* The intervals of a port add up to what links.csv says of it, and shares of a switch's uplinks to one. */
 static void series_close__agrees_with_the_samples(void **state)
 {
@@ -409,6 +449,7 @@ int main(void)
 		TEST(series_open__refuses),
 		TEST(series_sample__shows_a_link_busy_with_one_flow),
 		TEST(series_sample__tells_what_arrived_of_each_flow),
+		TEST(series_sample__tells_what_receivers_know_of_senders),
 		TEST(series_sample__finds_the_deepest_queue),
 		TEST(series_sample__shows_connections),
 		TEST(series_sample__leaves_background_out),
