@@ -20,7 +20,7 @@ enum {
 
 /* What devices without a speed of their own are taken for: shared memory, the kernel's interfaces. */
 enum { SOFT_PAYLOAD_BYTES = 8192 };
-#define SOFT_LINK_BPS (UINT64_C(100) * 1000000000)
+#define SOFT_LINK_BPS (UINT64_C(400) * 1000000000)
 
 static TAILQ_HEAD(, prov_nic) open_nics = TAILQ_HEAD_INITIALIZER(open_nics);
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -175,7 +175,7 @@ ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
 	prov_nic_lock(nic);
 	ssize_t ret = send_locked(ep, op);
 	if (!ret && !(op->flags & FI_MORE))
-		prov_progress(nic); /* the application may not come back soon */
+		prov_push(nic); /* the application may not come back soon */
 	prov_nic_unlock(nic);
 	return ret;
 }

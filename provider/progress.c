@@ -16,6 +16,7 @@ enum {
 	NAP_MIN_US = 50, /* first nap; each later one is twice as long */
 	NAP_MAX_US = 1000,
 	NAP_WOKEN_MAX_MS = 10, /* where packets end the sleep */
+	PUSH_US = 2,           /* sends look at what has arrived when this long nobody has */
 	BESIDE_MAX_MS = 10,    /* while another thread listens; it might be cancelled in its sleep */
 };
 
@@ -59,12 +60,9 @@ static void listener_hurry(struct prov_nic *nic)
 	eventfd_write(nic->wake_fd, 1);
 }
 
-bool prov_progress(struct prov_nic *nic)
+/* After the engine has worked; true when anything happened. */
+static bool settle(struct prov_nic *nic)
 {
-	nic->now_ns = weft_clock_ns();
-	if (nic->orphan)
-		return false;
-	nic->next_ns = weft_engine_poll(nic->engine, nic->now_ns);
 	uint64_t rx = packets_received(weft_engine_stats(nic->engine));
 	bool finished = completions_take(nic), active = finished | (rx != nic->rx_seen);
 	nic->rx_seen = rx;
@@ -76,6 +74,33 @@ bool prov_progress(struct prov_nic *nic)
 	if (active)
 		nic->active_ns = nic->now_ns;
 	return active;
+}
+
+static bool progress_at(struct prov_nic *nic, weft_ns now)
+{
+	nic->now_ns = now;
+	if (nic->orphan)
+		return false;
+	nic->polled_ns = now;
+	nic->next_ns = weft_engine_poll(nic->engine, now);
+	return settle(nic);
+}
+
+bool prov_progress(struct prov_nic *nic)
+{
+	return progress_at(nic, weft_clock_ns());
+}
+
+void prov_push(struct prov_nic *nic)
+{
+	weft_ns now = weft_clock_ns();
+	if (nic->orphan || now - nic->polled_ns > WEFT_US(PUSH_US)) {
+		progress_at(nic, now);
+		return;
+	}
+	nic->now_ns = now;
+	nic->next_ns = weft_engine_push(nic->engine, now);
+	settle(nic);
 }
 
 void prov_deadline(weft_ns limit, struct timespec *ts)

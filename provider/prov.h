@@ -161,7 +161,8 @@ struct prov_nic {
 	bool is_work; /* it is deferred work, to be counted by `work_completion` (or NULL) */
 	struct prov_cntr *work_completion;
 	void *req_chunks;    /* all request memory, chained through its first word */
-	weft_ns now_ns;      /* of the latest poll */
+	weft_ns now_ns;      /* of the latest poll or push */
+	weft_ns polled_ns;   /* of the latest poll */
 	weft_ns next_ns;     /* when the engine wants to be polled again */
 	weft_ns active_ns;   /* when a poll last found something to do */
 	uint64_t rx_seen;    /* received packets at the latest poll */
@@ -231,6 +232,9 @@ void prov_nics_orphan(void);
 
 /* Polls the engine once and hands finished operations to their queues. Lock held. True when anything happened. */
 bool prov_progress(struct prov_nic *nic);
+
+/* The same for what is to leave alone, if the device was looked at just before. Lock held. */
+void prov_push(struct prov_nic *nic);
 
 /* Polls until done(arg) or until `timeout_ms` (negative: for ever) is over; false then. Lock not held, but held around
  * `done`. */

@@ -181,6 +181,8 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
 	tune->engine.tune.peer_timeout_ns = PEER_TIMEOUT_NS;
 	tune->engine.tune.rndv_bytes = RNDV_BYTES;
+	/* Cost per packet is what counts where a processor does the NIC's work. */
+	tune->engine.tune.ack_burst = tune->engine.tune.lb_all_acked = 1;
 	int ret = algorithms_find(tune, err);
 	if (!ret)
 		ret = tunes_parse(tune, err);

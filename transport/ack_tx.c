@@ -185,9 +185,21 @@ static inline __attribute__((always_inline)) void answer(struct weft_engine *e, 
 		pdc_rx_ack_at(e, p, now + e->ack_delay_ns);
 }
 
+/* An ACK tells of one packet's mark, transmission and response, and its bitmap has an end. */
+static bool may_share(const struct pdc_rx *p)
+{
+	return !p->trigger_flags && !p->ooo_pkts && !p->gtd_count && !p->closed;
+}
+
 void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now)
 {
-	answer(e, p, at_once, now);
+	bool wanted = at_once || p->unacked_pkts + 1 >= e->tune.ack_every;
+	if (e->tune.ack_burst && wanted && may_share(p)) {
+		p->unacked_pkts++;
+		owe_ack(e, p);
+	} else {
+		answer(e, p, at_once, now);
+	}
 }
 
 void ack_again(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
@@ -211,7 +223,8 @@ void ack_due(struct weft_engine *e, weft_ns now)
 		struct pdc_rx *p = list_entry(e->ack_due.next, struct pdc_rx, ack_link);
 		list_del(&p->ack_link);
 		p->ack_owed = false;
-		ack_send(e, p, now);
+		if (p->unacked_pkts || !e->tune.ack_burst)
+			ack_send(e, p, now);
 	}
 }
 

@@ -83,6 +83,11 @@ weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
 	return work(e, pkts, received, now);
 }
 
+weft_ns weft_engine_push(struct weft_engine *e, weft_ns now)
+{
+	return work(e, NULL, 0, now);
+}
+
 /* `bytes` from `at` on. Inlined, for the compiler takes a call without visible effects to be useless. */
 static inline __attribute__((always_inline)) void fetch(const void *at, size_t bytes)
 {

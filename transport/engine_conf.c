@@ -50,6 +50,8 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNEON(lb_all_acked, 0,
 	       "the load balancer learns the entropies of all packets of a coalesced ACK, not only its own"),
 	TUNEON(pacing, 1, "hand packets to the port at link rate"),
+	TUNEON(ack_burst, 0,
+	       "one ACK for the packets of a connection that one poll finds, but for those with news of their own"),
 	{0},
 };
 

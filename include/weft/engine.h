@@ -46,6 +46,7 @@ struct weft_engine_tune {
 	uint8_t go_back_n;        /* our connections deliver in order: a loss repeats all that was sent after it */
 	uint8_t lb_all_acked;     /* the load balancer hears of all packets of a coalesced ACK (REPS sec. 4.5.2) */
 	uint8_t pacing;           /* hand packets to the port at link rate, so that no queue builds in the NIC */
+	uint8_t ack_burst;        /* packets of a connection that arrive in one burst share an ACK */
 };
 
 extern const struct weft_param weft_engine_tunes[];
@@ -84,6 +85,10 @@ bool weft_engine_idle(const struct weft_engine *e);
  * when the port refused packets or a burst limit was reached and more is waiting. New packets and submissions are not
  * announced here: the shell polls when the port has packets or somebody submitted. */
 weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now);
+
+/* The part of a poll that sends: takes up submissions and gives the port what may leave, but does not look at what has
+ * arrived. For shells that poll soon, and are given one submission after the other. */
+weft_ns weft_engine_push(struct weft_engine *e, weft_ns now);
 
 /* A hint, never needed, for shells that serve many engines in turn: the engine will be polled soon, and find `pkt`
  * unless that is NULL. Stage 0 fetches into the caches what every poll touches, later stages (1, 2) what that leads to:

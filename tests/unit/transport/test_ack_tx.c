@@ -194,6 +194,87 @@ static void coalesced__waits_no_longer_than_the_delay(void **state)
 	duo_close(&d);
 }
 
+/* Packets of message 1, from `first` on, wait in the receive ring for one poll; `marked` (or none) has a mark. */
+static void inject_burst(struct duo *d, uint32_t first, uint32_t n, uint32_t marked)
+{
+	uint8_t payload[100] = {0};
+	for (uint32_t i = first; i < first + n; i++) {
+		struct wire_pkt w = duo_syn(1, 100);
+		w.ses.request_length = 100000;
+		w.ses.flags &= (uint8_t) ~(WIRE_SES_EOM | (i ? WIRE_SES_SOM : 0));
+		w.ses.message_offset = 100 * i;
+		w.pds.psn += i;
+		w.pds.psn_offset = (uint16_t)i;
+		w.net.ecn = i == marked ? WEFT_ECN_CE : WEFT_ECN_ECT0;
+		duo_inject_pkt(d, 1, &w, payload);
+	}
+	duo_poll(d, 1);
+}
+
+static void open_burst(struct duo *d, uint32_t ack_every)
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.ack_burst = 1;
+	conf.tune.ack_every = ack_every;
+	duo_open(d, &conf);
+	d->logging = true;
+}
+
+static void burst__shares_an_ack(void **state)
+{
+	struct duo d;
+	open_burst(&d, 1);
+	inject_burst(&d, 0, 20, UINT32_MAX);
+	assert_int_equal(weft_engine_stats(d.e[1])->rx_data, 20);
+	assert_int_equal(d.log_len, 1);
+	assert_int_equal(d.log[0].w.pds.psn, duo_syn(1, 0).pds.psn + 19);
+	assert_int_equal(ack_psn(&d.log[0].w), d.log[0].w.pds.psn);
+	inject_burst(&d, 20, 1, UINT32_MAX); /* alone it waits for no other */
+	assert_int_equal(d.log_len, 2);
+	assert_int_equal(d.log[1].at, d.now);
+	duo_close(&d);
+}
+
+static void burst__mark_has_an_ack_of_its_own(void **state)
+{
+	struct duo d;
+	open_burst(&d, 1);
+	uint32_t first = duo_syn(1, 0).pds.psn;
+	inject_burst(&d, 0, 20, 7);
+	assert_int_equal(d.log_len, 2);
+	assert_int_equal(ack_psn(&d.log[0].w), first + 7);
+	assert_true(d.log[0].w.pds.flags & WIRE_F_ACK_M);
+	assert_int_equal(ack_psn(&d.log[1].w), first + 19);
+	assert_false(d.log[1].w.pds.flags & WIRE_F_ACK_M);
+	inject_burst(&d, 20, 5, 24); /* the last one: nothing is left to say */
+	assert_int_equal(d.log_len, 3);
+	duo_close(&d);
+}
+
+/* What came behind a hole is told packet by packet: one bitmap may not reach. */
+static void burst__with_a_hole_shares_nothing(void **state)
+{
+	struct duo d;
+	open_burst(&d, 1);
+	inject_burst(&d, 0, 1, UINT32_MAX);
+	inject_burst(&d, 2, 5, UINT32_MAX);
+	assert_int_equal(d.log_len, 1 + 5);
+	duo_close(&d);
+}
+
+static void burst__does_not_hurry_a_coalesced_ack(void **state)
+{
+	struct duo d;
+	open_burst(&d, 64);
+	inject_burst(&d, 0, 1, UINT32_MAX);
+	inject_burst(&d, 1, 20, UINT32_MAX);
+	assert_int_equal(d.log_len, 1);
+	duo_run(&d, d.now + WEFT_US(20));
+	assert_int_equal(d.log_len, 2);
+	duo_close(&d);
+}
+
 static enum duo_fate drop_odd_acks(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
 {
 	return from == 1 && nth % 2 ? DUO_DROP : shuffle(arg, from, w, nth);
@@ -294,6 +375,10 @@ int main(void)
 		cmocka_unit_test(coalesced__end_of_message_is_answered_at_once),
 		cmocka_unit_test(coalesced__what_the_end_overtook_is_answered_at_once),
 		cmocka_unit_test(coalesced__waits_no_longer_than_the_delay),
+		cmocka_unit_test(burst__shares_an_ack),
+		cmocka_unit_test(burst__mark_has_an_ack_of_its_own),
+		cmocka_unit_test(burst__with_a_hole_shares_nothing),
+		cmocka_unit_test(burst__does_not_hurry_a_coalesced_ack),
 		cmocka_unit_test(data__lost_acks_cost_no_data),
 		cmocka_unit_test(service_time__is_not_part_of_the_rtt),
 		cmocka_unit_test(sack__base_moves_until_all_is_reported),

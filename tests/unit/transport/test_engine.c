@@ -76,6 +76,26 @@ static void poll__nothing_to_do_is_never(void **state)
 	duo_close(&d);
 }
 
+static void push__sends_and_leaves_what_arrived(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	uint8_t out[100] = {1}, in[100];
+	duo_conf_init(&conf);
+	duo_open(&d, &conf);
+	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
+	duo_send(&d, 0, out, sizeof out, 7, out);
+	assert_true(weft_engine_push(d.e[0], d.now) > d.now);
+	assert_int_equal(weft_engine_stats(d.e[0])->tx_data, 1);
+	d.now += d.latency_ns;
+	weft_engine_push(d.e[1], d.now);
+	assert_int_equal(weft_engine_stats(d.e[1])->rx_data, 0);
+	duo_run(&d, d.now + WEFT_US(20));
+	duo_expect(&d, 1, in, 0);
+	duo_expect(&d, 0, out, 0);
+	duo_close(&d);
+}
+
 /* The next deadline lies in the future whenever the port takes everything and no burst limit was hit. */
 static void poll__deadline_is_ahead(void **state)
 {
@@ -183,13 +203,10 @@ static void view__shows_the_entropy_in_flight(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(poll__messages_of_all_sizes_arrive),
-		cmocka_unit_test(poll__ipv6_and_crc),
-		cmocka_unit_test(poll__both_directions_at_once),
-		cmocka_unit_test(poll__nothing_to_do_is_never),
-		cmocka_unit_test(poll__deadline_is_ahead),
-		cmocka_unit_test(poll__always_late_still_times_out),
-		cmocka_unit_test(view__shows_the_connection),
+		cmocka_unit_test(poll__messages_of_all_sizes_arrive),  cmocka_unit_test(poll__ipv6_and_crc),
+		cmocka_unit_test(poll__both_directions_at_once),       cmocka_unit_test(poll__nothing_to_do_is_never),
+		cmocka_unit_test(push__sends_and_leaves_what_arrived), cmocka_unit_test(poll__deadline_is_ahead),
+		cmocka_unit_test(poll__always_late_still_times_out),   cmocka_unit_test(view__shows_the_connection),
 		cmocka_unit_test(view__shows_the_entropy_in_flight),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
