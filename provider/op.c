@@ -7,6 +7,8 @@
 #include "rma.h"
 #include "trigger.h"
 
+enum { FOLLOW_FROM = 16 }; /* sends outstanding */
+
 static int submit(struct prov_ep *ep, const struct weft_op *op)
 {
 	int ret = weft_submit(ep->wep, op);
@@ -163,6 +165,14 @@ static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op)
 	return ret ? ret : send_post(ep, op, &wop);
 }
 
+/* Many sends are outstanding, so the application has to come back for their completions, and the peer is busy: a few
+ * more may leave together. Not those whose end nobody hears of. */
+static bool may_follow(const struct prov_ep *ep, const struct prov_op *op)
+{
+	return ep->tx_used > FOLLOW_FROM && ep->tx_cq && !(op->flags & PROV_NO_COMPLETION) &&
+	       (!ep->tx_selective || op->flags & FI_COMPLETION);
+}
+
 ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
 {
 	struct prov_nic *nic = ep->domain->nic;
@@ -175,7 +185,7 @@ ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
 	prov_nic_lock(nic);
 	ssize_t ret = send_locked(ep, op);
 	if (!ret && !(op->flags & FI_MORE))
-		prov_push(nic); /* the application may not come back soon */
+		prov_push(nic, may_follow(ep, op)); /* the application may not come back soon */
 	prov_nic_unlock(nic);
 	return ret;
 }

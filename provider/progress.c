@@ -16,6 +16,7 @@ enum {
 	NAP_MIN_US = 50, /* first nap; each later one is twice as long */
 	NAP_MAX_US = 1000,
 	NAP_WOKEN_MAX_MS = 10, /* where packets end the sleep */
+	HELD_MAX = 7,          /* pushes that wait for the next one */
 	PUSH_US = 2,           /* sends look at what has arrived when this long nobody has */
 	BESIDE_MAX_MS = 10,    /* while another thread listens; it might be cancelled in its sleep */
 };
@@ -82,6 +83,7 @@ static bool progress_at(struct prov_nic *nic, weft_ns now)
 	if (nic->orphan)
 		return false;
 	nic->polled_ns = now;
+	nic->held = 0;
 	nic->next_ns = weft_engine_poll(nic->engine, now);
 	return settle(nic);
 }
@@ -91,14 +93,19 @@ bool prov_progress(struct prov_nic *nic)
 	return progress_at(nic, weft_clock_ns());
 }
 
-void prov_push(struct prov_nic *nic)
+void prov_push(struct prov_nic *nic, bool late)
 {
+	if (late && nic->held < HELD_MAX && !nic->listening) {
+		nic->held++;
+		return;
+	}
 	weft_ns now = weft_clock_ns();
 	if (nic->orphan || now - nic->polled_ns > WEFT_US(PUSH_US)) {
 		progress_at(nic, now);
 		return;
 	}
 	nic->now_ns = now;
+	nic->held = 0;
 	nic->next_ns = weft_engine_push(nic->engine, now);
 	settle(nic);
 }

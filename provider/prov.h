@@ -163,6 +163,7 @@ struct prov_nic {
 	void *req_chunks;    /* all request memory, chained through its first word */
 	weft_ns now_ns;      /* of the latest poll or push */
 	weft_ns polled_ns;   /* of the latest poll */
+	unsigned held;       /* calls of prov_push since then that did nothing */
 	weft_ns next_ns;     /* when the engine wants to be polled again */
 	weft_ns active_ns;   /* when a poll last found something to do */
 	uint64_t rx_seen;    /* received packets at the latest poll */
@@ -233,8 +234,9 @@ void prov_nics_orphan(void);
 /* Polls the engine once and hands finished operations to their queues. Lock held. True when anything happened. */
 bool prov_progress(struct prov_nic *nic);
 
-/* The same for what is to leave alone, if the device was looked at just before. Lock held. */
-void prov_push(struct prov_nic *nic);
+/* The same for what is to leave alone, if the device was looked at just before. `late`: a few such calls may do
+ * nothing; the next one, or prov_progress, makes up for them. Lock held. */
+void prov_push(struct prov_nic *nic, bool late);
 
 /* Polls until done(arg) or until `timeout_ms` (negative: for ever) is over; false then. Lock not held, but held around
  * `done`. */

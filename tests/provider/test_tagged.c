@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
+#include "weft/provider.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,59 @@ static void selective__only_what_was_asked_for(void **state)
 	assert_int_equal(next_error(b).err, FI_ETRUNC); /* errors are always told */
 }
 
+static uint64_t data_sent(void)
+{
+	struct weft_fi_ops *ops;
+	struct weft_stats stats;
+	ok(fi_open_ops(&a->domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL));
+	ok(ops->stats(&a->domain->fid, &stats));
+	return stats.tx_data;
+}
+
+static void tsend_many(char *out, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		ok(fi_tsend(a->ep, out, 8, NULL, a->peer, 1, out));
+}
+
+/* With many sends outstanding up to eight leave at once: with the last of them, any inject, or the next look at a
+ * queue. */
+static void tsend__many_leave_together(void **state)
+{
+	enum { ALONE = 16, TOGETHER = 8, MORE = 3 };
+	char out[8] = {0}, in[8];
+	struct fi_cq_tagged_entry e;
+	tsend_many(out, ALONE);
+	assert_int_equal(data_sent(), ALONE);
+	tsend_many(out, TOGETHER - 1);
+	assert_int_equal(data_sent(), ALONE);
+	tsend_many(out, 1);
+	assert_int_equal(data_sent(), ALONE + TOGETHER);
+	tsend_many(out, MORE);
+	assert_int_equal(data_sent(), ALONE + TOGETHER);
+	ok(fi_tinject(a->ep, out, sizeof out, a->peer, 1));
+	assert_int_equal(data_sent(), ALONE + TOGETHER + MORE + 1);
+	tsend_many(out, MORE);
+	assert_int_equal(fi_cq_read(a->cq, &e, 1), -FI_EAGAIN);
+	assert_int_equal(data_sent(), ALONE + TOGETHER + 2 * MORE + 1);
+	for (int i = 0; i < ALONE + TOGETHER + 2 * MORE; i++)
+		assert_ptr_equal(next_done(a).op_context, out);
+	for (int i = 0; i < ALONE + TOGETHER + 2 * MORE + 1; i++) {
+		post(in, sizeof in, 1, 0);
+		received(in, 1);
+	}
+}
+
+/* Nobody has to come back for sends without a completion. */
+static void tsend__without_completion_leaves_at_once(void **state)
+{
+	char out[8] = {0};
+	for (uint64_t i = 1; i <= 40; i++) {
+		tsend_many(out, 1);
+		assert_int_equal(data_sent(), i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +299,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(trecv__truncated, setup, teardown),
 		cmocka_unit_test_setup_teardown(tagged__cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(selective__only_what_was_asked_for, setup_selective, teardown),
+		cmocka_unit_test_setup_teardown(tsend__many_leave_together, setup, teardown),
+		cmocka_unit_test_setup_teardown(tsend__without_completion_leaves_at_once, setup_selective, teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }
