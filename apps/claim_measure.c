@@ -99,6 +99,27 @@ FROM_ORDER(dup_ack_flows, r->result.order.dup_ack_flows)
 FROM_ORDER(dup_ack3_flows, r->result.order.dup_ack3_flows)
 FROM_ORDER(reorder_ack_flows, r->result.order.reorder_ack_flows)
 FROM_ORDER(reorder_ack3_flows, r->result.order.reorder_ack3_flows)
+/* By tier and direction. */
+#define FROM_HOP(name, tier, dir)                                                                                      \
+	FROM_RESULT(wait_mean_##name, HOP(tier, dir, wait_mean_us))                                                    \
+	FROM_RESULT(wait_max_##name, HOP(tier, dir, wait_max_us))                                                      \
+	FROM_RESULT(lost_##name, HOP(tier, dir, dropped) + HOP(tier, dir, trimmed))
+#define HOP(tier, dir, field) (r->result.fabric ? (double)r->result.hops[tier][WEFT_PORT_##dir].field : NAN)
+#define SPREAD(dir, field)    (r->result.spread[dir].samples ? r->result.spread[dir].field : NAN)
+
+FROM_HOP(leaf_up, 0, UP)
+FROM_HOP(spine_up, 1, UP)
+FROM_HOP(core_down, 2, DOWN)
+FROM_HOP(spine_down, 1, DOWN)
+FROM_HOP(leaf_host, 0, HOST)
+FROM_RESULT(sd_up, SPREAD(SPREAD_UP, sd_mean))
+FROM_RESULT(sd_down, SPREAD(SPREAD_DOWN, sd_mean))
+FROM_RESULT(length_up, SPREAD(SPREAD_UP, mean))
+FROM_RESULT(length_up_p99, SPREAD(SPREAD_UP, p99))
+FROM_RESULT(length_up_p99999, SPREAD(SPREAD_UP, p99999))
+FROM_RESULT(length_down, SPREAD(SPREAD_DOWN, mean))
+FROM_RESULT(length_down_p99, SPREAD(SPREAD_DOWN, p99))
+FROM_RESULT(length_down_p99999, SPREAD(SPREAD_DOWN, p99999))
 FROM_RESULT(queue_max, r->result.queue_max_bytes)
 FROM_RESULT(queue_mean, r->result.queue_mean_bytes)
 
@@ -143,6 +164,36 @@ static const struct measure measures[] = {
 	 NULL},
 	{"queue_max_bytes", "deepest queue of the run", queue_max, NULL, NULL, NULL},
 	{"queue_mean_bytes", "mean depth of all queues over the run", queue_mean, NULL, NULL, NULL},
+	{"wait_leaf_up_mean_us", "mean time that data waits at ports from leaves to spines (DRILL's hop 1)",
+	 wait_mean_leaf_up, NULL, NULL, NULL},
+	{"wait_leaf_up_max_us", "the longest there", wait_max_leaf_up, NULL, NULL, NULL},
+	{"lost_leaf_up", "packets dropped or trimmed there", lost_leaf_up, NULL, NULL, NULL},
+	{"wait_spine_up_mean_us", "mean time that data waits at ports from spines to cores", wait_mean_spine_up, NULL,
+	 NULL, NULL},
+	{"wait_spine_up_max_us", "the longest there", wait_max_spine_up, NULL, NULL, NULL},
+	{"lost_spine_up", "packets dropped or trimmed there", lost_spine_up, NULL, NULL, NULL},
+	{"wait_core_down_mean_us", "mean time that data waits at ports from cores to spines", wait_mean_core_down, NULL,
+	 NULL, NULL},
+	{"wait_core_down_max_us", "the longest there", wait_max_core_down, NULL, NULL, NULL},
+	{"lost_core_down", "packets dropped or trimmed there", lost_core_down, NULL, NULL, NULL},
+	{"wait_spine_down_mean_us", "mean time that data waits at ports from spines to leaves (DRILL's hop 2)",
+	 wait_mean_spine_down, NULL, NULL, NULL},
+	{"wait_spine_down_max_us", "the longest there", wait_max_spine_down, NULL, NULL, NULL},
+	{"lost_spine_down", "packets dropped or trimmed there", lost_spine_down, NULL, NULL, NULL},
+	{"wait_leaf_host_mean_us", "mean time that data waits at ports from leaves to hosts (DRILL's hop 3)",
+	 wait_mean_leaf_host, NULL, NULL, NULL},
+	{"wait_leaf_host_max_us", "the longest there", wait_max_leaf_host, NULL, NULL, NULL},
+	{"lost_leaf_host", "packets dropped or trimmed there", lost_leaf_host, NULL, NULL, NULL},
+	{"queue_up_sd", "with queue_sample_ns: standard deviation of a leaf's uplink queues, mean, in packets", sd_up,
+	 NULL, NULL, NULL},
+	{"queue_up_mean", "mean length of a leaf's uplink queues, packets", length_up, NULL, NULL, NULL},
+	{"queue_up_p99", "99th percentile of the lengths", length_up_p99, NULL, NULL, NULL},
+	{"queue_up_p99999", "99.999th percentile of the lengths", length_up_p99999, NULL, NULL, NULL},
+	{"queue_down_sd", "the same of the queues from the spines to a leaf: mean standard deviation", sd_down, NULL,
+	 NULL, NULL},
+	{"queue_down_mean", "mean length of these", length_down, NULL, NULL, NULL},
+	{"queue_down_p99", "99th percentile", length_down_p99, NULL, NULL, NULL},
+	{"queue_down_p99999", "99.999th percentile", length_down_p99999, NULL, NULL, NULL},
 	{"flow_fct_max_us", "slowest of `flows`", NULL, "flows.csv", "fct_us", tally_max},
 	{"flow_fct_mean_us", "mean of `flows`", NULL, "flows.csv", "fct_us", tally_mean},
 	{"flow_dup_acks_max", "most arrivals beyond one gap of `flows`", NULL, "flows.csv", "dup_acks", tally_max},

@@ -54,6 +54,19 @@ static int create_series(struct lab *lab, struct weft_err *err)
 	return o->out ? series_open(lab, o, &lab->series, err) : 0;
 }
 
+static int create_spread(struct lab *lab, struct weft_err *err)
+{
+	const struct fabric_tune *f = &lab->o->fabric;
+	struct weft_net_conf conf;
+	lab->spread_at = f->queue_sample_ns ? f->queue_sample_from_ns * 1000 : WEFT_NEVER;
+	lab->spread_end = f->queue_sample_to_ns ? f->queue_sample_to_ns * 1000 : WEFT_NEVER - 1;
+	if (!f->queue_sample_ns)
+		return 0;
+	options_net_conf(lab->o, &conf);
+	lab->spread = queue_spread_create(lab->net, conf.mtu_bytes);
+	return lab->spread ? 0 : weft_err_set(err, -ENOMEM, "no memory for samples of queues");
+}
+
 int lab_create(struct options *o, struct lab **out, struct weft_err *err)
 {
 	struct lab *lab = calloc(1, sizeof *lab);
@@ -67,6 +80,8 @@ int lab_create(struct options *o, struct lab **out, struct weft_err *err)
 		rc = create_hosts(lab, err);
 	if (!rc)
 		rc = create_series(lab, err);
+	if (!rc)
+		rc = create_spread(lab, err);
 	if (!rc)
 		rc = lab_capture_start(lab, err);
 	if (!rc)
@@ -90,6 +105,7 @@ uint32_t lab_destroy(struct lab *lab)
 		lab_host_destroy(&lab->hosts[i]);
 	if (lab->net)
 		weft_net_destroy(lab->net);
+	queue_spread_free(lab->spread);
 	lab_flows_destroy(lab);
 	if (lab->slab) {
 		left = sim_slab_used(lab->slab);
@@ -161,13 +177,31 @@ static void take_sample(struct lab *lab, weft_ps until)
 	lab->sample_at += interval;
 }
 
+/* The same for samples of queues: those up to the next event, or `until`, are all alike. */
+static void take_spread(struct lab *lab, weft_ps until)
+{
+	weft_ps interval = lab->o->fabric.queue_sample_ns * 1000, next = weft_net_run(lab->net, lab->spread_at);
+	next = next < until ? next : until;
+	next = next < lab->spread_end ? next : lab->spread_end;
+	uint64_t times = next > lab->spread_at ? 1 + (next - 1 - lab->spread_at) / interval : 1;
+	queue_spread_sample(lab->spread, times);
+	lab->spread_at += times * interval;
+	if (lab->spread_at > lab->spread_end)
+		lab->spread_at = WEFT_NEVER;
+}
+
 /* The fabric's next event up to `until`, and the samples before it. */
 static bool step_fabric(struct lab *lab, weft_ps until)
 {
-	while (lab->sample_at <= until && !lab->broken.msg[0]) {
-		if (weft_net_step(lab->net, lab->sample_at, &lab->now))
+	weft_ps at;
+	while ((at = lab->sample_at < lab->spread_at ? lab->sample_at : lab->spread_at) <= until &&
+	       !lab->broken.msg[0]) {
+		if (weft_net_step(lab->net, at, &lab->now))
 			return true;
-		take_sample(lab, until);
+		if (at == lab->spread_at)
+			take_spread(lab, until);
+		else
+			take_sample(lab, until);
 	}
 	return weft_net_step(lab->net, until, &lab->now);
 }
@@ -248,6 +282,8 @@ int lab_result(const struct lab *lab, struct run_result *r, struct weft_err *err
 	};
 	weft_net_get_stats(lab->net, &net);
 	result_set_fabric(r, &net, lab->now);
+	for (uint32_t dir = 0; lab->spread && dir < SPREAD_DIRS; dir++)
+		r->spread[dir] = queue_spread_result(lab->spread, dir);
 	lab_stats(lab, &sum);
 	result_add_engine(&r->packets, &sum);
 	result_set_reordering(r, &lab->reordering);

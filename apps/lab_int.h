@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "lab.h"
 #include "pattern.h"
+#include "queue_spread.h"
 #include "reorder.h"
 #include "series.h"
 #include "sim.h"
@@ -68,6 +69,8 @@ struct lab {
 	uint32_t *interfaces; /* per port of the fabric, its number in the capture */
 	struct series *series;
 	weft_ps sample_at; /* next sample, or NEVER */
+	struct queue_spread *spread;
+	weft_ps spread_at, spread_end; /* next sample of it, or NEVER; the last one */
 	void (*progress)(struct lab *lab, void *arg);
 	void *progress_arg;
 	struct weft_err broken; /* first broken contract, or what ended the run early; empty: none */

@@ -26,6 +26,7 @@ struct fabric_tune {
 	uint32_t nic_tx_entries, nic_rx_entries;
 	uint32_t poll_delay_ns;
 	uint8_t reverse_hosts;
+	uint64_t queue_sample_ns, queue_sample_from_ns, queue_sample_to_ns; /* see queue_spread.h */
 	uint8_t pfc;
 };
 extern const struct weft_param fabric_params[];

@@ -122,6 +122,7 @@ void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats,
 	r->fabric = true;
 	r->drops = (struct run_drops){stats->dropped_data, stats->dropped_control, stats->dropped_down,
 				      stats->dropped_error, stats->dropped_route};
+	result_set_hops(r, stats);
 	r->packets.trimmed = stats->trimmed;
 	r->packets.dropped = stats->dropped_data + stats->dropped_control + stats->dropped_down + stats->dropped_error +
 			     stats->dropped_route;
@@ -247,7 +248,7 @@ int result_write_json(const struct run_result *r, const char *path, struct weft_
 		json_object_update_new(json, json_background(&s));
 	if (json && r->order.known)
 		json_object_update_new(json, json_reordering(&r->order));
-	if (json && r->origin && result_add_origin(json, r->origin)) {
+	if (json && (result_add_hops(json, r) || (r->origin && result_add_origin(json, r->origin)))) {
 		json_decref(json);
 		json = NULL;
 	}
@@ -324,6 +325,7 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 		print_drops(out, &r->drops);
 	fprintf(out, "queues         max %" PRIu64 " bytes, mean %.0f bytes\n", r->queue_max_bytes,
 		r->queue_mean_bytes);
+	result_print_hops(r, out);
 	if (r->pauses)
 		fprintf(out, "pauses         %" PRIu64 ", %.1f us in all ports together\n", r->pauses, r->paused_us);
 	fprintf(out, "run            %.1f us in %.2f s, %" PRIu64 " events, %" PRIu64 " hops", us(r->elapsed),

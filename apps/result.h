@@ -9,6 +9,7 @@
 
 #include "net.h"
 #include "options.h"
+#include "queue_spread.h"
 #include "reorder.h"
 #include "weft/stats.h"
 #include "weft/time.h"
@@ -63,6 +64,13 @@ struct run_reordering {
 	double reorder_ack_flows, reorder_ack3_flows; /* the same of reorder_dup_acks */
 };
 
+/* Ports of one tier and direction. */
+struct run_hop {
+	uint64_t data;                    /* data packets sent */
+	double wait_mean_us, wait_max_us; /* of them, before they were sent; 0 with PFC */
+	uint64_t dropped, trimmed;        /* packets, control included */
+};
+
 struct run_result {
 	const char *mode; /* "sim" or "bench" */
 	const char *cc, *lb;
@@ -76,6 +84,8 @@ struct run_result {
 	bool fabric; /* result_set_fabric was called: drops are known */
 	struct run_drops drops;
 	struct run_reordering order;
+	struct run_hop hops[WEFT_TOPO_TIERS_MAX][WEFT_PORT_DIRS]; /* see struct weft_net_stats */
+	struct spread_result spread[SPREAD_DIRS];                 /* no samples: not asked for */
 	uint64_t queue_max_bytes;
 	double queue_mean_bytes;
 	uint64_t pauses;  /* PFC frames that began a pause */
@@ -112,7 +122,7 @@ int result_summarise(const struct run_result *r, struct run_summary *s);
 /* Adds one engine's counters to the packet counts it decides (all but trimmed, dropped and marked). */
 void result_add_engine(struct run_packets *p, const struct weft_stats *stats);
 
-/* Takes what the fabric counted: trimmed, dropped, marked, queues, events, hops. `now`: for the mean queue. */
+/* Takes what the fabric counted: trimmed, dropped, marked, queues, waiting, events, hops. `now`: for the mean queue. */
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now);
 
 /* Takes how the flows, which are there already, arrived. */

@@ -304,6 +304,7 @@ int result_read_json(const char *path, struct run_record *rec, struct weft_err *
 	copy(rec->identity, sizeof rec->identity, json, "identity");
 	copy(rec->error, sizeof rec->error, json, "error");
 	read_result(json, rec);
+	result_read_hops(json, &rec->result);
 	read_summary(json, rec);
 	json_decref(json);
 	return 0;

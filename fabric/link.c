@@ -43,6 +43,7 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 
 	p->busy_until = net->evq.now + port_serialize_ps(p, pkt->wire_bytes);
 	p->service_data_bytes = pkt->flags & WEFT_PKT_CONTROL ? 0 : pkt->wire_bytes;
+	net->hops[p->hop].data += p->service_data_bytes != 0;
 	p->sent_pkts++;
 	p->sent_bytes += pkt->wire_bytes;
 	if ((p->flags & (PORT_UP | PORT_ERRORS | PORT_TAPPED)) != PORT_UP && loses(net, p, pkt))

@@ -384,6 +384,16 @@ void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats
 {
 	*stats = net->stats;
 	stats->queue_byte_ps = (uint64_t)(net->depth_integral >> 20);
+	for (uint32_t hop = 0; hop < WEFT_TOPO_TIERS_MAX * WEFT_PORT_DIRS; hop++)
+		stats->at[hop / WEFT_PORT_DIRS][hop % WEFT_PORT_DIRS] =
+			(struct weft_hop_stats){.data = net->hops[hop].data,
+						.wait_ps = net->hops[hop].wait_ps,
+						.wait_max_ps = net->hops[hop].wait_max_ps};
+	for (uint32_t port = 0; port < net->port_count; port++) {
+		const struct net_port_cold *cold = &net->cold[port];
+		stats->at[cold->tier][cold->dir].dropped += cold->dropped;
+		stats->at[cold->tier][cold->dir].trimmed += cold->trimmed;
+	}
 	for (uint32_t port = 0; net->pfc && port < net->port_count; port++) {
 		stats->pauses += net->pfc[port].pauses;
 		stats->paused_ns += pfc_paused_ps(net, port) / 1000;

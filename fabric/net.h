@@ -100,6 +100,24 @@ weft_ps weft_net_run(struct weft_net *net, weft_ps until);
 /* Runs exactly one event if there is one at or before `until`; false when there is none. *now is its time. */
 bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now);
 
+/* Every queue with the link behind it is a port: the hosts' NICs first, then the switches' ports. Ids 0..count-1 are
+ * stable for a topology. */
+enum weft_port_dir {
+	WEFT_PORT_NIC,  /* of a host, to its leaf: host5 */
+	WEFT_PORT_HOST, /* of a leaf, to a host: leaf0:host3, with the host's number */
+	WEFT_PORT_UP,   /* of a switch, to the tier above: leaf0:up2 */
+	WEFT_PORT_DOWN, /* of a switch, to the tier below: spine1:down0, core3:down5 */
+	WEFT_PORT_DIRS
+};
+
+/* Of all ports of a tier in one direction. With PFC packets' waiting is not known and 0. */
+struct weft_hop_stats {
+	uint64_t data;             /* data packets that were sent, also into a link that is down */
+	weft_ps wait_ps;           /* for the last bit of what was before them, all together */
+	weft_ps wait_max_ps;       /* of one packet */
+	uint64_t dropped, trimmed; /* as in struct weft_port_counts */
+};
+
 struct weft_net_stats {
 	uint64_t hops; /* packets that crossed a link */
 	uint64_t events;
@@ -116,6 +134,7 @@ struct weft_net_stats {
 	uint64_t pauses;          /* PFC: pause frames sent; frames that end a pause are not counted */
 	uint64_t paused_ns;       /* PFC: time ports were paused, summed over ports, hosts' NICs included */
 	uint64_t digest;          /* hash over all delivered packets: (time, host, header bytes) */
+	struct weft_hop_stats at[WEFT_TOPO_TIERS_MAX][WEFT_PORT_DIRS]; /* by tier and enum weft_port_dir */
 };
 void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats);
 
@@ -158,15 +177,6 @@ int weft_net_avoid_switch(struct weft_net *net, uint32_t tier, uint32_t sw, bool
 /* -ENOMEM: routes stay as they were. */
 int weft_net_reroute(struct weft_net *net);
 
-/* Every queue with the link behind it is a port: the hosts' NICs first, then the switches' ports. Ids 0..count-1 are
- * stable for a topology. */
-enum weft_port_dir {
-	WEFT_PORT_NIC,  /* of a host, to its leaf: host5 */
-	WEFT_PORT_HOST, /* of a leaf, to a host: leaf0:host3, with the host's number */
-	WEFT_PORT_UP,   /* of a switch, to the tier above: leaf0:up2 */
-	WEFT_PORT_DOWN  /* of a switch, to the tier below: spine1:down0, core3:down5 */
-};
-
 enum { WEFT_PORT_NAME_MAX = 32 };
 
 struct weft_port_counts {
@@ -177,6 +187,7 @@ struct weft_port_counts {
 	uint64_t pauses;    /* PFC: pause frames sent to this port */
 	uint64_t paused_ns; /* PFC: time its data was paused */
 	weft_ps busy_until; /* the last bit of the packet in service leaves */
+	bool up;            /* the link carries packets */
 };
 
 struct weft_port_info {

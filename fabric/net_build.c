@@ -173,9 +173,11 @@ static void wire_tier(struct weft_net *net, uint32_t tier)
 static void name_ports(struct weft_net *net, uint32_t first, uint32_t count, uint32_t tier, uint32_t sw,
 		       enum weft_port_dir dir)
 {
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		net->cold[first + i] =
 			(struct net_port_cold){.sw = sw, .place = i, .tier = (uint8_t)tier, .dir = (uint8_t)dir};
+		net->ports[first + i].hop = hop_of(tier, dir);
+	}
 }
 
 static void name_all_ports(struct weft_net *net)

@@ -42,6 +42,7 @@ struct net_port {
 	uint32_t ctl_bytes;          /* waiting */
 	uint32_t service_data_bytes; /* of the packet in service if it is data: counts until busy_until */
 	uint8_t flags;               /* enum port_flags */
+	uint8_t hop;                 /* of net->hops */
 
 	struct weft_pkt *pipe_head; /* on the wire, by arrival time (pkt->time_ns, in ps here) */
 	struct weft_pkt *pipe_tail;
@@ -125,6 +126,12 @@ struct net_choice {
 	uint32_t *ports; /* room for the usable ways of one packet */
 };
 
+/* Of ports of one tier and direction; see struct weft_hop_stats. */
+struct net_hop {
+	uint64_t data;
+	weft_ps wait_ps, wait_max_ps;
+};
+
 struct weft_net {
 	struct weft_net_conf conf;
 	struct weft_topo topo;
@@ -149,7 +156,8 @@ struct weft_net {
 	weft_net_tap_fn tap;
 	void *tap_arg;
 	weft_ps brtt_ps;
-	struct weft_net_stats stats;
+	struct weft_net_stats stats; /* without `at`, `queue_byte_ps` and the pauses */
+	struct net_hop hops[WEFT_TOPO_TIERS_MAX * WEFT_PORT_DIRS];
 	uint64_t depth_bytes;             /* data waiting in all switch ports */
 	weft_ps depth_since;              /* when depth_bytes last changed */
 	unsigned __int128 depth_integral; /* byte ps */
@@ -195,6 +203,12 @@ static inline weft_ps port_serialize_ps(const struct net_port *p, uint32_t bytes
 static inline struct net_port_cold *port_cold(const struct weft_net *net, const struct net_port *p)
 {
 	return &net->cold[p - net->ports];
+}
+
+/* Index in net->hops. */
+static inline uint8_t hop_of(uint32_t tier, enum weft_port_dir dir)
+{
+	return (uint8_t)(tier * WEFT_PORT_DIRS + dir);
 }
 
 /* Gives a packet back that no port had, and counts it. */

@@ -38,6 +38,7 @@ void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft
 		.trimmed = cold->trimmed,
 		.dropped = cold->dropped,
 		.busy_until = p->busy_until,
+		.up = p->flags & PORT_UP,
 	};
 	if (net->pfc) {
 		counts->pauses = net->pfc[port].pauses;

@@ -20,6 +20,7 @@ static void depth_change(struct weft_net *net, struct net_port *p, int32_t bytes
 static void data_push(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
 	pkt->next = NULL;
+	pkt->time_ns = net->evq.now;
 	if (p->data_head)
 		p->data_tail->next = pkt;
 	else
@@ -44,6 +45,7 @@ static struct weft_pkt *data_swap_tail(struct weft_net *net, struct net_port *p,
 	struct weft_pkt *old = p->data_tail;
 
 	pkt->next = NULL;
+	pkt->time_ns = net->evq.now;
 	if (p->data_head == old)
 		p->data_head = pkt;
 	else
@@ -159,6 +161,17 @@ static bool should_mark(struct weft_net *net, const struct net_port *p, uint32_t
 					      (uint64_t)(bytes - p->red_min) * net->conf.ecn_prob_pct / 100;
 }
 
+/* How long a packet waited, which kept the time in ps at which it came. */
+static void wait_note(struct weft_net *net, const struct net_port *p, const struct weft_pkt *pkt)
+{
+	struct net_hop *hop = &net->hops[p->hop];
+	weft_ps wait = net->evq.now - pkt->time_ns;
+
+	hop->wait_ps += wait;
+	if (wait > hop->wait_max_ps)
+		hop->wait_max_ps = wait;
+}
+
 static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 {
 	uint32_t port = (uint32_t)(p - net->ports);
@@ -166,6 +179,8 @@ static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 	struct weft_pkt *pkt = ordered ? ordered_pop(net, port) : data_pop(net, p);
 	uint32_t left = ordered ? net->ordered[port].bytes : p->data_bytes;
 
+	if (!(p->flags & PORT_PFC))
+		wait_note(net, p, pkt);
 	if (net->ordered)
 		ordered_account(net, port, pkt, ordered);
 	if (p->red_max && pkt->ecn != WEFT_ECN_NOT && pkt->ecn != WEFT_ECN_CE && should_mark(net, p, left)) {
@@ -196,8 +211,8 @@ static void admit_pfc(struct weft_net *net, struct net_port *p, struct weft_pkt 
 		overflow(net, p, pkt);
 		return;
 	}
-	pkt->time_ns = from;
 	data_push(net, p, pkt);
+	pkt->time_ns = from;
 	if (p->data_bytes > net->stats.max_queue_bytes)
 		net->stats.max_queue_bytes = p->data_bytes;
 }

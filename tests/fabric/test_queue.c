@@ -410,6 +410,68 @@ static void queue_depth__integral(void **state)
 	lan_close(&lan);
 }
 
+/* Two packets arrive with every one that leaves: the i-th of all waits for ceil(i / 2). */
+static void queue_service__waiting_by_hop(void **state)
+{
+	const uint64_t n = 100;
+	struct lan lan;
+	struct weft_net_conf conf = lan_conf();
+
+	conf.queue_bytes = 100000000;
+	lan_open(&lan, "star:3", GBPS800, conf);
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = n});
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = n});
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 1, .count = 1, .control = true});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	struct weft_net_stats stats = lan_stats(&lan);
+	struct weft_hop_stats *at = &stats.at[0][WEFT_PORT_HOST];
+	assert_int_equal(at->data, 2 * n);
+	assert_int_equal(at->wait_ps, n * n * SER);
+	assert_int_equal(at->wait_max_ps, n * SER);
+	assert_int_equal(stats.at[0][WEFT_PORT_NIC].data, 2 * n);
+	assert_int_equal(stats.at[0][WEFT_PORT_NIC].wait_ps, 0);
+	assert_int_equal(stats.at[0][WEFT_PORT_UP].data, 0);
+	assert_int_equal(at->dropped, 0);
+	lan_close(&lan);
+}
+
+static void queue_service__ordered_data_waits_too(void **state)
+{
+	const uint64_t n = 50;
+	struct lan lan;
+	struct weft_net_conf conf = lan_conf();
+
+	conf.queue_bytes = 100000000;
+	conf.ordered_pct = 50;
+	lan_open(&lan, "star:3", GBPS800, conf);
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = n, .ordered = true});
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = n});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	struct weft_net_stats stats = lan_stats(&lan);
+	/* In whatever order they go: the sum of departures is the same. */
+	assert_int_equal(stats.at[0][WEFT_PORT_HOST].wait_ps, n * n * SER);
+	lan_close(&lan);
+}
+
+/* The queue of one switch's port overflows, and it is counted there. */
+static void queue_enqueue__drops_by_hop(void **state)
+{
+	struct lan lan;
+	struct weft_net_conf conf = lan_conf();
+
+	conf.queue_bytes = 2 * LAN_MTU;
+	lan_open(&lan, "leafspine:2:1:2", GBPS800, conf);
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 50});
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 3, .count = 50});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	struct weft_net_stats stats = lan_stats(&lan);
+	assert_true(stats.dropped_data > 0);
+	assert_int_equal(stats.at[0][WEFT_PORT_UP].dropped, stats.dropped_data);
+	assert_int_equal(stats.at[1][WEFT_PORT_DOWN].dropped, 0);
+	assert_int_equal(stats.at[1][WEFT_PORT_DOWN].data, 100 - stats.dropped_data);
+	lan_close(&lan);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -429,6 +491,9 @@ int main(void)
 		cmocka_unit_test(queue_service__idle_shares_are_not_saved),
 		cmocka_unit_test(queue_enqueue__ordered_is_bounded_by_itself),
 		cmocka_unit_test(queue_depth__integral),
+		cmocka_unit_test(queue_service__waiting_by_hop),
+		cmocka_unit_test(queue_enqueue__drops_by_hop),
+		cmocka_unit_test(queue_service__ordered_data_waits_too),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,6 +139,29 @@ class Reproduce(unittest.TestCase):
             "{text: k, measure: flow_reordered_mean, flows: 0-2, of: {case: three}, at_least: 0.1}")
         self.assertIn("11 of 11 claims hold", text)
 
+    def test_waiting_by_hop(self):
+        three = "of: {case: three}"
+        text = self.judged(
+            "{text: a, measure: wait_leaf_host_mean_us, %s, at_least: 1}" % three,
+            "{text: b, measure: wait_leaf_host_max_us, %s, at_least: 2}" % three,
+            "{text: c, measure: wait_leaf_up_max_us, %s, at_most: 30}" % three,
+            "{text: d, measure: wait_spine_down_mean_us, of: {case: one}, at_most: 5}",
+            "{text: e, measure: wait_core_down_max_us, of: {}, at_most: 0}",
+            "{text: f, measure: lost_leaf_host, of: {case: one}, at_most: 0}")
+        self.assertIn("6 of 6 claims hold", text)
+
+    def test_spread_of_queues(self):
+        self.write("{text: a, measure: queue_up_sd, of: {case: three}, at_least: 0.001, at_most: 20}",
+                   "{text: b, measure: queue_down_sd, of: {}, at_least: 0, at_most: 20}",
+                   "{text: c, measure: queue_up_mean, of: {case: three}, at_least: 0.001}",
+                   "{text: d, measure: queue_up_p99999, of: {case: three}, at_least: 0.25}")
+        with open(os.path.join(self.dir, "fig1.yaml")) as f:
+            text = f.read()
+        with open(os.path.join(self.dir, "fig1.yaml"), "w") as f:
+            f.write(text.replace("seeds: 2", "set: {queue_sample_ns: 500}\nseeds: 2"))
+        run = self.weft()
+        self.assertIn("4 of 4 claims hold", run.stdout, run.stderr)
+
     def test_a_port_that_is_not_there_proves_nothing(self):
         message = self.refused("{text: a, measure: port_queue_max_bytes, ports: 'leaf9:*', of: {}, at_most: 0}")
         self.assertIn("links.csv: no port is called 'leaf9:*'", message)

@@ -138,6 +138,27 @@ static void set_fabric__mean_queue(void **state)
 	assert_float_equal(r.queue_mean_bytes, 5000.0 * 1024 / 1000 / 10, 1e-6);
 }
 
+static void set_fabric__by_hop(void **state)
+{
+	struct run_result r = result_of(three, 3);
+	struct run_record rec;
+	struct weft_net_stats net = {.ports = 1};
+	char name[] = "/tmp/weft-json-XXXXXX";
+	net.at[0][WEFT_PORT_UP] = (struct weft_hop_stats){10, 50000000, 9000000, 3, 4};
+	net.at[1][WEFT_PORT_DOWN] = (struct weft_hop_stats){.data = 1, .wait_ps = 2000000, .wait_max_ps = 2000000};
+	result_set_fabric(&r, &net, 1000);
+	r.spread[SPREAD_DOWN] = r.spread[SPREAD_UP] = (struct spread_result){7, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5};
+	assert_float_equal(r.hops[0][WEFT_PORT_UP].wait_mean_us, 5, 1e-9);
+	assert_float_equal(r.hops[0][WEFT_PORT_UP].wait_max_us, 9, 1e-9);
+	close(mkstemp(name));
+	assert_int_equal(result_write_json(&r, name, NULL), 0);
+	assert_int_equal(result_read_json(name, &rec, NULL), 0);
+	assert_memory_equal(rec.result.hops, r.hops, sizeof r.hops);
+	assert_memory_equal(rec.result.spread, r.spread, sizeof r.spread);
+	assert_true(rec.result.fabric);
+	unlink(name);
+}
+
 static void add_engine__sums(void **state)
 {
 	struct run_packets p = {.data = 1};
@@ -498,6 +519,7 @@ int main(void)
 		cmocka_unit_test(summarise__incomplete_has_no_inflation),
 		cmocka_unit_test(summarise__nothing_completed),
 		cmocka_unit_test(set_fabric__mean_queue),
+		cmocka_unit_test(set_fabric__by_hop),
 		cmocka_unit_test(add_engine__sums),
 		cmocka_unit_test(write_json__drops),
 		cmocka_unit_test(write_json__has_the_schema),
