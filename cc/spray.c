@@ -111,6 +111,7 @@ static void admit(struct spray *s, uint16_t path)
 		if (s->table[i] != path)
 			continue;
 		swap(s, i, s->valid++);
+		s->admitted = true;
 		s->left = s->valid;
 		clear_board(s);
 		return;
@@ -169,17 +170,15 @@ static void judge(struct spray *s, const struct schedule_tune *tune, weft_ns now
 			i++;
 	}
 	clear_board(s);
-	if (s->valid == before) {
-		weft_ns least = WEFT_US(tune->reprobe_us);
-
-		s->try_wait_ns = s->try_wait_ns / 2 > least ? s->try_wait_ns / 2 : least;
-		return;
-	}
-	s->left = s->valid;
-	if (before == s->paths)
+	if (s->valid == s->paths && !s->admitted) {
+		s->try_wait_ns = WEFT_US(tune->reprobe_us); /* all is well again */
+	} else if (s->valid < before) {
+		s->left = s->valid;
+		if (before < s->paths || s->admitted)
+			wait_longer(s, tune);
 		s->try_at_ns = now + s->try_wait_ns;
-	else
-		wait_longer(s, tune);
+	}
+	s->admitted = false;
 }
 
 static bool board_full(const struct spray *s, const struct schedule_tune *tune, uint32_t mtu_bytes)

@@ -20,6 +20,7 @@ struct spray {
 	uint16_t valid;      /* not excluded */
 	uint16_t left;       /* of these, not drawn in this round */
 	uint16_t trial;      /* the path on trial */
+	bool admitted;       /* a path was taken back since the last look */
 	uint16_t table[];    /* [paths] path numbers: left in this round, drawn, excluded; then the board, [paths]
 			      * packets since the last look, by path number */
 };

@@ -57,6 +57,7 @@ struct sched_rx {
 
 /* A credit that waits in the host. */
 struct sched_wait {
+	weft_ns at_ns; /* it came then */
 	uint16_t pdc_id, ev;
 	uint32_t number;
 };

@@ -170,7 +170,7 @@ static void issue(struct weft_engine *e, struct sched_rx *r, weft_ns at)
 		return;
 	}
 	uint16_t ev = (uint16_t)((r->first_ev + credit.path) % e->tune.evs_size);
-	s->ring[(s->head + s->queue.waiting - 1) % SCHED_HOST_RING] = (struct sched_wait){p->pdc.id, ev, number};
+	s->ring[(s->head + s->queue.waiting - 1) % SCHED_HOST_RING] = (struct sched_wait){at, p->pdc.id, ev, number};
 }
 
 /* What was asked of a sender that is not there, or has no data any more, costs its place in the queue only. */
@@ -236,8 +236,11 @@ static weft_ns no_earlier(const struct weft_engine *e, weft_ns at, weft_ns now)
 
 static bool depart_until(struct weft_engine *e, weft_ns until, weft_ns now)
 {
-	while (credit_queue_due(&e->sched->queue, until)) {
-		if (!depart(e, no_earlier(e, credit_queue_next(&e->sched->queue), now), now))
+	struct sched *s = e->sched;
+
+	while (credit_queue_due(&s->queue, until)) {
+		weft_ns at = credit_queue_next(&s->queue), came = s->ring[s->head].at_ns;
+		if (!depart(e, no_earlier(e, at > came ? at : came, now), now))
 			return false;
 	}
 	return true;

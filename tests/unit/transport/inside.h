@@ -40,6 +40,22 @@ static inline enum duo_fate hit_data(void *arg, int from, const struct wire_pkt 
 	return from == 0 && is_data(w) && nth >= h->first && nth <= h->last ? h->fate : DUO_PASS;
 }
 
+/* Drops control packets of one side and kind: the first `count`. */
+struct lose_ctl {
+	int from;
+	uint8_t ctl;
+	uint64_t count;
+};
+
+static inline enum duo_fate lose_ctl(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	struct lose_ctl *l = arg;
+	if (from != l->from || w->pds.type != WIRE_PDS_CP || w->pds.ctl != l->ctl || !l->count)
+		return DUO_PASS;
+	l->count--;
+	return DUO_DROP;
+}
+
 /* Opens both sides with receiver-driven congestion control, or another choice. */
 static inline void open_with_cc(struct duo *d, const char *cc, const char *cc_1)
 {

@@ -14,22 +14,6 @@ static const struct weft_stats *tx_stats(const struct duo *d)
 	return weft_engine_stats(d->e[0]);
 }
 
-/* Drops control packets of side 1 of one kind: the first `count`. */
-struct lose_ctl {
-	int from;
-	uint8_t ctl;
-	uint64_t count;
-};
-
-static enum duo_fate lose_ctl(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
-{
-	struct lose_ctl *l = arg;
-	if (from != l->from || w->pds.type != WIRE_PDS_CP || w->pds.ctl != l->ctl || !l->count)
-		return DUO_PASS;
-	l->count--;
-	return DUO_DROP;
-}
-
 static void first_window__no_more_without_credit(void **state)
 {
 	struct lose_ctl l = {1, WIRE_CTL_CREDIT, UINT64_MAX};
