@@ -212,16 +212,23 @@ int weft_net_reroute(struct weft_net *net)
 {
 	uint32_t leaves = net->topo.tier[0].switches, words = (leaves + 63) / 64;
 	struct net_routes *fresh = NULL;
+	struct net_plan *plan;
 
+	if (route_plan_build(net, &plan))
+		return -ENOMEM;
 	if (net->avoided_ports) {
 		size_t rows = (size_t)(net->switch_count - leaves + 1) * words; /* one more for compute_reach */
 		fresh = weft_mem_alloc(&libc_mem, sizeof *fresh + rows * sizeof *fresh->reach);
-		if (!fresh)
+		if (!fresh) {
+			route_plan_free(plan);
 			return -ENOMEM;
+		}
 		fresh->row_words = words;
 	}
 	weft_mem_free(&libc_mem, net->routes);
 	net->routes = fresh;
+	route_plan_free(net->plan);
+	net->plan = plan;
 	net->special = fresh || net->pfc || net->choice.ops->choose || net->down_first;
 	if (fresh)
 		compute_reach(net, &fresh->reach[(size_t)(net->switch_count - leaves) * words]);

@@ -146,6 +146,7 @@ struct weft_net {
 	uint32_t
 		*down_first; /* first port to each child, by switch, and the end; NULL: all links have as many cables */
 	struct net_routes *routes;   /* NULL while routing avoids nothing */
+	struct net_plan *plan;       /* parts of unlike paths; NULL: all are alike, or it does not matter */
 	struct net_pfc *pfc;         /* per port; NULL: switches drop */
 	struct net_ordered *ordered; /* per port; NULL: one data queue */
 	bool special;           /* routes, PFC, a choice or links with unlike cables: forwarding is not the usual one */
@@ -302,6 +303,8 @@ void link_clear(struct weft_net *net, uint32_t port);
 
 /* route.c: the port of `sw` that leads to `host`; up ports and cables of a bundle are chosen by the ECMP hash. */
 uint32_t route_port(const struct net_switch *sw, uint32_t host, const struct weft_pkt *pkt);
+/* A hash of the packet's flow at this switch that says nothing of the choice by ECMP hash after it. */
+uint32_t route_part_hash(const struct net_switch *sw, const struct weft_pkt *pkt);
 /* 0..n-1 by the ECMP hash of the packet at this switch. */
 uint32_t route_hash(const struct net_switch *sw, const struct weft_pkt *pkt, uint32_t n);
 /* True when routing leaves the port's link out. */
@@ -322,6 +325,14 @@ uint32_t route_around(const struct weft_net *net, const struct net_switch *sw, u
 /* After net_build; as conf.route says. -ENOMEM, or why this topology has no such choice. */
 int route_build(struct weft_net *net, struct weft_err *err);
 void route_free(struct weft_net *net);
+/* route_plan.c: parts of unlike paths. */
+struct route_ways;
+/* For what is avoided now and the choice's parameters; *out NULL: nothing to tell apart. -ENOMEM. */
+int route_plan_build(const struct weft_net *net, struct net_plan **out);
+void route_plan_free(struct net_plan *plan);
+/* Cuts the ways down to the part that the packet's flow is assigned to; false: all are alike. Only with net->plan. */
+bool route_plan_part(const struct weft_net *net, struct route_ways *ways, const struct weft_pkt *pkt);
+
 /* The port to `host` for a packet that came over the link of port `from` and is at the switch there now; changes that
  * switch's state. PORT_NONE: there is no way. Only with net->special. */
 uint32_t route_special(const struct weft_net *net, uint32_t from, uint32_t host, const struct weft_pkt *pkt);

@@ -76,6 +76,11 @@ uint32_t route_around(const struct weft_net *net, const struct net_switch *sw, u
 	return choose_usable(net, first, n, leaf, tuple_hash(sw->salt, pkt));
 }
 
+uint32_t route_part_hash(const struct net_switch *sw, const struct weft_pkt *pkt)
+{
+	return (uint32_t)(hash_word(tuple_hash(sw->salt, pkt), SCRAMBLE) >> 32);
+}
+
 uint32_t route_hash(const struct net_switch *sw, const struct weft_pkt *pkt, uint32_t n)
 {
 	return choose(tuple_hash(sw->salt, pkt), n);

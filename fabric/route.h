@@ -14,6 +14,7 @@
 struct weft_net;
 struct weft_pkt;
 struct route_ways;
+struct route_planning;
 
 /* A way of choosing. Each switch has private state of its own; choices depend on nothing else but the packet and what
  * the switch sees of its ports, so that one switch's packets leave another's choices alone. */
@@ -33,6 +34,9 @@ struct weft_route_ops {
 	/* Which of ways->count >= 2 ways the packet takes, 0..count-1. Called once per packet, at its arrival. NULL:
 	 * the fabric's ECMP hash. */
 	uint32_t (*choose)(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt);
+	/* Where the paths to a leaf are not all alike, ways are first cut down to a part of them by hash: how, with
+	 * these parameters. False, or NULL: never, `choose` gets all that can be taken. */
+	bool (*plan)(const void *tune, struct route_planning *how);
 };
 
 extern const struct weft_route_ops *const weft_route_table[]; /* the first is the default; ends with NULL */

@@ -58,6 +58,8 @@ int route_build(struct weft_net *net, struct weft_err *err)
 	int rc = 0;
 	for (uint32_t sw = 0; !rc && sw < net->switch_count; sw++)
 		rc = init_switch(net, sw, err);
+	if (!rc && route_plan_build(net, &net->plan))
+		rc = weft_err_set(err, -ENOMEM, "fabric: out of memory");
 	return rc;
 }
 
@@ -70,6 +72,7 @@ void route_free(struct weft_net *net)
 	weft_mem_free(&libc_mem, c->state);
 	weft_mem_free(&libc_mem, c->ports);
 	weft_mem_free(&libc_mem, c->tune);
+	route_plan_free(net->plan);
 	*c = (struct net_choice){0};
 }
 
@@ -85,7 +88,7 @@ static void restrict_ways(const struct weft_net *net, struct route_ways *ways)
 	ways->count = usable;
 }
 
-static struct route_ways ways_to(const struct weft_net *net, uint32_t from, uint32_t host)
+static struct route_ways ways_to(const struct weft_net *net, uint32_t from, uint32_t host, const struct weft_pkt *pkt)
 {
 	uint32_t sw = net->ports[from].peer;
 	const struct net_switch *s = &net->switches[sw];
@@ -102,6 +105,8 @@ static struct route_ways ways_to(const struct weft_net *net, uint32_t from, uint
 		ways.group = 1 + child;
 		ways.first = switch_child(net, s, child, &ways.count);
 	}
+	if (net->plan && route_plan_part(net, &ways, pkt))
+		return ways;
 	if (net->routes)
 		restrict_ways(net, &ways);
 	return ways;
@@ -113,7 +118,7 @@ uint32_t route_special(const struct weft_net *net, uint32_t from, uint32_t host,
 
 	if (!net->choice.ops->choose)
 		return net->routes || net->down_first ? route_around(net, sw, host, pkt) : route_port(sw, host, pkt);
-	struct route_ways ways = ways_to(net, from, host);
+	struct route_ways ways = ways_to(net, from, host, pkt);
 	if (ways.count == 0)
 		return PORT_NONE;
 	return ways_port(&ways, ways.count == 1 ? 0 : net->choice.ops->choose(net, &ways, pkt));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DRILL(d, m) in a symmetric tree (DRILL section 3.2): a packet's forwarding engine draws d ports, adds the m least
+/* DRILL(d, m) among symmetric paths (DRILL section 3.2): a packet's forwarding engine draws d ports, adds the m least
  * loaded ones it remembers, takes the one with the least before it and remembers the m least loaded of these. Engines
  * decide in parallel, each for its own incoming ports. A queue does not show a packet that is just entering it
  * (section 3.2.1). */
@@ -8,6 +8,9 @@
 #include "route_impl.h"
 
 enum { CHOICES_MAX = 32, MEMORY_MAX = 32, ENTERING_MAX = 64, KNOWN_MAX = CHOICES_MAX + MEMORY_MAX };
+
+/* Parts of unlike paths that an engine remembers ports for apart; further ones share with these. */
+enum { PARTS_APART = 4 };
 
 /* A packet on its way into a queue. */
 struct entering {
@@ -21,7 +24,7 @@ struct drill_state {
 	uint32_t first, count; /* of `entering`, a ring by time; with more than fit the oldest are in */
 	struct entering entering[ENTERING_MAX];
 	uint32_t *hidden; /* bytes that are entering, by port of the switch */
-	uint32_t *memory; /* m ports or PORT_NONE, by engine and group */
+	uint32_t *memory; /* m ports or PORT_NONE, by engine, group and part */
 	uint32_t tables[];
 };
 
@@ -41,7 +44,7 @@ static size_t memory_ports(const struct weft_net *net, uint32_t sw)
 {
 	const struct route_drill_tune *tune = net->choice.tune;
 
-	return (size_t)tune->engines * switch_groups(&net->switches[sw]) * tune->memory;
+	return (size_t)tune->engines * switch_groups(&net->switches[sw]) * PARTS_APART * tune->memory;
 }
 
 static size_t drill_state(const struct weft_net *net, uint32_t sw)
@@ -154,7 +157,7 @@ static uint32_t recall(const struct weft_net *net, const struct route_ways *ways
 	return n;
 }
 
-/* Of the engine of the packet's incoming port, for this group. */
+/* Of the engine of the packet's incoming port, for these ways. */
 static uint32_t *memory_of(const struct weft_net *net, const struct route_ways *ways)
 {
 	const struct route_drill_tune *tune = net->choice.tune;
@@ -162,7 +165,9 @@ static uint32_t *memory_of(const struct weft_net *net, const struct route_ways *
 	const struct drill_state *st = ways->state;
 	uint32_t engine = (net->cold[ways->from].reverse - s->first_down) % tune->engines;
 
-	return st->memory + ((size_t)engine * switch_groups(s) + ways->group) * tune->memory;
+	size_t set = ((size_t)engine * switch_groups(s) + ways->group) * PARTS_APART + ways->part % PARTS_APART;
+
+	return st->memory + set * tune->memory;
 }
 
 static uint32_t drill_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
@@ -190,8 +195,21 @@ static const struct weft_param drill_tunes[] = {
 	{"drill_enter_pct",
 	 "how long a packet is not seen in its queue, percent of its time on the link; 0: engines / ports of it", 0, 0,
 	 1000, offsetof(struct route_drill_tune, enter_pct), WEFT_PARAM_U32},
+	{"drill_components", "flows keep to paths that are symmetric with each other (section 3.4)", 1, 0, 1,
+	 offsetof(struct route_drill_tune, components), WEFT_PARAM_BOOL},
+	{"drill_factor",
+	 "capacity factors that tell paths apart: 0 none, 1 the path's own, 2 those of all traffic of its links", 1, 0,
+	 2, offsetof(struct route_drill_tune, factor), WEFT_PARAM_U32},
 	{NULL, NULL, 0, 0, 0, 0, 0},
 };
+
+static bool drill_plan(const void *arg, struct route_planning *how)
+{
+	const struct route_drill_tune *tune = arg;
+
+	*how = (struct route_planning){QUIVER_BY_SCORE, (enum quiver_factor)tune->factor};
+	return tune->components;
+}
 
 const struct weft_route_ops route_drill = {
 	.name = "drill",
@@ -201,4 +219,5 @@ const struct weft_route_ops route_drill = {
 	.state_bytes = drill_state,
 	.init = drill_init,
 	.choose = drill_choose,
+	.plan = drill_plan,
 };

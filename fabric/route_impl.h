@@ -4,9 +4,17 @@
 #define WEFT_ROUTE_IMPL_H
 
 #include "net_impl.h"
+#include "quiver.h"
 #include "route.h"
 
-/* The equal ways of one packet at one switch: cables up, or those of a bundle down; none that routing avoids. */
+/* How unlike paths are put into parts, see route_plan.c. */
+struct route_planning {
+	enum quiver_grouping by;
+	enum quiver_factor factor;
+};
+
+/* The ways of one packet at one switch that it may choose among: cables up, or those to a child down; none that routing
+ * avoids, and only those of one part of unlike paths. */
 struct route_ways {
 	void *state;     /* of the switch */
 	uint32_t sw;     /* index in net->switches */
@@ -15,6 +23,7 @@ struct route_ways {
 	uint32_t count;  /* >= 2 */
 	uint32_t group;  /* 0: up; 1 + n: the bundle to the switch's child n */
 	uint32_t leaf;   /* of the destination */
+	uint32_t part;   /* of unlike paths; 0 when all are alike */
 	uint32_t *ports; /* those that can be taken; NULL: first..first+count-1 */
 };
 
@@ -37,6 +46,8 @@ struct route_drill_tune {
 	/* How long a packet stays unseen on entering a queue, percent of its serialization; 0: engines / ports of it.
 	 */
 	uint32_t enter_pct;
+	uint32_t factor;    /* enum quiver_factor */
+	uint8_t components; /* only among symmetric paths */
 };
 
 extern const struct weft_route_ops route_ecmp;
@@ -46,6 +57,7 @@ extern const struct weft_route_ops route_adaptive;
 extern const struct weft_route_ops route_digits;
 extern const struct weft_route_ops route_drill;
 extern const struct weft_route_ops route_symmetric;
+extern const struct weft_route_ops route_wcmp;
 
 static inline uint32_t ways_port(const struct route_ways *ways, uint32_t way)
 {

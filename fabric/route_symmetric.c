@@ -4,6 +4,8 @@
  * choose the same spine of a pod, both spines the same core, and a bundle's cable is chosen going down as it is going
  * up. What routing avoids in one direction it avoids in both (route_avoided), so that both ends choose among the same
  * ways. */
+#include <errno.h>
+
 #include "hash.h"
 #include "route_impl.h"
 #include "wire.h"
@@ -35,6 +37,10 @@ static int symmetric_init(const struct weft_net *net, uint32_t sw, void *state, 
 	uint32_t tier = switch_tier(net, sw);
 	uint32_t bundle = tier + 1 < net->topo.tiers ? net->topo.tier[tier + 1].bundle : 1;
 
+	if (net->topo.link_count || net->topo.mesh)
+		return weft_err_set(err, -EINVAL,
+				    "fabric: switches cannot hash both directions alike over links that differ, "
+				    "or in a mesh");
 	*(struct symmetric_state *)state = (struct symmetric_state){
 		.up_salt = tier_salt(net, tier, false),
 		.cable_salt = tier_salt(net, tier, true),

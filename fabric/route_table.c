@@ -12,7 +12,8 @@ const struct weft_route_ops route_ecmp = {
 };
 
 const struct weft_route_ops *const weft_route_table[] = {
-	&route_ecmp, &route_random, &route_rr, &route_adaptive, &route_digits, &route_drill, &route_symmetric, NULL,
+	&route_ecmp,      &route_random, &route_rr, &route_adaptive, &route_digits, &route_drill,
+	&route_symmetric, &route_wcmp,   NULL,
 };
 
 static const struct weft_route_ops *find(const char *name)

@@ -16,6 +16,9 @@ printf '%-45s %12s %8s\n' "idle connection, both directions" "$("$build/tests/pe
 echo "== event queue, switches and links alone"
 "$build/tests/perf/perf_net" configs/topologies/ft1024_800g_tor1os.topo 50
 
+echo "== next hops of all switches after a failure, CPU time"
+"$build/tests/perf/perf_route" fattree:16
+
 # lab NAME ARGUMENTS...: three runs, the one of median speed; packet-hops over the CPU time it took.
 lab() {
 	local name=$1 json i

@@ -7,7 +7,7 @@ enum { SAMPLES = 8000 };
 
 static void open_entering(struct lan *lan, uint32_t choices, uint32_t memory, uint32_t engines, uint32_t enter_pct)
 {
-	const struct route_drill_tune tune = {choices, memory, engines, enter_pct};
+	const struct route_drill_tune tune = {choices, memory, engines, enter_pct, QUIVER_OWN, 1};
 
 	box_open(lan, "leafspine:4:8:8", "drill", &tune, 1);
 }

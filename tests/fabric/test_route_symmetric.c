@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "route_box.h"
+#include <errno.h>
 
 enum { HOPS_MAX = 8 };
 
@@ -216,6 +217,31 @@ static void symmetric__one_way_is_found(void **state)
 	lan_close(&lan);
 }
 
+static void no_pkt(void *arg, struct weft_pkt *pkt)
+{
+}
+
+static void check_refused(const char *topology)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct weft_err err = {""};
+	struct weft_topo topo;
+	struct weft_net *net;
+
+	conf.route = &route_symmetric;
+	conf.free_pkt = no_pkt;
+	assert_int_equal(weft_topo_preset(topology, UINT64_C(100000000000), &topo, &err), 0);
+	assert_int_equal(weft_net_create(&conf, &topo, 0, &net, &err), -EINVAL);
+	assert_string_equal(err.msg,
+			    "fabric: switches cannot hash both directions alike over links that differ, or in a mesh");
+}
+
+static void symmetric__refuses_unlike_links(void **state)
+{
+	check_refused("stripe:4:4:2:1:2");
+	check_refused("vl2:4:4:2:2");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -227,6 +253,7 @@ int main(void)
 		cmocka_unit_test(symmetric__uneven_bundles),
 		cmocka_unit_test(symmetric__reroute_moves_only_what_must),
 		cmocka_unit_test(symmetric__one_way_is_found),
+		cmocka_unit_test(symmetric__refuses_unlike_links),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two steps of forwarding (DRILL section 3.4.2): where the paths to a leaf are not all alike, a switch assigns a flow
+ * to a part of them by hash, in proportion to the parts' weights, and then chooses inside that part. The parts come
+ * from the Quiver and are computed anew whenever routing learns of a fault. */
+#include <errno.h>
+#include <string.h>
+
+#include "quiver.h"
+#include "route_impl.h"
+#include "weft/mem.h"
+
+static const struct weft_mem libc_mem;
+
+/* `entry` holds, for each pair of switch and leaf that needs it, the number of parts, and for each part its upper limit
+ * among 32-bit hashes, the number of its ports, and these. */
+struct net_plan {
+	uint32_t leaves;
+	uint32_t used, room; /* words of `entry`; the first is never used */
+	uint32_t *entry;
+	uint32_t at[]; /* by switch and leaf; 0: all usable ways are one part */
+};
+
+/* A fabric as a graph. */
+struct graph {
+	struct quiver_node *node;
+	struct quiver_link *link;
+	struct cables {
+		uint32_t first, end;
+	} * cables; /* by link: its ports, usable or not */
+	uint32_t links;
+};
+
+static void graph_free(struct graph *g)
+{
+	weft_mem_free(&libc_mem, g->node);
+	weft_mem_free(&libc_mem, g->link);
+	weft_mem_free(&libc_mem, g->cables);
+}
+
+/* Ports of `sw` from `first` on with one peer: their end, and the rate of those that can be used. */
+static uint32_t same_peer(const struct weft_net *net, uint32_t first, uint32_t end, uint64_t *bps)
+{
+	uint32_t port = first;
+
+	*bps = 0;
+	for (; port < end && net->ports[port].peer == net->ports[first].peer; port++)
+		*bps += route_avoided(net, port) ? 0 : net->cold[port].nominal_bps;
+	return port;
+}
+
+static void add_links(const struct weft_net *net, struct graph *g, uint32_t sw, uint32_t first, uint32_t end)
+{
+	while (first < end) {
+		uint64_t bps;
+		uint32_t next = same_peer(net, first, end, &bps);
+		if (bps) {
+			g->link[g->links] = (struct quiver_link){sw, net->ports[first].peer, bps};
+			g->cables[g->links++] = (struct cables){first, next};
+		}
+		first = next;
+	}
+}
+
+static int graph_build(const struct weft_net *net, struct graph *g)
+{
+	uint32_t per_leaf = net->topo.tier[0].radix_down;
+
+	*g = (struct graph){0};
+	g->node = weft_mem_alloc(&libc_mem, net->switch_count * sizeof *g->node);
+	g->link = weft_mem_alloc(&libc_mem, net->port_count * sizeof *g->link);
+	g->cables = weft_mem_alloc(&libc_mem, net->port_count * sizeof *g->cables);
+	if (!g->node || !g->link || !g->cables)
+		return -ENOMEM;
+	for (uint32_t sw = 0; sw < net->switch_count; sw++) {
+		const struct net_switch *s = &net->switches[sw];
+		g->node[sw] = (struct quiver_node){s->low / per_leaf, s->span / per_leaf};
+		if (sw >= net->topo.tier[0].switches)
+			add_links(net, g, sw, s->first_down, s->first_up);
+		add_links(net, g, sw, s->first_up, s->first_up + s->up_cables);
+	}
+	return 0;
+}
+
+/* ---- entries ---- */
+
+static int push(struct net_plan *plan, uint32_t word)
+{
+	if (plan->used == plan->room) {
+		uint32_t room = plan->room ? 2 * plan->room : 1024;
+		uint32_t *grown = weft_mem_alloc(&libc_mem, room * sizeof *grown);
+		if (!grown)
+			return -ENOMEM;
+		if (plan->used)
+			memcpy(grown, plan->entry, plan->used * sizeof *grown);
+		weft_mem_free(&libc_mem, plan->entry);
+		plan->entry = grown;
+		plan->room = room;
+	}
+	plan->entry[plan->used++] = word;
+	return 0;
+}
+
+/* The usable ports of part `part`, behind a word with their number. */
+static int push_ports(const struct weft_net *net, const struct graph *g, const struct quiver_parts *parts,
+		      uint32_t part, struct net_plan *plan)
+{
+	uint32_t count_at = plan->used;
+	int rc = push(plan, 0);
+
+	for (uint32_t i = 0; i < parts->hops && !rc; i++) {
+		const struct cables *c = &g->cables[parts->hop[i].link];
+		if (parts->hop[i].part != part)
+			continue;
+		for (uint32_t port = c->first; port < c->end && !rc; port++) {
+			if (route_avoided(net, port))
+				continue;
+			rc = push(plan, port);
+			plan->entry[count_at]++;
+		}
+	}
+	return rc;
+}
+
+static int push_parts(const struct weft_net *net, const struct graph *g, const struct quiver_parts *parts,
+		      struct net_plan *plan)
+{
+	unsigned __int128 total = 0, sum = 0;
+	int rc = push(plan, parts->parts);
+
+	for (uint32_t i = 0; i < parts->parts; i++)
+		total += parts->part[i].bps;
+	for (uint32_t i = 0; i < parts->parts && !rc; i++) {
+		sum += parts->part[i].bps;
+		rc = push(plan, (uint32_t)((sum << 32) / total - 1));
+		if (!rc)
+			rc = push_ports(net, g, parts, i, plan);
+	}
+	return rc;
+}
+
+/* Cables of a link that can be used. */
+static uint32_t usable_cables(const struct weft_net *net, const struct graph *g, uint32_t link)
+{
+	uint32_t count = 0;
+
+	for (uint32_t port = g->cables[link].first; port < g->cables[link].end; port++)
+		count += !route_avoided(net, port);
+	return count;
+}
+
+/* Next hops whose weights are those of their cables' number need no step of their own: a hash over all cables does it.
+ */
+static bool is_even(const struct weft_net *net, const struct graph *g, const struct quiver_parts *parts)
+{
+	uint64_t first_bps = parts->part[0].bps, first_cables = usable_cables(net, g, parts->hop[0].link);
+	bool even = parts->hops == parts->parts;
+
+	for (uint32_t i = 1; even && i < parts->hops; i++) {
+		uint64_t bps = parts->part[parts->hop[i].part].bps;
+		even = (unsigned __int128)bps * first_cables ==
+		       (unsigned __int128)first_bps * usable_cables(net, g, parts->hop[i].link);
+	}
+	return even;
+}
+
+static int plan_switch(const struct weft_net *net, const struct graph *g, const struct quiver *q, uint32_t sw,
+		       const struct route_planning *how, struct quiver_parts *parts, struct net_plan *plan)
+{
+	int rc = 0;
+
+	for (uint32_t leaf = 0; leaf < plan->leaves && !rc; leaf++) {
+		rc = quiver_decompose(q, sw, leaf, how->by, parts);
+		if (rc || parts->parts < 2 || (how->by == QUIVER_BY_HOP && is_even(net, g, parts)))
+			continue;
+		plan->at[(size_t)sw * plan->leaves + leaf] = plan->used;
+		rc = push_parts(net, g, parts, plan);
+	}
+	return rc;
+}
+
+static int plan_all(const struct weft_net *net, const struct route_planning *how, struct net_plan *plan)
+{
+	struct quiver_parts parts = {0};
+	struct quiver *q = NULL;
+	struct graph g;
+	int rc = graph_build(net, &g);
+	struct quiver_conf conf = {.nodes = net->switch_count,
+				   .leaves = plan->leaves,
+				   .node = g.node,
+				   .links = g.links,
+				   .link = g.link,
+				   .factor = how->factor};
+
+	if (!rc)
+		rc = quiver_create(&conf, &q);
+	if (!rc)
+		rc = push(plan, 0);
+	for (uint32_t sw = 0; sw < net->switch_count && !rc; sw++)
+		rc = plan_switch(net, &g, q, sw, how, &parts, plan);
+	quiver_parts_free(&parts);
+	if (q)
+		quiver_destroy(q);
+	graph_free(&g);
+	return rc;
+}
+
+int route_plan_build(const struct weft_net *net, struct net_plan **out)
+{
+	const struct weft_route_ops *ops = net->choice.ops;
+	struct route_planning how;
+	uint32_t leaves = net->topo.tier[0].switches;
+
+	*out = NULL;
+	if (!ops->plan || !ops->plan(net->choice.tune, &how) || (!net->avoided_ports && !net->topo.link_count))
+		return 0;
+	struct net_plan *plan =
+		weft_mem_alloc(&libc_mem, sizeof *plan + (size_t)net->switch_count * leaves * sizeof *plan->at);
+	if (!plan)
+		return -ENOMEM;
+	plan->leaves = leaves;
+	if (plan_all(net, &how, plan)) {
+		route_plan_free(plan);
+		return -ENOMEM;
+	}
+	*out = plan;
+	return 0;
+}
+
+void route_plan_free(struct net_plan *plan)
+{
+	if (plan)
+		weft_mem_free(&libc_mem, plan->entry);
+	weft_mem_free(&libc_mem, plan);
+}
+
+bool route_plan_part(const struct weft_net *net, struct route_ways *ways, const struct weft_pkt *pkt)
+{
+	const struct net_plan *plan = net->plan;
+	uint32_t at = plan->at[(size_t)ways->sw * plan->leaves + ways->leaf];
+
+	if (!at)
+		return false;
+	uint32_t hash = route_part_hash(&net->switches[ways->sw], pkt);
+	uint32_t *e = plan->entry + at + 1, parts = e[-1];
+	while (ways->part + 1 < parts && hash > e[0]) {
+		e += 2 + e[1];
+		ways->part++;
+	}
+	ways->count = e[1];
+	ways->ports = e + 2;
+	return true;
+}

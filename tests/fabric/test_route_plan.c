@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two-step forwarding: flows keep to a part of unlike paths, parts get flows by weight. */
+#include <stdlib.h>
+
+#include "rng.h"
+#include "route_box.h"
+
+enum { FLOWS = 6000, PACKETS = 60 };
+
+static void avoid_cable(const struct lan *lan, uint32_t tier, uint32_t sw, uint32_t up, bool avoid)
+{
+	for (int down = 0; down < 2; down++) {
+		struct weft_link_id id;
+		assert_int_equal(weft_net_link_find(lan->net, tier, sw, up, down, &id), 0);
+		weft_net_avoid_link(lan->net, id, avoid);
+	}
+}
+
+/* DRILL's figure 4: the cable between leaf 0 and spine 0 is out of use. Leaf 3 has host 6, leaf 1 host 2. */
+static void open_figure_4(struct lan *lan, const char *route, const void *tune)
+{
+	box_open(lan, "leafspine:4:3:2", route, tune, 1);
+	avoid_cable(lan, 0, 0, 0, true);
+	assert_int_equal(weft_net_reroute(lan->net), 0);
+}
+
+static void part__flows_keep_to_theirs(void **state)
+{
+	uint32_t alone = 0, chi;
+	struct lan lan;
+
+	open_figure_4(&lan, "drill", NULL);
+	for (uint32_t flow = 0; flow < FLOWS; flow++) {
+		uint32_t count[3] = {0};
+		for (uint32_t i = 0; i < PACKETS; i++)
+			count[box_choose_up(&lan, 3, 6, 2, (uint16_t)flow)]++;
+		alone += count[0] == PACKETS;
+		assert_true(count[0] == PACKETS || (count[0] == 0 && count[1] > 0 && count[2] > 0));
+	}
+	chi = alone > FLOWS / 3 ? alone - FLOWS / 3 : FLOWS / 3 - alone;
+	assert_in_range(chi, 0, 4 * 36); /* four standard deviations */
+	lan_close(&lan);
+}
+
+static void part__ends_with_the_fault(void **state)
+{
+	struct lan lan;
+
+	open_figure_4(&lan, "drill", NULL);
+	assert_non_null(lan.net->plan);
+	avoid_cable(&lan, 0, 0, 0, false);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	assert_null(lan.net->plan);
+	uint32_t count[3] = {0};
+	for (uint32_t i = 0; i < PACKETS; i++)
+		count[box_choose_up(&lan, 3, 6, 2, 1)]++;
+	assert_true(count[0] && count[1] && count[2]);
+	lan_close(&lan);
+}
+
+static void part__off(void **state)
+{
+	const struct route_drill_tune tune = {2, 1, 1, 0, QUIVER_OWN, 0};
+	struct lan lan;
+
+	open_figure_4(&lan, "drill", &tune);
+	assert_null(lan.net->plan);
+	lan_close(&lan);
+}
+
+/* Leaf 0 has three cables to spine 0, leaf 1 to spine 1: between them every spine carries what one cable does. */
+static void wcmp__weighs_paths(void **state)
+{
+	uint32_t count[6] = {0}, spine[4];
+	struct lan lan;
+
+	box_open(&lan, "stripe:4:4:2:1:3", "wcmp", NULL, 1);
+	for (uint32_t i = 0; i < FLOWS; i++)
+		count[box_choose_up(&lan, 0, 0, 2, (uint16_t)i)]++;
+	for (uint32_t i = 1; i < 4; i++)
+		spine[i] = count[2 + i];
+	spine[0] = count[0] + count[1] + count[2];
+	check_uniform(spine, 4, FLOWS, 21.1);
+	check_uniform(count, 3, spine[0], 18.4);
+	lan_close(&lan);
+}
+
+/* To leaf 2, over its own three cables from spine 2, there are 1, 1, 1 and 1 again; from spine 2 down any of three. */
+static void wcmp__cables_down_are_hashed(void **state)
+{
+	uint32_t count[3] = {0};
+	struct lan lan;
+
+	box_open(&lan, "stripe:4:4:2:1:3", "wcmp", NULL, 1);
+	const struct net_switch *s = &lan.net->switches[4 + 2];
+	for (uint32_t i = 0; i < FLOWS; i++)
+		count[box_choose(&lan, 6, 0, 4, (uint16_t)i) - s->first_down - 2]++;
+	check_uniform(count, 3, FLOWS, 18.4);
+	lan_close(&lan);
+}
+
+static void wcmp__is_ecmp_among_alike(void **state)
+{
+	struct lan a, b;
+
+	box_open(&a, "leafspine:3:5:2", "wcmp", NULL, 3);
+	box_open(&b, "leafspine:3:5:2", "ecmp", NULL, 3);
+	for (uint32_t i = 0; i < 500; i++)
+		assert_int_equal(box_choose(&a, 0, 0, 3, (uint16_t)i), box_choose(&b, 0, 0, 3, (uint16_t)i));
+	lan_close(&a);
+	lan_close(&b);
+}
+
+/* The ways of all parts together are those that routing can use, whatever has failed. */
+static void check_cover(const struct lan *lan, uint32_t sw, uint32_t dst, uint32_t *several)
+{
+	const struct weft_net *net = lan->net;
+	uint32_t seen[64] = {0}, leaf = dst / net->topo.tier[0].radix_down;
+	struct weft_pkt pkt = {.src = weft_net_host_ip(0), .dst = weft_net_host_ip(dst)};
+
+	if (dst - net->switches[sw].low < net->switches[sw].span)
+		return;
+	for (uint32_t i = 0; i < 400; i++) {
+		struct route_ways ways = {.sw = sw, .leaf = leaf};
+		pkt.entropy = (uint16_t)i;
+		if (!route_plan_part(net, &ways, &pkt))
+			return;
+		for (uint32_t k = 0; k < ways.count; k++)
+			seen[ways.ports[k] - net->switches[sw].first_up]++;
+	}
+	++*several;
+	for (uint32_t up = 0; up < net->switches[sw].up_cables; up++)
+		assert_int_equal(seen[up] > 0, route_usable(net, net->switches[sw].first_up + up, leaf));
+}
+
+static uint32_t check_random(const char *topology, const char *route, uint64_t seed)
+{
+	struct rng rng = {seed};
+	uint32_t several = 0;
+	struct lan lan;
+
+	box_open(&lan, topology, route, NULL, 1);
+	const struct weft_topo *t = &lan.net->topo;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t tier = rng_below(&rng, t->tiers - 1), sw = rng_below(&rng, t->tier[tier].switches);
+		avoid_cable(&lan, tier, sw, rng_below(&rng, weft_topo_switch_uplinks(t, tier, sw)), true);
+	}
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	assert_non_null(lan.net->plan);
+	for (uint32_t sw = 0; sw < lan.net->switch_count; sw++)
+		for (uint32_t dst = 0; dst < t->hosts; dst += t->tier[0].radix_down)
+			check_cover(&lan, sw, dst, &several);
+	lan_close(&lan);
+	return several;
+}
+
+static void part__all_usable_ways_are_in_some(void **state)
+{
+	static const char *const topologies[] = {"leafspine:4:4:2", "leafspine:3:3:2:2", "stripe:4:4:2:2:2",
+						 "fattree:4",       "vl2:8:4:3:2",       "tree:3:2:2:3:2"};
+	uint32_t several = 0;
+
+	for (uint32_t i = 0; i < sizeof topologies / sizeof *topologies; i++)
+		for (uint64_t seed = 1; seed <= 8; seed++)
+			several += check_random(topologies[i], seed % 2 ? "drill" : "wcmp", seed);
+	assert_true(several > 200);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(part__flows_keep_to_theirs),
+		cmocka_unit_test(part__ends_with_the_fault),
+		cmocka_unit_test(part__off),
+		cmocka_unit_test(wcmp__weighs_paths),
+		cmocka_unit_test(wcmp__cables_down_are_hashed),
+		cmocka_unit_test(wcmp__is_ecmp_among_alike),
+		cmocka_unit_test(part__all_usable_ways_are_in_some),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
