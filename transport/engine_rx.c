@@ -98,7 +98,10 @@ static enum wire_hot decode(struct weft_engine *e, const struct weft_pkt *pkt, s
 		return WIRE_HOT_NONE;
 	enum wire_hot kind =
 		wire_decode_hot(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, e->seen, w);
-	return kind != WIRE_HOT_DATA || request_fits(w) ? kind : WIRE_HOT_NONE;
+	if (kind != WIRE_HOT_DATA)
+		return kind;
+	bool fits = w->pds.next_hdr == WIRE_NH_STD ? request_fits(w) : answer_fits(w);
+	return fits ? kind : WIRE_HOT_NONE;
 }
 
 static void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)

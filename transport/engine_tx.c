@@ -104,14 +104,15 @@ static inline bool is_middle(const struct weft_engine *e, const struct sent *s)
 }
 
 /* Whether such a packet's headers may be copied for others: later ones of its message are sent on the same connection,
- * or has_head is cleared. */
+ * or head_bytes is cleared. */
 static bool is_template(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
 {
 	return s->msg && is_middle(e, s) && p->state == PDC_TX_OPEN && e->is_v4 && e->request_type == WIRE_PDS_RUD_REQ;
 }
 
-static inline void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, const struct sent *s,
-				struct weft_pkt *pkt, weft_ns now)
+static inline __attribute__((always_inline)) void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn,
+							       const struct sent *s, struct weft_pkt *pkt,
+							       uint32_t head_bytes, weft_ns now)
 {
 	const struct tx_msg *m = s->msg;
 	const struct wire_data_patch patch = {.flags = request_flags(e, p, s),
@@ -119,12 +120,21 @@ static inline void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_
 					      .psn = psn,
 					      .entropy = s->ev,
 					      .message_offset = s->offset};
-	memcpy(pkt->head, m->head, sizeof m->head);
-	wire_patch_data(pkt->head, &patch);
+	memcpy(pkt->head, m->head, head_bytes);
+	if (head_bytes == HOT_DATA_BYTES)
+		wire_patch_data(pkt->head, &patch);
+	else
+		wire_patch_answer(pkt->head, &patch);
 	pkt->payload = m->buf ? m->buf + s->offset : NULL;
 	pkt->payload_len = s->payload_len;
 	engine_out_to(e, pkt, &p->ip, s->ev, e->data_dscp[p->background], WEFT_ECN_ECT0);
-	engine_out(e, pkt, sizeof m->head, now);
+	engine_out(e, pkt, head_bytes, now);
+}
+
+static void __attribute__((noinline)) build_answer(struct weft_engine *e, struct pdc_tx *p, uint32_t psn,
+						   const struct sent *s, struct weft_pkt *pkt, weft_ns now)
+{
+	build_middle(e, p, psn, s, pkt, HOT_ANSWER_BYTES, now);
 }
 
 static void __attribute__((noinline))
@@ -155,9 +165,9 @@ build_any(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s,
 		w->net.ecn = WEFT_ECN_NOT;
 	}
 	engine_send(e, pkt, w, now);
-	if (is_template(e, p, s) && pkt->head_len == sizeof s->msg->head) {
-		memcpy(s->msg->head, pkt->head, sizeof s->msg->head);
-		s->msg->has_head = true;
+	if (is_template(e, p, s) && (pkt->head_len == HOT_DATA_BYTES || pkt->head_len == HOT_ANSWER_BYTES)) {
+		s->msg->head_bytes = (uint8_t)pkt->head_len;
+		memcpy(s->msg->head, pkt->head, pkt->head_len);
 	}
 }
 
@@ -165,10 +175,12 @@ build_any(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s,
 static inline void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
 			 weft_ns now)
 {
-	if (s->msg && s->msg->has_head && is_middle(e, s))
-		build_middle(e, p, psn, s, pkt, now);
-	else
+	if (!s->msg || !s->msg->head_bytes || !is_middle(e, s))
 		build_any(e, p, psn, s, pkt, now);
+	else if (s->msg->head_bytes == HOT_DATA_BYTES)
+		build_middle(e, p, psn, s, pkt, HOT_DATA_BYTES, now);
+	else
+		build_answer(e, p, psn, s, pkt, now);
 }
 
 /* When the link will start on a packet handed over now. */

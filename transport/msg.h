@@ -36,7 +36,7 @@ struct tx_msg {
 	bool has_data;
 	bool fenced;                 /* not cut before all earlier messages have completed */
 	bool cut;                    /* every packet has been cut */
-	bool has_head;               /* `head` is filled in */
+	uint8_t head_bytes;          /* of `head` that are filled in, or 0 */
 	uint8_t head[TX_HEAD_BYTES]; /* of a full packet in the middle of the message, on the connection as it is now */
 };
 

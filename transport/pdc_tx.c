@@ -117,7 +117,7 @@ bool pdc_tx_restart(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	list_for_each (l, &p->msgs) {
 		struct tx_msg *m = list_entry(l, struct tx_msg, link);
 		m->cut_bytes = m->unacked_pkts = 0;
-		m->has_head = false;
+		m->head_bytes = 0;
 		m->cut = false;
 		credit_tx_queued(e, p, m);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two kinds of packets of the data path, RUD_REQ with a standard request and ACK_CC with a response, over IPv4 and
- * UDP: decoders that extract what a transport needs and nothing else, and what turns a template into such a packet.
- * Inline, for most of them is branches that the caller's next step would repeat. Whatever else arrives, and whatever is
- * wrong with a packet, is wire_decode's. */
+/* The kinds of packets of the data path, RUD_REQ with a standard request or a response with data, and ACK_CC with a
+ * response, over IPv4 and UDP: decoders that extract what a transport needs and nothing else, and what turns a template
+ * into such a packet. Inline, for most of them is branches that the caller's next step would repeat. Whatever else
+ * arrives, and whatever is wrong with a packet, is wire_decode's. */
 #ifndef WEFT_WIRE_HOT_H
 #define WEFT_WIRE_HOT_H
 
@@ -10,8 +10,9 @@
 
 enum {
 	HOT_PDS_AT = IP4_BYTES + UDP_BYTES,
-	HOT_DATA_BYTES = HOT_PDS_AT + 12 + 44, /* RUD_REQ with a standard request */
-	HOT_ACK_BYTES = HOT_PDS_AT + 32 + 12,  /* ACK_CC with a response */
+	HOT_DATA_BYTES = HOT_PDS_AT + 12 + 44,   /* RUD_REQ with a standard request */
+	HOT_ANSWER_BYTES = HOT_PDS_AT + 12 + 20, /* RUD_REQ with a response with data */
+	HOT_ACK_BYTES = HOT_PDS_AT + 32 + 12,    /* ACK_CC with a response */
 };
 
 /* What a packet of the data path is. */
@@ -54,15 +55,13 @@ static HOT void hot_common(const uint8_t *buf, uint32_t kind, uint32_t header_by
 	p->has_ses = 1;
 }
 
-static HOT bool hot_data(const uint8_t *buf, size_t len, struct wire_pkt *p)
+/* The same for packets with data. */
+static HOT void hot_request(const uint8_t *buf, uint32_t kind, uint32_t header_bytes, uint32_t total,
+			    struct wire_pkt *p)
 {
-	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 12;
-	uint32_t total = load16(buf + 2);
+	const uint8_t *pds = buf + HOT_PDS_AT;
 
-	if (len < HOT_DATA_BYTES || total < HOT_DATA_BYTES || ses_ext(WIRE_NH_STD, ses[0] & 0x3f) != EXT_NONE)
-		return false;
-	uint64_t word = load64(ses), place = load64(ses + 32);
-	hot_common(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD), HOT_DATA_BYTES, total, p);
+	hot_common(buf, kind, header_bytes, total, p);
 	p->net.dscp = buf[1] >> 2;
 	p->net.ecn = buf[1] & 3;
 	p->pds.flags = pds[1] & 0x7f;
@@ -72,6 +71,17 @@ static HOT bool hot_data(const uint8_t *buf, size_t len, struct wire_pkt *p)
 		p->pds.use_rsv_pdc = p->pds.dpdcid >> 15;
 		p->pds.dpdcid = 0;
 	}
+}
+
+static HOT bool hot_data(const uint8_t *buf, size_t len, struct wire_pkt *p)
+{
+	const uint8_t *ses = buf + HOT_PDS_AT + 12;
+	uint32_t total = load16(buf + 2);
+
+	if (len < HOT_DATA_BYTES || total < HOT_DATA_BYTES || ses_ext(WIRE_NH_STD, ses[0] & 0x3f) != EXT_NONE)
+		return false;
+	uint64_t word = load64(ses), place = load64(ses + 32);
+	hot_request(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD), HOT_DATA_BYTES, total, p);
 	SET_FIELDS64(&p->ses, job_id, word & UINT64_C(0x3f3fffff00ffffff));
 	SET_FIELDS32(&p->ses, resource_index, load32(ses + 8) & 0x0fff0fff);
 	p->ses.ri_generation = ses[4];
@@ -86,12 +96,29 @@ static HOT bool hot_data(const uint8_t *buf, size_t len, struct wire_pkt *p)
 	return true;
 }
 
-static HOT bool hot_ack(const uint8_t *buf, struct wire_pkt *p)
+static HOT bool hot_answer(const uint8_t *buf, struct wire_pkt *p)
+{
+	const uint8_t *ses = buf + HOT_PDS_AT + 12;
+	uint32_t total = load16(buf + 2);
+
+	if (total < HOT_ANSWER_BYTES)
+		return false;
+	uint64_t word = load64(ses), more = load64(ses + 8);
+	hot_request(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA), HOT_ANSWER_BYTES, total, p);
+	SET_FIELDS64(&p->ses, job_id, word & UINT64_C(0x3f00ffff00ffffff));
+	p->ses.return_code = word >> 48 & 0x3f;
+	p->ses.read_message_id = (uint16_t)(more >> 48);
+	p->ses.payload_length = more >> 32 & 0x3fff;
+	p->ses.message_offset = load32(ses + 16);
+	return true;
+}
+
+static HOT bool hot_ack(const uint8_t *buf, size_t len, struct wire_pkt *p)
 {
 	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 32;
 	uint32_t total = load16(buf + 2), sack = load32(pds + 12);
 
-	if (total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC || pds[1] & WIRE_F_ACK_P)
+	if (len < HOT_ACK_BYTES || total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC || pds[1] & WIRE_F_ACK_P)
 		return false;
 	hot_common(buf, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), HOT_ACK_BYTES, total, p);
 	p->pds.flags = pds[1] & 0x7f;
@@ -110,19 +137,23 @@ static HOT bool hot_ack(const uint8_t *buf, struct wire_pkt *p)
  * it, too, and these fields of `p` are as it would set them: net.src, entropy; pds.type, next_hdr, flags, psn, offset,
  * dpdcid, spdcid; header_bytes, payload_bytes, trimmed, has_ses. Data: also net.dscp and ecn; pds.psn_offset and
  * use_rsv_pdc in a SYN; of ses job_id, message_id, flags, opcode, ri_generation, resource_index, pid_on_fep,
- * buffer_offset, initiator, match, request_length, message_offset, payload_length, header_data in a SOM. ACKs: also
+ * buffer_offset, initiator, match, request_length, message_offset, payload_length, header_data in a SOM. Data that are
+ * a response: the same of net and pds; of ses job_id, message_id, opcode, return_code, read_message_id, message_offset,
+ * payload_length. ACKs: also
  * pds.cc_type (it is NSCC), sack_offset, mpr, cc_flags, sack_bitmap, service_time; of ses opcode and return_code. The
  * rest of `p` is left alone or means nothing. */
 static HOT enum wire_hot wire_decode_hot(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
 					 const struct weft_ip *dst, struct wire_seen seen[2], struct wire_pkt *p)
 {
-	if (len < HOT_ACK_BYTES)
+	if (len < HOT_ANSWER_BYTES)
 		return WIRE_HOT_NONE;
 	uint32_t kind = load16(buf + HOT_PDS_AT) >> 7;
 	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD) && hot_net(buf, len, more, udp_port, dst, &seen[0]))
 		return hot_data(buf, len, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
 	if (kind == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP) && hot_net(buf, len, more, udp_port, dst, &seen[1]))
-		return hot_ack(buf, p) ? WIRE_HOT_ACK : WIRE_HOT_NONE;
+		return hot_ack(buf, len, p) ? WIRE_HOT_ACK : WIRE_HOT_NONE;
+	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA) && hot_net(buf, len, more, udp_port, dst, &seen[0]))
+		return hot_answer(buf, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
 	return WIRE_HOT_NONE;
 }
 
@@ -141,16 +172,25 @@ struct wire_data_patch {
 	uint32_t message_offset; /* of the payload, bytes */
 };
 
+static HOT void hot_patch(uint8_t *buf, uint32_t kind, uint32_t offset_at, const struct wire_data_patch *d)
+{
+	store16(buf + IP4_BYTES, d->entropy);
+	hot_prologue(buf + HOT_PDS_AT, kind, d->flags, d->offset, d->psn);
+	store32(buf + offset_at, d->message_offset);
+}
+
 /* Turns the headers of one data packet into those of another of the same connection, message and size: at `buf` stands
  * a RUD_REQ with standard SES header over IPv4 and UDP that is established (no SYN) and does not begin its message (no
  * SOM). */
 static HOT void wire_patch_data(uint8_t *buf, const struct wire_data_patch *d)
 {
-	enum { OFFSET_AT = HOT_PDS_AT + 12 + 36 };
+	hot_patch(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD), HOT_PDS_AT + 12 + 36, d);
+}
 
-	store16(buf + IP4_BYTES, d->entropy);
-	hot_prologue(buf + HOT_PDS_AT, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD), d->flags, d->offset, d->psn);
-	store32(buf + OFFSET_AT, d->message_offset);
+/* The same where a response with data is in it. */
+static HOT void wire_patch_answer(uint8_t *buf, const struct wire_data_patch *d)
+{
+	hot_patch(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA), HOT_PDS_AT + 12 + 16, d);
 }
 
 /* What distinguishes one ACK_CC of type NSCC with a response from another of the same sender. Names as in struct

@@ -33,6 +33,23 @@ static void check_data(const struct wire_pkt *a, const struct wire_pkt *b)
 		assert_int_equal(a->ses.header_data, b->ses.header_data);
 }
 
+static void check_answer(const struct wire_pkt *a, const struct wire_pkt *b)
+{
+	assert_int_equal(a->net.dscp, b->net.dscp);
+	assert_int_equal(a->net.ecn, b->net.ecn);
+	if (a->pds.flags & WIRE_F_SYN) {
+		assert_int_equal(a->pds.psn_offset, b->pds.psn_offset);
+		assert_int_equal(a->pds.use_rsv_pdc, b->pds.use_rsv_pdc);
+	}
+	assert_int_equal(a->ses.job_id, b->ses.job_id);
+	assert_int_equal(a->ses.message_id, b->ses.message_id);
+	assert_int_equal(a->ses.opcode, b->ses.opcode);
+	assert_int_equal(a->ses.return_code, b->ses.return_code);
+	assert_int_equal(a->ses.read_message_id, b->ses.read_message_id);
+	assert_int_equal(a->ses.payload_length, b->ses.payload_length);
+	assert_int_equal(a->ses.message_offset, b->ses.message_offset);
+}
+
 static void check_ack(const struct wire_pkt *a, const struct wire_pkt *b)
 {
 	assert_int_equal(a->pds.cc_type, b->pds.cc_type);
@@ -69,6 +86,8 @@ static enum wire_hot expected(const struct wire_pkt *p, const struct weft_ip *ds
 		return WIRE_HOT_NONE;
 	if (p->pds.type == WIRE_PDS_RUD_REQ && p->pds.next_hdr == WIRE_NH_STD && p->header_bytes == HOT_DATA_BYTES)
 		return WIRE_HOT_DATA;
+	if (p->pds.type == WIRE_PDS_RUD_REQ && p->pds.next_hdr == WIRE_NH_RSP_DATA)
+		return WIRE_HOT_DATA;
 	bool plain = p->pds.cc_type == WIRE_CC_NSCC && !(p->pds.flags & WIRE_F_ACK_P);
 	return p->pds.type == WIRE_PDS_ACK_CC && p->pds.next_hdr == WIRE_NH_RSP && plain ? WIRE_HOT_ACK : WIRE_HOT_NONE;
 }
@@ -86,8 +105,10 @@ static enum wire_hot check_same(const uint8_t *buf, size_t len, size_t more, con
 	assert_int_equal(kind, error == WIRE_OK ? expected(&general, dst) : WIRE_HOT_NONE);
 	if (kind != WIRE_HOT_NONE)
 		check_common(&hot, &general);
-	if (kind == WIRE_HOT_DATA)
+	if (kind == WIRE_HOT_DATA && hot.pds.next_hdr == WIRE_NH_STD)
 		check_data(&hot, &general);
+	else if (kind == WIRE_HOT_DATA)
+		check_answer(&hot, &general);
 	if (kind == WIRE_HOT_ACK)
 		check_ack(&hot, &general);
 	free(exact);
@@ -102,16 +123,14 @@ static void fix_checksum(uint8_t *buf)
 	buf[11] = (uint8_t)sum;
 }
 
-/* A sound packet of one of the two kinds, or of any. */
+/* A sound packet of one of the three kinds, or of any. */
 static size_t random_bytes(struct rng *r, struct wire_pkt *p, uint8_t *buf)
 {
-	static const uint8_t kinds[][2] = {{WIRE_PDS_RUD_REQ, WIRE_NH_STD},
-					   {WIRE_PDS_ACK_CC, WIRE_NH_RSP},
-					   {WIRE_PDS_ROD_REQ, WIRE_NH_STD},
-					   {WIRE_PDS_RUD_REQ, WIRE_NH_MEDIUM},
-					   {WIRE_PDS_ACK_CC, WIRE_NH_NONE}};
+	static const uint8_t kinds[][2] = {{WIRE_PDS_RUD_REQ, WIRE_NH_STD},      {WIRE_PDS_ACK_CC, WIRE_NH_RSP},
+					   {WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA}, {WIRE_PDS_ROD_REQ, WIRE_NH_STD},
+					   {WIRE_PDS_RUD_REQ, WIRE_NH_MEDIUM},   {WIRE_PDS_ACK_CC, WIRE_NH_NONE}};
 	uint64_t dice = rng_next(r);
-	unsigned kind = dice % 4 ? dice / 4 % 2 : dice / 4 % 5;
+	unsigned kind = dice % 4 ? dice / 4 % 3 : dice / 4 % 6;
 
 	random_pkt(r, kinds[kind][0], kinds[kind][1], dice >> 32 & 7 ? 0 : dice >> 40 & 3, p);
 	p->net.crc = 0;
@@ -197,6 +216,31 @@ static void wire_patch_data__same_as_encoding(void **state)
 	}
 }
 
+static void wire_patch_answer__same_as_encoding(void **state)
+{
+	struct rng r = {15};
+	uint8_t patched[WEFT_PKT_HEAD_MAX], encoded[WEFT_PKT_HEAD_MAX];
+
+	for (int round = 0; round < 200; round++) {
+		struct wire_pkt from, to;
+		do
+			random_pkt(&r, WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA, 0, &from);
+		while (!weft_ip_is_v4(&from.net.src) || from.net.native || from.pds.flags & WIRE_F_SYN);
+		to = from;
+		to.net.entropy = (uint16_t)rng_next(&r);
+		to.pds.flags = (uint8_t)rng_next(&r) & (WIRE_F_RETX | WIRE_F_AR);
+		to.pds.psn = (uint32_t)rng_next(&r);
+		to.pds.offset = (int16_t)rng_next(&r);
+		to.ses.message_offset = (uint32_t)rng_next(&r);
+		const struct wire_data_patch patch = {to.pds.flags, to.pds.offset, to.pds.psn, to.net.entropy,
+						      to.ses.message_offset};
+		size_t bytes = wire_encode(&from, patched);
+		assert_int_equal(wire_encode(&to, encoded), bytes);
+		wire_patch_answer(patched, &patch);
+		assert_memory_equal(patched, encoded, bytes);
+	}
+}
+
 static void random_ack(struct rng *r, struct wire_pkt *p)
 {
 	do
@@ -241,6 +285,7 @@ int main(void)
 		cmocka_unit_test(wire_decode_hot__random_packets),
 		cmocka_unit_test(wire_decode_hot__mutated_packets),
 		cmocka_unit_test(wire_patch_data__same_as_encoding),
+		cmocka_unit_test(wire_patch_answer__same_as_encoding),
 		cmocka_unit_test(wire_fill_ack__same_as_encoding),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
