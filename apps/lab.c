@@ -274,6 +274,7 @@ int lab_result(const struct lab *lab, struct run_result *r, struct weft_err *err
 		.lb = lab->o->lb->name,
 		.lb_reason = lab->o->lb_reason,
 		.route = lab->o->route->name,
+		.warning = lab->o->warning,
 		.seed = lab->o->seed,
 		.flows = lab->flows,
 		.flow_count = lab->o->workload.flow_count,

@@ -27,6 +27,12 @@ static struct weft_pkt *host_pull_control(void *arg)
 	return pulled(h, sim_port_pull_control(h->nic));
 }
 
+static struct weft_pkt *host_pull_credit(void *arg)
+{
+	struct lab_host *h = arg;
+	return pulled(h, sim_port_pull_credit(h->nic));
+}
+
 /* The deadline in the fabric's unit, which is exact: both count from the same origin. */
 static weft_ps deadline_ps(const struct lab_host *h)
 {
@@ -86,6 +92,7 @@ static const struct weft_nic_ops nic_ops = {
 	.wake = host_wake,
 	.ahead = host_ahead,
 	.pull_control = host_pull_control,
+	.pull_credit = host_pull_credit,
 };
 
 static int create_port(struct lab_host *h, struct weft_err *err)

@@ -23,6 +23,7 @@ struct fabric_tune {
 	uint32_t trim; /* enum weft_trim_mode */
 	uint32_t pfc_xoff_pct, pfc_xon_pct;
 	uint32_t ordered_pct; /* of a port's rate, see struct weft_net_conf */
+	uint32_t credit_queue, credit_refresh, credit_data_bytes, credit_ack_bytes; /* see struct weft_net_conf */
 	uint32_t nic_tx_entries, nic_rx_entries;
 	uint32_t poll_delay_ns;
 	uint8_t reverse_hosts;
@@ -81,6 +82,7 @@ struct options {
 	uint8_t lb_all_acked;                    /* default of the parameter: on with --lb auto and coalesced ACKs */
 	const char *lb_reason;                   /* why --lb auto chose it; NULL: it was named. Constant */
 	const struct weft_route_ops *route;      /* how switches choose */
+	const char *warning;                     /* why cc will not do well in this fabric; NULL: it may. Constant */
 	struct weft_engine_tune engine;
 	void *cc_tune, *lb_tune, *rcc_tune; /* rcc_tune is there without rcc, too */
 	void *route_tune;

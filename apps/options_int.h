@@ -14,4 +14,11 @@ int options_resolve_matrix(struct options *o, struct weft_err *err);
 /* Names of all parameters these options can set, for the user who named another. */
 void options_print_keys(const struct options *o, FILE *out);
 
+/* options_credit.c: what algorithms that schedule credits need. */
+/* The switches' choice: as given, or else the one `o->rcc` needs. */
+const char *options_credit_route(const struct options *o);
+/* Credit queues, unless the user set them, once all parameters are; sets o->warning. -EINVAL: the fabric lacks what the
+ * algorithm needs, and that is strict. */
+int options_credit_fabric(struct options *o, struct weft_err *err);
+
 #endif

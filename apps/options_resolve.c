@@ -36,6 +36,15 @@ const struct weft_param fabric_params[] = {
 	      "0: "
 	      "one queue for all data",
 	      0, 0, 100, ordered_pct, WEFT_PARAM_U32),
+	PARAM("credit_queue", "credits that may wait at a port, hosts' NICs included; 0: no queues for credits", 0, 0,
+	      65535, credit_queue, WEFT_PARAM_U32),
+	PARAM("credit_refresh", "credits after which a port takes its share of losses anew, which it marks with", 4, 1,
+	      65535, credit_refresh, WEFT_PARAM_U32),
+	PARAM("credit_data_bytes", "wire bytes of the data a credit stands for; 0: a full packet", 0, 0, 1000000,
+	      credit_data_bytes, WEFT_PARAM_U32),
+	PARAM("credit_ack_bytes",
+	      "wire bytes of the acknowledgements of that data; 0: of one per ack_every packets, weft switch: one", 0,
+	      0, 65535, credit_ack_bytes, WEFT_PARAM_U32),
 	PARAM("nic_tx_entries", "lab: transmit ring of a host, packets of each class", 256, 4, 32768, nic_tx_entries,
 	      WEFT_PARAM_U32),
 	PARAM("nic_rx_entries", "lab: receive ring of a host, packets", 4096, 4, 32768, nic_rx_entries, WEFT_PARAM_U32),
@@ -123,7 +132,7 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 	if (rc)
 		return rc;
 	o->step = "route";
-	rc = weft_route_find(o->route_name, &o->route, err);
+	rc = weft_route_find(options_credit_route(o), &o->route, err);
 	if (rc)
 		return rc;
 	o->step = "lb";
@@ -173,6 +182,9 @@ static int resolve_params(struct options *o, struct weft_err *err)
 		if (rc)
 			return rc;
 	}
+	int rc = options_credit_fabric(o, err);
+	if (rc)
+		return rc;
 	if (o->no_trim && weft_trim_mode_trims(o->fabric.trim))
 		o->fabric.trim = WEFT_TRIM_OFF;
 	o->engine.trimming = weft_trim_mode_trims(o->fabric.trim);
@@ -283,6 +295,10 @@ void options_fabric_conf(const struct fabric_tune *f, struct weft_net_conf *conf
 	conf->trim = (uint8_t)f->trim;
 	conf->pfc = f->pfc;
 	conf->ordered_pct = (uint8_t)f->ordered_pct;
+	conf->credit_queue = (uint16_t)f->credit_queue;
+	conf->credit_refresh = (uint16_t)f->credit_refresh;
+	conf->credit_data_bytes = f->credit_data_bytes;
+	conf->credit_ack_bytes = f->credit_ack_bytes;
 	conf->pfc_xoff_pct = (uint16_t)f->pfc_xoff_pct;
 	conf->pfc_xon_pct = (uint8_t)f->pfc_xon_pct;
 }
@@ -296,6 +312,8 @@ void options_net_conf(const struct options *o, struct weft_net_conf *conf)
 		.route_tune = o->route_tune,
 	};
 	options_fabric_conf(&o->fabric, conf);
+	if (!conf->credit_ack_bytes)
+		conf->credit_ack_bytes = (options_ack_wire_bytes(o) + o->engine.ack_every - 1) / o->engine.ack_every;
 }
 
 /* Size on the link of a packet with these headers: the encoder knows. */

@@ -130,6 +130,7 @@ void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats,
 	r->queue_max_bytes = stats->max_queue_bytes;
 	if (now && stats->ports)
 		r->queue_mean_bytes = (double)stats->queue_byte_ps * (1 << 20) / (double)now / (double)stats->ports;
+	r->credits = stats->credits;
 	r->pauses = stats->pauses;
 	r->paused_us = (double)stats->paused_ns / 1e3;
 	r->events = stats->events;
@@ -199,6 +200,12 @@ static json_t *json_drops(const struct run_drops *d)
 			 "down", (json_int_t)d->down, "error", (json_int_t)d->error, "route", (json_int_t)d->route);
 }
 
+static json_t *json_credits(const struct weft_credit_counts *c)
+{
+	return json_pack("{s:I,s:I,s:I,s:I}", "injected", (json_int_t)c->injected, "sent", (json_int_t)c->sent,
+			 "dropped", (json_int_t)c->dropped, "marked", (json_int_t)c->marked);
+}
+
 static json_t *json_run(const struct run_result *r)
 {
 	char digest[17];
@@ -211,16 +218,19 @@ static json_t *json_run(const struct run_result *r)
 static json_t *json_of(const struct run_result *r, const struct run_summary *s)
 {
 	return json_pack(
-		"{s:s,s:s,s:s,s:s,s:s*,s:s*,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:o*,s:f,s:f,s:f,s:f,s:o,s:o*,s:{s:I,s:f,s:"
+		"{s:s,s:s,s:s,s:s,s:s*,s:s*,s:s*,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:o*,s:f,s:f,s:f,s:f,s:o,s:o*,s:o*,s:{"
+		"s:I,s:f,s:"
 		"I,s:f},s:o}",
 		"schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "lb_reason", r->lb_reason, "route",
-		r->route, "seed", (json_int_t)r->seed, "flows", "count", (int)r->flow_count, "completed",
-		(int)s->completed, "verified", (int)s->verified, "fct_us", json_times(&s->fct_us), "delivered_us",
-		json_times(&s->delivered_us), "slowdown", s->slowdown.max > 0 ? json_times(&s->slowdown) : NULL,
-		"ideal_us", s->ideal_us, "inflation", s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain,
-		"packets", json_packets(&r->packets), "drops", r->fabric ? json_drops(&r->drops) : NULL, "queues",
-		"max_bytes", (json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "pauses",
-		(json_int_t)r->pauses, "paused_us", r->paused_us, "run", json_run(r));
+		r->route, "warning", r->warning, "seed", (json_int_t)r->seed, "flows", "count", (int)r->flow_count,
+		"completed", (int)s->completed, "verified", (int)s->verified, "fct_us", json_times(&s->fct_us),
+		"delivered_us", json_times(&s->delivered_us), "slowdown",
+		s->slowdown.max > 0 ? json_times(&s->slowdown) : NULL, "ideal_us", s->ideal_us, "inflation",
+		s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain, "packets", json_packets(&r->packets),
+		"drops", r->fabric ? json_drops(&r->drops) : NULL, "credit_queues",
+		r->credits.injected ? json_credits(&r->credits) : NULL, "queues", "max_bytes",
+		(json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "pauses", (json_int_t)r->pauses,
+		"paused_us", r->paused_us, "run", json_run(r));
 }
 
 static json_t *json_background(const struct run_summary *s)
@@ -303,6 +313,8 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 		routed ? r->route : "", r->seed);
 	if (r->lb_reason)
 		fprintf(out, "%-14s %s\n", r->lb, r->lb_reason);
+	if (r->warning)
+		fprintf(out, "warning        %s\n", r->warning);
 	fprintf(out, "flows          %u, %u completed, %u verified, %u failed\n", r->flow_count, s.completed,
 		s.verified, s.failed);
 	print_times(out, "FCT", &s.fct_us);
@@ -326,6 +338,11 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 	fprintf(out, "queues         max %" PRIu64 " bytes, mean %.0f bytes\n", r->queue_max_bytes,
 		r->queue_mean_bytes);
 	result_print_hops(r, out);
+	if (r->credits.injected)
+		fprintf(out,
+			"credit queues  %" PRIu64 " credits, %" PRIu64 " dropped, %" PRIu64
+			" marked, at all ports together\n",
+			r->credits.injected, r->credits.dropped, r->credits.marked);
 	if (r->pauses)
 		fprintf(out, "pauses         %" PRIu64 ", %.1f us in all ports together\n", r->pauses, r->paused_us);
 	fprintf(out, "run            %.1f us in %.2f s, %" PRIu64 " events, %" PRIu64 " hops", us(r->elapsed),

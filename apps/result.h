@@ -76,6 +76,7 @@ struct run_result {
 	const char *cc, *lb;
 	const char *lb_reason; /* why --lb auto chose it; NULL: it was named */
 	const char *route;     /* of the switches; NULL: unknown */
+	const char *warning;   /* what the fabric lacks for cc; NULL: nothing known */
 	uint64_t seed;
 	const struct run_flow *flows;
 	uint32_t flow_count;
@@ -88,9 +89,10 @@ struct run_result {
 	struct spread_result spread[SPREAD_DIRS];                 /* no samples: not asked for */
 	uint64_t queue_max_bytes;
 	double queue_mean_bytes;
-	uint64_t pauses;  /* PFC frames that began a pause */
-	double paused_us; /* summed over ports */
-	weft_ps elapsed;  /* virtual in the lab, real on a testbed */
+	struct weft_credit_counts credits; /* in the fabric's credit queues; all 0 without them */
+	uint64_t pauses;                   /* PFC frames that began a pause */
+	double paused_us;                  /* summed over ports */
+	weft_ps elapsed;                   /* virtual in the lab, real on a testbed */
 	double wall_s;
 	uint64_t events, packet_hops, max_rss_kib;
 	uint64_t digest;                 /* 0: none (real time is not repeatable) */

@@ -55,7 +55,9 @@ static int open_samples(struct series *s, const struct options *o, struct weft_e
 	int rc = choose_ports(s, o->series_ports, err);
 	if (!rc)
 		rc = csv_open(&s->ports_csv, o->out, "ports.csv",
-			      "time_us,port,queue_bytes,utilisation,tx_bytes,marked,trimmed,dropped", err);
+			      "time_us,port,queue_bytes,utilisation,tx_bytes,marked,trimmed,dropped,"
+			      "credits_dropped,credits_marked",
+			      err);
 	if (!rc)
 		rc = series_conns_open(&s->conns, o->out, err);
 	return rc ? rc : series_flows_open(&s->flows, s->lab, o->out, err);
@@ -90,12 +92,13 @@ static double utilisation(double bytes, uint64_t bps, weft_ps time)
 static bool port_moved(const struct weft_port_counts *was, const struct weft_port_counts *is)
 {
 	return is->sent_bytes != was->sent_bytes || is->queue_bytes || is->marked != was->marked ||
-	       is->trimmed != was->trimmed || is->dropped != was->dropped;
+	       is->trimmed != was->trimmed || is->dropped != was->dropped ||
+	       is->credits.dropped != was->credits.dropped;
 }
 
 static void write_idle_port(const struct series *s, const char *name, weft_ps at)
 {
-	fprintf(s->ports_csv.file, "%.3f,%s,0,0,0,0,0,0\n", csv_us(at), name);
+	fprintf(s->ports_csv.file, "%.3f,%s,0,0,0,0,0,0,0,0\n", csv_us(at), name);
 }
 
 /* The row of what happened at the port since the last sample, and the states at both ends of a pause. */
@@ -118,10 +121,12 @@ static bool sample_port(struct series *s, struct series_port *p, weft_ps now)
 	}
 	double unsent = is.busy_until > now ? (double)(is.busy_until - now) * (double)info.bps / 8e12 : 0;
 	double sent = (double)(is.sent_bytes - was.sent_bytes) + p->unsent_bytes - unsent;
-	fprintf(s->ports_csv.file, "%.3f,%s,%" PRIu64 ",%.4f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+	fprintf(s->ports_csv.file,
+		"%.3f,%s,%" PRIu64 ",%.4f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
 		csv_us(now), info.name, is.queue_bytes, utilisation(sent, info.bps, now - s->since),
 		is.sent_bytes - was.sent_bytes, is.marked - was.marked, is.trimmed - was.trimmed,
-		is.dropped - was.dropped);
+		is.dropped - was.dropped, is.credits.dropped - was.credits.dropped,
+		is.credits.marked - was.credits.marked);
 	p->counts = is;
 	p->unsent_bytes = unsent;
 	return true;

@@ -41,6 +41,9 @@ static int check_conf(const struct weft_net_conf *c, struct weft_err *err)
 	if (c->ordered_pct > 100 || (c->ordered_pct && c->pfc))
 		return weft_err_set(err, -EINVAL, "fabric: %u %% of a port for ordered data, or that with PFC",
 				    c->ordered_pct);
+	if (c->credit_queue && c->pfc)
+		return weft_err_set(err, -EINVAL,
+				    "fabric: credit queues with PFC: data that credits schedule needs none");
 	if (c->trim > WEFT_TRIM_OFF_COIN || !c->free_pkt)
 		return weft_err_set(err, -EINVAL, "fabric: no such way of trimming, or nobody to take dropped packets");
 	return 0;
@@ -77,6 +80,7 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 				 .topo = t,
 				 .rng = {rng_mix(conf->seed + 1)},
 				 .error_rng = {rng_mix(conf->seed + 2)},
+				 .credit_rng = {rng_mix(conf->seed + 5)},
 				 .depth_since = now};
 	if (!net->conf.ecn_prob_pct)
 		net->conf.ecn_prob_pct = 100;
@@ -93,6 +97,8 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 		weft_err_set(err, rc, "fabric: out of memory for %u ports", net->port_count);
 	else
 		rc = route_build(net, err);
+	if (!rc && conf->credit_queue && credit_init(net))
+		rc = weft_err_set(err, -ENOMEM, "fabric: out of memory for %u ports", net->port_count);
 	if (rc) {
 		weft_net_destroy(net);
 		return rc;
@@ -114,6 +120,7 @@ void weft_net_destroy(struct weft_net *net)
 	weft_mem_free(&libc_mem, net->routes);
 	weft_mem_free(&libc_mem, net->pfc);
 	weft_mem_free(&libc_mem, net->ordered);
+	weft_mem_free(&libc_mem, net->credits);
 	weft_mem_free(&libc_mem, net->switches);
 	weft_mem_free(&libc_mem, net->down_first);
 	weft_mem_free(&libc_mem, net->hosts);
@@ -132,11 +139,26 @@ void weft_net_attach(struct weft_net *net, uint32_t host, const struct weft_nic_
 	evq_cancel(&net->evq, event_wake(net, host));
 }
 
+/* The NIC's credits come to their queue when they are made, not when the link is free. */
+static void kick_credits(struct weft_net *net, uint32_t host, weft_ps now)
+{
+	const struct net_host *h = &net->hosts[host];
+	weft_ps free_at = net->ports[host].busy_until;
+
+	if (!h->ops)
+		return;
+	for (struct weft_pkt *pkt; h->ops->pull_credit && (pkt = h->ops->pull_credit(h->arg));)
+		credit_push(net, host, pkt);
+	net_advance(net, event_free(host), free_at > now ? free_at : now);
+}
+
 void weft_net_kick(struct weft_net *net, uint32_t host, weft_ps now)
 {
 	weft_ps free_at = net->ports[host].busy_until;
 
-	if (net->hosts[host].ops && !evq_pending(&net->evq, event_free(host)))
+	if (net->credits)
+		kick_credits(net, host, now);
+	else if (net->hosts[host].ops && !evq_pending(&net->evq, event_free(host)))
 		evq_set(&net->evq, event_free(host), free_at > now ? free_at : now);
 }
 
@@ -186,6 +208,23 @@ static void host_pull(struct weft_net *net, uint32_t host)
 		evq_set(&net->evq, event_free(host), net->ports[host].busy_until);
 }
 
+/* The same with a credit queue before the uplink. */
+static __attribute__((noinline)) void host_pull_credit(struct weft_net *net, uint32_t host)
+{
+	struct net_host *h = &net->hosts[host];
+	struct net_port *p = &net->ports[host];
+	struct weft_pkt *pkt = NULL;
+	weft_ps next;
+
+	if (p->busy_until <= net->evq.now)
+		pkt = credit_is_due(net, host) ? credit_pop(net, host) : h->ops->pull(h->arg);
+	if (pkt)
+		link_send(net, host, pkt);
+	next = p->busy_until > net->evq.now ? p->busy_until : credit_queue_next(&net->credits[host].q);
+	if (next != WEFT_NEVER)
+		net_advance(net, event_free(host), next);
+}
+
 static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *pkt)
 {
 	struct net_host *h = &net->hosts[host];
@@ -202,7 +241,7 @@ static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *p
 	h->ops->deliver(h->arg, pkt, now);
 }
 
-/* With links to avoid, PFC, or a choice but ECMP's. `from`: the port whose link the packet came over. */
+/* With links to avoid, PFC, credit queues, or a choice but ECMP's. `from`: the port whose link the packet came over. */
 static __attribute__((noinline)) void forward_special(struct weft_net *net, uint32_t from, uint32_t host,
 						      struct weft_pkt *pkt)
 {
@@ -212,6 +251,8 @@ static __attribute__((noinline)) void forward_special(struct weft_net *net, uint
 		net_drop(net, pkt, &net->stats.dropped_route);
 	else if (net->pfc)
 		queue_enqueue_pfc(net, port, pkt, from);
+	else if (net->credits)
+		queue_enqueue_credit(net, port, pkt);
 	else
 		queue_enqueue(net, port, pkt);
 }
@@ -337,10 +378,16 @@ ALWAYS_INLINE void alarm(struct weft_net *net, uint32_t id)
 		pfc_arrive(net, id - event_pfc(net, 0));
 }
 
-/* A port is free that is a host's, or has PFC. */
+/* A port is free that is a host's, or has PFC or a credit queue. */
 ALWAYS_INLINE void serve_special(struct weft_net *net, uint32_t port)
 {
-	if (net->ports[port].flags & PORT_NIC)
+	uint8_t flags = net->ports[port].flags;
+
+	if (flags & PORT_CREDIT && flags & PORT_NIC)
+		host_pull_credit(net, port);
+	else if (flags & PORT_CREDIT)
+		queue_service_credit(net, port);
+	else if (flags & PORT_NIC)
 		host_pull(net, port);
 	else
 		queue_service_pfc(net, port);
@@ -358,7 +405,7 @@ ALWAYS_INLINE bool step(struct weft_net *net, weft_ps until)
 		alarm(net, id);
 	else if (id & 1)
 		arrive(net, port);
-	else if (net->ports[port].flags & (PORT_NIC | PORT_PFC))
+	else if (net->ports[port].flags & (PORT_NIC | PORT_PFC | PORT_CREDIT))
 		serve_special(net, port);
 	else
 		queue_service(net, port);
@@ -398,6 +445,8 @@ void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats
 		stats->pauses += net->pfc[port].pauses;
 		stats->paused_ns += pfc_paused_ps(net, port) / 1000;
 	}
+	for (uint32_t port = 0; net->credits && port < net->port_count; port++)
+		credit_counts(net, port, &stats->credits);
 }
 
 void weft_net_tap(struct weft_net *net, weft_net_tap_fn fn, void *arg)

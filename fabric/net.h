@@ -32,6 +32,9 @@ struct weft_nic_ops {
 	/* The next packet of the control class, or NULL: what a NIC may send while the switch has paused its data.
 	 * NULL: such a NIC sends nothing then. Only needed with pfc. */
 	struct weft_pkt *(*pull_control)(void *arg);
+	/* The next credit (WEFT_PKT_CREDIT), or NULL; called from weft_net_kick, for its queue begins in the NIC. NULL:
+	 * this NIC has none, its credits come with `pull` as all control. Only with conf.credit_queue. */
+	struct weft_pkt *(*pull_credit)(void *arg);
 };
 
 enum weft_trim_mode {
@@ -63,6 +66,7 @@ struct weft_net_conf {
 				       dropped. 0: no such queues, credits are control. Not with PFC */
 	uint16_t credit_refresh;    /* N_cdt: credits after which a port takes its marking probability anew; 0: 4 */
 	uint32_t credit_data_bytes; /* wire bytes of the data that a credit stands for; 0: mtu_bytes */
+	uint32_t credit_ack_bytes;  /* ... and of its acknowledgements; 0: one of 110 bytes */
 	const struct weft_route_ops *route;                /* how switches choose among equal ports; NULL: by ECMP */
 	const void *route_tune;                            /* its parameters, copied; NULL: defaults */
 	void (*free_pkt)(void *arg, struct weft_pkt *pkt); /* takes dropped packets */
@@ -118,6 +122,15 @@ struct weft_hop_stats {
 	uint64_t dropped, trimmed; /* as in struct weft_port_counts */
 };
 
+/* What credit queues did; all 0 without them. injected = sent + dropped + waiting + lost with their link. */
+struct weft_credit_counts {
+	uint64_t injected; /* credits that came */
+	uint64_t sent;     /* into the link */
+	uint64_t dropped;  /* that found the queue full */
+	uint64_t marked;   /* sent with CE set here */
+	uint64_t waiting;  /* now */
+};
+
 struct weft_net_stats {
 	uint64_t hops; /* packets that crossed a link */
 	uint64_t events;
@@ -133,7 +146,9 @@ struct weft_net_stats {
 	uint64_t ports;           /* switch ports */
 	uint64_t pauses;          /* PFC: pause frames sent; frames that end a pause are not counted */
 	uint64_t paused_ns;       /* PFC: time ports were paused, summed over ports, hosts' NICs included */
-	uint64_t digest;          /* hash over all delivered packets: (time, host, header bytes) */
+	struct weft_credit_counts credits; /* over all ports, hosts' NICs included; in no other counter but hops,
+					      dropped_down and dropped_error */
+	uint64_t digest;                   /* hash over all delivered packets: (time, host, header bytes) */
 	struct weft_hop_stats at[WEFT_TOPO_TIERS_MAX][WEFT_PORT_DIRS]; /* by tier and enum weft_port_dir */
 };
 void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats);
@@ -183,11 +198,12 @@ struct weft_port_counts {
 	uint64_t queue_bytes; /* data and control that wait now, without the packet in service; 0 at a host's NIC */
 	uint64_t sent_pkts, sent_bytes; /* that went into the link, also while it was down */
 	uint64_t marked, trimmed;
-	uint64_t dropped;   /* by full queues, or lost on the link */
-	uint64_t pauses;    /* PFC: pause frames sent to this port */
-	uint64_t paused_ns; /* PFC: time its data was paused */
-	weft_ps busy_until; /* the last bit of the packet in service leaves */
-	bool up;            /* the link carries packets */
+	uint64_t dropped;                  /* by full queues, or lost on the link */
+	struct weft_credit_counts credits; /* in none of the above but what was sent or lost on the link */
+	uint64_t pauses;                   /* PFC: pause frames sent to this port */
+	uint64_t paused_ns;                /* PFC: time its data was paused */
+	weft_ps busy_until;                /* the last bit of the packet in service leaves */
+	bool up;                           /* the link carries packets */
 };
 
 struct weft_port_info {

@@ -112,11 +112,17 @@ int weft_net_switch_set_up(struct weft_net *net, uint32_t tier, uint32_t sw, boo
 
 void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps)
 {
+	uint32_t reverse = net->cold[id.index].reverse;
+
 	port_set_bps(net, &net->ports[id.index], bps);
-	if (!net->pfc)
-		return;
-	pfc_resize(net, id.index);
-	pfc_resize(net, net->cold[id.index].reverse);
+	if (net->pfc) {
+		pfc_resize(net, id.index);
+		pfc_resize(net, reverse);
+	}
+	if (net->credits) {
+		credit_resize(net, id.index);
+		credit_resize(net, reverse);
+	}
 }
 
 uint64_t weft_net_link_nominal_bps(const struct weft_net *net, struct weft_link_id id)
@@ -229,7 +235,7 @@ int weft_net_reroute(struct weft_net *net)
 	net->routes = fresh;
 	route_plan_free(net->plan);
 	net->plan = plan;
-	net->special = fresh || net->pfc || net->choice.ops->choose || net->down_first;
+	net->special = fresh || net->pfc || net->credits || net->choice.ops->choose || net->down_first;
 	if (fresh)
 		compute_reach(net, &fresh->reach[(size_t)(net->switch_count - leaves) * words]);
 	return 0;

@@ -4,6 +4,7 @@
 #ifndef WEFT_NET_IMPL_H
 #define WEFT_NET_IMPL_H
 
+#include "credit_queue.h"
 #include "evq.h"
 #include "net.h"
 #include "rng.h"
@@ -16,6 +17,7 @@ enum port_flags {
 	PORT_TAPPED = 16,  /* somebody looks at its packets */
 	PORT_PFC = 32,     /* of a switch with PFC: its packets are accounted to the links they came over */
 	PORT_PAUSED = 64,  /* PFC: data waits, control goes */
+	PORT_CREDIT = 128, /* credits have a queue of their own */
 };
 
 /* Why a link is down: a link fails by itself and with the switches at its ends, and is back when no reason is left. */
@@ -94,6 +96,13 @@ struct net_ordered {
 	int64_t lead; /* what it got beyond its share since both queues wait: bytes times 100 */
 };
 
+/* Credits that wait at a port. Same index as its net_port. */
+struct net_credits {
+	struct credit_queue q;
+	struct weft_pkt *head, *tail; /* q.waiting of them */
+	uint64_t flushed;             /* of q.dropped: lost with the link */
+};
+
 struct net_switch {
 	uint64_t salt;                 /* of the ECMP hash */
 	uint64_t child_recip;          /* ceil(2^32 / hosts below a child): division by multiplication */
@@ -149,11 +158,14 @@ struct weft_net {
 	struct net_plan *plan;       /* parts of unlike paths; NULL: all are alike, or it does not matter */
 	struct net_pfc *pfc;         /* per port; NULL: switches drop */
 	struct net_ordered *ordered; /* per port; NULL: one data queue */
-	bool special;           /* routes, PFC, a choice or links with unlike cables: forwarding is not the usual one */
+	struct net_credits *credits; /* per port; NULL: credits are control */
+	bool special; /* routes, PFC, credit queues, a choice or links with unlike cables: forwarding is not the usual
+			 one */
 	uint32_t avoided_ports; /* how many ports have a reason in `avoided` */
 	struct net_choice choice;
 	struct rng rng;
-	struct rng error_rng; /* of bit errors: they leave marks and coins as they are */
+	struct rng error_rng;  /* of bit errors: they leave marks and coins as they are */
+	struct rng credit_rng; /* of credits' marks, likewise */
 	weft_net_tap_fn tap;
 	void *tap_arg;
 	weft_ps brtt_ps;
@@ -212,6 +224,17 @@ static inline uint8_t hop_of(uint32_t tier, enum weft_port_dir dir)
 	return (uint8_t)(tier * WEFT_PORT_DIRS + dir);
 }
 
+/* Puts an event at `at`, unless it comes earlier anyway. */
+static inline void net_advance(struct weft_net *net, uint32_t id, weft_ps at)
+{
+	if (evq_pending(&net->evq, id)) {
+		if (evq_at(&net->evq, id) <= at)
+			return;
+		evq_cancel(&net->evq, id);
+	}
+	evq_set(&net->evq, id, at);
+}
+
 /* Gives a packet back that no port had, and counts it. */
 static inline void net_drop(struct weft_net *net, struct weft_pkt *pkt, uint64_t *counter)
 {
@@ -227,6 +250,9 @@ static inline void port_drop(struct weft_net *net, const struct net_port *p, str
 		net->tap(net->tap_arg, (uint32_t)(p - net->ports), WEFT_TAP_DROPPED, pkt, net->evq.now);
 	net_drop(net, pkt, counter);
 }
+
+/* Wire bytes of an acknowledgement: Ethernet and preamble 38, IPv4 20, UDP 8, ACK_CC 32, response 12. */
+enum { NET_ACK_BYTES = WEFT_L1_OVERHEAD_BYTES + 20 + 8 + 32 + 12 };
 
 /* path.c */
 uint64_t path_ps_per_byte(uint64_t bps);
@@ -257,6 +283,9 @@ void queue_service(struct weft_net *net, uint32_t port);
 /* The same two for ports with PORT_PFC; `from` is the port whose link `pkt` came over. */
 void queue_enqueue_pfc(struct weft_net *net, uint32_t port, struct weft_pkt *pkt, uint32_t from);
 void queue_service_pfc(struct weft_net *net, uint32_t port);
+/* The same two for ports with PORT_CREDIT. */
+void queue_enqueue_credit(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+void queue_service_credit(struct weft_net *net, uint32_t port);
 /* Drops all that waits, as lost with the link. */
 void queue_flush(struct weft_net *net, uint32_t port);
 /* Bytes of data that wait at `port`, ordered and other. */
@@ -276,6 +305,24 @@ struct weft_pkt *ordered_pop(struct weft_net *net, uint32_t port);
 bool ordered_is_next(const struct weft_net *net, uint32_t port);
 /* `pkt` is sent, from the ordered queue or the other. */
 void ordered_account(struct weft_net *net, uint32_t port, const struct weft_pkt *pkt, bool ordered);
+
+/* queue_credit.c: the queue for credits. All but credit_init only with net->credits. */
+/* Once all is wired. -ENOMEM. */
+int credit_init(struct weft_net *net);
+/* The link of `port`, or the one back, has another rate. */
+void credit_resize(struct weft_net *net, uint32_t port);
+/* Takes over `pkt`. False: the queue was full, it is dropped and counted. */
+bool credit_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+/* The first credit, which is due, marked or not. */
+struct weft_pkt *credit_pop(struct weft_net *net, uint32_t port);
+/* What waits is lost with the link. */
+void credit_flush(struct weft_net *net, uint32_t port);
+/* Adds the port's counts to `counts`. */
+void credit_counts(const struct weft_net *net, uint32_t port, struct weft_credit_counts *counts);
+static inline bool credit_is_due(const struct weft_net *net, uint32_t port)
+{
+	return credit_queue_due(&net->credits[port].q, net->evq.now);
+}
 
 /* pfc.c: buffers by incoming link, and who is paused. All but pfc_init only with net->pfc. */
 /* Once all is wired. -ENOMEM. */

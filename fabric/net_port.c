@@ -40,6 +40,8 @@ void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft
 		.busy_until = p->busy_until,
 		.up = p->flags & PORT_UP,
 	};
+	if (net->credits)
+		credit_counts(net, port, &counts->credits);
 	if (net->pfc) {
 		counts->pauses = net->pfc[port].pauses;
 		counts->paused_ns = pfc_paused_ps(net, port) / 1000;

@@ -4,9 +4,6 @@
 
 enum { PATH_LINKS_MAX = 2 * WEFT_TOPO_TIERS_MAX };
 
-/* Wire bytes of an acknowledgement: Ethernet and preamble 38, IPv4 20, UDP 8, ACK_CC 32, response 12. */
-enum { PATH_ACK_BYTES = WEFT_L1_OVERHEAD_BYTES + 20 + 8 + 32 + 12 };
-
 struct path {
 	uint32_t links;
 	uint64_t ps_per_byte[PATH_LINKS_MAX]; /* see PORT_PS_SHIFT */
@@ -61,7 +58,7 @@ weft_ps path_brtt_ps(const struct weft_topo *t, uint32_t mtu_bytes)
 	struct path path;
 
 	path_find(t, 0, t->hosts - 1, &path);
-	return one_way_ps(&path, mtu_bytes) + one_way_ps(&path, PATH_ACK_BYTES);
+	return one_way_ps(&path, mtu_bytes) + one_way_ps(&path, NET_ACK_BYTES);
 }
 
 weft_ns weft_net_brtt_ns(const struct weft_net *net)

@@ -258,10 +258,61 @@ void queue_service_pfc(struct weft_net *net, uint32_t port)
 	send_when_free(net, port);
 }
 
+/* When the port can send next: once it is free what waits, or else the first credit when that is due. WEFT_NEVER. */
+static weft_ps credit_turn(const struct weft_net *net, uint32_t port)
+{
+	const struct net_port *p = &net->ports[port];
+	weft_ps due = is_waiting(net, p) ? 0 : credit_queue_next(&net->credits[port].q);
+
+	return due > p->busy_until ? due : p->busy_until;
+}
+
+static void credit_wait(struct weft_net *net, uint32_t port)
+{
+	weft_ps turn = credit_turn(net, port);
+
+	if (turn != WEFT_NEVER)
+		net_advance(net, event_free(port), turn);
+}
+
+void queue_enqueue_credit(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
+{
+	struct net_port *p = &net->ports[port];
+	bool credit = pkt->flags & WEFT_PKT_CREDIT;
+	bool idle = !is_waiting(net, p) && p->busy_until <= net->evq.now;
+
+	if (credit && !credit_push(net, port, pkt))
+		return;
+	if (idle && credit && credit_is_due(net, port))
+		link_send(net, port, credit_pop(net, port));
+	else if (idle && !credit)
+		link_send(net, port, pkt);
+	else if (!credit && pkt->flags & WEFT_PKT_CONTROL)
+		ctl_push(net, p, pkt);
+	else if (!credit)
+		admit_data(net, p, pkt);
+	credit_wait(net, port);
+}
+
+void queue_service_credit(struct weft_net *net, uint32_t port)
+{
+	struct net_port *p = &net->ports[port];
+
+	if (p->busy_until <= net->evq.now) {
+		if (credit_is_due(net, port))
+			link_send(net, port, credit_pop(net, port));
+		else if (is_waiting(net, p))
+			link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data(net, p));
+	}
+	credit_wait(net, port);
+}
+
 void queue_flush(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->ports[port];
 
+	if (net->credits)
+		credit_flush(net, port);
 	while (p->ctl_head)
 		port_drop(net, p, ctl_pop(p), &net->stats.dropped_down);
 	while (net->ordered && net->ordered[port].head)

@@ -14,11 +14,11 @@
 enum { SYMMETRIC_TRIES = 8 };
 
 struct symmetric_state {
-	uint64_t up_salt;      /* of the choice among switches above */
-	uint64_t cable_salt;   /* ... among the cables to one of them */
-	uint64_t below_salt;   /* ... and as the switches below choose among the cables to here */
-	uint32_t above;        /* switches above */
-	uint32_t above_bundle; /* cables to each */
+	uint64_t up_salt;     /* of the choice among links up */
+	uint64_t cable_salt;  /* ... among the cables of one */
+	uint64_t below_salt;  /* ... and as the switches below choose among the cables to here */
+	uint32_t links;       /* up */
+	uint32_t first_way[]; /* of each link's cables, and behind the last */
 };
 
 /* Of the salts, apart from all other streams. */
@@ -27,27 +27,42 @@ static uint64_t tier_salt(const struct weft_net *net, uint32_t tier, bool cable)
 	return rng_mix(rng_mix(net->conf.seed + 4) + 2 * tier + cable);
 }
 
+static uint32_t links_up(const struct weft_net *net, uint32_t sw)
+{
+	return net->topo.tier[switch_tier(net, sw)].radix_up;
+}
+
 static size_t symmetric_state(const struct weft_net *net, uint32_t sw)
 {
-	return sizeof(struct symmetric_state);
+	return sizeof(struct symmetric_state) + (links_up(net, sw) + 1) * sizeof(uint32_t);
+}
+
+/* The cables of a link are neighbours, and end at one switch. */
+static void note_links(const struct weft_net *net, uint32_t sw, struct symmetric_state *st)
+{
+	const struct net_switch *s = &net->switches[sw];
+	const struct net_port *up = &net->ports[s->first_up];
+	uint32_t link = 0;
+
+	for (uint32_t way = 0; way < s->up_cables; way++)
+		if (way == 0 || up[way].peer != up[way - 1].peer)
+			st->first_way[link++] = way;
+	st->first_way[link] = s->up_cables;
 }
 
 static int symmetric_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
+	struct symmetric_state *st = state;
 	uint32_t tier = switch_tier(net, sw);
-	uint32_t bundle = tier + 1 < net->topo.tiers ? net->topo.tier[tier + 1].bundle : 1;
 
-	if (net->topo.link_count || net->topo.mesh)
+	if (net->topo.mesh)
 		return weft_err_set(err, -EINVAL,
-				    "fabric: switches cannot hash both directions alike over links that differ, "
-				    "or in a mesh");
-	*(struct symmetric_state *)state = (struct symmetric_state){
-		.up_salt = tier_salt(net, tier, false),
-		.cable_salt = tier_salt(net, tier, true),
-		.below_salt = tier ? tier_salt(net, tier - 1, true) : 0,
-		.above = net->switches[sw].up_cables / bundle,
-		.above_bundle = bundle,
-	};
+				    "fabric: symmetric hashing needs a tree, where the way up decides the way down");
+	st->up_salt = tier_salt(net, tier, false);
+	st->cable_salt = tier_salt(net, tier, true);
+	st->below_salt = tier ? tier_salt(net, tier - 1, true) : 0;
+	st->links = links_up(net, sw);
+	note_links(net, sw, st);
 	return 0;
 }
 
@@ -66,59 +81,55 @@ static uint32_t reduce(uint64_t hash, uint32_t n)
 	return (uint32_t)((hash >> 32) * n >> 32);
 }
 
-/* The switch above that a way leads to. */
-static uint32_t above_of(const struct weft_net *net, const struct route_ways *ways, uint32_t way)
+/* The ways over the cables of `link`, neighbours: *count of them from the returned one on. */
+static uint32_t link_ways(const struct weft_net *net, const struct route_ways *ways, uint32_t link, uint32_t *count)
 {
 	const struct symmetric_state *st = ways->state;
+	uint32_t base = net->switches[ways->sw].first_up, first = st->first_way[link], end = st->first_way[link + 1];
+	uint32_t way = 0, n = 0;
 
-	return (ways_port(ways, way) - net->switches[ways->sw].first_up) / st->above_bundle;
-}
-
-/* The ways to switch `above`, neighbours: *count of them from the returned one on. */
-static uint32_t ways_above(const struct weft_net *net, const struct route_ways *ways, uint32_t above, uint32_t *count)
-{
-	const struct symmetric_state *st = ways->state;
-	uint32_t first = 0;
-
-	*count = st->above_bundle;
+	*count = end - first;
 	if (!ways->ports)
-		return above * st->above_bundle;
-	while (first < ways->count && above_of(net, ways, first) != above)
-		first++;
-	for (*count = 0; first + *count < ways->count && above_of(net, ways, first + *count) == above;)
-		++*count;
-	return first;
+		return first;
+	while (way < ways->count && ways->ports[way] < base + first)
+		way++;
+	while (way + n < ways->count && ways->ports[way + n] < base + end)
+		n++;
+	*count = n;
+	return way;
 }
 
-/* The n-th of the switches that ways lead to, or their number when there are not so many. */
-static uint32_t nth_above(const struct weft_net *net, const struct route_ways *ways, uint32_t n, uint32_t *above)
-{
-	uint32_t seen = 0;
-
-	for (uint32_t way = 0; way < ways->count; way++) {
-		if (way && above_of(net, ways, way) == *above)
-			continue;
-		*above = above_of(net, ways, way);
-		if (seen++ == n)
-			return n;
-	}
-	return seen;
-}
-
-/* Uniform over the switches that can be taken; packets whose choice can be taken keep it. */
-static uint32_t choose_above(const struct weft_net *net, const struct route_ways *ways, uint64_t hash, uint32_t *count)
+/* The ways over one of the links that have some. There is one. */
+static uint32_t nth_link(const struct weft_net *net, const struct route_ways *ways, uint64_t hash, uint32_t *count)
 {
 	const struct symmetric_state *st = ways->state;
-	uint32_t above = 0;
+	uint32_t usable = 0, link, way = 0;
+
+	for (link = 0; link < st->links; link++) {
+		link_ways(net, ways, link, count);
+		usable += *count > 0;
+	}
+	uint32_t skip = reduce(hash, usable);
+	for (link = 0; link < st->links; link++) {
+		way = link_ways(net, ways, link, count);
+		if (*count && skip-- == 0)
+			break;
+	}
+	return way;
+}
+
+/* Uniform over the links that can be taken; packets whose choice can be taken keep it. */
+static uint32_t choose_link(const struct weft_net *net, const struct route_ways *ways, uint64_t hash, uint32_t *count)
+{
+	const struct symmetric_state *st = ways->state;
 
 	for (uint32_t i = 0; i < SYMMETRIC_TRIES; i++) {
-		uint32_t first = ways_above(net, ways, reduce(hash, st->above), count);
+		uint32_t first = link_ways(net, ways, reduce(hash, st->links), count);
 		if (*count)
 			return first;
 		hash = rng_mix(hash + i + 1);
 	}
-	nth_above(net, ways, reduce(hash, nth_above(net, ways, UINT32_MAX, &above)), &above);
-	return ways_above(net, ways, above, count);
+	return nth_link(net, ways, hash, count);
 }
 
 static uint32_t symmetric_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
@@ -128,7 +139,7 @@ static uint32_t symmetric_choose(const struct weft_net *net, const struct route_
 
 	if (ways->group)
 		return reduce(pair_hash(st->below_salt, pkt), ways->count);
-	uint32_t first = choose_above(net, ways, pair_hash(st->up_salt, pkt), &count);
+	uint32_t first = choose_link(net, ways, pair_hash(st->up_salt, pkt), &count);
 	return count == 1 ? first : first + reduce(pair_hash(st->cable_salt, pkt), count);
 }
 

@@ -39,7 +39,7 @@ struct sim_fifo {
 struct sim_port {
 	struct weft_port port; /* first: ops get a pointer to it */
 	struct sim_slab *slab;
-	struct sim_fifo control, data; /* to the wire */
+	struct sim_fifo credit, control, data; /* to the wire */
 	struct sim_fifo received;
 	bool by_reference;
 	uint64_t rx_dropped;
@@ -177,13 +177,20 @@ static bool own_payload(const struct sim_port *s, struct weft_pkt *pkt)
 	return true;
 }
 
+static struct sim_fifo *fifo_of(struct sim_port *s, const struct weft_pkt *pkt)
+{
+	if (!(pkt->flags & WEFT_PKT_CONTROL))
+		return &s->data;
+	return pkt->flags & WEFT_PKT_CREDIT ? &s->credit : &s->control;
+}
+
 static uint16_t sim_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 {
 	struct sim_port *s = sim_of(port);
 	uint16_t i;
 
 	for (i = 0; i < n; i++) {
-		struct sim_fifo *f = pkts[i]->flags & WEFT_PKT_CONTROL ? &s->control : &s->data;
+		struct sim_fifo *f = fifo_of(s, pkts[i]);
 		if (f->count >= f->limit || !own_payload(s, pkts[i]))
 			break;
 		fifo_push(f, pkts[i]);
@@ -216,6 +223,7 @@ static void sim_close(struct weft_port *port)
 {
 	struct sim_port *s = sim_of(port);
 
+	fifo_clear(s, &s->credit);
 	fifo_clear(s, &s->control);
 	fifo_clear(s, &s->data);
 	fifo_clear(s, &s->received);
@@ -235,6 +243,7 @@ int sim_port_create(const struct sim_port_conf *conf, struct weft_port **out, st
 	*s = (struct sim_port){
 		.port = {.ops = &sim_ops, .link_bps = conf->link_bps, .max_ip_bytes = conf->max_ip_bytes},
 		.slab = conf->slab,
+		.credit.limit = conf->tx_entries,
 		.control.limit = conf->tx_entries,
 		.data.limit = conf->tx_entries,
 		.received.limit = conf->rx_entries,
@@ -246,14 +255,24 @@ int sim_port_create(const struct sim_port_conf *conf, struct weft_port **out, st
 struct weft_pkt *sim_port_pull(struct weft_port *port)
 {
 	struct sim_port *s = sim_of(port);
-	struct weft_pkt *pkt = fifo_pop(&s->control);
+	struct weft_pkt *pkt = fifo_pop(&s->credit);
 
+	if (!pkt)
+		pkt = fifo_pop(&s->control);
 	return pkt ? pkt : fifo_pop(&s->data);
+}
+
+struct weft_pkt *sim_port_pull_credit(struct weft_port *port)
+{
+	return fifo_pop(&sim_of(port)->credit);
 }
 
 struct weft_pkt *sim_port_pull_control(struct weft_port *port)
 {
-	return fifo_pop(&sim_of(port)->control);
+	struct sim_port *s = sim_of(port);
+	struct weft_pkt *pkt = fifo_pop(&s->credit);
+
+	return pkt ? pkt : fifo_pop(&s->control);
 }
 
 bool sim_port_push(struct weft_port *port, struct weft_pkt *pkt, weft_ns now)
@@ -272,7 +291,7 @@ bool sim_port_tx_pending(const struct weft_port *port)
 {
 	const struct sim_port *s = sim_of(port);
 
-	return s->control.head || s->data.head;
+	return s->credit.head || s->control.head || s->data.head;
 }
 
 uint64_t sim_port_rx_dropped(const struct weft_port *port)

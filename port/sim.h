@@ -31,8 +31,10 @@ struct sim_port_conf {
 int sim_port_create(const struct sim_port_conf *conf, struct weft_port **out, struct weft_err *err);
 
 /* The wire's side. */
-struct weft_pkt *sim_port_pull(struct weft_port *port);         /* next to transmit, control first; NULL: none */
-struct weft_pkt *sim_port_pull_control(struct weft_port *port); /* of the control class alone; NULL: none */
+/* Next to transmit: credits first, then control; NULL: none. */
+struct weft_pkt *sim_port_pull(struct weft_port *port);
+struct weft_pkt *sim_port_pull_credit(struct weft_port *port);  /* credits alone (WEFT_PKT_CREDIT); NULL: none */
+struct weft_pkt *sim_port_pull_control(struct weft_port *port); /* credits and control alone */
 bool sim_port_push(struct weft_port *port, struct weft_pkt *pkt,
 		   weft_ns now); /* false: ring full, packet freed and counted */
 bool sim_port_tx_pending(const struct weft_port *port);

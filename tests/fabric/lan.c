@@ -18,18 +18,27 @@ static struct weft_pkt *lan_pull(void *arg)
 	return pkt;
 }
 
-/* A list of both classes: what waits before the first control packet is passed by. */
-static struct weft_pkt *lan_pull_control(void *arg)
+/* A list of all classes: what waits before the first packet of these is passed by. */
+static struct weft_pkt *pull_class(struct lan_host *h, uint8_t flags)
 {
-	struct lan_host *h = arg;
 	struct weft_pkt **at = &h->first, *pkt;
 
-	while (*at && !((*at)->flags & WEFT_PKT_CONTROL))
+	while (*at && !((*at)->flags & flags))
 		at = &(*at)->next;
 	pkt = *at;
 	if (pkt && !(*at = pkt->next))
 		h->last = at;
 	return pkt;
+}
+
+static struct weft_pkt *lan_pull_control(void *arg)
+{
+	return pull_class(arg, WEFT_PKT_CONTROL);
+}
+
+static struct weft_pkt *lan_pull_credit(void *arg)
+{
+	return pull_class(arg, WEFT_PKT_CREDIT);
 }
 
 static void record(struct lan_host *h, const struct weft_pkt *pkt, weft_ps now)
@@ -38,6 +47,7 @@ static void record(struct lan_host *h, const struct weft_pkt *pkt, weft_ps now)
 
 	h->trimmed += trimmed;
 	h->control += control && !trimmed;
+	h->credits += (pkt->flags & WEFT_PKT_CREDIT) != 0;
 	h->data += !control;
 	h->marked += pkt->ecn == WEFT_ECN_CE;
 	h->bytes += pkt->wire_bytes;
@@ -70,8 +80,11 @@ static void lan_wake(void *arg, weft_ps now)
 	h->wake_at = now;
 }
 
-static const struct weft_nic_ops lan_ops = {
-	.pull = lan_pull, .deliver = lan_deliver, .wake = lan_wake, .pull_control = lan_pull_control};
+static const struct weft_nic_ops lan_ops = {.pull = lan_pull,
+					    .deliver = lan_deliver,
+					    .wake = lan_wake,
+					    .pull_control = lan_pull_control,
+					    .pull_credit = lan_pull_credit};
 
 static void lan_free(void *arg, struct weft_pkt *pkt)
 {
@@ -135,18 +148,20 @@ void lan_close(struct lan *lan)
 static struct weft_pkt *make_pkt(struct lan *lan, const struct lan_send *s, uint32_t i)
 {
 	struct weft_pkt *pkt = sim_slab_get(lan->slab);
-	uint32_t wire_bytes = s->wire_bytes ? s->wire_bytes : LAN_MTU;
+	bool control = s->control || s->credit;
+	uint32_t wire_bytes = s->wire_bytes ? s->wire_bytes : s->credit ? WEFT_WIRE_MIN_BYTES : LAN_MTU;
 	struct wire_pkt w = {
 		.net = {.src = weft_ip_v4(weft_net_host_ip(s->src)),
 			.dst = weft_ip_v4(weft_net_host_ip(s->dst)),
 			.entropy = (uint16_t)(s->entropy + (s->spray ? i : 0)),
 			.dst_port = WIRE_UDP_PORT,
-			.dscp = s->control   ? WIRE_DSCP_CONTROL
+			.dscp = s->credit    ? WIRE_DSCP_CREDIT
+				: s->control ? WIRE_DSCP_CONTROL
 				: s->no_trim ? 0
 				: s->ordered ? WIRE_DSCP_ORDERED
 					     : WIRE_DSCP_TRIMMABLE,
 			.ecn = s->control || s->no_ect ? WEFT_ECN_NOT : WEFT_ECN_ECT0},
-		.pds = {.type = s->control ? WIRE_PDS_ACK : WIRE_PDS_RUD_REQ, .psn = i},
+		.pds = {.type = control ? WIRE_PDS_ACK : WIRE_PDS_RUD_REQ, .psn = i},
 	};
 
 	assert_non_null(pkt);

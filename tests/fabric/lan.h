@@ -14,7 +14,8 @@ struct lan_host {
 	struct lan *lan;
 	uint32_t id;
 	struct weft_pkt *first, **last;          /* to send, in order */
-	uint64_t data, control, trimmed, marked; /* packets delivered here */
+	uint64_t data, control, trimmed, marked; /* packets delivered here; credits are control */
+	uint64_t credits;                        /* ... of these */
 	uint64_t bytes;                          /* wire bytes delivered here */
 	weft_ps last_at;                         /* latest delivery */
 	weft_ps wake_at;                         /* latest wake */
@@ -47,7 +48,8 @@ struct lan_send {
 	uint32_t count;      /* 0: 1 */
 	uint16_t entropy;
 	bool control, no_ect, no_trim, ordered;
-	bool spray; /* entropy + 0, 1, 2, ... */
+	bool credit; /* of the smallest size */
+	bool spray;  /* entropy + 0, 1, 2, ... */
 };
 
 /* Queues packets at the source without telling the fabric. */

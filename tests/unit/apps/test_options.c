@@ -215,6 +215,51 @@ static void parse__switches_choice(void **state)
 	REFUSED(f, -ERANGE, "rr_rounds", "--route", "rr", "--set", "rr_rounds=1000001");
 }
 
+static void parse__credit_queues(void **state)
+{
+	struct fixture *f = *state;
+	struct weft_net_conf net;
+	assert_int_equal(PARSE(f, "--set", "credit_queue=16", "--set", "credit_refresh=2", "--set", "ack_every=8"), 0);
+	options_net_conf(&f->o, &net);
+	assert_int_equal(net.credit_queue, 16);
+	assert_int_equal(net.credit_refresh, 2);
+	assert_int_equal(net.credit_data_bytes, 0);
+	assert_int_equal(net.credit_ack_bytes, (options_ack_wire_bytes(&f->o) + 7) / 8);
+	assert_int_equal(net.ecn_max_pct, 80);
+	assert_int_equal(PARSE(f, "--set", "credit_data_bytes=1538", "--set", "credit_ack_bytes=9"), 0);
+	options_net_conf(&f->o, &net);
+	assert_int_equal(net.credit_queue, 0);
+	assert_int_equal(net.credit_data_bytes, 1538);
+	assert_int_equal(net.credit_ack_bytes, 9);
+}
+
+/* Algorithms that schedule credits get what they need, unless the user has other wishes. */
+static void parse__what_credits_need(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(PARSE(f, "--cc", "eqds"), 0);
+	assert_string_equal(f->o.route->name, "ecmp");
+	assert_int_equal(f->o.fabric.credit_queue, 0);
+	assert_int_equal(PARSE(f, "--cc", "spraypass"), 0);
+	assert_string_equal(f->o.route->name, "symmetric");
+	assert_int_equal(f->o.fabric.credit_queue, 8);
+	assert_int_equal(f->o.fabric.ecn_max_pct, 0);
+	assert_null(f->o.warning);
+	assert_int_equal(PARSE(f, "--cc", "expresspass", "--set", "credit_queue=4", "--set", "ecn_max_pct=50"), 0);
+	assert_int_equal(f->o.fabric.credit_queue, 4);
+	assert_int_equal(f->o.fabric.ecn_max_pct, 50);
+	assert_int_equal(f->o.fabric.ecn_min_pct, 20);
+	assert_int_equal(PARSE(f, "--cc", "spraypass", "--set", "credit_queue=0"), 0);
+	assert_non_null(strstr(f->o.warning, "credit_queue=0"));
+	assert_int_equal(f->o.fabric.ecn_max_pct, 80);
+	assert_int_equal(PARSE(f, "--cc", "spraypass", "--route", "ecmp"), 0);
+	assert_string_equal(f->o.route->name, "ecmp");
+	assert_non_null(strstr(f->o.warning, "--route symmetric"));
+	REFUSED(f, -EINVAL, "strict=1", "--cc", "spraypass", "--route", "ecmp", "--set", "strict=1");
+	REFUSED(f, -EINVAL, "strict=1", "--cc", "spraypass", "--set", "credit_queue=0", "--set", "strict=1");
+	assert_int_equal(PARSE(f, "--cc", "spraypass", "--set", "strict=1"), 0);
+}
+
 /* By what the fabric will be, whatever the order of the options. */
 static void parse__lb_auto(void **state)
 {
@@ -341,6 +386,8 @@ int main(void)
 		TEST(parse__unknown_names_list_the_valid_ones),
 		TEST(parse__receiver_and_sender_algorithms),
 		TEST(parse__switches_choice),
+		TEST(parse__credit_queues),
+		TEST(parse__what_credits_need),
 		TEST(parse__lb_auto),
 		TEST(parse__bad_values_are_refused),
 		TEST(parse__bad_files_are_named),

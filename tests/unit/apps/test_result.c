@@ -186,20 +186,30 @@ static void write_json__drops(void **state)
 	char name[] = "/tmp/weft-json-XXXXXX";
 	close(mkstemp(name));
 	struct run_result r = result_of(three, 3);
-	struct weft_net_stats net = {.dropped_data = 1,
-				     .dropped_control = 2,
-				     .dropped_down = 4,
-				     .dropped_route = 8,
-				     .dropped_error = 16,
-				     .pauses = 32,
-				     .paused_ns = 64000};
+	struct weft_net_stats net = {
+		.dropped_data = 1,
+		.dropped_control = 2,
+		.dropped_down = 4,
+		.dropped_route = 8,
+		.dropped_error = 16,
+		.credits = {.injected = 100, .sent = 60, .dropped = 39, .marked = 20, .waiting = 1},
+		.pauses = 32,
+		.paused_ns = 64000};
 	assert_int_equal(result_write_json(&r, name, NULL), 0);
 	json_t *json = json_load_file(name, 0, NULL);
 	assert_null(json_object_get(json, "drops"));
+	assert_null(json_object_get(json, "credit_queues"));
+	assert_null(json_object_get(json, "warning"));
 	json_decref(json);
 	result_set_fabric(&r, &net, 1);
+	r.warning = "no credit queues";
 	assert_int_equal(result_write_json(&r, name, NULL), 0);
 	json = json_load_file(name, 0, NULL);
+	assert_string_equal(json_string_value(json_object_get(json, "warning")), "no credit queues");
+	assert_float_equal(number(json, "credit_queues", "injected"), 100, 0);
+	assert_float_equal(number(json, "credit_queues", "sent"), 60, 0);
+	assert_float_equal(number(json, "credit_queues", "dropped"), 39, 0);
+	assert_float_equal(number(json, "credit_queues", "marked"), 20, 0);
 	assert_float_equal(number(json, "drops", "data"), 1, 0);
 	assert_float_equal(number(json, "drops", "control"), 2, 0);
 	assert_float_equal(number(json, "drops", "down"), 4, 0);

@@ -15,7 +15,7 @@ enum { ARGS_MAX = 24, ROWS_MAX = 20000 };
 struct port_row {
 	double us;
 	char port[WEFT_PORT_NAME_MAX];
-	uint64_t queue, tx, marked, trimmed, dropped;
+	uint64_t queue, tx, marked, trimmed, dropped, credits_dropped, credits_marked;
 	double utilisation;
 };
 
@@ -94,8 +94,9 @@ static void load_ports(struct fixture *f)
 {
 	FILE *file = open_file(f, "ports.csv");
 	struct port_row *r = f->ports;
-	while (fscanf(file, "%lf,%31[^,],%lu,%lf,%lu,%lu,%lu,%lu\n", &r->us, r->port, &r->queue, &r->utilisation,
-		      &r->tx, &r->marked, &r->trimmed, &r->dropped) == 8) {
+	while (fscanf(file, "%lf,%31[^,],%lu,%lf,%lu,%lu,%lu,%lu,%lu,%lu\n", &r->us, r->port, &r->queue,
+		      &r->utilisation, &r->tx, &r->marked, &r->trimmed, &r->dropped, &r->credits_dropped,
+		      &r->credits_marked) == 10) {
 		r = &f->ports[++f->port_count];
 		assert_true(f->port_count < ROWS_MAX);
 	}

@@ -142,6 +142,29 @@ static void sim_port_pull_control__leaves_data(void **state)
 	port->ops->close(port);
 }
 
+/* Credits alone, or before all else. */
+static void sim_port_pull_credit__apart(void **state)
+{
+	const uint8_t credit = WEFT_PKT_CONTROL | WEFT_PKT_CREDIT;
+	struct weft_port *port = open_port();
+	struct weft_pkt *pkts[5] = {alloc_one(port, 0), alloc_one(port, WEFT_PKT_CONTROL), alloc_one(port, credit),
+				    alloc_one(port, credit), alloc_one(port, credit)};
+
+	assert_int_equal(port->ops->tx(port, pkts, 5), 5);
+	assert_ptr_equal(sim_port_pull_credit(port), pkts[2]);
+	assert_ptr_equal(sim_port_pull(port), pkts[3]);
+	assert_ptr_equal(sim_port_pull_control(port), pkts[4]);
+	assert_null(sim_port_pull_credit(port));
+	assert_ptr_equal(sim_port_pull(port), pkts[1]);
+	assert_true(sim_port_tx_pending(port));
+	assert_ptr_equal(sim_port_pull(port), pkts[0]);
+	assert_int_equal(port->ops->tx(port, &pkts[2], 1), 1);
+	assert_true(sim_port_tx_pending(port));
+	assert_ptr_equal(sim_port_pull_credit(port), pkts[2]);
+	port->ops->free(port, pkts, 5);
+	port->ops->close(port);
+}
+
 static void sim_tx__copies_payload(void **state)
 {
 	struct weft_port *port = open_port();
@@ -201,6 +224,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sim_alloc__partial, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_tx__classes, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_port_pull_control__leaves_data, setup, teardown),
+		cmocka_unit_test_setup_teardown(sim_port_pull_credit__apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_tx__copies_payload, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_rx__in_order_with_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(sim_close__frees_rings, setup, teardown),

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Algorithms that schedule credits need a fabric that limits them, and data that walks their paths backwards: they get
+ * it unless the user says otherwise. */
+#include <errno.h>
+#include <string.h>
+
+#include "options_int.h"
+
+enum { CREDIT_QUEUE_DEFAULT = 8 }; /* credits, as many as ExpressPass' switches keep (its sec. 3.2) */
+
+static bool schedules(const struct options *o)
+{
+	return o->rcc && o->rcc->schedule;
+}
+
+/* True when a parameter whose name begins so was set. */
+static bool is_set(const struct options *o, const char *prefix)
+{
+	for (uint32_t i = 0; i < o->setting_count; i++)
+		if (!strncmp(o->settings[i].text, prefix, strlen(prefix)))
+			return true;
+	return false;
+}
+
+const char *options_credit_route(const struct options *o)
+{
+	for (uint32_t i = 0; i < o->given_count; i++)
+		if (!strcmp(o->given[i].name, "route"))
+			return o->route_name;
+	return schedules(o) ? "symmetric" : o->route_name;
+}
+
+/* Of the algorithm's parameters. */
+static bool is_strict(const struct options *o)
+{
+	const struct weft_param *p = o->rcc->tunes;
+
+	while (p && p->key && strcmp(p->key, "strict") != 0)
+		p++;
+	return p && p->key && ((const uint8_t *)o->rcc_tune)[p->offset];
+}
+
+/* What keeps the fabric from doing its part; NULL: nothing. */
+static const char *lack(const struct options *o)
+{
+	if (!o->fabric.credit_queue)
+		return "without credit queues (credit_queue=0) nothing limits credits, and data will queue";
+	if (!o->route->both_ways)
+		return "switches that do not route both directions alike (--route symmetric) send data where its "
+		       "credits have not been";
+	return NULL;
+}
+
+int options_credit_fabric(struct options *o, struct weft_err *err)
+{
+	if (!schedules(o))
+		return 0;
+	if (!is_set(o, "credit_queue="))
+		o->fabric.credit_queue = CREDIT_QUEUE_DEFAULT;
+	o->warning = lack(o);
+	if (o->warning && is_strict(o))
+		return weft_err_set(err, -EINVAL, "%s: %s; strict=1 refuses that", o->cc_name, o->warning);
+	/* Marks shall tell of credits alone: data queues are short, and not what the receiver can do something about.
+	 */
+	if (!o->warning && !is_set(o, "ecn_"))
+		o->fabric.ecn_min_pct = o->fabric.ecn_max_pct = 0;
+	return 0;
+}
