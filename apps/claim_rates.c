@@ -107,17 +107,32 @@ static double unsteady(const struct rates *r)
 	return sum / r->flows;
 }
 
+static bool all_fair(const struct rates *r, size_t sample, double fair)
+{
+	bool all = true;
+	for (uint32_t f = 0; f < r->flows; f++)
+		all &= fabs(r->bytes[f * r->samples + sample] - fair) <= r->scope->within * fair;
+	return all;
+}
+
 /* The end of the last sample in which some flow was too far from its fair rate. */
 static double settle_us(const struct rates *r)
 {
 	double fair = all_mean(r, r->samples / 2);
-	for (size_t i = r->samples; i > 0; i--) {
-		for (uint32_t f = 0; f < r->flows; f++) {
-			if (fabs(r->bytes[f * r->samples + i - 1] - fair) > r->scope->within * fair)
-				return (double)i * r->interval_us;
-		}
-	}
-	return 0;
+	size_t bad = r->samples;
+	while (bad > 0 && all_fair(r, bad - 1, fair))
+		bad--;
+	return (double)bad * r->interval_us;
+}
+
+/* The end of the first sample in which all had it; as if in the last, when there is none. */
+static double reach_us(const struct rates *r)
+{
+	double fair = all_mean(r, r->samples / 2);
+	size_t i = 0;
+	while (i + 1 < r->samples && !all_fair(r, i, fair))
+		i++;
+	return (double)(i + 1) * r->interval_us;
 }
 
 static double slowest_or_fastest(const struct rates *r, bool slowest)
@@ -144,6 +159,8 @@ static double evaluate(const struct rates *r, enum claim_rate what)
 		return jain(r);
 	case CLAIM_RATE_UNSTEADY:
 		return unsteady(r);
+	case CLAIM_RATE_REACH:
+		return reach_us(r);
 	case CLAIM_RATE_SETTLE:
 		return settle_us(r);
 	}

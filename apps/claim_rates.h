@@ -11,7 +11,8 @@ enum claim_rate {
 	CLAIM_RATE_MAX,      /* fastest flow */
 	CLAIM_RATE_JAIN,     /* fairness of the flows' rates */
 	CLAIM_RATE_UNSTEADY, /* standard deviation over mean of a flow's samples, mean over the flows */
-	CLAIM_RATE_SETTLE,   /* us from `from` on until all flows are within `within` of the fair rate and stay there */
+	CLAIM_RATE_REACH, /* us from `from` on until the end of the first sample with all flows within `within` of it */
+	CLAIM_RATE_SETTLE, /* us from `from` on until all flows are within `within` of the fair rate and stay there */
 };
 
 /* Over the samples between `from` and `to` of the flows FIRST-LAST; of a run with `flow_count` flows. A flow without

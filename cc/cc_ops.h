@@ -91,7 +91,8 @@ struct schedule_tune {
 	uint32_t aim_permille;    /* "aim_ratio": share of marked packets or lost credits that is tolerated */
 	uint32_t feedback;        /* enum schedule_feedback */
 	uint32_t paths;           /* path numbers in use; 0 stands for 1 */
-	uint32_t board_bits;      /* "N_b": data between two looks at the speed board, at least 8 packets per path */
+	uint32_t board_bits;      /* "N_b": data between two looks at the speed board ... */
+	uint32_t board_pkts;      /* ... and no less than so many packets per valid path */
 	uint32_t theta_permille;  /* "theta": paths slower than this share of the fastest are excluded */
 	uint32_t reprobe_us;      /* an excluded path is tried after this; doubles while that fails */
 	uint32_t linger_pct;      /* a sender without data keeps credits this long, of the base RTT */

@@ -2,7 +2,6 @@
 #include "spray.h"
 
 enum {
-	BOARD_PKTS = 8,      /* per path between two looks: fewer would not tell slow from unlucky */
 	TRY_WAIT_SHIFT = 6,  /* doublings of the time between trials at most */
 	TRIAL_RTTS = 2,      /* a path that takes longer than so many usual times is no better yet */
 	TRIAL_LOST_RTTS = 8, /* no answer: what was sent there is lost */
@@ -183,7 +182,7 @@ static void judge(struct spray *s, const struct schedule_tune *tune, weft_ns now
 
 static bool board_full(const struct spray *s, const struct schedule_tune *tune, uint32_t mtu_bytes)
 {
-	uint64_t least = (uint64_t)BOARD_PKTS * s->valid * mtu_bytes;
+	uint64_t least = (uint64_t)tune->board_pkts * s->valid * mtu_bytes;
 
 	return s->bytes >= tune->board_bits / 8 && s->bytes >= least;
 }

@@ -6,9 +6,11 @@
 static const struct weft_param tunes[] = {
 	SCHEDULE_TUNES(SCHEDULE_ECN),
 	SCHEDULE_TUNE32(paths, "path ids, so UDP source ports, that credits are sprayed over", 64, 1, 4096),
-	SCHEDULE_TUNE32(board_bits,
-			"data between two looks at the speed board (N_b), bits; at least 8 packets per path in use",
+	SCHEDULE_TUNE32(board_bits, "data between two looks at the speed board (N_b), bits; more with board_pkts",
 			600000, 1000, 1000000000),
+	SCHEDULE_TUNE32(board_pkts,
+			"data between two looks, packets per path in use: fewer would not tell slow from unlucky", 8, 0,
+			1000),
 	SCHEDULE_TUNE32(theta_permille, "paths slower than this share of the fastest are excluded (theta), permille",
 			100, 0, 999),
 	SCHEDULE_TUNE32(reprobe_us, "an excluded path is tried again after this, us; doubles up to 64 times", 5000, 1,

@@ -25,6 +25,7 @@ static void open_bench(struct bench *b)
 {
 	*b = (struct bench){.tune = {.paths = PATHS,
 				     .board_bits = 1000,
+				     .board_pkts = 8,
 				     .theta_permille = 100,
 				     .reprobe_us = 1000,
 				     .uniform = 1,
@@ -193,9 +194,31 @@ static void data__unknown_paths_mean_nothing(void **state)
 	assert_int_equal(b.spray.valid, PATHS);
 }
 
+/* N_b alone decides without a least number of packets, and what was compared is told. */
+static void data__looks_at_the_board_as_often_as_asked(void **state)
+{
+	struct bench b;
+	open_bench(&b);
+	b.tune.board_pkts = 0;
+	b.tune.theta_permille = 0;
+	b.tune.board_bits = 8 * MTU * 2 * PATHS;
+	exchange(&b, 10 * PATHS);
+	assert_int_equal(b.spray.looks, 5);
+	assert_int_equal(b.spray.slowest, 1000);
+	assert_int_equal(b.spray.least, 1000);
+	b.dead[3] = true;
+	exchange(&b, 3 * PATHS);
+	assert_int_equal(b.spray.looks, 6);
+	assert_true(b.spray.least < 1000);
+	b.tune.board_pkts = 8;
+	exchange(&b, 7 * PATHS);
+	assert_int_equal(b.spray.looks, 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(data__looks_at_the_board_as_often_as_asked),
 		cmocka_unit_test(next__every_path_once_per_round),
 		cmocka_unit_test(next__orders_are_drawn),
 		cmocka_unit_test(next__without_rounds_all_paths_by_chance),
