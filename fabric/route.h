@@ -26,6 +26,7 @@ struct weft_route_ops {
 	bool reads_digits;              /* forwards by the digits of an entropy, see struct weft_lb_digits */
 	bool by_entropy;                /* hashes: an entropy keeps its path, one among many draws another */
 	bool both_ways;                 /* a link that is avoided in one direction is in the other, too */
+	uint32_t tiers;                 /* that a topology must have; 0: any number */
 	/* Bytes of switch `sw`'s private state, zeroed before `init`. NULL: none. */
 	size_t (*state_bytes)(const struct weft_net *net, uint32_t sw);
 	/* NULL: nothing to do. `seed` differs between switches and from the seed of everything else random. -EINVAL
@@ -34,6 +35,12 @@ struct weft_route_ops {
 	/* Which of ways->count >= 2 ways the packet takes, 0..count-1. Called once per packet, at its arrival. NULL:
 	 * the fabric's ECMP hash. */
 	uint32_t (*choose)(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt);
+	/* NULL: nothing to do. Before the state's memory goes, if `init` was called. */
+	void (*fini)(void *state);
+	/* Every packet that a switch sends on, to `port`, also where it had no choice (ways->count 1). NULL: not asked.
+	 */
+	void (*forward)(const struct weft_net *net, const struct route_ways *ways, uint32_t port,
+			const struct weft_pkt *pkt);
 	/* Where the paths to a leaf are not all alike, ways are first cut down to a part of them by hash: how, with
 	 * these parameters. False, or NULL: never, `choose` gets all that can be taken. */
 	bool (*plan)(const void *tune, struct route_planning *how);

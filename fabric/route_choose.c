@@ -48,6 +48,9 @@ int route_build(struct weft_net *net, struct weft_err *err)
 	c->ops = net->conf.route ? net->conf.route : &route_ecmp;
 	if (!c->ops->choose)
 		return 0;
+	if (c->ops->tiers && c->ops->tiers != net->topo.tiers)
+		return weft_err_set(err, -EINVAL, "fabric: %s chooses in trees of %u tiers alone, this one has %u",
+				    c->ops->name, c->ops->tiers, net->topo.tiers);
 	if (alloc_choice(net, c))
 		return weft_err_set(err, -ENOMEM, "fabric: out of memory");
 	if (net->conf.route_tune)
@@ -63,12 +66,19 @@ int route_build(struct weft_net *net, struct weft_err *err)
 	return rc;
 }
 
+static void free_state(const struct net_choice *c, void *state)
+{
+	if (state && c->ops->fini)
+		c->ops->fini(state);
+	weft_mem_free(&libc_mem, state);
+}
+
 void route_free(struct weft_net *net)
 {
 	struct net_choice *c = &net->choice;
 
 	for (uint32_t sw = 0; c->state && sw < net->switch_count; sw++)
-		weft_mem_free(&libc_mem, c->state[sw]);
+		free_state(c, c->state[sw]);
 	weft_mem_free(&libc_mem, c->state);
 	weft_mem_free(&libc_mem, c->ports);
 	weft_mem_free(&libc_mem, c->tune);
@@ -121,5 +131,8 @@ uint32_t route_special(const struct weft_net *net, uint32_t from, uint32_t host,
 	struct route_ways ways = ways_to(net, from, host, pkt);
 	if (ways.count == 0)
 		return PORT_NONE;
-	return ways_port(&ways, ways.count == 1 ? 0 : net->choice.ops->choose(net, &ways, pkt));
+	uint32_t port = ways_port(&ways, ways.count == 1 ? 0 : net->choice.ops->choose(net, &ways, pkt));
+	if (net->choice.ops->forward)
+		net->choice.ops->forward(net, &ways, port, pkt);
+	return port;
 }

@@ -5,6 +5,7 @@
  * (section 3.2.1). */
 #include <stddef.h>
 
+#include "flow_table.h"
 #include "route_impl.h"
 
 enum { CHOICES_MAX = 32, MEMORY_MAX = 32, ENTERING_MAX = 64, KNOWN_MAX = CHOICES_MAX + MEMORY_MAX };
@@ -185,22 +186,55 @@ static uint32_t drill_choose(const struct weft_net *net, const struct route_ways
 	return known[0].way;
 }
 
+#define DRILL_PARAMS                                                                                                   \
+	{                                                                                                              \
+		"drill_choices",                                                                                       \
+		"d: ports drawn for a packet",                                                                         \
+		2,                                                                                                     \
+		1,                                                                                                     \
+		CHOICES_MAX,                                                                                           \
+		offsetof(struct route_drill_tune, choices),                                                            \
+		WEFT_PARAM_U32},                                                                                       \
+		{"drill_memory",                                                                                       \
+		 "m: least loaded ports an engine remembers",                                                          \
+		 1,                                                                                                    \
+		 0,                                                                                                    \
+		 MEMORY_MAX,                                                                                           \
+		 offsetof(struct route_drill_tune, memory),                                                            \
+		 WEFT_PARAM_U32},                                                                                      \
+		{"drill_engines",                                                                                      \
+		 "forwarding engines of a switch; incoming ports are dealt out to them",                               \
+		 1,                                                                                                    \
+		 1,                                                                                                    \
+		 256,                                                                                                  \
+		 offsetof(struct route_drill_tune, engines),                                                           \
+		 WEFT_PARAM_U32},                                                                                      \
+		{"drill_enter_pct",                                                                                    \
+		 "how long a packet is not seen in its queue, percent of its time on the link; 0: engines / ports of " \
+		 "it",                                                                                                 \
+		 0,                                                                                                    \
+		 0,                                                                                                    \
+		 1000,                                                                                                 \
+		 offsetof(struct route_drill_tune, enter_pct),                                                         \
+		 WEFT_PARAM_U32},                                                                                      \
+		{"drill_components",                                                                                   \
+		 "flows keep to paths that are symmetric with each other (section 3.4)",                               \
+		 1,                                                                                                    \
+		 0,                                                                                                    \
+		 1,                                                                                                    \
+		 offsetof(struct route_drill_tune, components),                                                        \
+		 WEFT_PARAM_BOOL},                                                                                     \
+		{"drill_factor",                                                                                       \
+		 "capacity factors that tell paths apart: 0 none, 1 the path's own, 2 those of all traffic of its "    \
+		 "links",                                                                                              \
+		 1,                                                                                                    \
+		 0,                                                                                                    \
+		 2,                                                                                                    \
+		 offsetof(struct route_drill_tune, factor),                                                            \
+		 WEFT_PARAM_U32},
+
 static const struct weft_param drill_tunes[] = {
-	{"drill_choices", "d: ports drawn for a packet", 2, 1, CHOICES_MAX, offsetof(struct route_drill_tune, choices),
-	 WEFT_PARAM_U32},
-	{"drill_memory", "m: least loaded ports an engine remembers", 1, 0, MEMORY_MAX,
-	 offsetof(struct route_drill_tune, memory), WEFT_PARAM_U32},
-	{"drill_engines", "forwarding engines of a switch; incoming ports are dealt out to them", 1, 1, 256,
-	 offsetof(struct route_drill_tune, engines), WEFT_PARAM_U32},
-	{"drill_enter_pct",
-	 "how long a packet is not seen in its queue, percent of its time on the link; 0: engines / ports of it", 0, 0,
-	 1000, offsetof(struct route_drill_tune, enter_pct), WEFT_PARAM_U32},
-	{"drill_components", "flows keep to paths that are symmetric with each other (section 3.4)", 1, 0, 1,
-	 offsetof(struct route_drill_tune, components), WEFT_PARAM_BOOL},
-	{"drill_factor",
-	 "capacity factors that tell paths apart: 0 none, 1 the path's own, 2 those of all traffic of its links", 1, 0,
-	 2, offsetof(struct route_drill_tune, factor), WEFT_PARAM_U32},
-	{NULL, NULL, 0, 0, 0, 0, 0},
+	DRILL_PARAMS{NULL, NULL, 0, 0, 0, 0, 0},
 };
 
 static bool drill_plan(const void *arg, struct route_planning *how)
@@ -219,5 +253,61 @@ const struct weft_route_ops route_drill = {
 	.state_bytes = drill_state,
 	.init = drill_init,
 	.choose = drill_choose,
+	.plan = drill_plan,
+};
+
+/* ---- per flow: section 4's strawman, the first packet chooses and the flow stays ---- */
+
+static const struct route_drill_tune *tune_of(const struct weft_net *net)
+{
+	return net->choice.tune;
+}
+
+static size_t drill_flow_state(const struct weft_net *net, uint32_t sw)
+{
+	return flow_table_bytes(tune_of(net)->flows) + drill_state(net, sw);
+}
+
+static void *drill_part(const struct weft_net *net, void *state)
+{
+	return (char *)state + flow_table_bytes(tune_of(net)->flows);
+}
+
+static int drill_flow_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+{
+	flow_table_init(state, tune_of(net)->flows);
+	return drill_init(net, sw, drill_part(net, state), seed, err);
+}
+
+static uint32_t drill_flow_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+{
+	struct flow_entry *e = flow_table_find(ways->state, flow_key(pkt));
+	struct route_ways inner = *ways;
+	uint32_t way = e->port == PORT_NONE ? ways->count : ways_find(ways, e->port);
+
+	inner.state = drill_part(net, ways->state);
+	if (way == ways->count || net->evq.now - e->seen > UINT64_C(1000000) * tune_of(net)->idle_us)
+		way = drill_choose(net, &inner, pkt);
+	e->port = ways_port(ways, way);
+	e->seen = net->evq.now;
+	return way;
+}
+
+static const struct weft_param drill_flow_tunes[] = {
+	DRILL_PARAMS{"drill_flow_idle_us", "a flow that was silent for longer chooses anew, us", 10000, 0, 100000000,
+		     offsetof(struct route_drill_tune, idle_us), WEFT_PARAM_U32},
+	{"drill_flows", "flows a switch remembers", 4096, 4, 1048576, offsetof(struct route_drill_tune, flows),
+	 WEFT_PARAM_U32},
+	{NULL, NULL, 0, 0, 0, 0, 0},
+};
+
+const struct weft_route_ops route_drill_flow = {
+	.name = "drill_flow",
+	.help = "per flow, what drill chooses for its first packet",
+	.tunes = drill_flow_tunes,
+	.tune_size = sizeof(struct route_drill_tune),
+	.state_bytes = drill_flow_state,
+	.init = drill_flow_init,
+	.choose = drill_flow_choose,
 	.plan = drill_plan,
 };

@@ -48,6 +48,9 @@ struct route_drill_tune {
 	uint32_t enter_pct;
 	uint32_t factor;    /* enum quiver_factor */
 	uint8_t components; /* only among symmetric paths */
+	/* Of "drill_flow" alone: */
+	uint32_t idle_us; /* a flow that is silent for longer begins anew */
+	uint32_t flows;   /* a switch remembers */
 };
 
 extern const struct weft_route_ops route_ecmp;
@@ -56,6 +59,8 @@ extern const struct weft_route_ops route_rr;
 extern const struct weft_route_ops route_adaptive;
 extern const struct weft_route_ops route_digits;
 extern const struct weft_route_ops route_drill;
+extern const struct weft_route_ops route_drill_flow;
+extern const struct weft_route_ops route_conga;
 extern const struct weft_route_ops route_symmetric;
 extern const struct weft_route_ops route_wcmp;
 

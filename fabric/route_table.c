@@ -12,8 +12,8 @@ const struct weft_route_ops route_ecmp = {
 };
 
 const struct weft_route_ops *const weft_route_table[] = {
-	&route_ecmp,      &route_random, &route_rr, &route_adaptive, &route_digits, &route_drill,
-	&route_symmetric, &route_wcmp,   NULL,
+	&route_ecmp,      &route_random, &route_rr,         &route_adaptive, &route_digits, &route_drill,
+	&route_symmetric, &route_wcmp,   &route_drill_flow, &route_conga,    NULL,
 };
 
 static const struct weft_route_ops *find(const char *name)
@@ -27,7 +27,7 @@ static const struct weft_route_ops *find(const char *name)
 
 int weft_route_find(const char *name, const struct weft_route_ops **ops, struct weft_err *err)
 {
-	char valid[160] = "";
+	char valid[200] = "";
 
 	*ops = find(name);
 	if (*ops)

@@ -171,13 +171,56 @@ static void drill__many_entering_at_once(void **state)
 	lan_close(&lan);
 }
 
+/* Per flow, the first packet decides; after a silence the next one does again. */
+static void drill_flow__stays(void **state)
+{
+	const struct route_drill_tune tune = {
+		.choices = 8, .engines = 1, .components = 1, .idle_us = 10, .flows = 1024};
+	struct lan lan;
+
+	box_open(&lan, "leafspine:4:8:8", "drill_flow", &tune, 1);
+	fill_all(&lan, 1000);
+	uplink(&lan, 2)->data_bytes = 0;
+	assert_int_equal(box_choose_up(&lan, 0, 0, 9, 1), 2);
+	fill_all(&lan, 1000);
+	uplink(&lan, 5)->data_bytes = 0;
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(box_choose_up(&lan, 0, 0, 9, 1), 2);
+	assert_int_equal(box_choose_up(&lan, 0, 0, 9, 2), 5);
+	assert_int_equal(box_choose_up(&lan, 0, 1, 9, 1), 5);
+	weft_net_wake(lan.net, 0, 10000001);
+	weft_net_run(lan.net, 10000001);
+	assert_int_equal(box_choose_up(&lan, 0, 0, 9, 1), 5);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+static void drill_flow__leaves_what_is_avoided(void **state)
+{
+	struct lan lan;
+
+	box_open(&lan, "leafspine:4:8:8", "drill_flow", NULL, 1);
+	uint32_t up = box_choose_up(&lan, 0, 0, 9, 1);
+	box_avoid_up(&lan, up, true);
+	uint32_t other = box_choose_up(&lan, 0, 0, 9, 1);
+	assert_int_not_equal(other, up);
+	box_avoid_up(&lan, up, false);
+	assert_int_equal(box_choose_up(&lan, 0, 0, 9, 1), other);
+	lan_close(&lan);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(drill__one_choice_is_random),   cmocka_unit_test(drill__two_choices_take_the_better),
-		cmocka_unit_test(drill__ties_are_uniform),       cmocka_unit_test(drill__remembers_the_best),
-		cmocka_unit_test(drill__engines_remember_apart), cmocka_unit_test(drill__entering_packets_are_hidden),
+		cmocka_unit_test(drill__one_choice_is_random),
+		cmocka_unit_test(drill__two_choices_take_the_better),
+		cmocka_unit_test(drill__ties_are_uniform),
+		cmocka_unit_test(drill__remembers_the_best),
+		cmocka_unit_test(drill__engines_remember_apart),
+		cmocka_unit_test(drill__entering_packets_are_hidden),
 		cmocka_unit_test(drill__many_entering_at_once),
+		cmocka_unit_test(drill_flow__stays),
+		cmocka_unit_test(drill_flow__leaves_what_is_avoided),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,8 @@ static void find__unknown_names_the_valid(void **state)
 	assert_int_equal(weft_route_find("valiant", &ops, &err), -ENOENT);
 	assert_null(ops);
 	assert_non_null(strstr(err.msg, "'valiant'"));
-	assert_non_null(strstr(err.msg, "ecmp, random, rr, adaptive, digits, drill, symmetric, wcmp"));
+	assert_non_null(
+		strstr(err.msg, "ecmp, random, rr, adaptive, digits, drill, symmetric, wcmp, drill_flow, conga"));
 }
 
 int main(void)
