@@ -107,6 +107,23 @@ FROM_ORDER(reorder_ack3_flows, r->result.order.reorder_ack3_flows)
 #define HOP(tier, dir, field) (r->result.fabric ? (double)r->result.hops[tier][WEFT_PORT_##dir].field : NAN)
 #define SPREAD(dir, field)    (r->result.spread[dir].samples ? r->result.spread[dir].field : NAN)
 
+/* Of all waiting in switches, which share is in ports of this tier and direction. */
+static double wait_share(const struct run_record *r, uint32_t tier, uint32_t dir)
+{
+	double here = 0, all = 0;
+	for (uint32_t t = 0; t < WEFT_TOPO_TIERS_MAX; t++) {
+		for (uint32_t d = 0; d < WEFT_PORT_DIRS; d++) {
+			const struct run_hop *h = &r->result.hops[t][d];
+			double us = d == WEFT_PORT_NIC ? 0 : h->wait_mean_us * (double)h->data;
+			here += t == tier && d == dir ? us : 0;
+			all += us;
+		}
+	}
+	return r->result.fabric && all > 0 ? here / all : NAN;
+}
+
+FROM_RESULT(wait_share_leaf_up, wait_share(r, 0, WEFT_PORT_UP))
+FROM_RESULT(wait_share_leaf_host, wait_share(r, 0, WEFT_PORT_HOST))
 FROM_HOP(leaf_up, 0, UP)
 FROM_HOP(spine_up, 1, UP)
 FROM_HOP(core_down, 2, DOWN)
@@ -184,6 +201,9 @@ static const struct measure measures[] = {
 	 wait_mean_leaf_host, NULL, NULL, NULL},
 	{"wait_leaf_host_max_us", "the longest there", wait_max_leaf_host, NULL, NULL, NULL},
 	{"lost_leaf_host", "packets dropped or trimmed there", lost_leaf_host, NULL, NULL, NULL},
+	{"wait_leaf_up_share", "share of all waiting in switches that is at ports from leaves to spines",
+	 wait_share_leaf_up, NULL, NULL, NULL},
+	{"wait_leaf_host_share", "the same at ports from leaves to hosts", wait_share_leaf_host, NULL, NULL, NULL},
 	{"queue_up_sd", "with queue_sample_ns: standard deviation of a leaf's uplink queues, mean, in packets", sd_up,
 	 NULL, NULL, NULL},
 	{"queue_up_mean", "mean length of a leaf's uplink queues, packets", length_up, NULL, NULL, NULL},

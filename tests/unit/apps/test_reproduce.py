@@ -150,8 +150,10 @@ class Reproduce(unittest.TestCase):
             "{text: c, measure: wait_leaf_up_max_us, %s, at_most: 30}" % three,
             "{text: d, measure: wait_spine_down_mean_us, of: {case: one}, at_most: 5}",
             "{text: e, measure: wait_core_down_max_us, of: {}, at_most: 0}",
-            "{text: f, measure: lost_leaf_host, of: {case: one}, at_most: 0}")
-        self.assertIn("6 of 6 claims hold", text)
+            "{text: f, measure: lost_leaf_host, of: {case: one}, at_most: 0}",
+            "{text: g, measure: wait_leaf_host_share, %s, at_least: 0.5, at_most: 0.999}" % three,
+            "{text: h, measure: wait_leaf_up_share, %s, at_least: 0.001, at_most: 0.5}" % three)
+        self.assertIn("8 of 8 claims hold", text)
 
     def test_spread_of_queues(self):
         self.write("{text: a, measure: queue_up_sd, of: {case: three}, at_least: 0.001, at_most: 20}",
