@@ -37,8 +37,8 @@ struct host {
 	struct rtnet *net;
 	struct weft_port *port;
 	uint32_t index;
-	uint32_t last_src;            /* learned last; most hosts have one address */
-	struct fifo up_ctrl, up_data; /* for the uplink; control packets first */
+	uint32_t last_src;                       /* learned last; most hosts have one address */
+	struct fifo up_credit, up_ctrl, up_data; /* for the uplink; in that order where credits have no queue there */
 	struct fifo down;
 	struct rtnet_stats stats;
 };
@@ -116,6 +116,13 @@ static const struct host *host_at(const struct rtnet *r, uint32_t addr)
 
 /* ---- hosts' links ---- */
 
+static struct fifo *uplink_of(struct host *h, const struct weft_pkt *pkt)
+{
+	if (!(pkt->flags & WEFT_PKT_CONTROL))
+		return &h->up_data;
+	return pkt->flags & WEFT_PKT_CREDIT ? &h->up_credit : &h->up_ctrl;
+}
+
 /* What a host sends: routed by a scratch copy of the destination, the header stays as it is. */
 static void host_take(struct host *h, struct weft_pkt *pkt)
 {
@@ -133,13 +140,13 @@ static void host_take(struct host *h, struct weft_pkt *pkt)
 		return;
 	}
 	pkt->dst = weft_net_host_ip(to->index);
-	fifo_push(pkt->flags & WEFT_PKT_CONTROL ? &h->up_ctrl : &h->up_data, pkt);
+	fifo_push(uplink_of(h, pkt), pkt);
 }
 
 static void host_rx(struct host *h, weft_ps at)
 {
 	struct weft_pkt *pkts[BURST];
-	uint32_t waiting = h->up_ctrl.count + h->up_data.count;
+	uint32_t waiting = h->up_credit.count + h->up_ctrl.count + h->up_data.count;
 	uint32_t space = h->net->uplink_pkts > waiting ? h->net->uplink_pkts - waiting : 0;
 	if (space == 0) {
 		h->stats.uplink_full++;
@@ -184,17 +191,24 @@ static void host_flush(struct host *h)
 	} while (sent == n);
 }
 
-static struct weft_pkt *nic_pull(void *arg)
+static struct weft_pkt *nic_pull_credit(void *arg)
 {
 	struct host *h = arg;
-	struct weft_pkt *pkt = fifo_pop(&h->up_ctrl);
-	return pkt != NULL ? pkt : fifo_pop(&h->up_data);
+	return fifo_pop(&h->up_credit);
 }
 
 static struct weft_pkt *nic_pull_control(void *arg)
 {
 	struct host *h = arg;
-	return fifo_pop(&h->up_ctrl);
+	struct weft_pkt *pkt = fifo_pop(&h->up_credit);
+	return pkt != NULL ? pkt : fifo_pop(&h->up_ctrl);
+}
+
+static struct weft_pkt *nic_pull(void *arg)
+{
+	struct host *h = arg;
+	struct weft_pkt *pkt = nic_pull_control(h);
+	return pkt != NULL ? pkt : fifo_pop(&h->up_data);
 }
 
 static void nic_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
@@ -216,7 +230,12 @@ static void nic_wake(void *arg, weft_ps now)
 }
 
 static const struct weft_nic_ops nic_ops = {
-	.pull = nic_pull, .deliver = nic_deliver, .wake = nic_wake, .pull_control = nic_pull_control};
+	.pull = nic_pull,
+	.deliver = nic_deliver,
+	.wake = nic_wake,
+	.pull_control = nic_pull_control,
+	.pull_credit = nic_pull_credit,
+};
 
 static void free_dropped(void *arg, struct weft_pkt *pkt)
 {
@@ -232,6 +251,7 @@ static void host_init(struct rtnet *r, uint32_t index, struct weft_port *port)
 	h->net = r;
 	h->port = port;
 	h->index = index;
+	fifo_init(&h->up_credit);
 	fifo_init(&h->up_ctrl);
 	fifo_init(&h->up_data);
 	fifo_init(&h->down);
@@ -295,6 +315,7 @@ void rtnet_destroy(struct rtnet *r)
 	weft_net_destroy(r->net);
 	for (uint32_t i = 0; i < r->host_count; i++) {
 		struct host *h = &r->hosts[i];
+		fifo_free(h, &h->up_credit);
 		fifo_free(h, &h->up_ctrl);
 		fifo_free(h, &h->up_data);
 		fifo_free(h, &h->down);

@@ -58,6 +58,11 @@ static int opt_queue(void *o, const char *value, struct weft_err *err)
 	return weft_param_set(fabric_params, &((struct switch_opts *)o)->fabric, "queue_bytes", value, err);
 }
 
+static int opt_credit_queue(void *o, const char *value, struct weft_err *err)
+{
+	return weft_param_set(fabric_params, &((struct switch_opts *)o)->fabric, "credit_queue", value, err);
+}
+
 static int opt_no_trim(void *o, const char *value, struct weft_err *err)
 {
 	bool on = false;
@@ -108,6 +113,11 @@ static const struct opt_desc switch_options[] = {
 	{"link-gbps", "N", "rate of every link; default: the file's, 10 for presets", opt_gbps, FIELD(link_bps)},
 	{"mtu", "BYTES", "largest IP packet; default 9000 or what a device can", opt_u32, FIELD(mtu_bytes)},
 	{"queue-bytes", "N", "data queue per switch port; default: one BDP with trimming, five without", opt_queue, 0},
+	{"credit-queue", "N",
+	 "credits that may wait at a port, for --cc spraypass and expresspass at the" BELOW
+	 "hosts, with --route symmetric when there is more than one path; default 0:" BELOW
+	 "credits are control packets",
+	 opt_credit_queue, 0},
 	{"no-trim", NULL, "full queues drop instead of trimming", opt_no_trim, 0},
 	{"set", "KEY=VALUE", "a parameter of the fabric: queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, ...",
 	 opt_fabric, 0},
@@ -179,6 +189,10 @@ static void print_stats(void *arg)
 	printf("fabric: %" PRIu64 " hops, %" PRIu64 " marked, %" PRIu64 " trimmed, %" PRIu64 " data and %" PRIu64
 	       " control packets dropped, %" PRIu64 " lost on dead links, deepest queue %" PRIu64 " bytes\n",
 	       n.hops, n.marked, n.trimmed, n.dropped_data, n.dropped_control, n.dropped_down, n.max_queue_bytes);
+	if (run->opts->fabric.credit_queue != 0)
+		printf("credit queues: %" PRIu64 " credits, %" PRIu64 " sent, %" PRIu64 " dropped, %" PRIu64
+		       " marked\n",
+		       n.credits.injected, n.credits.sent, n.credits.dropped, n.credits.marked);
 	fflush(stdout);
 }
 

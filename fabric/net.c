@@ -140,7 +140,7 @@ void weft_net_attach(struct weft_net *net, uint32_t host, const struct weft_nic_
 }
 
 /* The NIC's credits come to their queue when they are made, not when the link is free. */
-static void kick_credits(struct weft_net *net, uint32_t host, weft_ps now)
+static __attribute__((noinline)) void kick_credits(struct weft_net *net, uint32_t host, weft_ps now)
 {
 	const struct net_host *h = &net->hosts[host];
 	weft_ps free_at = net->ports[host].busy_until;

@@ -83,6 +83,45 @@ static bool send_data(struct weft_port *port, uint32_t src, uint32_t dst, uint32
 	return false;
 }
 
+/* A credit; false: the port had no packet or no room. */
+static bool send_credit(struct weft_port *port, uint32_t src, uint32_t dst, uint32_t number)
+{
+	struct weft_pkt *pkt;
+	struct wire_pkt w = {
+		.net = {.src = weft_ip_v4(src),
+			.dst = weft_ip_v4(dst),
+			.entropy = (uint16_t)(49152 + number % 1000),
+			.dst_port = WIRE_UDP_PORT,
+			.dscp = WIRE_DSCP_CREDIT,
+			.ecn = WEFT_ECN_ECT0},
+		.pds = {.type = WIRE_PDS_ACK, .psn = number},
+	};
+	if (port->ops->alloc(port, &pkt, 1) != 1)
+		return false;
+	pkt->head_len = (uint16_t)wire_encode(&w, pkt->head);
+	if (port->ops->tx(port, &pkt, 1) == 1)
+		return true;
+	port->ops->free(port, &pkt, 1);
+	return false;
+}
+
+/* Receives and frees credits that wait at a host; counts those that are marked, too. */
+static uint32_t drain_credits(struct weft_port *port, uint32_t *marked)
+{
+	struct weft_pkt *pkts[32];
+	uint32_t credits = 0;
+	uint16_t n;
+	while ((n = port->ops->rx(port, pkts, 32)) > 0) {
+		for (uint16_t i = 0; i < n; i++) {
+			assert_true(wire_peek(pkts[i]));
+			credits += (pkts[i]->flags & WEFT_PKT_CREDIT) != 0;
+			*marked += pkts[i]->ecn == WEFT_ECN_CE;
+		}
+		port->ops->free(port, pkts, n);
+	}
+	return credits;
+}
+
 /* Receives and frees what waits at a host; counts full data packets and trimmed ones. */
 static void drain(struct weft_port *port, unsigned *full, unsigned *trimmed)
 {
@@ -220,6 +259,45 @@ static void poll__overload_pauses(void **state)
 	lab_close(&l);
 }
 
+/* A host sends credits twice as fast as their share of 10 Gb/s, one per (4,296 + 84 + 110) bytes' time: what its uplink
+ * has no room for is dropped, half of the rest is marked. */
+static void poll__credit_queue(void **state)
+{
+	static const struct rtnet_conf CREDITS = {.net = {.credit_queue = 8}};
+	struct lab l;
+	struct weft_net_stats net;
+	uint32_t sent = 0, got = 0, marked = 0;
+	lab_open(&l, weft_net_host_ip(0), &CREDITS);
+	for (weft_ns now = 0; now < WEFT_MS(4); now += 1796) {
+		sent += send_credit(l.host[1], weft_net_host_ip(1), weft_net_host_ip(0), sent);
+		rtnet_poll(l.rtnet, now);
+		got += drain_credits(l.host[0], &marked);
+	}
+	rtnet_poll(l.rtnet, WEFT_MS(5));
+	got += drain_credits(l.host[0], &marked);
+	weft_net_get_stats(rtnet_net(l.rtnet), &net);
+	assert_int_equal(got, sent - net.credits.dropped);
+	assert_in_range(got, 4000000 / 3593, 4000000 / 3593 + 10);
+	assert_int_equal(marked, net.credits.marked);
+	assert_in_range(marked * 100 / got, 40, 60);
+	lab_close(&l);
+}
+
+/* Without such queues credits pass as control packets do. */
+static void poll__credits_are_control(void **state)
+{
+	struct lab l;
+	uint32_t sent = 0, marked = 0;
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	while (sent < 100 && send_credit(l.host[1], weft_net_host_ip(1), weft_net_host_ip(0), sent))
+		sent++;
+	for (weft_ns now = 0; now < WEFT_MS(1); now += 1000)
+		rtnet_poll(l.rtnet, now);
+	assert_int_equal(drain_credits(l.host[0], &marked), 100);
+	assert_int_equal(marked, 0);
+	lab_close(&l);
+}
+
 static void poll__overload_without_trimming_drops(void **state)
 {
 	struct lab l;
@@ -333,6 +411,8 @@ int main(void)
 		cmocka_unit_test(poll__burst_arrives_complete_at_link_rate),
 		cmocka_unit_test(poll__overload_trims),
 		cmocka_unit_test(poll__overload_pauses),
+		cmocka_unit_test(poll__credit_queue),
+		cmocka_unit_test(poll__credits_are_control),
 		cmocka_unit_test(poll__overload_without_trimming_drops),
 		cmocka_unit_test(poll__stuck_port_drops_and_counts),
 		cmocka_unit_test(learn__addresses_of_any_range),
