@@ -40,14 +40,16 @@ static void count_by_number(struct credit_loop *l, const struct weft_rcc_data *e
 	l->numbered = 1;
 }
 
-/* What the fabric did to data counts as well: without credit queues it is the only sign of too much. */
+/* What the fabric did to data counts as well: without credit queues it is the only sign of too much. But what nobody
+ * called for may be lost. */
 void credit_loop_count(struct credit_loop *l, const struct schedule_tune *tune, const struct weft_rcc_data *ev)
 {
-	bool suffered = ev->trimmed || ev->retx;
+	bool suffered = ev->trimmed || (ev->retx && !tune->unscheduled);
 
+	if (!ev->scheduled)
+		return;
 	if (tune->feedback == SCHEDULE_SEQUENCE) {
-		if (ev->scheduled)
-			count_by_number(l, ev);
+		count_by_number(l, ev);
 		l->bad += suffered;
 		l->total += suffered;
 	} else {

@@ -9,7 +9,6 @@
 
 enum {
 	CREDIT_WIRE_BYTES = 84, /* a credit on the link: a minimum frame */
-	ACK_WIRE_BYTES = 110,   /* an ACK; there is one per packet at most */
 	PERIOD_BRTTS_MAX = 64,  /* measured round trips beyond that are the sender's idleness */
 };
 
@@ -31,7 +30,7 @@ static struct credit_loop *loop_of(struct weft_rcc *rcc)
  * packet, or the credit and the ACK of the other direction beside data. */
 static uint64_t credit_time(const struct weft_cc_params *params)
 {
-	uint64_t bits = 8 * ((uint64_t)params->mtu_bytes + CREDIT_WIRE_BYTES + ACK_WIRE_BYTES);
+	uint64_t bits = 8 * ((uint64_t)params->mtu_bytes + CREDIT_WIRE_BYTES + params->ack_bytes);
 
 	return (bits * WEFT_S(1) / (params->link_bps / 1000 + 1) << 10) / 1000;
 }

@@ -4,6 +4,10 @@
 #include "net_impl.h"
 #include "wire.h"
 
+/* Data nobody called for may only fill gaps: it finds the queue full when so many full packets are there (SprayPass
+ * sec. V-A, the selective dropping of Aeolus). */
+enum { UNSCHEDULED_PKTS = 4 };
+
 void queue_depth_note(struct weft_net *net)
 {
 	net->depth_integral += (unsigned __int128)net->depth_bytes * (net->evq.now - net->depth_since);
@@ -91,7 +95,9 @@ static bool is_ordered(const struct weft_net *net, const struct weft_pkt *pkt)
 
 static bool trimmable(const struct weft_pkt *pkt)
 {
-	return (pkt->dscp == WIRE_DSCP_TRIMMABLE || pkt->dscp == WIRE_DSCP_ORDERED) && pkt->ecn != WEFT_ECN_NOT;
+	return (pkt->dscp == WIRE_DSCP_TRIMMABLE || pkt->dscp == WIRE_DSCP_ORDERED ||
+		pkt->dscp == WIRE_DSCP_UNSCHEDULED) &&
+	       pkt->ecn != WEFT_ECN_NOT;
 }
 
 /* The data queue is full. Swapping with the tail must not overfill it. */
@@ -124,7 +130,8 @@ static inline __attribute__((always_inline)) void admit_data(struct weft_net *ne
 
 	if (net->evq.now < p->busy_until)
 		depth += p->service_data_bytes;
-	if (depth > p->limit_bytes) {
+	if (depth > p->limit_bytes ||
+	    (pkt->dscp == WIRE_DSCP_UNSCHEDULED && depth > UNSCHEDULED_PKTS * net->conf.mtu_bytes)) {
 		overflow(net, p, pkt);
 		return;
 	}

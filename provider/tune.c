@@ -66,6 +66,10 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 	tune->engine.rcc = choice.rcc;
 	const struct weft_rcc_ops *rcc = choice.rcc;
 	tune->rcc_tune = tune_alloc(rcc ? rcc->tunes : NULL, rcc ? rcc->tune_size : 0);
+	/* With manual progress an application may stop polling after its last injected message: that one must not wait
+	 * for credit. */
+	if (rcc && rcc->schedule && tune->rcc_tune)
+		weft_param_set(rcc->tunes, tune->rcc_tune, "unscheduled", "on", NULL);
 	tune->cc_tune = tune_alloc(tune->engine.cc->tunes, tune->engine.cc->tune_size);
 	tune->lb_tune = tune_alloc(tune->engine.lb->tunes, tune->engine.lb->tune_size);
 	if (!tune->cc_tune || !tune->lb_tune || !tune->rcc_tune)

@@ -51,6 +51,7 @@ struct sched_rx {
 	uint32_t number;     /* of the next credit */
 	uint32_t timed;      /* credit whose round trip is being measured ... */
 	weft_ns timed_at_ns; /* ... sent then; WEFT_NEVER: none is */
+	uint32_t answered;   /* highest number of a credit that data came for, or that was the last before a request */
 	uint16_t serial;     /* of the last request or stop; 0: none yet */
 	uint16_t first_ev;   /* path number n is entropy first_ev + n */
 };
@@ -68,6 +69,7 @@ struct sched {
 	struct credit_queue queue;
 	struct sched_wait ring[SCHED_HOST_RING];
 	uint32_t head;
+	uint32_t unanswered_max; /* credits on their way to one sender; beyond, one per base RTT */
 	struct pool txs;         /* struct sched_tx */
 	weft_ns free_ns;         /* when our link will have carried the data of all credits that came */
 	uint32_t looked, fouled; /* data packets since the last look, and those that saw a data queue too long */
@@ -100,5 +102,6 @@ void sched_rx_due(struct weft_engine *e, weft_ns now);
 
 /* The fabric does not limit credits; counted, and with `strict` nothing new is begun. */
 void sched_alarm(struct weft_engine *e);
+bool sched_refuses(const struct weft_engine *e); /* it has been strict about that */
 
 #endif

@@ -7,10 +7,11 @@
 
 enum {
 	RETRY_NS = 1000,
-	SILENT_RTOS = 8,     /* a sender that does not answer credits for this long is gone; it asks again if not */
-	LOOK_PKTS = 256,     /* data packets between two looks at what the fabric did to them ... */
-	FOUL_PERCENT = 10,   /* ... and how many of them may have met a long queue */
-	ACK_WIRE_BYTES = 110 /* one per data packet at most */
+	UNANSWERED_PKTS = 16, /* beside two bandwidth-delay products */
+	SILENT_RTOS = 8,      /* a sender that does not answer credits for this long is gone; it asks again if not */
+	LOOK_PKTS = 256,      /* data packets between two looks at what the fabric did to them ... */
+	STRICT_ALARMS = 4,    /* signs that are no accident */
+	FOUL_PERCENT = 10,    /* ... and how many of them may have met a long queue */
 };
 
 int sched_start(struct weft_engine *e, weft_ns now)
@@ -23,8 +24,9 @@ int sched_start(struct weft_engine *e, weft_ns now)
 	e->sched = s;
 	wheel_init(&s->wheel, now);
 	credit_queue_init(&s->queue, e->credit_limits.queue_credits, CREDIT_QUEUE_REFRESH_DEFAULT);
-	uint32_t cycle_bytes = e->full_wire_bytes + WEFT_WIRE_MIN_BYTES + ACK_WIRE_BYTES;
+	uint32_t cycle_bytes = e->full_wire_bytes + WEFT_WIRE_MIN_BYTES + e->cc_params.ack_bytes;
 	credit_queue_set_interval(&s->queue, credit_queue_interval(cycle_bytes, e->cc_params.link_bps, WEFT_S(1)), now);
+	s->unanswered_max = UNANSWERED_PKTS + e->credit_limits.credit_bytes / e->full_wire_bytes;
 	pool_init(&s->txs, &e->mem, sizeof(struct sched_tx), 4);
 	return 0;
 }
@@ -42,6 +44,11 @@ void sched_alarm(struct weft_engine *e)
 {
 	e->sched->alarms++;
 	e->stats.credit_unlimited++;
+}
+
+bool sched_refuses(const struct weft_engine *e)
+{
+	return e->credit_limits.strict && e->sched->alarms >= STRICT_ALARMS;
 }
 
 static struct sched_rx *sched_of(struct pdc_rx *p)
@@ -107,6 +114,7 @@ void sched_rx_request(struct weft_engine *e, struct pdc_rx *p, const struct wire
 	}
 	e->rcc->on_demand(&p->credit.rcc, w->pds.payload * WEFT_RCC_UNIT_BYTES, now);
 	if (r->timer.at == WEFT_NEVER && p->credit.rcc.wanted_bytes) {
+		r->answered = r->number;
 		set_timer(e, r, now);
 		e->credit_due_ns = now;
 	}
@@ -134,6 +142,18 @@ static uint16_t path_of(const struct weft_engine *e, const struct sched_rx *r, u
 	return n < e->credit_limits.paths ? (uint16_t)n : UINT16_MAX;
 }
 
+/* How far number `a` is ahead of `b`; negative: behind. */
+static int32_t number_ahead(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static void note_answer(struct sched_rx *r, uint32_t number)
+{
+	if (number_ahead(number, r->answered) > 0 && number_ahead(r->number, number) > 0)
+		r->answered = number;
+}
+
 void sched_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint32_t bytes, weft_ns now)
 {
 	struct sched_rx *r = sched_of(p);
@@ -149,8 +169,10 @@ void sched_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pk
 		ev.rtt_ns = now > r->timed_at_ns ? now - r->timed_at_ns : 1;
 		r->timed_at_ns = WEFT_NEVER;
 	}
-	if (ev.scheduled)
+	if (ev.scheduled) {
 		look(e, w);
+		note_answer(r, w->pds.credit);
+	}
 	e->rcc->on_data(&p->credit.rcc, &ev, now);
 }
 
@@ -164,6 +186,9 @@ static void issue(struct weft_engine *e, struct sched_rx *r, weft_ns at)
 	e->rcc->schedule(&p->credit.rcc, rng_next(&e->rng), &credit, at);
 	uint32_t number = r->number;
 	r->number = (r->number + 1) & SCHED_NUMBER_MASK;
+	/* Somebody who does not answer, for he is not polled, say, finds no more than that when he is back. */
+	if (number_ahead(r->number, r->answered) > (int32_t)s->unanswered_max && credit.wait_ns < e->cc_params.brtt_ns)
+		credit.wait_ns = e->cc_params.brtt_ns;
 	set_timer(e, r, at + credit.wait_ns);
 	if (!credit_queue_push(&s->queue)) {
 		e->stats.tx_credit_drop++;

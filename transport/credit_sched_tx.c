@@ -50,14 +50,21 @@ bool sched_tx_allows(struct pdc_tx *p, uint32_t bytes)
 	return t->left_bytes >= bytes || p->credit.first_bytes;
 }
 
-static void fill_unscheduled(const struct weft_engine *e, struct pdc_tx *p, const struct sent *s, struct wire_pkt *w)
+static void ask(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
+
+/* Credit for the rest is asked for meanwhile. */
+static void fill_unscheduled(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, struct wire_pkt *w,
+			     weft_ns now)
 {
 	uint32_t first = p->credit.first_bytes;
 
 	p->credit.first_bytes = s->wire_bytes < first ? first - s->wire_bytes : 0;
 	w->pds.ccc_id = 0;
 	w->pds.credit = 0;
-	w->net.dscp = e->unscheduled_dscp;
+	w->net.dscp = WIRE_DSCP_UNSCHEDULED;
+	e->stats.tx_unscheduled++;
+	if (!p->credit.sched->asked && p->credit.unsent_bytes > p->credit.first_bytes)
+		ask(e, p, now);
 }
 
 void sched_tx_fill(struct weft_engine *e, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now)
@@ -67,7 +74,7 @@ void sched_tx_fill(struct weft_engine *e, struct pdc_tx *p, struct sent *s, stru
 	if (!s->tries)
 		p->credit.unsent_bytes -= s->wire_bytes;
 	if (t->left_bytes < s->wire_bytes) {
-		fill_unscheduled(e, p, s, w);
+		fill_unscheduled(e, p, s, w, now);
 		return;
 	}
 	t->left_bytes -= s->wire_bytes;
@@ -249,6 +256,7 @@ void sched_tx_credit(struct weft_engine *e, struct pdc_tx *p, const struct wire_
 	t->gap_ns = t->heard_ns && now - t->heard_ns < UINT32_MAX ? (uint32_t)(now - t->heard_ns) : 0;
 	t->heard_ns = now;
 	p->credit.asks = 0;
+	p->credit.first_bytes = 0;
 	if (has_data(p))
 		p->credit.ask_at_ns = WEFT_NEVER;
 	keep(e, t, w);

@@ -42,12 +42,6 @@ const struct weft_param weft_engine_tunes[] = {
 	       "longer messages are announced and fetched by their receivers (rendezvous), bytes; 0: none is"),
 	TUNE32(payload_bytes, 4096, 64, 8192, "payload of a full packet (UET Payload MTU), bytes"),
 	TUNE32(ack_every, 1, 1, 64, "data packets per ACK"),
-	TUNE32(dup_ack_threshold, 0, 0, 1024,
-	       "lost when so many packets sent later were acknowledged, as with TCP (3); 0: by reorder_ns"),
-	TUNE64(reorder_shim_ns, 0, 0, 1000000000,
-	       "a target says nothing of packets beyond a gap for so long, ns, in case it closes by itself; 0: it "
-	       "does"),
-	TUNE32(reorder_shim_pkts, 64, 1, 32640, "... and of so many packets at most"),
 	TUNE32(window_pkts, 1024, 128, 32640, "PSN window, packets; rounded up to a multiple of 128"),
 	TUNE32(evs_size, 65536, 1, 65536, "entropy values in use"),
 	TUNEON(trimming, 1, "the fabric trims: silent loss means a failed path"),
@@ -84,6 +78,13 @@ static int check_packet_size(struct weft_engine *e, struct weft_err *err)
 	return 0;
 }
 
+/* Coalesced ones count in part. */
+static uint32_t ack_bytes(const struct weft_engine *e)
+{
+	uint32_t bytes = ACK_HEAD_BYTES + (e->is_v4 ? 0 : 20) + (e->tune.crc ? 4 : 0) + WEFT_L1_OVERHEAD_BYTES;
+	return (bytes + e->tune.ack_every - 1) / e->tune.ack_every;
+}
+
 static void derive(struct weft_engine *e)
 {
 	struct weft_engine_tune *t = &e->tune;
@@ -94,7 +95,7 @@ static void derive(struct weft_engine *e)
 	if (brtt < t->brtt_floor_ns)
 		brtt = t->brtt_floor_ns;
 	t->window_pkts = (t->window_pkts + 127) / 128 * 128;
-	e->cc_params = (struct weft_cc_params){bps, brtt, e->full_wire_bytes, t->trimming, e->cc_tune};
+	e->cc_params = (struct weft_cc_params){bps, brtt, e->full_wire_bytes, t->trimming, e->cc_tune, ack_bytes(e)};
 	uint64_t bdp_bytes = bps / 1000000 * brtt / 8000;
 	uint64_t bdp_pkts = bdp_bytes / e->full_wire_bytes;
 	e->lb_params.evs_size = t->evs_size;
@@ -129,7 +130,6 @@ static int derive_credit(struct weft_engine *e, struct weft_err *err)
 	if (e->credit_limits.paths > e->tune.evs_size)
 		return weft_err_set(err, -EINVAL, "%s: %u paths, but only %u entropy values (evs_size)", e->rcc->name,
 				    e->credit_limits.paths, e->tune.evs_size);
-	e->unscheduled_dscp = WIRE_DSCP_TRIMMABLE;
 	return 0;
 }
 
@@ -209,9 +209,6 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	e->rcc_tune = tune_copy(e, conf->rcc_tune, e->rcc ? e->rcc->tunes : NULL, e->rcc ? e->rcc->tune_size : 0);
 	if (!e->cc_tune || !e->lb_tune || !e->background_lb_tune || !e->rcc_tune)
 		return weft_err_set(err, -ENOMEM, "no memory for an engine");
-	if (e->tune.go_back_n && e->tune.dup_ack_threshold)
-		return weft_err_set(err, -EINVAL,
-				    "dup_ack_threshold counts what arrives beyond a gap; with go_back_n nothing does");
 	int rc = check_packet_size(e, err);
 	if (rc)
 		return rc;

@@ -10,6 +10,8 @@ static int check(const struct weft_engine *e, const struct peer *to, const struc
 {
 	if (e->shutting_down)
 		return ESHUTDOWN;
+	if (e->sched && sched_refuses(e))
+		return ENOTSUP;
 	if (!to || weft_ip_is_v4(&to->addr.ip) != e->is_v4)
 		return EINVAL;
 	if ((op->kind == WEFT_OP_ATOMIC || op->kind == WEFT_OP_FETCH_ATOMIC) && !rma_amo_valid(e, op))

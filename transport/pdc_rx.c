@@ -230,10 +230,11 @@ static bool hole_closed(struct pdc_rx *p, const struct wire_pkt *w)
 }
 
 /* Also after a trigger is set: CE is reported at once (ACK_On_ECN), as are the sender's wishes and a connection's first
- * packet. */
-static bool answer_at_once(struct pdc_rx *p, const struct wire_pkt *w, bool first)
+ * packet. Of marks that credits brought the sender has no use. */
+static bool answer_at_once(const struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, bool first)
 {
-	return hole_closed(p, w) || first || (w->pds.flags & WIRE_F_AR) || (p->trigger_flags & WIRE_F_ACK_M);
+	return hole_closed(p, w) || first || (w->pds.flags & WIRE_F_AR) ||
+	       ((p->trigger_flags & WIRE_F_ACK_M) && !e->sched);
 }
 
 /* The last place is for the oldest PSN missing: the initiator can't confirm anything beyond before that has arrived. */
@@ -272,9 +273,7 @@ static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_
 	p->rcvd_bytes += e->overhead_bytes + w->payload_bytes;
 	mark_received(e, p, w->pds.psn);
 	pdc_rx_trigger(p, pkt, w);
-	bool at_once = answer_at_once(p, w, first) || rc;
-	if (!e->tune.reorder_shim_ns || !shim_holds(e, p, w->pds.psn, now))
-		ack_data(e, p, at_once, now);
+	ack_data(e, p, answer_at_once(e, p, w, first) || rc, now);
 }
 
 static bool is_ordered(const struct wire_pkt *w)

@@ -16,7 +16,8 @@ enum { WIRE_UDP_PORT = 4793 };
 /* DSCP code points of the classes; operators configure switches to match (doc/protocol.md). */
 enum wire_dscp {
 	WIRE_DSCP_TRIMMABLE = 8,
-	WIRE_DSCP_ORDERED = 10, /* trimmable, too; of connections on one path where switches tell these apart */
+	WIRE_DSCP_ORDERED = 10,     /* trimmable, too; of connections on one path where switches tell these apart */
+	WIRE_DSCP_UNSCHEDULED = 12, /* trimmable; dropped or trimmed first, for no credit called for it */
 	WIRE_DSCP_TRIMMED = 16,
 	WIRE_DSCP_TRIMMED_LASTHOP = 18,
 	WIRE_DSCP_CREDIT =

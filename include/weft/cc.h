@@ -24,6 +24,7 @@ struct weft_cc_params {
 	uint32_t mtu_bytes; /* wire bytes of a full data packet */
 	bool trimming;      /* the fabric trims instead of dropping */
 	const void *tune;   /* the algorithm's own parameters (its `tune_size` bytes), never NULL when it has any */
+	uint32_t ack_bytes; /* what the ACKs of a data packet take on the way back, on average; 0: not known */
 };
 
 struct weft_cc_sent {

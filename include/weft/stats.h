@@ -23,7 +23,6 @@
 	X(tx_full, "bursts the port took only in part")                                                                \
 	X(rx_data, "data packets received, each counted once")                                                         \
 	X(rx_dup, "data packets received again")                                                                       \
-	X(rx_held, "data packets beyond a gap that were not reported at once (reorder_shim_ns)")                       \
 	X(rx_ce, "data packets received with a congestion mark")                                                       \
 	X(rx_trimmed, "trimmed data packets received")                                                                 \
 	X(rx_ack, "ACKs received")                                                                                     \
@@ -37,6 +36,7 @@
 	X(rx_credit_stale, "ignored: credit or demand out of date, absurd, or of no connection")                       \
 	X(rx_credit_unpaced, "ignored: credits that call for more than the link carries")                              \
 	X(tx_credit_drop, "credits dropped in the host's own credit queue")                                            \
+	X(tx_unscheduled, "data packets sent without a credit that called for them")                                   \
 	X(credit_unused, "credits that came when there was nothing to send")                                           \
 	X(credit_unlimited, "signs that the fabric does not limit credits: unpaced ones, marked or trimmed data")      \
 	X(rx_bad_short, "dropped: shorter than its headers")                                                           \
