@@ -160,7 +160,8 @@ class Scenario(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         with open(os.path.join(self.out, "flows.csv")) as file:
             lines = file.read().splitlines()
-        self.assertEqual(lines[0], "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background")
+        self.assertEqual(lines[0], "flow,src,dst,bytes,start_us,fct_us,delivered_us,ideal_us,verified,background,"
+                         "reordered,dup_acks,reorder_dup_acks,ooo_max")
         self.assertEqual(len(lines), 5)
         for line in lines[1:]:
             fields = line.split(",")
