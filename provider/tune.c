@@ -126,8 +126,8 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 	return ret;
 }
 
-/* Our sequence numbers must differ from those of an earlier process with our address: peers may still know its
- * connections. Process ids do not help, they stay the same over exec and often in containers. */
+/* Our sequence numbers and connection ids must differ from those of an earlier process with our address: peers may
+ * still know its connections. Process ids do not help, they stay the same over exec and often in containers. */
 static uint64_t seed_random(void)
 {
 	struct timespec now;
@@ -173,6 +173,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	tune->no_arp = no_arp != 0;
 	tune->telemetry = telemetry != 0;
 	tune->engine.seed = seed ? (uint64_t)seed : seed_random();
+	tune->engine.ids_by_seed = 1;
 	return 0;
 }
 

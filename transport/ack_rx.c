@@ -189,12 +189,14 @@ struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w)
 	return weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
 }
 
-/* The first answer names the target's PDCID; later ones must agree. */
+/* The first answer names the target's PDCID; later ones must agree. From then on the target may have delivered anything
+ * that was on its way, whatever it said of it, or another one before it was restarted may have. */
 bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w)
 {
 	if (p->state == PDC_TX_SYN && w->pds.spdcid) {
 		p->remote_id = w->pds.spdcid;
 		p->state = PDC_TX_OPEN;
+		p->heard = true;
 	}
 	return p->remote_id && p->remote_id == w->pds.spdcid;
 }
@@ -224,8 +226,9 @@ void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire
 {
 	struct pdc_tx *p = pdc_tx_of(e, w);
 	e->stats.rx_ack++;
-	if (!p || !pdc_tx_learn_target(p, w) || !psn_before(w->pds.psn, p->q.next) ||
-	    psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts) {
+	/* The PSN first: answers to an engine that was here before us may name the same connection. */
+	if (!p || !psn_before(w->pds.psn, p->q.next) || psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts ||
+	    !pdc_tx_learn_target(p, w)) {
 		e->stats.rx_stale++;
 		return;
 	}
@@ -296,16 +299,15 @@ static void out_of_order(struct weft_engine *e, struct pdc_tx *p, const struct w
 	loss_mark(e, p, p->q.front, WEFT_CC_LOSS_GAP, now);
 }
 
-/* The target does not know this connection (any more). Nothing delivered yet: try again under another PDCID. */
 /* The target has forgotten us. Messages of which it never acknowledged anything start over on a new connection; in the
  * middle of one nobody can know what was delivered. */
-static void reset(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void reset(struct weft_engine *e, struct pdc_tx *p, uint8_t code, weft_ns now)
 {
 	if (p->state == PDC_TX_CLOSING) {
 		pdc_tx_closed(e, p, now);
 		return;
 	}
-	if (p->heard || !pdc_tx_restart(e, p, now))
+	if (p->heard || code == WIRE_NACK_CLOSING_IN_ERR || !pdc_tx_restart(e, p, now))
 		pdc_tx_fail(e, p, ECONNRESET);
 }
 
@@ -330,15 +332,15 @@ void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wir
 {
 	struct pdc_tx *p = pdc_tx_of(e, w);
 	e->stats.rx_nack++;
-	bool known = p && (!w->pds.spdcid || pdc_tx_learn_target(p, w));
-	bool of_request = known && e->sched && w->pds.psn == p->q.next && code_is_fatal(w->pds.code);
-	if (!known || (!of_request && !sendq_has(&p->q, w->pds.psn))) {
+	bool of_request = p && e->sched && w->pds.psn == p->q.next && code_is_fatal(w->pds.code);
+	bool ours = p && (of_request || sendq_has(&p->q, w->pds.psn));
+	if (!ours || (w->pds.spdcid && !pdc_tx_learn_target(p, w))) {
 		e->stats.rx_stale++;
 		return;
 	}
 	p->last_heard_ns = now;
 	if (code_is_fatal(w->pds.code))
-		reset(e, p, now);
+		reset(e, p, w->pds.code, now);
 	else if (w->pds.code == WIRE_NACK_ROD_OOO)
 		out_of_order(e, p, w, now);
 	else if (w->pds.code != WIRE_NACK_RCVD_SES_PROCG)

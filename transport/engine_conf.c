@@ -223,6 +223,14 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	return rc;
 }
 
+/* By a hash of their own: what the seed means for everything else stays the same. */
+static void begin_ids(struct weft_engine *e, uint64_t seed)
+{
+	uint64_t h = rng_mix(rng_mix(seed ^ ip_key(&e->ip, 1)));
+	e->pdc_cursor = (uint16_t)h;
+	e->asks.salt = (uint16_t)(h >> 16);
+}
+
 int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *port, weft_ns now,
 		       struct weft_engine **out, struct weft_err *err)
 {
@@ -243,6 +251,8 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->lb_params.digits = conf->digits;
 	e->lb_params.digits_read = conf->digits_read;
 	e->rng.state = rng_mix(conf->seed ^ ip_key(&conf->ip, 0));
+	if (conf->ids_by_seed)
+		begin_ids(e, conf->seed);
 	int rc = setup(e, conf, now, err);
 	if (rc)
 		weft_engine_destroy(e);

@@ -84,7 +84,7 @@ struct weft_engine {
 	struct list ack_due;   /* pdc_rx that owe an ACK */
 	weft_ns credit_due_ns; /* somebody's turn for credit; WEFT_NEVER: nobody wants any */
 
-	struct pdc **pdcs;            /* by PDCID; NULL: free */
+	struct pdc **pdcs;            /* by the low bits of their PDCIDs; NULL: free */
 	struct pdc_rx *recent_syn;    /* got the last SYN, or NULL */
 	uint32_t pdc_room, pdc_count; /* entries, a power of two; entries in use */
 	uint32_t out_count;           /* packets in `out` */
@@ -142,12 +142,12 @@ struct weft_engine {
 	uint32_t credit_free_frac;  /* fraction of it, 2^-20 ns */
 	struct sched *sched;        /* owned; NULL: the algorithm does not schedule */
 	void *cc_tune, *lb_tune, *background_lb_tune, *rcc_tune; /* owned */
-	uint32_t pdc_cursor;    /* ids are handed out round robin, so that none is reused soon */
-	struct u64map syns;     /* pdc_rx by (initiator, its PDCID) */
-	struct u64map remotes;  /* struct remote by IP */
-	struct u64map peer_ids; /* struct peer by address */
-	struct u64map rx_msgs;  /* rx_msg by (our PDCID, message id) */
-	struct peer **peers;    /* by id */
+	uint16_t pdc_cursor;                                     /* the PDCID handed out last */
+	struct u64map syns;                                      /* pdc_rx by (initiator, its PDCID) */
+	struct u64map remotes;                                   /* struct remote by IP */
+	struct u64map peer_ids;                                  /* struct peer by address */
+	struct u64map rx_msgs;                                   /* rx_msg by (our PDCID, message id) */
+	struct peer **peers;                                     /* by id */
 	uint32_t peer_count, peer_room;
 	struct list txs, rxs;
 	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes;
@@ -214,7 +214,8 @@ bool pdc_id_take(struct weft_engine *e, struct pdc *pdc); /* false: none free, o
 void pdc_id_put(struct weft_engine *e, struct pdc *pdc);
 static inline struct pdc *pdc_by_id(const struct weft_engine *e, uint16_t id)
 {
-	return id < e->pdc_room ? e->pdcs[id] : NULL;
+	struct pdc *pdc = e->pdc_room ? e->pdcs[id & (e->pdc_room - 1)] : NULL;
+	return pdc && pdc->id == id ? pdc : NULL;
 }
 
 /* loss.c */
@@ -278,6 +279,7 @@ void nack_send(struct weft_engine *e, const struct wire_pkt *refused, uint16_t o
 void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 void pdc_rx_timer(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
+void pdc_rx_give_up(struct weft_engine *e, struct pdc_rx *p, weft_ns now); /* what it brings is refused from now on */
 void pdc_rx_free(struct weft_engine *e, struct pdc_rx *p);
 void pdc_rx_ack_at(struct weft_engine *e, struct pdc_rx *p, weft_ns at);
 

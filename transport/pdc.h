@@ -97,7 +97,7 @@ struct pdc_rx {
 	struct pdc pdc;
 	uint16_t remote_id;     /* initiator's PDCID */
 	bool closed;            /* answered CLOSE_CMD; kept a while so that late copies find it */
-	bool refuses;           /* refused a SYN that wanted its place: others are refused as well, to the end */
+	bool given_up;          /* closed by us: what comes later is refused for good */
 	bool ack_owed;          /* an ACK could not be sent for lack of a packet: in the engine's ack_due list */
 	bool asked;             /* the initiator asked for an answer (AR) while there was a hole; still open */
 	uint32_t cack_psn;      /* all up to here received and responses cleared */

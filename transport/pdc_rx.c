@@ -103,9 +103,9 @@ static bool is_from(const struct pdc_rx *p, const struct wire_pkt *w)
 	return p->remote_id == w->pds.spdcid && weft_ip_eq(&p->ip, &w->net.src);
 }
 
-/* A SYN finds its connection by (initiator, its PDCID). One with another Start_PSN comes from a restarted initiator, if
- * the old one has been silent; otherwise it is refused, and so is every later one: the initiator starts over under
- * another PDCID when the refusal reaches it, and what was accepted meanwhile would be delivered twice. */
+/* A SYN finds its connection by (initiator, its PDCID). One with another Start_PSN never takes its place, however
+ * silent that has been: nobody can tell a restarted initiator's from one that was on its way since before the restart.
+ * An initiator that is alive starts over under another PDCID when the refusal reaches it. */
 static struct pdc_rx *__attribute__((noinline))
 find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_ns now)
 {
@@ -121,13 +121,10 @@ find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_
 	}
 	if (!may_accept)
 		return NULL;
-	if (p && (p->refuses || now - p->last_heard_ns < e->rto_ns)) {
-		p->refuses = true;
+	if (p) {
 		nack_send(e, w, 0, WIRE_NACK_INVALID_SYN, now);
 		return NULL;
 	}
-	if (p)
-		pdc_rx_free(e, p);
 	p = accept(e, w, now);
 	if (!p)
 		nack_send(e, w, 0, WIRE_NACK_NO_PDC_AVAIL, now);
@@ -352,11 +349,30 @@ void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const str
 	else if (is_received(e, p, w->pds.psn))
 		duplicate(e, p, pkt, w, now);
 	else if (p->closed)
-		nack_send(e, w, p->pdc.id, WIRE_NACK_CLOSING, now);
+		nack_send(e, w, p->pdc.id, p->given_up ? WIRE_NACK_CLOSING_IN_ERR : WIRE_NACK_CLOSING, now);
 	else if (is_ordered(w) && w->pds.psn != p->next_expected)
 		out_of_order(e, p, w, now);
 	else
 		new_data(e, p, pkt, w, payload_of(pkt, w), now);
+}
+
+/* Nothing new is taken; late copies are still answered for a while. */
+static void shut(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+{
+	p->closed = true;
+	credit_rx_stop(e, p);
+	p->gtd_count = 0;
+	update_cack(p);
+	msg_rx_fail(e, p, ECONNRESET);
+	wheel_set(&e->wheel, &p->pdc.timer, now + TIME_WAIT_RTOS * e->rto_ns);
+}
+
+void pdc_rx_give_up(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+{
+	p->given_up = true;
+	p->last_heard_ns = now;
+	list_del(&p->stuck_link);
+	shut(e, p, now);
 }
 
 /* Control packets that use a PSN: NOOP, NEGOTIATION, CLOSE_CMD. */
@@ -367,18 +383,16 @@ static void sequenced(struct weft_engine *e, struct pdc_rx *p, const struct weft
 		refuse(e, p, w, WIRE_NACK_PSN_OOR_WINDOW, &e->stats.rx_window, now);
 		return;
 	}
+	if (p->given_up && w->pds.ctl == WIRE_CTL_NOOP) {
+		nack_send(e, w, p->pdc.id, WIRE_NACK_CLOSING_IN_ERR, now);
+		return;
+	}
 	if (!is_received(e, p, w->pds.psn)) {
 		if (!window_reserve(e, p, w->pds.psn))
 			return; /* it comes again */
 		mark_received(e, p, w->pds.psn);
-		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD) {
-			p->closed = true;
-			credit_rx_stop(e, p);
-			p->gtd_count = 0;
-			update_cack(p);
-			msg_rx_fail(e, p, ECONNRESET);
-			wheel_set(&e->wheel, &p->pdc.timer, now + TIME_WAIT_RTOS * e->rto_ns);
-		}
+		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD)
+			shut(e, p, now);
 	}
 	pdc_rx_trigger(p, pkt, w);
 	ack_again(e, p, now);

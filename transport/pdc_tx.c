@@ -89,7 +89,7 @@ static void forget_asker(struct weft_engine *e, const struct tx_msg *m)
 		return;
 	struct pdc_rx *asker = list_entry(pdc, struct pdc_rx, pdc);
 	if (weft_ip_eq(&asker->ip, &m->rma->pdc->ip))
-		pdc_rx_free(e, asker);
+		pdc_rx_give_up(e, asker, e->now_ns);
 }
 
 void pdc_tx_fail(struct weft_engine *e, struct pdc_tx *p, int err)

@@ -41,7 +41,7 @@ struct tx_rma {
 	bool held;          /* acknowledged, but something before it is not, so it may not have been done yet */
 	bool answered;      /* ASK: all of the answer is here; ANNOUNCE: it was acknowledged */
 	uint64_t raddr, key;
-	uint64_t token;  /* ASK, ANNOUNCE: index in the engine's table (low 16 bits) and random bits; else 0 */
+	uint64_t token;  /* ASK, ANNOUNCE: index in the engine's table, salted (low 16 bits), and random bits; else 0 */
 	uint32_t length; /* request_length: there may be less payload, or more than goes into packets of ours */
 	uint32_t answer_bytes, answered_bytes; /* ASK: expected, and here */
 	void *buf;                             /* ASK: where the answer goes unless there is a sink */
@@ -61,6 +61,7 @@ struct tx_rma {
 struct rma_table {
 	struct tx_msg **msgs; /* index 0 is not used */
 	uint32_t room, count, cursor;
+	uint16_t salt; /* exclusive-ored into the indices of tokens */
 };
 
 /* What a message that arrives has beyond its rx_msg when it is for memory or announced. Lives in the engine's pool. */

@@ -27,6 +27,11 @@ static bool table_grow(struct weft_engine *e)
 	return true;
 }
 
+static uint32_t token_index(const struct weft_engine *e, uint64_t token)
+{
+	return (token ^ e->asks.salt) & RMA_TOKEN_INDEX;
+}
+
 /* Indices are handed out in turn, and the rest is random: an answer that comes late finds nobody, and nobody guesses
  * the token of a message. */
 static bool token_take(struct weft_engine *e, struct tx_msg *m)
@@ -39,20 +44,20 @@ static bool token_take(struct weft_engine *e, struct tx_msg *m)
 	while (!t->cursor || t->msgs[t->cursor]);
 	t->msgs[t->cursor] = m;
 	t->count++;
-	m->rma->token = (rng_next(&e->rng) & ~(uint64_t)RMA_TOKEN_INDEX) | t->cursor;
+	m->rma->token = (rng_next(&e->rng) & ~(uint64_t)RMA_TOKEN_INDEX) | (t->cursor ^ t->salt);
 	return true;
 }
 
 static void token_put(struct weft_engine *e, uint64_t token)
 {
-	e->asks.msgs[token & RMA_TOKEN_INDEX] = NULL;
+	e->asks.msgs[token_index(e, token)] = NULL;
 	e->asks.count--;
 }
 
 /* The message whose token agrees in the bits of `mask`. */
 static struct tx_msg *token_find(const struct weft_engine *e, uint64_t token, uint64_t mask)
 {
-	uint32_t i = token & RMA_TOKEN_INDEX;
+	uint32_t i = token_index(e, token);
 	struct tx_msg *m = i < e->asks.room ? e->asks.msgs[i] : NULL;
 	return m && !((m->rma->token ^ token) & mask) ? m : NULL;
 }

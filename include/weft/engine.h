@@ -61,8 +61,10 @@ struct weft_engine_conf {
 	struct weft_engine_tune tune;             /* weft_param_defaults(weft_engine_tunes, &tune) first */
 	const void *cc_tune, *lb_tune, *rcc_tune; /* the algorithms' parameter structs; copied; NULL: defaults */
 	uint64_t seed;                            /* of all randomness: PSNs, entropies */
-	struct weft_lb_digits digits;             /* the fabric's shape, all zero: unknown */
-	uint8_t digits_read;                      /* 1: switches forward by the digits of an entropy */
+	uint8_t ids_by_seed; /* 1: PDCIDs and job ids begin where the seed says, so that none fits what is left of an
+			      * engine that had our address before; 0: at 1 */
+	struct weft_lb_digits digits; /* the fabric's shape, all zero: unknown */
+	uint8_t digits_read;          /* 1: switches forward by the digits of an entropy */
 	struct weft_mem mem;
 };
 

@@ -21,7 +21,7 @@ enum {
 	SIZE_MAX_BYTES = 40000, /* larger than what one window holds of small packets, and than rendezvous begins */
 	SHORT_BYTES = 40,       /* a receive that truncates */
 	DEFAULT_OPS = 20000,
-	RESTART_EVERY = 6000, /* messages */
+	RESTART_EVERY = 6000, /* messages; WEFT_SOAK_RESTART says otherwise */
 	TURN_OPS = 8,
 	PROBE_TAG = 1,
 };
@@ -327,7 +327,6 @@ static void restart(int host)
 	for (int node = host * EPS + 1; node < (host + 1) * EPS; node++)
 		ok(fi_close(&eps[node]->fid));
 	host_close(&hosts[host]);
-	wires_drain(); /* a process takes longer to come back than its packets live */
 	host_open_domain(&hosts[host], fixture_hints(host));
 	host_open_ep(&hosts[host], &(struct host_opts){0});
 	for (int node = host * EPS; node < (host + 1) * EPS; node++)
@@ -406,14 +405,15 @@ static bool all_seen(void)
 
 static void soak__every_message_comes_once(void **state)
 {
-	uint64_t ops = number("WEFT_SOAK_OPS", DEFAULT_OPS), restart_at = RESTART_EVERY;
+	uint64_t ops = number("WEFT_SOAK_OPS", DEFAULT_OPS), every = number("WEFT_SOAK_RESTART", RESTART_EVERY);
+	uint64_t restart_at = every;
 	while (total.messages < ops) {
 		for (int i = 0; i < TURN_OPS; i++)
 			operate();
 		turn();
 		if (total.messages >= restart_at) {
 			restart((int)rng_below(&dice, 2));
-			restart_at = total.messages + RESTART_EVERY;
+			restart_at = total.messages + every;
 		}
 	}
 	while (!all_seen())

@@ -143,6 +143,14 @@ static struct wire_pkt ack_of(const struct duo *d, uint32_t cack)
 					 .psn = cack}};
 }
 
+static struct wire_pkt nack_of(const struct duo *d, uint32_t psn, uint8_t code, uint16_t target)
+{
+	struct wire_pkt w = ack_of(d, 0);
+	w.pds = (struct wire_pds){
+		.type = WIRE_PDS_NACK, .code = code, .psn = psn, .spdcid = target, .dpdcid = w.pds.dpdcid};
+	return w;
+}
+
 static void submit_and_send(struct duo *d, const uint8_t *out, uint32_t len)
 {
 	duo_send(d, 0, out, len, 1, out);
@@ -217,6 +225,63 @@ static void ack__from_another_target_id_is_stale(void **state)
 	duo_close(&d);
 }
 
+/* What a target said to an engine that had our address and our connection's number before. */
+static void answers_to_others__do_not_name_our_target(void **state)
+{
+	uint8_t out[1] = {1};
+	struct duo d;
+	open_default(&d);
+	submit_and_send(&d, out, 1);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	struct wire_pkt w = ack_of(&d, p->start_psn + 5000);
+	duo_inject_pkt(&d, 0, &w, NULL);
+	w = nack_of(&d, p->start_psn + 5000, WIRE_NACK_TRIMMED, 77);
+	duo_inject_pkt(&d, 0, &w, NULL);
+	duo_poll(&d, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->rx_stale, 2);
+	assert_int_equal(p->state, PDC_TX_SYN);
+	assert_int_equal(p->remote_id, 0);
+	duo_run(&d, d.now + WEFT_MS(10));
+	duo_expect(&d, 0, out, 0);
+	duo_close(&d);
+}
+
+/* Somebody has answered, and then nobody knows us: a second target may have taken what was on its way to the first. */
+static void nack__unknown_connection_after_an_answer_is_an_error(void **state)
+{
+	uint8_t out[1] = {1};
+	struct weft_cqe cqe;
+	struct duo d;
+	open_default(&d);
+	submit_and_send(&d, out, 1);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	struct wire_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_TRIMMED, 77);
+	duo_inject_pkt(&d, 0, &w, NULL);
+	w = nack_of(&d, p->start_psn, WIRE_NACK_INV_DPDCID, 0);
+	duo_inject_pkt(&d, 0, &w, NULL);
+	duo_poll(&d, 0);
+	assert_true(duo_cqe(&d, 0, &cqe));
+	assert_int_equal(cqe.err, ECONNRESET);
+	assert_null(first_tx(d.e[0]));
+	duo_close(&d);
+}
+
+/* A connection given up by its target may have delivered what it does not acknowledge. */
+static void nack__closing_in_error_starts_nothing_over(void **state)
+{
+	uint8_t out[1] = {1};
+	struct weft_cqe cqe;
+	struct duo d;
+	open_default(&d);
+	submit_and_send(&d, out, 1);
+	struct wire_pkt w = nack_of(&d, first_tx(d.e[0])->start_psn, WIRE_NACK_CLOSING_IN_ERR, 0);
+	duo_inject_pkt(&d, 0, &w, NULL);
+	duo_poll(&d, 0);
+	assert_true(duo_cqe(&d, 0, &cqe));
+	assert_int_equal(cqe.err, ECONNRESET);
+	duo_close(&d);
+}
+
 /* The answer to the first of two transmissions, and the answer to the second: only the second has a known start. */
 static void rtt__retransmissions_are_ambiguous(void **state)
 {
@@ -252,12 +317,7 @@ static void nack__lack_of_resources_holds_the_connection(void **state)
 	d.fate_arg = &h;
 	submit_and_send(&d, out, sizeof out);
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = ack_of(&d, p->start_psn);
-	w.pds = (struct wire_pds){.type = WIRE_PDS_NACK,
-				  .code = WIRE_NACK_NO_PKT_BUFFER,
-				  .psn = p->start_psn,
-				  .spdcid = 77,
-				  .dpdcid = p->pdc.id};
+	struct wire_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_NO_PKT_BUFFER, 0);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	weft_ns start = d.now;
 	duo_run(&d, start + WEFT_MS(1));
@@ -279,6 +339,9 @@ int main(void)
 		cmocka_unit_test(ack__beyond_what_was_sent_is_stale),
 		cmocka_unit_test(ack__bitmap_beyond_the_queue_is_cut),
 		cmocka_unit_test(ack__from_another_target_id_is_stale),
+		cmocka_unit_test(answers_to_others__do_not_name_our_target),
+		cmocka_unit_test(nack__unknown_connection_after_an_answer_is_an_error),
+		cmocka_unit_test(nack__closing_in_error_starts_nothing_over),
 		cmocka_unit_test(rtt__retransmissions_are_ambiguous),
 		cmocka_unit_test(nack__lack_of_resources_holds_the_connection),
 	};

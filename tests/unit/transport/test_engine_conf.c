@@ -43,6 +43,39 @@ static void create__every_number_within_its_range_works(void **state)
 		}
 }
 
+static struct weft_engine *create(uint64_t seed, bool ids_by_seed)
+{
+	static struct weft_port port = {.max_ip_bytes = 9000};
+	struct weft_engine_conf conf = {.ip = weft_ip_v4(1),
+					.cc = weft_cc_find("fixed"),
+					.lb = weft_lb_find("ops"),
+					.seed = seed,
+					.ids_by_seed = ids_by_seed};
+	struct weft_err err = {""};
+	struct weft_engine *e;
+	weft_param_defaults(weft_engine_tunes, &conf.tune);
+	assert_int_equal(weft_engine_create(&conf, &port, 0, &e, &err), 0);
+	return e;
+}
+
+static void create__ids_begin_where_the_seed_says(void **state)
+{
+	uint16_t first[4];
+	for (int i = 0; i < 4; i++) {
+		struct weft_engine *e = create(i == 1 ? 7 : 8, i != 0);
+		struct pdc pdc = {.id = 0};
+		assert_true(pdc_id_take(e, &pdc));
+		first[i] = pdc.id;
+		pdc_id_put(e, &pdc);
+		assert_true(i ? e->asks.salt : !e->asks.salt);
+		weft_engine_destroy(e);
+	}
+	assert_int_equal(first[0], 1);
+	assert_int_not_equal(first[1], first[2]);
+	assert_int_not_equal(first[2], 1);
+	assert_int_equal(first[2], first[3]);
+}
+
 static void create__without_memory(void **state)
 {
 	for (uint64_t n = 1;; n++) {
@@ -124,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(create__packet_must_fit_the_port),
 		cmocka_unit_test(create__every_number_within_its_range_works),
+		cmocka_unit_test(create__ids_begin_where_the_seed_says),
 		cmocka_unit_test(create__without_memory),
 		cmocka_unit_test(derive__from_base_rtt_and_link),
 		cmocka_unit_test(destroy__with_everything_under_way),

@@ -39,13 +39,14 @@ static void take__ids_rest_before_they_return(void **state)
 	struct duo d;
 	struct pdc pdc = {.id = 0};
 	open_default(&d);
-	uint16_t last = 0;
-	for (int i = 0; i < 15; i++) {
+	for (int i = 1; i < 65536; i++) {
 		assert_true(pdc_id_take(d.e[0], &pdc));
-		assert_int_equal(pdc.id, last + 1);
-		last = pdc.id;
+		assert_int_equal(pdc.id, i);
+		assert_ptr_equal(pdc_by_id(d.e[0], pdc.id), &pdc);
+		assert_null(pdc_by_id(d.e[0], (uint16_t)(i + d.e[0]->pdc_room))); /* the same place */
 		pdc_id_put(d.e[0], &pdc);
 	}
+	assert_int_equal(d.e[0]->pdc_room, 16);
 	assert_true(pdc_id_take(d.e[0], &pdc));
 	assert_int_equal(pdc.id, 1);
 	pdc_id_put(d.e[0], &pdc);
