@@ -29,20 +29,24 @@ static uint16_t id_of(void *arg)
 	return (uint16_t)(uintptr_t)arg;
 }
 
+static sigset_t sigpipe(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	return set;
+}
+
 void ethdev_sigpipe_hold(sigset_t *before)
 {
-	sigset_t pipe;
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
+	const sigset_t pipe = sigpipe();
 	pthread_sigmask(SIG_BLOCK, &pipe, before);
 }
 
 void ethdev_sigpipe_release(const sigset_t *before)
 {
 	static const struct timespec at_once;
-	sigset_t pipe;
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
+	const sigset_t pipe = sigpipe();
 	if (!sigismember(before, SIGPIPE))
 		while (sigtimedwait(&pipe, NULL, &at_once) > 0)
 			;

@@ -342,11 +342,7 @@ static ssize_t post(struct fid_ep *fid, const struct call *c)
 	if (c->flags & FI_TRIGGER)
 		return post_triggered(ep, c);
 	prov_nic_lock(nic);
-	ssize_t ret = post_locked(ep, c);
-	if (!ret && !(c->flags & FI_MORE))
-		prov_progress(nic); /* the application may not come back soon */
-	prov_nic_unlock(nic);
-	return ret;
+	return prov_tx_leave(nic, post_locked(ep, c), c->flags, false);
 }
 
 static ssize_t base_post(struct fid_ep *ep, const struct fi_msg_atomic *msg, uint64_t flags)

@@ -121,6 +121,14 @@ ssize_t prov_tx_post(struct prov_ep *ep, struct prov_req *req, const struct weft
 	return 0;
 }
 
+ssize_t prov_tx_leave(struct prov_nic *nic, ssize_t ret, uint64_t flags, bool late)
+{
+	if (!ret && !(flags & FI_MORE))
+		prov_push(nic, late); /* the application may not come back soon */
+	prov_nic_unlock(nic);
+	return ret;
+}
+
 static ssize_t send_post(struct prov_ep *ep, const struct prov_op *op, struct weft_op *wop)
 {
 	struct prov_req *req = prov_tx_req(ep, op, FI_SEND | (op->kind == WEFT_OP_TSEND ? FI_TAGGED : FI_MSG));
@@ -184,10 +192,7 @@ ssize_t prov_send(struct prov_ep *ep, const struct prov_op *op)
 		return prov_trigger_op(ep, op);
 	prov_nic_lock(nic);
 	ssize_t ret = send_locked(ep, op);
-	if (!ret && !(op->flags & FI_MORE))
-		prov_push(nic, may_follow(ep, op)); /* the application may not come back soon */
-	prov_nic_unlock(nic);
-	return ret;
+	return prov_tx_leave(nic, ret, op->flags, may_follow(ep, op));
 }
 
 void prov_req_scatter(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)

@@ -119,11 +119,7 @@ static ssize_t rma_msg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint8_t
 	if (flags & FI_TRIGGER)
 		return prov_trigger_rma(ep, kind == WEFT_OP_READ ? FI_OP_READ : FI_OP_WRITE, msg, flags);
 	prov_nic_lock(nic);
-	ssize_t ret = rma_locked(ep, msg, kind, flags);
-	if (!ret && !(flags & FI_MORE))
-		prov_progress(nic); /* the application may not come back soon */
-	prov_nic_unlock(nic);
-	return ret;
+	return prov_tx_leave(nic, rma_locked(ep, msg, kind, flags), flags, false);
 }
 
 /* One remote segment as long as all that is local. */

@@ -43,5 +43,7 @@ void prov_req_scatter(void *req, uint64_t offset, const uint8_t *data, uint32_t 
 /* Hands `parts` operations with this request as context to the engine, which owns it until prov_req_done. Refused, it
  * is freed. */
 ssize_t prov_tx_post(struct prov_ep *ep, struct prov_req *req, const struct weft_op *wops, unsigned parts);
+/* Ends a call that posted an operation unless `ret` is an error: unlocks, and returns that. `late`: see prov_push. */
+ssize_t prov_tx_leave(struct prov_nic *nic, ssize_t ret, uint64_t flags, bool late);
 
 #endif

@@ -326,8 +326,9 @@ void match_cancel(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 bool match_posted(struct weft_engine *e, struct rx_msg *m);
 /* The message that has a receive ends so; sets kind, context and what else concerns the receive. */
 void match_done(struct weft_engine *e, struct rx_msg *m, struct weft_cqe cqe);
-/* The endpoint of a message that has a receive closes: whoever shares the receive may use it again. */
-void match_undo(struct weft_engine *e, struct rx_msg *m);
+/* An endpoint closes. True: the message was for it and is to be thrown away; whoever shares its receive may use that
+ * again. */
+bool match_detach(struct weft_engine *e, struct rx_msg *m, const struct weft_ep *ep);
 void match_drop(struct weft_engine *e, struct list *reqs); /* receives whose endpoint closes */
 
 /* ep.c */

@@ -152,14 +152,8 @@ static void detach_rx(struct weft_engine *e, struct weft_ep *ep)
 		struct pdc_rx *p = list_entry(r, struct pdc_rx, link);
 		list_for_each (l, &p->msgs) {
 			struct rx_msg *m = list_entry(l, struct rx_msg, pdc_link);
-			if (m->req && m->req->home == ep)
-				m->req->home = NULL;
-			if (m->ep != ep)
+			if (!match_detach(e, m, ep))
 				continue;
-			if (m->req)
-				match_undo(e, m);
-			m->ep = NULL;
-			m->discard = true;
 			m->direct = false;
 			if (m->rma && !m->rma->announced)
 				m->rc = WIRE_RC_UNDELIVERABLE;

@@ -113,7 +113,7 @@ static void multi_undo(struct weft_engine *e, struct rx_req *req, struct cqe_nod
 	req_free(e, req);
 }
 
-void match_undo(struct weft_engine *e, struct rx_msg *m)
+static void undo(struct weft_engine *e, struct rx_msg *m)
 {
 	struct rx_req *req = m->req;
 	m->req = NULL;
@@ -123,6 +123,19 @@ void match_undo(struct weft_engine *e, struct rx_msg *m)
 		list_add_tail(req->home->own.posted[m->tagged].next, &req->link); /* before all others */
 	else
 		req_free(e, req);
+}
+
+bool match_detach(struct weft_engine *e, struct rx_msg *m, const struct weft_ep *ep)
+{
+	if (m->req && m->req->home == ep)
+		m->req->home = NULL;
+	if (m->ep != ep)
+		return false;
+	if (m->req)
+		undo(e, m);
+	m->ep = NULL;
+	m->discard = true;
+	return true;
 }
 
 void match_drop(struct weft_engine *e, struct list *reqs)

@@ -69,15 +69,6 @@ void rndv_retry(struct weft_engine *e)
 
 void rndv_detach(struct weft_engine *e, struct weft_ep *ep)
 {
-	list_for_each (l, &e->fetches) {
-		struct rx_msg *m = list_entry(l, struct rx_msg, link);
-		if (m->req && m->req->home == ep)
-			m->req->home = NULL;
-		if (m->ep != ep)
-			continue;
-		if (m->req)
-			match_undo(e, m);
-		m->ep = NULL;
-		m->discard = true;
-	}
+	list_for_each (l, &e->fetches)
+		match_detach(e, list_entry(l, struct rx_msg, link), ep);
 }

@@ -11,6 +11,7 @@
 
 #include "weft/ethdev.h"
 
+struct host hosts[2];
 static struct rte_ring *rings[2];
 
 /* Packets left in a ring keep the pool of a closed device alive. */
@@ -90,19 +91,19 @@ static void host_meet(struct host *h)
 	assert_int_equal(fi_av_insert(h->av, name, 1, &h->peer, 0, NULL), 1);
 }
 
-void hosts_open(struct host hosts[2], const struct host_opts *opts)
+void hosts_open(struct host pair[2], const struct host_opts *opts)
 {
 	static const struct host_opts none;
 	for (int i = 0; i < 2; i++) {
 		struct fi_info *hints = fixture_hints(i);
-		hosts[i] = (struct host){.other = &hosts[!i]};
+		pair[i] = (struct host){.other = &pair[!i]};
 		hints->caps |= opts ? opts->caps : 0;
 		hints->domain_attr->data_progress = opts ? opts->progress : FI_PROGRESS_UNSPEC;
-		host_open_domain(&hosts[i], hints);
-		host_open_ep(&hosts[i], opts ? opts : &none);
+		host_open_domain(&pair[i], hints);
+		host_open_ep(&pair[i], opts ? opts : &none);
 	}
-	host_meet(&hosts[0]);
-	host_meet(&hosts[1]);
+	host_meet(&pair[0]);
+	host_meet(&pair[1]);
 }
 
 void host_close(struct host *h)
@@ -119,10 +120,22 @@ void host_close(struct host *h)
 	rings_drain();
 }
 
-void hosts_close(struct host hosts[2])
+void hosts_close(struct host pair[2])
 {
-	host_close(&hosts[0]);
-	host_close(&hosts[1]);
+	host_close(&pair[0]);
+	host_close(&pair[1]);
+}
+
+int hosts_setup(void **state)
+{
+	hosts_open(hosts, *state);
+	return 0;
+}
+
+int hosts_teardown(void **state)
+{
+	hosts_close(hosts);
+	return 0;
 }
 
 static void progress(struct host *h)

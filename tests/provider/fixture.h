@@ -47,8 +47,13 @@ void fixture_env(void);
 struct fi_info *fixture_hints(int index);
 
 /* Opens and connects both hosts; NULL: no special wishes. */
-void hosts_open(struct host hosts[2], const struct host_opts *opts);
-void hosts_close(struct host hosts[2]);
+void hosts_open(struct host pair[2], const struct host_opts *opts);
+void hosts_close(struct host pair[2]);
+/* The same as cmocka setup and teardown, for two hosts of everybody's. The test's initial state may be a struct
+ * host_opts. */
+extern struct host hosts[2];
+int hosts_setup(void **state);
+int hosts_teardown(void **state);
 /* Piecewise, for tests that need less or something else. */
 void host_open_domain(struct host *h, struct fi_info *hints);
 void host_open_ep(struct host *h, const struct host_opts *opts);

@@ -31,7 +31,6 @@ static const uint8_t amo_types[TYPES] = {
 };
 
 /* Two hosts, each with a region that the other may use. */
-static struct host hosts[2];
 static struct fid_mr *mrs[2];
 static _Alignas(64) uint8_t regions[2][REGION_BYTES], shadow[REGION_BYTES];
 static uint8_t operands[REGION_BYTES], comparands[REGION_BYTES], results[REGION_BYTES], expected[REGION_BYTES];

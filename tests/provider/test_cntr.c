@@ -6,24 +6,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0];
 static struct fid_cntr *cntr;
 static struct fid_ep *ep;
 static fi_addr_t self;
 static char in[8];
-
-static int setup(void **state)
-{
-	hosts_open(hosts, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
-	return 0;
-}
 
 static void cntr_open(enum fi_wait_obj wait)
 {
@@ -211,13 +198,13 @@ static void control__op_flags(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(open__refusals, setup, teardown),
-		cmocka_unit_test_setup_teardown(open__all_of_them, setup, teardown),
-		cmocka_unit_test_setup_teardown(wait__threshold_error_timeout, setup, teardown),
-		cmocka_unit_test_setup_teardown(wait__several_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(fd__readable_after_change, setup, teardown),
-		cmocka_unit_test_setup_teardown(mutex_cond__no_wakeup_lost, setup, teardown),
-		cmocka_unit_test_setup_teardown(control__op_flags, setup, teardown),
+		cmocka_unit_test_setup_teardown(open__refusals, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(open__all_of_them, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(wait__threshold_error_timeout, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(wait__several_threads, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(fd__readable_after_change, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(mutex_cond__no_wakeup_lost, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(control__op_flags, hosts_setup, hosts_teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

@@ -6,41 +6,13 @@
 #include <pthread.h>
 #include <string.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 
-static int setup(void **state)
-{
-	hosts_open(hosts, NULL);
-	return 0;
-}
+static const struct host_opts with_auto = {.progress = FI_PROGRESS_AUTO};
 
-static int setup_auto(void **state)
-{
-	const struct host_opts opts = {.progress = FI_PROGRESS_AUTO};
-	hosts_open(hosts, &opts);
-	return 0;
-}
+static const struct host_opts with_fd = {.wait_obj = FI_WAIT_FD};
 
-static int setup_fd(void **state)
-{
-	const struct host_opts opts = {.wait_obj = FI_WAIT_FD};
-	hosts_open(hosts, &opts);
-	return 0;
-}
-
-static int setup_mutex_cond(void **state)
-{
-	const struct host_opts opts = {.wait_obj = FI_WAIT_MUTEX_COND};
-	hosts_open(hosts, &opts);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
-	return 0;
-}
+static const struct host_opts with_mutex_cond = {.wait_obj = FI_WAIT_MUTEX_COND};
 
 /* Afterwards the hosts know each other's MAC addresses and a message needs no answer to reach its receiver. */
 static void meet(void)
@@ -496,25 +468,30 @@ static void cntr__counts_both_sides(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(read__formats, setup, teardown),
-		cmocka_unit_test_setup_teardown(read__several_at_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(read__error_comes_in_turn, setup, teardown),
-		cmocka_unit_test_setup_teardown(sread__times_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(sread__wakes_for_a_message, setup, teardown),
-		cmocka_unit_test_setup_teardown(signal__ends_the_wait, setup, teardown),
-		cmocka_unit_test_setup_teardown(sread__several_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(sread__several_threads, setup_auto, teardown),
-		cmocka_unit_test_setup_teardown(signal__ends_all_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(sread__threshold, setup, teardown),
-		cmocka_unit_test_setup_teardown(readerr__buffers_of_details, setup, teardown),
-		cmocka_unit_test_setup_teardown(readerr__old_interface, setup, teardown),
-		cmocka_unit_test_setup_teardown(open__refusals, setup, teardown),
-		cmocka_unit_test_setup_teardown(control__every_wait_object, setup, teardown),
-		cmocka_unit_test_setup_teardown(mutex_cond__wakes_for_a_message, setup_mutex_cond, teardown),
-		cmocka_unit_test_setup_teardown(trywait__several, setup_fd, teardown),
-		cmocka_unit_test_setup_teardown(fd__readable_after_arrival, setup_fd, teardown),
-		cmocka_unit_test_setup_teardown(auto__peer_need_not_call, setup_auto, teardown),
-		cmocka_unit_test_setup_teardown(cntr__counts_both_sides, setup, teardown),
+		cmocka_unit_test_setup_teardown(read__formats, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(read__several_at_once, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(read__error_comes_in_turn, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(sread__times_out, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(sread__wakes_for_a_message, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(signal__ends_the_wait, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(sread__several_threads, hosts_setup, hosts_teardown),
+		cmocka_unit_test_prestate_setup_teardown(sread__several_threads, hosts_setup, hosts_teardown,
+							 (void *)&with_auto),
+		cmocka_unit_test_setup_teardown(signal__ends_all_waits, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(sread__threshold, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(readerr__buffers_of_details, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(readerr__old_interface, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(open__refusals, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(control__every_wait_object, hosts_setup, hosts_teardown),
+		cmocka_unit_test_prestate_setup_teardown(mutex_cond__wakes_for_a_message, hosts_setup, hosts_teardown,
+							 (void *)&with_mutex_cond),
+		cmocka_unit_test_prestate_setup_teardown(trywait__several, hosts_setup, hosts_teardown,
+							 (void *)&with_fd),
+		cmocka_unit_test_prestate_setup_teardown(fd__readable_after_arrival, hosts_setup, hosts_teardown,
+							 (void *)&with_fd),
+		cmocka_unit_test_prestate_setup_teardown(auto__peer_need_not_call, hosts_setup, hosts_teardown,
+							 (void *)&with_auto),
+		cmocka_unit_test_setup_teardown(cntr__counts_both_sides, hosts_setup, hosts_teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

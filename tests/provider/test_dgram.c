@@ -7,7 +7,6 @@
 
 #include "weft/provider.h"
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 
 static void host_setup(int i)
@@ -30,12 +29,6 @@ static int setup(void **state)
 	host_setup(1);
 	ok(fi_getname(&b->ep->fid, &name, &len));
 	assert_int_equal(fi_av_insert(a->av, &name, 1, &a->peer, 0, NULL), 1);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
 	return 0;
 }
 
@@ -167,12 +160,12 @@ static void sep__is_for_rdm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(dgram__longest_and_one_more, setup, teardown),
-		cmocka_unit_test_setup_teardown(dgram__injected_in_pieces, setup, teardown),
-		cmocka_unit_test_setup_teardown(dgram__dropped_without_receive, setup, teardown),
-		cmocka_unit_test_setup_teardown(source_err__address_of_a_stranger, setup, teardown),
-		cmocka_unit_test_setup_teardown(getinfo__order_and_defaults, setup, teardown),
-		cmocka_unit_test_setup_teardown(sep__is_for_rdm, setup, teardown),
+		cmocka_unit_test_setup_teardown(dgram__longest_and_one_more, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(dgram__injected_in_pieces, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(dgram__dropped_without_receive, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(source_err__address_of_a_stranger, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(getinfo__order_and_defaults, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(sep__is_for_rdm, setup, hosts_teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

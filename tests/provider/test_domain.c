@@ -8,15 +8,15 @@
 enum { COUNT = 64 };
 
 /* A domain and an endpoint each; every other one on the other device. */
-static struct host hosts[COUNT];
+static struct host many[COUNT];
 
 static void all_open(void)
 {
 	static const struct host_opts none;
 	for (int i = 0; i < COUNT; i++) {
 		struct fi_info *hints = fixture_hints(i % 2);
-		host_open_domain(&hosts[i], hints);
-		host_open_ep(&hosts[i], &none);
+		host_open_domain(&many[i], hints);
+		host_open_ep(&many[i], &none);
 	}
 }
 
@@ -37,25 +37,25 @@ static void many__domains_and_endpoints(void **state)
 	all_open();
 	for (int i = 0; i < COUNT; i++)
 		for (int k = 0; k < 2; k++)
-			ok(fi_trecv(hosts[i].ep, &in[i][k], sizeof in[i][k], NULL, FI_ADDR_UNSPEC, (uint64_t)k, 0,
+			ok(fi_trecv(many[i].ep, &in[i][k], sizeof in[i][k], NULL, FI_ADDR_UNSPEC, (uint64_t)k, 0,
 				    NULL));
 	for (int i = 0; i < COUNT; i++) {
 		out[i] = (uint64_t)i + 1000;
 		for (int k = 0; k < 2; k++) {
-			fi_addr_t to = insert(&hosts[i], &hosts[(i + k + 1) % COUNT]);
-			ok(fi_tsend(hosts[i].ep, &out[i], sizeof out[i], NULL, to, (uint64_t)k, NULL));
+			fi_addr_t to = insert(&many[i], &many[(i + k + 1) % COUNT]);
+			ok(fi_tsend(many[i].ep, &out[i], sizeof out[i], NULL, to, (uint64_t)k, NULL));
 		}
 	}
 	for (int i = 0; i < COUNT; i++) {
-		hosts[i].other = &hosts[(i + 1) % COUNT];
+		many[i].other = &many[(i + 1) % COUNT];
 		for (int done = 0; done < 4; done++)
-			next_done(&hosts[i]);
+			next_done(&many[i]);
 	}
 	for (int i = 0; i < COUNT; i++)
 		for (int k = 0; k < 2; k++)
 			assert_int_equal(in[i][k], (i + COUNT - k - 1) % COUNT + 1000);
 	for (int i = 0; i < COUNT; i++)
-		host_close(&hosts[i]);
+		host_close(&many[i]);
 }
 
 /* fi_getinfo names an open domain, and lists only its device when asked. */

@@ -198,7 +198,6 @@ static void op_flags__can_be_changed(void **state)
 
 static void stats__count_messages(void **state)
 {
-	struct host hosts[2];
 	struct weft_fi_ops *ops;
 	struct weft_stats before, after;
 	hosts_open(hosts, NULL);

@@ -5,21 +5,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 
-static int setup(void **state)
-{
-	static const struct host_opts opts = {.bind_flags = FI_SELECTIVE_COMPLETION};
-	hosts_open(hosts, &opts);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
-	return 0;
-}
+static const struct host_opts with_selective = {.bind_flags = FI_SELECTIVE_COMPLETION};
 
 static void getopt__what_there_is(void **state)
 {
@@ -214,13 +202,20 @@ static void flow__more_receives_than_the_queue_holds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(getopt__what_there_is, setup, teardown),
-		cmocka_unit_test_setup_teardown(setopt__is_remembered, setup, teardown),
-		cmocka_unit_test_setup_teardown(alias__has_flags_of_its_own, setup, teardown),
-		cmocka_unit_test_setup_teardown(alias__keeps_the_endpoint_open, setup, teardown),
-		cmocka_unit_test_setup_teardown(alias__needs_one_direction, setup, teardown),
-		cmocka_unit_test_setup_teardown(flow__more_sends_than_queues_hold, setup, teardown),
-		cmocka_unit_test_setup_teardown(flow__more_receives_than_the_queue_holds, setup, teardown),
+		cmocka_unit_test_prestate_setup_teardown(getopt__what_there_is, hosts_setup, hosts_teardown,
+							 (void *)&with_selective),
+		cmocka_unit_test_prestate_setup_teardown(setopt__is_remembered, hosts_setup, hosts_teardown,
+							 (void *)&with_selective),
+		cmocka_unit_test_prestate_setup_teardown(alias__has_flags_of_its_own, hosts_setup, hosts_teardown,
+							 (void *)&with_selective),
+		cmocka_unit_test_prestate_setup_teardown(alias__keeps_the_endpoint_open, hosts_setup, hosts_teardown,
+							 (void *)&with_selective),
+		cmocka_unit_test_prestate_setup_teardown(alias__needs_one_direction, hosts_setup, hosts_teardown,
+							 (void *)&with_selective),
+		cmocka_unit_test_prestate_setup_teardown(flow__more_sends_than_queues_hold, hosts_setup, hosts_teardown,
+							 (void *)&with_selective),
+		cmocka_unit_test_prestate_setup_teardown(flow__more_receives_than_the_queue_holds, hosts_setup,
+							 hosts_teardown, (void *)&with_selective),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0];
 
 static int group_setup(void **state)
@@ -16,18 +15,6 @@ static int group_setup(void **state)
 	int ret = rings_setup(state);
 	setenv("FI_WEFT_ADDR", "fd00::1;fd00::2", 1);
 	return ret;
-}
-
-static int setup(void **state)
-{
-	hosts_open(hosts, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
-	return 0;
 }
 
 static struct sockaddr_in6 sock(const char *ip, uint16_t port)
@@ -138,10 +125,10 @@ static void getinfo__name_of_both_families(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(message__both_ways, setup, teardown),
-		cmocka_unit_test_setup_teardown(names__are_ipv6, setup, teardown),
-		cmocka_unit_test_setup_teardown(insert__only_this_family, setup, teardown),
-		cmocka_unit_test_setup_teardown(insertsym__counts_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(message__both_ways, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(names__are_ipv6, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(insert__only_this_family, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(insertsym__counts_up, hosts_setup, hosts_teardown),
 		cmocka_unit_test(getinfo__nodes),
 		cmocka_unit_test(getinfo__name_of_both_families),
 	};

@@ -7,23 +7,9 @@
 
 enum { ALL = FI_REMOTE_READ | FI_REMOTE_WRITE };
 
-static int open(void **state)
-{
-	static struct host h[2];
-	hosts_open(h, NULL);
-	*state = h;
-	return 0;
-}
-
-static int close(void **state)
-{
-	hosts_close(*state);
-	return 0;
-}
-
 static void reg__keys_are_the_applications(void **state)
 {
-	struct host *h = *state;
+	struct host *h = hosts;
 	uint8_t mem[64] = {0};
 	struct fid_mr *a, *b, *c;
 	ok(fi_mr_reg(h[0].domain, mem, sizeof mem, ALL, 0, UINT64_MAX, 0, &a, mem));
@@ -40,7 +26,7 @@ static void reg__keys_are_the_applications(void **state)
 
 static void reg__refusals(void **state)
 {
-	struct host *h = *state;
+	struct host *h = hosts;
 	uint8_t mem[64] = {0};
 	struct iovec iov[17];
 	struct fid_mr *mr;
@@ -55,7 +41,7 @@ static void reg__refusals(void **state)
 
 static void close__domain_is_busy(void **state)
 {
-	struct host *h = *state;
+	struct host *h = hosts;
 	struct fid_mr *mr;
 	uint8_t mem[64] = {0};
 	ok(fi_mr_reg(h[0].domain, mem, 64, ALL, 0, 1, 0, &mr, NULL));
@@ -66,7 +52,7 @@ static void close__domain_is_busy(void **state)
 /* One region of three pieces, written and read across their borders. */
 static void regv__scattered(void **state)
 {
-	struct host *h = *state;
+	struct host *h = hosts;
 	uint8_t a[100], b[1], c[6000], buf[6101], in[6101];
 	const struct iovec iov[3] = {{a, sizeof a}, {b, sizeof b}, {c, sizeof c}};
 	struct fid_mr *mr;
@@ -215,10 +201,10 @@ static void bind__event_queue_hears_of_registrations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(reg__keys_are_the_applications, open, close),
-		cmocka_unit_test_setup_teardown(reg__refusals, open, close),
-		cmocka_unit_test_setup_teardown(close__domain_is_busy, open, close),
-		cmocka_unit_test_setup_teardown(regv__scattered, open, close),
+		cmocka_unit_test_setup_teardown(reg__keys_are_the_applications, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(reg__refusals, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(close__domain_is_busy, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(regv__scattered, hosts_setup, hosts_teardown),
 		cmocka_unit_test(basic__virtual_addresses),
 		cmocka_unit_test(counters__of_region_and_endpoints),
 		cmocka_unit_test(bind__event_queue_hears_of_registrations),

@@ -4,20 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
-
-static int setup(void **state)
-{
-	hosts_open(hosts, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
-	return 0;
-}
 
 /* Receives one message of b and checks everything the entry says. */
 static struct fi_cq_tagged_entry received(void *context, void *buf, size_t len, uint64_t seed)
@@ -266,21 +253,21 @@ static void send__full_queue_is_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(send__recv_posted_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(send__unexpected, setup, teardown),
-		cmocka_unit_test_setup_teardown(send__source_is_known, setup, teardown),
-		cmocka_unit_test_setup_teardown(send__to_oneself, setup, teardown),
-		cmocka_unit_test_setup_teardown(senddata__arrives, setup, teardown),
-		cmocka_unit_test_setup_teardown(inject__buffer_is_free_at_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(inject__too_large, setup, teardown),
-		cmocka_unit_test_setup_teardown(send__longest_message, setup, teardown),
-		cmocka_unit_test_setup_teardown(sendv__pieces, setup, teardown),
-		cmocka_unit_test_setup_teardown(sendmsg__flags, setup, teardown),
-		cmocka_unit_test_setup_teardown(recv__truncated, setup, teardown),
-		cmocka_unit_test_setup_teardown(recv__directed, setup, teardown),
-		cmocka_unit_test_setup_teardown(cancel__frees_the_receive, setup, teardown),
-		cmocka_unit_test_setup_teardown(send__bad_arguments, setup, teardown),
-		cmocka_unit_test_setup_teardown(send__full_queue_is_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(send__recv_posted_first, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(send__unexpected, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(send__source_is_known, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(send__to_oneself, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(senddata__arrives, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(inject__buffer_is_free_at_once, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(inject__too_large, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(send__longest_message, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(sendv__pieces, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(sendmsg__flags, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(recv__truncated, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(recv__directed, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(cancel__frees_the_receive, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(send__bad_arguments, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(send__full_queue_is_again, hosts_setup, hosts_teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

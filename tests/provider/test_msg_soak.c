@@ -49,7 +49,6 @@ struct stream {
 	struct slot tx[SLOTS], rx[SLOTS];
 };
 
-static struct host hosts[2];
 static struct fid_ep *eps[NODES];
 static fi_addr_t addrs[2][NODES]; /* by host, of every endpoint */
 static struct stream streams[NODES][NODES];

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 
 enum { LEN = 1000 };
@@ -19,18 +18,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int setup_selective(void **state)
-{
-	static const struct host_opts opts = {.bind_flags = FI_SELECTIVE_COMPLETION};
-	hosts_open(hosts, &opts);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
-	return 0;
-}
+static const struct host_opts with_selective = {.bind_flags = FI_SELECTIVE_COMPLETION};
 
 static void post(void *buf, size_t len, uint64_t flags)
 {
@@ -183,14 +171,15 @@ static void multi__refuses_nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(multi__last_message_releases, setup, teardown),
-		cmocka_unit_test_setup_teardown(multi__takes_unexpected_messages, setup, teardown),
-		cmocka_unit_test_setup_teardown(multi__many_messages, setup, teardown),
-		cmocka_unit_test_setup_teardown(multi__truncated_message_and_then_the_release, setup, teardown),
-		cmocka_unit_test_setup_teardown(multi__cancelled, setup, teardown),
-		cmocka_unit_test_setup_teardown(multi__by_operation_flags, setup, teardown),
-		cmocka_unit_test_setup_teardown(multi__release_is_told_whatever_is_selected, setup_selective, teardown),
-		cmocka_unit_test_setup_teardown(multi__refuses_nonsense, setup, teardown),
+		cmocka_unit_test_setup_teardown(multi__last_message_releases, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(multi__takes_unexpected_messages, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(multi__many_messages, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(multi__truncated_message_and_then_the_release, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(multi__cancelled, setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(multi__by_operation_flags, setup, hosts_teardown),
+		cmocka_unit_test_prestate_setup_teardown(multi__release_is_told_whatever_is_selected, hosts_setup,
+							 hosts_teardown, (void *)&with_selective),
+		cmocka_unit_test_setup_teardown(multi__refuses_nonsense, setup, hosts_teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 static struct fid_poll *set;
 static struct fid_cq *cq;

@@ -18,7 +18,6 @@ enum { KEY = 11, DEFAULT_OPS = 20000, AT_ONCE = 4 };
 
 static const struct wires_faults faults = {.lost = 10, .repeated = 10, .delayed = 10};
 
-static struct host hosts[2];
 static struct fid_mr *mrs[2];
 static fi_addr_t selves[2];
 static _Alignas(64) uint8_t regions[2][MODEL_REGION_BYTES];

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 
 /* Host b has, besides its own, two endpoints that share their contexts; each has a queue of its own. */

@@ -14,8 +14,6 @@ enum {
 	SLOTS = 32, /* receives posted ahead, and sends outstanding */
 };
 
-static struct host hosts[2];
-
 /* Sizes are small mostly, large now and then: a power of two below, plus something. */
 static size_t size_of(uint64_t seed)
 {

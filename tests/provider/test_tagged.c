@@ -5,27 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 
-static int setup(void **state)
-{
-	hosts_open(hosts, NULL);
-	return 0;
-}
-
-static int setup_selective(void **state)
-{
-	const struct host_opts opts = {.bind_flags = FI_SELECTIVE_COMPLETION};
-	hosts_open(hosts, &opts);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
-	return 0;
-}
+static const struct host_opts with_selective = {.bind_flags = FI_SELECTIVE_COMPLETION};
 
 static void tsend_done(uint64_t tag, const void *buf, size_t len)
 {
@@ -287,20 +269,22 @@ static void tsend__without_completion_leaves_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(trecv__tags_choose, setup, teardown),
-		cmocka_unit_test_setup_teardown(trecv__all_64_bits_count, setup, teardown),
-		cmocka_unit_test_setup_teardown(trecv__ignores_untagged, setup, teardown),
-		cmocka_unit_test_setup_teardown(tsenddata__and_injects, setup, teardown),
-		cmocka_unit_test_setup_teardown(tsendv__pieces, setup, teardown),
-		cmocka_unit_test_setup_teardown(peek__nothing_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(peek__leaves_the_message, setup, teardown),
-		cmocka_unit_test_setup_teardown(peek__claim_reserves, setup, teardown),
-		cmocka_unit_test_setup_teardown(peek__discard, setup, teardown),
-		cmocka_unit_test_setup_teardown(trecv__truncated, setup, teardown),
-		cmocka_unit_test_setup_teardown(tagged__cancel, setup, teardown),
-		cmocka_unit_test_setup_teardown(selective__only_what_was_asked_for, setup_selective, teardown),
-		cmocka_unit_test_setup_teardown(tsend__many_leave_together, setup, teardown),
-		cmocka_unit_test_setup_teardown(tsend__without_completion_leaves_at_once, setup_selective, teardown),
+		cmocka_unit_test_setup_teardown(trecv__tags_choose, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(trecv__all_64_bits_count, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(trecv__ignores_untagged, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(tsenddata__and_injects, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(tsendv__pieces, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(peek__nothing_there, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(peek__leaves_the_message, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(peek__claim_reserves, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(peek__discard, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(trecv__truncated, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(tagged__cancel, hosts_setup, hosts_teardown),
+		cmocka_unit_test_prestate_setup_teardown(selective__only_what_was_asked_for, hosts_setup,
+							 hosts_teardown, (void *)&with_selective),
+		cmocka_unit_test_setup_teardown(tsend__many_leave_together, hosts_setup, hosts_teardown),
+		cmocka_unit_test_prestate_setup_teardown(tsend__without_completion_leaves_at_once, hosts_setup,
+							 hosts_teardown, (void *)&with_selective),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

@@ -7,7 +7,6 @@
 #include <rdma/fi_trigger.h>
 #include <string.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 static struct fid_cntr *trigger, *done; /* of host a */
 static struct fid_mr *mr;               /* of host b */

@@ -7,21 +7,8 @@
 #include <rdma/fi_eq.h>
 #include <time.h>
 
-static struct host hosts[2];
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 static struct fid_wait *set;
-
-static int setup(void **state)
-{
-	hosts_open(hosts, NULL);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	hosts_close(hosts);
-	return 0;
-}
 
 static struct fid_wait *set_open(enum fi_wait_obj kind)
 {
@@ -209,11 +196,11 @@ static void open__refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(wait__one_of_two_devices, setup, teardown),
-		cmocka_unit_test_setup_teardown(wait__sleeper_is_woken, setup, teardown),
-		cmocka_unit_test_setup_teardown(wait__counter_and_event_queue, setup, teardown),
-		cmocka_unit_test_setup_teardown(fd__of_the_set, setup, teardown),
-		cmocka_unit_test_setup_teardown(open__refusals, setup, teardown),
+		cmocka_unit_test_setup_teardown(wait__one_of_two_devices, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(wait__sleeper_is_woken, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(wait__counter_and_event_queue, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(fd__of_the_set, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(open__refusals, hosts_setup, hosts_teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

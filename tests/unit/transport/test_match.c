@@ -380,7 +380,7 @@ static void multi__released_early_without_memory(void **state)
 	uint8_t in[8] = {0}, other[256];
 	open_default(&d);
 	submit_multi(&d, in, sizeof in, 1);
-	arrive(&d, 1, 0); /* everything else there is memory for now */
+	arrive(&d, 1, 0); /* with memory for everything */
 	expect_piece(&d, in, 0, 1, 0);
 	struct weft_op recv = {.kind = WEFT_OP_TRECV, .peer = WEFT_PEER_ANY, .len = 1, .context = other, .tag = 99};
 	while (d.e[1]->cqe_nodes.free) {

@@ -428,24 +428,30 @@ static void forged__requests_write_nothing(void **state)
 	rma_close(&r);
 }
 
-/* The target dies after it has taken the request: the connection asks whether it is there. */
+/* Side 1 never sends data, and once it is dead nobody sends anything. */
 static enum duo_fate no_answers(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
 {
 	const bool *dead = arg;
 	return *dead || (from == 1 && is_data(w)) ? DUO_DROP : DUO_PASS;
 }
 
-static void peer_dies__reader_learns_it(void **state)
+static void open_unanswered(struct rma_duo *r, const bool *dead)
 {
 	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.peer_timeout_ns = WEFT_MS(100);
+	rma_open(r, &conf, BYTES, ALL);
+	r->d.fate = no_answers;
+	r->d.fate_arg = (void *)dead;
+}
+
+/* The target dies after it has taken the request: the connection asks whether it is there. */
+static void peer_dies__reader_learns_it(void **state)
+{
 	struct rma_duo r;
 	bool dead = false;
 	uint8_t in[100];
-	duo_conf_init(&conf);
-	conf.tune.peer_timeout_ns = WEFT_MS(100);
-	rma_open(&r, &conf, BYTES, ALL);
-	r.d.fate = no_answers;
-	r.d.fate_arg = &dead;
+	open_unanswered(&r, &dead);
 	struct weft_op op = rma_op(WEFT_OP_READ, in, 100, 0);
 	rma_submit(&r.d, 0, &op);
 	duo_run(&r.d, r.d.now + WEFT_MS(1));
@@ -459,15 +465,10 @@ static void peer_dies__reader_learns_it(void **state)
 /* The answer can't get through, but everything else does: the target gives up, and says so when asked. */
 static void answer_lost__reader_learns_it(void **state)
 {
-	struct duo_conf conf;
 	struct rma_duo r;
 	bool dead = false;
 	uint8_t in[100];
-	duo_conf_init(&conf);
-	conf.tune.peer_timeout_ns = WEFT_MS(100);
-	rma_open(&r, &conf, BYTES, ALL);
-	r.d.fate = no_answers;
-	r.d.fate_arg = &dead;
+	open_unanswered(&r, &dead);
 	struct weft_op op = rma_op(WEFT_OP_READ, in, 100, 0);
 	rma_submit(&r.d, 0, &op);
 	duo_run(&r.d, r.d.now + WEFT_MS(400));
@@ -478,14 +479,9 @@ static void answer_lost__reader_learns_it(void **state)
 /* An answer that can't be delivered ends the connection it was asked on, but not another from the same host. */
 static void answer_lost__other_connections_stay(void **state)
 {
-	struct duo_conf conf;
 	struct rma_duo r;
 	bool dead = false;
-	duo_conf_init(&conf);
-	conf.tune.peer_timeout_ns = WEFT_MS(100);
-	rma_open(&r, &conf, BYTES, ALL);
-	r.d.fate = no_answers;
-	r.d.fate_arg = &dead;
+	open_unanswered(&r, &dead);
 	for (uint16_t i = 0; i < 2; i++) {
 		struct wire_pkt w = duo_syn(1, 0);
 		w.pds.spdcid = 50 + i;
