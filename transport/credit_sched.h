@@ -12,7 +12,8 @@
 
 enum {
 	SCHED_NUMBER_MASK = 0xffffff, /* credits count modulo 2^24 */
-	SCHED_RING = 48,              /* credits a sender keeps */
+	SCHED_RING = 42,              /* credits a sender keeps */
+	SCHED_SEEN = 1024,            /* a credit may be late by this many: slow queues on its path; a power of two */
 	SCHED_HOST_RING = 64,         /* credits that wait in a receiving host; a power of two */
 	SCHED_SYNCED = 1, /* in ccc_id: `credit` is the number of the credit that called for the packet ... */
 	SCHED_MARKED = 2, /* ... which was marked */
@@ -30,16 +31,16 @@ struct sched_credit {
 struct sched_tx {
 	struct sched_credit ring[SCHED_RING]; /* credits not yet used, oldest at `head` */
 	uint8_t head, count;
-	bool asked;              /* the target sends credits, or will */
-	bool stopped;            /* it was told to stop, at stopped_ns */
-	bool numbered;           /* `newest` means something */
-	struct sched_credit now; /* the credit in use */
-	uint32_t left_bytes;     /* of it, and of those before it */
-	uint32_t newest;         /* highest number seen */
-	uint64_t seen;           /* bit i: newest - i was seen */
-	uint16_t serial;         /* of our last request or stop, 1..65535 */
-	uint32_t gap_ns;         /* time between the last two credits */
-	weft_ns heard_ns;        /* the last credit came */
+	bool asked;                     /* the target sends credits, or will */
+	bool stopped;                   /* it was told to stop, at stopped_ns */
+	bool numbered;                  /* `newest` means something */
+	struct sched_credit now;        /* the credit in use */
+	uint32_t left_bytes;            /* of it, and of those before it */
+	uint32_t newest;                /* highest number seen */
+	uint64_t seen[SCHED_SEEN / 64]; /* of the last SCHED_SEEN numbers up to `newest`, by number */
+	uint16_t serial;                /* of our last request or stop, 1..65535 */
+	uint32_t gap_ns;                /* time between the last two credits */
+	weft_ns heard_ns;               /* the last credit came */
 	weft_ns stopped_ns;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The initiator's side of scheduled credit: asks, keeps what cannot be used at once for a while, says when it has no
  * data any more. */
+#include "bitmap.h"
 #include "engine_int.h"
 
 enum {
@@ -177,17 +178,17 @@ static bool is_new(struct sched_tx *t, uint32_t number)
 {
 	int32_t ahead = (int32_t)((number - t->newest) << 8) >> 8;
 
-	if (!t->numbered || ahead > 0) {
-		if (t->numbered && ahead > NUMBERS_AHEAD)
-			return false;
-		t->seen = t->numbered && ahead < 64 ? t->seen << ahead | 1 : 1;
-		t->newest = number;
-		t->numbered = true;
-		return true;
-	}
-	if (ahead <= -64 || t->seen >> -ahead & 1)
+	if (t->numbered && (ahead > NUMBERS_AHEAD || ahead <= -SCHED_SEEN))
 		return false;
-	t->seen |= UINT64_C(1) << -ahead;
+	if (!t->numbered || ahead >= SCHED_SEEN)
+		bitmap_clear_range(t->seen, SCHED_SEEN - 1, 0, SCHED_SEEN);
+	else if (ahead > 0)
+		bitmap_clear_range(t->seen, SCHED_SEEN - 1, t->newest + 1, (uint32_t)ahead);
+	else if (bitmap_test(t->seen, SCHED_SEEN - 1, number))
+		return false;
+	bitmap_set(t->seen, SCHED_SEEN - 1, number);
+	t->newest = !t->numbered || ahead > 0 ? number : t->newest;
+	t->numbered = true;
 	return true;
 }
 
