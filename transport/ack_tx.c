@@ -198,7 +198,7 @@ void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now
 		p->unacked_pkts++;
 		owe_ack(e, p);
 	} else {
-		answer(e, p, at_once, now);
+		answer(e, p, at_once || (e->tune.ack_burst && p->ooo_pkts), now);
 	}
 }
 
