@@ -105,6 +105,13 @@ struct schedule_tune {
 	uint8_t strict;           /* refuse fabrics without credit queues */
 };
 
+/* Parameters of "newreno". */
+struct newreno_tune {
+	uint32_t initial_pkts; /* initial window, packets */
+	uint32_t max_cwnd_pct; /* largest window, of the BDP */
+	uint8_t restart;       /* a connection that was idle for a base RTT begins as a new one */
+};
+
 /* Parameters of "fixed". */
 struct fixed_tune {
 	uint32_t cwnd_pct; /* constant window, of the BDP */
@@ -130,6 +137,7 @@ extern const struct weft_cc_ops weft_cc_smartt2;
 extern const struct weft_cc_ops weft_cc_mprdma;
 extern const struct weft_cc_ops weft_cc_swift;
 extern const struct weft_cc_ops weft_cc_dcqcn;
+extern const struct weft_cc_ops weft_cc_newreno;
 extern const struct weft_cc_ops weft_cc_fixed;
 
 #endif

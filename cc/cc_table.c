@@ -6,7 +6,8 @@
 #include "cc_ops.h"
 
 const struct weft_cc_ops *const weft_cc_table[] = {
-	&weft_cc_smartt, &weft_cc_smartt2, &weft_cc_mprdma, &weft_cc_swift, &weft_cc_dcqcn, &weft_cc_fixed, NULL,
+	&weft_cc_smartt, &weft_cc_smartt2, &weft_cc_mprdma, &weft_cc_swift,
+	&weft_cc_dcqcn,  &weft_cc_newreno, &weft_cc_fixed,  NULL,
 };
 
 const struct weft_cc_ops *weft_cc_find(const char *name)

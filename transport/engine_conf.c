@@ -42,6 +42,12 @@ const struct weft_param weft_engine_tunes[] = {
 	       "longer messages are announced and fetched by their receivers (rendezvous), bytes; 0: none is"),
 	TUNE32(payload_bytes, 4096, 64, 8192, "payload of a full packet (UET Payload MTU), bytes"),
 	TUNE32(ack_every, 1, 1, 64, "data packets per ACK"),
+	TUNE32(dup_ack_threshold, 0, 0, 1024,
+	       "lost when so many packets sent later were acknowledged, as with TCP (3); 0: by reorder_ns"),
+	TUNE64(reorder_shim_ns, 0, 0, 1000000000,
+	       "a target says nothing of packets beyond a gap for so long, ns, in case it closes by itself; 0: it "
+	       "does"),
+	TUNE32(reorder_shim_pkts, 64, 1, 32640, "... and of so many packets at most"),
 	TUNE32(window_pkts, 1024, 128, 32640, "PSN window, packets; rounded up to a multiple of 128"),
 	TUNE32(evs_size, 65536, 1, 65536, "entropy values in use"),
 	TUNEON(trimming, 1, "the fabric trims: silent loss means a failed path"),
@@ -209,6 +215,9 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	e->rcc_tune = tune_copy(e, conf->rcc_tune, e->rcc ? e->rcc->tunes : NULL, e->rcc ? e->rcc->tune_size : 0);
 	if (!e->cc_tune || !e->lb_tune || !e->background_lb_tune || !e->rcc_tune)
 		return weft_err_set(err, -ENOMEM, "no memory for an engine");
+	if (e->tune.go_back_n && e->tune.dup_ack_threshold)
+		return weft_err_set(err, -EINVAL,
+				    "dup_ack_threshold counts what arrives beyond a gap; with go_back_n nothing does");
 	int rc = check_packet_size(e, err);
 	if (rc)
 		return rc;

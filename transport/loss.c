@@ -105,11 +105,30 @@ static weft_ns reorder_allowance(const struct weft_engine *e, const struct pdc_t
 	return e->tune.reorder_ns || e->reorder_ns > max_rtt(p) ? e->reorder_ns : max_rtt(p);
 }
 
+/* Of a single path, as TCP takes the third duplicate ACK (RFC 5681 sec. 3.2, RFC 6675 for all gaps at once). What was
+ * sent again is left to the timer. */
+static void __attribute__((noinline)) loss_by_count(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	uint32_t threshold = e->tune.dup_ack_threshold;
+	while (p->q.inflight.count) {
+		uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);
+		if (sendq_at(&p->q, psn)->tries || sendq_acked_beyond(&p->q, psn, threshold) < threshold)
+			break;
+		e->stats.lost_gap++;
+		e->stats.tx_retx_gap++;
+		loss_mark(e, p, psn, WEFT_CC_LOSS_GAP, now);
+	}
+}
+
 /* In time rather than in packets: paths differ by their queues, and a sprayed flow has hundreds of packets in them. */
 void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
 	if (!p->q.inflight.count || sendq_at(&p->q, p->q.inflight.head)->sent_at >= p->newest_acked_ns)
 		return;
+	if (e->tune.dup_ack_threshold) {
+		loss_by_count(e, p, now);
+		return;
+	}
 	weft_ns allowance = reorder_allowance(e, p);
 	while (p->q.inflight.count) {
 		uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);

@@ -128,6 +128,7 @@ struct pdc_rx {
 	struct rx_msg *recent;  /* the one of them that got the last packet, or NULL */
 	struct weft_ip ip;      /* initiator */
 	uint32_t start_psn;
+	weft_ns gap_since_ns;    /* the first packet beyond the present gap arrived (reorder_shim_ns) */
 	uint32_t gap_psn;        /* PSN whose absence was last reported (go_back_n) */
 	struct credit_rx credit; /* while a receiver-driven algorithm runs; see pdc_rx_bytes() */
 };

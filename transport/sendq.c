@@ -67,6 +67,17 @@ bool sendq_grow(struct sendq *q, struct sendq_mem *m)
 	return true;
 }
 
+uint32_t sendq_acked_beyond(const struct sendq *q, uint32_t psn, uint32_t max)
+{
+	uint32_t n = 0;
+	for (uint32_t at = psn + 1; n < max && psn_before(at, q->next); at += 64) {
+		uint32_t room = q->next - at;
+		uint64_t bits = bitmap_get64(q->acked, q->mask, at);
+		n += (uint32_t)__builtin_popcountll(room < 64 ? bits & ~(UINT64_MAX << room) : bits);
+	}
+	return n < max ? n : max;
+}
+
 void sendq_lose(struct sendq *q, uint32_t psn)
 {
 	struct sent *s = sendq_at(q, psn);

@@ -178,6 +178,9 @@ static inline void sendq_advance(struct sendq *q)
 		sendq_pop(q);
 }
 
+/* How many packets sent after `psn` are acknowledged, at most `max`. */
+uint32_t sendq_acked_beyond(const struct sendq *q, uint32_t psn, uint32_t max);
+
 /* PSN of the oldest transmission in flight or the first lost packet; the list must not be empty. */
 static inline uint32_t sendq_psn(const struct sendq *q, uint16_t low)
 {

@@ -39,14 +39,18 @@ struct weft_engine_tune {
 	uint64_t rndv_bytes;      /* longer messages are announced, and fetched by their receiver; 0: none is */
 	uint32_t payload_bytes;   /* payload per full packet (UET Payload MTU) */
 	uint32_t ack_every;       /* data packets per ACK, 1..64 */
-	uint32_t window_pkts;     /* PSN window offered and used, multiple of 128, 128..32640 */
-	uint32_t evs_size;        /* entropy values, 1..65536 */
-	uint8_t trimming;         /* the fabric trims: timeouts mean failed paths (REPS appendix A) */
-	uint8_t crc;              /* CRC32C trailer sent and required */
-	uint8_t go_back_n;        /* our connections deliver in order: a loss repeats all that was sent after it */
-	uint8_t lb_all_acked;     /* the load balancer hears of all packets of a coalesced ACK (REPS sec. 4.5.2) */
-	uint8_t pacing;           /* hand packets to the port at link rate, so that no queue builds in the NIC */
-	uint8_t ack_burst;        /* packets of a connection that arrive in one burst share an ACK */
+	uint32_t dup_ack_threshold; /* a packet counts as lost when so many sent after it were acknowledged, as with
+				     * TCP; 0: by `reorder_ns`. Not with go_back_n */
+	uint32_t reorder_shim_pkts; /* most packets beyond a gap that a target keeps to itself; with reorder_shim_ns */
+	uint64_t reorder_shim_ns;   /* ... and how long; 0: it reports everything at once */
+	uint32_t window_pkts;       /* PSN window offered and used, multiple of 128, 128..32640 */
+	uint32_t evs_size;          /* entropy values, 1..65536 */
+	uint8_t trimming;           /* the fabric trims: timeouts mean failed paths (REPS appendix A) */
+	uint8_t crc;                /* CRC32C trailer sent and required */
+	uint8_t go_back_n;          /* our connections deliver in order: a loss repeats all that was sent after it */
+	uint8_t lb_all_acked;       /* the load balancer hears of all packets of a coalesced ACK (REPS sec. 4.5.2) */
+	uint8_t pacing;             /* hand packets to the port at link rate, so that no queue builds in the NIC */
+	uint8_t ack_burst;          /* packets of a connection that arrive in one burst share an ACK */
 };
 
 extern const struct weft_param weft_engine_tunes[];

@@ -23,6 +23,7 @@
 	X(tx_full, "bursts the port took only in part")                                                                \
 	X(rx_data, "data packets received, each counted once")                                                         \
 	X(rx_dup, "data packets received again")                                                                       \
+	X(rx_held, "data packets beyond a gap that were not reported at once (reorder_shim_ns)")                       \
 	X(rx_ce, "data packets received with a congestion mark")                                                       \
 	X(rx_trimmed, "trimmed data packets received")                                                                 \
 	X(rx_ack, "ACKs received")                                                                                     \

@@ -199,6 +199,26 @@ static void all__random_walk_over_the_wrap(void **state)
 	stop(&q, &m);
 }
 
+static void acked_beyond__counts_up_to_the_end(void **state)
+{
+	struct sendq q;
+	struct sendq_mem m;
+	start(&q, &m, UINT32_MAX - 70);
+	push(&q, &m, 200);
+	uint32_t first = q.front;
+	assert_int_equal(sendq_acked_beyond(&q, first, 3), 0);
+	for (uint32_t i = 40; i < 200; i += 10)
+		sendq_ack(&q, first + i);
+	assert_int_equal(sendq_acked_beyond(&q, first, 3), 3);
+	assert_int_equal(sendq_acked_beyond(&q, first, 100), 16);
+	assert_int_equal(sendq_acked_beyond(&q, first + 39, 100), 16);
+	assert_int_equal(sendq_acked_beyond(&q, first + 40, 100), 15);
+	assert_int_equal(sendq_acked_beyond(&q, first + 180, 100), 1);
+	assert_int_equal(sendq_acked_beyond(&q, first + 190, 100), 0);
+	assert_int_equal(sendq_acked_beyond(&q, first + 199, 100), 0);
+	stop(&q, &m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +228,7 @@ int main(void)
 		cmocka_unit_test(ack__of_lost_and_inflight),
 		cmocka_unit_test(rewind__in_the_order_of_psns),
 		cmocka_unit_test(advance__without_a_ring),
+		cmocka_unit_test(acked_beyond__counts_up_to_the_end),
 		cmocka_unit_test(all__random_walk_over_the_wrap),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
