@@ -28,6 +28,11 @@ struct flowlet_tune {
 	uint32_t gap_pct; /* the same, of the base RTT */
 };
 
+/* Parameters of "presto". */
+struct presto_tune {
+	uint32_t flowcell_bytes; /* payload that keeps its path */
+};
+
 /* Parameters of "mptcp". */
 struct mptcp_tune {
 	uint32_t subflows; /* entropies in use at once */
@@ -59,6 +64,7 @@ extern const struct weft_lb_ops weft_lb_spray;
 extern const struct weft_lb_ops weft_lb_ecmp;
 extern const struct weft_lb_ops weft_lb_plb;
 extern const struct weft_lb_ops weft_lb_flowlet;
+extern const struct weft_lb_ops weft_lb_presto;
 extern const struct weft_lb_ops weft_lb_mptcp;
 extern const struct weft_lb_ops weft_lb_mprdma;
 extern const struct weft_lb_ops weft_lb_bitmap;

@@ -107,6 +107,7 @@ static void derive(struct weft_engine *e)
 	e->lb_params.evs_size = t->evs_size;
 	e->lb_params.bdp_pkts = bdp_pkts ? (uint32_t)bdp_pkts : 1;
 	e->lb_params.brtt_ns = brtt;
+	e->lb_params.payload_bytes = t->payload_bytes;
 	e->lb_params.tune = e->lb_tune;
 	e->background_lb_params = e->lb_params;
 	e->background_lb_params.tune = e->background_lb_tune;

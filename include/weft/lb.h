@@ -69,6 +69,7 @@ struct weft_lb_params {
 	const void *tune;             /* the algorithm's own parameters (its `tune_size` bytes) */
 	struct weft_lb_digits digits; /* the fabric's shape, if it is known */
 	uint8_t digits_read;          /* 1: switches forward by digits; 0: they hash the entropy */
+	uint32_t payload_bytes;       /* of a full packet; 0: unknown */
 };
 
 /* Head of a load balancer; `ops->state_size` bytes of private state follow it directly (weft_lb_state). */

@@ -151,7 +151,7 @@ static uint32_t path_of(uint16_t ev, uint64_t salt)
 /* Balancers that change nothing when they hear something. */
 static bool oblivious(const struct weft_lb_ops *ops)
 {
-	static const char *const names[] = {"ops", "ecmp", "flowlet", "co-prime"};
+	static const char *const names[] = {"ops", "ecmp", "flowlet", "presto", "co-prime"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(ops->name, names[i]))
 			return true;
@@ -161,7 +161,7 @@ static bool oblivious(const struct weft_lb_ops *ops)
 /* One path or a few for all packets, or for long stretches: spread over connections, not over packets. */
 static bool coarse(const struct weft_lb_ops *ops)
 {
-	static const char *const names[] = {"ecmp", "plb", "flowlet", "mptcp"};
+	static const char *const names[] = {"ecmp", "plb", "flowlet", "presto", "mptcp"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(ops->name, names[i]))
 			return true;
