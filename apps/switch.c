@@ -18,6 +18,7 @@ enum {
 	POOL_PKTS = 4095,
 	/* Wire bytes of a full packet when none are given: 4 KiB of payload, headers, Ethernet. */
 	MTU_WIRE_BYTES = 4096 + 100 + WEFT_L1_OVERHEAD_BYTES,
+	SETTINGS_MAX = 32, /* of the route's parameters */
 };
 
 struct switch_opts {
@@ -26,7 +27,10 @@ struct switch_opts {
 	uint32_t mtu_bytes; /* largest IP packet; 0: 9000 or what the devices can */
 	uint32_t stats_s;   /* 0: only at the end */
 	const struct weft_route_ops *route;
+	void *route_tune; /* its parameters; owned */
 	struct fabric_tune fabric;
+	const char *settings[SETTINGS_MAX]; /* KEY=VALUE that are not the fabric's */
+	uint32_t setting_count;
 	struct switch_ports ports;
 };
 
@@ -42,7 +46,7 @@ struct switch_run {
 static atomic_bool stop;
 
 /* Options that act on the whole of struct switch_opts rather than on one field. */
-static int opt_fabric(void *o, const char *text, struct weft_err *err)
+static int set_param(const struct weft_param *params, void *base, const char *text, struct weft_err *err)
 {
 	char key[64];
 	const char *eq = strchr(text, '=');
@@ -50,7 +54,36 @@ static int opt_fabric(void *o, const char *text, struct weft_err *err)
 		return weft_err_set(err, -EINVAL, "'%.80s' is not KEY=VALUE", text);
 	memcpy(key, text, (size_t)(eq - text));
 	key[eq - text] = '\0';
-	return weft_param_set(fabric_params, &((struct switch_opts *)o)->fabric, key, eq + 1, err);
+	return weft_param_set(params, base, key, eq + 1, err);
+}
+
+/* What the fabric does not know may be the route's, which need not be named yet. */
+static int opt_set(void *base, const char *text, struct weft_err *err)
+{
+	struct switch_opts *o = base;
+	int rc = set_param(fabric_params, &o->fabric, text, err);
+	if (rc != -ENOENT || o->setting_count == SETTINGS_MAX)
+		return rc;
+	o->settings[o->setting_count++] = text;
+	return 0;
+}
+
+static int resolve_route(struct switch_opts *o, struct weft_err *err)
+{
+	int rc = 0;
+	if (o->route == NULL)
+		o->route = weft_route_table[0];
+	o->route_tune = calloc(1, o->route->tune_size + 1);
+	if (o->route_tune == NULL)
+		return weft_err_set(err, -ENOMEM, "no memory");
+	weft_param_defaults(o->route->tunes, o->route_tune);
+	for (uint32_t i = 0; i < o->setting_count && rc == 0; i++) {
+		rc = set_param(o->route->tunes, o->route_tune, o->settings[i], err);
+		if (rc == -ENOENT)
+			weft_err_set(err, rc, "--set %.80s: no parameter of the fabric or of route %s", o->settings[i],
+				     o->route->name);
+	}
+	return rc;
 }
 
 static int opt_queue(void *o, const char *value, struct weft_err *err)
@@ -119,8 +152,10 @@ static const struct opt_desc switch_options[] = {
 	 "credits are control packets",
 	 opt_credit_queue, 0},
 	{"no-trim", NULL, "full queues drop instead of trimming", opt_no_trim, 0},
-	{"set", "KEY=VALUE", "a parameter of the fabric: queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, ...",
-	 opt_fabric, 0},
+	{"set", "KEY=VALUE",
+	 "a parameter of the fabric (queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, ...) or of" BELOW
+	 "the route (drill_choices, drill_memory, drill_engines, conga_flowlet_us, ...; doc/tuning.md)",
+	 opt_set, 0},
 	{"route", "NAME", "how switches choose among equal ports: ecmp or another of doc/routing.md", opt_route, 0},
 	{"seed", "N", "of ECMP salts, RED and switches' choices", opt_u64, FIELD(seed)},
 	{"stats", "SECONDS", "print counters that often", opt_u32, FIELD(stats_s)},
@@ -180,11 +215,24 @@ static void print_ports(const struct switch_run *run)
 	}
 }
 
+/* How the packets spread over the cables between switches. */
+static void print_cables(const struct weft_net *net)
+{
+	for (uint32_t i = 0; i < weft_net_port_count(net); i++) {
+		struct weft_port_info info;
+		weft_net_port_info(net, i, &info);
+		if ((info.dir == WEFT_PORT_UP || info.dir == WEFT_PORT_DOWN) && info.counts.sent_pkts != 0)
+			printf("%-14s %12" PRIu64 " packets %14" PRIu64 " bytes %10" PRIu64 " dropped\n", info.name,
+			       info.counts.sent_pkts, info.counts.sent_bytes, info.counts.dropped);
+	}
+}
+
 static void print_stats(void *arg)
 {
 	const struct switch_run *run = arg;
 	struct weft_net_stats n;
 	print_ports(run);
+	print_cables(rtnet_net(run->rtnet));
 	weft_net_get_stats(rtnet_net(run->rtnet), &n);
 	printf("fabric: %" PRIu64 " hops, %" PRIu64 " marked, %" PRIu64 " trimmed, %" PRIu64 " data and %" PRIu64
 	       " control packets dropped, %" PRIu64 " lost on dead links, deepest queue %" PRIu64 " bytes\n",
@@ -203,8 +251,8 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 		run->heard[i] = (struct switch_heard){run->rtnet, i};
 		weft_ethdev_on_heard(o->ports.port[i], heard, &run->heard[i]);
 	}
-	printf("weft switch: %u ports ready, topology %s, %g Gb/s\n", o->ports.count, o->topology,
-	       (double)topo->tier[0].down_bps / 1e9);
+	printf("weft switch: %u ports ready, topology %s, %g Gb/s, route %s\n", o->ports.count, o->topology,
+	       (double)topo->tier[0].down_bps / 1e9, o->route->name);
 	fflush(stdout);
 	rtnet_run(run->rtnet, &stop, WEFT_S(o->stats_s), o->stats_s != 0 ? print_stats : NULL, run);
 	print_stats(run);
@@ -222,7 +270,7 @@ static int switch_main(struct switch_opts *o, struct weft_err *err)
 		return rc;
 	struct rtnet_conf conf = {
 		.topo = &topo,
-		.net = {.seed = o->seed, .mtu_bytes = MTU_WIRE_BYTES, .route = o->route},
+		.net = {.seed = o->seed, .mtu_bytes = MTU_WIRE_BYTES, .route = o->route, .route_tune = o->route_tune},
 		.ports = o->ports.port,
 		.port_count = o->ports.count,
 	};
@@ -253,10 +301,13 @@ int weft_cmd_switch(int argc, char **argv)
 		fputs("weft switch: no ports: give --vhost, --memif or --port\n", stderr);
 		return 2;
 	}
+	status = resolve_route(&o, &err) == 0 ? 0 : 2;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (switch_main(&o, &err) == 0)
-		return 0;
-	fprintf(stderr, "weft switch: %s\n", err.msg);
-	return 1;
+	if (status == 0 && switch_main(&o, &err) != 0)
+		status = 1;
+	free(o.route_tune);
+	if (status != 0)
+		fprintf(stderr, "weft switch: %s\n", err.msg);
+	return status;
 }

@@ -305,6 +305,27 @@ static void switch__leafspine_between_processes(void **state)
 	serve("--vhost %s/v:2 --topology leafspine:2:2:1 --route adaptive", VHOST_CLIENT);
 }
 
+/* Two hosts on leaves with four parallel cables to the one spine. Whatever chooses, every packet comes back right, and
+ * with all these entropies every cable is used. */
+static void switch__choices_over_parallel_cables(void **state)
+{
+	static const char *const routes[] = {"drill --set drill_choices=2 --set drill_memory=1", "drill_flow", "conga"};
+	for (unsigned i = 0; i < sizeof routes / sizeof *routes; i++) {
+		char args[256], text[8192];
+		unsigned used = 0;
+		snprintf(args, sizeof args, "--vhost %%s/v:2 --topology leafspine:2:1:1:4 --route %s", routes[i]);
+		struct child sw = start_ready_switch(args);
+		exchange(VHOST_CLIENT);
+		int rc = stop_switch(&sw, text, sizeof text);
+		if (rc != 0)
+			fail_msg("switch: %d: %s", rc, text);
+		for (char *at = text; (at = strstr(at, "leaf0:up")) != NULL; at++)
+			used++;
+		if (used != 4)
+			fail_msg("%s used %u cables: %s", routes[i], used, text);
+	}
+}
+
 static void switch__busy_socket_is_refused_stale_one_replaced(void **state)
 {
 	char text[1024];
@@ -360,6 +381,9 @@ static void switch__bad_options_are_named(void **state)
 		{"--vhost %s/v:1 --link-gbps fast", "fast", 2},
 		{"--vhost %s/v:1 --set nonsense=1", "nonsense", 2},
 		{"--vhost %s/v:1 --set trim", "KEY=VALUE", 2},
+		{"--vhost %s/v:1 --set drill_choices=2", "no parameter of the fabric or of route ecmp", 2},
+		{"--vhost %s/v:1 --set drill_choices=0 --route drill", "drill_choices", 2},
+		{"--vhost %s/v:1 --route conga", "trees of 2 tiers", 1},
 		{"--vhost %s/v:1 --queue-bytes x", "queue_bytes", 2},
 		{"--vhost %s/v:1 --route nonsense", "valid: ecmp", 2},
 		{"--vhost %s/v:2 --topology star:1", "star:1", 1},
@@ -408,6 +432,7 @@ int main(void)
 		cmocka_unit_test(switch__vhost_processes_talk),
 		cmocka_unit_test(switch__memif_processes_talk),
 		cmocka_unit_test(switch__leafspine_between_processes),
+		cmocka_unit_test(switch__choices_over_parallel_cables),
 		cmocka_unit_test(switch__busy_socket_is_refused_stale_one_replaced),
 		cmocka_unit_test(switch__full_socket_is_busy),
 		cmocka_unit_test(switch__bad_options_are_named),
