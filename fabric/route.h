@@ -25,6 +25,7 @@ struct weft_route_ops {
 	size_t tune_size;               /* bytes of the struct they describe */
 	bool reads_digits;              /* forwards by the digits of an entropy, see struct weft_lb_digits */
 	bool by_entropy;                /* hashes: an entropy keeps its path, one among many draws another */
+	bool per_flow;                  /* places flows: packets of one entropy stay together, without a hash */
 	bool both_ways;                 /* a link that is avoided in one direction is in the other, too */
 	uint32_t tiers;                 /* that a topology must have; 0: any number */
 	/* Bytes of switch `sw`'s private state, zeroed before `init`. NULL: none. */

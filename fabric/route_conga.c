@@ -280,6 +280,7 @@ static const struct weft_param conga_tunes[] = {
 
 const struct weft_route_ops route_conga = {
 	.name = "conga",
+	.per_flow = true,
 	.tiers = 2, /* a leaf knows a path by its first link */
 	.help = "flowlets on the uplink with the least congested path, as the other leaf tells: CONGA; two tiers",
 	.tunes = conga_tunes,

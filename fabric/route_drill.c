@@ -303,6 +303,7 @@ static const struct weft_param drill_flow_tunes[] = {
 
 const struct weft_route_ops route_drill_flow = {
 	.name = "drill_flow",
+	.per_flow = true,
 	.help = "per flow, what drill chooses for its first packet",
 	.tunes = drill_flow_tunes,
 	.tune_size = sizeof(struct route_drill_tune),

@@ -387,6 +387,7 @@ static const struct weft_param tunes[] = {
 
 const struct weft_lb_ops weft_lb_prime = {
 	.name = "prime",
+	.counts_paths = 1,
 	.help = "pseudo-random round robin over all paths, with a congestion history",
 	.tunes = tunes,
 	.tune_size = sizeof(struct prime_tune),
@@ -400,6 +401,7 @@ const struct weft_lb_ops weft_lb_prime = {
 
 const struct weft_lb_ops weft_lb_co_prime = {
 	.name = "co-prime",
+	.counts_paths = 1,
 	.help = "the same without the history: congestion is ignored",
 	.tunes = tunes,
 	.tune_size = sizeof(struct prime_tune),

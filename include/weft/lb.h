@@ -90,7 +90,8 @@ struct weft_lb_ops {
 	const char *help;
 	const struct weft_param *tunes;
 	size_t tune_size;
-	size_t state_size; /* with default parameters; multiple of 8 */
+	size_t state_size;    /* with default parameters; multiple of 8 */
+	uint8_t counts_paths; /* its entropies go through the paths one by one: pointless where nothing looks at them */
 	/* The same when it depends on the parameters; optional. */
 	size_t (*state_bytes)(const struct weft_lb_params *params);
 	void (*init)(struct weft_lb *lb, uint64_t seed, weft_ns now); /* ops and params are set already */

@@ -24,11 +24,18 @@ static void with_every_lb(const char *cc)
 	}
 }
 
+/* What the options refuse: entropies that are counted through and that nothing looks at. */
+static bool has_meaning(const struct weft_lb_ops *lb, const struct weft_route_ops *route)
+{
+	return !lb->counts_paths || route->by_entropy || route->reads_digits;
+}
+
 static void with_every_route(const char *cc)
 {
 	for (uint32_t r = 0; weft_route_table[r]; r++) {
 		for (uint32_t i = 0; weft_lb_table[i]; i++)
-			cross(cc, weft_lb_table[i]->name, "ack_every=4", weft_route_table[r]->name);
+			if (has_meaning(weft_lb_table[i], weft_route_table[r]))
+				cross(cc, weft_lb_table[i]->name, "ack_every=4", weft_route_table[r]->name);
 	}
 }
 

@@ -260,6 +260,23 @@ static void parse__what_credits_need(void **state)
 	assert_int_equal(PARSE(f, "--cc", "spraypass", "--set", "strict=1"), 0);
 }
 
+static void parse__lb_without_meaning(void **state)
+{
+	struct fixture *f = *state;
+	for (unsigned i = 0; weft_route_table[i]; i++) {
+		const struct weft_route_ops *r = weft_route_table[i];
+		if (r->by_entropy || r->reads_digits)
+			assert_int_equal(PARSE(f, "--lb", "prime", "--route", r->name), 0);
+		else
+			REFUSED(f, -EINVAL, "counts through paths by entropies", "--lb", "prime", "--route", r->name);
+	}
+	REFUSED(f, -EINVAL, "co-prime counts", "--lb", "co-prime", "--route", "drill");
+	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "conga"), 0);
+	assert_string_equal(f->o.lb->name, "ecmp");
+	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "drill"), 0);
+	assert_string_not_equal(f->o.lb->name, "ecmp");
+}
+
 /* By what the fabric will be, whatever the order of the options. */
 static void parse__lb_auto(void **state)
 {
@@ -388,6 +405,7 @@ int main(void)
 		TEST(parse__switches_choice),
 		TEST(parse__credit_queues),
 		TEST(parse__what_credits_need),
+		TEST(parse__lb_without_meaning),
 		TEST(parse__lb_auto),
 		TEST(parse__bad_values_are_refused),
 		TEST(parse__bad_files_are_named),
