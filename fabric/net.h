@@ -50,9 +50,10 @@ static inline bool weft_trim_mode_trims(uint8_t mode)
 }
 
 struct weft_net_conf {
-	uint64_t seed;                     /* of salts, RED, coins and switches' draws */
-	uint32_t mtu_bytes;                /* wire bytes of a full data packet: sizes BDP and idle RTT */
-	uint32_t queue_bytes;              /* data queue per port; 0: one BDP with trimming, five without */
+	uint64_t seed;        /* of salts, RED, coins and switches' draws */
+	uint32_t mtu_bytes;   /* wire bytes of a full data packet: sizes BDP and idle RTT */
+	uint32_t queue_bytes; /* data queue per port; 0: one BDP with trimming, five without; with credit queues at
+				 least so many packets as credits can wait on a path */
 	uint16_t ecn_min_pct, ecn_max_pct; /* RED thresholds in % of one BDP (20, 80), up to 1000; 0,0: no marking */
 	uint8_t ecn_prob_pct;  /* share that is marked just below the upper one, %; 0 stands for 100. Beyond: all */
 	uint8_t trim;          /* enum weft_trim_mode */

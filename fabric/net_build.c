@@ -62,6 +62,15 @@ static uint32_t child_of(const struct weft_topo *t, uint32_t tier, uint32_t sw, 
 	return t->mesh ? down : down * per_pod + sw % per_pod;
 }
 
+/* A data queue holds a packet. Unless its size is given, it has room for the data of all credits that can wait on a
+ * path, also where the link is so slow that this is more than its BDP. */
+static uint64_t least_queue(const struct weft_net *net)
+{
+	uint32_t credits = net->conf.queue_bytes ? 0 : 2 * net->topo.tiers * net->conf.credit_queue;
+
+	return (uint64_t)net->conf.mtu_bytes * (credits ? credits : 1);
+}
+
 void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 {
 	bps = bps < TOPO_BPS_MIN ? TOPO_BPS_MIN : bps > TOPO_BPS_MAX ? TOPO_BPS_MAX : bps;
@@ -70,8 +79,8 @@ void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 
 	if (limit == 0)
 		limit = weft_trim_mode_trims(net->conf.trim) ? bdp : 5 * bdp;
-	if (limit < net->conf.mtu_bytes)
-		limit = net->conf.mtu_bytes;
+	if (limit < least_queue(net))
+		limit = least_queue(net);
 	port_cold(net, p)->bps = bps;
 	p->ps_per_byte = path_ps_per_byte(bps);
 	p->limit_bytes = limit < INT32_MAX ? (uint32_t)limit : INT32_MAX;

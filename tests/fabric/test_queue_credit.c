@@ -246,6 +246,30 @@ static void credit__follows_the_slower_direction(void **state)
 	}
 }
 
+/* A spine at a hundredth of its rate: its BDP is two packets, but what waited for credits on other links may come
+ * together. */
+static void credit__slow_links_have_room(void **state)
+{
+	struct weft_net_conf conf = credit_conf("symmetric");
+	struct weft_link_id id;
+	struct lan lan;
+
+	lan_open(&lan, "leafspine:4:2:4", BPS, conf);
+	for (uint32_t n = 0; weft_net_switch_link(lan.net, 1, 0, n, &id) == 0; n++)
+		weft_net_link_set_bps(lan.net, id, BPS / 100);
+	assert_int_equal(lan.net->ports[id.index].limit_bytes, 4 * LIMIT * LAN_MTU);
+	lan.on_deliver = answer_credits;
+	run_credits(&lan, 0, 16, CYCLE_PS / 2, 0);
+	struct weft_net_stats s = lan_stats(&lan);
+	assert_int_equal(s.dropped_data + s.dropped_control + s.trimmed, 0);
+	check_conserved(&lan);
+	lan_close(&lan);
+	conf.queue_bytes = 2 * LAN_MTU;
+	lan_open(&lan, "leafspine:4:2:4", BPS, conf);
+	assert_int_equal(lan.net->ports[id.index].limit_bytes, 2 * LAN_MTU);
+	lan_close(&lan);
+}
+
 static void credit__share_by_configuration(void **state)
 {
 	struct weft_net_conf conf = credit_conf("ecmp");
@@ -384,6 +408,7 @@ int main(void)
 		cmocka_unit_test(credit__two_crossing_directions),
 		cmocka_unit_test(credit__all_to_all_oversubscribed),
 		cmocka_unit_test(credit__follows_the_slower_direction),
+		cmocka_unit_test(credit__slow_links_have_room),
 		cmocka_unit_test(credit__share_by_configuration),
 		cmocka_unit_test(credit__isolated),
 		cmocka_unit_test(credit__lost_with_the_link),
