@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """pingpong.py WEFT - Debian's fi_pingpong, data check on, between two processes through `weft switch`, unprivileged:
-messages and tagged messages, and under a hook of libfabric;
+messages and tagged messages, and under a hook of libfabric; with credits that are scheduled;
 then without a switch. Needs FI_PROVIDER_PATH."""
 import os
 import signal
@@ -14,8 +14,8 @@ SIZES = ["64", "4096", "100000", "1048576"]
 PORT = str(20000 + os.getpid() % 20000)  # fi_pingpong's control connection
 
 
-def pingpong(device, hook, *args):
-    env = dict(os.environ, FI_WEFT_DEVICE=device, FI_HOOK=hook, FI_LOG_LEVEL="info" if hook else "", FI_LOG_PROV="hook_" + hook)
+def pingpong(device, hook, cc, *args):
+    env = dict(os.environ, FI_WEFT_DEVICE=device, FI_WEFT_CC=cc, FI_HOOK=hook, FI_LOG_LEVEL="info" if hook else "", FI_LOG_PROV="hook_" + hook)
     return subprocess.Popen(["fi_pingpong", "-p", "weft", "-e", "rdm", "-c", *args], env=env, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -30,11 +30,11 @@ def check(process, out, what):
     return out
 
 
-def pair(devices, mode, size, hook=""):
+def pair(devices, mode, size, hook="", cc="smartt"):
     """A server and its client; the table's line for this size must stand in both outputs."""
-    server = pingpong(devices[0], hook, "-m", mode, "-S", size, "-B", PORT)
+    server = pingpong(devices[0], hook, cc, "-m", mode, "-S", size, "-B", PORT)
     while True:
-        client = pingpong(devices[1], hook, "-m", mode, "-S", size, "-P", PORT, "127.0.0.1")
+        client = pingpong(devices[1], hook, cc, "-m", mode, "-S", size, "-P", PORT, "127.0.0.1")
         out = output(client)
         if client.returncode == 0 or "failed to connect" not in out or server.poll() is not None:
             break  # not merely because nobody listened yet
@@ -55,6 +55,18 @@ def through_switch(socket):
     assert "fabric: " in out and "fabric: 0 hops" not in out, out
 
 
+def with_credit(socket, cc):
+    """The fabric limits credits and sends data where its credits have been."""
+    devices = [f"net_virtio_user0,path={socket}{i}" for i in range(2)]
+    switch = subprocess.Popen([WEFT, "switch", "--vhost", socket + ":2", "--credit-queue", "16", "--route", "symmetric"],
+                              text=True, stdout=subprocess.PIPE)
+    for size in SIZES:
+        pair(devices, "msg", size, cc=cc)
+    switch.send_signal(signal.SIGINT)
+    out = check(switch, output(switch), "weft switch")
+    assert "0 data" in out, out
+
+
 def point_to_point(folder):
     """Both ends close their devices at the same moment, which must end neither of them."""
     for i in range(5):
@@ -64,4 +76,6 @@ def point_to_point(folder):
 
 with tempfile.TemporaryDirectory(prefix="weft-pp-") as folder:
     through_switch(folder + "/vhost")
+    for scheduling in ("spraypass", "expresspass"):
+        with_credit(folder + "/" + scheduling, scheduling)
     point_to_point(folder)
