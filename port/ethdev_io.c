@@ -9,6 +9,7 @@
 
 enum {
 	RX_AHEAD = 4,        /* frames whose headers are fetched early */
+	RUN_BYTES = 16384,   /* of a burst: a driver that copies shows the packets of a burst all at once */
 	REFERENCE_MIN = 512, /* payload up to this is copied behind the headers: cheaper than a second segment */
 };
 
@@ -107,13 +108,16 @@ static struct rte_mbuf *pkt_frame(struct ethdev *d, struct weft_pkt *pkt, const 
 	return m;
 }
 
-/* Frames packets up to the first one that cannot go now. */
+/* Frames packets up to the first one that cannot go now, and no more bytes than the other side may wait for. */
 static uint16_t run_frame(struct ethdev *d, struct weft_pkt **pkts, uint16_t n, struct rte_mbuf **m)
 {
 	struct rte_ether_addr dst;
+	uint32_t bytes = 0;
 	uint16_t i;
-	for (i = 0; i < n && pkt_fits(d, pkts[i]) && neigh_mac(d, pkts[i]->head, &dst); i++)
+	for (i = 0; i < n && bytes < RUN_BYTES && pkt_fits(d, pkts[i]) && neigh_mac(d, pkts[i]->head, &dst); i++) {
 		m[i] = pkt_frame(d, pkts[i], &dst, true);
+		bytes += m[i]->pkt_len;
+	}
 	return i;
 }
 

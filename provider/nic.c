@@ -56,8 +56,11 @@ static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 	enum { HEADERS_MAX = 40 + 8 + 56 + 4, DEMAND = 4 }; /* IPv6, UDP, PDS and SES of a data packet, CRC */
 	if (!port->link_bps && !tune->payload_chosen)
 		tune->engine.tune.payload_bytes = SOFT_PAYLOAD_BYTES;
-	if (!port->link_bps && !tune->link_chosen)
+	if (!port->link_bps && !tune->link_chosen) {
 		tune->engine.tune.link_bps = SOFT_LINK_BPS;
+		if (!tune->pacing_chosen)
+			tune->engine.tune.pacing = 0; /* its queue is what we share with the other side */
+	}
 	uint32_t headers = HEADERS_MAX + (tune->engine.rcc ? DEMAND : 0);
 	uint32_t room = port->max_ip_bytes > headers ? port->max_ip_bytes - headers : 0;
 	if (!tune->payload_chosen && tune->engine.tune.payload_bytes > room)

@@ -78,6 +78,7 @@ struct prov_tune {
 	uint32_t pool_pkts;      /* 0: the port's default */
 	bool payload_chosen;     /* FI_WEFT_TUNE says payload_bytes */
 	bool link_chosen;        /* or link_bps */
+	bool pacing_chosen;      /* or pacing */
 	bool faulty;             /* or one of the faults below */
 	struct fault_conf fault; /* breaks what we send, for tests */
 	bool no_arp;
