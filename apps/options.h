@@ -135,6 +135,15 @@ void options_print_params(FILE *out);
 int options_topology(const char *spec, uint64_t link_bps, uint64_t preset_bps, struct weft_topo *topo,
 		     struct weft_err *err);
 
+/* A combination that is refused, and why. */
+struct option_refusal {
+	bool (*applies)(const struct options *o);
+	const char *why;
+};
+
+/* All of them; the last has no `applies`. */
+const struct option_refusal *options_refusals(void);
+
 /* Queues, marking and pauses as a fabric takes them; the rest of `conf` stays. */
 void options_fabric_conf(const struct fabric_tune *f, struct weft_net_conf *conf);
 

@@ -14,6 +14,9 @@ int options_resolve_matrix(struct options *o, struct weft_err *err);
 /* Names of all parameters these options can set, for the user who named another. */
 void options_print_keys(const struct options *o, FILE *out);
 
+/* options_refuse.c: -EINVAL with the reason when these algorithms make no sense together; all parameters are set. */
+int options_refuse(const struct options *o, struct weft_err *err);
+
 /* options_credit.c: what algorithms that schedule credits need. */
 /* The switches' choice: as given, or else the one `o->rcc` needs. */
 const char *options_credit_route(const struct options *o);

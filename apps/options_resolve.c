@@ -96,17 +96,6 @@ static void peek_params(const struct options *o, struct weft_engine_tune *engine
 	}
 }
 
-/* What has no meaning together. */
-static int check_lb(const struct options *o, struct weft_err *err)
-{
-	if (!o->lb->counts_paths || o->route->by_entropy || o->route->reads_digits)
-		return 0;
-	return weft_err_set(err, -EINVAL,
-			    "%s counts through paths by entropies, which switches that choose by %s do not look at: "
-			    "--route digits or one that hashes, or another lb",
-			    o->lb->name, o->route->name);
-}
-
 static int choose_lb(struct options *o)
 {
 	if (o->route->per_flow) {
@@ -153,8 +142,6 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 		return rc;
 	o->step = "lb";
 	rc = strcmp(o->lb_name, "auto") == 0 ? choose_lb(o) : weft_lb_choose(o->lb_name, &o->lb, err);
-	if (!rc)
-		rc = check_lb(o, err);
 	if (rc)
 		return rc;
 	o->step = "background-lb";
@@ -246,6 +233,10 @@ int options_resolve(struct options *o, struct weft_err *err)
 		return rc;
 	o->step = "set";
 	rc = resolve_params(o, err);
+	if (rc)
+		return rc;
+	o->step = "lb";
+	rc = options_refuse(o, err);
 	if (rc)
 		return rc;
 	o->step = "topology";

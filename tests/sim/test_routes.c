@@ -14,6 +14,12 @@ static double inflation(const char *topology, const char *matrix, const char *ro
 	return result;
 }
 
+/* A balancer that changes entropies: `lb`, but where switches choose for flows one that keeps them together. */
+static const char *changing_lb(uint32_t route, const char *lb)
+{
+	return weft_route_table[route]->per_flow ? "plb" : lb;
+}
+
 /* One entropy per connection: all spreading is the switches'. Digits take one of it, as hashes do. */
 static void routes__all_complete_permutations(void **state)
 {
@@ -22,7 +28,7 @@ static void routes__all_complete_permutations(void **state)
 		inflation("leafspine:4:4:4", "permutation:16:256KiB", route, "ecmp");
 		if (!weft_route_table[i]->tiers)
 			inflation("fattree:4", "permutation:16:256KiB", route, "ecmp");
-		inflation("leafspine:2:1:4:4", "permutation:8:256KiB", route, "reps");
+		inflation("leafspine:2:1:4:4", "permutation:8:256KiB", route, changing_lb(i, "reps"));
 	}
 }
 
@@ -57,19 +63,20 @@ static void routes__survive_failures(void **state)
 	for (uint32_t i = 0; weft_route_table[i]; i++) {
 		struct scenario s;
 		SCENARIO_PASSES(&s, "--topology", "leafspine:4:4:4", "--matrix", "permutation:16:1MiB", "--route",
-				weft_route_table[i]->name, "--lb", "ops", "--fault", "20us fail cable:leaf:0:2",
-				"--fault", "20us fail switch:spine:3", "--reconverge", "50us", "--end", "100ms");
+				weft_route_table[i]->name, "--lb", changing_lb(i, "ops"), "--fault",
+				"20us fail cable:leaf:0:2", "--fault", "20us fail switch:spine:3", "--reconverge",
+				"50us", "--end", "100ms");
 		assert_true(s.net.dropped_down > 0);
 		assert_in_range(s.net.dropped_route, 0, 16); /* between spine 2 and leaf 0 when routing learns */
 		scenario_end(&s);
 	}
 }
 
-static uint64_t digest(const char *route, const char *topology, const char *seed)
+static uint64_t digest(const char *route, const char *lb, const char *topology, const char *seed)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, "--topology", topology, "--matrix", "permutation:16:256KiB", "--route", route, "--lb",
-			"reps", "--seed", seed);
+	SCENARIO_PASSES(&s, "--topology", topology, "--matrix", "permutation:16:256KiB", "--route", route, "--lb", lb,
+			"--seed", seed);
 	uint64_t result = s.net.digest;
 	scenario_end(&s);
 	return result;
@@ -80,8 +87,10 @@ static void routes__same_seed_same_run(void **state)
 	for (uint32_t i = 0; weft_route_table[i]; i++) {
 		const char *route = weft_route_table[i]->name;
 		const char *topology = weft_route_table[i]->tiers ? "leafspine:4:4:4" : "fattree:4";
-		assert_int_equal(digest(route, topology, "1"), digest(route, topology, "1"));
-		assert_int_not_equal(digest(route, topology, "1"), digest(route, topology, "2"));
+		assert_int_equal(digest(route, changing_lb(i, "reps"), topology, "1"),
+				 digest(route, changing_lb(i, "reps"), topology, "1"));
+		assert_int_not_equal(digest(route, changing_lb(i, "reps"), topology, "1"),
+				     digest(route, changing_lb(i, "reps"), topology, "2"));
 	}
 }
 

@@ -270,7 +270,7 @@ static void parse__lb_without_meaning(void **state)
 		else
 			REFUSED(f, -EINVAL, "counts through paths by entropies", "--lb", "prime", "--route", r->name);
 	}
-	REFUSED(f, -EINVAL, "co-prime counts", "--lb", "co-prime", "--route", "drill");
+	REFUSED(f, -EINVAL, "lb co-prime with route drill", "--lb", "co-prime", "--route", "drill");
 	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "conga"), 0);
 	assert_string_equal(f->o.lb->name, "ecmp");
 	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "drill"), 0);
@@ -393,9 +393,40 @@ static void resolve__says_which_option_it_is_about(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void parse__combinations_without_meaning(void **state)
+{
+	struct fixture *f = *state;
+	REFUSED(f, -EINVAL, "keeps the packets of a burst together", "--lb", "presto", "--route", "drill");
+	REFUSED(f, -EINVAL, "keeps the packets of a burst together", "--lb", "flowlet", "--route", "random");
+	REFUSED(f, -EINVAL, "every packet is one", "--lb", "ops", "--route", "conga");
+	REFUSED(f, -EINVAL, "every packet is one", "--lb", "reps", "--route", "drill_flow");
+	REFUSED(f, -EINVAL, "an entropy for each packet", "--lb", "ops", "--set", "go_back_n=on");
+	REFUSED(f, -EINVAL, "choose for each packet make", "--lb", "ecmp", "--route", "rr", "--set", "go_back_n=on");
+	REFUSED(f, -EINVAL, "dup_ack_threshold", "--lb", "ecmp", "--set", "go_back_n=on", "--set",
+		"dup_ack_threshold=3");
+	REFUSED(f, -EINVAL, "reorder_shim_ns", "--lb", "ecmp", "--set", "go_back_n=on", "--set", "reorder_shim_ns=9");
+	assert_int_equal(
+		PARSE(f, "--lb", "presto", "--route", "digits", "--topology", "star:2", "--matrix", "incast:1:4KiB"),
+		0);
+	for (const struct option_refusal *r = options_refusals(); r->applies; r++)
+		assert_true(strlen(r->why) > 20);
+}
+
+static void parse__auto_keeps_flows_together(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(PARSE(f, "--route", "conga", "--lb", "auto", "--topology", "leafspine:2:2:2", "--matrix",
+			       "permutation:4:4KiB"),
+			 0);
+	assert_string_equal(f->o.lb->name, "ecmp");
+	assert_non_null(strstr(f->o.lb_reason, "a flow keeps one entropy"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(parse__combinations_without_meaning),
+		TEST(parse__auto_keeps_flows_together),
 		TEST(parse__defaults_describe_a_run),
 		TEST(parse__values),
 		TEST(parse__set_reaches_every_group),

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Combinations without meaning: each part works, and together one of them does not do what it is there for. The one
+ * place where they are listed, with the reason. */
+#include <errno.h>
+#include <string.h>
+
+#include "options_int.h"
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && strcmp(name, *names) != 0)
+		names++;
+	return *names;
+}
+
+/* An entropy of its own for every packet. */
+static bool sprays(const struct options *o)
+{
+	static const char *const names[] = {"reps", "prime", "co-prime", "ops", "bitmap", "mprdma", "mptcp", NULL};
+	return is_one_of(o->lb->name, names);
+}
+
+/* One entropy for a burst of packets, so that they stay in order. */
+static bool keeps_bursts(const struct options *o)
+{
+	static const char *const names[] = {"presto", "flowlet", NULL};
+	return is_one_of(o->lb->name, names);
+}
+
+/* Switches that look at no entropy and keep nothing together. */
+static bool by_packet(const struct options *o)
+{
+	return !o->route->by_entropy && !o->route->reads_digits && !o->route->per_flow;
+}
+
+static bool counts_unseen_paths(const struct options *o)
+{
+	return o->lb->counts_paths && !o->route->by_entropy && !o->route->reads_digits;
+}
+
+static bool bursts_by_packet(const struct options *o)
+{
+	return keeps_bursts(o) && by_packet(o);
+}
+
+static bool sprayed_flows(const struct options *o)
+{
+	return sprays(o) && o->route->per_flow;
+}
+
+static bool sprayed_order(const struct options *o)
+{
+	return o->engine.go_back_n && sprays(o);
+}
+
+static bool order_by_packet(const struct options *o)
+{
+	return o->engine.go_back_n && by_packet(o);
+}
+
+static bool counts_nothing(const struct options *o)
+{
+	return o->engine.go_back_n && o->engine.dup_ack_threshold;
+}
+
+static bool holds_nothing(const struct options *o)
+{
+	return o->engine.go_back_n && o->engine.reorder_shim_ns;
+}
+
+static const struct option_refusal refusals[] = {
+	{counts_unseen_paths, "it counts through paths by entropies, which these switches do not look at: --route "
+			      "digits or one that hashes, or another lb"},
+	{bursts_by_packet, "switches choose for each packet, so nothing keeps the packets of a burst together"},
+	{sprayed_flows, "switches choose for each flow, and with an entropy for each packet every packet is one"},
+	{sprayed_order, "go_back_n drops what is out of order, which an entropy for each packet makes the rule"},
+	{order_by_packet,
+	 "go_back_n drops what is out of order, which switches that choose for each packet make the rule"},
+	{counts_nothing, "dup_ack_threshold counts what arrives beyond a gap: with go_back_n nothing does"},
+	{holds_nothing, "reorder_shim_ns holds back what arrives beyond a gap: with go_back_n nothing does"},
+	{NULL, NULL},
+};
+
+const struct option_refusal *options_refusals(void)
+{
+	return refusals;
+}
+
+int options_refuse(const struct options *o, struct weft_err *err)
+{
+	for (const struct option_refusal *r = refusals; r->applies; r++) {
+		if (r->applies(o))
+			return weft_err_set(err, -EINVAL, "lb %s with route %s: %s", o->lb->name, o->route->name,
+					    r->why);
+	}
+	return 0;
+}
