@@ -309,7 +309,8 @@ static void switch__leafspine_between_processes(void **state)
  * with all these entropies every cable is used. */
 static void switch__choices_over_parallel_cables(void **state)
 {
-	static const char *const routes[] = {"drill --set drill_choices=2 --set drill_memory=1", "drill_flow", "conga"};
+	static const char *const routes[] = {"drill --set drill_choices=2 --set drill_memory=1", "drill_flow", "conga",
+					     "symmetric --credit-queue 8"};
 	for (unsigned i = 0; i < sizeof routes / sizeof *routes; i++) {
 		char args[256], text[8192];
 		unsigned used = 0;
@@ -323,6 +324,7 @@ static void switch__choices_over_parallel_cables(void **state)
 			used++;
 		if (used != 4)
 			fail_msg("%s used %u cables: %s", routes[i], used, text);
+		assert_int_equal(strstr(text, "credit queues: 0 credits") != NULL, strstr(routes[i], "credit") != NULL);
 	}
 }
 
@@ -385,6 +387,8 @@ static void switch__bad_options_are_named(void **state)
 		{"--vhost %s/v:1 --set drill_choices=0 --route drill", "drill_choices", 2},
 		{"--vhost %s/v:1 --route conga", "trees of 2 tiers", 1},
 		{"--vhost %s/v:1 --queue-bytes x", "queue_bytes", 2},
+		{"--vhost %s/v:1 --credit-queue 65536", "credit_queue", 2},
+		{"--vhost %s/v:1 --credit-queue 8 --set pfc=1", "credit queues with PFC", 1},
 		{"--vhost %s/v:1 --route nonsense", "valid: ecmp", 2},
 		{"--vhost %s/v:2 --topology star:1", "star:1", 1},
 		{"--vhost %s/v:2 --topology nonsense", "nonsense", 1},
