@@ -63,6 +63,11 @@ static int translate(enum family family, enum fi_datatype datatype, enum fi_op o
 	return weft_amo_valid(atomic->op, atomic->type) && fits_family(family, atomic->op) ? 0 : -FI_EOPNOTSUPP;
 }
 
+int prov_atomic_code(enum fi_datatype datatype, enum fi_op op, struct weft_op_atomic *atomic)
+{
+	return translate(BASE, datatype, op, atomic);
+}
+
 static size_t count_max(const struct prov_domain *domain, const struct weft_op_atomic *atomic)
 {
 	return weft_atomic_bytes(domain->nic->engine, atomic->op) / weft_amo_bytes(atomic->type);

@@ -13,4 +13,7 @@ extern struct fi_ops_atomic prov_atomic_ops;
 int prov_atomic_query(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op, struct fi_atomic_attr *attr,
 		      uint64_t flags);
 
+/* The engine's numbers; -FI_EOPNOTSUPP: there is no such base operation. */
+int prov_atomic_code(enum fi_datatype datatype, enum fi_op op, struct weft_op_atomic *atomic);
+
 #endif

@@ -6,7 +6,9 @@
 
 #define MSG_CAPS (FI_MSG | FI_TAGGED)
 #define RMA_CAPS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
-#define TX_CAPS  (MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_TRIGGER | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_FENCE)
+#define TX_CAPS                                                                                                        \
+	(MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_TRIGGER | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_FENCE |      \
+	 FI_COLLECTIVE)
 #define RX_CAPS                                                                                                        \
 	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_TRIGGER | FI_RMA |     \
 	 FI_ATOMIC | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT)
@@ -248,7 +250,8 @@ static uint64_t caps_granted(const struct kind *k, const struct fi_info *hints)
 {
 	uint64_t caps = hints ? hints->caps : 0;
 	if (!caps)
-		return caps_of(k) & ~FI_SOURCE_ERR; /* that one changes what an application sees */
+		return caps_of(k) &
+		       ~(FI_SOURCE_ERR | FI_COLLECTIVE); /* they change what an application sees or costs */
 	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
 	if (caps & (FI_RMA | FI_ATOMIC) && !(caps & RMA_CAPS))

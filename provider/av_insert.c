@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "avshare.h"
-#include "prov.h"
+#include "coll.h"
 
 /* Addresses that insertsym makes at most. */
 enum { SYMMETRIC_MAX = 1 << 20 };
@@ -242,4 +242,5 @@ struct fi_ops_av prov_av_ops = {
 	.remove = av_remove,
 	.lookup = av_lookup,
 	.straddr = av_straddr,
+	.av_set = prov_av_set_open,
 };

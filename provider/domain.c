@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "coll.h"
 #include "ctx.h"
 #include "rma.h"
 #include "trigger.h"
@@ -93,12 +94,6 @@ int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 	return 0;
 }
 
-static int no_collective(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr,
-			 uint64_t flags)
-{
-	return -FI_EOPNOTSUPP;
-}
-
 static struct fi_ops domain_fi_ops = {
 	.size = sizeof(struct fi_ops),
 	.close = domain_close,
@@ -118,7 +113,7 @@ static struct fi_ops_domain domain_ops = {
 	.stx_ctx = prov_stx_open,
 	.srx_ctx = prov_srx_open,
 	.query_atomic = prov_atomic_query,
-	.query_collective = no_collective,
+	.query_collective = prov_coll_query,
 };
 
 /* Finds the device that fi_getinfo described and opens it or joins its users. */

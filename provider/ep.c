@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "atomic.h"
+#include "coll.h"
 #include "ctx.h"
 #include "rma.h"
 #include "trigger.h"
@@ -29,6 +30,7 @@ static void ep_stop(struct prov_ep *ep)
 		TAILQ_REMOVE(&nic->eps, ep, link);
 	if (ep->wep)
 		weft_ep_close(ep->wep);
+	prov_coll_close(ep);
 	prov_req_abandon(ep);
 	prov_trigger_drop(nic, ep, NULL);
 	prov_shared_unbind(ep);
@@ -162,13 +164,32 @@ uint32_t prov_ep_ring(const struct prov_ep *ep)
 	return entries < RING_MIN ? RING_MIN : entries;
 }
 
-static int ep_listen(struct prov_ep *ep)
+static int wep_open(struct prov_ep *ep, uint16_t port, struct weft_err *err)
 {
-	struct weft_err err = {""};
 	uint32_t entries = prov_ep_ring(ep);
 	int (*open)(struct weft_engine *, uint16_t, uint32_t, uint32_t, struct weft_ep **, struct weft_err *) =
 		ep->is_dgram ? weft_ep_open_dgram : weft_ep_open;
-	int ret = open(ep->domain->nic->engine, ep->addr.port, entries, entries, &ep->wep, &err);
+	int ret = open(ep->domain->nic->engine, port, entries, entries, &ep->wep, err);
+	if (ret || ep->is_dgram || !(ep->caps & FI_COLLECTIVE))
+		return ret;
+	ret = prov_coll_open(ep);
+	if (ret) {
+		weft_err_set(err, ret, "endpoint %u: no number behind it for collective operations",
+			     weft_ep_port(ep->wep));
+		weft_ep_close(ep->wep);
+		ep->wep = NULL;
+	}
+	return ret;
+}
+
+/* Without a number of its own an endpoint takes the first that will do. */
+static int ep_listen(struct prov_ep *ep)
+{
+	enum { FIRST_FREE = 0xC000, PAIRS_MAX = 0x2000 };
+	struct weft_err err = {""};
+	int ret = wep_open(ep, ep->addr.port, &err);
+	for (uint32_t i = 0; ret == -FI_EADDRINUSE && !ep->addr.port && i < PAIRS_MAX; i++)
+		ret = wep_open(ep, (uint16_t)(FIRST_FREE + 2 * i), &err);
 	if (ret) {
 		FI_WARN(&prov_weft, FI_LOG_EP_CTRL, "%s\n", err.msg);
 		return ret;
@@ -293,6 +314,7 @@ struct prov_ep *prov_ep_new(struct prov_domain *domain, size_t bytes, size_t fcl
 	ep->fid.tagged = &prov_tagged_ops;
 	ep->fid.rma = &prov_rma_ops;
 	ep->fid.atomic = &prov_atomic_ops;
+	ep->fid.collective = &prov_coll_ops;
 	domain->refs++;
 	return ep;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "coll.h"
 #include "ctx.h"
 
 static struct prov_ep *ep_of(struct fid *fid)
@@ -65,11 +66,6 @@ static int no_accept(struct fid_ep *ep, const void *param, size_t paramlen)
 }
 
 static int no_shutdown(struct fid_ep *ep, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-static int no_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct fid_mc **mc, void *context)
 {
 	return -FI_ENOSYS;
 }
@@ -170,5 +166,5 @@ struct fi_ops_cm prov_cm_ops = {
 	.connect = no_connect,
 	.accept = no_accept,
 	.shutdown = no_shutdown,
-	.join = no_join,
+	.join = prov_coll_join,
 };

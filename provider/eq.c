@@ -36,8 +36,9 @@ static struct prov_event *event_new(uint32_t event, const void *buf, size_t len,
 	return ev;
 }
 
-/* A queue that was overrun takes nothing more; `room` is how many events it may hold. */
-static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room)
+/* A queue that was overrun takes nothing more; `room` is how many events it may hold. `nic`: whose lock is held, or
+ * NULL. */
+static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room, struct prov_nic *nic)
 {
 	pthread_mutex_lock(&eq->lock);
 	eq->overrun |= eq->count >= room;
@@ -46,7 +47,9 @@ static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room)
 		TAILQ_INSERT_TAIL(&eq->events, ev, link);
 		eq->count++;
 	}
-	bool notify = prov_wait_raise(&eq->wait, true);
+	bool notify = !nic && prov_wait_raise(&eq->wait, true);
+	if (nic)
+		prov_nic_raise(nic, &eq->wait, true);
 	pthread_cond_broadcast(&eq->cond);
 	pthread_mutex_unlock(&eq->lock);
 	if (notify)
@@ -56,11 +59,16 @@ static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room)
 	return overrun ? -FI_EOVERRUN : 0;
 }
 
-int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry)
+int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry)
 {
 	size_t len = entry->err ? sizeof *entry : sizeof(struct fi_eq_entry);
 	struct prov_event *ev = event_new(event, entry, len, entry->err != 0);
-	return ev ? event_add(eq, ev, SIZE_MAX) : -FI_ENOMEM;
+	return ev ? event_add(eq, ev, SIZE_MAX, nic) : -FI_ENOMEM;
+}
+
+int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry)
+{
+	return prov_eq_post_locked(eq, NULL, event, entry);
 }
 
 static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
@@ -69,7 +77,7 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, siz
 	if (!eq->writable || flags || (len && !buf))
 		return -FI_EINVAL;
 	struct prov_event *ev = event_new(event, buf, len, false);
-	int ret = ev ? event_add(eq, ev, eq->size) : -FI_ENOMEM;
+	int ret = ev ? event_add(eq, ev, eq->size, NULL) : -FI_ENOMEM;
 	return ret ? ret : (ssize_t)len;
 }
 
@@ -89,11 +97,12 @@ static ssize_t read_locked(struct prov_eq *eq, uint32_t *event, void *buf, size_
 		return eq->overrun ? -FI_EAVAIL : -FI_EAGAIN;
 	if (ev->is_error)
 		return -FI_EAVAIL;
-	if (len < ev->size)
+	if (buf && len < ev->size)
 		return -FI_ETOOSMALL;
-	size_t size = ev->size;
+	size_t size = buf ? ev->size : 0; /* who gives no buffer wants to know no more than what happened */
 	*event = ev->event;
-	memcpy(buf, ev->data, size);
+	if (size)
+		memcpy(buf, ev->data, size);
 	if (!(flags & FI_PEEK))
 		event_drop(eq, ev);
 	return (ssize_t)size;

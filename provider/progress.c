@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "coll.h"
 #include "rma.h"
 #include "trigger.h"
 #include "weft/ethdev.h"
@@ -50,6 +51,8 @@ static bool completions_take(struct prov_nic *nic)
 				completed(ep, &cqes[i]);
 			any |= n > 0;
 		} while (n == CQE_BURST);
+		if (ep->coll)
+			any |= prov_coll_progress(ep);
 	}
 	return any;
 }

@@ -130,6 +130,7 @@ int prov_getinfo(uint32_t version, const char *node, const char *service, uint64
 
 struct prov_ep;
 struct prov_stx;
+struct prov_coll;
 struct prov_trigger;
 TAILQ_HEAD(prov_trigger_list, prov_trigger);
 struct prov_cntr;
@@ -279,6 +280,8 @@ struct prov_eq {
 int prov_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
 /* Adds an event; `err` != 0 makes it an error entry. No lock held. -FI_ENOMEM, -FI_EOVERRUN. */
 int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry);
+/* The same while the device's lock is held. */
+int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry);
 int prov_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 /* fi_trywait for one object: -FI_EAGAIN when there is something to look at. */
 int prov_trywait(struct fid *fid);
@@ -446,6 +449,7 @@ struct prov_ep {
 	struct prov_cq *tx_cq, *rx_cq;
 	struct prov_cntr *cntrs[PROV_CNTRS]; /* may be the same one several times; NULL: nobody counts */
 	struct prov_eq *eq;
+	struct prov_coll *coll;      /* with FI_COLLECTIVE, once enabled (coll.c); or NULL */
 	struct prov_req_list posted; /* handed to the engine, not finished */
 	struct prov_req_list claims; /* messages reserved by FI_PEEK | FI_CLAIM whose completion was read */
 };

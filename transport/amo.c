@@ -236,3 +236,9 @@ void amo_apply(uint8_t op, uint8_t type, void *target, const struct amo_args *ar
 			memcpy((uint8_t *)args->result + at, was, ty->bytes);
 	}
 }
+
+void weft_amo_apply(uint8_t op, uint8_t type, void *target, const void *operand, size_t count)
+{
+	const struct amo_args args = {.operand = operand, .count = count};
+	amo_apply(op, type, target, &args);
+}

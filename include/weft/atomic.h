@@ -5,6 +5,7 @@
 #define WEFT_ATOMIC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What becomes of a target element t with the operand a and, from CSWAP on, the comparand c. Integers wrap around. */
@@ -66,6 +67,9 @@ uint32_t weft_amo_bytes(uint8_t type);
 
 /* True when `op` can be applied to elements of `type`. Order needs real numbers, bits need integers. */
 bool weft_amo_valid(uint8_t op, uint8_t type);
+
+/* Applies an operation without comparands to `count` elements of our own at `target`. */
+void weft_amo_apply(uint8_t op, uint8_t type, void *target, const void *operand, size_t count);
 
 /* True for operations with comparands. */
 static inline bool weft_amo_compares(uint8_t op)
