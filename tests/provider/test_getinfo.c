@@ -143,7 +143,7 @@ static void getinfo__refuses_what_is_not_there(void **state)
 {
 	static const struct spoil rows[] = {
 		HINT(caps, FI_RMA | FI_RMA_PMEM),
-		HINT(caps, FI_MSG | FI_COLLECTIVE),
+		HINT(caps, FI_MSG | FI_MULTICAST),
 		HINT(addr_format, FI_SOCKADDR_IN6),
 		HINT(addr_format, FI_ADDR_STR),
 		EP(type, FI_EP_MSG),
