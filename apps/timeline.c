@@ -85,7 +85,7 @@ static int draw_cables(struct timeline_fault *f, const struct weft_topo *topo, u
 		return timeline_refuse(f, -EINVAL, err, "less than half of one of %u cables", all);
 	free(t->cables);
 	t->cable_count = 0;
-	t->cables = malloc(all * sizeof *t->cables);
+	t->cables = calloc(all, sizeof *t->cables);
 	if (!t->cables)
 		return weft_err_set(err, -ENOMEM, "no memory for %u cables", all);
 	list_cables(t, topo);

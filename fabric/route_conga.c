@@ -202,7 +202,7 @@ static void feed_back(const struct weft_net *net, struct conga_state *st, uint32
 	uint32_t next = st->next_fb[leaf], tag = next;
 
 	for (uint32_t i = 0; i < st->tags; i++) {
-		uint32_t other = (next + i) % st->tags;
+		uint32_t other = next + i < st->tags ? next + i : next + i - st->tags;
 		if (!m[other].changed)
 			continue;
 		tag = other;
@@ -212,7 +212,7 @@ static void feed_back(const struct weft_net *net, struct conga_state *st, uint32
 	h->fb_tag = (uint8_t)tag;
 	h->fb_metric = aged(net, &m[tag]);
 	m[tag].changed = 0;
-	st->next_fb[leaf] = (tag + 1) % st->tags;
+	st->next_fb[leaf] = tag + 1 < st->tags ? tag + 1 : 0;
 }
 
 static void leave_leaf(const struct weft_net *net, const struct route_ways *ways, uint32_t port,
