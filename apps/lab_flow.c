@@ -108,10 +108,14 @@ static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t le
 {
 	struct lab_arrival *a = arg;
 	struct lab *lab = a->lab;
-	uint32_t pkt = (uint32_t)(offset / lab->o->engine.payload_bytes);
+	uint32_t payload = lab->o->engine.payload_bytes;
 	pattern_check_sink(&a->check, offset, data, len);
-	if (!reorder_next(&a->order, pkt, &lab->reordering))
-		out_of_order(lab, (uint32_t)(a - lab->arrivals), pkt);
+	/* A message that overtook the one before it is handed over in one piece. */
+	for (uint64_t at = offset; at < offset + len; at += payload) {
+		uint32_t pkt = (uint32_t)(at / payload);
+		if (!reorder_next(&a->order, pkt, &lab->reordering))
+			out_of_order(lab, (uint32_t)(a - lab->arrivals), pkt);
+	}
 }
 
 /* Posts the receive and the send of one flow in the same instant. */

@@ -192,6 +192,15 @@ static void lab_result__lost_packets_are_not_late(void **state)
 	assert_true(order.dup_acks_max >= REORDER_THRESHOLD);
 }
 
+/* Short messages of one pair on many paths overtake each other; each of their packets counts all the same. */
+static void lab_result__messages_that_overtake(void **state)
+{
+	struct fixture *f = *state;
+	MAKE(f, "--topology", "leafspine:2:4:1", "--matrix", "poisson:googlerpc:0.9:200us", "--lb", "ops", "--route",
+	     "random", "--no-trim", "--mtu", "500");
+	order_of(f);
+}
+
 static void lab_result__spraying_reorders(void **state)
 {
 	struct fixture *f = *state;
@@ -218,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(lab_result__one_path_reorders_nothing),
 		TEST(lab_result__lost_packets_are_not_late),
+		TEST(lab_result__messages_that_overtake),
 		TEST(lab_result__spraying_reorders),
 		TEST(lab_at__calls_in_order_of_time_then_registration),
 		TEST(lab_at__refuses_too_many),
