@@ -80,6 +80,24 @@ with tempfile.TemporaryDirectory() as tmp:
     if run["cc"] != "eqds+smartt" or not run["packets"]["credits"]:
         fail(f"not pulled: {run}")
 
+    # Credits that are scheduled, through a fabric that limits them; and through this one, which does not.
+    credit_socket = tmp + "/credit"
+    limits = start(WEFT, "switch", "--vhost", credit_socket + ":4", "--link-gbps", "0.5", "--credit-queue", "16", "--route",
+                   "symmetric")
+    if "4 ports ready" not in limits.stdout.readline():
+        fail("the switch with credit queues does not start")
+    for path in (credit_socket, socket):
+        outcome = finish(start("mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4", WEFT, "bench", "--link-gbps",
+                               "0.5", "--device", f"net_virtio_user0,path={path}%r", "--matrix", "alltoall:4:256KiB:2",
+                               "--cc", "spraypass", "--json", result))
+        check_result(result, 12, outcome)
+        with open(result, encoding="utf-8") as f:
+            run = json.load(f)
+        check(run["cc"] == "spraypass" and run["packets"]["credits"], "not scheduled", outcome)
+    limits.send_signal(signal.SIGINT)
+    outcome = finish(limits)
+    check(outcome[0] == 0 and "0 data" in outcome[1], "the switch with credit queues lost data", outcome)
+
     # Rank 0 tells; the flows have triggers that cross processes.
     matrix = tmp + "/chain.cm"
     with open(matrix, "w", encoding="utf-8") as f:
