@@ -126,7 +126,7 @@ void schedule_on_data(struct weft_rcc *rcc, const struct weft_rcc_data *ev, weft
 }
 
 /* Without jitter, the credits of connections with the same pace meet in the same order in every queue, and the last
- * ones are always those that are dropped (ExpressPass sec. 3.1). */
+ * ones are always those that are dropped (ExpressPass varies it, too). */
 static weft_ns jittered(uint64_t wait_ns, uint32_t pct, uint32_t draw)
 {
 	uint64_t range = wait_ns * pct / 100;
