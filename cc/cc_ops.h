@@ -101,6 +101,7 @@ struct schedule_tune {
 	uint32_t first_pct;       /* what an idle sender may send unscheduled, of the BDP, with `unscheduled` */
 	uint8_t uniform;          /* path numbers are drawn without replacement, round by round */
 	uint8_t probing;          /* slow paths are excluded */
+	uint8_t sent_base;        /* losses are taken off the rate at which the lost were sent, a period ago */
 	uint8_t unscheduled;      /* idle senders send at once, at low priority (sec. V-A) */
 	uint8_t strict;           /* refuse fabrics without credit queues */
 };

@@ -17,6 +17,7 @@ void credit_loop_start(struct credit_loop *l, const struct schedule_tune *tune, 
 {
 	*l = (struct credit_loop){.period_end_ns = now + period_ns,
 				  .rate = permille(tune->w_init_permille),
+				  .sent_rate = permille(tune->w_init_permille),
 				  .w = permille(tune->w_init_permille)};
 }
 
@@ -24,6 +25,16 @@ void credit_loop_start(struct credit_loop *l, const struct schedule_tune *tune, 
 static int32_t ahead(uint32_t a, uint32_t b)
 {
 	return (int32_t)((a - b) << (32 - CREDIT_BITS)) >> (32 - CREDIT_BITS);
+}
+
+static void add(struct credit_loop *l, uint32_t total, uint32_t bad)
+{
+	uint32_t all = l->total + total, lost = l->bad + bad;
+
+	for (; all > UINT16_MAX; all /= 2)
+		lost /= 2;
+	l->total = (uint16_t)all;
+	l->bad = (uint16_t)lost;
 }
 
 /* ExpressPass: a gap in the numbers is lost credits. One that comes late was counted as lost when it was overtaken, and
@@ -34,8 +45,7 @@ static void count_by_number(struct credit_loop *l, const struct weft_rcc_data *e
 
 	if (gap < 0)
 		return;
-	l->bad += (uint32_t)gap;
-	l->total += (uint32_t)gap + 1;
+	add(l, (uint32_t)gap + 1, (uint32_t)gap);
 	l->next_credit = ev->credit + 1;
 	l->numbered = 1;
 }
@@ -50,11 +60,9 @@ void credit_loop_count(struct credit_loop *l, const struct schedule_tune *tune, 
 		return;
 	if (tune->feedback == SCHEDULE_SEQUENCE) {
 		count_by_number(l, ev);
-		l->bad += suffered;
-		l->total += suffered;
+		add(l, suffered, suffered);
 	} else {
-		l->total++;
-		l->bad += suffered || ev->ce;
+		add(l, 1, suffered || ev->ce);
 	}
 }
 
@@ -70,7 +78,10 @@ static void decrease(struct credit_loop *l, const struct schedule_tune *tune, ui
 {
 	uint32_t w_min = permille(tune->w_min_permille);
 
-	l->rate = times(times(l->rate, ONE - share), ONE + permille(tune->aim_permille));
+	uint32_t base = tune->sent_base ? l->sent_rate : l->rate;
+	uint32_t rate = times(times(base, ONE - share), ONE + permille(tune->aim_permille));
+
+	l->rate = tune->sent_base && rate > l->rate ? l->rate : rate;
 	l->w = l->w / 2 > w_min ? l->w / 2 : w_min;
 	l->increased = 0;
 }
@@ -82,6 +93,8 @@ void credit_loop_update(struct credit_loop *l, const struct schedule_tune *tune,
 		return;
 	uint32_t share = (uint32_t)(((uint64_t)l->bad << 20) / l->total);
 
+	uint32_t now_rate = l->rate;
+
 	if (share > ONE)
 		share = ONE;
 	if (share <= permille(tune->aim_permille))
@@ -90,6 +103,7 @@ void credit_loop_update(struct credit_loop *l, const struct schedule_tune *tune,
 		decrease(l, tune, share);
 	if (l->rate < floor)
 		l->rate = floor;
+	l->sent_rate = now_rate;
 	l->total = l->bad = 0;
 	l->period_end_ns = now + period_ns;
 }

@@ -13,8 +13,10 @@ struct credit_loop {
 	weft_ns period_end_ns; /* of the update period */
 	uint32_t rate;         /* "cur_rate", of the highest; up to 1 + aim_ratio */
 	uint32_t w;            /* "w", aggressiveness */
-	uint32_t total;        /* credits heard of in this period: their data came, or they count as lost */
-	uint32_t bad;          /* of these, marked or lost */
+	uint32_t sent_rate;    /* of the period before: what is heard of now was sent at it */
+	uint16_t total;        /* credits heard of in this period: their data came, or they count as lost. Halved when
+				  full, like the next */
+	uint16_t bad;          /* of these, marked or lost */
 	uint32_t next_credit;  /* number expected next, modulo 2^24 */
 	uint8_t numbered;      /* next_credit means something */
 	uint8_t increased;     /* the period before increased the rate */

@@ -30,6 +30,11 @@
 		SCHEDULE_TUNE32(nic_credits, "credits that may wait in the host; more are dropped", 8, 1, 64),         \
 		SCHEDULE_TUNE32(first_pct, "what an idle sender may send with unscheduled=on, percent of the BDP",     \
 				100, 0, 1000),                                                                         \
+		SCHEDULE_TUNEON(                                                                                       \
+			sent_base,                                                                                     \
+			"a share of losses is taken off the rate a period ago, at which they were sent, not off "      \
+			"the present one",                                                                             \
+			0),                                                                                            \
 		SCHEDULE_TUNEON(unscheduled, "idle senders send at once, at low priority", 0),                         \
 		SCHEDULE_TUNEON(strict, "refuse to work in a fabric that does not limit credits", 0)
 

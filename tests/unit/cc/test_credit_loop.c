@@ -76,6 +76,34 @@ static void update__decreases(void **state)
 	near(share(l.w), 0.01);
 }
 
+/* What is heard of now was sent a period ago: two updates about the same excess cut once. */
+static void update__cuts_what_was_sent(void **state)
+{
+	struct schedule_tune tune = by_ecn;
+	struct credit_loop l;
+	tune.sent_base = 1;
+	credit_loop_start(&l, &tune, 1000, 0);
+	l.rate = l.sent_rate = ONE;
+	for (weft_ns now = 1000; now <= 2000; now += 1000) {
+		hear(&l, &tune, 10, 5);
+		credit_loop_update(&l, &tune, 1000, 0, now);
+		near(share(l.rate), 0.55);
+	}
+	hear(&l, &tune, 10, 5); /* sent at 0.55, this is news */
+	credit_loop_update(&l, &tune, 1000, 0, 3000);
+	near(share(l.rate), 0.55 * 0.55);
+}
+
+static void count__more_than_fits(void **state)
+{
+	struct credit_loop l;
+	credit_loop_start(&l, &by_ecn, 1000, 0);
+	hear(&l, &by_ecn, 200000, 0);
+	hear(&l, &by_ecn, 200000, 200000);
+	credit_loop_update(&l, &by_ecn, 1000, 0, 1000);
+	assert_true(share(l.rate) < 0.063);
+}
+
 static void update__nothing_heard_nothing_done(void **state)
 {
 	struct credit_loop l;
@@ -147,6 +175,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(update__increases),
 		cmocka_unit_test(update__decreases),
+		cmocka_unit_test(update__cuts_what_was_sent),
+		cmocka_unit_test(count__more_than_fits),
 		cmocka_unit_test(update__nothing_heard_nothing_done),
 		cmocka_unit_test(update__never_below_the_floor),
 		cmocka_unit_test(count__gaps_in_the_numbers),
