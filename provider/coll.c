@@ -352,11 +352,14 @@ int prov_coll_open(struct prov_ep *ep)
 void prov_coll_close(struct prov_ep *ep)
 {
 	struct prov_coll *coll = ep->coll;
+	struct coll_run *run, *next;
 	if (!coll)
 		return;
 	weft_ep_close(coll->wep);
-	while (!TAILQ_EMPTY(&coll->runs))
-		run_free(ep, TAILQ_FIRST(&coll->runs));
+	for (run = TAILQ_FIRST(&coll->runs); run; run = next) {
+		next = TAILQ_NEXT(run, link);
+		run_free(ep, run);
+	}
 	while (coll->joined) {
 		struct joined *j = coll->joined;
 		coll->joined = j->next;
