@@ -222,6 +222,17 @@ static void stats_log(const struct prov_nic *nic)
 	}
 }
 
+/* Once, with all that was seen. */
+static void credit_warn(const struct prov_nic *nic)
+{
+	uint64_t signs = weft_engine_stats(nic->engine)->credit_unlimited;
+	if (signs)
+		FI_WARN(&prov_weft, FI_LOG_DOMAIN,
+			"%s: the fabric does not limit credits (%llu signs of it): its switches need credit queues and "
+			"symmetric hashing for this FI_WEFT_CC\n",
+			nic->name, (unsigned long long)signs);
+}
+
 static void device_close(struct prov_nic *nic)
 {
 	if (nic->has_telemetry)
@@ -230,6 +241,7 @@ static void device_close(struct prov_nic *nic)
 	nic->active_ns = weft_clock_ns();
 	if (nic->linger_ns)
 		prov_wait_until(nic, nic_quiet, nic, (int)(nic->linger_ns / WEFT_MS(1)));
+	credit_warn(nic);
 	stats_log(nic);
 	weft_engine_destroy(nic->engine);
 	nic->wire->ops->close(nic->wire);
