@@ -193,6 +193,8 @@ static bool may_share(const struct pdc_rx *p)
 
 void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now)
 {
+	if (__builtin_expect(e->tune.reorder_shim_ns != 0, 0) && shim_holds(e, p, now))
+		return;
 	bool wanted = at_once || p->unacked_pkts + 1 >= e->tune.ack_every;
 	if (e->tune.ack_burst && wanted && may_share(p)) {
 		p->unacked_pkts++;

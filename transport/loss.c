@@ -121,14 +121,8 @@ static void __attribute__((noinline)) loss_by_count(struct weft_engine *e, struc
 }
 
 /* In time rather than in packets: paths differ by their queues, and a sprayed flow has hundreds of packets in them. */
-void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void __attribute__((noinline)) loss_by_age(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (!p->q.inflight.count || sendq_at(&p->q, p->q.inflight.head)->sent_at >= p->newest_acked_ns)
-		return;
-	if (e->tune.dup_ack_threshold) {
-		loss_by_count(e, p, now);
-		return;
-	}
 	weft_ns allowance = reorder_allowance(e, p);
 	while (p->q.inflight.count) {
 		uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);
@@ -138,6 +132,16 @@ void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 		e->stats.tx_retx_gap++;
 		loss_mark(e, p, psn, WEFT_CC_LOSS_GAP, now);
 	}
+}
+
+void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+{
+	if (!p->q.inflight.count || sendq_at(&p->q, p->q.inflight.head)->sent_at >= p->newest_acked_ns)
+		return;
+	if (e->tune.dup_ack_threshold)
+		loss_by_count(e, p, now);
+	else
+		loss_by_age(e, p, now);
 }
 
 void loss_by_timeout(struct weft_engine *e, struct pdc_tx *p, weft_ns now)

@@ -270,9 +270,7 @@ static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_
 	p->rcvd_bytes += e->overhead_bytes + w->payload_bytes;
 	mark_received(e, p, w->pds.psn);
 	pdc_rx_trigger(p, pkt, w);
-	bool at_once = answer_at_once(e, p, w, first) || rc;
-	if (!e->tune.reorder_shim_ns || !shim_holds(e, p, w->pds.psn, now))
-		ack_data(e, p, at_once, now);
+	ack_data(e, p, answer_at_once(e, p, w, first) || rc, now);
 }
 
 static bool is_ordered(const struct wire_pkt *w)

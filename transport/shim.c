@@ -9,13 +9,13 @@ static void ack_up_to_gap(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
 	uint32_t beyond = p->ooo_pkts;
 	p->ooo_pkts = 0;
-	ack_data(e, p, true, now);
+	ack_again(e, p, now);
 	p->ooo_pkts = beyond;
 }
 
-bool shim_holds(struct weft_engine *e, struct pdc_rx *p, uint32_t psn, weft_ns now)
+bool shim_holds(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
-	bool moved = psn_before(psn, p->next_expected);
+	bool moved = psn_before(p->trigger_psn, p->next_expected);
 	if (!p->ooo_pkts)
 		return false;
 	if (moved || p->ooo_pkts == 1)
