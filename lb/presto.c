@@ -37,7 +37,7 @@ static uint16_t entropy_of(const struct weft_lb_params *params, uint32_t path)
 		ev |= path % n << params->digits.shift[i];
 		path /= n;
 	}
-	return (uint16_t)(ev < params->evs_size ? ev : ev % params->evs_size);
+	return (uint16_t)(ev < params->evs_size ? ev : params->evs_size - 1);
 }
 
 static uint32_t cell_pkts(const struct weft_lb_params *params)
