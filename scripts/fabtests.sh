@@ -4,7 +4,8 @@
 # fabtests.sh [--net ...] BUILD FABTESTS -- TEST [ARGUMENT]...
 # Runs libfabric's fabtests, installed below the directory FABTESTS, over two addresses: two hosts that are joined by
 # `weft switch` with vhost-user ports (default), by a memif, or by a veth pair between two network namespaces. Without
-# options it is the quick set without an exclude file. The second form runs one test and shows both sides' output.
+# options it is the quick set without an exclude file; fi_ubertest combines what `-u FILE` says (configs/fabtests/). The
+# second form runs one test and shows both sides' output.
 # The outcome of all tests is written to BUILD/fabtests.log. Everything happens in namespaces of its own, because
 # runfabtests.sh ends a test that hangs by killing every process with its name.
 set -eu
