@@ -3,6 +3,8 @@
 
 enum {
 	TRY_WAIT_SHIFT = 6,  /* doublings of the time between trials at most */
+	TRIAL_PKTS = 8,      /* credits of a trial, in a row: a single packet passes a slow link in no time */
+	TRIAL_BACK = 6,      /* so many answers will do, credits are lost on busy paths, too */
 	TRIAL_RTTS = 2,      /* a path that takes longer than so many usual times is no better yet */
 	TRIAL_LOST_RTTS = 8, /* no answer: what was sent there is lost */
 };
@@ -52,8 +54,8 @@ static uint32_t below(uint64_t draw, uint32_t n)
 	return (uint32_t)((draw >> 32) * n >> 32);
 }
 
-/* One excluded path at a time gets one credit, and is judged by the time its data takes: at a fraction of the usual
- * rate a full packet alone shows. */
+/* One excluded path at a time gets a few credits in a row, and is judged by the time their data takes: at a fraction of
+ * the usual rate they queue. */
 static bool trial_due(struct spray *s, const struct schedule_tune *tune, weft_ns now)
 {
 	if (!tune->probing || s->valid == s->paths || now < s->try_at_ns)
@@ -72,20 +74,25 @@ static void wait_longer(struct spray *s, const struct schedule_tune *tune)
 	s->try_wait_ns = 2 * s->try_wait_ns < most ? 2 * s->try_wait_ns : most;
 }
 
-static uint32_t trial(struct spray *s, const struct schedule_tune *tune, uint64_t draw, weft_ns now)
+static void begin_trial(struct spray *s, const struct schedule_tune *tune, uint64_t draw, weft_ns now)
 {
 	if (s->tried_ns != WEFT_NEVER)
 		wait_longer(s, tune); /* the last one was never answered */
 	s->trial = s->table[s->valid + below(draw, (uint32_t)s->paths - s->valid)];
-	s->tried_ns = now;
+	s->trial_left = TRIAL_PKTS;
+	s->trial_back = 0;
 	s->try_at_ns = now + s->try_wait_ns;
-	return s->trial;
 }
 
 uint32_t spray_next(struct spray *s, const struct schedule_tune *tune, uint64_t draw, weft_ns now)
 {
-	if (trial_due(s, tune, now))
-		return trial(s, tune, draw, now);
+	if (!s->trial_left && trial_due(s, tune, now))
+		begin_trial(s, tune, draw, now);
+	if (s->trial_left) {
+		s->trial_left--;
+		s->tried_ns = now;
+		return s->trial;
+	}
 	if (!tune->uniform)
 		return s->table[below(draw, s->valid)];
 	if (!s->left)
@@ -127,18 +134,23 @@ static bool is_excluded(const struct spray *s, uint16_t path)
 }
 
 /* Data of the path on trial. As fast as the others: the next one is tried at once, for what failed together comes back
- * together. */
+ * together. The first that is late ends it. */
 static void judge_trial(struct spray *s, const struct schedule_tune *tune, uint16_t path, weft_ns now)
 {
 	if (s->tried_ns == WEFT_NEVER || path != s->trial)
 		return;
-	if (now - s->tried_ns <= TRIAL_RTTS * s->rtt_ns) {
-		admit(s, path);
-		s->try_at_ns = now;
-	} else {
+	bool late = now - s->tried_ns > TRIAL_RTTS * s->rtt_ns;
+
+	if (!late && ++s->trial_back < TRIAL_BACK)
+		return;
+	if (late) {
 		wait_longer(s, tune);
 		s->try_at_ns = now + s->try_wait_ns;
+	} else {
+		admit(s, path);
+		s->try_at_ns = now;
 	}
+	s->trial_left = 0;
 	s->tried_ns = WEFT_NEVER;
 }
 

@@ -10,7 +10,7 @@
 struct spray {
 	weft_ns rtt_ns;      /* smoothed time from a credit to its data, 0: not known yet */
 	weft_ns try_at_ns;   /* an excluded path is due to be tried */
-	weft_ns tried_ns;    /* when the one on trial was sent its credit; WEFT_NEVER: none is */
+	weft_ns tried_ns;    /* when the one on trial was sent its latest credit; WEFT_NEVER: none is */
 	weft_ns try_wait_ns; /* time between trials */
 	uint32_t bytes;      /* data since the last look at the board */
 	uint32_t looks;      /* at the board */
@@ -20,6 +20,8 @@ struct spray {
 	uint16_t valid;      /* not excluded */
 	uint16_t left;       /* of these, not drawn in this round */
 	uint16_t trial;      /* the path on trial */
+	uint8_t trial_left;  /* credits that it still gets */
+	uint8_t trial_back;  /* of those it got, answered in time */
 	bool admitted;       /* a path was taken back since the last look */
 	uint16_t table[];    /* [paths] path numbers: left in this round, drawn, excluded; then the board, [paths]
 			      * packets since the last look, by path number */
