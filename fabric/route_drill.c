@@ -164,7 +164,7 @@ static uint32_t *memory_of(const struct weft_net *net, const struct route_ways *
 	const struct route_drill_tune *tune = net->choice.tune;
 	const struct net_switch *s = &net->switches[ways->sw];
 	const struct drill_state *st = ways->state;
-	uint32_t engine = (net->cold[ways->from].reverse - s->first_down) % tune->engines;
+	uint32_t engine = ways_engine(net, ways, tune->engines);
 
 	size_t set = ((size_t)engine * switch_groups(s) + ways->group) * PARTS_APART + ways->part % PARTS_APART;
 

@@ -29,7 +29,8 @@ struct route_ways {
 
 /* Parameters of "rr". */
 struct route_rr_tune {
-	uint32_t rounds; /* over all ports, in one order; 0: always the same */
+	uint32_t rounds;  /* over all ports, in one order; 0: always the same */
+	uint32_t engines; /* of a switch, each with turns of its own; 0 is 1 */
 };
 
 /* Parameters of "adaptive". */
@@ -79,6 +80,12 @@ static inline uint32_t ways_find(const struct route_ways *ways, uint32_t port)
 	while (way < ways->count && ways->ports[way] != port)
 		way++;
 	return way;
+}
+
+/* The forwarding engine of the packet, of `engines`: incoming ports are dealt out to them. */
+static inline uint32_t ways_engine(const struct weft_net *net, const struct route_ways *ways, uint32_t engines)
+{
+	return (net->cold[ways->from].reverse - net->switches[ways->sw].first_down) % engines;
 }
 
 /* Of a switch, as an index in net->switches. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Round robin over each group of equal ports. Switches that step in the same order meet at the tier above again and
- * again, so each has an order of its own and draws a new one after some rounds. */
+ * again, so each has an order of its own and draws a new one after some rounds. With several forwarding engines each
+ * has its own turn and order, and they step on each other's. */
 #include <stddef.h>
 
 #include "route_impl.h"
@@ -13,16 +14,23 @@ struct rr_group {
 
 struct rr_state {
 	struct rng rng;
-	struct rr_group group[];
+	struct rr_group group[]; /* of the first engine, of the next ... */
 };
+
+static uint32_t rr_engines(const struct weft_net *net)
+{
+	const struct route_rr_tune *tune = net->choice.tune;
+
+	return tune->engines ? tune->engines : 1;
+}
 
 static size_t rr_state(const struct weft_net *net, uint32_t sw)
 {
 	const struct net_switch *s = &net->switches[sw];
-	uint32_t groups = switch_groups(s);
+	size_t ports = s->up_cables + s->first_up - s->first_down;
 
-	return offsetof(struct rr_state, group) + groups * sizeof(struct rr_group) +
-	       (size_t)(s->up_cables + s->first_up - s->first_down) * sizeof(uint32_t);
+	return offsetof(struct rr_state, group) +
+	       rr_engines(net) * (switch_groups(s) * sizeof(struct rr_group) + ports * sizeof(uint32_t));
 }
 
 /* Fisher-Yates. */
@@ -39,11 +47,11 @@ static int rr_init(const struct weft_net *net, uint32_t sw, void *state, uint64_
 {
 	const struct net_switch *s = &net->switches[sw];
 	struct rr_state *st = state;
-	uint32_t groups = switch_groups(s), *order = (uint32_t *)&st->group[groups];
+	uint32_t groups = switch_groups(s), all = rr_engines(net) * groups, *order = (uint32_t *)&st->group[all];
 
 	st->rng = (struct rng){seed};
-	for (uint32_t g = 0; g < groups; g++) {
-		uint32_t ways = switch_group(net, s, g);
+	for (uint32_t g = 0; g < all; g++) {
+		uint32_t ways = switch_group(net, s, g % groups);
 		st->group[g].order = order;
 		for (uint32_t i = 0; i < ways; i++)
 			order[i] = i;
@@ -68,8 +76,10 @@ static void next_round(const struct weft_net *net, struct rr_state *st, struct r
 static uint32_t rr_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
 	struct rr_state *st = ways->state;
-	struct rr_group *g = &st->group[ways->group];
-	uint32_t all = switch_group(net, &net->switches[ways->sw], ways->group), way;
+	const struct net_switch *s = &net->switches[ways->sw];
+	uint32_t engine = ways_engine(net, ways, rr_engines(net));
+	struct rr_group *g = &st->group[engine * switch_groups(s) + ways->group];
+	uint32_t all = switch_group(net, s, ways->group), way;
 
 	do {
 		way = g->order[g->next++];
@@ -82,6 +92,9 @@ static uint32_t rr_choose(const struct weft_net *net, const struct route_ways *w
 static const struct weft_param rr_tunes[] = {
 	{"rr_rounds", "rounds over the ports in one order before a new one is drawn; 0: never", 5, 0, 1000000,
 	 offsetof(struct route_rr_tune, rounds), WEFT_PARAM_U32},
+	{"rr_engines",
+	 "forwarding engines of a switch, each with turns of its own; incoming ports are dealt out to them", 1, 1, 256,
+	 offsetof(struct route_rr_tune, engines), WEFT_PARAM_U32},
 	{NULL, NULL, 0, 0, 0, 0, 0},
 };
 

@@ -105,12 +105,38 @@ static void rr__bundles_step_apart(void **state)
 	lan_close(&lan);
 }
 
+/* Packets of one incoming port turn by turn, whatever the other engines do; orders differ. */
+static void rr__engines_take_turns_apart(void **state)
+{
+	const struct route_rr_tune tune = {.engines = 4};
+	struct lan lan;
+	uint32_t seen[4] = {0}, same = 0;
+
+	box_open(&lan, "leafspine:4:8:8", "rr", &tune, 1);
+	const struct net_switch *leaf = &lan.net->switches[0];
+	for (uint32_t i = 0; i < 8; i++) {
+		uint32_t up[4];
+		for (uint32_t host = 0; host < 4; host++) {
+			struct weft_pkt pkt = {.src = weft_net_host_ip(host), .dst = weft_net_host_ip(9)};
+			uint32_t from = lan.net->cold[leaf->first_down + host].reverse;
+			up[host] = route_special(lan.net, from, 9, &pkt) - leaf->first_up;
+			seen[host] |= 1u << up[host];
+		}
+		same += up[0] == up[1] && up[1] == up[2] && up[2] == up[3];
+	}
+	for (uint32_t host = 0; host < 4; host++)
+		assert_int_equal(seen[host], 0xff);
+	assert_true(same < 8);
+	lan_close(&lan);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rr__each_way_once_a_round), cmocka_unit_test(rr__keeps_an_order_for_its_rounds),
-		cmocka_unit_test(rr__one_order_for_ever),    cmocka_unit_test(rr__switches_differ_in_order),
-		cmocka_unit_test(rr__orders_are_uniform),    cmocka_unit_test(rr__bundles_step_apart),
+		cmocka_unit_test(rr__each_way_once_a_round),    cmocka_unit_test(rr__keeps_an_order_for_its_rounds),
+		cmocka_unit_test(rr__one_order_for_ever),       cmocka_unit_test(rr__switches_differ_in_order),
+		cmocka_unit_test(rr__orders_are_uniform),       cmocka_unit_test(rr__bundles_step_apart),
+		cmocka_unit_test(rr__engines_take_turns_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
