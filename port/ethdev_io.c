@@ -250,6 +250,8 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 	}
 	if (d->is_switch)
 		neigh_learn_ip(d, ip, &eth->src_addr);
+	else if (unlikely(!neigh_is_met(d, ip)))
+		neigh_meet(d, ip, &eth->src_addr);
 	return pkt_fill(m, ip, RTE_MIN(bytes, (uint32_t)(m->data_len - RTE_ETHER_HDR_LEN)), now);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Neighbours of a DPDK port: who has which MAC address. Everybody is on-link; there are no gateways.
- * A host's port asks (ARP, RFC 826; ND, RFC 4861) and answers for its own address. A switch port never asks: it
- * remembers who spoke, answers for everybody else with a derived MAC address and accepts whatever is sent there. */
+ * A host's port asks (ARP, RFC 826; ND, RFC 4861) for those who have not spoken to it, and answers for its own address.
+ * A switch port never asks: it remembers who spoke, answers for everybody else with a derived MAC address and accepts
+ * whatever is sent there. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -268,6 +269,26 @@ void neigh_learn_ip(struct ethdev *d, const uint8_t *ip, const struct rte_ether_
 	struct weft_ip src = ip_src(ip);
 	struct neigh *n = neigh_get(d->neigh, &src);
 	if (n != NULL && (!n->known || !rte_is_same_ether_addr(&n->mac, mac)))
+		neigh_set(d, n, mac);
+}
+
+/* Strangers may use up half of the table by speaking: the rest is for those we ask. */
+static bool may_meet(const struct ethdev *d, const struct weft_ip *src)
+{
+	return !d->no_arp && !weft_ip_eq(src, &d->ip) && rte_hash_count(d->neigh->hash) < ETHDEV_NEIGHS / 2;
+}
+
+void neigh_meet(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac)
+{
+	struct weft_ip src = ip_src(ip);
+	uint32_t low, *met = neigh_met_slot(d, ip, &low);
+	if (weft_ip_is_v4(&src) != weft_ip_is_v4(&d->ip) || !rte_is_valid_assigned_ether_addr(mac))
+		return;
+	*met = low;
+	struct neigh *n = neigh_find(d->neigh, &src);
+	if (n == NULL && may_meet(d, &src))
+		n = neigh_get(d->neigh, &src);
+	if (n != NULL && !n->known)
 		neigh_set(d, n, mac);
 }
 

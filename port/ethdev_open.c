@@ -11,6 +11,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_ip.h>
 
 #include "ethdev_dev.h"
 #include "ethdev_priv.h"
@@ -347,6 +348,8 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		.tx_run = ETHDEV_BURST,
 		.is_switch = ip_is_zero(&conf->ip),
 		.no_arp = conf->no_arp,
+		.src_low_at = weft_ip_is_v4(&conf->ip) ? offsetof(struct rte_ipv4_hdr, src_addr)
+						       : offsetof(struct rte_ipv6_hdr, src_addr) + 12,
 		.ip = conf->ip,
 		.rx_fd = -1,
 		.node = SOCKET_ID_ANY,

@@ -4,7 +4,9 @@
 #define WEFT_ETHDEV_PRIV_H
 
 #include <stddef.h>
+#include <string.h>
 
+#include <rte_byteorder.h>
 #include <rte_dev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
@@ -16,6 +18,7 @@ enum {
 	ETHDEV_BURST = 32,
 	ETHDEV_NEIGHS = 1024, /* neighbours of one port */
 	ETHDEV_HELD = 8,      /* packets that wait for one neighbour's MAC address */
+	ETHDEV_MET = 1024,    /* senders remembered as met, by the end of their addresses; a power of two */
 	ETHDEV_IP_MAX_BYTES = 9000,
 	ETHDEV_CRC_BYTES = 4,
 };
@@ -43,7 +46,8 @@ struct ethdev {
 	uint16_t tx_run; /* packets framed before one burst; small after a refusal, so that little is framed twice */
 	bool is_switch;  /* conf.ip was zero */
 	bool no_arp;
-	bool copies; /* the driver copies what it transmits before it returns: payload may lie elsewhere */
+	uint8_t src_low_at; /* where in an IP header of our family the source's last four bytes are */
+	bool copies;        /* the driver copies what it transmits before it returns: payload may lie elsewhere */
 	struct rte_ring *rx_ring, *tx_ring; /* bare rings: read and written instead of a device */
 	struct rte_mempool *pool;           /* NULL for bare rings */
 	struct weft_ip ip;
@@ -59,6 +63,7 @@ struct ethdev {
 	void *heard_arg;
 	struct weft_ethdev_stats stats;
 	char name[RTE_DEV_NAME_MAX_LEN];
+	uint32_t met[ETHDEV_MET]; /* last four bytes, as sent, of senders neigh_meet needs no further word of */
 };
 
 static inline struct ethdev *to_ethdev(struct weft_port *port)
@@ -116,6 +121,22 @@ void neigh_arp_input(struct ethdev *d, struct rte_mbuf *m);
 bool neigh_nd_input(struct ethdev *d, struct rte_mbuf *m);
 /* A switch port remembers where the sender of an IP packet is. */
 void neigh_learn_ip(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac);
+/* A host remembers who speaks to it, so that its answer waits for no question. What it knows already stays: only ARP
+ * and ND change that. To be called when neigh_is_met says no. */
+void neigh_meet(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac);
+
+/* Where the sender of the IP packet at `ip` is remembered as met, and the last four bytes of its address in `low`. */
+static inline uint32_t *neigh_met_slot(struct ethdev *d, const uint8_t *ip, uint32_t *low)
+{
+	memcpy(low, ip + d->src_low_at, sizeof *low);
+	return &d->met[rte_be_to_cpu_32(*low) % ETHDEV_MET];
+}
+
+static inline bool neigh_is_met(struct ethdev *d, const uint8_t *ip)
+{
+	uint32_t low;
+	return *neigh_met_slot(d, ip, &low) == low;
+}
 /* Announces us, asks again for neighbours that did not answer, gives up on others. */
 void neigh_chores(struct ethdev *d, weft_ns now);
 

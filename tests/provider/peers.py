@@ -108,6 +108,17 @@ def reach(source, target, tag):
     expect(target.hear(), f"received {tag} length 100 wrong 0")
 
 
+def silent_after_first(a, b):
+    """b has never spoken to a, takes its message and makes no call any more: the acknowledgement is out by then."""
+    expect(b.ask("recv 50"), "posted")
+    b.tell(f"wait {LIMIT_MS}")
+    b.tell(f"sleep {PEER_TIMEOUT_MS + 500}")
+    a.send(b, 50)
+    expect(a.wait(), "sent 50")
+    expect(b.hear(), "received 50 length 100 wrong 0")
+    expect(b.hear(), "slept")
+
+
 def killed(a, b, c):
     """The victim's peers get errors and go on with each other; its successor is reached under the same address."""
     a.send(b, 1, 300000)  # nobody receives it
@@ -181,6 +192,7 @@ def main():
     switch = start([WEFT, "switch", "--vhost", SOCKET + ":4"], text=True, stdout=subprocess.PIPE)
     assert "ready" in switch.stdout.readline()
     a, b, c = Peer(0), Peer(1), Peer(2, "auto")
+    silent_after_first(a, b)
     exchange_all([a, b, c], 0, 1000000)
     b = killed(a, b, c)
     b = killed_and_back_at_once(a, b, c)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include <rte_arp.h>
+#include <rte_ip.h>
 #include <rte_mempool.h>
 
 #include "ethdev_fixture.h"
@@ -56,6 +57,15 @@ static void send_one(struct fixture *f, uint32_t dst)
 	assert_int_equal(f->host->ops->tx(f->host, &pkt, 1), 1);
 }
 
+/* The next frame the host sent goes to `mac`. */
+static void expect_sent_to(struct fixture *f, const struct rte_ether_addr *mac)
+{
+	struct rte_mbuf *m = fixture_sent(f);
+	assert_non_null(m);
+	assert_memory_equal(rte_pktmbuf_mtod(m, void *), mac, 6);
+	rte_pktmbuf_free(m);
+}
+
 static struct arp_frame take_arp(struct fixture *f)
 {
 	struct rte_mbuf *m = fixture_sent(f);
@@ -86,9 +96,7 @@ static void arp_input__request_for_us_is_answered(void **state)
 	assert_int_equal(stats_of(&f).arp_answered, 1);
 	/* The asker is known now: no question of ours before talking back. */
 	send_one(&f, PEER);
-	struct rte_mbuf *m = fixture_sent(&f);
-	assert_memory_equal(rte_pktmbuf_mtod(m, void *), &PEER_MAC, 6);
-	rte_pktmbuf_free(m);
+	expect_sent_to(&f, &PEER_MAC);
 	fixture_close(&f);
 }
 
@@ -251,6 +259,115 @@ static void table__full_drops_and_counts(void **state)
 	fixture_close(&f);
 }
 
+/* ---- Who speaks needs no question ---- */
+
+static const struct rte_ether_addr FORGED_MAC = {{0x52, 0x54, 0, 9, 9, 9}};
+
+/* An IPv4 packet without content from `src`, in a frame of `mac`. The host's caller gets it. */
+static void speak(struct fixture *f, uint32_t src, const struct rte_ether_addr *mac)
+{
+	struct weft_pkt *pkt;
+	struct {
+		struct rte_ether_hdr eth;
+		struct rte_ipv4_hdr ip;
+	} __attribute__((packed, aligned(2))) frame = {
+		.eth = {.dst_addr = to_ethdev(f->host)->mac, .src_addr = *mac, .ether_type = RTE_BE16(0x0800)},
+		.ip = {.version_ihl = 0x45,
+		       .total_length = RTE_BE16(sizeof frame.ip),
+		       .src_addr = rte_cpu_to_be_32(src),
+		       .dst_addr = rte_cpu_to_be_32(ME)},
+	};
+	fixture_inject(f, &frame, sizeof frame);
+	assert_int_equal(f->host->ops->rx(f->host, &pkt, 1), 1);
+	f->host->ops->free(f->host, &pkt, 1);
+}
+
+static void meet__answer_needs_no_question(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	speak(&f, PEER, &PEER_MAC);
+	send_one(&f, PEER);
+	expect_sent_to(&f, &PEER_MAC);
+	assert_int_equal(stats_of(&f).arp_sent, 0);
+	fixture_close(&f);
+}
+
+static void meet__held_packets_leave(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	send_one(&f, PEER);
+	take_arp(&f);
+	speak(&f, PEER, &PEER_MAC);
+	expect_sent_to(&f, &PEER_MAC);
+	assert_int_equal(rte_mempool_in_use_count(to_ethdev(f.host)->pool), 0);
+	fixture_close(&f);
+}
+
+/* Neither what ARP told nor what came first; ARP itself may. */
+static void meet__forged_frames_change_nothing_known(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	struct arp_frame ask = arp(RTE_ARP_OP_REQUEST, PEER, ME), announce = arp(RTE_ARP_OP_REQUEST, OTHER, OTHER);
+	feed(&f, &ask, sizeof ask);
+	take_arp(&f);
+	speak(&f, PEER, &FORGED_MAC);
+	send_one(&f, PEER);
+	expect_sent_to(&f, &PEER_MAC);
+	speak(&f, OTHER, &FORGED_MAC);
+	/* Another address with the same place among those met. */
+	speak(&f, OTHER + ETHDEV_MET, &PEER_MAC);
+	speak(&f, OTHER, &PEER_MAC);
+	send_one(&f, OTHER);
+	expect_sent_to(&f, &FORGED_MAC);
+	feed(&f, &announce, sizeof announce);
+	send_one(&f, OTHER);
+	expect_sent_to(&f, &PEER_MAC);
+	fixture_close(&f);
+}
+
+static void meet__no_address_of_one_host(void **state)
+{
+	static const struct rte_ether_addr bad[] = {{{0}}, {{1, 0, 0x5e, 1, 2, 3}}};
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	speak(&f, PEER, &bad[0]);
+	speak(&f, PEER, &bad[1]);
+	speak(&f, ME, &FORGED_MAC);
+	send_one(&f, PEER);
+	take_arp(&f);
+	send_one(&f, ME);
+	assert_null(fixture_sent(&f)); /* but a question, which looks like an announcement */
+	speak(&f, PEER, &PEER_MAC);
+	expect_sent_to(&f, &PEER_MAC);
+	fixture_close(&f);
+}
+
+static void meet__strangers_leave_room_for_others(void **state)
+{
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	for (uint32_t i = 0; i < 2 * ETHDEV_NEIGHS; i++)
+		speak(&f, 0x0b000000 + i, &FORGED_MAC);
+	send_one(&f, PEER);
+	take_arp(&f);
+	assert_int_equal(stats_of(&f).arp_pending_dropped, 0);
+	fixture_close(&f);
+}
+
+static void meet__derived_addresses_stay(void **state)
+{
+	struct fixture f;
+	struct rte_ether_addr derived = mac_derive(PEER);
+	fixture_open(&f, weft_ip_v4(ME), true);
+	speak(&f, PEER, &FORGED_MAC);
+	send_one(&f, PEER);
+	expect_sent_to(&f, &derived);
+	fixture_close(&f);
+}
+
 /* ---- IPv6 ---- */
 
 struct nd_frame {
@@ -334,20 +451,50 @@ static void nd_input__damaged_is_no_solicitation(void **state)
 	fixture_close(&f);
 }
 
+/* An IPv6 packet with 8 bytes behind its header. */
+static void ipv6_fill(uint8_t ip[48], const struct weft_ip *src, const struct weft_ip *dst)
+{
+	memset(ip, 0, 48);
+	ip[0] = 0x60;
+	ip[5] = 8;
+	memcpy(ip + 8, src->b, 16);
+	memcpy(ip + 24, dst->b, 16);
+}
+
+static void send_one6(struct fixture *f)
+{
+	struct weft_pkt *pkt;
+	assert_int_equal(f->host->ops->alloc(f->host, &pkt, 1), 1);
+	ipv6_fill(pkt->head, &ME6, &PEER6);
+	pkt->head_len = 48;
+	assert_int_equal(f->host->ops->tx(f->host, &pkt, 1), 1);
+}
+
+static void meet__ipv6(void **state)
+{
+	struct fixture f;
+	struct weft_pkt *pkt;
+	fixture_open(&f, ME6, false);
+	struct {
+		struct rte_ether_hdr eth;
+		uint8_t ip[48];
+	} __attribute__((packed, aligned(2)))
+	frame = {.eth = {.dst_addr = to_ethdev(f.host)->mac, .src_addr = PEER_MAC, .ether_type = RTE_BE16(0x86dd)}};
+	ipv6_fill(frame.ip, &PEER6, &ME6);
+	fixture_inject(&f, &frame, sizeof frame);
+	assert_int_equal(f.host->ops->rx(f.host, &pkt, 1), 1);
+	f.host->ops->free(f.host, &pkt, 1);
+	send_one6(&f);
+	expect_sent_to(&f, &PEER_MAC);
+	fixture_close(&f);
+}
+
 static void tx__asks_by_nd_for_ipv6(void **state)
 {
 	struct fixture f;
 	struct rte_ether_hdr eth;
 	fixture_open(&f, ME6, false);
-	struct weft_pkt *pkt;
-	assert_int_equal(f.host->ops->alloc(f.host, &pkt, 1), 1);
-	memset(pkt->head, 0, 48);
-	pkt->head[0] = 0x60;
-	pkt->head[5] = 8;
-	memcpy(pkt->head + 8, ME6.b, 16);
-	memcpy(pkt->head + 24, PEER6.b, 16);
-	pkt->head_len = 48;
-	assert_int_equal(f.host->ops->tx(f.host, &pkt, 1), 1);
+	send_one6(&f);
 	struct nd_seen ask = take_nd(&f, &eth);
 	assert_int_equal(ask.type, ND_SOLICIT);
 	assert_memory_equal(&ask.target, &PEER6, 16);
@@ -374,9 +521,16 @@ int main(void)
 		cmocka_unit_test(chores__announce_every_second),
 		cmocka_unit_test(close__gives_held_packets_back),
 		cmocka_unit_test(table__full_drops_and_counts),
+		cmocka_unit_test(meet__answer_needs_no_question),
+		cmocka_unit_test(meet__held_packets_leave),
+		cmocka_unit_test(meet__forged_frames_change_nothing_known),
+		cmocka_unit_test(meet__no_address_of_one_host),
+		cmocka_unit_test(meet__strangers_leave_room_for_others),
+		cmocka_unit_test(meet__derived_addresses_stay),
 		cmocka_unit_test(nd_input__solicitation_for_us_is_answered),
 		cmocka_unit_test(nd_input__duplicate_check_is_answered_to_all),
 		cmocka_unit_test(nd_input__damaged_is_no_solicitation),
+		cmocka_unit_test(meet__ipv6),
 		cmocka_unit_test(tx__asks_by_nd_for_ipv6),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
