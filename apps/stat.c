@@ -45,7 +45,8 @@ static int by_value(const void *a, const void *b)
 
 void stat_sort(double *x, size_t n)
 {
-	qsort(x, n, sizeof *x, by_value);
+	if (n) /* otherwise x may be NULL */
+		qsort(x, n, sizeof *x, by_value);
 }
 
 double stat_percentile(const double *sorted, size_t n, double share)

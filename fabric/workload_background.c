@@ -50,15 +50,24 @@ static void append(struct weft_workload *w, const struct weft_workload *more, we
 		w->nodes = more->nodes;
 }
 
+int workload_room(uint64_t flows, struct weft_err *err)
+{
+	if (flows <= FLOWS_MAX)
+		return 0;
+	return weft_err_set(err, -EINVAL, "%llu flows together, at most %d are possible", (unsigned long long)flows,
+			    FLOWS_MAX);
+}
+
 int workload_join(struct weft_workload *w, struct weft_workload *more, weft_ns later, bool background,
 		  struct weft_err *err)
 {
 	uint64_t flows = (uint64_t)w->flow_count + more->flow_count;
 	uint64_t triggers = (uint64_t)w->trigger_count + more->trigger_count;
 
-	if (flows > FLOWS_MAX || triggers > FLOWS_MAX)
-		return weft_err_set(err, -EINVAL, "%llu flows together, at most %d are possible",
-				    (unsigned long long)flows, FLOWS_MAX);
+	int rc = workload_room(flows > triggers ? flows : triggers, err);
+
+	if (rc)
+		return rc;
 	struct weft_flow *f = realloc(w->flows, flows * sizeof *f);
 	if (f)
 		w->flows = f;

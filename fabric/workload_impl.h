@@ -63,6 +63,9 @@ struct weft_flow *workload_add(struct weft_workload *w, uint32_t src, uint32_t d
 /* Makes the last flow wait for trigger `t` instead. */
 void workload_wait(struct weft_flow *f, uint32_t t);
 
+/* -EINVAL: so many flows are too many. */
+int workload_room(uint64_t flows, struct weft_err *err);
+
 /* Moves the flows of `more` to the end of `w`, `later` ns later, as background or not. -EINVAL when there are too many,
  * -ENOMEM. */
 int workload_join(struct weft_workload *w, struct weft_workload *more, weft_ns later, bool background,

@@ -70,10 +70,12 @@ int build_repeat(const struct request *q, struct weft_workload *w, struct weft_e
 		struct weft_workload more;
 		site.seed = round ? rng_mix(q->seed + round) : q->seed;
 		int rc = weft_workload_pattern(q->inner, &site, &more, err);
-		if (!rc && !round)
+		if (!rc && !round) {
 			*w = more;
-		else if (!rc)
+			rc = workload_room((uint64_t)q->rounds * w->flow_count, err);
+		} else if (!rc) {
 			rc = workload_join(w, &more, round * q->duration_ns, false, err);
+		}
 		if (round)
 			weft_workload_free(&more);
 		if (rc)

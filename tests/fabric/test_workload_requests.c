@@ -122,7 +122,7 @@ static void build_repeat__refuses(void **state)
 		   "repeat:2:1ms:Repeat:2:1ms:tornado:8:1: rounds of rounds");
 	refused_on("repeat:2:1ms", NULL, -EINVAL, "'repeat:2:1ms': the form is repeat:ROUNDS:TIME:PATTERN");
 	refused_on("repeat:10000000:1ns:permutation:4:1", NULL, -EINVAL,
-		   "16777220 flows together, at most 16777216 are possible");
+		   "40000000 flows together, at most 16777216 are possible");
 }
 
 int main(void)

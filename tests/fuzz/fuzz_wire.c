@@ -106,7 +106,13 @@ static void check_hot(const uint8_t *data, size_t len, uint8_t options)
 		if (kind == WIRE_HOT_ACK)
 			CHECK(hot.pds.sack_bitmap == p.pds.sack_bitmap);
 		else
-			CHECK(hot.ses.message_offset == p.ses.message_offset && hot.ses.match == p.ses.match);
+			CHECK(hot.ses.message_offset == p.ses.message_offset);
+		if (hot.pds.next_hdr == WIRE_NH_STD)
+			CHECK(hot.ses.match == p.ses.match);
+		if (hot.pds.next_hdr == WIRE_NH_RSP_DATA)
+			CHECK(hot.ses.return_code == p.ses.return_code &&
+			      hot.ses.payload_length == p.ses.payload_length &&
+			      hot.ses.read_message_id == p.ses.read_message_id);
 	}
 	free(copy);
 }
