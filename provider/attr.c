@@ -11,7 +11,7 @@
 	 FI_COLLECTIVE)
 #define RX_CAPS                                                                                                        \
 	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_TRIGGER | FI_RMA |     \
-	 FI_ATOMIC | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT)
+	 FI_ATOMIC | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_COLLECTIVE)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 
 /* An operation completes when the receiver's transport has acknowledged it, or later if asked; FI_COMMIT_COMPLETE would

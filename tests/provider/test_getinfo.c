@@ -80,6 +80,16 @@ static void getinfo__partial_hints(void **state)
 	fi_freeinfo(info);
 }
 
+/* Sender and receiver take part alike. */
+static void getinfo__collectives_on_both_sides(void **state)
+{
+	struct fi_info hints = {.caps = FI_TAGGED | FI_COLLECTIVE}, *info;
+
+	ok(fi_getinfo(FIXTURE_VERSION, NULL, NULL, 0, &hints, &info));
+	assert_true(info->tx_attr->caps & FI_COLLECTIVE && info->rx_attr->caps & FI_COLLECTIVE);
+	fi_freeinfo(info);
+}
+
 static void getinfo__echoes(void **state)
 {
 	struct fi_info *hints = hints_new(state), *info;
@@ -335,6 +345,7 @@ int main(void)
 		cmocka_unit_test_setup(getinfo__no_hints_lists_devices, devices_setup),
 		cmocka_unit_test(getinfo__own_answer_is_accepted),
 		cmocka_unit_test(getinfo__partial_hints),
+		cmocka_unit_test(getinfo__collectives_on_both_sides),
 		cmocka_unit_test(getinfo__echoes),
 		cmocka_unit_test(getinfo__mr_mode_bits_offered_are_not_required),
 		cmocka_unit_test(getinfo__refuses_what_is_not_there),
