@@ -79,8 +79,8 @@ static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 	memset(state(lb)->ring, 0, state_bytes(lb->params) - sizeof(struct reps));
 }
 
-/* rand() % EVS_SIZE. The upper half of a 64-bit linear congruential generator (Knuth's MMIX multiplier): a third of
- * the instructions of rng_next, and good enough to choose paths with. */
+/* A uniform draw from the entropies in use. The upper half of a 64-bit linear congruential generator (Knuth's MMIX
+ * multiplier): a third of the instructions of rng_next, and good enough to choose paths with. */
 static inline uint16_t draw(struct weft_lb *lb)
 {
 	struct reps *s = state(lb);

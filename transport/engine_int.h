@@ -269,8 +269,8 @@ void pdc_rx_trigger(struct pdc_rx *p, const struct weft_pkt *pkt,
 		    const struct wire_pkt *w); /* the next ACK answers this packet */
 void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now); /* new data arrived */
 
-/* shim.c, with reorder_shim_ns: the trigger, new data, has been taken over. True: that is all for now, or as much as
- * the sender may know has been answered; false: it is to be answered as usual. */
+/* shim.c, with reorder_shim_ns, after the trigger, new data, was taken over. True: the shim keeps it to itself or has
+ * answered as much as the sender may know, and the caller answers nothing; false: it is to be answered as usual. */
 bool shim_holds(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
 
 void ack_again(struct weft_engine *e, struct pdc_rx *p, weft_ns now); /* anything else that wants an answer at once */

@@ -3,23 +3,12 @@
 
 #include <stdio.h>
 
-enum { ARGS_MAX = 48 };
+#include "lab_args.h"
 
 void scenario_start(struct scenario *s, const char *const *args)
 {
-	char *argv[ARGS_MAX] = {(char *)"sim"};
-	int argc = 1;
 	*s = (struct scenario){.rc = -1};
-	while (args[argc - 1]) {
-		assert_true(argc + 1 < ARGS_MAX);
-		argv[argc] = (char *)args[argc - 1];
-		argc++;
-	}
-	int rc = options_parse(&s->options, argc, argv, NULL, NULL, &s->err);
-	if (!rc)
-		rc = lab_create(&s->options, &s->lab, &s->err);
-	if (rc)
-		fail_msg("%s", s->err.msg);
+	args_lab_made(&s->options, args, &s->lab, &s->err);
 }
 
 void scenario_run(struct scenario *s)

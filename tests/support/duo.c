@@ -336,6 +336,21 @@ uint32_t duo_count(const struct duo *d, int side, uint8_t type, const uint32_t *
 	return n;
 }
 
+const struct weft_stats *duo_stats(const struct duo *d, int side)
+{
+	return weft_engine_stats(d->e[side]);
+}
+
+const struct duo_rec *duo_nth_ctl(const struct duo *d, int side, uint8_t ctl, uint32_t n)
+{
+	for (uint32_t i = 0; i < d->log_len; i++) {
+		const struct wire_pds *pds = &d->log[i].w.pds;
+		if (d->log[i].from == side && pds->type == WIRE_PDS_CP && pds->ctl == ctl && !n--)
+			return &d->log[i];
+	}
+	return NULL;
+}
+
 uint8_t *duo_pattern(uint64_t len, uint64_t seed)
 {
 	uint8_t *p = malloc(len ? len : 1);

@@ -96,6 +96,12 @@ void duo_transfer(struct duo *d, int side, uint64_t len);
 /* How many packets in the log came from `side` and are of this PDS type; `psn`: only those with it, if not NULL. */
 uint32_t duo_count(const struct duo *d, int side, uint8_t type, const uint32_t *psn);
 
+/* The counters of one side's engine. */
+const struct weft_stats *duo_stats(const struct duo *d, int side);
+
+/* The nth control packet of a kind (enum wire_ctl) that `side` sent; NULL: the log has fewer. */
+const struct duo_rec *duo_nth_ctl(const struct duo *d, int side, uint8_t ctl, uint32_t n);
+
 /* A buffer with a position-dependent pattern; free() it. */
 uint8_t *duo_pattern(uint64_t len, uint64_t seed);
 

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "lab_args.h"
 
-enum { ARGS_MAX = 24, LOG_MAX = 16 };
+enum { LOG_MAX = 16 };
 
 struct fixture {
 	struct options o;
@@ -33,19 +34,7 @@ static int teardown(void **state)
 	return left ? -1 : 0;
 }
 
-static void make(struct fixture *f, const char *const *args)
-{
-	char *argv[ARGS_MAX] = {(char *)"test"};
-	int argc = 1;
-	for (; args[argc - 1]; argc++)
-		argv[argc] = (char *)args[argc - 1];
-	int rc = options_parse(&f->o, argc, argv, NULL, NULL, &f->err);
-	if (!rc)
-		rc = lab_create(&f->o, &f->lab, &f->err);
-	if (rc)
-		fail_msg("%s", f->err.msg);
-}
-#define MAKE(f, ...) make(f, (const char *const[]){__VA_ARGS__, NULL})
+#define MAKE(f, ...) args_lab_made(&(f)->o, (const char *const[]){__VA_ARGS__, NULL}, &(f)->lab, &(f)->err)
 
 struct note {
 	struct fixture *f;

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-
-enum { ARGS_MAX = 16 };
+#include "lab_args.h"
 
 struct extra {
 	uint32_t ranks;
@@ -42,12 +41,8 @@ static int teardown(void **state)
 /* Parses the arguments, which NULL ends. */
 static int parse(struct fixture *f, const char *const *args)
 {
-	char *argv[ARGS_MAX] = {(char *)"test"};
-	int argc = 1;
-	for (; args[argc - 1]; argc++)
-		argv[argc] = (char *)args[argc - 1];
 	options_free(&f->o);
-	return options_parse(&f->o, argc, argv, extra_table, &f->extra, &f->err);
+	return args_parse(&f->o, args, extra_table, &f->extra, &f->err);
 }
 #define PARSE(f, ...) parse(f, (const char *const[]){__VA_ARGS__, NULL})
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "lab.h"
+#include "lab_args.h"
 
-enum { ARGS_MAX = 16, MTU = 1500 };
+enum { MTU = 1500 };
 
 struct fixture {
 	struct options o;
@@ -34,15 +34,8 @@ static int teardown(void **state)
 
 static void run(struct fixture *f, const char *const *args)
 {
-	char *argv[ARGS_MAX] = {(char *)"test"};
-	int argc = 1;
-	for (; args[argc - 1]; argc++)
-		argv[argc] = (char *)args[argc - 1];
-	int rc = options_parse(&f->o, argc, argv, NULL, NULL, &f->err);
-	if (!rc)
-		rc = lab_create(&f->o, &f->lab, &f->err);
-	if (!rc)
-		rc = lab_run(f->lab, &f->err);
+	args_lab_made(&f->o, args, &f->lab, &f->err);
+	int rc = lab_run(f->lab, &f->err);
 	if (!rc)
 		rc = lab_result(f->lab, &f->r, &f->err);
 	if (rc)

@@ -8,8 +8,9 @@
 
 #include "cmocka_all.h"
 #include "file.h"
+#include "lab_args.h"
 
-enum { ARGS_MAX = 24, ROWS_MAX = 20000 };
+enum { ROWS_MAX = 20000 };
 
 /* A row of ports.csv. */
 struct port_row {
@@ -62,16 +63,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int make(struct fixture *f, const char *const *args)
-{
-	char *argv[ARGS_MAX] = {(char *)"test"};
-	int argc = 1;
-	for (; args[argc - 1]; argc++)
-		argv[argc] = (char *)args[argc - 1];
-	int rc = options_parse(&f->o, argc, argv, NULL, NULL, &f->err);
-	return rc ? rc : lab_create(&f->o, &f->lab, &f->err);
-}
-#define MAKE(f, ...) make(f, (const char *const[]){__VA_ARGS__, NULL})
+#define MAKE(f, ...) args_lab(&(f)->o, (const char *const[]){__VA_ARGS__, NULL}, &(f)->lab, &(f)->err)
 
 static void run(struct fixture *f)
 {

@@ -37,29 +37,13 @@ static void request(struct duo *d, uint16_t id, uint32_t total)
 	duo_poll(d, 1);
 }
 
-static const struct weft_stats *rx_stats(const struct duo *d)
-{
-	return weft_engine_stats(d->e[1]);
-}
-
-/* The nth CREDIT side 1 sent; NULL: there were fewer. */
-static const struct duo_rec *nth_credit(const struct duo *d, uint32_t n)
-{
-	for (uint32_t i = 0; i < d->log_len; i++) {
-		const struct wire_pds *pds = &d->log[i].w.pds;
-		if (d->log[i].from == 1 && pds->type == WIRE_PDS_CP && pds->ctl == WIRE_CTL_CREDIT && !n--)
-			return &d->log[i];
-	}
-	return NULL;
-}
-
 static void demand__none_no_credit(void **state)
 {
 	struct duo d;
 	open_eqds(&d);
 	syn(&d, 9, 0);
 	duo_run(&d, d.now + WEFT_US(100));
-	assert_int_equal(rx_stats(&d)->tx_credit, 0);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 0);
 	assert_int_equal(d.e[1]->credit_due_ns, WEFT_NEVER);
 	duo_close(&d);
 }
@@ -70,11 +54,11 @@ static void demand__granted_exactly(void **state)
 	open_eqds(&d);
 	syn(&d, 9, 3 * PULL_UNITS + 5);
 	duo_run(&d, d.now + WEFT_US(100));
-	assert_int_equal(rx_stats(&d)->tx_credit, 4);
-	assert_int_equal(nth_credit(&d, 0)->w.pds.payload, PULL_UNITS);
-	assert_int_equal(nth_credit(&d, 3)->w.pds.payload, 3 * PULL_UNITS + 5);
-	assert_int_equal(nth_credit(&d, 3)->w.pds.dpdcid, 9);
-	assert_int_equal(nth_credit(&d, 3)->w.net.dscp, WIRE_DSCP_CONTROL);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 4);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 0)->w.pds.payload, PULL_UNITS);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 3)->w.pds.payload, 3 * PULL_UNITS + 5);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 3)->w.pds.dpdcid, 9);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 3)->w.net.dscp, WIRE_DSCP_CONTROL);
 	assert_int_equal(d.e[1]->credit_due_ns, WEFT_NEVER);
 	duo_close(&d);
 }
@@ -85,8 +69,8 @@ static void demand__absurd_is_counted(void **state)
 	open_eqds(&d);
 	syn(&d, 9, 1 << 22 | 1);
 	duo_run(&d, d.now + WEFT_US(100));
-	assert_int_equal(rx_stats(&d)->rx_credit_stale, 1);
-	assert_int_equal(rx_stats(&d)->tx_credit, 0);
+	assert_int_equal(duo_stats(&d, 1)->rx_credit_stale, 1);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 0);
 	duo_close(&d);
 }
 
@@ -97,7 +81,7 @@ static void demand__large_is_bounded(void **state)
 	open_eqds(&d);
 	syn(&d, 9, 1 << 22);
 	duo_run(&d, d.now + WEFT_MS(10));
-	const struct duo_rec *last = nth_credit(&d, (uint32_t)rx_stats(&d)->tx_credit - 1);
+	const struct duo_rec *last = duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, (uint32_t)duo_stats(&d, 1)->tx_credit - 1);
 	assert_int_equal(last->w.pds.payload, credit_units(187500));
 	duo_close(&d);
 }
@@ -110,9 +94,10 @@ static void pacer__keeps_the_rate_of_the_link(void **state)
 	for (uint16_t id = 9; id < 12; id++)
 		syn(&d, id, 4 * PULL_UNITS);
 	duo_run(&d, d.now + WEFT_US(100));
-	assert_int_equal(rx_stats(&d)->tx_credit, 12);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 12);
 	for (uint32_t i = 1; i < 12; i++)
-		assert_in_range(nth_credit(&d, i)->at - nth_credit(&d, 0)->at, i * 1365, i * 1366 + 1);
+		assert_in_range(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i)->at - duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 0)->at,
+				i * 1365, i * 1366 + 1);
 	duo_close(&d);
 }
 
@@ -127,7 +112,7 @@ static void pacer__takes_turns(void **state)
 	duo_run(&d, d.now + WEFT_US(100));
 	static const uint16_t order[] = {9, 10, 12, 9, 10, 12, 9, 12, 9, 12, 9, 9};
 	for (uint32_t i = 0; i < sizeof order / sizeof *order; i++)
-		assert_int_equal(nth_credit(&d, i)->w.pds.dpdcid, order[i]);
+		assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i)->w.pds.dpdcid, order[i]);
 	duo_close(&d);
 }
 
@@ -139,9 +124,9 @@ static void pacer__no_burst_after_a_late_poll(void **state)
 	syn(&d, 9, 11 * PULL_UNITS);
 	duo_poll(&d, 1);
 	d.now += WEFT_MS(1);
-	uint64_t before = rx_stats(&d)->tx_credit;
+	uint64_t before = duo_stats(&d, 1)->tx_credit;
 	duo_poll(&d, 1);
-	assert_in_range(rx_stats(&d)->tx_credit - before, 10000 / 1365, 1 + 10000 / 1365);
+	assert_in_range(duo_stats(&d, 1)->tx_credit - before, 10000 / 1365, 1 + 10000 / 1365);
 	duo_close(&d);
 }
 
@@ -157,11 +142,11 @@ static void pacer__without_packets_it_tries_again(void **state)
 	d.port[1].alloc_fail = 1;
 	d.now = d.due[1];
 	duo_poll(&d, 1);
-	assert_int_equal(rx_stats(&d)->tx_credit, 1);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 1);
 	assert_true(d.due[1] > d.now);
 	duo_run(&d, d.now + WEFT_US(10));
-	assert_int_equal(rx_stats(&d)->tx_credit, 2);
-	assert_int_equal(nth_credit(&d, 1)->w.pds.payload, 2 * PULL_UNITS);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 2);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 1)->w.pds.payload, 2 * PULL_UNITS);
 	duo_close(&d);
 }
 
@@ -171,14 +156,14 @@ static void request__repeats_what_was_granted(void **state)
 	open_eqds(&d);
 	syn(&d, 9, 10);
 	duo_run(&d, d.now + WEFT_US(10));
-	assert_int_equal(rx_stats(&d)->tx_credit, 1);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 1);
 	request(&d, 9, 10);
-	assert_int_equal(rx_stats(&d)->tx_credit, 2);
-	assert_int_equal(nth_credit(&d, 1)->w.pds.payload, 10);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 2);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 1)->w.pds.payload, 10);
 	request(&d, 9, 30);
 	duo_run(&d, d.now + WEFT_US(10));
-	assert_int_equal(nth_credit(&d, 2)->w.pds.payload, 30);
-	assert_int_equal(rx_stats(&d)->rx_credit_req, 2);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 2)->w.pds.payload, 30);
+	assert_int_equal(duo_stats(&d, 1)->rx_credit_req, 2);
 	duo_close(&d);
 }
 
@@ -190,11 +175,11 @@ static void request__nonsense_is_counted(void **state)
 	duo_run(&d, d.now + WEFT_US(10));
 	request(&d, 9, 1 << 24);
 	request(&d, 9, 10 + (1 << 22) + 1);
-	assert_int_equal(rx_stats(&d)->rx_credit_stale, 2);
+	assert_int_equal(duo_stats(&d, 1)->rx_credit_stale, 2);
 	request(&d, 8, 20); /* of no connection */
-	assert_int_equal(rx_stats(&d)->rx_no_pdc, 1);
+	assert_int_equal(duo_stats(&d, 1)->rx_no_pdc, 1);
 	duo_run(&d, d.now + WEFT_US(10));
-	assert_int_equal(rx_stats(&d)->tx_credit, 1);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 1);
 	duo_close(&d);
 }
 
@@ -205,8 +190,8 @@ static void request__without_rcc_it_means_nothing(void **state)
 	syn(&d, 9, 10);
 	duo_poll(&d, 1);
 	request(&d, 9, 10);
-	assert_int_equal(rx_stats(&d)->rx_credit_stale, 1);
-	assert_int_equal(rx_stats(&d)->tx_credit, 0);
+	assert_int_equal(duo_stats(&d, 1)->rx_credit_stale, 1);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 0);
 	duo_close(&d);
 }
 
@@ -221,9 +206,10 @@ static void trim__calls_for_the_packet(void **state)
 	w.ses.request_length = 100;
 	duo_inject_pkt(&d, 1, &w, payload);
 	duo_run(&d, d.now + WEFT_US(10));
-	assert_int_equal(rx_stats(&d)->tx_credit, 1);
-	assert_int_equal(nth_credit(&d, 0)->w.pds.payload, 1); /* 126 bytes of headers, 100 of payload */
-	assert_int_equal(rx_stats(&d)->pdc_accepted, 1);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 1);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 0)->w.pds.payload,
+			 1); /* 126 bytes of headers, 100 of payload */
+	assert_int_equal(duo_stats(&d, 1)->pdc_accepted, 1);
 	duo_close(&d);
 }
 

@@ -27,42 +27,26 @@ static void request(struct duo *d, uint16_t id, uint16_t serial, uint32_t units)
 	duo_poll(d, 1);
 }
 
-static const struct weft_stats *rx_stats(const struct duo *d)
-{
-	return weft_engine_stats(d->e[1]);
-}
-
-/* The nth CREDIT side 1 sent; NULL: there were fewer. */
-static const struct duo_rec *nth_credit(const struct duo *d, uint32_t n)
-{
-	for (uint32_t i = 0; i < d->log_len; i++) {
-		const struct wire_pds *pds = &d->log[i].w.pds;
-		if (d->log[i].from == 1 && pds->type == WIRE_PDS_CP && pds->ctl == WIRE_CTL_CREDIT && !n--)
-			return &d->log[i];
-	}
-	return NULL;
-}
-
 static void request__credits_until_a_stop(void **state)
 {
 	struct duo d;
 	open_spraypass(&d);
 	request(&d, 9, 1, 100);
-	assert_int_equal(rx_stats(&d)->pdc_accepted, 1);
-	assert_int_equal(rx_stats(&d)->tx_credit, 1); /* at once */
+	assert_int_equal(duo_stats(&d, 1)->pdc_accepted, 1);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, 1); /* at once */
 	duo_run(&d, d.now + WEFT_US(50));
-	assert_in_range(rx_stats(&d)->tx_credit, 5, 15); /* w_init of the link: one in 5.6 us */
-	for (uint32_t i = 0; i < rx_stats(&d)->tx_credit; i++) {
-		const struct wire_pkt *w = &nth_credit(&d, i)->w;
+	assert_in_range(duo_stats(&d, 1)->tx_credit, 5, 15); /* w_init of the link: one in 5.6 us */
+	for (uint32_t i = 0; i < duo_stats(&d, 1)->tx_credit; i++) {
+		const struct wire_pkt *w = &duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i)->w;
 		assert_int_equal(w->pds.payload, i);
 		assert_int_equal(w->pds.opaque, FULL_WIRE);
 		assert_int_equal(w->pds.dpdcid, 9);
 		assert_int_equal(w->net.ecn, WEFT_ECN_ECT0);
 	}
-	uint64_t before = rx_stats(&d)->tx_credit;
+	uint64_t before = duo_stats(&d, 1)->tx_credit;
 	request(&d, 9, 2, 0);
 	duo_run(&d, d.now + WEFT_US(100));
-	assert_int_equal(rx_stats(&d)->tx_credit, before);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, before);
 	assert_int_equal(d.e[1]->credit_due_ns, WEFT_NEVER);
 	duo_close(&d);
 }
@@ -75,7 +59,7 @@ static void request__late_ones_mean_nothing(void **state)
 	request(&d, 9, 2, 0);
 	assert_int_equal(first_rx(d.e[1])->credit.rcc.wanted_bytes, 0);
 	request(&d, 9, 1, 10); /* sent before the stop */
-	assert_int_equal(rx_stats(&d)->rx_credit_stale, 1);
+	assert_int_equal(duo_stats(&d, 1)->rx_credit_stale, 1);
 	assert_int_equal(first_rx(d.e[1])->credit.rcc.wanted_bytes, 0);
 	request(&d, 9, 3, 10);
 	assert_true(first_rx(d.e[1])->credit.rcc.wanted_bytes > 0);
@@ -90,7 +74,7 @@ static void request__nonsense_is_counted(void **state)
 	request(&d, 9, 0, 10);
 	request(&d, 9, 2, (WEFT_RCC_MAX_BYTES >> 8) + 1);
 	request(&d, 9, 3, UINT32_MAX);
-	assert_int_equal(rx_stats(&d)->rx_credit_stale, 3);
+	assert_int_equal(duo_stats(&d, 1)->rx_credit_stale, 3);
 	duo_close(&d);
 }
 
@@ -102,7 +86,7 @@ static void silence__ends_the_credits(void **state)
 	request(&d, 9, 1, 1000);
 	duo_run(&d, d.now + WEFT_MS(2)); /* 8 timeouts of 70 us */
 	assert_int_equal(first_rx(d.e[1])->credit.rcc.wanted_bytes, 0);
-	assert_in_range(rx_stats(&d)->tx_credit, 50, 150);
+	assert_in_range(duo_stats(&d, 1)->tx_credit, 50, 150);
 	duo_close(&d);
 }
 
@@ -115,12 +99,14 @@ static void queue__limits_all_senders_together(void **state)
 	for (uint16_t id = 1; id <= 64; id++)
 		request(&d, id, 1, 1000);
 	duo_run(&d, d.now + WEFT_US(400));
-	uint32_t sent = (uint32_t)rx_stats(&d)->tx_credit;
-	assert_true(rx_stats(&d)->tx_credit_drop > sent);
+	uint32_t sent = (uint32_t)duo_stats(&d, 1)->tx_credit;
+	assert_true(duo_stats(&d, 1)->tx_credit_drop > sent);
 	for (uint32_t i = 20; i < sent; i++)
-		assert_true(nth_credit(&d, i)->at - nth_credit(&d, i - 20)->at >= 18 * CYCLE_NS);
+		assert_true(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i)->at -
+				    duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i - 20)->at >=
+			    18 * CYCLE_NS);
 	for (uint32_t i = 0; i < sent; i++)
-		marked += nth_credit(&d, i)->w.net.ecn == WEFT_ECN_CE;
+		marked += duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i)->w.net.ecn == WEFT_ECN_CE;
 	assert_in_range(marked, sent / 2, sent); /* 64 x 1/16 of the link: three quarters are dropped */
 	assert_int_equal(d.e[1]->sched->queue.limit, 8);
 	duo_close(&d);
@@ -133,9 +119,9 @@ static void queue__polled_late_no_burst(void **state)
 	for (uint16_t id = 1; id <= 64; id++)
 		request(&d, id, 1, 1000);
 	d.now += WEFT_US(400);
-	uint64_t before = rx_stats(&d)->tx_credit;
+	uint64_t before = duo_stats(&d, 1)->tx_credit;
 	duo_poll(&d, 1);
-	assert_in_range(rx_stats(&d)->tx_credit - before, 1, 10000 / CYCLE_NS + 3);
+	assert_in_range(duo_stats(&d, 1)->tx_credit - before, 1, 10000 / CYCLE_NS + 3);
 	duo_close(&d);
 }
 
@@ -151,8 +137,8 @@ static void queue__without_packets_it_tries_again(void **state)
 	d.now = d.due[1];
 	duo_poll(&d, 1);
 	duo_run(&d, d.now + WEFT_US(20));
-	assert_true(rx_stats(&d)->tx_credit > 1);
-	assert_int_equal(nth_credit(&d, 1)->w.pds.payload, 1);
+	assert_true(duo_stats(&d, 1)->tx_credit > 1);
+	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 1)->w.pds.payload, 1);
 	duo_close(&d);
 }
 
@@ -166,9 +152,9 @@ static void free__a_sender_whose_credit_waits(void **state)
 	assert_true(d.e[1]->sched->queue.waiting > 0);
 	while (first_rx(d.e[1]))
 		pdc_rx_free(d.e[1], first_rx(d.e[1]));
-	uint64_t before = rx_stats(&d)->tx_credit;
+	uint64_t before = duo_stats(&d, 1)->tx_credit;
 	duo_run(&d, d.now + WEFT_US(100));
-	assert_int_equal(rx_stats(&d)->tx_credit, before);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit, before);
 	assert_int_equal(d.e[1]->sched->queue.waiting, 0);
 	duo_close(&d);
 }
@@ -184,10 +170,10 @@ static void data__marked_by_a_queue_is_noticed(void **state)
 	struct duo d;
 	open_spraypass(&d);
 	duo_transfer(&d, 0, 4 << 20);
-	assert_int_equal(rx_stats(&d)->credit_unlimited, 0);
+	assert_int_equal(duo_stats(&d, 1)->credit_unlimited, 0);
 	d.fate = mark_data;
 	duo_transfer(&d, 0, 4 << 20);
-	assert_true(rx_stats(&d)->credit_unlimited > 0);
+	assert_true(duo_stats(&d, 1)->credit_unlimited > 0);
 	duo_close(&d);
 }
 

@@ -8,20 +8,15 @@
 
 enum { FULL_WIRE = 4096 + 20 + 8 + 60 + 38 };
 
-static const struct weft_stats *stats_of(const struct duo *d, int side)
-{
-	return weft_engine_stats(d->e[side]);
-}
-
 static void transfer__every_packet_has_its_credit(void **state)
 {
 	struct duo d;
 	open_with_cc(&d, "spraypass", NULL);
 	duo_transfer(&d, 0, 3 << 20);
 	duo_run(&d, d.now + WEFT_MS(1));
-	const struct weft_stats *s = stats_of(&d, 0);
+	const struct weft_stats *s = duo_stats(&d, 0);
 	assert_int_equal(s->tx_retx, 0);
-	assert_int_equal(s->rx_credit, stats_of(&d, 1)->tx_credit);
+	assert_int_equal(s->rx_credit, duo_stats(&d, 1)->tx_credit);
 	assert_int_equal(s->tx_credit_req, 2); /* one asks, one stops */
 	assert_int_equal(s->tx_data + s->credit_unused, s->rx_credit);
 	assert_in_range(s->credit_unused, 1, 40); /* those on their way when we said stop: an RTT's */
@@ -42,7 +37,7 @@ static void transfer__first_of_all_a_request(void **state)
 	assert_int_equal(d.log[1].w.pds.ctl, WIRE_CTL_CREDIT);
 	assert_true(is_data(&d.log[2].w));
 	assert_false(d.log[2].w.pds.flags & WIRE_F_SYN);
-	assert_int_equal(stats_of(&d, 1)->pdc_accepted, 1);
+	assert_int_equal(duo_stats(&d, 1)->pdc_accepted, 1);
 	duo_close(&d);
 }
 
@@ -102,7 +97,7 @@ static void allows__small_packets_share_a_credit(void **state)
 		duo_send(&d, 0, buf, 120, 7, NULL);
 	}
 	duo_run(&d, d.now + WEFT_MS(1));
-	assert_int_equal(stats_of(&d, 1)->msg_received, 20);
+	assert_int_equal(duo_stats(&d, 1)->msg_received, 20);
 	for (uint32_t i = 0; i < d.log_len; i++) {
 		if (is_data(&d.log[i].w) && d.log[i].w.pds.credit != last) {
 			last = d.log[i].w.pds.credit;
@@ -132,7 +127,7 @@ static void allows__no_more_than_was_granted(void **state)
 			sent += FULL_WIRE - 4096 + w->payload_bytes;
 		assert_true(sent <= granted);
 	}
-	assert_int_equal(stats_of(&d, 1)->msg_received, 40);
+	assert_int_equal(duo_stats(&d, 1)->msg_received, 40);
 	assert_int_equal(sent, 40 * (5000 + 2 * (FULL_WIRE - 4096)));
 	duo_close(&d);
 }
@@ -144,15 +139,15 @@ static void stop__after_a_while_and_a_new_request_later(void **state)
 	for (int i = 1; i <= 3; i++) {
 		duo_transfer(&d, 0, 100000);
 		duo_run(&d, d.now + WEFT_US(100));
-		assert_int_equal(stats_of(&d, 0)->tx_credit_req, 2 * i);
+		assert_int_equal(duo_stats(&d, 0)->tx_credit_req, 2 * i);
 		assert_int_equal(first_tx(d.e[0])->credit.sched->count, 0);
 		assert_int_equal(first_rx(d.e[1])->credit.rcc.wanted_bytes, 0);
-		uint64_t credits = stats_of(&d, 1)->tx_credit;
+		uint64_t credits = duo_stats(&d, 1)->tx_credit;
 		duo_run(&d, d.now + WEFT_US(100));
-		assert_int_equal(stats_of(&d, 1)->tx_credit, credits);
+		assert_int_equal(duo_stats(&d, 1)->tx_credit, credits);
 		assert_int_equal(first_tx(d.e[0])->credit.unsent_bytes, 0);
 	}
-	assert_int_equal(stats_of(&d, 0)->rx_credit_stale, 0);
+	assert_int_equal(duo_stats(&d, 0)->rx_credit_stale, 0);
 	duo_close(&d);
 }
 
@@ -172,7 +167,7 @@ static void loss__of_anything_is_repaired(void **state)
 			d.fate_arg = &l;
 			duo_transfer(&d, 0, 1 << 20);
 			duo_transfer(&d, 0, 1000);
-			assert_int_equal(stats_of(&d, 0)->timeouts, 0);
+			assert_int_equal(duo_stats(&d, 0)->timeouts, 0);
 			duo_close(&d);
 		}
 		struct hit h = {count, 2 * count, DUO_DROP};
@@ -201,7 +196,7 @@ static void stop__a_lost_one_is_repeated(void **state)
 	d.fate_arg = &left;
 	duo_transfer(&d, 0, 100000);
 	duo_run(&d, d.now + WEFT_MS(1));
-	assert_int_equal(stats_of(&d, 0)->tx_credit_req, 4);
+	assert_int_equal(duo_stats(&d, 0)->tx_credit_req, 4);
 	assert_int_equal(first_rx(d.e[1])->credit.rcc.wanted_bytes, 0);
 	duo_close(&d);
 }
@@ -211,7 +206,7 @@ static void silence__a_peer_without_credit_is_not_waited_for(void **state)
 	struct duo d;
 	open_with_cc(&d, "spraypass", "fixed");
 	duo_transfer(&d, 0, 100000);
-	assert_int_equal(stats_of(&d, 0)->rx_credit, 0);
+	assert_int_equal(duo_stats(&d, 0)->rx_credit, 0);
 	duo_close(&d);
 }
 
@@ -246,7 +241,7 @@ static void refused__a_request_starts_over(void **state)
 	for (uint32_t i = 0; i < d.log_len; i++)
 		sent = is_data(&d.log[i].w) ? d.log[i].at : sent;
 	assert_in_range(sent, then, then + WEFT_US(100));
-	assert_int_equal(stats_of(&d, 1)->pdc_accepted, 2);
+	assert_int_equal(duo_stats(&d, 1)->pdc_accepted, 2);
 	duo_close(&d);
 }
 
@@ -288,12 +283,12 @@ static void credit__forged_ones_are_ignored(void **state)
 	bad[8].pds.dpdcid += 77;
 	bad[9].pds.spdcid++;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		uint64_t stale = stats_of(&d, 0)->rx_credit_stale, sent = stats_of(&d, 0)->tx_data;
+		uint64_t stale = duo_stats(&d, 0)->rx_credit_stale, sent = duo_stats(&d, 0)->tx_data;
 		duo_inject_pkt(&d, 0, &bad[i], NULL);
 		d.port[0].tx_room = 0;
 		duo_poll(&d, 0);
-		assert_int_equal(stats_of(&d, 0)->rx_credit_stale, stale + 1);
-		assert_int_equal(stats_of(&d, 0)->tx_data, sent);
+		assert_int_equal(duo_stats(&d, 0)->rx_credit_stale, stale + 1);
+		assert_int_equal(duo_stats(&d, 0)->tx_data, sent);
 		assert_int_equal(p->credit.sched->newest, next - 1);
 	}
 	duo_close(&d);
@@ -307,13 +302,13 @@ static void credit__late_ones_count_once(void **state)
 	uint32_t next = p->credit.sched->newest + 1;
 	const uint32_t numbers[] = {next + 500, next + 100, next + 100, next + 499, next + 2000, next + 500};
 	const uint64_t stale[] = {0, 0, 1, 1, 1, 2};
-	uint64_t before = stats_of(&d, 0)->rx_credit_stale;
+	uint64_t before = duo_stats(&d, 0)->rx_credit_stale;
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		struct wire_pkt w = credit(p, numbers[i], FULL_WIRE);
 		duo_inject_pkt(&d, 0, &w, NULL);
 		d.port[0].tx_room = 0;
 		duo_poll(&d, 0);
-		assert_int_equal(stats_of(&d, 0)->rx_credit_stale, before + stale[i]);
+		assert_int_equal(duo_stats(&d, 0)->rx_credit_stale, before + stale[i]);
 	}
 	assert_int_equal(p->credit.sched->newest, next + 2000);
 	duo_close(&d);
@@ -328,10 +323,10 @@ static void credit__nobody_asked_for(void **state)
 	duo_run(&d, d.now + WEFT_MS(1));
 	struct pdc_tx *p = first_tx(d.e[0]);
 	struct wire_pkt w = credit(p, p->credit.sched->newest + 1, FULL_WIRE);
-	uint64_t stale = stats_of(&d, 0)->rx_credit_stale;
+	uint64_t stale = duo_stats(&d, 0)->rx_credit_stale;
 	duo_inject_pkt(&d, 0, &w, NULL);
 	duo_poll(&d, 0);
-	assert_int_equal(stats_of(&d, 0)->rx_credit_stale, stale + 1);
+	assert_int_equal(duo_stats(&d, 0)->rx_credit_stale, stale + 1);
 	assert_int_equal(p->credit.sched->count, 0);
 	duo_close(&d);
 }
@@ -348,9 +343,9 @@ static void credit__copies_call_for_nothing(void **state)
 	d.fate = twice;
 	duo_transfer(&d, 0, 1 << 20);
 	duo_run(&d, d.now + WEFT_MS(1));
-	const struct weft_stats *s = stats_of(&d, 0);
+	const struct weft_stats *s = duo_stats(&d, 0);
 	assert_true(s->rx_credit_stale >= s->rx_credit / 2);
-	assert_true(s->tx_data + s->tx_retx <= stats_of(&d, 1)->tx_credit);
+	assert_true(s->tx_data + s->tx_retx <= duo_stats(&d, 1)->tx_credit);
 	duo_close(&d);
 }
 
@@ -365,10 +360,10 @@ static void credit__unpaced_ones_are_noticed(void **state)
 		duo_inject_pkt(&d, 0, &w, NULL);
 		duo_poll(&d, 0);
 	}
-	assert_in_range(stats_of(&d, 0)->rx_credit_unpaced, 1, 10);
-	assert_int_equal(stats_of(&d, 0)->credit_unlimited, stats_of(&d, 0)->rx_credit_unpaced);
+	assert_in_range(duo_stats(&d, 0)->rx_credit_unpaced, 1, 10);
+	assert_int_equal(duo_stats(&d, 0)->credit_unlimited, duo_stats(&d, 0)->rx_credit_unpaced);
 	assert_true(p->credit.sched->count <= SCHED_RING);
-	assert_true(stats_of(&d, 0)->credit_unused > 0); /* more than may wait */
+	assert_true(duo_stats(&d, 0)->credit_unused > 0); /* more than may wait */
 	duo_close(&d);
 }
 
@@ -377,7 +372,7 @@ static void credit__without_rcc_it_means_nothing(void **state)
 	struct duo d;
 	open_with_cc(&d, "fixed", "spraypass");
 	duo_transfer(&d, 0, 100000);
-	assert_int_equal(stats_of(&d, 0)->rx_credit, 0);
+	assert_int_equal(duo_stats(&d, 0)->rx_credit, 0);
 	duo_close(&d);
 }
 

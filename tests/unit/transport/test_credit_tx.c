@@ -9,11 +9,6 @@
 /* With the defaults of duo_conf_init and EQDS: a BDP of 125,000 bytes, packets of 4,222. */
 enum { FIRST_PKTS = 30, FULL_WIRE = 4096 + 20 + 8 + 60 + 38 };
 
-static const struct weft_stats *tx_stats(const struct duo *d)
-{
-	return weft_engine_stats(d->e[0]);
-}
-
 static void first_window__no_more_without_credit(void **state)
 {
 	struct lose_ctl l = {1, WIRE_CTL_CREDIT, UINT64_MAX};
@@ -23,7 +18,7 @@ static void first_window__no_more_without_credit(void **state)
 	d.fate_arg = &l;
 	duo_send(&d, 0, NULL, 1 << 20, 7, NULL);
 	duo_run(&d, d.now + WEFT_US(60));
-	assert_int_equal(tx_stats(&d)->tx_data, FIRST_PKTS);
+	assert_int_equal(duo_stats(&d, 0)->tx_data, FIRST_PKTS);
 	assert_int_equal(duo_count(&d, 0, WIRE_PDS_RUD_CC_REQ, NULL), FIRST_PKTS);
 	assert_int_equal(duo_count(&d, 0, WIRE_PDS_RUD_REQ, NULL), 0);
 	const struct credit_tx *c = &first_tx(d.e[0])->credit;
@@ -37,9 +32,9 @@ static void first_window__is_new_after_idling(void **state)
 	struct duo d;
 	open_with_cc(&d, "eqds", NULL);
 	for (int i = 0; i < 3; i++) {
-		uint64_t before = tx_stats(&d)->tx_credit_req;
+		uint64_t before = duo_stats(&d, 0)->tx_credit_req;
 		duo_transfer(&d, 0, 100000);
-		assert_int_equal(tx_stats(&d)->tx_credit_req, before);
+		assert_int_equal(duo_stats(&d, 0)->tx_credit_req, before);
 		assert_int_equal(first_tx(d.e[0])->credit.first_bytes, 125000);
 		assert_int_equal(first_tx(d.e[0])->credit.unsent_bytes, 0);
 	}
@@ -52,7 +47,7 @@ static void transfer__large_message(void **state)
 	struct duo d;
 	open_with_cc(&d, "eqds", NULL);
 	duo_transfer(&d, 0, 3 << 20);
-	const struct weft_stats *s = tx_stats(&d);
+	const struct weft_stats *s = duo_stats(&d, 0);
 	assert_int_equal(s->tx_retx, 0);
 	assert_true(s->rx_credit > 0);
 	assert_int_equal(s->rx_credit, weft_engine_stats(d.e[1])->tx_credit);
@@ -69,7 +64,7 @@ static void transfer__lost_credits_are_made_up_for(void **state)
 		d.fate = lose_ctl;
 		d.fate_arg = &l;
 		duo_transfer(&d, 0, 1 << 20);
-		assert_int_equal(tx_stats(&d)->timeouts, 0);
+		assert_int_equal(duo_stats(&d, 0)->timeouts, 0);
 		duo_close(&d);
 	}
 }
@@ -83,9 +78,9 @@ static void request__repeats_until_credit_comes(void **state)
 	d.fate = lose_ctl;
 	d.fate_arg = &l;
 	duo_transfer(&d, 0, 160000);
-	assert_true(tx_stats(&d)->tx_credit_req > 0);
-	assert_int_equal(tx_stats(&d)->tx_credit_req, count_ctl(&d, 0, WIRE_CTL_CREDIT_REQ));
-	assert_int_equal(tx_stats(&d)->tx_credit_req, weft_engine_stats(d.e[1])->rx_credit_req);
+	assert_true(duo_stats(&d, 0)->tx_credit_req > 0);
+	assert_int_equal(duo_stats(&d, 0)->tx_credit_req, count_ctl(&d, 0, WIRE_CTL_CREDIT_REQ));
+	assert_int_equal(duo_stats(&d, 0)->tx_credit_req, weft_engine_stats(d.e[1])->rx_credit_req);
 	duo_close(&d);
 }
 
@@ -105,7 +100,7 @@ static void request__at_once_for_a_new_message(void **state)
 	duo_run(&d, d.now + WEFT_US(1));
 	assert_int_equal(count_ctl(&d, 0, WIRE_CTL_CREDIT_REQ), 1);
 	duo_run(&d, then + WEFT_US(30));
-	assert_true(tx_stats(&d)->rx_credit > 0);
+	assert_true(duo_stats(&d, 0)->rx_credit > 0);
 	duo_close(&d);
 }
 
@@ -127,8 +122,8 @@ static void silence__a_peer_without_credit_is_not_waited_for(void **state)
 	struct duo d;
 	open_with_cc(&d, "eqds", "fixed");
 	duo_transfer(&d, 0, 300000);
-	assert_int_equal(tx_stats(&d)->rx_credit, 0);
-	assert_int_equal(tx_stats(&d)->tx_retx, 0);
+	assert_int_equal(duo_stats(&d, 0)->rx_credit, 0);
+	assert_int_equal(duo_stats(&d, 0)->tx_retx, 0);
 	duo_close(&d);
 }
 
@@ -162,8 +157,8 @@ static void trim__needs_credit_to_be_sent_again(void **state)
 	d.fate = hit_data;
 	d.fate_arg = &h;
 	duo_transfer(&d, 0, 100000); /* less than the first window: credit is for the five alone */
-	assert_int_equal(tx_stats(&d)->tx_retx_trim, 5);
-	assert_int_equal(tx_stats(&d)->tx_credit_req, 0); /* the trimmed packets asked */
+	assert_int_equal(duo_stats(&d, 0)->tx_retx_trim, 5);
+	assert_int_equal(duo_stats(&d, 0)->tx_credit_req, 0); /* the trimmed packets asked */
 	assert_in_range(weft_engine_stats(d.e[1])->tx_credit, 1, 5);
 	duo_close(&d);
 }
@@ -177,7 +172,7 @@ static void trim__the_whole_first_window(void **state)
 	d.fate = hit_data;
 	d.fate_arg = &h;
 	duo_transfer(&d, 0, 200000);
-	assert_int_equal(tx_stats(&d)->timeouts, 0);
+	assert_int_equal(duo_stats(&d, 0)->timeouts, 0);
 	assert_int_equal(weft_engine_stats(d.e[1])->pdc_accepted, 1);
 	duo_close(&d);
 }
@@ -190,7 +185,7 @@ static void loss__the_whole_first_window(void **state)
 	d.fate = hit_data;
 	d.fate_arg = &h;
 	duo_transfer(&d, 0, 200000);
-	assert_true(tx_stats(&d)->timeouts > 0);
+	assert_true(duo_stats(&d, 0)->timeouts > 0);
 	duo_close(&d);
 }
 
@@ -230,11 +225,11 @@ static void granted__forged_credits_are_ignored(void **state)
 	bad[7].pds.spdcid++;
 	int64_t balance = p->credit.balance_bytes;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		uint64_t stale = tx_stats(&d)->rx_credit_stale;
+		uint64_t stale = duo_stats(&d, 0)->rx_credit_stale;
 		duo_inject_pkt(&d, 0, &bad[i], NULL);
 		d.port[0].tx_room = 0;
 		duo_poll(&d, 0);
-		assert_int_equal(tx_stats(&d)->rx_credit_stale, stale + 1);
+		assert_int_equal(duo_stats(&d, 0)->rx_credit_stale, stale + 1);
 		assert_int_equal(p->credit.granted, total);
 		assert_true(p->credit.balance_bytes <= balance);
 	}
@@ -250,8 +245,8 @@ static void granted__without_rcc_it_means_nothing(void **state)
 	struct wire_pkt w = credit(first_tx(d.e[0]), 10);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	duo_poll(&d, 0);
-	assert_int_equal(tx_stats(&d)->rx_credit, 1);
-	assert_int_equal(tx_stats(&d)->rx_credit_stale, 1);
+	assert_int_equal(duo_stats(&d, 0)->rx_credit, 1);
+	assert_int_equal(duo_stats(&d, 0)->rx_credit_stale, 1);
 	duo_close(&d);
 }
 
@@ -268,7 +263,7 @@ static void totals__wrap(void **state)
 	r->granted = credit_plus(r->granted, shift);
 	duo_run(&d, d.now + WEFT_MS(1));
 	assert_true(r->granted < CREDIT_MASK / 2);
-	assert_in_range(tx_stats(&d)->tx_data, 2500, 3200); /* at line rate all the time */
+	assert_in_range(duo_stats(&d, 0)->tx_data, 2500, 3200); /* at line rate all the time */
 	duo_close(&d);
 }
 

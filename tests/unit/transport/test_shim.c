@@ -17,6 +17,16 @@ static void open_with(struct duo *d, uint32_t threshold, weft_ns shim_ns, uint32
 	d->logging = true;
 }
 
+/* The same, with one message from side 0, of which the packets sent as the `hit` ones are lost. */
+static void transfer_losing(struct duo *d, struct hit hit, weft_ns shim_ns, uint32_t shim_pkts)
+{
+	open_with(d, 3, shim_ns, shim_pkts);
+	d->fate = hit_data;
+	d->fate_arg = &hit;
+	duo_transfer(d, 0, BYTES);
+	d->fate = NULL;
+}
+
 /* One message, of which the packet sent as the sixth comes `late_ns` late. */
 static void transfer_late(struct duo *d, weft_ns late_ns)
 {
@@ -29,12 +39,8 @@ static void transfer_late(struct duo *d, weft_ns late_ns)
 
 static void count__one_loss_is_found_after_three_packets(void **state)
 {
-	struct hit h = {5, 5, DUO_DROP};
 	struct duo d;
-	open_with(&d, 3, 0, 64);
-	d.fate = hit_data;
-	d.fate_arg = &h;
-	duo_transfer(&d, 0, BYTES);
+	transfer_losing(&d, (struct hit){5, 5, DUO_DROP}, 0, 64);
 	const struct weft_stats *s = weft_engine_stats(d.e[0]);
 	assert_int_equal(s->tx_retx, 1);
 	assert_int_equal(s->tx_retx_gap, 1);
@@ -46,12 +52,8 @@ static void count__one_loss_is_found_after_three_packets(void **state)
 /* Three in a row, found at once: each has three acknowledged behind it. */
 static void count__several_losses(void **state)
 {
-	struct hit h = {5, 7, DUO_DROP};
 	struct duo d;
-	open_with(&d, 3, 0, 64);
-	d.fate = hit_data;
-	d.fate_arg = &h;
-	duo_transfer(&d, 0, BYTES);
+	transfer_losing(&d, (struct hit){5, 7, DUO_DROP}, 0, 64);
 	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx_gap, 3);
 	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx, 3);
 	assert_int_equal(weft_engine_stats(d.e[0])->timeouts, 0);
@@ -80,12 +82,8 @@ static void count__reordering_by_four_is_taken_for_a_loss(void **state)
 /* The last two have nobody behind them, or too few: the timer is for those. */
 static void count__the_tail_waits_for_the_timer(void **state)
 {
-	struct hit h = {198, 198, DUO_DROP};
 	struct duo d;
-	open_with(&d, 3, 0, 64);
-	d.fate = hit_data;
-	d.fate_arg = &h;
-	duo_transfer(&d, 0, BYTES);
+	transfer_losing(&d, (struct hit){198, 198, DUO_DROP}, 0, 64);
 	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx_gap, 0);
 	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx_rto, 1);
 	duo_close(&d);
@@ -133,12 +131,8 @@ static void shim__hides_what_is_short(void **state)
 /* A lost packet never closes its gap: the sender learns of it when the time is over. */
 static void shim__gives_up_after_its_time(void **state)
 {
-	struct hit h = {5, 5, DUO_DROP};
 	struct duo d;
-	open_with(&d, 3, WEFT_US(5), 1000);
-	d.fate = hit_data;
-	d.fate_arg = &h;
-	duo_transfer(&d, 0, BYTES);
+	transfer_losing(&d, (struct hit){5, 5, DUO_DROP}, WEFT_US(5), 1000);
 	const struct weft_stats *a = weft_engine_stats(d.e[0]), *b = weft_engine_stats(d.e[1]);
 	assert_int_equal(a->tx_retx_gap, 1);
 	assert_int_equal(a->timeouts, 0);
@@ -148,12 +142,8 @@ static void shim__gives_up_after_its_time(void **state)
 
 static void shim__gives_up_after_its_packets(void **state)
 {
-	struct hit h = {5, 5, DUO_DROP};
 	struct duo d;
-	open_with(&d, 3, WEFT_US(50), 8);
-	d.fate = hit_data;
-	d.fate_arg = &h;
-	duo_transfer(&d, 0, BYTES);
+	transfer_losing(&d, (struct hit){5, 5, DUO_DROP}, WEFT_US(50), 8);
 	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx_gap, 1);
 	assert_int_equal(weft_engine_stats(d.e[0])->timeouts, 0);
 	assert_int_equal(weft_engine_stats(d.e[1])->rx_held, 8);

@@ -193,52 +193,45 @@ static void random_middle(struct rng *r, struct wire_pkt *p)
 	       p->ses.flags & WIRE_SES_SOM);
 }
 
-static void wire_patch_data__same_as_encoding(void **state)
+/* The answer to a read that is patched, likewise. */
+static void random_answer(struct rng *r, struct wire_pkt *p)
 {
-	struct rng r = {13};
+	do
+		random_pkt(r, WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA, 0, p);
+	while (!weft_ip_is_v4(&p->net.src) || p->net.native || p->pds.flags & WIRE_F_SYN);
+}
+
+/* Encoding what `draw` draws and patching it gives the bytes that encoding the changed packet gives. */
+static void check_patch(struct rng r, void (*draw)(struct rng *, struct wire_pkt *),
+			void (*patch)(uint8_t *, const struct wire_data_patch *))
+{
 	uint8_t patched[WEFT_PKT_HEAD_MAX], encoded[WEFT_PKT_HEAD_MAX];
 
 	for (int round = 0; round < 200; round++) {
 		struct wire_pkt from, to;
-		random_middle(&r, &from);
+		draw(&r, &from);
 		to = from;
 		to.net.entropy = (uint16_t)rng_next(&r);
 		to.pds.flags = (uint8_t)rng_next(&r) & (WIRE_F_RETX | WIRE_F_AR);
 		to.pds.psn = (uint32_t)rng_next(&r);
 		to.pds.offset = (int16_t)rng_next(&r);
 		to.ses.message_offset = (uint32_t)rng_next(&r);
-		const struct wire_data_patch patch = {to.pds.flags, to.pds.offset, to.pds.psn, to.net.entropy,
-						      to.ses.message_offset};
 		size_t bytes = wire_encode(&from, patched);
 		assert_int_equal(wire_encode(&to, encoded), bytes);
-		wire_patch_data(patched, &patch);
+		patch(patched, &(struct wire_data_patch){to.pds.flags, to.pds.offset, to.pds.psn, to.net.entropy,
+							 to.ses.message_offset});
 		assert_memory_equal(patched, encoded, bytes);
 	}
 }
 
+static void wire_patch_data__same_as_encoding(void **state)
+{
+	check_patch((struct rng){13}, random_middle, wire_patch_data);
+}
+
 static void wire_patch_answer__same_as_encoding(void **state)
 {
-	struct rng r = {15};
-	uint8_t patched[WEFT_PKT_HEAD_MAX], encoded[WEFT_PKT_HEAD_MAX];
-
-	for (int round = 0; round < 200; round++) {
-		struct wire_pkt from, to;
-		do
-			random_pkt(&r, WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA, 0, &from);
-		while (!weft_ip_is_v4(&from.net.src) || from.net.native || from.pds.flags & WIRE_F_SYN);
-		to = from;
-		to.net.entropy = (uint16_t)rng_next(&r);
-		to.pds.flags = (uint8_t)rng_next(&r) & (WIRE_F_RETX | WIRE_F_AR);
-		to.pds.psn = (uint32_t)rng_next(&r);
-		to.pds.offset = (int16_t)rng_next(&r);
-		to.ses.message_offset = (uint32_t)rng_next(&r);
-		const struct wire_data_patch patch = {to.pds.flags, to.pds.offset, to.pds.psn, to.net.entropy,
-						      to.ses.message_offset};
-		size_t bytes = wire_encode(&from, patched);
-		assert_int_equal(wire_encode(&to, encoded), bytes);
-		wire_patch_answer(patched, &patch);
-		assert_memory_equal(patched, encoded, bytes);
-	}
+	check_patch((struct rng){15}, random_answer, wire_patch_answer);
 }
 
 static void random_ack(struct rng *r, struct wire_pkt *p)
