@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "port_send.h"
 #include "rtnet.h"
 #include "weft/ethdev.h"
-#include "wire.h"
 
 enum { HOSTS = 4, PAYLOAD = 4096, RING = 1024 };
 
@@ -59,50 +59,17 @@ static void lab_close(struct lab *l)
 /* A data packet; false: the port had no packet or no room. */
 static bool send_data(struct weft_port *port, uint32_t src, uint32_t dst, uint32_t psn)
 {
-	struct weft_pkt *pkt;
-	struct wire_pkt w = {
-		.net = {.src = weft_ip_v4(src),
-			.dst = weft_ip_v4(dst),
-			.entropy = (uint16_t)(49152 + psn % 1000),
-			.dst_port = WIRE_UDP_PORT,
-			.dscp = WIRE_DSCP_TRIMMABLE,
-			.ecn = WEFT_ECN_ECT0},
-		.pds = {.type = WIRE_PDS_RUD_REQ, .next_hdr = WIRE_NH_STD, .psn = psn},
-		.ses = {.opcode = WIRE_OP_SEND, .flags = WIRE_SES_SOM | WIRE_SES_EOM, .request_length = PAYLOAD},
-		.payload_bytes = PAYLOAD,
-	};
-	if (port->ops->alloc(port, &pkt, 1) != 1)
-		return false;
-	pkt->head_len = (uint16_t)wire_encode(&w, pkt->head);
-	assert_true(pkt->head_len > 0);
-	pkt->payload = payload;
-	pkt->payload_len = PAYLOAD;
-	if (port->ops->tx(port, &pkt, 1) == 1)
-		return true;
-	port->ops->free(port, &pkt, 1);
-	return false;
+	struct wire_pkt w = port_data_pkt(src, dst, (uint16_t)(49152 + psn % 1000), psn, PAYLOAD);
+	return port_send(port, &w, payload);
 }
 
-/* A credit; false: the port had no packet or no room. */
+/* A credit, likewise. */
 static bool send_credit(struct weft_port *port, uint32_t src, uint32_t dst, uint32_t number)
 {
-	struct weft_pkt *pkt;
-	struct wire_pkt w = {
-		.net = {.src = weft_ip_v4(src),
-			.dst = weft_ip_v4(dst),
-			.entropy = (uint16_t)(49152 + number % 1000),
-			.dst_port = WIRE_UDP_PORT,
-			.dscp = WIRE_DSCP_CREDIT,
-			.ecn = WEFT_ECN_ECT0},
-		.pds = {.type = WIRE_PDS_ACK, .psn = number},
-	};
-	if (port->ops->alloc(port, &pkt, 1) != 1)
-		return false;
-	pkt->head_len = (uint16_t)wire_encode(&w, pkt->head);
-	if (port->ops->tx(port, &pkt, 1) == 1)
-		return true;
-	port->ops->free(port, &pkt, 1);
-	return false;
+	struct wire_pkt w = port_data_pkt(src, dst, (uint16_t)(49152 + number % 1000), number, 0);
+	w.net.dscp = WIRE_DSCP_CREDIT;
+	w.pds = (struct wire_pds){.type = WIRE_PDS_ACK, .psn = number};
+	return port_send(port, &w, NULL);
 }
 
 /* Receives and frees credits that wait at a host; counts those that are marked, too. */

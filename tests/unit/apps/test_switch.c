@@ -14,8 +14,8 @@
 #include "cmd.h"
 #include "cmocka_all.h"
 #include "net.h"
+#include "port_send.h"
 #include "weft/ethdev.h"
-#include "wire.h"
 
 enum { PAYLOAD = 4096, PKTS = 2000, WINDOW = 32, LIFE_S = 60, ARGS_MAX = 16 };
 
@@ -116,27 +116,9 @@ static struct weft_port *open_client(const char *devargs, const char *host)
 
 static bool send_one(struct weft_port *port, uint32_t psn, const uint8_t *data)
 {
-	struct weft_pkt *pkt;
-	struct wire_pkt w = {
-		.net = {.src = weft_ip_v4(weft_net_host_ip(0)),
-			.dst = weft_ip_v4(weft_net_host_ip(1)),
-			.entropy = (uint16_t)(49152 + psn % 64),
-			.dst_port = WIRE_UDP_PORT,
-			.dscp = WIRE_DSCP_TRIMMABLE,
-			.ecn = WEFT_ECN_ECT0},
-		.pds = {.type = WIRE_PDS_RUD_REQ, .next_hdr = WIRE_NH_STD, .psn = psn},
-		.ses = {.opcode = WIRE_OP_SEND, .flags = WIRE_SES_SOM | WIRE_SES_EOM, .request_length = PAYLOAD},
-		.payload_bytes = PAYLOAD,
-	};
-	if (port->ops->alloc(port, &pkt, 1) != 1)
-		return false;
-	pkt->head_len = (uint16_t)wire_encode(&w, pkt->head);
-	pkt->payload = data;
-	pkt->payload_len = PAYLOAD;
-	if (port->ops->tx(port, &pkt, 1) == 1)
-		return true;
-	port->ops->free(port, &pkt, 1);
-	return false;
+	struct wire_pkt w =
+		port_data_pkt(weft_net_host_ip(0), weft_net_host_ip(1), (uint16_t)(49152 + psn % 64), psn, PAYLOAD);
+	return port_send(port, &w, data);
 }
 
 static unsigned wrong_packets(struct weft_pkt **pkts, uint16_t n, const uint8_t *data)
