@@ -66,17 +66,19 @@ struct claims {
 };
 
 struct claim_verdict {
-	bool known;                /* all runs it needs have results */
-	bool holds;                /* false without a bound */
-	double value;              /* the one nearest to breaking the bound, or beyond */
-	char ours[CLAIM_TEXT_MAX]; /* the value, and which runs it comes from */
+	bool known;   /* all runs it needs have results */
+	bool holds;   /* false without a bound */
+	bool unsure;  /* the bound is within the value's interval, whether it holds or not */
+	double value; /* the one nearest to breaking the bound, or beyond */
+	double half;  /* of its 95 % confidence interval, Student's t over the seeds; 0: one seed, or `real` */
+	char ours[CLAIM_TEXT_MAX]; /* the value, its interval, and which runs it comes from */
 };
 
 /* Reads the claims of a loaded scenario; texts are kept in it. Messages as file:line: key: reason. */
 int claims_load(struct claims *c, struct scenario *s, struct weft_err *err);
 void claims_free(struct claims *c);
 
-/* An error only when a file of the results cannot be read. */
+/* An error only when a file of the results cannot be read; -ENOMEM. */
 int claim_judge(const struct claim *c, const struct sweep *w, struct claim_verdict *v, struct weft_err *err);
 
 /* Whether a run's value is the one a claim means: the same, or a path that ends with it. */

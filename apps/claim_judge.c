@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "claim.h"
 #include "file.h"
+#include "stat.h"
 
 /* What a claim is held against. */
 struct trial {
@@ -14,6 +16,7 @@ struct trial {
 	const struct sweep *w;
 	struct weft_err *err;
 	uint32_t seeds;
+	double *of, *over; /* of the combinations at hand, a value per seed; owned */
 	struct claim_verdict *v;
 	bool any;
 };
@@ -82,27 +85,34 @@ static bool is_counterpart(const struct sweep *w, const struct claim_pick *over,
 	return true;
 }
 
-/* Mean over the seeds of the combination that begins at run `first`; NaN: a result is missing. */
-static int mean(struct trial *t, uint32_t first, double *value)
+/* Values of the combination that begins at run `first`, one for each seed, and their mean; NaN: a result is missing. */
+static int measure_seeds(struct trial *t, uint32_t first, double *values, double *mean)
 {
-	double sum = 0;
-	for (uint32_t i = first; i < first + t->seeds; i++) {
+	for (uint32_t i = 0; i < t->seeds; i++) {
+		const struct sweep_run *run = &t->w->runs[first + i];
 		char name[32], dir[FILE_PATH_MAX];
-		double one;
-		if (!t->w->runs[i].known) {
-			*value = NAN;
-			return 0;
-		}
-		snprintf(name, sizeof name, "runs/%04u", i);
+		values[i] = NAN;
+		if (!run->known)
+			continue;
+		snprintf(name, sizeof name, "runs/%04u", first + i);
 		int rc = file_path(dir, t->w->dir, name, t->err);
 		if (!rc)
-			rc = measure_run(t->c->measure, &t->c->scope, &t->w->runs[i].record, dir, &one, t->err);
+			rc = measure_run(t->c->measure, &t->c->scope, &run->record, dir, &values[i], t->err);
 		if (rc)
 			return rc;
-		sum += one;
 	}
-	*value = sum / t->seeds;
+	*mean = stat_mean(values, t->seeds).mean;
 	return 0;
+}
+
+/* Half of the interval of values that may be infinite, which something over nothing is. */
+static double half_of(const double *values, uint32_t n)
+{
+	uint32_t same = 0;
+	while (same < n && values[same] == values[0])
+		same++;
+	double half = same == n ? 0 : stat_mean(values, n).half;
+	return isnan(half) ? INFINITY : half;
 }
 
 /* How far inside the bounds; negative: outside. */
@@ -113,10 +123,20 @@ static double margin(const struct claim *c, double value)
 	return below < above ? below : above;
 }
 
-static void consider(struct trial *t, double value, const char *fmt, const char *one, double a, const char *other,
-		     double b)
+/* A value as shown, with two figures of its interval when there are several seeds. */
+static void show_value(char *text, size_t size, const struct trial *t, double value, double half)
+{
+	int len = snprintf(text, size, t->c->relative || t->c->real ? "%.3g" : "%.6g", value);
+	if (t->seeds > 1 && !t->c->real)
+		snprintf(text + len, size - (size_t)len, half < 99.5 ? " ±%.2g" : " ±%.0f", half);
+}
+
+/* `fmt` tells which runs a value comes from. */
+static void consider(struct trial *t, double value, double half, const char *fmt, const char *one, double a,
+		     const char *other, double b)
 {
 	struct claim_verdict *v = t->v;
+	char shown[64], runs[CLAIM_TEXT_MAX - sizeof shown];
 	if (isnan(value)) {
 		v->known = false;
 		return;
@@ -125,7 +145,10 @@ static void consider(struct trial *t, double value, const char *fmt, const char 
 		return;
 	t->any = true;
 	v->value = value;
-	snprintf(v->ours, sizeof v->ours, fmt, value, one, a, other, b);
+	v->half = half;
+	show_value(shown, sizeof shown, t, value, half);
+	snprintf(runs, sizeof runs, fmt, one, a, other, b);
+	snprintf(v->ours, sizeof v->ours, "%s %s", shown, runs);
 }
 
 /* Nothing against nothing is the same; something against nothing is infinitely more. */
@@ -136,6 +159,14 @@ static double ratio(double a, double b)
 	return b != 0 ? a / b : a == 0 ? 1 : INFINITY;
 }
 
+/* One combination's value against another's. */
+static double set_against(const struct claim *c, double value, double other)
+{
+	return c->difference ? value - other : ratio(value, other);
+}
+
+/* The means against each other; their interval is that of the pairs of runs with the same seed, whose traffic is the
+ * same, so that what differs between seeds and not between combinations does not widen it. */
 static int against(struct trial *t, uint32_t row, double value)
 {
 	uint32_t found = 0;
@@ -143,11 +174,13 @@ static int against(struct trial *t, uint32_t row, double value)
 		double other;
 		if (i == row || !is_counterpart(t->w, &t->c->over, &t->w->runs[row].pick, &t->w->runs[i].pick))
 			continue;
-		int rc = mean(t, i, &other);
+		int rc = measure_seeds(t, i, t->over, &other);
 		if (rc)
 			return rc;
 		found++;
-		consider(t, t->c->difference ? value - other : ratio(value, other), "%.3g (%s: %.6g; %s: %.6g)",
+		for (uint32_t k = 0; k < t->seeds; k++)
+			t->over[k] = set_against(t->c, t->of[k], t->over[k]);
+		consider(t, set_against(t->c, value, other), half_of(t->over, t->seeds), "(%s: %.6g; %s: %.6g)",
 			 t->w->runs[row].label, value, t->w->runs[i].label, other);
 	}
 	return found ? 0
@@ -179,32 +212,47 @@ static int beside_lab(struct trial *t, uint32_t row, double lab)
 	if (!rc && !result_read_json(path, &record, NULL))
 		rc = measure_run(t->c->measure, &t->c->scope, &record, dir, &real, t->err);
 	if (!rc)
-		consider(t, ratio(real, lab), "%.3g (%s: in real time %.6g, in the lab%s %.6g)", t->w->runs[row].label,
+		consider(t, ratio(real, lab), 0, "(%s: in real time %.6g, in the lab%s %.6g)", t->w->runs[row].label,
 			 real, "", lab);
+	return rc;
+}
+
+/* Every combination that the claim is of, and all that it is set against. */
+static int consider_all(struct trial *t)
+{
+	const struct claim *c = t->c;
+	int rc = 0;
+	for (uint32_t i = 0; i < t->w->count && !rc; i += t->seeds) {
+		double value;
+		if (!claim_picks(t->w, &c->of, &t->w->runs[i].pick))
+			continue;
+		rc = measure_seeds(t, i, t->of, &value);
+		if (!rc && c->real)
+			rc = beside_lab(t, i, value);
+		else if (!rc && c->relative)
+			rc = against(t, i, value);
+		else if (!rc)
+			consider(t, value, half_of(t->of, t->seeds), "(%s)", t->w->runs[i].label, 0, "", 0);
+	}
+	if (!rc && !t->any && t->v->known)
+		rc = weft_err_set(t->err, -EINVAL, "%s:%u: of: no run is meant", t->w->scenario->path, c->line);
 	return rc;
 }
 
 int claim_judge(const struct claim *c, const struct sweep *w, struct claim_verdict *v, struct weft_err *err)
 {
-	struct trial t = {
-		.c = c, .w = w, .err = err, .v = v, .seeds = w->scenario->seed_count ? w->scenario->seed_count : 1};
+	uint32_t seeds = w->scenario->seed_count ? w->scenario->seed_count : 1;
+	double *values = calloc(seeds, 2 * sizeof *values);
+	struct trial t = {.c = c, .w = w, .err = err, .seeds = seeds, .of = values, .v = v};
 	*v = (struct claim_verdict){.known = true};
-	int rc = 0;
-	for (uint32_t i = 0; i < w->count && !rc; i += t.seeds) {
-		double value;
-		if (!claim_picks(w, &c->of, &w->runs[i].pick))
-			continue;
-		rc = mean(&t, i, &value);
-		if (!rc && c->real)
-			rc = beside_lab(&t, i, value);
-		else if (!rc && c->relative)
-			rc = against(&t, i, value);
-		else if (!rc)
-			consider(&t, value, "%.6g (%s)", w->runs[i].label, 0, "", 0);
-	}
-	if (!rc && !t.any && v->known)
-		rc = weft_err_set(err, -EINVAL, "%s:%u: of: no run is meant", w->scenario->path, c->line);
-	v->holds = v->known && t.any && claim_judges(c) && margin(c, v->value) >= 0;
+	if (!values)
+		return weft_err_set(err, -ENOMEM, "no memory for the values of %u seeds", seeds);
+	t.over = values + seeds;
+	int rc = consider_all(&t);
+	free(values);
+	bool judged = v->known && t.any && claim_judges(c);
+	v->holds = judged && margin(c, v->value) >= 0;
+	v->unsure = judged && v->half > 0 && fabs(margin(c, v->value)) <= v->half;
 	if (!v->known)
 		snprintf(v->ours, sizeof v->ours, "a run it needs has no result, or flows without an end");
 	return rc;

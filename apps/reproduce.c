@@ -189,6 +189,11 @@ void reproduce_bound(const struct claim *c, char *text, size_t size)
 		snprintf(text, size, "%g to %g", c->at_least, c->at_most);
 }
 
+const char *reproduce_doubt(const struct claim_verdict *v)
+{
+	return v->unsure ? ", within the interval" : "";
+}
+
 static const char *verdict_word(const struct claim *c, const struct claim_verdict *v)
 {
 	if (!v->known)
@@ -198,9 +203,10 @@ static const char *verdict_word(const struct claim *c, const struct claim_verdic
 
 static void print_claim(FILE *out, const struct claim *c, const struct claim_verdict *v)
 {
-	char bound[64];
+	char bound[64], verdict[64];
 	reproduce_bound(c, bound, sizeof bound);
-	fprintf(out, "  %-7s %s\n", verdict_word(c, v), c->text);
+	snprintf(verdict, sizeof verdict, "%s%s%s", verdict_word(c, v), reproduce_doubt(v), v->unsure ? ":" : "");
+	fprintf(out, "  %-7s %s\n", verdict, c->text);
 	fprintf(out, claim_judges(c) ? "          ours %s, must be %s" : "          ours %s", v->ours, bound);
 	fprintf(out, *c->paper ? "; paper: %s\n" : "%s\n", c->paper);
 	if (!v->holds && *c->note)

@@ -35,4 +35,7 @@ int reproduce_page(const struct reproduction *p, struct weft_err *err);
 /* A claim's bound in words. */
 void reproduce_bound(const struct claim *c, char *text, size_t size);
 
+/* What follows "holds" or "breaks" when the bound is within the interval; "" otherwise. */
+const char *reproduce_doubt(const struct claim_verdict *v);
+
 #endif

@@ -20,11 +20,12 @@ static void put_claim(struct report *r, const struct figure *f, uint32_t index)
 	report_cell(r, false, "%s", *c->paper ? c->paper : "-");
 	report_cell(r, false, "%s", v->ours);
 	report_cell(r, false, "%s", bound);
-	report_cell(r, !v->holds && (claim_judges(c) || !v->known), "%s",
+	report_cell(r, !v->holds && (claim_judges(c) || !v->known), "%s%s",
 		    v->holds          ? "holds"
 		    : !v->known       ? "unknown"
 		    : claim_judges(c) ? "breaks"
-				      : "told");
+				      : "told",
+		    reproduce_doubt(v));
 }
 
 static void put_claims(struct report *r, const struct reproduction *p)

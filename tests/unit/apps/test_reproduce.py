@@ -61,7 +61,7 @@ class Reproduce(unittest.TestCase):
         text = self.judged(
             "{text: slower, measure: fct_max_us, of: {case: three}, over: {case: one}, at_least: 2, paper: thrice}",
             "{text: faster, measure: fct_max_us, of: {case: three}, over: {case: one}, at_most: 1, note: it is not}")
-        self.assertRegex(text, r"holds +slower\n +ours [2-4]\.\d+ \(three lb=\w+: .*one lb=\w+: .*paper: thrice")
+        self.assertRegex(text, r"holds +slower\n +ours [2-4]\.\d+ ±\S+ \(three lb=\w+: .*one lb=\w+: .*paper: thrice")
         self.assertRegex(text, r"BREAKS +faster\n.*\n +why: it is not")
         self.assertIn("1 of 2 claims hold", text)
         with open(os.path.join(self.out, "claims.txt")) as f:
@@ -70,6 +70,26 @@ class Reproduce(unittest.TestCase):
             page = f.read()
         for expected in ("slower", "breaks", "it is not", "two incasts", "Throughput of flows", "<svg"):
             self.assertIn(expected, page)
+
+    def test_a_bound_within_the_interval(self):
+        ratio = "measure: fct_max_us, of: {case: three, lb: reps}, over: {case: one}"
+        text = self.judged("{text: thrice, %s, at_least: 3}" % ratio, "{text: twice, %s, at_least: 2}" % ratio,
+                           "{text: ever, %s, at_least: 0.1}" % ratio)
+        self.assertRegex(text, r"\n  BREAKS, within the interval: thrice\n +ours (\S+ ±\S+) .*\n"
+                               r"  holds, within the interval: twice\n +ours \1 .*\n  holds   ever\n +ours \1 ")
+        self.assertIn("2 of 3 claims hold", text)
+        with open(os.path.join(self.out, "report.html")) as f:
+            page = f.read()
+        for verdict in ("breaks, within the interval", "holds, within the interval", "2.67 ±1.1 ("):
+            self.assertIn(verdict, page)
+
+    def test_one_seed_has_no_interval(self):
+        self.write("{text: thrice, measure: fct_max_us, of: {case: three}, over: {case: one}, at_least: 3}")
+        with open(os.path.join(self.dir, "fig1.yaml")) as f:
+            text = f.read()
+        with open(os.path.join(self.dir, "fig1.yaml"), "w") as f:
+            f.write(text.replace("seeds: 2", "seeds: 1"))
+        self.assertRegex(self.weft().stdout, r"BREAKS  thrice\n +ours \S+ \(three")
 
     def test_the_axis_that_over_leaves_out_must_agree(self):
         text = self.judged("{text: a, measure: fct_mean_us, of: {case: one, lb: ops}, over: {case: three}, at_most: 1}")
