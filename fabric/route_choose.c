@@ -48,9 +48,9 @@ int route_build(struct weft_net *net, struct weft_err *err)
 	c->ops = net->conf.route ? net->conf.route : &route_ecmp;
 	if (!c->ops->choose)
 		return 0;
-	if (c->ops->tiers && c->ops->tiers != net->topo.tiers)
-		return weft_err_set(err, -EINVAL, "fabric: %s chooses in trees of %u tiers alone, this one has %u",
-				    c->ops->name, c->ops->tiers, net->topo.tiers);
+	if (net->topo.tiers < c->ops->tiers_min)
+		return weft_err_set(err, -EINVAL, "fabric: %s chooses in trees of %u tiers or more, this one has %u",
+				    c->ops->name, c->ops->tiers_min, net->topo.tiers);
 	if (alloc_choice(net, c))
 		return weft_err_set(err, -ENOMEM, "fabric: out of memory");
 	if (net->conf.route_tune)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CONGA (SIGCOMM 2014), as the baseline of DRILL section 4: leaves send flowlets over the uplink whose path to the
  * destination's leaf is the least congested, as they see it at their own ports and hear from the other leaf. Sections
- * are CONGA's. Two tiers only: leaves know a path by its first link. */
+ * are CONGA's, which knows two tiers alone. With three, by DRILL's footnote 5, spines decide as leaves do, among their
+ * own uplinks and by feedback of their own from the spines they send to; cores, as all switches for bundles down, hash.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -10,36 +12,58 @@
 #include "weft/mem.h"
 
 enum {
-	TAGS_MAX = 256,      /* of a leaf: its uplinks */
+	TAGS_MAX = 256,      /* of a switch: its uplinks */
+	PEERS_MAX = 65536,   /* that a header can name */
 	DRE_SHIFT = 3,       /* alpha = 1/8: the paper gives tau = T_dre / alpha alone */
 	DRE_STEPS_MAX = 160, /* ... after which nothing is left of any rate */
 };
 
 static const struct weft_mem libc_mem;
 
-static bool is_leaf(const struct weft_net *net, uint32_t sw)
-{
-	return sw < net->topo.tier[0].switches;
-}
-
 static uint32_t port_count(const struct net_switch *s)
 {
 	return s->first_up + s->up_cables - s->first_down;
 }
 
-static size_t metrics(const struct weft_net *net)
+/* Fills in what the topology says of a switch's level. */
+static void set_level(const struct weft_net *net, uint32_t sw, struct conga_state *st)
 {
-	return (size_t)net->topo.tier[0].switches * weft_topo_uplinks(&net->topo, 0);
+	const struct weft_topo *t = &net->topo;
+	uint32_t per_pod = t->tier[0].radix_up;
+
+	st->tier = switch_tier(net, sw);
+	if (st->tier + 1 == t->tiers)
+		return;
+	st->tags = weft_topo_uplinks(t, st->tier);
+	st->together = 1;
+	st->self = sw - net->tier_first[st->tier];
+	st->peers = t->tier[st->tier].switches;
+	st->leaves = st->tier ? t->tier[1].radix_down : 1;
+	if (st->tier == 0)
+		return;
+	if (t->mesh) {
+		st->together = per_pod;
+	} else {
+		st->self /= per_pod;
+		st->peers /= per_pod;
+	}
+}
+
+static size_t metrics(const struct conga_state *st)
+{
+	return (size_t)st->peers * st->tags;
 }
 
 static size_t conga_state(const struct weft_net *net, uint32_t sw)
 {
 	const struct conga_tune *tune = net->choice.tune;
-	size_t bytes = sizeof(struct conga_state) + port_count(&net->switches[sw]) * sizeof(struct conga_dre);
+	struct conga_state st = {.tags = 0};
+	size_t bytes = sizeof st + port_count(&net->switches[sw]) * sizeof(struct conga_dre);
 
-	if (is_leaf(net, sw))
-		bytes += 2 * metrics(net) * sizeof(struct conga_metric) + flow_table_bytes(tune->flowlets) +
-			 net->topo.tier[0].switches * sizeof(uint32_t);
+	set_level(net, sw, &st);
+	if (st.tags)
+		bytes += 2 * metrics(&st) * sizeof(struct conga_metric) + flow_table_bytes(tune->flowlets) +
+			 st.peers / st.together * sizeof(uint32_t);
 	return bytes;
 }
 
@@ -48,11 +72,11 @@ static void place_tables(const struct weft_net *net, uint32_t sw, struct conga_s
 	const struct conga_tune *tune = net->choice.tune;
 
 	st->dre = (struct conga_dre *)(st + 1);
-	if (!is_leaf(net, sw))
+	if (!st->tags)
 		return;
-	st->to_leaf = (struct conga_metric *)(st->dre + port_count(&net->switches[sw]));
-	st->from_leaf = st->to_leaf + metrics(net);
-	st->flowlets = (struct flow_table *)(st->from_leaf + metrics(net));
+	st->to = (struct conga_metric *)(st->dre + port_count(&net->switches[sw]));
+	st->heard = st->to + metrics(st);
+	st->flowlets = (struct flow_table *)(st->heard + metrics(st));
 	flow_table_init(st->flowlets, tune->flowlets);
 	st->next_fb = (uint32_t *)((char *)st->flowlets + flow_table_bytes(tune->flowlets));
 }
@@ -62,12 +86,15 @@ static int conga_init(const struct weft_net *net, uint32_t sw, void *state, uint
 	struct conga_state *st = state;
 
 	st->rng = (struct rng){seed};
-	st->tags = weft_topo_uplinks(&net->topo, 0);
+	set_level(net, sw, st);
 	if (st->tags > TAGS_MAX)
-		return weft_err_set(err, -EINVAL, "fabric: conga has tags for %d uplinks of a leaf, not for %u",
-				    TAGS_MAX, st->tags);
-	if (sw == 0)
-		u64map_init(&st->headers, &libc_mem);
+		return weft_err_set(err, -EINVAL, "fabric: conga has tags for %d uplinks of a %s, not for %u", TAGS_MAX,
+				    weft_topo_tier_name(st->tier), st->tags);
+	if (st->peers > PEERS_MAX)
+		return weft_err_set(err, -EINVAL, "fabric: conga tells %d %ss apart, not %u", PEERS_MAX,
+				    weft_topo_tier_name(st->tier), st->peers);
+	for (uint32_t i = 0; sw == 0 && i < CONGA_LEVELS; i++)
+		u64map_init(&st->headers[i], &libc_mem);
 	place_tables(net, sw, st);
 	return 0;
 }
@@ -76,8 +103,9 @@ static void conga_fini(void *state)
 {
 	struct conga_state *st = state;
 
-	if (st->headers.mem)
-		u64map_fini(&st->headers);
+	for (uint32_t i = 0; i < CONGA_LEVELS; i++)
+		if (st->headers[i].mem)
+			u64map_fini(&st->headers[i]);
 }
 
 /* ---- congestion of links ---- */
@@ -119,7 +147,7 @@ static uint8_t link_metric(const struct weft_net *net, const struct route_ways *
 	return (uint8_t)(value < most ? value : most);
 }
 
-/* A metric that nobody renews fades, so that a path that was congested is tried again (section 3.3): at the leaf that
+/* A metric that nobody renews fades, so that a path that was congested is tried again (section 3.3): at the switch that
  * uses it and at the one that tells of it. */
 static uint8_t aged(const struct weft_net *net, const struct conga_metric *m)
 {
@@ -131,17 +159,32 @@ static uint8_t aged(const struct weft_net *net, const struct conga_metric *m)
 
 /* ---- flowlets ---- */
 
+/* How congested the path over the uplink `tag` is towards a group of peers: at worst, where the switch can't tell which
+ * of them the packet reaches. */
+static uint32_t path_metric(const struct weft_net *net, const struct conga_state *st, uint32_t group, uint32_t tag)
+{
+	const struct conga_metric *m = &st->to[(size_t)group * st->together * st->tags + tag];
+	uint32_t worst = 0;
+
+	for (uint32_t i = 0; i < st->together; i++, m += st->tags) {
+		uint32_t value = aged(net, m);
+		worst = value > worst ? value : worst;
+	}
+	return worst;
+}
+
 /* Of the uplinks with the least congested paths the one the flow was on, if it is one of them, else any (section 3.5).
  */
 static uint32_t least_congested(const struct weft_net *net, const struct route_ways *ways, uint32_t old_port)
 {
 	struct conga_state *st = ways->state;
 	uint32_t best = 0, ties = 0, least = UINT32_MAX, first_up = net->switches[ways->sw].first_up;
+	uint32_t group = ways->leaf / st->leaves;
 	bool keep = false;
 
 	for (uint32_t i = 0; i < ways->count; i++) {
 		uint32_t port = ways_port(ways, i);
-		uint32_t there = aged(net, &st->to_leaf[(size_t)ways->leaf * st->tags + port - first_up]);
+		uint32_t there = path_metric(net, st, group, port - first_up);
 		uint32_t here = link_metric(net, ways, port), worst = here > there ? here : there;
 		if (worst > least)
 			continue;
@@ -173,96 +216,108 @@ static uint32_t conga_choose(const struct weft_net *net, const struct route_ways
 
 /* ---- headers ---- */
 
-static struct u64map *headers_of(const struct weft_net *net)
+static struct u64map *headers_of(const struct weft_net *net, uint32_t level)
 {
-	return &((struct conga_state *)net->choice.state[0])->headers;
+	return &((struct conga_state *)net->choice.state[0])->headers[level];
 }
 
-static void header_put(const struct weft_net *net, const struct weft_pkt *pkt, struct conga_header h)
+static void header_put(const struct weft_net *net, uint32_t level, const struct weft_pkt *pkt, struct conga_header h)
 {
 	void *packed;
 
-	h.used = 1;
+	h.is_valid = 1;
 	memcpy(&packed, &h, sizeof packed);
-	u64map_put(headers_of(net), (uintptr_t)pkt, packed); /* without memory it goes without */
+	u64map_put(headers_of(net, level), (uintptr_t)pkt, packed); /* without memory it goes without */
 }
 
-static bool header_get(const struct weft_net *net, const struct weft_pkt *pkt, struct conga_header *h)
+static bool header_get(const struct weft_net *net, uint32_t level, const struct weft_pkt *pkt, struct conga_header *h)
 {
-	void *packed = u64map_get(headers_of(net), (uintptr_t)pkt);
+	void *packed = u64map_get(headers_of(net, level), (uintptr_t)pkt);
 
 	memcpy(h, &packed, sizeof packed);
 	return packed != NULL;
 }
 
-/* The next uplink of leaf `leaf` to tell it about, one whose metric changed before others (section 3.3). */
-static void feed_back(const struct weft_net *net, struct conga_state *st, uint32_t leaf, struct conga_header *h)
+/* The next uplink of a group of peers to tell them about, one whose metric changed before others (section 3.3). */
+static void feed_back(const struct weft_net *net, struct conga_state *st, uint32_t group, struct conga_header *h)
 {
-	struct conga_metric *m = &st->from_leaf[(size_t)leaf * st->tags];
-	uint32_t next = st->next_fb[leaf], tag = next;
+	uint32_t uplinks = st->together * st->tags, looks = uplinks < TAGS_MAX ? uplinks : TAGS_MAX;
+	struct conga_metric *m = &st->heard[(size_t)group * uplinks];
+	uint32_t next = st->next_fb[group], told = next;
 
-	for (uint32_t i = 0; i < st->tags; i++) {
-		uint32_t other = next + i < st->tags ? next + i : next + i - st->tags;
+	for (uint32_t i = 0; i < looks; i++) {
+		uint32_t other = next + i < uplinks ? next + i : next + i - uplinks;
 		if (!m[other].changed)
 			continue;
-		tag = other;
+		told = other;
 		break;
 	}
-	h->has_fb = m[tag].at != 0;
-	h->fb_tag = (uint8_t)tag;
-	h->fb_metric = aged(net, &m[tag]);
-	m[tag].changed = 0;
-	st->next_fb[leaf] = tag + 1 < st->tags ? tag + 1 : 0;
+	h->has_fb = m[told].at != 0;
+	h->fb_place = (uint8_t)(told / st->tags);
+	h->fb_tag = (uint8_t)(told % st->tags);
+	h->fb_metric = aged(net, &m[told]);
+	m[told].changed = 0;
+	st->next_fb[group] = told + 1 < uplinks ? told + 1 : 0;
 }
 
-static void leave_leaf(const struct weft_net *net, const struct route_ways *ways, uint32_t port,
-		       const struct weft_pkt *pkt)
-{
-	struct conga_header h = {.leaf = (uint16_t)ways->sw,
-				 .tag = (uint8_t)(port - net->switches[ways->sw].first_up),
-				 .ce = link_metric(net, ways, port)};
-
-	feed_back(net, ways->state, ways->leaf, &h);
-	header_put(net, pkt, h);
-}
-
-static void pass_spine(const struct weft_net *net, const struct route_ways *ways, uint32_t port,
-		       const struct weft_pkt *pkt)
-{
-	uint8_t ce = link_metric(net, ways, port);
-	struct conga_header h;
-
-	if (!header_get(net, pkt, &h) || h.ce >= ce)
-		return;
-	h.ce = ce;
-	header_put(net, pkt, h);
-}
-
-static void reach_leaf(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+/* The packet leaves the switch that decided at its level. */
+static void begin(const struct weft_net *net, const struct route_ways *ways, uint32_t port, uint8_t ce,
+		  const struct weft_pkt *pkt)
 {
 	struct conga_state *st = ways->state;
-	struct conga_header h;
+	struct conga_header h = {
+		.from = (uint16_t)st->self, .tag = (uint8_t)(port - net->switches[ways->sw].first_up), .ce = ce};
 
-	if (!header_get(net, pkt, &h))
-		return;
-	u64map_del(headers_of(net), (uintptr_t)pkt);
-	struct conga_metric *from = &st->from_leaf[(size_t)h.leaf * st->tags + h.tag];
-	from->changed |= from->at == 0 || from->value != h.ce;
-	from->value = h.ce;
-	from->at = net->evq.now;
-	if (h.has_fb)
-		st->to_leaf[(size_t)h.leaf * st->tags + h.fb_tag] = (struct conga_metric){net->evq.now, h.fb_metric, 0};
+	feed_back(net, st, ways->leaf / st->leaves, &h);
+	header_put(net, st->tier, pkt, h);
 }
 
+/* ... passes a switch above ... */
+static void pass(const struct weft_net *net, uint32_t level, uint8_t ce, const struct weft_pkt *pkt)
+{
+	struct conga_header h;
+
+	if (!header_get(net, level, pkt, &h) || h.ce >= ce)
+		return;
+	h.ce = ce;
+	header_put(net, level, pkt, h);
+}
+
+/* ... and has reached the peer. */
+static void end(const struct weft_net *net, struct conga_state *st, const struct weft_pkt *pkt)
+{
+	struct conga_header h;
+
+	if (!header_get(net, st->tier, pkt, &h))
+		return;
+	u64map_del(headers_of(net, st->tier), (uintptr_t)pkt);
+	struct conga_metric *heard = &st->heard[(size_t)h.from * st->tags + h.tag];
+	heard->changed |= heard->at == 0 || heard->value != h.ce;
+	heard->value = h.ce;
+	heard->at = net->evq.now;
+	if (h.has_fb && h.fb_place == st->self % st->together)
+		st->to[(size_t)h.from * st->tags + h.fb_tag] = (struct conga_metric){net->evq.now, h.fb_metric, 0};
+}
+
+static bool comes_from_above(const struct weft_net *net, const struct route_ways *ways)
+{
+	return net->ports[ways->from].hop % WEFT_PORT_DIRS == WEFT_PORT_DOWN;
+}
+
+/* To a host nothing is measured: there is no choice that could be better. */
 static void conga_forward(const struct weft_net *net, const struct route_ways *ways, uint32_t port,
 			  const struct weft_pkt *pkt)
 {
-	if (!is_leaf(net, ways->sw))
-		pass_spine(net, ways, port, pkt);
-	else if (ways->group == 0)
-		leave_leaf(net, ways, port, pkt);
-	else if (!(net->ports[ways->from].flags & PORT_NIC))
-		reach_leaf(net, ways, pkt);
+	struct conga_state *st = ways->state;
+	bool up = ways->group == 0;
+	uint8_t ce = st->tier || up ? link_metric(net, ways, port) : 0;
+
+	for (uint32_t level = 0; level < st->tier; level++)
+		pass(net, level, ce, pkt);
+	if (up)
+		begin(net, ways, port, ce, pkt);
+	else if (st->tags && comes_from_above(net, ways))
+		end(net, st, pkt);
 }
 
 #define FIELD(name) offsetof(struct conga_tune, name), WEFT_PARAM_U32
@@ -272,7 +327,7 @@ static const struct weft_param conga_tunes[] = {
 	{"conga_tau_us", "time constant of the estimator of a link's rate, us", 160, 1, 1000000, FIELD(tau_us)},
 	{"conga_flowlet_us", "a gap in a flow that lets it take another uplink, us", 500, 0, 10000000,
 	 FIELD(flowlet_us)},
-	{"conga_flowlets", "flowlets a leaf remembers", 16384, 4, 1048576, FIELD(flowlets)},
+	{"conga_flowlets", "flowlets a switch remembers", 16384, 4, 1048576, FIELD(flowlets)},
 	{"conga_age_us", "a path's metric that was not heard again for so long is halved, us", 10000, 1, 10000000,
 	 FIELD(age_us)},
 	{NULL, NULL, 0, 0, 0, 0, 0},
@@ -281,8 +336,9 @@ static const struct weft_param conga_tunes[] = {
 const struct weft_route_ops route_conga = {
 	.name = "conga",
 	.per_flow = true,
-	.tiers = 2, /* a leaf knows a path by its first link */
-	.help = "flowlets on the uplink with the least congested path, as the other leaf tells: CONGA; two tiers",
+	.tiers_min = 2,
+	.help = "flowlets on the uplink with the least congested path, as the other leaf (with three tiers also the "
+		"other spine) tells: CONGA",
 	.tunes = conga_tunes,
 	.tune_size = sizeof(struct conga_tune),
 	.state_bytes = conga_state,

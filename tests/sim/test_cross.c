@@ -16,11 +16,11 @@ static bool is_listed(const char *msg)
 }
 
 /* False: refused, with one of the reasons that are listed. */
-static bool cross(const char *cc, const char *lb, const char *ack, const char *route)
+static bool cross_on(const char *topology, const char *cc, const char *lb, const char *ack, const char *route)
 {
 	struct scenario s;
-	const char *args[] = {"sim",     "--topology", "leafspine:2:2:2", "--lb",           lb,
-			      "--route", route,        "--matrix",        "alltoall:4:1KiB"};
+	const char *args[] = {"sim",     "--topology", topology,   "--lb",           lb,
+			      "--route", route,        "--matrix", "alltoall:4:1KiB"};
 	struct options o;
 	struct weft_err why;
 	int rc = options_parse(&o, sizeof args / sizeof *args, (char **)(uintptr_t)args, NULL, NULL, &why);
@@ -29,13 +29,18 @@ static bool cross(const char *cc, const char *lb, const char *ack, const char *r
 		assert_true(is_listed(why.msg));
 		return false;
 	}
-	SCENARIO(&s, "--topology", "leafspine:2:2:2", "--matrix", "alltoall:4:12KiB", "--cc", cc, "--lb", lb, "--set",
-		 ack, "--set", "lb_all_acked=on", "--set", "queue_bytes=16000", "--route", route, "--end", "1s");
+	SCENARIO(&s, "--topology", topology, "--matrix", "alltoall:4:12KiB", "--cc", cc, "--lb", lb, "--set", ack,
+		 "--set", "lb_all_acked=on", "--set", "queue_bytes=16000", "--route", route, "--end", "1s");
 	scenario_run(&s);
 	if (s.rc || s.summary.verified != s.result.flow_count)
-		fail_msg("%s with %s, %s, switches %s: %s", cc, lb, ack, route, s.err.msg);
+		fail_msg("%s with %s, %s, switches %s, %s: %s", cc, lb, ack, route, topology, s.err.msg);
 	scenario_end(&s);
 	return true;
+}
+
+static bool cross(const char *cc, const char *lb, const char *ack, const char *route)
+{
+	return cross_on("leafspine:2:2:2", cc, lb, ack, route);
 }
 
 static void with_every_lb(const char *cc)
@@ -62,6 +67,20 @@ static void cross__every_choice_of_switches_with_every_lb(void **state)
 		with_every_route(weft_cc_table[i]->name);
 	for (uint32_t i = 0; weft_rcc_table[i]; i++)
 		with_every_route(weft_rcc_table[i]->name);
+}
+
+/* Four leaves of one host, in two pods with two spines each below two cores each. */
+static void cross__every_choice_of_switches_in_three_tiers(void **state)
+{
+	for (uint32_t r = 0; weft_route_table[r]; r++) {
+		uint32_t meant = 0;
+		for (uint32_t i = 0; weft_lb_table[i]; i++) {
+			const char *lb = weft_lb_table[i]->name, *route = weft_route_table[r]->name;
+			meant += cross_on("tree:2:2:1:2:2", "smartt", lb, "ack_every=4", route);
+			cross_on("tree:2:2:1:2:2", "newreno", lb, "ack_every=1", route);
+		}
+		assert_true(meant >= 2);
+	}
 }
 
 static void cross__every_sender_with_every_lb(void **state)
@@ -107,6 +126,7 @@ int main(void)
 		cmocka_unit_test(cross__every_sender_with_every_lb),
 		cmocka_unit_test(cross__every_receiver_with_every_lb),
 		cmocka_unit_test(cross__every_choice_of_switches_with_every_lb),
+		cmocka_unit_test(cross__every_choice_of_switches_in_three_tiers),
 		cmocka_unit_test(lb_all_acked__helps_reps_with_coalesced_acks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

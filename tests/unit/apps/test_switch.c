@@ -367,7 +367,7 @@ static void switch__bad_options_are_named(void **state)
 		{"--vhost %s/v:1 --set trim", "KEY=VALUE", 2},
 		{"--vhost %s/v:1 --set drill_choices=2", "no parameter of the fabric or of route ecmp", 2},
 		{"--vhost %s/v:1 --set drill_choices=0 --route drill", "drill_choices", 2},
-		{"--vhost %s/v:1 --route conga", "trees of 2 tiers", 1},
+		{"--vhost %s/v:1 --route conga", "trees of 2 tiers or more", 1},
 		{"--vhost %s/v:1 --queue-bytes x", "queue_bytes", 2},
 		{"--vhost %s/v:1 --credit-queue 65536", "credit_queue", 2},
 		{"--vhost %s/v:1 --credit-queue 8 --set pfc=1", "credit queues with PFC", 1},
