@@ -167,6 +167,7 @@ void sched_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	}
 	if (t->count || t->left_bytes >= e->full_wire_bytes || p->credit.first_bytes)
 		return; /* something else holds us up */
+	e->stats.tx_credit_req_again++;
 	ask(e, p, now);
 	/* A target that never sends any must not hold us up for ever, nor keep a dead one from being noticed. */
 	if (now - p->last_heard_ns >= ASK_MAX_RTOS * e->rto_ns)

@@ -134,6 +134,7 @@ void credit_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 		p->credit.ask_at_ns = WEFT_NEVER;
 		return;
 	}
+	e->stats.tx_credit_req_again += p->state != PDC_TX_SYN;
 	ask(e, p, now);
 	/* A target that never grants anything must not hold us up for ever, nor keep a dead one from being noticed. */
 	if (now - p->last_heard_ns >= ASK_MAX_RTOS * e->rto_ns)

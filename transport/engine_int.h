@@ -201,6 +201,7 @@ void pdc_tx_fail(struct weft_engine *e, struct pdc_tx *p, int err); /* completes
 void pdc_tx_free(struct weft_engine *e, struct pdc_tx *p);
 void pdc_tx_arm(struct weft_engine *e, struct pdc_tx *p, weft_ns now); /* timer at the earliest deadline */
 void pdc_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
+void pdc_tx_wanted(struct weft_engine *e, struct pdc_tx *p); /* before a message is queued: if it is the first */
 void pdc_tx_idle(struct weft_engine *e, struct pdc_tx *p,
 		 weft_ns now); /* everything acknowledged: drop memory, maybe close */
 void pdc_tx_closed(struct weft_engine *e, struct pdc_tx *p, weft_ns now);  /* CLOSE_CMD acknowledged; may free p */

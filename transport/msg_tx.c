@@ -54,6 +54,7 @@ static bool needs_rma(const struct weft_engine *e, const struct weft_op *op)
 
 void msg_tx_queue(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m)
 {
+	pdc_tx_wanted(e, p);
 	list_add_tail(&p->msgs, &m->link);
 	if (e->rcc)
 		credit_tx_queued(e, p, m);

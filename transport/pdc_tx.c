@@ -252,9 +252,20 @@ static weft_ns ask_alive_deadline(const struct weft_engine *e, const struct pdc_
 	return p->last_heard_ns + e->tune.peer_timeout_ns / ALIVE_ASKS;
 }
 
+/* Data that was never sent, for want of credit or because the port takes nothing, does not wait for ever either. */
 static weft_ns silence_deadline(const struct weft_engine *e, const struct pdc_tx *p)
 {
-	return sendq_len(&p->q) ? p->last_heard_ns + e->tune.peer_timeout_ns : WEFT_NEVER;
+	return sendq_len(&p->q) || p->cutting ? p->last_heard_ns + e->tune.peer_timeout_ns : WEFT_NEVER;
+}
+
+void pdc_tx_wanted(struct weft_engine *e, struct pdc_tx *p)
+{
+	if (!is_idle(p))
+		return;
+	p->last_heard_ns = e->now_ns;
+	weft_ns at = e->now_ns + e->tune.peer_timeout_ns;
+	if (at < p->pdc.timer.at)
+		wheel_set(&e->wheel, &p->pdc.timer, at);
 }
 
 static weft_ns deadline(const struct weft_engine *e, const struct pdc_tx *p, weft_ns now)
@@ -285,7 +296,7 @@ void pdc_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
 	if (now < e->grace_ns) {
 		e->stats.late_polls += p->q.inflight.count != 0;
-		e->put_off |= p->q.inflight.count != 0;
+		e->put_off |= p->q.inflight.count != 0 || now >= silence_deadline(e, p);
 	} else {
 		e->put_off = false;
 		loss_by_timeout(e, p, now);

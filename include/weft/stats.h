@@ -32,6 +32,7 @@
 	X(rx_ctrl, "control packets received")                                                                         \
 	X(tx_credit, "credits granted to senders")                                                                     \
 	X(tx_credit_req, "requests for credit sent besides those in data packets")                                     \
+	X(tx_credit_req_again, "of these, repeated because no credit came")                                            \
 	X(rx_credit, "credits received")                                                                               \
 	X(rx_credit_req, "requests for credit received besides those in data packets")                                 \
 	X(rx_credit_stale, "ignored: credit or demand out of date, absurd, or of no connection")                       \

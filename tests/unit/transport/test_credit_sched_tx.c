@@ -225,6 +225,97 @@ static void silence__a_dead_peer_is_noticed(void **state)
 	duo_run(&d, d.now + WEFT_S(20));
 	assert_true(duo_cqe(&d, 0, &cqe));
 	assert_int_equal(cqe.err, ETIMEDOUT);
+	const struct weft_stats *s = stats_of(&d, 0);
+	assert_in_range(s->tx_credit_req_again, 5, 1000); /* doubling its patience up to 8 timeouts */
+	assert_int_equal(s->tx_credit_req, s->tx_credit_req_again + 1);
+	duo_close(&d);
+}
+
+/* The peer dies after so many packets of both sides. */
+static enum duo_fate dies(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	uint64_t *left = arg;
+	if (!*left)
+		return DUO_DROP;
+	--*left;
+	return DUO_PASS;
+}
+
+static void silence__a_peer_that_dies_after_any_packet(void **state)
+{
+	enum { MOMENTS = 60 };
+	for (uint64_t moment = 0; moment < MOMENTS; moment++) {
+		struct duo d;
+		struct weft_cqe cqe;
+		uint64_t left = moment;
+		open_with_cc(&d, "spraypass", NULL);
+		d.fate = dies;
+		d.fate_arg = &left;
+		duo_send(&d, 0, NULL, 8, 7, NULL);
+		duo_run(&d, d.now + WEFT_S(20));
+		bool arrived = duo_cqe(&d, 0, &cqe) && !cqe.err;
+		if (!arrived)
+			assert_int_equal(cqe.err, ETIMEDOUT);
+		duo_send(&d, 0, NULL, 1 << 20, 8, NULL);
+		duo_run(&d, d.now + WEFT_S(20));
+		assert_true(duo_cqe(&d, 0, &cqe));
+		assert_int_equal(cqe.err, ETIMEDOUT);
+		duo_close(&d);
+	}
+}
+
+static enum duo_fate no_credit(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	bool about_credit = w->pds.ctl == WIRE_CTL_CREDIT || w->pds.ctl == WIRE_CTL_CREDIT_REQ;
+	return w->pds.type == WIRE_PDS_CP && about_credit ? DUO_DROP : DUO_PASS;
+}
+
+/* Whoever lives but whose credits, or our requests, never arrive gets a packet per so many timeouts. */
+static void silence__requests_that_never_arrive(void **state)
+{
+	struct duo d;
+	open_with_cc(&d, "spraypass", NULL);
+	d.fate = no_credit;
+	duo_transfer(&d, 0, 20000);
+	assert_int_equal(stats_of(&d, 0)->rx_credit, 0);
+	assert_true(stats_of(&d, 0)->tx_credit_req_again >= 5);
+	assert_in_range(stats_of(&d, 0)->tx_unscheduled, 5, 20);
+	duo_close(&d);
+}
+
+static void poll_for(struct duo *d, int side, weft_ns step, weft_ns span)
+{
+	for (weft_ns until = d->now + span; d->now < until; d->now += step)
+		duo_poll(d, side);
+}
+
+/* Its link went down with it, and the port is full of credits it had asked for: nothing can be sent, so nothing is on
+ * its way whose acknowledgement could be missed. */
+static void silence__a_dead_peer_behind_a_full_port(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	struct weft_cqe cqe;
+	duo_conf_init(&conf);
+	conf.cc = "spraypass";
+	conf.tune.peer_timeout_ns = WEFT_MS(100);
+	conf.tune.idle_close_ns = 0;
+	duo_open(&d, &conf);
+	duo_transfer(&d, 0, 8);
+	duo_run(&d, d.now + WEFT_MS(1));
+	duo_send(&d, 1, NULL, 1 << 20, 7, NULL);
+	poll_for(&d, 1, WEFT_US(1), WEFT_US(10));
+	d.port[0].tx_room = 0;
+	poll_for(&d, 0, WEFT_US(1), WEFT_MS(1));
+	assert_in_range(d.e[0]->out_count, ENGINE_OUT_DATA, ENGINE_OUT);
+	duo_send(&d, 0, NULL, 100000, 8, NULL);
+	poll_for(&d, 0, WEFT_US(10), WEFT_MS(90));
+	assert_false(duo_cqe(&d, 0, &cqe));
+	poll_for(&d, 0, WEFT_US(10), WEFT_MS(20));
+	assert_true(duo_cqe(&d, 0, &cqe));
+	assert_int_equal(cqe.err, ETIMEDOUT);
+	assert_int_equal(stats_of(&d, 0)->tx_data, 1);
+	d.port[0].tx_room = UINT32_MAX;
 	duo_close(&d);
 }
 
@@ -407,6 +498,9 @@ int main(void)
 		cmocka_unit_test(loss__of_anything_is_repaired),
 		cmocka_unit_test(silence__a_peer_without_credit_is_not_waited_for),
 		cmocka_unit_test(silence__a_dead_peer_is_noticed),
+		cmocka_unit_test(silence__a_peer_that_dies_after_any_packet),
+		cmocka_unit_test(silence__requests_that_never_arrive),
+		cmocka_unit_test(silence__a_dead_peer_behind_a_full_port),
 		cmocka_unit_test(refused__a_request_starts_over),
 		cmocka_unit_test(credit__forged_ones_are_ignored),
 		cmocka_unit_test(credit__late_ones_count_once),
