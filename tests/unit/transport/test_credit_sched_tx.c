@@ -225,7 +225,7 @@ static void silence__a_dead_peer_is_noticed(void **state)
 	duo_run(&d, d.now + WEFT_S(20));
 	assert_true(duo_cqe(&d, 0, &cqe));
 	assert_int_equal(cqe.err, ETIMEDOUT);
-	const struct weft_stats *s = stats_of(&d, 0);
+	const struct weft_stats *s = duo_stats(&d, 0);
 	assert_in_range(s->tx_credit_req_again, 5, 1000); /* doubling its patience up to 8 timeouts */
 	assert_int_equal(s->tx_credit_req, s->tx_credit_req_again + 1);
 	duo_close(&d);
@@ -277,9 +277,9 @@ static void silence__requests_that_never_arrive(void **state)
 	open_with_cc(&d, "spraypass", NULL);
 	d.fate = no_credit;
 	duo_transfer(&d, 0, 20000);
-	assert_int_equal(stats_of(&d, 0)->rx_credit, 0);
-	assert_true(stats_of(&d, 0)->tx_credit_req_again >= 5);
-	assert_in_range(stats_of(&d, 0)->tx_unscheduled, 5, 20);
+	assert_int_equal(duo_stats(&d, 0)->rx_credit, 0);
+	assert_true(duo_stats(&d, 0)->tx_credit_req_again >= 5);
+	assert_in_range(duo_stats(&d, 0)->tx_unscheduled, 5, 20);
 	duo_close(&d);
 }
 
@@ -314,7 +314,7 @@ static void silence__a_dead_peer_behind_a_full_port(void **state)
 	poll_for(&d, 0, WEFT_US(10), WEFT_MS(20));
 	assert_true(duo_cqe(&d, 0, &cqe));
 	assert_int_equal(cqe.err, ETIMEDOUT);
-	assert_int_equal(stats_of(&d, 0)->tx_data, 1);
+	assert_int_equal(duo_stats(&d, 0)->tx_data, 1);
 	d.port[0].tx_room = UINT32_MAX;
 	duo_close(&d);
 }
