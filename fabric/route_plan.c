@@ -121,6 +121,15 @@ static int push_ports(const struct weft_net *net, const struct graph *g, const s
 	return rc;
 }
 
+/* The last hash of a part whose limit is `sum` of `total`. A part too slow for a share of its own gets next to nothing,
+ * whatever comes first: one hash. */
+static uint32_t last_hash(unsigned __int128 sum, unsigned __int128 total)
+{
+	uint64_t end = (uint64_t)((sum << 32) / total);
+
+	return end ? (uint32_t)(end - 1) : 0;
+}
+
 static int push_parts(const struct weft_net *net, const struct graph *g, const struct quiver_parts *parts,
 		      struct net_plan *plan)
 {
@@ -131,7 +140,7 @@ static int push_parts(const struct weft_net *net, const struct graph *g, const s
 		total += parts->part[i].bps;
 	for (uint32_t i = 0; i < parts->parts && !rc; i++) {
 		sum += parts->part[i].bps;
-		rc = push(plan, (uint32_t)((sum << 32) / total - 1));
+		rc = push(plan, last_hash(sum, total));
 		if (!rc)
 			rc = push_ports(net, g, parts, i, plan);
 	}
@@ -153,7 +162,7 @@ static uint32_t usable_cables(const struct weft_net *net, const struct graph *g,
 static bool is_even(const struct weft_net *net, const struct graph *g, const struct quiver_parts *parts)
 {
 	uint64_t first_bps = parts->part[0].bps, first_cables = usable_cables(net, g, parts->hop[0].link);
-	bool even = parts->hops == parts->parts;
+	bool even = true;
 
 	for (uint32_t i = 1; even && i < parts->hops; i++) {
 		uint64_t bps = parts->part[parts->hop[i].part].bps;

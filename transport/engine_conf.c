@@ -101,6 +101,8 @@ static void derive(struct weft_engine *e)
 	if (brtt < t->brtt_floor_ns)
 		brtt = t->brtt_floor_ns;
 	t->window_pkts = (t->window_pkts + 127) / 128 * 128;
+	if (t->reorder_shim_ns)
+		t->ack_burst = 0; /* an ACK at the end of a burst would tell of gaps that opened in it */
 	e->cc_params = (struct weft_cc_params){bps, brtt, e->full_wire_bytes, t->trimming, e->cc_tune, ack_bytes(e)};
 	uint64_t bdp_bytes = bps / 1000000 * brtt / 8000;
 	uint64_t bdp_pkts = bdp_bytes / e->full_wire_bytes;
@@ -205,6 +207,8 @@ static void init_scratch(struct weft_engine *e)
 		init_ack_head(e);
 }
 
+#define NOTHING_BEYOND "%s what arrives beyond a gap; with go_back_n nothing does"
+
 static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, weft_ns now, struct weft_err *err)
 {
 	init_tables(e, now);
@@ -217,8 +221,9 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	if (!e->cc_tune || !e->lb_tune || !e->background_lb_tune || !e->rcc_tune)
 		return weft_err_set(err, -ENOMEM, "no memory for an engine");
 	if (e->tune.go_back_n && e->tune.dup_ack_threshold)
-		return weft_err_set(err, -EINVAL,
-				    "dup_ack_threshold counts what arrives beyond a gap; with go_back_n nothing does");
+		return weft_err_set(err, -EINVAL, NOTHING_BEYOND, "dup_ack_threshold counts");
+	if (e->tune.go_back_n && e->tune.reorder_shim_ns)
+		return weft_err_set(err, -EINVAL, NOTHING_BEYOND, "reorder_shim_ns holds back");
 	int rc = check_packet_size(e, err);
 	if (rc)
 		return rc;

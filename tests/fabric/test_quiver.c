@@ -167,6 +167,48 @@ static void decompose__figure_4_unlike_links(void **state)
 	quiver_destroy(g.q);
 }
 
+/* Factors are ratios: 40 into 20 Gb/s is as 20 into 10, and not as 10 into 10. */
+static void decompose__equal_ratios(void **state)
+{
+	for (int factor = QUIVER_OWN; factor <= QUIVER_ALL; factor++) {
+		struct quiver_parts p = {0};
+		struct graph g;
+		make(&g, 1, 2, 3, 0, false);
+		set_gbps(&g, 0, 2, 40);
+		set_gbps(&g, 1, 2, 20);
+		set_gbps(&g, 0, 3, 20);
+		build(&g, factor);
+		decompose(&g, 0, 1, &p);
+		assert_int_equal(p.parts, 2);
+		assert_int_equal(part_over(&g, &p, 2), part_over(&g, &p, 3));
+		assert_int_not_equal(part_over(&g, &p, 2), part_over(&g, &p, 4));
+		quiver_parts_free(&p);
+		quiver_destroy(g.q);
+	}
+}
+
+/* Three tiers: the factor at a core is of the slowest link so far, not of the link before. With 5 Gb/s from leaf 0 to
+ * its second spine (5), paths over cores 9 and 11 bring 5 Gb/s to links of 10, those over 8 and 10 bring 10. */
+static void decompose__factors_of_whole_paths(void **state)
+{
+	struct quiver_parts p = {0};
+	struct graph g;
+
+	make(&g, 2, 2, 2, 4, true);
+	set_gbps(&g, 0, 5, 5);
+	build(&g, QUIVER_OWN);
+	decompose(&g, 0, 3, &p);
+	assert_int_equal(p.parts, 2);
+	uint32_t fast = part_over(&g, &p, 4), slow = part_over(&g, &p, 5);
+	assert_int_not_equal(fast, slow);
+	assert_int_equal(p.part[fast].paths, 8);
+	assert_int_equal(p.part[fast].bps, 80 * GBPS);
+	assert_int_equal(p.part[slow].paths, 8);
+	assert_int_equal(p.part[slow].bps, 40 * GBPS);
+	quiver_parts_free(&p);
+	quiver_destroy(g.q);
+}
+
 /* Figure 5: pods of three racks (leaves 0..2 and 3..5) and two fabric switches (6, 7 and 8, 9), planes of two spines
  * (10, 12 and 11, 13); the link between R0 and F0 has failed. R5 sends to R1. */
 static void decompose__figure_5(void **state)
@@ -493,6 +535,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decompose__figure_4),
 		cmocka_unit_test(decompose__figure_4_unlike_links),
+		cmocka_unit_test(decompose__equal_ratios),
+		cmocka_unit_test(decompose__factors_of_whole_paths),
 		cmocka_unit_test(decompose__figure_5),
 		cmocka_unit_test(decompose__whole_trees_are_symmetric),
 		cmocka_unit_test(decompose__by_hop_weighs_paths),

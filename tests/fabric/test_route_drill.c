@@ -103,6 +103,88 @@ static void drill__remembers_the_best(void **state)
 	lan_close(&lan);
 }
 
+/* The two best are known after a while: when the first is no longer it, the second is taken at once. */
+static void drill__remembers_the_second_best(void **state)
+{
+	struct lan lan;
+
+	open_drill(&lan, 1, 2, 1);
+	fill_all(&lan, 1000);
+	uplink(&lan, 5)->data_bytes = 0;
+	uplink(&lan, 3)->data_bytes = 10;
+	for (uint32_t i = 0; i < 200; i++)
+		choose_from(&lan, 0, 0);
+	uplink(&lan, 5)->data_bytes = 5000;
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(choose_from(&lan, 0, 0), 3);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+/* With as many choices and as much memory as parameters allow, more than there are ports, the best is always found; of
+ * those that are left, too. */
+static void drill__more_choices_and_memory_than_ports(void **state)
+{
+	struct lan lan;
+
+	open_drill(&lan, 32, 32, 1);
+	for (uint32_t i = 0; i < 400; i++) {
+		if (i == 200)
+			for (uint32_t up = 4; up < 8; up++)
+				box_avoid_up(&lan, up, true);
+		uint32_t best = i < 200 ? i % 8 : i % 4;
+		fill_all(&lan, 1000);
+		uplink(&lan, best)->data_bytes = 0;
+		assert_int_equal(choose_from(&lan, 0, 0), best);
+	}
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+/* A remembered port that routing leaves out is not taken, and comes back as any other. */
+static void drill__remembered_port_goes_and_returns(void **state)
+{
+	struct lan lan;
+	uint32_t count[8] = {0};
+
+	open_drill(&lan, 1, 1, 1);
+	fill_all(&lan, 1000);
+	uplink(&lan, 5)->data_bytes = 0;
+	for (uint32_t i = 0; i < 200; i++)
+		choose_from(&lan, 0, 0);
+	box_avoid_up(&lan, 5, true);
+	for (uint32_t i = 0; i < SAMPLES; i++)
+		count[choose_from(&lan, 0, 0)]++;
+	assert_int_equal(count[5], 0);
+	for (uint32_t up = 0; up < 8; up++)
+		assert_true(up == 5 || count[up] > 0);
+	box_avoid_up(&lan, 5, false);
+	for (uint32_t i = 0; i < 200; i++)
+		choose_from(&lan, 0, 0);
+	assert_int_equal(choose_from(&lan, 0, 0), 5);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+/* Cables down to one leaf are remembered apart from those to another: a spine has four to each. */
+static void drill__groups_are_remembered_apart(void **state)
+{
+	const struct route_drill_tune tune = {1, 1, 1, 0, QUIVER_OWN, 1};
+	struct lan lan;
+
+	box_open(&lan, "leafspine:4:2:8:4", "drill", &tune, 1);
+	uint32_t first = lan.net->switches[4].first_down;
+	for (uint32_t port = 0; port < 16; port++)
+		lan.net->ports[first + port].data_bytes = port % 4 == port / 4 ? 0 : 1000;
+	for (uint32_t i = 0; i < 400; i++)
+		box_choose(&lan, 4, 0, i % 4 * 8, 0);
+	for (uint32_t i = 0; i < 400; i++)
+		assert_int_equal(box_choose(&lan, 4, 0, i % 4 * 8, 0) - first, i % 4 * 5);
+	for (uint32_t port = 0; port < 16; port++)
+		lan.net->ports[first + port].data_bytes = 0;
+	lan_close(&lan);
+}
+
 /* Hosts 0 and 2 come in over ports of engine 0 of two, host 1 over one of engine 1. */
 static void drill__engines_remember_apart(void **state)
 {
@@ -153,6 +235,44 @@ static void drill__entering_packets_are_hidden(void **state)
 	check_hidden(16, 10, 10000);
 }
 
+/* By the rate of the queue it enters: here 40 Gb/s of an uplink and 100 of all else, 100 %. */
+static void drill__entering_takes_its_ports_time(void **state)
+{
+	const struct route_drill_tune tune = {8, 0, 1, 100, QUIVER_PAIRS, 0};
+	struct weft_link_id slow;
+	struct lan lan;
+
+	box_open(&lan, "leafspine:4:8:8", "drill", &tune, 1);
+	assert_int_equal(weft_net_link_find(lan.net, 0, 0, 2, false, &slow), 0);
+	weft_net_link_set_bps(lan.net, slow, UINT64_C(40000000000));
+	fill_all(&lan, 1000);
+	uplink(&lan, 2)->data_bytes = 0;
+	assert_int_equal(choose_from(&lan, 0, 1250), 2);
+	uplink(&lan, 2)->data_bytes = 1250;
+	weft_net_wake(lan.net, 0, 249999);
+	weft_net_wake(lan.net, 1, 250000);
+	weft_net_run(lan.net, 249999);
+	assert_int_equal(choose_from(&lan, 0, 0), 2);
+	weft_net_run(lan.net, 250000);
+	assert_int_not_equal(choose_from(&lan, 0, 0), 2);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
+/* What was dropped on entering never shows: the queue is empty, not fuller than all others. */
+static void drill__hidden_packet_was_dropped(void **state)
+{
+	struct lan lan;
+
+	open_drill(&lan, 8, 0, 1);
+	fill_all(&lan, 1000);
+	uplink(&lan, 2)->data_bytes = 0;
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(choose_from(&lan, 0, 1250), 2);
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
 /* More packets than the switch keeps apart, 64: the oldest are taken to be in, so that no queue gets farther ahead. */
 static void drill__many_entering_at_once(void **state)
 {
@@ -195,6 +315,25 @@ static void drill_flow__stays(void **state)
 	lan_close(&lan);
 }
 
+/* A flow that goes on sending stays, for however long. */
+static void drill_flow__stays_while_it_sends(void **state)
+{
+	const struct route_drill_tune tune = {
+		.choices = 8, .engines = 1, .components = 1, .idle_us = 10, .flows = 1024};
+	struct lan lan;
+
+	box_open(&lan, "leafspine:4:8:8", "drill_flow", &tune, 1);
+	for (uint32_t i = 0; i < 20; i++) {
+		weft_net_wake(lan.net, 0, (i + 1) * UINT64_C(6000000));
+		weft_net_run(lan.net, (i + 1) * UINT64_C(6000000));
+		fill_all(&lan, 1000);
+		uplink(&lan, i ? 5 : 2)->data_bytes = 0;
+		assert_int_equal(box_choose_up(&lan, 0, 0, 9, 1), 2);
+	}
+	fill_all(&lan, 0);
+	lan_close(&lan);
+}
+
 static void drill_flow__leaves_what_is_avoided(void **state)
 {
 	struct lan lan;
@@ -216,10 +355,17 @@ int main(void)
 		cmocka_unit_test(drill__two_choices_take_the_better),
 		cmocka_unit_test(drill__ties_are_uniform),
 		cmocka_unit_test(drill__remembers_the_best),
+		cmocka_unit_test(drill__remembers_the_second_best),
+		cmocka_unit_test(drill__more_choices_and_memory_than_ports),
+		cmocka_unit_test(drill__remembered_port_goes_and_returns),
+		cmocka_unit_test(drill__groups_are_remembered_apart),
 		cmocka_unit_test(drill__engines_remember_apart),
 		cmocka_unit_test(drill__entering_packets_are_hidden),
+		cmocka_unit_test(drill__entering_takes_its_ports_time),
+		cmocka_unit_test(drill__hidden_packet_was_dropped),
 		cmocka_unit_test(drill__many_entering_at_once),
 		cmocka_unit_test(drill_flow__stays),
+		cmocka_unit_test(drill_flow__stays_while_it_sends),
 		cmocka_unit_test(drill_flow__leaves_what_is_avoided),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

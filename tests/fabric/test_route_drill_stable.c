@@ -43,11 +43,11 @@ static void arrive_until(struct lan *lan, struct rng *rng, double *next_ps, doub
 	weft_net_run(lan->net, (weft_ps)end_ps);
 }
 
-/* DRILL(d, m) for 20 ms, while the fast uplink is one after the other of the first `turns` for a millisecond each.
- * Backlogs after each half of a millisecond. */
-static void run(uint32_t d, uint32_t m, uint32_t turns, double backlog[STEPS])
+/* DRILL(d, m) in so many engines for 20 ms, while the fast uplink is one after the other of the first `turns` for a
+ * millisecond each. Backlogs after each half of a millisecond. */
+static void run(uint32_t d, uint32_t m, uint32_t engines, uint32_t turns, double backlog[STEPS])
 {
-	const struct route_drill_tune tune = {.choices = d, .memory = m, .engines = 1, .components = 1};
+	const struct route_drill_tune tune = {.choices = d, .memory = m, .engines = engines, .components = 1};
 	struct weft_net_conf conf = lan_conf();
 	struct rng rng = {d * 8 + m};
 	double next_ps = 0;
@@ -79,7 +79,7 @@ static void drill__without_memory_is_unstable(void **state)
 	double backlog[STEPS];
 
 	for (uint32_t d = 1; d < UPLINKS; d++) {
-		run(d, 0, 1, backlog);
+		run(d, 0, 1, 1, backlog);
 		for (uint32_t i = STEPS / 2; i < STEPS; i++)
 			assert_true(backlog[i] > 0.9 * least_growth_bytes(d, (i + 1) * STEP_US));
 		assert_true(backlog[STEPS - 1] > 1.8 * backlog[STEPS / 2 - 1]);
@@ -95,25 +95,30 @@ static void drill__without_memory_is_unstable_with_changing_rates(void **state)
 	for (uint32_t d = 1; d <= 2; d++) {
 		double missed_gbps = ARRIVALS_GBPS / (d == 1 ? 2 : 6) - 2 * SLOW_GBPS;
 		double least = missed_gbps * STEPS / 2 * STEP_US * 1000 / 8;
-		run(d, 0, 2, backlog);
+		run(d, 0, 1, 2, backlog);
 		assert_true(backlog[STEPS - 1] - backlog[STEPS / 2 - 1] > 0.9 * least);
 	}
 }
 
 /* With `turns` 4 every uplink is the fast one at times. */
+static void check_stable(uint32_t d, uint32_t engines, uint32_t turns)
+{
+	double backlog[STEPS], most[2] = {0};
+
+	run(d, 1, engines, turns, backlog);
+	for (uint32_t k = 0; k < STEPS; k++)
+		most[k / (STEPS / 2)] = fmax(most[k / (STEPS / 2)], backlog[k]);
+	assert_true(most[1] < 200 * LAN_MTU);
+	assert_true(most[1] < 1.5 * most[0] + 20 * LAN_MTU); /* no trend */
+}
+
+/* One engine, and one for each host, each with a memory of its own. */
 static void drill__memory_makes_it_stable(void **state)
 {
-	static const uint32_t choices[] = {1, 2};
-	double backlog[STEPS];
-
-	for (uint32_t i = 0; i < 2; i++)
+	for (uint32_t d = 1; d <= 2; d++)
 		for (uint32_t turns = 1; turns <= UPLINKS; turns++) {
-			double most[2] = {0};
-			run(choices[i], 1, turns, backlog);
-			for (uint32_t k = 0; k < STEPS; k++)
-				most[k / (STEPS / 2)] = fmax(most[k / (STEPS / 2)], backlog[k]);
-			assert_true(most[1] < 200 * LAN_MTU);
-			assert_true(most[1] < 1.5 * most[0] + 20 * LAN_MTU); /* no trend */
+			check_stable(d, 1, turns);
+			check_stable(d, HOSTS, turns);
 		}
 }
 

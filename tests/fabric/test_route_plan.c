@@ -42,6 +42,34 @@ static void part__flows_keep_to_theirs(void **state)
 	lan_close(&lan);
 }
 
+/* Leaf 0 has lost spines 0 and 1, so that leaf 3's paths to leaf 1 have parts of two and of three ports. An engine
+ * remembers the best of each apart: it takes them at once, in turns. */
+static void part__is_remembered_apart(void **state)
+{
+	const struct route_drill_tune tune = {1, 1, 1, 0, QUIVER_OWN, 1};
+	uint32_t entropy[2] = {0};
+	struct lan lan;
+
+	box_open(&lan, "leafspine:4:5:2", "drill", &tune, 1);
+	avoid_cable(&lan, 0, 0, 0, true);
+	avoid_cable(&lan, 0, 0, 1, true);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	struct net_port *up = &lan.net->ports[lan.net->switches[3].first_up];
+	while (box_choose_up(&lan, 3, 6, 2, (uint16_t)entropy[0]) > 1)
+		entropy[0]++;
+	while (box_choose_up(&lan, 3, 6, 2, (uint16_t)entropy[1]) < 2)
+		entropy[1]++;
+	for (uint32_t i = 0; i < 5; i++)
+		up[i].data_bytes = i == 1 || i == 4 ? 0 : 1000;
+	for (uint32_t i = 0; i < 4 * PACKETS; i++)
+		box_choose_up(&lan, 3, 6, 2, (uint16_t)entropy[i % 2]);
+	for (uint32_t i = 0; i < PACKETS; i++)
+		assert_int_equal(box_choose_up(&lan, 3, 6, 2, (uint16_t)entropy[i % 2]), i % 2 ? 4 : 1);
+	for (uint32_t i = 0; i < 5; i++)
+		up[i].data_bytes = 0;
+	lan_close(&lan);
+}
+
 static void part__ends_with_the_fault(void **state)
 {
 	struct lan lan;
@@ -66,6 +94,41 @@ static void part__off(void **state)
 	open_figure_4(&lan, "drill", &tune);
 	assert_null(lan.net->plan);
 	lan_close(&lan);
+}
+
+/* DRILL's figure 4 with three links of 40 Gb/s: between leaf 0 and spines 0 and 1, and leaf 1 and spine 0. How many
+ * parts the paths from leaf 0 to leaf 1 have. */
+static uint32_t count_parts(uint32_t factor)
+{
+	const struct route_drill_tune tune = {2, 1, 1, 0, factor, 1};
+	struct weft_net_conf conf = lan_conf();
+	struct weft_topo topo;
+	struct weft_err err = {""};
+	struct lan lan;
+	uint32_t parts = 0;
+
+	conf.route_tune = &tune;
+	assert_int_equal(weft_route_find("drill", &conf.route, &err), 0);
+	assert_int_equal(weft_topo_preset("leafspine:4:3:2", UINT64_C(10000000000), &topo, &err), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		topo.link[topo.link_count++] =
+			(struct weft_topo_link){.bps = UINT64_C(40000000000), .sw = i == 2, .up = i == 1, .cables = 1};
+	assert_int_equal(weft_topo_check(&topo, &err), 0);
+	lan_open_topo(&lan, &topo, conf);
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		struct weft_pkt pkt = {.src = weft_net_host_ip(0), .dst = weft_net_host_ip(2), .entropy = (uint16_t)i};
+		struct route_ways ways = {.leaf = 1};
+		parts = route_plan_part(lan.net, &ways, &pkt) && ways.part >= parts ? ways.part + 1 : parts;
+	}
+	lan_close(&lan);
+	return parts ? parts : 1;
+}
+
+static void part__factors_as_asked(void **state)
+{
+	assert_int_equal(count_parts(QUIVER_PAIRS), 1);
+	assert_int_equal(count_parts(QUIVER_OWN), 2);
+	assert_int_equal(count_parts(QUIVER_ALL), 3);
 }
 
 /* Leaf 0 has three cables to spine 0, leaf 1 to spine 1: between them every spine carries what one cable does. */
@@ -99,6 +162,44 @@ static void wcmp__cables_down_are_hashed(void **state)
 	lan_close(&lan);
 }
 
+/* Leaves have four cables to two spines each, leaf 0 to 0 and 1, leaf 1 to 1 and 2: over spine 1 all four are worth
+ * something, over each other one only one is. */
+static void wcmp__bundles_count_with_all_cables(void **state)
+{
+	uint32_t part[7] = {0};
+	struct lan lan;
+
+	box_open(&lan, "stripe:4:4:2:2:4", "wcmp", NULL, 1);
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		uint32_t up = box_choose_up(&lan, 0, 0, 2, (uint16_t)i);
+		/* a seventh of the flows each: spine 0, the four cables to spine 1, spines 2 and 3 */
+		part[up < 4 ? 0 : up - 3]++;
+	}
+	check_uniform(part, 7, FLOWS, 27.9);
+	lan_close(&lan);
+}
+
+/* Where a hash over all cables does what weights ask for, there are no parts: after the loss of one cable of a bundle,
+ * too. */
+static void wcmp__needs_no_step_among_even(void **state)
+{
+	static const uint32_t leaves[] = {1, 2};
+	struct weft_pkt pkt = {.src = weft_net_host_ip(0), .dst = weft_net_host_ip(2)};
+	struct lan lan;
+
+	box_open(&lan, "leafspine:3:3:2:2", "wcmp", NULL, 1);
+	avoid_cable(&lan, 0, 0, 0, true);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	assert_non_null(lan.net->plan);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct route_ways ways = {.sw = 0, .leaf = leaves[i]};
+		assert_false(route_plan_part(lan.net, &ways, &pkt));
+	}
+	struct route_ways ways = {.sw = 1, .leaf = 0}; /* over spine 0 there is one cable for two */
+	assert_true(route_plan_part(lan.net, &ways, &pkt));
+	lan_close(&lan);
+}
+
 static void wcmp__is_ecmp_among_alike(void **state)
 {
 	struct lan a, b;
@@ -109,6 +210,30 @@ static void wcmp__is_ecmp_among_alike(void **state)
 		assert_int_equal(box_choose(&a, 0, 0, 3, (uint16_t)i), box_choose(&b, 0, 0, 3, (uint16_t)i));
 	lan_close(&a);
 	lan_close(&b);
+}
+
+/* Leaf 0's cable to spine 0 has less than a 2^32th of what the other spines' 255 cables have together: it gets no flow,
+ * and they get equal shares. */
+static void wcmp__next_to_no_weight(void **state)
+{
+	uint32_t spine[4] = {0};
+	struct weft_net_conf conf = lan_conf();
+	struct weft_topo topo;
+	struct weft_err err = {""};
+	struct lan lan;
+
+	assert_int_equal(weft_topo_preset("leafspine:2:4:2:255", UINT64_C(10000000000000), &topo, &err), 0);
+	topo.link[topo.link_count++] = (struct weft_topo_link){.bps = 1000000, .cables = 1};
+	assert_int_equal(weft_topo_check(&topo, &err), 0);
+	assert_int_equal(weft_route_find("wcmp", &conf.route, &err), 0);
+	lan_open_topo(&lan, &topo, conf);
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		uint32_t up = box_choose_up(&lan, 0, 0, 2, (uint16_t)i);
+		spine[up ? 1 + (up - 1) / 255 : 0]++;
+	}
+	assert_int_equal(spine[0], 0);
+	check_uniform(spine + 1, 3, FLOWS, 18.4);
+	lan_close(&lan);
 }
 
 /* The ways of all parts together are those that routing can use, whatever has failed. */
@@ -170,11 +295,16 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(part__flows_keep_to_theirs),
+		cmocka_unit_test(part__is_remembered_apart),
 		cmocka_unit_test(part__ends_with_the_fault),
 		cmocka_unit_test(part__off),
+		cmocka_unit_test(part__factors_as_asked),
 		cmocka_unit_test(wcmp__weighs_paths),
+		cmocka_unit_test(wcmp__bundles_count_with_all_cables),
+		cmocka_unit_test(wcmp__needs_no_step_among_even),
 		cmocka_unit_test(wcmp__cables_down_are_hashed),
 		cmocka_unit_test(wcmp__is_ecmp_among_alike),
+		cmocka_unit_test(wcmp__next_to_no_weight),
 		cmocka_unit_test(part__all_usable_ways_are_in_some),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

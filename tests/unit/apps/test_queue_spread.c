@@ -7,6 +7,7 @@
 
 #include "cmocka_all.h"
 #include "lab_args.h"
+#include "net_impl.h"
 
 enum { MTU = 1500 };
 
@@ -96,6 +97,31 @@ static void sample__one_of_two_uplinks(void **state)
 	assert_true(up->p99 <= up->p99999 && up->max <= up->p99999 + 0.25);
 }
 
+/* Leaf 0 has 2.1 packets before one of its two uplinks for 5 of 1,005 samples, else nothing waits anywhere: of 3,015
+ * groups 5 have a deviation of 1.05, of 6,030 lengths 5 are 2.1, which quarters of a packet round up to 2.25. */
+static void sample__weighs_by_time(void **state)
+{
+	struct fixture *f = *state;
+	struct weft_link_id id;
+	RUN(f, "--topology", "leafspine:3:2:2", "--matrix", "permutation:6:4KiB");
+	assert_int_equal(weft_net_link_find(lab_net(f->lab), 0, 0, 1, false, &id), 0);
+	struct queue_spread *q = queue_spread_create(lab_net(f->lab), MTU);
+	lab_net(f->lab)->ports[id.index].data_bytes = 21 * MTU / 10;
+	queue_spread_sample(q, 5);
+	lab_net(f->lab)->ports[id.index].data_bytes = 0;
+	queue_spread_sample(q, 1000);
+	struct spread_result up = queue_spread_result(q, SPREAD_UP);
+	assert_int_equal(up.samples, 3 * 1005);
+	assert_float_equal(up.sd_mean, 1.05 * 5 / 3015, 1e-9);
+	assert_float_equal(up.sd_max, 1.05, 1e-9);
+	assert_float_equal(up.mean, 2.1 * 5 / 6030, 1e-9);
+	assert_float_equal(up.p99, 0, 0);
+	assert_float_equal(up.p99999, 2.25, 0);
+	assert_float_equal(up.max, 2.1, 1e-9);
+	assert_float_equal(queue_spread_result(q, SPREAD_DOWN).max, 0, 0);
+	queue_spread_free(q);
+}
+
 /* Samples between two events are all alike and taken at once: their number is that of the time that passed. */
 static void sample__every_interval(void **state)
 {
@@ -121,7 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sample__idle_queues_are_even),  TEST(sample__links_that_are_down_do_not_count),
 		TEST(sample__a_star_has_no_uplinks), TEST(sample__one_of_two_uplinks),
-		TEST(sample__every_interval),
+		TEST(sample__weighs_by_time),        TEST(sample__every_interval),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

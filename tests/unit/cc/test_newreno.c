@@ -82,6 +82,46 @@ static void on_ack__an_unused_window_does_not_grow(void **state)
 	assert_int_equal(box.cc.cwnd_bytes, 10 * MTU);
 }
 
+/* What is acknowledged beyond a window counts for the next: three windows and three quarters are three packets. */
+static void on_ack__avoidance_keeps_the_rest(void **state)
+{
+	struct cc_box box;
+
+	start(&box);
+	cc_box_acks(&box, 30, 100, BRTT_NS, false);
+	recover(&box, 39);
+	for (int i = 0; i < 5; i++)
+		cc_box_ack(&box, 15 * MTU, BRTT_NS, false); /* of 20, 20, 21, 22, 22 */
+	assert_int_equal(box.cc.cwnd_bytes, 23 * MTU);
+}
+
+/* Slow start sends half a window more than it may before it is seen to use it (the rest is acknowledged meanwhile);
+ * avoidance is limited by the window but for one packet. */
+static void on_ack__how_much_use_lets_grow(void **state)
+{
+	struct cc_box box;
+	struct weft_cc_ack ev = {.bytes = MTU, .rtt_ns = BRTT_NS, .brtt_ns = BRTT_NS};
+
+	start(&box);
+	ev.inflight_bytes = 3 * MTU;
+	box.cc.ops->on_ack(&box.cc, &ev, box.now);
+	assert_int_equal(box.cc.cwnd_bytes, 10 * MTU);
+	ev.inflight_bytes = 4 * MTU;
+	box.cc.ops->on_ack(&box.cc, &ev, box.now);
+	assert_int_equal(box.cc.cwnd_bytes, 11 * MTU);
+	cc_box_acks(&box, 29, 100, BRTT_NS, false);
+	recover(&box, 39);
+	assert_int_equal(box.cc.cwnd_bytes, 20 * MTU);
+	ev.inflight_bytes = 17 * MTU;
+	for (int i = 0; i < 40; i++)
+		box.cc.ops->on_ack(&box.cc, &ev, box.now);
+	assert_int_equal(box.cc.cwnd_bytes, 20 * MTU);
+	ev.inflight_bytes = 18 * MTU;
+	for (int i = 0; i < 20; i++)
+		box.cc.ops->on_ack(&box.cc, &ev, box.now);
+	assert_int_equal(box.cc.cwnd_bytes, 21 * MTU);
+}
+
 /* All losses of one flight halve the window once; the next flight's halve it again. */
 static void on_loss__halves_once_per_flight(void **state)
 {
@@ -186,6 +226,8 @@ int main(void)
 		cmocka_unit_test(on_ack__slow_start_doubles),
 		cmocka_unit_test(on_ack__marks_mean_nothing),
 		cmocka_unit_test(on_ack__avoidance_adds_one_packet_per_window),
+		cmocka_unit_test(on_ack__avoidance_keeps_the_rest),
+		cmocka_unit_test(on_ack__how_much_use_lets_grow),
 		cmocka_unit_test(on_ack__an_unused_window_does_not_grow),
 		cmocka_unit_test(on_loss__halves_once_per_flight),
 		cmocka_unit_test(on_loss__never_below_two_packets),
