@@ -117,12 +117,15 @@ static int create_port(struct lab_host *h, struct weft_err *err)
 	return rc;
 }
 
-static void digits_of(const struct weft_topo *topo, struct weft_lb_digits *d)
+/* What routing tells of the paths to `dst`, at this moment. */
+static const struct weft_lb_turns *host_turns(void *arg, uint32_t dst)
 {
-	uint32_t uplinks[WEFT_LB_PARTS] = {0};
-	for (uint32_t tier = 0; tier + 1 < topo->tiers; tier++)
-		uplinks[tier] = weft_topo_uplinks(topo, tier);
-	weft_lb_digits_init(d, uplinks);
+	const struct lab_host *h = arg;
+	struct lab *lab = h->lab;
+	const struct weft_lb_turns *turns;
+	if (weft_net_turns(lab->net, h->index, dst - weft_net_host_ip(0), &turns) && !lab->broken.msg[0])
+		lab->broken_rc = weft_err_set(&lab->broken, -ENOMEM, "no memory for the paths that are left");
+	return turns;
 }
 
 static int create_engine(struct lab_host *h, struct weft_err *err)
@@ -145,8 +148,9 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 		conf.cc_tune = o->cc_odd_tune;
 	}
 	conf.background_ordered = o->fabric.ordered_pct > 0;
-	digits_of(&o->topo, &conf.digits);
+	weft_topo_digits(&o->topo, &conf.digits);
 	conf.digits_read = o->route->reads_digits;
+	conf.lb_routes = &h->lb_routes;
 	if (!conf.tune.brtt_ns)
 		conf.tune.brtt_ns = weft_net_brtt_ns(h->lab->net);
 	int rc = weft_engine_create(&conf, h->port, 0, &h->engine, err);
@@ -160,6 +164,7 @@ int lab_host_create(struct lab *lab, uint32_t index, struct weft_err *err)
 {
 	struct lab_host *h = &lab->hosts[index];
 	*h = (struct lab_host){.lab = lab, .index = index, .deadline = WEFT_NEVER, .wake_at = WEFT_NEVER};
+	h->lb_routes = (struct weft_lb_routes){h, host_turns};
 	int rc = create_port(h, err);
 	if (!rc)
 		rc = create_engine(h, err);

@@ -26,10 +26,11 @@ struct lab_host {
 	bool faulty;            /* `port` is a fault port */
 	struct weft_engine *engine;
 	struct weft_ep *ep;
-	weft_ns deadline; /* of the engine, or NEVER */
-	weft_ps wake_at;  /* what the fabric was asked for; may be earlier than the deadline, never later */
-	bool due;         /* in the lab's queue of hosts to poll */
-	bool refused;     /* the NIC's ring was full: poll when it has room */
+	struct weft_lb_routes lb_routes; /* the engine asks it for paths */
+	weft_ns deadline;                /* of the engine, or NEVER */
+	weft_ps wake_at; /* what the fabric was asked for; may be earlier than the deadline, never later */
+	bool due;        /* in the lab's queue of hosts to poll */
+	bool refused;    /* the NIC's ring was full: poll when it has room */
 };
 
 struct lab_call {

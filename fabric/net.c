@@ -5,6 +5,7 @@
 
 #include "hash.h"
 #include "net_impl.h"
+#include "turns.h"
 #include "weft/mem.h"
 
 /* How many events ahead to fetch what; small fabrics fit the caches and look less far. */
@@ -118,6 +119,7 @@ void weft_net_destroy(struct weft_net *net)
 	weft_mem_free(&libc_mem, net->ports);
 	weft_mem_free(&libc_mem, net->cold);
 	weft_mem_free(&libc_mem, net->routes);
+	turns_free(net->turns);
 	weft_mem_free(&libc_mem, net->pfc);
 	weft_mem_free(&libc_mem, net->ordered);
 	weft_mem_free(&libc_mem, net->credits);

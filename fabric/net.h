@@ -14,6 +14,7 @@
 #include "weft/pkt.h"
 
 struct weft_net;
+struct weft_lb_turns;
 
 enum weft_nic_call { WEFT_NIC_PULL, WEFT_NIC_DELIVER, WEFT_NIC_WAKE };
 
@@ -192,6 +193,12 @@ void weft_net_avoid_link(struct weft_net *net, struct weft_link_id id, bool avoi
 int weft_net_avoid_switch(struct weft_net *net, uint32_t tier, uint32_t sw, bool avoid); /* -ENOENT */
 /* -ENOMEM: routes stay as they were. */
 int weft_net_reroute(struct weft_net *net);
+
+/* What routing tells the host `src` of the paths to the host `dst` where they are named by digits: turns by capacity, a
+ * path's slowest link at its nominal rate, over those that are left. *out NULL: all paths are alike, there is none,
+ * both hosts have one leaf, or one does not exist. Found when first asked for, and kept for the pair of leaves; good
+ * until the next weft_net_reroute. -ENOMEM. */
+int weft_net_turns(struct weft_net *net, uint32_t src, uint32_t dst, const struct weft_lb_turns **out);
 
 enum { WEFT_PORT_NAME_MAX = 32 };
 

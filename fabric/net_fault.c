@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "net_impl.h"
+#include "turns.h"
 #include "weft/mem.h"
 
 #define BER_ONE UINT64_C(1000000000000000000)
@@ -235,6 +236,8 @@ int weft_net_reroute(struct weft_net *net)
 	net->routes = fresh;
 	route_plan_free(net->plan);
 	net->plan = plan;
+	turns_free(net->turns);
+	net->turns = NULL;
 	net->special = fresh || net->pfc || net->credits || net->choice.ops->choose || net->down_first;
 	if (fresh)
 		compute_reach(net, &fresh->reach[(size_t)(net->switch_count - leaves) * words]);

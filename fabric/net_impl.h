@@ -155,6 +155,7 @@ struct weft_net {
 	uint32_t
 		*down_first; /* first port to each child, by switch, and the end; NULL: all links have as many cables */
 	struct net_routes *routes;   /* NULL while routing avoids nothing */
+	struct net_turns *turns;     /* of unlike paths, as far as hosts asked since the last reroute; NULL: none did */
 	struct net_plan *plan;       /* parts of unlike paths; NULL: all are alike, or it does not matter */
 	struct net_pfc *pfc;         /* per port; NULL: switches drop */
 	struct net_ordered *ordered; /* per port; NULL: one data queue */
@@ -360,6 +361,22 @@ static inline bool route_avoided(const struct weft_net *net, uint32_t port)
 	const struct weft_route_ops *ops = net->choice.ops;
 
 	return net->cold[port].avoided || (ops && ops->both_ways && net->cold[net->cold[port].reverse].avoided);
+}
+/* Ports from `first` on to one peer: their end, how many of them routing uses, and their nominal rate. */
+static inline uint32_t route_same_peer(const struct weft_net *net, uint32_t first, uint32_t end, uint32_t *cables,
+				       uint64_t *bps)
+{
+	uint32_t port = first;
+
+	*cables = 0;
+	*bps = 0;
+	for (; port < end && net->ports[port].peer == net->ports[first].peer; port++) {
+		if (route_avoided(net, port))
+			continue;
+		++*cables;
+		*bps += net->cold[port].nominal_bps;
+	}
+	return port;
 }
 /* True when `port` is not avoided and what is behind it still leads to `leaf`. Only with net->routes. */
 bool route_usable(const struct weft_net *net, uint32_t port, uint32_t leaf);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "divisor.h"
 #include "hash.h"
 #include "weft/mem.h"
 
@@ -130,16 +131,6 @@ static void label_pairs(struct quiver *q, uint32_t leaf)
 }
 
 /* ---- labels by pairs and factors ---- */
-
-static uint64_t divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-		a = b;
-		b = rest;
-	}
-	return a;
-}
 
 /* The ratio, in a form in which equal ones are equal. */
 static uint64_t factor(uint64_t in_bps, uint64_t out_bps)

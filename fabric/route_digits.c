@@ -22,18 +22,17 @@ static size_t digits_state(const struct weft_net *net, uint32_t sw)
 static int digits_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
 	struct digits_state *st = state;
-	uint32_t uplinks[WEFT_LB_PARTS] = {0};
 
-	for (uint32_t i = 0; i + 1 < net->topo.tiers; i++)
-		uplinks[i] = weft_topo_uplinks(&net->topo, i);
-	weft_lb_digits_init(&st->digits, uplinks);
-	for (uint32_t i = 0; i + 1 < net->topo.tiers; i++)
-		if (st->digits.values[i] < uplinks[i])
+	weft_topo_digits(&net->topo, &st->digits);
+	for (uint32_t i = 0; i + 1 < net->topo.tiers; i++) {
+		uint32_t uplinks = weft_topo_uplinks(&net->topo, i);
+		if (st->digits.values[i] < uplinks)
 			return weft_err_set(
 				err, -EINVAL,
 				"fabric: the 16 bits of an entropy do not hold digits for %u uplinks of a %s "
 				"and those of the tiers below",
-				uplinks[i], weft_topo_tier_name(i));
+				uplinks, weft_topo_tier_name(i));
+	}
 	st->tier = switch_tier(net, sw);
 	return 0;
 }

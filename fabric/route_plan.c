@@ -37,22 +37,11 @@ static void graph_free(struct graph *g)
 	weft_mem_free(&libc_mem, g->cables);
 }
 
-/* Ports of `sw` from `first` on with one peer: their end, and the rate of those that can be used. */
-static uint32_t same_peer(const struct weft_net *net, uint32_t first, uint32_t end, uint64_t *bps)
-{
-	uint32_t port = first;
-
-	*bps = 0;
-	for (; port < end && net->ports[port].peer == net->ports[first].peer; port++)
-		*bps += route_avoided(net, port) ? 0 : net->cold[port].nominal_bps;
-	return port;
-}
-
 static void add_links(const struct weft_net *net, struct graph *g, uint32_t sw, uint32_t first, uint32_t end)
 {
 	while (first < end) {
 		uint64_t bps;
-		uint32_t next = same_peer(net, first, end, &bps);
+		uint32_t cables, next = route_same_peer(net, first, end, &cables, &bps);
 		if (bps) {
 			g->link[g->links] = (struct quiver_link){sw, net->ports[first].peer, bps};
 			g->cables[g->links++] = (struct cables){first, next};
@@ -150,10 +139,10 @@ static int push_parts(const struct weft_net *net, const struct graph *g, const s
 /* Cables of a link that can be used. */
 static uint32_t usable_cables(const struct weft_net *net, const struct graph *g, uint32_t link)
 {
-	uint32_t count = 0;
+	uint64_t bps;
+	uint32_t count;
 
-	for (uint32_t port = g->cables[link].first; port < g->cables[link].end; port++)
-		count += !route_avoided(net, port);
+	route_same_peer(net, g->cables[link].first, g->cables[link].end, &count, &bps);
 	return count;
 }
 

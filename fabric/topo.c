@@ -180,6 +180,15 @@ uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier)
 	return most;
 }
 
+void weft_topo_digits(const struct weft_topo *topo, struct weft_lb_digits *digits)
+{
+	uint32_t uplinks[WEFT_LB_PARTS] = {0};
+
+	for (uint32_t i = 0; i + 1 < topo->tiers; i++)
+		uplinks[i] = weft_topo_uplinks(topo, i);
+	weft_lb_digits_init(digits, uplinks);
+}
+
 uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw)
 {
 	if (tier + 1 >= topo->tiers)

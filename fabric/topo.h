@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "weft/err.h"
+#include "weft/lb.h"
 #include "weft/time.h"
 
 enum {
@@ -68,6 +69,8 @@ int weft_topo_check(struct weft_topo *topo, struct weft_err *err);
 uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier);
 /* Cables up of switch `sw` of `tier`, which must exist. */
 uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw);
+/* The digits that name the uplinks of the tiers. A tier whose `values` are fewer than its uplinks did not fit. */
+void weft_topo_digits(const struct weft_topo *topo, struct weft_lb_digits *digits);
 /* How the link `up` of switch `sw` of `tier` differs from others; NULL: it does not. */
 const struct weft_topo_link *weft_topo_link_find(const struct weft_topo *topo, uint32_t tier, uint32_t sw, uint32_t up);
 /* Groups of links down of one switch of `tier`: those of a group lead to the same leaves. */

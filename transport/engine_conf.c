@@ -265,6 +265,7 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->tune = conf->tune;
 	e->lb_params.digits = conf->digits;
 	e->lb_params.digits_read = conf->digits_read;
+	e->lb_params.routes = conf->lb_routes;
 	e->rng.state = rng_mix(conf->seed ^ ip_key(&conf->ip, 0));
 	if (conf->ids_by_seed)
 		begin_ids(e, conf->seed);

@@ -29,6 +29,8 @@ static void init_algorithms(struct weft_engine *e, struct pdc_tx *p, weft_ns now
 	p->cc.params = &e->cc_params;
 	e->cc->init(&p->cc, now);
 	p->lb.ops->init(&p->lb, rng_next(&e->rng), now);
+	if (p->lb.ops->towards)
+		p->lb.ops->towards(&p->lb, weft_ip_low32(&p->ip));
 }
 
 static struct pdc_tx *pdc_tx_open(struct weft_engine *e, struct remote *remote, bool background, weft_ns now)

@@ -67,8 +67,9 @@ struct weft_engine_conf {
 	uint64_t seed;                            /* of all randomness: PSNs, entropies */
 	uint8_t ids_by_seed; /* 1: PDCIDs and job ids begin where the seed says, so that none fits what is left of an
 			      * engine that had our address before; 0: at 1 */
-	struct weft_lb_digits digits; /* the fabric's shape, all zero: unknown */
-	uint8_t digits_read;          /* 1: switches forward by the digits of an entropy */
+	struct weft_lb_digits digits;           /* the fabric's shape, all zero: unknown */
+	uint8_t digits_read;                    /* 1: switches forward by the digits of an entropy */
+	const struct weft_lb_routes *lb_routes; /* ... and routing tells which are good for what; NULL: nobody does */
 	struct weft_mem mem;
 };
 

@@ -61,15 +61,32 @@ static inline uint32_t weft_lb_digit(const struct weft_lb_digits *d, uint16_t ev
 	return (uint32_t)ev >> d->shift[i] & ((UINT32_C(1) << d->bits[i]) - 1);
 }
 
+/* Whose turn it is among the paths to one destination, where they are not all alike: a path of twice the capacity has
+ * twice the turns, one that routing avoids has none. */
+struct weft_lb_turns {
+	uint32_t count; /* >= 1 */
+	uint16_t ev[];  /* the entropies that name the paths, in order; then from the beginning */
+};
+
+/* What routing tells hosts of unlike paths, as Presto's controller does. Owned by whoever runs the engine, and outlives
+ * it. */
+struct weft_lb_routes {
+	void *arg;
+	/* Turns towards `dst`, an address as in struct weft_pkt, which may be any; NULL: all paths are alike, or nobody
+	 * knows better. The answer holds until routing changes: do not keep it. */
+	const struct weft_lb_turns *(*turns)(void *arg, uint32_t dst);
+};
+
 /* Shared by all connections of an engine, owned by the engine. */
 struct weft_lb_params {
-	uint32_t evs_size;            /* entropy values in use: EVs are 0..evs_size-1; 1..65536 */
-	uint32_t bdp_pkts;            /* full packets in one BDP, >= 1 */
-	weft_ns brtt_ns;              /* idle round trip */
-	const void *tune;             /* the algorithm's own parameters (its `tune_size` bytes) */
-	struct weft_lb_digits digits; /* the fabric's shape, if it is known */
-	uint8_t digits_read;          /* 1: switches forward by digits; 0: they hash the entropy */
-	uint32_t payload_bytes;       /* of a full packet; 0: unknown */
+	uint32_t evs_size;                   /* entropy values in use: EVs are 0..evs_size-1; 1..65536 */
+	uint32_t bdp_pkts;                   /* full packets in one BDP, >= 1 */
+	weft_ns brtt_ns;                     /* idle round trip */
+	const void *tune;                    /* the algorithm's own parameters (its `tune_size` bytes) */
+	struct weft_lb_digits digits;        /* the fabric's shape, if it is known */
+	uint8_t digits_read;                 /* 1: switches forward by digits; 0: they hash the entropy */
+	uint32_t payload_bytes;              /* of a full packet; 0: unknown */
+	const struct weft_lb_routes *routes; /* where digits are read; NULL: nobody tells */
 };
 
 /* Head of a load balancer; `ops->state_size` bytes of private state follow it directly (weft_lb_state). */
@@ -95,6 +112,8 @@ struct weft_lb_ops {
 	/* The same when it depends on the parameters; optional. */
 	size_t (*state_bytes)(const struct weft_lb_params *params);
 	void (*init)(struct weft_lb *lb, uint64_t seed, weft_ns now); /* ops and params are set already */
+	/* Optional: who all packets are for, as params->routes is asked; once after `init`. */
+	void (*towards)(struct weft_lb *lb, uint32_t dst);
 	uint16_t (*pick)(struct weft_lb *lb, uint32_t psn, weft_ns now);
 	void (*feedback)(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now);
 	void (*view)(const struct weft_lb *lb, struct weft_lb_view *view); /* optional */
