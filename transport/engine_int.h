@@ -303,6 +303,7 @@ bool msg_tx_detach(struct weft_engine *e, struct tx_msg *m);
 void msg_tx_drop(struct weft_engine *e, struct tx_msg *m, int err); /* completes now */
 void msg_tx_complete(struct weft_engine *e, struct tx_msg *m);
 void msg_tx_queue(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m); /* the newest of the connection */
+void msg_tx_take_turns(struct pdc_tx *p); /* the next packet is one of the other kind, if there is any */
 
 /* msg_rx.c */
 enum { MSG_RX_OK = 0, MSG_RX_NO_MEM = -1 };

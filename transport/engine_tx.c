@@ -253,10 +253,15 @@ static bool psn_allows(const struct pdc_tx *p)
 	       (p->state != PDC_TX_SYN || p->q.next - p->start_psn <= 4095);
 }
 
-/* A fenced message waits for all before it. Answers behind it don't: what it waits for may need them. */
-static bool __attribute__((noinline)) fence_allows(struct pdc_tx *p, struct tx_msg *m)
+/* A fenced message waits for all before it. Answers don't: what it waits for may need them. */
+static bool __attribute__((noinline)) fence_allows(struct pdc_tx *p, const struct tx_msg *m)
 {
-	return m->cut_bytes || m->unacked_pkts || p->msgs.next == &m->link || rma_tx_pass_fence(p, m);
+	if (m->cut_bytes || m->unacked_pkts || p->msgs.next == &m->link)
+		return true;
+	if (!p->waiting)
+		return false;
+	msg_tx_take_turns(p);
+	return true;
 }
 
 static enum tx_result send_new(struct weft_engine *e, struct pdc_tx *p, weft_ns now)

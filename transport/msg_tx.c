@@ -52,14 +52,45 @@ static bool needs_rma(const struct weft_engine *e, const struct weft_op *op)
 	return (large || op->flags & WEFT_OP_MATCHED) && !(op->flags & WEFT_OP_BACKGROUND);
 }
 
+static bool is_answer(const struct tx_msg *m)
+{
+	return m->rma && m->rma->role == RMA_ANSWER;
+}
+
+static struct tx_msg *next_of_kind(const struct pdc_tx *p, const struct tx_msg *m)
+{
+	struct tx_msg *next = m->link.next == &p->msgs ? NULL : list_entry(m->link.next, struct tx_msg, link);
+	return next == p->answers ? NULL : next;
+}
+
+/* An answer has no place in the order of messages and may be long. Messages do not wait behind it, nor it behind them,
+ * or two hosts that fetch from each other would do so one after the other: the request of the one would be stuck behind
+ * its answer to the other. */
+void msg_tx_take_turns(struct pdc_tx *p)
+{
+	struct tx_msg *m = p->waiting;
+	p->waiting = p->cutting;
+	p->cutting = m;
+}
+
+static void add(struct pdc_tx *p, struct tx_msg *m)
+{
+	bool answer = is_answer(m);
+	list_add_tail(!answer && p->answers ? &p->answers->link : &p->msgs, &m->link);
+	if (answer && !p->answers)
+		p->answers = m;
+	if (!p->cutting)
+		p->cutting = m;
+	else if (!p->waiting && is_answer(p->cutting) != answer)
+		p->waiting = m;
+}
+
 void msg_tx_queue(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m)
 {
 	pdc_tx_wanted(e, p);
-	list_add_tail(&p->msgs, &m->link);
+	add(p, m);
 	if (e->rcc)
 		credit_tx_queued(e, p, m);
-	if (!p->cutting)
-		p->cutting = m;
 	pdc_tx_ready(e, p);
 }
 
@@ -110,15 +141,11 @@ uint16_t msg_tx_room(const struct weft_engine *e, const struct tx_msg *m)
 	return (uint16_t)(left < e->tune.payload_bytes ? left : e->tune.payload_bytes);
 }
 
-static bool has_own_id(const struct tx_msg *m)
-{
-	return !m->rma || m->rma->role != RMA_ANSWER;
-}
-
-/* Messages never interleave on a PDC, and their ids count up in the order they start (matching needs it). */
+/* Messages never interleave with each other on a PDC, and their ids count up in the order they start (matching needs
+ * it). */
 void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t payload_len)
 {
-	if (!m->cut_bytes && !m->unacked_pkts && has_own_id(m)) {
+	if (!m->cut_bytes && !m->unacked_pkts && !is_answer(m)) {
 		m->message_id = p->next_message_id++;
 		if (!p->next_message_id)
 			p->next_message_id = 1;
@@ -128,10 +155,12 @@ void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t pay
 	s->payload_len = payload_len;
 	m->cut_bytes += payload_len;
 	m->unacked_pkts++;
-	if (m->cut_bytes < m->bytes)
-		return;
-	m->cut = true;
-	p->cutting = m->link.next == &p->msgs ? NULL : list_entry(m->link.next, struct tx_msg, link);
+	if (m->cut_bytes >= m->bytes) {
+		m->cut = true;
+		p->cutting = next_of_kind(p, m);
+	}
+	if (p->waiting)
+		msg_tx_take_turns(p);
 }
 
 void msg_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_ses *ses)
@@ -177,6 +206,8 @@ void msg_tx_complete(struct weft_engine *e, struct tx_msg *m)
 		engine_forget(e, m->buf, m->bytes);
 	if (m->node)
 		tell(e, m);
+	if (is_answer(m) && m->rma->pdc->answers == m)
+		m->rma->pdc->answers = next_of_kind(m->rma->pdc, m);
 	list_del(&m->link);
 	if (m->rma)
 		rma_tx_end(e, m);
@@ -219,8 +250,13 @@ void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, int
 		credit_tx_dropped(e, p, m);
 	m->err = err;
 	m->cut = true;
-	if (p->cutting == m)
-		p->cutting = m->link.next == &p->msgs ? NULL : list_entry(m->link.next, struct tx_msg, link);
+	if (p->waiting == m)
+		p->waiting = next_of_kind(p, m);
+	if (p->cutting != m)
+		return;
+	p->cutting = next_of_kind(p, m);
+	if (!p->cutting)
+		msg_tx_take_turns(p);
 }
 
 void msg_tx_drop(struct weft_engine *e, struct tx_msg *m, int err)

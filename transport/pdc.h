@@ -35,7 +35,8 @@ struct pdc_tx {
 	uint16_t remote_id;      /* target's PDCID; 0 in PDC_TX_SYN */
 	uint32_t cack_psn;       /* target's cumulative acknowledgement */
 	uint64_t inflight_bytes; /* wire bytes in flight, lost ones excluded */
-	uint64_t window_pkts;    /* PSNs the target accepts beyond its CACK */
+	uint32_t window_pkts;    /* PSNs the target accepts beyond its CACK */
+	uint32_t last_ack_psn;   /* trigger of the ACK before; the same again is no new path feedback */
 
 	_Alignas(64) struct list ready_link;
 	struct tx_msg *cutting;  /* message the next new packet comes from, or NULL */
@@ -43,7 +44,7 @@ struct pdc_tx {
 	weft_ns brtt_ns;         /* base RTT of this connection */
 	weft_ns newest_acked_ns; /* latest transmission known to have arrived */
 	weft_ns last_heard_ns;   /* any packet from the target, or the first transmission after idling */
-	uint32_t last_ack_psn;   /* trigger of the ACK before; the same again is no new path feedback */
+	struct tx_msg *waiting;  /* the next of the other kind, message or answer, whose turn comes then; or NULL */
 
 	_Alignas(64) struct sendq q;
 	struct weft_ip ip; /* target's address */
@@ -59,17 +60,17 @@ struct pdc_tx {
 	uint16_t probe_opaque;
 	uint16_t next_message_id;
 	uint8_t rto_backoff;   /* doublings */
-	weft_ns backoff_at_ns; /* when it last doubled */
 	uint8_t syn_tries;     /* new PDCIDs tried after refusals */
-	bool background;       /* its messages have WEFT_OP_BACKGROUND */
-	bool probed;           /* base RTT probe answered, or none wanted */
-	bool heard;            /* something was acknowledged since we were last idle */
-	uint32_t start_psn;
-	uint32_t clear_psn;      /* the target waits for us to clear up to here ... */
-	bool clear_wanted;       /* ... if this is set */
+	bool background : 1;   /* its messages have WEFT_OP_BACKGROUND */
+	bool probed : 1;       /* base RTT probe answered, or none wanted */
+	bool heard : 1;        /* something was acknowledged since we were last idle */
+	bool clear_wanted : 1; /* the target waits for us to clear up to clear_psn */
+	weft_ns backoff_at_ns; /* when rto_backoff last grew */
+	uint32_t start_psn, clear_psn;
 	uint32_t awaiting;       /* messages that need an answer from the target */
 	uint32_t held;           /* tx_rma.held */
-	struct list msgs;        /* all unfinished messages, oldest first */
+	struct list msgs;        /* all unfinished messages, oldest first, and behind them all answers of ours */
+	struct tx_msg *answers;  /* the oldest of these, or NULL */
 	struct list link;        /* in the engine's list of initiators */
 	struct remote *remote;   /* target */
 	struct credit_tx credit; /* meaningful while a receiver-driven algorithm runs */

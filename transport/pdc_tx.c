@@ -97,6 +97,7 @@ static void forget_asker(struct weft_engine *e, const struct tx_msg *m)
 void pdc_tx_fail(struct weft_engine *e, struct pdc_tx *p, int err)
 {
 	e->stats.pdc_failed++;
+	p->cutting = p->waiting = NULL;
 	while (!list_empty(&p->msgs)) {
 		struct tx_msg *m = list_entry(p->msgs.next, struct tx_msg, link);
 		forget_asker(e, m);
@@ -124,6 +125,7 @@ bool pdc_tx_restart(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 		credit_tx_queued(e, p, m);
 	}
 	p->cutting = list_empty(&p->msgs) ? NULL : list_entry(p->msgs.next, struct tx_msg, link);
+	p->waiting = p->cutting == p->answers ? NULL : p->answers;
 	pdc_tx_ready(e, p);
 	pdc_tx_arm(e, p, now);
 	return true;

@@ -86,11 +86,10 @@ struct rx_rma {
 /* Makes `m`, just filled in from `op`, one of these. False: no memory. */
 bool rma_tx_attach(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op);
 void rma_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_pkt *w);
-void rma_tx_acked(struct weft_engine *e, struct tx_msg *m);      /* every packet of it */
-void rma_tx_release(struct weft_engine *e, struct pdc_tx *p);    /* completes those held that need not be any more */
-void rma_tx_end(struct weft_engine *e, struct tx_msg *m);        /* it has completed; frees m->rma */
-bool rma_tx_pass_fence(struct pdc_tx *p, struct tx_msg *fenced); /* an answer goes first; false: there is none */
-bool rma_tx_detach(struct weft_engine *e, struct tx_msg *m);     /* its endpoint closes. False: no memory */
+void rma_tx_acked(struct weft_engine *e, struct tx_msg *m);   /* every packet of it */
+void rma_tx_release(struct weft_engine *e, struct pdc_tx *p); /* completes those held that need not be any more */
+void rma_tx_end(struct weft_engine *e, struct tx_msg *m);     /* it has completed; frees m->rma */
+bool rma_tx_detach(struct weft_engine *e, struct tx_msg *m);  /* its endpoint closes. False: no memory */
 int rma_errno(uint8_t return_code);
 /* One packet of an answer to us. */
 void rma_answer_rx(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);

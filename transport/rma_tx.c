@@ -210,20 +210,6 @@ void rma_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_pkt *w
 	ses_request(m, &w->ses);
 }
 
-bool rma_tx_pass_fence(struct pdc_tx *p, struct tx_msg *fenced)
-{
-	for (struct list *l = fenced->link.next; l != &p->msgs; l = l->next) {
-		struct tx_msg *m = list_entry(l, struct tx_msg, link);
-		if (!m->rma || m->rma->role != RMA_ANSWER)
-			continue;
-		list_del(&m->link);
-		list_add_tail(&fenced->link, &m->link);
-		p->cutting = m;
-		return true;
-	}
-	return false;
-}
-
 /* ---- completion ---- */
 
 /* The target does what it got in order, so whatever comes behind something that is not there yet may wait. */

@@ -360,6 +360,86 @@ static void fence__answers_pass(void **state)
 	rndv_close(&r);
 }
 
+enum { LONG = 1 << 20 };
+
+/* The place in the log of the n-th (from 0) packet of side 0 with this next header, and opcode unless it is an answer;
+ * log_len when there is none. */
+static uint32_t nth_of(const struct duo *d, uint8_t next_hdr, uint8_t opcode, uint32_t n)
+{
+	for (uint32_t i = 0; i < d->log_len; i++) {
+		const struct wire_pkt *w = &d->log[i].w;
+		if (d->log[i].from != 0 || !is_data(w) || w->pds.next_hdr != next_hdr)
+			continue;
+		if ((next_hdr == WIRE_NH_RSP_DATA || w->ses.opcode == opcode) && !n--)
+			return i;
+	}
+	return d->log_len;
+}
+
+/* Opens with room for a long message in each direction, and lets side 0 begin to answer. */
+static void begin_answer(struct rndv *r)
+{
+	rndv_open(r);
+	free(r->out);
+	free(r->in);
+	r->out = duo_pattern(LONG, 5);
+	r->in = calloc(1, LONG);
+	r->d.logging = true;
+	duo_recv(&r->d, 1, r->in, LONG, 7, 0, r->in);
+	duo_send(&r->d, 0, r->out, LONG, 7, r->out);
+	while (nth_of(&r->d, WIRE_NH_RSP_DATA, 0, 0) == r->d.log_len)
+		duo_run(&r->d, r->d.now + WEFT_US(1));
+}
+
+/* Two hosts that fetch from each other, one a little later: its request is not behind the other's whole answer. */
+static void turns__a_request_overtakes_an_answer(void **state)
+{
+	struct rndv r;
+	begin_answer(&r);
+	uint8_t *back = calloc(1, LONG);
+	duo_recv(&r.d, 0, back, LONG, 9, 0, back);
+	duo_send(&r.d, 1, r.out, LONG, 9, r.in);
+	run(&r);
+	uint32_t read_at = nth_of(&r.d, WIRE_NH_STD, WIRE_OP_READ, 0), packets = LONG / 4096;
+	assert_true(read_at < nth_of(&r.d, WIRE_NH_RSP_DATA, 0, packets / 2));
+	assert_true(nth_of(&r.d, WIRE_NH_RSP_DATA, 0, packets - 1) < r.d.log_len);
+	duo_expect(&r.d, 0, r.out, 0);
+	duo_expect(&r.d, 1, r.in, 0);
+	duo_expect(&r.d, 0, back, 0);
+	duo_expect(&r.d, 1, r.in, 0);
+	assert_memory_equal(r.in, r.out, LONG);
+	assert_memory_equal(back, r.out, LONG);
+	expect_clean(&r);
+	free(back);
+	rndv_close(&r);
+}
+
+/* Nor is an answer behind all messages: packet by packet, each kind has its turn until one has no more. */
+static void turns__answer_and_messages_alternate(void **state)
+{
+	enum { MESSAGES = 64, PACKETS = MESSAGES * ((LIMIT + 4095) / 4096) };
+	struct rndv r;
+	begin_answer(&r);
+	uint8_t *in = calloc(MESSAGES, LIMIT);
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		duo_recv(&r.d, 1, in + (size_t)i * LIMIT, LIMIT, 100 + i, 0, in + (size_t)i * LIMIT);
+		duo_send(&r.d, 0, r.out, LIMIT, 100 + i, in);
+	}
+	run(&r);
+	uint32_t first = nth_of(&r.d, WIRE_NH_STD, WIRE_OP_TAGGED_SEND, 0);
+	uint32_t last = nth_of(&r.d, WIRE_NH_RSP_DATA, 0, LONG / 4096 - 1), of_kind[2] = {0};
+	assert_true(first < last && last < nth_of(&r.d, WIRE_NH_STD, WIRE_OP_TAGGED_SEND, PACKETS - 1));
+	for (uint32_t i = first; i <= last; i++)
+		if (r.d.log[i].from == 0 && is_data(&r.d.log[i].w))
+			of_kind[r.d.log[i].w.pds.next_hdr == WIRE_NH_RSP_DATA]++;
+	assert_true(of_kind[1] > 100);
+	assert_in_range(of_kind[0], of_kind[1] - 1, of_kind[1] + 1);
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		assert_memory_equal(in + (size_t)i * LIMIT, r.out, LIMIT);
+	free(in);
+	rndv_close(&r);
+}
+
 static void matched__small_message_waits(void **state)
 {
 	for (uint64_t len = 0; len < 3; len++) {
@@ -494,6 +574,8 @@ int main(void)
 		cmocka_unit_test(peer_dies__both_learn_it),
 		cmocka_unit_test(patience__connection_is_kept),
 		cmocka_unit_test(fence__answers_pass),
+		cmocka_unit_test(turns__a_request_overtakes_an_answer),
+		cmocka_unit_test(turns__answer_and_messages_alternate),
 		cmocka_unit_test(matched__small_message_waits),
 		cmocka_unit_test(matched__on_one_engine),
 		cmocka_unit_test(memory__runs_out),
