@@ -128,18 +128,33 @@ static void dre_update(const struct weft_net *net, struct conga_dre *d, uint32_t
 
 	idle = idle < steps ? idle : steps;
 	discount(d, steps - idle);
-	d->bytes += p->sent_bytes - d->sent;
+	d->bytes += tune->waiting ? 0 : p->sent_bytes - d->sent;
 	d->sent = p->sent_bytes;
 	discount(d, idle);
 	d->at += steps * step;
+}
+
+static struct conga_dre *dre_of(const struct weft_net *net, const struct route_ways *ways, uint32_t port)
+{
+	struct conga_state *st = ways->state;
+
+	return &st->dre[port - net->switches[ways->sw].first_down];
+}
+
+/* `bytes` join the port's queue. */
+static void dre_add(const struct weft_net *net, const struct route_ways *ways, uint32_t port, uint32_t bytes)
+{
+	struct conga_dre *d = dre_of(net, ways, port);
+
+	dre_update(net, d, port);
+	d->bytes += bytes;
 }
 
 /* The share of the link's rate in 2^-Q, rounded down. */
 static uint8_t link_metric(const struct weft_net *net, const struct route_ways *ways, uint32_t port)
 {
 	const struct conga_tune *tune = net->choice.tune;
-	struct conga_state *st = ways->state;
-	struct conga_dre *d = &st->dre[port - net->switches[ways->sw].first_down];
+	struct conga_dre *d = dre_of(net, ways, port);
 	uint64_t full = net->cold[port].bps / 8 * tune->tau_us / 1000000, most = (UINT64_C(1) << tune->bits) - 1;
 
 	dre_update(net, d, port);
@@ -308,9 +323,15 @@ static bool comes_from_above(const struct weft_net *net, const struct route_ways
 static void conga_forward(const struct weft_net *net, const struct route_ways *ways, uint32_t port,
 			  const struct weft_pkt *pkt)
 {
+	const struct conga_tune *tune = net->choice.tune;
 	struct conga_state *st = ways->state;
-	bool up = ways->group == 0;
-	uint8_t ce = st->tier || up ? link_metric(net, ways, port) : 0;
+	bool up = ways->group == 0, is_measured = st->tier || up;
+	uint8_t ce = 0;
+
+	if (is_measured && tune->waiting)
+		dre_add(net, ways, port, pkt->wire_bytes);
+	if (is_measured)
+		ce = link_metric(net, ways, port);
 
 	for (uint32_t level = 0; level < st->tier; level++)
 		pass(net, level, ce, pkt);
@@ -330,6 +351,8 @@ static const struct weft_param conga_tunes[] = {
 	{"conga_flowlets", "flowlets a switch remembers", 16384, 4, 1048576, FIELD(flowlets)},
 	{"conga_age_us", "a path's metric that was not heard again for so long is halved, us", 10000, 1, 10000000,
 	 FIELD(age_us)},
+	{"conga_waiting", "the estimator takes what joins a port's queue, not what was sent", 0, 0, 1,
+	 offsetof(struct conga_tune, waiting), WEFT_PARAM_BOOL},
 	{NULL, NULL, 0, 0, 0, 0, 0},
 };
 

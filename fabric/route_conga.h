@@ -14,9 +14,11 @@ struct conga_tune {
 	uint32_t flowlet_us; /* T_fl: a gap that begins a new flowlet */
 	uint32_t flowlets;   /* a switch remembers */
 	uint32_t age_us;     /* a metric that was not heard again for so long is halved */
+	uint8_t waiting;     /* the estimator takes packets that join a port's queue, not those that were sent */
 };
 
-/* Discounting rate estimator of a link (section 3.2): bytes sent, forgotten exponentially. */
+/* Discounting rate estimator of a link (section 3.2): bytes sent (or, with conga_tune.waiting, to be sent), forgotten
+ * exponentially. */
 struct conga_dre {
 	uint64_t bytes;
 	uint64_t sent; /* the port's count up to which they are in it */

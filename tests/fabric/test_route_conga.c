@@ -74,6 +74,27 @@ static void conga__metrics_follow_the_load(void **state)
 	}
 }
 
+/* Twenty packets at once, of which one is on its way: a rate of what was sent does not know of the others yet. */
+static void conga__what_waits_can_count(void **state)
+{
+	for (uint8_t waiting = 0; waiting < 2; waiting++) {
+		const struct conga_tune tune = {3, 160, 500, 1024, 10000, waiting};
+		struct weft_topo t = leafspine(1, 2);
+		struct lan lan;
+		t.link_count = 1; /* a slow link up: they wait there */
+		t.link[0] = (struct weft_topo_link){.sw = 0, .up = 0, .bps = GBPS10 / 10};
+		open_conga(&lan, &t, &tune);
+		lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 20});
+		weft_net_run(lan.net, 80 * US);
+		uint64_t bytes = state_of(&lan, 0)->dre[2].bytes; /* behind two ports to hosts */
+		assert_in_range(bytes, waiting ? 15 * LAN_MTU : 0, waiting ? 20 * LAN_MTU : 3 * LAN_MTU);
+		weft_net_run(lan.net, WEFT_NEVER - 1);
+		assert_int_equal(lan_data(&lan), 20);
+		assert_in_range(state_of(&lan, 1)->heard[0].value, waiting ? 7 : 1, waiting ? 7 : 3);
+		lan_close(&lan);
+	}
+}
+
 static void conga__metrics_fade(void **state)
 {
 	struct weft_topo t = leafspine(2, 2);
@@ -151,7 +172,7 @@ static void conga__feedback_takes_turns(void **state)
  * flowlets there, 3.4 Gb/s; metrics soon forgotten send it a share near its part of the capacity, a fifth. */
 static void conga__avoids_the_slow_path(void **state)
 {
-	const struct conga_tune tune = {3, 160, 20, 1024, 200};
+	const struct conga_tune tune = {3, 160, 20, 1024, 200, 0};
 	struct weft_topo t = leafspine(2, 4);
 	weft_ps now = 0;
 	struct lan lan;
@@ -297,7 +318,7 @@ static void conga__mesh_feedback_finds_its_spine(void **state)
  */
 static void conga__spines_avoid_the_slow_core(void **state)
 {
-	const struct conga_tune tune = {3, 160, 20, 1024, 200};
+	const struct conga_tune tune = {3, 160, 20, 1024, 200, 0};
 	struct weft_topo t = preset("tree:2:1:4:1:2");
 	weft_ps now = 0;
 	struct lan lan;
@@ -349,6 +370,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conga__metrics_follow_the_load),
 		cmocka_unit_test(conga__metrics_fade),
+		cmocka_unit_test(conga__what_waits_can_count),
 		cmocka_unit_test(conga__flowlets_move_after_gaps),
 		cmocka_unit_test(conga__feedback_takes_turns),
 		cmocka_unit_test(conga__avoids_the_slow_path),
