@@ -17,7 +17,8 @@
 static const char about[] =
 	"Runs a connection matrix through libfabric and the provider `weft`, in real time, and verifies every byte.\n"
 	"With --local all nodes and the switches of the topology run in this process. Otherwise each process is one\n"
-	"node: under mpirun or srun, or with --rank and --size, all of them connected to a running `weft switch`.";
+	"node: under mpirun or srun, or with --rank and --size, all of them connected to a running `weft switch`.\n"
+	"Defaults: --topology leafspine:4:4:4 with --local, star:16 without; --end 60s.";
 
 static const struct opt_desc bench_options[] = {
 	{"local", NULL, "all nodes and the fabric in this process", opt_flag, offsetof(struct bench_opts, local)},

@@ -61,17 +61,20 @@ static int opt_reconverge(void *field, const char *value, struct weft_err *err)
 
 static const struct opt_desc common[] = {
 	{"topology", "FILE|PRESET", ".topo file, or one of the presets below", opt_string, FIELD(topology)},
-	{"matrix", "FILE|PATTERN", ".cm file, or one of the traffic patterns below", opt_string, FIELD(matrix)},
+	{"matrix", "FILE|PATTERN",
+	 ".cm file, or one of the traffic patterns below; default: permutation:HOSTS:1MiB of all", opt_string,
+	 FIELD(matrix)},
 	{"background", "SHARE|PATTERN", "share of the flows (10%) or another pattern beside them", opt_string,
 	 FIELD(background)},
 	{"background-lb", "NAME", "who balances it; 'same': as --lb; default: ecmp", opt_string,
 	 FIELD(background_lb_name)},
-	{"cc", "NAME", "congestion control", opt_string, FIELD(cc_name)},
-	{"lb", "NAME", "load balancing", opt_string, FIELD(lb_name)},
-	{"route", "NAME", "how switches choose among equal ports", opt_string, FIELD(route_name)},
-	{"mtu", "BYTES", "payload of a full packet", opt_mtu, 0},
+	{"cc", "NAME", "congestion control; default: smartt", opt_string, FIELD(cc_name)},
+	{"lb", "NAME", "load balancing; default: reps", opt_string, FIELD(lb_name)},
+	{"route", "NAME", "how switches choose among equal ports; default: what --cc needs, or ecmp", opt_string,
+	 FIELD(route_name)},
+	{"mtu", "BYTES", "payload of a full packet; default: 4096", opt_mtu, 0},
 	{"link-gbps", "N", "rate of every link; default: the topology's, 50 for presets", opt_gbps, FIELD(link_bps)},
-	{"seed", "N", "of everything random; same seed, same run", opt_u64, FIELD(seed)},
+	{"seed", "N", "of everything random; same seed, same run; default: 1", opt_u64, FIELD(seed)},
 	{"no-trim", NULL, "switches drop instead of trimming", opt_flag, FIELD(no_trim)},
 	{"end", "TIME", "give up at this time of the run: 500us, 20ms, 1s", opt_duration, FIELD(end_ns)},
 	{"set", "KEY=VALUE", "a parameter of engine, algorithm, fabric or faults (--help-params); repeatable",
@@ -262,17 +265,17 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 		printf("  %-40s %s\n", weft_workload_kinds[i].usage, weft_workload_kinds[i].help);
 	printf("\ncongestion control:\n");
 	for (unsigned i = 0; weft_cc_table[i]; i++)
-		printf("  %-10s %s\n", weft_cc_table[i]->name, weft_cc_table[i]->help);
+		printf("  %-11s %s\n", weft_cc_table[i]->name, weft_cc_table[i]->help);
 	printf("\nreceiver-driven congestion control, alone or as NAME+NAME with one of the above at the sender:\n");
 	for (unsigned i = 0; weft_rcc_table[i]; i++)
-		printf("  %-10s %s\n", weft_rcc_table[i]->name, weft_rcc_table[i]->help);
-	printf("\nload balancing:\n  %-10s %s\n", "auto",
+		printf("  %-11s %s\n", weft_rcc_table[i]->name, weft_rcc_table[i]->help);
+	printf("\nload balancing:\n  %-11s %s\n", "auto",
 	       "the one that suits the fabric, and why (doc/choosing-lb.md)");
 	for (unsigned i = 0; weft_lb_table[i]; i++)
-		printf("  %-10s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);
+		printf("  %-11s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);
 	printf("\nswitches' choice among equal ports (doc/routing.md):\n");
 	for (unsigned i = 0; weft_route_table[i]; i++)
-		printf("  %-10s %s\n", weft_route_table[i]->name, weft_route_table[i]->help);
+		printf("  %-11s %s\n", weft_route_table[i]->name, weft_route_table[i]->help);
 }
 
 static void complain(const struct options *o, const char *name, const struct weft_err *err)

@@ -63,7 +63,7 @@ struct options {
 	uint32_t setting_count;
 	char **kept; /* strings read from files */
 	uint32_t kept_count;
-	bool unknown_param;      /* why options_parse failed: some --set names no parameter */
+	bool unknown_param;      /* why options_parse failed: some --set names no parameter of any part */
 	struct opt_given *given; /* all that was set, in order */
 	uint32_t given_count;
 	const char *where; /* FILE:LINE that options_set speaks for; NULL: the command line */

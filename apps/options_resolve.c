@@ -155,8 +155,56 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 	return o->cc_tune && o->lb_tune && o->rcc_tune && o->route_tune ? 0 : weft_err_set(err, -ENOMEM, "no memory");
 }
 
+/* An algorithm, and what --set can change in it. */
+struct owner {
+	const char *title, *option, *name;
+	const struct weft_param *params; /* NULL: nothing */
+};
+
+#define OWNERS(TABLE, TITLE, OPTION)                                                                                   \
+	for (uint32_t n = 0; (TABLE)[n]; n++)                                                                          \
+		if (!i--) {                                                                                            \
+			*out = (struct owner){TITLE, OPTION, (TABLE)[n]->name, (TABLE)[n]->tunes};                     \
+			return true;                                                                                   \
+		}
+
+/* The i-th of all algorithms; false: there are fewer. */
+static bool owner_at(uint32_t i, struct owner *out)
+{
+	OWNERS(weft_cc_table, "Congestion control", "cc")
+	OWNERS(weft_rcc_table, "Receiver-driven congestion control", "cc")
+	OWNERS(weft_lb_table, "Load balancing", "lb")
+	OWNERS(weft_route_table, "Switches' choice", "route")
+	return false;
+}
+
+static bool has_param(const struct weft_param *params, const char *key)
+{
+	for (; params && params->key; params++)
+		if (!strcmp(params->key, key))
+			return true;
+	return false;
+}
+
+/* Of no part of this run, but maybe of an algorithm that it does not use. */
+static int refuse_key(struct options *o, const char *where, const char *key, struct weft_err *err)
+{
+	char owners[120] = "";
+	size_t len = 0;
+	struct owner owner;
+	for (uint32_t i = 0; owner_at(i, &owner) && len < sizeof owners; i++)
+		if (has_param(owner.params, key))
+			len += (size_t)snprintf(owners + len, sizeof owners - len, "%s--%s %s", len ? ", " : "",
+						owner.option, owner.name);
+	o->unknown_param = !len;
+	if (len)
+		return weft_err_set(err, -ENOENT, "%s: '%s' is a parameter of %s, not of this run", where, key, owners);
+	return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s'", where, key);
+}
+
 /* Tries one setting in each group. */
-static int apply_setting(const struct opt_setting *s, const struct group g[GROUPS], struct weft_err *err)
+static int apply_setting(struct options *o, const struct opt_setting *s, const struct group g[GROUPS],
+			 struct weft_err *err)
 {
 	char key[64];
 	const char *eq = strchr(s->text, '=');
@@ -169,7 +217,7 @@ static int apply_setting(const struct opt_setting *s, const struct group g[GROUP
 		if (!rc)
 			return 0;
 	}
-	return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s'", s->where, key);
+	return refuse_key(o, s->where, key, err);
 }
 
 static int resolve_params(struct options *o, struct weft_err *err)
@@ -182,8 +230,7 @@ static int resolve_params(struct options *o, struct weft_err *err)
 	weft_cc_select_defaults(o->cc_name, &(struct weft_cc_choice){o->cc, o->rcc}, o->cc_tune);
 	for (uint32_t i = 0; i < o->setting_count; i++) {
 		o->faulty |= !strncmp(o->settings[i].text, "fault_", 6);
-		int rc = apply_setting(&o->settings[i], g, err);
-		o->unknown_param = rc == -ENOENT;
+		int rc = apply_setting(o, &o->settings[i], g, err);
 		if (rc)
 			return rc;
 	}
@@ -273,23 +320,12 @@ static void print_params(FILE *out, const char *title, const struct weft_param *
 
 void options_print_params(FILE *out)
 {
-	char title[64];
+	struct owner o;
 	print_params(out, "Engine", weft_engine_tunes);
-	for (unsigned i = 0; weft_cc_table[i]; i++) {
-		snprintf(title, sizeof title, "Congestion control `%s`", weft_cc_table[i]->name);
-		print_params(out, title, weft_cc_table[i]->tunes);
-	}
-	for (unsigned i = 0; weft_rcc_table[i]; i++) {
-		snprintf(title, sizeof title, "Receiver-driven congestion control `%s`", weft_rcc_table[i]->name);
-		print_params(out, title, weft_rcc_table[i]->tunes);
-	}
-	for (unsigned i = 0; weft_lb_table[i]; i++) {
-		snprintf(title, sizeof title, "Load balancing `%s`", weft_lb_table[i]->name);
-		print_params(out, title, weft_lb_table[i]->tunes);
-	}
-	for (unsigned i = 0; weft_route_table[i]; i++) {
-		snprintf(title, sizeof title, "Switches' choice `%s`", weft_route_table[i]->name);
-		print_params(out, title, weft_route_table[i]->tunes);
+	for (uint32_t i = 0; owner_at(i, &o); i++) {
+		char title[64];
+		snprintf(title, sizeof title, "%s `%s`", o.title, o.name);
+		print_params(out, title, o.params);
 	}
 	print_params(out, "Fabric and lab", fabric_params);
 	print_params(out, "Faults", fault_params);

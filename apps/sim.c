@@ -153,7 +153,9 @@ int weft_cmd_sim(int argc, char **argv)
 	struct sim_args args = {0};
 	int status;
 	if (!options_main(&args.o, argc, argv, sim_options, &args,
-			  "Runs a workload on a virtual fabric in virtual time, or all runs of a scenario.", &status))
+			  "Runs a workload on a virtual fabric in virtual time, or all runs of a scenario.\n"
+			  "Defaults: --topology leafspine:4:4:4 --end 100s.",
+			  &status))
 		return status;
 	if (args.o.series_ns && !args.o.out && !args.o.scenario) {
 		complain("--series: needs a directory to write to, --out DIR");

@@ -8,7 +8,8 @@
 #include "hash.h"
 #include "weft/mem.h"
 
-/* Bottlenecks from one source that are told apart at a switch; of more the label stays with the link. */
+/* Bottlenecks from one source that a switch notes, so that each labels its links once; further ones do for every path,
+ * which can only tell more paths apart. */
 enum { CAPS_MAX = 16 };
 
 #define CAP_SOURCE UINT64_MAX /* before the first link: its factor is infinite (section 3.4.3) */

@@ -22,7 +22,9 @@ struct entering {
 
 struct drill_state {
 	struct rng rng;
-	uint32_t first, count; /* of `entering`, a ring by time; with more than fit the oldest are in */
+	/* Of `entering`, a ring in the order of choices: a packet stays hidden at least as long as those before it.
+	 * With more than fit the oldest are in. */
+	uint32_t first, count;
 	struct entering entering[ENTERING_MAX];
 	uint32_t *hidden; /* bytes that are entering, by port of the switch */
 	uint32_t *memory; /* m ports or PORT_NONE, by engine, group and part */

@@ -174,7 +174,7 @@ static int refuse_name(const char *spec, struct weft_err *err)
 
 	for (int i = 0; i < PRESETS; i++)
 		len += snprintf(all + len, sizeof all - (size_t)len, "%s%s", i ? ", " : "", presets[i].name);
-	return weft_err_set(err, -ENOENT, "'%.40s' is no topology; there are %s", spec, all);
+	return weft_err_set(err, -ENOENT, "'%.40s' is neither a file nor a preset; presets are %s", spec, all);
 }
 
 int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo, struct weft_err *err)

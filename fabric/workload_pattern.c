@@ -102,7 +102,7 @@ static int unknown_pattern(const char *spec, struct weft_err *err)
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", i ? ", " : "",
 					 (int)strcspn(usage, ":"), usage);
 	}
-	return weft_err_set(err, -ENOENT, "'%.40s' is no traffic pattern: %s", spec, names);
+	return weft_err_set(err, -ENOENT, "'%.40s' is neither a file nor a pattern; patterns are %s", spec, names);
 }
 
 static const struct {

@@ -54,8 +54,9 @@ static void check_refused(const char *spec, int rc, const char *message)
 
 static void weft_topo_preset__refuses(void **state)
 {
-	check_refused("ring:4", -ENOENT,
-		      "'ring:4' is no topology; there are leafspine, fattree, tree, star, stripe, vl2");
+	check_refused(
+		"ring:4", -ENOENT,
+		"'ring:4' is neither a file nor a preset; presets are leafspine, fattree, tree, star, stripe, vl2");
 	check_refused("stripe:4:4:4:5:2", -EINVAL,
 		      "'stripe:4:4:4:5:2': WIDE is at most SPINES, and CABLES at most 255");
 	check_refused("stripe:64:64:4:9:2", -EINVAL, "'stripe:64:64:4:9:2': too many links with several cables");

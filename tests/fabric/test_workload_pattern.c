@@ -28,7 +28,8 @@ static void weft_workload_pattern__sizes(void **state)
 static void weft_workload_pattern__unknown(void **state)
 {
 	refused_on("outcast:1:1", NULL, -ENOENT,
-		   "'outcast:1:1' is no traffic pattern: permutation, crosscore, tornado, stride, random, incast, "
+		   "'outcast:1:1' is neither a file nor a pattern; patterns are permutation, crosscore, tornado, "
+		   "stride, random, incast, "
 		   "requests, outcast-incast, alltoall, allreduce-ring, allreduce-butterfly, allreduce-halving, "
 		   "poisson, repeat");
 }

@@ -54,6 +54,20 @@ static int parse(struct fixture *f, const char *const *args)
 			fail_msg("'%s' does not say '%s'", (f)->err.msg, word);                                        \
 	} while (0)
 
+/* A parameter of an algorithm that the run does not use: the message says of which, and lists nothing else. */
+static void parse__parameter_of_another_algorithm(void **state)
+{
+	struct fixture *f = *state;
+	REFUSED(f, -ENOENT, "'drill_choices' is a parameter of --route drill, --route drill_flow, not of this run",
+		"--set", "drill_choices=2");
+	assert_false(f->o.unknown_param);
+	REFUSED(f, -ENOENT, "'freeze_ns' is a parameter of --lb reps", "--lb", "ops", "--set", "freeze_ns=1");
+	REFUSED(f, -ENOENT, "'w_init_permille' is a parameter of --cc", "--set", "w_init_permille=1");
+	REFUSED(f, -ENOENT, "unknown parameter 'drill_chioces'", "--route", "drill", "--set", "drill_chioces=2");
+	assert_true(f->o.unknown_param);
+	assert_int_equal(PARSE(f, "--route", "drill", "--set", "drill_choices=2"), 0);
+}
+
 static void parse__defaults_describe_a_run(void **state)
 {
 	struct fixture *f = *state;
@@ -427,6 +441,7 @@ int main(void)
 		TEST(parse__set_reaches_every_group),
 		TEST(parse__later_wins),
 		TEST(parse__unknown_names_list_the_valid_ones),
+		TEST(parse__parameter_of_another_algorithm),
 		TEST(parse__receiver_and_sender_algorithms),
 		TEST(parse__switches_choice),
 		TEST(parse__credit_queues),

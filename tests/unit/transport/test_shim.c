@@ -208,6 +208,29 @@ static void shim__is_not_there_in_order(void **state)
 	assert_in_range(acks[0], BYTES / 4096 / 4, BYTES / 4096 / 3);
 }
 
+static bool has_ack(const struct duo *d, uint32_t psn)
+{
+	return duo_count(d, 1, WIRE_PDS_ACK_CC, &psn) > 0;
+}
+
+/* Held packets count for the next ACK: five in order and ten held are more than it takes, so that it goes with the one
+ * that closes the gap. */
+static void shim__held_packets_count(void **state)
+{
+	struct duo d;
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.ack_every = 8;
+	conf.tune.reorder_shim_ns = WEFT_US(5);
+	duo_open(&d, &conf);
+	d.logging = true;
+	transfer_late(&d, 10 * PKT_NS + PKT_NS / 2);
+	assert_int_equal(duo_stats(&d, 1)->rx_held, 10);
+	assert_true(has_ack(&d, d.log[0].w.pds.psn + 15));
+	assert_hidden(&d);
+	duo_close(&d);
+}
+
 /* What one poll finds in order would share an ACK, but not with a gap that opens behind it: nothing says so yet. */
 static void shim__bursts_do_not_tell_of_a_gap(void **state)
 {
@@ -248,11 +271,6 @@ static void shim__gives_up_after_its_packets(void **state)
 static enum duo_fate two_late(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
 {
 	return from == 0 && is_data(w) && (nth == 5 || nth == 8) ? DUO_LATE : DUO_PASS;
-}
-
-static bool has_ack(const struct duo *d, uint32_t psn)
-{
-	return duo_count(d, 1, WIRE_PDS_ACK_CC, &psn) > 0;
 }
 
 static void shim__one_gap_after_the_other(void **state)
@@ -317,6 +335,7 @@ int main(void)
 		cmocka_unit_test(shim__gives_up_after_its_time),
 		cmocka_unit_test(shim__gives_up_in_silence),
 		cmocka_unit_test(shim__is_not_there_in_order),
+		cmocka_unit_test(shim__held_packets_count),
 		cmocka_unit_test(shim__bursts_do_not_tell_of_a_gap),
 		cmocka_unit_test(shim__gives_up_after_its_packets),
 		cmocka_unit_test(shim__one_gap_after_the_other),
