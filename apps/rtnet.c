@@ -17,6 +17,9 @@ enum {
 	PS_PER_NS = 1000,
 };
 
+/* From another switch packets are taken that far ahead of the link's rate; what is beyond stays in the port. */
+#define IN_AHEAD_PS (WEFT_US(100) * PS_PER_NS)
+
 /* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
  * and all its hosts, so yielding starts early. */
 #define SPIN_NS    WEFT_US(5)
@@ -33,11 +36,15 @@ struct fifo {
 	uint32_t count;
 };
 
+/* What is behind a port: a host or, where the fabric is one switch, another switch. */
 struct host {
 	struct rtnet *net;
 	struct weft_port *port;
-	uint32_t index;
-	uint32_t last_src;                       /* learned last; most hosts have one address */
+	uint32_t index; /* of a host */
+	bool is_switch;
+	weft_ps in_until;            /* of a switch: when the last packet from there has come over its link */
+	struct weft_link_id in, out; /* the fabric's links from here and to here */
+	uint32_t last_src;           /* learned last; most hosts have one address */
 	struct fifo up_credit, up_ctrl, up_data; /* for the uplink; in that order where credits have no queue there */
 	struct fifo down;
 	struct rtnet_stats stats;
@@ -48,6 +55,8 @@ struct rtnet {
 	struct u64map by_addr; /* low 32 bits of an address -> struct host */
 	uint64_t moved;        /* packets received, delivered or sent so far */
 	uint32_t uplink_pkts, downlink_pkts;
+	uint32_t reach;           /* hosts that have an address unless another one was learned */
+	bool part;                /* only one switch is here */
 	bool wakes;               /* every port has interrupts */
 	struct weft_port **ports; /* of the hosts, as weft_ethdev_sleep wants them */
 	uint32_t host_count;
@@ -102,16 +111,16 @@ static void learn(struct host *h, uint32_t addr)
 
 void rtnet_learn(struct rtnet *r, uint32_t port, const struct weft_ip *ip)
 {
-	learn(&r->hosts[port], weft_ip_low32(ip));
+	if (!r->part)
+		learn(&r->hosts[port], weft_ip_low32(ip));
 }
 
-static const struct host *host_at(const struct rtnet *r, uint32_t addr)
+/* False: nobody has that address. */
+static bool host_at(const struct rtnet *r, uint32_t addr, uint32_t *index)
 {
 	const struct host *h = u64map_get(&r->by_addr, addr);
-	uint32_t index = addr - weft_net_host_ip(0);
-	if (h == NULL && index < r->host_count)
-		h = &r->hosts[index];
-	return h;
+	*index = h != NULL ? h->index : addr - weft_net_host_ip(0);
+	return *index < r->reach;
 }
 
 /* ---- hosts' links ---- */
@@ -123,31 +132,42 @@ static struct fifo *uplink_of(struct host *h, const struct weft_pkt *pkt)
 	return pkt->flags & WEFT_PKT_CREDIT ? &h->up_credit : &h->up_ctrl;
 }
 
-/* What a host sends: routed by a scratch copy of the destination, the header stays as it is. */
-static void host_take(struct host *h, struct weft_pkt *pkt)
+/* What comes from a port: routed by a scratch copy of the destination, the header stays as it is. */
+static void host_take(struct host *h, struct weft_pkt *pkt, weft_ps at)
 {
+	uint32_t to;
 	if (!wire_peek(pkt)) {
 		h->stats.rx_foreign++;
 		pkt_free(h, pkt);
 		return;
 	}
-	if (pkt->src != h->last_src)
+	if (pkt->src != h->last_src && !h->net->part)
 		learn(h, pkt->src);
-	const struct host *to = host_at(h->net, pkt->dst);
-	if (to == NULL) {
+	if (!host_at(h->net, pkt->dst, &to)) {
 		h->stats.unknown_dst++;
 		pkt_free(h, pkt);
 		return;
 	}
-	pkt->dst = weft_net_host_ip(to->index);
-	fifo_push(uplink_of(h, pkt), pkt);
+	pkt->dst = weft_net_host_ip(to);
+	if (h->is_switch)
+		h->in_until = weft_net_bring(h->net->net, h->in, pkt, at);
+	else
+		fifo_push(uplink_of(h, pkt), pkt);
+}
+
+/* How many packets may be taken from the port. */
+static uint32_t space_for(const struct host *h, weft_ps at)
+{
+	uint32_t waiting = h->up_credit.count + h->up_ctrl.count + h->up_data.count;
+	if (h->is_switch)
+		return h->in_until > at + IN_AHEAD_PS ? 0 : BURST;
+	return h->net->uplink_pkts > waiting ? h->net->uplink_pkts - waiting : 0;
 }
 
 static void host_rx(struct host *h, weft_ps at)
 {
 	struct weft_pkt *pkts[BURST];
-	uint32_t waiting = h->up_credit.count + h->up_ctrl.count + h->up_data.count;
-	uint32_t space = h->net->uplink_pkts > waiting ? h->net->uplink_pkts - waiting : 0;
+	uint32_t space = space_for(h, at);
 	if (space == 0) {
 		h->stats.uplink_full++;
 		return;
@@ -156,10 +176,11 @@ static void host_rx(struct host *h, weft_ps at)
 	if (n == 0)
 		return;
 	for (uint16_t i = 0; i < n; i++)
-		host_take(h, pkts[i]);
+		host_take(h, pkts[i], at);
 	h->stats.rx_pkts += n;
 	h->net->moved += n;
-	weft_net_kick(h->net->net, h->index, at);
+	if (!h->is_switch)
+		weft_net_kick(h->net->net, h->index, at);
 }
 
 /* The first packets that wait for the port; *rest is the one behind them. */
@@ -237,6 +258,13 @@ static const struct weft_nic_ops nic_ops = {
 	.pull_credit = nic_pull_credit,
 };
 
+/* The links that lead out are neighbours, as the ports are. */
+static void switch_deliver(void *arg, uint32_t port, struct weft_pkt *pkt, weft_ps now)
+{
+	struct rtnet *r = arg;
+	nic_deliver(&r->hosts[port - r->hosts[0].out.index], pkt, now);
+}
+
 static void free_dropped(void *arg, struct weft_pkt *pkt)
 {
 	struct rtnet *r = arg;
@@ -250,7 +278,6 @@ static void host_init(struct rtnet *r, uint32_t index, struct weft_port *port)
 	struct host *h = &r->hosts[index];
 	h->net = r;
 	h->port = port;
-	h->index = index;
 	fifo_init(&h->up_credit);
 	fifo_init(&h->up_ctrl);
 	fifo_init(&h->up_data);
@@ -275,6 +302,8 @@ static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
 	r->downlink_pkts = conf->downlink_pkts != 0 ? conf->downlink_pkts : DOWNLINK_PKTS;
 	r->wakes = true;
 	r->host_count = conf->port_count;
+	r->part = conf->part != NULL;
+	r->reach = r->part ? conf->topo->hosts : conf->port_count;
 	u64map_init(&r->by_addr, &heap);
 	for (uint32_t i = 0; i < conf->port_count; i++)
 		host_init(r, i, conf->ports[i]);
@@ -288,9 +317,56 @@ static void rtnet_free(struct rtnet *r)
 	free(r);
 }
 
+/* Puts every port at its host of the whole fabric. */
+static void attach_hosts(struct rtnet *r)
+{
+	for (uint32_t i = 0; i < r->host_count; i++) {
+		struct host *h = &r->hosts[i];
+		h->index = i;
+		weft_net_host_link(r->net, i, false, &h->in);
+		weft_net_host_link(r->net, i, true, &h->out);
+		weft_net_attach(r->net, i, &nic_ops, h);
+	}
+}
+
+/* Puts every port at its cable of the one switch. -EINVAL: there are more, or fewer. */
+static int attach_cables(struct rtnet *r, const struct rtnet_part *part, struct weft_err *err)
+{
+	uint32_t cables = 0;
+	struct weft_link_id out, in;
+	for (; weft_net_switch_link(r->net, part->tier, part->sw, 2 * cables, &out) == 0; cables++) {
+		struct weft_port_info info;
+		weft_net_switch_link(r->net, part->tier, part->sw, 2 * cables + 1, &in);
+		if (cables >= r->host_count)
+			continue;
+		struct host *h = &r->hosts[cables];
+		weft_net_port_info(r->net, in.index, &info);
+		h->in = in;
+		h->out = out;
+		h->is_switch = info.dir != WEFT_PORT_NIC;
+		h->index = info.sw;
+		if (!h->is_switch)
+			weft_net_attach(r->net, h->index, &nic_ops, h);
+	}
+	if (cables != r->host_count)
+		return weft_err_set(err, -EINVAL, "%u ports, but %s%u has %u cables", r->host_count,
+				    weft_topo_tier_name(part->tier), part->sw, cables);
+	return 0;
+}
+
+static int attach(struct rtnet *r, const struct rtnet_conf *conf, struct weft_err *err)
+{
+	if (conf->part == NULL) {
+		attach_hosts(r);
+		return 0;
+	}
+	int rc = weft_net_part(r->net, conf->part->tier, conf->part->sw, switch_deliver, r, err);
+	return rc == 0 ? attach_cables(r, conf->part, err) : rc;
+}
+
 int rtnet_create(const struct rtnet_conf *conf, weft_ns now, struct rtnet **out, struct weft_err *err)
 {
-	if (conf->port_count == 0 || conf->port_count > conf->topo->hosts)
+	if (conf->port_count == 0 || (conf->part == NULL && conf->port_count > conf->topo->hosts))
 		return weft_err_set(err, -EINVAL, "%u ports, but the topology has %u hosts", conf->port_count,
 				    conf->topo->hosts);
 	struct rtnet *r = rtnet_alloc(conf);
@@ -304,8 +380,11 @@ int rtnet_create(const struct rtnet_conf *conf, weft_ns now, struct rtnet **out,
 		rtnet_free(r);
 		return rc;
 	}
-	for (uint32_t i = 0; i < conf->port_count; i++)
-		weft_net_attach(r->net, i, &nic_ops, &r->hosts[i]);
+	rc = attach(r, conf, err);
+	if (rc != 0) {
+		rtnet_destroy(r);
+		return rc;
+	}
 	*out = r;
 	return 0;
 }
@@ -399,6 +478,11 @@ void rtnet_get_stats(const struct rtnet *r, uint32_t port, struct rtnet_stats *s
 	for (uint32_t i = 0; i < r->host_count; i++)
 		if (port == i || port == UINT32_MAX)
 			stats_add(stats, &r->hosts[i].stats);
+}
+
+struct weft_link_id rtnet_link(const struct rtnet *r, uint32_t port)
+{
+	return r->hosts[port].out;
 }
 
 struct weft_net *rtnet_net(struct rtnet *r)

@@ -23,6 +23,7 @@ enum {
 
 struct switch_opts {
 	const char *topology; /* NULL: one switch with all ports */
+	const char *as;       /* the one switch of it to be; NULL: all */
 	uint64_t link_bps, seed;
 	uint32_t mtu_bytes; /* largest IP packet; 0: 9000 or what the devices can */
 	uint32_t stats_s;   /* 0: only at the end */
@@ -143,6 +144,10 @@ static const struct opt_desc switch_options[] = {
 	 ".topo file, or a preset such as leafspine:2:2:8 (doc/topologies.md);" BELOW
 	 "default: one switch with all ports",
 	 opt_string, FIELD(topology)},
+	{"as", "SWITCH",
+	 "be only this switch of the topology (leaf0, spine1, core2), its neighbours are" BELOW
+	 "processes of their own; its ports are its cables, first those down",
+	 opt_string, FIELD(as)},
 	{"link-gbps", "N", "rate of every link; default: the file's, 10 for presets", opt_gbps, FIELD(link_bps)},
 	{"mtu", "BYTES", "largest IP packet; default 9000 or what a device can", opt_u32, FIELD(mtu_bytes)},
 	{"queue-bytes", "N", "data queue per switch port; default: one BDP with trimming, five without", opt_queue, 0},
@@ -167,7 +172,8 @@ static const struct opt_command switch_command = {
 	.args = "",
 	.about = "Switches UET packets between DPDK ports in real time: link rates, queues, ECN and trimming of the "
 		 "lab.\n"
-		 "Port i is host i of the topology. Needs neither root nor hugepages. Ends with SIGINT or SIGTERM.\n"
+		 "Port i is host i of the topology, unless with --as. Needs neither root nor hugepages. Ends with "
+		 "SIGINT or SIGTERM.\n"
 		 "\n"
 		 "EAL starts without hardware and hugepages; WEFT_EAL_ARGS replaces its arguments, for NICs say\n"
 		 "WEFT_EAL_ARGS='-l 2 -a 0000:03:00.0'.",
@@ -181,10 +187,26 @@ static int topology_resolve(struct switch_opts *o, struct weft_topo *topo, char 
 		o->topology = star;
 	}
 	int rc = options_topology(o->topology, o->link_bps, LINK_BPS_DEFAULT_GBPS * UINT64_C(1000000000), topo, err);
-	if (rc == 0 && topo->hosts < o->ports.count)
+	if (rc == 0 && o->as == NULL && topo->hosts < o->ports.count)
 		return weft_err_set(err, -EINVAL, "%u ports, but topology %.80s has %u hosts", o->ports.count,
 				    o->topology, topo->hosts);
 	return rc;
+}
+
+/* Reads --as: a tier's name and a number. */
+static int part_resolve(const char *as, const struct weft_topo *topo, struct rtnet_part *part, struct weft_err *err)
+{
+	for (uint32_t tier = 0; tier < topo->tiers; tier++) {
+		const char *name = weft_topo_tier_name(tier);
+		uint64_t sw = 0;
+		if (strncmp(as, name, strlen(name)) != 0 || opt_u64(&sw, as + strlen(name), NULL) != 0 ||
+		    sw >= topo->tier[tier].switches)
+			continue;
+		*part = (struct rtnet_part){tier, (uint32_t)sw};
+		return 0;
+	}
+	return weft_err_set(err, -EINVAL, "--as: no switch '%.40s' in the topology, which has %u leaves and %u tiers",
+			    as, topo->tier[0].switches, topo->tiers);
 }
 
 static void on_signal(int sig)
@@ -200,30 +222,35 @@ static void heard(void *arg, const struct weft_ip *ip)
 
 static void print_ports(const struct switch_run *run)
 {
-	printf("%-5s %12s %12s %10s %10s %10s %10s  %s\n", "port", "received", "sent", "busy", "lost", "unknown",
-	       "foreign", "device");
+	printf("%-5s %12s %12s %10s %10s %10s %10s  %-14s %s\n", "port", "received", "sent", "busy", "lost", "unknown",
+	       "foreign", "link", "device");
 	for (uint32_t i = 0; i < run->opts->ports.count; i++) {
 		struct rtnet_stats s;
 		struct weft_ethdev_stats e;
+		struct weft_port_info info;
+		weft_net_port_info(rtnet_net(run->rtnet), rtnet_link(run->rtnet, i).index, &info);
 		rtnet_get_stats(run->rtnet, i, &s);
 		weft_ethdev_stats(run->opts->ports.port[i], &e);
 		printf("%-5u %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64
-		       "  %.*s\n",
+		       "  %-14s %.*s\n",
 		       i, s.rx_pkts, s.tx_pkts, s.uplink_full, s.downlink_full + e.rx_missed, s.unknown_dst,
-		       s.rx_foreign + e.rx_foreign, (int)strcspn(run->opts->ports.devargs[i], ","),
+		       s.rx_foreign + e.rx_foreign, info.name, (int)strcspn(run->opts->ports.devargs[i], ","),
 		       run->opts->ports.devargs[i]);
 	}
 }
 
-/* How the packets spread over the cables between switches. */
-static void print_cables(const struct weft_net *net)
+/* How the packets spread over the cables between switches, and with --as over all of this switch's. */
+static void print_cables(const struct weft_net *net, bool as)
 {
 	for (uint32_t i = 0; i < weft_net_port_count(net); i++) {
 		struct weft_port_info info;
 		weft_net_port_info(net, i, &info);
-		if ((info.dir == WEFT_PORT_UP || info.dir == WEFT_PORT_DOWN) && info.counts.sent_pkts != 0)
-			printf("%-14s %12" PRIu64 " packets %14" PRIu64 " bytes %10" PRIu64 " dropped\n", info.name,
-			       info.counts.sent_pkts, info.counts.sent_bytes, info.counts.dropped);
+		bool between = info.dir == WEFT_PORT_UP || info.dir == WEFT_PORT_DOWN;
+		if ((between || (as && info.dir == WEFT_PORT_HOST)) && info.counts.sent_pkts != 0)
+			printf("%-14s %12" PRIu64 " packets %14" PRIu64 " bytes %10" PRIu64 " marked %10" PRIu64
+			       " trimmed %10" PRIu64 " dropped\n",
+			       info.name, info.counts.sent_pkts, info.counts.sent_bytes, info.counts.marked,
+			       info.counts.trimmed, info.counts.dropped);
 	}
 }
 
@@ -232,7 +259,7 @@ static void print_stats(void *arg)
 	const struct switch_run *run = arg;
 	struct weft_net_stats n;
 	print_ports(run);
-	print_cables(rtnet_net(run->rtnet));
+	print_cables(rtnet_net(run->rtnet), run->opts->as != NULL);
 	weft_net_get_stats(rtnet_net(run->rtnet), &n);
 	printf("fabric: %" PRIu64 " hops, %" PRIu64 " marked, %" PRIu64 " trimmed, %" PRIu64 " data and %" PRIu64
 	       " control packets dropped, %" PRIu64 " lost on dead links, deepest queue %" PRIu64 " bytes\n",
@@ -251,7 +278,8 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 		run->heard[i] = (struct switch_heard){run->rtnet, i};
 		weft_ethdev_on_heard(o->ports.port[i], heard, &run->heard[i]);
 	}
-	printf("weft switch: %u ports ready, topology %s, %g Gb/s, route %s\n", o->ports.count, o->topology,
+	printf("weft switch: %u ports ready, %s%stopology %s, %g Gb/s, route %s\n", o->ports.count,
+	       o->as != NULL ? o->as : "", o->as != NULL ? " of " : "", o->topology,
 	       (double)topo->tier[0].down_bps / 1e9, o->route->name);
 	fflush(stdout);
 	rtnet_run(run->rtnet, &stop, WEFT_S(o->stats_s), o->stats_s != 0 ? print_stats : NULL, run);
@@ -261,15 +289,19 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 static int switch_main(struct switch_opts *o, struct weft_err *err)
 {
 	struct weft_topo topo;
+	struct rtnet_part part;
 	static char star[24]; /* the options point to it */
 	struct switch_run run = {.opts = o};
 	int rc = topology_resolve(o, &topo, star, err);
+	if (rc == 0 && o->as != NULL)
+		rc = part_resolve(o->as, &topo, &part, err);
 	if (rc == 0)
 		rc = switch_ports_open(&o->ports, o->mtu_bytes, POOL_PKTS, err);
 	if (rc != 0)
 		return rc;
 	struct rtnet_conf conf = {
 		.topo = &topo,
+		.part = o->as != NULL ? &part : NULL,
 		.net = {.seed = o->seed, .mtu_bytes = MTU_WIRE_BYTES, .route = o->route, .route_tune = o->route_tune},
 		.ports = o->ports.port,
 		.port_count = o->ports.count,

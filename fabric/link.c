@@ -48,16 +48,7 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	p->sent_bytes += pkt->wire_bytes;
 	if ((p->flags & (PORT_UP | PORT_ERRORS | PORT_TAPPED)) != PORT_UP && loses(net, p, pkt))
 		return;
-	weft_ps arrival = p->busy_until + p->latency_ps;
-	pkt->next = NULL;
-	if (p->pipe_head) {
-		p->pipe_tail->next = pkt;
-		p->pipe_tail->time_ns = arrival;
-	} else {
-		p->pipe_head = pkt;
-		evq_set(&net->evq, event_arrive(port), arrival);
-	}
-	p->pipe_tail = pkt;
+	link_bring(net, p, pkt, p->busy_until + p->latency_ps);
 }
 
 struct weft_pkt *link_receive(struct weft_net *net, uint32_t port)

@@ -243,10 +243,15 @@ static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *p
 	h->ops->deliver(h->arg, pkt, now);
 }
 
-/* With links to avoid, PFC, credit queues, or a choice but ECMP's. `from`: the port whose link the packet came over. */
+/* With links to avoid, PFC, credit queues, a choice but ECMP's, or only one switch here. `from`: the port whose link
+ * the packet came over. */
 static __attribute__((noinline)) void forward_special(struct weft_net *net, uint32_t from, uint32_t host,
 						      struct weft_pkt *pkt)
 {
+	if (net->out && net->ports[from].peer != net->part) {
+		net->out(net->out_arg, from, pkt, net->evq.now);
+		return;
+	}
 	uint32_t port = route_special(net, from, host, pkt);
 
 	if (port == PORT_NONE)

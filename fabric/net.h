@@ -169,6 +169,19 @@ int weft_net_host_link(const struct weft_net *net, uint32_t host, bool down, str
 /* The n-th link that begins or ends at a switch. -ENOENT: it has no more, or there is no such switch. */
 int weft_net_switch_link(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t n, struct weft_link_id *id);
 
+/* A packet came out of the link `port` at a switch that is elsewhere; ownership goes to the callee. */
+typedef void (*weft_net_out_fn)(void *arg, uint32_t port, struct weft_pkt *pkt, weft_ps now);
+/* Makes this fabric one switch of its topology, number `sw` of `tier`: the others are elsewhere, in fabrics with the
+ * same topology and seed. What arrives at one of them goes to `out`, at the time at which it would be there. The hosts
+ * of the switch are attached as usual. Once, before anything moves. -ENOENT; -EINVAL with PFC and with choices that
+ * need all switches. */
+int weft_net_part(struct weft_net *net, uint32_t tier, uint32_t sw, weft_net_out_fn out, void *arg,
+		  struct weft_err *err);
+/* A packet comes over a link from such a switch. Latencies were accounted for where it was sent: it is where the switch
+ * decides at `now`, or when the link's rate allows after the packet before it. Returns that time. `pkt` as for `pull`.
+ */
+weft_ps weft_net_bring(struct weft_net *net, struct weft_link_id id, struct weft_pkt *pkt, weft_ps now);
+
 /* Down links lose what is queued behind them and what is sent into them (dropped_down); what is on the wire arrives. A
  * link that is brought up stays down while a switch at one of its ends is. */
 void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up);

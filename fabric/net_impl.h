@@ -160,8 +160,8 @@ struct weft_net {
 	struct net_pfc *pfc;         /* per port; NULL: switches drop */
 	struct net_ordered *ordered; /* per port; NULL: one data queue */
 	struct net_credits *credits; /* per port; NULL: credits are control */
-	bool special; /* routes, PFC, credit queues, a choice or links with unlike cables: forwarding is not the usual
-			 one */
+	bool special; /* routes, PFC, credit queues, a choice, links with unlike cables or only a part of it here:
+			 forwarding is not the usual one */
 	uint32_t avoided_ports; /* how many ports have a reason in `avoided` */
 	struct net_choice choice;
 	struct rng rng;
@@ -175,6 +175,9 @@ struct weft_net {
 	uint64_t depth_bytes;             /* data waiting in all switch ports */
 	weft_ps depth_since;              /* when depth_bytes last changed */
 	unsigned __int128 depth_integral; /* byte ps */
+	weft_net_out_fn out;              /* takes what arrives at other switches than `part`; NULL: all are here */
+	void *out_arg;
+	uint32_t part; /* index of the only switch that is here */
 };
 
 /* Event ids. */
@@ -342,6 +345,20 @@ weft_ps pfc_paused_ps(const struct weft_net *net, uint32_t port);
 /* link.c: the wire behind a port. */
 /* Puts `pkt` on the wire now; the port is busy for its serialization time. */
 void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+/* Puts `pkt` on the wire so that it arrives at `arrival`, not before what is on it already. Each packet's time stands
+ * with the one before it, where link_receive looks for it; the first one's is its event's. */
+static inline void link_bring(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt, weft_ps arrival)
+{
+	pkt->next = NULL;
+	if (p->pipe_head) {
+		p->pipe_tail->next = pkt;
+		p->pipe_tail->time_ns = arrival;
+	} else {
+		p->pipe_head = pkt;
+		evq_set(&net->evq, event_arrive((uint32_t)(p - net->ports)), arrival);
+	}
+	p->pipe_tail = pkt;
+}
 /* Takes the packet that arrives now off the wire. */
 struct weft_pkt *link_receive(struct weft_net *net, uint32_t port);
 /* Loses the packets on the wire, with what is being sent. */

@@ -27,6 +27,7 @@ struct weft_route_ops {
 	bool by_entropy;                /* hashes: an entropy keeps its path, one among many draws another */
 	bool per_flow;                  /* places flows: packets of one entropy stay together, without a hash */
 	bool both_ways;                 /* a link that is avoided in one direction is in the other, too */
+	bool one_fabric;                /* switches tell each other what no header carries: not with weft_net_part */
 	uint32_t tiers_min;             /* fewest that a topology must have; 0: any number */
 	/* Bytes of switch `sw`'s private state, zeroed before `init`. NULL: none. */
 	size_t (*state_bytes)(const struct weft_net *net, uint32_t sw);

@@ -359,6 +359,7 @@ static const struct weft_param conga_tunes[] = {
 const struct weft_route_ops route_conga = {
 	.name = "conga",
 	.per_flow = true,
+	.one_fabric = true,
 	.tiers_min = 2,
 	.help = "flowlets on the uplink with the least congested path, as the other leaf (with three tiers also the "
 		"other spine) tells: CONGA",

@@ -42,7 +42,7 @@ static void lab_open(struct lab *l, uint32_t base, const struct rtnet_conf *over
 	conf.port_count = HOSTS;
 	conf.net.seed = 1;
 	conf.net.mtu_bytes = PAYLOAD + 200;
-	if (weft_topo_preset("star:4", 10000000000, &l->topo, &l->err) != 0 ||
+	if (weft_topo_preset(conf.part != NULL ? "leafspine:2:2:2" : "star:4", 10000000000, &l->topo, &l->err) != 0 ||
 	    rtnet_create(&conf, 0, &l->rtnet, &l->err) != 0)
 		fail_msg("%s", l->err.msg);
 }
@@ -348,6 +348,85 @@ static void poll__foreign_packets_are_dropped(void **state)
 	lab_close(&l);
 }
 
+/* Leaf 0 by itself: ports 0 and 1 are its hosts', 2 and 3 lead to the spines. */
+static void part__between_hosts_and_switches(void **state)
+{
+	static const struct rtnet_part leaf0 = {0, 0};
+	static const struct rtnet_conf LEAF = {.part = &leaf0};
+	struct lab l;
+	struct rtnet_stats up[2], s;
+	unsigned full[HOSTS] = {0}, trimmed = 0;
+	weft_ns now = 0;
+	lab_open(&l, weft_net_host_ip(0), &LEAF);
+	for (unsigned i = 0; i < 40; i++) {
+		assert_true(send_data(l.host[0], weft_net_host_ip(0), weft_net_host_ip(2), i));
+		assert_true(send_data(l.host[i % 2 + 2], weft_net_host_ip(2), weft_net_host_ip(1), i));
+	}
+	assert_true(send_data(l.host[1], weft_net_host_ip(1), weft_net_host_ip(4), 0));
+	for (; now < WEFT_MS(1); now += 1000)
+		rtnet_poll(l.rtnet, now);
+	for (unsigned h = 0; h < HOSTS; h++)
+		drain(l.host[h], &full[h], &trimmed);
+	assert_int_equal(full[0], 0);
+	assert_int_equal(full[1], 40);
+	assert_int_equal(full[2] + full[3], 40);
+	for (unsigned i = 0; i < 2; i++) {
+		struct weft_port_info info;
+		rtnet_get_stats(l.rtnet, 2 + i, &up[i]);
+		assert_int_equal(up[i].rx_pkts, 20);
+		assert_int_equal(up[i].tx_pkts, full[2 + i]);
+		assert_int_equal(weft_net_port_info(rtnet_net(l.rtnet), rtnet_link(l.rtnet, 2 + i).index, &info), 0);
+		assert_int_equal(info.counts.sent_pkts, full[2 + i]);
+		assert_true(info.counts.sent_pkts > 0);
+	}
+	rtnet_get_stats(l.rtnet, 1, &s);
+	assert_int_equal(s.unknown_dst, 1);
+	lab_close(&l);
+}
+
+/* What comes from a switch faster than its link's rate waits in its port. */
+static void part__keeps_the_rate_of_what_comes(void **state)
+{
+	static const struct rtnet_part leaf0 = {0, 0};
+	static const struct rtnet_conf LEAF = {.part = &leaf0};
+	struct lab l;
+	struct rtnet_stats s;
+	unsigned full = 0, trimmed = 0;
+	lab_open(&l, weft_net_host_ip(0), &LEAF);
+	for (unsigned i = 0; i < 200; i++)
+		assert_true(send_data(l.host[2], weft_net_host_ip(2), weft_net_host_ip(1), i));
+	for (weft_ns now = 0; now < WEFT_US(100); now += 1000)
+		rtnet_poll(l.rtnet, now);
+	rtnet_get_stats(l.rtnet, 2, &s);
+	assert_int_equal(s.rx_pkts, 64);
+	assert_true(s.uplink_full > 0);
+	for (weft_ns now = WEFT_US(100); now < WEFT_MS(2); now += 1000)
+		rtnet_poll(l.rtnet, now);
+	drain(l.host[1], &full, &trimmed);
+	assert_int_equal(full, 200);
+	lab_close(&l);
+}
+
+static void part__needs_a_port_per_cable(void **state)
+{
+	static const struct rtnet_part spine1 = {1, 1}, spine2 = {1, 2};
+	struct weft_topo topo;
+	struct weft_err err;
+	struct lab l;
+	struct rtnet *r;
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	assert_int_equal(weft_topo_preset("leafspine:2:2:2", 1000000000, &topo, &err), 0);
+	struct rtnet_conf conf = {
+		.topo = &topo, .part = &spine1, .ports = l.sw, .port_count = 3, .net = {.mtu_bytes = PAYLOAD}};
+	assert_int_equal(rtnet_create(&conf, 0, &r, &err), -EINVAL);
+	assert_string_equal(err.msg, "3 ports, but spine1 has 2 cables");
+	conf.port_count = 1;
+	assert_int_equal(rtnet_create(&conf, 0, &r, &err), -EINVAL);
+	conf.part = &spine2;
+	assert_int_equal(rtnet_create(&conf, 0, &r, &err), -ENOENT);
+	lab_close(&l);
+}
+
 struct stopper {
 	atomic_bool stop;
 	unsigned ticks;
@@ -384,6 +463,9 @@ int main(void)
 		cmocka_unit_test(poll__stuck_port_drops_and_counts),
 		cmocka_unit_test(learn__addresses_of_any_range),
 		cmocka_unit_test(poll__foreign_packets_are_dropped),
+		cmocka_unit_test(part__between_hosts_and_switches),
+		cmocka_unit_test(part__keeps_the_rate_of_what_comes),
+		cmocka_unit_test(part__needs_a_port_per_cable),
 		cmocka_unit_test(run__ticks_and_stops),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -71,7 +71,7 @@ static struct child start_switch(const char *args)
 {
 	char text[512], *argv[ARGS_MAX] = {"switch"}, *save = NULL;
 	int argc = 1;
-	snprintf(text, sizeof text, args, dir, dir);
+	snprintf(text, sizeof text, args, dir, dir, dir);
 	for (char *tok = strtok_r(text, " ", &save); tok != NULL && argc < ARGS_MAX - 1;
 	     tok = strtok_r(NULL, " ", &save))
 		argv[argc++] = tok;
@@ -310,6 +310,51 @@ static void switch__choices_over_parallel_cables(void **state)
 	}
 }
 
+/* What a switch says it sent over one of its links; 0: nothing. */
+static unsigned long sent_over(const char *text, const char *link)
+{
+	unsigned long sent = 0;
+	char row[32];
+	snprintf(row, sizeof row, "\n%s ", link);
+	const char *at = strstr(text, row);
+	if (at != NULL)
+		sscanf(at + strlen(row), "%lu", &sent);
+	return sent;
+}
+
+/* Two leaves with a host each and two spines, every switch a process: with all these entropies both ways are used. */
+static void switch__chain_of_processes(void **state)
+{
+	static const struct {
+		const char *args, *links[2];
+	} switches[] = {
+		{"--as spine0 --vhost %s/a:2", {"spine0:down0", "spine0:down1"}},
+		{"--as spine1 --vhost %s/b:2", {"spine1:down0", "spine1:down1"}},
+		{"--as leaf0 --port net_vhost0,iface=%s/v0 --port net_virtio_user0,path=%s/a0 "
+		 "--port net_virtio_user1,path=%s/b0",
+		 {"leaf0:up0", "leaf0:up1"}},
+		{"--as leaf1 --port net_vhost0,iface=%s/v1 --port net_virtio_user0,path=%s/a1 "
+		 "--port net_virtio_user1,path=%s/b1",
+		 {"leaf1:up0", "leaf1:up1"}},
+	};
+	enum { SWITCHES = sizeof switches / sizeof *switches };
+	struct child sw[SWITCHES];
+	char text[4096];
+	for (unsigned i = 0; i < SWITCHES; i++) {
+		snprintf(text, sizeof text, "--topology leafspine:2:2:1 --route drill --queue-bytes 400000 %s",
+			 switches[i].args);
+		sw[i] = start_ready_switch(text);
+	}
+	exchange(VHOST_CLIENT);
+	for (unsigned i = SWITCHES; i-- > 0;) {
+		int rc = stop_switch(&sw[i], text, sizeof text);
+		for (unsigned k = 0; k < 2; k++)
+			if (rc != 0 || sent_over(text, switches[i].links[k]) < PKTS / 4)
+				fail_msg("%s: %d: %s", switches[i].args, rc, text);
+	}
+	assert_int_equal(files_left(), 0);
+}
+
 static void switch__busy_socket_is_refused_stale_one_replaced(void **state)
 {
 	char text[1024];
@@ -373,6 +418,10 @@ static void switch__bad_options_are_named(void **state)
 		{"--vhost %s/v:1 --credit-queue 8 --set pfc=1", "credit queues with PFC", 1},
 		{"--vhost %s/v:1 --route nonsense", "valid: ecmp", 2},
 		{"--vhost %s/v:2 --topology star:1", "star:1", 1},
+		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as spine2", "no switch 'spine2'", 1},
+		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as leaf", "no switch 'leaf'", 1},
+		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as leaf0", "leaf0 has 4 cables", 1},
+		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as spine0 --route conga", "conga needs all", 1},
 		{"--vhost %s/v:2 --topology nonsense", "nonsense", 1},
 		{"--vhost %s/v:2 --topology %s/none.topo", "none.topo", 1},
 		{"--vhost %s/v:1 --mtu 9", "max_ip_bytes 9", 1},
@@ -419,6 +468,7 @@ int main(void)
 		cmocka_unit_test(switch__memif_processes_talk),
 		cmocka_unit_test(switch__leafspine_between_processes),
 		cmocka_unit_test(switch__choices_over_parallel_cables),
+		cmocka_unit_test(switch__chain_of_processes),
 		cmocka_unit_test(switch__busy_socket_is_refused_stale_one_replaced),
 		cmocka_unit_test(switch__full_socket_is_busy),
 		cmocka_unit_test(switch__bad_options_are_named),
