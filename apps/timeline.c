@@ -134,12 +134,13 @@ static void add_step(struct timeline *t, weft_ns at, uint32_t fault, bool end, b
 	t->steps[t->step_count++] = (struct timeline_step){at, fault, end, learn};
 }
 
-/* What begins or ends, and when routing hears of it; a link that is slow or damages packets stays in use. */
+/* What begins or ends, and when routing hears of it: not when a link is slow, which nobody told, or damages packets. */
 static void add_steps(struct timeline *t, weft_ns at, uint32_t fault, bool end, weft_ns reconverge)
 {
 	enum timeline_action action = t->faults[fault].action;
 	add_step(t, at, fault, end, false);
-	if (reconverge != WEFT_NEVER && (action == TIMELINE_FAIL || action == TIMELINE_RESTORE))
+	bool known = action == TIMELINE_FAIL || action == TIMELINE_RENEGOTIATE || action == TIMELINE_RESTORE;
+	if (reconverge != WEFT_NEVER && known)
 		add_step(t, at + reconverge, fault, end, true);
 }
 
@@ -187,10 +188,14 @@ static bool does(const struct change *c, enum timeline_action action)
 static void change_rate(const struct change *c, struct weft_link_id id)
 {
 	uint64_t own = weft_net_link_nominal_bps(c->net, id);
-	if (undoes(c, TIMELINE_DEGRADE))
-		weft_net_link_set_bps(c->net, id, own);
-	else if (does(c, TIMELINE_DEGRADE))
-		weft_net_link_set_bps(c->net, id, c->f->bps ? c->f->bps : own / PPM * c->f->rate_ppm);
+	uint64_t slow = c->f->bps ? c->f->bps : own / PPM * c->f->rate_ppm;
+	bool undone = undoes(c, TIMELINE_DEGRADE) || undoes(c, TIMELINE_RENEGOTIATE);
+	if (!undone && !does(c, TIMELINE_DEGRADE) && !does(c, TIMELINE_RENEGOTIATE))
+		return;
+	if (c->learn)
+		weft_net_route_bps(c->net, id, undone ? own : slow);
+	else
+		weft_net_link_set_bps(c->net, id, undone ? own : slow);
 }
 
 /* A switch that fails takes its links with it by itself. */
@@ -203,9 +208,9 @@ static void change_link(const struct change *c, struct weft_link_id id)
 		else
 			weft_net_link_set_up(c->net, id, mend);
 	}
+	change_rate(c, id);
 	if (c->learn)
 		return;
-	change_rate(c, id);
 	if (does(c, TIMELINE_BER) || undoes(c, TIMELINE_BER))
 		weft_net_link_set_ber(c->net, id, does(c, TIMELINE_BER) ? c->f->ber_e18 : 0);
 }

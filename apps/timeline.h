@@ -11,7 +11,14 @@
 #include "weft/err.h"
 #include "weft/time.h"
 
-enum timeline_action { TIMELINE_FAIL, TIMELINE_DEGRADE, TIMELINE_BER, TIMELINE_RESTORE, TIMELINE_ACTIONS };
+enum timeline_action {
+	TIMELINE_FAIL,
+	TIMELINE_DEGRADE,     /* to another rate, and nobody knows */
+	TIMELINE_RENEGOTIATE, /* ... that both ends have agreed on: routing learns of it */
+	TIMELINE_BER,
+	TIMELINE_RESTORE,
+	TIMELINE_ACTIONS
+};
 
 enum timeline_kind {
 	TIMELINE_CABLE, /* both directions */
@@ -40,7 +47,7 @@ struct timeline_fault {
 	weft_ns until_ns; /* its end, or WEFT_NEVER */
 	enum timeline_action action;
 	struct timeline_target target;
-	uint64_t bps;      /* TIMELINE_DEGRADE: to this rate, or 0: */
+	uint64_t bps;      /* TIMELINE_DEGRADE, _RENEGOTIATE: to this rate, or 0: */
 	uint32_t rate_ppm; /* to this share of the link's own */
 	uint64_t ber_e18;  /* TIMELINE_BER: bit error rate in 10^-18 */
 };
@@ -64,8 +71,8 @@ struct timeline {
 int timeline_add(struct timeline *t, const char *spec, struct weft_err *err);
 
 /* Checks every fault against the topology, draws random cables by the seed and puts all in order. `reconverge_ns`: how
- * long after a fault routing avoids what failed, WEFT_NEVER: it never does. -EINVAL names the spec and what exists,
- * -ENOMEM. */
+ * long after a fault routing knows what failed or has another rate, WEFT_NEVER: it never does. -EINVAL names the spec
+ * and what exists, -ENOMEM. */
 int timeline_resolve(struct timeline *t, const struct weft_topo *topo, uint64_t seed, weft_ns reconverge_ns,
 		     struct weft_err *err);
 

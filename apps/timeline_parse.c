@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TIME fail|degrade|ber|restore TARGET [VALUE] [until TIME] */
+/* TIME fail|degrade|renegotiate|ber|restore TARGET [VALUE] [until TIME] */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct words {
 	uint32_t count;
 };
 
-static const char *const action_names[TIMELINE_ACTIONS] = {"fail", "degrade", "ber", "restore"};
+static const char *const action_names[TIMELINE_ACTIONS] = {"fail", "degrade", "renegotiate", "ber", "restore"};
 
 struct target_desc {
 	const char *name, *form;
@@ -59,7 +59,7 @@ static int split_words(const struct timeline_fault *f, struct words *w, struct w
 	}
 	if (w->count < 3)
 		return timeline_refuse(f, -EINVAL, err, "the form is TIME %s TARGET [VALUE] [until TIME]",
-				       "fail|degrade|ber|restore");
+				       "fail|degrade|renegotiate|ber|restore");
 	return 0;
 }
 
@@ -71,7 +71,7 @@ static int parse_action(struct timeline_fault *f, const char *word, struct weft_
 		f->action = (enum timeline_action)i;
 		return 0;
 	}
-	return timeline_refuse(f, -EINVAL, err, "'%s' is none of fail, degrade, ber, restore", word);
+	return timeline_refuse(f, -EINVAL, err, "'%s' is none of fail, degrade, renegotiate, ber, restore", word);
 }
 
 static int parse_time(const struct timeline_fault *f, const char *word, weft_ns *at, struct weft_err *err)
@@ -169,13 +169,14 @@ static int parse_ber(struct timeline_fault *f, const char *word, struct weft_err
 /* The value an action takes; *used becomes how many words that were. */
 static int parse_value(struct timeline_fault *f, const char *word, uint32_t *used, struct weft_err *err)
 {
-	bool wanted = f->action == TIMELINE_DEGRADE || f->action == TIMELINE_BER;
+	bool rate = f->action == TIMELINE_DEGRADE || f->action == TIMELINE_RENEGOTIATE;
+	bool wanted = rate || f->action == TIMELINE_BER;
 	*used = wanted;
 	if (!wanted)
 		return 0;
 	if (!word)
 		return timeline_refuse(f, -EINVAL, err, "'%s' needs a value", action_names[f->action]);
-	return f->action == TIMELINE_DEGRADE ? parse_rate(f, word, err) : parse_ber(f, word, err);
+	return rate ? parse_rate(f, word, err) : parse_ber(f, word, err);
 }
 
 static int parse_until(struct timeline_fault *f, const struct words *w, uint32_t at, struct weft_err *err)

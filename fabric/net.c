@@ -118,6 +118,7 @@ void weft_net_destroy(struct weft_net *net)
 	route_free(net);
 	weft_mem_free(&libc_mem, net->ports);
 	weft_mem_free(&libc_mem, net->cold);
+	weft_mem_free(&libc_mem, net->known_bps);
 	weft_mem_free(&libc_mem, net->routes);
 	turns_free(net->turns);
 	weft_mem_free(&libc_mem, net->pfc);

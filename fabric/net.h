@@ -204,13 +204,16 @@ int weft_net_switch_set_up(struct weft_net *net, uint32_t tier, uint32_t sw, boo
  * whose path is left keep it. Packets without any way are dropped (dropped_route). By default nothing is avoided. */
 void weft_net_avoid_link(struct weft_net *net, struct weft_link_id id, bool avoid);
 int weft_net_avoid_switch(struct weft_net *net, uint32_t tier, uint32_t sw, bool avoid); /* -ENOENT */
+/* The rate that routing takes a link to have when it weighs paths, from the next weft_net_reroute on; the nominal one
+ * by default, whatever the rate is. */
+void weft_net_route_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps);
 /* -ENOMEM: routes stay as they were. */
 int weft_net_reroute(struct weft_net *net);
 
 /* What routing tells the host `src` of the paths to the host `dst` where they are named by digits: turns by capacity, a
- * path's slowest link at its nominal rate, over those that are left. *out NULL: all paths are alike, there is none,
- * both hosts have one leaf, or one does not exist. Found when first asked for, and kept for the pair of leaves; good
- * until the next weft_net_reroute. -ENOMEM. */
+ * path's slowest link, over those that are left. *out NULL: all paths are alike, there is none, both hosts have one
+ * leaf, or one does not exist. Found when first asked for, and kept for the pair of leaves: not to be asked between a
+ * change of what routing knows and the weft_net_reroute that ends what was answered before. -ENOMEM. */
 int weft_net_turns(struct weft_net *net, uint32_t src, uint32_t dst, const struct weft_lb_turns **out);
 
 enum { WEFT_PORT_NAME_MAX = 32 };

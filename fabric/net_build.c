@@ -282,10 +282,12 @@ int net_build(struct weft_net *net)
 	net->ports = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->ports);
 	net->cold = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->cold);
 	net->switches = weft_mem_alloc(&libc_mem, net->switch_count * sizeof *net->switches);
+	net->known_bps = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->known_bps);
 	net->hosts = weft_mem_alloc(&libc_mem, (event_count(net) - event_wake(net, 0)) * sizeof *net->hosts);
 	if (t->link_count)
 		net->down_first = weft_mem_alloc(&libc_mem, children * sizeof *net->down_first);
-	if (!net->ports || !net->cold || !net->switches || !net->hosts || (t->link_count && !net->down_first))
+	if (!net->ports || !net->cold || !net->known_bps || !net->switches || !net->hosts ||
+	    (t->link_count && !net->down_first))
 		return -ENOMEM;
 	net->special |= t->link_count > 0;
 	layout_switches(net, &salts);
@@ -293,5 +295,7 @@ int net_build(struct weft_net *net)
 	wire_hosts(net);
 	for (uint32_t i = 0; i + 1 < t->tiers; i++)
 		wire_tier(net, i);
+	for (uint32_t i = 0; i < net->port_count; i++)
+		net->known_bps[i] = net->cold[i].nominal_bps;
 	return 0;
 }

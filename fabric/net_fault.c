@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "net_impl.h"
+#include "topo_check.h"
 #include "turns.h"
 #include "weft/mem.h"
 
@@ -146,6 +147,15 @@ void weft_net_link_set_ber(struct weft_net *net, struct weft_link_id id, uint64_
 void weft_net_avoid_link(struct weft_net *net, struct weft_link_id id, bool avoid)
 {
 	port_avoid(net, id.index, DOWN_LINK, avoid);
+}
+
+void weft_net_route_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps)
+{
+	uint64_t *known = &net->known_bps[id.index], nominal = net->cold[id.index].nominal_bps;
+
+	net->slow_ports -= *known != nominal;
+	*known = bps < TOPO_BPS_MIN ? TOPO_BPS_MIN : bps > TOPO_BPS_MAX ? TOPO_BPS_MAX : bps;
+	net->slow_ports += *known != nominal;
 }
 
 int weft_net_avoid_switch(struct weft_net *net, uint32_t tier, uint32_t sw, bool avoid)

@@ -163,6 +163,8 @@ struct weft_net {
 	bool special; /* routes, PFC, credit queues, a choice, links with unlike cables or only a part of it here:
 			 forwarding is not the usual one */
 	uint32_t avoided_ports; /* how many ports have a reason in `avoided` */
+	uint64_t *known_bps;    /* by port: the rate that routing takes the link to have */
+	uint32_t slow_ports;    /* how many have another one than the nominal there */
 	struct net_choice choice;
 	struct rng rng;
 	struct rng error_rng;  /* of bit errors: they leave marks and coins as they are */
@@ -379,7 +381,12 @@ static inline bool route_avoided(const struct weft_net *net, uint32_t port)
 
 	return net->cold[port].avoided || (ops && ops->both_ways && net->cold[net->cold[port].reverse].avoided);
 }
-/* Ports from `first` on to one peer: their end, how many of them routing uses, and their nominal rate. */
+/* False: as far as routing knows all links of a tier are alike. */
+static inline bool route_unlike(const struct weft_net *net)
+{
+	return net->avoided_ports || net->slow_ports || net->topo.link_count;
+}
+/* Ports from `first` on to one peer: their end, how many of them routing uses, and the rate it takes them to have. */
 static inline uint32_t route_same_peer(const struct weft_net *net, uint32_t first, uint32_t end, uint32_t *cables,
 				       uint64_t *bps)
 {
@@ -391,7 +398,7 @@ static inline uint32_t route_same_peer(const struct weft_net *net, uint32_t firs
 		if (route_avoided(net, port))
 			continue;
 		++*cables;
-		*bps += net->cold[port].nominal_bps;
+		*bps += net->known_bps[port];
 	}
 	return port;
 }

@@ -209,7 +209,7 @@ int route_plan_build(const struct weft_net *net, struct net_plan **out)
 	uint32_t leaves = net->topo.tier[0].switches;
 
 	*out = NULL;
-	if (!ops->plan || !ops->plan(net->choice.tune, &how) || (!net->avoided_ports && !net->topo.link_count))
+	if (!ops->plan || !ops->plan(net->choice.tune, &how) || !route_unlike(net))
 		return 0;
 	struct net_plan *plan =
 		weft_mem_alloc(&libc_mem, sizeof *plan + (size_t)net->switch_count * leaves * sizeof *plan->at);

@@ -8,7 +8,10 @@
 #include "net_impl.h"
 #include "weft/mem.h"
 
-enum { SHARES_MAX = 1 << 16 }; /* that weights are made multiples of; beyond they are rounded */
+enum {
+	SHARES_MAX = 1 << 16, /* that weights are made multiples of; beyond they are rounded */
+	MEGA = 1000000,
+};
 
 static const struct weft_mem libc_mem;
 
@@ -86,8 +89,8 @@ struct weft_lb_turns *turns_create(const struct turns_way *ways, uint32_t count)
 
 /* A path up, which digits name. */
 struct path {
-	uint64_t bps;    /* of all paths over the same switches */
-	uint32_t cables; /* ... which are so many */
+	uint64_t bps;      /* of all paths over the same switches */
+	uint64_t num, den; /* the share in it that its cables have in their links' rates */
 	uint16_t ev;
 };
 
@@ -139,6 +142,19 @@ static int add_path(struct finder *f, const struct path *path)
 	return 0;
 }
 
+/* The path on over `port`, of a link with all cables' rate together. */
+static struct path path_on(const struct finder *f, const struct path *so_far, uint32_t port, uint64_t link_bps,
+			   const struct net_switch *s, uint32_t tier)
+{
+	/* In Mb/s the shares of all tiers multiply without an overflow. */
+	uint64_t num = f->net->known_bps[port] / MEGA, den = link_bps / MEGA, common = divisor(num, den);
+
+	return (struct path){.bps = link_bps < so_far->bps ? link_bps : so_far->bps,
+			     .num = so_far->num * (num / common),
+			     .den = so_far->den * (den / common),
+			     .ev = (uint16_t)(so_far->ev | (port - s->first_up) << f->digits.shift[tier])};
+}
+
 /* All paths that go on from `sw` of `tier`, reached as `so_far` says. A tree is as deep as it has tiers. */
 static int find(struct finder *f, uint32_t sw, uint32_t tier, uint32_t all, const struct path *so_far)
 {
@@ -158,26 +174,28 @@ static int find(struct finder *f, uint32_t sw, uint32_t tier, uint32_t all, cons
 	for (uint32_t first = s->first_up, group_end; first < end && !rc; first = group_end) {
 		uint64_t bps;
 		group_end = route_same_peer(net, first, end, &cables, &bps);
-		next.bps = bps < so_far->bps ? bps : so_far->bps;
-		next.cables = so_far->cables * cables;
 		for (uint32_t port = first; port < group_end && !rc; port++) {
 			if (route_avoided(net, port))
 				continue;
-			next.ev = (uint16_t)(so_far->ev | (port - s->first_up) << f->digits.shift[tier]);
+			next = path_on(f, so_far, port, bps, s, tier);
 			rc = find(f, net->ports[port].peer, tier + 1, all * (values ? values : 1), &next);
 		}
 	}
 	return rc;
 }
 
-/* The least number of which all paths' cables are divisors. */
+/* The least number that makes all paths' shares whole ones. */
 static uint64_t shares_of(const struct finder *f)
 {
 	uint64_t shares = 1;
 
-	for (uint32_t i = 0; i < f->paths && shares < SHARES_MAX; i++)
-		shares *= f->path[i].cables / divisor(f->path[i].cables, shares);
-	return shares < SHARES_MAX ? shares : SHARES_MAX;
+	for (uint32_t i = 0; i < f->paths; i++) {
+		uint64_t times = f->path[i].den / divisor(f->path[i].den, shares);
+		if (times > SHARES_MAX / shares)
+			return SHARES_MAX;
+		shares *= times;
+	}
+	return shares;
 }
 
 /* Sets their weights; true: all paths are there, and alike. */
@@ -189,8 +207,9 @@ static bool weigh(const struct finder *f, struct turns_way *ways)
 	for (uint32_t i = 0; i < f->paths; i++)
 		common = divisor(f->path[i].bps, common);
 	for (uint32_t i = 0; i < f->paths; i++) {
-		uint64_t weight = f->path[i].bps / common * shares / f->path[i].cables;
-		ways[i] = (struct turns_way){weight ? weight : 1, f->path[i].ev};
+		const struct path *p = &f->path[i];
+		uint64_t weight = (uint64_t)((unsigned __int128)(p->bps / common * shares) * p->num / p->den);
+		ways[i] = (struct turns_way){weight ? weight : 1, p->ev};
 		alike &= ways[i].weight == ways[0].weight;
 	}
 	return alike;
@@ -200,7 +219,7 @@ static bool weigh(const struct finder *f, struct turns_way *ways)
 static int turns_find(const struct weft_net *net, uint32_t src_leaf, uint32_t dst_leaf, struct weft_lb_turns **out)
 {
 	struct finder f = {.net = net, .leaf = dst_leaf};
-	const struct path start = {UINT64_MAX, 1, 0};
+	const struct path start = {UINT64_MAX, 1, 1, 0};
 	struct turns_way *ways = NULL;
 
 	*out = NULL;
@@ -266,8 +285,7 @@ int weft_net_turns(struct weft_net *net, uint32_t src, uint32_t dst, const struc
 	uint32_t per_leaf = net->topo.tier[0].radix_down, src_leaf = src / per_leaf, dst_leaf = dst / per_leaf;
 
 	*out = NULL;
-	if (src >= net->topo.hosts || dst >= net->topo.hosts || src_leaf == dst_leaf ||
-	    (!net->avoided_ports && !net->topo.link_count))
+	if (src >= net->topo.hosts || dst >= net->topo.hosts || src_leaf == dst_leaf || !route_unlike(net))
 		return 0;
 	struct weft_lb_turns **kept = kept_at(net, src_leaf, dst_leaf);
 	int rc = !kept ? -ENOMEM : *kept ? 0 : turns_find(net, src_leaf, dst_leaf, kept);

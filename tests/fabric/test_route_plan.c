@@ -200,6 +200,35 @@ static void wcmp__needs_no_step_among_even(void **state)
 	lan_close(&lan);
 }
 
+/* Routing takes the cable to spine 2 to have half its rate: that spine gets one flow of five, the others two. For DRILL
+ * it is a part of its own. What the link really has plays no part. */
+static void part__weighs_the_rate_that_routing_knows(void **state)
+{
+	static const char *const routes[] = {"wcmp", "drill"};
+
+	for (uint32_t r = 0; r < 2; r++) {
+		uint32_t count[3] = {0};
+		struct weft_link_id id;
+		struct lan lan;
+
+		box_open(&lan, "leafspine:3:3:2", routes[r], NULL, 1);
+		assert_int_equal(weft_net_link_find(lan.net, 0, 0, 2, false, &id), 0);
+		weft_net_link_set_bps(lan.net, id, 1000000);
+		assert_int_equal(weft_net_reroute(lan.net), 0);
+		assert_null(lan.net->plan);
+		weft_net_route_bps(lan.net, id, weft_net_link_nominal_bps(lan.net, id) / 2);
+		assert_int_equal(weft_net_reroute(lan.net), 0);
+		assert_non_null(lan.net->plan);
+		for (uint32_t i = 0; i < FLOWS; i++)
+			count[box_choose_up(&lan, 0, 0, 2, (uint16_t)i)]++;
+		assert_in_range(count[2], FLOWS / 5 - 4 * 31, FLOWS / 5 + 4 * 31); /* four standard deviations */
+		weft_net_route_bps(lan.net, id, weft_net_link_nominal_bps(lan.net, id));
+		assert_int_equal(weft_net_reroute(lan.net), 0);
+		assert_null(lan.net->plan);
+		lan_close(&lan);
+	}
+}
+
 static void wcmp__is_ecmp_among_alike(void **state)
 {
 	struct lan a, b;
@@ -303,6 +332,7 @@ int main(void)
 		cmocka_unit_test(wcmp__bundles_count_with_all_cables),
 		cmocka_unit_test(wcmp__needs_no_step_among_even),
 		cmocka_unit_test(wcmp__cables_down_are_hashed),
+		cmocka_unit_test(part__weighs_the_rate_that_routing_knows),
 		cmocka_unit_test(wcmp__is_ecmp_among_alike),
 		cmocka_unit_test(wcmp__next_to_no_weight),
 		cmocka_unit_test(part__all_usable_ways_are_in_some),

@@ -212,6 +212,61 @@ static void turns__weigh_rates(void **state)
 	lan_close(&lan);
 }
 
+/* What routing knows of a link's rate counts, not what it has. One cable of a bundle of two has a quarter: the bundle
+ * has five eighths of the other, and its cables share that 1 : 4. */
+static void turns__weigh_rates_that_routing_knows(void **state)
+{
+	static const uint32_t evs[] = {0, 1, 2, 3, EVS}, weights[] = {1, 4, 4, 4};
+	const uint64_t quarter = BOX_BPS_GBPS * UINT64_C(1000000000) / 4;
+	struct weft_link_id id;
+	struct lan lan;
+
+	box_open(&lan, "leafspine:2:2:2:2", "digits", NULL, 1);
+	assert_int_equal(weft_net_link_find(lan.net, 0, 0, 0, false, &id), 0);
+	weft_net_link_set_bps(lan.net, id, quarter);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	assert_null(turns_of(&lan, 0, 2));
+	weft_net_route_bps(lan.net, id, quarter);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	check_turns(&lan, 0, 2, evs, weights);
+	assert_null(turns_of(&lan, 2, 0)); /* the other direction */
+	weft_net_route_bps(lan.net, id, 4 * quarter);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	assert_null(turns_of(&lan, 0, 2));
+	lan_close(&lan);
+}
+
+/* Cables whose rates have little in common: weights are rounded, and all of them have turns. */
+static void turns__weigh_odd_rates(void **state)
+{
+	struct weft_link_id id;
+	uint32_t count[EVS];
+	struct lan lan;
+
+	box_open(&lan, "tree:2:2:8:8:8", "digits", NULL, 1);
+	for (uint32_t up = 0; up < 8; up++) {
+		assert_int_equal(weft_net_link_find(lan.net, 0, 0, up, false, &id), 0);
+		weft_net_route_bps(lan.net, id, UINT64_C(99991000000) - up * UINT64_C(9973000000));
+		assert_int_equal(weft_net_link_find(lan.net, 1, up, up, false, &id), 0);
+		weft_net_route_bps(lan.net, id, UINT64_C(17) << up);
+	}
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	const struct weft_lb_turns *t = turns_of(&lan, 0, 31);
+	assert_non_null(t);
+	count_turns(t, count);
+	assert_in_range(t->count, TURNS_MAX - 64, TURNS_MAX + 64);
+	for (uint32_t leaf = 0; leaf < 8; leaf++)
+		for (uint32_t spine = 0; spine < 8; spine++) {
+			double share = (99991.0 - 9973.0 * leaf) / (7 * (8 * 99991.0 - 28 * 9973.0));
+			double turns = count[leaf + 8 * spine];
+			if (leaf == spine)
+				assert_true(turns == 1); /* of 1 Mb/s */
+			else
+				assert_true(turns > share * t->count - 1.5 && turns < share * t->count + 1.5);
+		}
+	lan_close(&lan);
+}
+
 /* fattree:4: two uplinks at leaves and at spines, the leaves' digit lowest. Spine 0 of pod 0 loses its first core: that
  * core's path is out, the others have equal turns, and the spine gets one of three. */
 static void turns__three_tiers(void **state)
@@ -321,6 +376,8 @@ int main(void)
 		cmocka_unit_test(turns__weigh_what_two_leaves_have_in_common),
 		cmocka_unit_test(turns__weigh_bundles_by_what_is_left),
 		cmocka_unit_test(turns__weigh_rates),
+		cmocka_unit_test(turns__weigh_rates_that_routing_knows),
+		cmocka_unit_test(turns__weigh_odd_rates),
 		cmocka_unit_test(turns__three_tiers),
 		cmocka_unit_test(turns__are_the_paths_that_are_left),
 	};

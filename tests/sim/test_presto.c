@@ -84,6 +84,16 @@ static void presto__comes_back(void **state)
 	check_shares(&l, evs, ones);
 }
 
+/* A cable comes back at half its rate, and routing is told. */
+static void presto__weighs_a_rate_that_is_renegotiated(void **state)
+{
+	static const uint32_t evs[] = {0, 1, 2, 3, EVS}, weights[] = {2, 2, 1, 2};
+	struct look l;
+
+	run(&l, "leafspine:4:4:2", "tornado:8:8MiB", "0us renegotiate cable:leaf:0:2 50%", 40);
+	check_shares(&l, evs, weights);
+}
+
 /* Leaf 0 has two cables to spines 0 and 1 each, leaf 2 to spines 2 and 3: every spine carries what one cable does. */
 static void presto__weighs_imbalanced_striping_from_the_start(void **state)
 {
@@ -121,6 +131,7 @@ int main(void)
 		cmocka_unit_test(presto__leaves_a_cut_path_when_routing_knows),
 		cmocka_unit_test(presto__leaves_a_path_that_is_cut_further_on),
 		cmocka_unit_test(presto__comes_back),
+		cmocka_unit_test(presto__weighs_a_rate_that_is_renegotiated),
 		cmocka_unit_test(presto__weighs_imbalanced_striping_from_the_start),
 		cmocka_unit_test(presto__three_tiers),
 		cmocka_unit_test(presto__weighs_what_lies_behind_the_top),

@@ -7,6 +7,7 @@
 
 #include "cmocka_all.h"
 #include "options.h"
+#include "weft/lb.h"
 
 #define GBPS100 UINT64_C(100000000000)
 
@@ -41,7 +42,8 @@ static void add__reads_every_form(void **state)
 	add(&t, "7ns ber host:5 1e-6");
 	add(&t, "2s restore switch:core:7");
 	add(&t, "1us fail random:leaf:12.5%:3 until 2us");
-	assert_int_equal(t.fault_count, 6);
+	add(&t, "3us renegotiate cable:leaf:0:1 40%");
+	assert_int_equal(t.fault_count, 7);
 	const struct timeline_fault *f = t.faults;
 	assert_int_equal(f[0].at_ns, 100000);
 	assert_true(f[0].action == TIMELINE_FAIL && f[0].until_ns == WEFT_NEVER);
@@ -57,6 +59,7 @@ static void add__reads_every_form(void **state)
 	assert_true(f[4].target.tier == 2 && f[4].target.sw == 7);
 	assert_true(f[5].target.kind == TIMELINE_RANDOM && f[5].target.share_ppm == 125000);
 	assert_int_equal(f[5].target.draw, 3);
+	assert_true(f[6].action == TIMELINE_RENEGOTIATE && f[6].rate_ppm == 400000);
 	timeline_free(&t);
 }
 
@@ -87,6 +90,8 @@ static void add__refuses(void **state)
 		{"1us fail random:leaf:10%:z", "'z'"},
 		{"1us degrade host:1", "'degrade'"},
 		{"1us degrade host:1 slow", "'slow'"},
+		{"1us renegotiate host:1", "'renegotiate'"},
+		{"1us renegotiate host:1 0%", "'0%'"},
 		{"1us degrade host:1 0", "'0'"},
 		{"1us ber host:1", "'ber'"},
 		{"1us ber host:1 2", "'2'"},
@@ -175,6 +180,22 @@ static void resolve__reconverges(void **state)
 	assert_int_equal(t.step_count, 6);
 	assert_true(t.steps[4].learn && !t.steps[4].end && t.steps[4].at_ns == 15000);
 	assert_true(t.steps[5].learn && t.steps[5].end && t.steps[5].at_ns == 17000);
+	timeline_free(&t);
+}
+
+/* Of a rate that both ends have agreed on, too. */
+static void resolve__learns_renegotiated_rates(void **state)
+{
+	struct timeline t = {0};
+	add(&t, "10us renegotiate host:1 50% until 20us");
+	resolve(&t, "star:4", 1, WEFT_US(3));
+	assert_int_equal(t.step_count, 4);
+	assert_true(!t.steps[0].learn && t.steps[1].learn && t.steps[1].at_ns == 13000 && !t.steps[1].end);
+	assert_true(!t.steps[2].learn && t.steps[3].learn && t.steps[3].at_ns == 23000 && t.steps[3].end);
+	timeline_free(&t);
+	add(&t, "10us renegotiate host:1 50%");
+	resolve(&t, "star:4", 1, WEFT_NEVER);
+	assert_int_equal(t.step_count, 1);
 	timeline_free(&t);
 }
 
@@ -330,6 +351,45 @@ static void apply__ends_and_restores(void **state)
 	weft_net_destroy(net);
 }
 
+/* Turns that routing tells host 0 of the paths to host 2; 0: alike. */
+static uint32_t turns_told(struct weft_net *net)
+{
+	const struct weft_lb_turns *turns;
+	assert_int_equal(weft_net_turns(net, 0, 2, &turns), 0);
+	return turns ? turns->count : 0;
+}
+
+/* The link slows down at once, routing knows later, and also when it is whole again; of a degraded one it never does.
+ */
+static void apply__tells_routing_of_renegotiated_rates(void **state)
+{
+	struct weft_net *net = net_of("leafspine:2:2:2");
+	struct timeline t = {0};
+	uint32_t next = 0;
+	add(&t, "10ns renegotiate uplink:leaf:0:1 25% until 30ns");
+	add(&t, "50ns renegotiate uplink:leaf:0:1 50");
+	add(&t, "70ns restore cable:leaf:0:1");
+	add(&t, "90ns degrade uplink:leaf:0:1 25% until 110ns");
+	resolve(&t, "leafspine:2:2:2", 1, 10);
+	static const struct {
+		weft_ns at;
+		uint64_t bps;
+		uint32_t turns;
+	} expect[] = {
+		{10, GBPS100 / 4, 0}, {20, GBPS100 / 4, 5},  {30, GBPS100, 5},  {40, GBPS100, 0},
+		{50, GBPS100 / 2, 0}, {60, GBPS100 / 2, 3},  {70, GBPS100, 3},  {80, GBPS100, 0},
+		{90, GBPS100 / 4, 0}, {100, GBPS100 / 4, 0}, {110, GBPS100, 0},
+	};
+	for (unsigned i = 0; i < sizeof expect / sizeof *expect; i++) {
+		assert_int_equal(timeline_apply(&t, &next, expect[i].at, net, NULL), 0);
+		assert_true(port_named(net, "leaf0:up1").bps == expect[i].bps);
+		assert_int_equal(turns_told(net), expect[i].turns);
+	}
+	assert_true(timeline_next_ns(&t, next) == WEFT_NEVER);
+	timeline_free(&t);
+	weft_net_destroy(net);
+}
+
 static void apply__degrades_a_switch(void **state)
 {
 	struct weft_net *net = net_of("leafspine:2:2:2");
@@ -399,12 +459,20 @@ static void resolve__counts_unlike_cables(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(add__reads_every_form),      cmocka_unit_test(add__refuses),
-		cmocka_unit_test(resolve__names_what_exists), cmocka_unit_test(resolve__orders),
-		cmocka_unit_test(resolve__reconverges),       cmocka_unit_test(resolve__draws_cables),
-		cmocka_unit_test(apply__every_target),        cmocka_unit_test(apply__ends_and_restores),
-		cmocka_unit_test(apply__degrades_a_switch),   cmocka_unit_test(options__fault),
-		cmocka_unit_test(options__reconverge),        cmocka_unit_test(resolve__counts_unlike_cables),
+		cmocka_unit_test(add__reads_every_form),
+		cmocka_unit_test(add__refuses),
+		cmocka_unit_test(resolve__names_what_exists),
+		cmocka_unit_test(resolve__orders),
+		cmocka_unit_test(resolve__reconverges),
+		cmocka_unit_test(resolve__learns_renegotiated_rates),
+		cmocka_unit_test(apply__tells_routing_of_renegotiated_rates),
+		cmocka_unit_test(resolve__draws_cables),
+		cmocka_unit_test(apply__every_target),
+		cmocka_unit_test(apply__ends_and_restores),
+		cmocka_unit_test(apply__degrades_a_switch),
+		cmocka_unit_test(options__fault),
+		cmocka_unit_test(options__reconverge),
+		cmocka_unit_test(resolve__counts_unlike_cables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
