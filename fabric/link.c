@@ -42,8 +42,12 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	struct net_port *p = &net->ports[port];
 
 	p->busy_until = net->evq.now + port_serialize_ps(p, pkt->wire_bytes);
-	p->service_data_bytes = pkt->flags & WEFT_PKT_CONTROL ? 0 : pkt->wire_bytes;
-	net->hops[p->hop].data += p->service_data_bytes != 0;
+	if (pkt->flags & WEFT_PKT_CONTROL) {
+		p->service_data_bytes = 0;
+		net->hops[p->hop].control++;
+	} else {
+		p->service_data_bytes = pkt->wire_bytes;
+	}
 	p->sent_pkts++;
 	p->sent_bytes += pkt->wire_bytes;
 	if ((p->flags & (PORT_UP | PORT_ERRORS | PORT_TAPPED)) != PORT_UP && loses(net, p, pkt))

@@ -439,13 +439,15 @@ void weft_net_get_stats(const struct weft_net *net, struct weft_net_stats *stats
 {
 	*stats = net->stats;
 	stats->queue_byte_ps = (uint64_t)(net->depth_integral >> 20);
+	/* Data is all that ports sent without control: what is subtracted here is below, with the ports. */
 	for (uint32_t hop = 0; hop < WEFT_TOPO_TIERS_MAX * WEFT_PORT_DIRS; hop++)
 		stats->at[hop / WEFT_PORT_DIRS][hop % WEFT_PORT_DIRS] =
-			(struct weft_hop_stats){.data = net->hops[hop].data,
+			(struct weft_hop_stats){.data = 0 - net->hops[hop].control,
 						.wait_ps = net->hops[hop].wait_ps,
 						.wait_max_ps = net->hops[hop].wait_max_ps};
 	for (uint32_t port = 0; port < net->port_count; port++) {
 		const struct net_port_cold *cold = &net->cold[port];
+		stats->at[cold->tier][cold->dir].data += net->ports[port].sent_pkts;
 		stats->at[cold->tier][cold->dir].dropped += cold->dropped;
 		stats->at[cold->tier][cold->dir].trimmed += cold->trimmed;
 	}

@@ -137,7 +137,8 @@ struct net_choice {
 
 /* Of ports of one tier and direction; see struct weft_hop_stats. */
 struct net_hop {
-	uint64_t data;
+	uint64_t control; /* packets sent that are not data: fewer to count than data, which is all that was sent but
+			     these */
 	weft_ps wait_ps, wait_max_ps;
 };
 

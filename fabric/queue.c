@@ -170,17 +170,6 @@ static bool should_mark(struct weft_net *net, const struct net_port *p, uint32_t
 					      (uint64_t)(bytes - p->red_min) * net->conf.ecn_prob_pct / 100;
 }
 
-/* How long a packet waited, which kept the time in ps at which it came. */
-static void wait_note(struct weft_net *net, const struct net_port *p, const struct weft_pkt *pkt)
-{
-	struct net_hop *hop = &net->hops[p->hop];
-	weft_ps wait = net->evq.now - pkt->time_ns;
-
-	hop->wait_ps += wait;
-	if (wait > hop->wait_max_ps)
-		hop->wait_max_ps = wait;
-}
-
 static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 {
 	uint32_t port = (uint32_t)(p - net->ports);
@@ -188,8 +177,6 @@ static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 	struct weft_pkt *pkt = ordered ? ordered_pop(net, port) : data_pop(net, p);
 	uint32_t left = ordered ? net->ordered[port].bytes : p->data_bytes;
 
-	if (!(p->flags & PORT_PFC))
-		wait_note(net, p, pkt);
 	if (net->ordered)
 		ordered_account(net, port, pkt, ordered);
 	if (p->red_max && pkt->ecn != WEFT_ECN_NOT && pkt->ecn != WEFT_ECN_CE && should_mark(net, p, left)) {
@@ -200,11 +187,24 @@ static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 	return pkt;
 }
 
+/* The same without PFC, where waiting packets keep the time in ps at which they came: notes how long that is ago. */
+static struct weft_pkt *next_data_noted(struct weft_net *net, struct net_port *p)
+{
+	struct weft_pkt *pkt = next_data(net, p);
+	struct net_hop *hop = &net->hops[p->hop];
+	weft_ps wait = net->evq.now - pkt->time_ns;
+
+	hop->wait_ps += wait;
+	if (wait > hop->wait_max_ps)
+		hop->wait_max_ps = wait;
+	return pkt;
+}
+
 void queue_service(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->ports[port];
 
-	link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data(net, p));
+	link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data_noted(net, p));
 	if (is_waiting(net, p))
 		evq_set(&net->evq, event_free(port), p->busy_until);
 }
@@ -311,7 +311,7 @@ void queue_service_credit(struct weft_net *net, uint32_t port)
 		if (credit_is_due(net, port))
 			link_send(net, port, credit_pop(net, port));
 		else if (is_waiting(net, p))
-			link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data(net, p));
+			link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data_noted(net, p));
 	}
 	credit_wait(net, port);
 }
