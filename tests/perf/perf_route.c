@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Time until every switch has its next hops after a failure: perf_route TOPOLOGY fails a cable of leaf 0 and computes
- * routes anew for ways of choosing that weigh paths, beside ecmp, which does not. */
+ * routes anew for ways of choosing that weigh paths, beside ecmp, which does not. With digits senders weigh them: until
+ * each leaf knows its turns to all others. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -31,6 +32,18 @@ static int fail_and_reroute(struct weft_net *net)
 	return weft_net_reroute(net);
 }
 
+static int ask_turns(struct weft_net *net, const struct weft_topo *topo)
+{
+	const struct weft_lb_turns *turns;
+	uint32_t per_leaf = topo->tier[0].radix_down;
+	int rc = 0;
+
+	for (uint32_t src = 0; src < topo->hosts && !rc; src += per_leaf)
+		for (uint32_t dst = 0; dst < topo->hosts && !rc; dst += per_leaf)
+			rc = weft_net_turns(net, src, dst, &turns);
+	return rc;
+}
+
 static int measure(const struct weft_topo *topo, const char *route)
 {
 	struct weft_net_conf conf = {.seed = 1, .mtu_bytes = 4260, .free_pkt = free_pkt};
@@ -43,6 +56,8 @@ static int measure(const struct weft_topo *topo, const char *route)
 	}
 	double start = cpu_ms();
 	int rc = fail_and_reroute(net);
+	if (!rc && conf.route->reads_digits)
+		rc = ask_turns(net, topo);
 	printf("%u hosts, %-10s %8.1f ms\n", topo->hosts, route, cpu_ms() - start);
 	weft_net_destroy(net);
 	return rc != 0;
@@ -57,5 +72,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "perf_route PRESET: %s\n", err.msg);
 		return 1;
 	}
-	return measure(&topo, "ecmp") | measure(&topo, "drill") | measure(&topo, "wcmp");
+	return measure(&topo, "ecmp") | measure(&topo, "drill") | measure(&topo, "wcmp") | measure(&topo, "digits");
 }
