@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""results.py WEFT - runs the lab commands of the README's results table and writes their numbers into it."""
+"""results.py WEFT - runs the lab commands of the README's results table, prints it and writes
+it there."""
 import json
 import subprocess
 import sys
@@ -43,6 +44,7 @@ def main(weft):
     table = "| `build/weft sim` ... | mean us | tail us | inflation | sent again | trimmed | timeouts |\n"
     table += "|---|--:|--:|--:|--:|--:|--:|\n"
     table += "".join(row(weft, args) for args in RUNS)
+    print(table, end="")
     open("README.md", "w").write(before + BEGIN + "\n" + table + "\n" + END + after)
 
 
