@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "handover.h"
 #include "weft/ethdev.h"
 
 struct host hosts[2];
@@ -19,8 +20,10 @@ static void rings_drain(void)
 {
 	void *mbuf;
 	for (int i = 0; i < 2; i++)
-		while (rings[i] && rte_ring_dequeue(rings[i], &mbuf) == 0)
+		while (rings[i] && rte_ring_dequeue(rings[i], &mbuf) == 0) {
+			handover_taken(mbuf);
 			rte_pktmbuf_free(mbuf);
+		}
 }
 
 static struct rte_ring *ring_new(const char *name)
@@ -46,9 +49,13 @@ int rings_setup(void **state)
 	}
 	rings[0] = ring_new("up");
 	rings[1] = ring_new("down");
-	if (!rings[0] || !rings[1] || rte_eth_from_rings("host0", &rings[1], 1, &rings[0], 1, 0) < 0 ||
-	    rte_eth_from_rings("host1", &rings[0], 1, &rings[1], 1, 0) < 0)
+	if (!rings[0] || !rings[1])
 		return -1;
+	int ports[] = {rte_eth_from_rings("host0", &rings[1], 1, &rings[0], 1, 0),
+		       rte_eth_from_rings("host1", &rings[0], 1, &rings[1], 1, 0)};
+	for (int i = 0; i < 2; i++)
+		if (ports[i] < 0 || handover_watch((uint16_t)ports[i]))
+			return -1;
 	fixture_env();
 	return 0;
 }

@@ -205,8 +205,11 @@ static void stress__threads(void **state)
 	hosts_close(hosts);
 }
 
-int main(void)
+/* An argument is a pattern of the tests to run. */
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stress__manual_progress),
 		cmocka_unit_test(stress__auto_progress),

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells ThreadSanitizer of packets that go from thread to thread through a ring: DPDK's libraries are not instrumented,
+ * so it does not see that what happened before a packet went in happened before what follows its coming out. Nothing in
+ * other builds. */
+#ifndef WEFT_TEST_HANDOVER_H
+#define WEFT_TEST_HANDOVER_H
+
+#include <stdint.h>
+
+struct rte_mbuf;
+
+/* Watches the first queue of a device. -1: it cannot be watched. */
+int handover_watch(uint16_t device);
+
+/* A packet was taken out of a ring without the device. */
+void handover_taken(struct rte_mbuf *mbuf);
+
+#endif
