@@ -4,15 +4,22 @@
 
 #include "bitmap.h"
 #include "engine_int.h"
+#include "wire_hot.h"
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff, RESOURCE_HOLD_BRTTS = 4 };
 
 /* What one ACK brought. */
 struct gain {
-	weft_ns now;
 	uint32_t bytes; /* newly acknowledged, wire bytes */
 	uint32_t pkts;
 	bool closed; /* CLOSE_CMD among them */
+};
+
+/* What one ACK covers: all up to `cack`, `trigger`, and the set bits of `bits`, bit 0: `base`. */
+struct cover {
+	uint32_t cack, trigger, base;
+	uint64_t bits;
+	weft_ns now;
 };
 
 /* The record leaves the list of its state. */
@@ -22,10 +29,6 @@ static inline void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn
 		p->inflight_bytes -= s->wire_bytes;
 	else
 		e->stats.spurious++;
-	/* A marked packet is answered at once, so whatever else an ACK covers had no mark. It answers one packet; with
-	 * several transmissions it is not known which of them arrived. */
-	if (e->tune.lb_all_acked && psn != p->last_ack_psn && !s->tries)
-		lb_feedback(e, p, s->ev, WEFT_LB_COVERED, g->now);
 	sendq_unlink(&p->q, psn, s);
 	g->bytes += s->wire_bytes;
 	g->pkts++;
@@ -35,21 +38,31 @@ static inline void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn
 		g->closed |= sent_is_close(s);
 }
 
-static void __attribute__((noinline)) ack_ahead(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct gain *g)
+/* A marked packet is answered at once, so whatever else an ACK covers had no mark. It answers one packet; with several
+ * transmissions it is not known which of them arrived. */
+static void tell_covered(struct weft_engine *e, struct pdc_tx *p, const struct cover *c, uint32_t psn,
+			 const struct sent *s)
+{
+	if (e->tune.lb_all_acked && psn != c->trigger && !s->tries)
+		lb_feedback(e, p, s->ev, WEFT_LB_COVERED, c->now);
+}
+
+static void ack_ahead(struct weft_engine *e, struct pdc_tx *p, const struct cover *c, uint32_t psn, struct gain *g)
 {
 	struct sent *s = sendq_at(&p->q, psn);
 	if (s->state == SENT_ACKED)
 		return;
+	tell_covered(e, p, c, psn, s);
 	ack_one(e, p, psn, s, g);
 	sendq_mark(&p->q, psn, s);
 }
 
-/* Acknowledges the set bits of `bits` (bit 0: `base`) that are new; a bitmap may reach beyond what we have in flight.
- */
-static void ack_bits(struct weft_engine *e, struct pdc_tx *p, uint32_t base, uint64_t bits, struct gain *g)
+/* Of the bitmap's packets those that are new; it may reach beyond what we have in flight. */
+static void ack_bits(struct weft_engine *e, struct pdc_tx *p, const struct cover *c, struct gain *g)
 {
 	const struct sendq *q = &p->q;
-	int32_t below = psn_diff(q->front, base), room = psn_diff(q->next, base);
+	int32_t below = psn_diff(q->front, c->base), room = psn_diff(q->next, c->base);
+	uint64_t bits = c->bits;
 	if (below >= 64 || room <= 0)
 		return;
 	if (below > 0)
@@ -58,24 +71,58 @@ static void ack_bits(struct weft_engine *e, struct pdc_tx *p, uint32_t base, uin
 		bits &= ~(UINT64_MAX << room);
 	if (!bits)
 		return; /* nothing of ours: there may be no ring */
-	bits &= ~bitmap_get64(q->acked, q->mask, base);
+	bits &= ~bitmap_get64(q->acked, q->mask, c->base);
 	for (; bits; bits &= bits - 1)
-		ack_ahead(e, p, base + (uint32_t)__builtin_ctzll(bits), g);
+		ack_ahead(e, p, c, c->base + (uint32_t)__builtin_ctzll(bits), g);
 }
 
-static void ack_cumulative(struct weft_engine *e, struct pdc_tx *p, uint32_t cack, struct gain *g)
+static void ack_cumulative(struct weft_engine *e, struct pdc_tx *p, const struct cover *c, struct gain *g)
 {
-	if (psn_after(cack, p->cack_psn))
-		p->cack_psn = cack;
-	while (psn_diff(p->q.front, cack) <= 0) {
+	while (psn_diff(p->q.front, c->cack) <= 0) {
 		struct sent *s = sendq_at(&p->q, p->q.front);
 		if (s->state == SENT_ACKED) {
 			sendq_pop(&p->q);
 		} else {
+			tell_covered(e, p, c, p->q.front, s);
 			ack_one(e, p, p->q.front, s, g);
 			p->q.front++; /* its record needs no mark */
 		}
 	}
+}
+
+static struct gain __attribute__((noinline)) ack_many(struct weft_engine *e, struct pdc_tx *p, const struct cover *c)
+{
+	struct gain g = {0};
+	ack_cumulative(e, p, c, &g);
+	if (sendq_has(&p->q, c->trigger))
+		ack_ahead(e, p, c, c->trigger, &g);
+	if (c->bits)
+		ack_bits(e, p, c, &g);
+	sendq_advance(&p->q);
+	return g;
+}
+
+/* The oldest packet, and nothing else: all that came before has been acknowledged, nothing behind it has arrived. */
+static inline struct gain ack_oldest(struct weft_engine *e, struct pdc_tx *p)
+{
+	struct gain g = {0};
+	ack_one(e, p, p->q.front, sendq_at(&p->q, p->q.front), &g);
+	p->q.front++;
+	sendq_advance(&p->q);
+	return g;
+}
+
+static inline struct gain ack_covered(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w,
+				      uint32_t trigger, weft_ns now)
+{
+	uint32_t cack = w->pds.psn;
+	uint64_t bits = w->pds.type == WIRE_PDS_ACK_CC ? w->pds.sack_bitmap : 0;
+	if (psn_after(cack, p->cack_psn))
+		p->cack_psn = cack;
+	if (cack == p->q.front && trigger == cack && !bits)
+		return ack_oldest(e, p);
+	return ack_many(e, p,
+			&(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
 }
 
 static weft_ns service_time(const struct wire_pkt *w)
@@ -95,7 +142,7 @@ is_ambiguous(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, bool
 
 /* RTT of the packet that triggered the ACK; 0 when it is ambiguous which transmission was answered (UE 1.0 sec. 3.5).
  */
-static weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+static inline weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
 			  uint32_t ack_psn, weft_ns now)
 {
 	if (!sendq_has(&p->q, ack_psn))
@@ -139,11 +186,16 @@ static void probe_answered(struct weft_engine *e, struct pdc_tx *p, const struct
 	p->brtt_ns = full > e->tune.brtt_floor_ns ? full : e->tune.brtt_floor_ns;
 }
 
+static inline bool is_error(const struct wire_pkt *w)
+{
+	return w->pds.next_hdr == WIRE_NH_RSP && w->ses.opcode == WIRE_RSP_RESPONSE && w->ses.return_code > WIRE_RC_OK;
+}
+
 /* SES refused the message of this packet; the packet itself counts as acknowledged and its response waits to be
  * cleared. */
 static void error_response(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
 {
-	if (w->pds.next_hdr != WIRE_NH_RSP || w->ses.opcode != WIRE_RSP_RESPONSE || w->ses.return_code <= WIRE_RC_OK)
+	if (!is_error(w))
 		return;
 	p->clear_wanted = true;
 	p->clear_psn = psn;
@@ -151,15 +203,15 @@ static void error_response(struct weft_engine *e, struct pdc_tx *p, const struct
 		msg_tx_abort(e, p, sendq_at(&p->q, psn)->msg, rma_errno(w->ses.return_code));
 }
 
-/* An earlier ACK spoke for the packet already, see ack_one. */
+/* An earlier ACK spoke for the packet already, see tell_covered. */
 static bool spoken_for(const struct weft_engine *e, const struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
 {
-	bool acked = !sendq_has(&p->q, psn) || sendq_at(&p->q, psn)->state == SENT_ACKED;
-	return e->tune.lb_all_acked && acked && !(w->pds.flags & WIRE_F_RETX);
+	return e->tune.lb_all_acked && !(w->pds.flags & WIRE_F_RETX) &&
+	       (!sendq_has(&p->q, psn) || sendq_at(&p->q, psn)->state == SENT_ACKED);
 }
 
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
-static bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
+static inline bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
 			  weft_ns now)
 {
 	if (ack_psn == p->last_ack_psn)
@@ -180,28 +232,7 @@ static void clear(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	pdc_tx_cp(e, p, WIRE_CTL_CLEAR_CMD, 0, p->q.front - 1, now);
 }
 
-struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w)
-{
-	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
-	if (!pdc || pdc->is_rx)
-		return NULL;
-	struct pdc_tx *p = list_entry(pdc, struct pdc_tx, pdc);
-	return weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
-}
-
-/* The first answer names the target's PDCID; later ones must agree. From then on the target may have delivered anything
- * that was on its way, whatever it said of it, or another one before it was restarted may have. */
-bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w)
-{
-	if (p->state == PDC_TX_SYN && w->pds.spdcid) {
-		p->remote_id = w->pds.spdcid;
-		p->state = PDC_TX_OPEN;
-		p->heard = true;
-	}
-	return p->remote_id && p->remote_id == w->pds.spdcid;
-}
-
-static void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain *g, weft_ns now)
+static inline void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain *g, weft_ns now)
 {
 	loss_by_gap(e, p, now);
 	if (g->pkts) {
@@ -222,39 +253,59 @@ static void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain
 		pdc_tx_idle(e, p, now);
 }
 
-void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+/* The connection that an ACK may tell something, or NULL. The PSN first: answers to an engine that was here before us
+ * may name the same connection. */
+static inline struct pdc_tx *addressed(struct weft_engine *e, const struct wire_pkt *w, weft_ns now)
 {
 	struct pdc_tx *p = pdc_tx_of(e, w);
 	e->stats.rx_ack++;
-	/* The PSN first: answers to an engine that was here before us may name the same connection. */
 	if (!p || !psn_before(w->pds.psn, p->q.next) || psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts ||
 	    !pdc_tx_learn_target(p, w)) {
 		e->stats.rx_stale++;
-		return;
+		return NULL;
 	}
 	p->last_heard_ns = now;
+	return p;
+}
+
+static inline __attribute__((always_inline)) void take(struct weft_engine *e, struct pdc_tx *p,
+						       const struct weft_pkt *pkt, const struct wire_pkt *w,
+						       weft_ns now)
+{
+	uint32_t trigger = w->pds.psn + (uint32_t)w->pds.offset;
+	weft_ns rtt = rtt_sample(e, p, pkt, w, trigger, now);
+	bool ce = path_feedback(e, p, w, trigger, now);
+	const struct gain g = ack_covered(e, p, w, trigger, now);
+	if (w->pds.type == WIRE_PDS_ACK_CC && w->pds.mpr)
+		p->window_pkts = (uint32_t)w->pds.mpr * 128;
+	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
+	e->cc->on_ack(&p->cc, &ev, now);
+	after_ack(e, p, &g, now);
+}
+
+void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	struct pdc_tx *p = addressed(e, w, now);
+	if (!p)
+		return;
 	if (w->pds.flags & WIRE_F_ACK_P) {
 		probe_answered(e, p, pkt, w);
 		return;
 	}
-	struct gain g = {.now = now};
-	uint32_t trigger = w->pds.psn + (uint32_t)w->pds.offset;
-	weft_ns rtt = rtt_sample(e, p, pkt, w, trigger, now);
-	error_response(e, p, w, trigger);
-	bool ce = path_feedback(e, p, w, trigger, now);
-	ack_cumulative(e, p, w->pds.psn, &g);
-	if (sendq_has(&p->q, trigger))
-		ack_ahead(e, p, trigger, &g);
-	if (w->pds.type == WIRE_PDS_ACK_CC) {
-		if (w->pds.sack_bitmap)
-			ack_bits(e, p, w->pds.psn + (uint32_t)w->pds.sack_offset, w->pds.sack_bitmap, &g);
-		if (w->pds.mpr)
-			p->window_pkts = (uint32_t)w->pds.mpr * 128;
-	}
-	sendq_advance(&p->q);
-	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
-	e->cc->on_ack(&p->cc, &ev, now);
-	after_ack(e, p, &g, now);
+	error_response(e, p, w, w->pds.psn + (uint32_t)w->pds.offset);
+	take(e, p, pkt, w, now);
+}
+
+bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+{
+	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
+	if (!wire_decode_hot_ack(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[1], &w) ||
+	    is_error(&w))
+		return false;
+	struct pdc_tx *p = addressed(e, &w, now);
+	if (p)
+		take(e, p, pkt, &w, now);
+	return true;
 }
 
 static enum weft_lb_fb trim_feedback(const struct wire_pkt *w)

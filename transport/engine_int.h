@@ -219,6 +219,29 @@ static inline struct pdc *pdc_by_id(const struct weft_engine *e, uint16_t id)
 	return pdc && pdc->id == id ? pdc : NULL;
 }
 
+/* The connection of ours that a packet answers, or NULL. */
+static inline struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w)
+{
+	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
+	if (!pdc || pdc->is_rx)
+		return NULL;
+	struct pdc_tx *p = list_entry(pdc, struct pdc_tx, pdc);
+	return weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
+}
+
+/* The first answer names the target's PDCID; later ones must agree: false, it is from another target. From then on the
+ * target may have delivered anything that was on its way, whatever it said of it, or another one before it was restarted
+ * may have. */
+static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w)
+{
+	if (p->state == PDC_TX_SYN && w->pds.spdcid) {
+		p->remote_id = w->pds.spdcid;
+		p->state = PDC_TX_OPEN;
+		p->heard = true;
+	}
+	return p->remote_id && p->remote_id == w->pds.spdcid;
+}
+
 /* loss.c */
 void loss_mark(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, weft_ns now);
 void loss_resend(struct weft_engine *e, struct pdc_tx *p,
@@ -260,9 +283,9 @@ void credit_rx_request(struct weft_engine *e, struct pdc_rx *p, const struct wir
 void credit_rx_due(struct weft_engine *e, weft_ns now);
 
 /* ack_rx.c */
-struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w); /* the one it answers, or NULL */
-bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w);            /* false: from another target */
 void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+/* A packet that is an ACK of the usual kind, or not: false, and nothing has been done. */
+bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now);
 void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 
 /* ack_tx.c */
@@ -295,7 +318,12 @@ bool msg_tx_start(struct weft_engine *e, struct weft_ep *ep, const struct weft_o
 uint16_t msg_tx_room(const struct weft_engine *e, const struct tx_msg *m); /* payload bytes of the next packet */
 void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t payload_len);
 void msg_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_ses *ses);
-void msg_tx_acked(struct weft_engine *e, struct tx_msg *m); /* one packet of it */
+void msg_tx_all_acked(struct weft_engine *e, struct tx_msg *m);
+static inline void msg_tx_acked(struct weft_engine *e, struct tx_msg *m) /* one packet of it */
+{
+	if (!--m->unacked_pkts && m->cut)
+		msg_tx_all_acked(e, m);
+}
 void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m,
 		  int err); /* completes once nothing is in flight */
 /* The endpoint closes: the rest is sent from a copy, for the buffer is the application's again. False: no memory. */

@@ -232,10 +232,8 @@ bool msg_tx_detach(struct weft_engine *e, struct tx_msg *m)
 	return true;
 }
 
-void msg_tx_acked(struct weft_engine *e, struct tx_msg *m)
+void msg_tx_all_acked(struct weft_engine *e, struct tx_msg *m)
 {
-	if (--m->unacked_pkts || !m->cut)
-		return;
 	if (m->rma)
 		rma_tx_acked(e, m);
 	else

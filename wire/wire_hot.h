@@ -132,6 +132,14 @@ static HOT bool hot_ack(const uint8_t *buf, size_t len, struct wire_pkt *p)
 	return true;
 }
 
+/* wire_decode_hot for ACKs alone: false is WIRE_HOT_NONE or another kind. */
+static HOT bool wire_decode_hot_ack(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
+				    const struct weft_ip *dst, struct wire_seen *seen, struct wire_pkt *p)
+{
+	return len >= HOT_ACK_BYTES && load16(buf + HOT_PDS_AT) >> 7 == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP) &&
+	       hot_net(buf, len, more, udp_port, dst, seen) && hot_ack(buf, len, p);
+}
+
 /* Says whether a packet that is wholly at `buf` but for `more` bytes of payload, without trailer, is one of the data
  * path for the engine at `dst`, an IPv4 address, which keeps `seen` for data and ACKs. If so wire_decode would accept
  * it, too, and these fields of `p` are as it would set them: net.src, entropy; pds.type, next_hdr, flags, psn, offset,
@@ -150,8 +158,8 @@ static HOT enum wire_hot wire_decode_hot(const uint8_t *buf, size_t len, size_t 
 	uint32_t kind = load16(buf + HOT_PDS_AT) >> 7;
 	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD) && hot_net(buf, len, more, udp_port, dst, &seen[0]))
 		return hot_data(buf, len, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
-	if (kind == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP) && hot_net(buf, len, more, udp_port, dst, &seen[1]))
-		return hot_ack(buf, len, p) ? WIRE_HOT_ACK : WIRE_HOT_NONE;
+	if (wire_decode_hot_ack(buf, len, more, udp_port, dst, &seen[1], p))
+		return WIRE_HOT_ACK;
 	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA) && hot_net(buf, len, more, udp_port, dst, &seen[0]))
 		return hot_answer(buf, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
 	return WIRE_HOT_NONE;

@@ -34,7 +34,10 @@ static inline struct weft_ip weft_ip_v4(uint32_t host)
 
 static inline bool weft_ip_eq(const struct weft_ip *a, const struct weft_ip *b)
 {
-	return memcmp(a->b, b->b, sizeof a->b) == 0;
+	uint64_t x[2], y[2]; /* words, for what memcmp compares must be in memory */
+	memcpy(x, a->b, sizeof x);
+	memcpy(y, b->b, sizeof y);
+	return x[0] == y[0] && x[1] == y[1];
 }
 
 /* The last four bytes in host order: the IPv4 address, or the low word of an IPv6 address. The fabric routes by it. */
