@@ -7,15 +7,6 @@
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_MAX = 0xfffe, RCVD_BYTES_UNIT = 256, ACK_FLUSH_MAX = 16 };
 
-void pdc_rx_trigger(struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w)
-{
-	p->trigger_at_ns = pkt->time_ns;
-	p->trigger_psn = w->pds.psn;
-	p->trigger_ev = w->net.entropy;
-	p->trigger_message_id = w->has_ses ? w->ses.message_id : 0;
-	p->trigger_flags = (uint8_t)((w->pds.flags & WIRE_F_RETX) | (w->net.ecn == WEFT_ECN_CE ? WIRE_F_ACK_M : 0));
-}
-
 static void unreport(struct pdc_rx *p, uint32_t mask, uint32_t base, uint64_t reported)
 {
 	reported &= bitmap_get64(p->unreported, mask, base);

@@ -289,8 +289,6 @@ bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now);
 void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 
 /* ack_tx.c */
-void pdc_rx_trigger(struct pdc_rx *p, const struct weft_pkt *pkt,
-		    const struct wire_pkt *w); /* the next ACK answers this packet */
 void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now); /* new data arrived */
 
 /* shim.c, with reorder_shim_ns, after the trigger, new data, was taken over. True: the shim keeps it to itself or has
@@ -305,6 +303,8 @@ void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *p
 void nack_send(struct weft_engine *e, const struct wire_pkt *refused, uint16_t our_id, uint8_t code, weft_ns now);
 
 /* pdc_rx.c */
+/* A packet of a message under way, in the ordinary course of its connection, or not: false, and nothing has been done. */
+bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now);
 void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 void pdc_rx_timer(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
@@ -335,6 +335,16 @@ void msg_tx_take_turns(struct pdc_tx *p); /* the next packet is one of the other
 
 /* msg_rx.c */
 enum { MSG_RX_OK = 0, MSG_RX_NO_MEM = -1 };
+/* A packet of a plain message that has a place for it; the other fields of `m` say nothing against it then. */
+static inline bool msg_rx_expects(const struct rx_msg *m, const struct wire_pkt *w)
+{
+	uint64_t end = (uint64_t)w->ses.message_offset + w->payload_bytes;
+	return m->message_id == w->ses.message_id && m->plain_op == w->ses.opcode && m->bytes == w->ses.request_length &&
+	       w->payload_bytes && w->ses.payload_length == w->payload_bytes && end <= m->bytes &&
+	       (m->direct || m->bounce);
+}
+/* What it brings; may free `m`. */
+void msg_rx_take(struct weft_engine *e, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len);
 int msg_rx_packet(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w,
 		  const uint8_t *payload); /* or enum wire_rc; a refused packet may be given again */
 bool msg_rx_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op,

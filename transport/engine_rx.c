@@ -106,7 +106,7 @@ static enum wire_hot decode(struct weft_engine *e, const struct weft_pkt *pkt, s
 
 static void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
-	if (e->has_hot && ack_rx_hot(e, pkt, now))
+	if (e->has_hot && (ack_rx_hot(e, pkt, now) || (!e->rcc && pdc_rx_hot(e, pkt, now))))
 		return;
 	struct wire_pkt w; /* not all of it may be filled in, see wire_decode_hot */
 	enum wire_hot kind = decode(e, pkt, &w);

@@ -15,6 +15,7 @@ struct rx_rma;
 struct tx_rma;
 
 enum { TX_HEAD_BYTES = 20 + 8 + 12 + 44 }; /* headers of a data packet over IPv4 */
+enum { PLAIN_OP_NONE = 0xff };
 
 /* One message we send: from its submission until its last packet is acknowledged. Lives in the engine's pool. */
 struct tx_msg {
@@ -71,6 +72,7 @@ struct rx_msg {
 	uint32_t received_bytes;
 	uint32_t src_peer;
 	uint16_t message_id;
+	uint8_t plain_op; /* enum wire_op of its packets; PLAIN_OP_NONE: not a plain message, or there is an `rc` */
 	uint8_t rc; /* enum wire_rc that its packets are answered with while there is no endpoint */
 	bool tagged, has_data;
 	bool direct;  /* the receive was there first: payload goes straight to it */

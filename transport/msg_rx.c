@@ -342,6 +342,7 @@ static struct rx_msg *msg_open(struct weft_engine *e, struct pdc_rx *p, struct w
 		return NULL;
 	fill(m, ep, p, &w->ses, peer);
 	m->rc = rc;
+	m->plain_op = !rc && is_plain(w->ses.opcode) ? w->ses.opcode : PLAIN_OP_NONE;
 	if (!rc && !is_plain(w->ses.opcode) && !rma_rx_attach(e, m, w)) {
 		pool_put(&e->rx_msg_pool, m);
 		return NULL;
@@ -418,6 +419,12 @@ static int msg_next(const struct rx_msg *m, const struct wire_pkt *w)
 	return w->ses.request_length == m->bytes && same ? MSG_RX_OK : WIRE_RC_INITIATOR_ERROR;
 }
 
+void msg_rx_take(struct weft_engine *e, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
+{
+	place(m, offset, payload, len);
+	maybe_finish(e, m);
+}
+
 static void take_packet(struct weft_engine *e, struct rx_msg *m, const struct wire_pkt *w, const uint8_t *payload)
 {
 	bool som = w->ses.flags & WIRE_SES_SOM;
@@ -425,8 +432,7 @@ static void take_packet(struct weft_engine *e, struct rx_msg *m, const struct wi
 		m->has_data = true;
 		m->data = w->ses.header_data;
 	}
-	place(m, som ? 0 : w->ses.message_offset, payload, w->payload_bytes);
-	maybe_finish(e, m);
+	msg_rx_take(e, m, som ? 0 : w->ses.message_offset, payload, w->payload_bytes);
 }
 
 static struct rx_msg *msg_find(const struct weft_engine *e, const struct pdc_rx *p, uint16_t message_id)

@@ -5,6 +5,7 @@
 
 #include "bitmap.h"
 #include "engine_int.h"
+#include "wire_hot.h"
 
 enum { TIME_WAIT_RTOS = 8, REAP_IDLE_CLOSES = 4 };
 
@@ -18,11 +19,8 @@ static uint32_t start_psn_of(const struct wire_pkt *w)
 	return w->pds.psn - w->pds.psn_offset;
 }
 
-/* Memory to receive this PSN: none in order, bitmaps ahead of a hole. */
-static bool window_reserve(struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
+static bool __attribute__((noinline)) window_alloc(struct weft_engine *e, struct pdc_rx *p)
 {
-	if (psn == p->next_expected || p->received)
-		return true;
 	p->received = pool_get(&e->windows);
 	if (!p->received)
 		return false;
@@ -30,6 +28,12 @@ static bool window_reserve(struct weft_engine *e, struct pdc_rx *p, uint32_t psn
 	memset(p->received, 0, 2 * words * sizeof(uint64_t));
 	p->unreported = p->received + words;
 	return true;
+}
+
+/* Memory to receive this PSN: none in order, bitmaps ahead of a hole. */
+static inline bool window_reserve(struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
+{
+	return psn == p->next_expected || p->received || window_alloc(e, p);
 }
 
 static void window_release(struct weft_engine *e, struct pdc_rx *p)
@@ -217,6 +221,16 @@ refuse(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint8_
 	nack_send(e, w, p->pdc.id, code, now);
 }
 
+/* The next ACK answers this packet. */
+static inline void trigger(struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w)
+{
+	p->trigger_at_ns = pkt->time_ns;
+	p->trigger_psn = w->pds.psn;
+	p->trigger_ev = w->net.entropy;
+	p->trigger_message_id = w->has_ses ? w->ses.message_id : 0;
+	p->trigger_flags = (uint8_t)((w->pds.flags & WIRE_F_RETX) | (w->net.ecn == WEFT_ECN_CE ? WIRE_F_ACK_M : 0));
+}
+
 /* The sender's wish was for everything up to its packet: what that one overtook is answered when the last of it
  * arrives, instead of after ack_delay_ns. */
 static bool hole_closed(struct pdc_rx *p, const struct wire_pkt *w)
@@ -247,6 +261,20 @@ static bool keep_response(struct weft_engine *e, struct pdc_rx *p, const struct 
 	return true;
 }
 
+/* The payload is where it belongs, or was refused by `rc`. */
+static inline __attribute__((always_inline)) void placed(struct weft_engine *e, struct pdc_rx *p,
+							 const struct weft_pkt *pkt, const struct wire_pkt *w, int rc,
+							 weft_ns now)
+{
+	bool first = !p->rcvd_bytes;
+	e->stats.rx_data++;
+	e->stats.rx_ce += w->net.ecn == WEFT_ECN_CE;
+	p->rcvd_bytes += e->overhead_bytes + w->payload_bytes;
+	mark_received(e, p, w->pds.psn);
+	trigger(p, pkt, w);
+	ack_data(e, p, answer_at_once(e, p, w, first) || rc, now);
+}
+
 static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
 		     const uint8_t *payload, weft_ns now)
 {
@@ -264,13 +292,7 @@ static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_
 		refuse(e, p, w, WIRE_NACK_NO_GTD_DEL_AVAIL, &e->stats.rx_no_gtd, now);
 		return;
 	}
-	bool first = !p->rcvd_bytes;
-	e->stats.rx_data++;
-	e->stats.rx_ce += w->net.ecn == WEFT_ECN_CE;
-	p->rcvd_bytes += e->overhead_bytes + w->payload_bytes;
-	mark_received(e, p, w->pds.psn);
-	pdc_rx_trigger(p, pkt, w);
-	ack_data(e, p, answer_at_once(e, p, w, first) || rc, now);
+	placed(e, p, pkt, w, rc, now);
 }
 
 static bool is_ordered(const struct wire_pkt *w)
@@ -295,7 +317,7 @@ static void __attribute__((noinline))
 duplicate(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
 	e->stats.rx_dup++;
-	pdc_rx_trigger(p, pkt, w);
+	trigger(p, pkt, w);
 	ack_again(e, p, now);
 }
 
@@ -356,6 +378,29 @@ void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const str
 		new_data(e, p, pkt, w, payload_of(pkt, w), now);
 }
 
+/* Nothing of this PSN has arrived, and there is room to note that it has. */
+static inline bool is_awaited(struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
+{
+	return psn == p->next_expected ||
+	       (in_window(e, p, psn) && !is_received(e, p, psn) && window_reserve(e, p, psn));
+}
+
+bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+{
+	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
+	if (!wire_decode_hot_middle(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[0], &w))
+		return false;
+	struct pdc_rx *p = find_established(e, &w);
+	struct rx_msg *m = p && !p->gtd_count ? p->recent : NULL; /* closed connections have no messages */
+	if (!m || !msg_rx_expects(m, &w) || !is_awaited(e, p, w.pds.psn))
+		return false;
+	p->last_heard_ns = now;
+	e->rx_flags = w.pds.flags;
+	msg_rx_take(e, m, w.ses.message_offset, payload_of(pkt, &w), w.payload_bytes);
+	placed(e, p, pkt, &w, 0, now);
+	return true;
+}
+
 /* Nothing new is taken; late copies are still answered for a while. */
 static void shut(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
@@ -394,7 +439,7 @@ static void sequenced(struct weft_engine *e, struct pdc_rx *p, const struct weft
 		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD)
 			shut(e, p, now);
 	}
-	pdc_rx_trigger(p, pkt, w);
+	trigger(p, pkt, w);
 	ack_again(e, p, now);
 }
 
@@ -402,7 +447,7 @@ static void ack_request(struct weft_engine *e, struct pdc_rx *p, const struct we
 			weft_ns now)
 {
 	if (in_window(e, p, w->pds.psn) && is_received(e, p, w->pds.psn)) {
-		pdc_rx_trigger(p, pkt, w);
+		trigger(p, pkt, w);
 		ack_again(e, p, now);
 	} else {
 		nack_send(e, w, p->pdc.id, WIRE_NACK_PKT_NOT_RCVD, now);

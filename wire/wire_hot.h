@@ -140,6 +140,18 @@ static HOT bool wire_decode_hot_ack(const uint8_t *buf, size_t len, size_t more,
 	       hot_net(buf, len, more, udp_port, dst, seen) && hot_ack(buf, len, p);
 }
 
+/* wire_decode_hot for requests that are not the first of their message nor establish a connection, alone: false is
+ * WIRE_HOT_NONE or another kind. */
+static HOT bool wire_decode_hot_middle(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
+				       const struct weft_ip *dst, struct wire_seen *seen, struct wire_pkt *p)
+{
+	uint32_t kind = HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD) << 7;
+
+	return len >= HOT_DATA_BYTES && (load16(buf + HOT_PDS_AT) & (0xff80 | WIRE_F_SYN)) == kind &&
+	       !(buf[HOT_PDS_AT + 12 + 1] & WIRE_SES_SOM) && hot_net(buf, len, more, udp_port, dst, seen) &&
+	       hot_data(buf, len, p);
+}
+
 /* Says whether a packet that is wholly at `buf` but for `more` bytes of payload, without trailer, is one of the data
  * path for the engine at `dst`, an IPv4 address, which keeps `seen` for data and ACKs. If so wire_decode would accept
  * it, too, and these fields of `p` are as it would set them: net.src, entropy; pds.type, next_hdr, flags, psn, offset,
