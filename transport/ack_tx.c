@@ -128,7 +128,7 @@ ack_patched(struct weft_engine *e, const struct pdc_rx *p, struct weft_pkt *pkt,
 	pkt->payload = NULL;
 	pkt->payload_len = 0;
 	engine_out_to(e, pkt, &p->ip, p->trigger_ev, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
-	engine_out(e, pkt, sizeof e->ack_head, now);
+	engine_out_hot(e, pkt, sizeof e->ack_head, wire_class_flags(WIRE_DSCP_CONTROL), now);
 }
 
 static void __attribute__((noinline))
@@ -157,7 +157,7 @@ static inline __attribute__((always_inline)) bool ack_send(struct weft_engine *e
 		return false;
 	}
 	struct sack sack = next_sack(e, p);
-	if (e->is_v4 && !p->closed && !p->gtd_count)
+	if (e->has_hot && !p->closed && !p->gtd_count)
 		ack_patched(e, p, pkt, &sack, now);
 	else
 		ack_encoded(e, p, pkt, &sack, now);
@@ -184,7 +184,11 @@ static bool may_share(const struct pdc_rx *p)
 
 void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now)
 {
-	if (__builtin_expect(e->tune.reorder_shim_ns != 0, 0) && shim_holds(e, p, now))
+	if (e->ack_each) {
+		answer(e, p, true, now);
+		return;
+	}
+	if (e->tune.reorder_shim_ns && shim_holds(e, p, now))
 		return;
 	bool wanted = at_once || p->unacked_pkts + 1 >= e->tune.ack_every;
 	if (e->tune.ack_burst && wanted && may_share(p)) {

@@ -119,6 +119,7 @@ static void derive(struct weft_engine *e)
 	e->link_pace = t->pacing ? (8 * WEFT_S(1) << 20) / bps : 0;
 	e->link_ahead_ns = TX_AHEAD_PKTS * (e->full_wire_bytes * e->link_pace >> 20);
 	e->ask_below_bytes = (t->ack_every + 1) * e->full_wire_bytes;
+	e->ack_each = t->ack_every == 1 && !t->ack_burst && !t->reorder_shim_ns;
 	e->rx_mask = 64;
 	while (e->rx_mask < t->window_pkts)
 		e->rx_mask *= 2;
@@ -171,7 +172,7 @@ static void init_tables(struct weft_engine *e, weft_ns now)
 	e->credit_due_ns = WEFT_NEVER;
 }
 
-/* An ACK to nobody yet; what differs is patched in (wire_patch_ack). */
+/* An ACK to nobody yet; what differs is patched in (wire_fill_ack). */
 static void init_ack_head(struct weft_engine *e)
 {
 	struct wire_pkt ack = {

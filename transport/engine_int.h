@@ -110,6 +110,7 @@ struct weft_engine {
 	uint8_t rx_flags;               /* PDS flags of the data packet being placed */
 	bool is_v4;                     /* we are; peers are of the same family */
 	bool has_hot;                   /* packets of the data path are those of wire_hot.h: IPv4, no trailers */
+	bool ack_each;                  /* every data packet is answered at once */
 	uint32_t rx_mask;               /* bits of a receive window - 1 */
 	struct weft_ip ip;              /* ours */
 	weft_ns rto_ns;                 /* derived from the configuration, like the following */
@@ -118,7 +119,7 @@ struct weft_engine {
 	uint32_t ask_below_bytes;         /* smaller windows hold too few packets for a coalesced ACK */
 	uint32_t overhead_bytes;          /* wire bytes of a data packet without payload */
 	struct wire_seen seen[2];         /* headers of the last data packet and ACK */
-	uint8_t ack_head[ACK_HEAD_BYTES]; /* template of ACKs over IPv4 */
+	uint8_t ack_head[ACK_HEAD_BYTES]; /* template of ACKs over IPv4, to where the last one went */
 	struct weft_trace_ops trace;
 	struct weft_engine_tune tune;
 	struct weft_stats stats;

@@ -107,7 +107,7 @@ static inline bool is_middle(const struct weft_engine *e, const struct sent *s)
  * or head_bytes is cleared. */
 static bool is_template(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
 {
-	return s->msg && is_middle(e, s) && p->state == PDC_TX_OPEN && e->is_v4 && e->request_type == WIRE_PDS_RUD_REQ;
+	return s->msg && is_middle(e, s) && p->state == PDC_TX_OPEN && e->has_hot && e->request_type == WIRE_PDS_RUD_REQ;
 }
 
 static inline __attribute__((always_inline)) void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn,
@@ -128,7 +128,7 @@ static inline __attribute__((always_inline)) void build_middle(struct weft_engin
 	pkt->payload = m->buf ? m->buf + s->offset : NULL;
 	pkt->payload_len = s->payload_len;
 	engine_out_to(e, pkt, &p->ip, s->ev, e->data_dscp[p->background], WEFT_ECN_ECT0);
-	engine_out(e, pkt, head_bytes, now);
+	engine_out_hot(e, pkt, head_bytes, 0, now);
 }
 
 static void __attribute__((noinline)) build_answer(struct weft_engine *e, struct pdc_tx *p, uint32_t psn,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Encoder. Bits of fields that do not fit their place are gathered in `bad`, tested once at the end. */
-#include "wire_fmt.h"
+#include "wire_hot.h"
 
 /* What decides the layout. Constant for the packets of the data path, so that the compiler leaves nothing to decide. */
 struct shape {
@@ -366,4 +366,11 @@ size_t wire_encode(const struct wire_pkt *p, uint8_t *buf)
 			return encode_as(p, ack, buf);
 	}
 	return encode_any(p, buf);
+}
+
+void wire_aim_ack(uint8_t *template, const struct weft_ip *dst)
+{
+	put_raw32(template + IP4_DST_AT, raw32(dst->b + 12));
+	store16(template + IP4_SUM_AT, 0);
+	store16(template + IP4_SUM_AT, __builtin_bswap16((uint16_t)~ip4_sum(template)));
 }

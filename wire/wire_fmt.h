@@ -23,7 +23,9 @@ enum {
 	SENT_TTL = 64,
 	IP4_DF = 0x4000,
 	IP4_FRAGMENT = 0x3fff, /* MF and offset */
+	IP4_SUM_AT = 10,
 	IP4_SRC_AT = 12,
+	IP4_DST_AT = 16,
 	IP6_SRC_AT = 8,
 	PDS_MIN_BYTES = 4,
 	TRIM_KEEP_BYTES = 16, /* of the PDS header, at least (UE 1.0 table 4-1) */

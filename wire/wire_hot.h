@@ -230,31 +230,26 @@ struct wire_ack_patch {
 	uint16_t message_id;
 };
 
-/* Makes an ACK of a template: what wire_encode makes of an ACK_CC of type NSCC with a response over IPv4 and UDP to
- * 0.0.0.0, with the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. Both have
- * HOT_ACK_BYTES. Words are put together before any is stored, for a store might change what `a` came from. */
-static HOT void wire_fill_ack(uint8_t *buf, const uint8_t *template, const struct wire_ack_patch *a)
-{
-	enum { SES_AT = HOT_PDS_AT + 32 };
-	uint32_t dst = raw32(a->dst->b + 12);
-	uint64_t version = raw64(template), ttl = raw64(template + 8), udp = raw64(template + IP4_BYTES);
-	uint64_t response = raw64(template + SES_AT);
-	uint32_t rest = raw32(template + SES_AT + 8);
-	uint64_t ids = (uint64_t)a->spdcid << 48 | (uint64_t)a->dpdcid << 32 | (uint16_t)a->sack_offset;
-	uint64_t nscc = (uint64_t)a->service_time << 48 | (uint64_t)a->rcvd_bytes << 16 | a->ooo_count;
-	uint16_t sum = fold16((uint64_t)dst + (uint16_t) ~(ttl >> 16)); /* of the checksum, and what it lacks */
+/* Makes the template one of ACKs to `dst`, an IPv4 address. */
+void wire_aim_ack(uint8_t *template, const struct weft_ip *dst);
 
-	ids |= load32(template + HOT_PDS_AT + 12);
-	hot_prologue(buf + HOT_PDS_AT, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), a->flags, a->offset, a->psn);
-	store64(buf + HOT_PDS_AT + 8, ids);
-	store64(buf + HOT_PDS_AT + 16, a->sack_bitmap);
-	store64(buf + HOT_PDS_AT + 24, nscc);
-	put_raw64(buf, version);
-	put_raw64(buf + 8, (ttl & ~UINT64_C(0xffff0000)) | (uint64_t)(uint16_t)~sum << 16);
-	put_raw32(buf + 16, dst);
-	put_raw64(buf + IP4_BYTES, udp | __builtin_bswap16(a->entropy));
-	put_raw64(buf + SES_AT, response | (uint64_t)__builtin_bswap16(a->message_id) << 16);
-	put_raw32(buf + SES_AT + 8, rest);
+/* Makes an ACK of a template: what wire_encode makes of an ACK_CC of type NSCC with a response over IPv4 and UDP, with
+ * the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. The template is addressed to where the
+ * last ACK went, for the next often goes there, too. Both have HOT_ACK_BYTES. */
+static HOT void wire_fill_ack(uint8_t *buf, uint8_t *template, const struct wire_ack_patch *a)
+{
+	uint8_t *pds = buf + HOT_PDS_AT;
+
+	if (raw32(template + IP4_DST_AT) != raw32(a->dst->b + 12))
+		wire_aim_ack(template, a->dst);
+	memcpy(buf, template, HOT_ACK_BYTES);
+	store16(buf + IP4_BYTES, a->entropy);
+	hot_prologue(pds, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), a->flags, a->offset, a->psn);
+	store32(pds + 8, (uint32_t)a->spdcid << 16 | a->dpdcid);
+	store16(pds + 14, (uint16_t)a->sack_offset);
+	store64(pds + 16, a->sack_bitmap);
+	store64(pds + 24, (uint64_t)a->service_time << 48 | (uint64_t)a->rcvd_bytes << 16 | a->ooo_count);
+	store16(pds + 32 + 2, a->message_id);
 }
 
 #endif
