@@ -121,8 +121,7 @@ static inline struct gain ack_covered(struct weft_engine *e, struct pdc_tx *p, c
 		p->cack_psn = cack;
 	if (cack == p->q.front && trigger == cack && !bits)
 		return ack_oldest(e, p);
-	return ack_many(e, p,
-			&(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
+	return ack_many(e, p, &(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
 }
 
 static weft_ns service_time(const struct wire_pkt *w)
@@ -142,8 +141,8 @@ is_ambiguous(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, bool
 
 /* RTT of the packet that triggered the ACK; 0 when it is ambiguous which transmission was answered (UE 1.0 sec. 3.5).
  */
-static inline weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
-			  uint32_t ack_psn, weft_ns now)
+static inline weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt,
+				 const struct wire_pkt *w, uint32_t ack_psn, weft_ns now)
 {
 	if (!sendq_has(&p->q, ack_psn))
 		return 0;
@@ -212,7 +211,7 @@ static bool spoken_for(const struct weft_engine *e, const struct pdc_tx *p, cons
 
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
 static inline bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
-			  weft_ns now)
+				 weft_ns now)
 {
 	if (ack_psn == p->last_ack_psn)
 		return false;
@@ -268,9 +267,8 @@ static inline struct pdc_tx *addressed(struct weft_engine *e, const struct wire_
 	return p;
 }
 
-static inline __attribute__((always_inline)) void take(struct weft_engine *e, struct pdc_tx *p,
-						       const struct weft_pkt *pkt, const struct wire_pkt *w,
-						       weft_ns now)
+static inline __attribute__((always_inline)) void
+take(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
 	uint32_t trigger = w->pds.psn + (uint32_t)w->pds.offset;
 	weft_ns rtt = rtt_sample(e, p, pkt, w, trigger, now);

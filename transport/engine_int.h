@@ -231,8 +231,8 @@ static inline struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct
 }
 
 /* The first answer names the target's PDCID; later ones must agree: false, it is from another target. From then on the
- * target may have delivered anything that was on its way, whatever it said of it, or another one before it was restarted
- * may have. */
+ * target may have delivered anything that was on its way, whatever it said of it, or another one before it was
+ * restarted may have. */
 static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w)
 {
 	if (p->state == PDC_TX_SYN && w->pds.spdcid) {
@@ -304,7 +304,8 @@ void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *p
 void nack_send(struct weft_engine *e, const struct wire_pkt *refused, uint16_t our_id, uint8_t code, weft_ns now);
 
 /* pdc_rx.c */
-/* A packet of a message under way, in the ordinary course of its connection, or not: false, and nothing has been done. */
+/* A packet of a message under way, in the ordinary course of its connection, or not: false, and nothing has been done.
+ */
 bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now);
 void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
@@ -340,9 +341,9 @@ enum { MSG_RX_OK = 0, MSG_RX_NO_MEM = -1 };
 static inline bool msg_rx_expects(const struct rx_msg *m, const struct wire_pkt *w)
 {
 	uint64_t end = (uint64_t)w->ses.message_offset + w->payload_bytes;
-	return m->message_id == w->ses.message_id && m->plain_op == w->ses.opcode && m->bytes == w->ses.request_length &&
-	       w->payload_bytes && w->ses.payload_length == w->payload_bytes && end <= m->bytes &&
-	       (m->direct || m->bounce);
+	return m->message_id == w->ses.message_id && m->plain_op == w->ses.opcode &&
+	       m->bytes == w->ses.request_length && w->payload_bytes && w->ses.payload_length == w->payload_bytes &&
+	       end <= m->bytes && (m->direct || m->bounce);
 }
 /* What it brings; may free `m`. */
 void msg_rx_take(struct weft_engine *e, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len);

@@ -107,7 +107,8 @@ static inline bool is_middle(const struct weft_engine *e, const struct sent *s)
  * or head_bytes is cleared. */
 static bool is_template(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
 {
-	return s->msg && is_middle(e, s) && p->state == PDC_TX_OPEN && e->has_hot && e->request_type == WIRE_PDS_RUD_REQ;
+	return s->msg && is_middle(e, s) && p->state == PDC_TX_OPEN && e->has_hot &&
+	       e->request_type == WIRE_PDS_RUD_REQ;
 }
 
 static inline __attribute__((always_inline)) void build_middle(struct weft_engine *e, struct pdc_tx *p, uint32_t psn,

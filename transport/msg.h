@@ -73,7 +73,7 @@ struct rx_msg {
 	uint32_t src_peer;
 	uint16_t message_id;
 	uint8_t plain_op; /* enum wire_op of its packets; PLAIN_OP_NONE: not a plain message, or there is an `rc` */
-	uint8_t rc; /* enum wire_rc that its packets are answered with while there is no endpoint */
+	uint8_t rc;       /* enum wire_rc that its packets are answered with while there is no endpoint */
 	bool tagged, has_data;
 	bool direct;  /* the receive was there first: payload goes straight to it */
 	bool in_turn; /* all earlier messages of the connection have been matched */

@@ -234,8 +234,8 @@ struct wire_ack_patch {
 void wire_aim_ack(uint8_t *template, const struct weft_ip *dst);
 
 /* Makes an ACK of a template: what wire_encode makes of an ACK_CC of type NSCC with a response over IPv4 and UDP, with
- * the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. The template is addressed to where the
- * last ACK went, for the next often goes there, too. Both have HOT_ACK_BYTES. */
+ * the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. The template is addressed to where
+ * the last ACK went, for the next often goes there, too. Both have HOT_ACK_BYTES. */
 static HOT void wire_fill_ack(uint8_t *buf, uint8_t *template, const struct wire_ack_patch *a)
 {
 	uint8_t *pds = buf + HOT_PDS_AT;

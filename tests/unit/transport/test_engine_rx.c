@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cmocka_all.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "inside.h"
@@ -89,13 +90,86 @@ static void burst__more_is_announced(void **state)
 	duo_close(&d);
 }
 
+enum { HOT_MESSAGES = 6, HOT_BYTES = 150000 };
+
+/* Every sixth packet or so does not simply arrive. Only data is trimmed or marked. */
+static enum duo_fate hard_times(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+{
+	static const enum duo_fate kinds[] = {DUO_DROP, DUO_DUP, DUO_LATE, DUO_MARK, DUO_TRIM, DUO_LATE};
+	uint64_t dice = rng_mix(nth * 2 + (uint64_t)from);
+	enum duo_fate fate = dice % 6 ? DUO_PASS : kinds[(dice >> 8) % 6];
+	return (fate == DUO_MARK || fate == DUO_TRIM) && !is_data(w) ? DUO_DROP : fate;
+}
+
+/* The receiver of every second message has not asked for it when it begins. */
+static void both_ways(struct duo *d, uint8_t *out, uint8_t *in)
+{
+	static int context;
+	for (int i = 0; i < HOT_MESSAGES; i++) {
+		int side = i & 1;
+		if (i & 2)
+			duo_recv(d, !side, in, HOT_BYTES, (uint64_t)i, 0, &context);
+		duo_send(d, side, out, HOT_BYTES - (uint64_t)i, (uint64_t)i, &context);
+		duo_run(d, d->now + 30000);
+		if (!(i & 2))
+			duo_recv(d, !side, in, HOT_BYTES, (uint64_t)i, 0, &context);
+		duo_run(d, d->now + WEFT_S(1));
+		assert_memory_equal(in, out, HOT_BYTES - i);
+	}
+}
+
+/* Without the short ways everything goes the general one. */
+static void run_logged(struct duo *d, bool hot)
+{
+	uint8_t *out = duo_pattern(HOT_BYTES, 1), *in = calloc(1, HOT_BYTES);
+	struct weft_cqe cqe;
+	open_default(d);
+	d->logging = true;
+	d->fate = hard_times;
+	d->late_ns = 7000;
+	d->e[0]->has_hot = d->e[1]->has_hot = hot;
+	both_ways(d, out, in);
+	for (int side = 0; side < 2; side++)
+		while (duo_cqe(d, side, &cqe))
+			assert_int_equal(cqe.err, 0);
+	free(out);
+	free(in);
+}
+
+static void check_same_packet(const struct duo_rec *a, const struct duo_rec *b)
+{
+	uint8_t x[WEFT_PKT_HEAD_MAX], y[WEFT_PKT_HEAD_MAX];
+	size_t bytes = wire_encode(&a->w, x);
+	assert_true(bytes > 0);
+	assert_int_equal(bytes, wire_encode(&b->w, y));
+	assert_memory_equal(x, y, bytes);
+	assert_int_equal(a->w.payload_bytes, b->w.payload_bytes);
+	assert_true(a->at == b->at && a->from == b->from && a->fate == b->fate);
+}
+
+static void hot__same_as_general(void **state)
+{
+	struct duo hot, general;
+	run_logged(&hot, true);
+	run_logged(&general, false);
+	assert_int_equal(hot.log_len, general.log_len);
+	for (uint32_t i = 0; i < hot.log_len; i++)
+		check_same_packet(&hot.log[i], &general.log[i]);
+	for (int side = 0; side < 2; side++) {
+		const struct weft_stats *s = weft_engine_stats(hot.e[side]);
+		assert_memory_equal(s, weft_engine_stats(general.e[side]), sizeof *s);
+		assert_true(s->rx_data > 100 && s->rx_dup && s->rx_trimmed && s->rx_ce && s->rx_ack_ce && s->tx_retx);
+	}
+	duo_close(&hot);
+	duo_close(&general);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad__counted_by_reason),
-		cmocka_unit_test(bad__not_ours),
-		cmocka_unit_test(crc__required),
-		cmocka_unit_test(burst__more_is_announced),
+		cmocka_unit_test(bad__counted_by_reason), cmocka_unit_test(bad__not_ours),
+		cmocka_unit_test(crc__required),          cmocka_unit_test(burst__more_is_announced),
+		cmocka_unit_test(hot__same_as_general),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
