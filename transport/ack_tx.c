@@ -111,8 +111,9 @@ static void fill_ack(const struct weft_engine *e, struct pdc_rx *p, struct wire_
 static inline __attribute__((always_inline)) void
 ack_patched(struct weft_engine *e, const struct pdc_rx *p, struct weft_pkt *pkt, const struct sack *sack, weft_ns now)
 {
-	const struct wire_ack_patch patch = {.dst = &p->ip,
-					     .entropy = p->trigger_ev,
+	if (!wire_ack_is_to(e->ack_head, &p->ip))
+		wire_aim_ack(e->ack_head, &p->ip);
+	const struct wire_ack_patch patch = {.entropy = p->trigger_ev,
 					     .flags = p->trigger_flags,
 					     .offset = (int16_t)(p->trigger_psn - p->cack_psn),
 					     .psn = p->cack_psn,
@@ -184,10 +185,6 @@ static bool may_share(const struct pdc_rx *p)
 
 void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now)
 {
-	if (e->ack_each) {
-		answer(e, p, true, now);
-		return;
-	}
 	if (e->tune.reorder_shim_ns && shim_holds(e, p, now))
 		return;
 	bool wanted = at_once || p->unacked_pkts + 1 >= e->tune.ack_every;
@@ -202,6 +199,17 @@ void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now
 void ack_again(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
 	answer(e, p, true, now);
+}
+
+void ack_hot(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+{
+	if (p->ooo_pkts || !e->spare_count || e->out_count >= ENGINE_OUT) {
+		ack_again(e, p, now);
+		return;
+	}
+	ack_patched(e, p, e->spare[--e->spare_count], &(struct sack){1, 0}, now);
+	p->unacked_pkts = 0;
+	e->stats.tx_ack++;
 }
 
 /* Until every received PSN has been reported: one bitmap covers little when hundreds of packets are on many paths. */

@@ -20,6 +20,8 @@
 #include "weft/engine.h"
 #include "wire.h"
 
+#include <string.h>
+
 enum {
 	ENGINE_BURST = 32,    /* packets per receive burst */
 	ENGINE_OUT = 128,     /* packets built and not yet taken by the port */
@@ -220,6 +222,12 @@ static inline struct pdc *pdc_by_id(const struct weft_engine *e, uint16_t id)
 	return pdc && pdc->id == id ? pdc : NULL;
 }
 
+/* Both IPv4. */
+static inline bool same_v4(const struct weft_ip *a, const struct weft_ip *b)
+{
+	return !memcmp(a->b + 12, b->b + 12, 4);
+}
+
 /* The connection of ours that a packet answers, or NULL. */
 static inline struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w)
 {
@@ -297,6 +305,7 @@ void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now
 bool shim_holds(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
 
 void ack_again(struct weft_engine *e, struct pdc_rx *p, weft_ns now); /* anything else that wants an answer at once */
+void ack_hot(struct weft_engine *e, struct pdc_rx *p, weft_ns now);   /* the same with has_hot, no responses, not closed */
 void ack_flush(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
 void ack_due(struct weft_engine *e, weft_ns now); /* those that found no packet earlier */
 void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *probe,

@@ -104,10 +104,8 @@ static enum wire_hot decode(struct weft_engine *e, const struct weft_pkt *pkt, s
 	return fits ? kind : WIRE_HOT_NONE;
 }
 
-static void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+static void receive_any(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
-	if (e->has_hot && (ack_rx_hot(e, pkt, now) || (!e->rcc && pdc_rx_hot(e, pkt, now))))
-		return;
 	struct wire_pkt w; /* not all of it may be filled in, see wire_decode_hot */
 	enum wire_hot kind = decode(e, pkt, &w);
 	if (kind == WIRE_HOT_NONE)
@@ -118,14 +116,21 @@ static void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns n
 		ack_rx(e, pkt, &w, now);
 }
 
+static inline void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+{
+	bool done = e->has_hot && (ack_rx_hot(e, pkt, now) || (!e->rcc && pdc_rx_hot(e, pkt, now)));
+	if (!done)
+		receive_any(e, pkt, now);
+}
+
 void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now)
 {
 	if (!n)
 		return;
-	for (uint16_t i = 0; i < n; i++) {
-		if (i + 1 < n)
-			__builtin_prefetch(pkts[i + 1]->head);
-		receive(e, pkts[i], now);
+	for (struct weft_pkt **at = pkts, **end = pkts + n; at < end; at++) {
+		if (at + 1 < end)
+			__builtin_prefetch(at[1]->head);
+		receive(e, *at, now);
 	}
 	e->port->ops->free(e->port, pkts, n);
 }

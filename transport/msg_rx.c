@@ -91,15 +91,18 @@ void msg_rx_free(struct weft_engine *e, struct rx_msg *m)
 
 /* ---- placing and completing ---- */
 
-static void place_in(const struct weft_op *op, uint64_t offset, const uint8_t *payload, uint32_t len)
+/* What does not fit is thrown away. */
+static inline void place_in(const struct weft_op *op, uint64_t offset, const uint8_t *payload, uint32_t len)
 {
-	if (offset >= op->len)
-		return;
-	uint32_t fits = op->len - offset < len ? (uint32_t)(op->len - offset) : len;
+	if (offset + len >= op->len) {
+		if (offset >= op->len)
+			return;
+		len = (uint32_t)(op->len - offset);
+	}
 	if (op->sink)
-		op->sink(op->sink_arg, offset, payload, fits);
-	else if (op->buf && payload && fits)
-		memcpy((uint8_t *)op->buf + offset, payload, fits);
+		op->sink(op->sink_arg, offset, payload, len);
+	else if (op->buf && payload && len)
+		memcpy((uint8_t *)op->buf + offset, payload, len);
 }
 
 /* Payload goes to the receive if that was there first, else it needs memory. Without memory the message keeps its place
@@ -111,7 +114,7 @@ static bool has_room(struct weft_engine *e, struct rx_msg *m, const uint8_t *pay
 	return msg_rx_bounce(e, m);
 }
 
-static void place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
+static inline void place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
 {
 	m->received_bytes += len;
 	if (m->direct)

@@ -144,6 +144,14 @@ static struct pdc_rx *find_established(struct weft_engine *e, const struct wire_
 	return is_from(p, w) ? p : NULL;
 }
 
+/* The same for an engine with has_hot. */
+static inline struct pdc_rx *find_hot(struct weft_engine *e, const struct wire_pkt *w)
+{
+	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
+	struct pdc_rx *p = pdc && pdc->is_rx ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+	return p && p->remote_id == w->pds.spdcid && same_v4(&p->ip, &w->net.src) ? p : NULL;
+}
+
 /* CACK stays below the oldest response that the initiator has not confirmed. */
 static inline void update_cack(struct pdc_rx *p)
 {
@@ -261,10 +269,9 @@ static bool keep_response(struct weft_engine *e, struct pdc_rx *p, const struct 
 	return true;
 }
 
-/* The payload is where it belongs, or was refused by `rc`. */
-static inline __attribute__((always_inline)) void placed(struct weft_engine *e, struct pdc_rx *p,
-							 const struct weft_pkt *pkt, const struct wire_pkt *w, int rc,
-							 weft_ns now)
+/* Something new has arrived and is where it belongs, or was refused for good. Returns whether it was the first. */
+static inline bool count_in(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt,
+			    const struct wire_pkt *w)
 {
 	bool first = !p->rcvd_bytes;
 	e->stats.rx_data++;
@@ -272,7 +279,7 @@ static inline __attribute__((always_inline)) void placed(struct weft_engine *e, 
 	p->rcvd_bytes += e->overhead_bytes + w->payload_bytes;
 	mark_received(e, p, w->pds.psn);
 	trigger(p, pkt, w);
-	ack_data(e, p, answer_at_once(e, p, w, first) || rc, now);
+	return first;
 }
 
 static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
@@ -292,7 +299,8 @@ static void new_data(struct weft_engine *e, struct pdc_rx *p, const struct weft_
 		refuse(e, p, w, WIRE_NACK_NO_GTD_DEL_AVAIL, &e->stats.rx_no_gtd, now);
 		return;
 	}
-	placed(e, p, pkt, w, rc, now);
+	bool first = count_in(e, p, pkt, w);
+	ack_data(e, p, answer_at_once(e, p, w, first) || rc, now);
 }
 
 static bool is_ordered(const struct wire_pkt *w)
@@ -390,14 +398,18 @@ bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
 	if (!wire_decode_hot_middle(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[0], &w))
 		return false;
-	struct pdc_rx *p = find_established(e, &w);
+	struct pdc_rx *p = find_hot(e, &w);
 	struct rx_msg *m = p && !p->gtd_count ? p->recent : NULL; /* closed connections have no messages */
 	if (!m || !msg_rx_expects(m, &w) || !is_awaited(e, p, w.pds.psn))
 		return false;
 	p->last_heard_ns = now;
 	e->rx_flags = w.pds.flags;
 	msg_rx_take(e, m, w.ses.message_offset, payload_of(pkt, &w), w.payload_bytes);
-	placed(e, p, pkt, &w, 0, now);
+	bool first = count_in(e, p, pkt, &w);
+	if (e->ack_each)
+		ack_hot(e, p, now);
+	else
+		ack_data(e, p, answer_at_once(e, p, &w, first), now);
 	return true;
 }
 

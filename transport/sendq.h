@@ -29,7 +29,7 @@ struct sent {
 	uint16_t payload_len; /* bytes */
 	uint16_t wire_bytes;
 	uint16_t ev;         /* entropy of the last transmission */
-	uint16_t prev, next; /* neighbours in the list of its state: low 16 bits of their PSNs */
+	uint16_t prev, next; /* neighbours in the list of its state, if any: low 16 bits of their PSNs */
 	uint8_t state;       /* enum sent_state */
 	uint8_t tries : 7;   /* retransmissions so far, up to SENT_TRIES_MAX */
 	bool timed_out : 1;  /* the last loss was found by the retransmission timer */
@@ -111,15 +111,16 @@ static inline void sendq_list_append(struct sendq *q, struct sendq_list *l, uint
 /* Takes the record of `psn` out of the list it is in. */
 static inline void sendq_list_remove(struct sendq *q, struct sendq_list *l, uint32_t psn, const struct sent *s)
 {
-	if (l->head == (uint16_t)psn)
+	l->count--;
+	if (l->head == (uint16_t)psn) {
 		l->head = s->next;
-	else
-		sendq_at(q, s->prev)->next = s->next;
+		return; /* the next has no neighbour before it now, and nobody looks for one */
+	}
+	sendq_at(q, s->prev)->next = s->next;
 	if (l->tail == (uint16_t)psn)
 		l->tail = s->prev;
 	else
 		sendq_at(q, s->next)->prev = s->prev;
-	l->count--;
 }
 
 /* Takes the next PSN (after sendq_reserve) as in flight since `now`. The caller fills in the rest. */

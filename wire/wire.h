@@ -312,12 +312,14 @@ size_t wire_encode(const struct wire_pkt *p, uint8_t *buf);
 enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
 			    struct wire_pkt *p);
 
-/* An IPv4 header found to be sound: most packets of a connection repeat it, and then one comparison says so. All 0:
+/* An IPv4 header, and what of the UDP header is the same for all packets of that length, found to be sound: most packets of a connection repeat it, and then one comparison says so. All 0:
  * none yet. It holds for one address of ours.
  * See wire_decode_hot. */
 struct wire_seen {
 	uint64_t version, ttl; /* the first 16 bytes, as they stand in the packet, named after what they begin with */
 	uint32_t dst;
+	uint32_t udp;   /* as it stands: destination port and length, which is that of the IP packet less its header */
+	uint32_t total; /* length of the IP packet, bytes */
 };
 
 /* Fills pkt->src, dst, entropy, ecn, dscp, wire_bytes and flags (but for WEFT_PKT_TRAILER) from the bytes at pkt->head;

@@ -483,7 +483,7 @@ static bool sum_is_right(const uint8_t *ip)
 	return sum % 0xffff == 0;
 }
 
-__attribute__((noinline)) bool wire_see_header(const uint8_t *buf, const struct weft_ip *dst, struct wire_seen *seen)
+bool wire_see_header(const uint8_t *buf, uint16_t udp_port, const struct weft_ip *dst, struct wire_seen *seen)
 {
 	/* Version, header length; MF and fragment offset. */
 	const uint64_t plain = UINT64_C(0xff3f0000000000ff);
@@ -491,6 +491,9 @@ __attribute__((noinline)) bool wire_see_header(const uint8_t *buf, const struct 
 	if ((raw64(buf) & plain) != 0x45 || buf[9] != IP_PROTO_UDP || raw32(buf + 16) != raw32(dst->b + 12) ||
 	    dscp_trimmed(buf[1] >> 2) || !sum_is_right(buf))
 		return false;
-	*seen = (struct wire_seen){raw64(buf), raw64(buf + 8), raw32(buf + 16)};
+	uint32_t total = load16(buf + 2);
+	if (load32(buf + UDP_PORT_AT) != ((uint32_t)udp_port << 16 | (total - IP4_BYTES)))
+		return false;
+	*seen = (struct wire_seen){raw64(buf), raw64(buf + 8), raw32(buf + 16), raw32(buf + UDP_PORT_AT), total};
 	return true;
 }

@@ -26,6 +26,7 @@ enum {
 	IP4_SUM_AT = 10,
 	IP4_SRC_AT = 12,
 	IP4_DST_AT = 16,
+	UDP_PORT_AT = 20 + 2, /* destination port and length, over IPv4 */
 	IP6_SRC_AT = 8,
 	PDS_MIN_BYTES = 4,
 	TRIM_KEEP_BYTES = 16, /* of the PDS header, at least (UE 1.0 table 4-1) */

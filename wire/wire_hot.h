@@ -21,20 +21,20 @@ enum wire_hot { WIRE_HOT_NONE, WIRE_HOT_DATA, WIRE_HOT_ACK };
 /* Type and next header, the prologue without flags. */
 #define HOT_KIND(type, next_hdr) ((uint32_t)(type) << 4 | (uint32_t)(next_hdr))
 
-/* Whether these 20 bytes are a sound IPv4 header, without options, of an untrimmed UDP packet to `dst`. If so `seen`
- * remembers them. */
-bool wire_see_header(const uint8_t *buf, const struct weft_ip *dst, struct wire_seen *seen);
+/* Whether these 28 bytes are a sound IPv4 header, without options, of an untrimmed UDP packet to `dst` and `udp_port`. If
+ * so `seen` remembers them. */
+__attribute__((cold)) bool wire_see_header(const uint8_t *buf, uint16_t udp_port, const struct weft_ip *dst,
+					   struct wire_seen *seen);
 
-/* A sound IPv4 and UDP packet to our address and port. */
+/* A sound IPv4 and UDP packet to our address and port, which is all there. */
 static HOT bool hot_net(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, const struct weft_ip *dst,
 			struct wire_seen *seen)
 {
-	uint32_t total = load16(buf + 2);
-
-	if (raw64(buf) != seen->version || raw64(buf + 8) != seen->ttl || raw32(buf + 16) != seen->dst)
-		if (!wire_see_header(buf, dst, seen))
+	if (raw64(buf) != seen->version || raw64(buf + 8) != seen->ttl || raw32(buf + IP4_DST_AT) != seen->dst ||
+	    raw32(buf + UDP_PORT_AT) != seen->udp)
+		if (!wire_see_header(buf, udp_port, dst, seen))
 			return false;
-	return load32(buf + 22) == ((uint32_t)udp_port << 16 | (total - IP4_BYTES)) && total <= len + more;
+	return seen->total <= len + more;
 }
 
 /* What both kinds have in common; `total` is the IP packet's length. */
@@ -113,12 +113,12 @@ static HOT bool hot_answer(const uint8_t *buf, struct wire_pkt *p)
 	return true;
 }
 
-static HOT bool hot_ack(const uint8_t *buf, size_t len, struct wire_pkt *p)
+static HOT bool hot_ack(const uint8_t *buf, uint32_t total, struct wire_pkt *p)
 {
 	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 32;
-	uint32_t total = load16(buf + 2), sack = load32(pds + 12);
+	uint32_t sack = load32(pds + 12);
 
-	if (len < HOT_ACK_BYTES || total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC || pds[1] & WIRE_F_ACK_P)
+	if (total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC || pds[1] & WIRE_F_ACK_P)
 		return false;
 	hot_common(buf, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), HOT_ACK_BYTES, total, p);
 	p->pds.flags = pds[1] & 0x7f;
@@ -137,19 +137,31 @@ static HOT bool wire_decode_hot_ack(const uint8_t *buf, size_t len, size_t more,
 				    const struct weft_ip *dst, struct wire_seen *seen, struct wire_pkt *p)
 {
 	return len >= HOT_ACK_BYTES && load16(buf + HOT_PDS_AT) >> 7 == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP) &&
-	       hot_net(buf, len, more, udp_port, dst, seen) && hot_ack(buf, len, p);
+	       hot_net(buf, len, more, udp_port, dst, seen) && hot_ack(buf, seen->total, p);
 }
 
-/* wire_decode_hot for requests that are not the first of their message nor establish a connection, alone: false is
- * WIRE_HOT_NONE or another kind. */
+/* The same for requests that are not the first packet of their message nor establish a connection. Of `p` it sets less:
+ * net.src, entropy and ecn; pds.flags, psn, dpdcid, spdcid; payload_bytes, has_ses; ses.message_id, opcode,
+ * request_length, message_offset, payload_length. If the opcode is one that brings an extension the packet may still not be
+ * one for wire_decode_hot, and payload_bytes includes the extension. */
 static HOT bool wire_decode_hot_middle(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
 				       const struct weft_ip *dst, struct wire_seen *seen, struct wire_pkt *p)
 {
-	uint32_t kind = HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD) << 7;
+	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 12;
+	uint32_t kind = HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD);
 
-	return len >= HOT_DATA_BYTES && (load16(buf + HOT_PDS_AT) & (0xff80 | WIRE_F_SYN)) == kind &&
-	       !(buf[HOT_PDS_AT + 12 + 1] & WIRE_SES_SOM) && hot_net(buf, len, more, udp_port, dst, seen) &&
-	       hot_data(buf, len, p);
+	if (len < HOT_DATA_BYTES || (load16(pds) & (0xff80 | WIRE_F_SYN)) != kind << 7 || ses[1] & WIRE_SES_SOM ||
+	    !hot_net(buf, len, more, udp_port, dst, seen) || seen->total < HOT_DATA_BYTES)
+		return false;
+	hot_common(buf, kind, HOT_DATA_BYTES, seen->total, p);
+	p->net.ecn = buf[1] & 3;
+	p->pds.flags = pds[1] & 0x7f;
+	p->ses.opcode = ses[0] & 0x3f;
+	p->ses.message_id = load16(ses + 2);
+	p->ses.payload_length = load32(ses + 32) & LEN14_MAX;
+	p->ses.message_offset = load32(ses + 36);
+	p->ses.request_length = load32(ses + 40);
+	return true;
 }
 
 /* Says whether a packet that is wholly at `buf` but for `more` bytes of payload, without trailer, is one of the data
@@ -216,7 +228,6 @@ static HOT void wire_patch_answer(uint8_t *buf, const struct wire_data_patch *d)
 /* What distinguishes one ACK_CC of type NSCC with a response from another of the same sender. Names as in struct
  * wire_pds and wire_ses. */
 struct wire_ack_patch {
-	const struct weft_ip *dst; /* IPv4 */
 	uint16_t entropy;
 	uint8_t flags;
 	int16_t offset;
@@ -233,15 +244,19 @@ struct wire_ack_patch {
 /* Makes the template one of ACKs to `dst`, an IPv4 address. */
 void wire_aim_ack(uint8_t *template, const struct weft_ip *dst);
 
+/* Whether it is one. */
+static HOT bool wire_ack_is_to(const uint8_t *template, const struct weft_ip *dst)
+{
+	return raw32(template + IP4_DST_AT) == raw32(dst->b + 12);
+}
+
 /* Makes an ACK of a template: what wire_encode makes of an ACK_CC of type NSCC with a response over IPv4 and UDP, with
- * the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. The template is addressed to where
- * the last ACK went, for the next often goes there, too. Both have HOT_ACK_BYTES. */
-static HOT void wire_fill_ack(uint8_t *buf, uint8_t *template, const struct wire_ack_patch *a)
+ * the addresses, the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. Both have
+ * HOT_ACK_BYTES. */
+static HOT void wire_fill_ack(uint8_t *buf, const uint8_t *template, const struct wire_ack_patch *a)
 {
 	uint8_t *pds = buf + HOT_PDS_AT;
 
-	if (raw32(template + IP4_DST_AT) != raw32(a->dst->b + 12))
-		wire_aim_ack(template, a->dst);
 	memcpy(buf, template, HOT_ACK_BYTES);
 	store16(buf + IP4_BYTES, a->entropy);
 	hot_prologue(pds, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), a->flags, a->offset, a->psn);

@@ -34,10 +34,12 @@ static inline struct weft_ip weft_ip_v4(uint32_t host)
 
 static inline bool weft_ip_eq(const struct weft_ip *a, const struct weft_ip *b)
 {
-	uint64_t x[2], y[2]; /* words, for what memcmp compares must be in memory */
-	memcpy(x, a->b, sizeof x);
-	memcpy(y, b->b, sizeof y);
-	return x[0] == y[0] && x[1] == y[1];
+	uint64_t a_low, a_high, b_low, b_high; /* words, for what memcmp compares must be in memory */
+	memcpy(&a_low, a->b, sizeof a_low);
+	memcpy(&b_low, b->b, sizeof b_low);
+	memcpy(&a_high, a->b + 8, sizeof a_high);
+	memcpy(&b_high, b->b + 8, sizeof b_high);
+	return a_high == b_high && a_low == b_low;
 }
 
 /* The last four bytes in host order: the IPv4 address, or the low word of an IPv6 address. The fabric routes by it. */
