@@ -252,11 +252,18 @@ static inline void after_ack(struct weft_engine *e, struct pdc_tx *p, const stru
 		pdc_tx_idle(e, p, now);
 }
 
-/* The connection that an ACK may tell something, or NULL. The PSN first: answers to an engine that was here before us
- * may name the same connection. */
-static inline struct pdc_tx *addressed(struct weft_engine *e, const struct wire_pkt *w, weft_ns now)
+/* pdc_tx_of for an engine with has_hot. */
+static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct wire_pkt *w)
 {
-	struct pdc_tx *p = pdc_tx_of(e, w);
+	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
+	struct pdc_tx *p = pdc && !pdc->is_rx ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
+	return p && same_v4(&p->ip, &w->net.src) ? p : NULL;
+}
+
+/* The connection `p`, or NULL, if the ACK may tell it something. The PSN first: answers to an engine that was here before us
+ * may name the same connection. */
+static inline struct pdc_tx *addressed(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
+{
 	e->stats.rx_ack++;
 	if (!p || !psn_before(w->pds.psn, p->q.next) || psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts ||
 	    !pdc_tx_learn_target(p, w)) {
@@ -283,7 +290,7 @@ take(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const 
 
 void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
-	struct pdc_tx *p = addressed(e, w, now);
+	struct pdc_tx *p = addressed(e, pdc_tx_of(e, w), w, now);
 	if (!p)
 		return;
 	if (w->pds.flags & WIRE_F_ACK_P) {
@@ -300,7 +307,7 @@ bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 	if (!wire_decode_hot_ack(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[1], &w) ||
 	    is_error(&w))
 		return false;
-	struct pdc_tx *p = addressed(e, &w, now);
+	struct pdc_tx *p = addressed(e, find_hot(e, &w), &w, now);
 	if (p)
 		take(e, p, pkt, &w, now);
 	return true;

@@ -166,6 +166,7 @@ static void init_tables(struct weft_engine *e, weft_ns now)
 	pool_init(&e->rx_reqs, &e->mem, sizeof(struct rx_req), 32);
 	pool_init(&e->cqe_nodes, &e->mem, sizeof(struct cqe_node), 64);
 	dgram_init(e);
+	pdc_ids_init(e);
 	sendq_mem_init(&e->sendq_mem, &e->mem);
 	e->now_ns = now;
 	e->due_ns = WEFT_NEVER;
@@ -309,7 +310,7 @@ void weft_engine_destroy(struct weft_engine *e)
 	pool_fini(&e->windows);
 	sendq_mem_fini(&e->sendq_mem);
 	sched_end(e);
-	weft_mem_free(&e->mem, e->pdcs);
+	pdc_ids_fini(e);
 	weft_mem_free(&e->mem, e->cc_tune);
 	weft_mem_free(&e->mem, e->lb_tune);
 	weft_mem_free(&e->mem, e->background_lb_tune);

@@ -88,7 +88,7 @@ struct weft_engine {
 
 	struct pdc **pdcs;            /* by the low bits of their PDCIDs; NULL: free */
 	struct pdc_rx *recent_syn;    /* got the last SYN, or NULL */
-	uint32_t pdc_room, pdc_count; /* entries, a power of two; entries in use */
+	uint32_t pdc_mask, pdc_count; /* entries, a power of two, less one; entries in use */
 	uint32_t out_count;           /* packets in `out` */
 	uint32_t out_refused;         /* the first of `out`: the port did not take them at the last flush */
 	uint32_t spare_count;         /* packets in `spare` */
@@ -145,6 +145,7 @@ struct weft_engine {
 	uint32_t credit_free_frac;  /* fraction of it, 2^-20 ns */
 	struct sched *sched;        /* owned; NULL: the algorithm does not schedule */
 	void *cc_tune, *lb_tune, *background_lb_tune, *rcc_tune; /* owned */
+	struct pdc *no_pdc;                                      /* the table `pdcs` until there is a connection */
 	uint16_t pdc_cursor;                                     /* the PDCID handed out last */
 	struct u64map syns;                                      /* pdc_rx by (initiator, its PDCID) */
 	struct u64map remotes;                                   /* struct remote by IP */
@@ -214,11 +215,13 @@ void pdc_tx_shutdown(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
 void pdc_tx_settle(struct weft_engine *e, struct pdc_tx *p, weft_ns now); /* a message ended without an ACK */
 
 /* pdc_id.c */
+void pdc_ids_init(struct weft_engine *e);
+void pdc_ids_fini(struct weft_engine *e);
 bool pdc_id_take(struct weft_engine *e, struct pdc *pdc); /* false: none free, or no memory */
 void pdc_id_put(struct weft_engine *e, struct pdc *pdc);
 static inline struct pdc *pdc_by_id(const struct weft_engine *e, uint16_t id)
 {
-	struct pdc *pdc = e->pdc_room ? e->pdcs[id & (e->pdc_room - 1)] : NULL;
+	struct pdc *pdc = e->pdcs[id & e->pdc_mask];
 	return pdc && pdc->id == id ? pdc : NULL;
 }
 

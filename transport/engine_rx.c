@@ -123,7 +123,7 @@ static inline void receive(struct weft_engine *e, const struct weft_pkt *pkt, we
 		receive_any(e, pkt, now);
 }
 
-void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now)
+__attribute__((noinline)) void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now)
 {
 	if (!n)
 		return;

@@ -6,32 +6,42 @@
 
 enum { PDC_ID_ROOM_MIN = 16 };
 
+void pdc_ids_init(struct weft_engine *e)
+{
+	e->pdcs = &e->no_pdc;
+}
+
+void pdc_ids_fini(struct weft_engine *e)
+{
+	if (e->pdcs != &e->no_pdc)
+		weft_mem_free(&e->mem, e->pdcs);
+}
+
 static bool grow(struct weft_engine *e)
 {
-	uint32_t room = e->pdc_room ? e->pdc_room * 2 : PDC_ID_ROOM_MIN;
+	uint32_t room = e->pdcs != &e->no_pdc ? 2 * (e->pdc_mask + 1) : PDC_ID_ROOM_MIN;
 	if (room > ENGINE_PDC_IDS)
 		return false;
 	struct pdc **pdcs = weft_mem_alloc(&e->mem, room * sizeof(struct pdc *));
 	if (!pdcs)
 		return false;
-	for (uint32_t i = 0; i < e->pdc_room; i++)
+	for (uint32_t i = 0; i <= e->pdc_mask; i++)
 		if (e->pdcs[i])
 			pdcs[e->pdcs[i]->id & (room - 1)] = e->pdcs[i];
-	weft_mem_free(&e->mem, e->pdcs);
+	pdc_ids_fini(e);
 	e->pdcs = pdcs;
-	e->pdc_room = room;
+	e->pdc_mask = room - 1;
 	return true;
 }
 
 bool pdc_id_take(struct weft_engine *e, struct pdc *pdc)
 {
-	if (e->pdc_count >= e->pdc_room / 2 && !grow(e) && e->pdc_count + 1 >= e->pdc_room)
+	if (e->pdc_count >= (e->pdc_mask + 1) / 2 && !grow(e) && e->pdc_count >= e->pdc_mask)
 		return false;
-	uint32_t mask = e->pdc_room - 1;
 	do
 		e->pdc_cursor++;
-	while (e->pdc_cursor == 0 || e->pdcs[e->pdc_cursor & mask]);
-	e->pdcs[e->pdc_cursor & mask] = pdc;
+	while (e->pdc_cursor == 0 || e->pdcs[e->pdc_cursor & e->pdc_mask]);
+	e->pdcs[e->pdc_cursor & e->pdc_mask] = pdc;
 	e->pdc_count++;
 	pdc->id = e->pdc_cursor;
 	return true;
@@ -41,7 +51,7 @@ void pdc_id_put(struct weft_engine *e, struct pdc *pdc)
 {
 	if (!pdc->id)
 		return;
-	e->pdcs[pdc->id & (e->pdc_room - 1)] = NULL;
+	e->pdcs[pdc->id & e->pdc_mask] = NULL;
 	e->pdc_count--;
 	pdc->id = 0;
 }

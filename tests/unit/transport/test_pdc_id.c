@@ -43,10 +43,10 @@ static void take__ids_rest_before_they_return(void **state)
 		assert_true(pdc_id_take(d.e[0], &pdc));
 		assert_int_equal(pdc.id, i);
 		assert_ptr_equal(pdc_by_id(d.e[0], pdc.id), &pdc);
-		assert_null(pdc_by_id(d.e[0], (uint16_t)(i + d.e[0]->pdc_room))); /* the same place */
+		assert_null(pdc_by_id(d.e[0], (uint16_t)(i + d.e[0]->pdc_mask + 1))); /* the same place */
 		pdc_id_put(d.e[0], &pdc);
 	}
-	assert_int_equal(d.e[0]->pdc_room, 16);
+	assert_int_equal(d.e[0]->pdc_mask + 1, 16);
 	assert_true(pdc_id_take(d.e[0], &pdc));
 	assert_int_equal(pdc.id, 1);
 	pdc_id_put(d.e[0], &pdc);
