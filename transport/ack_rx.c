@@ -25,14 +25,14 @@ struct cover {
 /* The record leaves the list of its state. */
 static inline void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct gain *g)
 {
-	if (s->state == SENT_INFLIGHT)
+	if (likely(s->state == SENT_INFLIGHT))
 		p->inflight_bytes -= s->wire_bytes;
 	else
 		e->stats.spurious++;
 	sendq_unlink(&p->q, psn, s);
 	g->bytes += s->wire_bytes;
 	g->pkts++;
-	if (s->msg)
+	if (likely(s->msg != NULL))
 		msg_tx_acked(e, s->msg);
 	else
 		g->closed |= sent_is_close(s);
@@ -119,7 +119,7 @@ static inline struct gain ack_covered(struct weft_engine *e, struct pdc_tx *p, c
 	uint64_t bits = w->pds.type == WIRE_PDS_ACK_CC ? w->pds.sack_bitmap : 0;
 	if (psn_after(cack, p->cack_psn))
 		p->cack_psn = cack;
-	if (cack == p->q.front && trigger == cack && !bits)
+	if (likely(cack == p->q.front && trigger == cack && !bits))
 		return ack_oldest(e, p);
 	return ack_many(e, p, &(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
 }
@@ -144,11 +144,11 @@ is_ambiguous(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, bool
 static inline weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt,
 				 const struct wire_pkt *w, uint32_t ack_psn, weft_ns now)
 {
-	if (!sendq_has(&p->q, ack_psn))
+	if (unlikely(!sendq_has(&p->q, ack_psn)))
 		return 0;
 	const struct sent *s = sendq_at(&p->q, ack_psn);
 	bool retx = w->pds.flags & WIRE_F_RETX, first = s->state == SENT_INFLIGHT && !s->tries && !retx;
-	if (!first && is_ambiguous(e, p, s, retx, now))
+	if (unlikely(!first) && is_ambiguous(e, p, s, retx, now))
 		return 0;
 	if (s->sent_at > p->newest_acked_ns)
 		p->newest_acked_ns = s->sent_at;
@@ -163,7 +163,7 @@ static inline weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const 
 /* One probe per connection, in the control class, right after the target is known (UE 1.0 sec. 3.5, Probe). */
 static void probe(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (p->probed || p->probe_sent_ns != WEFT_NEVER)
+	if (likely(p->probed) || p->probe_sent_ns != WEFT_NEVER)
 		return;
 	p->probe_sent_ns = now;
 	pdc_tx_cp(e, p, WIRE_CTL_PROBE, ++p->probe_opaque, p->cack_psn, now);
@@ -213,19 +213,19 @@ static bool spoken_for(const struct weft_engine *e, const struct pdc_tx *p, cons
 static inline bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
 				 weft_ns now)
 {
-	if (ack_psn == p->last_ack_psn)
+	if (unlikely(ack_psn == p->last_ack_psn))
 		return false;
 	bool ce = w->pds.flags & WIRE_F_ACK_M;
 	e->stats.rx_ack_ce += ce;
 	p->last_ack_psn = ack_psn;
-	if (ce || !spoken_for(e, p, w, ack_psn))
+	if (ce || likely(!spoken_for(e, p, w, ack_psn)))
 		lb_feedback(e, p, w->net.entropy, ce ? WEFT_LB_CE : WEFT_LB_OK, now);
 	return ce;
 }
 
 static void clear(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (!p->clear_wanted || !psn_after(p->q.front, p->clear_psn))
+	if (likely(!p->clear_wanted) || !psn_after(p->q.front, p->clear_psn))
 		return;
 	p->clear_wanted = false;
 	pdc_tx_cp(e, p, WIRE_CTL_CLEAR_CMD, 0, p->q.front - 1, now);
@@ -240,15 +240,15 @@ static inline void after_ack(struct weft_engine *e, struct pdc_tx *p, const stru
 		p->syn_tries = 0;
 	}
 	clear(e, p, now);
-	if (p->held)
+	if (unlikely(p->held))
 		rma_tx_release(e, p);
-	if (g->closed) {
+	if (unlikely(g->closed)) {
 		pdc_tx_closed(e, p, now);
 		return;
 	}
 	probe(e, p, now);
 	pdc_tx_ready(e, p);
-	if (g->pkts && !sendq_len(&p->q) && list_empty(&p->msgs))
+	if (g->pkts && unlikely(!sendq_len(&p->q)) && list_empty(&p->msgs))
 		pdc_tx_idle(e, p, now);
 }
 
@@ -256,8 +256,8 @@ static inline void after_ack(struct weft_engine *e, struct pdc_tx *p, const stru
 static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct wire_pkt *w)
 {
 	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
-	struct pdc_tx *p = pdc && !pdc->is_rx ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
-	return p && same_v4(&p->ip, &w->net.src) ? p : NULL;
+	struct pdc_tx *p = likely(pdc && !pdc->is_rx) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
+	return likely(p && same_v4(&p->ip, &w->net.src)) ? p : NULL;
 }
 
 /* The connection `p`, or NULL, if the ACK may tell it something. The PSN first: answers to an engine that was here before us
@@ -265,8 +265,8 @@ static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct 
 static inline struct pdc_tx *addressed(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
 {
 	e->stats.rx_ack++;
-	if (!p || !psn_before(w->pds.psn, p->q.next) || psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts ||
-	    !pdc_tx_learn_target(p, w)) {
+	if (unlikely(!p || !psn_before(w->pds.psn, p->q.next) ||
+		     psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts || !pdc_tx_learn_target(p, w))) {
 		e->stats.rx_stale++;
 		return NULL;
 	}
@@ -305,10 +305,10 @@ bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
 	if (!wire_decode_hot_ack(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[1], &w) ||
-	    is_error(&w))
+	    unlikely(is_error(&w)))
 		return false;
 	struct pdc_tx *p = addressed(e, find_hot(e, &w), &w, now);
-	if (p)
+	if (likely(p != NULL))
 		take(e, p, pkt, &w, now);
 	return true;
 }

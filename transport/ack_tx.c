@@ -111,7 +111,7 @@ static void fill_ack(const struct weft_engine *e, struct pdc_rx *p, struct wire_
 static inline __attribute__((always_inline)) void
 ack_patched(struct weft_engine *e, const struct pdc_rx *p, struct weft_pkt *pkt, const struct sack *sack, weft_ns now)
 {
-	if (!wire_ack_is_to(e->ack_head, &p->ip))
+	if (unlikely(!wire_ack_is_to(e->ack_head, &p->ip)))
 		wire_aim_ack(e->ack_head, &p->ip);
 	const struct wire_ack_patch patch = {.entropy = p->trigger_ev,
 					     .flags = p->trigger_flags,
@@ -203,7 +203,7 @@ void ack_again(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 
 void ack_hot(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 {
-	if (p->ooo_pkts || !e->spare_count || e->out_count >= ENGINE_OUT) {
+	if (unlikely(p->ooo_pkts || !e->spare_count || e->out_count >= ENGINE_OUT)) {
 		ack_again(e, p, now);
 		return;
 	}

@@ -12,6 +12,7 @@
 #define WEFT_ENGINE_INT_H
 
 #include "credit_sched.h"
+#include "likely.h"
 #include "pdc.h"
 #include "rma.h"
 #include "rng.h"
@@ -335,7 +336,7 @@ void msg_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_ses *s
 void msg_tx_all_acked(struct weft_engine *e, struct tx_msg *m);
 static inline void msg_tx_acked(struct weft_engine *e, struct tx_msg *m) /* one packet of it */
 {
-	if (!--m->unacked_pkts && m->cut)
+	if (unlikely(!--m->unacked_pkts && m->cut))
 		msg_tx_all_acked(e, m);
 }
 void msg_tx_abort(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m,

@@ -118,8 +118,8 @@ static void receive_any(struct weft_engine *e, const struct weft_pkt *pkt, weft_
 
 static inline void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
-	bool done = e->has_hot && (ack_rx_hot(e, pkt, now) || (!e->rcc && pdc_rx_hot(e, pkt, now)));
-	if (!done)
+	bool done = likely(e->has_hot) && (ack_rx_hot(e, pkt, now) || (!e->rcc && pdc_rx_hot(e, pkt, now)));
+	if (unlikely(!done))
 		receive_any(e, pkt, now);
 }
 

@@ -94,7 +94,7 @@ void msg_rx_free(struct weft_engine *e, struct rx_msg *m)
 /* What does not fit is thrown away. */
 static inline void place_in(const struct weft_op *op, uint64_t offset, const uint8_t *payload, uint32_t len)
 {
-	if (offset + len >= op->len) {
+	if (unlikely(offset + len >= op->len)) {
 		if (offset >= op->len)
 			return;
 		len = (uint32_t)(op->len - offset);
@@ -173,9 +173,9 @@ static inline void maybe_finish(struct weft_engine *e, struct rx_msg *m)
 {
 	if (!m->in_turn)
 		return;
-	if (m->rma)
+	if (unlikely(m->rma != NULL))
 		announced(e, m);
-	else if (m->received_bytes >= m->bytes)
+	else if (unlikely(m->received_bytes >= m->bytes))
 		finish(e, m);
 }
 

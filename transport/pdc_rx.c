@@ -148,8 +148,8 @@ static struct pdc_rx *find_established(struct weft_engine *e, const struct wire_
 static inline struct pdc_rx *find_hot(struct weft_engine *e, const struct wire_pkt *w)
 {
 	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
-	struct pdc_rx *p = pdc && pdc->is_rx ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
-	return p && p->remote_id == w->pds.spdcid && same_v4(&p->ip, &w->net.src) ? p : NULL;
+	struct pdc_rx *p = likely(pdc && pdc->is_rx) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+	return likely(p && p->remote_id == w->pds.spdcid && same_v4(&p->ip, &w->net.src)) ? p : NULL;
 }
 
 /* CACK stays below the oldest response that the initiator has not confirmed. */
@@ -389,24 +389,25 @@ void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const str
 /* Nothing of this PSN has arrived, and there is room to note that it has. */
 static inline bool is_awaited(struct weft_engine *e, struct pdc_rx *p, uint32_t psn)
 {
-	return psn == p->next_expected ||
+	return likely(psn == p->next_expected) ||
 	       (in_window(e, p, psn) && !is_received(e, p, psn) && window_reserve(e, p, psn));
 }
 
 bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
-	if (!wire_decode_hot_middle(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[0], &w))
+	if (unlikely(!wire_decode_hot_middle(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip,
+					     &e->seen[0], &w)))
 		return false;
 	struct pdc_rx *p = find_hot(e, &w);
-	struct rx_msg *m = p && !p->gtd_count ? p->recent : NULL; /* closed connections have no messages */
-	if (!m || !msg_rx_expects(m, &w) || !is_awaited(e, p, w.pds.psn))
+	struct rx_msg *m = likely(p && !p->gtd_count) ? p->recent : NULL; /* closed connections have no messages */
+	if (unlikely(!m || !msg_rx_expects(m, &w) || !is_awaited(e, p, w.pds.psn)))
 		return false;
 	p->last_heard_ns = now;
 	e->rx_flags = w.pds.flags;
 	msg_rx_take(e, m, w.ses.message_offset, payload_of(pkt, &w), w.payload_bytes);
 	bool first = count_in(e, p, pkt, &w);
-	if (e->ack_each)
+	if (likely(e->ack_each))
 		ack_hot(e, p, now);
 	else
 		ack_data(e, p, answer_at_once(e, p, &w, first), now);

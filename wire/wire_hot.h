@@ -6,6 +6,7 @@
 #ifndef WEFT_WIRE_HOT_H
 #define WEFT_WIRE_HOT_H
 
+#include "likely.h"
 #include "wire_fmt.h"
 
 enum {
@@ -30,11 +31,11 @@ __attribute__((cold)) bool wire_see_header(const uint8_t *buf, uint16_t udp_port
 static HOT bool hot_net(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, const struct weft_ip *dst,
 			struct wire_seen *seen)
 {
-	if (raw64(buf) != seen->version || raw64(buf + 8) != seen->ttl || raw32(buf + IP4_DST_AT) != seen->dst ||
-	    raw32(buf + UDP_PORT_AT) != seen->udp)
+	if (unlikely(raw64(buf) != seen->version || raw64(buf + 8) != seen->ttl ||
+		     raw32(buf + IP4_DST_AT) != seen->dst || raw32(buf + UDP_PORT_AT) != seen->udp))
 		if (!wire_see_header(buf, udp_port, dst, seen))
 			return false;
-	return seen->total <= len + more;
+	return likely(seen->total <= len + more);
 }
 
 /* What both kinds have in common; `total` is the IP packet's length. */
@@ -118,7 +119,7 @@ static HOT bool hot_ack(const uint8_t *buf, uint32_t total, struct wire_pkt *p)
 	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 32;
 	uint32_t sack = load32(pds + 12);
 
-	if (total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC || pds[1] & WIRE_F_ACK_P)
+	if (unlikely(total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC || pds[1] & WIRE_F_ACK_P))
 		return false;
 	hot_common(buf, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), HOT_ACK_BYTES, total, p);
 	p->pds.flags = pds[1] & 0x7f;
