@@ -205,6 +205,7 @@ static void init_scratch(struct weft_engine *e)
 	e->ack_scratch.net.ecn = WEFT_ECN_NOT;
 	e->ack_scratch.has_ses = true;
 	e->has_hot = e->is_v4 && !e->tune.crc;
+	e->has_hot_data = e->has_hot && !e->rcc;
 	if (e->is_v4)
 		init_ack_head(e);
 }

@@ -113,6 +113,7 @@ struct weft_engine {
 	uint8_t rx_flags;               /* PDS flags of the data packet being placed */
 	bool is_v4;                     /* we are; peers are of the same family */
 	bool has_hot;                   /* packets of the data path are those of wire_hot.h: IPv4, no trailers */
+	bool has_hot_data;              /* data, too: they don't carry demand for credit */
 	bool ack_each;                  /* every data packet is answered at once */
 	uint32_t rx_mask;               /* bits of a receive window - 1 */
 	struct weft_ip ip;              /* ours */
@@ -297,7 +298,7 @@ void credit_rx_due(struct weft_engine *e, weft_ns now);
 
 /* ack_rx.c */
 void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
-/* A packet that is an ACK of the usual kind, or not: false, and nothing has been done. */
+/* A packet that is WIRE_HOT_ACK at a glance. False: not an ACK of the usual kind, and nothing has been done. */
 bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now);
 void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 
@@ -309,7 +310,8 @@ void ack_data(struct weft_engine *e, struct pdc_rx *p, bool at_once, weft_ns now
 bool shim_holds(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
 
 void ack_again(struct weft_engine *e, struct pdc_rx *p, weft_ns now); /* anything else that wants an answer at once */
-void ack_hot(struct weft_engine *e, struct pdc_rx *p, weft_ns now);   /* the same with has_hot, no responses, not closed */
+void ack_hot(struct weft_engine *e, struct pdc_rx *p,
+	     weft_ns now); /* the same with has_hot, no responses, not closed */
 void ack_flush(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
 void ack_due(struct weft_engine *e, weft_ns now); /* those that found no packet earlier */
 void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *probe,
@@ -317,8 +319,8 @@ void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *p
 void nack_send(struct weft_engine *e, const struct wire_pkt *refused, uint16_t our_id, uint8_t code, weft_ns now);
 
 /* pdc_rx.c */
-/* A packet of a message under way, in the ordinary course of its connection, or not: false, and nothing has been done.
- */
+/* A packet that is WIRE_HOT_DATA at a glance. False: not of a message under way in the ordinary course of its
+ * connection, and nothing has been done. */
 bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now);
 void pdc_rx_request(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
 void pdc_rx_control(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);

@@ -118,7 +118,12 @@ static void receive_any(struct weft_engine *e, const struct weft_pkt *pkt, weft_
 
 static inline void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
-	bool done = likely(e->has_hot) && (ack_rx_hot(e, pkt, now) || (!e->rcc && pdc_rx_hot(e, pkt, now)));
+	enum wire_hot kind = wire_glance_hot(pkt->head, pkt->head_len);
+	bool done = false;
+	if (kind == WIRE_HOT_ACK && likely(e->has_hot))
+		done = ack_rx_hot(e, pkt, now);
+	else if (kind == WIRE_HOT_DATA && likely(e->has_hot_data))
+		done = pdc_rx_hot(e, pkt, now);
 	if (unlikely(!done))
 		receive_any(e, pkt, now);
 }

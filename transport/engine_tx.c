@@ -12,9 +12,9 @@ enum tx_result { TX_SENT, TX_BLOCKED, TX_SHORT };
 
 static bool has_pkt(struct weft_engine *e)
 {
-	if (!e->spare_count)
+	if (unlikely(!e->spare_count))
 		e->spare_count = e->port->ops->alloc(e->port, e->spare, ENGINE_BURST);
-	if (e->spare_count && e->out_count < ENGINE_OUT)
+	if (likely(e->spare_count && e->out_count < ENGINE_OUT))
 		return true;
 	e->stats.alloc_fail++;
 	e->short_of_pkts = true;
@@ -116,19 +116,21 @@ static inline __attribute__((always_inline)) void build_middle(struct weft_engin
 							       uint32_t head_bytes, weft_ns now)
 {
 	const struct tx_msg *m = s->msg;
+	uint8_t *head = pkt->head; /* what is stored there might be anything to the compiler */
+	uint16_t payload_len = s->payload_len;
 	const struct wire_data_patch patch = {.flags = request_flags(e, p, s),
 					      .offset = clear_offset(p, psn),
 					      .psn = psn,
 					      .entropy = s->ev,
 					      .message_offset = s->offset};
-	memcpy(pkt->head, m->head, head_bytes);
+	memcpy(head, m->head, head_bytes);
 	if (head_bytes == HOT_DATA_BYTES)
-		wire_patch_data(pkt->head, &patch);
+		wire_patch_data(head, &patch);
 	else
-		wire_patch_answer(pkt->head, &patch);
-	pkt->payload = m->buf ? m->buf + s->offset : NULL;
-	pkt->payload_len = s->payload_len;
-	engine_out_to(e, pkt, &p->ip, s->ev, e->data_dscp[p->background], WEFT_ECN_ECT0);
+		wire_patch_answer(head, &patch);
+	pkt->payload = likely(m->buf != NULL) ? m->buf + patch.message_offset : NULL;
+	pkt->payload_len = payload_len;
+	engine_out_to(e, pkt, &p->ip, patch.entropy, e->data_dscp[p->background], WEFT_ECN_ECT0);
 	engine_out_hot(e, pkt, head_bytes, 0, now);
 }
 
@@ -176,9 +178,9 @@ build_any(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s,
 static inline void build(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
 			 weft_ns now)
 {
-	if (!s->msg || !s->msg->head_bytes || !is_middle(e, s))
+	if (unlikely(!s->msg || !s->msg->head_bytes || !is_middle(e, s)))
 		build_any(e, p, psn, s, pkt, now);
-	else if (s->msg->head_bytes == HOT_DATA_BYTES)
+	else if (likely(s->msg->head_bytes == HOT_DATA_BYTES))
 		build_middle(e, p, psn, s, pkt, HOT_DATA_BYTES, now);
 	else
 		build_answer(e, p, psn, s, pkt, now);
@@ -210,15 +212,16 @@ static inline __attribute__((always_inline)) void transmit(struct weft_engine *e
 							   struct sent *s, weft_ns now)
 {
 	struct weft_pkt *pkt = e->spare[--e->spare_count];
-	p->inflight_bytes += s->wire_bytes;
+	const struct weft_cc_sent ev = {s->wire_bytes, p->inflight_bytes + s->wire_bytes};
+	p->inflight_bytes = ev.inflight_bytes;
+	if (unlikely(s->sent_at + e->rto_ns < p->pdc.timer.at)) /* no timeout is shorter */
+		arm_rto(e, p, s);
 	build(e, p, psn, s, pkt, now);
 	if (e->cc->on_sent)
-		e->cc->on_sent(&p->cc, &(struct weft_cc_sent){s->wire_bytes, p->inflight_bytes}, now);
+		e->cc->on_sent(&p->cc, &ev, now);
 	if (p->cc.pace)
-		pace_conn(p, s->wire_bytes, now);
-	if (s->sent_at + e->rto_ns < p->pdc.timer.at) /* no timeout is shorter */
-		arm_rto(e, p, s);
-	if (e->trace.sent)
+		pace_conn(p, ev.bytes, now);
+	if (unlikely(e->trace.sent != NULL))
 		e->trace.sent(e->trace.arg, &p->ip, psn, s->ev, s->tries != 0, now);
 }
 
@@ -251,7 +254,7 @@ static enum tx_result __attribute__((noinline)) send_lost(struct weft_engine *e,
 static bool psn_allows(const struct pdc_tx *p)
 {
 	return psn_diff(p->q.next, p->cack_psn) <= (int32_t)p->window_pkts &&
-	       (p->state != PDC_TX_SYN || p->q.next - p->start_psn <= 4095);
+	       (likely(p->state != PDC_TX_SYN) || p->q.next - p->start_psn <= 4095);
 }
 
 /* A fenced message waits for all before it. Answers don't: what it waits for may need them. */
@@ -267,24 +270,25 @@ static bool __attribute__((noinline)) fence_allows(struct pdc_tx *p, const struc
 
 static enum tx_result send_new(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (p->cutting->fenced && !fence_allows(p, p->cutting))
+	if (unlikely(p->cutting->fenced) && !fence_allows(p, p->cutting))
 		return TX_BLOCKED;
-	struct tx_msg *m = p->cutting;
+	struct tx_msg *m = p->cutting; /* fence_allows may let another one pass */
 	uint16_t payload = msg_tx_room(e, m);
-	if (!psn_allows(p) || !cwnd_allows(p, e->overhead_bytes + payload) ||
-	    (e->rcc && !credit_allows(e, p, e->overhead_bytes + payload, now)))
+	uint32_t wire_bytes = e->overhead_bytes + payload;
+	if (unlikely(!psn_allows(p) || !cwnd_allows(p, wire_bytes) ||
+		     (e->rcc && !credit_allows(e, p, wire_bytes, now))))
 		return TX_BLOCKED;
-	if (!sendq_reserve(&p->q, &e->sendq_mem)) {
+	if (unlikely(!sendq_reserve(&p->q, &e->sendq_mem))) {
 		e->stats.alloc_fail++;
 		return TX_SHORT;
 	}
-	if (!sendq_len(&p->q))
+	if (unlikely(!sendq_len(&p->q)))
 		p->last_heard_ns = now;
 	uint32_t psn = p->q.next;
 	uint16_t ev = p->lb.ops->pick(&p->lb, psn, now); /* before the record is at hand */
 	struct sent *s = sendq_push(&p->q, departure(e, now));
 	msg_tx_cut(p, m, s, payload);
-	s->wire_bytes = (uint16_t)(e->overhead_bytes + payload);
+	s->wire_bytes = (uint16_t)wire_bytes;
 	s->ev = ev;
 	transmit(e, p, psn, s, now);
 	e->stats.tx_data++;
@@ -293,14 +297,14 @@ static enum tx_result send_new(struct weft_engine *e, struct pdc_tx *p, weft_ns 
 
 static enum tx_result send_one(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (p->hold_until_ns > now || p->pace_at_ns > now)
+	if (unlikely(p->hold_until_ns > now || p->pace_at_ns > now))
 		return TX_BLOCKED;
-	if (!has_pkt(e))
+	if (unlikely(!has_pkt(e)))
 		return TX_SHORT;
-	if (p->q.lost.count)
+	if (unlikely(p->q.lost.count))
 		return send_lost(e, p, now);
 	/* Data behind a CLOSE_CMD could arrive before it; it waits for a new connection (pdc_tx_closed). */
-	return p->cutting && p->state != PDC_TX_CLOSING ? send_new(e, p, now) : TX_BLOCKED;
+	return likely(p->cutting && p->state != PDC_TX_CLOSING) ? send_new(e, p, now) : TX_BLOCKED;
 }
 
 static bool link_allows(const struct weft_engine *e, weft_ns now)

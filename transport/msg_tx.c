@@ -145,7 +145,7 @@ uint16_t msg_tx_room(const struct weft_engine *e, const struct tx_msg *m)
  * it). */
 void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t payload_len)
 {
-	if (!m->cut_bytes && !m->unacked_pkts && !is_answer(m)) {
+	if (unlikely(!m->cut_bytes) && !m->unacked_pkts && !is_answer(m)) {
 		m->message_id = p->next_message_id++;
 		if (!p->next_message_id)
 			p->next_message_id = 1;
@@ -155,11 +155,11 @@ void msg_tx_cut(struct pdc_tx *p, struct tx_msg *m, struct sent *s, uint16_t pay
 	s->payload_len = payload_len;
 	m->cut_bytes += payload_len;
 	m->unacked_pkts++;
-	if (m->cut_bytes >= m->bytes) {
+	if (unlikely(m->cut_bytes >= m->bytes)) {
 		m->cut = true;
 		p->cutting = next_of_kind(p, m);
 	}
-	if (p->waiting)
+	if (unlikely(p->waiting != NULL))
 		msg_tx_take_turns(p);
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "bitmap.h"
+#include "likely.h"
 #include "pool.h"
 #include "psn.h"
 #include "weft/time.h"
@@ -94,13 +95,13 @@ bool sendq_grow(struct sendq *q, struct sendq_mem *m);
 /* Makes sure one more PSN fits. False: no memory, try again later. */
 static inline bool sendq_reserve(struct sendq *q, struct sendq_mem *m)
 {
-	return (q->ring && sendq_len(q) <= q->mask) || sendq_grow(q, m);
+	return likely(q->ring && sendq_len(q) <= q->mask) || sendq_grow(q, m);
 }
 
 /* Appends the record of `psn`, which is in no list, to one. */
 static inline void sendq_list_append(struct sendq *q, struct sendq_list *l, uint32_t psn, struct sent *s)
 {
-	if (l->count++)
+	if (likely(l->count++))
 		sendq_at(q, l->tail)->next = (uint16_t)psn;
 	else
 		l->head = (uint16_t)psn;
@@ -112,7 +113,7 @@ static inline void sendq_list_append(struct sendq *q, struct sendq_list *l, uint
 static inline void sendq_list_remove(struct sendq *q, struct sendq_list *l, uint32_t psn, const struct sent *s)
 {
 	l->count--;
-	if (l->head == (uint16_t)psn) {
+	if (likely(l->head == (uint16_t)psn)) {
 		l->head = s->next;
 		return; /* the next has no neighbour before it now, and nobody looks for one */
 	}

@@ -22,8 +22,8 @@ enum wire_hot { WIRE_HOT_NONE, WIRE_HOT_DATA, WIRE_HOT_ACK };
 /* Type and next header, the prologue without flags. */
 #define HOT_KIND(type, next_hdr) ((uint32_t)(type) << 4 | (uint32_t)(next_hdr))
 
-/* Whether these 28 bytes are a sound IPv4 header, without options, of an untrimmed UDP packet to `dst` and `udp_port`. If
- * so `seen` remembers them. */
+/* Whether these 28 bytes are a sound IPv4 header, without options, of an untrimmed UDP packet to `dst` and `udp_port`.
+ * If so `seen` remembers them. */
 __attribute__((cold)) bool wire_see_header(const uint8_t *buf, uint16_t udp_port, const struct weft_ip *dst,
 					   struct wire_seen *seen);
 
@@ -119,7 +119,7 @@ static HOT bool hot_ack(const uint8_t *buf, uint32_t total, struct wire_pkt *p)
 	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 32;
 	uint32_t sack = load32(pds + 12);
 
-	if (unlikely(total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC || pds[1] & WIRE_F_ACK_P))
+	if (unlikely(total < HOT_ACK_BYTES || sack >> 28 != WIRE_CC_NSCC))
 		return false;
 	hot_common(buf, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), HOT_ACK_BYTES, total, p);
 	p->pds.flags = pds[1] & 0x7f;
@@ -133,26 +133,41 @@ static HOT bool hot_ack(const uint8_t *buf, uint32_t total, struct wire_pkt *p)
 	return true;
 }
 
-/* wire_decode_hot for ACKs alone: false is WIRE_HOT_NONE or another kind. */
+/* What a packet may be at a glance: an ACK without P, or a request, but the first packet of a message or one that
+ * establishes a connection. */
+static HOT enum wire_hot wire_glance_hot(const uint8_t *buf, size_t len)
+{
+	const uint8_t *pds = buf + HOT_PDS_AT;
+
+	if (unlikely(len < HOT_ACK_BYTES))
+		return WIRE_HOT_NONE;
+	uint32_t prologue = load16(pds);
+	if ((prologue & (0xff80 | WIRE_F_ACK_P)) == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP) << 7)
+		return WIRE_HOT_ACK;
+	if ((prologue & (0xff80 | WIRE_F_SYN)) == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD) << 7 &&
+	    len >= HOT_DATA_BYTES && !(pds[12 + 1] & WIRE_SES_SOM))
+		return WIRE_HOT_DATA;
+	return WIRE_HOT_NONE;
+}
+
+/* wire_decode_hot for what is WIRE_HOT_ACK at a glance: false is WIRE_HOT_NONE. */
 static HOT bool wire_decode_hot_ack(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
 				    const struct weft_ip *dst, struct wire_seen *seen, struct wire_pkt *p)
 {
-	return len >= HOT_ACK_BYTES && load16(buf + HOT_PDS_AT) >> 7 == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP) &&
-	       hot_net(buf, len, more, udp_port, dst, seen) && hot_ack(buf, seen->total, p);
+	return hot_net(buf, len, more, udp_port, dst, seen) && hot_ack(buf, seen->total, p);
 }
 
-/* The same for requests that are not the first packet of their message nor establish a connection. Of `p` it sets less:
+/* The same for what is WIRE_HOT_DATA at a glance. Of `p` it sets less:
  * net.src, entropy and ecn; pds.flags, psn, dpdcid, spdcid; payload_bytes, has_ses; ses.message_id, opcode,
- * request_length, message_offset, payload_length. If the opcode is one that brings an extension the packet may still not be
- * one for wire_decode_hot, and payload_bytes includes the extension. */
+ * request_length, message_offset, payload_length. If the opcode is one that brings an extension the packet may still
+ * not be one for wire_decode_hot, and payload_bytes includes the extension. */
 static HOT bool wire_decode_hot_middle(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port,
 				       const struct weft_ip *dst, struct wire_seen *seen, struct wire_pkt *p)
 {
 	const uint8_t *pds = buf + HOT_PDS_AT, *ses = pds + 12;
 	uint32_t kind = HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD);
 
-	if (len < HOT_DATA_BYTES || (load16(pds) & (0xff80 | WIRE_F_SYN)) != kind << 7 || ses[1] & WIRE_SES_SOM ||
-	    !hot_net(buf, len, more, udp_port, dst, seen) || seen->total < HOT_DATA_BYTES)
+	if (!hot_net(buf, len, more, udp_port, dst, seen) || unlikely(seen->total < HOT_DATA_BYTES))
 		return false;
 	hot_common(buf, kind, HOT_DATA_BYTES, seen->total, p);
 	p->net.ecn = buf[1] & 3;
@@ -183,7 +198,8 @@ static HOT enum wire_hot wire_decode_hot(const uint8_t *buf, size_t len, size_t 
 	uint32_t kind = load16(buf + HOT_PDS_AT) >> 7;
 	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD) && hot_net(buf, len, more, udp_port, dst, &seen[0]))
 		return hot_data(buf, len, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
-	if (wire_decode_hot_ack(buf, len, more, udp_port, dst, &seen[1], p))
+	if (kind == HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP) && len >= HOT_ACK_BYTES &&
+	    !(buf[HOT_PDS_AT + 1] & WIRE_F_ACK_P) && wire_decode_hot_ack(buf, len, more, udp_port, dst, &seen[1], p))
 		return WIRE_HOT_ACK;
 	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA) && hot_net(buf, len, more, udp_port, dst, &seen[0]))
 		return hot_answer(buf, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
