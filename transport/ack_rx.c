@@ -215,12 +215,15 @@ static inline bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const 
 {
 	if (unlikely(ack_psn == p->last_ack_psn))
 		return false;
-	bool ce = w->pds.flags & WIRE_F_ACK_M;
-	e->stats.rx_ack_ce += ce;
 	p->last_ack_psn = ack_psn;
-	if (ce || likely(!spoken_for(e, p, w, ack_psn)))
-		lb_feedback(e, p, w->net.entropy, ce ? WEFT_LB_CE : WEFT_LB_OK, now);
-	return ce;
+	if (w->pds.flags & WIRE_F_ACK_M) {
+		e->stats.rx_ack_ce++;
+		lb_feedback(e, p, w->net.entropy, WEFT_LB_CE, now);
+		return true;
+	}
+	if (likely(!spoken_for(e, p, w, ack_psn)))
+		lb_feedback(e, p, w->net.entropy, WEFT_LB_OK, now);
+	return false;
 }
 
 static void clear(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
@@ -253,11 +256,12 @@ static inline void after_ack(struct weft_engine *e, struct pdc_tx *p, const stru
 }
 
 /* pdc_tx_of for an engine with has_hot. */
-static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct wire_pkt *w)
+static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt,
+				      const struct wire_pkt *w)
 {
 	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
 	struct pdc_tx *p = likely(pdc && !pdc->is_rx) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
-	return likely(p && same_v4(&p->ip, &w->net.src)) ? p : NULL;
+	return likely(p && wire_hot_is_from(pkt->head, &p->ip)) ? p : NULL;
 }
 
 /* The connection `p`, or NULL, if the ACK may tell it something. The PSN first: answers to an engine that was here before us
@@ -307,7 +311,7 @@ bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 	if (!wire_decode_hot_ack(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[1], &w) ||
 	    unlikely(is_error(&w)))
 		return false;
-	struct pdc_tx *p = addressed(e, find_hot(e, &w), &w, now);
+	struct pdc_tx *p = addressed(e, find_hot(e, pkt, &w), &w, now);
 	if (likely(p != NULL))
 		take(e, p, pkt, &w, now);
 	return true;

@@ -21,8 +21,6 @@
 #include "weft/engine.h"
 #include "wire.h"
 
-#include <string.h>
-
 enum {
 	ENGINE_BURST = 32,    /* packets per receive burst */
 	ENGINE_OUT = 128,     /* packets built and not yet taken by the port */
@@ -225,12 +223,6 @@ static inline struct pdc *pdc_by_id(const struct weft_engine *e, uint16_t id)
 {
 	struct pdc *pdc = e->pdcs[id & e->pdc_mask];
 	return pdc && pdc->id == id ? pdc : NULL;
-}
-
-/* Both IPv4. */
-static inline bool same_v4(const struct weft_ip *a, const struct weft_ip *b)
-{
-	return !memcmp(a->b + 12, b->b + 12, 4);
 }
 
 /* The connection of ours that a packet answers, or NULL. */

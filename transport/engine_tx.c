@@ -64,10 +64,10 @@ static bool wants_answer(const struct weft_engine *e, const struct pdc_tx *p, co
 	       (cwnd_bytes < p->inflight_bytes + e->full_wire_bytes && cwnd_bytes < e->ask_below_bytes);
 }
 
+/* But SYN. */
 static uint8_t request_flags(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
 {
-	return (uint8_t)((s->tries ? WIRE_F_RETX : 0) | (wants_answer(e, p, s) ? WIRE_F_AR : 0) |
-			 (p->state == PDC_TX_SYN ? WIRE_F_SYN : 0));
+	return (uint8_t)((s->tries ? WIRE_F_RETX : 0) | (wants_answer(e, p, s) ? WIRE_F_AR : 0));
 }
 
 /* The target may forget the responses of everything before `front`. */
@@ -79,7 +79,7 @@ static int16_t clear_offset(const struct pdc_tx *p, uint32_t psn)
 static void build_pds(struct weft_engine *e, const struct pdc_tx *p, uint32_t psn, const struct sent *s,
 		      struct wire_pds *pds)
 {
-	pds->flags = request_flags(e, p, s);
+	pds->flags = (uint8_t)(request_flags(e, p, s) | (p->state == PDC_TX_SYN ? WIRE_F_SYN : 0));
 	pds->psn = psn;
 	pds->spdcid = p->pdc.id;
 	pds->dpdcid = p->remote_id;

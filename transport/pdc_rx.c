@@ -145,11 +145,12 @@ static struct pdc_rx *find_established(struct weft_engine *e, const struct wire_
 }
 
 /* The same for an engine with has_hot. */
-static inline struct pdc_rx *find_hot(struct weft_engine *e, const struct wire_pkt *w)
+static inline struct pdc_rx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt,
+				      const struct wire_pkt *w)
 {
 	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
 	struct pdc_rx *p = likely(pdc && pdc->is_rx) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
-	return likely(p && p->remote_id == w->pds.spdcid && same_v4(&p->ip, &w->net.src)) ? p : NULL;
+	return likely(p && p->remote_id == w->pds.spdcid && wire_hot_is_from(pkt->head, &p->ip)) ? p : NULL;
 }
 
 /* CACK stays below the oldest response that the initiator has not confirmed. */
@@ -399,7 +400,7 @@ bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 	if (unlikely(!wire_decode_hot_middle(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip,
 					     &e->seen[0], &w)))
 		return false;
-	struct pdc_rx *p = find_hot(e, &w);
+	struct pdc_rx *p = find_hot(e, pkt, &w);
 	struct rx_msg *m = likely(p && !p->gtd_count) ? p->recent : NULL; /* closed connections have no messages */
 	if (unlikely(!m || !msg_rx_expects(m, &w) || !is_awaited(e, p, w.pds.psn)))
 		return false;

@@ -27,6 +27,12 @@ enum wire_hot { WIRE_HOT_NONE, WIRE_HOT_DATA, WIRE_HOT_ACK };
 __attribute__((cold)) bool wire_see_header(const uint8_t *buf, uint16_t udp_port, const struct weft_ip *dst,
 					   struct wire_seen *seen);
 
+/* Whether an IPv4 packet is from `src`. */
+static HOT bool wire_hot_is_from(const uint8_t *buf, const struct weft_ip *src)
+{
+	return raw32(buf + IP4_SRC_AT) == raw32(src->b + 12);
+}
+
 /* A sound IPv4 and UDP packet to our address and port, which is all there. */
 static HOT bool hot_net(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, const struct weft_ip *dst,
 			struct wire_seen *seen)
@@ -206,10 +212,12 @@ static HOT enum wire_hot wire_decode_hot(const uint8_t *buf, size_t len, size_t 
 	return WIRE_HOT_NONE;
 }
 
-/* Bytes 0..7 of a PDS header. */
+/* Bytes 1..7 of a PDS header; the rest of its type and next header stands in byte 0. */
 static HOT void hot_prologue(uint8_t *pds, uint32_t kind, uint8_t flags, int16_t offset, uint32_t psn)
 {
-	store64(pds, (uint64_t)kind << 55 | (uint64_t)flags << 48 | (uint64_t)(uint16_t)offset << 32 | psn);
+	pds[1] = (uint8_t)(kind << 7 | flags);
+	store16(pds + 2, (uint16_t)offset);
+	store32(pds + 4, psn);
 }
 
 /* What distinguishes a data packet from its neighbours in the same message. */
@@ -280,7 +288,9 @@ static HOT void wire_fill_ack(uint8_t *buf, const uint8_t *template, const struc
 	store32(pds + 8, (uint32_t)a->spdcid << 16 | a->dpdcid);
 	store16(pds + 14, (uint16_t)a->sack_offset);
 	store64(pds + 16, a->sack_bitmap);
-	store64(pds + 24, (uint64_t)a->service_time << 48 | (uint64_t)a->rcvd_bytes << 16 | a->ooo_count);
+	store16(pds + 24, a->service_time);
+	store32(pds + 26, a->rcvd_bytes);
+	store16(pds + 30, a->ooo_count);
 	store16(pds + 32 + 2, a->message_id);
 }
 
