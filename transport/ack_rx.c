@@ -25,11 +25,10 @@ struct cover {
 /* The record leaves the list of its state. */
 static inline void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct gain *g)
 {
-	if (likely(s->state == SENT_INFLIGHT))
+	if (likely(sendq_unlink(&p->q, psn, s)))
 		p->inflight_bytes -= s->wire_bytes;
 	else
 		e->stats.spurious++;
-	sendq_unlink(&p->q, psn, s);
 	g->bytes += s->wire_bytes;
 	g->pkts++;
 	if (likely(s->msg != NULL))
@@ -103,24 +102,26 @@ static struct gain __attribute__((noinline)) ack_many(struct weft_engine *e, str
 }
 
 /* The oldest packet, and nothing else: all that came before has been acknowledged, nothing behind it has arrived. */
-static inline struct gain ack_oldest(struct weft_engine *e, struct pdc_tx *p)
+static inline struct gain ack_oldest(struct weft_engine *e, struct pdc_tx *p, struct sent *s)
 {
 	struct gain g = {0};
-	ack_one(e, p, p->q.front, sendq_at(&p->q, p->q.front), &g);
+	ack_one(e, p, p->q.front, s, &g);
 	p->q.front++;
-	sendq_advance(&p->q);
+	if (sendq_len(&p->q) && unlikely(sendq_at(&p->q, p->q.front)->state == SENT_ACKED))
+		sendq_advance(&p->q);
 	return g;
 }
 
+/* `s`: the record of `trigger`, if there is one. */
 static inline struct gain ack_covered(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w,
-				      uint32_t trigger, weft_ns now)
+				      uint32_t trigger, struct sent *s, weft_ns now)
 {
 	uint32_t cack = w->pds.psn;
 	uint64_t bits = w->pds.type == WIRE_PDS_ACK_CC ? w->pds.sack_bitmap : 0;
 	if (psn_after(cack, p->cack_psn))
 		p->cack_psn = cack;
 	if (likely(cack == p->q.front && trigger == cack && !bits))
-		return ack_oldest(e, p);
+		return ack_oldest(e, p, s);
 	return ack_many(e, p, &(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
 }
 
@@ -142,11 +143,10 @@ is_ambiguous(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, bool
 /* RTT of the packet that triggered the ACK; 0 when it is ambiguous which transmission was answered (UE 1.0 sec. 3.5).
  */
 static inline weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt,
-				 const struct wire_pkt *w, uint32_t ack_psn, weft_ns now)
+				 const struct wire_pkt *w, const struct sent *s, weft_ns now)
 {
-	if (unlikely(!sendq_has(&p->q, ack_psn)))
+	if (unlikely(!s))
 		return 0;
-	const struct sent *s = sendq_at(&p->q, ack_psn);
 	bool retx = w->pds.flags & WIRE_F_RETX, first = s->state == SENT_INFLIGHT && !s->tries && !retx;
 	if (unlikely(!first) && is_ambiguous(e, p, s, retx, now))
 		return 0;
@@ -205,7 +205,7 @@ static void error_response(struct weft_engine *e, struct pdc_tx *p, const struct
 /* An earlier ACK spoke for the packet already, see tell_covered. */
 static bool spoken_for(const struct weft_engine *e, const struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
 {
-	return e->tune.lb_all_acked && !(w->pds.flags & WIRE_F_RETX) &&
+	return unlikely(e->tune.lb_all_acked) && !(w->pds.flags & WIRE_F_RETX) &&
 	       (!sendq_has(&p->q, psn) || sendq_at(&p->q, psn)->state == SENT_ACKED);
 }
 
@@ -256,16 +256,15 @@ static inline void after_ack(struct weft_engine *e, struct pdc_tx *p, const stru
 }
 
 /* pdc_tx_of for an engine with has_hot. */
-static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt,
-				      const struct wire_pkt *w)
+static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w)
 {
 	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
 	struct pdc_tx *p = likely(pdc && !pdc->is_rx) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
 	return likely(p && wire_hot_is_from(pkt->head, &p->ip)) ? p : NULL;
 }
 
-/* The connection `p`, or NULL, if the ACK may tell it something. The PSN first: answers to an engine that was here before us
- * may name the same connection. */
+/* The connection `p`, or NULL, if the ACK may tell it something. The PSN first: answers to an engine that was here
+ * before us may name the same connection. */
 static inline struct pdc_tx *addressed(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
 {
 	e->stats.rx_ack++;
@@ -282,9 +281,10 @@ static inline __attribute__((always_inline)) void
 take(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
 	uint32_t trigger = w->pds.psn + (uint32_t)w->pds.offset;
-	weft_ns rtt = rtt_sample(e, p, pkt, w, trigger, now);
+	struct sent *s = likely(sendq_has(&p->q, trigger)) ? sendq_at(&p->q, trigger) : NULL;
+	weft_ns rtt = rtt_sample(e, p, pkt, w, s, now);
 	bool ce = path_feedback(e, p, w, trigger, now);
-	const struct gain g = ack_covered(e, p, w, trigger, now);
+	const struct gain g = ack_covered(e, p, w, trigger, s, now);
 	if (w->pds.type == WIRE_PDS_ACK_CC && w->pds.mpr)
 		p->window_pkts = (uint32_t)w->pds.mpr * 128;
 	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};

@@ -240,12 +240,14 @@ static inline struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct
  * restarted may have. */
 static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w)
 {
-	if (p->state == PDC_TX_SYN && w->pds.spdcid) {
-		p->remote_id = w->pds.spdcid;
-		p->state = PDC_TX_OPEN;
-		p->heard = true;
-	}
-	return p->remote_id && p->remote_id == w->pds.spdcid;
+	if (likely(p->state != PDC_TX_SYN))
+		return p->remote_id == w->pds.spdcid;
+	if (!w->pds.spdcid)
+		return false;
+	p->remote_id = w->pds.spdcid;
+	p->state = PDC_TX_OPEN;
+	p->heard = true;
+	return true;
 }
 
 /* loss.c */

@@ -7,7 +7,7 @@ enum { RTO_BACKOFF_MAX = 16, FAILED_PATH_BRTTS = 2 };
 void lb_feedback(struct weft_engine *e, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
 {
 	p->lb.ops->feedback(&p->lb, ev, fb, now);
-	if (e->trace.feedback)
+	if (unlikely(e->trace.feedback != NULL))
 		e->trace.feedback(e->trace.arg, &p->ip, ev, fb, now);
 }
 
@@ -56,7 +56,7 @@ weft_ns loss_deadline(const struct weft_engine *e, const struct pdc_tx *p)
 
 void loss_rtt(struct weft_engine *e, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now)
 {
-	if (now >= p->max_rtt_until_ns) {
+	if (unlikely(now >= p->max_rtt_until_ns)) {
 		p->max_rtt_ns[1] = p->max_rtt_ns[0];
 		p->max_rtt_ns[0] = 0;
 		p->max_rtt_until_ns = now + e->rto_ns;
@@ -136,7 +136,7 @@ static void __attribute__((noinline)) loss_by_age(struct weft_engine *e, struct 
 
 void loss_by_gap(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 {
-	if (!p->q.inflight.count || sendq_at(&p->q, p->q.inflight.head)->sent_at >= p->newest_acked_ns)
+	if (likely(!p->q.inflight.count || sendq_at(&p->q, p->q.inflight.head)->sent_at >= p->newest_acked_ns))
 		return;
 	if (e->tune.dup_ack_threshold)
 		loss_by_count(e, p, now);

@@ -146,10 +146,16 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
 /* All that is not acknowledged -> lost, in the order of their PSNs. */
 void sendq_rewind(struct sendq *q);
 
-/* Takes a record out of the list of its state; it is acknowledged. Then either `front` moves over it, or sendq_mark. */
-static inline void sendq_unlink(struct sendq *q, uint32_t psn, struct sent *s)
+/* Takes a record out of the list of its state; it is acknowledged. Then either `front` moves over it, or sendq_mark.
+ * Returns whether it was in flight, and not lost. */
+static inline bool sendq_unlink(struct sendq *q, uint32_t psn, const struct sent *s)
 {
-	sendq_list_remove(q, s->state == SENT_LOST ? &q->lost : &q->inflight, psn, s);
+	if (likely(s->state == SENT_INFLIGHT)) {
+		sendq_list_remove(q, &q->inflight, psn, s);
+		return true;
+	}
+	sendq_list_remove(q, &q->lost, psn, s);
+	return false;
 }
 
 /* Acknowledged while older ones are not. */
