@@ -120,7 +120,7 @@ static inline struct gain ack_covered(struct weft_engine *e, struct pdc_tx *p, c
 	uint64_t bits = w->pds.type == WIRE_PDS_ACK_CC ? w->pds.sack_bitmap : 0;
 	if (psn_after(cack, p->cack_psn))
 		p->cack_psn = cack;
-	if (likely(cack == p->q.front && trigger == cack && !bits))
+	if (likely(s && cack == p->q.front && trigger == cack && !bits))
 		return ack_oldest(e, p, s);
 	return ack_many(e, p, &(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
 }
@@ -305,7 +305,8 @@ void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire
 	take(e, p, pkt, w, now);
 }
 
-bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+/* Inline wherever files are optimised together. */
+inline __attribute__((always_inline)) bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
 	if (!wire_decode_hot_ack(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[1], &w) ||

@@ -104,7 +104,7 @@ static enum wire_hot decode(struct weft_engine *e, const struct weft_pkt *pkt, s
 	return fits ? kind : WIRE_HOT_NONE;
 }
 
-static void receive_any(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+static void __attribute__((noinline)) receive_any(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_pkt w; /* not all of it may be filled in, see wire_decode_hot */
 	enum wire_hot kind = decode(e, pkt, &w);
@@ -128,6 +128,7 @@ static inline void receive(struct weft_engine *e, const struct weft_pkt *pkt, we
 		receive_any(e, pkt, now);
 }
 
+/* Not part of the loop, which has variables enough of its own. */
 __attribute__((noinline)) void engine_rx(struct weft_engine *e, struct weft_pkt **pkts, uint16_t n, weft_ns now)
 {
 	if (!n)

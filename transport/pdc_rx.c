@@ -145,8 +145,7 @@ static struct pdc_rx *find_established(struct weft_engine *e, const struct wire_
 }
 
 /* The same for an engine with has_hot. */
-static inline struct pdc_rx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt,
-				      const struct wire_pkt *w)
+static inline struct pdc_rx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w)
 {
 	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
 	struct pdc_rx *p = likely(pdc && pdc->is_rx) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
@@ -394,7 +393,8 @@ static inline bool is_awaited(struct weft_engine *e, struct pdc_rx *p, uint32_t 
 	       (in_window(e, p, psn) && !is_received(e, p, psn) && window_reserve(e, p, psn));
 }
 
-bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+/* Inline wherever files are optimised together. */
+inline __attribute__((always_inline)) bool pdc_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
 	if (unlikely(!wire_decode_hot_middle(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip,

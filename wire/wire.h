@@ -312,9 +312,9 @@ size_t wire_encode(const struct wire_pkt *p, uint8_t *buf);
 enum wire_error wire_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
 			    struct wire_pkt *p);
 
-/* An IPv4 header, and what of the UDP header is the same for all packets of that length, found to be sound: most packets of a connection repeat it, and then one comparison says so. All 0:
- * none yet. It holds for one address of ours.
- * See wire_decode_hot. */
+/* An IPv4 header, and what of the UDP header is the same for all packets of that length, found to be sound: most
+ * packets of a connection repeat it, and then one comparison says so. All 0: none yet. It holds for one address of
+ * ours. See wire_decode_hot. */
 struct wire_seen {
 	uint64_t version, ttl; /* the first 16 bytes, as they stand in the packet, named after what they begin with */
 	uint32_t dst;
