@@ -56,7 +56,8 @@ static uint64_t hash_files(const struct scenario *s, const struct scenario_item 
 static uint64_t hash_list(const struct scenario *s, struct scenario_list *list, const char *label)
 {
 	uint64_t state = hash_text(1, label);
-	qsort(list->items, list->count, sizeof *list->items, by_text);
+	if (list->count) /* otherwise there are no items */
+		qsort(list->items, list->count, sizeof *list->items, by_text);
 	for (uint32_t i = 0; i < list->count; i++) {
 		const struct scenario_item *item = &list->items[i];
 		state = hash_text(hash_text(state, item->name), item->value);
