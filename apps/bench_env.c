@@ -50,22 +50,29 @@ static uint64_t param_value(const struct weft_param *p, const void *base)
 	return p->type == WEFT_PARAM_U32 ? *(const uint32_t *)field : *(const uint8_t *)field;
 }
 
-/* Where the provider's own default is another than the engine's. */
-static bool is_told(const char *key)
+/* Where the provider's own default is another than the engine's and ours is meant, and what the user has set: that may
+ * be the engine's default. */
+static bool is_told(const struct options *o, const char *key)
 {
 	static const char *const keys[] = {"payload_bytes", "peer_timeout_ns"};
+	size_t len = strlen(key);
 	for (unsigned i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (!strcmp(key, keys[i]))
 			return true;
+	for (uint32_t i = 0; i < o->given_count; i++) {
+		const struct opt_given *g = &o->given[i];
+		if (g->value && !strcmp(g->name, "set") && !strncmp(g->value, key, len) && g->value[len] == '=')
+			return true;
+	}
 	return false;
 }
 
 /* Appends key=value, for each parameter that is not at its default; and the payload, which the provider would fit to
  * the device. */
-static void tunes_print(FILE *out, const struct weft_param *table, const void *base)
+static void tunes_print(FILE *out, const struct options *o, const struct weft_param *table, const void *base)
 {
 	for (const struct weft_param *p = table; base && p && p->key; p++)
-		if (param_value(p, base) != p->def || is_told(p->key))
+		if (param_value(p, base) != p->def || is_told(o, p->key))
 			fprintf(out, "%s=%" PRIu64 ",", p->key, param_value(p, base));
 }
 
@@ -92,11 +99,11 @@ static int tunes_set(const struct options *o)
 	if (!out)
 		return -ENOMEM;
 	digits_tell(o);
-	tunes_print(out, weft_engine_tunes, &o->engine);
-	tunes_print(out, o->cc->tunes, o->cc_tune);
-	tunes_print(out, o->lb->tunes, o->lb_tune);
+	tunes_print(out, o, weft_engine_tunes, &o->engine);
+	tunes_print(out, o, o->cc->tunes, o->cc_tune);
+	tunes_print(out, o, o->lb->tunes, o->lb_tune);
 	if (o->rcc)
-		tunes_print(out, o->rcc->tunes, o->rcc_tune);
+		tunes_print(out, o, o->rcc->tunes, o->rcc_tune);
 	if (fclose(out)) {
 		free(text);
 		return -ENOMEM;

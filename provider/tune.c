@@ -13,7 +13,8 @@
 enum {
 	WAIT_DEFAULT_MS = 5000,
 	LINGER_DEFAULT_MS = 500,
-	ACK_EVERY = 1, /* more starve SMaRTT and REPS of news where flows meet: see doc/perf.md */
+	ACK_EVERY = 32,      /* packets in the middle of a message; any with news is answered at once ... */
+	ACKS_PER_WINDOW = 8, /* ... and more where windows are small, as they are where flows meet */
 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
@@ -46,7 +47,7 @@ static void *tune_alloc(const struct weft_param *table, size_t size)
  * `weft switch` does unless told otherwise. */
 static int lb_find(const char *name, const struct weft_lb_ops **lb, struct weft_err *err)
 {
-	const struct weft_lb_offer offer = {.ecn = 1, .trimming = 1, .ack_every = ACK_EVERY};
+	const struct weft_lb_offer offer = {.ecn = 1, .trimming = 1, .ack_every = ACK_EVERY, .all_acked = 1};
 	const char *reason;
 	if (strcmp(name, "auto") != 0)
 		return weft_lb_choose(name, lb, err);
@@ -193,7 +194,8 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	tune->engine.tune.rndv_bytes = RNDV_BYTES;
 	/* Cost per packet is what counts where a processor does the NIC's work. */
 	tune->engine.tune.ack_every = ACK_EVERY;
-	tune->engine.tune.ack_burst = 1;
+	tune->engine.tune.acks_per_window = ACKS_PER_WINDOW;
+	tune->engine.tune.ack_burst = tune->engine.tune.lb_all_acked = 1;
 	int ret = algorithms_find(tune, err);
 	if (!ret)
 		ret = tunes_parse(tune, err);

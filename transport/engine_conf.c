@@ -42,6 +42,9 @@ const struct weft_param weft_engine_tunes[] = {
 	       "longer messages are announced and fetched by their receivers (rendezvous), bytes; 0: none is"),
 	TUNE32(payload_bytes, 4096, 64, 8192, "payload of a full packet (UET Payload MTU), bytes"),
 	TUNE32(ack_every, 1, 1, 64, "data packets per ACK"),
+	TUNE32(acks_per_window, 0, 0, 256,
+	       "ACKs a sender asks for in a window at least, however many packets the peer's ack_every coalesces; 0: "
+	       "none"),
 	TUNE32(dup_ack_threshold, 0, 0, 1024,
 	       "lost when so many packets sent later were acknowledged, as with TCP (3); 0: by reorder_ns"),
 	TUNE64(reorder_shim_ns, 0, 0, 1000000000,
@@ -120,6 +123,8 @@ static void derive(struct weft_engine *e)
 	e->link_ahead_ns = TX_AHEAD_PKTS * (e->full_wire_bytes * e->link_pace >> 20);
 	e->ask_below_bytes = (t->ack_every + 1) * e->full_wire_bytes;
 	e->ack_each = t->ack_every == 1 && !t->ack_burst && !t->reorder_shim_ns;
+	while (t->acks_per_window && UINT64_C(1) << e->ask_shift < (uint64_t)t->acks_per_window * e->full_wire_bytes)
+		e->ask_shift++;
 	e->rx_mask = 64;
 	while (e->rx_mask < t->window_pkts)
 		e->rx_mask *= 2;

@@ -119,6 +119,7 @@ struct weft_engine {
 	weft_ns reorder_ns, ack_delay_ns;
 	uint32_t full_wire_bytes;         /* of a full data packet */
 	uint32_t ask_below_bytes;         /* smaller windows hold too few packets for a coalesced ACK */
+	uint8_t ask_shift;                /* one packet in cwnd_bytes / 2^n asks for an ACK; 0: see acks_per_window */
 	uint32_t overhead_bytes;          /* wire bytes of a data packet without payload */
 	struct wire_seen seen[2];         /* headers of the last data packet and ACK */
 	uint8_t ack_head[ACK_HEAD_BYTES]; /* template of ACKs over IPv4, to where the last one went */

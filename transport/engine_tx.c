@@ -55,19 +55,27 @@ static bool cwnd_allows(const struct pdc_tx *p, uint32_t bytes)
 	return p->inflight_bytes + bytes <= p->cc.cwnd_bytes || !p->inflight_bytes;
 }
 
+/* acks_per_window: every n-th packet asks, n the largest power of two that gives so many ACKs. Small windows live on
+ * news of every packet, large ones can do with fewer. */
+static bool wants_sample(const struct weft_engine *e, const struct pdc_tx *p, uint32_t psn)
+{
+	uint32_t step = p->cc.cwnd_bytes >> e->ask_shift;
+	return e->ask_shift && (step < 2 || !(psn & (UINT32_MAX >> (__builtin_clz(step) + 1))));
+}
+
 /* AR: nothing may follow soon that would make a coalescing target answer. A full window is no reason while it holds
  * enough packets for that: asking then would cut later ACKs into ever smaller pieces. */
-static bool wants_answer(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
+static bool wants_answer(const struct weft_engine *e, const struct pdc_tx *p, uint32_t psn, const struct sent *s)
 {
 	uint32_t cwnd_bytes = p->cc.cwnd_bytes;
-	return s->tries || !p->cutting ||
+	return s->tries || !p->cutting || wants_sample(e, p, psn) ||
 	       (cwnd_bytes < p->inflight_bytes + e->full_wire_bytes && cwnd_bytes < e->ask_below_bytes);
 }
 
 /* But SYN. */
-static uint8_t request_flags(const struct weft_engine *e, const struct pdc_tx *p, const struct sent *s)
+static uint8_t request_flags(const struct weft_engine *e, const struct pdc_tx *p, uint32_t psn, const struct sent *s)
 {
-	return (uint8_t)((s->tries ? WIRE_F_RETX : 0) | (wants_answer(e, p, s) ? WIRE_F_AR : 0));
+	return (uint8_t)((s->tries ? WIRE_F_RETX : 0) | (wants_answer(e, p, psn, s) ? WIRE_F_AR : 0));
 }
 
 /* The target may forget the responses of everything before `front`. */
@@ -79,7 +87,7 @@ static int16_t clear_offset(const struct pdc_tx *p, uint32_t psn)
 static void build_pds(struct weft_engine *e, const struct pdc_tx *p, uint32_t psn, const struct sent *s,
 		      struct wire_pds *pds)
 {
-	pds->flags = (uint8_t)(request_flags(e, p, s) | (p->state == PDC_TX_SYN ? WIRE_F_SYN : 0));
+	pds->flags = (uint8_t)(request_flags(e, p, psn, s) | (p->state == PDC_TX_SYN ? WIRE_F_SYN : 0));
 	pds->psn = psn;
 	pds->spdcid = p->pdc.id;
 	pds->dpdcid = p->remote_id;
@@ -118,7 +126,7 @@ static inline __attribute__((always_inline)) void build_middle(struct weft_engin
 	const struct tx_msg *m = s->msg;
 	uint8_t *head = pkt->head; /* what is stored there might be anything to the compiler */
 	uint16_t payload_len = s->payload_len;
-	const struct wire_data_patch patch = {.flags = request_flags(e, p, s),
+	const struct wire_data_patch patch = {.flags = request_flags(e, p, psn, s),
 					      .offset = clear_offset(p, psn),
 					      .psn = psn,
 					      .entropy = s->ev,

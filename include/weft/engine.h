@@ -39,6 +39,8 @@ struct weft_engine_tune {
 	uint64_t rndv_bytes;      /* longer messages are announced, and fetched by their receiver; 0: none is */
 	uint32_t payload_bytes;   /* payload per full packet (UET Payload MTU) */
 	uint32_t ack_every;       /* data packets per ACK, 1..64 */
+	uint32_t acks_per_window; /* ACKs a sender asks for in a window at least, so that targets coalesce fewer packets
+				   * where windows are small, 0..256; 0: it leaves that to their ack_every */
 	uint32_t dup_ack_threshold; /* a packet counts as lost when so many sent after it were acknowledged, as with
 				     * TCP; 0: by `reorder_ns`. Not with go_back_n */
 	uint32_t reorder_shim_pkts; /* most packets beyond a gap that a target keeps to itself; with reorder_shim_ns */

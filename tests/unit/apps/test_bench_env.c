@@ -55,6 +55,20 @@ static void bench_env_set__tunes_that_differ(void **state)
 	options_free(&o);
 }
 
+/* The provider's defaults differ from the engine's, so what is set to the latter has to be said. */
+static void bench_env_set__what_was_set(void **state)
+{
+	char *argv[] = {"bench", "--topology", "star:2", "--set", "ack_burst=off", "--set", "rndv_bytes=0"};
+	struct options o;
+	parse(&o, 7, argv);
+	assert_int_equal(bench_env_set(&o, "dev", "10.0.0.1", NULL), 0);
+	const char *tune = getenv("FI_WEFT_TUNE");
+	assert_non_null(strstr(tune, "ack_burst=0"));
+	assert_non_null(strstr(tune, "rndv_bytes=0"));
+	assert_null(strstr(tune, "ack_every"));
+	options_free(&o);
+}
+
 /* What switches read is told as parts; without digits, or to others than PRIME, nothing is. */
 static void bench_env_set__tells_digits(void **state)
 {
@@ -77,9 +91,8 @@ static void bench_env_set__tells_digits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bench_rank_host__counts_from_one),
-		cmocka_unit_test(bench_env_set__names_everything),
-		cmocka_unit_test(bench_env_set__tunes_that_differ),
+		cmocka_unit_test(bench_rank_host__counts_from_one), cmocka_unit_test(bench_env_set__names_everything),
+		cmocka_unit_test(bench_env_set__tunes_that_differ), cmocka_unit_test(bench_env_set__what_was_set),
 		cmocka_unit_test(bench_env_set__tells_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,41 @@ static void pace__late_in_the_day(void **state)
 	}
 }
 
+/* Of the packets of a full window, the longest run up to one that asks for an ACK, or to the end. */
+static uint32_t longest_without_asking(uint32_t acks_per_window, uint32_t window_pkts)
+{
+	struct duo d;
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.ack_every = 64;
+	conf.tune.acks_per_window = acks_per_window;
+	conf.tune.pacing = 0; /* all of the window leaves before the first ACK comes */
+	duo_open(&d, &conf);
+	duo_transfer(&d, 0, 1);
+	first_tx(d.e[0])->cc.cwnd_bytes = window_pkts * d.e[0]->full_wire_bytes;
+	d.logging = true;
+	duo_transfer(&d, 0, 256 * 4096);
+	uint32_t run = 0, longest = 0;
+	for (uint32_t i = 0; i < window_pkts; i++) {
+		const struct wire_pkt *w = &d.log[i].w;
+		assert_true(d.log[i].from == 0 && is_data(w));
+		longest = ++run > longest ? run : longest;
+		run = w->pds.flags & WIRE_F_AR ? 0 : run;
+	}
+	duo_close(&d);
+	return longest;
+}
+
+static void acks_per_window__sender_asks(void **state)
+{
+	assert_int_equal(longest_without_asking(0, 128), 128);
+	for (uint32_t acks = 1; acks <= 32; acks *= 2)
+		for (uint32_t window_pkts = 1; window_pkts <= 128; window_pkts *= 2) {
+			uint32_t most = window_pkts / acks ? window_pkts / acks : 1;
+			assert_in_range(longest_without_asking(acks, window_pkts), (most + 3) / 4, most);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +245,7 @@ int main(void)
 		cmocka_unit_test(pace__at_link_rate),
 		cmocka_unit_test(pace__of_a_connection_is_kept_by_late_polls),
 		cmocka_unit_test(pace__late_in_the_day),
+		cmocka_unit_test(acks_per_window__sender_asks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
