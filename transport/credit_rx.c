@@ -16,6 +16,8 @@ void credit_rx_start(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
 
 void credit_rx_stop(struct weft_engine *e, struct pdc_rx *p)
 {
+	if (!e->rcc)
+		return;
 	if (e->sched) {
 		sched_rx_stop(e, p);
 		return;

@@ -179,7 +179,7 @@ static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb, const struct wef
 static inline size_t pdc_rx_bytes(const struct weft_engine *e)
 {
 	if (!e->rcc)
-		return offsetof(struct pdc_rx, credit.rcc);
+		return offsetof(struct pdc_rx, credit);
 	return sizeof(struct pdc_rx) + (e->sched ? sched_rx_bytes(e) : 0);
 }
 

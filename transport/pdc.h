@@ -109,6 +109,7 @@ struct pdc_rx {
 	uint64_t *received;     /* window of PSNs above next_expected; NULL until one arrives */
 	uint64_t *unreported;   /* received, not yet in any SACK; in the same memory */
 	uint32_t unreported_pkts;
+	uint32_t gap_psn; /* PSN whose absence was last reported (go_back_n) */
 
 	/* the packet the next ACK answers */
 	weft_ns trigger_at_ns;
@@ -128,13 +129,12 @@ struct pdc_rx {
 	struct list stuck_link; /* engine's stuck */
 	struct rx_msg *recent;  /* the one of them that got the last packet, or NULL */
 	struct weft_ip ip;      /* initiator */
+	weft_ns gap_since_ns;   /* the first packet beyond the present gap arrived (reorder_shim_ns) */
 	uint32_t start_psn;
-	weft_ns gap_since_ns;    /* the first packet beyond the present gap arrived (reorder_shim_ns) */
-	uint32_t gap_psn;        /* PSN whose absence was last reported (go_back_n) */
 	struct credit_rx credit; /* while a receiver-driven algorithm runs; see pdc_rx_bytes() */
 };
 
-_Static_assert(offsetof(struct credit_rx, rcc) + sizeof(struct weft_rcc) == sizeof(struct credit_rx),
-	       "the algorithm's state ends the connection: without one it is not allocated");
+_Static_assert(offsetof(struct pdc_rx, credit) + sizeof(struct credit_rx) == sizeof(struct pdc_rx),
+	       "credit ends the connection: without an algorithm for it there is no memory for it");
 
 #endif

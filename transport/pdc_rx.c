@@ -69,7 +69,8 @@ static struct pdc_rx *pdc_rx_alloc(struct weft_engine *e)
 	wheel_node_init(&p->pdc.timer);
 	list_init(&p->ack_link);
 	list_init(&p->stuck_link);
-	list_init(&p->credit.link);
+	if (e->rcc)
+		list_init(&p->credit.link);
 	list_init(&p->link);
 	list_init(&p->msgs);
 	p->ack_at_ns = WEFT_NEVER;
