@@ -88,7 +88,7 @@ struct schedule_tune {
 	uint32_t w_init_permille; /* "w_init": first aggressiveness, and first rate as a share of the highest */
 	uint32_t w_max_permille;  /* "w_max" */
 	uint32_t w_min_permille;  /* "w_min" */
-	uint32_t aim_permille;    /* "aim_ratio": share of marked packets or lost credits that is tolerated */
+	uint32_t aim_permille;    /* "aim_ratio": share of marked packets or lost credits that is tolerated ... */
 	uint32_t feedback;        /* enum schedule_feedback */
 	uint32_t paths;           /* path numbers in use; 0 stands for 1 */
 	uint32_t board_bits;      /* "N_b": data between two looks at the speed board ... */
@@ -101,6 +101,7 @@ struct schedule_tune {
 	uint32_t first_pct;       /* what an idle sender may send unscheduled, of the BDP, with `unscheduled` */
 	uint8_t uniform;          /* path numbers are drawn without replacement, round by round */
 	uint8_t probing;          /* slow paths are excluded */
+	uint8_t aim_scaled;       /* ... at a rate of 0, falling to none at the highest rate */
 	uint8_t sent_base;        /* losses are taken off the rate at which the lost were sent, a period ago */
 	uint8_t unscheduled;      /* idle senders send at once, at low priority (sec. V-A) */
 	uint8_t strict;           /* refuse fabrics without credit queues */

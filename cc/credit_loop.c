@@ -66,11 +66,20 @@ void credit_loop_count(struct credit_loop *l, const struct schedule_tune *tune, 
 	}
 }
 
+/* "aim_ratio". Public simulations of ExpressPass tolerate the less the faster a sender is, so that of senders that see
+ * the same losses the slow one goes on and the fast one gives way. */
+static uint32_t aim(const struct credit_loop *l, const struct schedule_tune *tune)
+{
+	uint32_t left = l->rate < ONE ? ONE - l->rate : 0;
+
+	return tune->aim_scaled ? times(left, permille(tune->aim_permille)) : permille(tune->aim_permille);
+}
+
 static void increase(struct credit_loop *l, const struct schedule_tune *tune)
 {
 	if (l->increased)
 		l->w = (l->w + permille(tune->w_max_permille)) / 2;
-	l->rate = times(ONE - l->w, l->rate) + times(l->w, ONE + permille(tune->aim_permille));
+	l->rate = times(ONE - l->w, l->rate) + times(l->w, ONE + aim(l, tune));
 	l->increased = 1;
 }
 
@@ -79,7 +88,7 @@ static void decrease(struct credit_loop *l, const struct schedule_tune *tune, ui
 	uint32_t w_min = permille(tune->w_min_permille);
 
 	uint32_t base = tune->sent_base ? l->sent_rate : l->rate;
-	uint32_t rate = times(times(base, ONE - share), ONE + permille(tune->aim_permille));
+	uint32_t rate = times(times(base, ONE - share), ONE + aim(l, tune));
 
 	l->rate = tune->sent_base && rate > l->rate ? l->rate : rate;
 	l->w = l->w / 2 > w_min ? l->w / 2 : w_min;
@@ -97,7 +106,7 @@ void credit_loop_update(struct credit_loop *l, const struct schedule_tune *tune,
 
 	if (share > ONE)
 		share = ONE;
-	if (share <= permille(tune->aim_permille))
+	if (share <= aim(l, tune))
 		increase(l, tune);
 	else
 		decrease(l, tune, share);

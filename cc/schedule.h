@@ -17,8 +17,10 @@
 	SCHEDULE_TUNE32(w_init_permille, "first aggressiveness and first rate (w_init), permille", 63, 1, 1000),       \
 		SCHEDULE_TUNE32(w_max_permille, "largest aggressiveness (w_max), permille", 500, 1, 1000),             \
 		SCHEDULE_TUNE32(w_min_permille, "smallest aggressiveness (w_min), permille", 10, 1, 1000),             \
-		SCHEDULE_TUNE32(aim_permille, "share of lost credits that is tolerated (aim_ratio), permille", 100, 1, \
-				1000),                                                                                 \
+		SCHEDULE_TUNE32(aim_permille,                                                                          \
+				"share of lost credits that is tolerated (aim_ratio), permille; see aim_scaled", 450,  \
+				1, 1000),                                                                              \
+		SCHEDULE_TUNEON(aim_scaled, "aim_permille is of a rate of 0, and falls to none at the highest", 1),    \
 		SCHEDULE_TUNE32(feedback, "share of lost credits: 0 by ECN marks, 1 by gaps in their numbers",         \
 				feedback_def, SCHEDULE_ECN, SCHEDULE_SEQUENCE),                                        \
 		SCHEDULE_TUNE32(linger_pct,                                                                            \
@@ -34,7 +36,7 @@
 			sent_base,                                                                                     \
 			"a share of losses is taken off the rate a period ago, at which they were sent, not off "      \
 			"the present one",                                                                             \
-			0),                                                                                            \
+			1),                                                                                            \
 		SCHEDULE_TUNEON(unscheduled, "idle senders send at once, at low priority", 0),                         \
 		SCHEDULE_TUNEON(strict, "refuse to work in a fabric that does not limit credits", 0)
 

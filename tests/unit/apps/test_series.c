@@ -219,7 +219,7 @@ static void series_sample__tells_what_receivers_know_of_senders(void **state)
 	assert_true(feof(file));
 	fclose(file);
 	assert_true(rows > 5 && last_looks > 5);
-	assert_true(most >= 1000);
+	assert_in_range(most, 950, 1000); /* the highest, beyond which no loss is tolerated */
 	assert_int_equal(last_rate, 0);
 	finish(f);
 	assert_int_equal(MAKE(f, "--topology", "star:2", "--matrix", "incast:1:64KiB", "--cc", "eqds", "--out", f->dir,

@@ -4,7 +4,7 @@
 
 enum { ONE = CREDIT_LOOP_ONE };
 
-/* The papers' constants, w_init 1/16. */
+/* The papers' constants, w_init 1/16; the same share tolerated at any rate. */
 static const struct schedule_tune by_ecn = {.w_init_permille = 63,
 					    .w_max_permille = 500,
 					    .w_min_permille = 10,
@@ -94,6 +94,30 @@ static void update__cuts_what_was_sent(void **state)
 	near(share(l.rate), 0.55 * 0.55);
 }
 
+/* Two senders see the same losses: one goes on, the other gives way. */
+static void update__fast_ones_tolerate_less(void **state)
+{
+	struct schedule_tune tune = by_ecn;
+	struct credit_loop slow, fast;
+	tune.aim_permille = 500;
+	tune.aim_scaled = 1;
+	credit_loop_start(&slow, &tune, 1000, 0);
+	credit_loop_start(&fast, &tune, 1000, 0);
+	slow.rate = ONE / 5;
+	fast.rate = ONE / 2;
+	slow.w = fast.w = ONE / 10;
+	hear(&slow, &tune, 10, 3); /* 30 %, of 40 % that are tolerated there and 25 % here */
+	hear(&fast, &tune, 10, 3);
+	credit_loop_update(&slow, &tune, 1000, 0, 1000);
+	credit_loop_update(&fast, &tune, 1000, 0, 1000);
+	near(share(slow.rate), 0.9 * 0.2 + 0.1 * 1.4);
+	near(share(fast.rate), 0.5 * 0.7 * 1.25);
+	slow.rate = ONE + ONE / 20;
+	hear(&slow, &tune, 10, 0);
+	credit_loop_update(&slow, &tune, 1000, 0, 2000); /* none beyond the highest rate: w is 0.3 now */
+	near(share(slow.rate), 0.7 * 1.05 + 0.3);
+}
+
 static void count__more_than_fits(void **state)
 {
 	struct credit_loop l;
@@ -176,6 +200,7 @@ int main(void)
 		cmocka_unit_test(update__increases),
 		cmocka_unit_test(update__decreases),
 		cmocka_unit_test(update__cuts_what_was_sent),
+		cmocka_unit_test(update__fast_ones_tolerate_less),
 		cmocka_unit_test(count__more_than_fits),
 		cmocka_unit_test(update__nothing_heard_nothing_done),
 		cmocka_unit_test(update__never_below_the_floor),
