@@ -150,8 +150,8 @@ static void reach(struct fuzz *f, uint32_t peer)
 	weft_submit(f->ep, &ops[1]);
 }
 
-/* `credit`: packets need it, and we grant it. `announce`: our messages are. */
-static void start(struct fuzz *f, bool credit, bool announce)
+/* `credit`: packets need it, and we grant it. `announce`: our messages are. `ack_every`: packets. */
+static void start(struct fuzz *f, bool credit, bool announce, uint32_t ack_every)
 {
 	struct weft_engine_conf conf = {.ip = weft_ip_v4(US),
 					.cc = weft_cc_find("smartt"),
@@ -162,7 +162,7 @@ static void start(struct fuzz *f, bool credit, bool announce)
 	f->port.port = (struct weft_port){.ops = &ops, .link_bps = 100000000000, .max_ip_bytes = 9000};
 	weft_param_defaults(weft_engine_tunes, &conf.tune);
 	conf.tune.unexpected_bytes = 100000;
-	conf.tune.ack_every = 4;
+	conf.tune.ack_every = ack_every;
 	conf.tune.rndv_bytes = announce ? MESSAGE_BYTES - 1 : 0;
 	f->now = WEFT_S(1);
 	CHECK(weft_engine_create(&conf, &f->port.port, f->now, &f->e, NULL) == 0);
@@ -305,7 +305,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz f = {0};
-	start(&f, size & 1, size & 2);
+	start(&f, size & 1, size & 2, size & 4 ? 1 : 4);
 	for (int i = 0; i < STEPS_MAX && size >= 2; i++) {
 		uint8_t options = data[0] >> 3;
 		size_t len = (size_t)(data[0] & 7) << 8 | data[1];
