@@ -70,7 +70,8 @@ struct claim_verdict {
 	bool holds;   /* false without a bound */
 	bool unsure;  /* the bound is within the value's interval, whether it holds or not */
 	double value; /* the one nearest to breaking the bound, or beyond */
-	double half;  /* of its 95 % confidence interval, Student's t over the seeds; 0: one seed, or `real` */
+	double half;  /* of its 95 % confidence interval, Student's t over the seeds; 0: one seed, or `real`; NaN: none,
+			 in  some seed there was nothing to divide by */
 	char ours[CLAIM_TEXT_MAX]; /* the value, its interval, and which runs it comes from */
 };
 

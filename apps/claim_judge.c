@@ -105,14 +105,13 @@ static int measure_seeds(struct trial *t, uint32_t first, double *values, double
 	return 0;
 }
 
-/* Half of the interval of values that may be infinite, which something over nothing is. */
+/* Half of the values' interval. NaN: there is none, for one of them is infinite, which something over nothing is. */
 static double half_of(const double *values, uint32_t n)
 {
 	uint32_t same = 0;
 	while (same < n && values[same] == values[0])
 		same++;
-	double half = same == n ? 0 : stat_mean(values, n).half;
-	return isnan(half) ? INFINITY : half;
+	return same == n && isfinite(values[0]) ? 0 : stat_mean(values, n).half;
 }
 
 /* How far inside the bounds; negative: outside. */
@@ -123,11 +122,11 @@ static double margin(const struct claim *c, double value)
 	return below < above ? below : above;
 }
 
-/* A value as shown, with two figures of its interval when there are several seeds. */
+/* A value as shown, with two figures of its interval when there are several seeds and an interval. */
 static void show_value(char *text, size_t size, const struct trial *t, double value, double half)
 {
 	int len = snprintf(text, size, t->c->relative || t->c->real ? "%.3g" : "%.6g", value);
-	if (t->seeds > 1 && !t->c->real)
+	if (t->seeds > 1 && !t->c->real && !isnan(half))
 		snprintf(text + len, size - (size_t)len, half < 99.5 ? " ±%.2g" : " ±%.0f", half);
 }
 

@@ -125,7 +125,7 @@ static void claim_judge__seeds_that_agree_leave_no_doubt(void **state)
 	assert_string_equal(v.ours, "0.1 ±0 (a)");
 }
 
-/* Something over nothing in one seed: the ratio may be anything. In every seed: it is infinite. */
+/* Something over nothing is infinite, and has no interval, be it in one seed or in all. */
 static void claim_judge__nothing_to_divide_by(void **state)
 {
 	struct scenario_fixture *f = *state;
@@ -133,12 +133,12 @@ static void claim_judge__nothing_to_divide_by(void **state)
 	const struct claim c = claim_of(true, 100, NAN);
 	f->w.runs[SEEDS].record.summary.fct_us.max = 0;
 	struct claim_verdict v = judged(f, &c);
-	assert_true(!v.holds && v.unsure);
-	assert_string_equal(v.ours, "2.89 ±inf (a: 33.6667; b: 11.6667)");
+	assert_true(!v.holds && !v.unsure && isnan(v.half));
+	assert_string_equal(v.ours, "2.89 (a: 33.6667; b: 11.6667)");
 	f->w.runs[SEEDS + 1].record.summary.fct_us.max = f->w.runs[SEEDS + 2].record.summary.fct_us.max = 0;
 	v = judged(f, &c);
-	assert_true(v.holds && !v.unsure);
-	assert_string_equal(v.ours, "inf ±0 (a: 33.6667; b: 0)");
+	assert_true(v.holds && !v.unsure && isnan(v.half));
+	assert_string_equal(v.ours, "inf (a: 33.6667; b: 0)");
 }
 
 static void claim_judge__a_missing_seed_leaves_it_open(void **state)
