@@ -131,7 +131,8 @@ struct net_host {
 struct net_choice {
 	const struct weft_route_ops *ops;
 	void *tune;      /* its parameters */
-	void **state;    /* by switch; NULL where none is needed */
+	void **state;    /* by switch, in `states`; NULL where none is needed */
+	void *states;    /* of all switches together */
 	uint32_t *ports; /* room for the usable ways of one packet */
 };
 

@@ -14,17 +14,46 @@ static uint64_t switch_seed(const struct weft_net *net, uint32_t sw)
 	return rng_mix(rng_mix(net->conf.seed + 3) + sw);
 }
 
-static int init_switch(struct weft_net *net, uint32_t sw, struct weft_err *err)
+/* Bytes of a switch's state, in whole cache lines. */
+static size_t state_bytes(const struct weft_net *net, uint32_t sw)
 {
 	const struct weft_route_ops *ops = net->choice.ops;
-	size_t bytes = ops->state_bytes ? ops->state_bytes(net, sw) : 0;
 
-	if (bytes) {
-		net->choice.state[sw] = weft_mem_alloc(&libc_mem, bytes);
-		if (!net->choice.state[sw])
-			return weft_err_set(err, -ENOMEM, "fabric: out of memory");
+	return ops->state_bytes ? (ops->state_bytes(net, sw) + 63) & ~(size_t)63 : 0;
+}
+
+/* All at once: what is more than the machine has is refused before any of it is touched. */
+static int alloc_states(struct weft_net *net, struct weft_err *err)
+{
+	struct net_choice *c = &net->choice;
+	size_t total = 0;
+
+	for (uint32_t sw = 0; sw < net->switch_count && total < SIZE_MAX; sw++)
+		if (__builtin_add_overflow(total, state_bytes(net, sw), &total))
+			total = SIZE_MAX;
+	if (!total)
+		return 0;
+	c->states = weft_mem_alloc(&libc_mem, total);
+	if (!c->states)
+		return weft_err_set(err, -ENOMEM, "fabric: no memory for the %zu MiB that %s keeps in %u switches",
+				    total >> 20, c->ops->name, net->switch_count);
+	return 0;
+}
+
+static int init_switches(struct weft_net *net, struct weft_err *err)
+{
+	struct net_choice *c = &net->choice;
+	char *next = c->states;
+	int rc = 0;
+
+	for (uint32_t sw = 0; !rc && sw < net->switch_count; sw++) {
+		size_t bytes = state_bytes(net, sw);
+		c->state[sw] = bytes ? next : NULL;
+		next += bytes;
+		if (c->ops->init)
+			rc = c->ops->init(net, sw, c->state[sw], switch_seed(net, sw), err);
 	}
-	return ops->init ? ops->init(net, sw, net->choice.state[sw], switch_seed(net, sw), err) : 0;
+	return rc;
 }
 
 static int alloc_choice(struct weft_net *net, struct net_choice *c)
@@ -58,27 +87,22 @@ int route_build(struct weft_net *net, struct weft_err *err)
 	else
 		weft_param_defaults(c->ops->tunes, c->tune);
 	net->special = true;
-	int rc = 0;
-	for (uint32_t sw = 0; !rc && sw < net->switch_count; sw++)
-		rc = init_switch(net, sw, err);
+	int rc = alloc_states(net, err);
+	if (!rc)
+		rc = init_switches(net, err);
 	if (!rc && route_plan_build(net, &net->plan))
 		rc = weft_err_set(err, -ENOMEM, "fabric: out of memory");
 	return rc;
-}
-
-static void free_state(const struct net_choice *c, void *state)
-{
-	if (state && c->ops->fini)
-		c->ops->fini(state);
-	weft_mem_free(&libc_mem, state);
 }
 
 void route_free(struct weft_net *net)
 {
 	struct net_choice *c = &net->choice;
 
-	for (uint32_t sw = 0; c->state && sw < net->switch_count; sw++)
-		free_state(c, c->state[sw]);
+	for (uint32_t sw = 0; c->state && c->ops->fini && sw < net->switch_count; sw++)
+		if (c->state[sw])
+			c->ops->fini(c->state[sw]);
+	weft_mem_free(&libc_mem, c->states);
 	weft_mem_free(&libc_mem, c->state);
 	weft_mem_free(&libc_mem, c->ports);
 	weft_mem_free(&libc_mem, c->tune);

@@ -99,6 +99,18 @@ struct weft_net_conf lan_conf(void)
 	return (struct weft_net_conf){.seed = 1, .mtu_bytes = LAN_MTU};
 }
 
+int lan_refused(const char *topology, uint64_t bps, struct weft_net_conf conf, struct weft_err *err)
+{
+	struct weft_topo topo;
+	struct weft_net *net;
+
+	conf.free_pkt = lan_free;
+	assert_int_equal(weft_topo_preset(topology, bps, &topo, err), 0);
+	int rc = weft_net_create(&conf, &topo, 0, &net, err);
+	assert_int_not_equal(rc, 0);
+	return rc;
+}
+
 void lan_open_topo(struct lan *lan, const struct weft_topo *topo, struct weft_net_conf conf)
 {
 	struct weft_err err = {""};

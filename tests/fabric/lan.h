@@ -38,6 +38,8 @@ struct weft_net_conf lan_conf(void);
 /* Builds on a topology (a preset, or a file of CONFIG_DIR) at `bps`; fails the test when it can't. */
 void lan_open(struct lan *lan, const char *topology, uint64_t bps, struct weft_net_conf conf);
 void lan_open_topo(struct lan *lan, const struct weft_topo *topo, struct weft_net_conf conf);
+/* Why there is no fabric of that preset; the result of weft_net_create, which is not 0. */
+int lan_refused(const char *topology, uint64_t bps, struct weft_net_conf conf, struct weft_err *err);
 
 /* Destroys everything and checks that no packet leaked. */
 void lan_close(struct lan *lan);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What holds for every way of choosing. */
+#include <errno.h>
+#include <string.h>
+
 #include "route_box.h"
 
 enum { PKTS = 200 };
@@ -162,6 +165,23 @@ static void special__off_with_ecmp(void **state)
 	lan_close(&lan);
 }
 
+static size_t too_much(const struct weft_net *net, uint32_t sw)
+{
+	return SIZE_MAX / 2;
+}
+
+static void special__says_for_what_there_is_no_memory(void **state)
+{
+	struct weft_route_ops greedy = route_drill;
+	struct weft_net_conf conf = lan_conf();
+	struct weft_err err = {""};
+
+	greedy.state_bytes = too_much;
+	conf.route = &greedy;
+	assert_int_equal(lan_refused("leafspine:4:8:8", 50 * UINT64_C(1000000000), conf, &err), -ENOMEM);
+	assert_non_null(strstr(err.msg, "MiB that drill keeps in 12 switches"));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -173,6 +193,7 @@ int main(void)
 		cmocka_unit_test(special__no_way_is_none),
 		cmocka_unit_test(special__survives_repair),
 		cmocka_unit_test(special__off_with_ecmp),
+		cmocka_unit_test(special__says_for_what_there_is_no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

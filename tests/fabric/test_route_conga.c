@@ -340,21 +340,13 @@ static void conga__spines_avoid_the_slow_core(void **state)
 	lan_close(&lan);
 }
 
-static void no_pkt(void *arg, struct weft_pkt *pkt)
-{
-}
-
 static void check_refused(const char *topology, const char *message)
 {
 	struct weft_net_conf conf = lan_conf();
 	struct weft_err err = {""};
-	struct weft_topo topo;
-	struct weft_net *net;
 
 	conf.route = &route_conga;
-	conf.free_pkt = no_pkt;
-	assert_int_equal(weft_topo_preset(topology, GBPS10, &topo, &err), 0);
-	assert_int_equal(weft_net_create(&conf, &topo, 0, &net, &err), -EINVAL);
+	assert_int_equal(lan_refused(topology, GBPS10, conf, &err), -EINVAL);
 	assert_string_equal(err.msg, message);
 }
 
