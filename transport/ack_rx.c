@@ -258,8 +258,7 @@ static inline void after_ack(struct weft_engine *e, struct pdc_tx *p, const stru
 /* pdc_tx_of for an engine with has_hot. */
 static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w)
 {
-	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
-	struct pdc_tx *p = likely(pdc && !pdc->is_rx) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
+	struct pdc_tx *p = pdc_tx_by_id(e, w->pds.dpdcid);
 	return likely(p && wire_hot_is_from(pkt->head, &p->ip)) ? p : NULL;
 }
 

@@ -201,12 +201,8 @@ static void issue(struct weft_engine *e, struct sched_rx *r, weft_ns at)
 /* What was asked of a sender that is not there, or has no data any more, costs its place in the queue only. */
 static struct pdc_rx *still_wanted(const struct weft_engine *e, const struct sched_wait *c)
 {
-	struct pdc *pdc = pdc_by_id(e, c->pdc_id);
-
-	if (!pdc || !pdc->is_rx)
-		return NULL;
-	struct pdc_rx *p = list_entry(pdc, struct pdc_rx, pdc);
-	return p->credit.rcc.wanted_bytes ? p : NULL;
+	struct pdc_rx *p = pdc_rx_by_id(e, c->pdc_id);
+	return p && p->credit.rcc.wanted_bytes ? p : NULL;
 }
 
 static void fill(struct weft_engine *e, const struct pdc_rx *p, const struct sched_wait *c, bool marked)

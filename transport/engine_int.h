@@ -226,14 +226,25 @@ static inline struct pdc *pdc_by_id(const struct weft_engine *e, uint16_t id)
 	return pdc && pdc->id == id ? pdc : NULL;
 }
 
+/* A connection of ours with this PDCID, or NULL. */
+static inline struct pdc_tx *pdc_tx_by_id(const struct weft_engine *e, uint16_t id)
+{
+	struct pdc *pdc = pdc_by_id(e, id);
+	return likely(pdc && !pdc->is_rx) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
+}
+
+/* A connection to us with this PDCID, or NULL. */
+static inline struct pdc_rx *pdc_rx_by_id(const struct weft_engine *e, uint16_t id)
+{
+	struct pdc *pdc = pdc_by_id(e, id);
+	return likely(pdc && pdc->is_rx) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+}
+
 /* The connection of ours that a packet answers, or NULL. */
 static inline struct pdc_tx *pdc_tx_of(const struct weft_engine *e, const struct wire_pkt *w)
 {
-	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
-	if (!pdc || pdc->is_rx)
-		return NULL;
-	struct pdc_tx *p = list_entry(pdc, struct pdc_tx, pdc);
-	return weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
+	struct pdc_tx *p = pdc_tx_by_id(e, w->pds.dpdcid);
+	return p && weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
 }
 
 /* The first answer names the target's PDCID; later ones must agree: false, it is from another target. From then on the

@@ -138,18 +138,14 @@ find_syn(struct weft_engine *e, const struct wire_pkt *w, bool may_accept, weft_
 
 static struct pdc_rx *find_established(struct weft_engine *e, const struct wire_pkt *w)
 {
-	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
-	if (!pdc || !pdc->is_rx)
-		return NULL;
-	struct pdc_rx *p = list_entry(pdc, struct pdc_rx, pdc);
-	return is_from(p, w) ? p : NULL;
+	struct pdc_rx *p = pdc_rx_by_id(e, w->pds.dpdcid);
+	return p && is_from(p, w) ? p : NULL;
 }
 
 /* The same for an engine with has_hot. */
 static inline struct pdc_rx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w)
 {
-	struct pdc *pdc = pdc_by_id(e, w->pds.dpdcid);
-	struct pdc_rx *p = likely(pdc && pdc->is_rx) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+	struct pdc_rx *p = pdc_rx_by_id(e, w->pds.dpdcid);
 	return likely(p && p->remote_id == w->pds.spdcid && wire_hot_is_from(pkt->head, &p->ip)) ? p : NULL;
 }
 

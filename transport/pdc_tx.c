@@ -86,11 +86,8 @@ static void forget_asker(struct weft_engine *e, const struct tx_msg *m)
 {
 	if (e->destroying || !m->rma || m->rma->role != RMA_ANSWER)
 		return;
-	struct pdc *pdc = pdc_by_id(e, m->rma->asked_on);
-	if (!pdc || !pdc->is_rx)
-		return;
-	struct pdc_rx *asker = list_entry(pdc, struct pdc_rx, pdc);
-	if (weft_ip_eq(&asker->ip, &m->rma->pdc->ip))
+	struct pdc_rx *asker = pdc_rx_by_id(e, m->rma->asked_on);
+	if (asker && weft_ip_eq(&asker->ip, &m->rma->pdc->ip))
 		pdc_rx_give_up(e, asker, e->now_ns);
 }
 

@@ -40,13 +40,19 @@ static void bench_env_set__names_everything(void **state)
 	options_free(&o);
 }
 
+/* What the provider is told of the engine by these options. */
+static const char *tune_of(struct options *o, int argc, char **argv)
+{
+	parse(o, argc, argv);
+	assert_int_equal(bench_env_set(o, "dev", "10.0.0.1", NULL), 0);
+	return getenv("FI_WEFT_TUNE");
+}
+
 static void bench_env_set__tunes_that_differ(void **state)
 {
 	char *argv[] = {"bench", "--topology", "star:2", "--mtu", "1000", "--set", "ack_every=4"};
 	struct options o;
-	parse(&o, 7, argv);
-	assert_int_equal(bench_env_set(&o, "dev", "10.0.0.1", NULL), 0);
-	const char *tune = getenv("FI_WEFT_TUNE");
+	const char *tune = tune_of(&o, 7, argv);
 	assert_non_null(strstr(tune, "payload_bytes=1000"));
 	assert_non_null(strstr(tune, "peer_timeout_ns=5000000000"));
 	assert_non_null(strstr(tune, "ack_every=4"));
@@ -60,9 +66,7 @@ static void bench_env_set__what_was_set(void **state)
 {
 	char *argv[] = {"bench", "--topology", "star:2", "--set", "ack_burst=off", "--set", "rndv_bytes=0"};
 	struct options o;
-	parse(&o, 7, argv);
-	assert_int_equal(bench_env_set(&o, "dev", "10.0.0.1", NULL), 0);
-	const char *tune = getenv("FI_WEFT_TUNE");
+	const char *tune = tune_of(&o, 7, argv);
 	assert_non_null(strstr(tune, "ack_burst=0"));
 	assert_non_null(strstr(tune, "rndv_bytes=0"));
 	assert_null(strstr(tune, "ack_every"));
