@@ -213,17 +213,24 @@ static bool has_ack(const struct duo *d, uint32_t psn)
 	return duo_count(d, 1, WIRE_PDS_ACK_CC, &psn) > 0;
 }
 
+/* A shim beside ACKs that speak for several packets. */
+static void open_acking(struct duo *d, uint32_t ack_every, uint8_t ack_burst)
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.ack_every = ack_every;
+	conf.tune.ack_burst = ack_burst;
+	conf.tune.reorder_shim_ns = WEFT_US(5);
+	duo_open(d, &conf);
+	d->logging = true;
+}
+
 /* Held packets count for the next ACK: five in order and ten held are more than it takes, so that it goes with the one
  * that closes the gap. */
 static void shim__held_packets_count(void **state)
 {
 	struct duo d;
-	struct duo_conf conf;
-	duo_conf_init(&conf);
-	conf.tune.ack_every = 8;
-	conf.tune.reorder_shim_ns = WEFT_US(5);
-	duo_open(&d, &conf);
-	d.logging = true;
+	open_acking(&d, 8, 0);
 	transfer_late(&d, 10 * PKT_NS + PKT_NS / 2);
 	assert_int_equal(duo_stats(&d, 1)->rx_held, 10);
 	assert_true(has_ack(&d, d.log[0].w.pds.psn + 15));
@@ -237,12 +244,7 @@ static void shim__bursts_do_not_tell_of_a_gap(void **state)
 	static const uint16_t order[] = {0, 1, 3, 4, 5, 6};
 	static const uint8_t payload[8];
 	struct duo d;
-	struct duo_conf conf;
-	duo_conf_init(&conf);
-	conf.tune.ack_burst = 1;
-	conf.tune.reorder_shim_ns = WEFT_US(5);
-	duo_open(&d, &conf);
-	d.logging = true;
+	open_acking(&d, 1, 1);
 	for (uint16_t i = 0; i < 6; i++) {
 		struct wire_pkt w = duo_syn(1, sizeof payload);
 		w.pds.psn += order[i];
