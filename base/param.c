@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "weft/param.h"
+#include "weft/spi/param.h"
 
 #include <ctype.h>
 #include <errno.h>

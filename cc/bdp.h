@@ -3,7 +3,7 @@
 #ifndef CC_BDP_H
 #define CC_BDP_H
 
-#include "weft/cc.h"
+#include "weft/spi/cc.h"
 
 enum {
 	CC_BRTT_MAX_NS = 1 << 27,    /* base RTTs beyond 134 ms count as this: times must fit 32 bits with room */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "weft/cc.h"
+#include "weft/spi/cc.h"
 
 enum {
 	BELOW_MIN = 64,               /* the smallest paced window is this part of a packet */

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 jobs=$(nproc)
 export OBJ=$build/obj
 export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined
-	-Iinclude -Ibase -Iwire -Icc -Ilb -Itransport"
+	-Iinclude -Ibase/api -Iwire/api -Icc/api -Ilb/api -Itransport/pds -Itransport/ses -Itransport/engine -Iwire"
 
 run() {
 	local name=$1 corpus=$build/corpus-$1
@@ -29,7 +29,7 @@ run() {
 
 rm -f "$OBJ"/*.o
 # shellcheck disable=SC2016
-printf '%s\n' {base,wire,cc,lb,transport}/*.c tests/fuzz/fuzz_*.c |
+printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c tests/fuzz/fuzz_*.c |
 	xargs -P "$jobs" -I{} sh -c 'clang $FLAGS -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
 
 names=()

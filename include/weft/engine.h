@@ -9,13 +9,13 @@
 
 #include "weft/addr.h"
 #include "weft/atomic.h"
-#include "weft/cc.h"
 #include "weft/err.h"
-#include "weft/lb.h"
 #include "weft/mem.h"
-#include "weft/param.h"
-#include "weft/port.h"
-#include "weft/rcc.h"
+#include "weft/spi/cc.h"
+#include "weft/spi/lb.h"
+#include "weft/spi/param.h"
+#include "weft/spi/port.h"
+#include "weft/spi/rcc.h"
 #include "weft/stats.h"
 #include "weft/time.h"
 

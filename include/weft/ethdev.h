@@ -9,7 +9,7 @@
 
 #include "weft/addr.h"
 #include "weft/err.h"
-#include "weft/port.h"
+#include "weft/spi/port.h"
 
 /* What EAL is started with: no hardware, no hugepages, no privileges, nothing shared with other processes. -m is the
  * memory in MiB for packets and tables; a later -m wins. */

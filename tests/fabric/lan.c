@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "file.h"
+#include "text_file.h"
 #include "wire.h"
 
 static struct weft_pkt *lan_pull(void *arg)

@@ -4,7 +4,7 @@
 #define WEFT_TEST_LAN_H
 
 #include "net.h"
-#include "sim.h"
+#include "sim_port.h"
 
 enum { LAN_MTU = 4260, LAN_HEAD = 72 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "route_box.h"
-#include "weft/lb.h"
+#include "weft/spi/lb.h"
 
 /* The entropy with these parts. */
 static uint16_t entropy_of(const struct lan *lan, uint32_t leaf, uint32_t spine)

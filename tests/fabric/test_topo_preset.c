@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "file.h"
+#include "text_file.h"
 #include "topo.h"
 
 static void weft_topo_preset__shapes(void **state)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "file.h"
+#include "text_file.h"
 #include "topo.h"
 
 /* Two tiers, two leaves of four hosts; the lines are counted in the tests below. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "file.h"
+#include "text_file.h"
 
 static const char good[] = "Nodes 4\n"                                         /* 1 */
 			   "Connections 3\n"                                   /* 2 */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "file.h"
+#include "text_file.h"
 
 static void parse(const char *text, struct cdf *cdf)
 {

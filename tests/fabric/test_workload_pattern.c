@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "file.h"
 #include "patterns.h"
+#include "text_file.h"
 
 static void weft_workload_pattern__sizes(void **state)
 {

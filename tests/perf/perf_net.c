@@ -10,7 +10,7 @@
 
 #include "net.h"
 #include "rng.h"
-#include "sim.h"
+#include "sim_port.h"
 #include "wire.h"
 #include "workload.h"
 

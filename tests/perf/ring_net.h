@@ -4,7 +4,7 @@
 #ifndef PERF_RING_NET_H
 #define PERF_RING_NET_H
 
-#include "weft/port.h"
+#include "weft/spi/port.h"
 
 enum { RING_NET_BASE_IP = 0x0a000001, RING_ENTRIES = 512 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "scenario.h"
+#include "sim_scenario.h"
 
 /* Every flow but the first ones starts exactly when its trigger fires, so no host ever sends more flows at a time than
  * the matrix says. */

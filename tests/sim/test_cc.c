@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every congestion control carries an incast to its end, trimming or dropping; what smartt2 promises over smartt. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 static void incast__every_cc_delivers(void **state)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "scenario.h"
+#include "sim_scenario.h"
 
 static bool is_listed(const char *msg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A cable dies in the middle of a permutation and routing never learns of it. The trace of its two links tells when the
  * connections stop using it: within 100 us (REPS, abstract), counted from when a first timeout can be known. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 enum { CUT_US = 600, KNOWN_US = 100, RTO_BRTTS = 7 };
 

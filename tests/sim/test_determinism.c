@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Same options and seed, same run: the digest covers every delivered packet's time, place and header bytes. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 static uint64_t digest_of(const char *matrix, const char *seed, const char *setting)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What DRILL is for, in small fabrics: evenly filled queues, and order where paths are unlike. The figures of the paper
  * are configs/papers/drill. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 #define SAMPLING "queue_sample_ns=10000"
 

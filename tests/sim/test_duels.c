@@ -3,7 +3,7 @@
  * holds by construction; how fairly they share is printed. */
 #include <stdlib.h>
 
-#include "scenario.h"
+#include "sim_scenario.h"
 
 enum { SENDERS = 4 };
 

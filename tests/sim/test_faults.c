@@ -2,7 +2,7 @@
 /* Things break: packets are lost, doubled, held back or damaged, links are cut, hosts vanish. */
 #include <errno.h>
 
-#include "scenario.h"
+#include "sim_scenario.h"
 
 static void faults__loss_duplication_reordering(void **state)
 {

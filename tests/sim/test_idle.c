@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One flow alone in the fabric takes what can be worked out by hand, engines at both ends included: to the nanosecond.
  */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 #include <stdio.h>
 

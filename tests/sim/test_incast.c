@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Incasts: many hosts send to one, whose link can take a fraction of what arrives. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 /* Every data packet sent was received whole, received trimmed, or counted where it was dropped. */
 static void check_conserved(const struct scenario *s)

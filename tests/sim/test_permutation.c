@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Permutations: every host sends to one other. Bounds are completion times in virtual time. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 /* Completes within `bound` times the ideal, with no timer needed and no flow left behind. */
 static void near_ideal(const char *topology, const char *matrix, double bound)

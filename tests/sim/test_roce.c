@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RoCEv2: DCQCN over a lossless fabric, one path per connection, go-back-N. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 static const char roce_file[] = WEFT_CONFIGS "/roce.yaml", topology[] = LS16, tree[] = FT128;
 static const char incast[] = MATRIX("incast_16n_15to1_1M"), large_incast[] = MATRIX("incast_128n_32to1_1M");

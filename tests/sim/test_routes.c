@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choices of the switches. Bounds are completion times in virtual time. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 /* Packets over `route`, entropies of `lb`. Returns the slowest flow's completion time over the ideal. */
 static double inflation(const char *topology, const char *matrix, const char *route, const char *lb)

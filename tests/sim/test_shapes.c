@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The same transport with other ratios and sizes: coalesced ACKs, small rings, late polls, small and odd messages. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 static void acks__coalesced(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Scheduled credit in the lab: SprayPass and ExpressPass in fabrics with credit queues, and without. */
-#include "scenario.h"
+#include "sim_scenario.h"
 
 static const char *const names[] = {"spraypass", "expresspass"};
 

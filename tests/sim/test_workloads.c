@@ -2,7 +2,7 @@
 /* Every kind of workload once, to the end, all bytes verified; chains start when they should. */
 #include <string.h>
 
-#include "scenario.h"
+#include "sim_scenario.h"
 
 static void passes(const char *topology, const char *matrix)
 {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "weft/port.h"
+#include "weft/spi/port.h"
 #include "wire.h"
 
 /* Encodes `w` into a packet of the port's, with w->payload_bytes of payload by reference, and sends it. False: the port

@@ -7,7 +7,7 @@
 
 #include "cmocka_all.h"
 #include "options.h"
-#include "weft/lb.h"
+#include "weft/spi/lb.h"
 
 #define GBPS100 UINT64_C(100000000000)
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "rng.h"
-#include "weft/cc.h"
+#include "weft/spi/cc.h"
 
 enum { BN_FLOWS_MAX = 64, BN_BDP_MAX = 512, BN_RING = 8 * BN_BDP_MAX, BN_LOSS_RTTS = 4 };
 

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "weft/cc.h"
+#include "weft/spi/cc.h"
 
 enum { CC_BOX_TUNE_MAX = 256 };
 

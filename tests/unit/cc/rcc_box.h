@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "weft/rcc.h"
+#include "weft/spi/rcc.h"
 
 enum { RCC_BOX_TUNE_MAX = 256, RCC_BOX_MORE_MAX = 32768 };
 

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "weft/lb.h"
+#include "weft/spi/lb.h"
 
 enum { LB_BOX_STATE_MAX = 16384, LB_BOX_TUNE_MAX = 256 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The port below is a virtual NIC: what the wire side pulls is what got through. */
-#include "fault.h"
+#include "fault_port.h"
 
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "sim.h"
+#include "sim_port.h"
 
 enum { SENT = 100000, BYTES = 80 };
 

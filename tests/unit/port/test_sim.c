@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim.h"
+#include "sim_port.h"
 
 #include <errno.h>
 #include <string.h>

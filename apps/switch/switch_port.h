@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ports of `weft switch`: devargs from options, sockets that are free to listen on, opening and closing. */
+#ifndef WEFT_SWITCH_PORT_H
+#define WEFT_SWITCH_PORT_H
+
+#include <stdint.h>
+
+#include "weft/err.h"
+#include "weft/spi/port.h"
+
+enum { SWITCH_PORTS_MAX = 32, SWITCH_DEVARGS_MAX = 256 };
+
+struct switch_ports {
+	char devargs[SWITCH_PORTS_MAX][SWITCH_DEVARGS_MAX];
+	struct weft_port *port[SWITCH_PORTS_MAX]; /* NULL: not open */
+	uint32_t count;
+};
+
+/* One port. -E2BIG: too many, -ENAMETOOLONG. */
+int switch_ports_add(struct switch_ports *p, const char *devargs, struct weft_err *err);
+/* "PATH:N": N memif servers that share the socket PATH, their ids counting from 0. -EINVAL. */
+int switch_ports_add_memif(struct switch_ports *p, const char *spec, struct weft_err *err);
+/* "PREFIX:N": N vhost-user servers, sockets PREFIX0, PREFIX1, ... -EINVAL. */
+int switch_ports_add_vhost(struct switch_ports *p, const char *spec, struct weft_err *err);
+
+/* Starts EAL with enough memory and opens all ports; sockets of dead processes are removed first. -EADDRINUSE: another
+ * process listens on one. On failure nothing stays open. */
+int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err);
+void switch_ports_close(struct switch_ports *p);
+
+#endif

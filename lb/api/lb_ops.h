@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The load balancers of this folder and the parameters a user may set. Selected by name through weft_lb_find. */
+#ifndef LB_OPS_H
+#define LB_OPS_H
+
+#include <stdbool.h>
+
+#include "rng.h"
+#include "weft/spi/lb.h"
+
+/* Parameters of "reps". */
+struct reps_tune {
+	uint64_t freeze_ns; /* how long a failure keeps it from exploring */
+	uint32_t ring;      /* entropies remembered */
+	uint8_t evict;      /* a timed-out entropy leaves the cache */
+	uint8_t refreeze;   /* a failure ends exploring that lasts longer than a base RTT */
+};
+
+/* Parameters of "plb". */
+struct plb_tune {
+	uint32_t mark_pct; /* share of marked packets above which a round is congested */
+	uint32_t rounds;   /* congested rounds in a row before another path is taken */
+};
+
+/* Parameters of "flowlet". */
+struct flowlet_tune {
+	uint64_t gap_ns;  /* idle time that ends a flowlet; 0: gap_pct */
+	uint32_t gap_pct; /* the same, of the base RTT */
+};
+
+/* Parameters of "presto". */
+struct presto_tune {
+	uint32_t flowcell_bytes; /* payload that keeps its path */
+};
+
+/* Parameters of "mptcp". */
+struct mptcp_tune {
+	uint32_t subflows; /* entropies in use at once */
+};
+
+/* Parameters of "mprdma". */
+struct mprdma_lb_tune {
+	uint32_t probe_permille; /* of the ACKs open a random path */
+};
+
+/* Parameters of "bitmap". */
+struct bitmap_tune {
+	uint32_t evs; /* entropies in use */
+};
+
+/* Parameters of "prime". */
+struct prime_tune {
+	uint32_t part[WEFT_LB_PARTS]; /* values of each part of an entropy; 0: the fabric's uplinks */
+	uint32_t classes;             /* entropies in use where switches hash them */
+	uint8_t recycle;              /* ... those that came back unmarked first */
+	uint32_t ce_pct, nack_pct;    /* penalties, % of the packets of a BDP */
+	uint64_t failed_ns;           /* a path that timed out rests this long after the last timeout */
+};
+
+extern const struct weft_lb_ops weft_lb_reps;
+extern const struct weft_lb_ops weft_lb_prime;
+extern const struct weft_lb_ops weft_lb_co_prime;
+extern const struct weft_lb_ops weft_lb_spray;
+extern const struct weft_lb_ops weft_lb_ecmp;
+extern const struct weft_lb_ops weft_lb_plb;
+extern const struct weft_lb_ops weft_lb_flowlet;
+extern const struct weft_lb_ops weft_lb_presto;
+extern const struct weft_lb_ops weft_lb_mptcp;
+extern const struct weft_lb_ops weft_lb_mprdma;
+extern const struct weft_lb_ops weft_lb_bitmap;
+
+/* A random entropy that is not `ev`; the only one when the set has no other. */
+static inline uint16_t lb_other_ev(struct rng *rng, const struct weft_lb_params *params, uint16_t ev)
+{
+	if (params->evs_size == 1)
+		return 0;
+	uint32_t draw = rng_below(rng, params->evs_size - 1);
+	return (uint16_t)(draw + (draw >= ev));
+}
+
+#endif

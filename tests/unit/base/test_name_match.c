@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "name_match.h"
+
+#include <string.h>
+
+#include "cmocka_all.h"
+
+static void match_any__takes_shell_patterns(void **state)
+{
+	assert_true(match_any("leaf0:up2", "leaf0:up2"));
+	assert_true(match_any("leaf*:up*", "leaf12:up2"));
+	assert_true(match_any("*", "host5"));
+	assert_true(match_any("spine[01]:*", "spine1:down0"));
+	assert_false(match_any("leaf0:up", "leaf0:up2"));
+	assert_false(match_any("spine[01]:*", "spine2:down0"));
+	assert_false(match_any("", "host5"));
+}
+
+static void match_any__tries_all_of_a_list(void **state)
+{
+	assert_true(match_any("host1,host5", "host5"));
+	assert_true(match_any("host1,,leaf*,", "leaf0:host3"));
+	assert_false(match_any("host1,host5", "host1,host5"));
+	assert_false(match_any("host1,host5", "host"));
+}
+
+static void match_any__ignores_what_no_name_can_fit(void **state)
+{
+	char list[600];
+	memset(list, '*', sizeof list);
+	memcpy(list + 590, ",host1", 7);
+	assert_false(match_any(list, "host2"));
+	assert_true(match_any(list, "host1"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(match_any__takes_shell_patterns),
+		cmocka_unit_test(match_any__tries_all_of_a_list),
+		cmocka_unit_test(match_any__ignores_what_no_name_can_fit),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Credit as both ends count it: in units of 256 bytes, from the connection's start, modulo 2^24 (UE 1.0 sec. 3.6.14;
+ * doc/protocol.md). Totals rather than amounts: a lost packet is made up for by the next. */
+#ifndef WEFT_CREDIT_H
+#define WEFT_CREDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "list.h"
+#include "weft/spi/rcc.h"
+
+enum { CREDIT_MASK = 0xffffff };
+
+/* How far total `a` is ahead of `b`, in bytes; negative: behind. Right within 2 GiB. */
+static inline int64_t credit_ahead(uint32_t a, uint32_t b)
+{
+	return (int64_t)((int32_t)((a - b) << 8) >> 8) * WEFT_RCC_UNIT_BYTES;
+}
+
+static inline uint32_t credit_units(uint64_t bytes)
+{
+	return (uint32_t)((bytes + WEFT_RCC_UNIT_BYTES - 1) / WEFT_RCC_UNIT_BYTES);
+}
+
+/* `units` more, of WEFT_RCC_MAX_BYTES at most. */
+static inline uint32_t credit_plus(uint32_t total, uint32_t units)
+{
+	return (total + units) & CREDIT_MASK;
+}
+
+/* Initiator side, in pdc_tx. What may be sent: first_bytes + balance_bytes > 0, so that a packet may overdraw. */
+struct credit_tx {
+	int64_t balance_bytes; /* granted and not spent; below 0 by less than a packet */
+	uint64_t unsent_bytes; /* wire bytes of all that was submitted and not cut into packets */
+	uint32_t first_bytes;  /* left of what an idle sender may send without credit */
+	uint32_t granted;      /* total the target is known to have granted */
+	uint32_t announced;    /* highest total it should know we want */
+	uint8_t asks;          /* CREDIT_REQs since the last credit */
+	weft_ns ask_at_ns;     /* the next is due; WEFT_NEVER: we do not wait for credit */
+	struct sched_tx
+		*sched; /* with an algorithm that schedules; the connection's (credit_sched.h). NULL otherwise */
+};
+
+/* Target side, in pdc_rx. */
+struct credit_rx {
+	struct list link; /* in the engine's list of senders whose turn will come */
+	uint32_t granted; /* total */
+	struct weft_rcc rcc;
+};
+
+#endif
