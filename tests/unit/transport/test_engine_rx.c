@@ -127,7 +127,10 @@ static void run_logged(struct duo *d, bool hot)
 	d->logging = true;
 	d->fate = hard_times;
 	d->late_ns = 7000;
-	d->e[0]->has_hot = d->e[1]->has_hot = hot;
+	for (int side = 0; side < 2; side++) {
+		assert_true(d->e[side]->has_hot && d->e[side]->has_hot_data);
+		d->e[side]->has_hot = d->e[side]->has_hot_data = hot;
+	}
 	both_ways(d, out, in);
 	for (int side = 0; side < 2; side++)
 		while (duo_cqe(d, side, &cqe))

@@ -22,8 +22,10 @@ static void check_data(const struct wire_pkt *a, const struct wire_pkt *b)
 	assert_int_equal(a->ses.message_id, b->ses.message_id);
 	assert_int_equal(a->ses.flags, b->ses.flags);
 	assert_int_equal(a->ses.opcode, b->ses.opcode);
+	assert_int_equal(a->ses.ri_generation, b->ses.ri_generation);
 	assert_int_equal(a->ses.resource_index, b->ses.resource_index);
 	assert_int_equal(a->ses.pid_on_fep, b->ses.pid_on_fep);
+	assert_int_equal(a->ses.buffer_offset, b->ses.buffer_offset);
 	assert_int_equal(a->ses.initiator, b->ses.initiator);
 	assert_int_equal(a->ses.match, b->ses.match);
 	assert_int_equal(a->ses.request_length, b->ses.request_length);
