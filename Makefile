@@ -30,11 +30,11 @@ demo: deps build
 test: deps
 	@BUILD=$(BUILD) scripts/test.sh
 
-# Instruction counts, lab speed and memory, against the budgets in doc/perf.md.
+# Instruction counts, lab speed and memory, against the budgets in doc/notes/performance.md.
 bench: deps build
 	@scripts/bench.sh $(BUILD)
 
-# The provider's latency, rate and bandwidth beside those of libfabric's own providers; doc/perf.md has a run.
+# The provider's latency, rate and bandwidth beside those of libfabric's own providers; doc/notes/performance.md has a run.
 bench-provider: deps build
 	@scripts/bench_provider.py $(BUILD)
 

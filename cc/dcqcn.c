@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DCQCN's reaction point (Zhu et al., SIGCOMM 2015, section 3.1): a rate, cut when congestion is notified and raised by
  * a timer and a byte counter, in the rounds of QCN. Names in quotes are the paper's. Notification packets do not exist
- * here: the first marked ACK in `cnp_ns` stands for one. doc/algorithms.md lists the departures. */
+ * here: the first marked ACK in `cnp_ns` stands for one. doc/reference/algorithms.md lists the departures. */
 #include <stdbool.h>
 
 #include "bdp.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DCTCP in its per-ACK form, as MP-RDMA has it (Lu et al., NSDI 2018, section 3.2): an unmarked ACK grows the window by
  * one packet per window, a marked one costs half a packet. With a share F of marks that is DCTCP's cut by F/2 per RTT
- * (Alizadeh et al., SIGCOMM 2010), without its averaging. doc/algorithms.md lists the departures. */
+ * (Alizadeh et al., SIGCOMM 2010), without its averaging. doc/reference/algorithms.md lists the departures. */
 #include "bdp.h"
 #include "cc_ops.h"
 

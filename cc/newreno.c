@@ -3,7 +3,7 @@
  * avoidance, half the flight once per window of losses, one packet after a timeout. It is told of each lost packet and
  * of all that arrived, so there is nothing to guess from duplicate ACKs: during recovery the window is ssthresh and
  * what was acknowledged beyond the gap has left it, where RFC 6582 inflates the window by the duplicates.
- * doc/algorithms.md lists the departures. */
+ * doc/reference/algorithms.md lists the departures. */
 #include "bdp.h"
 #include "cc_ops.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SMaRTT: sender-based, window-based congestion control from ECN marks, RTTs and trimmed packets (paper section III,
- * Algorithms 1-4, equations 1-3). Names in quotes are the paper's. doc/algorithms.md lists the constants the paper
- * leaves open and every place where this differs from its pseudo-code, with reasons. */
+ * Algorithms 1-4, equations 1-3). Names in quotes are the paper's. doc/reference/algorithms.md lists the constants the
+ * paper leaves open and every place where this differs from its pseudo-code, with reasons. */
 #include <stdbool.h>
 
 #include "bdp.h"

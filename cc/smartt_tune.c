@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parameters of SMaRTT as published ("smartt") and of our variant of it ("smartt2"), which differ in their defaults
- * alone. doc/algorithms.md says where each comes from. */
+ * alone. doc/reference/algorithms.md says where each comes from. */
 #include "cc_ops.h"
 
 #define TUNE(name, help, def, min, max)                                                                                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Swift: congestion control from delay alone (Kumar et al., SIGCOMM 2020, section 3, Algorithm 1). Names in quotes are
- * the paper's. doc/algorithms.md lists the departures. */
+ * the paper's. doc/reference/algorithms.md lists the departures. */
 #include <stdbool.h>
 
 #include "bdp.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which load balancer suits a fabric; doc/choosing-lb.md has the measurements behind it. */
+/* Which load balancer suits a fabric; doc/guide/choosing-lb.md has the measurements behind it. */
 #include "lb_ops.h"
 
 static const char *reps_because(const struct weft_lb_offer *offer)

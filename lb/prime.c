@@ -4,7 +4,7 @@
  * that a full turn meets every path once. Paths answered with congestion rest for a number of packets; the congestion
  * history holds when they are over.
  *
- * How it differs from Algorithms 1 and 2 (doc/algorithms.md has the reasons):
+ * How it differs from Algorithms 1 and 2 (doc/reference/algorithms.md has the reasons):
  *  - the Fisher-Yates shuffle is done one step per packet, while the round is walked;
  *  - penalties are kept as the packet count at which they end, so that sending a packet lowers all of them by one;
  *  - after a timeout it prefers paths that answer, as REPS does when it freezes; the paper has no failures without

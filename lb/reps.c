@@ -3,7 +3,7 @@
  * a congestion mark are kept in a small ring and used once more, oldest first; without one the choice is random. A
  * suspected path failure freezes exploring: the ring is then walked in circles until the freeze timer has run out.
  *
- * Where it departs from the pseudo-code (doc/algorithms.md gives the reasons):
+ * Where it departs from the pseudo-code (doc/reference/algorithms.md gives the reasons):
  *  - the validity bits are not stored: the valid entries are always the `valid` ones before `head`;
  *  - a frozen walk visits written entries only, and an entropy outside the entropy set is never cached;
  *  - the explore counter has 16 bits, a BDP of 800 Gb/s does not fit the paper's 8;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# bench.sh BUILD_DIR - what doc/perf.md records: instructions against the budgets, memory, speed of the lab. Missed
+# bench.sh BUILD_DIR - what doc/notes/performance.md records: instructions against the budgets, memory, speed of the lab. Missed
 # budgets are shown, not failures: the numbers depend on compiler and machine.
 set -u
 cd "$(dirname "$0")/.." || exit 1

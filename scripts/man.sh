@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # man.sh BUILD - the manual page has no mistakes of form and names every parameter the provider has, and no other.
 set -u
-page=$(dirname "$0")/../doc/fi_weft.7
+page=$(dirname "$0")/../doc/reference/fi_weft.7
 bad=0
 said=$(groff -man -ww -z -Tutf8 "$page" 2>&1)
 [ -z "$said" ] || { echo "$said"; bad=1; }

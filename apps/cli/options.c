@@ -80,8 +80,8 @@ static const struct opt_desc common[] = {
 	{"set", "KEY=VALUE", "a parameter of engine, algorithm, fabric or faults (--help-params); repeatable",
 	 opt_setting, 0},
 	{"fault", "SPEC",
-	 "TIME fail|degrade|renegotiate|ber|restore TARGET [VALUE] [until TIME], doc/faults.md; repeatable", opt_fault,
-	 0},
+	 "TIME fail|degrade|renegotiate|ber|restore TARGET [VALUE] [until TIME], doc/guide/faults.md; repeatable",
+	 opt_fault, 0},
 	{"reconverge", "TIME|never", "routing avoids what failed after this time; default: never", opt_reconverge,
 	 FIELD(reconverge_ns)},
 	{"out", "DIR", "write the run's files into this directory", opt_string, FIELD(out)},
@@ -258,10 +258,10 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 	opt_print(stdout, extra, NULL);
 	opt_print(stdout, common, extra);
 	opt_print(stdout, config, NULL);
-	printf("\ntopology presets (doc/topologies.md):\n");
+	printf("\ntopology presets (doc/guide/topologies.md):\n");
 	for (unsigned i = 0; weft_topo_kinds[i].usage; i++)
 		printf("  %-51s %s\n", weft_topo_kinds[i].usage, weft_topo_kinds[i].help);
-	printf("\ntraffic patterns (sizes such as 64KiB or 2MB; doc/workloads.md):\n");
+	printf("\ntraffic patterns (sizes such as 64KiB or 2MB; doc/guide/workloads.md):\n");
 	for (unsigned i = 0; weft_workload_kinds[i].usage; i++)
 		printf("  %-40s %s\n", weft_workload_kinds[i].usage, weft_workload_kinds[i].help);
 	printf("\ncongestion control:\n");
@@ -271,10 +271,10 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 	for (unsigned i = 0; weft_rcc_table[i]; i++)
 		printf("  %-11s %s\n", weft_rcc_table[i]->name, weft_rcc_table[i]->help);
 	printf("\nload balancing:\n  %-11s %s\n", "auto",
-	       "the one that suits the fabric, and why (doc/choosing-lb.md)");
+	       "the one that suits the fabric, and why (doc/guide/choosing-lb.md)");
 	for (unsigned i = 0; weft_lb_table[i]; i++)
 		printf("  %-11s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);
-	printf("\nswitches' choice among equal ports (doc/routing.md):\n");
+	printf("\nswitches' choice among equal ports (doc/reference/routing.md):\n");
 	for (unsigned i = 0; weft_route_table[i]; i++)
 		printf("  %-11s %s\n", weft_route_table[i]->name, weft_route_table[i]->help);
 }

@@ -127,7 +127,7 @@ int options_add_setting(struct options *o, const char *text, const char *where, 
 /* A copy that lives as long as `o`; NULL: no memory. */
 char *options_keep(struct options *o, const char *text);
 
-/* All parameters as Markdown tables, from the descriptions in the code (doc/tuning.md is made of it). */
+/* All parameters as Markdown tables, from the descriptions in the code (doc/reference/parameters.md is made of it). */
 void options_print_params(FILE *out);
 
 /* A topology from a .topo file or a preset. `link_bps` overrides every link's rate when not 0; presets take

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Claims of a scenario: a measure of some of its runs, alone or beside that of others, and a bound. What a published
- * figure says, as something a machine can check. doc/reproduce.md has the format. */
+ * figure says, as something a machine can check. doc/guide/reproduce.md has the format. */
 #ifndef WEFT_CLAIM_H
 #define WEFT_CLAIM_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scenario files: options of `weft sim`, named alternatives (cases), axes to sweep, and seeds. doc/scenarios.md has the
- * format. A file of options alone is a scenario of one run. */
+/* Scenario files: options of `weft sim`, named alternatives (cases), axes to sweep, and seeds. doc/guide/scenarios.md
+ * has the format. A file of options alone is a scenario of one run. */
 #ifndef WEFT_SCENARIO_H
 #define WEFT_SCENARIO_H
 

@@ -141,7 +141,7 @@ static const struct opt_desc switch_options[] = {
 	 opt_memif, 0},
 	{"port", "DEVARGS", "one more port, any DPDK device; repeatable", opt_port, 0},
 	{"topology", "FILE|PRESET",
-	 ".topo file, or a preset such as leafspine:2:2:8 (doc/topologies.md);" BELOW
+	 ".topo file, or a preset such as leafspine:2:2:8 (doc/guide/topologies.md);" BELOW
 	 "default: one switch with all ports",
 	 opt_string, FIELD(topology)},
 	{"as", "SWITCH",
@@ -159,9 +159,10 @@ static const struct opt_desc switch_options[] = {
 	{"no-trim", NULL, "full queues drop instead of trimming", opt_no_trim, 0},
 	{"set", "KEY=VALUE",
 	 "a parameter of the fabric (queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, ...) or of" BELOW
-	 "the route (drill_choices, drill_memory, drill_engines, conga_flowlet_us, ...; doc/tuning.md)",
+	 "the route (drill_choices, drill_memory, drill_engines, conga_flowlet_us, ...; doc/reference/parameters.md)",
 	 opt_set, 0},
-	{"route", "NAME", "how switches choose among equal ports: ecmp or another of doc/routing.md", opt_route, 0},
+	{"route", "NAME", "how switches choose among equal ports: ecmp or another of doc/reference/routing.md",
+	 opt_route, 0},
 	{"seed", "N", "of ECMP salts, RED and switches' choices", opt_u64, FIELD(seed)},
 	{"stats", "SECONDS", "print counters that often", opt_u32, FIELD(stats_s)},
 	{NULL, NULL, NULL, NULL, 0},

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Wireshark dissector for what Weft sends: UET 1.0.x (PDS and SES headers) over UDP port 4793 or IP protocol 253.
--- Field widths and meanings: doc/protocol.md and wire/wire.h. Use: wireshark -X lua_script:doc/wireshark/weft.lua FILE
+-- Field widths and meanings: doc/reference/protocol.md and wire/wire.h. Use: wireshark -X lua_script:doc/wireshark/weft.lua FILE
 
 local weft = Proto("weft", "Weft, Ultra Ethernet Transport")
 

@@ -13,7 +13,7 @@ struct weft_ip {
 };
 
 /* One endpoint. `port` is the endpoint's number on its engine, 1..65535 in host order (not a UDP port): its upper
- * 12 bits travel as PIDonFEP, its lower 4 bits as resource index (doc/protocol.md). */
+ * 12 bits travel as PIDonFEP, its lower 4 bits as resource index (doc/reference/protocol.md). */
 struct weft_addr {
 	struct weft_ip ip;
 	uint16_t port;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults of a run by time: what `--fault` gives, in the order it happens. doc/faults.md has the grammar. */
+/* Faults of a run by time: what `--fault` gives, in the order it happens. doc/guide/faults.md has the grammar. */
 #ifndef WEFT_TIMELINE_H
 #define WEFT_TIMELINE_H
 

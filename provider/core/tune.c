@@ -19,7 +19,7 @@ enum {
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
 #define BRTT_FLOOR_NS WEFT_US(500)
-/* doc/perf.md has what eager and announced messages of various lengths take. */
+/* doc/notes/performance.md has what eager and announced messages of various lengths take. */
 #define RNDV_BYTES (UINT64_C(256) << 10)
 /* With manual progress a peer that computes is silent: patience costs nothing, a job given up too early costs all. */
 #define PEER_TIMEOUT_NS WEFT_S(120)

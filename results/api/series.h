@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a run in the lab looked like over time, as CSV files in a directory: ports.csv, conns.csv and arrivals.csv with
- * a sample every interval, links.csv with the whole run. Columns and rules: doc/lab.md. Rows go out as they come; a
- * connection or port costs some tens of bytes of memory. */
+ * a sample every interval, links.csv with the whole run. Columns and rules: doc/guide/lab.md. Rows go out as they come;
+ * a connection or port costs some tens of bytes of memory. */
 #ifndef WEFT_SERIES_H
 #define WEFT_SERIES_H
 

@@ -86,14 +86,14 @@ static void weft_workload_cdf_file__paths(void **state)
 static void weft_workload_kinds__in_manual(void **state)
 {
 	size_t len = 0;
-	char *manual = config_read("../doc/workloads.md", &len);
+	char *manual = config_read("../doc/guide/workloads.md", &len);
 
 	assert_non_null(manual);
 	for (const struct weft_workload_kind *k = weft_workload_kinds; k->usage; k++) {
 		char row[96];
 		snprintf(row, sizeof row, "\n| `%s` |", k->usage);
 		if (!memmem(manual, len, row, strlen(row)))
-			fail_msg("doc/workloads.md has no row for %s", k->usage);
+			fail_msg("doc/guide/workloads.md has no row for %s", k->usage);
 	}
 	free(manual);
 }

@@ -39,7 +39,7 @@ static double mean_inflation(const char *cc, const char *topology, const char *m
 	return sum / 3;
 }
 
-/* doc/algorithms.md has more seeds and matrices; the bounds are its means and some room. */
+/* doc/reference/algorithms.md has more seeds and matrices; the bounds are its means and some room. */
 static void smartt2__permutation_with_coalesced_acks(void **state)
 {
 	double ours = mean_inflation("smartt2", LS16, MATRIX("perm_16n_16M"), "ack_every=4");

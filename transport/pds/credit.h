@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Credit as both ends count it: in units of 256 bytes, from the connection's start, modulo 2^24 (UE 1.0 sec. 3.6.14;
- * doc/protocol.md). Totals rather than amounts: a lost packet is made up for by the next. */
+ * doc/reference/protocol.md). Totals rather than amounts: a lost packet is made up for by the next. */
 #ifndef WEFT_CREDIT_H
 #define WEFT_CREDIT_H
 

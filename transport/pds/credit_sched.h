@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Scheduled credit, for receiver-driven algorithms that schedule (rcc.h): each credit is a packet of its own that calls
  * for a fixed amount of data, has a number and a path, and is lost for good when it is lost. A sender asks once and
- * says when it has no data any more (doc/protocol.md, Scheduled credit). */
+ * says when it has no data any more (doc/reference/protocol.md, Scheduled credit). */
 #ifndef WEFT_CREDIT_SCHED_H
 #define WEFT_CREDIT_SCHED_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packet delivery contexts: UET's connections. A PDC carries requests from its initiator (pdc_tx) to its target
- * (pdc_rx); two hosts that send to each other use one PDC per direction (UE 1.0 sec. 3.5; doc/protocol.md). */
+ * (pdc_rx); two hosts that send to each other use one PDC per direction (UE 1.0 sec. 3.5; doc/reference/protocol.md).
+ */
 #ifndef WEFT_PDC_H
 #define WEFT_PDC_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Atomic requests on the wire (UE 1.0 sec. 3.4, atomic extension): always one packet. One element of a compare-and-swap
  * travels in the extension, as UET has it; arrays of them have operands and then comparands as payload and vendor
- * opcodes (doc/protocol.md). */
+ * opcodes (doc/reference/protocol.md). */
 #include <string.h>
 
 #include "amo.h"

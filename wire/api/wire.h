@@ -13,7 +13,7 @@
 
 enum { WIRE_UDP_PORT = 4793 };
 
-/* DSCP code points of the classes; operators configure switches to match (doc/protocol.md). */
+/* DSCP code points of the classes; operators configure switches to match (doc/reference/protocol.md). */
 enum wire_dscp {
 	WIRE_DSCP_TRIMMABLE = 8,
 	WIRE_DSCP_ORDERED = 10,     /* trimmable, too; of connections on one path where switches tell these apart */

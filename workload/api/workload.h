@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Workloads: who sends how much to whom, and when. Connection matrices in the .cm format (with triggers), or patterns
- * by name (doc/workloads.md). */
+ * by name (doc/guide/workloads.md). */
 #ifndef WEFT_WORKLOAD_H
 #define WEFT_WORKLOAD_H
 

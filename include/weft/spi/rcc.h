@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiver-driven congestion control contract: how much credit each sender is given, and when. The engine carries
- * demand and credit (doc/protocol.md), keeps the senders that want some in a list and gives them turns at the pace of
- * the host's link; an algorithm decides whose demand counts for how much. It sees numbers, never packets, connections,
- * ports or other senders. A connection may run a sender's algorithm (cc.h) at the same time: then a packet needs window
- * and credit (SMaRTT sec. VI). Integer or fixed-point arithmetic only. All byte counts are wire bytes (pkt.h).
+ * demand and credit (doc/reference/protocol.md), keeps the senders that want some in a list and gives them turns at the
+ * pace of the host's link; an algorithm decides whose demand counts for how much. It sees numbers, never packets,
+ * connections, ports or other senders. A connection may run a sender's algorithm (cc.h) at the same time: then a packet
+ * needs window and credit (SMaRTT sec. VI). Integer or fixed-point arithmetic only. All byte counts are wire bytes
+ * (pkt.h).
  *
  * Two kinds of algorithms share the contract. Those that pull (EQDS) answer demand: next_credit says how much, the
  * host's pacer says when. Those that schedule (SprayPass, ExpressPass) send credits of a fixed amount to everybody who

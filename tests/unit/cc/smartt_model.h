@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SMaRTT in floating point, as the paper prints it (Algorithms 1-4, equations 1-3), plus the departures that
- * doc/algorithms.md lists. Slow, obvious, and written independently of cc/smartt.c. */
+ * doc/reference/algorithms.md lists. Slow, obvious, and written independently of cc/smartt.c. */
 #ifndef SMARTT_MODEL_H
 #define SMARTT_MODEL_H
 

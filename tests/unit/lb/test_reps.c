@@ -27,7 +27,7 @@ static void cache(struct lb_box *box, uint16_t first, uint16_t n, weft_ns now)
 		lb_box_feed(box, first + i, WEFT_LB_OK, now);
 }
 
-/* ---- Algorithms 1 and 2 as printed, plus the departures doc/algorithms.md lists ---- */
+/* ---- Algorithms 1 and 2 as printed, plus the departures doc/reference/algorithms.md lists ---- */
 
 struct model {
 	struct {

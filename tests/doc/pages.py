@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""pages.py WEFT - what README.md, CONTRIBUTING.md and the pages in doc/ name exists: the target of every relative link,
+every path of this tree in backticks, every option and every --set key of the commands they show, and every page of doc/
+that a source file names."""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+CODE = re.compile(r"```.*?```|`[^`\n]+(?:\n[^`\n]+)?`", re.S)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"(?:^|[\s/])weft (sim|bench|switch|report|reproduce|balls)\b(.*)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+KEY = re.compile(r"--set '?([a-z][a-z0-9_.-]*)=")
+OTHERS = {"--allow-run-as-root": "mpirun", "--no-telemetry": "EAL"}  # options of other programs, alone in backticks
+PAGE = re.compile(r"\bdoc/[\w./-]*\.(?:md|lua|7|1|png)\b")
+
+
+def tracked():
+    out = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
+    if out.returncode == 0:
+        return {name for name in out.stdout.split() if os.path.exists(os.path.join(ROOT, name))}
+    return {os.path.relpath(os.path.join(d, f), ROOT) for d, _, files in os.walk(ROOT) for f in files}
+
+
+def read(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def prose(text):
+    """The page without its blocks of code, in which a bracket is no link."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+    return "\n".join(line for line in text.split("\n") if not line.startswith("    "))
+
+
+def anchors(text):
+    """GitHub's names of the headings of a page."""
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", text, re.M):
+        plain = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
+        found.add(plain.replace(" ", "-"))
+    return found
+
+
+def links(name, text):
+    for target in LINK.findall(prose(re.sub(r"`[^`\n]*`", "", text))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+        if not os.path.exists(os.path.join(ROOT, file)):
+            yield f"link to {target}: no such file"
+        elif anchor and anchor not in anchors(read(file)):
+            yield f"link to {target}: no such heading"
+
+
+def paths(text, files):
+    """Words in backticks that start with a folder of this tree and look like a file or a folder."""
+    tops = {f.split("/")[0] for f in files if "/" in f} - {"out"}
+    dirs = {os.path.dirname(f) for f in files}
+    dirs |= {"/".join(d.split("/")[:i]) for d in dirs for i in range(1, d.count("/") + 1)}
+    blocks = [line for line in text.split("\n") if line.startswith("    ")]
+    for span in CODE.findall(text) + blocks:
+        for word in re.findall(r"(?<![\w./$%~-])[\w.-]+/[\w./{},*-]*", span):
+            word = word.rstrip(".,:")
+            if word.split("/")[0] not in tops or re.search(r"[*{]|[A-Z]{3}|\bNAME\b", word):
+                continue
+            if word not in files and word.rstrip("/") not in dirs:
+                yield f"`{word}`: no such file"
+
+
+def joined(text):
+    """The lines of a page, with continued lines of commands in one piece."""
+    return re.sub(r" *\\\n\s*", " ", text).split("\n")
+
+
+def commands(text):
+    """(subcommand, the rest) of every command in backticks or in a block of code."""
+    spans = [s.strip("`").replace("\n", " ") for s in CODE.findall(text) if not s.startswith("```")]
+    in_block = False
+    for line in joined(text):
+        in_block ^= line.startswith("```")
+        if in_block or line.startswith("    "):
+            spans.append(line)
+    for span in spans:
+        for part in re.split(r"[;&|]+(?= |$)", span):
+            found = COMMAND.search(part)
+            if found:
+                yield found.group(1), found.group(2)
+
+
+def help_of(weft):
+    subs = re.findall(r"^  (\w+) +\S", subprocess.run([weft, "--help"], capture_output=True, text=True).stdout, re.M)
+    said = {s: subprocess.run([weft, s, "--help"], capture_output=True, text=True).stdout for s in subs}
+    return {s: set(re.findall(r"--[a-z][a-z-]*", text)) for s, text in said.items()}
+
+
+def keys_of(weft):
+    said = subprocess.run([weft, "sim", "--help-params"], capture_output=True, text=True).stdout
+    return set(re.findall(r"^\| `([^`]+)` \|", said, re.M))
+
+
+def options(text, known, keys):
+    for sub, rest in commands(text):
+        rest = rest.split(" #")[0]
+        for option in OPTION.findall(rest):
+            if option not in known.get(sub, ()):
+                yield f"weft {sub} {option}: no such option"
+    for span in CODE.findall(text):
+        alone = re.match(r"`(--[a-z][a-z-]*)[ `]", span)
+        if alone and alone.group(1) not in OTHERS and not any(alone.group(1) in of for of in known.values()):
+            yield f"`{alone.group(1)}`: no option of any command"
+        for key in KEY.findall(span):
+            if key not in keys | {"key"}:
+                yield f"--set {key}: no such parameter"
+
+
+def sources(files):
+    """Pages that comments, messages and scripts name."""
+    for name in sorted(files):
+        if name.endswith((".png", ".pcap", ".bin")) or name == "tests/doc/pages.py":
+            continue
+        for page in set(PAGE.findall(read(name))):
+            if page not in files:
+                yield f"{name}: {page}: no such page"
+
+
+def main(weft):
+    files = tracked()
+    known, keys = help_of(weft), keys_of(weft)
+    assert len(known) > 4 and len(keys) > 100, "the command says too little about itself"
+    pages = sorted(f for f in files if f.endswith(".md") and (f.startswith("doc/") or "/" not in f))
+    assert "README.md" in pages
+    bad = [f"{p}: {what}" for p in pages for text in [read(p)]
+           for check in (links(p, text), paths(text, files), options(text, known, keys)) for what in check]
+    bad += sources(files)
+    print("\n".join(bad) or f"{len(pages)} pages name only what exists")
+    return 1 if bad else 0
+
+
+sys.exit(main(sys.argv[1]))
