@@ -110,9 +110,9 @@ static int create_port(struct lab_host *h, struct weft_err *err)
 	h->port = h->nic;
 	if (rc || !o->faulty)
 		return rc;
-	struct fault_conf fault = o->fault;
+	struct weft_fault_conf fault = o->fault;
 	fault.seed = rng_mix(fault.seed + h->index + 1);
-	rc = fault_port_create(&fault, h->nic, &h->port, err);
+	rc = weft_fault_open(&fault, h->nic, &h->port, err);
 	h->faulty = !rc;
 	return rc;
 }

@@ -87,7 +87,7 @@ struct options {
 	void *cc_tune, *lb_tune, *rcc_tune; /* rcc_tune is there without rcc, too */
 	void *route_tune;
 	struct fabric_tune fabric;
-	struct fault_conf fault;
+	struct weft_fault_conf fault;
 	bool faulty; /* some fault_ parameter was given, even if 0: hosts get fault ports */
 };
 

@@ -74,7 +74,7 @@ static void groups_of(struct options *o, struct group g[GROUPS])
 	g[1] = (struct group){o->cc->tunes, o->cc_tune};
 	g[2] = (struct group){o->lb->tunes, o->lb_tune};
 	g[3] = (struct group){fabric_params, &o->fabric};
-	g[4] = (struct group){fault_params, &o->fault};
+	g[4] = (struct group){weft_fault_params, &o->fault};
 	g[5] = (struct group){o->rcc ? o->rcc->tunes : NULL, o->rcc_tune};
 	g[6] = (struct group){o->route->tunes, o->route_tune};
 }
@@ -328,7 +328,7 @@ void options_print_params(FILE *out)
 		print_params(out, title, o.params);
 	}
 	print_params(out, "Fabric and lab", fabric_params);
-	print_params(out, "Faults", fault_params);
+	print_params(out, "Faults", weft_fault_params);
 }
 
 void options_fabric_conf(const struct fabric_tune *f, struct weft_net_conf *conf)

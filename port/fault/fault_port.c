@@ -15,20 +15,21 @@ enum {
 	FAULT_PPM = 1000000
 };
 
-const struct weft_param fault_params[] = {
-	{"fault_seed", "seed of all faults", 1, 0, UINT64_MAX, offsetof(struct fault_conf, seed), WEFT_PARAM_U64},
-	{"fault_loss_ppm", "packets lost, per million", 0, 0, FAULT_PPM, offsetof(struct fault_conf, loss_ppm),
+const struct weft_param weft_fault_params[] = {
+	{"fault_seed", "seed of all faults", 1, 0, UINT64_MAX, offsetof(struct weft_fault_conf, seed), WEFT_PARAM_U64},
+	{"fault_loss_ppm", "packets lost, per million", 0, 0, FAULT_PPM, offsetof(struct weft_fault_conf, loss_ppm),
 	 WEFT_PARAM_U32},
-	{"fault_dup_ppm", "packets sent twice, per million", 0, 0, FAULT_PPM, offsetof(struct fault_conf, dup_ppm),
+	{"fault_dup_ppm", "packets sent twice, per million", 0, 0, FAULT_PPM, offsetof(struct weft_fault_conf, dup_ppm),
 	 WEFT_PARAM_U32},
 	{"fault_reorder_ppm", "packets held back, per million", 0, 0, FAULT_PPM,
-	 offsetof(struct fault_conf, reorder_ppm), WEFT_PARAM_U32},
+	 offsetof(struct weft_fault_conf, reorder_ppm), WEFT_PARAM_U32},
 	{"fault_reorder_pkts", "later packets that overtake a held one", 4, 1, 1024,
-	 offsetof(struct fault_conf, reorder_pkts), WEFT_PARAM_U32},
+	 offsetof(struct weft_fault_conf, reorder_pkts), WEFT_PARAM_U32},
 	{"fault_corrupt_ppm", "packets with one bit flipped, per million", 0, 0, FAULT_PPM,
-	 offsetof(struct fault_conf, corrupt_ppm), WEFT_PARAM_U32},
-	{"fault_blackhole", "everything is lost", 0, 0, 1, offsetof(struct fault_conf, blackhole), WEFT_PARAM_BOOL},
-	{"fault_rx", "break received packets too", 0, 0, 1, offsetof(struct fault_conf, rx), WEFT_PARAM_BOOL},
+	 offsetof(struct weft_fault_conf, corrupt_ppm), WEFT_PARAM_U32},
+	{"fault_blackhole", "everything is lost", 0, 0, 1, offsetof(struct weft_fault_conf, blackhole),
+	 WEFT_PARAM_BOOL},
+	{"fault_rx", "break received packets too", 0, 0, 1, offsetof(struct weft_fault_conf, rx), WEFT_PARAM_BOOL},
 	{NULL},
 };
 
@@ -50,7 +51,7 @@ struct side {
 struct fault_port {
 	struct weft_port port; /* first: ops get a pointer to it */
 	struct weft_port *inner;
-	struct fault_conf conf;
+	struct weft_fault_conf conf;
 	struct fault_stats stats;
 	struct side tx, rx;
 	uint64_t polls;
@@ -75,7 +76,7 @@ static bool draw(struct rng *rng, uint32_t ppm)
 /* A function of seed, direction and number only. */
 static struct verdict judge(const struct fault_port *f, const struct side *side)
 {
-	const struct fault_conf *c = &f->conf;
+	const struct weft_fault_conf *c = &f->conf;
 	struct rng rng = {rng_mix(c->seed + (side == &f->rx)) ^ rng_mix(side->number + 1)};
 	struct verdict v = {
 		.lost = draw(&rng, c->loss_ppm) | c->blackhole,
@@ -310,8 +311,8 @@ static void fault_close(struct weft_port *port)
 static const struct weft_port_ops fault_ops = {
 	.rx = fault_rx, .tx = fault_tx, .alloc = fault_alloc, .free = fault_free, .close = fault_close};
 
-int fault_port_create(const struct fault_conf *conf, struct weft_port *inner, struct weft_port **out,
-		      struct weft_err *err)
+int weft_fault_open(const struct weft_fault_conf *conf, struct weft_port *inner, struct weft_port **out,
+		    struct weft_err *err)
 {
 	struct fault_port *f = malloc(sizeof *f);
 
@@ -325,7 +326,7 @@ int fault_port_create(const struct fault_conf *conf, struct weft_port *inner, st
 	return 0;
 }
 
-void fault_port_set(struct weft_port *port, const struct fault_conf *conf)
+void fault_port_set(struct weft_port *port, const struct weft_fault_conf *conf)
 {
 	fault_of(port)->conf = *conf;
 }

@@ -102,7 +102,7 @@ static int engine_open(struct prov_nic *nic, const struct prov_dev *dev, struct 
 	link_fit(tune, nic->port);
 	nic->wire = nic->port;
 	if (tune->faulty)
-		ret = fault_port_create(&tune->fault, nic->port, &nic->wire, err);
+		ret = weft_fault_open(&tune->fault, nic->port, &nic->wire, err);
 	if (!ret)
 		ret = weft_engine_create(&tune->engine, nic->wire, weft_clock_ns(), &nic->engine, err);
 	if (ret)

@@ -21,11 +21,11 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-#include "fault_port.h"
 #include "wait.h"
 #include "weft/addr.h"
 #include "weft/engine.h"
 #include "weft/err.h"
+#include "weft/fault.h"
 #include "weft/spi/port.h"
 #include "weft/telemetry.h"
 
@@ -74,13 +74,13 @@ int prov_seat_number(const char *setting, unsigned *number, struct weft_err *err
 struct prov_tune {
 	struct weft_engine_conf engine; /* cc_tune and lb_tune are ours, freed by prov_tune_free */
 	void *cc_tune, *lb_tune, *rcc_tune;
-	uint32_t max_ip_bytes;   /* 0: the port's default */
-	uint32_t pool_pkts;      /* 0: the port's default */
-	bool payload_chosen;     /* FI_WEFT_TUNE says payload_bytes */
-	bool link_chosen;        /* or link_bps */
-	bool pacing_chosen;      /* or pacing */
-	bool faulty;             /* or one of the faults below */
-	struct fault_conf fault; /* breaks what we send, for tests */
+	uint32_t max_ip_bytes;        /* 0: the port's default */
+	uint32_t pool_pkts;           /* 0: the port's default */
+	bool payload_chosen;          /* FI_WEFT_TUNE says payload_bytes */
+	bool link_chosen;             /* or link_bps */
+	bool pacing_chosen;           /* or pacing */
+	bool faulty;                  /* or one of the faults below */
+	struct weft_fault_conf fault; /* breaks what we send, for tests */
 	bool no_arp;
 	bool telemetry;       /* EAL is started with it, unless eal_args say how */
 	const char *eal_args; /* NULL: the defaults */

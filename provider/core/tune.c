@@ -97,7 +97,7 @@ static int tune_set(struct prov_tune *tune, const char *key, const char *value, 
 		{tune->engine.cc->tunes, tune->cc_tune},
 		{tune->engine.lb->tunes, tune->lb_tune},
 		{tune->engine.rcc ? tune->engine.rcc->tunes : NULL, tune->rcc_tune},
-		{fault_params, &tune->fault},
+		{weft_fault_params, &tune->fault},
 	};
 	for (size_t i = 0; i < count_of(places); i++) {
 		int ret = places[i].table ? weft_param_set(places[i].table, places[i].base, key, value, err) : -ENOENT;
@@ -188,7 +188,7 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	*tune = (struct prov_tune){0};
 	char *eal_args = NULL;
 	weft_param_defaults(weft_engine_tunes, &tune->engine.tune);
-	weft_param_defaults(fault_params, &tune->fault);
+	weft_param_defaults(weft_fault_params, &tune->fault);
 	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
 	tune->engine.tune.peer_timeout_ns = PEER_TIMEOUT_NS;
 	tune->engine.tune.rndv_bytes = RNDV_BYTES;

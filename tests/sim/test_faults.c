@@ -41,7 +41,7 @@ enum { VICTIM = 5 };
 
 static void vanish(struct lab *lab, void *arg)
 {
-	struct fault_conf dead = {.blackhole = 1, .rx = 1};
+	struct weft_fault_conf dead = {.blackhole = 1, .rx = 1};
 	fault_port_set(lab_fault_port(lab, VICTIM), &dead);
 }
 

@@ -15,12 +15,12 @@ static struct weft_port *nic, *port;
 static int setup(void **state)
 {
 	struct sim_port_conf conf = {.link_bps = 1000, .max_ip_bytes = 1500, .tx_entries = 8, .rx_entries = 8};
-	struct fault_conf none = {.seed = 1};
+	struct weft_fault_conf none = {.seed = 1};
 
 	conf.slab = slab = sim_slab_create(64);
 	if (!slab || sim_port_create(&conf, &nic, NULL))
 		return -1;
-	return fault_port_create(&none, nic, &port, NULL);
+	return weft_fault_open(&none, nic, &port, NULL);
 }
 
 /* Closing gives everything back, held packets included. */
@@ -55,7 +55,7 @@ static uint8_t seen[SENT]; /* how often each packet of the current series came t
 static uint32_t newest;
 
 /* Begins a series under `conf`. */
-static void start(const struct fault_conf *conf)
+static void start(const struct weft_fault_conf *conf)
 {
 	memset(seen, 0, sizeof seen);
 	newest = 0;
@@ -78,7 +78,7 @@ static void note(struct outcome *o, const struct weft_pkt *pkt)
 		newest = pkt->src;
 }
 
-static struct outcome run_tx(struct fault_conf conf)
+static struct outcome run_tx(struct weft_fault_conf conf)
 {
 	struct outcome o = {0};
 
@@ -106,7 +106,7 @@ static void assert_share(uint64_t count, uint32_t ppm)
 
 static void fault_tx__passes_unharmed(void **state)
 {
-	struct outcome o = run_tx((struct fault_conf){.seed = 1});
+	struct outcome o = run_tx((struct weft_fault_conf){.seed = 1});
 
 	assert_int_equal(o.received, SENT);
 	assert_int_equal(o.twice + o.overtaken + o.flipped_bits, 0);
@@ -116,7 +116,7 @@ static void fault_tx__passes_unharmed(void **state)
 
 static void fault_tx__loss(void **state)
 {
-	struct outcome o = run_tx((struct fault_conf){.seed = 1, .loss_ppm = 10000});
+	struct outcome o = run_tx((struct weft_fault_conf){.seed = 1, .loss_ppm = 10000});
 
 	assert_share(o.stats.lost, 10000);
 	assert_int_equal(o.received, SENT - o.stats.lost);
@@ -125,7 +125,7 @@ static void fault_tx__loss(void **state)
 
 static void fault_tx__duplication(void **state)
 {
-	struct outcome o = run_tx((struct fault_conf){.seed = 1, .dup_ppm = 20000});
+	struct outcome o = run_tx((struct weft_fault_conf){.seed = 1, .dup_ppm = 20000});
 
 	assert_share(o.stats.duplicated, 20000);
 	assert_int_equal(o.received, SENT + o.stats.duplicated);
@@ -135,7 +135,7 @@ static void fault_tx__duplication(void **state)
 
 static void fault_tx__reordering(void **state)
 {
-	struct outcome o = run_tx((struct fault_conf){.seed = 1, .reorder_ppm = 10000, .reorder_pkts = 3});
+	struct outcome o = run_tx((struct weft_fault_conf){.seed = 1, .reorder_ppm = 10000, .reorder_pkts = 3});
 
 	assert_share(o.stats.reordered, 10000);
 	assert_int_equal(o.twice + o.flipped_bits, 0);
@@ -147,7 +147,7 @@ static void fault_tx__reordering(void **state)
 /* Exactly `reorder_pkts` later packets go first. */
 static void fault_tx__reordering_distance(void **state)
 {
-	struct fault_conf conf = {.seed = 1, .reorder_ppm = 1000000, .reorder_pkts = 3};
+	struct weft_fault_conf conf = {.seed = 1, .reorder_ppm = 1000000, .reorder_pkts = 3};
 	struct weft_pkt *pkt = make_pkt(0);
 
 	fault_port_set(port, &conf);
@@ -169,7 +169,7 @@ static void fault_tx__reordering_distance(void **state)
 /* Without followers a held packet goes after a while of polling, with its own copy of the payload. */
 static void fault_tx__held_without_followers(void **state)
 {
-	struct fault_conf conf = {.seed = 1, .reorder_ppm = 1000000, .reorder_pkts = 2};
+	struct weft_fault_conf conf = {.seed = 1, .reorder_ppm = 1000000, .reorder_pkts = 2};
 	struct weft_pkt *pkt = make_pkt(7), *none;
 	char memory[] = "payload";
 	uint32_t polls = 0;
@@ -190,7 +190,7 @@ static void fault_tx__held_without_followers(void **state)
 
 static void fault_tx__corruption(void **state)
 {
-	struct outcome o = run_tx((struct fault_conf){.seed = 1, .corrupt_ppm = 10000});
+	struct outcome o = run_tx((struct weft_fault_conf){.seed = 1, .corrupt_ppm = 10000});
 
 	assert_share(o.stats.corrupted, 10000);
 	assert_int_equal(o.received, SENT);
@@ -199,20 +199,20 @@ static void fault_tx__corruption(void **state)
 
 static void fault_tx__blackhole(void **state)
 {
-	struct outcome o = run_tx((struct fault_conf){.seed = 1, .blackhole = 1});
+	struct outcome o = run_tx((struct weft_fault_conf){.seed = 1, .blackhole = 1});
 
 	assert_int_equal(o.received, 0);
 	assert_int_equal(o.stats.lost, SENT);
 }
 
-static struct fault_conf everything(uint64_t seed)
+static struct weft_fault_conf everything(uint64_t seed)
 {
-	return (struct fault_conf){.seed = seed,
-				   .loss_ppm = 10000,
-				   .dup_ppm = 10000,
-				   .reorder_ppm = 10000,
-				   .reorder_pkts = 5,
-				   .corrupt_ppm = 10000};
+	return (struct weft_fault_conf){.seed = seed,
+					.loss_ppm = 10000,
+					.dup_ppm = 10000,
+					.reorder_ppm = 10000,
+					.reorder_pkts = 5,
+					.corrupt_ppm = 10000};
 }
 
 static void fault_tx__repeats_exactly(void **state)
@@ -232,7 +232,7 @@ static void fault_tx__repeats_exactly(void **state)
 /* A full ring below: the packet stays the caller's, unharmed, and meets the same fate later. */
 static void fault_tx__full_ring(void **state)
 {
-	struct fault_conf conf = {.seed = 1, .dup_ppm = 500000, .corrupt_ppm = 500000};
+	struct weft_fault_conf conf = {.seed = 1, .dup_ppm = 500000, .corrupt_ppm = 500000};
 	struct fault_stats before, after;
 	struct weft_pkt *pkt;
 	uint32_t taken = 0;
@@ -256,7 +256,7 @@ static void fault_tx__full_ring(void **state)
 }
 
 /* Sends `SENT` packets from the wire side and receives them in bursts of `burst`. */
-static struct outcome run_rx(struct fault_conf conf, uint16_t burst)
+static struct outcome run_rx(struct weft_fault_conf conf, uint16_t burst)
 {
 	struct outcome o = {0};
 
@@ -285,7 +285,7 @@ static void fault_rx__left_alone(void **state)
 
 static void fault_rx__everything(void **state)
 {
-	struct fault_conf conf = everything(1);
+	struct weft_fault_conf conf = everything(1);
 
 	conf.rx = 1;
 	struct outcome o = run_rx(conf, 8);
@@ -299,7 +299,7 @@ static void fault_rx__everything(void **state)
 
 static void fault_rx__one_at_a_time(void **state)
 {
-	struct outcome o = run_rx((struct fault_conf){.seed = 1, .rx = 1, .loss_ppm = 10000, .dup_ppm = 10000}, 1);
+	struct outcome o = run_rx((struct weft_fault_conf){.seed = 1, .rx = 1, .loss_ppm = 10000, .dup_ppm = 10000}, 1);
 
 	assert_share(o.stats.lost, 10000);
 	assert_int_equal(o.stats.duplicated, 0); /* no room for a second one */
@@ -308,20 +308,20 @@ static void fault_rx__one_at_a_time(void **state)
 
 static void fault_params__describe_the_struct(void **state)
 {
-	struct fault_conf c;
+	struct weft_fault_conf c;
 
-	weft_param_defaults(fault_params, &c);
+	weft_param_defaults(weft_fault_params, &c);
 	assert_int_equal(c.seed, 1);
 	assert_int_equal(c.loss_ppm, 0);
 	assert_int_equal(c.reorder_pkts, 4);
 	assert_int_equal(c.rx, 0);
-	assert_int_equal(weft_param_set(fault_params, &c, "fault_loss_ppm", "10000", NULL), 0);
-	assert_int_equal(weft_param_set(fault_params, &c, "fault_rx", "on", NULL), 0);
-	assert_int_equal(weft_param_set(fault_params, &c, "fault_blackhole", "1", NULL), 0);
+	assert_int_equal(weft_param_set(weft_fault_params, &c, "fault_loss_ppm", "10000", NULL), 0);
+	assert_int_equal(weft_param_set(weft_fault_params, &c, "fault_rx", "on", NULL), 0);
+	assert_int_equal(weft_param_set(weft_fault_params, &c, "fault_blackhole", "1", NULL), 0);
 	assert_int_equal(c.loss_ppm, 10000);
 	assert_int_equal(c.rx, 1);
 	assert_int_equal(c.blackhole, 1);
-	assert_int_not_equal(weft_param_set(fault_params, &c, "fault_dup_ppm", "1000001", NULL), 0);
+	assert_int_not_equal(weft_param_set(weft_fault_params, &c, "fault_dup_ppm", "1000001", NULL), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
