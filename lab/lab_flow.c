@@ -25,7 +25,8 @@ int lab_flows_create(struct lab *lab, struct weft_err *err)
 	lab->arrivals = calloc(w->flow_count + 1, sizeof *lab->arrivals);
 	lab->by_start = calloc(w->flow_count + 1, sizeof *lab->by_start);
 	lab->host_ops = calloc(lab->o->topo.hosts, sizeof *lab->host_ops);
-	if (!lab->flows || !lab->arrivals || !lab->by_start || !lab->host_ops)
+	lab->fired = calloc(w->trigger_count + 1, sizeof *lab->fired);
+	if (!lab->flows || !lab->arrivals || !lab->by_start || !lab->host_ops || !lab->fired)
 		return weft_err_set(err, -ENOMEM, "no memory for %u flows", w->flow_count);
 	for (uint32_t i = 0; i < w->flow_count; i++) {
 		lab->flows[i] = (struct run_flow){.bytes = w->flows[i].bytes,
@@ -54,6 +55,7 @@ void lab_flows_destroy(struct lab *lab)
 	free(lab->arrivals);
 	free(lab->by_start);
 	free(lab->host_ops);
+	free(lab->fired);
 }
 
 uint32_t lab_flow_count(const struct lab *lab)
@@ -166,9 +168,9 @@ static void fire(struct lab *lab, int32_t trigger)
 {
 	if (trigger < 0)
 		return;
-	struct weft_trigger *t = &lab->o->workload.triggers[trigger];
+	const struct weft_trigger *t = &lab->o->workload.triggers[trigger];
 	uint32_t *targets = calloc(t->target_count + 1, sizeof *targets);
-	uint32_t n = targets ? weft_trigger_fire(t, targets) : 0;
+	uint32_t n = targets ? weft_trigger_fire(t, &lab->fired[trigger], targets) : 0;
 	for (uint32_t i = 0; i < n; i++)
 		start(lab, targets[i]);
 	if (!targets)

@@ -61,6 +61,7 @@ struct lab {
 	struct reorder_sum reordering;
 	uint32_t *by_start; /* flows with a start time, in that order */
 	uint32_t *host_ops; /* sends and receives of each host */
+	uint32_t *fired;    /* activations of each trigger so far */
 	uint32_t timed_count, next_timed;
 	uint32_t active, ended; /* flows under way; flows over */
 	struct lab_call calls[LAB_CALLS_MAX];

@@ -46,13 +46,22 @@ request_build build_permutation, build_crosscore, build_tornado, build_random, b
 	build_alltoall;
 
 /* workload_requests.c */
-request_build build_stride, build_requests, build_repeat;
+request_build build_stride, build_requests;
 
 /* workload_allreduce.c */
 request_build build_ring, build_butterfly, build_halving;
 
 /* workload_poisson.c */
 request_build build_poisson;
+
+/* ---- workload_pattern.c ---- */
+
+/* Reads "NAME:NUMBERS" into `q`, whose cdf has room already; *build makes its flows, NULL: the pattern q->inner is
+ * repeated. -ENOENT, -EINVAL with a message. */
+int request_read(const char *spec, const struct weft_workload_site *site, struct request *q, request_build **build,
+		 struct weft_err *err);
+
+/* ---- workload_build.c ---- */
 
 /* Room for so many flows and triggers. -ENOMEM. */
 int workload_alloc(struct weft_workload *w, uint32_t nodes, uint32_t flows, uint32_t triggers);
@@ -62,6 +71,8 @@ struct weft_flow *workload_add(struct weft_workload *w, uint32_t src, uint32_t d
 
 /* Makes the last flow wait for trigger `t` instead. */
 void workload_wait(struct weft_flow *f, uint32_t t);
+
+/* ---- workload_background.c ---- */
 
 /* -EINVAL: so many flows are too many. */
 int workload_room(uint64_t flows, struct weft_err *err);
@@ -83,6 +94,6 @@ struct workload_stuck {
 };
 
 /* 1: all flows start in the end. 0: *stuck is the first that does not. -ENOMEM. */
-int workload_all_start(struct weft_workload *w, struct workload_stuck *stuck);
+int workload_all_start(const struct weft_workload *w, struct workload_stuck *stuck);
 
 #endif

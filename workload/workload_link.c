@@ -27,24 +27,31 @@ int workload_link(struct weft_workload *w)
 	return 0;
 }
 
-uint32_t weft_trigger_fire(struct weft_trigger *t, uint32_t *out)
+uint32_t weft_trigger_fire(const struct weft_trigger *t, uint32_t *fired, uint32_t *out)
 {
-	uint32_t fired = t->fired++;
+	uint32_t before = (*fired)++;
 
 	if (t->kind == WEFT_TRIGGER_MULTISHOT) {
-		if (fired >= t->target_count)
+		if (before >= t->target_count)
 			return 0;
-		out[0] = t->targets[fired];
+		out[0] = t->targets[before];
 		return 1;
 	}
-	if (fired + 1 != t->count || t->target_count == 0)
+	if (before + 1 != t->count || t->target_count == 0)
 		return 0;
 	memcpy(out, t->targets, t->target_count * sizeof *out);
 	return t->target_count;
 }
 
-/* Starts all flows that can start, as if each completed; `order` gets them. Returns how many. */
-static uint32_t start_all(struct weft_workload *w, uint32_t *order)
+/* Activates the trigger with index `t` if there is one; returns how many flows that starts. */
+static uint32_t activate(const struct weft_workload *w, int32_t t, uint32_t *fired, uint32_t *out)
+{
+	return t < 0 ? 0 : weft_trigger_fire(&w->triggers[t], &fired[t], out);
+}
+
+/* Starts all flows that can start, as if each completed; `order` gets them, `fired` the triggers' activations. Returns
+ * how many. */
+static uint32_t start_all(const struct weft_workload *w, uint32_t *order, uint32_t *fired)
 {
 	uint32_t started = 0;
 
@@ -53,44 +60,40 @@ static uint32_t start_all(struct weft_workload *w, uint32_t *order)
 			order[started++] = i;
 	for (uint32_t next = 0; next < started; next++) {
 		const struct weft_flow *f = &w->flows[order[next]];
-		if (f->send_done_trigger >= 0)
-			started += weft_trigger_fire(&w->triggers[f->send_done_trigger], order + started);
-		if (f->recv_done_trigger >= 0)
-			started += weft_trigger_fire(&w->triggers[f->recv_done_trigger], order + started);
+		started += activate(w, f->send_done_trigger, fired, order + started);
+		started += activate(w, f->recv_done_trigger, fired, order + started);
 	}
 	return started;
 }
 
 /* The first flow that waits and has not been started by a trigger that counted its activations. */
-static void find_stuck(const struct weft_workload *w, struct workload_stuck *stuck)
+static void find_stuck(const struct weft_workload *w, const uint32_t *fired, struct workload_stuck *stuck)
 {
 	for (uint32_t i = 0; i < w->flow_count; i++) {
 		if (w->flows[i].start_trigger < 0)
 			continue;
 		const struct weft_trigger *t = &w->triggers[w->flows[i].start_trigger];
-		uint32_t needed = t->count;
+		uint32_t needed = t->count, activations = fired[w->flows[i].start_trigger];
 		if (t->kind == WEFT_TRIGGER_MULTISHOT)
 			for (needed = 1; t->targets[needed - 1] != i;)
 				needed++;
-		if (t->fired >= needed)
+		if (activations >= needed)
 			continue;
-		*stuck = (struct workload_stuck){i, t->fired, needed};
+		*stuck = (struct workload_stuck){i, activations, needed};
 		return;
 	}
 }
 
-int workload_all_start(struct weft_workload *w, struct workload_stuck *stuck)
+int workload_all_start(const struct weft_workload *w, struct workload_stuck *stuck)
 {
 	if (!w->trigger_count)
 		return 1;
 	uint32_t *order = malloc(w->flow_count * sizeof *order);
-	if (!order)
-		return -ENOMEM;
-	bool all = start_all(w, order) == w->flow_count;
-	free(order);
+	uint32_t *fired = calloc(w->trigger_count, sizeof *fired);
+	int all = order && fired ? start_all(w, order, fired) == w->flow_count : -ENOMEM;
 	if (!all)
-		find_stuck(w, stuck);
-	for (uint32_t i = 0; i < w->trigger_count; i++)
-		w->triggers[i].fired = 0;
+		find_stuck(w, fired, stuck);
+	free(order);
+	free(fired);
 	return all;
 }

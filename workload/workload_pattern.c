@@ -37,7 +37,7 @@ enum field {
 struct pattern {
 	uint8_t fields[PATTERN_FIELDS_MAX]; /* enum field */
 	bool needs_topo;
-	request_build *build;
+	request_build *build; /* NULL: the last field is a pattern to repeat */
 };
 
 const struct weft_workload_kind weft_workload_kinds[] = {
@@ -74,7 +74,7 @@ static const struct pattern patterns[] = {
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_butterfly},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_halving},
 	{{FIELD_CDF, FIELD_LOAD, FIELD_DURATION, FIELD_SOME_HOSTS, FIELD_OFF_LEAF}, true, build_poisson},
-	{{FIELD_ROUNDS, FIELD_DURATION, FIELD_PATTERN}, false, build_repeat},
+	{{FIELD_ROUNDS, FIELD_DURATION, FIELD_PATTERN}, false, NULL},
 };
 
 enum { PATTERNS = sizeof patterns / sizeof patterns[0] };
@@ -303,32 +303,21 @@ bool weft_workload_cdf_file(const char *spec, char *path, size_t size)
 	return true;
 }
 
-int weft_workload_pattern(const char *spec, const struct weft_workload_site *site, struct weft_workload *w,
-			  struct weft_err *err)
+int request_read(const char *spec, const struct weft_workload_site *site, struct request *q, request_build **build,
+		 struct weft_err *err)
 {
-	struct weft_err why = {""};
-	struct cdf cdf;
-	struct request q = {.spec = spec,
-			    .site = site,
-			    .topo = site->topo,
-			    .seed = site->seed,
-			    .incasts = 1,
-			    .parallel = UINT32_MAX,
-			    .cdf = &cdf};
+	struct cdf *cdf = q->cdf;
 	int pattern = find_pattern(spec);
 
-	*w = (struct weft_workload){0};
+	*q = (struct request){.spec = spec,
+			      .site = site,
+			      .topo = site->topo,
+			      .seed = site->seed,
+			      .incasts = 1,
+			      .parallel = UINT32_MAX,
+			      .cdf = cdf};
 	if (pattern < 0)
 		return unknown_pattern(spec, err);
-	int rc = read_request(site, pattern, &q, err);
-	if (rc)
-		return rc;
-	rc = patterns[pattern].build(&q, w, &why);
-	if (!rc && !q.inner) /* whose rounds are linked */
-		rc = workload_link(w);
-	if (rc) {
-		weft_workload_free(w);
-		weft_err_set(err, rc, "%s", why.msg[0] ? why.msg : "out of memory");
-	}
-	return rc;
+	*build = patterns[pattern].build;
+	return read_request(site, pattern, q, err);
 }

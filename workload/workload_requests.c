@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The patterns of the DRILL paper (section 4): strides, hosts that ask many others at once, and rounds of a pattern. */
+/* Patterns of the DRILL paper (section 4): strides, and hosts that ask many others at once. */
 #include <errno.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "workload_impl.h"
 
@@ -57,29 +56,5 @@ int build_requests(const struct request *q, struct weft_workload *w, struct weft
 			workload_add(w, asked[s], asking[c], q->bytes);
 	}
 	free(asking);
-	return 0;
-}
-
-int build_repeat(const struct request *q, struct weft_workload *w, struct weft_err *err)
-{
-	struct weft_workload_site site = *q->site;
-
-	if (!strncasecmp(q->inner, "repeat:", 7))
-		return weft_err_set(err, -EINVAL, "%.80s: rounds of rounds", q->spec);
-	for (uint32_t round = 0; round < q->rounds; round++) {
-		struct weft_workload more;
-		site.seed = round ? rng_mix(q->seed + round) : q->seed;
-		int rc = weft_workload_pattern(q->inner, &site, &more, err);
-		if (!rc && !round) {
-			*w = more;
-			rc = workload_room((uint64_t)q->rounds * w->flow_count, err);
-		} else if (!rc) {
-			rc = workload_join(w, &more, round * q->duration_ns, false, err);
-		}
-		if (round)
-			weft_workload_free(&more);
-		if (rc)
-			return rc;
-	}
 	return 0;
 }

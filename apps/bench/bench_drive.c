@@ -165,7 +165,7 @@ static void flow_queue(struct bench_driver *d, uint32_t i)
 static void trigger_fire(struct bench_driver *d, uint32_t from, uint32_t t)
 {
 	const struct weft_workload *w = d->run->work;
-	uint32_t n = weft_trigger_fire(&w->triggers[t], d->targets);
+	uint32_t n = weft_trigger_fire(&w->triggers[t], &d->fired[t], d->targets);
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t src = w->flows[d->targets[k]].src;
 		if (is_ours(d, src))
@@ -325,7 +325,8 @@ int bench_driver_init(struct bench_driver *d, struct bench_run *run, struct benc
 	d->timed = calloc(run->work->flow_count, sizeof *d->timed);
 	d->starts = calloc(run->work->flow_count, sizeof *d->starts);
 	d->targets = calloc(targets_max(run->work), sizeof *d->targets);
-	if (!d->timed || !d->starts || !d->targets)
+	d->fired = calloc(run->work->trigger_count + 1, sizeof *d->fired);
+	if (!d->timed || !d->starts || !d->targets || !d->fired)
 		return weft_err_set(err, -ENOMEM, "no memory for %u flows", run->work->flow_count);
 	collect_flows(d);
 	int rc = post_recvs(d);
@@ -347,5 +348,6 @@ void bench_driver_free(struct bench_driver *d)
 	free(d->timed);
 	free(d->starts);
 	free(d->targets);
+	free(d->fired);
 	*d = (struct bench_driver){0};
 }

@@ -56,7 +56,7 @@ static void flow_init(struct bench_run *run, uint32_t i, uint64_t *recv_offset)
 	*recv_offset += flow->bytes;
 }
 
-int bench_run_init(struct bench_run *run, struct weft_workload *work, uint32_t first, uint32_t count,
+int bench_run_init(struct bench_run *run, const struct weft_workload *work, uint32_t first, uint32_t count,
 		   struct weft_err *err)
 {
 	*run = (struct bench_run){.work = work, .first = first, .count = count};

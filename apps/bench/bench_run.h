@@ -29,16 +29,16 @@ struct bench_flow {
 };
 
 struct bench_run {
-	struct weft_workload *work; /* the caller's; triggers change */
-	struct bench_flow *flows;   /* as work->flows */
-	struct pattern pattern;     /* senders need no buffers of their own */
-	uint8_t *recv_mem;          /* all receive buffers of the ranks first..first+count-1 */
+	const struct weft_workload *work; /* the caller's */
+	struct bench_flow *flows;         /* as work->flows */
+	struct pattern pattern;           /* senders need no buffers of their own */
+	uint8_t *recv_mem;                /* all receive buffers of the ranks first..first+count-1 */
 	uint32_t first, count;
 };
 
 /* Makes pattern and receive buffers for `count` ranks from `first` on. A negative errno with a message; *run is for
  * bench_run_free in any case. */
-int bench_run_init(struct bench_run *run, struct weft_workload *work, uint32_t first, uint32_t count,
+int bench_run_init(struct bench_run *run, const struct weft_workload *work, uint32_t first, uint32_t count,
 		   struct weft_err *err);
 /* Compares what arrived with the pattern; sets flows[].verified. */
 void bench_run_verify(struct bench_run *run);
@@ -74,6 +74,7 @@ struct bench_driver {
 	uint32_t *starts; /* queue of flows to start; each flow enters once */
 	uint32_t starts_next, starts_end;
 	uint32_t *targets;           /* room for any trigger's targets */
+	uint32_t *fired;             /* activations of each trigger whose count is kept here */
 	struct bench_ctl_msg *ctls;  /* every control message allocated, for freeing */
 	struct bench_ctl_msg *spare; /* those free to send */
 	uint32_t ctl_under_way;      /* control messages sent and not yet acknowledged */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Workloads: who sends how much to whom, and when. Connection matrices in the .cm format (with triggers), or patterns
- * by name (doc/guide/workloads.md). */
+ * by name (doc/guide/workloads.md). A workload is a description: runs only read it, so several can share one. */
 #ifndef WEFT_WORKLOAD_H
 #define WEFT_WORKLOAD_H
 
@@ -29,7 +29,6 @@ struct weft_trigger {
 	uint32_t id;
 	uint8_t kind;      /* enum weft_trigger_kind */
 	uint32_t count;    /* BARRIER: activations needed */
-	uint32_t fired;    /* activations so far (run time) */
 	uint32_t *targets; /* flow indices in file order */
 	uint32_t target_count;
 };
@@ -80,7 +79,8 @@ int weft_workload_add_background(struct weft_workload *w, struct weft_workload *
 
 void weft_workload_free(struct weft_workload *w);
 
-/* Fires trigger `t`: writes the indices of the flows to start now to `out` (room for all targets), returns how many. */
-uint32_t weft_trigger_fire(struct weft_trigger *t, uint32_t *out);
+/* Activates trigger `t`, which had `*fired` activations in this run: writes the indices of the flows to start now to
+ * `out` (room for all targets), returns how many. The run keeps the count, from 0 on; the workload does not change. */
+uint32_t weft_trigger_fire(const struct weft_trigger *t, uint32_t *fired, uint32_t *out);
 
 #endif

@@ -8,11 +8,11 @@
 /* Fires a trigger with the targets 3 and 5 four times; `expect` lists how many flows each time starts. */
 static void check_fire(enum weft_trigger_kind kind, uint32_t count, const uint32_t *expect)
 {
-	uint32_t targets[] = {3, 5}, out[2], seen = 0;
+	uint32_t targets[] = {3, 5}, out[2], seen = 0, fired = 0;
 	struct weft_trigger t = {.kind = kind, .count = count, .targets = targets, .target_count = 2};
 
 	for (int i = 0; i < 4; i++) {
-		assert_int_equal(weft_trigger_fire(&t, out), expect[i]);
+		assert_int_equal(weft_trigger_fire(&t, &fired, out), expect[i]);
 		for (uint32_t k = 0; k < expect[i]; k++)
 			assert_int_equal(out[k], targets[seen++]);
 	}
@@ -71,8 +71,6 @@ static void workload_all_start__line(void **state)
 	assert_int_equal(workload_link(&w), 0);
 	for (int again = 0; again < 2; again++)
 		assert_int_equal(workload_all_start(&w, &stuck), 1);
-	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(w.triggers[i].fired, 0);
 	weft_workload_free(&w);
 }
 

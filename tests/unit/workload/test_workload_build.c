@@ -187,7 +187,7 @@ static void build_alltoall__shifted(void **state)
 static void build_alltoall__windowed(void **state)
 {
 	struct weft_workload w = make_on("alltoall:8:1kB:3", 3, NULL);
-	uint32_t running[8] = {0}, started[8] = {0}, next;
+	uint32_t running[8] = {0}, started[8] = {0}, next, fired[8] = {0};
 
 	check_pairs(&w, 8);
 	assert_int_equal(w.trigger_count, 8);
@@ -198,7 +198,7 @@ static void build_alltoall__windowed(void **state)
 		const struct weft_flow *f = &w.flows[i];
 		if (i % 7 == 0)
 			assert_int_equal(running[f->src], 3);
-		if (weft_trigger_fire(&w.triggers[f->send_done_trigger], &next)) {
+		if (weft_trigger_fire(&w.triggers[f->send_done_trigger], &fired[f->send_done_trigger], &next)) {
 			assert_int_equal(w.flows[next].src, f->src);
 			assert_true(w.flows[next].start_ns == WEFT_NEVER);
 			started[f->src]++;
