@@ -333,19 +333,19 @@ void options_print_params(FILE *out)
 
 void options_fabric_conf(const struct fabric_tune *f, struct weft_net_conf *conf)
 {
-	conf->queue_bytes = f->queue_bytes;
-	conf->ecn_min_pct = (uint16_t)f->ecn_min_pct;
-	conf->ecn_max_pct = (uint16_t)f->ecn_max_pct;
-	conf->ecn_prob_pct = (uint8_t)f->ecn_prob_pct;
-	conf->trim = (uint8_t)f->trim;
-	conf->pfc = f->pfc;
-	conf->ordered_pct = (uint8_t)f->ordered_pct;
-	conf->credit_queue = (uint16_t)f->credit_queue;
-	conf->credit_refresh = (uint16_t)f->credit_refresh;
-	conf->credit_data_bytes = f->credit_data_bytes;
-	conf->credit_ack_bytes = f->credit_ack_bytes;
-	conf->pfc_xoff_pct = (uint16_t)f->pfc_xoff_pct;
-	conf->pfc_xon_pct = (uint8_t)f->pfc_xon_pct;
+	conf->tune.queue_bytes = f->queue_bytes;
+	conf->tune.ecn_min_pct = (uint16_t)f->ecn_min_pct;
+	conf->tune.ecn_max_pct = (uint16_t)f->ecn_max_pct;
+	conf->tune.ecn_prob_pct = (uint8_t)f->ecn_prob_pct;
+	conf->tune.trim = (uint8_t)f->trim;
+	conf->tune.pfc = f->pfc;
+	conf->tune.ordered_pct = (uint8_t)f->ordered_pct;
+	conf->tune.credit_queue = (uint16_t)f->credit_queue;
+	conf->tune.credit_refresh = (uint16_t)f->credit_refresh;
+	conf->tune.credit_data_bytes = f->credit_data_bytes;
+	conf->tune.credit_ack_bytes = f->credit_ack_bytes;
+	conf->tune.pfc_xoff_pct = (uint16_t)f->pfc_xoff_pct;
+	conf->tune.pfc_xon_pct = (uint8_t)f->pfc_xon_pct;
 }
 
 void options_net_conf(const struct options *o, struct weft_net_conf *conf)
@@ -357,8 +357,9 @@ void options_net_conf(const struct options *o, struct weft_net_conf *conf)
 		.route_tune = o->route_tune,
 	};
 	options_fabric_conf(&o->fabric, conf);
-	if (!conf->credit_ack_bytes)
-		conf->credit_ack_bytes = (options_ack_wire_bytes(o) + o->engine.ack_every - 1) / o->engine.ack_every;
+	if (!conf->tune.credit_ack_bytes)
+		conf->tune.credit_ack_bytes =
+			(options_ack_wire_bytes(o) + o->engine.ack_every - 1) / o->engine.ack_every;
 }
 
 /* Size on the link of a packet with these headers: the encoder knows. */

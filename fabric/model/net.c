@@ -22,34 +22,6 @@ enum {
 
 static const struct weft_mem libc_mem;
 
-static int check_conf(const struct weft_net_conf *c, struct weft_err *err)
-{
-	if (c->mtu_bytes < WEFT_WIRE_MIN_BYTES || c->mtu_bytes > UINT16_MAX)
-		return weft_err_set(err, -EINVAL, "fabric: a full packet of %u bytes, not %d..%d", c->mtu_bytes,
-				    WEFT_WIRE_MIN_BYTES, UINT16_MAX);
-	if (c->queue_bytes && c->queue_bytes < c->mtu_bytes)
-		return weft_err_set(err, -EINVAL, "fabric: a queue of %u bytes does not hold a packet of %u",
-				    c->queue_bytes, c->mtu_bytes);
-	if (c->ecn_min_pct > c->ecn_max_pct)
-		return weft_err_set(err, -EINVAL, "fabric: marking starts at %u %% of a BDP, above its end at %u %%",
-				    c->ecn_min_pct, c->ecn_max_pct);
-	if (c->ecn_max_pct > 1000 || c->ecn_prob_pct > 100)
-		return weft_err_set(err, -EINVAL, "fabric: marking of %u %% of the packets at %u %% of a BDP",
-				    c->ecn_prob_pct, c->ecn_max_pct);
-	if (c->pfc && (!c->pfc_xoff_pct || c->pfc_xon_pct > 100))
-		return weft_err_set(err, -EINVAL, "fabric: PFC pauses at %u %% of a BDP and ends it at %u %% of that",
-				    c->pfc_xoff_pct, c->pfc_xon_pct);
-	if (c->ordered_pct > 100 || (c->ordered_pct && c->pfc))
-		return weft_err_set(err, -EINVAL, "fabric: %u %% of a port for ordered data, or that with PFC",
-				    c->ordered_pct);
-	if (c->credit_queue && c->pfc)
-		return weft_err_set(err, -EINVAL,
-				    "fabric: credit queues with PFC: data that credits schedule needs none");
-	if (c->trim > WEFT_TRIM_OFF_COIN || !c->free_pkt)
-		return weft_err_set(err, -EINVAL, "fabric: no such way of trimming, or nobody to take dropped packets");
-	return 0;
-}
-
 /* How far ahead of now most events lie: the slowest link's full packet and the longest latency. */
 static weft_ps common_span(const struct weft_net *net)
 {
@@ -68,7 +40,7 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 {
 	struct weft_net *net;
 	struct weft_topo t = *topo;
-	int rc = check_conf(conf, err);
+	int rc = weft_net_conf_check(conf, err);
 
 	if (!rc)
 		rc = weft_topo_check(&t, err);
@@ -83,13 +55,13 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 				 .error_rng = {rng_mix(conf->seed + 2)},
 				 .credit_rng = {rng_mix(conf->seed + 5)},
 				 .depth_since = now};
-	if (!net->conf.ecn_prob_pct)
-		net->conf.ecn_prob_pct = 100;
+	if (!net->conf.tune.ecn_prob_pct)
+		net->conf.tune.ecn_prob_pct = 100;
 	net->brtt_ps = path_brtt_ps(&t, conf->mtu_bytes);
 	rc = net_build(net);
-	if (!rc && conf->pfc)
+	if (!rc && conf->tune.pfc)
 		rc = pfc_init(net);
-	if (!rc && conf->ordered_pct)
+	if (!rc && conf->tune.ordered_pct)
 		rc = ordered_init(net);
 	if (!rc)
 		rc = evq_init(&net->evq, event_count(net), now, common_span(net),
@@ -98,7 +70,7 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 		weft_err_set(err, rc, "fabric: out of memory for %u ports", net->port_count);
 	else
 		rc = route_build(net, err);
-	if (!rc && conf->credit_queue && credit_init(net))
+	if (!rc && conf->tune.credit_queue && credit_init(net))
 		rc = weft_err_set(err, -ENOMEM, "fabric: out of memory for %u ports", net->port_count);
 	if (rc) {
 		weft_net_destroy(net);

@@ -66,7 +66,7 @@ static uint32_t child_of(const struct weft_topo *t, uint32_t tier, uint32_t sw, 
  * path, also where the link is so slow that this is more than its BDP. */
 static uint64_t least_queue(const struct weft_net *net)
 {
-	uint32_t credits = net->conf.queue_bytes ? 0 : 2 * net->topo.tiers * net->conf.credit_queue;
+	uint32_t credits = net->conf.tune.queue_bytes ? 0 : 2 * net->topo.tiers * net->conf.tune.credit_queue;
 
 	return (uint64_t)net->conf.mtu_bytes * (credits ? credits : 1);
 }
@@ -75,18 +75,18 @@ void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 {
 	bps = bps < TOPO_BPS_MIN ? TOPO_BPS_MIN : bps > TOPO_BPS_MAX ? TOPO_BPS_MAX : bps;
 	uint64_t bdp = (uint64_t)((unsigned __int128)net->brtt_ps * bps / UINT64_C(8000000000000));
-	uint64_t limit = net->conf.queue_bytes;
+	uint64_t limit = net->conf.tune.queue_bytes;
 
 	if (limit == 0)
-		limit = weft_trim_mode_trims(net->conf.trim) ? bdp : 5 * bdp;
+		limit = weft_trim_mode_trims(net->conf.tune.trim) ? bdp : 5 * bdp;
 	if (limit < least_queue(net))
 		limit = least_queue(net);
 	port_cold(net, p)->bps = bps;
 	p->ps_per_byte = path_ps_per_byte(bps);
 	p->limit_bytes = limit < INT32_MAX ? (uint32_t)limit : INT32_MAX;
 	bdp = bdp < INT32_MAX ? bdp : INT32_MAX;
-	p->red_min = (uint32_t)(bdp * net->conf.ecn_min_pct / 100);
-	p->red_max = (uint32_t)(bdp * net->conf.ecn_max_pct / 100);
+	p->red_min = (uint32_t)(bdp * net->conf.tune.ecn_min_pct / 100);
+	p->red_max = (uint32_t)(bdp * net->conf.tune.ecn_max_pct / 100);
 }
 
 static void set_port(struct weft_net *net, uint32_t port, uint32_t tier, uint8_t flags, uint32_t peer,

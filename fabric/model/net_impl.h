@@ -207,7 +207,7 @@ static inline uint32_t event_pfc(const struct weft_net *net, uint32_t port) /* a
 
 static inline uint32_t event_count(const struct weft_net *net)
 {
-	return net->conf.pfc ? event_pfc(net, net->port_count) : event_wake(net, net->topo.hosts);
+	return net->conf.tune.pfc ? event_pfc(net, net->port_count) : event_wake(net, net->topo.hosts);
 }
 
 static inline bool host_of(const struct weft_net *net, const struct weft_pkt *pkt, uint32_t *host)

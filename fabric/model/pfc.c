@@ -53,8 +53,8 @@ int pfc_init(struct weft_net *net)
 		return -ENOMEM;
 	for (uint32_t port = 0; port < net->port_count; port++) {
 		struct net_pfc *f = &net->pfc[port];
-		f->xoff_bytes = bytes_in(net->brtt_ps, net->cold[port].nominal_bps) * net->conf.pfc_xoff_pct / 100;
-		f->xon_bytes = f->xoff_bytes * net->conf.pfc_xon_pct / 100;
+		f->xoff_bytes = bytes_in(net->brtt_ps, net->cold[port].nominal_bps) * net->conf.tune.pfc_xoff_pct / 100;
+		f->xon_bytes = f->xoff_bytes * net->conf.tune.pfc_xon_pct / 100;
 		pfc_resize(net, port);
 		if (!(net->ports[port].flags & PORT_NIC))
 			net->ports[port].flags |= PORT_PFC;

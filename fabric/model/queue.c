@@ -105,12 +105,12 @@ static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *
 {
 	struct weft_pkt *tail = p->data_head && !is_ordered(net, pkt) ? p->data_tail : NULL;
 
-	bool coin = net->conf.trim == WEFT_TRIM_COIN || net->conf.trim == WEFT_TRIM_OFF_COIN;
+	bool coin = net->conf.tune.trim == WEFT_TRIM_COIN || net->conf.tune.trim == WEFT_TRIM_OFF_COIN;
 
 	if (coin && tail && !(p->flags & PORT_PFC) && trimmable(tail) && pkt->wire_bytes <= tail->wire_bytes &&
 	    rng_below(&net->rng, 2))
 		pkt = data_swap_tail(net, p, pkt);
-	if (!weft_trim_mode_trims(net->conf.trim) || !trimmable(pkt)) {
+	if (!weft_trim_mode_trims(net->conf.tune.trim) || !trimmable(pkt)) {
 		port_drop(net, p, pkt, &net->stats.dropped_data);
 		return;
 	}
@@ -167,7 +167,7 @@ static bool should_mark(struct weft_net *net, const struct net_port *p, uint32_t
 	if (bytes <= p->red_min)
 		return false;
 	return bytes >= p->red_max || rng_below(&net->rng, p->red_max - p->red_min) <
-					      (uint64_t)(bytes - p->red_min) * net->conf.ecn_prob_pct / 100;
+					      (uint64_t)(bytes - p->red_min) * net->conf.tune.ecn_prob_pct / 100;
 }
 
 static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)

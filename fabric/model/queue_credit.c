@@ -24,8 +24,8 @@ static const struct weft_mem libc_mem;
 
 static uint32_t cycle_bytes(const struct weft_net_conf *c)
 {
-	uint32_t data = c->credit_data_bytes ? c->credit_data_bytes : c->mtu_bytes;
-	uint32_t ack = c->credit_ack_bytes ? c->credit_ack_bytes : NET_ACK_BYTES;
+	uint32_t data = c->tune.credit_data_bytes ? c->tune.credit_data_bytes : c->mtu_bytes;
+	uint32_t ack = c->tune.credit_ack_bytes ? c->tune.credit_ack_bytes : NET_ACK_BYTES;
 
 	return data + WEFT_WIRE_MIN_BYTES + ack;
 }
@@ -40,14 +40,14 @@ void credit_resize(struct weft_net *net, uint32_t port)
 
 int credit_init(struct weft_net *net)
 {
-	uint32_t refresh = net->conf.credit_refresh ? net->conf.credit_refresh : CREDIT_QUEUE_REFRESH_DEFAULT;
+	uint32_t refresh = net->conf.tune.credit_refresh ? net->conf.tune.credit_refresh : CREDIT_QUEUE_REFRESH_DEFAULT;
 
 	net->credits = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->credits);
 	if (!net->credits)
 		return -ENOMEM;
 	for (uint32_t port = 0; port < net->port_count; port++) {
 		net->credits[port] = (struct net_credits){.head = NULL};
-		credit_queue_init(&net->credits[port].q, net->conf.credit_queue, refresh);
+		credit_queue_init(&net->credits[port].q, net->conf.tune.credit_queue, refresh);
 		credit_resize(net, port);
 		net->ports[port].flags |= PORT_CREDIT;
 	}

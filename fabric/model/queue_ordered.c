@@ -55,14 +55,14 @@ bool ordered_is_next(const struct weft_net *net, uint32_t port)
 
 	if (!o->head || !net->ports[port].data_head)
 		return o->head;
-	return net->conf.ordered_pct == 100 || o->lead <= 0;
+	return net->conf.tune.ordered_pct == 100 || o->lead <= 0;
 }
 
 /* Nobody saves up while he has nothing to send: what one queue gets while the other is empty does not count. */
 void ordered_account(struct weft_net *net, uint32_t port, const struct weft_pkt *pkt, bool ordered)
 {
 	struct net_ordered *o = &net->ordered[port];
-	int64_t pct = net->conf.ordered_pct;
+	int64_t pct = net->conf.tune.ordered_pct;
 
 	if (ordered ? !net->ports[port].data_head : !o->head)
 		o->lead = 0;

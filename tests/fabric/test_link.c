@@ -102,7 +102,7 @@ static void link_set_up__flushes_the_queue(void **state)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = 100000000;
+	conf.tune.queue_bytes = 100000000;
 	lan_open(&lan, "leafspine:2:1:2", GBPS800, conf);
 	struct weft_link_id id = find(&lan, 0, 0, false);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 200});
@@ -127,7 +127,7 @@ static void link_set_bps__slows(void **state)
 	struct weft_topo slow;
 	struct lan lan;
 
-	conf.queue_bytes = 100000000;
+	conf.tune.queue_bytes = 100000000;
 	lan_open(&lan, "leafspine:2:1:2", GBPS800, conf);
 	weft_net_link_set_bps(lan.net, find(&lan, 0, 0, false), GBPS800 / 4);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 100});

@@ -63,7 +63,7 @@ static void check_load(double load)
 	struct lan lan;
 	double clock = 0, sum = 0, squares = 0;
 
-	conf.queue_bytes = 1 << 30;
+	conf.tune.queue_bytes = 1 << 30;
 	lan_open(&lan, "star:33", NIC_BPS, conf);
 	lan.on_deliver = add_delivery;
 	assert_int_equal(weft_net_host_link(lan.net, SINK, true, &down), 0);

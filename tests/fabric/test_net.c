@@ -33,21 +33,21 @@ static void weft_net_create__refuses(void **state)
 	c.mtu_bytes = 83;
 	check_refused(c, "fabric: a full packet of 83 bytes, not 84..65535");
 	c = good;
-	c.queue_bytes = LAN_MTU - 1;
+	c.tune.queue_bytes = LAN_MTU - 1;
 	check_refused(c, "fabric: a queue of 4259 bytes does not hold a packet of 4260");
 	c = good;
-	c.ecn_min_pct = 20;
+	c.tune.ecn_min_pct = 20;
 	check_refused(c, "fabric: marking starts at 20 % of a BDP, above its end at 0 %");
 	c = good;
-	c.ecn_max_pct = 1001;
-	c.ecn_prob_pct = 50;
+	c.tune.ecn_max_pct = 1001;
+	c.tune.ecn_prob_pct = 50;
 	check_refused(c, "fabric: marking of 50 % of the packets at 1001 % of a BDP");
 	c = good;
-	c.pfc = true;
-	c.pfc_xon_pct = 80;
+	c.tune.pfc = true;
+	c.tune.pfc_xon_pct = 80;
 	check_refused(c, "fabric: PFC pauses at 0 % of a BDP and ends it at 80 % of that");
-	c.pfc_xoff_pct = 100;
-	c.pfc_xon_pct = 101;
+	c.tune.pfc_xoff_pct = 100;
+	c.tune.pfc_xon_pct = 101;
 	check_refused(c, "fabric: PFC pauses at 100 % of a BDP and ends it at 101 % of that");
 	c = good;
 	c.free_pkt = NULL;
@@ -74,9 +74,9 @@ static struct weft_net_stats scenario(uint64_t seed, weft_ps slice)
 	weft_ps now = 0;
 
 	conf.seed = seed;
-	conf.trim = WEFT_TRIM_COIN;
-	conf.ecn_min_pct = 20;
-	conf.ecn_max_pct = 80;
+	conf.tune.trim = WEFT_TRIM_COIN;
+	conf.tune.ecn_min_pct = 20;
+	conf.tune.ecn_max_pct = 80;
 	lan_open(&lan, "topologies/ls16_50g.topo", GBPS50, conf);
 	for (uint32_t h = 0; h < 16; h++) {
 		lan.hosts[h].ack_bytes = 110;
@@ -276,7 +276,7 @@ static void weft_net_tap_port__sees_one_port(void **state)
 	struct weft_port_counts counts;
 	struct lan lan;
 
-	conf.queue_bytes = 4 * LAN_MTU;
+	conf.tune.queue_bytes = 4 * LAN_MTU;
 	lan_open(&lan, "star:3", GBPS50, conf);
 	weft_net_tap(lan.net, tap_port, &log);
 	weft_net_tap_port(lan.net, log.port);

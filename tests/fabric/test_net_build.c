@@ -37,7 +37,7 @@ static void check_tree(const char *topology, uint32_t stride)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = 1 << 30;
+	conf.tune.queue_bytes = 1 << 30;
 	lan_open(&lan, topology, GBPS100, conf);
 	lan.on_deliver = check_dst;
 	check_all_pairs(&lan, stride);
@@ -89,7 +89,7 @@ static void net_build__bundles(void **state)
 	struct weft_topo t = bundled();
 	struct lan lan;
 
-	conf.queue_bytes = 1 << 30;
+	conf.tune.queue_bytes = 1 << 30;
 	lan_open_topo(&lan, &t, conf);
 	lan.on_deliver = check_dst;
 	check_all_pairs(&lan, 1);
@@ -130,7 +130,7 @@ static void check_unlike(const struct weft_topo *t, uint32_t ports)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = 1 << 30;
+	conf.tune.queue_bytes = 1 << 30;
 	lan_open_topo(&lan, t, conf);
 	lan.on_deliver = check_dst;
 	check_cables(lan.net);
@@ -198,7 +198,7 @@ static void net_build__oversubscribed(void **state)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = 1 << 30;
+	conf.tune.queue_bytes = 1 << 30;
 	lan_open(&lan, "leafspine:2:1:8", GBPS100, conf);
 	for (uint32_t h = 0; h < 8; h++)
 		lan_send(&lan, 0, (struct lan_send){.src = h, .dst = 8 + h, .count = 100});

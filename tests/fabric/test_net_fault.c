@@ -15,7 +15,7 @@ static void open_with_room(struct lan *lan, const char *topology)
 {
 	struct weft_net_conf conf = lan_conf();
 
-	conf.queue_bytes = PLENTY;
+	conf.tune.queue_bytes = PLENTY;
 	lan_open(lan, topology, GBPS800, conf);
 }
 
@@ -417,7 +417,7 @@ static void reroute__bundle(void **state)
 
 	assert_int_equal(weft_topo_preset("leafspine:2:1:1", GBPS800, &topo, NULL), 0);
 	topo.tier[1].bundle = 4;
-	conf.queue_bytes = PLENTY;
+	conf.tune.queue_bytes = PLENTY;
 	lan_open_topo(&lan, &topo, conf);
 	for (uint32_t up = 0; up < 3; up++)
 		set_cable(&lan, 0, 1, up, false);

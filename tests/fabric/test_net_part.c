@@ -158,8 +158,8 @@ static void weft_net_part__refuses(void **state)
 	struct weft_net_conf plain = lan_conf(), conga = plain, pfc = plain;
 
 	conga.route = &route_conga;
-	pfc.pfc = true;
-	pfc.pfc_xoff_pct = 100;
+	pfc.tune.pfc = true;
+	pfc.tune.pfc_xoff_pct = 100;
 	check_refused(&plain, 1, 2, -ENOENT, "fabric: there is no switch 2 in tier 1");
 	check_refused(&plain, 2, 0, -ENOENT, "fabric: there is no switch 0 in tier 2");
 	check_refused(&conga, 0, 0, -EINVAL, "fabric: conga needs all switches in one fabric");

@@ -72,9 +72,9 @@ static void port_counts__sum_up(void **state)
 	struct weft_port_counts sum = {0}, c;
 	struct lan lan;
 
-	conf.trim = WEFT_TRIM_ARRIVING;
-	conf.ecn_min_pct = 20;
-	conf.ecn_max_pct = 80;
+	conf.tune.trim = WEFT_TRIM_ARRIVING;
+	conf.tune.ecn_min_pct = 20;
+	conf.tune.ecn_max_pct = 80;
 	lan_open(&lan, "leafspine:2:4:4", GBPS800, conf);
 	for (uint32_t h = 0; h < 4; h++)
 		lan_send(&lan, 0, (struct lan_send){.src = h, .dst = 4, .count = 300, .spray = true});

@@ -12,9 +12,9 @@ static struct weft_net_conf pfc_conf(uint16_t xoff_pct)
 {
 	struct weft_net_conf conf = lan_conf();
 
-	conf.pfc = true;
-	conf.pfc_xoff_pct = xoff_pct;
-	conf.pfc_xon_pct = 80;
+	conf.tune.pfc = true;
+	conf.tune.pfc_xoff_pct = xoff_pct;
+	conf.tune.pfc_xon_pct = 80;
 	return conf;
 }
 
@@ -149,7 +149,7 @@ static weft_ps victim_done(bool pfc)
 	struct lan lan;
 	struct weft_net_conf conf = pfc_conf(100);
 
-	conf.pfc = pfc;
+	conf.tune.pfc = pfc;
 	lan_open(&lan, "leafspine:2:1:3", GBPS100, conf);
 	for (uint32_t leaf = 0; leaf < 2; leaf++) {
 		struct weft_link_id id;

@@ -22,10 +22,10 @@ static double marked_share(uint32_t depth, uint32_t samples, uint8_t prob_pct)
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.queue_bytes = 100000000;
-	conf.ecn_min_pct = 20;
-	conf.ecn_max_pct = 80;
-	conf.ecn_prob_pct = prob_pct;
+	conf.tune.queue_bytes = 100000000;
+	conf.tune.ecn_min_pct = 20;
+	conf.tune.ecn_max_pct = 80;
+	conf.tune.ecn_prob_pct = prob_pct;
 	lan_open(&lan, "star:3", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = depth});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = depth + samples});
@@ -78,8 +78,8 @@ static void queue_service__never_marks_others(void **state)
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.queue_bytes = 100000000;
-	conf.ecn_max_pct = 1;
+	conf.tune.queue_bytes = 100000000;
+	conf.tune.ecn_max_pct = 1;
 	lan_open(&lan, "star:3", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 200, .no_ect = true});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = 200, .control = true, .wire_bytes = 1000});
@@ -96,8 +96,8 @@ static void queue_service__marks_bytes_too(void **state)
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.queue_bytes = 100000000;
-	conf.ecn_max_pct = 1;
+	conf.tune.queue_bytes = 100000000;
+	conf.tune.ecn_max_pct = 1;
 	lan_open(&lan, "star:3", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 100});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = 100});
@@ -113,9 +113,9 @@ static struct weft_net_stats incast(uint8_t trim, uint32_t each, struct lan_host
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.trim = trim;
-	conf.ecn_min_pct = 20;
-	conf.ecn_max_pct = 80;
+	conf.tune.trim = trim;
+	conf.tune.ecn_min_pct = 20;
+	conf.tune.ecn_max_pct = 80;
 	lan_open(&lan, "topologies/ls16_50g.topo", 50000000000, conf);
 	for (uint32_t h = 1; h < 16; h++)
 		lan_send(&lan, 0, (struct lan_send){.src = h, .dst = 0, .count = each, .spray = true});
@@ -176,8 +176,8 @@ static uint64_t unluckier_sender(uint8_t trim)
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.trim = trim;
-	conf.queue_bytes = 20 * LAN_MTU;
+	conf.tune.trim = trim;
+	conf.tune.queue_bytes = 20 * LAN_MTU;
 	whole_from[1] = whole_from[2] = 0;
 	lan_open(&lan, "star:3", GBPS800, conf);
 	lan.on_deliver = note_whole;
@@ -186,7 +186,7 @@ static uint64_t unluckier_sender(uint8_t trim)
 	weft_net_run(lan.net, WEFT_NEVER - 1);
 	assert_int_equal(lan.hosts[0].data + lan.hosts[0].trimmed + lan_stats(&lan).dropped_data, 2000);
 	assert_in_range(lan.hosts[0].data, 960, 1021); /* trimmed headers take their share */
-	assert_true(lan_stats(&lan).max_queue_bytes <= conf.queue_bytes);
+	assert_true(lan_stats(&lan).max_queue_bytes <= conf.tune.queue_bytes);
 	lan_close(&lan);
 	return whole_from[1] < whole_from[2] ? whole_from[1] : whole_from[2];
 }
@@ -205,8 +205,8 @@ static void queue_enqueue__drops_untrimmable(void **state)
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.trim = WEFT_TRIM_COIN;
-	conf.queue_bytes = 10 * LAN_MTU;
+	conf.tune.trim = WEFT_TRIM_COIN;
+	conf.tune.queue_bytes = 10 * LAN_MTU;
 	lan_open(&lan, "star:4", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 3, .count = 50, .no_ect = true});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 3, .count = 50, .no_trim = true});
@@ -237,7 +237,7 @@ static void queue_enqueue__last_hop(void **state)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.trim = WEFT_TRIM_ARRIVING;
+	conf.tune.trim = WEFT_TRIM_ARRIVING;
 	lan_open(&lan, "star:4", GBPS800, conf);
 	lan.on_deliver = note_dscp;
 	for (uint32_t h = 1; h < 4; h++)
@@ -270,7 +270,7 @@ static void queue_service__control_first(void **state)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = 100000000;
+	conf.tune.queue_bytes = 100000000;
 	lan_open(&lan, "star:4", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 1000});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = 1000});
@@ -294,7 +294,7 @@ static void queue_enqueue__control_is_bounded(void **state)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = LAN_MTU;
+	conf.tune.queue_bytes = LAN_MTU;
 	lan_open(&lan, "star:16", GBPS800, conf);
 	for (uint32_t h = 1; h < 16; h++)
 		lan_send(&lan, 0,
@@ -316,8 +316,8 @@ static double ordered_share(uint8_t pct)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = 100000000;
-	conf.ordered_pct = pct;
+	conf.tune.queue_bytes = 100000000;
+	conf.tune.ordered_pct = pct;
 	lan_open(&lan, "star:3", GBPS800, conf);
 	lan.on_deliver = note_ordered;
 	ordered_seen = 0;
@@ -350,8 +350,8 @@ static void queue_service__idle_shares_are_not_saved(void **state)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = 100000000;
-	conf.ordered_pct = 50;
+	conf.tune.queue_bytes = 100000000;
+	conf.tune.ordered_pct = 50;
 	lan_open(&lan, "star:4", GBPS800, conf);
 	lan.on_deliver = note_ordered;
 	ordered_seen = 0;
@@ -372,11 +372,11 @@ static void queue_enqueue__ordered_is_bounded_by_itself(void **state)
 	struct weft_net_conf conf = lan_conf();
 	struct lan lan;
 
-	conf.queue_bytes = 20 * LAN_MTU;
-	conf.trim = WEFT_TRIM_COIN;
-	conf.ordered_pct = 50;
-	conf.ecn_min_pct = 1;
-	conf.ecn_max_pct = 2;
+	conf.tune.queue_bytes = 20 * LAN_MTU;
+	conf.tune.trim = WEFT_TRIM_COIN;
+	conf.tune.ordered_pct = 50;
+	conf.tune.ecn_min_pct = 1;
+	conf.tune.ecn_max_pct = 2;
 	lan_open(&lan, "star:4", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 0, .count = 15});
 	lan_send(&lan, 0, (struct lan_send){.src = 2, .dst = 0, .count = 200, .ordered = true});
@@ -417,7 +417,7 @@ static void queue_service__waiting_by_hop(void **state)
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.queue_bytes = 100000000;
+	conf.tune.queue_bytes = 100000000;
 	lan_open(&lan, "star:3", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = n});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = n});
@@ -441,8 +441,8 @@ static void queue_service__ordered_data_waits_too(void **state)
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.queue_bytes = 100000000;
-	conf.ordered_pct = 50;
+	conf.tune.queue_bytes = 100000000;
+	conf.tune.ordered_pct = 50;
 	lan_open(&lan, "star:3", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = n, .ordered = true});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = n});
@@ -459,7 +459,7 @@ static void queue_enqueue__drops_by_hop(void **state)
 	struct lan lan;
 	struct weft_net_conf conf = lan_conf();
 
-	conf.queue_bytes = 2 * LAN_MTU;
+	conf.tune.queue_bytes = 2 * LAN_MTU;
 	lan_open(&lan, "leafspine:2:1:2", GBPS800, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 50});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 3, .count = 50});

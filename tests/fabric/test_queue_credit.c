@@ -18,7 +18,7 @@ static struct weft_net_conf credit_conf(const char *route)
 	struct weft_net_conf conf = lan_conf();
 	struct weft_err err;
 
-	conf.credit_queue = LIMIT;
+	conf.tune.credit_queue = LIMIT;
 	assert_int_equal(weft_route_find(route, &conf.route, &err), 0);
 	return conf;
 }
@@ -148,7 +148,7 @@ static void credit__marks_follow_with_any_refresh(void **state)
 		struct weft_net_conf conf = credit_conf("ecmp");
 		struct lan lan;
 
-		conf.credit_refresh = refresh;
+		conf.tune.credit_refresh = refresh;
 		lan_open(&lan, "star:2", BPS, conf);
 		run_credits(&lan, 0, 1, CYCLE_PS * 3 / 4, 1);
 		struct weft_credit_counts nic = port_credits(&lan, 0);
@@ -254,7 +254,7 @@ static void credit__slow_links_have_room(void **state)
 	assert_int_equal(lan.net->ports[id.index].limit_bytes, 4 * LIMIT * LAN_MTU);
 	run_scheduled(&lan, 0, 16, 0);
 	lan_close(&lan);
-	conf.queue_bytes = 2 * LAN_MTU;
+	conf.tune.queue_bytes = 2 * LAN_MTU;
 	lan_open(&lan, "leafspine:4:2:4", BPS, conf);
 	assert_int_equal(lan.net->ports[id.index].limit_bytes, 2 * LAN_MTU);
 	lan_close(&lan);
@@ -265,8 +265,8 @@ static void credit__share_by_configuration(void **state)
 	struct weft_net_conf conf = credit_conf("ecmp");
 	struct lan lan;
 
-	conf.credit_data_bytes = 1538;
-	conf.credit_ack_bytes = 78;
+	conf.tune.credit_data_bytes = 1538;
+	conf.tune.credit_ack_bytes = 78;
 	lan_open(&lan, "star:2", BPS, conf);
 	assert_int_equal(lan.net->credits[0].q.interval, UINT64_C(136000) << CREDIT_QUEUE_SHIFT);
 	assert_int_equal(lan.net->credits[0].q.refresh, 4);
@@ -279,7 +279,7 @@ static void credit__isolated(void **state)
 	struct weft_net_conf conf = credit_conf("ecmp");
 	struct lan lan;
 
-	conf.queue_bytes = 4 * LAN_MTU;
+	conf.tune.queue_bytes = 4 * LAN_MTU;
 	lan_open(&lan, "star:3", BPS, conf);
 	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 40});
 	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = 40});
@@ -378,8 +378,8 @@ static void credit__not_with_pfc(void **state)
 	struct weft_net *net;
 	struct weft_err err = {""};
 
-	conf.pfc = true;
-	conf.pfc_xoff_pct = 100;
+	conf.tune.pfc = true;
+	conf.tune.pfc_xoff_pct = 100;
 	conf.free_pkt = no_pkt;
 	assert_int_equal(weft_topo_preset("star:2", BPS, &topo, &err), 0);
 	assert_int_equal(weft_net_create(&conf, &topo, 0, &net, &err), -EINVAL);

@@ -20,7 +20,7 @@ static void open_conga(struct lan *lan, const struct weft_topo *topo, const stru
 
 	conf.route = &route_conga;
 	conf.route_tune = tune;
-	conf.queue_bytes = 1 << 24;
+	conf.tune.queue_bytes = 1 << 24;
 	lan_open_topo(lan, topo, conf);
 }
 

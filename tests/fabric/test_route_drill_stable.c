@@ -55,7 +55,7 @@ static void run(uint32_t d, uint32_t m, uint32_t engines, uint32_t turns, double
 
 	conf.route = &route_drill;
 	conf.route_tune = &tune;
-	conf.queue_bytes = 1 << 30;
+	conf.tune.queue_bytes = 1 << 30;
 	lan_open(&lan, "leafspine:2:4:8", UINT64_C(100000000000), conf);
 	for (uint32_t i = 0; i < STEPS; i++) {
 		set_fast(&lan, i / 2 % turns);

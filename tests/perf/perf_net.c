@@ -167,9 +167,9 @@ int main(int argc, char **argv)
 	struct weft_err err;
 	struct weft_net_conf conf = {.seed = 1,
 				     .mtu_bytes = DATA_BYTES,
-				     .ecn_min_pct = 20,
-				     .ecn_max_pct = 80,
-				     .trim = WEFT_TRIM_COIN,
+				     .tune.ecn_min_pct = 20,
+				     .tune.ecn_max_pct = 80,
+				     .tune.trim = WEFT_TRIM_COIN,
 				     .free_pkt = free_pkt,
 				     .free_arg = &b};
 	weft_ps end = UINT64_C(1000000) * (argc > 2 ? strtoul(argv[2], NULL, 10) : 50);

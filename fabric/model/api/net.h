@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "route.h"
+#include "net_conf.h"
 #include "topo.h"
 #include "weft/err.h"
 #include "weft/spi/pkt.h"
@@ -34,45 +34,8 @@ struct weft_nic_ops {
 	 * NULL: such a NIC sends nothing then. Only needed with pfc. */
 	struct weft_pkt *(*pull_control)(void *arg);
 	/* The next credit (WEFT_PKT_CREDIT), or NULL; called from weft_net_kick, for its queue begins in the NIC. NULL:
-	 * this NIC has none, its credits come with `pull` as all control. Only with conf.credit_queue. */
+	 * this NIC has none, its credits come with `pull` as all control. Only with conf.tune.credit_queue. */
 	struct weft_pkt *(*pull_credit)(void *arg);
-};
-
-enum weft_trim_mode {
-	WEFT_TRIM_OFF,
-	WEFT_TRIM_ARRIVING,
-	WEFT_TRIM_COIN,
-	WEFT_TRIM_OFF_COIN
-}; /* what a full queue does; COIN: to the arriving packet or the queue's tail, 1:1. OFF drops */
-
-static inline bool weft_trim_mode_trims(uint8_t mode)
-{
-	return mode == WEFT_TRIM_ARRIVING || mode == WEFT_TRIM_COIN;
-}
-
-struct weft_net_conf {
-	uint64_t seed;        /* of salts, RED, coins and switches' draws */
-	uint32_t mtu_bytes;   /* wire bytes of a full data packet: sizes BDP and idle RTT */
-	uint32_t queue_bytes; /* data queue per port; 0: one BDP with trimming, five without; with credit queues at
-				 least so many packets as credits can wait on a path */
-	uint16_t ecn_min_pct, ecn_max_pct; /* RED thresholds in % of one BDP (20, 80), up to 1000; 0,0: no marking */
-	uint8_t ecn_prob_pct;  /* share that is marked just below the upper one, %; 0 stands for 100. Beyond: all */
-	uint8_t trim;          /* enum weft_trim_mode */
-	bool pfc;              /* lossless: switches pause what is before them instead of dropping data */
-	uint16_t pfc_xoff_pct; /* PFC: data of one incoming link that waits in a switch and pauses it, % of one BDP;
-				  1.. */
-	uint8_t pfc_xon_pct;   /* PFC: ... and that it falls to before it goes on, % of that; 0..100 */
-	uint8_t ordered_pct; /* data of ordered traffic (by DSCP) waits in a queue of its own, which gets this share of
-				the port's bytes while both wait, %; 100: it goes first; 0: one queue. Not with PFC */
-	uint16_t credit_queue;      /* credits (WEFT_PKT_CREDIT) that may wait at a port, hosts' NICs included; more are
-				       dropped. 0: no such queues, credits are control. Not with PFC */
-	uint16_t credit_refresh;    /* N_cdt: credits after which a port takes its marking probability anew; 0: 4 */
-	uint32_t credit_data_bytes; /* wire bytes of the data that a credit stands for; 0: mtu_bytes */
-	uint32_t credit_ack_bytes;  /* ... and of its acknowledgements; 0: one of 110 bytes */
-	const struct weft_route_ops *route;                /* how switches choose among equal ports; NULL: by ECMP */
-	const void *route_tune;                            /* its parameters, copied; NULL: defaults */
-	void (*free_pkt)(void *arg, struct weft_pkt *pkt); /* takes dropped packets */
-	void *free_arg;
 };
 
 /* `topo` is copied. Errors: -EINVAL with a message, -ENOMEM. Time starts at `now`. */

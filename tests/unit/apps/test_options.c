@@ -195,18 +195,18 @@ static void parse__what_makes_rocev2(void **state)
 	assert_true(f->o.engine.go_back_n);
 	assert_false(f->o.engine.trimming);
 	options_net_conf(&f->o, &net);
-	assert_true(net.pfc);
-	assert_int_equal(net.pfc_xoff_pct, 100);
-	assert_int_equal(net.pfc_xon_pct, 80);
-	assert_int_equal(net.ecn_min_pct, 12);
-	assert_int_equal(net.ecn_max_pct, 500);
-	assert_int_equal(net.ecn_prob_pct, 1);
-	assert_int_equal(net.trim, WEFT_TRIM_OFF);
+	assert_true(net.tune.pfc);
+	assert_int_equal(net.tune.pfc_xoff_pct, 100);
+	assert_int_equal(net.tune.pfc_xon_pct, 80);
+	assert_int_equal(net.tune.ecn_min_pct, 12);
+	assert_int_equal(net.tune.ecn_max_pct, 500);
+	assert_int_equal(net.tune.ecn_prob_pct, 1);
+	assert_int_equal(net.tune.trim, WEFT_TRIM_OFF);
 	assert_int_equal(PARSE(f, "--set", "pfc_xoff_pct=400"), 0);
 	options_net_conf(&f->o, &net);
-	assert_false(net.pfc);
-	assert_int_equal(net.pfc_xoff_pct, 400);
-	assert_int_equal(net.ecn_prob_pct, 100);
+	assert_false(net.tune.pfc);
+	assert_int_equal(net.tune.pfc_xoff_pct, 400);
+	assert_int_equal(net.tune.ecn_prob_pct, 100);
 }
 
 static void parse__switches_choice(void **state)
@@ -230,16 +230,16 @@ static void parse__credit_queues(void **state)
 	struct weft_net_conf net;
 	assert_int_equal(PARSE(f, "--set", "credit_queue=16", "--set", "credit_refresh=2", "--set", "ack_every=8"), 0);
 	options_net_conf(&f->o, &net);
-	assert_int_equal(net.credit_queue, 16);
-	assert_int_equal(net.credit_refresh, 2);
-	assert_int_equal(net.credit_data_bytes, 0);
-	assert_int_equal(net.credit_ack_bytes, (options_ack_wire_bytes(&f->o) + 7) / 8);
-	assert_int_equal(net.ecn_max_pct, 80);
+	assert_int_equal(net.tune.credit_queue, 16);
+	assert_int_equal(net.tune.credit_refresh, 2);
+	assert_int_equal(net.tune.credit_data_bytes, 0);
+	assert_int_equal(net.tune.credit_ack_bytes, (options_ack_wire_bytes(&f->o) + 7) / 8);
+	assert_int_equal(net.tune.ecn_max_pct, 80);
 	assert_int_equal(PARSE(f, "--set", "credit_data_bytes=1538", "--set", "credit_ack_bytes=9"), 0);
 	options_net_conf(&f->o, &net);
-	assert_int_equal(net.credit_queue, 0);
-	assert_int_equal(net.credit_data_bytes, 1538);
-	assert_int_equal(net.credit_ack_bytes, 9);
+	assert_int_equal(net.tune.credit_queue, 0);
+	assert_int_equal(net.tune.credit_data_bytes, 1538);
+	assert_int_equal(net.tune.credit_ack_bytes, 9);
 }
 
 /* Algorithms that schedule credits get what they need, unless the user has other wishes. */

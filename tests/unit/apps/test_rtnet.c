@@ -114,8 +114,9 @@ static int setup(void **state)
 	return weft_eal_start(NULL, &err);
 }
 
-static const struct rtnet_conf TRIMMING = {.net = {.trim = WEFT_TRIM_ARRIVING, .ecn_min_pct = 20, .ecn_max_pct = 80}};
-static const struct rtnet_conf DROPPING = {.net = {.trim = WEFT_TRIM_OFF, .queue_bytes = 20000}};
+static const struct rtnet_conf TRIMMING = {
+	.net = {.tune.trim = WEFT_TRIM_ARRIVING, .tune.ecn_min_pct = 20, .tune.ecn_max_pct = 80}};
+static const struct rtnet_conf DROPPING = {.net = {.tune.trim = WEFT_TRIM_OFF, .tune.queue_bytes = 20000}};
 
 static void create__needs_a_host_per_port(void **state)
 {
@@ -208,8 +209,10 @@ static void poll__overload_trims(void **state)
 /* Paused data waits in front of the fabric, and from there back in the sender's ring. */
 static void poll__overload_pauses(void **state)
 {
-	static const struct rtnet_conf PAUSING = {
-		.net = {.pfc = true, .pfc_xoff_pct = 100, .pfc_xon_pct = 80, .trim = WEFT_TRIM_OFF}};
+	static const struct rtnet_conf PAUSING = {.net = {.tune.pfc = true,
+							  .tune.pfc_xoff_pct = 100,
+							  .tune.pfc_xon_pct = 80,
+							  .tune.trim = WEFT_TRIM_OFF}};
 	struct lab l;
 	unsigned sent = 0, full = 0, trimmed = 0;
 	struct weft_net_stats net;
@@ -230,7 +233,7 @@ static void poll__overload_pauses(void **state)
  * has no room for is dropped, half of the rest is marked. */
 static void poll__credit_queue(void **state)
 {
-	static const struct rtnet_conf CREDITS = {.net = {.credit_queue = 8}};
+	static const struct rtnet_conf CREDITS = {.net = {.tune.credit_queue = 8}};
 	struct lab l;
 	struct weft_net_stats net;
 	uint32_t sent = 0, got = 0, marked = 0;
