@@ -5,7 +5,7 @@ BUILD ?= build
 # Debian 12 package names.
 PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric-dev libfabric-bin libnuma-dev \
 	libcmocka-dev libjansson-dev libyaml-dev libpcap-dev libpmix-dev openmpi-bin libopenmpi-dev valgrind clang \
-	clang-format clang-tidy libclang-rt-14-dev gnuplot-nox python3 git tshark groff-base
+	clang-format clang-tidy libclang-rt-14-dev gnuplot-nox python3 mypy flake8 git tshark groff-base
 
 SOAK_SECONDS ?= 1800
 

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench_provider.py BUILD [--seconds S] [--rounds N] [--only TEXT] - latency, message rate and bandwidth of the provider
 beside those of libfabric's own, measured in turn by one program (tests/perf/perf_provider.c) on this machine. Each number is
-the best of ten short batches, and the median of the rounds. Prints Markdown tables. The links between network namespaces need root; without, they are left
-out, which the last line says."""
+the best of ten short batches, and the median of the rounds. Prints Markdown tables. The links between network namespaces
+need root; without, they are left out, which the last line says."""
+
+from __future__ import annotations
+
 import argparse
 import os
 import signal
@@ -12,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+
+Results = dict[tuple[str, int], list[float]]  # by measure and bytes
 
 VETH = ("ip link add w0 mtu 9000 type veth peer name w1 mtu 9000 netns {pid}; ip link set lo up; ip link set w0 up; "
         "ip addr add 10.98.0.1/24 dev w0; nsenter --net --target {pid} sh -c "
@@ -22,14 +28,14 @@ UNITS = {"latency_us": "half a round trip, us", "rate_mps": "message rate, milli
 TCP_LO, TCP_VETH, UDP_VETH = "tcp;ofi_rxm, loopback", "tcp;ofi_rxm, veth", "udp;ofi_rxd, veth"
 
 
-def weft(build, folder, devices):
+def weft(build: str, folder: str, devices: list[str]) -> list[str]:
     common = ["--env", f"FI_PROVIDER_PATH={build}"]
     sides = [["--env", f"FI_WEFT_ADDR=10.98.0.{i + 1}", "--env", "FI_WEFT_DEVICE=" + device.format(d=folder)]
              for i, device in enumerate(devices)]
     return ["--prov", "weft", *common, *sides[0], "--second", *common, *sides[1]]
 
 
-def cases(build, folder, netns):
+def cases(build: str, folder: str, netns: str | None) -> Iterator[tuple[str, list[str]]]:
     memif = "net_memif0,role={},id=0,socket={{d}}/memif.sock,socket-abstract=no"
     yield "weft, memif", weft(build, folder, [memif.format("server"), memif.format("client")])
     yield "weft, vhost to virtio-user", weft(build, folder, ["net_vhost0,iface={d}/vhost.sock",
@@ -45,7 +51,7 @@ def cases(build, folder, netns):
     yield "weft, af_packet on veth", [*args, "--netns", netns]
 
 
-def measure(build, seconds, args, results):
+def measure(build: str, seconds: float, args: list[str], results: Results) -> bool:
     run = subprocess.run([f"{build}/tests/perf/perf_provider", "--seconds", str(seconds), *args], text=True,
                          capture_output=True, timeout=300)
     if run.returncode != 0:
@@ -56,7 +62,7 @@ def measure(build, seconds, args, results):
     return run.returncode == 0
 
 
-def table(what, results):
+def table(what: str, results: dict[str, Results]) -> None:
     names = list(results)
     sizes = sorted({size for row in results.values() for kind, size in row if kind == what})
     digits = 2 if what != "bandwidth_mbs" else 0
@@ -68,8 +74,8 @@ def table(what, results):
         print(f"| {name} | " + " | ".join(cells) + " |")
 
 
-def ratios(results):
-    def value(name, what, size):
+def ratios(results: dict[str, Results]) -> None:
+    def value(name: str, what: str, size: int) -> float:
         return statistics.median(results[name][what, size])
 
     wanted = [("8-byte latency", "latency_us", 8, 1 / 3, TCP_LO), ("8-byte message rate", "rate_mps", 8, 4, TCP_LO),
@@ -92,16 +98,17 @@ def ratios(results):
         print(f"| {text} | {ratio:.2f} | {sign} {goal:.2f} | {'yes' if good else '**no**'} |")
 
 
-def inside(options, folder):
+def inside(options: argparse.Namespace, folder: str) -> bool:
     """In a network namespace of our own; another is held open by a sleeping process."""
     holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
     time.sleep(0.3)
-    netns = f"/proc/{holder.pid}/ns/net"
+    netns: str | None = f"/proc/{holder.pid}/ns/net"
     made = subprocess.run(["sh", "-c", "set -e; " + VETH.format(pid=holder.pid)], capture_output=True, text=True)
     if made.returncode:
         print(f"no veth pair: {made.stderr.strip()}", file=sys.stderr)
         netns = None
-    results, good = {}, True
+    results: dict[str, Results] = {}
+    good = True
     try:
         for _ in range(options.rounds):
             for name, args in cases(options.build, folder, netns):
@@ -118,13 +125,14 @@ def inside(options, folder):
     return good
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build", type=os.path.realpath)
+    parser.add_argument("build")
     parser.add_argument("--seconds", type=float, default=0.2, help="per measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="", help="rows whose name contains this")
     options = parser.parse_args()
+    options.build = os.path.realpath(options.build)
     if not os.environ.get("WEFT_BENCH_INSIDE"):
         os.environ["WEFT_BENCH_INSIDE"] = "yes"
         user = [] if os.geteuid() == 0 else ["--map-root-user"]

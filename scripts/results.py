@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """results.py WEFT - runs the lab commands of the README's results table, prints it and writes
 it there."""
+from __future__ import annotations
+
 import json
 import subprocess
 import sys
@@ -27,7 +29,7 @@ RUNS = (
 BEGIN, END = "<!-- results: scripts/results.py build/weft -->\n", "<!-- end of results -->\n"
 
 
-def row(weft, args):
+def row(weft: str, args: str) -> str:
     out = subprocess.run([weft, "sim", *args.split(), "--json", "-"], stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, check=True).stdout
     run = json.loads(out)
@@ -37,15 +39,17 @@ def row(weft, args):
             f"| {packets['trimmed']} | {packets['timeouts']} |\n")
 
 
-def main(weft):
-    text = open("README.md").read()
+def main(weft: str) -> None:
+    with open("README.md", encoding="utf-8") as f:
+        text = f.read()
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     table = "| `build/weft sim` ... | mean us | tail us | inflation | sent again | trimmed | timeouts |\n"
     table += "|---|--:|--:|--:|--:|--:|--:|\n"
     table += "".join(row(weft, args) for args in RUNS)
     print(table, end="")
-    open("README.md", "w").write(before + BEGIN + "\n" + table + "\n" + END + after)
+    with open("README.md", "w", encoding="utf-8") as f:
+        f.write(before + BEGIN + "\n" + table + "\n" + END + after)
 
 
 main(sys.argv[1])

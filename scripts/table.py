@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """table.py FILE.json... - one line per run (schema weft.run/1); non-zero if a flow was not verified."""
+from __future__ import annotations
+
 import json
 import os
 import sys
@@ -8,8 +10,9 @@ import sys
 HEAD = ("workload", "where", "cc + lb", "verified", "mean us", "tail us", "inflation", "Gb/s", "retx", "trims", "timeouts")
 
 
-def row(path):
-    run = json.load(open(path))
+def row(path: str) -> tuple[tuple[str, ...], bool]:
+    with open(path, encoding="utf-8") as f:
+        run = json.load(f)
     flows, packets = run["flows"], run["packets"]
     return (
         os.path.basename(path).split("-")[1].removesuffix(".json"),
@@ -26,7 +29,7 @@ def row(path):
     ), flows["verified"] == flows["count"]
 
 
-def main(paths):
+def main(paths: list[str]) -> int:
     rows, good = zip(*map(row, paths))
     widths = [max(map(len, column)) for column in zip(HEAD, *rows)]
     for line in (HEAD, *rows):

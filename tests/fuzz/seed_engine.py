@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """seed_engine.py DIR - conversations with the engine of fuzz_engine.c, and single packets of every type."""
-import pathlib, struct, sys
+import pathlib
+import struct
+import sys
 
 out = pathlib.Path(sys.argv[1])
 REPAIR, TO_TX, TO_RX, NEAR_PSN, LATER = 1, 2, 4, 8, 16

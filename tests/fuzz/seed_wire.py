@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """seed_wire.py DIR - one file per sample packet and option byte of fuzz_wire.c."""
-import pathlib, struct, sys
+import pathlib
+import struct
+import sys
 
 ETHERNET, FILE_HEADER, RECORD_HEADER = 14, 24, 16
 out = pathlib.Path(sys.argv[1])

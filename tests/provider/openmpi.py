@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """openmpi.py WEFT PROGRAM CASE - an MPI program under Debian's Open MPI, its messages through the provider and `weft switch`.
 Needs FI_PROVIDER_PATH. What a case asks for is seen in the switch's and the engines' counters too."""
+from __future__ import annotations
+
 import os
 import re
 import signal
@@ -13,7 +15,7 @@ WEFT, PROGRAM, CASE = sys.argv[1:4]
 MTL = ["--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "btl", "self,vader", "--mca", "osc", "pt2pt"]
 BTL = ["--mca", "pml", "ob1", "--mca", "btl", "ofi,tcp,self", "--mca", "osc", "rdma"]
 # Ranks, components, parts of the program, options of the switch, FI_WEFT_TUNE, counter that must not be zero.
-CASES = {
+CASES: dict[str, tuple[int, list[str], list[str], list[str], str | None, str]] = {
     "two": (2, MTL, ["modes", "matching", "collectives=16777216"], [], None, "tx_data"),
     "four": (4, MTL, ["modes", "matching", "collectives=1048576", "onesided"], [], None, "tx_data"),
     "incast": (4, MTL, ["incast", "collectives=65536"], ["--link-gbps", "1", "--queue-bytes", "65536"], None, "rx_trimmed"),
@@ -26,7 +28,8 @@ ranks, components, parts, switch_options, tune, counter = CASES[CASE]
 # Debian's configuration excludes ofi, so every component is named. mpirun refuses root unless told twice.
 mpirun = ["mpirun.openmpi", "--oversubscribe", "-n", str(ranks), "-x", "FI_PROVIDER_PATH", "-x", "FI_PROVIDER",
           "-x", "FI_WEFT_DEVICE", "-x", "FI_WEFT_ADDR", "-x", "FI_LOG_LEVEL", "-x", "FI_LOG_PROV", *components,
-          "--mca", "opal_common_ofi_provider_include", "weft", *(["-x", "FI_WEFT_TUNE"] if tune else []), PROGRAM, *parts]
+          "--mca", "opal_common_ofi_provider_include", "weft"]
+mpirun += [*(["-x", "FI_WEFT_TUNE"] if tune else []), PROGRAM, *parts]
 
 with tempfile.TemporaryDirectory(prefix="weft-mpi-") as folder:
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", FI_PROVIDER="weft",

@@ -15,7 +15,8 @@ PORT = str(20000 + os.getpid() % 20000)  # fi_pingpong's control connection
 
 
 def pingpong(device, hook, cc, *args):
-    env = dict(os.environ, FI_WEFT_DEVICE=device, FI_WEFT_CC=cc, FI_HOOK=hook, FI_LOG_LEVEL="info" if hook else "", FI_LOG_PROV="hook_" + hook)
+    env = dict(os.environ, FI_WEFT_DEVICE=device, FI_WEFT_CC=cc, FI_HOOK=hook, FI_LOG_LEVEL="info" if hook else "",
+               FI_LOG_PROV="hook_" + hook)
     return subprocess.Popen(["fi_pingpong", "-p", "weft", "-e", "rdm", "-c", *args], env=env, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
