@@ -62,7 +62,7 @@ struct weft_pkt *link_receive(struct weft_net *net, uint32_t port)
 
 	p->pipe_head = pkt->next;
 	if (pkt->next)
-		evq_set(&net->evq, event_arrive(port), pkt->time_ns);
+		evq_set(&net->evq, event_arrive(port), pkt->fabric.next_arrival_ps);
 	net->stats.hops++;
 	return pkt;
 }

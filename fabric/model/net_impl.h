@@ -46,7 +46,7 @@ struct net_port {
 	uint8_t flags;               /* enum port_flags */
 	uint8_t hop;                 /* of net->hops */
 
-	struct weft_pkt *pipe_head; /* on the wire, by arrival time (pkt->time_ns, in ps here) */
+	struct weft_pkt *pipe_head; /* on the wire, by arrival time */
 	struct weft_pkt *pipe_tail;
 	weft_ps latency_ps;        /* propagation and the next switch's latency */
 	uint64_t ps_per_byte;      /* serialization, see PORT_PS_SHIFT */
@@ -356,7 +356,7 @@ static inline void link_bring(struct weft_net *net, struct net_port *p, struct w
 	pkt->next = NULL;
 	if (p->pipe_head) {
 		p->pipe_tail->next = pkt;
-		p->pipe_tail->time_ns = arrival;
+		p->pipe_tail->fabric.next_arrival_ps = arrival;
 	} else {
 		p->pipe_head = pkt;
 		evq_set(&net->evq, event_arrive((uint32_t)(p - net->ports)), arrival);

@@ -89,7 +89,7 @@ bool pfc_take(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt)
 
 void pfc_release(struct weft_net *net, const struct weft_pkt *pkt)
 {
-	uint32_t from = (uint32_t)pkt->time_ns;
+	uint32_t from = pkt->fabric_ingress;
 
 	net->pfc[from].waiting_bytes -= pkt->wire_bytes;
 	tell(net, from);

@@ -24,7 +24,7 @@ static void depth_change(struct weft_net *net, struct net_port *p, int32_t bytes
 static void data_push(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
 	pkt->next = NULL;
-	pkt->time_ns = net->evq.now;
+	pkt->fabric.queued_ps = net->evq.now;
 	if (p->data_head)
 		p->data_tail->next = pkt;
 	else
@@ -49,7 +49,7 @@ static struct weft_pkt *data_swap_tail(struct weft_net *net, struct net_port *p,
 	struct weft_pkt *old = p->data_tail;
 
 	pkt->next = NULL;
-	pkt->time_ns = net->evq.now;
+	pkt->fabric.queued_ps = net->evq.now;
 	if (p->data_head == old)
 		p->data_head = pkt;
 	else
@@ -187,12 +187,12 @@ static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 	return pkt;
 }
 
-/* The same without PFC, where waiting packets keep the time in ps at which they came: notes how long that is ago. */
-static struct weft_pkt *next_data_noted(struct weft_net *net, struct net_port *p)
+/* Takes the next data packet and accounts for the time it waited. */
+static struct weft_pkt *data_dequeue(struct weft_net *net, struct net_port *p)
 {
 	struct weft_pkt *pkt = next_data(net, p);
 	struct net_hop *hop = &net->hops[p->hop];
-	weft_ps wait = net->evq.now - pkt->time_ns;
+	weft_ps wait = net->evq.now - pkt->fabric.queued_ps;
 
 	hop->wait_ps += wait;
 	if (wait > hop->wait_max_ps)
@@ -204,7 +204,7 @@ void queue_service(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->ports[port];
 
-	link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data_noted(net, p));
+	link_send(net, port, p->ctl_head ? ctl_pop(p) : data_dequeue(net, p));
 	if (is_waiting(net, p))
 		evq_set(&net->evq, event_free(port), p->busy_until);
 }
@@ -221,7 +221,7 @@ static void admit_pfc(struct weft_net *net, struct net_port *p, struct weft_pkt 
 		return;
 	}
 	data_push(net, p, pkt);
-	pkt->time_ns = from;
+	pkt->fabric_ingress = from;
 	if (p->data_bytes > net->stats.max_queue_bytes)
 		net->stats.max_queue_bytes = p->data_bytes;
 }
@@ -260,7 +260,7 @@ void queue_service_pfc(struct weft_net *net, uint32_t port)
 	if (p->ctl_head) {
 		pkt = ctl_pop(p);
 	} else {
-		pkt = next_data(net, p);
+		pkt = data_dequeue(net, p);
 		pfc_release(net, pkt);
 	}
 	link_send(net, port, pkt);
@@ -311,7 +311,7 @@ void queue_service_credit(struct weft_net *net, uint32_t port)
 		if (credit_is_due(net, port))
 			link_send(net, port, credit_pop(net, port));
 		else if (is_waiting(net, p))
-			link_send(net, port, p->ctl_head ? ctl_pop(p) : next_data_noted(net, p));
+			link_send(net, port, p->ctl_head ? ctl_pop(p) : data_dequeue(net, p));
 	}
 	credit_wait(net, port);
 }

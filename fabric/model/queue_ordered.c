@@ -30,7 +30,7 @@ void ordered_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	struct net_ordered *o = &net->ordered[port];
 
 	pkt->next = NULL;
-	pkt->time_ns = net->evq.now;
+	pkt->fabric.queued_ps = net->evq.now;
 	if (o->head)
 		o->tail->next = pkt;
 	else

@@ -202,7 +202,7 @@ static struct weft_pkt *pkt_fill(struct rte_mbuf *m, uint8_t *ip, uint32_t bytes
 	*pkt = (struct weft_pkt){
 		.head = ip,
 		.head_len = (uint16_t)bytes,
-		.time_ns = now,
+		.arrived_ns = now,
 		.wire_bytes = (uint16_t)RTE_MAX(wire, (uint32_t)WEFT_WIRE_MIN_BYTES),
 	};
 	return pkt;

@@ -279,7 +279,7 @@ bool sim_port_push(struct weft_port *port, struct weft_pkt *pkt, weft_ns now)
 {
 	struct sim_port *s = sim_of(port);
 
-	pkt->time_ns = now;
+	pkt->arrived_ns = now;
 	if (fifo_push(&s->received, pkt))
 		return true;
 	s->rx_dropped++;

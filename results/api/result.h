@@ -67,7 +67,7 @@ struct run_reordering {
 /* Ports of one tier and direction. */
 struct run_hop {
 	uint64_t data;                    /* data packets sent */
-	double wait_mean_us, wait_max_us; /* of them, before they were sent; 0 with PFC */
+	double wait_mean_us, wait_max_us; /* of them, before they were sent */
 	uint64_t dropped, trimmed;        /* packets, control included */
 };
 

@@ -251,6 +251,46 @@ static void weft_net__pfc_repeats(void **state)
 	assert_int_equal(digest[0], digest[1]);
 }
 
+/* Two packets arrive with every one that leaves: without pauses the i-th of all waits for ceil(i / 2). */
+static void weft_net__pfc_knows_waiting_by_hop(void **state)
+{
+	const uint64_t n = 100;
+	struct lan lan;
+
+	lan_open(&lan, "star:3", GBPS100, pfc_conf(10000));
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = n});
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = n});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	struct weft_net_stats stats = lan_stats(&lan);
+	assert_int_equal(stats.pauses, 0);
+	assert_int_equal(stats.at[0][WEFT_PORT_HOST].data, 2 * n);
+	assert_int_equal(stats.at[0][WEFT_PORT_HOST].wait_ps, n * n * SER);
+	assert_int_equal(stats.at[0][WEFT_PORT_HOST].wait_max_ps, n * SER);
+	check_lossless(&lan, 2 * n);
+	lan_close(&lan);
+}
+
+/* Two senders fill their buffers up to XOFF, one BDP each: the last packet before the pause waits for both, and later
+ * ones for no more than that and the headroom. */
+static void weft_net__pfc_bounds_waiting(void **state)
+{
+	const uint64_t n = 2000;
+	struct lan lan;
+
+	lan_open(&lan, "star:3", GBPS100, pfc_conf(100));
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = n});
+	lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = n});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	struct weft_net_stats stats = lan_stats(&lan);
+	const struct weft_hop_stats *at = &stats.at[0][WEFT_PORT_HOST];
+	weft_ps xoff_ps = 1000 * weft_net_brtt_ns(lan.net);
+	assert_true(stats.pauses > 0);
+	assert_in_range(at->wait_max_ps, 2 * xoff_ps - SER, 4 * xoff_ps);
+	assert_in_range(at->wait_ps, n * xoff_ps, 2 * n * at->wait_max_ps);
+	check_lossless(&lan, 2 * n);
+	lan_close(&lan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -262,6 +302,8 @@ int main(void)
 		cmocka_unit_test(weft_net__pfc_lets_control_pass),
 		cmocka_unit_test(weft_net__pfc_ends_pauses_when_links_fail),
 		cmocka_unit_test(weft_net__pfc_repeats),
+		cmocka_unit_test(weft_net__pfc_knows_waiting_by_hop),
+		cmocka_unit_test(weft_net__pfc_bounds_waiting),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

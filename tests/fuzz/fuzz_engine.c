@@ -293,7 +293,7 @@ static void step(struct fuzz *f, const uint8_t *data, size_t len, uint8_t option
 	if (options & REPAIR)
 		repair(pkt->head, len);
 	pkt->head_len = (uint16_t)len;
-	pkt->time_ns = f->now;
+	pkt->arrived_ns = f->now;
 	f->port.rx = pkt;
 	if (options & LATER && len)
 		f->now += WEFT_US((uint64_t)data[0] * data[0]);

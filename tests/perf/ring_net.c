@@ -16,7 +16,7 @@ static uint16_t ring_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t
 	uint64_t now_ns = p->net->now_ns;
 	for (uint32_t i = 0; i < count; i++) {
 		struct weft_pkt *pkt = p->ring[(head + i) % RING_ENTRIES];
-		pkt->time_ns = now_ns;
+		pkt->arrived_ns = now_ns;
 		pkts[i] = pkt;
 	}
 	p->head = head + count;

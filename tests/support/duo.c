@@ -27,7 +27,7 @@ static uint16_t port_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t
 {
 	struct duo_port *dp = (struct duo_port *)port;
 	uint16_t got = 0;
-	while (got < n && dp->rx && dp->rx->time_ns <= dp->duo->now) {
+	while (got < n && dp->rx && dp->rx->arrived_ns <= dp->duo->now) {
 		pkts[got++] = dp->rx;
 		dp->rx = dp->rx->next;
 		dp->rx_len--;
@@ -41,9 +41,9 @@ static uint16_t port_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t
 static void deliver(struct duo_port *to, struct weft_pkt *pkt, weft_ns at)
 {
 	struct weft_pkt **pos = &to->rx;
-	while (*pos && (*pos)->time_ns <= at)
+	while (*pos && (*pos)->arrived_ns <= at)
 		pos = &(*pos)->next;
-	pkt->time_ns = at;
+	pkt->arrived_ns = at;
 	pkt->next = *pos;
 	*pos = pkt;
 	to->rx_len++;
@@ -252,8 +252,8 @@ void duo_poll(struct duo *d, int side)
 static weft_ns next_of(const struct duo *d, int side)
 {
 	weft_ns at = d->due[side];
-	if (d->port[side].rx && d->port[side].rx->time_ns < at)
-		at = d->port[side].rx->time_ns;
+	if (d->port[side].rx && d->port[side].rx->arrived_ns < at)
+		at = d->port[side].rx->arrived_ns;
 	return at;
 }
 

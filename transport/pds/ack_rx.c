@@ -153,7 +153,7 @@ static inline weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const 
 	if (s->sent_at > p->newest_acked_ns)
 		p->newest_acked_ns = s->sent_at;
 	weft_ns out = s->sent_at + service_time(w);
-	weft_ns rtt = pkt->time_ns > out ? pkt->time_ns - out : 1;
+	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
 	if (s->payload_len == e->tune.payload_bytes && rtt < p->brtt_ns)
 		p->brtt_ns = rtt > e->tune.brtt_floor_ns ? rtt : e->tune.brtt_floor_ns;
 	loss_rtt(e, p, rtt, now);
@@ -177,7 +177,7 @@ static void probe_answered(struct weft_engine *e, struct pdc_tx *p, const struct
 	if (p->probe_sent_ns == WEFT_NEVER || w->pds.opaque != p->probe_opaque)
 		return;
 	weft_ns out = p->probe_sent_ns + service_time(w);
-	weft_ns rtt = pkt->time_ns > out ? pkt->time_ns - out : 1;
+	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
 	weft_ns full = rtt + 2 * (((uint64_t)e->full_wire_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) /
 				  e->cc_params.link_bps);
 	p->probed = true;

@@ -245,7 +245,7 @@ void ack_probe(struct weft_engine *e, struct pdc_rx *p, const struct weft_pkt *p
 	w->pds.sack_offset = 1;
 	w->pds.sack_bitmap = 0;
 	w->net.entropy = probe->net.entropy;
-	w->pds.service_time = service_time(probe_pkt->time_ns, now);
+	w->pds.service_time = service_time(probe_pkt->arrived_ns, now);
 	w->pds.next_hdr = WIRE_NH_NONE;
 	w->pds.flags = WIRE_F_ACK_P;
 	w->pds.opaque = probe->pds.opaque;

@@ -229,7 +229,7 @@ refuse(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint8_
 /* The next ACK answers this packet. */
 static inline void trigger(struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w)
 {
-	p->trigger_at_ns = pkt->time_ns;
+	p->trigger_at_ns = pkt->arrived_ns;
 	p->trigger_psn = w->pds.psn;
 	p->trigger_ev = w->net.entropy;
 	p->trigger_message_id = w->has_ses ? w->ses.message_id : 0;

@@ -79,7 +79,7 @@ enum weft_port_dir {
 	WEFT_PORT_DIRS
 };
 
-/* Of all ports of a tier in one direction. With PFC packets' waiting is not known and 0. */
+/* Of all ports of a tier in one direction. */
 struct weft_hop_stats {
 	uint64_t data;             /* data packets that were sent, also into a link that is down */
 	weft_ps wait_ps;           /* for the last bit of what was before them, all together */

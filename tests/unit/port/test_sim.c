@@ -195,7 +195,7 @@ static void sim_rx__in_order_with_time(void **state)
 	assert_int_equal(sim_slab_used(slab), 3);
 	assert_int_equal(port->ops->rx(port, out, 2), 2);
 	assert_ptr_equal(out[0], in[0]);
-	assert_int_equal(out[1]->time_ns, 11);
+	assert_int_equal(out[1]->arrived_ns, 11);
 	assert_int_equal(port->ops->rx(port, out + 2, 2), 1);
 	assert_int_equal(port->ops->rx(port, out + 3, 1), 0);
 	port->ops->free(port, out, 3);
