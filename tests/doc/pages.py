@@ -61,12 +61,13 @@ def paths(text, files):
     """Words in backticks that start with a folder of this tree and look like a file or a folder."""
     tops = {f.split("/")[0] for f in files if "/" in f} - {"out"}
     dirs = {os.path.dirname(f) for f in files}
+    files = files | set(re.findall(r"Create `([^`]+)`", text))
     dirs |= {"/".join(d.split("/")[:i]) for d in dirs for i in range(1, d.count("/") + 1)}
     blocks = [line for line in text.split("\n") if line.startswith("    ")]
     for span in CODE.findall(text) + blocks:
         for word in re.findall(r"(?<![\w./$%~-])[\w.-]+/[\w./{},*-]*", span):
             word = word.rstrip(".,:")
-            if word.split("/")[0] not in tops or re.search(r"[*{]|[A-Z]{3}|\bNAME\b", word):
+            if word.split("/")[0] not in tops or re.search(r"[*{]|[A-Z]{3}|_?NAME", word):
                 continue
             if word not in files and word.rstrip("/") not in dirs:
                 yield f"`{word}`: no such file"
