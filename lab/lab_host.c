@@ -83,7 +83,7 @@ static void host_ahead(void *arg, enum weft_nic_call call, const struct weft_pkt
 	if (stage == 0)
 		sim_port_ahead(h->nic);
 	if (call != WEFT_NIC_PULL)
-		weft_engine_ahead(h->engine, pkt, stage);
+		weft_engine_prefetch(h->engine, pkt, stage);
 }
 
 static const struct weft_nic_ops nic_ops = {

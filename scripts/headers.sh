@@ -1,10 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# headers.sh SOURCE_ROOT - each public header compiles alone, and twice.
+# headers.sh INCLUDE_DIR - each public header compiles alone, and twice, as C11 and as C++17, and every macro and every
+# name it gives the linker begins with weft_ or WEFT_.
 failed=0
-for h in "$1"/include/weft/*.h "$1"/include/weft/spi/*.h; do
-	name=weft/${h#"$1"/include/weft/}
-	printf '#include "%s"\n#include "%s"\n' "$name" "$name" |
-		cc -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -fsyntax-only -I"$1/include" -x c - || failed=1
+names=$(python3 "$(dirname "$0")/public_names.py" "$1") || failed=1
+cd "$1" || exit 1
+
+compiles() { # HEADER COMPILER LANGUAGE STANDARD
+	printf '#include "%s"\n#include "%s"\nextern int weft_unit;\n' "$1" "$1" |
+		"$2" -std="$4" -pedantic -Wall -Wextra -Werror -fsyntax-only -I. -x "$3" - || failed=1
+}
+
+for h in weft/*.h weft/spi/*.h; do
+	compiles "$h" "${CC:-cc}" c c11
+	compiles "$h" "${CXX:-c++}" c++ c++17
+	foreign=$(grep -oE '^# *define +[A-Za-z_0-9]+' "$h" | awk '{print $NF}' | grep -v '^WEFT_')
+	[ -z "$foreign" ] || { echo "$h: macros without WEFT_: $foreign"; failed=1; }
 done
+foreign=$(echo "$names" | grep -v '^weft_')
+[ -z "$foreign" ] || { echo "names without weft_: $foreign"; failed=1; }
 exit $failed

@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "weft/decl.h"
+
+WEFT_BEGIN_DECLS
+
 /* IPv6 address in network order; an IPv4 address is stored v4-mapped (::ffff:a.b.c.d), so equality is memcmp. */
 struct weft_ip {
 	uint8_t b[16];
@@ -28,8 +32,10 @@ static inline bool weft_ip_is_v4(const struct weft_ip *ip)
 /* `host` is the IPv4 address in host order: 0x0a000001 is 10.0.0.1. */
 static inline struct weft_ip weft_ip_v4(uint32_t host)
 {
-	return (struct weft_ip){{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, (uint8_t)(host >> 24), (uint8_t)(host >> 16),
-				 (uint8_t)(host >> 8), (uint8_t)host}};
+	struct weft_ip ip = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, (uint8_t)(host >> 24), (uint8_t)(host >> 16),
+			      (uint8_t)(host >> 8), (uint8_t)host}};
+
+	return ip;
 }
 
 static inline bool weft_ip_eq(const struct weft_ip *a, const struct weft_ip *b)
@@ -47,5 +53,7 @@ static inline uint32_t weft_ip_low32(const struct weft_ip *ip)
 {
 	return (uint32_t)ip->b[12] << 24 | (uint32_t)ip->b[13] << 16 | (uint32_t)ip->b[14] << 8 | ip->b[15];
 }
+
+WEFT_END_DECLS
 
 #endif

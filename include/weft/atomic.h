@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/decl.h"
+
+WEFT_BEGIN_DECLS
+
 /* What becomes of a target element t with the operand a and, from CSWAP on, the comparand c. Integers wrap around. */
 enum weft_amo_op {
 	WEFT_AMO_MIN = 0x00,      /* a if a < t */
@@ -76,5 +80,7 @@ static inline bool weft_amo_compares(uint8_t op)
 {
 	return op >= WEFT_AMO_CSWAP && op <= WEFT_AMO_MSWAP;
 }
+
+WEFT_END_DECLS
 
 #endif

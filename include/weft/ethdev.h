@@ -8,8 +8,11 @@
 #include <stdint.h>
 
 #include "weft/addr.h"
+#include "weft/decl.h"
 #include "weft/err.h"
 #include "weft/spi/port.h"
+
+WEFT_BEGIN_DECLS
 
 /* What EAL is started with: no hardware, no hugepages, no privileges, nothing shared with other processes. -m is the
  * memory in MiB for packets and tables; a later -m wins. */
@@ -86,5 +89,7 @@ void weft_ethdev_arm(struct weft_port *const *ports, unsigned n);
 /* Becomes readable when packets arrive while weft_ethdev_sleep sleeps, or -1: the device has no receive interrupts.
  * vhost-user and virtio-user have. */
 int weft_ethdev_rx_fd(const struct weft_port *port);
+
+WEFT_END_DECLS
 
 #endif

@@ -6,9 +6,12 @@
 
 #include <stdint.h>
 
+#include "weft/decl.h"
 #include "weft/err.h"
 #include "weft/spi/param.h"
 #include "weft/spi/port.h"
+
+WEFT_BEGIN_DECLS
 
 /* What to break. Shares are in parts per million of transmitted packets, 0 to 1000000. */
 struct weft_fault_conf {
@@ -28,5 +31,7 @@ extern const struct weft_param weft_fault_params[];
 /* Wraps `inner`, which becomes the new port's and is closed with it. -ENOMEM: `inner` is still the caller's. */
 int weft_fault_open(const struct weft_fault_conf *conf, struct weft_port *inner, struct weft_port **out,
 		    struct weft_err *err);
+
+WEFT_END_DECLS
 
 #endif

@@ -5,6 +5,10 @@
 
 #include <stddef.h>
 
+#include "weft/decl.h"
+
+WEFT_BEGIN_DECLS
+
 /* All NULL: the C library's allocator. */
 struct weft_mem {
 	void *(*alloc)(void *arg, size_t bytes); /* zeroed, 64-byte aligned, or NULL */
@@ -15,5 +19,7 @@ struct weft_mem {
 /* Zeroed, 64-byte aligned memory, or NULL. */
 void *weft_mem_alloc(const struct weft_mem *mem, size_t bytes);
 void weft_mem_free(const struct weft_mem *mem, void *p);
+
+WEFT_END_DECLS
 
 #endif

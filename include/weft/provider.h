@@ -5,7 +5,10 @@
 
 #include <rdma/fabric.h>
 
+#include "weft/decl.h"
 #include "weft/stats.h"
+
+WEFT_BEGIN_DECLS
 
 /* Name for fi_open_ops on a domain or endpoint of the provider; flags 0, context unused:
  *	struct weft_fi_ops *ops;
@@ -18,5 +21,7 @@ struct weft_fi_ops {
 	 * -FI_EINVAL when fid is neither a domain nor an enabled endpoint. */
 	int (*stats)(struct fid *fid, struct weft_stats *stats);
 };
+
+WEFT_END_DECLS
 
 #endif

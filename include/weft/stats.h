@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/decl.h"
+
+WEFT_BEGIN_DECLS
+
 #define WEFT_COUNTERS(X)                                                                                               \
 	X(tx_data, "data packets sent for the first time")                                                             \
 	X(tx_retx, "data packets sent again, for any reason")                                                          \
@@ -92,5 +96,7 @@ enum { WEFT_COUNTER_COUNT = sizeof(struct weft_stats) / sizeof(uint64_t) };
 
 /* In struct order; WEFT_COUNTER_COUNT entries. */
 extern const struct weft_counter_desc weft_counter_descs[];
+
+WEFT_END_DECLS
 
 #endif

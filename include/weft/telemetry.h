@@ -6,8 +6,11 @@
 
 #include <sys/queue.h>
 
+#include "weft/decl.h"
 #include "weft/err.h"
 #include "weft/stats.h"
+
+WEFT_BEGIN_DECLS
 
 /* One device; the caller's memory, unchanged from weft_telemetry_add to weft_telemetry_remove. */
 struct weft_telemetry {
@@ -26,5 +29,7 @@ int weft_telemetry_start(struct weft_err *err);
 int weft_telemetry_add(struct weft_telemetry *device, struct weft_err *err);
 /* Waits for a read under way: the caller holds no lock that `read` takes. Nothing reads the device any more. */
 void weft_telemetry_remove(struct weft_telemetry *device);
+
+WEFT_END_DECLS
 
 #endif

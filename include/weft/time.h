@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#include "weft/decl.h"
+
+WEFT_BEGIN_DECLS
+
 typedef uint64_t weft_ns; /* nanoseconds */
 typedef uint64_t weft_ps; /* picoseconds: the fabric's unit; 2^64 ps are 213 days */
 
@@ -12,5 +16,7 @@ typedef uint64_t weft_ps; /* picoseconds: the fabric's unit; 2^64 ps are 213 day
 #define WEFT_US(n) ((weft_ns)(n)*1000u)
 #define WEFT_MS(n) ((weft_ns)(n)*1000000u)
 #define WEFT_S(n)  ((weft_ns)(n)*1000000000u)
+
+WEFT_END_DECLS
 
 #endif

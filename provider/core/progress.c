@@ -109,7 +109,7 @@ void prov_push(struct prov_nic *nic, bool late)
 	}
 	nic->now_ns = now;
 	nic->held = 0;
-	nic->next_ns = weft_engine_push(nic->engine, now);
+	nic->next_ns = weft_engine_xmit(nic->engine, now);
 	settle(nic);
 }
 

@@ -83,7 +83,7 @@ weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
 	return work(e, pkts, received, now);
 }
 
-weft_ns weft_engine_push(struct weft_engine *e, weft_ns now)
+weft_ns weft_engine_xmit(struct weft_engine *e, weft_ns now)
 {
 	return work(e, NULL, 0, now);
 }
@@ -130,7 +130,7 @@ static void fetch_record(const struct weft_engine *e, const struct pdc *pdc, con
 		fetch(sendq_at(&p->q, wire_peek_acked_psn(pkt)), 1);
 }
 
-void weft_engine_ahead(const struct weft_engine *e, const struct weft_pkt *pkt, unsigned stage)
+void weft_engine_prefetch(const struct weft_engine *e, const struct weft_pkt *pkt, unsigned stage)
 {
 	if (stage == 0) {
 		fetch_engine(e);

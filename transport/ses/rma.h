@@ -7,7 +7,7 @@
 #ifndef WEFT_RMA_H
 #define WEFT_RMA_H
 
-#include "mr.h"
+#include "mr_range.h"
 #include "msg.h"
 #include "rma_amo.h"
 #include "sendq.h"

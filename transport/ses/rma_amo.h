@@ -3,7 +3,7 @@
 #ifndef WEFT_RMA_AMO_H
 #define WEFT_RMA_AMO_H
 
-#include "mr.h"
+#include "mr_range.h"
 #include "weft/atomic.h"
 #include "wire.h"
 

@@ -8,9 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/decl.h"
 #include "weft/err.h"
 #include "weft/spi/param.h"
 #include "weft/time.h"
+
+WEFT_BEGIN_DECLS
 
 enum { WEFT_CC_STATE_MAX = 64 }; /* bytes of private state inside each connection */
 
@@ -57,7 +60,7 @@ struct weft_cc {
 	const struct weft_cc_params *params;
 	uint32_t cwnd_bytes; /* read by the engine after every event; always >= params->mtu_bytes */
 	uint32_t pace;       /* 2^-20 ns per byte between packets, up to 4 us per byte; 0: unpaced */
-	_Alignas(8) uint8_t state[WEFT_CC_STATE_MAX];
+	WEFT_ALIGNAS(8) uint8_t state[WEFT_CC_STATE_MAX];
 };
 
 struct weft_cc_ops {
@@ -80,5 +83,7 @@ extern const struct weft_cc_ops *const weft_cc_table[];
 const struct weft_cc_ops *weft_cc_find(const char *name);
 /* The same; -ENOENT with a message that lists the valid names, and *ops NULL. */
 int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err);
+
+WEFT_END_DECLS
 
 #endif

@@ -6,9 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/decl.h"
 #include "weft/err.h"
 #include "weft/spi/param.h"
 #include "weft/time.h"
+
+WEFT_BEGIN_DECLS
 
 /* What became of a packet. OK: it arrived unmarked and its ACK came back. COVERED: it arrived unmarked, as the ACK of
  * another packet says, so that nobody knows whether an ACK with its entropy comes back. LOSS: lost, congestion is the
@@ -64,8 +67,8 @@ static inline uint32_t weft_lb_digit(const struct weft_lb_digits *d, uint16_t ev
 /* Whose turn it is among the paths to one destination, where they are not all alike: a path of twice the capacity has
  * twice the turns, one that routing avoids has none. */
 struct weft_lb_turns {
-	uint32_t count; /* >= 1 */
-	uint16_t ev[];  /* the entropies that name the paths, in order; then from the beginning */
+	uint32_t count;              /* >= 1 */
+	__extension__ uint16_t ev[]; /* the entropies that name the paths, in order; then from the beginning */
 };
 
 /* What routing tells hosts of unlike paths, as Presto's controller does. Owned by whoever runs the engine, and outlives
@@ -147,5 +150,7 @@ struct weft_lb_offer {
 
 /* The load balancer that suits it, and why, in a constant string. */
 const struct weft_lb_ops *weft_lb_auto(const struct weft_lb_offer *offer, const char **reason);
+
+WEFT_END_DECLS
 
 #endif

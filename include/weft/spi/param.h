@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/decl.h"
 #include "weft/err.h"
+
+WEFT_BEGIN_DECLS
 
 enum weft_param_type { WEFT_PARAM_U32, WEFT_PARAM_U64, WEFT_PARAM_BOOL }; /* BOOL: a uint8_t 0 or 1 */
 
@@ -26,5 +29,7 @@ void weft_param_defaults(const struct weft_param *table, void *base);
  * message names key, value and what would be valid. */
 int weft_param_set(const struct weft_param *table, void *base, const char *key, const char *value,
 		   struct weft_err *err);
+
+WEFT_END_DECLS
 
 #endif

@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
+#include "weft/decl.h"
 #include "weft/time.h"
+
+WEFT_BEGIN_DECLS
 
 enum {
 	WEFT_PKT_HEAD_MAX =
@@ -53,6 +56,8 @@ struct weft_pkt {
 	uint8_t reserved;     /* 0 */
 };
 
-_Static_assert(sizeof(struct weft_pkt) == 64, "one cache line");
+WEFT_STATIC_ASSERT(sizeof(struct weft_pkt) == 64, "one cache line");
+
+WEFT_END_DECLS
 
 #endif

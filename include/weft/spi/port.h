@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
+#include "weft/decl.h"
 #include "weft/spi/pkt.h"
+
+WEFT_BEGIN_DECLS
 
 struct weft_port;
 
@@ -31,5 +34,7 @@ struct weft_port {
 	uint32_t max_ip_bytes; /* largest IP packet the port carries */
 	uint32_t reserved;
 };
+
+WEFT_END_DECLS
 
 #endif

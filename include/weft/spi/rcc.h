@@ -18,10 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weft/decl.h"
 #include "weft/err.h"
 #include "weft/spi/cc.h"
 #include "weft/spi/param.h"
 #include "weft/time.h"
+
+WEFT_BEGIN_DECLS
 
 enum {
 	WEFT_RCC_STATE_MAX = 32,      /* bytes of private state inside each connection */
@@ -65,7 +68,7 @@ struct weft_rcc {
 	const struct weft_cc_params *params; /* shared by all connections; `tune` is this algorithm's */
 	uint32_t wanted_bytes; /* read by the engine after every event: > 0 while the sender shall have turns */
 	void *more;            /* more_bytes() of further state, zeroed before init; the connection's; or NULL */
-	_Alignas(8) uint8_t state[WEFT_RCC_STATE_MAX];
+	WEFT_ALIGNAS(8) uint8_t state[WEFT_RCC_STATE_MAX];
 };
 
 /* What an algorithm that schedules credits knows of one sender, for time series. */
@@ -121,5 +124,7 @@ int weft_cc_select(const char *name, struct weft_cc_choice *choice, struct weft_
 
 /* Defaults of the sender's parameters under this name into `cc_tune` (choice->cc->tune_size bytes). */
 void weft_cc_select_defaults(const char *name, const struct weft_cc_choice *choice, void *cc_tune);
+
+WEFT_END_DECLS
 
 #endif

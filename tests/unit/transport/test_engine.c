@@ -85,10 +85,10 @@ static void push__sends_and_leaves_what_arrived(void **state)
 	duo_open(&d, &conf);
 	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
 	duo_send(&d, 0, out, sizeof out, 7, out);
-	assert_true(weft_engine_push(d.e[0], d.now) > d.now);
+	assert_true(weft_engine_xmit(d.e[0], d.now) > d.now);
 	assert_int_equal(weft_engine_stats(d.e[0])->tx_data, 1);
 	d.now += d.latency_ns;
-	weft_engine_push(d.e[1], d.now);
+	weft_engine_xmit(d.e[1], d.now);
 	assert_int_equal(weft_engine_stats(d.e[1])->rx_data, 0);
 	duo_run(&d, d.now + WEFT_US(20));
 	duo_expect(&d, 1, in, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory regions: what peers' requests may reach, looked up by key for each packet, so that a dead key is dead at once.
  */
-#ifndef WEFT_MR_H
-#define WEFT_MR_H
+#ifndef MR_RANGE_H
+#define MR_RANGE_H
 
 #include "weft/engine.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mr.h"
+#include "mr_range.h"
 
 #include <errno.h>
 #include <string.h>

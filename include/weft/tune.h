@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine's numbers that a user may set, with `weft sim --set key=value` or FI_WEFT_TUNE. */
+#ifndef WEFT_TUNE_H
+#define WEFT_TUNE_H
+
+#include <stdint.h>
+
+#include "weft/decl.h"
+#include "weft/spi/param.h"
+
+WEFT_BEGIN_DECLS
+
+/* Ranges and defaults are in weft_engine_tunes; weft_param_defaults(weft_engine_tunes, &tune) sets the defaults. */
+struct weft_engine_tune {
+	uint64_t link_bps;         /* rate of the host's link, bits per second; 0: the port's */
+	uint64_t brtt_ns;          /* base RTT of a full packet on the longest idle path; 0: measured by probes */
+	uint64_t brtt_floor_ns;    /* measured base RTTs never go below this (software peers answer late) */
+	uint64_t rto_ns;           /* retransmission timeout; 0: 7 base RTTs (SMaRTT sec. III-D) */
+	uint64_t rto_max_ns;       /* ceiling of the exponential back-off */
+	uint64_t reorder_ns;       /* a packet is lost when one sent this much later was acknowledged; 0: 3 base RTTs */
+	uint64_t ack_delay_ns;     /* a coalesced ACK waits at most this long; 0: half a base RTT */
+	uint64_t peer_timeout_ns;  /* silence after which a peer's operations fail */
+	uint64_t idle_close_ns;    /* idle connections are closed after this; 0: never */
+	uint64_t unexpected_bytes; /* memory for messages without a receive; beyond it packets are refused, and their
+				    * sender tries again */
+	uint64_t rndv_bytes;       /* longer messages are announced, and fetched by their receiver; 0: none is */
+	uint32_t payload_bytes;    /* payload per full packet (UET Payload MTU) */
+	uint32_t ack_every;        /* data packets per ACK, 1..64 */
+	uint32_t acks_per_window;  /* fewest ACKs per window that a sender asks for, 0..256, so that targets coalesce
+				    * fewer packets where windows are small; 0: no request, the target's ack_every */
+	uint32_t dup_ack_threshold; /* a packet is lost when this many packets sent later were acknowledged, as with
+				     * TCP; 0: `reorder_ns` decides. Not with go_back_n */
+	uint32_t reorder_shim_pkts; /* most packets beyond a gap whose ACKs a target withholds; with reorder_shim_ns */
+	uint64_t reorder_shim_ns;   /* ... and how long; 0: no shim, every packet is reported at once */
+	uint32_t window_pkts;       /* PSN window offered and used, multiple of 128, 128..32640 */
+	uint32_t evs_size;          /* entropy values, 1..65536 */
+	uint8_t trimming;           /* 1: the fabric trims, so timeouts mean failed paths (REPS appendix A) */
+	uint8_t crc;                /* 1: a CRC32C trailer is sent and required */
+	uint8_t go_back_n;          /* 1: our connections deliver in order; a loss repeats all that was sent after it */
+	uint8_t lb_all_acked;       /* 1: the load balancer hears of all packets of a coalesced ACK (REPS sec. 4.5.2) */
+	uint8_t pacing;             /* 1: packets go to the port at link rate, so that no queue builds in the NIC */
+	uint8_t ack_burst;          /* 1: packets of a connection that arrive in one burst share an ACK */
+};
+
+/* Keys, help, defaults and ranges of struct weft_engine_tune; ends with a NULL key. */
+extern const struct weft_param weft_engine_tunes[];
+
+WEFT_END_DECLS
+
+#endif
