@@ -9,3 +9,10 @@ const struct weft_counter_desc weft_counter_descs[] = {
 
 _Static_assert(sizeof weft_counter_descs / sizeof weft_counter_descs[0] == WEFT_COUNTER_COUNT,
 	       "one description per counter");
+
+void weft_stats_add(struct weft_stats *sum, const struct weft_stats *more)
+{
+#define COUNTER_ADD(name, help) sum->name += more->name;
+	WEFT_COUNTERS(COUNTER_ADD)
+#undef COUNTER_ADD
+}

@@ -11,13 +11,13 @@ struct cut {
 };
 
 /* Wire bytes of a whole flow, and of its last packet. */
-static uint64_t flow_wire_bytes(const struct options *o, uint64_t bytes, uint32_t *last)
+static uint64_t flow_wire_bytes(const struct lab_config *c, uint64_t bytes, uint32_t *last)
 {
-	uint32_t payload = o->engine.payload_bytes;
+	uint32_t payload = c->engine.payload_bytes;
 	uint32_t rest = (uint32_t)(bytes % payload);
 	uint64_t full = bytes / payload - (rest ? 0 : 1);
-	*last = options_data_wire_bytes(o, rest ? rest : payload);
-	return full * options_data_wire_bytes(o, payload) + *last;
+	*last = lab_data_wire_bytes(c, rest ? rest : payload);
+	return full * lab_data_wire_bytes(c, payload) + *last;
 }
 
 /* Hosts below one switch of `tier`. */
@@ -45,11 +45,11 @@ struct links {
 
 /* Time for everything to pass the cut; the last packet then has the rest of its way before it. One link of a host may
  * meet slower ones later, which the fabric's own arithmetic knows. */
-static weft_ps cut_ps(const struct options *o, const struct weft_net *net, const struct cut *cut, struct links links)
+static weft_ps cut_ps(const struct lab_config *c, const struct weft_net *net, const struct cut *cut, struct links links)
 {
-	const struct weft_flow *f = &o->workload.flows[cut->flow];
-	uint32_t last, ack = options_ack_wire_bytes(o);
-	flow_wire_bytes(o, f->bytes, &last);
+	const struct weft_flow *f = &c->workload.flows[cut->flow];
+	uint32_t last, ack = lab_ack_wire_bytes(c);
+	flow_wire_bytes(c, f->bytes, &last);
 	if (links.count == 1)
 		return weft_net_ideal_ps(net, f->src, f->dst, cut->wire_bytes, last, ack);
 	weft_ps idle = weft_net_ideal_ps(net, f->src, f->dst, last, last, ack);
@@ -58,12 +58,12 @@ static weft_ps cut_ps(const struct options *o, const struct weft_net *net, const
 }
 
 /* The longest time of `n` cuts, the second half for the other direction of those that are at `links` of them. */
-static weft_ps busiest(const struct options *o, const struct weft_net *net, const struct cut *cuts, uint32_t n,
+static weft_ps busiest(const struct lab_config *c, const struct weft_net *net, const struct cut *cuts, uint32_t n,
 		       struct links (*links)(const struct weft_topo *t, uint32_t tier, uint32_t group), uint32_t tier)
 {
 	weft_ps worst = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		weft_ps t = cuts[i].wire_bytes ? cut_ps(o, net, &cuts[i], links(&o->topo, tier, i % (n / 2))) : 0;
+		weft_ps t = cuts[i].wire_bytes ? cut_ps(c, net, &cuts[i], links(&c->topo, tier, i % (n / 2))) : 0;
 		worst = t > worst ? t : worst;
 	}
 	return worst;
@@ -102,55 +102,55 @@ static struct links group_links(const struct weft_topo *t, uint32_t tier, uint32
 	return (struct links){count ? count : 1, bps};
 }
 
-static weft_ps ideal_of_groups(const struct options *o, const struct weft_net *net, struct cut *cuts, uint32_t tier)
+static weft_ps ideal_of_groups(const struct lab_config *c, const struct weft_net *net, struct cut *cuts, uint32_t tier)
 {
-	const struct weft_topo *t = &o->topo;
+	const struct weft_topo *t = &c->topo;
 	uint32_t below = hosts_below(t, tier), groups = t->hosts / below;
 	for (uint32_t g = 0; g < 2 * groups; g++)
 		cuts[g] = (struct cut){0};
-	for (uint32_t i = 0; i < o->workload.flow_count; i++) {
-		const struct weft_flow *f = &o->workload.flows[i];
+	for (uint32_t i = 0; i < c->workload.flow_count; i++) {
+		const struct weft_flow *f = &c->workload.flows[i];
 		uint32_t last;
 		if (!crosses(t, f, tier))
 			continue;
-		uint64_t bytes = flow_wire_bytes(o, f->bytes, &last);
+		uint64_t bytes = flow_wire_bytes(c, f->bytes, &last);
 		add(&cuts[f->src / below], i, bytes, false);
 		add(&cuts[groups + f->dst / below], i, bytes, false);
 	}
-	return busiest(o, net, cuts, 2 * groups, group_links, tier);
+	return busiest(c, net, cuts, 2 * groups, group_links, tier);
 }
 
-static weft_ps ideal_of_hosts(const struct options *o, const struct weft_net *net, struct cut *cuts)
+static weft_ps ideal_of_hosts(const struct lab_config *c, const struct weft_net *net, struct cut *cuts)
 {
-	uint32_t hosts = o->topo.hosts;
-	for (uint32_t i = 0; i < o->workload.flow_count; i++) {
-		const struct weft_flow *f = &o->workload.flows[i];
+	uint32_t hosts = c->topo.hosts;
+	for (uint32_t i = 0; i < c->workload.flow_count; i++) {
+		const struct weft_flow *f = &c->workload.flows[i];
 		uint32_t last;
-		uint64_t bytes = flow_wire_bytes(o, f->bytes, &last);
-		bool longest = crosses(&o->topo, f, 0) && (o->topo.tiers < 3 || crosses(&o->topo, f, 1));
+		uint64_t bytes = flow_wire_bytes(c, f->bytes, &last);
+		bool longest = crosses(&c->topo, f, 0) && (c->topo.tiers < 3 || crosses(&c->topo, f, 1));
 		add(&cuts[f->src], i, bytes, longest);
 		add(&cuts[hosts + f->dst], i, bytes, longest);
 	}
-	return busiest(o, net, cuts, 2 * hosts, host_links, 0);
+	return busiest(c, net, cuts, 2 * hosts, host_links, 0);
 }
 
-weft_ps ideal_flow_ps(const struct options *o, const struct weft_net *net, const struct weft_flow *f)
+weft_ps ideal_flow_ps(const struct lab_config *c, const struct weft_net *net, const struct weft_flow *f)
 {
 	uint32_t last;
-	uint64_t bytes = flow_wire_bytes(o, f->bytes, &last);
-	return weft_net_ideal_ps(net, f->src, f->dst, bytes, last, options_ack_wire_bytes(o));
+	uint64_t bytes = flow_wire_bytes(c, f->bytes, &last);
+	return weft_net_ideal_ps(net, f->src, f->dst, bytes, last, lab_ack_wire_bytes(c));
 }
 
-weft_ps ideal_ps(const struct options *o, const struct weft_net *net, struct weft_err *err)
+weft_ps ideal_ps(const struct lab_config *c, const struct weft_net *net, struct weft_err *err)
 {
-	struct cut *cuts = calloc(2 * (size_t)o->topo.hosts, sizeof *cuts);
+	struct cut *cuts = calloc(2 * (size_t)c->topo.hosts, sizeof *cuts);
 	if (!cuts) {
 		weft_err_set(err, -ENOMEM, "no memory");
 		return 0;
 	}
-	weft_ps worst = ideal_of_hosts(o, net, cuts);
-	for (uint32_t tier = 0; tier + 1 < o->topo.tiers; tier++) {
-		weft_ps t = ideal_of_groups(o, net, cuts, tier);
+	weft_ps worst = ideal_of_hosts(c, net, cuts);
+	for (uint32_t tier = 0; tier + 1 < c->topo.tiers; tier++) {
+		weft_ps t = ideal_of_groups(c, net, cuts, tier);
 		worst = t > worst ? t : worst;
 	}
 	free(cuts);

@@ -19,12 +19,12 @@ static int by_start(const void *a, const void *b, void *flows)
 
 int lab_flows_create(struct lab *lab, struct weft_err *err)
 {
-	const struct weft_workload *w = &lab->o->workload;
+	const struct weft_workload *w = &lab->conf->workload;
 	uint64_t longest = 1;
 	lab->flows = calloc(w->flow_count + 1, sizeof *lab->flows);
 	lab->arrivals = calloc(w->flow_count + 1, sizeof *lab->arrivals);
 	lab->by_start = calloc(w->flow_count + 1, sizeof *lab->by_start);
-	lab->host_ops = calloc(lab->o->topo.hosts, sizeof *lab->host_ops);
+	lab->host_ops = calloc(lab->conf->topo.hosts, sizeof *lab->host_ops);
 	lab->fired = calloc(w->trigger_count + 1, sizeof *lab->fired);
 	if (!lab->flows || !lab->arrivals || !lab->by_start || !lab->host_ops || !lab->fired)
 		return weft_err_set(err, -ENOMEM, "no memory for %u flows", w->flow_count);
@@ -34,7 +34,7 @@ int lab_flows_create(struct lab *lab, struct weft_err *err)
 						  .start = WEFT_NEVER,
 						  .acked = WEFT_NEVER,
 						  .delivered = WEFT_NEVER,
-						  .ideal = ideal_flow_ps(lab->o, lab->net, &w->flows[i])};
+						  .ideal = ideal_flow_ps(lab->conf, lab->net, &w->flows[i])};
 		lab->host_ops[w->flows[i].src]++;
 		lab->host_ops[w->flows[i].dst]++;
 		if (w->flows[i].bytes > longest)
@@ -50,7 +50,7 @@ void lab_flows_destroy(struct lab *lab)
 {
 	pattern_destroy(&lab->pattern);
 	free(lab->flows);
-	for (uint32_t i = 0; lab->arrivals && i < lab->o->workload.flow_count; i++)
+	for (uint32_t i = 0; lab->arrivals && i < lab->conf->workload.flow_count; i++)
 		reorder_free(&lab->arrivals[i].order);
 	free(lab->arrivals);
 	free(lab->by_start);
@@ -58,9 +58,24 @@ void lab_flows_destroy(struct lab *lab)
 	free(lab->fired);
 }
 
+const struct run_flow *lab_flows(const struct lab *lab)
+{
+	return lab->flows;
+}
+
+const struct reorder_sum *lab_reordering(const struct lab *lab)
+{
+	return &lab->reordering;
+}
+
+uint32_t lab_flows_ended(const struct lab *lab)
+{
+	return lab->ended;
+}
+
 uint32_t lab_flow_count(const struct lab *lab)
 {
-	return lab->o->workload.flow_count;
+	return lab->conf->workload.flow_count;
 }
 
 uint64_t lab_flow_arrived(const struct lab *lab, uint32_t flow)
@@ -73,10 +88,9 @@ uint32_t lab_host_operations(const struct lab *lab, uint32_t host)
 	return lab->host_ops[host];
 }
 
-static void broken(struct lab *lab, uint32_t index, const char *what, int rc)
+static void break_flow(struct lab *lab, uint32_t index, const char *what, int rc)
 {
-	if (!lab->broken.msg[0])
-		weft_err_set(&lab->broken, -EPROTO, "flow %u: %s: %s", index, what, strerror(-rc));
+	lab_break(lab, -EPROTO, "flow %u: %s: %s", index, what, strerror(-rc));
 }
 
 /* The id of `peer` at `h`. */
@@ -97,12 +111,12 @@ static int submit(struct lab_host *h, struct weft_op *op, uint32_t peer)
 
 static void out_of_order(struct lab *lab, uint32_t index, uint32_t pkt)
 {
-	const struct weft_flow *f = &lab->o->workload.flows[index];
+	const struct weft_flow *f = &lab->conf->workload.flows[index];
 	struct lab_arrival *a = &lab->arrivals[index];
-	uint32_t pkts = (uint32_t)((f->bytes + lab->o->engine.payload_bytes - 1) / lab->o->engine.payload_bytes);
+	uint32_t pkts = (uint32_t)((f->bytes + lab->conf->engine.payload_bytes - 1) / lab->conf->engine.payload_bytes);
 	if (!reorder_ahead(&a->order, pkts, pkt, weft_engine_rx_again(lab->hosts[f->dst].engine),
 			   &lab->flows[index].order, &lab->reordering))
-		broken(lab, index, "order of arrival", -ENOMEM);
+		break_flow(lab, index, "order of arrival", -ENOMEM);
 }
 
 /* A weft_sink_fn: `arg` is the struct lab_arrival. */
@@ -110,7 +124,7 @@ static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t le
 {
 	struct lab_arrival *a = arg;
 	struct lab *lab = a->lab;
-	uint32_t payload = lab->o->engine.payload_bytes;
+	uint32_t payload = lab->conf->engine.payload_bytes;
 	pattern_check_sink(&a->check, offset, data, len);
 	/* A message that overtook the one before it is handed over in one piece. */
 	for (uint64_t at = offset; at < offset + len; at += payload) {
@@ -123,7 +137,7 @@ static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t le
 /* Posts the receive and the send of one flow in the same instant. */
 static void start(struct lab *lab, uint32_t index)
 {
-	const struct weft_flow *f = &lab->o->workload.flows[index];
+	const struct weft_flow *f = &lab->conf->workload.flows[index];
 	struct run_flow *run = &lab->flows[index];
 	if (run->start != WEFT_NEVER)
 		return;
@@ -148,14 +162,14 @@ static void start(struct lab *lab, uint32_t index)
 	if (!rc)
 		rc = submit(&lab->hosts[f->src], &send, f->dst);
 	if (rc)
-		broken(lab, index, "submission refused", rc);
+		break_flow(lab, index, "submission refused", rc);
 }
 
 weft_ps lab_next_start(const struct lab *lab)
 {
 	if (lab->next_timed == lab->timed_count)
 		return WEFT_NEVER;
-	return lab->o->workload.flows[lab->by_start[lab->next_timed]].start_ns * 1000;
+	return lab->conf->workload.flows[lab->by_start[lab->next_timed]].start_ns * 1000;
 }
 
 void lab_start_timed(struct lab *lab)
@@ -168,20 +182,21 @@ static void fire(struct lab *lab, int32_t trigger)
 {
 	if (trigger < 0)
 		return;
-	const struct weft_trigger *t = &lab->o->workload.triggers[trigger];
+	const struct weft_trigger *t = &lab->conf->workload.triggers[trigger];
 	uint32_t *targets = calloc(t->target_count + 1, sizeof *targets);
 	uint32_t n = targets ? weft_trigger_fire(t, &lab->fired[trigger], targets) : 0;
 	for (uint32_t i = 0; i < n; i++)
 		start(lab, targets[i]);
 	if (!targets)
-		broken(lab, 0, "trigger", -ENOMEM);
+		break_flow(lab, 0, "trigger", -ENOMEM);
 	free(targets);
 }
 
 /* A flow is over when its sender is, and the receiver too unless the sender failed. */
-static void maybe_ended(struct lab *lab, const struct run_flow *run)
+static void note_end(struct lab *lab, const struct run_flow *run)
 {
 	if (run->err || (run->acked != WEFT_NEVER && run->delivered != WEFT_NEVER)) {
+		assert(lab->active > 0);
 		lab->active--;
 		lab->ended++;
 	}
@@ -191,7 +206,7 @@ static void complete(struct lab *lab, const struct weft_cqe *cqe)
 {
 	struct run_flow *run = cqe->context;
 	uint32_t index = (uint32_t)(run - lab->flows);
-	const struct weft_flow *f = &lab->o->workload.flows[index];
+	const struct weft_flow *f = &lab->conf->workload.flows[index];
 	if (run->err)
 		return;
 	if (cqe->err) {
@@ -204,7 +219,7 @@ static void complete(struct lab *lab, const struct weft_cqe *cqe)
 		run->verified = cqe->len == f->bytes && pattern_check_ok(&lab->arrivals[index].check);
 		fire(lab, f->recv_done_trigger);
 	}
-	maybe_ended(lab, run);
+	note_end(lab, run);
 }
 
 void lab_take_completions(struct lab_host *h)

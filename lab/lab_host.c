@@ -55,7 +55,7 @@ static void host_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
 	struct lab_host *h = arg;
 	if (!sim_port_push(h->nic, pkt, now / 1000))
 		return;
-	uint32_t delay = h->lab->o->fabric.poll_delay_ns;
+	uint32_t delay = h->lab->conf->tune.poll_delay_ns;
 	if (!delay) {
 		lab_host_due(h);
 		return;
@@ -97,20 +97,20 @@ static const struct weft_nic_ops nic_ops = {
 
 static int create_port(struct lab_host *h, struct weft_err *err)
 {
-	const struct options *o = h->lab->o;
+	const struct lab_config *c = h->lab->conf;
 	struct sim_port_conf conf = {
 		.slab = h->lab->slab,
-		.link_bps = o->topo.tier[0].down_bps,
+		.link_bps = c->topo.tier[0].down_bps,
 		.max_ip_bytes = 65535,
-		.tx_entries = (uint16_t)o->fabric.nic_tx_entries,
-		.rx_entries = (uint16_t)o->fabric.nic_rx_entries,
-		.by_reference = !o->faulty, /* the pattern; a fault port sends copies of its own */
+		.tx_entries = (uint16_t)c->tune.nic_tx_entries,
+		.rx_entries = (uint16_t)c->tune.nic_rx_entries,
+		.by_reference = !c->faulty, /* the pattern; a fault port sends copies of its own */
 	};
 	int rc = sim_port_create(&conf, &h->nic, err);
 	h->port = h->nic;
-	if (rc || !o->faulty)
+	if (rc || !c->faulty)
 		return rc;
-	struct weft_fault_conf fault = o->fault;
+	struct weft_fault_conf fault = c->fault;
 	fault.seed = rng_mix(fault.seed + h->index + 1);
 	rc = weft_fault_open(&fault, h->nic, &h->port, err);
 	h->faulty = !rc;
@@ -123,33 +123,33 @@ static const struct weft_lb_turns *host_turns(void *arg, uint32_t dst)
 	const struct lab_host *h = arg;
 	struct lab *lab = h->lab;
 	const struct weft_lb_turns *turns;
-	if (weft_net_turns(lab->net, h->index, dst - weft_net_host_ip(0), &turns) && !lab->broken.msg[0])
-		lab->broken_rc = weft_err_set(&lab->broken, -ENOMEM, "no memory for the paths that are left");
+	if (weft_net_turns(lab->net, h->index, dst - weft_net_host_ip(0), &turns))
+		lab_break(lab, -ENOMEM, "no memory for the paths that are left");
 	return turns;
 }
 
 static int create_engine(struct lab_host *h, struct weft_err *err)
 {
-	const struct options *o = h->lab->o;
+	const struct lab_config *c = h->lab->conf;
 	struct weft_engine_conf conf = {
 		.ip = weft_ip_v4(weft_net_host_ip(h->index)),
-		.cc = o->cc,
-		.lb = o->lb,
-		.lb_background = o->background_lb,
-		.rcc = o->rcc,
-		.tune = o->engine,
-		.cc_tune = o->cc_tune,
-		.lb_tune = o->lb_tune,
-		.rcc_tune = o->rcc_tune,
-		.seed = rng_mix(o->seed + ((uint64_t)(h->index + 1) << 32)),
+		.cc = c->cc,
+		.lb = c->lb,
+		.lb_background = c->background_lb,
+		.rcc = c->rcc,
+		.tune = c->engine,
+		.cc_tune = c->cc_tune,
+		.lb_tune = c->lb_tune,
+		.rcc_tune = c->rcc_tune,
+		.seed = rng_mix(c->seed + ((uint64_t)(h->index + 1) << 32)),
 	};
-	if (o->cc_odd && h->index % 2) {
-		conf.cc = o->cc_odd;
-		conf.cc_tune = o->cc_odd_tune;
+	if (c->cc_odd && h->index % 2) {
+		conf.cc = c->cc_odd;
+		conf.cc_tune = c->cc_odd_tune;
 	}
-	conf.background_ordered = o->fabric.ordered_pct > 0;
-	weft_topo_digits(&o->topo, &conf.digits);
-	conf.digits_read = o->route->reads_digits;
+	conf.background_ordered = c->fabric.ordered_pct > 0;
+	weft_topo_digits(&c->topo, &conf.digits);
+	conf.digits_read = c->route->reads_digits;
 	conf.lb_routes = &h->lb_routes;
 	if (!conf.tune.brtt_ns)
 		conf.tune.brtt_ns = weft_net_brtt_ns(h->lab->net);
@@ -181,16 +181,6 @@ void lab_host_destroy(struct lab_host *h)
 		h->port->ops->close(h->port);
 }
 
-void lab_host_due(struct lab_host *h)
-{
-	struct lab *lab = h->lab;
-	if (h->due)
-		return;
-	h->due = true;
-	uint32_t tail = lab->due_head + lab->due_count++;
-	lab->due[tail < lab->host_count ? tail : tail - lab->host_count] = h->index;
-}
-
 /* One poll. True: the engine has more to do at once. */
 static bool poll_once(struct lab_host *h, weft_ns now)
 {
@@ -216,19 +206,15 @@ static void host_poll(struct lab_host *h)
 			weft_net_kick(lab->net, h->index, lab->now);
 		lab_take_completions(h);
 	}
-	if (more && !lab->broken.msg[0])
-		weft_err_set(&lab->broken, -EPROTO, "host %u: the engine asks to be polled again and again at %.3f us",
-			     h->index, (double)lab->now / 1e6);
+	if (more)
+		lab_break(lab, -EPROTO, "host %u: the engine asks to be polled again and again at %.3f us", h->index,
+			  (double)lab->now / 1e6);
 	arm(h);
 }
 
 void lab_poll_due(struct lab *lab)
 {
-	while (lab->due_count) {
-		struct lab_host *h = &lab->hosts[lab->due[lab->due_head]];
-		lab->due_head = lab->due_head + 1 < lab->host_count ? lab->due_head + 1 : 0;
-		lab->due_count--;
-		h->due = false;
+	struct lab_host *h;
+	while ((h = lab_take_due(lab)) != NULL)
 		host_poll(h);
-	}
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside the lab: hosts (lab_host.c), flows (lab_flow.c) and the loop (lab.c). */
+/* Inside the lab. Calls go down this list: the loop (lab.c), hosts (lab_host.c), flows (lab_flow.c) and faults
+ * (lab_fault.c); below them the hosts that are due (lab_due.c), pending calls (lab_call.c) and what ends a run early
+ * (lab_break.c). */
 #ifndef WEFT_LAB_INT_H
 #define WEFT_LAB_INT_H
 
-#include "capture.h"
+#include <assert.h>
+
 #include "lab.h"
 #include "pattern.h"
 #include "queue_spread.h"
 #include "reorder.h"
-#include "series.h"
 #include "sim_port.h"
 
 enum {
@@ -47,7 +49,7 @@ struct lab_arrival {
 };
 
 struct lab {
-	struct options *o;
+	const struct lab_config *conf;
 	struct weft_net *net;
 	struct sim_slab *slab;
 	struct lab_host *hosts;
@@ -66,18 +68,39 @@ struct lab {
 	uint32_t active, ended; /* flows under way; flows over */
 	struct lab_call calls[LAB_CALLS_MAX];
 	uint32_t call_count;
-	uint32_t next_fault; /* step of the options' faults */
-	struct capture *capture;
-	uint32_t *interfaces; /* per port of the fabric, its number in the capture */
-	struct series *series;
+	uint32_t next_fault;         /* step of the configuration's faults */
+	const struct lab_taps *taps; /* NULL: nobody observes */
+	void *taps_arg;
+	weft_ps sample_ps; /* interval of samples for the taps; 0: none */
 	weft_ps sample_at; /* next sample, or NEVER */
 	struct queue_spread *spread;
 	weft_ps spread_at, spread_end; /* next sample of it, or NEVER; the last one */
 	void (*progress)(struct lab *lab, void *arg);
 	void *progress_arg;
-	struct weft_err broken; /* first broken contract, or what ended the run early; empty: none */
-	int broken_rc;          /* what it is; 0: a broken contract */
+	int broken_rc;          /* what ended the run early, an errno: the first such thing; 0: nothing */
+	struct weft_err broken; /* its message */
 };
+
+/* ---- lab_break.c ---- */
+
+/* Ends the run early, unless something else has done so already. `rc` is a negative errno. */
+void lab_break(struct lab *lab, int rc, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- lab_call.c ---- */
+
+/* When the first pending call is due, or NEVER. */
+weft_ps lab_next_call(const struct lab *lab);
+
+/* Makes all calls whose time has come. */
+void lab_run_calls(struct lab *lab);
+
+/* ---- lab_due.c ---- */
+
+/* Puts a host at the end of the queue of those to poll, unless it is in it. */
+void lab_host_due(struct lab_host *h);
+
+/* Takes the first host of the queue; NULL: it is empty. */
+struct lab_host *lab_take_due(struct lab *lab);
 
 /* ---- lab_host.c ---- */
 
@@ -87,20 +110,11 @@ void lab_host_destroy(struct lab_host *h);
 
 /* Polls every host that is due, until none is. */
 void lab_poll_due(struct lab *lab);
-void lab_host_due(struct lab_host *h);
 
 /* ---- lab_fault.c ---- */
 
-/* Sees to it that the options' faults happen. Errors of lab_at. */
+/* Makes the configuration's faults happen. Errors of lab_at. */
 int lab_faults_start(struct lab *lab);
-
-/* ---- lab_capture.c ---- */
-
-/* Opens the capture the options ask for. Errors of capture_open; -EINVAL: there is no such port; -ENOMEM. */
-int lab_capture_start(struct lab *lab, struct weft_err *err);
-
-/* Ends it, if there is one. Errors of capture_close. */
-int lab_capture_stop(struct lab *lab, struct weft_err *err);
 
 /* ---- lab_flow.c ---- */
 

@@ -2,6 +2,8 @@
 #include "timeline.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,26 +11,33 @@
 
 enum { PPM = 1000000, STEPS_PER_FAULT = 4 };
 
-int timeline_add(struct timeline *t, const char *spec, struct weft_err *err)
+int timeline_add(struct timeline *t, const struct timeline_fault *f, struct weft_err *err)
 {
 	struct timeline_fault *grown = realloc(t->faults, (t->fault_count + 1) * sizeof *grown);
 	if (grown)
 		t->faults = grown;
-	struct timeline_fault f = {.spec = grown ? strdup(spec) : NULL};
-	if (!f.spec)
+	char *spec = grown ? strdup(f->spec) : NULL;
+	if (!spec)
 		return weft_err_set(err, -ENOMEM, "no memory");
-	int rc = timeline_parse(&f, err);
-	if (rc)
-		free(f.spec);
-	else
-		t->faults[t->fault_count++] = f;
-	return rc;
+	t->faults[t->fault_count] = *f;
+	t->faults[t->fault_count++].spec = spec;
+	return 0;
+}
+
+int timeline_refuse(const struct timeline_fault *f, int code, struct weft_err *err, const char *fmt, ...)
+{
+	char reason[160];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(reason, sizeof reason, fmt, args);
+	va_end(args);
+	return weft_err_set(err, code, "'%.80s': %s", f->spec, reason);
 }
 
 void timeline_free(struct timeline *t)
 {
 	for (uint32_t i = 0; i < t->fault_count; i++) {
-		free(t->faults[i].spec);
+		free((char *)(uintptr_t)t->faults[i].spec);
 		free(t->faults[i].target.cables);
 	}
 	free(t->faults);

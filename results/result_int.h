@@ -18,14 +18,4 @@ int result_add_hops(json_t *json, const struct run_result *r);
 void result_read_hops(const json_t *json, struct run_result *r);
 void result_print_hops(const struct run_result *r, FILE *out);
 
-/* Writes JSON the way all of ours looks. An errno with a message. */
-int result_dump(const json_t *json, const char *path, struct weft_err *err);
-
-/* A string. File names may hold anything, JSON only UTF-8: in other text '?' stands for what is not ASCII. NULL: no
- * memory. */
-json_t *result_text(const char *text);
-
-/* A number where the text is one, a string otherwise; NULL: no memory. */
-json_t *result_value(const char *text);
-
 #endif

@@ -21,7 +21,7 @@ struct series_port {
 
 struct series {
 	struct lab *lab;
-	const char *dir; /* the options' */
+	const char *dir; /* the caller's */
 	struct csv ports_csv;
 	struct series_conns conns;
 	struct series_flows flows;
@@ -49,31 +49,31 @@ static int choose_ports(struct series *s, const char *patterns, struct weft_err 
 	return 0;
 }
 
-static int open_samples(struct series *s, const struct options *o, struct weft_err *err)
+static int open_samples(struct series *s, const struct outputs_conf *conf, struct weft_err *err)
 {
-	series_credits_open(&s->credits, o->out);
-	int rc = choose_ports(s, o->series_ports, err);
+	series_credits_open(&s->credits, conf->dir);
+	int rc = choose_ports(s, conf->series_ports, err);
 	if (!rc)
-		rc = csv_open(&s->ports_csv, o->out, "ports.csv",
+		rc = csv_open(&s->ports_csv, conf->dir, "ports.csv",
 			      "time_us,port,queue_bytes,utilisation,tx_bytes,marked,trimmed,dropped,"
 			      "credits_dropped,credits_marked",
 			      err);
 	if (!rc)
-		rc = series_conns_open(&s->conns, o->out, err);
-	return rc ? rc : series_flows_open(&s->flows, s->lab, o->out, err);
+		rc = series_conns_open(&s->conns, conf->dir, err);
+	return rc ? rc : series_flows_open(&s->flows, s->lab, conf->dir, err);
 }
 
-int series_open(struct lab *lab, const struct options *o, struct series **out, struct weft_err *err)
+int series_open(struct lab *lab, const struct outputs_conf *conf, struct series **out, struct weft_err *err)
 {
-	int rc = file_make_dir(o->out, err);
+	int rc = file_make_dir(conf->dir, err);
 	if (rc)
 		return rc;
 	struct series *s = calloc(1, sizeof *s);
 	if (!s)
 		return weft_err_set(err, -ENOMEM, "no memory");
 	s->lab = lab;
-	s->dir = o->out;
-	rc = o->series_ns ? open_samples(s, o, err) : 0;
+	s->dir = conf->dir;
+	rc = conf->series_ns ? open_samples(s, conf, err) : 0;
 	if (rc) {
 		series_close(s, 0, false, NULL);
 		return rc;

@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd.h"
 #include "ideal.h"
 
-#define PROGRESS_NS WEFT_MS(200)
 #define SOFTWARE_NS WEFT_US(100) /* what polling by turns adds to a round trip */
 
 static const char about[] =
@@ -43,32 +41,6 @@ static const char *const rank_defaults[DEFAULTS] = {
 	"--topology", "star:16", "--link-gbps", "10", "--end", "60s",
 };
 
-void bench_drive(struct bench_driver *d, weft_ns deadline)
-{
-	bool tty = d->first == 0 && isatty(STDERR_FILENO);
-	weft_ns now = bench_now(), shown = now;
-	while (!bench_driver_done(d) && now < deadline) {
-		for (int i = 0; i < 16; i++)
-			bench_driver_poll(d);
-		now = bench_now();
-		if (!tty || now - shown < PROGRESS_NS)
-			continue;
-		shown = now;
-		fprintf(stderr, "\rweft bench: %u sends and %u receives left, %.1f s ", d->sends_left, d->recvs_left,
-			(double)(now - d->t0) / 1e9);
-	}
-	if (tty)
-		fputs("\r\033[K", stderr);
-}
-
-void bench_stats_add(struct weft_stats *a, const struct weft_stats *b)
-{
-	uint64_t *to = (uint64_t *)a;
-	const uint64_t *from = (const uint64_t *)b;
-	for (unsigned i = 0; i < WEFT_COUNTER_COUNT; i++)
-		to[i] += from[i];
-}
-
 /* ---- arithmetic ---- */
 
 /* The topology in slow motion: latencies grow as rates fall, so a link holds as many bytes as at full rate. */
@@ -97,29 +69,29 @@ static int arithmetic(struct options *o, const struct bench_opts *b, weft_ps *id
 {
 	struct weft_net_conf conf;
 	struct weft_net *net;
-	options_net_conf(o, &conf);
+	lab_net_conf(&o->lab, &conf);
 	conf.free_pkt = free_nothing;
-	int rc = weft_net_create(&conf, &o->topo, 0, &net, err);
+	int rc = weft_net_create(&conf, &o->lab.topo, 0, &net, err);
 	if (rc)
 		return rc;
-	*ideal = ideal_ps(o, net, NULL);
+	*ideal = ideal_ps(&o->lab, net, NULL);
 	weft_ns brtt_ns = weft_net_brtt_ns(net) + SOFTWARE_NS;
 	weft_net_destroy(net);
-	if (!o->engine.link_bps)
-		o->engine.link_bps = b->link_bps;
-	if (!o->engine.brtt_floor_ns)
-		o->engine.brtt_floor_ns = brtt_ns;
-	if (!o->engine.brtt_ns && b->local)
-		o->engine.brtt_ns = brtt_ns;
+	if (!o->lab.engine.link_bps)
+		o->lab.engine.link_bps = b->link_bps;
+	if (!o->lab.engine.brtt_floor_ns)
+		o->lab.engine.brtt_floor_ns = brtt_ns;
+	if (!o->lab.engine.brtt_ns && b->local)
+		o->lab.engine.brtt_ns = brtt_ns;
 	return 0;
 }
 
 /* Flows start as much later as the links are slower, so that the load of the links is what the workload says. */
 static void stretch_starts(struct options *o, uint64_t bps)
 {
-	double times = (double)o->topo.tier[0].down_bps / (double)bps;
-	for (uint32_t i = 0; i < o->workload.flow_count; i++) {
-		struct weft_flow *f = &o->workload.flows[i];
+	double times = (double)o->lab.topo.tier[0].down_bps / (double)bps;
+	for (uint32_t i = 0; i < o->lab.workload.flow_count; i++) {
+		struct weft_flow *f = &o->lab.workload.flows[i];
 		if (f->start_ns != WEFT_NEVER)
 			f->start_ns = (weft_ns)((double)f->start_ns * times);
 	}
@@ -129,9 +101,9 @@ static int set_links(struct options *o, const struct bench_opts *b, weft_ps *ide
 {
 	stretch_starts(o, b->link_bps);
 	if (b->local)
-		stretch(&o->topo, b->link_bps);
+		stretch(&o->lab.topo, b->link_bps);
 	else
-		weft_topo_set_bps(&o->topo, b->link_bps);
+		weft_topo_set_bps(&o->lab.topo, b->link_bps);
 	return arithmetic(o, b, ideal, err);
 }
 
@@ -173,19 +145,20 @@ static char **with_defaults(int argc, char **argv, const struct bench_job *job, 
 
 static int check(const struct options *o, const struct bench_opts *b, const struct bench_job *job, struct weft_err *err)
 {
-	const char *sim_only = o->pcap || o->pcap_ports          ? "--pcap"
-			       : o->series_ns || o->series_ports ? "--series"
-			       : o->out                          ? "--out"
-			       : o->background                   ? "--background"
-			       : o->faulty                       ? "fault parameters"
-			       : o->faults.fault_count           ? "--fault"
-			       : o->reconverge_ns != WEFT_NEVER  ? "--reconverge"
-								 : NULL;
+	const struct outputs_conf *files = &o->files;
+	const char *sim_only = files->pcap || files->pcap_ports          ? "--pcap"
+			       : files->series_ns || files->series_ports ? "--series"
+			       : files->dir                              ? "--out"
+			       : o->background                           ? "--background"
+			       : o->lab.faulty                           ? "fault parameters"
+			       : o->lab.faults.fault_count               ? "--fault"
+			       : o->reconverge_ns != WEFT_NEVER          ? "--reconverge"
+									 : NULL;
 	if (sim_only)
 		return weft_err_set(err, -EINVAL, "%s: only weft sim has that", sim_only);
-	if (b->local && (b->threads < 1 || b->threads > o->workload.nodes))
+	if (b->local && (b->threads < 1 || b->threads > o->lab.workload.nodes))
 		return weft_err_set(err, -EINVAL, "--threads %u: 1 to %u, one node each at most", b->threads,
-				    o->workload.nodes);
+				    o->lab.workload.nodes);
 	if (b->local || job->pmix)
 		return 0;
 	if (!b->size)

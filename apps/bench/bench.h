@@ -56,7 +56,4 @@ uint32_t bench_tell_failed(const struct bench_outcome *out);
 /* Table and JSON. A negative errno with a message. */
 int bench_report(const struct options *o, const struct bench_outcome *out, struct weft_err *err);
 
-/* Adds b's counters to a's. */
-void bench_stats_add(struct weft_stats *a, const struct weft_stats *b);
-
 #endif

@@ -60,7 +60,7 @@ static bool is_told(const struct options *o, const char *key)
 		if (!strcmp(key, keys[i]))
 			return true;
 	for (uint32_t i = 0; i < o->given_count; i++) {
-		const struct opt_given *g = &o->given[i];
+		const struct run_option *g = &o->given[i];
 		if (g->value && !strcmp(g->name, "set") && !strncmp(g->value, key, len) && g->value[len] == '=')
 			return true;
 	}
@@ -80,15 +80,15 @@ static void tunes_print(FILE *out, const struct options *o, const struct weft_pa
  * of PRIME; other load balancers have no such parameters. */
 static void digits_tell(const struct options *o)
 {
-	if (!o->route->reads_digits)
+	if (!o->lab.route->reads_digits)
 		return;
-	for (uint32_t tier = 0; tier + 1 < o->topo.tiers && tier < WEFT_LB_PARTS; tier++) {
+	for (uint32_t tier = 0; tier + 1 < o->lab.topo.tiers && tier < WEFT_LB_PARTS; tier++) {
 		char key[16], value[16];
 		snprintf(key, sizeof key, "prime_part%u", tier);
-		snprintf(value, sizeof value, "%u", weft_topo_uplinks(&o->topo, tier));
-		weft_param_set(o->lb->tunes, o->lb_tune, key, value, NULL);
+		snprintf(value, sizeof value, "%u", weft_topo_uplinks(&o->lab.topo, tier));
+		weft_param_set(o->lab.lb->tunes, o->lab.lb_tune, key, value, NULL);
 	}
-	weft_param_set(o->lb->tunes, o->lb_tune, "prime_recycle", "off", NULL);
+	weft_param_set(o->lab.lb->tunes, o->lab.lb_tune, "prime_recycle", "off", NULL);
 }
 
 static int tunes_set(const struct options *o)
@@ -99,11 +99,11 @@ static int tunes_set(const struct options *o)
 	if (!out)
 		return -ENOMEM;
 	digits_tell(o);
-	tunes_print(out, o, weft_engine_tunes, &o->engine);
-	tunes_print(out, o, o->cc->tunes, o->cc_tune);
-	tunes_print(out, o, o->lb->tunes, o->lb_tune);
-	if (o->rcc)
-		tunes_print(out, o, o->rcc->tunes, o->rcc_tune);
+	tunes_print(out, o, weft_engine_tunes, &o->lab.engine);
+	tunes_print(out, o, o->lab.cc->tunes, o->lab.cc_tune);
+	tunes_print(out, o, o->lab.lb->tunes, o->lab.lb_tune);
+	if (o->lab.rcc)
+		tunes_print(out, o, o->lab.rcc->tunes, o->lab.rcc_tune);
 	if (fclose(out)) {
 		free(text);
 		return -ENOMEM;
@@ -120,10 +120,10 @@ int bench_env_set(const struct options *o, const char *devices, const char *addr
 	provider_path_set();
 	char seed[16];
 	/* The provider takes an int, and 0 for a random one. */
-	snprintf(seed, sizeof seed, "%u", (unsigned)(o->seed & INT32_MAX));
+	snprintf(seed, sizeof seed, "%u", (unsigned)(o->lab.seed & INT32_MAX));
 	log_set();
 	int rc = tunes_set(o);
-	if (rc || setenv("FI_WEFT_CC", o->cc_name, 1) || setenv("FI_WEFT_LB", o->lb->name, 1) ||
+	if (rc || setenv("FI_WEFT_CC", o->lab.cc_name, 1) || setenv("FI_WEFT_LB", o->lab.lb->name, 1) ||
 	    setenv("FI_WEFT_SEED", seed, 1) || setenv("FI_WEFT_DEVICE", devices, 1) ||
 	    setenv("FI_WEFT_ADDR", addrs, 1) || setenv("FI_WEFT_NO_ARP", "1", 1))
 		return weft_err_set(err, rc ? rc : -errno, "cannot set the provider's environment");

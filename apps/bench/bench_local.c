@@ -73,8 +73,8 @@ static void *switch_main(void *arg)
 static int switch_start(struct local *l, struct weft_err *err)
 {
 	int rc = ports_make(l, err);
-	struct rtnet_conf conf = {.topo = &l->o->topo, .ports = l->ports, .port_count = l->port_count};
-	options_net_conf(l->o, &conf.net);
+	struct rtnet_conf conf = {.topo = &l->o->lab.topo, .ports = l->ports, .port_count = l->port_count};
+	lab_net_conf(&l->o->lab, &conf.net);
 	if (!rc)
 		rc = rtnet_create(&conf, weft_clock_ns(), &l->net, err);
 	if (rc)
@@ -151,7 +151,7 @@ static void nodes_close(struct local *l, struct bench_outcome *out)
 	for (uint32_t i = 0; i < l->nodes_open; i++) {
 		struct weft_stats stats;
 		bench_node_stats(&l->nodes[i], &stats);
-		bench_stats_add(&out->stats, &stats);
+		weft_stats_add(&out->stats, &stats);
 		bench_node_close(&l->nodes[i]);
 	}
 }
@@ -172,7 +172,7 @@ static void *thread_main(void *arg)
 /* Cuts the nodes into ranges of nearly the same size. */
 static int drivers_make(struct local *l, struct bench_run *run, struct weft_err *err)
 {
-	int rc = bench_run_init(run, &l->o->workload, 0, l->node_count, err);
+	int rc = bench_run_init(run, &l->o->lab.workload, 0, l->node_count, err);
 	for (uint32_t i = 0; !rc && i < l->thread_count; i++) {
 		uint32_t first = l->node_count * i / l->thread_count, end = l->node_count * (i + 1) / l->thread_count;
 		l->threads[i].local = l;
@@ -185,7 +185,7 @@ static int drive_all(struct local *l, struct bench_outcome *out, struct weft_err
 {
 	int rc = 0;
 	out->t0 = bench_now() + START_NS;
-	l->deadline = out->t0 + l->o->end_ns;
+	l->deadline = out->t0 + l->o->lab.end_ns;
 	atomic_store(&l->busy, l->thread_count);
 	for (uint32_t i = 0; i < l->thread_count; i++)
 		bench_driver_start(&l->threads[i].driver, out->t0);
@@ -236,7 +236,7 @@ static void local_close(struct local *l, struct bench_outcome *out)
 
 int bench_local(struct options *o, const struct bench_opts *b, struct bench_outcome *out, struct weft_err *err)
 {
-	struct local l = {.o = o, .node_count = o->workload.nodes, .thread_count = b->threads};
+	struct local l = {.o = o, .node_count = o->lab.workload.nodes, .thread_count = b->threads};
 	l.ports = calloc(l.node_count, sizeof(struct weft_port *));
 	l.nodes = calloc(l.node_count, sizeof *l.nodes);
 	l.threads = calloc(l.thread_count, sizeof *l.threads);

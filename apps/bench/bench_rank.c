@@ -148,7 +148,7 @@ static void result_unpack(struct bench_outcome *out, uint32_t rank, const uint8_
 	const struct rank_head *head = (const struct rank_head *)from;
 	const struct rank_flow *in = (const struct rank_flow *)(head + 1);
 	const struct weft_workload *w = out->run.work;
-	bench_stats_add(&out->stats, &head->stats);
+	weft_stats_add(&out->stats, &head->stats);
 	out->one_clock &= head->machine == machine_id();
 	for (uint32_t i = 0; i < w->flow_count; i++) {
 		struct bench_flow *f = &out->run.flows[i];
@@ -263,22 +263,22 @@ static int hand_over(struct rank_state *s, struct weft_err *err)
 /* When to stop waiting for the other ranks. Who saw a flow fail gives them the time to see it, too. */
 static weft_ns results_deadline(const struct rank_state *s, const struct options *o, const struct bench_outcome *out)
 {
-	weft_ns end = out->t0 + o->end_ns, soon = bench_now() + 2 * o->engine.peer_timeout_ns;
+	weft_ns end = out->t0 + o->lab.end_ns, soon = bench_now() + 2 * o->lab.engine.peer_timeout_ns;
 	bool failed = false;
-	for (uint32_t i = 0; i < o->workload.flow_count; i++)
+	for (uint32_t i = 0; i < o->lab.workload.flow_count; i++)
 		failed |= out->run.flows[i].send_err || out->run.flows[i].recv_err;
 	return (failed && soon < end ? soon : end) + (s->job->rank ? 2 : 1) * GRACE_NS;
 }
 
 static int run_matrix(struct rank_state *s, const struct options *o, struct bench_outcome *out, struct weft_err *err)
 {
-	s->deadline = bench_now() + o->end_ns;
+	s->deadline = bench_now() + o->lab.end_ns;
 	int rc = start_together(s, err);
 	if (rc)
 		return rc;
 	out->t0 = bench_now();
 	bench_driver_start(&s->driver, out->t0);
-	bench_drive(&s->driver, out->t0 + o->end_ns);
+	bench_drive(&s->driver, out->t0 + o->lab.end_ns);
 	bench_run_verify(&out->run);
 	s->deadline = results_deadline(s, o, out);
 	result_pack(s, &out->run, s->result_mem);
@@ -291,9 +291,9 @@ static int run_matrix(struct rank_state *s, const struct options *o, struct benc
 
 static int check_size(const struct options *o, const struct bench_job *job, struct weft_err *err)
 {
-	if (o->workload.nodes <= job->size)
+	if (o->lab.workload.nodes <= job->size)
 		return 0;
-	return weft_err_set(err, -EINVAL, "the matrix has %u nodes, but there are %u processes", o->workload.nodes,
+	return weft_err_set(err, -EINVAL, "the matrix has %u nodes, but there are %u processes", o->lab.workload.nodes,
 			    job->size);
 }
 
@@ -305,11 +305,11 @@ int bench_rank(struct options *o, const struct bench_opts *b, const struct bench
 	if (!rc)
 		rc = open_node(&s, o, b, err);
 	if (!rc)
-		rc = bench_run_init(&out->run, &o->workload, job->rank, 1, err);
+		rc = bench_run_init(&out->run, &o->lab.workload, job->rank, 1, err);
 	if (!rc)
 		rc = bench_driver_init(&s.driver, &out->run, &s.node, job->rank, 1, err);
 	if (!rc)
-		rc = results_prepare(&s, &o->workload, err);
+		rc = results_prepare(&s, &o->lab.workload, err);
 	if (!rc)
 		rc = run_matrix(&s, o, out, err);
 	bench_node_close(&s.node);

@@ -73,10 +73,10 @@ int bench_report(const struct options *o, const struct bench_outcome *out, struc
 	for (uint32_t i = 0; i < n; i++)
 		flows[i] = flow_result(out, i);
 	struct run_result r = {.mode = "bench",
-			       .cc = o->cc_name,
-			       .lb = o->lb->name,
-			       .lb_reason = o->lb_reason,
-			       .seed = o->seed,
+			       .cc = o->lab.cc_name,
+			       .lb = o->lab.lb->name,
+			       .lb_reason = o->lab.lb_reason,
+			       .seed = o->lab.seed,
 			       .flows = flows,
 			       .flow_count = n,
 			       .ideal = out->ideal,
@@ -93,8 +93,8 @@ int bench_report(const struct options *o, const struct bench_outcome *out, struc
 	const struct run_origin origin = {.given = o->given, .given_count = o->given_count};
 	r.origin = &origin;
 	int rc = result_print(&r, o->json && !strcmp(o->json, "-") ? stderr : stdout, err);
-	if (!rc && o->out)
-		rc = result_write_dir(&r, out->run.work, o->out, err);
+	if (!rc && o->files.dir)
+		rc = result_write_dir(&r, out->run.work, o->files.dir, err);
 	if (!rc && o->json)
 		rc = result_write_json(&r, o->json, err);
 	free(flows);

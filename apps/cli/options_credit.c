@@ -10,7 +10,7 @@ enum { CREDIT_QUEUE_DEFAULT = 8 }; /* credits, as many as ExpressPass' switches 
 
 static bool schedules(const struct options *o)
 {
-	return o->rcc && o->rcc->schedule;
+	return o->lab.rcc && o->lab.rcc->schedule;
 }
 
 /* True when a parameter whose name begins so was set. */
@@ -33,19 +33,19 @@ const char *options_credit_route(const struct options *o)
 /* Of the algorithm's parameters. */
 static bool is_strict(const struct options *o)
 {
-	const struct weft_param *p = o->rcc->tunes;
+	const struct weft_param *p = o->lab.rcc->tunes;
 
 	while (p && p->key && strcmp(p->key, "strict") != 0)
 		p++;
-	return p && p->key && ((const uint8_t *)o->rcc_tune)[p->offset];
+	return p && p->key && ((const uint8_t *)o->lab.rcc_tune)[p->offset];
 }
 
 /* What keeps the fabric from doing its part; NULL: nothing. */
 static const char *lack(const struct options *o)
 {
-	if (!o->fabric.credit_queue)
+	if (!o->lab.fabric.credit_queue)
 		return "without credit queues (credit_queue=0) nothing limits credits, and data will queue";
-	if (!o->route->both_ways)
+	if (!o->lab.route->both_ways)
 		return "switches that do not route both directions alike (--route symmetric) send data where its "
 		       "credits have not been";
 	return NULL;
@@ -56,13 +56,13 @@ int options_credit_fabric(struct options *o, struct weft_err *err)
 	if (!schedules(o))
 		return 0;
 	if (!is_set(o, "credit_queue="))
-		o->fabric.credit_queue = CREDIT_QUEUE_DEFAULT;
-	o->warning = lack(o);
-	if (o->warning && is_strict(o))
-		return weft_err_set(err, -EINVAL, "%s: %s; strict=1 refuses that", o->cc_name, o->warning);
+		o->lab.fabric.credit_queue = CREDIT_QUEUE_DEFAULT;
+	o->lab.warning = lack(o);
+	if (o->lab.warning && is_strict(o))
+		return weft_err_set(err, -EINVAL, "%s: %s; strict=1 refuses that", o->lab.cc_name, o->lab.warning);
 	/* Marks shall tell of credits alone: data queues are short, and not what the receiver can do something about.
 	 */
-	if (!o->warning && !is_set(o, "ecn_"))
-		o->fabric.ecn_min_pct = o->fabric.ecn_max_pct = 0;
+	if (!o->lab.warning && !is_set(o, "ecn_"))
+		o->lab.fabric.ecn_min_pct = o->lab.fabric.ecn_max_pct = 0;
 	return 0;
 }

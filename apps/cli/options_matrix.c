@@ -11,9 +11,9 @@
 /* What cannot be carried out. */
 static int check_flows(const struct options *o, const char *spec, const struct weft_workload *w, struct weft_err *err)
 {
-	if (w->nodes > o->topo.hosts)
+	if (w->nodes > o->lab.topo.hosts)
 		return weft_err_set(err, -EINVAL, "%.80s has %u nodes, topology %.80s only %u hosts", spec, w->nodes,
-				    o->topology, o->topo.hosts);
+				    o->topology, o->lab.topo.hosts);
 	for (uint32_t i = 0; i < w->flow_count; i++)
 		if (w->flows[i].bytes > WEFT_MSG_BYTES_MAX)
 			return weft_err_set(err, -EINVAL,
@@ -36,7 +36,7 @@ static int read_matrix(const char *path, struct weft_workload *w, struct weft_er
 static int make_pattern(const struct options *o, const char *spec, uint64_t seed, struct weft_workload *w,
 			struct weft_err *err)
 {
-	struct weft_workload_site site = {.topo = &o->topo, .seed = seed};
+	struct weft_workload_site site = {.topo = &o->lab.topo, .seed = seed};
 	char path[256];
 	int rc = 0;
 	char *text = NULL;
@@ -77,7 +77,7 @@ static int resolve_background(struct options *o, struct weft_err *err)
 	uint64_t share;
 	o->step = "background";
 	if (read_share(o->background, &share)) {
-		weft_workload_mark_background(&o->workload, share, o->seed);
+		weft_workload_mark_background(&o->lab.workload, share, o->lab.seed);
 		return 0;
 	}
 	if (!weft_workload_is_pattern(o->background) && !options_is_file(o->background))
@@ -86,9 +86,9 @@ static int resolve_background(struct options *o, struct weft_err *err)
 				    o->background);
 	struct weft_workload more = {0};
 	/* Another seed: the same pattern would otherwise repeat the foreground's pairs. */
-	int rc = make(o, o->background, o->seed + 1, &more, err);
+	int rc = make(o, o->background, o->lab.seed + 1, &more, err);
 	if (!rc)
-		rc = weft_workload_add_background(&o->workload, &more, err);
+		rc = weft_workload_add_background(&o->lab.workload, &more, err);
 	weft_workload_free(&more);
 	return rc;
 }
@@ -97,11 +97,11 @@ int options_resolve_matrix(struct options *o, struct weft_err *err)
 {
 	char spec[64];
 	if (!o->matrix) {
-		snprintf(spec, sizeof spec, "permutation:%u:1MiB", o->topo.hosts);
+		snprintf(spec, sizeof spec, "permutation:%u:1MiB", o->lab.topo.hosts);
 		o->matrix = options_keep(o, spec);
 		if (!o->matrix)
 			return weft_err_set(err, -ENOMEM, "no memory");
 	}
-	int rc = make(o, o->matrix, o->seed, &o->workload, err);
+	int rc = make(o, o->matrix, o->lab.seed, &o->lab.workload, err);
 	return rc || !o->background ? rc : resolve_background(o, err);
 }

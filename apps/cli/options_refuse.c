@@ -17,25 +17,25 @@ static bool is_one_of(const char *name, const char *const *names)
 static bool sprays(const struct options *o)
 {
 	static const char *const names[] = {"reps", "prime", "co-prime", "ops", "bitmap", "mprdma", "mptcp", NULL};
-	return is_one_of(o->lb->name, names);
+	return is_one_of(o->lab.lb->name, names);
 }
 
 /* One entropy for a burst of packets, so that they stay in order. */
 static bool keeps_bursts(const struct options *o)
 {
 	static const char *const names[] = {"presto", "flowlet", NULL};
-	return is_one_of(o->lb->name, names);
+	return is_one_of(o->lab.lb->name, names);
 }
 
 /* Switches that look at no entropy and keep nothing together. */
 static bool by_packet(const struct options *o)
 {
-	return !o->route->by_entropy && !o->route->reads_digits && !o->route->per_flow;
+	return !o->lab.route->by_entropy && !o->lab.route->reads_digits && !o->lab.route->per_flow;
 }
 
 static bool counts_unseen_paths(const struct options *o)
 {
-	return o->lb->counts_paths && !o->route->by_entropy && !o->route->reads_digits;
+	return o->lab.lb->counts_paths && !o->lab.route->by_entropy && !o->lab.route->reads_digits;
 }
 
 static bool bursts_by_packet(const struct options *o)
@@ -45,27 +45,27 @@ static bool bursts_by_packet(const struct options *o)
 
 static bool sprayed_flows(const struct options *o)
 {
-	return sprays(o) && o->route->per_flow;
+	return sprays(o) && o->lab.route->per_flow;
 }
 
 static bool sprayed_order(const struct options *o)
 {
-	return o->engine.go_back_n && sprays(o);
+	return o->lab.engine.go_back_n && sprays(o);
 }
 
 static bool order_by_packet(const struct options *o)
 {
-	return o->engine.go_back_n && by_packet(o);
+	return o->lab.engine.go_back_n && by_packet(o);
 }
 
 static bool counts_nothing(const struct options *o)
 {
-	return o->engine.go_back_n && o->engine.dup_ack_threshold;
+	return o->lab.engine.go_back_n && o->lab.engine.dup_ack_threshold;
 }
 
 static bool holds_nothing(const struct options *o)
 {
-	return o->engine.go_back_n && o->engine.reorder_shim_ns;
+	return o->lab.engine.go_back_n && o->lab.engine.reorder_shim_ns;
 }
 
 static const struct option_refusal refusals[] = {
@@ -90,8 +90,8 @@ int options_refuse(const struct options *o, struct weft_err *err)
 {
 	for (const struct option_refusal *r = refusals; r->applies; r++) {
 		if (r->applies(o))
-			return weft_err_set(err, -EINVAL, "lb %s with route %s: %s", o->lb->name, o->route->name,
-					    r->why);
+			return weft_err_set(err, -EINVAL, "lb %s with route %s: %s", o->lab.lb->name,
+					    o->lab.route->name, r->why);
 	}
 	return 0;
 }

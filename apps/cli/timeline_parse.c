@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* TIME fail|degrade|renegotiate|ber|restore TARGET [VALUE] [until TIME] */
+#include "timeline_parse.h"
+
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lines.h"
-#include "options.h"
-#include "timeline.h"
+#include "opt_table.h"
 
 enum { WORDS_MAX = 6, WORD_MAX = 48, FIELDS_MAX = 4, PPM = 1000000, DRAW_MAX = 1000000 };
 
@@ -33,16 +33,6 @@ static const struct target_desc target_descs[TIMELINE_KINDS] = {
 	[TIMELINE_SWITCH] = {"switch", "switch:TIER:SWITCH", 2, 2},
 	[TIMELINE_RANDOM] = {"random", "random:TIER:PERCENT%[:DRAW]", 2, 3},
 };
-
-int timeline_refuse(const struct timeline_fault *f, int code, struct weft_err *err, const char *fmt, ...)
-{
-	char reason[160];
-	va_list args;
-	va_start(args, fmt);
-	vsnprintf(reason, sizeof reason, fmt, args);
-	va_end(args);
-	return weft_err_set(err, code, "'%.80s': %s", f->spec, reason);
-}
 
 static int split_words(const struct timeline_fault *f, struct words *w, struct weft_err *err)
 {
@@ -194,7 +184,7 @@ static int parse_until(struct timeline_fault *f, const struct words *w, uint32_t
 	return rc;
 }
 
-int timeline_parse(struct timeline_fault *f, struct weft_err *err)
+static int parse(struct timeline_fault *f, struct weft_err *err)
 {
 	struct words w;
 	uint32_t used = 0;
@@ -208,4 +198,11 @@ int timeline_parse(struct timeline_fault *f, struct weft_err *err)
 	if (!rc)
 		rc = parse_value(f, w.count > 3 ? w.word[3] : NULL, &used, err);
 	return rc ? rc : parse_until(f, &w, 3 + used, err);
+}
+
+int timeline_parse(struct timeline *t, const char *spec, struct weft_err *err)
+{
+	struct timeline_fault f = {.spec = spec};
+	int rc = parse(&f, err);
+	return rc ? rc : timeline_add(t, &f, err);
 }

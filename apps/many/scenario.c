@@ -85,7 +85,7 @@ bool scenario_takes(const char *name)
 	return true;
 }
 
-static int override(struct scenario *s, const struct opt_given *given, struct weft_err *err)
+static int override(struct scenario *s, const struct run_option *given, struct weft_err *err)
 {
 	const char *value = scenario_keep(s, given->value ? given->value : "true");
 	if (!value)
@@ -108,8 +108,8 @@ int scenario_override(struct scenario *s, const struct options *o, struct weft_e
 		if (scenario_takes(o->given[i].name))
 			rc = override(s, &o->given[i], err);
 	}
-	if (o->out)
-		s->out = scenario_keep(s, o->out);
+	if (o->files.dir)
+		s->out = scenario_keep(s, o->files.dir);
 	return rc ? rc : s->out ? 0 : weft_err_set(err, -ENOMEM, "no memory");
 }
 

@@ -9,7 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "result_int.h"
+#include "result_json.h"
 #include "sweep_int.h"
 
 int sweep_dir_of(const struct sweep *w, uint32_t id, bool unfinished, char path[FILE_PATH_MAX], struct weft_err *err)

@@ -70,9 +70,9 @@ static uint64_t hash_list(const struct scenario *s, struct scenario_list *list, 
 static double weight_of(const struct options *o)
 {
 	double bytes = 1;
-	for (uint32_t i = 0; i < o->workload.flow_count; i++)
-		bytes += (double)o->workload.flows[i].bytes;
-	return bytes * 2 * o->topo.tiers;
+	for (uint32_t i = 0; i < o->lab.workload.flow_count; i++)
+		bytes += (double)o->lab.workload.flows[i].bytes;
+	return bytes * 2 * o->lab.topo.tiers;
 }
 
 static int plan_run(struct sweep *w, uint32_t id, uint64_t build, struct weft_err *err)
@@ -83,7 +83,7 @@ static int plan_run(struct sweep *w, uint32_t id, uint64_t build, struct weft_er
 	r->pick = scenario_pick(w->scenario, id);
 	scenario_label(w->scenario, &r->pick, r->label);
 	int rc = scenario_options(w->scenario, &r->pick, &o, err);
-	r->seed = o.seed;
+	r->seed = o.lab.seed;
 	r->weight = rc ? 0 : weight_of(&o);
 	options_free(&o);
 	if (rc)

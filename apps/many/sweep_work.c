@@ -42,12 +42,12 @@ static struct run_origin origin_of(const struct sweep *w, const struct sweep_run
 static int place_capture(struct options *o, struct weft_err *err)
 {
 	char path[FILE_PATH_MAX];
-	if (!o->pcap)
+	if (!o->files.pcap)
 		return 0;
-	const char *slash = strrchr(o->pcap, '/');
-	int rc = file_path(path, o->out, slash ? slash + 1 : o->pcap, err);
-	o->pcap = rc ? NULL : options_keep(o, path);
-	return rc || o->pcap ? rc : weft_err_set(err, -ENOMEM, "no memory");
+	const char *slash = strrchr(o->files.pcap, '/');
+	int rc = file_path(path, o->files.dir, slash ? slash + 1 : o->files.pcap, err);
+	o->files.pcap = rc ? NULL : options_keep(o, path);
+	return rc || o->files.pcap ? rc : weft_err_set(err, -ENOMEM, "no memory");
 }
 
 static bool is_of_writing(int rc)
@@ -68,7 +68,7 @@ static void work(struct sweep *w, uint32_t id, struct last_words *words)
 		rc = file_make_dir(dir, &words->err);
 	if (!rc)
 		rc = scenario_options(w->scenario, &w->runs[id].pick, &o, &words->err);
-	o.out = dir;
+	o.files.dir = dir;
 	if (!rc)
 		rc = place_capture(&o, &words->err);
 	if (!rc)

@@ -31,7 +31,7 @@ static const struct opt_desc sim_options[] = {
 static void show_progress(struct lab *lab, void *arg)
 {
 	const struct options *o = arg;
-	fprintf(stderr, "\r%u of %u flows, %.1f us ", lab_flows_ended(lab), o->workload.flow_count,
+	fprintf(stderr, "\r%u of %u flows, %.1f us ", lab_flows_ended(lab), o->lab.workload.flow_count,
 		(double)lab_now(lab) / 1e6);
 }
 
@@ -157,7 +157,7 @@ int weft_cmd_sim(int argc, char **argv)
 			  "Defaults: --topology leafspine:4:4:4 --end 100s.",
 			  &status))
 		return status;
-	if (args.o.series_ns && !args.o.out && !args.o.scenario) {
+	if (args.o.files.series_ns && !args.o.files.dir && !args.o.scenario) {
 		complain("--series: needs a directory to write to, --out DIR");
 		options_free(&args.o);
 		return 2;

@@ -29,7 +29,8 @@ struct switch_opts {
 	uint32_t stats_s;   /* 0: only at the end */
 	const struct weft_route_ops *route;
 	void *route_tune; /* its parameters; owned */
-	struct fabric_tune fabric;
+	struct weft_net_tune fabric;
+	struct lab_tune lab;                /* taken as weft sim takes them, and without effect here */
 	const char *settings[SETTINGS_MAX]; /* KEY=VALUE that are not the fabric's */
 	uint32_t setting_count;
 	struct switch_ports ports;
@@ -62,7 +63,9 @@ static int set_param(const struct weft_param *params, void *base, const char *te
 static int opt_set(void *base, const char *text, struct weft_err *err)
 {
 	struct switch_opts *o = base;
-	int rc = set_param(fabric_params, &o->fabric, text, err);
+	int rc = set_param(weft_net_tunes, &o->fabric, text, err);
+	if (rc == -ENOENT)
+		rc = set_param(lab_tunes, &o->lab, text, err);
 	if (rc != -ENOENT || o->setting_count == SETTINGS_MAX)
 		return rc;
 	o->settings[o->setting_count++] = text;
@@ -89,12 +92,12 @@ static int resolve_route(struct switch_opts *o, struct weft_err *err)
 
 static int opt_queue(void *o, const char *value, struct weft_err *err)
 {
-	return weft_param_set(fabric_params, &((struct switch_opts *)o)->fabric, "queue_bytes", value, err);
+	return weft_param_set(weft_net_tunes, &((struct switch_opts *)o)->fabric, "queue_bytes", value, err);
 }
 
 static int opt_credit_queue(void *o, const char *value, struct weft_err *err)
 {
-	return weft_param_set(fabric_params, &((struct switch_opts *)o)->fabric, "credit_queue", value, err);
+	return weft_param_set(weft_net_tunes, &((struct switch_opts *)o)->fabric, "credit_queue", value, err);
 }
 
 static int opt_no_trim(void *o, const char *value, struct weft_err *err)
@@ -303,11 +306,14 @@ static int switch_main(struct switch_opts *o, struct weft_err *err)
 	struct rtnet_conf conf = {
 		.topo = &topo,
 		.part = o->as != NULL ? &part : NULL,
-		.net = {.seed = o->seed, .mtu_bytes = MTU_WIRE_BYTES, .route = o->route, .route_tune = o->route_tune},
+		.net = {.seed = o->seed,
+			.mtu_bytes = MTU_WIRE_BYTES,
+			.route = o->route,
+			.route_tune = o->route_tune,
+			.tune = o->fabric},
 		.ports = o->ports.port,
 		.port_count = o->ports.count,
 	};
-	options_fabric_conf(&o->fabric, &conf.net);
 	rc = rtnet_create(&conf, weft_clock_ns(), &run.rtnet, err);
 	if (rc == 0) {
 		if (getenv("WEFT_EAL_ARGS") == NULL) /* who chooses EAL's arguments chooses the CPUs */
@@ -327,7 +333,7 @@ int weft_cmd_switch(int argc, char **argv)
 	uint32_t none;
 	int status;
 
-	weft_param_defaults(fabric_params, &o.fabric);
+	weft_param_defaults(weft_net_tunes, &o.fabric);
 	if (!opt_main(&switch_command, &o, argc, argv, &none, &status))
 		return status;
 	if (o.ports.count == 0) {

@@ -97,6 +97,9 @@ enum { WEFT_COUNTER_COUNT = sizeof(struct weft_stats) / sizeof(uint64_t) };
 /* In struct order; WEFT_COUNTER_COUNT entries. */
 extern const struct weft_counter_desc weft_counter_descs[];
 
+/* Adds the counters of `more` to those of `sum`. */
+void weft_stats_add(struct weft_stats *sum, const struct weft_stats *more);
+
 WEFT_END_DECLS
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults of a run by time: what `--fault` gives, in the order it happens. doc/guide/faults.md has the grammar. */
+/* Faults of a run by time, in the order in which they happen (doc/guide/faults.md). */
 #ifndef WEFT_TIMELINE_H
 #define WEFT_TIMELINE_H
 
@@ -42,7 +42,7 @@ struct timeline_target {
 };
 
 struct timeline_fault {
-	char *spec; /* as given; owned */
+	const char *spec; /* as the user calls it, for messages; the timeline's own copy */
 	weft_ns at_ns;
 	weft_ns until_ns; /* its end, or WEFT_NEVER */
 	enum timeline_action action;
@@ -67,8 +67,8 @@ struct timeline {
 	uint32_t step_count;
 };
 
-/* Adds the fault `spec` says. -EINVAL with a message that names the spec and the word, -ENOMEM. */
-int timeline_add(struct timeline *t, const char *spec, struct weft_err *err);
+/* Adds a copy of a fault, its spec included. -ENOMEM. */
+int timeline_add(struct timeline *t, const struct timeline_fault *f, struct weft_err *err);
 
 /* Checks every fault against the topology, draws random cables by the seed and puts all in order. `reconverge_ns`: how
  * long after a fault routing knows what failed or has another rate, WEFT_NEVER: it never does. -EINVAL names the spec
@@ -84,11 +84,6 @@ weft_ns timeline_next_ns(const struct timeline *t, uint32_t next);
 int timeline_apply(const struct timeline *t, uint32_t *next, weft_ns now, struct weft_net *net, struct weft_err *err);
 
 void timeline_free(struct timeline *t);
-
-/* ---- inside ---- */
-
-/* Reads the text of a fault, whose spec is set; timeline_parse.c. -EINVAL. */
-int timeline_parse(struct timeline_fault *f, struct weft_err *err);
 
 /* Formats "'SPEC': reason" and returns `code`. */
 int timeline_refuse(const struct timeline_fault *f, int code, struct weft_err *err, const char *fmt, ...)

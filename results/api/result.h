@@ -7,33 +7,26 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lab.h"
 #include "net.h"
-#include "options.h"
 #include "queue_spread.h"
-#include "reorder.h"
+#include "run_flow.h"
 #include "weft/stats.h"
 #include "weft/time.h"
-
-/* One flow's fate. Times are since the start of the run, in ps; WEFT_NEVER: has not happened. */
-struct run_flow {
-	uint64_t bytes;
-	weft_ps start;               /* submitted at the sender */
-	weft_ps acked;               /* last byte acknowledged there */
-	weft_ps delivered;           /* last byte placed at the receiver */
-	weft_ps ideal;               /* shortest possible FCT, alone in the fabric; 0: unknown */
-	int32_t err;                 /* errno of the operation that failed, 0 */
-	bool verified;               /* every byte arrived exactly once and was the right one */
-	bool background;             /* of --background */
-	struct reorder_counts order; /* of its packets' arrival; in the lab */
-};
 
 struct run_packets {
 	uint64_t data, retransmitted, trimmed, dropped, marked, acks, nacks, credits, timeouts;
 };
 
+/* One option of a run as it was given, later ones win. Strings are the giver's. */
+struct run_option {
+	const char *name;  /* without dashes */
+	const char *value; /* NULL: a flag without value */
+};
+
 /* Where a run comes from, for its JSON. Strings are the caller's. */
 struct run_origin {
-	const struct opt_given *given; /* options, so that the run can be repeated */
+	const struct run_option *given; /* options, so that the run can be repeated */
 	uint32_t given_count;
 	const char *scenario; /* title; NULL: a run of its own, and nothing below is set */
 	const char *label;    /* case and axis values */
@@ -117,6 +110,10 @@ struct run_summary {
 	double goodput_gbps; /* payload of completed flows over the makespan, all hosts together */
 	double jain;         /* fairness of the flows' payload rates, 1 is equal */
 };
+
+/* The result of a run in the lab, ended or not. `flows` and strings stay the lab's; wall_s and origin are left 0.
+ * -ENOMEM with a message. */
+int result_of_lab(struct lab *lab, struct run_result *r, struct weft_err *err);
 
 /* -ENOMEM. */
 int result_summarise(const struct run_result *r, struct run_summary *s);

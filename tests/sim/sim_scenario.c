@@ -14,7 +14,7 @@ void scenario_start(struct scenario *s, const char *const *args)
 void scenario_run(struct scenario *s)
 {
 	s->rc = lab_run(s->lab, &s->err);
-	assert_int_equal(lab_result(s->lab, &s->result, NULL), 0);
+	assert_int_equal(result_of_lab(s->lab, &s->result, NULL), 0);
 	assert_int_equal(result_summarise(&s->result, &s->summary), 0);
 	lab_stats(s->lab, &s->stats);
 	weft_net_get_stats(lab_net(s->lab), &s->net);

@@ -4,7 +4,7 @@
 #define WEFT_TEST_SCENARIO_H
 
 #include "cmocka_all.h"
-#include "lab.h"
+#include "options.h"
 
 #define LS16         WEFT_CONFIGS "/topologies/ls16_50g.topo"
 #define FT128        WEFT_CONFIGS "/topologies/ft128_800g_tor1os.topo"

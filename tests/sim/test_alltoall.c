@@ -15,7 +15,7 @@ static uint32_t most_at_once(const struct scenario *s)
 	for (uint32_t i = 0; i < s->result.flow_count; i++) {
 		uint32_t now = 0;
 		for (uint32_t j = 0; j < s->result.flow_count; j++)
-			now += s->options.workload.flows[j].src == s->options.workload.flows[i].src &&
+			now += s->options.lab.workload.flows[j].src == s->options.lab.workload.flows[i].src &&
 			       flows[j].start <= flows[i].start && flows[j].acked > flows[i].start;
 		most = now > most ? now : most;
 	}

@@ -42,9 +42,9 @@ static void duel(struct duel *d, const struct weft_cc_ops *even, const struct we
 	assert_non_null(d->odd_tune);
 	weft_param_defaults(odd->tunes, d->odd_tune);
 	assert_int_equal(options_parse(&d->s.options, argc, (char **)(uintptr_t)args, NULL, NULL, &d->s.err), 0);
-	d->s.options.cc_odd = odd;
-	d->s.options.cc_odd_tune = d->odd_tune;
-	assert_int_equal(lab_create(&d->s.options, &d->s.lab, &d->s.err), 0);
+	d->s.options.lab.cc_odd = odd;
+	d->s.options.lab.cc_odd_tune = d->odd_tune;
+	assert_int_equal(lab_create(&d->s.options.lab, &d->s.lab, &d->s.err), 0);
 	assert_int_equal(lab_at(d->s.lab, start_ns, start_counting, d), 0);
 	lab_run(d->s.lab, &d->s.err);
 	assert_int_equal(lab_flows_ended(d->s.lab), 0); /* all four send all the time */

@@ -2,6 +2,7 @@
 /* Things break: packets are lost, doubled, held back or damaged, links are cut, hosts vanish. */
 #include <errno.h>
 
+#include "fault_port.h"
 #include "sim_scenario.h"
 
 static void faults__loss_duplication_reordering(void **state)
@@ -54,7 +55,7 @@ static void faults__vanished_peer_ends_its_operations(void **state)
 	scenario_run(&s);
 	assert_int_equal(s.rc, 0);
 	for (uint32_t i = 0; i < s.result.flow_count; i++) {
-		const struct weft_flow *f = &s.options.workload.flows[i];
+		const struct weft_flow *f = &s.options.lab.workload.flows[i];
 		if (f->src == VICTIM || f->dst == VICTIM)
 			assert_int_equal(s.result.flows[i].err, ETIMEDOUT);
 		else

@@ -57,9 +57,9 @@ static uint32_t check_idle(const struct idle *c)
 	snprintf(matrix, sizeof matrix, "random:1:%s", c->size);
 	SCENARIO_PASSES(&s, "--topology", c->topology, "--matrix", matrix, "--link-gbps", gbps, "--mtu", mtu, "--seed",
 			seed, "--lb", c->lb);
-	const struct weft_flow *f = &s.options.workload.flows[0];
+	const struct weft_flow *f = &s.options.lab.workload.flows[0];
 	const struct run_flow *run = &s.result.flows[0];
-	uint32_t links = links_between(&s.options.topo, f);
+	uint32_t links = links_between(&s.options.lab.topo, f);
 	weft_ps hand = by_hand(c, f->bytes, links), took = run->acked - run->start;
 	if (took / 1000 != hand / 1000)
 		fail_msg("%s %s %s Gb/s, payload %s, %u links: %llu ps, not %llu", c->topology, matrix, gbps, mtu,

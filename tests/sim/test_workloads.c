@@ -9,7 +9,7 @@ static void passes(const char *topology, const char *matrix)
 	struct scenario s;
 	print_message("%s on %s\n", matrix, topology);
 	SCENARIO_PASSES(&s, "--topology", topology, "--matrix", matrix, "--link-gbps", "100", "--end", "50ms");
-	assert_int_equal(s.result.flow_count, s.options.workload.flow_count);
+	assert_int_equal(s.result.flow_count, s.options.lab.workload.flow_count);
 	scenario_end(&s);
 }
 
@@ -92,7 +92,7 @@ static void workloads__poisson_starts_on_time(void **state)
 	struct scenario s;
 	SCENARIO_PASSES(&s, "--matrix", "poisson:alistorage:0.3:500us", "--end", "50ms");
 	for (uint32_t i = 0; i < s.result.flow_count; i++)
-		assert_true(s.result.flows[i].start == s.options.workload.flows[i].start_ns * 1000);
+		assert_true(s.result.flows[i].start == s.options.lab.workload.flows[i].start_ns * 1000);
 	assert_at_most((double)s.result.elapsed / 1e6, 2000);
 	scenario_end(&s);
 }
@@ -126,7 +126,7 @@ static void check_background(const char *lb, uint32_t changes_max)
 	scenario_run(&s);
 	scenario_all_verified(&s);
 	for (uint32_t i = 0; i < 16; i++) {
-		bool is = s.options.workload.flows[i].background;
+		bool is = s.options.lab.workload.flows[i].background;
 		background += is;
 		assert_true(paths[i].pkts >= 128);
 		assert_in_range(paths[i].changes, is ? 0 : 120, is ? changes_max : 10000);

@@ -20,11 +20,25 @@ int args_parse(struct options *o, const char *const *args, const struct opt_desc
 int args_lab(struct options *o, const char *const *args, struct lab **lab, struct weft_err *err)
 {
 	int rc = args_parse(o, args, NULL, NULL, err);
-	return rc ? rc : lab_create(o, lab, err);
+	return rc ? rc : lab_create(&o->lab, lab, err);
 }
 
 void args_lab_made(struct options *o, const char *const *args, struct lab **lab, struct weft_err *err)
 {
 	if (args_lab(o, args, lab, err))
 		fail_msg("%s", err->msg);
+}
+
+int args_outputs(struct options *o, const char *const *args, struct lab **lab, struct outputs **outputs,
+		 struct weft_err *err)
+{
+	int rc = args_lab(o, args, lab, err);
+	if (rc)
+		return rc;
+	rc = outputs_open(*lab, &o->files, outputs, err);
+	if (rc) {
+		lab_destroy(*lab);
+		*lab = NULL;
+	}
+	return rc;
 }

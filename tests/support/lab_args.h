@@ -3,7 +3,7 @@
 #ifndef WEFT_TEST_LAB_ARGS_H
 #define WEFT_TEST_LAB_ARGS_H
 
-#include "lab.h"
+#include "options.h"
 
 /* options_parse of these arguments. */
 int args_parse(struct options *o, const char *const *args, const struct opt_desc *extra, void *extra_base,
@@ -14,5 +14,9 @@ int args_lab(struct options *o, const char *const *args, struct lab **lab, struc
 
 /* The same, which must work: otherwise the test fails with the message. */
 void args_lab_made(struct options *o, const char *const *args, struct lab **lab, struct weft_err *err);
+
+/* args_lab and then outputs_open. */
+int args_outputs(struct options *o, const char *const *args, struct lab **lab, struct outputs **outputs,
+		 struct weft_err *err);
 
 #endif

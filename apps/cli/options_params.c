@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parameters that --set reaches: those of this run's parts, and of all there are. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "options_int.h"
+
+/* One group of parameters --set can reach. */
+struct group {
+	const struct weft_param *params;
+	void *base; /* in the options */
+};
+
+enum { GROUPS = 8 };
+
+static void groups_of(struct options *o, struct group g[GROUPS])
+{
+	g[0] = (struct group){weft_engine_tunes, &o->lab.engine};
+	g[1] = (struct group){o->lab.cc->tunes, o->lab.cc_tune};
+	g[2] = (struct group){o->lab.lb->tunes, o->lab.lb_tune};
+	g[3] = (struct group){weft_net_tunes, &o->lab.fabric};
+	g[4] = (struct group){lab_tunes, &o->lab.tune};
+	g[5] = (struct group){weft_fault_params, &o->lab.fault};
+	g[6] = (struct group){o->lab.rcc ? o->lab.rcc->tunes : NULL, o->lab.rcc_tune};
+	g[7] = (struct group){o->lab.route->tunes, o->lab.route_tune};
+}
+
+/* An algorithm, and what --set can change in it. */
+struct owner {
+	const char *title, *option, *name;
+	const struct weft_param *params; /* NULL: nothing */
+};
+
+typedef void owner_fn(void *arg, const struct owner *owner);
+
+/* Calls fn for all algorithms there are. */
+static void each_owner(owner_fn *fn, void *arg)
+{
+	for (uint32_t i = 0; weft_cc_table[i]; i++)
+		fn(arg, &(struct owner){"Congestion control", "cc", weft_cc_table[i]->name, weft_cc_table[i]->tunes});
+	for (uint32_t i = 0; weft_rcc_table[i]; i++)
+		fn(arg, &(struct owner){"Receiver-driven congestion control", "cc", weft_rcc_table[i]->name,
+					weft_rcc_table[i]->tunes});
+	for (uint32_t i = 0; weft_lb_table[i]; i++)
+		fn(arg, &(struct owner){"Load balancing", "lb", weft_lb_table[i]->name, weft_lb_table[i]->tunes});
+	for (uint32_t i = 0; weft_route_table[i]; i++)
+		fn(arg,
+		   &(struct owner){"Switches' choice", "route", weft_route_table[i]->name, weft_route_table[i]->tunes});
+}
+
+static bool has_param(const struct weft_param *params, const char *key)
+{
+	for (; params && params->key; params++)
+		if (!strcmp(params->key, key))
+			return true;
+	return false;
+}
+
+/* The owners of a parameter, for a message. */
+struct owners {
+	const char *key;
+	char text[120];
+	size_t len;
+};
+
+static void add_owner(void *arg, const struct owner *owner)
+{
+	struct owners *o = arg;
+	if (o->len < sizeof o->text && has_param(owner->params, o->key))
+		o->len += (size_t)snprintf(o->text + o->len, sizeof o->text - o->len, "%s--%s %s", o->len ? ", " : "",
+					   owner->option, owner->name);
+}
+
+/* Of no part of this run, but maybe of an algorithm that it does not use. */
+static int refuse_key(struct options *o, const char *where, const char *key, struct weft_err *err)
+{
+	struct owners owners = {.key = key};
+	each_owner(add_owner, &owners);
+	o->unknown_param = !owners.len;
+	if (owners.len)
+		return weft_err_set(err, -ENOENT, "%s: '%s' is a parameter of %s, not of this run", where, key,
+				    owners.text);
+	return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s'", where, key);
+}
+
+void options_default_params(struct options *o)
+{
+	struct group g[GROUPS];
+	groups_of(o, g);
+	for (unsigned i = 0; i < GROUPS; i++)
+		weft_param_defaults(g[i].params, g[i].base);
+}
+
+int options_set_param(struct options *o, const struct opt_setting *s, struct weft_err *err)
+{
+	struct group g[GROUPS];
+	char key[64];
+	groups_of(o, g);
+	const char *eq = strchr(s->text, '=');
+	snprintf(key, sizeof key, "%.*s", (int)(eq - s->text), s->text);
+	for (unsigned i = 0; i < GROUPS; i++) {
+		struct weft_err why = {""};
+		int rc = weft_param_set(g[i].params, g[i].base, key, eq + 1, &why);
+		if (rc && rc != -ENOENT)
+			return weft_err_set(err, rc, "%s: %.200s", s->where, why.msg);
+		if (!rc)
+			return 0;
+	}
+	return refuse_key(o, s->where, key, err);
+}
+
+void options_print_keys(const struct options *o, FILE *out)
+{
+	struct group g[GROUPS];
+	groups_of((struct options *)o, g);
+	for (unsigned i = 0; i < GROUPS; i++) {
+		for (const struct weft_param *p = g[i].params; p && p->key; p++)
+			fprintf(out, "  %-20s %s\n", p->key, p->help);
+	}
+}
+
+static void print_params_title(FILE *out, const char *title)
+{
+	fprintf(out, "\n### %s\n\n| key | default | range | meaning |\n|---|---|---|---|\n", title);
+}
+
+static void print_rows(FILE *out, const struct weft_param *p)
+{
+	for (; p->key; p++)
+		fprintf(out, "| `%s` | %" PRIu64 " | %" PRIu64 " .. %" PRIu64 " | %s |\n", p->key, p->def, p->min,
+			p->max, p->help);
+}
+
+static void print_params(FILE *out, const char *title, const struct weft_param *p)
+{
+	if (!p || !p->key)
+		return;
+	print_params_title(out, title);
+	print_rows(out, p);
+}
+
+static void print_owner(void *arg, const struct owner *o)
+{
+	char title[64];
+	snprintf(title, sizeof title, "%s `%s`", o->title, o->name);
+	print_params(arg, title, o->params);
+}
+
+void options_print_params(FILE *out)
+{
+	print_params(out, "Engine", weft_engine_tunes);
+	each_owner(print_owner, out);
+	print_params_title(out, "Fabric and lab");
+	print_rows(out, weft_net_tunes);
+	print_rows(out, lab_tunes);
+	print_params(out, "Faults", weft_fault_params);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ideal.h"
+
+#include "cmocka_all.h"
+#include "options.h"
+
+static void no_pkt(void *arg, struct weft_pkt *pkt)
+{
+	fail_msg("an idle fabric gives no packet back");
+}
+
+/* Ideal time of a command line's workload, in microseconds. */
+static double ideal_us(const char *topology, const char *matrix)
+{
+	struct options o;
+	struct weft_net *net;
+	struct weft_net_conf conf;
+	char *argv[] = {(char *)"test", (char *)"--topology", (char *)topology, (char *)"--matrix", (char *)matrix};
+	assert_int_equal(options_parse(&o, 5, argv, NULL, NULL, NULL), 0);
+	lab_net_conf(&o.lab, &conf);
+	conf.free_pkt = no_pkt;
+	assert_int_equal(weft_net_create(&conf, &o.lab.topo, 0, &net, NULL), 0);
+	double us = (double)ideal_ps(&o.lab, net, NULL) / 1e6;
+	weft_net_destroy(net);
+	options_free(&o);
+	return us;
+}
+
+/* Ideal time of each flow alone is that of a workload of it only. */
+static void ideal_flow__is_alone(void **state)
+{
+	struct options o;
+	struct weft_net *net;
+	struct weft_net_conf conf;
+	char *argv[] = {(char *)"test", (char *)"--topology", (char *)"star:4", (char *)"--matrix",
+			(char *)"incast:3:1MiB"};
+	assert_int_equal(options_parse(&o, 5, argv, NULL, NULL, NULL), 0);
+	lab_net_conf(&o.lab, &conf);
+	conf.free_pkt = no_pkt;
+	assert_int_equal(weft_net_create(&conf, &o.lab.topo, 0, &net, NULL), 0);
+	double alone = (double)ideal_flow_ps(&o.lab, net, &o.lab.workload.flows[0]) / 1e6;
+	assert_float_equal(alone, ideal_us("star:4", "incast:1:1MiB"), 1e-6);
+	assert_true(ideal_us("star:4", "incast:3:1MiB") > 2.9 * alone);
+	weft_net_destroy(net);
+	options_free(&o);
+}
+
+#define LS16 WEFT_CONFIGS "/topologies/ls16_50g.topo"
+
+/* 256 packets of 4218 wire bytes at 50 Gb/s, four hops of 600 ns, three switches of 400 ns; then an ACK the same way.
+ */
+static void ideal__permutation_is_one_flow(void **state)
+{
+	double packet = 4218 * 8 / 50e3, latency = 4 * 0.6 + 3 * 0.4;
+	double lower = 256 * packet + 3 * packet + 2 * latency, upper = lower + 5 * 200 * 8 / 50e3;
+	double us = ideal_us(LS16, WEFT_CONFIGS "/matrices/perm_16n_1M.cm");
+	assert_true(us > lower && us < upper);
+}
+
+static void ideal__incast_is_the_receivers_link(void **state)
+{
+	double packet = 4218 * 8 / 50e3;
+	double us = ideal_us(LS16, WEFT_CONFIGS "/matrices/incast_16n_15to1_1M.cm");
+	assert_true(us > 15 * 256 * packet && us < 15 * 256 * packet + 12);
+}
+
+static void ideal__alltoall_is_every_hosts_link(void **state)
+{
+	double packet = 4218 * 8 / 50e3;
+	double us = ideal_us(LS16, WEFT_CONFIGS "/matrices/sa2a_16n_1M.cm");
+	assert_true(us > 15 * 256 * packet && us < 15 * 256 * packet + 12);
+}
+
+/* Two leaves of eight hosts over one spine each way: the uplink carries everything that crosses. */
+static void ideal__oversubscribed_leaf_is_the_bottleneck(void **state)
+{
+	double wide = ideal_us("leafspine:2:8:8", "permutation:16:16MiB");
+	double narrow = ideal_us("leafspine:2:1:8", "permutation:16:16MiB");
+	assert_true(narrow > 1.9 * wide);
+}
+
+/* Two spines, two cables to one of them: three cables carry what one does in three times the time. */
+static void ideal__unlike_links_count(void **state)
+{
+	double one = ideal_us("leafspine:2:1:8", "permutation:16:16MiB");
+	double three = ideal_us("stripe:2:2:8:1:2", "permutation:16:16MiB");
+	assert_true(one / three > 2.9 && one / three < 3.1);
+}
+
+static void ideal__grows_with_the_bytes(void **state)
+{
+	double one = ideal_us("star:4", "permutation:4:1MiB"), two = ideal_us("star:4", "permutation:4:2MiB");
+	double packet = 4218 * 8 / 50e3;
+	assert_float_equal(two - one, 256 * packet, 0.001);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ideal_flow__is_alone),
+		cmocka_unit_test(ideal__permutation_is_one_flow),
+		cmocka_unit_test(ideal__incast_is_the_receivers_link),
+		cmocka_unit_test(ideal__alltoall_is_every_hosts_link),
+		cmocka_unit_test(ideal__oversubscribed_leaf_is_the_bottleneck),
+		cmocka_unit_test(ideal__grows_with_the_bytes),
+		cmocka_unit_test(ideal__unlike_links_count),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
