@@ -10,23 +10,33 @@ const struct weft_cc_ops *const weft_cc_table[] = {
 	&weft_cc_dcqcn,  &weft_cc_newreno, &weft_cc_fixed,  NULL,
 };
 
-const struct weft_cc_ops *weft_cc_find(const char *name)
+static const struct weft_cc_ops *find(const struct weft_cc_ops *const *table, const char *name)
 {
-	for (const struct weft_cc_ops *const *ops = weft_cc_table; *ops; ops++) {
-		if (strcmp((*ops)->name, name) == 0)
-			return *ops;
+	for (; *table; table++) {
+		if (strcmp((*table)->name, name) == 0)
+			return *table;
 	}
 	return NULL;
 }
 
-int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err)
+const struct weft_cc_ops *weft_cc_find(const char *name)
+{
+	return find(weft_cc_table, name);
+}
+
+int weft_cc_choose_from(const struct weft_cc_ops *const *table, const char *name, const struct weft_cc_ops **ops,
+			struct weft_err *err)
 {
 	char valid[160] = "";
-	*ops = weft_cc_find(name);
+	*ops = find(table, name);
 	if (*ops)
 		return 0;
-	for (unsigned i = 0, len = 0; weft_cc_table[i] && len < sizeof valid; i++)
-		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "",
-					  weft_cc_table[i]->name);
+	for (unsigned i = 0, len = 0; table[i] && len < sizeof valid; i++)
+		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "", table[i]->name);
 	return weft_err_set(err, -ENOENT, "unknown cc '%.40s'; valid: %s", name, valid);
+}
+
+int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err)
+{
+	return weft_cc_choose_from(weft_cc_table, name, ops, err);
 }

@@ -12,51 +12,63 @@ const struct weft_rcc_ops *const weft_rcc_table[] = {
 	NULL,
 };
 
-static const struct weft_rcc_ops *find(const char *name, size_t len)
+static const struct weft_rcc_ops *find(const struct weft_rcc_ops *const *table, const char *name, size_t len)
 {
-	for (const struct weft_rcc_ops *const *ops = weft_rcc_table; *ops; ops++) {
-		if (strlen((*ops)->name) == len && !strncmp((*ops)->name, name, len))
-			return *ops;
+	for (; *table; table++) {
+		if (strlen((*table)->name) == len && !strncmp((*table)->name, name, len))
+			return *table;
 	}
 	return NULL;
 }
 
 const struct weft_rcc_ops *weft_rcc_find(const char *name)
 {
-	return find(name, strlen(name));
+	return find(weft_rcc_table, name, strlen(name));
 }
 
-static int unknown(const char *name, struct weft_err *err)
+static int refuse(const struct weft_cc_tables *tables, const char *name, struct weft_err *err)
 {
 	struct weft_err why = {""};
 	const struct weft_cc_ops *none;
 	char valid[64] = "";
-	weft_cc_choose(name, &none, &why);
-	for (unsigned i = 0, len = 0; weft_rcc_table[i] && len < sizeof valid; i++)
-		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "",
-					  weft_rcc_table[i]->name);
+	weft_cc_choose_from(tables->cc, name, &none, &why);
+	for (unsigned i = 0, len = 0; tables->rcc[i] && len < sizeof valid; i++)
+		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "", tables->rcc[i]->name);
 	return weft_err_set(err, -ENOENT, "%.160s; receiver-driven: %s, alone or NAME+one of the others", why.msg,
 			    valid);
 }
 
-int weft_cc_select(const char *name, struct weft_cc_choice *choice, struct weft_err *err)
+static const struct weft_cc_ops *sender(const struct weft_cc_tables *tables, const char *name)
+{
+	const struct weft_cc_ops *ops;
+	weft_cc_choose_from(tables->cc, name, &ops, NULL);
+	return ops;
+}
+
+int weft_cc_select_from(const struct weft_cc_tables *tables, const char *name, struct weft_cc_choice *choice,
+			struct weft_err *err)
 {
 	const char *plus = strchr(name, '+');
 	*choice = (struct weft_cc_choice){NULL, NULL};
 	if (plus) {
-		choice->rcc = find(name, (size_t)(plus - name));
-		choice->cc = choice->rcc ? weft_cc_find(plus + 1) : NULL;
+		choice->rcc = find(tables->rcc, name, (size_t)(plus - name));
+		choice->cc = choice->rcc ? sender(tables, plus + 1) : NULL;
 	} else {
-		choice->cc = weft_cc_find(name);
+		choice->cc = sender(tables, name);
 		if (!choice->cc)
-			choice->rcc = weft_rcc_find(name);
+			choice->rcc = find(tables->rcc, name, strlen(name));
 		if (choice->rcc)
-			choice->cc = weft_cc_find(choice->rcc->sender);
+			choice->cc = sender(tables, choice->rcc->sender);
 	}
 	if (choice->cc)
 		return 0;
 	choice->rcc = NULL;
-	return unknown(name, err);
+	return refuse(tables, name, err);
+}
+
+int weft_cc_select(const char *name, struct weft_cc_choice *choice, struct weft_err *err)
+{
+	return weft_cc_select_from(&(struct weft_cc_tables){weft_cc_table, weft_rcc_table}, name, choice, err);
 }
 
 void weft_cc_select_defaults(const char *name, const struct weft_cc_choice *choice, void *cc_tune)

@@ -10,23 +10,33 @@ const struct weft_lb_ops *const weft_lb_table[] = {
 	&weft_lb_mptcp, &weft_lb_flowlet, &weft_lb_presto,   &weft_lb_plb,   &weft_lb_ecmp,   NULL,
 };
 
-const struct weft_lb_ops *weft_lb_find(const char *name)
+static const struct weft_lb_ops *find(const struct weft_lb_ops *const *table, const char *name)
 {
-	for (const struct weft_lb_ops *const *ops = weft_lb_table; *ops; ops++) {
-		if (strcmp((*ops)->name, name) == 0)
-			return *ops;
+	for (; *table; table++) {
+		if (strcmp((*table)->name, name) == 0)
+			return *table;
 	}
 	return NULL;
 }
 
-int weft_lb_choose(const char *name, const struct weft_lb_ops **ops, struct weft_err *err)
+const struct weft_lb_ops *weft_lb_find(const char *name)
+{
+	return find(weft_lb_table, name);
+}
+
+int weft_lb_choose_from(const struct weft_lb_ops *const *table, const char *name, const struct weft_lb_ops **ops,
+			struct weft_err *err)
 {
 	char valid[160] = "";
-	*ops = weft_lb_find(name);
+	*ops = find(table, name);
 	if (*ops)
 		return 0;
-	for (unsigned i = 0, len = 0; weft_lb_table[i] && len < sizeof valid; i++)
-		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "",
-					  weft_lb_table[i]->name);
+	for (unsigned i = 0, len = 0; table[i] && len < sizeof valid; i++)
+		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "", table[i]->name);
 	return weft_err_set(err, -ENOENT, "unknown lb '%.40s'; valid: %s", name, valid);
+}
+
+int weft_lb_choose(const char *name, const struct weft_lb_ops **ops, struct weft_err *err)
+{
+	return weft_lb_choose_from(weft_lb_table, name, ops, err);
 }

@@ -24,6 +24,7 @@ ROOMS: dict[str, list[str]] = {
     "wire": [],
     "cc": [],
     "lb": [],
+    "plugin": ["cc", "lb"],
     "transport/pds": ["wire"],
     "transport/ses": ["transport/pds", "wire"],
     "transport/engine": ["transport/pds", "transport/ses", "wire"],
@@ -34,8 +35,8 @@ ROOMS: dict[str, list[str]] = {
     "workload": ["fabric/topo"],
     "lab": LAB,
     "results": [*LAB, "lab"],
-    "provider": [*TRANSPORT, "cc", "lb", "port/ethdev", "port/fault"],
-    "apps": [*LAB, "lab", "results", "port/ethdev"],
+    "provider": [*TRANSPORT, "cc", "lb", "plugin", "port/ethdev", "port/fault"],
+    "apps": [*LAB, "plugin", "lab", "results", "port/ethdev"],
 }
 # Rooms within rooms: in the order of their calls, the lowest first.
 INNER: dict[str, list[str]] = {

@@ -81,7 +81,10 @@ extern const struct weft_cc_ops *const weft_cc_table[];
 
 /* By name, or NULL. */
 const struct weft_cc_ops *weft_cc_find(const char *name);
-/* The same; -ENOENT with a message that lists the valid names, and *ops NULL. */
+/* By name from a table as weft_cc_table is; -ENOENT with a message that lists the valid names, and *ops NULL. */
+int weft_cc_choose_from(const struct weft_cc_ops *const *table, const char *name, const struct weft_cc_ops **ops,
+			struct weft_err *err);
+/* The same from weft_cc_table. */
 int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err);
 
 WEFT_END_DECLS

@@ -133,9 +133,15 @@ static inline size_t weft_lb_state_bytes(const struct weft_lb_ops *ops, const st
 	return ops->state_bytes ? ops->state_bytes(params) : ops->state_size;
 }
 
+/* All load balancers, NULL-terminated; drives the command line, documentation and contract tests. */
 extern const struct weft_lb_ops *const weft_lb_table[];
+
+/* By name, or NULL. */
 const struct weft_lb_ops *weft_lb_find(const char *name);
-/* The same; -ENOENT with a message that lists the valid names, and *ops NULL. */
+/* By name from a table as weft_lb_table is; -ENOENT with a message that lists the valid names, and *ops NULL. */
+int weft_lb_choose_from(const struct weft_lb_ops *const *table, const char *name, const struct weft_lb_ops **ops,
+			struct weft_err *err);
+/* The same from weft_lb_table. */
 int weft_lb_choose(const char *name, const struct weft_lb_ops **ops, struct weft_err *err);
 
 /* What a fabric and a transport offer to choose paths by. */

@@ -118,8 +118,17 @@ struct weft_cc_choice {
 	const struct weft_rcc_ops *rcc; /* NULL: no credit */
 };
 
+/* Where a name is looked up: NULL-terminated tables, as weft_cc_table and weft_rcc_table are. */
+struct weft_cc_tables {
+	const struct weft_cc_ops *const *cc;
+	const struct weft_rcc_ops *const *rcc;
+};
+
 /* `name` is a sender's algorithm, a receiver's (with its own choice for the sender), or RECEIVER+SENDER. -ENOENT with a
  * message that lists the valid names; both pointers NULL. */
+int weft_cc_select_from(const struct weft_cc_tables *tables, const char *name, struct weft_cc_choice *choice,
+			struct weft_err *err);
+/* The same among the library's algorithms. */
 int weft_cc_select(const char *name, struct weft_cc_choice *choice, struct weft_err *err);
 
 /* Defaults of the sender's parameters under this name into `cc_tune` (choice->cc->tune_size bytes). */
