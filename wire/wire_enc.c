@@ -367,10 +367,3 @@ size_t wire_encode(const struct wire_pkt *p, uint8_t *buf)
 	}
 	return encode_any(p, buf);
 }
-
-void wire_aim_ack(uint8_t *template, const struct weft_ip *dst)
-{
-	put_raw32(template + IP4_DST_AT, raw32(dst->b + 12));
-	store16(template + IP4_SUM_AT, 0);
-	store16(template + IP4_SUM_AT, __builtin_bswap16((uint16_t)~ip4_sum(template)));
-}

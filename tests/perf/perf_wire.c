@@ -4,6 +4,7 @@
 
 #include "perf_case.h"
 #include "wheel.h"
+#include "wire_check.h"
 #include "wire_hot.h"
 
 enum { PAYLOAD_BYTES = 4096 };
@@ -59,6 +60,35 @@ static __attribute__((noinline)) enum wire_hot measured_hot(const uint8_t *buf, 
 							    struct wire_pkt *p)
 {
 	return wire_decode_hot(buf, len, more, WIRE_UDP_PORT, dst, seen, p);
+}
+
+/* The check, and all that a target reads of data packets. */
+static __attribute__((noinline)) uint64_t measured_data(struct wire_rules *rules, const uint8_t *buf, uint32_t len,
+							uint32_t more)
+{
+	struct wire_view v;
+
+	if (wire_check(rules, buf, len, more, &v) != WIRE_OK || v.kind != WIRE_KIND_DATA)
+		return 0;
+	return wire_view_entropy(&v) + wire_view_ecn(&v) + (uint64_t)wire_hdr_flags(v.hdr) + wire_hdr_psn(v.hdr) +
+	       (uint16_t)wire_hdr_clear_offset(v.hdr) + wire_hdr_spdcid(v.hdr) + wire_hdr_dpdcid(v.hdr) +
+	       wire_req_opcode(v.req) + wire_std_message_id(v.std) + wire_std_request_length(v.std) +
+	       wire_std_offset(v.std) + v.payload_bytes;
+}
+
+/* The check, and all that an initiator reads of ACKs. */
+static __attribute__((noinline)) uint64_t measured_ack(struct wire_rules *rules, const uint8_t *buf, uint32_t len,
+						       uint32_t more)
+{
+	struct wire_view v;
+
+	if (wire_check(rules, buf, len, more, &v) != WIRE_OK || v.kind != WIRE_KIND_ACK)
+		return 0;
+	return wire_view_entropy(&v) + (uint64_t)wire_hdr_flags(v.hdr) + wire_hdr_cack(v.hdr) +
+	       (uint16_t)wire_hdr_ack_offset(v.hdr) + wire_hdr_spdcid(v.hdr) + wire_hdr_dpdcid(v.hdr) +
+	       wire_ack_cc_cc_type(v.ack_cc) + wire_ack_cc_mpr(v.ack_cc) + (uint16_t)wire_ack_cc_sack_offset(v.ack_cc) +
+	       wire_ack_cc_sack_bitmap(v.ack_cc) + wire_ack_cc_service_time(v.ack_cc) + wire_rsp_opcode(v.rsp) +
+	       wire_rsp_return_code(v.rsp);
 }
 
 static __attribute__((noinline)) bool measured_peek(struct weft_pkt *pkt)
@@ -117,6 +147,22 @@ static int run_hot(const struct perf_case *c, uint64_t n)
 	for (uint64_t i = 0; i < n; i++)
 		good &= measured_hot(buf, len, p->payload_bytes, &p->net.dst, seen, &q) != WIRE_HOT_NONE &&
 			q.pds.psn == p->pds.psn;
+	return good;
+}
+
+/* Always the same network headers, as from one connection, or never. */
+static int run_check(const struct perf_case *c, uint64_t n)
+{
+	const struct wire_pkt *p = c->arg;
+	uint8_t buf[WEFT_PKT_HEAD_MAX];
+	struct wire_rules rules;
+	uint32_t len = (uint32_t)wire_encode(p, buf);
+	bool good = true;
+
+	wire_rules_init(&rules, WIRE_UDP_PORT, false);
+	wire_rules_set_dst(&rules, &p->net.dst);
+	for (uint64_t i = 0; i < n; i++)
+		good &= (p == &ack ? measured_ack : measured_data)(&rules, buf, len, p->payload_bytes) != 0;
 	return good;
 }
 
@@ -185,6 +231,8 @@ int main(int argc, char **argv)
 		{"dec_ack", 0, "wire_decode ACK_CC + response", run_decode, &ack},
 		{"hot_data", 0, "wire_decode_hot RUD_REQ + SEND", run_hot, &data},
 		{"hot_ack", 0, "wire_decode_hot ACK_CC + response", run_hot, &ack},
+		{"check_data", 0, "wire_check RUD_REQ + SEND", run_check, &data},
+		{"check_ack", 0, "wire_check ACK_CC + response", run_check, &ack},
 		{"peek", 0, "wire_peek", run_peek, &data},
 		{"crc", 0, "wire_crc over headers and 4 KiB", run_crc, &data},
 		{"wheel_idle", 0, "wheel_expire + wheel_next, nothing due", run_idle, NULL},

@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) void build_middle(struct weft_engin
 	uint8_t *head = pkt->head; /* what is stored there might be anything to the compiler */
 	uint16_t payload_len = s->payload_len;
 	const struct wire_data_patch patch = {.flags = request_flags(e, p, psn, s),
-					      .offset = clear_offset(p, psn),
+					      .clear_offset = clear_offset(p, psn),
 					      .psn = psn,
 					      .entropy = s->ev,
 					      .message_offset = s->offset};
@@ -135,7 +135,7 @@ static inline __attribute__((always_inline)) void build_middle(struct weft_engin
 	if (head_bytes == HOT_DATA_BYTES)
 		wire_patch_data(head, &patch);
 	else
-		wire_patch_answer(head, &patch);
+		wire_patch_read_data(head, &patch);
 	pkt->payload = likely(m->buf != NULL) ? m->buf + patch.message_offset : NULL;
 	pkt->payload_len = payload_len;
 	engine_out_to(e, pkt, &p->ip, patch.entropy, e->data_dscp[p->background], WEFT_ECN_ECT0);

@@ -287,7 +287,8 @@ enum wire_error {
 	WIRE_ERR_PDS,   /* unknown type */
 	WIRE_ERR_SES,   /* unknown form */
 	WIRE_ERR_CRC,   /* trailer required, but wrong or not contiguous */
-	WIRE_ERRORS
+	WIRE_ERRORS,
+	WIRE_NOT_OURS = WIRE_ERRORS /* nothing wrong, but to another address; not looked into any further */
 };
 
 /* Names for counters, traces and the printer: as in the enums, without prefix; "unknown" for numbers without one. */

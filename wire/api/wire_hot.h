@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kinds of packets of the data path, RUD_REQ with a standard request or a response with data, and ACK_CC with a
- * response, over IPv4 and UDP: decoders that extract what a transport needs and nothing else, and what turns a template
- * into such a packet. Inline, for most of them is branches that the caller's next step would repeat. Whatever else
- * arrives, and whatever is wrong with a packet, is wire_decode's. */
+ * response, over IPv4 and UDP: decoders that extract what a transport needs and nothing else. Inline, for most of them
+ * is branches that the caller's next step would repeat. Whatever else arrives, and whatever is wrong with a packet, is
+ * wire_decode's. */
 #ifndef WEFT_WIRE_HOT_H
 #define WEFT_WIRE_HOT_H
 
 #include "likely.h"
+#include "wire_build.h"
 #include "wire_fmt.h"
 
 enum {
@@ -210,88 +211,6 @@ static HOT enum wire_hot wire_decode_hot(const uint8_t *buf, size_t len, size_t 
 	if (kind == HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA) && hot_net(buf, len, more, udp_port, dst, &seen[0]))
 		return hot_answer(buf, p) ? WIRE_HOT_DATA : WIRE_HOT_NONE;
 	return WIRE_HOT_NONE;
-}
-
-/* Bytes 1..7 of a PDS header; the rest of its type and next header stands in byte 0. */
-static HOT void hot_prologue(uint8_t *pds, uint32_t kind, uint8_t flags, int16_t offset, uint32_t psn)
-{
-	pds[1] = (uint8_t)(kind << 7 | flags);
-	store16(pds + 2, (uint16_t)offset);
-	store32(pds + 4, psn);
-}
-
-/* What distinguishes a data packet from its neighbours in the same message. */
-struct wire_data_patch {
-	uint8_t flags;  /* enum wire_flags; no SYN */
-	int16_t offset; /* clear_psn_offset */
-	uint32_t psn;
-	uint16_t entropy;
-	uint32_t message_offset; /* of the payload, bytes */
-};
-
-static HOT void hot_patch(uint8_t *buf, uint32_t kind, uint32_t offset_at, const struct wire_data_patch *d)
-{
-	store16(buf + IP4_BYTES, d->entropy);
-	hot_prologue(buf + HOT_PDS_AT, kind, d->flags, d->offset, d->psn);
-	store32(buf + offset_at, d->message_offset);
-}
-
-/* Turns the headers of one data packet into those of another of the same connection, message and size: at `buf` stands
- * a RUD_REQ with standard SES header over IPv4 and UDP that is established (no SYN) and does not begin its message (no
- * SOM). */
-static HOT void wire_patch_data(uint8_t *buf, const struct wire_data_patch *d)
-{
-	hot_patch(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_STD), HOT_PDS_AT + 12 + 36, d);
-}
-
-/* The same where a response with data is in it. */
-static HOT void wire_patch_answer(uint8_t *buf, const struct wire_data_patch *d)
-{
-	hot_patch(buf, HOT_KIND(WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA), HOT_PDS_AT + 12 + 16, d);
-}
-
-/* What distinguishes one ACK_CC of type NSCC with a response from another of the same sender. Names as in struct
- * wire_pds and wire_ses. */
-struct wire_ack_patch {
-	uint16_t entropy;
-	uint8_t flags;
-	int16_t offset;
-	uint32_t psn;
-	uint16_t spdcid, dpdcid;
-	int16_t sack_offset;
-	uint64_t sack_bitmap;
-	uint16_t service_time;
-	uint32_t rcvd_bytes; /* 24 bits */
-	uint16_t ooo_count;
-	uint16_t message_id;
-};
-
-/* Makes the template one of ACKs to `dst`, an IPv4 address. */
-void wire_aim_ack(uint8_t *template, const struct weft_ip *dst);
-
-/* Whether it is one. */
-static HOT bool wire_ack_is_to(const uint8_t *template, const struct weft_ip *dst)
-{
-	return raw32(template + IP4_DST_AT) == raw32(dst->b + 12);
-}
-
-/* Makes an ACK of a template: what wire_encode makes of an ACK_CC of type NSCC with a response over IPv4 and UDP, with
- * the addresses, the response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. Both have
- * HOT_ACK_BYTES. */
-static HOT void wire_fill_ack(uint8_t *buf, const uint8_t *template, const struct wire_ack_patch *a)
-{
-	uint8_t *pds = buf + HOT_PDS_AT;
-
-	memcpy(buf, template, HOT_ACK_BYTES);
-	store16(buf + IP4_BYTES, a->entropy);
-	hot_prologue(pds, HOT_KIND(WIRE_PDS_ACK_CC, WIRE_NH_RSP), a->flags, a->offset, a->psn);
-	store32(pds + 8, (uint32_t)a->spdcid << 16 | a->dpdcid);
-	store16(pds + 14, (uint16_t)a->sack_offset);
-	store64(pds + 16, a->sack_bitmap);
-	store16(pds + 24, a->service_time);
-	store32(pds + 26, a->rcvd_bytes);
-	store16(pds + 30, a->ooo_count);
-	store16(pds + 32 + 2, a->message_id);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "samples.h"
+#include "plain_pkt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ size_t wrap_uet(bool v4, const uint8_t *uet, size_t len, uint8_t *buf)
 
 	if (!v4)
 		p.net.src.b[0] = p.net.dst.b[0] = 0xfd;
-	assert_int_equal(wire_encode(&p, buf), uet_offset(&p.net) + 4);
+	assert_int_equal(plain_encode(&p, buf), uet_offset(&p.net) + 4);
 	memcpy(buf + uet_offset(&p.net), uet, len);
 	return uet_offset(&p.net) + len;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "plain_pkt.h"
 #include "samples.h"
 
 static const char *const derived[] = {"uet_derived_ip_v4.pcap", "uet_derived_udp_v4.pcap", "uet_derived_ip_v6.pcap",
@@ -18,8 +19,8 @@ static void check_exact(const uint8_t *packet, size_t len, bool crc, struct wire
 	uint8_t again[PACKET_MAX];
 
 	memset(p, 0, sizeof *p);
-	assert_int_equal(wire_decode(packet, len, 0, WIRE_UDP_PORT, crc, p), WIRE_OK);
-	size_t header_bytes = wire_encode(p, again);
+	assert_int_equal(plain_decode(packet, len, 0, WIRE_UDP_PORT, crc, p), WIRE_OK);
+	size_t header_bytes = plain_encode(p, again);
 	assert_int_equal(header_bytes, p->header_bytes);
 	const uint8_t *payload = packet + header_bytes;
 	memcpy(again + header_bytes, payload, p->payload_bytes);
@@ -60,9 +61,9 @@ static void derived__trimmed(void **state)
 		samples_load(&s, derived[i]);
 		uint8_t *d38 = s.packets[TRIMMED_PACKET].data;
 		size_t len = s.packets[TRIMMED_PACKET].len;
-		assert_int_not_equal(wire_decode(d38, len, 0, WIRE_UDP_PORT, true, &p), WIRE_OK);
+		assert_int_not_equal(plain_decode(d38, len, 0, WIRE_UDP_PORT, true, &p), WIRE_OK);
 		set_ip_tos(d38, WIRE_DSCP_TRIMMED << 2 | WEFT_ECN_ECT0);
-		assert_int_equal(wire_decode(d38, len, 0, WIRE_UDP_PORT, true, &p), WIRE_OK);
+		assert_int_equal(plain_decode(d38, len, 0, WIRE_UDP_PORT, true, &p), WIRE_OK);
 		assert_true(p.trimmed && p.has_ses);
 		assert_int_equal(p.payload_bytes, 0);
 		assert_int_equal(p.header_bytes, len);
@@ -252,10 +253,10 @@ enum { UET_AT = 28 };
 static enum wire_error uet_again(const uint8_t *packet, size_t len, uint8_t *again, struct wire_pkt *p)
 {
 	memset(p, 0, sizeof *p);
-	enum wire_error error = wire_decode(packet, len, 0, WIRE_UDP_PORT, false, p);
+	enum wire_error error = plain_decode(packet, len, 0, WIRE_UDP_PORT, false, p);
 
 	if (error == WIRE_OK) {
-		assert_int_equal(wire_encode(p, again), p->header_bytes);
+		assert_int_equal(plain_encode(p, again), p->header_bytes);
 		memcpy(again + p->header_bytes, packet + p->header_bytes, p->payload_bytes);
 	}
 	return error;
@@ -342,11 +343,11 @@ static void xdp2_pds__other_deviations(void **state)
 	struct wire_pkt p = {0};
 
 	samples_load(&s, "uet_pds.pcap");
-	assert_int_equal(wire_decode(s.packets[14].data, s.packets[14].len, 0, WIRE_UDP_PORT, false, &p), WIRE_OK);
+	assert_int_equal(plain_decode(s.packets[14].data, s.packets[14].len, 0, WIRE_UDP_PORT, false, &p), WIRE_OK);
 	assert_int_equal(p.pds.ctl, WIRE_CTL_CREDIT_REQ);
 	assert_int_equal(p.pds.payload, 0xc1091234);
 	assert_int_equal(p.payload_bytes, 8);
-	assert_int_equal(wire_decode(s.packets[12].data, s.packets[12].len, 0, WIRE_UDP_PORT, false, &p), WIRE_OK);
+	assert_int_equal(plain_decode(s.packets[12].data, s.packets[12].len, 0, WIRE_UDP_PORT, false, &p), WIRE_OK);
 	assert_int_equal(p.pds.code, WIRE_NACK_PDC_MODE_MISMATCH);
 	assert_int_equal(p.ses.modified_length, 0x09abcdef);
 	samples_free(&s);
@@ -366,12 +367,12 @@ static void check_golden(const struct wire_pkt *p, const char *hex)
 {
 	uint8_t buf[PACKET_MAX] = {0}, again[PACKET_MAX];
 	struct wire_pkt q = {0};
-	size_t header_bytes = wire_encode(p, buf);
+	size_t header_bytes = plain_encode(p, buf);
 
 	assert_int_equal(header_bytes, UET_AT + strlen(hex) / 2);
 	check_hex(hex, buf + UET_AT);
-	assert_int_equal(wire_decode(buf, header_bytes + p->payload_bytes, 0, WIRE_UDP_PORT, false, &q), WIRE_OK);
-	assert_int_equal(wire_encode(&q, again), header_bytes);
+	assert_int_equal(plain_decode(buf, header_bytes + p->payload_bytes, 0, WIRE_UDP_PORT, false, &q), WIRE_OK);
+	assert_int_equal(plain_encode(&q, again), header_bytes);
 	assert_memory_equal(again, buf, header_bytes);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "plain_pkt.h"
 #include "rng.h"
 #include "samples.h"
 
@@ -27,7 +28,7 @@ static enum wire_error decode(const uint8_t *packet, size_t len, bool crc)
 {
 	struct wire_pkt p;
 
-	return wire_decode(packet, len, 0, WIRE_UDP_PORT, crc, &p);
+	return plain_decode(packet, len, 0, WIRE_UDP_PORT, crc, &p);
 }
 
 /* The bytes end, the headers don't know. */
@@ -61,7 +62,7 @@ static void check_shortened(const uint8_t *packet, size_t len, uint8_t dscp)
 			exact[ip_bytes + 4] = (uint8_t)((cut - ip_bytes) >> 8);
 			exact[ip_bytes + 5] = (uint8_t)(cut - ip_bytes);
 		}
-		enum wire_error error = wire_decode(exact, cut, 0, WIRE_UDP_PORT, false, &p);
+		enum wire_error error = plain_decode(exact, cut, 0, WIRE_UDP_PORT, false, &p);
 		if (error == WIRE_OK && !p.trimmed)
 			assert_int_equal(p.header_bytes + p.payload_bytes, cut);
 		else if (error == WIRE_OK)
@@ -100,7 +101,7 @@ static void wire_decode__trimmed_within_ses(void **state)
 	set_ip_tos(d05, WIRE_DSCP_TRIMMED_LASTHOP << 2);
 	for (size_t len = 20 + 8 + 12; len <= 20 + 8 + 12 + 44; len++) {
 		set_ip_length(d05, len);
-		assert_int_equal(wire_decode(d05, len, 0, WIRE_UDP_PORT, true, &p), WIRE_OK);
+		assert_int_equal(plain_decode(d05, len, 0, WIRE_UDP_PORT, true, &p), WIRE_OK);
 		assert_true(p.trimmed);
 		assert_int_equal(p.net.crc, 0);
 		assert_int_equal(p.has_ses, len == 20 + 8 + 12 + 44);
@@ -243,7 +244,7 @@ static void wire_decode__padding_is_not_payload(void **state)
 	size_t len = wrap_uet(true, ack, sizeof ack, buf);
 
 	memset(buf + len, 0xee, 20);
-	assert_int_equal(wire_decode(buf, len + 20, 0, WIRE_UDP_PORT, false, &p), WIRE_OK);
+	assert_int_equal(plain_decode(buf, len + 20, 0, WIRE_UDP_PORT, false, &p), WIRE_OK);
 	assert_int_equal(p.payload_bytes, 0);
 	assert_int_equal(p.header_bytes, len);
 }
@@ -255,12 +256,12 @@ static void wire_decode__payload_elsewhere(void **state)
 	size_t len = wrap_uet(true, uet, sizeof uet, buf), head = 20 + 8 + 4 + 32;
 	uint8_t *exact = exact_copy(buf, head);
 
-	assert_int_equal(wire_decode(exact, head, len - head, WIRE_UDP_PORT, false, &p), WIRE_OK);
+	assert_int_equal(plain_decode(exact, head, len - head, WIRE_UDP_PORT, false, &p), WIRE_OK);
 	assert_int_equal(p.header_bytes, head);
 	assert_int_equal(p.payload_bytes, len - head);
-	assert_int_equal(wire_decode(exact, head, len - head - 1, WIRE_UDP_PORT, false, &p), WIRE_ERR_SHORT);
-	assert_int_equal(wire_decode(exact, head - 1, len - head + 1, WIRE_UDP_PORT, false, &p), WIRE_ERR_SHORT);
-	assert_int_equal(wire_decode(exact, head, len - head, WIRE_UDP_PORT, true, &p), WIRE_ERR_CRC);
+	assert_int_equal(plain_decode(exact, head, len - head - 1, WIRE_UDP_PORT, false, &p), WIRE_ERR_SHORT);
+	assert_int_equal(plain_decode(exact, head - 1, len - head + 1, WIRE_UDP_PORT, false, &p), WIRE_ERR_SHORT);
+	assert_int_equal(plain_decode(exact, head, len - head, WIRE_UDP_PORT, true, &p), WIRE_ERR_CRC);
 	free(exact);
 }
 

@@ -273,9 +273,9 @@ static void wire_patch_data__same_as_encoding(void **state)
 	check_patch((struct rng){13}, random_middle, wire_patch_data);
 }
 
-static void wire_patch_answer__same_as_encoding(void **state)
+static void wire_patch_read_data__same_as_encoding(void **state)
 {
-	check_patch((struct rng){15}, random_answer, wire_patch_answer);
+	check_patch((struct rng){15}, random_answer, wire_patch_read_data);
 }
 
 static void random_ack(struct rng *r, struct wire_pkt *p)
@@ -324,7 +324,7 @@ int main(void)
 		cmocka_unit_test(wire_decode_hot__random_packets),
 		cmocka_unit_test(wire_decode_hot__mutated_packets),
 		cmocka_unit_test(wire_patch_data__same_as_encoding),
-		cmocka_unit_test(wire_patch_answer__same_as_encoding),
+		cmocka_unit_test(wire_patch_read_data__same_as_encoding),
 		cmocka_unit_test(wire_fill_ack__same_as_encoding),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Headers of packets to send, written in place: wire_build_pds and wire_build_ses begin a header, the setters of
+ * wire_hdr.h fill it in, wire_build_net puts the network headers in front. A packet that differs from an earlier one in
+ * few fields is a patched copy of that. */
+#ifndef WEFT_WIRE_BUILD_H
+#define WEFT_WIRE_BUILD_H
+
+#include <stdbool.h>
+
+#include "wire.h"
+#include "wire_hdr.h"
+
+enum {
+	WIRE_IP4_UDP_BYTES = 20 + 8, /* network headers of most packets */
+	/* Headers over these of RUD_REQ with a standard request, RUD_REQ with a response with data, ACK_CC with a
+	 * response. */
+	WIRE_DATA_BYTES = WIRE_IP4_UDP_BYTES + sizeof(struct wire_hdr) + sizeof(struct wire_std),
+	WIRE_READ_DATA_BYTES = WIRE_IP4_UDP_BYTES + sizeof(struct wire_hdr) + sizeof(struct wire_rsp_data),
+	WIRE_ACK_BYTES = WIRE_IP4_UDP_BYTES + sizeof(struct wire_ack_cc) + sizeof(struct wire_rsp),
+};
+
+/* Bytes of a PDS header, of an SES header without extension; 0 for types and forms without one. */
+uint32_t wire_pds_bytes(uint8_t type);
+uint32_t wire_ses_bytes(uint8_t next_hdr);
+
+/* Bytes in front of the PDS header. */
+static inline uint32_t wire_net_bytes(const struct wire_net *net)
+{
+	return (weft_ip_is_v4(&net->src) ? 20 : 40) + (net->native ? 4 : 8);
+}
+
+/* Writes the headers in front of `bytes` bytes of PDS and SES headers and payload, trailer not included, to `ip`. IPv4:
+ * DF, id 0, TTL 64; IPv6: flow label 0; UDP checksum 0. Both addresses are of one family, and the packet is not longer
+ * than its length field can say. */
+void wire_build_net(uint8_t *ip, const struct wire_net *net, uint32_t bytes);
+
+/* Begins a PDS header of a known type, all else 0. `next_hdr`: enum wire_next_hdr, of a CP its enum wire_ctl_type.
+ * Returns where it ends. */
+static inline uint8_t *wire_build_pds(uint8_t *pds, uint8_t type, uint8_t next_hdr, uint8_t flags)
+{
+	uint32_t bytes = wire_pds_bytes(type);
+
+	assert(bytes && next_hdr < 16 && !(flags & 0x80));
+	memset(pds, 0, bytes);
+	wire_store(pds, 2, (uint32_t)type << 11 | (uint32_t)next_hdr << 7 | flags);
+	return pds + bytes;
+}
+
+/* The same for the header of a SES form, opcode and flags (of responses the return code) of 6 bits. */
+static inline uint8_t *wire_build_ses(uint8_t *ses, uint8_t next_hdr, uint8_t opcode, uint8_t flags)
+{
+	uint32_t bytes = wire_ses_bytes(next_hdr);
+
+	assert(bytes && opcode < 64 && flags < 64);
+	memset(ses, 0, bytes);
+	ses[0] = opcode;
+	ses[1] = flags;
+	return ses + bytes;
+}
+
+/* ---- patched copies, IPv4 and UDP ---- */
+
+/* What distinguishes a data packet from its neighbours in the same message. */
+struct wire_data_patch {
+	uint8_t flags;        /* enum wire_flags; no SYN */
+	int16_t clear_offset; /* CLEAR_PSN less PSN */
+	uint32_t psn;
+	uint16_t entropy;
+	uint32_t message_offset; /* of the payload, bytes */
+};
+
+static inline __attribute__((always_inline)) struct wire_hdr *wire_patch(uint8_t *ip, uint16_t entropy, uint8_t type,
+									 uint8_t next_hdr, uint8_t flags, uint32_t psn)
+{
+	struct wire_hdr *hdr = (struct wire_hdr *)(ip + WIRE_IP4_UDP_BYTES);
+
+	assert(ip[0] == 0x45 && wire_hdr_type(hdr) == type && wire_hdr_next_hdr(hdr) == next_hdr && !(flags & 0x80));
+	wire_store(ip + 20, 2, entropy);
+	wire_store(&hdr->prologue.b[1], 1, (uint64_t)next_hdr << 7 | flags); /* byte 0 stays */
+	wire_hdr_set_psn(hdr, psn);
+	return hdr;
+}
+
+/* Turns the WIRE_DATA_BYTES of headers of one RUD_REQ with standard request into those of another of the same
+ * connection, message and size: it is established (no SYN) and does not begin its message (no SOM). */
+static inline __attribute__((always_inline)) void wire_patch_data(uint8_t *ip, const struct wire_data_patch *p)
+{
+	struct wire_hdr *hdr = wire_patch(ip, p->entropy, WIRE_PDS_RUD_REQ, WIRE_NH_STD, p->flags, p->psn);
+
+	wire_hdr_set_clear_offset(hdr, p->clear_offset);
+	wire_std_set_message_offset((struct wire_std *)(hdr + 1), p->message_offset);
+}
+
+/* The same for the WIRE_READ_DATA_BYTES of a RUD_REQ with a response with data. */
+static inline __attribute__((always_inline)) void wire_patch_read_data(uint8_t *ip, const struct wire_data_patch *p)
+{
+	struct wire_hdr *hdr = wire_patch(ip, p->entropy, WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA, p->flags, p->psn);
+
+	wire_hdr_set_clear_offset(hdr, p->clear_offset);
+	wire_rsp_data_set_message_offset((struct wire_rsp_data *)(hdr + 1), p->message_offset);
+}
+
+/* What distinguishes one ACK_CC of type NSCC with a response from another of the same sender. */
+struct wire_ack_patch {
+	uint16_t entropy;
+	uint8_t flags; /* enum wire_flags; no P */
+	int16_t ack_offset;
+	uint32_t cack;
+	uint16_t spdcid, dpdcid;
+	int16_t sack_offset;
+	uint64_t sack_bitmap;
+	uint16_t service_time; /* 128 ns */
+	uint32_t rcvd_bytes;   /* 256 bytes; 24 bits */
+	uint16_t ooo_count;
+	uint16_t message_id;
+};
+
+/* Makes the template one of ACKs to `dst`, an IPv4 address. */
+void wire_aim_ack(uint8_t *template, const struct weft_ip *dst);
+
+/* Whether it is one. */
+static inline __attribute__((always_inline)) bool wire_ack_is_to(const uint8_t *template, const struct weft_ip *dst)
+{
+	return memcmp(template + 16, dst->b + 12, 4) == 0;
+}
+
+/* Makes an ACK of a template of an ACK_CC of type NSCC with a response over IPv4 and UDP, with the addresses, the
+ * response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. Both have WIRE_ACK_BYTES. */
+static inline __attribute__((always_inline)) void wire_fill_ack(uint8_t *ip, const uint8_t *template,
+								const struct wire_ack_patch *p)
+{
+	memcpy(ip, template, WIRE_ACK_BYTES);
+	struct wire_hdr *hdr = wire_patch(ip, p->entropy, WIRE_PDS_ACK_CC, WIRE_NH_RSP, p->flags, p->cack);
+	struct wire_ack_cc *ack = (struct wire_ack_cc *)hdr;
+	struct wire_rsp *rsp = (struct wire_rsp *)(ack + 1);
+
+	assert(!(p->flags & WIRE_F_ACK_P) && p->rcvd_bytes >> 24 == 0);
+	wire_hdr_set_ack_offset(hdr, p->ack_offset);
+	wire_hdr_set_spdcid(hdr, p->spdcid);
+	wire_hdr_set_dpdcid(hdr, p->dpdcid);
+	wire_ack_cc_set_sack_offset(ack, p->sack_offset);
+	wire_ack_cc_set_sack_bitmap(ack, p->sack_bitmap);
+	wire_ack_cc_set_service_time(ack, p->service_time);
+	wire_store(&ack->penalty_rcvd, sizeof ack->penalty_rcvd, p->rcvd_bytes); /* and no penalty */
+	wire_ack_cc_set_ooo_count(ack, p->ooo_count);
+	wire_rsp_set_message_id(rsp, p->message_id);
+}
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What wire_check does when a packet is not like the one before it. Every step is sure of the bytes it reads. */
+#include "wire_check.h"
+
+#include "wire_fmt.h"
+
+/* ---- network headers ---- */
+
+/* False for IPv4-mapped addresses in an IPv6 header: they must not appear there and would pass for IPv4 peers. */
+static bool get_addresses(const uint8_t *ip, bool v4, struct weft_ip *src, struct weft_ip *dst)
+{
+	if (v4) {
+		*src = weft_ip_v4(load32(ip + IP4_SRC_AT));
+		*dst = weft_ip_v4(load32(ip + IP4_DST_AT));
+		return true;
+	}
+	memcpy(src->b, ip + IP6_SRC_AT, sizeof src->b);
+	memcpy(dst->b, ip + IP6_SRC_AT + sizeof src->b, sizeof dst->b);
+	return !weft_ip_is_v4(src) && !weft_ip_is_v4(dst);
+}
+
+/* `bytes`: what there is of the packet, header included. */
+static enum wire_error check_ip(const uint8_t *ip, size_t bytes, const struct ip_view *view, struct weft_ip *src,
+				struct weft_ip *dst)
+{
+	bool v4 = view->header_bytes == IP4_BYTES;
+
+	if (!view->plain || view->total_bytes < view->header_bytes || (v4 && ip4_sum(ip) != 0xffff))
+		return WIRE_ERR_IP;
+	if (view->total_bytes > bytes)
+		return WIRE_ERR_SHORT;
+	return get_addresses(ip, v4, src, dst) ? WIRE_OK : WIRE_ERR_IP;
+}
+
+static enum wire_error check_crc(const uint8_t *ip, uint32_t len, const struct ip_view *view)
+{
+	uint32_t trailer, from = view->header_bytes == IP4_BYTES ? IP4_SRC_AT : IP6_SRC_AT;
+
+	if (view->total_bytes > len)
+		return WIRE_ERR_CRC;
+	if (view->total_bytes < view->header_bytes + CRC_BYTES)
+		return WIRE_ERR_SHORT;
+	uint32_t end = view->total_bytes - CRC_BYTES;
+	memcpy(&trailer, ip + end, sizeof trailer);
+	return le32toh(trailer) == wire_crc32c(0, ip + from, end - from) ? WIRE_OK : WIRE_ERR_CRC;
+}
+
+/* UDP header; its checksum is 0 or ignored. A switch that trims shortens the IP length only. */
+static enum wire_error check_udp(const uint8_t *udp, uint32_t left, uint32_t ip_payload, uint16_t udp_port,
+				 bool trimmed)
+{
+	if (left < UDP_BYTES)
+		return WIRE_ERR_SHORT;
+	uint32_t udp_bytes = load16(udp + 4);
+	bool fits = trimmed ? udp_bytes >= ip_payload : udp_bytes == ip_payload;
+	return load16(udp + 2) == udp_port && fits ? WIRE_OK : WIRE_ERR_UDP;
+}
+
+/* UDP or entropy header, and that a PDS header begins behind it; `left` bytes of which are there. */
+static enum wire_error check_l4(const uint8_t *l4, uint32_t left, const struct ip_view *view, uint16_t udp_port,
+				struct wire_outer *o)
+{
+	o->native = view->proto == IP_PROTO_NATIVE;
+	uint32_t bytes = o->native ? ENTROPY_BYTES : UDP_BYTES;
+	enum wire_error error = left < bytes ? WIRE_ERR_SHORT : WIRE_OK;
+	if (!o->native && view->proto != IP_PROTO_UDP)
+		return WIRE_ERR_UDP;
+	if (!o->native)
+		error = check_udp(l4, left, view->total_bytes - view->header_bytes, udp_port, o->trimmed);
+	o->bytes = (uint8_t)(view->header_bytes + bytes);
+	o->entropy_at = (int8_t) - (int)bytes;
+	return error == WIRE_OK && left < bytes + PDS_MIN_BYTES ? WIRE_ERR_SHORT : error;
+}
+
+/* Whether all packets with these network headers are in order, but for their number of bytes. */
+static bool may_remember(const struct wire_rules *rules, const struct wire_outer *o)
+{
+	return weft_ip_is_v4(&o->src) && !o->native && !o->trimmed && !rules->require_crc;
+}
+
+static void remember(const uint8_t *ip, uint32_t total_bytes, struct wire_outer *o)
+{
+	o->version = raw64(ip);
+	o->ttl = raw64(ip + 8);
+	o->dst = raw32(ip + IP4_DST_AT);
+	o->port = raw32(ip + UDP_PORT_AT);
+	o->total_bytes = total_bytes;
+}
+
+enum wire_error wire_check_outer(const struct wire_rules *rules, const uint8_t *ip, uint32_t len, uint32_t more,
+				 struct wire_outer *o)
+{
+	struct ip_view view;
+	struct weft_ip dst;
+
+	o->total_bytes = UINT32_MAX;
+	if (!ip_view(ip, len, &view))
+		return len < IP4_BYTES || (ip[0] >> 4 == 6 && len < IP6_BYTES) ? WIRE_ERR_SHORT : WIRE_ERR_IP;
+	enum wire_error error = check_ip(ip, (size_t)len + more, &view, &o->src, &dst);
+	o->tos = view.tos;
+	o->trimmed = dscp_trimmed(view.tos >> 2);
+	bool crc = rules->require_crc && !o->trimmed;
+	if (error == WIRE_OK && crc)
+		error = check_crc(ip, len, &view);
+	if (error != WIRE_OK)
+		return error;
+	o->end = view.total_bytes - (crc ? CRC_BYTES : 0);
+	uint32_t left = (o->end < len ? o->end : len) - view.header_bytes;
+	error = check_l4(ip + view.header_bytes, left, &view, rules->udp_port, o);
+	if (error != WIRE_OK)
+		return error;
+	if (!rules->any_dst && !weft_ip_eq(&dst, &rules->dst))
+		return WIRE_NOT_OURS;
+	o->room = o->trimmed ? 0 : (uint16_t)(o->end - o->bytes);
+	if (may_remember(rules, o))
+		remember(ip, view.total_bytes, o);
+	return WIRE_OK;
+}
+
+void wire_rules_init(struct wire_rules *rules, uint16_t udp_port, bool require_crc)
+{
+	*rules = (struct wire_rules){.any_dst = true, .require_crc = require_crc, .udp_port = udp_port};
+	rules->seen[0].total_bytes = rules->seen[1].total_bytes = UINT32_MAX;
+}
+
+void wire_rules_set_dst(struct wire_rules *rules, const struct weft_ip *dst)
+{
+	rules->dst = *dst;
+	rules->any_dst = false;
+	rules->seen[0].total_bytes = rules->seen[1].total_bytes = UINT32_MAX;
+}
+
+/* ---- PDS and SES ---- */
+
+/* The kind of an untrimmed packet. */
+static enum wire_kind kind_of(uint8_t type, uint8_t next_hdr)
+{
+	switch (type) {
+	case WIRE_PDS_RUD_REQ:
+	case WIRE_PDS_ROD_REQ:
+	case WIRE_PDS_RUD_CC_REQ:
+	case WIRE_PDS_ROD_CC_REQ:
+		if (next_hdr == WIRE_NH_STD)
+			return WIRE_KIND_DATA;
+		return next_hdr == WIRE_NH_RSP_DATA ? WIRE_KIND_READ_DATA : WIRE_KIND_REFUSED;
+	case WIRE_PDS_ACK:
+	case WIRE_PDS_ACK_CC:
+		return WIRE_KIND_ACK;
+	case WIRE_PDS_NACK:
+		return WIRE_KIND_NACK;
+	case WIRE_PDS_CP:
+		return WIRE_KIND_CP;
+	case WIRE_PDS_UUD_REQ:
+		return WIRE_KIND_DATAGRAM;
+	default:
+		return WIRE_KIND_FOREIGN;
+	}
+}
+
+static bool is_request(enum wire_kind kind)
+{
+	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_READ_DATA || kind == WIRE_KIND_REFUSED;
+}
+
+/* Bytes of the SES header at `ses` with its extension; more than `left` when it ends before they do. */
+static uint32_t ses_span(const uint8_t *ses, uint32_t left, uint8_t next_hdr)
+{
+	uint32_t bytes = ses_bytes(next_hdr);
+
+	if (left < bytes)
+		return bytes;
+	enum ses_ext ext = ses_ext(next_hdr, ses[0] & 0x3f);
+	if (ext == EXT_NONE)
+		return bytes;
+	return left > bytes ? bytes + ext_bytes(ext, ses[bytes]) : bytes + 1;
+}
+
+struct wire_inner wire_check_inner(const uint8_t *pds, uint32_t left, bool trimmed)
+{
+	const struct wire_hdr *hdr = (const struct wire_hdr *)pds;
+	uint8_t type = wire_hdr_type(hdr), next_hdr = type == WIRE_PDS_CP ? WIRE_NH_NONE : wire_hdr_next_hdr(hdr);
+	uint32_t bytes = pds_bytes(type);
+
+	assert(left >= PDS_MIN_BYTES);
+	if (!bytes)
+		return (struct wire_inner){.error = WIRE_ERR_PDS};
+	if (left < bytes)
+		return (struct wire_inner){.error = WIRE_ERR_SHORT};
+	enum wire_kind kind = kind_of(type, next_hdr);
+	struct wire_inner inner = {.kind = (uint8_t)(trimmed && is_request(kind) ? WIRE_KIND_TRIMMED : kind),
+				   .pds_bytes = (uint8_t)bytes};
+	if (next_hdr == WIRE_NH_NONE)
+		return inner;
+	if (!ses_known(next_hdr))
+		return (struct wire_inner){.error = WIRE_ERR_SES};
+	uint32_t span = ses_span(pds + bytes, left - bytes, next_hdr);
+	if (span <= left - bytes)
+		inner.ses_bytes = (uint8_t)span;
+	else if (!trimmed)
+		inner.error = WIRE_ERR_SHORT;
+	return inner;
+}
+
+/* ---- what most packets are ---- */
+
+#define SHAPE(type, form, kind, pds, ses) [(type) << 4 | (form)] = {(kind), (pds), (pds) + (ses)}
+#define CLOSER(type, first, last)         [(type) << 4 | (first)...(type) << 4 | (last)] = {0, 0, UINT16_MAX}
+#define REQUEST(type, pds)                                                                                             \
+	CLOSER(type, 0, WIRE_NH_MEDIUM), SHAPE(type, WIRE_NH_STD, WIRE_KIND_DATA, pds, 44), CLOSER(type, 4, 4),        \
+		SHAPE(type, WIRE_NH_RSP_DATA, WIRE_KIND_READ_DATA, pds, 20), CLOSER(type, 6, 15)
+#define ANSWER(type, kind, pds)                                                                                        \
+	SHAPE(type, WIRE_NH_NONE, kind, pds, 0), CLOSER(type, WIRE_NH_SMALL, WIRE_NH_STD),                             \
+		SHAPE(type, WIRE_NH_RSP, kind, pds, 12), CLOSER(type, WIRE_NH_RSP_DATA, 15)
+
+const struct wire_shape wire_shapes[512] = {
+	CLOSER(0, 0, 15),
+	CLOSER(1, 0, 15),
+	REQUEST(WIRE_PDS_RUD_REQ, 12),
+	REQUEST(WIRE_PDS_ROD_REQ, 12),
+	CLOSER(WIRE_PDS_RUDI_REQ, 0, 15),
+	CLOSER(WIRE_PDS_RUDI_RESP, 0, 15),
+	CLOSER(WIRE_PDS_UUD_REQ, 0, 15),
+	ANSWER(WIRE_PDS_ACK, WIRE_KIND_ACK, 12),
+	ANSWER(WIRE_PDS_ACK_CC, WIRE_KIND_ACK, 32),
+	CLOSER(WIRE_PDS_ACK_CCX, 0, 15),
+	ANSWER(WIRE_PDS_NACK, WIRE_KIND_NACK, 16),
+	[WIRE_PDS_CP << 4 ... WIRE_PDS_CP << 4 | 15] = {WIRE_KIND_CP, 16, 16},
+	CLOSER(WIRE_PDS_NACK_CCX, 0, 15),
+	REQUEST(WIRE_PDS_RUD_CC_REQ, 16),
+	REQUEST(WIRE_PDS_ROD_CC_REQ, 16),
+	[WIRE_PDS_ROD_CC_REQ << 4 | 16 ... 511] = {0, 0, UINT16_MAX},
+};
