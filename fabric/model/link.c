@@ -17,7 +17,7 @@ static uint64_t survives(uint64_t byte, uint32_t bytes)
 static void show_sent(const struct weft_net *net, const struct net_port *p, const struct weft_pkt *pkt)
 {
 	if (p->flags & PORT_TAPPED)
-		net->tap(net->tap_arg, (uint32_t)(p - net->ports), WEFT_TAP_SENT, pkt, net->evq.now);
+		net->tap(net->tap_arg, (uint32_t)(p - net->tree.ports), WEFT_TAP_SENT, pkt, net->evq.now);
 }
 
 /* What is out of the ordinary at this link. True: it is down or damages the packet, which is taken and counted. */
@@ -27,7 +27,7 @@ static __attribute__((noinline)) bool loses(struct weft_net *net, const struct n
 
 	if (p->flags & PORT_UP) {
 		if (!(p->flags & PORT_ERRORS) ||
-		    rng_next(&net->error_rng) < survives(port_cold(net, p)->byte_survives, pkt->wire_bytes)) {
+		    rng_next(&net->error_rng) < survives(port_cold(&net->tree, p)->byte_survives, pkt->wire_bytes)) {
 			show_sent(net, p, pkt);
 			return false;
 		}
@@ -39,7 +39,7 @@ static __attribute__((noinline)) bool loses(struct weft_net *net, const struct n
 
 void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 
 	p->busy_until = net->evq.now + port_serialize_ps(p, pkt->wire_bytes);
 	if (pkt->flags & WEFT_PKT_CONTROL) {
@@ -57,7 +57,7 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 
 struct weft_pkt *link_receive(struct weft_net *net, uint32_t port)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 	struct weft_pkt *pkt = p->pipe_head;
 
 	p->pipe_head = pkt->next;
@@ -79,7 +79,7 @@ static struct weft_pkt *pipe_pop(struct net_port *p)
 
 void link_cut(struct weft_net *net, uint32_t port)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 
 	for (struct weft_pkt *pkt; (pkt = pipe_pop(p));)
 		port_drop(net, p, pkt, &net->stats.dropped_down);
@@ -88,6 +88,6 @@ void link_cut(struct weft_net *net, uint32_t port)
 
 void link_clear(struct weft_net *net, uint32_t port)
 {
-	for (struct weft_pkt *pkt; (pkt = pipe_pop(&net->ports[port]));)
+	for (struct weft_pkt *pkt; (pkt = pipe_pop(&net->tree.ports[port]));)
 		net->conf.free_pkt(net->conf.free_arg, pkt);
 }

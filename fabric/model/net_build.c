@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "net_impl.h"
-#include "topo_check.h"
 #include "weft/mem.h"
 
 static const struct weft_mem libc_mem;
@@ -66,14 +65,14 @@ static uint32_t child_of(const struct weft_topo *t, uint32_t tier, uint32_t sw, 
  * path, also where the link is so slow that this is more than its BDP. */
 static uint64_t least_queue(const struct weft_net *net)
 {
-	uint32_t credits = net->conf.tune.queue_bytes ? 0 : 2 * net->topo.tiers * net->conf.tune.credit_queue;
+	uint32_t credits = net->conf.tune.queue_bytes ? 0 : 2 * net->tree.topo.tiers * net->conf.tune.credit_queue;
 
 	return (uint64_t)net->conf.mtu_bytes * (credits ? credits : 1);
 }
 
 void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 {
-	bps = bps < TOPO_BPS_MIN ? TOPO_BPS_MIN : bps > TOPO_BPS_MAX ? TOPO_BPS_MAX : bps;
+	bps = weft_topo_clamp_bps(bps);
 	uint64_t bdp = (uint64_t)((unsigned __int128)net->brtt_ps * bps / UINT64_C(8000000000000));
 	uint64_t limit = net->conf.tune.queue_bytes;
 
@@ -81,7 +80,7 @@ void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 		limit = weft_trim_mode_trims(net->conf.tune.trim) ? bdp : 5 * bdp;
 	if (limit < least_queue(net))
 		limit = least_queue(net);
-	port_cold(net, p)->bps = bps;
+	port_cold(&net->tree, p)->bps = bps;
 	p->ps_per_byte = path_ps_per_byte(bps);
 	p->limit_bytes = limit < INT32_MAX ? (uint32_t)limit : INT32_MAX;
 	bdp = bdp < INT32_MAX ? bdp : INT32_MAX;
@@ -92,35 +91,35 @@ void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 static void set_port(struct weft_net *net, uint32_t port, uint32_t tier, uint8_t flags, uint32_t peer,
 		     weft_ns switch_latency_ns)
 {
-	const struct weft_topo_tier *links = &net->topo.tier[tier];
-	struct net_port *p = &net->ports[port];
+	const struct weft_topo_tier *links = &net->tree.topo.tier[tier];
+	struct net_port *p = &net->tree.ports[port];
 
 	p->flags = PORT_UP | flags;
 	p->peer = peer;
 	p->latency_ps = 1000 * (links->down_latency_ns + switch_latency_ns);
 	port_set_bps(net, p, links->down_bps);
-	port_cold(net, p)->nominal_bps = port_cold(net, p)->bps;
+	port_cold(&net->tree, p)->nominal_bps = port_cold(&net->tree, p)->bps;
 }
 
 static void set_rate(struct weft_net *net, uint32_t port, uint64_t bps)
 {
-	port_set_bps(net, &net->ports[port], bps);
-	net->cold[port].nominal_bps = net->cold[port].bps;
+	port_set_bps(net, &net->tree.ports[port], bps);
+	net->tree.cold[port].nominal_bps = net->tree.cold[port].bps;
 }
 
 static void set_cable(struct weft_net *net, uint32_t near, uint32_t far)
 {
-	net->cold[near].reverse = far;
-	net->cold[far].reverse = near;
+	net->tree.cold[near].reverse = far;
+	net->tree.cold[far].reverse = near;
 }
 
 static void wire_hosts(struct weft_net *net)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &net->tree.topo;
 
 	for (uint32_t h = 0; h < t->hosts; h++) {
 		uint32_t leaf = h / t->tier[0].radix_down;
-		uint32_t back = net->switches[leaf].first_down + h % t->tier[0].radix_down;
+		uint32_t back = net->tree.switches[leaf].first_down + h % t->tier[0].radix_down;
 		set_port(net, h, 0, PORT_NIC, leaf, t->tier[0].switch_latency_ns);
 		set_port(net, back, 0, PORT_LAST_HOP, h, 0);
 		set_cable(net, h, back);
@@ -130,15 +129,15 @@ static void wire_hosts(struct weft_net *net)
 /* Where the cables of link `up` of switch `sw` of `tier` end: the first port there that leads back. */
 static uint32_t link_end(const struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &net->tree.topo;
 	uint32_t back, above = parent_of(t, tier, sw, up, &back);
-	const struct net_switch *s = &net->switches[net->tier_first[tier + 1] + above];
+	const struct net_switch *s = &net->tree.switches[net->tree.tier_first[tier + 1] + above];
 
-	if (!net->down_first)
+	if (!net->tree.down_first)
 		return s->first_down + back * t->tier[tier + 1].bundle;
 	/* In a mesh a child is a pod, with a link to each of its switches. */
 	uint32_t per_child = t->tier[tier + 1].radix_down / s->children, ignored;
-	uint32_t port = switch_child(net, s, back / per_child, &ignored);
+	uint32_t port = switch_child(&net->tree, s, back / per_child, &ignored);
 	for (uint32_t i = back - back % per_child; i < back; i++) {
 		uint32_t below = child_of(t, tier + 1, above, i, &ignored);
 		port += link_cables(t, tier, below, ignored);
@@ -149,10 +148,10 @@ static uint32_t link_end(const struct weft_net *net, uint32_t tier, uint32_t sw,
 /* Both directions of the cables of one link. */
 static void wire_link(struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t up, uint32_t near)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &net->tree.topo;
 	const struct weft_topo_link *unlike = weft_topo_link_find(t, tier, sw, up);
-	uint32_t far = link_end(net, tier, sw, up), ignored, self = net->tier_first[tier] + sw;
-	uint32_t above = net->tier_first[tier + 1] + parent_of(t, tier, sw, up, &ignored);
+	uint32_t far = link_end(net, tier, sw, up), ignored, self = net->tree.tier_first[tier] + sw;
+	uint32_t above = net->tree.tier_first[tier + 1] + parent_of(t, tier, sw, up, &ignored);
 
 	for (uint32_t i = 0; i < link_cables(t, tier, sw, up); i++) {
 		set_port(net, near + i, tier + 1, 0, above, t->tier[tier + 1].switch_latency_ns);
@@ -167,10 +166,10 @@ static void wire_link(struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t
 
 static void wire_tier(struct weft_net *net, uint32_t tier)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &net->tree.topo;
 
 	for (uint32_t sw = 0; sw < t->tier[tier].switches; sw++) {
-		uint32_t near = net->switches[net->tier_first[tier] + sw].first_up;
+		uint32_t near = net->tree.switches[net->tree.tier_first[tier] + sw].first_up;
 		for (uint32_t up = 0; up < t->tier[tier].radix_up; up++) {
 			wire_link(net, tier, sw, up, near);
 			near += link_cables(t, tier, sw, up);
@@ -183,21 +182,21 @@ static void name_ports(struct weft_net *net, uint32_t first, uint32_t count, uin
 		       enum weft_port_dir dir)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		net->cold[first + i] =
+		net->tree.cold[first + i] =
 			(struct net_port_cold){.sw = sw, .place = i, .tier = (uint8_t)tier, .dir = (uint8_t)dir};
-		net->ports[first + i].hop = hop_of(tier, dir);
+		net->tree.ports[first + i].hop = hop_of(tier, dir);
 	}
 }
 
 static void name_all_ports(struct weft_net *net)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &net->tree.topo;
 
 	for (uint32_t h = 0; h < t->hosts; h++)
 		name_ports(net, h, 1, 0, h, WEFT_PORT_NIC);
 	for (uint32_t tier = 0; tier < t->tiers; tier++) {
 		for (uint32_t sw = 0; sw < t->tier[tier].switches; sw++) {
-			const struct net_switch *s = &net->switches[net->tier_first[tier] + sw];
+			const struct net_switch *s = &net->tree.switches[net->tree.tier_first[tier] + sw];
 			name_ports(net, s->first_down, s->first_up - s->first_down, tier, sw,
 				   tier ? WEFT_PORT_DOWN : WEFT_PORT_HOST);
 			name_ports(net, s->first_up, s->up_cables, tier, sw, WEFT_PORT_UP);
@@ -208,31 +207,31 @@ static void name_all_ports(struct weft_net *net)
 /* Ports down of a switch, one after the other by child; with unlike links notes where each child's begin. */
 static uint32_t layout_down(struct weft_net *net, struct net_switch *s, uint32_t tier, uint32_t sw, uint32_t *at)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &net->tree.topo;
 	uint32_t links = t->tier[tier].radix_down, per_child = links / s->children, port = s->first_down, up;
 
-	if (!net->down_first)
+	if (!net->tree.down_first)
 		return port + links * t->tier[tier].bundle;
 	s->down_at = *at;
 	for (uint32_t i = 0; i < links; i++) {
 		if (i % per_child == 0)
-			net->down_first[(*at)++] = port;
+			net->tree.down_first[(*at)++] = port;
 		uint32_t below = tier ? child_of(t, tier, sw, i, &up) : 0;
 		port += tier ? link_cables(t, tier - 1, below, up) : 1;
 	}
-	net->down_first[(*at)++] = port;
+	net->tree.down_first[(*at)++] = port;
 	return port;
 }
 
 /* Fills in the switches in order. */
 static void layout_switches(struct weft_net *net, struct rng *salts)
 {
-	const struct weft_topo *t = &net->topo;
-	struct net_switch *s = net->switches;
+	const struct weft_topo *t = &net->tree.topo;
+	struct net_switch *s = net->tree.switches;
 	uint32_t port = t->hosts, at = 0;
 
 	for (uint32_t tier = 0; tier < t->tiers; tier++) {
-		net->tier_first[tier] = (uint32_t)(s - net->switches);
+		net->tree.tier_first[tier] = (uint32_t)(s - net->tree.switches);
 		uint32_t children = weft_topo_groups_down(t, tier), child_hosts = span_hosts(t, tier) / children;
 		uint32_t bundle = t->tier[tier].radix_down / children * t->tier[tier].bundle;
 		for (uint32_t sw = 0; sw < t->tier[tier].switches; sw++, s++) {
@@ -253,49 +252,45 @@ static void layout_switches(struct weft_net *net, struct rng *salts)
 /* Counts switches and ports. Returns how many children all switches have together, with an end for each switch. */
 static uint32_t count_all(struct weft_net *net)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &net->tree.topo;
 	uint32_t children = 0;
 
 	for (uint32_t i = 0; i < t->tiers; i++) {
 		const struct weft_topo_tier *tier = &t->tier[i];
-		net->switch_count += tier->switches;
-		net->port_count += tier->switches * tier->radix_down * tier->bundle;
+		net->tree.switch_count += tier->switches;
+		net->tree.port_count += tier->switches * tier->radix_down * tier->bundle;
 		children += tier->switches * (weft_topo_groups_down(t, i) + 1);
 		for (uint32_t sw = 0; i + 1 < t->tiers && sw < tier->switches; sw++)
-			net->port_count += weft_topo_switch_uplinks(t, i, sw);
+			net->tree.port_count += weft_topo_switch_uplinks(t, i, sw);
 	}
 	/* The other direction of what the unlike links have more, or less, than others. */
 	for (uint32_t i = 0; i < t->link_count; i++)
 		if (t->link[i].cables)
-			net->port_count += t->link[i].cables - t->tier[t->link[i].tier + 1].bundle;
-	net->stats.ports = net->port_count;
-	net->port_count += t->hosts;
+			net->tree.port_count += t->link[i].cables - t->tier[t->link[i].tier + 1].bundle;
+	net->stats.ports = net->tree.port_count;
+	net->tree.port_count += t->hosts;
 	return children;
 }
 
 int net_build(struct weft_net *net)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &net->tree.topo;
 	struct rng salts = {net->conf.seed};
 	uint32_t children = count_all(net);
 
-	net->ports = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->ports);
-	net->cold = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->cold);
-	net->switches = weft_mem_alloc(&libc_mem, net->switch_count * sizeof *net->switches);
-	net->known_bps = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->known_bps);
+	net->tree.ports = weft_mem_alloc(&libc_mem, net->tree.port_count * sizeof *net->tree.ports);
+	net->tree.cold = weft_mem_alloc(&libc_mem, net->tree.port_count * sizeof *net->tree.cold);
+	net->tree.switches = weft_mem_alloc(&libc_mem, net->tree.switch_count * sizeof *net->tree.switches);
 	net->hosts = weft_mem_alloc(&libc_mem, (event_count(net) - event_wake(net, 0)) * sizeof *net->hosts);
 	if (t->link_count)
-		net->down_first = weft_mem_alloc(&libc_mem, children * sizeof *net->down_first);
-	if (!net->ports || !net->cold || !net->known_bps || !net->switches || !net->hosts ||
-	    (t->link_count && !net->down_first))
+		net->tree.down_first = weft_mem_alloc(&libc_mem, children * sizeof *net->tree.down_first);
+	if (!net->tree.ports || !net->tree.cold || !net->tree.switches || !net->hosts ||
+	    (t->link_count && !net->tree.down_first))
 		return -ENOMEM;
-	net->special |= t->link_count > 0;
 	layout_switches(net, &salts);
 	name_all_ports(net);
 	wire_hosts(net);
 	for (uint32_t i = 0; i + 1 < t->tiers; i++)
 		wire_tier(net, i);
-	for (uint32_t i = 0; i < net->port_count; i++)
-		net->known_bps[i] = net->cold[i].nominal_bps;
 	return 0;
 }

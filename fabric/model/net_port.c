@@ -7,7 +7,7 @@
 
 uint32_t weft_net_port_count(const struct weft_net *net)
 {
-	return net->port_count;
+	return net->tree.port_count;
 }
 
 static void print_name(const struct weft_port_info *info, char *name, size_t size)
@@ -27,11 +27,11 @@ static void print_name(const struct weft_port_info *info, char *name, size_t siz
 
 void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft_port_counts *counts)
 {
-	const struct net_port *p = &net->ports[port];
-	const struct net_port_cold *cold = &net->cold[port];
+	const struct net_port *p = &net->tree.ports[port];
+	const struct net_port_cold *cold = &net->tree.cold[port];
 
 	*counts = (struct weft_port_counts){
-		.queue_bytes = queue_data_bytes(net, port) + p->ctl_bytes,
+		.queue_bytes = port_data_bytes(&net->tree, port) + p->ctl_bytes,
 		.sent_pkts = p->sent_pkts,
 		.sent_bytes = p->sent_bytes,
 		.marked = cold->marked,
@@ -50,10 +50,10 @@ void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft
 
 int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_port_info *info)
 {
-	if (port >= net->port_count)
+	if (port >= net->tree.port_count)
 		return -ENOENT;
-	const struct net_port *p = &net->ports[port];
-	const struct net_port_cold *cold = &net->cold[port];
+	const struct net_port *p = &net->tree.ports[port];
+	const struct net_port_cold *cold = &net->tree.cold[port];
 	*info = (struct weft_port_info){
 		.dir = cold->dir,
 		.tier = cold->tier,
@@ -71,6 +71,6 @@ int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_po
 
 void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes)
 {
-	*pkts = net->ports[id.index].sent_pkts;
-	*bytes = net->ports[id.index].sent_bytes;
+	*pkts = net->tree.ports[id.index].sent_pkts;
+	*bytes = net->tree.ports[id.index].sent_bytes;
 }

@@ -90,7 +90,7 @@ weft_ps weft_net_ideal_ps(const struct weft_net *net, uint32_t src, uint32_t dst
 	uint64_t before = wire_bytes_total - last_wire_bytes;
 	uint32_t first = before < net->conf.mtu_bytes ? (uint32_t)before : net->conf.mtu_bytes;
 
-	path_find(&net->topo, src, dst, &there);
-	path_find(&net->topo, dst, src, &back);
+	path_find(&net->tree.topo, src, dst, &there);
+	path_find(&net->tree.topo, dst, src, &back);
 	return flow_ps(&there, before, first, last_wire_bytes) + one_way_ps(&back, ack_wire_bytes);
 }

@@ -35,8 +35,8 @@ static weft_ps frame_ps(const struct weft_net *net, const struct net_port *back)
 
 void pfc_resize(struct weft_net *net, uint32_t port)
 {
-	const struct net_port *p = &net->ports[port], *back = &net->ports[net->cold[port].reverse];
-	const struct net_port_cold *cold = &net->cold[port];
+	const struct net_port *p = &net->tree.ports[port], *back = &net->tree.ports[net->tree.cold[port].reverse];
+	const struct net_port_cold *cold = &net->tree.cold[port];
 	weft_ps delay = p->latency_ps + back->latency_ps + port_serialize_ps(back, net->conf.mtu_bytes + FRAME_BYTES);
 	uint64_t bps = cold->bps > cold->nominal_bps ? cold->bps : cold->nominal_bps;
 	uint64_t limit = net->pfc[port].xoff_bytes + bytes_in(delay, bps) + HEADROOM_PKTS * net->conf.mtu_bytes;
@@ -48,32 +48,32 @@ void pfc_resize(struct weft_net *net, uint32_t port)
 
 int pfc_init(struct weft_net *net)
 {
-	net->pfc = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->pfc);
+	net->pfc = weft_mem_alloc(&libc_mem, net->tree.port_count * sizeof *net->pfc);
 	if (!net->pfc)
 		return -ENOMEM;
-	for (uint32_t port = 0; port < net->port_count; port++) {
+	for (uint32_t port = 0; port < net->tree.port_count; port++) {
 		struct net_pfc *f = &net->pfc[port];
-		f->xoff_bytes = bytes_in(net->brtt_ps, net->cold[port].nominal_bps) * net->conf.tune.pfc_xoff_pct / 100;
+		f->xoff_bytes =
+			bytes_in(net->brtt_ps, net->tree.cold[port].nominal_bps) * net->conf.tune.pfc_xoff_pct / 100;
 		f->xon_bytes = f->xoff_bytes * net->conf.tune.pfc_xon_pct / 100;
 		pfc_resize(net, port);
-		if (!(net->ports[port].flags & PORT_NIC))
-			net->ports[port].flags |= PORT_PFC;
+		if (!(net->tree.ports[port].flags & PORT_NIC))
+			net->tree.ports[port].flags |= PORT_PFC;
 	}
-	net->special = true;
 	return 0;
 }
 
-/* Sends the port before the link a frame if what waits asks for one. */
-static void tell(struct weft_net *net, uint32_t from)
+void pfc_update(struct weft_net *net, uint32_t from)
 {
 	struct net_pfc *f = &net->pfc[from];
-	bool paused = net->ports[from].flags & PORT_PAUSED;
+	bool paused = net->tree.ports[from].flags & PORT_PAUSED;
 
 	if (paused == (f->waiting_bytes > (paused ? f->xon_bytes : f->xoff_bytes)) ||
 	    evq_pending(&net->evq, event_pfc(net, from)))
 		return;
 	f->pauses += !paused;
-	evq_set(&net->evq, event_pfc(net, from), net->evq.now + frame_ps(net, &net->ports[net->cold[from].reverse]));
+	evq_set(&net->evq, event_pfc(net, from),
+		net->evq.now + frame_ps(net, &net->tree.ports[net->tree.cold[from].reverse]));
 }
 
 bool pfc_take(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt)
@@ -83,7 +83,7 @@ bool pfc_take(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt)
 	if (f->waiting_bytes + pkt->wire_bytes > f->limit_bytes)
 		return false;
 	f->waiting_bytes += pkt->wire_bytes;
-	tell(net, from);
+	pfc_update(net, from);
 	return true;
 }
 
@@ -92,35 +92,28 @@ void pfc_release(struct weft_net *net, const struct weft_pkt *pkt)
 	uint32_t from = pkt->fabric_ingress;
 
 	net->pfc[from].waiting_bytes -= pkt->wire_bytes;
-	tell(net, from);
+	pfc_update(net, from);
 }
 
-static void go_on(struct weft_net *net, uint32_t port)
+bool pfc_arrive(struct weft_net *net, uint32_t port)
 {
+	struct net_port *p = &net->tree.ports[port];
 	struct net_pfc *f = &net->pfc[port];
+	weft_ps now = net->evq.now;
 
-	net->ports[port].flags &= (uint8_t)~PORT_PAUSED;
-	f->paused_ps += net->evq.now - f->paused_since;
-	if (net->ports[port].flags & PORT_NIC)
-		weft_net_kick(net, port, net->evq.now);
-	else
-		queue_service_pfc(net, port);
-}
-
-void pfc_arrive(struct weft_net *net, uint32_t port)
-{
-	if (net->ports[port].flags & PORT_PAUSED) {
-		go_on(net, port);
-	} else {
-		net->ports[port].flags |= PORT_PAUSED;
-		net->pfc[port].paused_since = net->evq.now;
+	p->flags ^= PORT_PAUSED;
+	if (p->flags & PORT_PAUSED) {
+		f->paused_since = now;
+		return false;
 	}
-	tell(net, port);
+	assert(f->paused_since <= now);
+	f->paused_ps += now - f->paused_since;
+	return true;
 }
 
 weft_ps pfc_paused_ps(const struct weft_net *net, uint32_t port)
 {
 	const struct net_pfc *f = &net->pfc[port];
 
-	return f->paused_ps + (net->ports[port].flags & PORT_PAUSED ? net->evq.now - f->paused_since : 0);
+	return f->paused_ps + (net->tree.ports[port].flags & PORT_PAUSED ? net->evq.now - f->paused_since : 0);
 }

@@ -8,16 +8,9 @@
  * sec. V-A, the selective dropping of Aeolus). */
 enum { UNSCHEDULED_PKTS = 4 };
 
-void queue_depth_note(struct weft_net *net)
-{
-	net->depth_integral += (unsigned __int128)net->depth_bytes * (net->evq.now - net->depth_since);
-	net->depth_since = net->evq.now;
-}
-
 static void depth_change(struct weft_net *net, struct net_port *p, int32_t bytes)
 {
-	queue_depth_note(net);
-	net->depth_bytes += (uint64_t)(int64_t)bytes;
+	net_depth_change(net, bytes);
 	p->data_bytes += (uint32_t)bytes;
 }
 
@@ -85,7 +78,7 @@ static struct weft_pkt *ctl_pop(struct net_port *p)
 
 static bool is_waiting(const struct weft_net *net, const struct net_port *p)
 {
-	return p->data_head || p->ctl_head || (net->ordered && net->ordered[p - net->ports].head);
+	return p->data_head || p->ctl_head || (net->ordered && net->ordered[p - net->tree.ports].head);
 }
 
 static bool is_ordered(const struct weft_net *net, const struct weft_pkt *pkt)
@@ -116,7 +109,7 @@ static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *
 	}
 	wire_trim(pkt, p->flags & PORT_LAST_HOP);
 	net->stats.trimmed++;
-	port_cold(net, p)->trimmed++;
+	port_cold(&net->tree, p)->trimmed++;
 	ctl_push(net, p, pkt);
 }
 
@@ -125,8 +118,8 @@ static inline __attribute__((always_inline)) void admit_data(struct weft_net *ne
 							     struct weft_pkt *pkt)
 {
 	bool ordered = is_ordered(net, pkt);
-	uint32_t port = (uint32_t)(p - net->ports);
-	uint64_t depth = (uint64_t)(ordered ? net->ordered[port].bytes : p->data_bytes) + pkt->wire_bytes;
+	uint32_t port = (uint32_t)(p - net->tree.ports);
+	uint64_t depth = (uint64_t)(ordered ? net->tree.ordered_bytes[port] : p->data_bytes) + pkt->wire_bytes;
 
 	if (net->evq.now < p->busy_until)
 		depth += p->service_data_bytes;
@@ -145,7 +138,7 @@ static inline __attribute__((always_inline)) void admit_data(struct weft_net *ne
 
 void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 	bool waiting = is_waiting(net, p);
 
 	if (!waiting && p->busy_until <= net->evq.now) {
@@ -172,17 +165,17 @@ static bool should_mark(struct weft_net *net, const struct net_port *p, uint32_t
 
 static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
 {
-	uint32_t port = (uint32_t)(p - net->ports);
+	uint32_t port = (uint32_t)(p - net->tree.ports);
 	bool ordered = net->ordered && ordered_is_next(net, port);
 	struct weft_pkt *pkt = ordered ? ordered_pop(net, port) : data_pop(net, p);
-	uint32_t left = ordered ? net->ordered[port].bytes : p->data_bytes;
+	uint32_t left = ordered ? net->tree.ordered_bytes[port] : p->data_bytes;
 
 	if (net->ordered)
 		ordered_account(net, port, pkt, ordered);
 	if (p->red_max && pkt->ecn != WEFT_ECN_NOT && pkt->ecn != WEFT_ECN_CE && should_mark(net, p, left)) {
 		wire_mark_ce(pkt);
 		net->stats.marked++;
-		port_cold(net, p)->marked++;
+		port_cold(&net->tree, p)->marked++;
 	}
 	return pkt;
 }
@@ -202,7 +195,7 @@ static struct weft_pkt *data_dequeue(struct weft_net *net, struct net_port *p)
 
 void queue_service(struct weft_net *net, uint32_t port)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 
 	link_send(net, port, p->ctl_head ? ctl_pop(p) : data_dequeue(net, p));
 	if (is_waiting(net, p))
@@ -228,13 +221,13 @@ static void admit_pfc(struct weft_net *net, struct net_port *p, struct weft_pkt 
 
 static void send_when_free(struct weft_net *net, uint32_t port)
 {
-	if (can_send(&net->ports[port]) && !evq_pending(&net->evq, event_free(port)))
-		evq_set(&net->evq, event_free(port), net->ports[port].busy_until);
+	if (can_send(&net->tree.ports[port]) && !evq_pending(&net->evq, event_free(port)))
+		evq_set(&net->evq, event_free(port), net->tree.ports[port].busy_until);
 }
 
 void queue_enqueue_pfc(struct weft_net *net, uint32_t port, struct weft_pkt *pkt, uint32_t from)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 	bool control = pkt->flags & WEFT_PKT_CONTROL;
 
 	if (!can_send(p) && p->busy_until <= net->evq.now && (control || !(p->flags & PORT_PAUSED))) {
@@ -250,7 +243,7 @@ void queue_enqueue_pfc(struct weft_net *net, uint32_t port, struct weft_pkt *pkt
 
 void queue_service_pfc(struct weft_net *net, uint32_t port)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 	struct weft_pkt *pkt;
 
 	if (p->busy_until > net->evq.now || !can_send(p)) {
@@ -270,7 +263,7 @@ void queue_service_pfc(struct weft_net *net, uint32_t port)
 /* When the port can send next: once it is free what waits, or else the first credit when that is due. WEFT_NEVER. */
 static weft_ps credit_turn(const struct weft_net *net, uint32_t port)
 {
-	const struct net_port *p = &net->ports[port];
+	const struct net_port *p = &net->tree.ports[port];
 	weft_ps due = is_waiting(net, p) ? 0 : credit_queue_next(&net->credits[port].q);
 
 	return due > p->busy_until ? due : p->busy_until;
@@ -286,7 +279,7 @@ static void credit_wait(struct weft_net *net, uint32_t port)
 
 void queue_enqueue_credit(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 	bool credit = pkt->flags & WEFT_PKT_CREDIT;
 	bool idle = !is_waiting(net, p) && p->busy_until <= net->evq.now;
 
@@ -305,7 +298,7 @@ void queue_enqueue_credit(struct weft_net *net, uint32_t port, struct weft_pkt *
 
 void queue_service_credit(struct weft_net *net, uint32_t port)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 
 	if (p->busy_until <= net->evq.now) {
 		if (credit_is_due(net, port))
@@ -318,7 +311,7 @@ void queue_service_credit(struct weft_net *net, uint32_t port)
 
 void queue_flush(struct weft_net *net, uint32_t port)
 {
-	struct net_port *p = &net->ports[port];
+	struct net_port *p = &net->tree.ports[port];
 
 	if (net->credits)
 		credit_flush(net, port);

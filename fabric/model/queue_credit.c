@@ -30,28 +30,27 @@ static uint32_t cycle_bytes(const struct weft_net_conf *c)
 	return data + WEFT_WIRE_MIN_BYTES + ack;
 }
 
-void credit_resize(struct weft_net *net, uint32_t port)
+void credit_resize(struct weft_net *net, uint32_t port, weft_ps now)
 {
-	uint64_t there = net->cold[port].bps, back = net->cold[net->cold[port].reverse].bps;
+	uint64_t there = net->tree.cold[port].bps, back = net->tree.cold[net->tree.cold[port].reverse].bps;
 	uint64_t interval = credit_queue_interval(cycle_bytes(&net->conf), there < back ? there : back, PS_PER_S);
 
-	credit_queue_set_interval(&net->credits[port].q, interval, net->evq.now);
+	credit_queue_set_interval(&net->credits[port].q, interval, now);
 }
 
-int credit_init(struct weft_net *net)
+int credit_init(struct weft_net *net, weft_ps now)
 {
 	uint32_t refresh = net->conf.tune.credit_refresh ? net->conf.tune.credit_refresh : CREDIT_QUEUE_REFRESH_DEFAULT;
 
-	net->credits = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->credits);
+	net->credits = weft_mem_alloc(&libc_mem, net->tree.port_count * sizeof *net->credits);
 	if (!net->credits)
 		return -ENOMEM;
-	for (uint32_t port = 0; port < net->port_count; port++) {
+	for (uint32_t port = 0; port < net->tree.port_count; port++) {
 		net->credits[port] = (struct net_credits){.head = NULL};
 		credit_queue_init(&net->credits[port].q, net->conf.tune.credit_queue, refresh);
-		credit_resize(net, port);
-		net->ports[port].flags |= PORT_CREDIT;
+		credit_resize(net, port, now);
+		net->tree.ports[port].flags |= PORT_CREDIT;
 	}
-	net->special = true;
 	return 0;
 }
 
@@ -60,7 +59,7 @@ bool credit_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	struct net_credits *c = &net->credits[port];
 
 	if (!credit_queue_push(&c->q)) {
-		if (net->ports[port].flags & PORT_TAPPED)
+		if (net->tree.ports[port].flags & PORT_TAPPED)
 			net->tap(net->tap_arg, port, WEFT_TAP_DROPPED, pkt, net->evq.now);
 		net->conf.free_pkt(net->conf.free_arg, pkt);
 		return false;
@@ -100,7 +99,7 @@ void credit_flush(struct weft_net *net, uint32_t port)
 	c->flushed += c->q.waiting;
 	credit_queue_clear(&c->q);
 	while (c->head)
-		port_drop(net, &net->ports[port], list_pop(c), &net->stats.dropped_down);
+		port_drop(net, &net->tree.ports[port], list_pop(c), &net->stats.dropped_down);
 }
 
 void credit_counts(const struct weft_net *net, uint32_t port, struct weft_credit_counts *counts)

@@ -10,19 +10,19 @@ static const struct weft_mem libc_mem;
 
 int ordered_init(struct weft_net *net)
 {
-	net->ordered = weft_mem_alloc(&libc_mem, net->port_count * sizeof *net->ordered);
-	if (!net->ordered)
+	net->ordered = weft_mem_alloc(&libc_mem, net->tree.port_count * sizeof *net->ordered);
+	net->tree.ordered_bytes = weft_mem_alloc(&libc_mem, net->tree.port_count * sizeof *net->tree.ordered_bytes);
+	if (!net->ordered || !net->tree.ordered_bytes)
 		return -ENOMEM;
-	for (uint32_t port = 0; port < net->port_count; port++)
+	for (uint32_t port = 0; port < net->tree.port_count; port++)
 		net->ordered[port] = (struct net_ordered){.head = NULL};
 	return 0;
 }
 
-static void depth_change(struct weft_net *net, struct net_ordered *o, int32_t bytes)
+static void depth_change(struct weft_net *net, uint32_t port, int32_t bytes)
 {
-	queue_depth_note(net);
-	net->depth_bytes += (uint64_t)(int64_t)bytes;
-	o->bytes += (uint32_t)bytes;
+	net_depth_change(net, bytes);
+	net->tree.ordered_bytes[port] += (uint32_t)bytes;
 }
 
 void ordered_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
@@ -36,7 +36,7 @@ void ordered_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	else
 		o->head = pkt;
 	o->tail = pkt;
-	depth_change(net, o, pkt->wire_bytes);
+	depth_change(net, port, pkt->wire_bytes);
 }
 
 struct weft_pkt *ordered_pop(struct weft_net *net, uint32_t port)
@@ -45,7 +45,7 @@ struct weft_pkt *ordered_pop(struct weft_net *net, uint32_t port)
 	struct weft_pkt *pkt = o->head;
 
 	o->head = pkt->next;
-	depth_change(net, o, -pkt->wire_bytes);
+	depth_change(net, port, -pkt->wire_bytes);
 	return pkt;
 }
 
@@ -53,7 +53,7 @@ bool ordered_is_next(const struct weft_net *net, uint32_t port)
 {
 	const struct net_ordered *o = &net->ordered[port];
 
-	if (!o->head || !net->ports[port].data_head)
+	if (!o->head || !net->tree.ports[port].data_head)
 		return o->head;
 	return net->conf.tune.ordered_pct == 100 || o->lead <= 0;
 }
@@ -64,7 +64,7 @@ void ordered_account(struct weft_net *net, uint32_t port, const struct weft_pkt 
 	struct net_ordered *o = &net->ordered[port];
 	int64_t pct = net->conf.tune.ordered_pct;
 
-	if (ordered ? !net->ports[port].data_head : !o->head)
+	if (ordered ? !net->tree.ports[port].data_head : !o->head)
 		o->lead = 0;
 	else
 		o->lead += ordered ? pkt->wire_bytes * (100 - pct) : -pkt->wire_bytes * pct;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "hash.h"
-#include "net_impl.h"
+#include "route_impl.h"
 #include "wire.h"
 
 enum { IP_PROTOCOL_UDP = 17 };
@@ -28,52 +28,52 @@ static uint32_t choose(uint32_t hash, uint32_t n)
 /* Draws before all ports are looked at. */
 enum { AROUND_TRIES = 8 };
 
-bool route_usable(const struct weft_net *net, uint32_t port, uint32_t leaf)
+bool route_usable(const struct net_tree *tree, uint32_t port, uint32_t leaf)
 {
-	const struct net_port *p = &net->ports[port];
-	const struct net_routes *r = net->routes;
+	const struct net_port *p = &tree->ports[port];
+	const struct net_routes *r = tree->routes;
 
 	if (p->flags & PORT_LAST_HOP)
 		return true; /* there is no other way to a host */
-	if (route_avoided(net, port))
+	if (route_avoided(tree, port))
 		return false;
-	if (p->peer < net->topo.tier[0].switches)
+	if (p->peer < tree->topo.tier[0].switches)
 		return true;
-	size_t row = (size_t)(p->peer - net->topo.tier[0].switches) * r->row_words;
+	size_t row = (size_t)(p->peer - tree->topo.tier[0].switches) * r->row_words;
 	return r->reach[row + leaf / 64] >> leaf % 64 & 1;
 }
 
 /* One of the usable ports among `n`, by hash. Redrawing until one is usable is uniform over those that are. */
-static uint32_t choose_usable(const struct weft_net *net, uint32_t first, uint32_t n, uint32_t leaf, uint32_t hash)
+static uint32_t choose_usable(const struct net_tree *tree, uint32_t first, uint32_t n, uint32_t leaf, uint32_t hash)
 {
 	uint32_t usable = 0;
 
 	for (uint32_t i = 0; i < AROUND_TRIES; i++) {
 		uint32_t port = first + choose(hash, n);
-		if (route_usable(net, port, leaf))
+		if (route_usable(tree, port, leaf))
 			return port;
 		hash = (uint32_t)(hash_word(hash, i) >> 32);
 	}
 	for (uint32_t i = 0; i < n; i++)
-		usable += route_usable(net, first + i, leaf);
+		usable += route_usable(tree, first + i, leaf);
 	uint32_t skip = choose(hash, usable);
 	for (uint32_t i = 0; i < n; i++)
-		if (route_usable(net, first + i, leaf) && skip-- == 0)
+		if (route_usable(tree, first + i, leaf) && skip-- == 0)
 			return first + i;
 	return PORT_NONE;
 }
 
-uint32_t route_around(const struct weft_net *net, const struct net_switch *sw, uint32_t host,
+uint32_t route_around(const struct net_tree *tree, const struct net_switch *sw, uint32_t host,
 		      const struct weft_pkt *pkt)
 {
-	uint32_t below = host - sw->low, leaf = host / net->topo.tier[0].radix_down;
+	uint32_t below = host - sw->low, leaf = host / tree->topo.tier[0].radix_down;
 	uint32_t first = sw->first_up, n = sw->up_cables;
 
 	if (below < sw->span)
-		first = switch_child(net, sw, (uint32_t)(below * sw->child_recip >> 32), &n);
-	if (!net->routes)
+		first = switch_child(tree, sw, (uint32_t)(below * sw->child_recip >> 32), &n);
+	if (!tree->routes)
 		return first + choose(tuple_hash(sw->salt, pkt), n);
-	return choose_usable(net, first, n, leaf, tuple_hash(sw->salt, pkt));
+	return choose_usable(tree, first, n, leaf, tuple_hash(sw->salt, pkt));
 }
 
 uint32_t route_part_hash(const struct net_switch *sw, const struct weft_pkt *pkt)

@@ -19,16 +19,16 @@ struct adaptive_state {
 	struct sample sample[]; /* of the switch's ports, only with sample_ns */
 };
 
-static size_t adaptive_state(const struct weft_net *net, uint32_t sw)
+static size_t adaptive_state(const struct net_tree *tree, uint32_t sw)
 {
-	const struct route_adaptive_tune *tune = net->choice.tune;
-	const struct net_switch *s = &net->switches[sw];
+	const struct route_adaptive_tune *tune = tree->choice.tune;
+	const struct net_switch *s = &tree->switches[sw];
 	size_t ports = tune->sample_ns ? s->first_up + s->up_cables - s->first_down : 0;
 
 	return sizeof(struct adaptive_state) + ports * sizeof(struct sample);
 }
 
-static int adaptive_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+static int adaptive_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
 	((struct adaptive_state *)state)->rng = (struct rng){seed};
 	return 0;
@@ -40,37 +40,36 @@ static uint64_t band(uint64_t depth, uint32_t limit)
 	return (depth * 20 >= limit) + (depth * 10 >= limit) + (depth * 5 >= limit) + (depth >= PAUSED_BACKLOG);
 }
 
-static uint64_t read_depth(const struct weft_net *net, uint32_t port)
+static uint64_t read_depth(const struct net_tree *tree, uint32_t port, weft_ps now)
 {
-	const struct route_adaptive_tune *tune = net->choice.tune;
-	uint64_t depth = port_backlog(net, port);
+	const struct route_adaptive_tune *tune = tree->choice.tune;
+	uint64_t depth = port_backlog(tree, port, now);
 
-	return tune->bands ? band(depth, net->ports[port].limit_bytes) : depth;
+	return tune->bands ? band(depth, tree->ports[port].limit_bytes) : depth;
 }
 
-static uint64_t known_depth(const struct weft_net *net, const struct route_ways *ways, uint32_t port)
+static uint64_t known_depth(const struct net_tree *tree, const struct route_ways *ways, uint32_t port)
 {
-	const struct route_adaptive_tune *tune = net->choice.tune;
+	const struct route_adaptive_tune *tune = tree->choice.tune;
 
 	if (!tune->sample_ns)
-		return read_depth(net, port);
+		return read_depth(tree, port, ways->now);
 	struct adaptive_state *st = ways->state;
-	struct sample *s = &st->sample[port - net->switches[ways->sw].first_down];
-	weft_ps now = net->evq.now;
-	if (s->at == 0 || now - s->at >= UINT64_C(1000) * tune->sample_ns)
-		*s = (struct sample){now, read_depth(net, port)};
+	struct sample *s = &st->sample[port - tree->switches[ways->sw].first_down];
+	if (s->at == 0 || ways->now - s->at >= UINT64_C(1000) * tune->sample_ns)
+		*s = (struct sample){ways->now, read_depth(tree, port, ways->now)};
 	return s->depth;
 }
 
 /* The k-th of equal ways replaces those before it once in k times: each is as likely. */
-static uint32_t adaptive_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t adaptive_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
 	struct adaptive_state *st = ways->state;
 	uint64_t least = UINT64_MAX;
 	uint32_t best = 0, ties = 0;
 
 	for (uint32_t i = 0; i < ways->count; i++) {
-		uint64_t depth = known_depth(net, ways, ways_port(ways, i));
+		uint64_t depth = known_depth(tree, ways, ways_port(ways, i));
 		ties = depth < least ? 1 : ties + (depth == least);
 		if (depth < least || (depth == least && rng_below(&st->rng, ties) == 0))
 			best = i;

@@ -26,17 +26,17 @@ static uint32_t port_count(const struct net_switch *s)
 }
 
 /* Fills in what the topology says of a switch's level. */
-static void set_level(const struct weft_net *net, uint32_t sw, struct conga_state *st)
+static void set_level(const struct net_tree *tree, uint32_t sw, struct conga_state *st)
 {
-	const struct weft_topo *t = &net->topo;
+	const struct weft_topo *t = &tree->topo;
 	uint32_t per_pod = t->tier[0].radix_up;
 
-	st->tier = switch_tier(net, sw);
+	st->tier = switch_tier(tree, sw);
 	if (st->tier + 1 == t->tiers)
 		return;
 	st->tags = weft_topo_uplinks(t, st->tier);
 	st->together = 1;
-	st->self = sw - net->tier_first[st->tier];
+	st->self = sw - tree->tier_first[st->tier];
 	st->peers = t->tier[st->tier].switches;
 	st->leaves = st->tier ? t->tier[1].radix_down : 1;
 	if (st->tier == 0)
@@ -54,39 +54,39 @@ static size_t metrics(const struct conga_state *st)
 	return (size_t)st->peers * st->tags;
 }
 
-static size_t conga_state(const struct weft_net *net, uint32_t sw)
+static size_t conga_state(const struct net_tree *tree, uint32_t sw)
 {
-	const struct conga_tune *tune = net->choice.tune;
+	const struct conga_tune *tune = tree->choice.tune;
 	struct conga_state st = {.tags = 0};
-	size_t bytes = sizeof st + port_count(&net->switches[sw]) * sizeof(struct conga_dre);
+	size_t bytes = sizeof st + port_count(&tree->switches[sw]) * sizeof(struct conga_dre);
 
-	set_level(net, sw, &st);
+	set_level(tree, sw, &st);
 	if (st.tags)
 		bytes += 2 * metrics(&st) * sizeof(struct conga_metric) + flow_table_bytes(tune->flowlets) +
 			 st.peers / st.together * sizeof(uint32_t);
 	return bytes;
 }
 
-static void place_tables(const struct weft_net *net, uint32_t sw, struct conga_state *st)
+static void place_tables(const struct net_tree *tree, uint32_t sw, struct conga_state *st)
 {
-	const struct conga_tune *tune = net->choice.tune;
+	const struct conga_tune *tune = tree->choice.tune;
 
 	st->dre = (struct conga_dre *)(st + 1);
 	if (!st->tags)
 		return;
-	st->to = (struct conga_metric *)(st->dre + port_count(&net->switches[sw]));
+	st->to = (struct conga_metric *)(st->dre + port_count(&tree->switches[sw]));
 	st->heard = st->to + metrics(st);
 	st->flowlets = (struct flow_table *)(st->heard + metrics(st));
 	flow_table_init(st->flowlets, tune->flowlets);
 	st->next_fb = (uint32_t *)((char *)st->flowlets + flow_table_bytes(tune->flowlets));
 }
 
-static int conga_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+static int conga_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
 	struct conga_state *st = state;
 
 	st->rng = (struct rng){seed};
-	set_level(net, sw, st);
+	set_level(tree, sw, st);
 	if (st->tags > TAGS_MAX)
 		return weft_err_set(err, -EINVAL, "fabric: conga has tags for %d uplinks of a %s, not for %u", TAGS_MAX,
 				    weft_topo_tier_name(st->tier), st->tags);
@@ -95,7 +95,7 @@ static int conga_init(const struct weft_net *net, uint32_t sw, void *state, uint
 				    weft_topo_tier_name(st->tier), st->peers);
 	for (uint32_t i = 0; sw == 0 && i < CONGA_LEVELS; i++)
 		u64map_init(&st->headers[i], &libc_mem);
-	place_tables(net, sw, st);
+	place_tables(tree, sw, st);
 	return 0;
 }
 
@@ -119,11 +119,11 @@ static void discount(struct conga_dre *d, uint64_t steps)
 }
 
 /* What was sent since the last look was sent up to when the port was last busy. */
-static void dre_update(const struct weft_net *net, struct conga_dre *d, uint32_t port)
+static void dre_update(const struct net_tree *tree, struct conga_dre *d, uint32_t port, weft_ps now)
 {
-	const struct conga_tune *tune = net->choice.tune;
-	const struct net_port *p = &net->ports[port];
-	weft_ps step = UINT64_C(1000000) * tune->tau_us >> DRE_SHIFT, now = net->evq.now;
+	const struct conga_tune *tune = tree->choice.tune;
+	const struct net_port *p = &tree->ports[port];
+	weft_ps step = UINT64_C(1000000) * tune->tau_us >> DRE_SHIFT;
 	uint64_t steps = (now - d->at) / step, idle = p->busy_until < now ? (now - p->busy_until) / step : 0;
 
 	idle = idle < steps ? idle : steps;
@@ -134,40 +134,40 @@ static void dre_update(const struct weft_net *net, struct conga_dre *d, uint32_t
 	d->at += steps * step;
 }
 
-static struct conga_dre *dre_of(const struct weft_net *net, const struct route_ways *ways, uint32_t port)
+static struct conga_dre *dre_of(const struct net_tree *tree, const struct route_ways *ways, uint32_t port)
 {
 	struct conga_state *st = ways->state;
 
-	return &st->dre[port - net->switches[ways->sw].first_down];
+	return &st->dre[port - tree->switches[ways->sw].first_down];
 }
 
 /* `bytes` join the port's queue. */
-static void dre_add(const struct weft_net *net, const struct route_ways *ways, uint32_t port, uint32_t bytes)
+static void dre_add(const struct net_tree *tree, const struct route_ways *ways, uint32_t port, uint32_t bytes)
 {
-	struct conga_dre *d = dre_of(net, ways, port);
+	struct conga_dre *d = dre_of(tree, ways, port);
 
-	dre_update(net, d, port);
+	dre_update(tree, d, port, ways->now);
 	d->bytes += bytes;
 }
 
 /* The share of the link's rate in 2^-Q, rounded down. */
-static uint8_t link_metric(const struct weft_net *net, const struct route_ways *ways, uint32_t port)
+static uint8_t link_metric(const struct net_tree *tree, const struct route_ways *ways, uint32_t port)
 {
-	const struct conga_tune *tune = net->choice.tune;
-	struct conga_dre *d = dre_of(net, ways, port);
-	uint64_t full = net->cold[port].bps / 8 * tune->tau_us / 1000000, most = (UINT64_C(1) << tune->bits) - 1;
+	const struct conga_tune *tune = tree->choice.tune;
+	struct conga_dre *d = dre_of(tree, ways, port);
+	uint64_t full = tree->cold[port].bps / 8 * tune->tau_us / 1000000, most = (UINT64_C(1) << tune->bits) - 1;
 
-	dre_update(net, d, port);
+	dre_update(tree, d, port, ways->now);
 	uint64_t value = (d->bytes << tune->bits) / (full ? full : 1);
 	return (uint8_t)(value < most ? value : most);
 }
 
 /* A metric that nobody renews fades, so that a path that was congested is tried again (section 3.3): at the switch that
  * uses it and at the one that tells of it. */
-static uint8_t aged(const struct weft_net *net, const struct conga_metric *m)
+static uint8_t aged(const struct net_tree *tree, const struct conga_metric *m, weft_ps now)
 {
-	const struct conga_tune *tune = net->choice.tune;
-	uint64_t ages = (net->evq.now - m->at) / (UINT64_C(1000000) * tune->age_us);
+	const struct conga_tune *tune = tree->choice.tune;
+	uint64_t ages = (now - m->at) / (UINT64_C(1000000) * tune->age_us);
 
 	return ages < 8 ? (uint8_t)(m->value >> ages) : 0;
 }
@@ -176,13 +176,14 @@ static uint8_t aged(const struct weft_net *net, const struct conga_metric *m)
 
 /* How congested the path over the uplink `tag` is towards a group of peers: at worst, where the switch can't tell which
  * of them the packet reaches. */
-static uint32_t path_metric(const struct weft_net *net, const struct conga_state *st, uint32_t group, uint32_t tag)
+static uint32_t path_metric(const struct net_tree *tree, const struct conga_state *st, uint32_t group, uint32_t tag,
+			    weft_ps now)
 {
 	const struct conga_metric *m = &st->to[(size_t)group * st->together * st->tags + tag];
 	uint32_t worst = 0;
 
 	for (uint32_t i = 0; i < st->together; i++, m += st->tags) {
-		uint32_t value = aged(net, m);
+		uint32_t value = aged(tree, m, now);
 		worst = value > worst ? value : worst;
 	}
 	return worst;
@@ -190,17 +191,17 @@ static uint32_t path_metric(const struct weft_net *net, const struct conga_state
 
 /* Of the uplinks with the least congested paths the one the flow was on, if it is one of them, else any (section 3.5).
  */
-static uint32_t least_congested(const struct weft_net *net, const struct route_ways *ways, uint32_t old_port)
+static uint32_t least_congested(const struct net_tree *tree, const struct route_ways *ways, uint32_t old_port)
 {
 	struct conga_state *st = ways->state;
-	uint32_t best = 0, ties = 0, least = UINT32_MAX, first_up = net->switches[ways->sw].first_up;
+	uint32_t best = 0, ties = 0, least = UINT32_MAX, first_up = tree->switches[ways->sw].first_up;
 	uint32_t group = ways->leaf / st->leaves;
 	bool keep = false;
 
 	for (uint32_t i = 0; i < ways->count; i++) {
 		uint32_t port = ways_port(ways, i);
-		uint32_t there = path_metric(net, st, group, port - first_up);
-		uint32_t here = link_metric(net, ways, port), worst = here > there ? here : there;
+		uint32_t there = path_metric(tree, st, group, port - first_up, ways->now);
+		uint32_t here = link_metric(tree, ways, port), worst = here > there ? here : there;
 		if (worst > least)
 			continue;
 		keep = keep && worst == least;
@@ -213,48 +214,49 @@ static uint32_t least_congested(const struct weft_net *net, const struct route_w
 	return best;
 }
 
-static uint32_t conga_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t conga_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
-	const struct conga_tune *tune = net->choice.tune;
+	const struct conga_tune *tune = tree->choice.tune;
 	struct conga_state *st = ways->state;
 
 	if (ways->group) /* cables down */
-		return route_hash(&net->switches[ways->sw], pkt, ways->count);
+		return route_hash(&tree->switches[ways->sw], pkt, ways->count);
 	struct flow_entry *e = flow_table_find(st->flowlets, flow_key(pkt));
 	uint32_t way = e->port == PORT_NONE ? ways->count : ways_find(ways, e->port);
-	if (way == ways->count || net->evq.now - e->seen > UINT64_C(1000000) * tune->flowlet_us)
-		way = least_congested(net, ways, e->port);
+	if (way == ways->count || ways->now - e->seen > UINT64_C(1000000) * tune->flowlet_us)
+		way = least_congested(tree, ways, e->port);
 	e->port = ways_port(ways, way);
-	e->seen = net->evq.now;
+	e->seen = ways->now;
 	return way;
 }
 
 /* ---- headers ---- */
 
-static struct u64map *headers_of(const struct weft_net *net, uint32_t level)
+static struct u64map *headers_of(const struct net_tree *tree, uint32_t level)
 {
-	return &((struct conga_state *)net->choice.state[0])->headers[level];
+	return &((struct conga_state *)tree->choice.state[0])->headers[level];
 }
 
-static void header_put(const struct weft_net *net, uint32_t level, const struct weft_pkt *pkt, struct conga_header h)
+static void header_put(const struct net_tree *tree, uint32_t level, const struct weft_pkt *pkt, struct conga_header h)
 {
 	void *packed;
 
 	h.is_valid = 1;
 	memcpy(&packed, &h, sizeof packed);
-	u64map_put(headers_of(net, level), (uintptr_t)pkt, packed); /* without memory it goes without */
+	u64map_put(headers_of(tree, level), (uintptr_t)pkt, packed); /* without memory it goes without */
 }
 
-static bool header_get(const struct weft_net *net, uint32_t level, const struct weft_pkt *pkt, struct conga_header *h)
+static bool header_get(const struct net_tree *tree, uint32_t level, const struct weft_pkt *pkt, struct conga_header *h)
 {
-	void *packed = u64map_get(headers_of(net, level), (uintptr_t)pkt);
+	void *packed = u64map_get(headers_of(tree, level), (uintptr_t)pkt);
 
 	memcpy(h, &packed, sizeof packed);
 	return packed != NULL;
 }
 
 /* The next uplink of a group of peers to tell them about, one whose metric changed before others (section 3.3). */
-static void feed_back(const struct weft_net *net, struct conga_state *st, uint32_t group, struct conga_header *h)
+static void feed_back(const struct net_tree *tree, struct conga_state *st, uint32_t group, weft_ps now,
+		      struct conga_header *h)
 {
 	uint32_t uplinks = st->together * st->tags, looks = uplinks < TAGS_MAX ? uplinks : TAGS_MAX;
 	struct conga_metric *m = &st->heard[(size_t)group * uplinks];
@@ -270,75 +272,75 @@ static void feed_back(const struct weft_net *net, struct conga_state *st, uint32
 	h->has_fb = m[told].at != 0;
 	h->fb_place = (uint8_t)(told / st->tags);
 	h->fb_tag = (uint8_t)(told % st->tags);
-	h->fb_metric = aged(net, &m[told]);
+	h->fb_metric = aged(tree, &m[told], now);
 	m[told].changed = 0;
 	st->next_fb[group] = told + 1 < uplinks ? told + 1 : 0;
 }
 
 /* The packet leaves the switch that decided at its level. */
-static void begin(const struct weft_net *net, const struct route_ways *ways, uint32_t port, uint8_t ce,
+static void begin(const struct net_tree *tree, const struct route_ways *ways, uint32_t port, uint8_t ce,
 		  const struct weft_pkt *pkt)
 {
 	struct conga_state *st = ways->state;
 	struct conga_header h = {
-		.from = (uint16_t)st->self, .tag = (uint8_t)(port - net->switches[ways->sw].first_up), .ce = ce};
+		.from = (uint16_t)st->self, .tag = (uint8_t)(port - tree->switches[ways->sw].first_up), .ce = ce};
 
-	feed_back(net, st, ways->leaf / st->leaves, &h);
-	header_put(net, st->tier, pkt, h);
+	feed_back(tree, st, ways->leaf / st->leaves, ways->now, &h);
+	header_put(tree, st->tier, pkt, h);
 }
 
 /* ... passes a switch above ... */
-static void pass(const struct weft_net *net, uint32_t level, uint8_t ce, const struct weft_pkt *pkt)
+static void pass(const struct net_tree *tree, uint32_t level, uint8_t ce, const struct weft_pkt *pkt)
 {
 	struct conga_header h;
 
-	if (!header_get(net, level, pkt, &h) || h.ce >= ce)
+	if (!header_get(tree, level, pkt, &h) || h.ce >= ce)
 		return;
 	h.ce = ce;
-	header_put(net, level, pkt, h);
+	header_put(tree, level, pkt, h);
 }
 
 /* ... and has reached the peer. */
-static void end(const struct weft_net *net, struct conga_state *st, const struct weft_pkt *pkt)
+static void end(const struct net_tree *tree, struct conga_state *st, const struct weft_pkt *pkt, weft_ps now)
 {
 	struct conga_header h;
 
-	if (!header_get(net, st->tier, pkt, &h))
+	if (!header_get(tree, st->tier, pkt, &h))
 		return;
-	u64map_del(headers_of(net, st->tier), (uintptr_t)pkt);
+	u64map_del(headers_of(tree, st->tier), (uintptr_t)pkt);
 	struct conga_metric *heard = &st->heard[(size_t)h.from * st->tags + h.tag];
 	heard->changed |= heard->at == 0 || heard->value != h.ce;
 	heard->value = h.ce;
-	heard->at = net->evq.now;
+	heard->at = now;
 	if (h.has_fb && h.fb_place == st->self % st->together)
-		st->to[(size_t)h.from * st->tags + h.fb_tag] = (struct conga_metric){net->evq.now, h.fb_metric, 0};
+		st->to[(size_t)h.from * st->tags + h.fb_tag] = (struct conga_metric){now, h.fb_metric, 0};
 }
 
-static bool comes_from_above(const struct weft_net *net, const struct route_ways *ways)
+static bool comes_from_above(const struct net_tree *tree, const struct route_ways *ways)
 {
-	return net->ports[ways->from].hop % WEFT_PORT_DIRS == WEFT_PORT_DOWN;
+	return tree->cold[ways->from].dir == WEFT_PORT_DOWN;
 }
 
 /* To a host nothing is measured: there is no choice that could be better. */
-static void conga_forward(const struct weft_net *net, const struct route_ways *ways, uint32_t port,
+static void conga_forward(const struct net_tree *tree, const struct route_ways *ways, uint32_t port,
 			  const struct weft_pkt *pkt)
 {
-	const struct conga_tune *tune = net->choice.tune;
+	const struct conga_tune *tune = tree->choice.tune;
 	struct conga_state *st = ways->state;
 	bool up = ways->group == 0, is_measured = st->tier || up;
 	uint8_t ce = 0;
 
 	if (is_measured && tune->waiting)
-		dre_add(net, ways, port, pkt->wire_bytes);
+		dre_add(tree, ways, port, pkt->wire_bytes);
 	if (is_measured)
-		ce = link_metric(net, ways, port);
+		ce = link_metric(tree, ways, port);
 
 	for (uint32_t level = 0; level < st->tier; level++)
-		pass(net, level, ce, pkt);
+		pass(tree, level, ce, pkt);
 	if (up)
-		begin(net, ways, port, ce, pkt);
-	else if (st->tags && comes_from_above(net, ways))
-		end(net, st, pkt);
+		begin(tree, ways, port, ce, pkt);
+	else if (st->tags && comes_from_above(tree, ways))
+		end(tree, st, pkt, ways->now);
 }
 
 #define FIELD(name) offsetof(struct conga_tune, name), WEFT_PARAM_U32

@@ -14,18 +14,18 @@ struct digits_state {
 	uint32_t next; /* packets whose port is left out */
 };
 
-static size_t digits_state(const struct weft_net *net, uint32_t sw)
+static size_t digits_state(const struct net_tree *tree, uint32_t sw)
 {
 	return sizeof(struct digits_state);
 }
 
-static int digits_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+static int digits_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
 	struct digits_state *st = state;
 
-	weft_topo_digits(&net->topo, &st->digits);
-	for (uint32_t i = 0; i + 1 < net->topo.tiers; i++) {
-		uint32_t uplinks = weft_topo_uplinks(&net->topo, i);
+	weft_topo_digits(&tree->topo, &st->digits);
+	for (uint32_t i = 0; i + 1 < tree->topo.tiers; i++) {
+		uint32_t uplinks = weft_topo_uplinks(&tree->topo, i);
 		if (st->digits.values[i] < uplinks)
 			return weft_err_set(
 				err, -EINVAL,
@@ -33,17 +33,17 @@ static int digits_init(const struct weft_net *net, uint32_t sw, void *state, uin
 				"and those of the tiers below",
 				uplinks, weft_topo_tier_name(i));
 	}
-	st->tier = switch_tier(net, sw);
+	st->tier = switch_tier(tree, sw);
 	return 0;
 }
 
 /* Digits keep their ports when others fail, so that what a sender knows of them stays true. The packets of a
  * port that is left out take turns over the rest: by hash a connection's share of them, one of few digits, would lie on
  * one other port for good, and the load of some ports would be a third higher than of others. */
-static uint32_t digits_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t digits_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
 	struct digits_state *st = ways->state;
-	const struct net_switch *s = &net->switches[ways->sw];
+	const struct net_switch *s = &tree->switches[ways->sw];
 
 	if (ways->group)
 		return route_hash(s, pkt, ways->count);

@@ -43,28 +43,28 @@ static uint32_t switch_ports(const struct net_switch *s)
 	return s->first_up + s->up_cables - s->first_down;
 }
 
-static size_t memory_ports(const struct weft_net *net, uint32_t sw)
+static size_t memory_ports(const struct net_tree *tree, uint32_t sw)
 {
-	const struct route_drill_tune *tune = net->choice.tune;
+	const struct route_drill_tune *tune = tree->choice.tune;
 
-	return (size_t)tune->engines * switch_groups(&net->switches[sw]) * PARTS_APART * tune->memory;
+	return (size_t)tune->engines * switch_groups(&tree->switches[sw]) * PARTS_APART * tune->memory;
 }
 
-static size_t drill_state(const struct weft_net *net, uint32_t sw)
+static size_t drill_state(const struct net_tree *tree, uint32_t sw)
 {
-	size_t tables = switch_ports(&net->switches[sw]) + memory_ports(net, sw);
+	size_t tables = switch_ports(&tree->switches[sw]) + memory_ports(tree, sw);
 
 	return sizeof(struct drill_state) + tables * sizeof(uint32_t);
 }
 
-static int drill_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+static int drill_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
 	struct drill_state *st = state;
-	size_t remembered = memory_ports(net, sw);
+	size_t remembered = memory_ports(tree, sw);
 
 	st->rng = (struct rng){seed};
 	st->hidden = st->tables;
-	st->memory = st->tables + switch_ports(&net->switches[sw]);
+	st->memory = st->tables + switch_ports(&tree->switches[sw]);
 	for (size_t i = 0; i < remembered; i++)
 		st->memory[i] = PORT_NONE;
 	return 0;
@@ -89,31 +89,34 @@ static void settle(struct drill_state *st, weft_ps now)
 /* How long a packet enters the queue: until its engine has time for the next. The engines of a switch are as fast as
  * all its ports together, and so each takes serialization * engines / ports for a packet; what the others decide in
  * that time they decide in parallel, unseen. */
-static weft_ps entering_ps(const struct weft_net *net, uint32_t sw, uint32_t port, uint32_t bytes)
+static weft_ps entering_ps(const struct net_tree *tree, uint32_t sw, uint32_t port, uint32_t bytes)
 {
-	const struct route_drill_tune *tune = net->choice.tune;
-	uint32_t ports = switch_ports(&net->switches[sw]);
-	weft_ps serialize = port_serialize_ps(&net->ports[port], bytes);
+	const struct route_drill_tune *tune = tree->choice.tune;
+	uint32_t ports = switch_ports(&tree->switches[sw]);
+	weft_ps serialize = port_serialize_ps(&tree->ports[port], bytes);
 
 	if (tune->enter_pct)
 		return serialize * tune->enter_pct / 100;
 	return tune->engines < ports ? serialize * tune->engines / ports : serialize;
 }
 
-static void hide(const struct weft_net *net, struct drill_state *st, uint32_t sw, uint32_t port, uint32_t bytes)
+static void hide(const struct net_tree *tree, const struct route_ways *ways, uint32_t port, uint32_t bytes)
 {
+	struct drill_state *st = ways->state;
+
 	if (st->count == ENTERING_MAX)
 		leave_first(st);
-	uint32_t local = port - net->switches[sw].first_down;
-	weft_ps until = net->evq.now + entering_ps(net, sw, port, bytes);
+	uint32_t local = port - tree->switches[ways->sw].first_down;
+	weft_ps until = ways->now + entering_ps(tree, ways->sw, port, bytes);
 	st->entering[(st->first + st->count++) % ENTERING_MAX] = (struct entering){until, local, bytes};
 	st->hidden[local] += bytes;
 }
 
-static uint64_t seen_depth(const struct weft_net *net, const struct route_ways *ways, uint32_t port)
+static uint64_t seen_depth(const struct net_tree *tree, const struct route_ways *ways, uint32_t port)
 {
 	const struct drill_state *st = ways->state;
-	uint64_t depth = port_backlog(net, port), hidden = st->hidden[port - net->switches[ways->sw].first_down];
+	uint64_t depth = port_backlog(tree, port, ways->now),
+		 hidden = st->hidden[port - tree->switches[ways->sw].first_down];
 
 	return depth > hidden ? depth - hidden : 0;
 }
@@ -133,58 +136,58 @@ static uint32_t learn(struct known *known, uint32_t n, struct known k)
 }
 
 /* d of the ways, each once, in random order: the first of equals is as likely any of them. */
-static uint32_t draw(const struct weft_net *net, const struct route_ways *ways, struct known *known)
+static uint32_t draw(const struct net_tree *tree, const struct route_ways *ways, struct known *known)
 {
-	const struct route_drill_tune *tune = net->choice.tune;
+	const struct route_drill_tune *tune = tree->choice.tune;
 	struct drill_state *st = ways->state;
 	uint32_t d = tune->choices < ways->count ? tune->choices : ways->count, n = 0;
 
 	do {
 		uint32_t way = rng_below(&st->rng, ways->count), port = ways_port(ways, way);
-		n = learn(known, n, (struct known){seen_depth(net, ways, port), port, way});
+		n = learn(known, n, (struct known){seen_depth(tree, ways, port), port, way});
 	} while (n < d);
 	return n;
 }
 
 /* Adds the remembered ports that can be taken. */
-static uint32_t recall(const struct weft_net *net, const struct route_ways *ways, const uint32_t *memory,
+static uint32_t recall(const struct net_tree *tree, const struct route_ways *ways, const uint32_t *memory,
 		       struct known *known, uint32_t n)
 {
-	const struct route_drill_tune *tune = net->choice.tune;
+	const struct route_drill_tune *tune = tree->choice.tune;
 
 	for (uint32_t i = 0; i < tune->memory; i++) {
 		uint32_t way = ways_find(ways, memory[i]);
 		if (way < ways->count)
-			n = learn(known, n, (struct known){seen_depth(net, ways, memory[i]), memory[i], way});
+			n = learn(known, n, (struct known){seen_depth(tree, ways, memory[i]), memory[i], way});
 	}
 	return n;
 }
 
 /* Of the engine of the packet's incoming port, for these ways. */
-static uint32_t *memory_of(const struct weft_net *net, const struct route_ways *ways)
+static uint32_t *memory_of(const struct net_tree *tree, const struct route_ways *ways)
 {
-	const struct route_drill_tune *tune = net->choice.tune;
-	const struct net_switch *s = &net->switches[ways->sw];
+	const struct route_drill_tune *tune = tree->choice.tune;
+	const struct net_switch *s = &tree->switches[ways->sw];
 	const struct drill_state *st = ways->state;
-	uint32_t engine = ways_engine(net, ways, tune->engines);
+	uint32_t engine = ways_engine(tree, ways, tune->engines);
 
 	size_t set = ((size_t)engine * switch_groups(s) + ways->group) * PARTS_APART + ways->part % PARTS_APART;
 
 	return st->memory + set * tune->memory;
 }
 
-static uint32_t drill_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t drill_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
-	const struct route_drill_tune *tune = net->choice.tune;
+	const struct route_drill_tune *tune = tree->choice.tune;
 	struct drill_state *st = ways->state;
 	struct known known[KNOWN_MAX];
-	uint32_t *memory = memory_of(net, ways);
+	uint32_t *memory = memory_of(tree, ways);
 
-	settle(st, net->evq.now);
-	uint32_t n = recall(net, ways, memory, known, draw(net, ways, known));
+	settle(st, ways->now);
+	uint32_t n = recall(tree, ways, memory, known, draw(tree, ways, known));
 	for (uint32_t i = 0; i < tune->memory; i++)
 		memory[i] = i < n ? known[i].port : PORT_NONE;
-	hide(net, st, ways->sw, known[0].port, pkt->wire_bytes);
+	hide(tree, ways, known[0].port, pkt->wire_bytes);
 	return known[0].way;
 }
 
@@ -260,38 +263,39 @@ const struct weft_route_ops route_drill = {
 
 /* ---- per flow: section 4's strawman, the first packet chooses and the flow stays ---- */
 
-static const struct route_drill_tune *tune_of(const struct weft_net *net)
+static const struct route_drill_tune *tune_of(const struct net_tree *tree)
 {
-	return net->choice.tune;
+	return tree->choice.tune;
 }
 
-static size_t drill_flow_state(const struct weft_net *net, uint32_t sw)
+static size_t drill_flow_state(const struct net_tree *tree, uint32_t sw)
 {
-	return flow_table_bytes(tune_of(net)->flows) + drill_state(net, sw);
+	return flow_table_bytes(tune_of(tree)->flows) + drill_state(tree, sw);
 }
 
-static void *drill_part(const struct weft_net *net, void *state)
+static void *drill_part(const struct net_tree *tree, void *state)
 {
-	return (char *)state + flow_table_bytes(tune_of(net)->flows);
+	return (char *)state + flow_table_bytes(tune_of(tree)->flows);
 }
 
-static int drill_flow_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+static int drill_flow_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
-	flow_table_init(state, tune_of(net)->flows);
-	return drill_init(net, sw, drill_part(net, state), seed, err);
+	flow_table_init(state, tune_of(tree)->flows);
+	return drill_init(tree, sw, drill_part(tree, state), seed, err);
 }
 
-static uint32_t drill_flow_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t drill_flow_choose(const struct net_tree *tree, const struct route_ways *ways,
+				  const struct weft_pkt *pkt)
 {
 	struct flow_entry *e = flow_table_find(ways->state, flow_key(pkt));
 	struct route_ways inner = *ways;
 	uint32_t way = e->port == PORT_NONE ? ways->count : ways_find(ways, e->port);
 
-	inner.state = drill_part(net, ways->state);
-	if (way == ways->count || net->evq.now - e->seen > UINT64_C(1000000) * tune_of(net)->idle_us)
-		way = drill_choose(net, &inner, pkt);
+	inner.state = drill_part(tree, ways->state);
+	if (way == ways->count || ways->now - e->seen > UINT64_C(1000000) * tune_of(tree)->idle_us)
+		way = drill_choose(tree, &inner, pkt);
 	e->port = ways_port(ways, way);
-	e->seen = net->evq.now;
+	e->seen = ways->now;
 	return way;
 }
 

@@ -3,9 +3,10 @@
 #ifndef WEFT_ROUTE_IMPL_H
 #define WEFT_ROUTE_IMPL_H
 
-#include "net_impl.h"
+#include "net_tree.h"
 #include "quiver.h"
-#include "route.h"
+#include "rng.h"
+#include "routing.h"
 
 /* How unlike paths are put into parts, see route_plan.c. */
 struct route_planning {
@@ -16,8 +17,9 @@ struct route_planning {
 /* The ways of one packet at one switch that it may choose among: cables up, or those to a child down; none that routing
  * avoids, and only those of one part of unlike paths. */
 struct route_ways {
+	weft_ps now;     /* when the packet is at the switch */
 	void *state;     /* of the switch */
-	uint32_t sw;     /* index in net->switches */
+	uint32_t sw;     /* index in tree->switches */
 	uint32_t from;   /* port whose link the packet came over */
 	uint32_t first;  /* port of the first way while all can be taken */
 	uint32_t count;  /* >= 2 */
@@ -83,17 +85,17 @@ static inline uint32_t ways_find(const struct route_ways *ways, uint32_t port)
 }
 
 /* The forwarding engine of the packet, of `engines`: incoming ports are dealt out to them. */
-static inline uint32_t ways_engine(const struct weft_net *net, const struct route_ways *ways, uint32_t engines)
+static inline uint32_t ways_engine(const struct net_tree *tree, const struct route_ways *ways, uint32_t engines)
 {
-	return (net->cold[ways->from].reverse - net->switches[ways->sw].first_down) % engines;
+	return (tree->cold[ways->from].reverse - tree->switches[ways->sw].first_down) % engines;
 }
 
-/* Of a switch, as an index in net->switches. */
-static inline uint32_t switch_tier(const struct weft_net *net, uint32_t sw)
+/* Of a switch, as an index in tree->switches. */
+static inline uint32_t switch_tier(const struct net_tree *tree, uint32_t sw)
 {
 	uint32_t tier = 0;
 
-	while (tier + 1 < net->topo.tiers && sw >= net->tier_first[tier + 1])
+	while (tier + 1 < tree->topo.tiers && sw >= tree->tier_first[tier + 1])
 		tier++;
 	return tier;
 }
@@ -105,22 +107,22 @@ static inline uint32_t switch_groups(const struct net_switch *s)
 }
 
 /* Ways in a group while all can be taken. */
-static inline uint32_t switch_group(const struct weft_net *net, const struct net_switch *s, uint32_t group)
+static inline uint32_t switch_group(const struct net_tree *tree, const struct net_switch *s, uint32_t group)
 {
 	uint32_t count = s->up_cables;
 
 	if (group)
-		switch_child(net, s, group - 1, &count);
+		switch_child(tree, s, group - 1, &count);
 	return count;
 }
 
 /* Most ways in one group. */
-static inline uint32_t switch_widest(const struct weft_net *net, const struct net_switch *s)
+static inline uint32_t switch_widest(const struct net_tree *tree, const struct net_switch *s)
 {
 	uint32_t widest = s->up_cables;
 
 	for (uint32_t group = 1; group <= s->children; group++) {
-		uint32_t ways = switch_group(net, s, group);
+		uint32_t ways = switch_group(tree, s, group);
 		widest = ways > widest ? ways : widest;
 	}
 	return widest;
@@ -130,12 +132,58 @@ static inline uint32_t switch_widest(const struct weft_net *net, const struct ne
 #define PAUSED_BACKLOG (UINT64_C(1) << 40)
 
 /* Bytes before a packet that joins the port now: what waits, and data in service until its last bit has left. */
-static inline uint64_t port_backlog(const struct weft_net *net, uint32_t port)
+static inline uint64_t port_backlog(const struct net_tree *tree, uint32_t port, weft_ps now)
 {
-	const struct net_port *p = &net->ports[port];
-	uint64_t waiting = queue_data_bytes(net, port) + p->ctl_bytes + (p->flags & PORT_PAUSED ? PAUSED_BACKLOG : 0);
+	const struct net_port *p = &tree->ports[port];
+	uint64_t waiting = port_data_bytes(tree, port) + p->ctl_bytes + (p->flags & PORT_PAUSED ? PAUSED_BACKLOG : 0);
 
-	return net->evq.now < p->busy_until ? waiting + p->service_data_bytes : waiting;
+	return now < p->busy_until ? waiting + p->service_data_bytes : waiting;
 }
+
+/* route.c: hashes. A hash of the packet's flow at this switch that says nothing of the choice by ECMP hash after it. */
+uint32_t route_part_hash(const struct net_switch *sw, const struct weft_pkt *pkt);
+/* 0..n-1 by the ECMP hash of the packet at this switch. */
+uint32_t route_hash(const struct net_switch *sw, const struct weft_pkt *pkt, uint32_t n);
+/* True when routing leaves the port's link out. */
+static inline bool route_avoided(const struct net_tree *tree, uint32_t port)
+{
+	const struct weft_route_ops *ops = tree->choice.ops;
+
+	return tree->cold[port].avoided || (ops && ops->both_ways && tree->cold[tree->cold[port].reverse].avoided);
+}
+/* False: as far as routing knows all links of a tier are alike. */
+static inline bool route_unlike(const struct net_tree *tree)
+{
+	return tree->avoided_ports || tree->slow_ports || tree->topo.link_count;
+}
+/* Ports from `first` on to one peer: their end, how many of them routing uses, and the rate it takes them to have. */
+static inline uint32_t route_same_peer(const struct net_tree *tree, uint32_t first, uint32_t end, uint32_t *cables,
+				       uint64_t *bps)
+{
+	uint32_t port = first;
+
+	*cables = 0;
+	*bps = 0;
+	for (; port < end && tree->ports[port].peer == tree->ports[first].peer; port++) {
+		if (route_avoided(tree, port))
+			continue;
+		++*cables;
+		*bps += tree->known_bps[port];
+	}
+	return port;
+}
+/* True when `port` is not avoided and what is behind it still leads to `leaf`. Only with tree->routes. */
+bool route_usable(const struct net_tree *tree, uint32_t port, uint32_t leaf);
+/* The same choice with unlike links, and among the usable ports with tree->routes: uniform over them; flows whose port
+ * is usable keep it. PORT_NONE: there is no way. */
+uint32_t route_around(const struct net_tree *tree, const struct net_switch *sw, uint32_t host,
+		      const struct weft_pkt *pkt);
+
+/* route_plan.c: parts of unlike paths. */
+/* For what is avoided now and the choice's parameters; *out NULL: nothing to tell apart. -ENOMEM. */
+int route_plan_build(const struct net_tree *tree, struct net_plan **out);
+void route_plan_free(struct net_plan *plan);
+/* Cuts the ways down to the part that the packet's flow is assigned to; false: all are alike. Only with tree->plan. */
+bool route_plan_part(const struct net_tree *tree, struct route_ways *ways, const struct weft_pkt *pkt);
 
 #endif

@@ -2,18 +2,18 @@
 /* Random packet spraying by the switches: every packet draws anew. */
 #include "route_impl.h"
 
-static size_t random_state(const struct weft_net *net, uint32_t sw)
+static size_t random_state(const struct net_tree *tree, uint32_t sw)
 {
 	return sizeof(struct rng);
 }
 
-static int random_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+static int random_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
 	*(struct rng *)state = (struct rng){seed};
 	return 0;
 }
 
-static uint32_t random_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t random_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
 	return rng_below(ways->state, ways->count);
 }

@@ -17,20 +17,20 @@ struct rr_state {
 	struct rr_group group[]; /* of the first engine, of the next ... */
 };
 
-static uint32_t rr_engines(const struct weft_net *net)
+static uint32_t rr_engines(const struct net_tree *tree)
 {
-	const struct route_rr_tune *tune = net->choice.tune;
+	const struct route_rr_tune *tune = tree->choice.tune;
 
 	return tune->engines ? tune->engines : 1;
 }
 
-static size_t rr_state(const struct weft_net *net, uint32_t sw)
+static size_t rr_state(const struct net_tree *tree, uint32_t sw)
 {
-	const struct net_switch *s = &net->switches[sw];
+	const struct net_switch *s = &tree->switches[sw];
 	size_t ports = s->up_cables + s->first_up - s->first_down;
 
 	return offsetof(struct rr_state, group) +
-	       rr_engines(net) * (switch_groups(s) * sizeof(struct rr_group) + ports * sizeof(uint32_t));
+	       rr_engines(tree) * (switch_groups(s) * sizeof(struct rr_group) + ports * sizeof(uint32_t));
 }
 
 /* Fisher-Yates. */
@@ -43,15 +43,15 @@ static void shuffle(struct rng *rng, uint32_t *order, uint32_t n)
 	}
 }
 
-static int rr_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+static int rr_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
-	const struct net_switch *s = &net->switches[sw];
+	const struct net_switch *s = &tree->switches[sw];
 	struct rr_state *st = state;
-	uint32_t groups = switch_groups(s), all = rr_engines(net) * groups, *order = (uint32_t *)&st->group[all];
+	uint32_t groups = switch_groups(s), all = rr_engines(tree) * groups, *order = (uint32_t *)&st->group[all];
 
 	st->rng = (struct rng){seed};
 	for (uint32_t g = 0; g < all; g++) {
-		uint32_t ways = switch_group(net, s, g % groups);
+		uint32_t ways = switch_group(tree, s, g % groups);
 		st->group[g].order = order;
 		for (uint32_t i = 0; i < ways; i++)
 			order[i] = i;
@@ -61,9 +61,9 @@ static int rr_init(const struct weft_net *net, uint32_t sw, void *state, uint64_
 	return 0;
 }
 
-static void next_round(const struct weft_net *net, struct rr_state *st, struct rr_group *g, uint32_t ways)
+static void next_round(const struct net_tree *tree, struct rr_state *st, struct rr_group *g, uint32_t ways)
 {
-	const struct route_rr_tune *tune = net->choice.tune;
+	const struct route_rr_tune *tune = tree->choice.tune;
 
 	g->next = 0;
 	if (tune->rounds && ++g->round >= tune->rounds) {
@@ -73,18 +73,18 @@ static void next_round(const struct weft_net *net, struct rr_state *st, struct r
 }
 
 /* With fewer ways than ports the rest of the order is skipped, so that each is taken once per round. */
-static uint32_t rr_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t rr_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
 	struct rr_state *st = ways->state;
-	const struct net_switch *s = &net->switches[ways->sw];
-	uint32_t engine = ways_engine(net, ways, rr_engines(net));
+	const struct net_switch *s = &tree->switches[ways->sw];
+	uint32_t engine = ways_engine(tree, ways, rr_engines(tree));
 	struct rr_group *g = &st->group[engine * switch_groups(s) + ways->group];
-	uint32_t all = switch_group(net, s, ways->group), way;
+	uint32_t all = switch_group(tree, s, ways->group), way;
 
 	do {
 		way = g->order[g->next++];
 		if (g->next == all)
-			next_round(net, st, g, all);
+			next_round(tree, st, g, all);
 	} while (way >= ways->count);
 	return way;
 }

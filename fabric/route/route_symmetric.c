@@ -22,26 +22,26 @@ struct symmetric_state {
 };
 
 /* Of the salts, apart from all other streams. */
-static uint64_t tier_salt(const struct weft_net *net, uint32_t tier, bool cable)
+static uint64_t tier_salt(const struct net_tree *tree, uint32_t tier, bool cable)
 {
-	return rng_mix(rng_mix(net->conf.seed + 4) + 2 * tier + cable);
+	return rng_mix(rng_mix(tree->seed + 4) + 2 * tier + cable);
 }
 
-static uint32_t links_up(const struct weft_net *net, uint32_t sw)
+static uint32_t links_up(const struct net_tree *tree, uint32_t sw)
 {
-	return net->topo.tier[switch_tier(net, sw)].radix_up;
+	return tree->topo.tier[switch_tier(tree, sw)].radix_up;
 }
 
-static size_t symmetric_state(const struct weft_net *net, uint32_t sw)
+static size_t symmetric_state(const struct net_tree *tree, uint32_t sw)
 {
-	return sizeof(struct symmetric_state) + (links_up(net, sw) + 1) * sizeof(uint32_t);
+	return sizeof(struct symmetric_state) + (links_up(tree, sw) + 1) * sizeof(uint32_t);
 }
 
 /* The cables of a link are neighbours, and end at one switch. */
-static void note_links(const struct weft_net *net, uint32_t sw, struct symmetric_state *st)
+static void note_links(const struct net_tree *tree, uint32_t sw, struct symmetric_state *st)
 {
-	const struct net_switch *s = &net->switches[sw];
-	const struct net_port *up = &net->ports[s->first_up];
+	const struct net_switch *s = &tree->switches[sw];
+	const struct net_port *up = &tree->ports[s->first_up];
 	uint32_t link = 0;
 
 	for (uint32_t way = 0; way < s->up_cables; way++)
@@ -50,19 +50,19 @@ static void note_links(const struct weft_net *net, uint32_t sw, struct symmetric
 	st->first_way[link] = s->up_cables;
 }
 
-static int symmetric_init(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
+static int symmetric_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
 {
 	struct symmetric_state *st = state;
-	uint32_t tier = switch_tier(net, sw);
+	uint32_t tier = switch_tier(tree, sw);
 
-	if (net->topo.mesh)
+	if (tree->topo.mesh)
 		return weft_err_set(err, -EINVAL,
 				    "fabric: symmetric hashing needs a tree, where the way up decides the way down");
-	st->up_salt = tier_salt(net, tier, false);
-	st->cable_salt = tier_salt(net, tier, true);
-	st->below_salt = tier ? tier_salt(net, tier - 1, true) : 0;
-	st->links = links_up(net, sw);
-	note_links(net, sw, st);
+	st->up_salt = tier_salt(tree, tier, false);
+	st->cable_salt = tier_salt(tree, tier, true);
+	st->below_salt = tier ? tier_salt(tree, tier - 1, true) : 0;
+	st->links = links_up(tree, sw);
+	note_links(tree, sw, st);
 	return 0;
 }
 
@@ -82,10 +82,10 @@ static uint32_t reduce(uint64_t hash, uint32_t n)
 }
 
 /* The ways over the cables of `link`, neighbours: *count of them from the returned one on. */
-static uint32_t link_ways(const struct weft_net *net, const struct route_ways *ways, uint32_t link, uint32_t *count)
+static uint32_t link_ways(const struct net_tree *tree, const struct route_ways *ways, uint32_t link, uint32_t *count)
 {
 	const struct symmetric_state *st = ways->state;
-	uint32_t base = net->switches[ways->sw].first_up, first = st->first_way[link], end = st->first_way[link + 1];
+	uint32_t base = tree->switches[ways->sw].first_up, first = st->first_way[link], end = st->first_way[link + 1];
 	uint32_t way = 0, n = 0;
 
 	*count = end - first;
@@ -100,18 +100,18 @@ static uint32_t link_ways(const struct weft_net *net, const struct route_ways *w
 }
 
 /* The ways over one of the links that have some. There is one. */
-static uint32_t nth_link(const struct weft_net *net, const struct route_ways *ways, uint64_t hash, uint32_t *count)
+static uint32_t nth_link(const struct net_tree *tree, const struct route_ways *ways, uint64_t hash, uint32_t *count)
 {
 	const struct symmetric_state *st = ways->state;
 	uint32_t usable = 0, link, way = 0;
 
 	for (link = 0; link < st->links; link++) {
-		link_ways(net, ways, link, count);
+		link_ways(tree, ways, link, count);
 		usable += *count > 0;
 	}
 	uint32_t skip = reduce(hash, usable);
 	for (link = 0; link < st->links; link++) {
-		way = link_ways(net, ways, link, count);
+		way = link_ways(tree, ways, link, count);
 		if (*count && skip-- == 0)
 			break;
 	}
@@ -119,27 +119,27 @@ static uint32_t nth_link(const struct weft_net *net, const struct route_ways *wa
 }
 
 /* Uniform over the links that can be taken; packets whose choice can be taken keep it. */
-static uint32_t choose_link(const struct weft_net *net, const struct route_ways *ways, uint64_t hash, uint32_t *count)
+static uint32_t choose_link(const struct net_tree *tree, const struct route_ways *ways, uint64_t hash, uint32_t *count)
 {
 	const struct symmetric_state *st = ways->state;
 
 	for (uint32_t i = 0; i < SYMMETRIC_TRIES; i++) {
-		uint32_t first = link_ways(net, ways, reduce(hash, st->links), count);
+		uint32_t first = link_ways(tree, ways, reduce(hash, st->links), count);
 		if (*count)
 			return first;
 		hash = rng_mix(hash + i + 1);
 	}
-	return nth_link(net, ways, hash, count);
+	return nth_link(tree, ways, hash, count);
 }
 
-static uint32_t symmetric_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t symmetric_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
 	const struct symmetric_state *st = ways->state;
 	uint32_t count;
 
 	if (ways->group)
 		return reduce(pair_hash(st->below_salt, pkt), ways->count);
-	uint32_t first = choose_link(net, ways, pair_hash(st->up_salt, pkt), &count);
+	uint32_t first = choose_link(tree, ways, pair_hash(st->up_salt, pkt), &count);
 	return count == 1 ? first : first + reduce(pair_hash(st->cable_salt, pkt), count);
 }
 

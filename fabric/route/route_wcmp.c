@@ -3,9 +3,9 @@
  * proportion to the capacity of the paths behind it. Where all are alike it is ECMP. */
 #include "route_impl.h"
 
-static uint32_t wcmp_choose(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt)
+static uint32_t wcmp_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
-	return route_hash(&net->switches[ways->sw], pkt, ways->count);
+	return route_hash(&tree->switches[ways->sw], pkt, ways->count);
 }
 
 static bool wcmp_plan(const void *tune, struct route_planning *how)

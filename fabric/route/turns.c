@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "divisor.h"
-#include "net_impl.h"
+#include "route_impl.h"
 #include "weft/mem.h"
 
 enum {
@@ -96,7 +96,7 @@ struct path {
 
 /* All paths to a leaf. */
 struct finder {
-	const struct weft_net *net;
+	const struct net_tree *tree;
 	uint32_t leaf;
 	struct weft_lb_digits digits;
 	struct path *path;
@@ -107,18 +107,18 @@ struct finder {
 /* What the ways down from `sw` carry that come to it at `bps`: the slowest links of all of them, summed up. */
 static uint64_t down_bps(const struct finder *f, uint32_t sw, uint64_t bps)
 {
-	const struct weft_net *net = f->net;
-	const struct net_switch *s = &net->switches[sw];
-	uint32_t count, cables, below = f->leaf * net->topo.tier[0].radix_down - s->low;
+	const struct net_tree *tree = f->tree;
+	const struct net_switch *s = &tree->switches[sw];
+	uint32_t count, cables, below = f->leaf * tree->topo.tier[0].radix_down - s->low;
 	uint64_t sum = 0;
 
 	if (sw == f->leaf)
 		return bps;
-	uint32_t port = switch_child(net, s, (uint32_t)(below * s->child_recip >> 32), &count), end = port + count;
+	uint32_t port = switch_child(tree, s, (uint32_t)(below * s->child_recip >> 32), &count), end = port + count;
 	while (port < end) {
-		uint32_t peer = net->ports[port].peer;
+		uint32_t peer = tree->ports[port].peer;
 		uint64_t link_bps;
-		port = route_same_peer(net, port, end, &cables, &link_bps);
+		port = route_same_peer(tree, port, end, &cables, &link_bps);
 		if (cables)
 			sum += down_bps(f, peer, link_bps < bps ? link_bps : bps);
 	}
@@ -147,7 +147,7 @@ static struct path path_on(const struct finder *f, const struct path *so_far, ui
 			   const struct net_switch *s, uint32_t tier)
 {
 	/* In Mb/s the shares of all tiers multiply without an overflow. */
-	uint64_t num = f->net->known_bps[port] / MEGA, den = link_bps / MEGA, common = divisor(num, den);
+	uint64_t num = f->tree->known_bps[port] / MEGA, den = link_bps / MEGA, common = divisor(num, den);
 
 	return (struct path){.bps = link_bps < so_far->bps ? link_bps : so_far->bps,
 			     .num = so_far->num * (num / common),
@@ -158,12 +158,12 @@ static struct path path_on(const struct finder *f, const struct path *so_far, ui
 /* All paths that go on from `sw` of `tier`, reached as `so_far` says. A tree is as deep as it has tiers. */
 static int find(struct finder *f, uint32_t sw, uint32_t tier, uint32_t all, const struct path *so_far)
 {
-	const struct weft_net *net = f->net;
-	const struct net_switch *s = &net->switches[sw];
+	const struct net_tree *tree = f->tree;
+	const struct net_switch *s = &tree->switches[sw];
 	struct path next = *so_far;
 	int rc = 0;
 
-	if (f->leaf * net->topo.tier[0].radix_down - s->low < s->span) {
+	if (f->leaf * tree->topo.tier[0].radix_down - s->low < s->span) {
 		f->all = all;
 		next.bps = down_bps(f, sw, so_far->bps);
 		return next.bps ? add_path(f, &next) : 0;
@@ -173,12 +173,12 @@ static int find(struct finder *f, uint32_t sw, uint32_t tier, uint32_t all, cons
 	uint32_t end = s->first_up + s->up_cables, cables, values = f->digits.values[tier];
 	for (uint32_t first = s->first_up, group_end; first < end && !rc; first = group_end) {
 		uint64_t bps;
-		group_end = route_same_peer(net, first, end, &cables, &bps);
+		group_end = route_same_peer(tree, first, end, &cables, &bps);
 		for (uint32_t port = first; port < group_end && !rc; port++) {
-			if (route_avoided(net, port))
+			if (route_avoided(tree, port))
 				continue;
 			next = path_on(f, so_far, port, bps, s, tier);
-			rc = find(f, net->ports[port].peer, tier + 1, all * (values ? values : 1), &next);
+			rc = find(f, tree->ports[port].peer, tier + 1, all * (values ? values : 1), &next);
 		}
 	}
 	return rc;
@@ -216,14 +216,14 @@ static bool weigh(const struct finder *f, struct turns_way *ways)
 }
 
 /* *out NULL: paths are alike, or there is none. */
-static int turns_find(const struct weft_net *net, uint32_t src_leaf, uint32_t dst_leaf, struct weft_lb_turns **out)
+static int turns_find(const struct net_tree *tree, uint32_t src_leaf, uint32_t dst_leaf, struct weft_lb_turns **out)
 {
-	struct finder f = {.net = net, .leaf = dst_leaf};
+	struct finder f = {.tree = tree, .leaf = dst_leaf};
 	const struct path start = {UINT64_MAX, 1, 1, 0};
 	struct turns_way *ways = NULL;
 
 	*out = NULL;
-	weft_topo_digits(&net->topo, &f.digits);
+	weft_topo_digits(&tree->topo, &f.digits);
 	int rc = find(&f, src_leaf, 0, 1, &start);
 	if (!rc && f.paths) {
 		ways = weft_mem_alloc(&libc_mem, f.paths * sizeof *ways);
@@ -264,31 +264,31 @@ void turns_free(struct net_turns *turns)
 }
 
 /* Where the turns between two leaves are kept; NULL: no memory. */
-static struct weft_lb_turns **kept_at(struct weft_net *net, uint32_t src_leaf, uint32_t dst_leaf)
+static struct weft_lb_turns **kept_at(struct net_tree *tree, uint32_t src_leaf, uint32_t dst_leaf)
 {
-	uint32_t leaves = net->topo.tier[0].switches;
+	uint32_t leaves = tree->topo.tier[0].switches;
 
-	if (!net->turns) {
-		net->turns = weft_mem_alloc(&libc_mem, sizeof *net->turns + leaves * sizeof *net->turns->row);
-		if (!net->turns)
+	if (!tree->turns) {
+		tree->turns = weft_mem_alloc(&libc_mem, sizeof *tree->turns + leaves * sizeof *tree->turns->row);
+		if (!tree->turns)
 			return NULL;
-		net->turns->leaves = leaves;
+		tree->turns->leaves = leaves;
 	}
-	struct weft_lb_turns ***row = &net->turns->row[src_leaf];
+	struct weft_lb_turns ***row = &tree->turns->row[src_leaf];
 	if (!*row)
 		*row = weft_mem_alloc(&libc_mem, leaves * sizeof **row);
 	return *row ? *row + dst_leaf : NULL;
 }
 
-int weft_net_turns(struct weft_net *net, uint32_t src, uint32_t dst, const struct weft_lb_turns **out)
+int route_turns(struct net_tree *tree, uint32_t src, uint32_t dst, const struct weft_lb_turns **out)
 {
-	uint32_t per_leaf = net->topo.tier[0].radix_down, src_leaf = src / per_leaf, dst_leaf = dst / per_leaf;
+	uint32_t per_leaf = tree->topo.tier[0].radix_down, src_leaf = src / per_leaf, dst_leaf = dst / per_leaf;
 
 	*out = NULL;
-	if (src >= net->topo.hosts || dst >= net->topo.hosts || src_leaf == dst_leaf || !route_unlike(net))
+	if (src >= tree->topo.hosts || dst >= tree->topo.hosts || src_leaf == dst_leaf || !route_unlike(tree))
 		return 0;
-	struct weft_lb_turns **kept = kept_at(net, src_leaf, dst_leaf);
-	int rc = !kept ? -ENOMEM : *kept ? 0 : turns_find(net, src_leaf, dst_leaf, kept);
+	struct weft_lb_turns **kept = kept_at(tree, src_leaf, dst_leaf);
+	int rc = !kept ? -ENOMEM : *kept ? 0 : turns_find(tree, src_leaf, dst_leaf, kept);
 	if (rc)
 		return rc;
 	if (!*kept)

@@ -4,7 +4,6 @@
 #ifndef WEFT_TURNS_H
 #define WEFT_TURNS_H
 
-#include "net.h"
 #include "weft/spi/lb.h"
 
 enum { TURNS_MAX = 4096 }; /* of one period, unless there are more paths */

@@ -231,3 +231,8 @@ void weft_topo_set_bps(struct weft_topo *topo, uint64_t bps)
 	for (uint32_t i = 0; i < topo->link_count; i++)
 		topo->link[i].bps = 0;
 }
+
+uint64_t weft_topo_clamp_bps(uint64_t bps)
+{
+	return bps < TOPO_BPS_MIN ? TOPO_BPS_MIN : bps > TOPO_BPS_MAX ? TOPO_BPS_MAX : bps;
+}

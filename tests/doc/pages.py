@@ -14,7 +14,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"(?:^|[\s/])weft (sim|bench|switch|report|reproduce|balls)\b(.*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 KEY = re.compile(r"--set '?([a-z][a-z0-9_.-]*)=")
-OTHERS = {"--allow-run-as-root": "mpirun", "--no-telemetry": "EAL"}  # options of other programs, alone in backticks
+OTHERS = {"--allow-run-as-root": "mpirun", "--no-telemetry": "EAL", "--buildtype": "meson"}  # options of other programs, alone in backticks
 PAGE = re.compile(r"\bdoc/[\w./-]*\.(?:md|lua|7|1|png)\b")
 
 
@@ -58,18 +58,20 @@ def links(name, text):
 
 
 def paths(text, files):
-    """Words in backticks that start with a folder of this tree and look like a file or a folder."""
+    """Words of code that start with a folder of this tree: files, folders, tests, or files that the page tells to make."""
     tops = {f.split("/")[0] for f in files if "/" in f} - {"out"}
     dirs = {os.path.dirname(f) for f in files}
     files = files | set(re.findall(r"Create `([^`]+)`", text))
     dirs |= {"/".join(d.split("/")[:i]) for d in dirs for i in range(1, d.count("/") + 1)}
+    tests = {t for f in files if f.endswith("meson.build") for t in re.findall(r"test\('([\w/]+)'", read(f))}
+    text = re.sub(r"^.*meson test .*$", "", text, flags=re.M)
     blocks = [line for line in text.split("\n") if line.startswith("    ")]
     for span in CODE.findall(text) + blocks:
         for word in re.findall(r"(?<![\w./$%~-])[\w.-]+/[\w./{},*-]*", span):
             word = word.rstrip(".,:")
             if word.split("/")[0] not in tops or re.search(r"[*{]|[A-Z]{3}|_?NAME", word):
                 continue
-            if word not in files and word.rstrip("/") not in dirs:
+            if word not in files and word not in tests and word.rstrip("/") not in dirs:
                 yield f"`{word}`: no such file"
 
 

@@ -5,6 +5,7 @@
 
 #include "cmocka_all.h"
 #include "lan.h"
+#include "net_impl.h"
 #include "route_impl.h"
 
 enum { BOX_BPS_GBPS = 100 };
@@ -27,13 +28,14 @@ static inline uint32_t box_choose(const struct lan *lan, uint32_t sw, uint32_t s
 {
 	struct weft_pkt pkt = {.src = weft_net_host_ip(src), .dst = weft_net_host_ip(dst), .entropy = entropy};
 
-	return route_special(lan->net, lan->net->cold[lan->net->switches[sw].first_down].reverse, dst, &pkt);
+	return route_forward(&lan->net->tree, lan->net->tree.cold[lan->net->tree.switches[sw].first_down].reverse, dst,
+			     &pkt, lan->net->evq.now);
 }
 
 /* The same as a number among the switch's uplinks. */
 static inline uint32_t box_choose_up(const struct lan *lan, uint32_t sw, uint32_t src, uint32_t dst, uint16_t entropy)
 {
-	return box_choose(lan, sw, src, dst, entropy) - lan->net->switches[sw].first_up;
+	return box_choose(lan, sw, src, dst, entropy) - lan->net->tree.switches[sw].first_up;
 }
 
 /* The runs are fixed: `limit` is what chi square exceeds once in 10,000 honest runs, 29.9 for eight ways. */

@@ -101,15 +101,15 @@ static void net_build__bundles(void **state)
 /* A cable's two ends name each other's switch, and every port has an end. */
 static void check_cables(const struct weft_net *net)
 {
-	for (uint32_t port = net->topo.hosts; port < net->port_count; port++) {
-		uint32_t end = net->cold[port].reverse;
-		assert_int_equal(net->cold[end].reverse, port);
-		assert_int_equal(net->cold[end].bps, net->cold[port].bps);
-		assert_true(net->ports[port].flags & PORT_UP);
-		if (net->cold[port].dir == WEFT_PORT_UP) {
-			const struct net_switch *above = &net->switches[net->ports[port].peer];
+	for (uint32_t port = net->tree.topo.hosts; port < net->tree.port_count; port++) {
+		uint32_t end = net->tree.cold[port].reverse;
+		assert_int_equal(net->tree.cold[end].reverse, port);
+		assert_int_equal(net->tree.cold[end].bps, net->tree.cold[port].bps);
+		assert_true(net->tree.ports[port].flags & PORT_UP);
+		if (net->tree.cold[port].dir == WEFT_PORT_UP) {
+			const struct net_switch *above = &net->tree.switches[net->tree.ports[port].peer];
 			assert_in_range(end, above->first_down, above->first_up - 1);
-			assert_int_equal(net->cold[end].dir, WEFT_PORT_DOWN);
+			assert_int_equal(net->tree.cold[end].dir, WEFT_PORT_DOWN);
 		}
 	}
 }
@@ -136,8 +136,8 @@ static void check_unlike(const struct weft_topo *t, uint32_t ports)
 	check_cables(lan.net);
 	check_all_pairs(&lan, 1);
 	assert_int_equal(lan_stats(&lan).ports, ports);
-	for (uint32_t port = t->hosts; port < lan.net->port_count; port++)
-		assert_true(lan.net->ports[port].sent_pkts > 0);
+	for (uint32_t port = t->hosts; port < lan.net->tree.port_count; port++)
+		assert_true(lan.net->tree.ports[port].sent_pkts > 0);
 	lan_close(&lan);
 }
 

@@ -251,12 +251,12 @@ static void credit__slow_links_have_room(void **state)
 	lan_open(&lan, "leafspine:4:2:4", BPS, conf);
 	for (uint32_t n = 0; weft_net_switch_link(lan.net, 1, 0, n, &id) == 0; n++)
 		weft_net_link_set_bps(lan.net, id, BPS / 100);
-	assert_int_equal(lan.net->ports[id.index].limit_bytes, 4 * LIMIT * LAN_MTU);
+	assert_int_equal(lan.net->tree.ports[id.index].limit_bytes, 4 * LIMIT * LAN_MTU);
 	run_scheduled(&lan, 0, 16, 0);
 	lan_close(&lan);
 	conf.tune.queue_bytes = 2 * LAN_MTU;
 	lan_open(&lan, "leafspine:4:2:4", BPS, conf);
-	assert_int_equal(lan.net->ports[id.index].limit_bytes, 2 * LAN_MTU);
+	assert_int_equal(lan.net->tree.ports[id.index].limit_bytes, 2 * LAN_MTU);
 	lan_close(&lan);
 }
 

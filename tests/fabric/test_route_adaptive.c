@@ -9,7 +9,7 @@ static const struct route_adaptive_tune bands = {.sample_ns = 0, .bands = 1};
 /* Uplink `up` of leaf 0. */
 static struct net_port *uplink(const struct lan *lan, uint32_t up)
 {
-	return &lan->net->ports[lan->net->switches[0].first_up + up];
+	return &lan->net->tree.ports[lan->net->tree.switches[0].first_up + up];
 }
 
 static void fill_all(const struct lan *lan, uint32_t bytes)

@@ -57,13 +57,14 @@ static void special__down_to_the_host(void **state)
 		struct lan lan;
 		box_open(&lan, "fattree:4", names[n], NULL, 1);
 		for (uint32_t host = 0; host < 2; host++)
-			assert_int_equal(box_choose(&lan, 0, 15, host, 3), lan.net->switches[0].first_down + host);
+			assert_int_equal(box_choose(&lan, 0, 15, host, 3), lan.net->tree.switches[0].first_down + host);
 		/* spine 0 of pod 0 behind the eight leaves, core 0 behind the eight spines */
 		for (uint32_t host = 0; host < 4; host++)
-			assert_int_equal(box_choose(&lan, 8, 15, host, 3), lan.net->switches[8].first_down + host / 2);
+			assert_int_equal(box_choose(&lan, 8, 15, host, 3),
+					 lan.net->tree.switches[8].first_down + host / 2);
 		for (uint32_t host = 0; host < 16; host++)
 			assert_int_equal(box_choose(&lan, 16, 15, host, 3),
-					 lan.net->switches[16].first_down + host / 4);
+					 lan.net->tree.switches[16].first_down + host / 4);
 		lan_close(&lan);
 	}
 }
@@ -74,7 +75,7 @@ static void special__bundles_down(void **state)
 		struct lan lan;
 		uint32_t count[4] = {0};
 		box_open(&lan, "leafspine:4:2:8:4", names[n], NULL, 1);
-		uint32_t first = lan.net->switches[4].first_down;
+		uint32_t first = lan.net->tree.switches[4].first_down;
 		for (uint32_t i = 0; i < 4000; i++) {
 			uint32_t cable = box_choose(&lan, 4, 0, 16 + i % 8, (uint16_t)i) - first;
 			assert_int_equal(cable / 4, 2);
@@ -165,7 +166,7 @@ static void special__off_with_ecmp(void **state)
 	lan_close(&lan);
 }
 
-static size_t too_much(const struct weft_net *net, uint32_t sw)
+static size_t too_much(const struct net_tree *tree, uint32_t sw)
 {
 	return SIZE_MAX / 2;
 }

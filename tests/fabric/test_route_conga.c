@@ -11,7 +11,7 @@
 
 static struct conga_state *state_of(const struct lan *lan, uint32_t sw)
 {
-	return lan->net->choice.state[sw];
+	return lan->net->tree.choice.state[sw];
 }
 
 static void open_conga(struct lan *lan, const struct weft_topo *topo, const struct conga_tune *tune)
@@ -48,8 +48,9 @@ static void send_for_a_ms(struct lan *lan, weft_ps *now, uint32_t percent, uint1
 
 	for (; *now < end; *now += gap) {
 		weft_net_run(lan->net, *now);
-		lan_send(lan, *now,
-			 (struct lan_send){.src = 0, .dst = lan->net->topo.tier[0].radix_down, .entropy = entropy});
+		lan_send(
+			lan, *now,
+			(struct lan_send){.src = 0, .dst = lan->net->tree.topo.tier[0].radix_down, .entropy = entropy});
 	}
 	weft_net_run(lan->net, *now);
 }
@@ -195,7 +196,7 @@ static void conga__avoids_the_slow_path(void **state)
 	t.link[0] = (struct weft_topo_link){.sw = 1, .up = 1, .bps = GBPS10 / 4};
 	open_conga(&lan, &t, &tune);
 	send_across(&lan);
-	const struct net_port *up = &lan.net->ports[lan.net->switches[0].first_up];
+	const struct net_port *up = &lan.net->tree.ports[lan.net->tree.switches[0].first_up];
 	uint64_t fast = up[0].sent_bytes, slow = up[1].sent_bytes;
 	assert_true(slow > 0 && fast > 2 * slow && fast < 8 * slow);
 	lan_close(&lan);
@@ -214,7 +215,7 @@ static struct weft_topo preset(const char *spec)
 /* The switch `n` of `tier`. */
 static struct conga_state *tier_state(const struct lan *lan, uint32_t tier, uint32_t n)
 {
-	return state_of(lan, lan->net->tier_first[tier] + n);
+	return state_of(lan, lan->net->tree.tier_first[tier] + n);
 }
 
 /* What host 0 sends through one path, with the links at `tier` (of the switch below) slowed down to a quarter. */
@@ -277,7 +278,7 @@ static void conga__spines_choose_by_flowlet_and_pod(void **state)
 	struct lan lan;
 
 	open_conga(&lan, &t, NULL);
-	uint32_t spine = lan.net->tier_first[1], others = 0;
+	uint32_t spine = lan.net->tree.tier_first[1], others = 0;
 	wait_until(&lan, now);
 	uint32_t up = box_choose_up(&lan, spine, 0, 2, 1);
 	state_of(&lan, spine)->to[1 * 4 + up] = (struct conga_metric){now, 5, 0};
@@ -312,7 +313,7 @@ static void conga__mesh_feedback_finds_its_spine(void **state)
 		assert_int_equal(to[2 * 3 + i % 3].value, 1 + i); /* from spine 2 */
 		assert_int_equal(to[3 * 3 + i % 3].value, 1 + i);
 	}
-	uint32_t spine = lan.net->tier_first[1];
+	uint32_t spine = lan.net->tree.tier_first[1];
 	for (uint32_t i = 0; i < 3; i++)
 		state_of(&lan, spine)->to[(2 + i % 2) * 3 + i].value = i == 1 ? 0 : 6;
 	state_of(&lan, spine)->to[2 * 3 + 1].value = 0;
@@ -333,7 +334,7 @@ static void conga__spines_avoid_the_slow_core(void **state)
 	t.link[0] = (struct weft_topo_link){.tier = 1, .sw = 1, .up = 1, .bps = GBPS10 / 4};
 	open_conga(&lan, &t, &tune);
 	send_across(&lan);
-	const struct net_port *up = &lan.net->ports[lan.net->switches[lan.net->tier_first[1]].first_up];
+	const struct net_port *up = &lan.net->tree.ports[lan.net->tree.switches[lan.net->tree.tier_first[1]].first_up];
 	uint64_t fast = up[0].sent_bytes, slow = up[1].sent_bytes;
 	assert_true(slow > 0 && fast > 2 * slow && fast < 8 * slow);
 	lan_close(&lan);

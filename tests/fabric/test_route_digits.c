@@ -11,8 +11,8 @@ static uint16_t entropy_of(const struct lan *lan, uint32_t leaf, uint32_t spine)
 	uint32_t uplinks[WEFT_LB_PARTS] = {0};
 	struct weft_lb_digits d;
 
-	for (uint32_t i = 0; i + 1 < lan->net->topo.tiers; i++)
-		uplinks[i] = weft_topo_uplinks(&lan->net->topo, i);
+	for (uint32_t i = 0; i + 1 < lan->net->tree.topo.tiers; i++)
+		uplinks[i] = weft_topo_uplinks(&lan->net->tree.topo, i);
 	weft_lb_digits_init(&d, uplinks);
 	return (uint16_t)(leaf << d.shift[0] | spine << d.shift[1]);
 }
@@ -71,7 +71,7 @@ static void digits__bundles(void **state)
 	box_open(&lan, "leafspine:4:2:8:4", "digits", NULL, 1);
 	for (uint32_t up = 0; up < 8; up++)
 		assert_int_equal(box_choose_up(&lan, 0, 0, 9, (uint16_t)up), up);
-	uint32_t first = lan.net->switches[4].first_down;
+	uint32_t first = lan.net->tree.switches[4].first_down;
 	for (uint32_t i = 0; i < 4000; i++) {
 		uint32_t cable = box_choose(&lan, 4, 0, 16 + i % 8, (uint16_t)i) - first;
 		assert_int_equal(cable / 4, 2);
@@ -148,7 +148,7 @@ static void digits__rounds_load_all_cores_alike(void **state)
 	weft_net_run(lan.net, WEFT_NEVER - 1);
 	assert_int_equal(lan_data(&lan), 400);
 	for (uint32_t core = 16; core < 20; core++)
-		assert_int_equal(lan.net->ports[lan.net->switches[core].first_down + 3].sent_pkts, 100);
+		assert_int_equal(lan.net->tree.ports[lan.net->tree.switches[core].first_down + 3].sent_pkts, 100);
 	lan_close(&lan);
 }
 

@@ -19,7 +19,7 @@ static void open_drill(struct lan *lan, uint32_t choices, uint32_t memory, uint3
 
 static struct net_port *uplink(const struct lan *lan, uint32_t up)
 {
-	return &lan->net->ports[lan->net->switches[0].first_up + up];
+	return &lan->net->tree.ports[lan->net->tree.switches[0].first_up + up];
 }
 
 static void fill_all(const struct lan *lan, uint32_t bytes)
@@ -33,7 +33,7 @@ static uint32_t choose_from(const struct lan *lan, uint32_t src, uint16_t bytes)
 {
 	struct weft_pkt pkt = {.src = weft_net_host_ip(src), .dst = weft_net_host_ip(9), .wire_bytes = bytes};
 
-	return route_special(lan->net, src, 9, &pkt) - lan->net->switches[0].first_up;
+	return route_forward(&lan->net->tree, src, 9, &pkt, lan->net->evq.now) - lan->net->tree.switches[0].first_up;
 }
 
 static void drill__one_choice_is_random(void **state)
@@ -173,15 +173,15 @@ static void drill__groups_are_remembered_apart(void **state)
 	struct lan lan;
 
 	box_open(&lan, "leafspine:4:2:8:4", "drill", &tune, 1);
-	uint32_t first = lan.net->switches[4].first_down;
+	uint32_t first = lan.net->tree.switches[4].first_down;
 	for (uint32_t port = 0; port < 16; port++)
-		lan.net->ports[first + port].data_bytes = port % 4 == port / 4 ? 0 : 1000;
+		lan.net->tree.ports[first + port].data_bytes = port % 4 == port / 4 ? 0 : 1000;
 	for (uint32_t i = 0; i < 400; i++)
 		box_choose(&lan, 4, 0, i % 4 * 8, 0);
 	for (uint32_t i = 0; i < 400; i++)
 		assert_int_equal(box_choose(&lan, 4, 0, i % 4 * 8, 0) - first, i % 4 * 5);
 	for (uint32_t port = 0; port < 16; port++)
-		lan.net->ports[first + port].data_bytes = 0;
+		lan.net->tree.ports[first + port].data_bytes = 0;
 	lan_close(&lan);
 }
 

@@ -27,7 +27,7 @@ static double backlog_bytes(const struct lan *lan)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < UPLINKS; i++)
-		sum += lan->net->ports[lan->net->switches[0].first_up + i].data_bytes;
+		sum += lan->net->tree.ports[lan->net->tree.switches[0].first_up + i].data_bytes;
 	return sum;
 }
 

@@ -54,7 +54,7 @@ static void part__is_remembered_apart(void **state)
 	avoid_cable(&lan, 0, 0, 0, true);
 	avoid_cable(&lan, 0, 0, 1, true);
 	assert_int_equal(weft_net_reroute(lan.net), 0);
-	struct net_port *up = &lan.net->ports[lan.net->switches[3].first_up];
+	struct net_port *up = &lan.net->tree.ports[lan.net->tree.switches[3].first_up];
 	while (box_choose_up(&lan, 3, 6, 2, (uint16_t)entropy[0]) > 1)
 		entropy[0]++;
 	while (box_choose_up(&lan, 3, 6, 2, (uint16_t)entropy[1]) < 2)
@@ -75,10 +75,10 @@ static void part__ends_with_the_fault(void **state)
 	struct lan lan;
 
 	open_figure_4(&lan, "drill", NULL);
-	assert_non_null(lan.net->plan);
+	assert_non_null(lan.net->tree.plan);
 	avoid_cable(&lan, 0, 0, 0, false);
 	assert_int_equal(weft_net_reroute(lan.net), 0);
-	assert_null(lan.net->plan);
+	assert_null(lan.net->tree.plan);
 	uint32_t count[3] = {0};
 	for (uint32_t i = 0; i < PACKETS; i++)
 		count[box_choose_up(&lan, 3, 6, 2, 1)]++;
@@ -92,7 +92,7 @@ static void part__off(void **state)
 	struct lan lan;
 
 	open_figure_4(&lan, "drill", &tune);
-	assert_null(lan.net->plan);
+	assert_null(lan.net->tree.plan);
 	lan_close(&lan);
 }
 
@@ -118,7 +118,7 @@ static uint32_t count_parts(uint32_t factor)
 	for (uint32_t i = 0; i < FLOWS; i++) {
 		struct weft_pkt pkt = {.src = weft_net_host_ip(0), .dst = weft_net_host_ip(2), .entropy = (uint16_t)i};
 		struct route_ways ways = {.leaf = 1};
-		parts = route_plan_part(lan.net, &ways, &pkt) && ways.part >= parts ? ways.part + 1 : parts;
+		parts = route_plan_part(&lan.net->tree, &ways, &pkt) && ways.part >= parts ? ways.part + 1 : parts;
 	}
 	lan_close(&lan);
 	return parts ? parts : 1;
@@ -155,7 +155,7 @@ static void wcmp__cables_down_are_hashed(void **state)
 	struct lan lan;
 
 	box_open(&lan, "stripe:4:4:2:1:3", "wcmp", NULL, 1);
-	const struct net_switch *s = &lan.net->switches[4 + 2];
+	const struct net_switch *s = &lan.net->tree.switches[4 + 2];
 	for (uint32_t i = 0; i < FLOWS; i++)
 		count[box_choose(&lan, 6, 0, 4, (uint16_t)i) - s->first_down - 2]++;
 	check_uniform(count, 3, FLOWS, 18.4);
@@ -190,13 +190,13 @@ static void wcmp__needs_no_step_among_even(void **state)
 	box_open(&lan, "leafspine:3:3:2:2", "wcmp", NULL, 1);
 	avoid_cable(&lan, 0, 0, 0, true);
 	assert_int_equal(weft_net_reroute(lan.net), 0);
-	assert_non_null(lan.net->plan);
+	assert_non_null(lan.net->tree.plan);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct route_ways ways = {.sw = 0, .leaf = leaves[i]};
-		assert_false(route_plan_part(lan.net, &ways, &pkt));
+		assert_false(route_plan_part(&lan.net->tree, &ways, &pkt));
 	}
 	struct route_ways ways = {.sw = 1, .leaf = 0}; /* over spine 0 there is one cable for two */
-	assert_true(route_plan_part(lan.net, &ways, &pkt));
+	assert_true(route_plan_part(&lan.net->tree, &ways, &pkt));
 	lan_close(&lan);
 }
 
@@ -215,16 +215,16 @@ static void part__weighs_the_rate_that_routing_knows(void **state)
 		assert_int_equal(weft_net_link_find(lan.net, 0, 0, 2, false, &id), 0);
 		weft_net_link_set_bps(lan.net, id, 1000000);
 		assert_int_equal(weft_net_reroute(lan.net), 0);
-		assert_null(lan.net->plan);
+		assert_null(lan.net->tree.plan);
 		weft_net_route_bps(lan.net, id, weft_net_link_nominal_bps(lan.net, id) / 2);
 		assert_int_equal(weft_net_reroute(lan.net), 0);
-		assert_non_null(lan.net->plan);
+		assert_non_null(lan.net->tree.plan);
 		for (uint32_t i = 0; i < FLOWS; i++)
 			count[box_choose_up(&lan, 0, 0, 2, (uint16_t)i)]++;
 		assert_in_range(count[2], FLOWS / 5 - 4 * 31, FLOWS / 5 + 4 * 31); /* four standard deviations */
 		weft_net_route_bps(lan.net, id, weft_net_link_nominal_bps(lan.net, id));
 		assert_int_equal(weft_net_reroute(lan.net), 0);
-		assert_null(lan.net->plan);
+		assert_null(lan.net->tree.plan);
 		lan_close(&lan);
 	}
 }
@@ -269,22 +269,22 @@ static void wcmp__next_to_no_weight(void **state)
 static void check_cover(const struct lan *lan, uint32_t sw, uint32_t dst, uint32_t *several)
 {
 	const struct weft_net *net = lan->net;
-	uint32_t seen[64] = {0}, leaf = dst / net->topo.tier[0].radix_down;
+	uint32_t seen[64] = {0}, leaf = dst / net->tree.topo.tier[0].radix_down;
 	struct weft_pkt pkt = {.src = weft_net_host_ip(0), .dst = weft_net_host_ip(dst)};
 
-	if (dst - net->switches[sw].low < net->switches[sw].span)
+	if (dst - net->tree.switches[sw].low < net->tree.switches[sw].span)
 		return;
 	for (uint32_t i = 0; i < 400; i++) {
 		struct route_ways ways = {.sw = sw, .leaf = leaf};
 		pkt.entropy = (uint16_t)i;
-		if (!route_plan_part(net, &ways, &pkt))
+		if (!route_plan_part(&net->tree, &ways, &pkt))
 			return;
 		for (uint32_t k = 0; k < ways.count; k++)
-			seen[ways.ports[k] - net->switches[sw].first_up]++;
+			seen[ways.ports[k] - net->tree.switches[sw].first_up]++;
 	}
 	++*several;
-	for (uint32_t up = 0; up < net->switches[sw].up_cables; up++)
-		assert_int_equal(seen[up] > 0, route_usable(net, net->switches[sw].first_up + up, leaf));
+	for (uint32_t up = 0; up < net->tree.switches[sw].up_cables; up++)
+		assert_int_equal(seen[up] > 0, route_usable(&net->tree, net->tree.switches[sw].first_up + up, leaf));
 }
 
 static uint32_t check_random(const char *topology, const char *route, uint64_t seed)
@@ -294,14 +294,14 @@ static uint32_t check_random(const char *topology, const char *route, uint64_t s
 	struct lan lan;
 
 	box_open(&lan, topology, route, NULL, 1);
-	const struct weft_topo *t = &lan.net->topo;
+	const struct weft_topo *t = &lan.net->tree.topo;
 	for (uint32_t i = 0; i < 3; i++) {
 		uint32_t tier = rng_below(&rng, t->tiers - 1), sw = rng_below(&rng, t->tier[tier].switches);
 		avoid_cable(&lan, tier, sw, rng_below(&rng, weft_topo_switch_uplinks(t, tier, sw)), true);
 	}
 	assert_int_equal(weft_net_reroute(lan.net), 0);
-	assert_non_null(lan.net->plan);
-	for (uint32_t sw = 0; sw < lan.net->switch_count; sw++)
+	assert_non_null(lan.net->tree.plan);
+	for (uint32_t sw = 0; sw < lan.net->tree.switch_count; sw++)
 		for (uint32_t dst = 0; dst < t->hosts; dst += t->tier[0].radix_down)
 			check_cover(&lan, sw, dst, &several);
 	lan_close(&lan);

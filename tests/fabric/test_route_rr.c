@@ -94,7 +94,7 @@ static void rr__bundles_step_apart(void **state)
 	uint32_t seen[2] = {0};
 
 	box_open(&lan, "leafspine:2:1:4:4", "rr", NULL, 1);
-	const struct net_switch *spine = &lan.net->switches[2];
+	const struct net_switch *spine = &lan.net->tree.switches[2];
 	for (uint32_t i = 0; i < 8; i++) {
 		uint32_t leaf = i % 2, port = box_choose(&lan, 2, 4 - 4 * leaf, 4 * leaf, 0) - spine->first_down;
 		assert_int_equal(port / 4, leaf);
@@ -113,13 +113,13 @@ static void rr__engines_take_turns_apart(void **state)
 	uint32_t seen[4] = {0}, same = 0;
 
 	box_open(&lan, "leafspine:4:8:8", "rr", &tune, 1);
-	const struct net_switch *leaf = &lan.net->switches[0];
+	const struct net_switch *leaf = &lan.net->tree.switches[0];
 	for (uint32_t i = 0; i < 8; i++) {
 		uint32_t up[4];
 		for (uint32_t host = 0; host < 4; host++) {
 			struct weft_pkt pkt = {.src = weft_net_host_ip(host), .dst = weft_net_host_ip(9)};
-			uint32_t from = lan.net->cold[leaf->first_down + host].reverse;
-			up[host] = route_special(lan.net, from, 9, &pkt) - leaf->first_up;
+			uint32_t from = lan.net->tree.cold[leaf->first_down + host].reverse;
+			up[host] = route_forward(&lan.net->tree, from, 9, &pkt, lan.net->evq.now) - leaf->first_up;
 			seen[host] |= 1u << up[host];
 		}
 		same += up[0] == up[1] && up[1] == up[2] && up[2] == up[3];

@@ -21,13 +21,13 @@ static struct walk walk(const struct lan *lan, uint32_t src, uint32_t dst, uint1
 	uint32_t port = src;
 
 	while (port != PORT_NONE) {
-		uint32_t reverse = lan->net->cold[port].reverse;
+		uint32_t reverse = lan->net->tree.cold[port].reverse;
 		assert_true(w.hops < HOPS_MAX);
 		w.port[w.hops] = port;
 		w.cable[w.hops++] = port < reverse ? port : reverse;
-		if (lan->net->ports[port].flags & PORT_LAST_HOP)
+		if (lan->net->tree.ports[port].flags & PORT_LAST_HOP)
 			return w;
-		port = route_special(lan->net, port, dst, &pkt);
+		port = route_forward(&lan->net->tree, port, dst, &pkt, lan->net->evq.now);
 	}
 	return (struct walk){0};
 }
@@ -69,7 +69,7 @@ static void check_reaches(const struct lan *lan, uint32_t src, uint32_t dst, uin
 		struct walk w = walk(lan, src, dst, (uint16_t)e);
 		assert_true(w.hops > 0);
 		for (uint32_t i = 0; i < w.hops; i++)
-			assert_int_equal(lan->net->cold[w.port[i]].avoided, 0);
+			assert_int_equal(lan->net->tree.cold[w.port[i]].avoided, 0);
 	}
 }
 
@@ -113,7 +113,7 @@ static void symmetric__uplinks_are_used_alike(void **state)
 	box_open(&lan, "fattree:8", "symmetric", NULL, 1);
 	for (uint32_t i = 0; i < 64000; i++) {
 		struct walk w = walk(&lan, i % 16, 112 + i % 13, (uint16_t)(i / 4));
-		cores[lan.net->ports[w.port[2]].peer - lan.net->tier_first[2]]++;
+		cores[lan.net->tree.ports[w.port[2]].peer - lan.net->tree.tier_first[2]]++;
 	}
 	check_uniform(cores, 16, 64000, 44.3);
 	lan_close(&lan);
@@ -190,7 +190,7 @@ static void symmetric__unlike_links(void **state)
 	topo.link[1] = (struct weft_topo_link){.tier = 0, .sw = 1, .up = 3, .cables = 3};
 	conf.route = &route_symmetric;
 	lan_open_topo(&lan, &topo, conf);
-	assert_int_equal(lan.net->switches[1].up_cables, 7);
+	assert_int_equal(lan.net->tree.switches[1].up_cables, 7);
 	check_all(&lan, 64);
 	avoid(&lan, 0, 1, 4, false);
 	avoid(&lan, 0, 2, 1, true);

@@ -119,7 +119,7 @@ static void turns__none_where_all_is_alike(void **state)
 	for (uint32_t i = 0; i < 4; i++) {
 		struct lan lan;
 		box_open(&lan, topologies[i], "digits", NULL, 1);
-		for (uint32_t dst = 0; dst < lan.net->topo.hosts; dst++)
+		for (uint32_t dst = 0; dst < lan.net->tree.topo.hosts; dst++)
 			assert_null(turns_of(&lan, 0, dst));
 		lan_close(&lan);
 	}
@@ -288,24 +288,25 @@ static void turns__three_tiers(void **state)
 static bool is_intact(const struct lan *lan, uint32_t src, uint32_t dst, uint16_t ev, const struct weft_lb_digits *d)
 {
 	const struct weft_net *net = lan->net;
-	uint32_t per_leaf = net->topo.tier[0].radix_down, sw = src / per_leaf, tier = 0;
+	uint32_t per_leaf = net->tree.topo.tier[0].radix_down, sw = src / per_leaf, tier = 0;
 
-	while (dst - net->switches[sw].low >= net->switches[sw].span) {
-		const struct net_switch *s = &net->switches[sw];
+	while (dst - net->tree.switches[sw].low >= net->tree.switches[sw].span) {
+		const struct net_switch *s = &net->tree.switches[sw];
 		uint32_t digit = weft_lb_digit(d, ev, tier++);
 		if (digit >= s->up_cables)
 			return false;
-		if (net->routes && !route_usable(net, s->first_up + digit, dst / per_leaf))
+		if (net->tree.routes && !route_usable(&net->tree, s->first_up + digit, dst / per_leaf))
 			return false;
 		assert_int_equal(box_choose_up(lan, sw, src, dst, ev), digit);
-		sw = net->ports[s->first_up + digit].peer;
+		sw = net->tree.ports[s->first_up + digit].peer;
 	}
 	for (; tier < WEFT_LB_PARTS; tier++)
 		if (weft_lb_digit(d, ev, tier))
 			return false; /* another one says the same */
 	uint32_t leaf = dst / per_leaf;
-	return !net->routes || sw < net->topo.tier[0].switches ||
-	       net->routes->reach[(size_t)(sw - net->topo.tier[0].switches) * net->routes->row_words + leaf / 64] >>
+	return !net->tree.routes || sw < net->tree.topo.tier[0].switches ||
+	       net->tree.routes->reach[(size_t)(sw - net->tree.topo.tier[0].switches) * net->tree.routes->row_words +
+				       leaf / 64] >>
 			       leaf % 64 &
 		       1;
 }
@@ -314,9 +315,9 @@ static void check_pair(const struct lan *lan, uint32_t src, uint32_t dst, uint32
 {
 	const struct weft_lb_turns *t = turns_of(lan, src, dst);
 	struct weft_lb_digits d;
-	uint32_t count[EVS], evs, intact = 0, all, pod_hosts = lan->net->topo.pod_hosts;
+	uint32_t count[EVS], evs, intact = 0, all, pod_hosts = lan->net->tree.topo.pod_hosts;
 
-	weft_topo_digits(&lan->net->topo, &d);
+	weft_topo_digits(&lan->net->tree.topo, &d);
 	evs = 1u << (d.bits[0] + d.bits[1] + d.bits[2]);
 	all = d.values[0] * (src / pod_hosts == dst / pod_hosts ? 1 : d.values[1]);
 	assert_true(evs <= EVS);
@@ -337,14 +338,14 @@ static void check_failures(const char *topology, uint64_t seed)
 	struct lan lan;
 
 	box_open(&lan, topology, "digits", NULL, seed);
-	uint32_t hosts = lan.net->topo.hosts;
+	uint32_t hosts = lan.net->tree.topo.hosts;
 	for (uint32_t round = 0; round < 6; round++) {
-		uint32_t tier = rng_below(&rng, lan.net->topo.tiers - 1);
-		uint32_t sw = rng_below(&rng, lan.net->topo.tier[tier].switches);
+		uint32_t tier = rng_below(&rng, lan.net->tree.topo.tiers - 1);
+		uint32_t sw = rng_below(&rng, lan.net->tree.topo.tier[tier].switches);
 		avoid_link(&lan, tier, sw, rng_below(&rng, 2), round % 2);
 		for (uint32_t i = 0; i < 100; i++) {
 			uint32_t src = rng_below(&rng, hosts), dst = rng_below(&rng, hosts);
-			if (src / lan.net->topo.tier[0].radix_down != dst / lan.net->topo.tier[0].radix_down)
+			if (src / lan.net->tree.topo.tier[0].radix_down != dst / lan.net->tree.topo.tier[0].radix_down)
 				check_pair(&lan, src, dst, &unlike);
 		}
 	}

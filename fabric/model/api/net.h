@@ -69,16 +69,6 @@ weft_ps weft_net_run(struct weft_net *net, weft_ps until);
 /* Runs exactly one event if there is one at or before `until`; false when there is none. *now is its time. */
 bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now);
 
-/* Every queue with the link behind it is a port: the hosts' NICs first, then the switches' ports. Ids 0..count-1 are
- * stable for a topology. */
-enum weft_port_dir {
-	WEFT_PORT_NIC,  /* of a host, to its leaf: host5 */
-	WEFT_PORT_HOST, /* of a leaf, to a host: leaf0:host3, with the host's number */
-	WEFT_PORT_UP,   /* of a switch, to the tier above: leaf0:up2 */
-	WEFT_PORT_DOWN, /* of a switch, to the tier below: spine1:down0, core3:down5 */
-	WEFT_PORT_DIRS
-};
-
 /* Of all ports of a tier in one direction. */
 struct weft_hop_stats {
 	uint64_t data;             /* data packets that were sent, also into a link that is down */

@@ -11,7 +11,7 @@
 #include "weft/err.h"
 #include "weft/spi/param.h"
 
-struct weft_net;
+struct net_tree;
 struct weft_pkt;
 struct route_ways;
 struct route_planning;
@@ -30,18 +30,18 @@ struct weft_route_ops {
 	bool one_fabric;                /* switches tell each other what no header carries: not with weft_net_part */
 	uint32_t tiers_min;             /* fewest that a topology must have; 0: any number */
 	/* Bytes of switch `sw`'s private state, zeroed before `init`. NULL: none. */
-	size_t (*state_bytes)(const struct weft_net *net, uint32_t sw);
+	size_t (*state_bytes)(const struct net_tree *tree, uint32_t sw);
 	/* NULL: nothing to do. `seed` differs between switches and from the seed of everything else random. -EINVAL
 	 * with a message: not on this topology. */
-	int (*init)(const struct weft_net *net, uint32_t sw, void *state, uint64_t seed, struct weft_err *err);
+	int (*init)(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err);
 	/* Which of ways->count >= 2 ways the packet takes, 0..count-1. Called once per packet, at its arrival. NULL:
 	 * the fabric's ECMP hash. */
-	uint32_t (*choose)(const struct weft_net *net, const struct route_ways *ways, const struct weft_pkt *pkt);
+	uint32_t (*choose)(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt);
 	/* NULL: nothing to do. Before the state's memory goes, if `init` was called. */
 	void (*fini)(void *state);
 	/* Every packet that a switch sends on, to `port`, also where it had no choice (ways->count 1). NULL: not asked.
 	 */
-	void (*forward)(const struct weft_net *net, const struct route_ways *ways, uint32_t port,
+	void (*forward)(const struct net_tree *tree, const struct route_ways *ways, uint32_t port,
 			const struct weft_pkt *pkt);
 	/* Where the paths to a leaf are not all alike, ways are first cut down to a part of them by hash: how, with
 	 * these parameters. False, or NULL: never, `choose` gets all that can be taken. */

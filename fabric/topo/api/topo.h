@@ -65,6 +65,18 @@ int weft_topo_preset(const char *spec, uint64_t link_bps, struct weft_topo *topo
  * -EINVAL. */
 int weft_topo_check(struct weft_topo *topo, struct weft_err *err);
 
+/* Nearest rate that a link may have: 1 Mb/s to 10 Tb/s. */
+uint64_t weft_topo_clamp_bps(uint64_t bps);
+
+/* Every queue with the link behind it is a port: the hosts' NICs first, then the switches' ports. */
+enum weft_port_dir {
+	WEFT_PORT_NIC,  /* of a host, to its leaf: host5 */
+	WEFT_PORT_HOST, /* of a leaf, to a host: leaf0:host3, with the host's number */
+	WEFT_PORT_UP,   /* of a switch, to the tier above: leaf0:up2 */
+	WEFT_PORT_DOWN, /* of a switch, to the tier below: spine1:down0, core3:down5 */
+	WEFT_PORT_DIRS
+};
+
 /* Cables up of one switch of `tier`, the most that one has; 0 in the top tier. */
 uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier);
 /* Cables up of switch `sw` of `tier`, which must exist. */

@@ -26,7 +26,7 @@ enum weft_pkt_flags {
 	WEFT_PKT_CREDIT = 8,  /* with WEFT_PKT_CONTROL: for the credit queue of a port that has one; set by DSCP */
 };
 
-/* Owner: exactly one at a time (doc/ownership.md). The owner may use `next` for its lists. */
+/* Owner: exactly one at a time (doc/reference/ownership.md). The owner may use `next` for its lists. */
 struct weft_pkt {
 	struct weft_pkt *next; /* owner's list link */
 	uint8_t *head; /* first byte of the IP header; at least WEFT_PKT_HEAD_MAX bytes of room when allocated */

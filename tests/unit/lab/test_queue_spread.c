@@ -106,9 +106,9 @@ static void sample__weighs_by_time(void **state)
 	RUN(f, "--topology", "leafspine:3:2:2", "--matrix", "permutation:6:4KiB");
 	assert_int_equal(weft_net_link_find(lab_net(f->lab), 0, 0, 1, false, &id), 0);
 	struct queue_spread *q = queue_spread_create(lab_net(f->lab), MTU);
-	lab_net(f->lab)->ports[id.index].data_bytes = 21 * MTU / 10;
+	lab_net(f->lab)->tree.ports[id.index].data_bytes = 21 * MTU / 10;
 	queue_spread_sample(q, 5);
-	lab_net(f->lab)->ports[id.index].data_bytes = 0;
+	lab_net(f->lab)->tree.ports[id.index].data_bytes = 0;
 	queue_spread_sample(q, 1000);
 	struct spread_result up = queue_spread_result(q, SPREAD_UP);
 	assert_int_equal(up.samples, 3 * 1005);

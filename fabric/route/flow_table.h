@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "net_impl.h"
+#include "net_tree.h"
 
 struct flow_entry {
 	uint64_t key;
