@@ -14,7 +14,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"(?:^|[\s/])weft (sim|bench|switch|report|reproduce|balls)\b(.*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 KEY = re.compile(r"--set '?([a-z][a-z0-9_.-]*)=")
-OTHERS = {"--allow-run-as-root": "mpirun", "--no-telemetry": "EAL", "--buildtype": "meson"}  # options of other programs, alone in backticks
+# Options of other programs, alone in backticks.
+OTHERS = {"--allow-run-as-root": "mpirun", "--no-telemetry": "EAL", "--buildtype": "meson"}
 PAGE = re.compile(r"\bdoc/[\w./-]*\.(?:md|lua|7|1|png)\b")
 
 
