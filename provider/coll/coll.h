@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective operations (fi_collective(3)). A call becomes a list of steps, messages between members and work on our
- * own memory, which is carried out while somebody makes progress. The messages travel between engine endpoints of their
- * own, whose numbers follow those of the endpoints: the application's receives never see them. All under the device's
- * lock. */
-#ifndef WEFT_PROV_COLL_H
-#define WEFT_PROV_COLL_H
+/* Groups of endpoints, their operations, and the steps these consist of. All under the device's lock. */
+#ifndef PROV_COLL_INNER_H
+#define PROV_COLL_INNER_H
 
 #include <rdma/fi_collective.h>
+#include <stdbool.h>
+#include <sys/queue.h>
 
-#include "prov.h"
+#include "prov_ep.h"
+#include "prov_req.h"
+#include "weft/engine.h"
+
+/* ---- plans (coll_plan.c) ---- */
 
 struct prov_group;
 
@@ -51,26 +54,46 @@ struct coll_call {
 /* Fills in the steps of `c` (coll_plan.c). -FI_ENOMEM; what is there already has to be freed. */
 int coll_plan(struct coll_run *run, const struct coll_call *c);
 
-/* What an endpoint opened with FI_COLLECTIVE has. */
-struct prov_coll;
-/* Opens the number behind the endpoint's. Errors of weft_ep_open. */
-int prov_coll_open(struct prov_ep *ep);
-void prov_coll_close(struct prov_ep *ep);
-/* Takes what the engine has finished; true: something. */
-bool prov_coll_progress(struct prov_ep *ep);
-int prov_coll_join(struct fid_ep *fid, const void *addr, uint64_t flags, struct fid_mc **mc, void *context);
-int prov_coll_query(struct fid_domain *domain, enum fi_collective_op coll, struct fi_collective_attr *attr,
-		    uint64_t flags);
-extern struct fi_ops_collective prov_coll_ops;
+/* ---- runs (coll_run.c) ---- */
 
-/* Addresses that may become a group, in this order (avset.c). Under the device's lock. */
-struct prov_av_set {
-	struct fid_av_set fid;
-	struct prov_av *av;
-	fi_addr_t *addrs;
-	size_t count, room;
+TAILQ_HEAD(coll_run_list, coll_run);
+TAILQ_HEAD(coll_group_list, prov_group);
+
+/* How often we joined a group of these members: ids are not used twice. */
+struct coll_joined {
+	struct coll_joined *next;
+	uint64_t hash, times;
 };
 
-int prov_av_set_open(struct fid_av *av, struct fi_av_set_attr *attr, struct fid_av_set **set, void *context);
+/* What an endpoint opened with FI_COLLECTIVE has. */
+struct prov_coll {
+	struct prov_ep *ep;
+	struct prov_poller poller;
+	struct weft_ep *wep; /* NULL: in a forked child */
+	struct coll_group_list groups;
+	struct coll_run_list runs;
+	struct coll_joined *joined;
+};
+
+struct prov_group {
+	struct fid_mc mc; /* fi_addr: its own address */
+	TAILQ_ENTRY(prov_group) link;
+	struct prov_ep *ep;
+	struct prov_eq *eq; /* hears that it is complete */
+	uint64_t id;        /* upper part of its messages' tags: agreed upon without a message, see group_id_set */
+	uint64_t seq;       /* operations so far */
+	uint32_t rank, count;
+	fi_addr_t *addrs; /* of the members, ours */
+	uint32_t *peers;  /* the engine's ids of their collective endpoints */
+};
+
+enum { COLL_GROUP_MAX = 65535, COLL_SEQ_BITS = 24 };
+
+/* Begins `c` in the group; `req` becomes the run's, and `context` is for a run without one. -FI_ENOMEM: `req` is still
+ * the caller's. */
+int coll_run_start(struct prov_group *g, struct coll_call *c, const struct weft_op_atomic *amo, struct prov_req *req,
+		   void *context);
+/* The group closes: what is under way ends unheard. */
+void coll_runs_abandon(struct prov_group *g);
 
 #endif

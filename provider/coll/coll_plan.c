@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How collective operations are done: binomial trees, rings, and everybody at once where each member has something else
  * for each. `rank` counts from the root in trees. */
+#include <assert.h>
+#include <rdma/fi_errno.h>
 #include <stdlib.h>
 
 #include "coll.h"
 
 static void add(struct coll_run *run, struct coll_step step)
 {
+	assert(run->count <= run->room);
 	if (run->count == run->room) {
 		size_t room = run->room ? run->room * 2 : 16;
 		struct coll_step *steps = reallocarray(run->steps, room, sizeof *steps);
@@ -149,7 +152,7 @@ static void alltoall(struct coll_run *run, const struct coll_call *c, size_t byt
 	copy(run, in + c->rank * bytes, out + c->rank * bytes, bytes);
 }
 
-static int scratch(struct coll_run *run, size_t bytes)
+static int scratch_alloc(struct coll_run *run, size_t bytes)
 {
 	run->scratch = malloc(bytes ? bytes : 1);
 	return run->scratch ? 0 : -FI_ENOMEM;
@@ -158,8 +161,9 @@ static int scratch(struct coll_run *run, size_t bytes)
 int coll_plan(struct coll_run *run, const struct coll_call *c)
 {
 	size_t bytes = c->count * c->element_bytes;
+	assert(c->members > 0 && c->rank < c->members && c->root < c->members && !run->count);
 	bool reduces = c->coll == FI_ALLREDUCE || c->coll == FI_REDUCE;
-	if (reduces && scratch(run, 2 * bytes))
+	if (reduces && scratch_alloc(run, 2 * bytes))
 		return -FI_ENOMEM;
 	switch (c->coll) {
 	case FI_BROADCAST:

@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "prov.h"
+#include <rdma/fabric.h>
+#include <rdma/fi_errno.h>
+
+#include "prov_addr.h"
+#include "weft/err.h"
 
 bool prov_ip_is_any(const struct weft_ip *ip)
 {
@@ -36,7 +40,7 @@ void prov_addr_to_sock(const struct weft_addr *addr, struct sockaddr_storage *ss
 	}
 }
 
-int prov_addr_give(const struct sockaddr_storage *ss, void *buf, size_t *len)
+int prov_addr_copy_out(const struct sockaddr_storage *ss, void *buf, size_t *len)
 {
 	size_t need = ss->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 	size_t room = *len;

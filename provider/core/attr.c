@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What our endpoints can do, as static tables, and whether that is enough for what an application asks. */
+#include <assert.h>
+#include <rdma/fi_collective.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
 #include <string.h>
 
-#include "ctx.h"
+#include "prov_attr.h"
+#include "prov_limits.h"
+#include "prov_log.h"
+#include "weft/engine.h"
 
 #define MSG_CAPS (FI_MSG | FI_TAGGED)
 #define RMA_CAPS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)

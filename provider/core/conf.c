@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "prov.h"
+#include "proc_number.h"
+#include "prov_addr.h"
+#include "prov_conf.h"
+#include "prov_log.h"
 
 void prov_conf_define(void)
 {
@@ -115,7 +118,7 @@ static int number_text(const char *device, const char *addr, char text[static 16
 {
 	unsigned number = 0;
 	bool used = strstr(device, "%n") || (addr && strstr(addr, "%n"));
-	int ret = used ? prov_seat_number(device, &number, err) : 0;
+	int ret = used ? prov_proc_number_take(device, &number, err) : 0;
 	snprintf(text, 16, "%u", number);
 	return ret;
 }

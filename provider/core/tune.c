@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "prov.h"
-#include "weft/ethdev.h"
+#include "prov_log.h"
+#include "tune.h"
 
 enum {
 	WAIT_DEFAULT_MS = 5000,

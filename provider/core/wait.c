@@ -1,31 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wait objects: file descriptors, mutex and condition, sets; and what the application may ask of them. */
-#include "wait.h"
-
+/* Wait objects: file descriptors, mutex and condition, groups; and what the application may ask of them. */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
+#include <rdma/fi_errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "prov.h"
+#include "prov_fork.h"
+#include "prov_wait.h"
 
 static bool has_fd(enum fi_wait_obj kind)
 {
 	return kind == FI_WAIT_FD || kind == FI_WAIT_POLLFD;
 }
 
-static int set_join(struct prov_wait_obj *w, struct fid_wait *fid, const struct prov_fabric *fabric)
+/* ---- membership of groups ---- */
+
+static void group_count(struct prov_wait_group *group, bool raised)
 {
-	if (!fid || fid->fid.fclass != FI_CLASS_WAIT)
-		return -FI_EINVAL;
-	struct prov_waitset *set = container_of(fid, struct prov_waitset, fid);
-	if (set->fabric != fabric)
-		return -FI_EINVAL;
-	w->set = set;
-	prov_waitset_add(set, w);
-	return 0;
+	pthread_mutex_lock(&group->lock);
+	assert(raised || group->raised_count > 0);
+	group->raised_count += raised ? 1 : -1;
+	prov_wait_raise(&group->obj, group->raised_count > 0);
+	pthread_mutex_unlock(&group->lock);
 }
+
+static void group_add(struct prov_wait_group *group, struct prov_wait_obj *member)
+{
+	assert(!member->raised);
+	pthread_rwlock_wrlock(&group->members_lock);
+	TAILQ_INSERT_TAIL(&group->members, member, member_link);
+	pthread_rwlock_unlock(&group->members_lock);
+}
+
+static void group_remove(struct prov_wait_group *group, struct prov_wait_obj *member)
+{
+	pthread_rwlock_wrlock(&group->members_lock);
+	assert(!TAILQ_EMPTY(&group->members));
+	TAILQ_REMOVE(&group->members, member, member_link);
+	pthread_rwlock_unlock(&group->members_lock);
+	if (member->raised)
+		group_count(group, false);
+}
+
+/* The group that the object is a member of, or NULL. */
+static struct prov_wait_group *group_of(const struct prov_wait_obj *w)
+{
+	return w->attr.kind == FI_WAIT_SET ? w->attr.group : NULL;
+}
+
+/* ---- wait objects ---- */
 
 static void lock_init(struct prov_wait_obj *w)
 {
@@ -37,30 +62,27 @@ static void lock_init(struct prov_wait_obj *w)
 	pthread_cond_init(&w->cond, NULL); /* the real-time clock: the application expects the default */
 }
 
-int prov_wait_open(struct prov_wait_obj *w, enum fi_wait_obj kind, struct fid_wait *set, struct fid *owner,
-		   const struct prov_fabric *fabric)
+int prov_wait_open(struct prov_wait_obj *w, const struct prov_wait_attr *attr)
 {
-	*w = (struct prov_wait_obj){.kind = kind, .fd = -1, .owner = owner, .forks = prov_forks()};
-	if (kind > FI_WAIT_POLLFD)
+	*w = (struct prov_wait_obj){.attr = *attr, .fd = -1, .forks = prov_forks()};
+	if (attr->kind > FI_WAIT_POLLFD || (attr->kind == FI_WAIT_SET && !attr->group))
 		return -FI_EINVAL;
-	if (has_fd(kind)) {
+	if (has_fd(attr->kind)) {
 		w->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 		if (w->fd < 0)
 			return -errno;
 	}
-	if (kind == FI_WAIT_SET) {
-		int ret = set_join(w, set, fabric);
-		if (ret)
-			return ret;
-	}
 	lock_init(w);
+	if (group_of(w))
+		group_add(group_of(w), w);
 	return 0;
 }
 
 void prov_wait_close(struct prov_wait_obj *w)
 {
-	if (w->set)
-		prov_waitset_del(w->set, w);
+	assert(!w->queued && !w->notifying);
+	if (group_of(w))
+		group_remove(group_of(w), w);
 	if (w->fd >= 0)
 		close(w->fd);
 	pthread_cond_destroy(&w->cond);
@@ -69,7 +91,7 @@ void prov_wait_close(struct prov_wait_obj *w)
 
 bool prov_wait_needs_thread(const struct prov_wait_obj *w)
 {
-	return has_fd(w->kind) || w->kind == FI_WAIT_MUTEX_COND || w->kind == FI_WAIT_SET;
+	return has_fd(w->attr.kind) || w->attr.kind == FI_WAIT_MUTEX_COND || w->attr.kind == FI_WAIT_SET;
 }
 
 static void fd_raise(int fd, bool raised)
@@ -88,21 +110,21 @@ bool prov_wait_raise(struct prov_wait_obj *w, bool raised)
 	w->raised = raised;
 	if (w->fd >= 0 && w->forks == prov_forks())
 		fd_raise(w->fd, raised);
-	if (w->set)
-		prov_waitset_count(w->set, raised);
-	return raised && (w->kind == FI_WAIT_MUTEX_COND || w->set);
+	if (group_of(w))
+		group_count(group_of(w), raised);
+	return raised && (w->attr.kind == FI_WAIT_MUTEX_COND || group_of(w));
 }
 
 void prov_wait_notify(struct prov_wait_obj *w)
 {
-	struct prov_wait_obj *where = w->set ? &w->set->obj : w;
+	struct prov_wait_obj *where = group_of(w) ? &group_of(w)->obj : w;
 	pthread_mutex_lock(&where->lock); /* who has seen nothing, but does not sleep yet, holds it */
 	pthread_cond_broadcast(&where->cond);
 	pthread_mutex_unlock(&where->lock);
 }
 
 /* One descriptor that never changes. */
-static int pollfd_give(const struct prov_wait_obj *w, struct fi_wait_pollfd *out)
+static int pollfd_copy_out(const struct prov_wait_obj *w, struct fi_wait_pollfd *out)
 {
 	size_t room = out->nfds;
 	out->change_index = 1;
@@ -113,14 +135,14 @@ static int pollfd_give(const struct prov_wait_obj *w, struct fi_wait_pollfd *out
 	return 0;
 }
 
-static int wait_give(struct prov_wait_obj *w, void *arg)
+static int wait_copy_out(struct prov_wait_obj *w, void *arg)
 {
-	switch (w->kind) {
+	switch (w->attr.kind) {
 	case FI_WAIT_FD:
 		*(int *)arg = w->fd;
 		return 0;
 	case FI_WAIT_POLLFD:
-		return pollfd_give(w, arg);
+		return pollfd_copy_out(w, arg);
 	case FI_WAIT_MUTEX_COND:
 		*(struct fi_mutex_cond *)arg = (struct fi_mutex_cond){.mutex = &w->lock, .cond = &w->cond};
 		return 0;
@@ -136,63 +158,59 @@ int prov_wait_control(struct prov_wait_obj *w, int command, void *arg)
 	if (!arg)
 		return -FI_EINVAL;
 	if (command == FI_GETWAIT)
-		return wait_give(w, arg);
-	*(enum fi_wait_obj *)arg = w->kind;
+		return wait_copy_out(w, arg);
+	*(enum fi_wait_obj *)arg = w->attr.kind;
 	return 0;
 }
 
-/* ---- notifying once the device's lock is free ---- */
+/* ---- groups ---- */
 
-void prov_nic_raise(struct prov_nic *nic, struct prov_wait_obj *w, bool raised)
+int prov_wait_group_open(struct prov_wait_group *group, const struct prov_wait_attr *attr)
 {
-	if (!prov_wait_raise(w, raised) || w->kicked)
-		return;
-	w->kicked = true;
-	TAILQ_INSERT_TAIL(&nic->kicks, w, kick_link);
-}
-
-void prov_nic_unlock_kick(struct prov_nic *nic)
-{
-	struct prov_wait_obj *w;
-	while ((w = TAILQ_FIRST(&nic->kicks))) {
-		TAILQ_REMOVE(&nic->kicks, w, kick_link);
-		w->kicked = false;
-		w->busy++;
-		pthread_mutex_unlock(&nic->lock);
-		prov_wait_notify(w);
-		pthread_mutex_lock(&nic->lock);
-		w->busy--;
-	}
-	pthread_mutex_unlock(&nic->lock);
-}
-
-void prov_nic_unkick(struct prov_nic *nic, struct prov_wait_obj *w)
-{
-	if (w->kicked)
-		TAILQ_REMOVE(&nic->kicks, w, kick_link);
-	w->kicked = false;
-	while (w->busy) {
-		pthread_mutex_unlock(&nic->lock);
-		sched_yield();
-		pthread_mutex_lock(&nic->lock);
-	}
-}
-
-int prov_nic_wait_open(const struct prov_domain *domain, struct prov_wait_obj *w, enum fi_wait_obj kind,
-		       struct fid_wait *set, struct fid *owner)
-{
-	int ret = prov_wait_open(w, kind, set, owner, domain->fabric);
-	if (ret || !prov_wait_needs_thread(w))
-		return ret;
-	ret = prov_nic_auto_get(domain->nic);
+	assert(attr->kind != FI_WAIT_SET);
+	int ret = prov_wait_open(&group->obj, attr);
 	if (ret)
-		prov_wait_close(w);
+		return ret;
+	group->raised_count = 0;
+	pthread_rwlock_init(&group->members_lock, NULL);
+	pthread_mutex_init(&group->lock, NULL);
+	TAILQ_INIT(&group->members);
+	return 0;
+}
+
+void prov_wait_group_close(struct prov_wait_group *group)
+{
+	assert(TAILQ_EMPTY(&group->members) && !group->raised_count);
+	prov_wait_close(&group->obj);
+	pthread_mutex_destroy(&group->lock);
+	pthread_rwlock_destroy(&group->members_lock);
+}
+
+bool prov_wait_group_is_empty(const struct prov_wait_group *group)
+{
+	return TAILQ_EMPTY(&group->members);
+}
+
+int prov_wait_group_trywait(struct prov_wait_group *group)
+{
+	struct prov_wait_obj *member;
+	int ret = 0;
+	pthread_rwlock_rdlock(&group->members_lock);
+	TAILQ_FOREACH(member, &group->members, member_link)
+	{
+		assert(member->attr.group == group);
+		if (member->attr.trywait(member->attr.owner))
+			ret = -FI_EAGAIN; /* the others are looked at all the same: counters note what was seen */
+	}
+	pthread_rwlock_unlock(&group->members_lock);
 	return ret;
 }
 
-void prov_nic_wait_close(struct prov_nic *nic, struct prov_wait_obj *w)
+bool prov_wait_group_is_raised(struct prov_wait_group *group)
 {
-	if (prov_wait_needs_thread(w))
-		prov_nic_auto_put(nic);
-	prov_wait_close(w);
+	pthread_mutex_lock(&group->lock);
+	assert(group->obj.raised == (group->raised_count > 0));
+	bool raised = group->obj.raised;
+	pthread_mutex_unlock(&group->lock);
+	return raised;
 }

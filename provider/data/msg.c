@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages without tags: the calls of fi_ops_msg as descriptions for prov_send and prov_recv. */
-#include "prov.h"
+/* Messages without tags: the calls of fi_ops_msg as descriptions for the calls both kinds share. */
+#include "prov_calls.h"
 
 static ssize_t msg_post(struct fid_ep *fid, const struct fi_msg *msg, uint8_t kind, uint64_t flags)
 {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads and writes of peers' memory. One operation of the engine per remote segment; the request completes with the
  * last of them. */
+#include <assert.h>
 #include <errno.h>
+#include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "prov_rma.h"
-#include "trigger.h"
+#include "post.h"
+#include "prov_av.h"
+#include "prov_iov.h"
+#include "prov_xmit.h"
 
 static int64_t remote_total(const struct fi_msg_rma *msg)
 {
@@ -21,29 +25,33 @@ static int64_t remote_total(const struct fi_msg_rma *msg)
 	return (int64_t)total;
 }
 
+/* What is read goes to the pieces as it arrives, or, when several operations fetch it, to a copy first. */
+static int pieces_set(struct prov_req *req, const struct fi_msg_rma *msg, uint64_t total, struct weft_op *wop)
+{
+	memcpy(req->iov, msg->msg_iov, msg->iov_count * sizeof *msg->msg_iov);
+	req->iov_count = (uint32_t)msg->iov_count;
+	req->gathered = msg->rma_iov_count > 1;
+	if (!req->gathered) {
+		wop->sink = prov_req_scatter;
+		wop->sink_arg = req;
+		return 0;
+	}
+	req->bounce = malloc(total ? total : 1);
+	wop->buf = req->bounce;
+	return req->bounce ? 0 : -FI_EAGAIN;
+}
+
 /* Where the engine finds or leaves the bytes: in the application's one buffer, its pieces, or a copy. */
-static int local_buffer(struct prov_req *req, const struct fi_msg_rma *msg, uint64_t flags, uint64_t total,
-			struct weft_op *wop)
+static int buffer_set(struct prov_req *req, const struct fi_msg_rma *msg, uint64_t flags, uint64_t total,
+		      struct weft_op *wop)
 {
 	bool copied = wop->kind == WEFT_OP_WRITE && total && (flags & FI_INJECT || msg->iov_count > 1);
 	wop->buf = req->entry.buf;
-	if (copied) {
-		if (prov_req_gather(req, msg->msg_iov, msg->iov_count, total))
-			return -FI_EAGAIN;
-		wop->buf = req->bounce;
-	} else if (msg->iov_count > 1) {
-		memcpy(req->iov, msg->msg_iov, msg->iov_count * sizeof *msg->msg_iov);
-		req->iov_count = (uint32_t)msg->iov_count;
-		req->gathered = msg->rma_iov_count > 1;
-		if (!req->gathered) {
-			wop->sink = prov_req_scatter;
-			wop->sink_arg = req;
-			return 0;
-		}
-		req->bounce = malloc(total ? total : 1);
-		wop->buf = req->bounce;
-		return req->bounce ? 0 : -FI_EAGAIN;
-	}
+	if (!copied)
+		return msg->iov_count > 1 ? pieces_set(req, msg, total, wop) : 0;
+	if (prov_req_gather(req, msg->msg_iov, msg->iov_count, total))
+		return -FI_EAGAIN;
+	wop->buf = req->bounce;
 	return 0;
 }
 
@@ -68,153 +76,55 @@ static unsigned parts_fill(const struct fi_msg_rma *msg, const struct weft_op *w
 	return n;
 }
 
-static ssize_t rma_post(struct prov_ep *ep, const struct fi_msg_rma *msg, uint64_t flags, uint64_t total,
-			struct weft_op *wop)
+static ssize_t rma_submit(struct prov_ep *ep, const struct fi_msg_rma *msg, uint64_t flags, struct prov_work work,
+			  struct weft_op *wop)
 {
-	const struct prov_op op = {.kind = wop->kind,
-				   .iov = msg->msg_iov,
-				   .iov_count = msg->iov_count,
-				   .flags = flags,
-				   .context = msg->context};
+	bool reads = wop->kind == WEFT_OP_READ;
+	const struct prov_req_attr attr = {.entry_flags = FI_RMA | (reads ? FI_READ : FI_WRITE),
+					   .op_flags = flags,
+					   .buf = msg->iov_count ? msg->msg_iov[0].iov_base : NULL,
+					   .context = msg->context,
+					   .work = work};
 	struct weft_op parts[PROV_IOV_MAX];
-	struct prov_req *req = prov_tx_req(ep, &op, FI_RMA | (wop->kind == WEFT_OP_READ ? FI_READ : FI_WRITE));
+	struct prov_req *req = prov_tx_req_new(ep, &attr);
 	if (!req)
 		return -FI_EAGAIN;
-	req->counter = wop->kind == WEFT_OP_READ ? PROV_CNTR_READ : PROV_CNTR_WRITE;
+	req->counter = reads ? PROV_CNTR_READ : PROV_CNTR_WRITE;
 	wop->context = req;
-	if (local_buffer(req, msg, flags, total, wop)) {
+	if (buffer_set(req, msg, flags, wop->len, wop)) {
 		prov_req_put(ep->domain->nic, req);
 		return -FI_EAGAIN;
 	}
-	return prov_tx_post(ep, req, parts, parts_fill(msg, wop, parts));
+	return prov_tx_submit(ep, req, parts, parts_fill(msg, wop, parts));
 }
 
-static ssize_t rma_locked(struct prov_ep *ep, const struct fi_msg_rma *msg, uint8_t kind, uint64_t flags)
+static ssize_t rma_locked(struct prov_ep *ep, const struct fi_msg_rma *msg, uint8_t kind, uint64_t flags,
+			  struct prov_work work)
 {
 	int64_t local = prov_iov_total(msg->msg_iov, msg->iov_count), remote = remote_total(msg);
 	struct weft_op wop = {.kind = kind, .data = msg->data};
 	if (local < 0 || remote < 0 || (msg->rma_iov_count ? local != remote : local != 0))
 		return -FI_EINVAL;
-	if (prov_av_peer(ep->av, msg->addr, &wop.peer))
+	if (prov_av_find_peer(ep->av, msg->addr, &wop.peer))
 		return -FI_EINVAL;
 	if (flags & FI_INJECT && (kind == WEFT_OP_READ || local > PROV_INJECT_BYTES))
 		return kind == WEFT_OP_READ ? -FI_EBADFLAGS : -FI_EMSGSIZE;
-	int ret = prov_tx_level(flags, &wop);
+	int ret = prov_tx_set_level(flags, &wop);
 	if (!ret)
-		ret = prov_tx_room(ep, PROV_IOV_MAX);
+		ret = prov_tx_make_room(ep, PROV_IOV_MAX);
 	if (ret)
 		return ret;
 	if (flags & FI_REMOTE_CQ_DATA && kind == WEFT_OP_WRITE)
 		wop.flags |= WEFT_OP_HAS_DATA;
 	wop.flags &= (uint16_t)~WEFT_OP_MATCHED;
-	return rma_post(ep, msg, flags, (uint64_t)local, &wop);
+	wop.len = (uint64_t)local; /* of all parts */
+	return rma_submit(ep, msg, flags, work, &wop);
 }
 
-static ssize_t rma_msg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint8_t kind, uint64_t flags)
+ssize_t prov_rma_post(struct prov_ep *ep, const struct fi_msg_rma *msg, uint8_t kind, uint64_t flags,
+		      struct prov_work work)
 {
-	struct prov_ep *ep = prov_ep_of(fid);
-	struct prov_nic *nic = ep->domain->nic;
-	if (!ep->enabled || ep->no_tx)
-		return -FI_EOPBADSTATE;
-	if (flags & FI_TRIGGER)
-		return prov_trigger_rma(ep, kind == WEFT_OP_READ ? FI_OP_READ : FI_OP_WRITE, msg, flags);
-	prov_nic_lock(nic);
-	return prov_tx_leave(nic, rma_locked(ep, msg, kind, flags), flags, false);
+	assert(kind == WEFT_OP_READ || kind == WEFT_OP_WRITE);
+	assert(!(flags & FI_TRIGGER));
+	return prov_tx_flush(ep->domain->nic, rma_locked(ep, msg, kind, flags, work), flags, false);
 }
-
-/* One remote segment as long as all that is local. */
-struct one {
-	const struct iovec *iov;
-	size_t count;
-	fi_addr_t peer;
-	uint64_t addr, key, data;
-	void *context;
-};
-
-static ssize_t rma_one(struct fid_ep *fid, const struct one *one, uint8_t kind, uint64_t flags)
-{
-	int64_t total = prov_iov_total(one->iov, one->count);
-	const struct fi_rma_iov remote = {.addr = one->addr, .len = (size_t)total, .key = one->key};
-	const struct fi_msg_rma msg = {.msg_iov = one->iov,
-				       .iov_count = one->count,
-				       .addr = one->peer,
-				       .rma_iov = &remote,
-				       .rma_iov_count = 1,
-				       .context = one->context,
-				       .data = one->data};
-	return total < 0 ? -FI_EINVAL : rma_msg(fid, &msg, kind, flags);
-}
-
-static ssize_t rma_readv(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t src,
-			 uint64_t addr, uint64_t key, void *context)
-{
-	const struct one one = {iov, count, src, addr, key, 0, context};
-	return rma_one(ep, &one, WEFT_OP_READ, prov_tx_flags(ep) & ~FI_INJECT);
-}
-
-static ssize_t rma_read(struct fid_ep *ep, void *buf, size_t len, void *desc, fi_addr_t src, uint64_t addr,
-			uint64_t key, void *context)
-{
-	const struct iovec iov = {.iov_base = buf, .iov_len = len};
-	return rma_readv(ep, &iov, NULL, 1, src, addr, key, context);
-}
-
-static ssize_t rma_readmsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
-{
-	return rma_msg(ep, msg, WEFT_OP_READ, flags & ~PROV_NO_COMPLETION);
-}
-
-static ssize_t rma_writev(struct fid_ep *ep, const struct iovec *iov, void **desc, size_t count, fi_addr_t dest,
-			  uint64_t addr, uint64_t key, void *context)
-{
-	const struct one one = {iov, count, dest, addr, key, 0, context};
-	return rma_one(ep, &one, WEFT_OP_WRITE, prov_tx_flags(ep));
-}
-
-static ssize_t rma_write(struct fid_ep *ep, const void *buf, size_t len, void *desc, fi_addr_t dest, uint64_t addr,
-			 uint64_t key, void *context)
-{
-	const struct iovec iov = {.iov_base = (void *)buf, .iov_len = len};
-	return rma_writev(ep, &iov, NULL, 1, dest, addr, key, context);
-}
-
-static ssize_t rma_writemsg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
-{
-	return rma_msg(ep, msg, WEFT_OP_WRITE, flags & ~PROV_NO_COMPLETION);
-}
-
-static ssize_t rma_writedata(struct fid_ep *ep, const void *buf, size_t len, void *desc, uint64_t data, fi_addr_t dest,
-			     uint64_t addr, uint64_t key, void *context)
-{
-	const struct iovec iov = {.iov_base = (void *)buf, .iov_len = len};
-	const struct one one = {&iov, 1, dest, addr, key, data, context};
-	return rma_one(ep, &one, WEFT_OP_WRITE, prov_tx_flags(ep) | FI_REMOTE_CQ_DATA);
-}
-
-static ssize_t rma_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t dest, uint64_t addr, uint64_t key)
-{
-	const struct iovec iov = {.iov_base = (void *)buf, .iov_len = len};
-	const struct one one = {&iov, 1, dest, addr, key, 0, NULL};
-	return rma_one(ep, &one, WEFT_OP_WRITE, FI_INJECT | PROV_NO_COMPLETION);
-}
-
-static ssize_t rma_injectdata(struct fid_ep *ep, const void *buf, size_t len, uint64_t data, fi_addr_t dest,
-			      uint64_t addr, uint64_t key)
-{
-	const struct iovec iov = {.iov_base = (void *)buf, .iov_len = len};
-	const struct one one = {&iov, 1, dest, addr, key, data, NULL};
-	return rma_one(ep, &one, WEFT_OP_WRITE, FI_INJECT | FI_REMOTE_CQ_DATA | PROV_NO_COMPLETION);
-}
-
-struct fi_ops_rma prov_rma_ops = {
-	.size = sizeof(struct fi_ops_rma),
-	.read = rma_read,
-	.readv = rma_readv,
-	.readmsg = rma_readmsg,
-	.write = rma_write,
-	.writev = rma_writev,
-	.writemsg = rma_writemsg,
-	.inject = rma_inject,
-	.writedata = rma_writedata,
-	.injectdata = rma_injectdata,
-};

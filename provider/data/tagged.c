@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tagged messages: the calls of fi_ops_tagged as descriptions for prov_send and prov_recv. */
-#include "prov.h"
+/* Tagged messages: the calls of fi_ops_tagged as descriptions for the calls both kinds share. */
+#include "prov_calls.h"
 
 static struct prov_op op_from_msg(uint8_t kind, const struct fi_msg_tagged *msg, uint64_t flags)
 {

@@ -5,30 +5,76 @@
 
 #include <rdma/fi_rma.h>
 #include <rdma/fi_trigger.h>
+#include <stdbool.h>
 
-#include "prov.h"
+#include "post.h"
+#include "prov_amo.h"
+#include "prov_cntr.h"
+#include "prov_deferred.h"
+#include "prov_domain.h"
+#include "prov_ep.h"
 
-/* Calls with FI_TRIGGER, whose context is a struct fi_triggered_context: everything is copied but the payload. Flags
- * are those of the call. -FI_EINVAL: no such counter, too many segments, or FI_INJECT; -FI_ENOSYS: another event. */
+/* ---- FI_TRIGGER (trigger_calls.c) ---- */
+
+/* The calls' context is a struct fi_triggered_context: everything is copied but the payload. Flags are those of the
+ * call. -FI_EINVAL: no such counter, too many segments, or FI_INJECT; -FI_ENOSYS: another event; -FI_EAGAIN: no memory.
+ */
 ssize_t prov_trigger_op(struct prov_ep *ep, const struct prov_op *op);
 ssize_t prov_trigger_rma(struct prov_ep *ep, enum fi_op_type type, const struct fi_msg_rma *msg, uint64_t flags);
-/* `fetch` and `compare` as the operation has them, or NULL. */
-ssize_t prov_trigger_atomic(struct prov_ep *ep, const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,
-			    const struct fi_msg_compare *compare, uint64_t flags);
-
-/* FI_QUEUE_WORK, FI_CANCEL_WORK and FI_FLUSH_WORK of a domain (arg of the last: NULL, or only what waits for this
- * counter). */
-int prov_work_control(struct prov_domain *domain, int command, void *arg);
-
-/* Lock held for the rest. */
-
-/* The counter has changed: what it was waited for becomes due. */
-void prov_trigger_check(struct prov_cntr *cntr);
-/* Starts what is due. True when there was something. */
-bool prov_trigger_fire(struct prov_nic *nic);
-/* fi_cancel of an operation that waits for its counter. False: none has this context. */
+ssize_t prov_trigger_amo(struct prov_ep *ep, const struct prov_amo *amo);
+/* fi_cancel of an operation that waits for its counter. False: none has this context. Lock held. */
 bool prov_trigger_cancel(struct prov_ep *ep, const void *context);
-/* Forgets what belongs to an object that closes; the others NULL. */
-void prov_trigger_drop(struct prov_nic *nic, const struct prov_ep *ep, const struct prov_cntr *cntr);
+
+/* ---- the operation (trigger.c) ---- */
+
+struct prov_trigger {
+	struct prov_deferred deferred;       /* first */
+	struct prov_domain *domain;          /* whose work queue, or the endpoint's */
+	const struct fi_deferred_work *work; /* NULL: FI_TRIGGER */
+	struct prov_cntr *completion;        /* of deferred work; NULL: none */
+	struct prov_ep *ep;                  /* NULL: the operation changes a counter */
+	enum fi_op_type type;
+	union {
+		struct prov_op op; /* sends and receives */
+		struct {
+			struct fi_msg_rma msg;
+			uint64_t flags;
+		} rma;
+		struct {
+			struct fi_msg_atomic msg;
+			struct prov_amo call;
+		} atomic;
+		struct {
+			struct prov_cntr *cntr;
+			uint64_t value;
+		} change;
+	};
+	struct iovec iov[PROV_IOV_MAX];
+	union {
+		struct fi_rma_iov rma_iov[PROV_IOV_MAX];
+		struct fi_rma_ioc rma_ioc[PROV_IOV_MAX];
+	};
+	struct fi_ioc ioc[3][PROV_IOV_MAX]; /* operands, results, comparands */
+};
+
+/* An operation of `ep`, not described yet. NULL: no memory. */
+struct prov_trigger *prov_trigger_new(struct prov_domain *domain, struct prov_ep *ep, enum fi_op_type type);
+/* Queues it, complete, to wait for `cntr`; takes it over. */
+void prov_trigger_queue(struct prov_trigger *t, struct prov_cntr *cntr, uint64_t threshold);
+/* It changes a counter. */
+bool prov_trigger_is_change(const struct prov_trigger *t);
+/* What the application gave with it. */
+void *prov_trigger_context(const struct prov_trigger *t);
+
+static inline const struct prov_trigger *prov_trigger_of(const struct prov_deferred *d)
+{
+	return container_of(d, struct prov_trigger, deferred);
+}
+
+/* ---- copies of what a call describes (trigger_copy.c). False: more segments than fit. ---- */
+
+bool prov_trigger_copy_op(struct prov_trigger *t, const struct prov_op *op);
+bool prov_trigger_copy_rma(struct prov_trigger *t, const struct fi_msg_rma *msg, uint64_t flags);
+bool prov_trigger_copy_amo(struct prov_trigger *t, const struct prov_amo *amo);
 
 #endif

@@ -3,7 +3,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "prov.h"
+#include "ep_parts.h"
+#include "prov_fi_ops.h"
+#include "prov_ref.h"
+
+int prov_ep_op_flags(struct prov_ep *ep, bool set, uint64_t *flags)
+{
+	uint64_t sides = *flags & (FI_TRANSMIT | FI_RECV);
+	if (sides != FI_TRANSMIT && sides != FI_RECV)
+		return -FI_EINVAL;
+	uint64_t *mine = sides == FI_TRANSMIT ? &ep->tx_flags : &ep->rx_flags;
+	if (set)
+		*mine = *flags & ~sides & ~PROV_NO_COMPLETION;
+	else
+		*flags = *mine;
+	return 0;
+}
 
 static struct prov_ep *alias_of(struct fid *fid)
 {
@@ -13,7 +28,7 @@ static struct prov_ep *alias_of(struct fid *fid)
 static int alias_close(struct fid *fid)
 {
 	struct prov_ep *alias = alias_of(fid);
-	alias->root->refs--;
+	prov_unref(&alias->root->refs);
 	free(alias);
 	return 0;
 }
@@ -55,7 +70,7 @@ int prov_ep_alias(struct prov_ep *ep, const struct fi_alias *arg)
 		free(alias);
 		return ret;
 	}
-	ep->refs++;
+	prov_ref(&ep->refs);
 	*arg->fid = &alias->fid.fid;
 	return 0;
 }

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "av_table.h"
 #include "avshare.h"
-#include "coll.h"
+#include "prov_addr.h"
+#include "prov_eq.h"
 
 /* Addresses that insertsym makes at most. */
 enum { SYMMETRIC_MAX = 1 << 20 };
@@ -183,7 +185,7 @@ static int av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, co
 /* Lock held. */
 static int remove_one(struct prov_av *av, fi_addr_t addr)
 {
-	const struct prov_av_entry *entry = prov_av_entry_of(av, addr);
+	const struct prov_av_entry *entry = prov_av_find_entry(av, addr);
 	if (!entry)
 		return -FI_EINVAL;
 	uint32_t index = (uint32_t)(entry - av->entries);
@@ -213,11 +215,11 @@ static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *
 	struct sockaddr_storage ss;
 	uint32_t peer;
 	prov_nic_lock(av->domain->nic);
-	int ret = prov_av_source(av, fi_addr, &peer);
+	int ret = prov_av_find_source(av, fi_addr, &peer);
 	if (!ret)
 		prov_addr_to_sock(weft_peer_addr(av->domain->nic->engine, peer), &ss);
 	prov_nic_unlock(av->domain->nic);
-	return ret ? ret : prov_addr_give(&ss, addr, addrlen);
+	return ret ? ret : prov_addr_copy_out(&ss, addr, addrlen);
 }
 
 static const char *av_straddr(struct fid_av *fid, const void *addr, char *buf, size_t *len)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets of addresses (fi_av_set(3)): a list in the order of insertion, each address once. */
+#include <assert.h>
 #include <stdlib.h>
 
-#include "coll.h"
+#include "prov_av.h"
+#include "prov_ref.h"
+#include "prov_refuse.h"
 
 static struct prov_av_set *set_of(const struct fid_av_set *fid)
 {
@@ -21,7 +24,7 @@ static size_t find(const struct prov_av_set *set, fi_addr_t addr)
 static int insert(struct prov_av_set *set, fi_addr_t addr)
 {
 	uint32_t peer;
-	if (prov_av_peer(set->av, addr, &peer))
+	if (prov_av_find_peer(set->av, addr, &peer))
 		return -FI_EINVAL;
 	if (find(set, addr) < set->count)
 		return 0;
@@ -109,7 +112,7 @@ static int set_addr(struct fid_av_set *fid, fi_addr_t *addr)
 static int set_close(struct fid *fid)
 {
 	struct prov_av_set *set = container_of(fid, struct prov_av_set, fid.fid);
-	set->av->refs--;
+	prov_unref(&set->av->refs);
 	free(set->addrs);
 	free(set);
 	return 0;
@@ -164,7 +167,7 @@ int prov_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr, struct fid
 	if (!set)
 		return -FI_ENOMEM;
 	set->av = av;
-	av->refs++;
+	prov_ref(&av->refs);
 	set->fid.fid.fclass = FI_CLASS_AV_SET;
 	set->fid.fid.context = context;
 	set->fid.fid.ops = &set_fi_ops;

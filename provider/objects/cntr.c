@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters of finished operations. */
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
-#include "trigger.h"
+#include "prov_cntr.h"
+#include "prov_progress.h"
+#include "prov_ref.h"
+#include "prov_refuse.h"
 
 static struct prov_cntr *cntr_of(struct fid_cntr *fid)
 {
@@ -17,28 +22,30 @@ static struct prov_nic *nic_of(const struct prov_cntr *cntr)
 /* Lock held for all that follow, up to the calls of the application. */
 static struct prov_cntr_seen now_of(const struct prov_cntr *cntr)
 {
-	return (struct prov_cntr_seen){.value = cntr->value, .errors = cntr->errors};
+	return (struct prov_cntr_seen){.value = cntr->tally.value, .errors = cntr->tally.errors};
 }
 
-static bool look(const struct prov_cntr *cntr, struct prov_cntr_seen *seen)
+/* Notes the counter as seen; true when it has changed since it was the last time. */
+static bool note_seen(const struct prov_cntr *cntr, struct prov_cntr_seen *seen)
 {
-	bool changed = cntr->value != seen->value || cntr->errors != seen->errors;
+	bool changed = cntr->tally.value != seen->value || cntr->tally.errors != seen->errors;
 	*seen = now_of(cntr);
 	return changed;
 }
 
-bool prov_cntr_polled(struct prov_cntr *cntr)
+bool prov_cntr_note_polled(struct prov_cntr *cntr)
 {
-	return look(cntr, &cntr->polled);
+	return note_seen(cntr, &cntr->polled);
 }
 
 void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed)
 {
-	cntr->value += done;
-	cntr->errors += failed;
+	assert_locked(nic_of(cntr));
+	assert(done || failed);
+	cntr->tally.value += done;
+	cntr->tally.errors += failed;
 	prov_nic_raise(nic_of(cntr), &cntr->wait, true);
-	if (!TAILQ_EMPTY(&cntr->triggers))
-		prov_trigger_check(cntr);
+	prov_deferred_check(&cntr->tally);
 }
 
 /* The application's own changes are no news for its polls, but other threads may wait for them. */
@@ -47,20 +54,20 @@ static void change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uin
 	*field = *field * factor + value;
 	cntr->polled = now_of(cntr);
 	prov_nic_raise(nic_of(cntr), &cntr->wait, true);
-	prov_nic_news(nic_of(cntr));
-	prov_trigger_check(cntr);
+	prov_nic_wake(nic_of(cntr));
+	prov_deferred_check(&cntr->tally);
 }
 
 void prov_cntr_change(struct prov_cntr *cntr, uint64_t factor, uint64_t value)
 {
-	change(cntr, &cntr->value, factor, value);
+	change(cntr, &cntr->tally.value, factor, value);
 }
 
 static int cntr_change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
 {
 	prov_nic_lock(nic_of(cntr));
 	change(cntr, field, factor, value);
-	prov_trigger_fire(nic_of(cntr));
+	prov_deferred_start(&nic_of(cntr)->deferred);
 	prov_nic_unlock(nic_of(cntr));
 	return 0;
 }
@@ -76,32 +83,32 @@ static uint64_t cntr_get(struct prov_cntr *cntr, const uint64_t *field)
 
 static uint64_t cntr_read(struct fid_cntr *fid)
 {
-	return cntr_get(cntr_of(fid), &cntr_of(fid)->value);
+	return cntr_get(cntr_of(fid), &cntr_of(fid)->tally.value);
 }
 
 static uint64_t cntr_readerr(struct fid_cntr *fid)
 {
-	return cntr_get(cntr_of(fid), &cntr_of(fid)->errors);
+	return cntr_get(cntr_of(fid), &cntr_of(fid)->tally.errors);
 }
 
 static int cntr_set(struct fid_cntr *fid, uint64_t value)
 {
-	return cntr_change(cntr_of(fid), &cntr_of(fid)->value, 0, value);
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->tally.value, 0, value);
 }
 
 static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 {
-	return cntr_change(cntr_of(fid), &cntr_of(fid)->errors, 0, value);
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->tally.errors, 0, value);
 }
 
 static int cntr_add(struct fid_cntr *fid, uint64_t value)
 {
-	return cntr_change(cntr_of(fid), &cntr_of(fid)->value, 1, value);
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->tally.value, 1, value);
 }
 
 static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
 {
-	return cntr_change(cntr_of(fid), &cntr_of(fid)->errors, 1, value);
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->tally.errors, 1, value);
 }
 
 int prov_cntr_trywait(struct fid *fid)
@@ -109,7 +116,7 @@ int prov_cntr_trywait(struct fid *fid)
 	struct prov_cntr *cntr = container_of(fid, struct prov_cntr, fid.fid);
 	prov_nic_lock(nic_of(cntr));
 	prov_progress(nic_of(cntr));
-	bool changed = look(cntr, &cntr->waited);
+	bool changed = note_seen(cntr, &cntr->waited);
 	prov_nic_raise(nic_of(cntr), &cntr->wait, false);
 	prov_nic_unlock(nic_of(cntr));
 	return changed ? -FI_EAGAIN : 0;
@@ -124,9 +131,9 @@ struct cntr_goal {
 static bool goal_reached(void *arg)
 {
 	struct cntr_goal *goal = arg;
-	if (goal->cntr->value >= goal->threshold)
+	if (goal->cntr->tally.value >= goal->threshold)
 		goal->result = 0;
-	else if (goal->cntr->errors != goal->errors)
+	else if (goal->cntr->tally.errors != goal->errors)
 		goal->result = -FI_EAVAIL;
 	return goal->result != -FI_ETIMEDOUT;
 }
@@ -136,9 +143,9 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 	struct prov_cntr *cntr = cntr_of(fid);
 	struct cntr_goal goal = {.cntr = cntr, .threshold = threshold, .result = -FI_ETIMEDOUT};
 	prov_nic_lock(nic_of(cntr));
-	goal.errors = cntr->errors;
+	goal.errors = cntr->tally.errors;
 	prov_nic_unlock(nic_of(cntr));
-	if (cntr->wait.kind == FI_WAIT_YIELD)
+	if (cntr->wait.attr.kind == FI_WAIT_YIELD)
 		prov_yield_until(nic_of(cntr), goal_reached, &goal, timeout);
 	else
 		prov_wait_until(nic_of(cntr), goal_reached, &goal, timeout);
@@ -165,12 +172,12 @@ static int cntr_close(struct fid *fid)
 	if (cntr->refs)
 		return -FI_EBUSY;
 	prov_nic_lock(nic_of(cntr));
-	prov_nic_unkick(nic_of(cntr), &cntr->wait);
-	prov_trigger_drop(nic_of(cntr), NULL, cntr);
-	TAILQ_REMOVE(&nic_of(cntr)->cntrs, cntr, link);
+	prov_nic_cancel_notify(nic_of(cntr), &cntr->wait);
+	prov_deferred_forget(&nic_of(cntr)->deferred, &cntr->tally);
+	assert(TAILQ_EMPTY(&cntr->tally.waiting));
 	prov_nic_unlock(nic_of(cntr));
-	prov_nic_wait_close(nic_of(cntr), &cntr->wait);
-	cntr->domain->refs--;
+	prov_domain_wait_close(cntr->domain, &cntr->wait);
+	prov_unref(&cntr->domain->refs);
 	free(cntr);
 	return 0;
 }
@@ -203,21 +210,20 @@ int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct 
 	struct prov_cntr *cntr = calloc(1, sizeof *cntr);
 	if (!cntr)
 		return -FI_ENOMEM;
-	cntr->domain = container_of(domain, struct prov_domain, fid);
+	cntr->domain = prov_domain_of(domain);
 	cntr->fid.fid.fclass = FI_CLASS_CNTR;
 	cntr->fid.fid.context = context;
 	cntr->fid.fid.ops = &cntr_fi_ops;
 	cntr->fid.ops = &cntr_ops;
-	int ret = prov_nic_wait_open(cntr->domain, &cntr->wait, a->wait_obj, a->wait_set, &cntr->fid.fid);
+	prov_tally_init(&cntr->tally);
+	const struct prov_domain_wait wait = {
+		.kind = a->wait_obj, .set = a->wait_set, .owner = &cntr->fid.fid, .trywait = prov_cntr_trywait};
+	int ret = prov_domain_wait_open(cntr->domain, &cntr->wait, &wait);
 	if (ret) {
 		free(cntr);
 		return ret;
 	}
-	TAILQ_INIT(&cntr->triggers);
-	prov_nic_lock(nic_of(cntr));
-	TAILQ_INSERT_TAIL(&nic_of(cntr)->cntrs, cntr, link);
-	prov_nic_unlock(nic_of(cntr));
-	cntr->domain->refs++;
+	prov_ref(&cntr->domain->refs);
 	*out = &cntr->fid;
 	return 0;
 }

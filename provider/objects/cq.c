@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queue: the finished requests themselves, so that it can neither overflow nor fail to take one. */
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "prov.h"
+#include "prov_cq.h"
+#include "prov_ep.h"
+#include "prov_progress.h"
+#include "prov_ref.h"
+#include "prov_refuse.h"
 
 /* Every format is a prefix of the error entry. */
 _Static_assert(offsetof(struct fi_cq_err_entry, tag) == offsetof(struct fi_cq_tagged_entry, tag), "formats agree");
@@ -18,8 +23,11 @@ static struct prov_cq *cq_of(struct fid_cq *fid)
 	return container_of(fid, struct prov_cq, fid);
 }
 
-void prov_cq_push(struct prov_cq *cq, struct prov_req *req)
+void prov_cq_add(struct prov_cq *cq, struct prov_req *req)
 {
+	assert_locked(cq->domain->nic);
+	assert(req->state == PROV_REQ_HELD);
+	req->state = PROV_REQ_DONE;
 	TAILQ_INSERT_TAIL(&cq->done, req, link);
 	cq->count++;
 	cq->errors += req->entry.err != 0;
@@ -29,21 +37,27 @@ void prov_cq_push(struct prov_cq *cq, struct prov_req *req)
 /* The application has read the entry. A reserved message stays reserved until it is fetched. */
 static void entry_drop(struct prov_cq *cq, struct prov_req *req)
 {
+	assert(req->state == PROV_REQ_DONE && cq->count > 0);
 	TAILQ_REMOVE(&cq->done, req, link);
 	cq->count--;
+	assert(!req->entry.err || cq->errors > 0);
 	cq->errors -= req->entry.err != 0;
 	prov_nic_raise(cq->domain->nic, &cq->wait, cq->count > 0);
 	free(req->entry.err_data);
 	req->entry.err_data = NULL;
-	if (req->claim && req->ep)
-		TAILQ_INSERT_TAIL(&prov_rx_of(req->ep)->claims, req, link);
-	else
+	req->state = PROV_REQ_HELD;
+	if (!req->claim || !req->ep) {
 		prov_req_put(cq->domain->nic, req);
+		return;
+	}
+	req->state = PROV_REQ_CLAIMED;
+	TAILQ_INSERT_TAIL(&prov_rx_of(req->ep)->claims, req, link);
 }
 
 void prov_cq_detach(struct prov_cq *cq, const struct prov_ep *ep)
 {
 	struct prov_req *req;
+	assert_locked(cq->domain->nic);
 	TAILQ_FOREACH(req, &cq->done, link)
 	if (req->ep == ep)
 		req->ep = NULL;
@@ -88,7 +102,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 }
 
 /* Details of the error go to the application's buffer, or stay ours until the next read when it has none. */
-static void err_data_give(struct prov_cq *cq, struct fi_cq_err_entry *entry, struct fi_cq_err_entry *buf)
+static void err_data_copy_out(struct prov_cq *cq, struct fi_cq_err_entry *entry, struct fi_cq_err_entry *buf)
 {
 	bool sized = prov_api_has_err_size(cq->domain->fabric);
 	free(cq->err_data);
@@ -116,7 +130,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	struct prov_req *req = TAILQ_FIRST(&cq->done);
 	if (req && req->entry.err) {
 		memcpy(buf, &req->entry, offsetof(struct fi_cq_err_entry, err_data));
-		err_data_give(cq, &req->entry, buf);
+		err_data_copy_out(cq, &req->entry, buf);
 		entry_drop(cq, req);
 		ret = 1;
 	}
@@ -171,7 +185,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 	sr.signals = cq->signals - signal_take(cq);
 	cq->waiters++;
 	prov_nic_unlock(nic);
-	if (cq->wait.kind == FI_WAIT_YIELD)
+	if (cq->wait.attr.kind == FI_WAIT_YIELD)
 		prov_yield_until(nic, sread_done, &sr, timeout);
 	else
 		prov_wait_until(nic, sread_done, &sr, timeout);
@@ -197,7 +211,7 @@ static int cq_signal(struct fid_cq *fid)
 		cq->signals++;
 	else
 		cq->signal_pending = true;
-	prov_nic_news(cq->domain->nic);
+	prov_nic_wake(cq->domain->nic);
 	prov_nic_unlock(cq->domain->nic);
 	return 0;
 }
@@ -235,10 +249,10 @@ static int cq_close(struct fid *fid)
 	prov_nic_lock(nic);
 	while (!TAILQ_EMPTY(&cq->done))
 		entry_drop(cq, TAILQ_FIRST(&cq->done));
-	prov_nic_unkick(nic, &cq->wait);
+	prov_nic_cancel_notify(nic, &cq->wait);
 	prov_nic_unlock(nic);
-	prov_nic_wait_close(nic, &cq->wait);
-	cq->domain->refs--;
+	prov_domain_wait_close(cq->domain, &cq->wait);
+	prov_unref(&cq->domain->refs);
 	free(cq->err_data);
 	free(cq);
 	return 0;
@@ -292,7 +306,7 @@ int prov_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_
 	struct prov_cq *cq = ret ? NULL : calloc(1, sizeof *cq);
 	if (!cq)
 		return ret ? ret : -FI_ENOMEM;
-	cq->domain = container_of(domain, struct prov_domain, fid);
+	cq->domain = prov_domain_of(domain);
 	cq->size = attr->size ? attr->size : PROV_QUEUE_DEFAULT;
 	cq->entry_bytes = format_bytes(attr->format);
 	cq->has_threshold = attr->wait_cond == FI_CQ_COND_THRESHOLD && attr->wait_obj != FI_WAIT_NONE;
@@ -301,12 +315,14 @@ int prov_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_
 	cq->fid.fid.context = context;
 	cq->fid.fid.ops = &cq_fi_ops;
 	cq->fid.ops = &cq_ops;
-	ret = prov_nic_wait_open(cq->domain, &cq->wait, attr->wait_obj, attr->wait_set, &cq->fid.fid);
+	const struct prov_domain_wait wait = {
+		.kind = attr->wait_obj, .set = attr->wait_set, .owner = &cq->fid.fid, .trywait = prov_cq_trywait};
+	ret = prov_domain_wait_open(cq->domain, &cq->wait, &wait);
 	if (ret) {
 		free(cq);
 		return ret;
 	}
-	cq->domain->refs++;
+	prov_ref(&cq->domain->refs);
 	*out = &cq->fid;
 	return 0;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Domain: one use of a device. Everything an application opens for transfers hangs from it. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll.h"
-#include "ctx.h"
-#include "prov_atomic.h"
-#include "prov_rma.h"
-#include "trigger.h"
-#include "weft/provider.h"
+#include "prov_conf.h"
+#include "prov_domain.h"
+#include "prov_eq.h"
+#include "prov_log.h"
+#include "prov_ref.h"
+#include "prov_waitset.h"
 
 static TAILQ_HEAD(, prov_domain) domains = TAILQ_HEAD_INITIALIZER(domains);
 static pthread_mutex_t domains_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -30,26 +31,26 @@ struct prov_domain *prov_domain_find(const char *name)
 	return found;
 }
 
-static int domain_close(struct fid *fid)
+int prov_domain_close(struct fid *fid)
 {
 	struct prov_domain *domain = domain_of(fid);
 	if (domain->refs)
 		return -FI_EBUSY;
 	if (domain->auto_progress)
-		prov_nic_auto_put(domain->nic);
+		prov_nic_thread_put(domain->nic);
 	if (domain->eq)
-		domain->eq->refs--;
+		prov_unref(&domain->eq->refs);
 	pthread_mutex_lock(&domains_lock);
 	TAILQ_REMOVE(&domains, domain, link);
 	pthread_mutex_unlock(&domains_lock);
 	prov_nic_put(domain->nic);
-	domain->fabric->refs--;
+	prov_unref(&domain->fabric->refs);
 	free(domain);
 	return 0;
 }
 
 /* The event queue serves objects that have none of their own. */
-static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct prov_domain *domain = domain_of(fid);
 	if (bfid->fclass != FI_CLASS_EQ || domain->eq)
@@ -59,62 +60,11 @@ static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return -FI_EBADFLAGS;
 	if (eq->fabric != domain->fabric)
 		return -FI_EINVAL;
-	eq->refs++;
+	prov_ref(&eq->refs);
 	domain->eq = eq;
 	domain->mr_events = flags & FI_REG_MR;
 	return 0;
 }
-
-static int domain_control(struct fid *fid, int command, void *arg)
-{
-	return prov_work_control(domain_of(fid), command, arg);
-}
-
-static int engine_stats(struct fid *fid, struct weft_stats *stats)
-{
-	struct prov_nic *nic;
-	if (fid->fclass == FI_CLASS_DOMAIN)
-		nic = domain_of(fid)->nic;
-	else if (fid->fclass == FI_CLASS_EP)
-		nic = prov_ep_of(container_of(fid, struct fid_ep, fid))->domain->nic;
-	else
-		return -FI_EINVAL;
-	prov_nic_lock(nic);
-	*stats = *weft_engine_stats(nic->engine);
-	prov_nic_unlock(nic);
-	return 0;
-}
-
-int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
-{
-	static struct weft_fi_ops weft_ops = {.size = sizeof(struct weft_fi_ops), .stats = engine_stats};
-	if (strcmp(name, WEFT_FI_OPS) != 0)
-		return -FI_ENOSYS;
-	*ops = &weft_ops;
-	return 0;
-}
-
-static struct fi_ops domain_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = domain_close,
-	.bind = domain_bind,
-	.control = domain_control,
-	.ops_open = prov_ops_open,
-};
-
-static struct fi_ops_domain domain_ops = {
-	.size = sizeof(struct fi_ops_domain),
-	.av_open = prov_av_open,
-	.cq_open = prov_cq_open,
-	.endpoint = prov_ep_open,
-	.scalable_ep = prov_sep_open,
-	.cntr_open = prov_cntr_open,
-	.poll_open = prov_poll_open,
-	.stx_ctx = prov_stx_open,
-	.srx_ctx = prov_srx_open,
-	.query_atomic = prov_atomic_query,
-	.query_collective = prov_coll_query,
-};
 
 /* Finds the device that fi_getinfo described and opens it or joins its users. */
 static int domain_device(const struct fi_info *info, struct prov_nic **nic)
@@ -144,7 +94,7 @@ static int domain_start(struct prov_domain *domain, const struct fi_info *info)
 	domain->scope = ++domain->nic->scopes;
 	prov_nic_unlock(domain->nic);
 	domain->auto_progress = info->domain_attr->data_progress == FI_PROGRESS_AUTO;
-	ret = domain->auto_progress ? prov_nic_auto_get(domain->nic) : 0;
+	ret = domain->auto_progress ? prov_nic_thread_get(domain->nic) : 0;
 	if (ret)
 		prov_nic_put(domain->nic);
 	return ret;
@@ -158,16 +108,43 @@ int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid
 		free(domain);
 		return ret;
 	}
-	domain->fabric = container_of(fabric, struct prov_fabric, fid);
-	domain->fabric->refs++;
+	domain->fabric = prov_fabric_of(fabric);
+	domain->tables = domain->fabric->tables;
+	prov_ref(&domain->fabric->refs);
 	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
 	domain->fid.fid.context = context;
-	domain->fid.fid.ops = &domain_fi_ops;
-	domain->fid.ops = &domain_ops;
-	domain->fid.mr = &prov_mr_ops;
+	domain->fid.fid.ops = domain->tables->domain_fi;
+	domain->fid.ops = domain->tables->domain;
+	domain->fid.mr = domain->tables->mr;
 	pthread_mutex_lock(&domains_lock);
 	TAILQ_INSERT_TAIL(&domains, domain, link);
 	pthread_mutex_unlock(&domains_lock);
 	*out = &domain->fid;
 	return 0;
+}
+
+/* ---- waiting ---- */
+
+int prov_domain_wait_open(const struct prov_domain *domain, struct prov_wait_obj *w,
+			  const struct prov_domain_wait *attr)
+{
+	const struct prov_wait_attr wait = {
+		.kind = attr->kind,
+		.group = attr->kind == FI_WAIT_SET ? prov_waitset_group(attr->set, domain->fabric) : NULL,
+		.owner = attr->owner,
+		.trywait = attr->trywait};
+	int ret = prov_wait_open(w, &wait);
+	if (ret || !prov_wait_needs_thread(w))
+		return ret;
+	ret = prov_nic_thread_get(domain->nic);
+	if (ret)
+		prov_wait_close(w);
+	return ret;
+}
+
+void prov_domain_wait_close(const struct prov_domain *domain, struct prov_wait_obj *w)
+{
+	if (prov_wait_needs_thread(w))
+		prov_nic_thread_put(domain->nic);
+	prov_wait_close(w);
 }

@@ -3,28 +3,15 @@
 #include <errno.h>
 #include <string.h>
 
-#include "coll.h"
-#include "ctx.h"
+#include "ep_parts.h"
+#include "prov_addr.h"
 
 static struct prov_ep *ep_of(struct fid *fid)
 {
 	return prov_ep_of(container_of(fid, struct fid_ep, fid));
 }
 
-int prov_ep_op_flags(struct prov_ep *ep, bool set, uint64_t *flags)
-{
-	uint64_t sides = *flags & (FI_TRANSMIT | FI_RECV);
-	if (sides != FI_TRANSMIT && sides != FI_RECV)
-		return -FI_EINVAL;
-	uint64_t *mine = sides == FI_TRANSMIT ? &ep->tx_flags : &ep->rx_flags;
-	if (set)
-		*mine = *flags & ~sides & ~PROV_NO_COMPLETION;
-	else
-		*flags = *mine;
-	return 0;
-}
-
-static int ep_setname(fid_t fid, void *addr, size_t addrlen)
+int prov_ep_setname(fid_t fid, void *addr, size_t addrlen)
 {
 	struct prov_ep *ep = ep_of(fid);
 	struct weft_addr parsed;
@@ -37,7 +24,7 @@ static int ep_setname(fid_t fid, void *addr, size_t addrlen)
 	return 0;
 }
 
-static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
+int prov_ep_getname(fid_t fid, void *addr, size_t *addrlen)
 {
 	struct prov_ep *ep = ep_of(fid);
 	struct sockaddr_storage ss;
@@ -47,31 +34,31 @@ static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
 	if (ret)
 		return ret;
 	prov_addr_to_sock(&ep->addr, &ss);
-	return prov_addr_give(&ss, addr, addrlen);
+	return prov_addr_copy_out(&ss, addr, addrlen);
 }
 
-static int no_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen)
+int prov_ep_no_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen)
 {
 	return -FI_ENOSYS;
 }
 
-static int no_connect(struct fid_ep *ep, const void *addr, const void *param, size_t paramlen)
+int prov_ep_no_connect(struct fid_ep *ep, const void *addr, const void *param, size_t paramlen)
 {
 	return -FI_ENOSYS;
 }
 
-static int no_accept(struct fid_ep *ep, const void *param, size_t paramlen)
+int prov_ep_no_accept(struct fid_ep *ep, const void *param, size_t paramlen)
 {
 	return -FI_ENOSYS;
 }
 
-static int no_shutdown(struct fid_ep *ep, uint64_t flags)
+int prov_ep_no_shutdown(struct fid_ep *ep, uint64_t flags)
 {
 	return -FI_ENOSYS;
 }
 
 /* Copies an option out as fi_getopt does: `*len` becomes its size. */
-static int opt_give(const void *opt, size_t size, void *optval, size_t *len)
+static int opt_copy_out(const void *opt, size_t size, void *optval, size_t *len)
 {
 	size_t room = *len;
 	*len = size;
@@ -82,7 +69,7 @@ static int opt_give(const void *opt, size_t size, void *optval, size_t *len)
 }
 
 /* Memory of devices is unknown to us, so are transfers between them; connections carry no data. */
-static int ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
+int prov_ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
 {
 	const int p2p = FI_HMEM_P2P_DISABLED;
 	const size_t none = 0;
@@ -90,18 +77,18 @@ static int ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *op
 		return -FI_ENOPROTOOPT;
 	switch (optname) {
 	case FI_OPT_MIN_MULTI_RECV:
-		return opt_give(&ep_of(fid)->min_multi_recv, sizeof(size_t), optval, optlen);
+		return opt_copy_out(&ep_of(fid)->min_multi_recv, sizeof(size_t), optval, optlen);
 	case FI_OPT_CM_DATA_SIZE:
-		return opt_give(&none, sizeof none, optval, optlen);
+		return opt_copy_out(&none, sizeof none, optval, optlen);
 	case FI_OPT_FI_HMEM_P2P:
-		return opt_give(&p2p, sizeof p2p, optval, optlen);
+		return opt_copy_out(&p2p, sizeof p2p, optval, optlen);
 	case FI_OPT_XPU_TRIGGER:
 		return -FI_EOPNOTSUPP;
 	}
 	return -FI_ENOPROTOOPT;
 }
 
-static int ep_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
+int prov_ep_setopt(fid_t fid, int level, int optname, const void *optval, size_t optlen)
 {
 	struct prov_ep *ep = ep_of(fid);
 	if (level != FI_OPT_ENDPOINT)
@@ -122,17 +109,17 @@ static int ep_setopt(fid_t fid, int level, int optname, const void *optval, size
 	return -FI_ENOPROTOOPT;
 }
 
-static int ep_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx, void *context)
+int prov_ep_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *attr, struct fid_ep **tx, void *context)
 {
 	return sep->fid.fclass == FI_CLASS_SEP ? prov_sep_tx(sep, index, attr, tx, context) : -FI_EINVAL;
 }
 
-static int ep_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
+int prov_ep_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
 {
 	return sep->fid.fclass == FI_CLASS_SEP ? prov_sep_rx(sep, index, attr, rx, context) : -FI_EINVAL;
 }
 
-static ssize_t tx_size_left(struct fid_ep *fid)
+ssize_t prov_ep_tx_size_left(struct fid_ep *fid)
 {
 	struct prov_ep *ep = prov_ep_of(fid);
 	prov_nic_lock(ep->domain->nic);
@@ -142,29 +129,7 @@ static ssize_t tx_size_left(struct fid_ep *fid)
 }
 
 /* Receives are limited by memory only. */
-static ssize_t rx_size_left(struct fid_ep *fid)
+ssize_t prov_ep_rx_size_left(struct fid_ep *fid)
 {
 	return prov_ep_of(fid)->enabled ? PROV_QUEUE_DEFAULT : -FI_EOPBADSTATE;
 }
-
-struct fi_ops_ep prov_ep_ops = {
-	.size = sizeof(struct fi_ops_ep),
-	.cancel = prov_cancel,
-	.getopt = ep_getopt,
-	.setopt = ep_setopt,
-	.tx_ctx = ep_tx_ctx,
-	.rx_ctx = ep_rx_ctx,
-	.rx_size_left = rx_size_left,
-	.tx_size_left = tx_size_left,
-};
-
-struct fi_ops_cm prov_cm_ops = {
-	.size = sizeof(struct fi_ops_cm),
-	.setname = ep_setname,
-	.getname = ep_getname,
-	.getpeer = no_getpeer,
-	.connect = no_connect,
-	.accept = no_accept,
-	.shutdown = no_shutdown,
-	.join = prov_coll_join,
-};

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Event queue: a list under a lock of its own, because it belongs to the fabric and not to a device. Events come from
  * calls of this process only, so waiting is a condition variable. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "prov.h"
+#include "prov_eq.h"
+#include "prov_nic.h"
+#include "prov_progress.h"
+#include "prov_ref.h"
+#include "prov_refuse.h"
+#include "prov_waitset.h"
 #include "weft/ethdev.h"
 
 /* One event; `size` bytes of `data` are what the application reads. Error events hold a struct fi_eq_err_entry. */
@@ -83,6 +89,7 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, siz
 
 static void event_drop(struct prov_eq *eq, struct prov_event *ev)
 {
+	assert(eq->count > 0);
 	TAILQ_REMOVE(&eq->events, ev, link);
 	eq->count--;
 	prov_wait_raise(&eq->wait, eq->count > 0 || eq->overrun);
@@ -197,7 +204,7 @@ static int eq_close(struct fid *fid)
 	prov_wait_close(&eq->wait);
 	pthread_cond_destroy(&eq->cond);
 	pthread_mutex_destroy(&eq->lock);
-	eq->fabric->refs--;
+	prov_unref(&eq->fabric->refs);
 	free(eq);
 	return 0;
 }
@@ -225,7 +232,7 @@ static void eq_init(struct prov_eq *eq, struct prov_fabric *fabric, void *contex
 	pthread_mutex_init(&eq->lock, NULL);
 	TAILQ_INIT(&eq->events);
 	eq->fabric = fabric;
-	fabric->refs++;
+	prov_ref(&fabric->refs);
 	eq->fid.fid.fclass = FI_CLASS_EQ;
 	eq->fid.fid.context = context;
 	eq->fid.fid.ops = &eq_fi_ops;
@@ -236,13 +243,18 @@ int prov_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq 
 {
 	static const struct fi_eq_attr defaults = {.size = 0};
 	const struct fi_eq_attr *a = attr ? attr : &defaults;
-	struct prov_fabric *fabric = container_of(fid, struct prov_fabric, fid);
+	struct prov_fabric *fabric = prov_fabric_of(fid);
 	if (a->flags & ~(FI_WRITE | FI_AFFINITY))
 		return -FI_EBADFLAGS;
 	struct prov_eq *eq = calloc(1, sizeof *eq);
 	if (!eq)
 		return -FI_ENOMEM;
-	int ret = prov_wait_open(&eq->wait, a->wait_obj, a->wait_set, &eq->fid.fid, fabric);
+	const struct prov_wait_attr wait = {
+		.kind = a->wait_obj,
+		.group = a->wait_obj == FI_WAIT_SET ? prov_waitset_group(a->wait_set, fabric) : NULL,
+		.owner = &eq->fid.fid,
+		.trywait = prov_eq_trywait};
+	int ret = prov_wait_open(&eq->wait, &wait);
 	if (ret) {
 		free(eq);
 		return ret;

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Poll sets: which of several completion queues and counters have something to look at. */
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 
-#include "prov.h"
+#include "prov_cntr.h"
+#include "prov_cq.h"
+#include "prov_poll.h"
+#include "prov_progress.h"
+#include "prov_ref.h"
+#include "prov_refuse.h"
 
 struct member {
 	TAILQ_ENTRY(member) link;
@@ -66,7 +72,7 @@ static int poll_add(struct fid_poll *pfid, struct fid *fid, uint64_t flags)
 	bool known = member_find(poll, fid);
 	if (!known) {
 		TAILQ_INSERT_TAIL(&poll->members, m, link);
-		(*refs)++;
+		prov_ref(refs);
 	}
 	prov_nic_unlock(poll->domain->nic);
 	if (known)
@@ -84,17 +90,18 @@ static int poll_del(struct fid_poll *pfid, struct fid *fid, uint64_t flags)
 	struct member *m = member_find(poll, fid);
 	if (m) {
 		TAILQ_REMOVE(&poll->members, m, link);
-		(*refs)--;
+		prov_unref(refs);
 	}
 	prov_nic_unlock(poll->domain->nic);
 	free(m);
 	return m ? 0 : -FI_EINVAL;
 }
 
-/* Lock held. A counter is only looked at when its context can be returned. */
-static bool has_news(const struct member *m)
+/* True when there is something new, which is noted as seen. Lock held. A counter is only looked at when its context can
+ * be returned. */
+static bool look_at(const struct member *m)
 {
-	return m->fid->fclass == FI_CLASS_CQ ? cq_of(m->fid)->count > 0 : prov_cntr_polled(cntr_of(m->fid));
+	return m->fid->fclass == FI_CLASS_CQ ? cq_of(m->fid)->count > 0 : prov_cntr_note_polled(cntr_of(m->fid));
 }
 
 static int poll_poll(struct fid_poll *pfid, void **context, int count)
@@ -105,7 +112,7 @@ static int poll_poll(struct fid_poll *pfid, void **context, int count)
 	prov_nic_lock(poll->domain->nic);
 	prov_progress(poll->domain->nic);
 	TAILQ_FOREACH(m, &poll->members, link)
-	if (n < count && has_news(m))
+	if (n < count && look_at(m))
 		context[n++] = m->fid->context;
 	bool idle = !n && prov_is_idle(poll->domain->nic);
 	prov_nic_unlock(poll->domain->nic);
@@ -119,7 +126,7 @@ static int poll_close(struct fid *fid)
 	struct prov_poll *poll = container_of(fid, struct prov_poll, fid.fid);
 	if (!TAILQ_EMPTY(&poll->members))
 		return -FI_EBUSY;
-	poll->domain->refs--;
+	prov_unref(&poll->domain->refs);
 	free(poll);
 	return 0;
 }
@@ -146,8 +153,8 @@ int prov_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr, struct 
 	struct prov_poll *poll = calloc(1, sizeof *poll);
 	if (!poll)
 		return -FI_ENOMEM;
-	poll->domain = container_of(domain, struct prov_domain, fid);
-	poll->domain->refs++;
+	poll->domain = prov_domain_of(domain);
+	prov_ref(&poll->domain->refs);
 	TAILQ_INIT(&poll->members);
 	poll->fid.fid.fclass = FI_CLASS_POLL;
 	poll->fid.fid.ops = &poll_fi_ops;

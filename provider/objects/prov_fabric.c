@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fabric object, waiting on several queues, and refusals shared by all objects. */
-#include <errno.h>
+/* The fabric object, and waiting on several queues. */
+#include "prov_fabric.h"
+
+#include <rdma/fi_errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "prov.h"
-
-int prov_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
-{
-	return -FI_ENOSYS;
-}
-
-int prov_no_control(struct fid *fid, int command, void *arg)
-{
-	return -FI_ENOSYS;
-}
-
-int prov_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
-{
-	return -FI_ENOSYS;
-}
+#include "prov_cntr.h"
+#include "prov_cq.h"
+#include "prov_eq.h"
+#include "prov_log.h"
+#include "prov_refuse.h"
+#include "prov_waitset.h"
 
 static int fabric_close(struct fid *fid)
 {
@@ -30,12 +22,7 @@ static int fabric_close(struct fid *fid)
 	return 0;
 }
 
-static int fabric_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep, void *context)
-{
-	return -FI_ENOSYS; /* connectionless endpoints only */
-}
-
-int prov_trywait(struct fid *fid)
+static int trywait(struct fid *fid)
 {
 	switch (fid->fclass) {
 	case FI_CLASS_CQ:
@@ -51,11 +38,11 @@ int prov_trywait(struct fid *fid)
 	}
 }
 
-static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
+int prov_fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 {
 	int ret = 0;
 	for (int i = 0; i < count && !ret; i++)
-		ret = prov_trywait(fids[i]);
+		ret = trywait(fids[i]);
 	return ret;
 }
 
@@ -67,26 +54,19 @@ static struct fi_ops fabric_fi_ops = {
 	.ops_open = prov_no_ops_open,
 };
 
-static struct fi_ops_fabric fabric_ops = {
-	.size = sizeof(struct fi_ops_fabric),
-	.domain = prov_domain_open,
-	.passive_ep = fabric_passive_ep,
-	.eq_open = prov_eq_open,
-	.wait_open = prov_waitset_open,
-	.trywait = fabric_trywait,
-};
-
-int prov_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context)
+int prov_fabric_open(const struct prov_tables *tables, const struct fi_fabric_attr *attr, struct fid_fabric **out,
+		     void *context)
 {
 	if (attr->name && strcmp(attr->name, PROV_NAME) != 0)
 		return -FI_ENODATA;
 	struct prov_fabric *fabric = calloc(1, sizeof *fabric);
 	if (!fabric)
 		return -FI_ENOMEM;
+	fabric->tables = tables;
 	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
 	fabric->fid.fid.context = context;
 	fabric->fid.fid.ops = &fabric_fi_ops;
-	fabric->fid.ops = &fabric_ops;
+	fabric->fid.ops = tables->fabric;
 	*out = &fabric->fid;
 	return 0;
 }

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory regions. Nothing is pinned or mapped: a region is a key under which peers may ask the engine for memory. Keys
  * are the application's own (mr_mode 0) or, with the old FI_MR_BASIC, ours, and addresses then virtual. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "prov_rma.h"
+#include "prov_av.h"
+#include "prov_cntr.h"
+#include "prov_cq.h"
+#include "prov_ep.h"
+#include "prov_eq.h"
+#include "prov_mr.h"
+#include "prov_ref.h"
+#include "prov_refuse.h"
 
 static struct prov_mr *mr_of(struct fid *fid)
 {
@@ -18,10 +26,10 @@ static int mr_close(struct fid *fid)
 	weft_mr_del(mr->wmr);
 	prov_nic_unlock(mr->domain->nic);
 	if (mr->remote_read)
-		mr->remote_read->refs--;
+		prov_unref(&mr->remote_read->refs);
 	if (mr->remote_write)
-		mr->remote_write->refs--;
-	mr->domain->refs--;
+		prov_unref(&mr->remote_write->refs);
+	prov_unref(&mr->domain->refs);
 	free(mr);
 	return 0;
 }
@@ -31,7 +39,7 @@ static int bind_cntr(struct prov_cntr **place, struct prov_cntr *cntr)
 	if (*place)
 		return -FI_EINVAL;
 	*place = cntr;
-	cntr->refs++;
+	prov_ref(&cntr->refs);
 	return 0;
 }
 
@@ -146,7 +154,7 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 		free(mr);
 		return ret;
 	}
-	domain->refs++;
+	prov_ref(&domain->refs);
 	*out = &mr->fid;
 	const struct fi_eq_err_entry entry = {.fid = &mr->fid.fid, .context = attr->context};
 	return domain->mr_events ? prov_eq_post(domain->eq, FI_MR_COMPLETE, &entry) : 0;
@@ -178,22 +186,17 @@ struct fi_ops_mr prov_mr_ops = {
 	.regattr = mr_regattr,
 };
 
-void prov_mr_reach(struct prov_ep *ep, struct weft_ep *wep)
-{
-	bool counted = ep->cntrs[PROV_CNTR_REMOTE_READ] || ep->cntrs[PROV_CNTR_REMOTE_WRITE];
-	weft_ep_scope(wep, ep->domain->scope, counted);
-}
-
 /* Data that came with a write: no receive is used up. */
 static void data_entry(struct prov_ep *ep, const struct weft_cqe *cqe)
 {
 	struct prov_req *req = prov_req_get(ep->domain->nic);
+	assert(req); /* progress keeps some ready */
 	req->ep = ep;
 	req->entry.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
 	req->entry.len = cqe->len;
 	req->entry.data = cqe->data;
-	req->src = prov_av_of_peer(ep->av, cqe->peer);
-	prov_cq_push(ep->rx_cq, req);
+	req->src = prov_av_find_addr(ep->av, cqe->peer);
+	prov_cq_add(ep->rx_cq, req);
 }
 
 void prov_mr_event(struct prov_ep *ep, const struct weft_cqe *cqe)

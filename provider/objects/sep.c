@@ -2,11 +2,15 @@
 /* Scalable endpoints: one address, up to 16 transmit and 16 receive contexts. Receive context i has the endpoint number
  * of the address plus i on the engine, so that it can be named (FI_NAMED_RX_CTX); transmit contexts send from the
  * address itself, so that a received message has the same source whichever context sent it. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ctx.h"
-#include "prov_rma.h"
+#include "ep_parts.h"
+#include "prov_fi_ops.h"
+#include "prov_log.h"
+#include "prov_ref.h"
+#include "prov_refuse.h"
 
 struct prov_sep {
 	struct prov_ep ep; /* `listen` opens all of `weps` */
@@ -51,7 +55,7 @@ static int block_open(struct prov_sep *sep, uint16_t port, struct weft_err *err)
 			block_close(sep);
 			return ret;
 		}
-		prov_mr_reach(ep, sep->weps[i]);
+		prov_ep_expose_regions(ep, sep->weps[i]);
 	}
 	return 0;
 }
@@ -118,7 +122,7 @@ static int ctx_close(struct fid *fid)
 	if (ret)
 		return ret;
 	*slot = NULL;
-	sep->ep.refs--;
+	prov_unref(&sep->ep.refs);
 	return 0;
 }
 
@@ -143,7 +147,7 @@ static struct prov_ep *ctx_new(struct prov_sep *sep, int index, size_t fclass, v
 	ep->rx_flags = sep->rx_attr.op_flags;
 	ep->tx_size = sep->ep.tx_size;
 	ep->min_multi_recv = sep->ep.min_multi_recv;
-	sep->ep.refs++;
+	prov_ref(&sep->ep.refs);
 	return ep;
 }
 
@@ -259,7 +263,7 @@ static int sep_init(struct prov_sep *sep, const struct fi_info *info)
 
 int prov_sep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep **out, void *context)
 {
-	struct prov_domain *domain = container_of(fid, struct prov_domain, fid);
+	struct prov_domain *domain = prov_domain_of(fid);
 	struct prov_ep *ep = prov_ep_new(domain, sizeof(struct prov_sep), FI_CLASS_SEP, context);
 	if (!ep)
 		return -FI_ENOMEM;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_getinfo: one entry for each configured device that suits the hints, node and service. */
+#include "prov_getinfo.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "prov.h"
+#include "prov_addr.h"
+#include "prov_attr.h"
+#include "prov_conf.h"
+#include "prov_domain.h"
+#include "prov_log.h"
 
 /* What node, service and hints say about one side. */
 struct side {

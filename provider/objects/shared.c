@@ -5,7 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ctx.h"
+#include "ep_parts.h"
+#include "prov_fi_ops.h"
+#include "prov_log.h"
+#include "prov_ref.h"
+#include "prov_refuse.h"
 
 /* ---- transmit ---- */
 
@@ -14,7 +18,7 @@ static int stx_close(struct fid *fid)
 	struct prov_stx *stx = container_of(fid, struct prov_stx, fid.fid);
 	if (stx->refs)
 		return -FI_EBUSY;
-	stx->domain->refs--;
+	prov_unref(&stx->domain->refs);
 	free(stx);
 	return 0;
 }
@@ -32,25 +36,14 @@ int prov_stx_open(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid
 	struct prov_stx *stx = calloc(1, sizeof *stx);
 	if (!stx)
 		return -FI_ENOMEM;
-	stx->domain = container_of(domain, struct prov_domain, fid);
-	stx->domain->refs++;
+	stx->domain = prov_domain_of(domain);
+	prov_ref(&stx->domain->refs);
 	stx->tx_size = attr && attr->size ? (uint32_t)attr->size : PROV_QUEUE_DEFAULT;
 	stx->fid.fid.fclass = FI_CLASS_STX_CTX;
 	stx->fid.fid.context = context;
 	stx->fid.fid.ops = &stx_fi_ops;
-	stx->fid.ops = &prov_ep_ops;
+	stx->fid.ops = stx->domain->tables->ep;
 	*out = &stx->fid;
-	return 0;
-}
-
-int prov_stx_bind(struct prov_ep *ep, struct fid *fid)
-{
-	struct prov_stx *stx = container_of(fid, struct prov_stx, fid.fid);
-	if (ep->stx || ep->no_tx || stx->domain != ep->domain)
-		return -FI_EINVAL;
-	ep->stx = stx;
-	ep->tx_size = stx->tx_size;
-	stx->refs++;
 	return 0;
 }
 
@@ -85,14 +78,13 @@ static int srx_listen(struct prov_ep *srx)
 		FI_WARN(&prov_weft, FI_LOG_EP_CTRL, "%s\n", err.msg);
 		return ret;
 	}
-	TAILQ_INSERT_TAIL(&nic->eps, srx, link);
-	srx->enabled = true;
+	prov_ep_start(srx);
 	return 0;
 }
 
 int prov_srx_open(struct fid_domain *fid, struct fi_rx_attr *attr, struct fid_ep **out, void *context)
 {
-	struct prov_domain *domain = container_of(fid, struct prov_domain, fid);
+	struct prov_domain *domain = prov_domain_of(fid);
 	struct prov_ep *srx = prov_ep_new(domain, sizeof *srx, FI_CLASS_SRX_CTX, context);
 	if (!srx)
 		return -FI_ENOMEM;
@@ -109,27 +101,4 @@ int prov_srx_open(struct fid_domain *fid, struct fi_rx_attr *attr, struct fid_ep
 	else
 		*out = &srx->fid;
 	return ret;
-}
-
-int prov_srx_bind(struct prov_ep *ep, struct fid *fid)
-{
-	struct prov_ep *srx = container_of(fid, struct prov_ep, fid.fid);
-	if (ep->srx || ep->no_rx || ep->sep || ep->wep || srx->domain != ep->domain)
-		return -FI_EINVAL;
-	prov_nic_lock(ep->domain->nic);
-	ep->srx = srx;
-	TAILQ_INSERT_TAIL(&srx->members, ep, member);
-	srx->refs++;
-	prov_nic_unlock(ep->domain->nic);
-	return 0;
-}
-
-void prov_shared_unbind(struct prov_ep *ep)
-{
-	if (ep->stx)
-		ep->stx->refs--;
-	if (ep->srx) {
-		TAILQ_REMOVE(&ep->srx->members, ep, member);
-		ep->srx->refs--;
-	}
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Device: a port and its engine, shared by the domains that are open on it. One lock per device guards everything
+ * reached from it: endpoints, address vectors, completion queues, counters and requests. */
+#ifndef PROV_NIC_H
+#define PROV_NIC_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "prov_conf.h"
+#include "prov_deferred.h"
+#include "prov_req.h"
+#include "prov_wait.h"
+#include "weft/engine.h"
+#include "weft/err.h"
+#include "weft/spi/port.h"
+#include "weft/telemetry.h"
+
+/* What progress has to look at. Embedded in its owner; under the device's lock. */
+struct prov_poller {
+	TAILQ_ENTRY(prov_poller) link;
+	/* Takes what the engine has finished for the owner. True when there was something. Neither adds nor removes
+	 * pollers. */
+	bool (*poll)(struct prov_poller *poller);
+	/* In a forked child: nothing the owner does may reach the engine any more; the poller is removed. NULL: there
+	 * is nothing to do. */
+	void (*orphan)(struct prov_poller *poller);
+};
+TAILQ_HEAD(prov_poller_list, prov_poller);
+
+/* When the engine was looked at, and when it wants to be again. */
+struct prov_poll_state {
+	weft_ns now_ns;    /* of the latest poll or doorbell */
+	weft_ns polled_ns; /* of the latest poll */
+	weft_ns next_ns;   /* when the engine wants to be polled again */
+	weft_ns active_ns; /* when a poll last found something to do */
+	uint64_t rx_seen;  /* received packets at the latest poll */
+	unsigned batched;  /* doorbells since then that waited for the next one */
+};
+
+/* Threads that wait for something to happen: at most one listens to the device, the others wait for it. */
+struct prov_sleep_state {
+	bool listening;          /* a thread sleeps until the device has packets */
+	bool listener_cares;     /* it also waits for operations to finish, which others may see first */
+	weft_ns listen_until_ns; /* when it looks again at the latest */
+	int wake_fd;             /* ends its sleep */
+	unsigned sleepers;       /* threads that wait for `changed` while another one listens or polls */
+	pthread_cond_t changed;  /* an operation finished, or nobody listens any more */
+};
+
+/* The thread for automatic progress. */
+struct prov_auto_thread {
+	pthread_mutex_t lock; /* guards `users` and `id`; taken before the device's */
+	unsigned users;       /* who needs it */
+	pthread_t id;
+	bool stop; /* under the device's lock */
+};
+
+struct prov_nic {
+	TAILQ_ENTRY(prov_nic) link; /* all open devices */
+	char *name;                 /* device name */
+	unsigned users;             /* domains */
+	pthread_mutex_t lock;       /* guards what follows but `thread`, and what hangs from it */
+#ifndef NDEBUG
+	bool locked; /* by `owner`; written by it alone */
+	pthread_t owner;
+#endif
+	struct weft_port *port;        /* the device's */
+	struct weft_port *engine_port; /* the engine's: the same, or faults around it; closes both */
+	struct weft_engine *engine;
+	struct weft_ip ip;
+	weft_ns linger_ns; /* how long a close waits for the last packets */
+	uint32_t scopes;   /* given out to domains so far */
+	bool is_orphan;    /* inherited by a forked child: nothing reaches the device any more */
+	bool has_telemetry;
+	struct weft_telemetry telemetry;
+	struct prov_poller_list pollers;
+	struct prov_req_pool reqs;
+	struct prov_deferred_queue deferred;
+	struct prov_poll_state poll;
+	struct prov_sleep_state sleep;
+	struct prov_wait_list to_notify; /* wait objects to be notified once the lock is free */
+	struct prov_auto_thread thread;
+};
+
+/* Opens the device, or shares it with an open domain. */
+int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err);
+/* The last user waits, for a bounded time, until connections are closed and peers have their acknowledgements. */
+void prov_nic_put(struct prov_nic *nic);
+/* In a forked child: cuts all devices off from the parent's. */
+void prov_nics_orphan(void);
+
+/* Starts or ends the need for a progress thread (nic_thread.c). The caller does not hold the lock. */
+int prov_nic_thread_get(struct prov_nic *nic);
+void prov_nic_thread_put(struct prov_nic *nic);
+
+/* Registers with progress. Lock held. */
+void prov_poller_add(struct prov_nic *nic, struct prov_poller *poller);
+void prov_poller_remove(struct prov_nic *nic, struct prov_poller *poller);
+
+/* ---- the lock ---- */
+
+static inline void prov_nic_note_owner(struct prov_nic *nic, bool locked)
+{
+#ifndef NDEBUG
+	nic->locked = locked;
+	nic->owner = pthread_self();
+#endif
+}
+
+/* The calling thread holds the lock. */
+static inline void assert_locked(const struct prov_nic *nic)
+{
+	assert(nic->locked && pthread_equal(nic->owner, pthread_self()));
+}
+
+static inline void prov_nic_lock(struct prov_nic *nic)
+{
+	pthread_mutex_lock(&nic->lock);
+	prov_nic_note_owner(nic, true);
+}
+
+/* Unlocks without notifying. */
+static inline void prov_nic_release(struct prov_nic *nic)
+{
+	assert_locked(nic);
+	prov_nic_note_owner(nic, false);
+	pthread_mutex_unlock(&nic->lock);
+}
+
+/* Notifies and unlocks (notify.c). */
+void prov_nic_unlock_notify(struct prov_nic *nic);
+
+static inline void prov_nic_unlock(struct prov_nic *nic)
+{
+	assert_locked(nic);
+	if (TAILQ_EMPTY(&nic->to_notify))
+		prov_nic_release(nic);
+	else
+		prov_nic_unlock_notify(nic);
+}
+
+/* prov_wait_raise for an object whose owner lives on the device. Lock held. */
+void prov_nic_raise(struct prov_nic *nic, struct prov_wait_obj *w, bool raised);
+/* The object is going away: no notification is due or under way any more. Lock held, but given up meanwhile. */
+void prov_nic_cancel_notify(struct prov_nic *nic, struct prov_wait_obj *w);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: one operation from fi_send to fi_cq_read. A pool per device; everything under the device's lock. */
+#ifndef PROV_REQ_H
+#define PROV_REQ_H
+
+#include <rdma/fabric.h>
+#include <rdma/fi_eq.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/uio.h>
+
+#include "prov_limits.h"
+#include "weft/engine.h"
+
+struct prov_nic;
+struct prov_ep;
+struct prov_cntr;
+struct prov_req;
+TAILQ_HEAD(prov_req_list, prov_req);
+
+/* Who has the request, and which list it is in. */
+enum prov_req_state {
+	PROV_REQ_FREE,    /* the pool */
+	PROV_REQ_HELD,    /* the function that took it; no list */
+	PROV_REQ_POSTED,  /* the engine; prov_ep.posted */
+	PROV_REQ_DONE,    /* the application has to read it; prov_cq.done */
+	PROV_REQ_CLAIMED, /* read, but its message is reserved; prov_ep.claims */
+};
+
+/* Work of the domain's queue (FI_QUEUE_WORK) is counted by `cntr` (or by nothing) instead of the endpoint's counters.
+ */
+struct prov_work {
+	bool deferred; /* it is such work */
+	struct prov_cntr *cntr;
+};
+
+/* `context` of the engine's operation is its address. */
+struct prov_req {
+	TAILQ_ENTRY(prov_req) link;
+	uint8_t state;                /* enum prov_req_state */
+	struct prov_ep *ep;           /* NULL: closed meanwhile */
+	struct fi_cq_err_entry entry; /* what the application will read; starts like every CQ format */
+	fi_addr_t src;                /* of a received message */
+	void *bounce;                 /* copy of injected or gathered data, ours */
+	bool is_send;                 /* or a read, write or atomic: of the transmit side */
+	uint8_t counter;              /* enum prov_cntr_of, of the transmit side */
+	bool gathered;                /* what is fetched goes to `bounce` first, and then to the pieces of `iov` */
+	uint32_t parts;               /* operations of the engine that have not ended */
+	uint64_t part_bytes;          /* of those that have */
+	bool wants_entry;             /* success is reported */
+	bool claim;                   /* FI_PEEK | FI_CLAIM: lives on until the message is fetched */
+	struct prov_work work;
+	bool is_multi;      /* FI_MULTI_RECV: each message gets a request of its own, this one is for the end */
+	uint32_t iov_count; /* > 1: payload is scattered as it arrives */
+	struct iovec iov[PROV_IOV_MAX];
+	struct weft_op_atomic atomics[PROV_IOV_MAX]; /* of the parts of an atomic operation */
+};
+
+struct prov_req_chunk;
+
+struct prov_req_pool {
+	struct prov_req_list free;
+	size_t count;                  /* in `free` */
+	struct prov_req_chunk *chunks; /* all memory */
+};
+
+void prov_req_pool_init(struct prov_req_pool *pool);
+void prov_req_pool_free(struct prov_req_pool *pool);
+
+/* The caller's, PROV_REQ_HELD. NULL: no memory. */
+struct prov_req *prov_req_get(struct prov_nic *nic);
+/* The request is in no list. */
+void prov_req_put(struct prov_nic *nic, struct prov_req *req);
+/* Makes sure that `count` prov_req_get in a row succeed. False: no memory. */
+bool prov_req_reserve(struct prov_nic *nic, size_t count);
+/* Takes all requests of a list and puts them back. */
+void prov_req_put_all(struct prov_nic *nic, struct prov_req_list *list);
+
+#endif

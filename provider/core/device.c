@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "prov_log.h"
+#include "weft/ethdev.h"
+
+/* What devices without a speed of their own are taken for: shared memory, the kernel's interfaces. */
+enum { SOFT_PAYLOAD_BYTES = 8192 };
+#define SOFT_LINK_BPS (UINT64_C(400) * 1000000000)
+
+/* Packets are as large as the port carries, unless a parameter says otherwise. A link of memory costs by the packet: it
+ * gets the largest there are, and no rate it could not exceed. */
+static void link_fit(struct prov_tune *tune, const struct weft_port *port)
+{
+	enum { HEADERS_MAX = 40 + 8 + 56 + 4, DEMAND = 4 }; /* IPv6, UDP, PDS and SES of a data packet, CRC */
+	if (!port->link_bps && !tune->payload_chosen)
+		tune->engine.tune.payload_bytes = SOFT_PAYLOAD_BYTES;
+	if (!port->link_bps && !tune->link_chosen) {
+		tune->engine.tune.link_bps = SOFT_LINK_BPS;
+		if (!tune->pacing_chosen)
+			tune->engine.tune.pacing = 0; /* its queue is what we share with the other side */
+	}
+	uint32_t headers = HEADERS_MAX + (tune->engine.rcc ? DEMAND : 0);
+	uint32_t room = port->max_ip_bytes > headers ? port->max_ip_bytes - headers : 0;
+	if (!tune->payload_chosen && tune->engine.tune.payload_bytes > room)
+		tune->engine.tune.payload_bytes = room;
+}
+
+/* Processes that are joined by a socket start together: the one that connects gives the other time to make it. Drivers
+ * do not try again. An abstract socket cannot be seen. */
+static void socket_wait(const char *devargs, weft_ns patience_ns)
+{
+	const struct timespec nap = {.tv_nsec = 10000000};
+	char path[128], role[16];
+	bool memif = weft_ethdev_arg(devargs, "socket", path, sizeof path);
+	if (memif ? !weft_ethdev_arg(devargs, "role", role, sizeof role) || strcmp(role, "client") != 0
+		  : !weft_ethdev_arg(devargs, "path", path, sizeof path))
+		return;
+	if (memif && !strstr(devargs, "socket-abstract=no"))
+		return;
+	weft_ns end = weft_clock_ns() + patience_ns;
+	while (access(path, F_OK) != 0 && weft_clock_ns() < end)
+		nanosleep(&nap, NULL);
+}
+
+static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune,
+		     struct weft_err *err)
+{
+	const struct weft_ethdev_conf conf = {.pool_pkts = tune->pool_pkts,
+					      .dev = dev->devargs,
+					      .ip = dev->ip,
+					      .max_ip_bytes = tune->max_ip_bytes,
+					      .no_arp = tune->no_arp};
+	int ret = tune->telemetry && !tune->eal_args ? weft_telemetry_start(err) : weft_eal_start(tune->eal_args, err);
+	socket_wait(dev->devargs, tune->wait_ns);
+	return ret ? ret : weft_ethdev_open(&conf, &nic->port, err);
+}
+
+int prov_device_open(struct prov_nic *nic, const struct prov_dev *dev, struct prov_tune *tune, struct weft_err *err)
+{
+	int ret = port_open(nic, dev, tune, err);
+	if (ret)
+		return ret;
+	tune->engine.ip = dev->ip;
+	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices differ even with a seed given */
+	link_fit(tune, nic->port);
+	nic->engine_port = nic->port;
+	if (tune->faulty)
+		ret = weft_fault_open(&tune->fault, nic->port, &nic->engine_port, err);
+	if (!ret)
+		ret = weft_engine_create(&tune->engine, nic->engine_port, weft_clock_ns(), &nic->engine, err);
+	if (ret)
+		nic->engine_port->ops->close(nic->engine_port);
+	return ret;
+}
+
+/* What happened on the wire, for FI_LOG_LEVEL=info. */
+static void stats_log(const struct prov_nic *nic)
+{
+	const struct weft_stats *stats = weft_engine_stats(nic->engine);
+	for (int i = 0; i < WEFT_COUNTER_COUNT; i++) {
+		const struct weft_counter_desc *desc = &weft_counter_descs[i];
+		uint64_t value;
+		memcpy(&value, (const char *)stats + (size_t)i * sizeof value, sizeof value);
+		if (value)
+			FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: %s %llu: %s\n", nic->name, desc->name,
+				(unsigned long long)value, desc->help);
+	}
+}
+
+/* Once, with all that was seen. */
+static void credit_warn(const struct prov_nic *nic)
+{
+	uint64_t signs = weft_engine_stats(nic->engine)->credit_unlimited;
+	if (signs)
+		FI_WARN(&prov_weft, FI_LOG_DOMAIN,
+			"%s: the fabric does not limit credits (%llu signs of it): its switches need credit queues and "
+			"symmetric hashing for this FI_WEFT_CC\n",
+			nic->name, (unsigned long long)signs);
+}
+
+void prov_device_close(struct prov_nic *nic)
+{
+	assert(nic->engine && nic->engine_port);
+	credit_warn(nic);
+	stats_log(nic);
+	weft_engine_destroy(nic->engine);
+	nic->engine_port->ops->close(nic->engine_port);
+}

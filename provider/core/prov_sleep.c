@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How threads wait: they poll, then give way to others, then sleep until the device has packets. */
+#include <assert.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+
+#include "prov_progress.h"
+#include "weft/ethdev.h"
+
+enum {
+	SPIN_US = 20,    /* a waiter polls without pause this long after the last activity */
+	YIELD_US = 500,  /* then gives way to others between polls this long, then sleeps */
+	NAP_MIN_US = 50, /* first nap; each later one is twice as long */
+	NAP_MAX_US = 1000,
+	NAP_WOKEN_MAX_MS = 10, /* where packets end the sleep */
+	BESIDE_MAX_MS = 10,    /* while another thread listens; it might be cancelled in its sleep */
+};
+
+void prov_deadline(weft_ns limit, struct timespec *ts)
+{
+	weft_ns now = weft_clock_ns(), left = limit > now ? limit - now : 0;
+	if (left > WEFT_S(100000))
+		left = WEFT_S(100000); /* for ever, without overflow */
+	clock_gettime(CLOCK_MONOTONIC, ts);
+	ts->tv_sec += (time_t)(left / WEFT_S(1));
+	ts->tv_nsec += (long)(left % WEFT_S(1));
+	if (ts->tv_nsec >= (long)WEFT_S(1)) {
+		ts->tv_sec++;
+		ts->tv_nsec -= (long)WEFT_S(1);
+	}
+}
+
+/* One wait: `sleeps` grows until it is as long as the device allows. */
+struct wait {
+	weft_ns since_ns; /* when the wait, or the latest activity, began */
+	weft_ns nap_ns;   /* next sleep */
+	weft_ns limit_ns; /* when to give up */
+	bool cares;       /* for finished operations, not only for packets */
+	bool yields;      /* and never sleeps */
+};
+
+static void wait_restart(struct wait *wait)
+{
+	wait->since_ns = weft_clock_ns();
+	wait->nap_ns = WEFT_US(NAP_MIN_US);
+}
+
+/* When the engine, the wait or patience wants the next look. */
+static weft_ns nap_end(const struct prov_nic *nic, const struct wait *wait, weft_ns now)
+{
+	weft_ns until = nic->poll.next_ns < wait->limit_ns ? nic->poll.next_ns : wait->limit_ns;
+	return until > now && until - now > wait->nap_ns ? now + wait->nap_ns : until;
+}
+
+static void nap_lengthen(struct wait *wait, weft_ns max)
+{
+	wait->nap_ns = wait->nap_ns * 2 < max ? wait->nap_ns * 2 : max;
+}
+
+/* Packets end the next sleep. False: some came before, when they would have woken nobody. */
+static bool arm(struct prov_nic *nic)
+{
+	weft_ethdev_arm(&nic->port, 1);
+	if (!prov_progress(nic))
+		return true;
+	weft_ethdev_sleep(&nic->port, 1, 0);
+	return false;
+}
+
+/* Others rely on the listener for packets, and hear of what it finds by prov_nic_wake. Lock held, but given up
+ * meanwhile. */
+static void listen_until(struct prov_nic *nic, weft_ns until, weft_ns now, bool wakes, bool cares)
+{
+	struct prov_sleep_state *sleep = &nic->sleep;
+	eventfd_t value;
+	assert(!sleep->listening && until > now);
+	sleep->listening = true;
+	sleep->listener_cares = cares;
+	sleep->listen_until_ns = until;
+	prov_nic_unlock(nic);
+	weft_ethdev_sleep_or(&nic->port, wakes, until - now, sleep->wake_fd);
+	prov_nic_lock(nic);
+	sleep->listening = false;
+	eventfd_read(sleep->wake_fd, &value);
+}
+
+/* Lets others have the lock and the CPU. */
+static void give_way(struct prov_nic *nic, bool yields)
+{
+	prov_nic_unlock(nic);
+	if (yields)
+		sched_yield();
+	prov_nic_lock(nic);
+}
+
+/* Sleeps until the device has packets or somebody wakes us. Lock held, but given up meanwhile. */
+static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
+{
+	bool wakes = !nic->is_orphan && weft_ethdev_rx_fd(nic->port) >= 0;
+	weft_ns now = weft_clock_ns(), until = nap_end(nic, wait, now);
+	if (until <= now) {
+		give_way(nic, true); /* work is due all the time while the device takes no packets */
+		return;
+	}
+	nap_lengthen(wait, wakes ? WEFT_MS(NAP_WOKEN_MAX_MS) : WEFT_US(NAP_MAX_US));
+	if (wakes && !arm(nic))
+		wait_restart(wait);
+	else
+		listen_until(nic, until, now, wakes, wait->cares);
+}
+
+/* Sleeps until another thread, which listens to the device, wakes us. */
+static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
+{
+	struct timespec end;
+	weft_ns latest = weft_clock_ns() + WEFT_MS(BESIDE_MAX_MS);
+	prov_deadline(latest < wait->limit_ns ? latest : wait->limit_ns, &end);
+	if (!TAILQ_EMPTY(&nic->to_notify)) {
+		give_way(nic, false);
+		return; /* what was true before may be no longer */
+	}
+	nic->sleep.sleepers++;
+	prov_nic_note_owner(nic, false);
+	pthread_cond_clockwait(&nic->sleep.changed, &nic->lock, CLOCK_MONOTONIC, &end);
+	prov_nic_note_owner(nic, true);
+	assert(nic->sleep.sleepers > 0);
+	nic->sleep.sleepers--;
+}
+
+/* One step of waiting. Lock held, but given up meanwhile. */
+static void wait_step(struct prov_nic *nic, struct wait *wait)
+{
+	weft_ns idle_ns = weft_clock_ns() - wait->since_ns;
+	if (idle_ns < WEFT_US(YIELD_US) || wait->yields)
+		give_way(nic, idle_ns >= WEFT_US(SPIN_US));
+	else if (nic->sleep.listening)
+		sleep_beside(nic, wait);
+	else
+		listen_for_packets(nic, wait);
+}
+
+static bool wait_loop(struct prov_nic *nic, bool (*done)(void *arg), void *arg, struct wait *wait)
+{
+	bool end;
+	wait_restart(wait);
+	prov_nic_lock(nic);
+	for (;;) {
+		bool active = prov_progress(nic);
+		end = done(arg);
+		if (end || weft_clock_ns() >= wait->limit_ns)
+			break;
+		if (active)
+			wait_restart(wait);
+		wait_step(nic, wait);
+	}
+	if (nic->sleep.sleepers && !nic->sleep.listening)
+		pthread_cond_signal(&nic->sleep.changed); /* somebody else has to listen now */
+	prov_nic_unlock(nic);
+	return end;
+}
+
+static weft_ns limit_of(int timeout_ms)
+{
+	return timeout_ms < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout_ms);
+}
+
+bool prov_wait_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms)
+{
+	struct wait wait = {.limit_ns = limit_of(timeout_ms), .cares = true};
+	return wait_loop(nic, done, arg, &wait);
+}
+
+bool prov_yield_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms)
+{
+	struct wait wait = {.limit_ns = limit_of(timeout_ms), .yields = true};
+	return wait_loop(nic, done, arg, &wait);
+}
+
+static bool thread_stopped(void *arg)
+{
+	struct prov_nic *nic = arg;
+	return nic->thread.stop;
+}
+
+void *prov_progress_thread(void *arg)
+{
+	struct prov_nic *nic = arg;
+	struct wait wait = {.limit_ns = WEFT_NEVER};
+	weft_ethdev_bind_thread(nic->port);
+	wait_loop(nic, thread_stopped, nic, &wait);
+	return NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Event queues. */
+#ifndef PROV_EQ_H
+#define PROV_EQ_H
+
+#include <pthread.h>
+#include <rdma/fi_eq.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "prov_fabric.h"
+#include "prov_wait.h"
+
+struct prov_nic;
+struct prov_event;
+TAILQ_HEAD(prov_event_list, prov_event);
+
+struct prov_eq {
+	struct fid_eq fid;
+	struct prov_fabric *fabric;
+	pthread_mutex_t lock; /* guards what follows but `refs`; taken after a device's */
+	pthread_cond_t cond;
+	struct prov_event_list events;
+	size_t count, size; /* events; fi_eq_write fails beyond `size`, our own events never do */
+	bool writable;      /* FI_WRITE */
+	bool overrun;       /* fi_eq_write found no room: nothing is added any more */
+	struct prov_wait_obj wait;
+	atomic_uint refs; /* objects bound to it */
+};
+
+int prov_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
+/* Adds an event; `err` != 0 makes it an error entry. No lock held. -FI_ENOMEM, -FI_EOVERRUN. */
+int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry);
+/* The same while the device's lock is held. */
+int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry);
+/* fi_trywait: -FI_EAGAIN when there is something to look at. */
+int prov_eq_trywait(struct fid *fid);
+
+#endif

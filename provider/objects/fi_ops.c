@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "prov_fi_ops.h"
+
+#include <rdma/fi_errno.h>
+#include <string.h>
+
+#include "prov_domain.h"
+#include "prov_ep.h"
+#include "weft/provider.h"
+
+static int engine_stats(struct fid *fid, struct weft_stats *stats)
+{
+	struct prov_nic *nic;
+	if (fid->fclass == FI_CLASS_DOMAIN)
+		nic = container_of(fid, struct prov_domain, fid.fid)->nic;
+	else if (fid->fclass == FI_CLASS_EP)
+		nic = prov_ep_of(container_of(fid, struct fid_ep, fid))->domain->nic;
+	else
+		return -FI_EINVAL;
+	prov_nic_lock(nic);
+	*stats = *weft_engine_stats(nic->engine);
+	prov_nic_unlock(nic);
+	return 0;
+}
+
+int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
+{
+	static struct weft_fi_ops weft_ops = {.size = sizeof(struct weft_fi_ops), .stats = engine_stats};
+	if (strcmp(name, WEFT_FI_OPS) != 0)
+		return -FI_ENOSYS;
+	*ops = &weft_ops;
+	return 0;
+}
