@@ -53,7 +53,7 @@ static void arm(struct lab_host *h)
 static void host_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
 {
 	struct lab_host *h = arg;
-	if (!sim_port_push(h->nic, pkt, now / 1000))
+	if (!sim_port_deliver(h->nic, pkt, now / 1000))
 		return;
 	uint32_t delay = h->lab->conf->tune.poll_delay_ns;
 	if (!delay) {
@@ -77,11 +77,11 @@ static void host_wake(void *arg, weft_ps now)
 }
 
 /* Once there are a thousand hosts, each of them has left the near caches when its turn comes. */
-static void host_ahead(void *arg, enum weft_nic_call call, const struct weft_pkt *pkt, uint32_t stage)
+static void host_prefetch(void *arg, enum weft_nic_call call, const struct weft_pkt *pkt, uint32_t stage)
 {
 	const struct lab_host *h = arg;
 	if (stage == 0)
-		sim_port_ahead(h->nic);
+		sim_port_prefetch(h->nic);
 	if (call != WEFT_NIC_PULL)
 		weft_engine_prefetch(h->engine, pkt, stage);
 }
@@ -90,7 +90,7 @@ static const struct weft_nic_ops nic_ops = {
 	.pull = host_pull,
 	.deliver = host_deliver,
 	.wake = host_wake,
-	.ahead = host_ahead,
+	.prefetch = host_prefetch,
 	.pull_control = host_pull_control,
 	.pull_credit = host_pull_credit,
 };

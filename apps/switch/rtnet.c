@@ -150,7 +150,7 @@ static void host_take(struct host *h, struct weft_pkt *pkt, weft_ps at)
 	}
 	pkt->dst = weft_net_host_ip(to);
 	if (h->is_switch)
-		h->in_until = weft_net_bring(h->net->net, h->in, pkt, at);
+		h->in_until = weft_net_inject(h->net->net, h->in, pkt, at);
 	else
 		fifo_push(uplink_of(h, pkt), pkt);
 }

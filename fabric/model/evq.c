@@ -208,7 +208,7 @@ static void soon_remove(struct evq *q, uint32_t i)
 }
 
 /* Makes room for one more by moving what there is to the front of the array. False: it is full. */
-static bool soon_room(struct evq *q)
+static bool soon_make_room(struct evq *q)
 {
 	if (q->soon_last < EVQ_SOON_MAX)
 		return true;
@@ -238,7 +238,7 @@ static void soon_insert(struct evq *q, uint32_t id)
 {
 	weft_ps at = q->nodes[id].at;
 
-	if (!soon_room(q)) {
+	if (!soon_make_room(q)) {
 		soon_give_back(q);
 		if (at >= q->soon_end) {
 			wheel_insert(q, id);

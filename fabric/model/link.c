@@ -21,7 +21,7 @@ static void show_sent(const struct weft_net *net, const struct net_port *p, cons
 }
 
 /* What is out of the ordinary at this link. True: it is down or damages the packet, which is taken and counted. */
-static __attribute__((noinline)) bool loses(struct weft_net *net, const struct net_port *p, struct weft_pkt *pkt)
+static __attribute__((noinline)) bool link_lose(struct weft_net *net, const struct net_port *p, struct weft_pkt *pkt)
 {
 	uint64_t *counter = &net->stats.dropped_down;
 
@@ -37,7 +37,7 @@ static __attribute__((noinline)) bool loses(struct weft_net *net, const struct n
 	return true;
 }
 
-void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
+void link_xmit(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
 	struct net_port *p = &net->tree.ports[port];
 
@@ -50,9 +50,9 @@ void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	}
 	p->sent_pkts++;
 	p->sent_bytes += pkt->wire_bytes;
-	if ((p->flags & (PORT_UP | PORT_ERRORS | PORT_TAPPED)) != PORT_UP && loses(net, p, pkt))
+	if ((p->flags & (PORT_UP | PORT_ERRORS | PORT_TAPPED)) != PORT_UP && link_lose(net, p, pkt))
 		return;
-	link_bring(net, p, pkt, p->busy_until + p->latency_ps);
+	link_propagate(net, p, pkt, p->busy_until + p->latency_ps);
 }
 
 struct weft_pkt *link_receive(struct weft_net *net, uint32_t port)
@@ -68,7 +68,7 @@ struct weft_pkt *link_receive(struct weft_net *net, uint32_t port)
 }
 
 /* The first packet on the wire, or NULL; the event of its arrival stays. */
-static struct weft_pkt *pipe_pop(struct net_port *p)
+static struct weft_pkt *pipe_dequeue(struct net_port *p)
 {
 	struct weft_pkt *pkt = p->pipe_head;
 
@@ -81,13 +81,13 @@ void link_cut(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->tree.ports[port];
 
-	for (struct weft_pkt *pkt; (pkt = pipe_pop(p));)
+	for (struct weft_pkt *pkt; (pkt = pipe_dequeue(p));)
 		port_drop(net, p, pkt, &net->stats.dropped_down);
 	evq_cancel(&net->evq, event_arrive(port));
 }
 
 void link_clear(struct weft_net *net, uint32_t port)
 {
-	for (struct weft_pkt *pkt; (pkt = pipe_pop(&net->tree.ports[port]));)
+	for (struct weft_pkt *pkt; (pkt = pipe_dequeue(&net->tree.ports[port]));)
 		net->conf.free_pkt(net->conf.free_arg, pkt);
 }

@@ -131,7 +131,7 @@ static __attribute__((noinline)) void kick_credits(struct weft_net *net, uint32_
 	if (!h->ops)
 		return;
 	for (struct weft_pkt *pkt; h->ops->pull_credit && (pkt = h->ops->pull_credit(h->arg));)
-		credit_push(net, host, pkt);
+		credit_enqueue(net, host, pkt);
 	net_advance(net, event_free(host), free_at > now ? free_at : now);
 }
 

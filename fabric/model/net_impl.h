@@ -179,8 +179,8 @@ void queue_flush(struct weft_net *net, uint32_t port);
 /* queue_ordered.c: the queue for ordered data. All but ordered_init only with net->ordered. */
 /* -ENOMEM. */
 int ordered_init(struct weft_net *net);
-void ordered_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
-struct weft_pkt *ordered_pop(struct weft_net *net, uint32_t port);
+void ordered_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+struct weft_pkt *ordered_dequeue(struct weft_net *net, uint32_t port);
 /* True: the next data packet of the port is an ordered one. Some data waits. */
 bool ordered_is_next(const struct weft_net *net, uint32_t port);
 /* `pkt` is sent, from the ordered queue or the other. */
@@ -192,9 +192,9 @@ int credit_init(struct weft_net *net, weft_ps now);
 /* The link of `port`, or the one back, has another rate. */
 void credit_resize(struct weft_net *net, uint32_t port, weft_ps now);
 /* Takes over `pkt`. False: the queue was full, it is dropped and counted. */
-bool credit_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+bool credit_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
 /* The first credit, which is due, marked or not. */
-struct weft_pkt *credit_pop(struct weft_net *net, uint32_t port);
+struct weft_pkt *credit_dequeue(struct weft_net *net, uint32_t port);
 /* What waits is lost with the link. */
 void credit_flush(struct weft_net *net, uint32_t port);
 /* Adds the port's counts to `counts`. */
@@ -210,7 +210,7 @@ int pfc_init(struct weft_net *net);
 /* The link of `port`, or the one back, has another rate: the headroom grows with what may be under way. */
 void pfc_resize(struct weft_net *net, uint32_t port);
 /* Data that came from port `from` waits now. False: its buffer is full. */
-bool pfc_take(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt);
+bool pfc_charge(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt);
 /* ... waits no longer. */
 void pfc_release(struct weft_net *net, const struct weft_pkt *pkt);
 /* Sends port `from` a frame if what waits asks for one and none is under way. */
@@ -223,10 +223,10 @@ weft_ps pfc_paused_ps(const struct weft_net *net, uint32_t port);
 
 /* link.c: the wire behind a port. */
 /* Puts `pkt` on the wire now; the port is busy for its serialization time. */
-void link_send(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
+void link_xmit(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
 /* Puts `pkt` on the wire so that it arrives at `arrival`, not before what is on it already. Each packet's time stands
  * with the one before it, where link_receive looks for it; the first one's is its event's. */
-static inline void link_bring(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt, weft_ps arrival)
+static inline void link_propagate(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt, weft_ps arrival)
 {
 	pkt->next = NULL;
 	if (p->pipe_head) {

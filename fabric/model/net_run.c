@@ -32,7 +32,7 @@ static void host_pull(struct weft_net *net, uint32_t host)
 
 	if (!pkt)
 		return;
-	link_send(net, host, pkt);
+	link_xmit(net, host, pkt);
 	if (!evq_pending(&net->evq, event_free(host)))
 		evq_set(&net->evq, event_free(host), net->tree.ports[host].busy_until);
 }
@@ -46,9 +46,9 @@ static __attribute__((noinline)) void host_pull_credit(struct weft_net *net, uin
 	weft_ps next;
 
 	if (p->busy_until <= net->evq.now)
-		pkt = credit_is_due(net, host) ? credit_pop(net, host) : h->ops->pull(h->arg);
+		pkt = credit_is_due(net, host) ? credit_dequeue(net, host) : h->ops->pull(h->arg);
 	if (pkt)
-		link_send(net, host, pkt);
+		link_xmit(net, host, pkt);
 	next = p->busy_until > net->evq.now ? p->busy_until : credit_queue_next(&net->credits[host].q);
 	if (next != WEFT_NEVER)
 		net_advance(net, event_free(host), next);
@@ -152,13 +152,13 @@ ALWAYS_INLINE void prefetch_host(const struct weft_net *net, uint32_t id, uint32
 {
 	uint32_t host = host_concerned(net, id);
 
-	if (host == EVQ_NONE || !net->hosts[host].ops || !net->hosts[host].ops->ahead)
+	if (host == EVQ_NONE || !net->hosts[host].ops || !net->hosts[host].ops->prefetch)
 		return;
 	enum weft_nic_call call = WEFT_NIC_WAKE;
 	if (id / 2 < net->tree.port_count)
 		call = id & 1 ? WEFT_NIC_DELIVER : WEFT_NIC_PULL;
 	const struct weft_pkt *pkt = call == WEFT_NIC_DELIVER ? net->tree.ports[id / 2].pipe_head : NULL;
-	net->hosts[host].ops->ahead(net->hosts[host].arg, call, pkt, stage);
+	net->hosts[host].ops->prefetch(net->hosts[host].arg, call, pkt, stage);
 }
 
 /* The digest and the host read all of them. */

@@ -76,7 +76,7 @@ void pfc_update(struct weft_net *net, uint32_t from)
 		net->evq.now + frame_ps(net, &net->tree.ports[net->tree.cold[from].reverse]));
 }
 
-bool pfc_take(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt)
+bool pfc_charge(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt)
 {
 	struct net_pfc *f = &net->pfc[from];
 

@@ -14,7 +14,7 @@ static void depth_change(struct weft_net *net, struct net_port *p, int32_t bytes
 	p->data_bytes += (uint32_t)bytes;
 }
 
-static void data_push(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
+static void data_enqueue(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
 	pkt->next = NULL;
 	pkt->fabric.queued_ps = net->evq.now;
@@ -27,7 +27,7 @@ static void data_push(struct weft_net *net, struct net_port *p, struct weft_pkt 
 	depth_change(net, p, pkt->wire_bytes);
 }
 
-static struct weft_pkt *data_pop(struct weft_net *net, struct net_port *p)
+static struct weft_pkt *data_dequeue(struct weft_net *net, struct net_port *p)
 {
 	struct weft_pkt *pkt = p->data_head;
 
@@ -52,7 +52,7 @@ static struct weft_pkt *data_swap_tail(struct weft_net *net, struct net_port *p,
 	return old;
 }
 
-static void ctl_push(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
+static void ctl_enqueue(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
 	if (p->ctl_bytes + pkt->wire_bytes > 2 * (uint64_t)p->limit_bytes) {
 		port_drop(net, p, pkt, &net->stats.dropped_control);
@@ -67,7 +67,7 @@ static void ctl_push(struct weft_net *net, struct net_port *p, struct weft_pkt *
 	p->ctl_bytes += pkt->wire_bytes;
 }
 
-static struct weft_pkt *ctl_pop(struct net_port *p)
+static struct weft_pkt *ctl_dequeue(struct net_port *p)
 {
 	struct weft_pkt *pkt = p->ctl_head;
 
@@ -110,7 +110,7 @@ static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *
 	wire_trim(pkt, p->flags & PORT_LAST_HOP);
 	net->stats.trimmed++;
 	port_cold(&net->tree, p)->trimmed++;
-	ctl_push(net, p, pkt);
+	ctl_enqueue(net, p, pkt);
 }
 
 /* In each of its callers: a call costs the ports without credit queues more than it saves. */
@@ -131,9 +131,9 @@ static inline __attribute__((always_inline)) void admit_data(struct weft_net *ne
 	if (depth > net->stats.max_queue_bytes)
 		net->stats.max_queue_bytes = depth;
 	if (ordered)
-		ordered_push(net, port, pkt);
+		ordered_enqueue(net, port, pkt);
 	else
-		data_push(net, p, pkt);
+		data_enqueue(net, p, pkt);
 }
 
 void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
@@ -142,11 +142,11 @@ void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	bool waiting = is_waiting(net, p);
 
 	if (!waiting && p->busy_until <= net->evq.now) {
-		link_send(net, port, pkt);
+		link_xmit(net, port, pkt);
 		return;
 	}
 	if (pkt->flags & WEFT_PKT_CONTROL)
-		ctl_push(net, p, pkt);
+		ctl_enqueue(net, p, pkt);
 	else
 		admit_data(net, p, pkt);
 	if (!waiting && is_waiting(net, p))
@@ -155,7 +155,7 @@ void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 
 /* RED on what is left behind: never below the lower threshold, always above the upper, linear between, from 0 to
  * ecn_prob_pct. */
-static bool should_mark(struct weft_net *net, const struct net_port *p, uint32_t bytes)
+static bool draw_mark(struct weft_net *net, const struct net_port *p, uint32_t bytes)
 {
 	if (bytes <= p->red_min)
 		return false;
@@ -163,33 +163,38 @@ static bool should_mark(struct weft_net *net, const struct net_port *p, uint32_t
 					      (uint64_t)(bytes - p->red_min) * net->conf.tune.ecn_prob_pct / 100;
 }
 
-static struct weft_pkt *next_data(struct weft_net *net, struct net_port *p)
+/* `left`: bytes of data behind `pkt`. */
+static void mark_red(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt, uint32_t left)
 {
-	uint32_t port = (uint32_t)(p - net->tree.ports);
-	bool ordered = net->ordered && ordered_is_next(net, port);
-	struct weft_pkt *pkt = ordered ? ordered_pop(net, port) : data_pop(net, p);
-	uint32_t left = ordered ? net->tree.ordered_bytes[port] : p->data_bytes;
-
-	if (net->ordered)
-		ordered_account(net, port, pkt, ordered);
-	if (p->red_max && pkt->ecn != WEFT_ECN_NOT && pkt->ecn != WEFT_ECN_CE && should_mark(net, p, left)) {
-		wire_mark_ce(pkt);
-		net->stats.marked++;
-		port_cold(&net->tree, p)->marked++;
-	}
-	return pkt;
+	if (!p->red_max || pkt->ecn == WEFT_ECN_NOT || pkt->ecn == WEFT_ECN_CE || !draw_mark(net, p, left))
+		return;
+	wire_mark_ce(pkt);
+	net->stats.marked++;
+	port_cold(&net->tree, p)->marked++;
 }
 
-/* Takes the next data packet and accounts for the time it waited. */
-static struct weft_pkt *data_dequeue(struct weft_net *net, struct net_port *p)
+static void account_wait(struct weft_net *net, const struct net_port *p, const struct weft_pkt *pkt)
 {
-	struct weft_pkt *pkt = next_data(net, p);
 	struct net_hop *hop = &net->hops[p->hop];
 	weft_ps wait = net->evq.now - pkt->fabric.queued_ps;
 
+	assert(pkt->fabric.queued_ps <= net->evq.now);
 	hop->wait_ps += wait;
 	if (wait > hop->wait_max_ps)
 		hop->wait_max_ps = wait;
+}
+
+/* The next data packet, ordered or other; marked if there is too much behind it. */
+static struct weft_pkt *dequeue_data(struct weft_net *net, struct net_port *p)
+{
+	uint32_t port = (uint32_t)(p - net->tree.ports);
+	bool ordered = net->ordered && ordered_is_next(net, port);
+	struct weft_pkt *pkt = ordered ? ordered_dequeue(net, port) : data_dequeue(net, p);
+
+	if (net->ordered)
+		ordered_account(net, port, pkt, ordered);
+	mark_red(net, p, pkt, ordered ? net->tree.ordered_bytes[port] : p->data_bytes);
+	account_wait(net, p, pkt);
 	return pkt;
 }
 
@@ -197,7 +202,7 @@ void queue_service(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->tree.ports[port];
 
-	link_send(net, port, p->ctl_head ? ctl_pop(p) : data_dequeue(net, p));
+	link_xmit(net, port, p->ctl_head ? ctl_dequeue(p) : dequeue_data(net, p));
 	if (is_waiting(net, p))
 		evq_set(&net->evq, event_free(port), p->busy_until);
 }
@@ -209,11 +214,11 @@ static bool can_send(const struct net_port *p)
 
 static void admit_pfc(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt, uint32_t from)
 {
-	if (!pfc_take(net, from, pkt)) {
+	if (!pfc_charge(net, from, pkt)) {
 		overflow(net, p, pkt);
 		return;
 	}
-	data_push(net, p, pkt);
+	data_enqueue(net, p, pkt);
 	pkt->fabric_ingress = from;
 	if (p->data_bytes > net->stats.max_queue_bytes)
 		net->stats.max_queue_bytes = p->data_bytes;
@@ -231,11 +236,11 @@ void queue_enqueue_pfc(struct weft_net *net, uint32_t port, struct weft_pkt *pkt
 	bool control = pkt->flags & WEFT_PKT_CONTROL;
 
 	if (!can_send(p) && p->busy_until <= net->evq.now && (control || !(p->flags & PORT_PAUSED))) {
-		link_send(net, port, pkt);
+		link_xmit(net, port, pkt);
 		return;
 	}
 	if (control)
-		ctl_push(net, p, pkt);
+		ctl_enqueue(net, p, pkt);
 	else
 		admit_pfc(net, p, pkt, from);
 	send_when_free(net, port);
@@ -251,12 +256,12 @@ void queue_service_pfc(struct weft_net *net, uint32_t port)
 		return;
 	}
 	if (p->ctl_head) {
-		pkt = ctl_pop(p);
+		pkt = ctl_dequeue(p);
 	} else {
-		pkt = data_dequeue(net, p);
+		pkt = dequeue_data(net, p);
 		pfc_release(net, pkt);
 	}
-	link_send(net, port, pkt);
+	link_xmit(net, port, pkt);
 	send_when_free(net, port);
 }
 
@@ -283,14 +288,14 @@ void queue_enqueue_credit(struct weft_net *net, uint32_t port, struct weft_pkt *
 	bool credit = pkt->flags & WEFT_PKT_CREDIT;
 	bool idle = !is_waiting(net, p) && p->busy_until <= net->evq.now;
 
-	if (credit && !credit_push(net, port, pkt))
+	if (credit && !credit_enqueue(net, port, pkt))
 		return;
 	if (idle && credit && credit_is_due(net, port))
-		link_send(net, port, credit_pop(net, port));
+		link_xmit(net, port, credit_dequeue(net, port));
 	else if (idle && !credit)
-		link_send(net, port, pkt);
+		link_xmit(net, port, pkt);
 	else if (!credit && pkt->flags & WEFT_PKT_CONTROL)
-		ctl_push(net, p, pkt);
+		ctl_enqueue(net, p, pkt);
 	else if (!credit)
 		admit_data(net, p, pkt);
 	credit_wait(net, port);
@@ -302,9 +307,9 @@ void queue_service_credit(struct weft_net *net, uint32_t port)
 
 	if (p->busy_until <= net->evq.now) {
 		if (credit_is_due(net, port))
-			link_send(net, port, credit_pop(net, port));
+			link_xmit(net, port, credit_dequeue(net, port));
 		else if (is_waiting(net, p))
-			link_send(net, port, p->ctl_head ? ctl_pop(p) : data_dequeue(net, p));
+			link_xmit(net, port, p->ctl_head ? ctl_dequeue(p) : dequeue_data(net, p));
 	}
 	credit_wait(net, port);
 }
@@ -316,11 +321,11 @@ void queue_flush(struct weft_net *net, uint32_t port)
 	if (net->credits)
 		credit_flush(net, port);
 	while (p->ctl_head)
-		port_drop(net, p, ctl_pop(p), &net->stats.dropped_down);
+		port_drop(net, p, ctl_dequeue(p), &net->stats.dropped_down);
 	while (net->ordered && net->ordered[port].head)
-		port_drop(net, p, ordered_pop(net, port), &net->stats.dropped_down);
+		port_drop(net, p, ordered_dequeue(net, port), &net->stats.dropped_down);
 	while (p->data_head) {
-		struct weft_pkt *pkt = data_pop(net, p);
+		struct weft_pkt *pkt = data_dequeue(net, p);
 		if (p->flags & PORT_PFC)
 			pfc_release(net, pkt);
 		port_drop(net, p, pkt, &net->stats.dropped_down);

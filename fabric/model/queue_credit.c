@@ -54,7 +54,7 @@ int credit_init(struct weft_net *net, weft_ps now)
 	return 0;
 }
 
-bool credit_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
+bool credit_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
 	struct net_credits *c = &net->credits[port];
 
@@ -73,7 +73,7 @@ bool credit_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	return true;
 }
 
-static struct weft_pkt *list_pop(struct net_credits *c)
+static struct weft_pkt *list_dequeue(struct net_credits *c)
 {
 	struct weft_pkt *pkt = c->head;
 
@@ -81,10 +81,10 @@ static struct weft_pkt *list_pop(struct net_credits *c)
 	return pkt;
 }
 
-struct weft_pkt *credit_pop(struct weft_net *net, uint32_t port)
+struct weft_pkt *credit_dequeue(struct weft_net *net, uint32_t port)
 {
 	struct net_credits *c = &net->credits[port];
-	struct weft_pkt *pkt = list_pop(c);
+	struct weft_pkt *pkt = list_dequeue(c);
 
 	if (credit_queue_pop(&c->q, net->evq.now, (uint32_t)(rng_next(&net->credit_rng) >> 32)) &&
 	    pkt->ecn != WEFT_ECN_NOT)
@@ -99,7 +99,7 @@ void credit_flush(struct weft_net *net, uint32_t port)
 	c->flushed += c->q.waiting;
 	credit_queue_clear(&c->q);
 	while (c->head)
-		port_drop(net, &net->tree.ports[port], list_pop(c), &net->stats.dropped_down);
+		port_drop(net, &net->tree.ports[port], list_dequeue(c), &net->stats.dropped_down);
 }
 
 void credit_counts(const struct weft_net *net, uint32_t port, struct weft_credit_counts *counts)

@@ -25,7 +25,7 @@ static void depth_change(struct weft_net *net, uint32_t port, int32_t bytes)
 	net->tree.ordered_bytes[port] += (uint32_t)bytes;
 }
 
-void ordered_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
+void ordered_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
 	struct net_ordered *o = &net->ordered[port];
 
@@ -39,7 +39,7 @@ void ordered_push(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	depth_change(net, port, pkt->wire_bytes);
 }
 
-struct weft_pkt *ordered_pop(struct weft_net *net, uint32_t port)
+struct weft_pkt *ordered_dequeue(struct weft_net *net, uint32_t port)
 {
 	struct net_ordered *o = &net->ordered[port];
 	struct weft_pkt *pkt = o->head;

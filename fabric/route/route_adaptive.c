@@ -79,11 +79,18 @@ static uint32_t adaptive_choose(const struct net_tree *tree, const struct route_
 }
 
 static const struct weft_param adaptive_tunes[] = {
-	{"adaptive_bands", "queues are compared by band (below 5, 10, 20 % of the data queue, or above), not by bytes",
-	 1, 0, 1, offsetof(struct route_adaptive_tune, bands), WEFT_PARAM_BOOL},
-	{"adaptive_sample_ns", "a port's queue is read no more often than this; 0: at every packet", 100, 0, 1000000,
-	 offsetof(struct route_adaptive_tune, sample_ns), WEFT_PARAM_U32},
-	{NULL, NULL, 0, 0, 0, 0, 0},
+	{.key = "adaptive_bands",
+	 .help = "queues are compared by band (below 5, 10, 20 % of the data queue, or above), not by bytes",
+	 .def = 1,
+	 .max = 1,
+	 .offset = offsetof(struct route_adaptive_tune, bands),
+	 .type = WEFT_PARAM_BOOL},
+	{.key = "adaptive_sample_ns",
+	 .help = "a port's queue is read no more often than this; 0: at every packet",
+	 .def = 100,
+	 .max = 1000000,
+	 .offset = offsetof(struct route_adaptive_tune, sample_ns)},
+	{.key = NULL},
 };
 
 const struct weft_route_ops route_adaptive = {

@@ -191,55 +191,46 @@ static uint32_t drill_choose(const struct net_tree *tree, const struct route_way
 	return known[0].way;
 }
 
+/* What both ways of choosing have. */
 #define DRILL_PARAMS                                                                                                   \
+	{.key = "drill_choices",                                                                                       \
+	 .help = "d: ports drawn for a packet",                                                                        \
+	 .def = 2,                                                                                                     \
+	 .min = 1,                                                                                                     \
+	 .max = CHOICES_MAX,                                                                                           \
+	 .offset = offsetof(struct route_drill_tune, choices)},                                                        \
+		{.key = "drill_memory",                                                                                \
+		 .help = "m: least loaded ports an engine remembers",                                                  \
+		 .def = 1,                                                                                             \
+		 .max = MEMORY_MAX,                                                                                    \
+		 .offset = offsetof(struct route_drill_tune, memory)},                                                 \
+		{.key = "drill_engines",                                                                               \
+		 .help = "forwarding engines of a switch; incoming ports are dealt out to them",                       \
+		 .def = 1,                                                                                             \
+		 .min = 1,                                                                                             \
+		 .max = 256,                                                                                           \
+		 .offset = offsetof(struct route_drill_tune, engines)},                                                \
+		{.key = "drill_enter_pct",                                                                             \
+		 .help = "how long a packet is not seen in its queue, percent of its time on the link; 0: engines / "  \
+			 "ports of it",                                                                                \
+		 .max = 1000,                                                                                          \
+		 .offset = offsetof(struct route_drill_tune, enter_pct)},                                              \
+		{.key = "drill_components",                                                                            \
+		 .help = "flows keep to paths that are symmetric with each other (section 3.4)",                       \
+		 .def = 1,                                                                                             \
+		 .max = 1,                                                                                             \
+		 .offset = offsetof(struct route_drill_tune, components),                                              \
+		 .type = WEFT_PARAM_BOOL},                                                                             \
 	{                                                                                                              \
-		"drill_choices",                                                                                       \
-		"d: ports drawn for a packet",                                                                         \
-		2,                                                                                                     \
-		1,                                                                                                     \
-		CHOICES_MAX,                                                                                           \
-		offsetof(struct route_drill_tune, choices),                                                            \
-		WEFT_PARAM_U32},                                                                                       \
-		{"drill_memory",                                                                                       \
-		 "m: least loaded ports an engine remembers",                                                          \
-		 1,                                                                                                    \
-		 0,                                                                                                    \
-		 MEMORY_MAX,                                                                                           \
-		 offsetof(struct route_drill_tune, memory),                                                            \
-		 WEFT_PARAM_U32},                                                                                      \
-		{"drill_engines",                                                                                      \
-		 "forwarding engines of a switch; incoming ports are dealt out to them",                               \
-		 1,                                                                                                    \
-		 1,                                                                                                    \
-		 256,                                                                                                  \
-		 offsetof(struct route_drill_tune, engines),                                                           \
-		 WEFT_PARAM_U32},                                                                                      \
-		{"drill_enter_pct",                                                                                    \
-		 "how long a packet is not seen in its queue, percent of its time on the link; 0: engines / ports of " \
-		 "it",                                                                                                 \
-		 0,                                                                                                    \
-		 0,                                                                                                    \
-		 1000,                                                                                                 \
-		 offsetof(struct route_drill_tune, enter_pct),                                                         \
-		 WEFT_PARAM_U32},                                                                                      \
-		{"drill_components",                                                                                   \
-		 "flows keep to paths that are symmetric with each other (section 3.4)",                               \
-		 1,                                                                                                    \
-		 0,                                                                                                    \
-		 1,                                                                                                    \
-		 offsetof(struct route_drill_tune, components),                                                        \
-		 WEFT_PARAM_BOOL},                                                                                     \
-		{"drill_factor",                                                                                       \
-		 "capacity factors that tell paths apart: 0 none, 1 the path's own, 2 those of all traffic of its "    \
-		 "links",                                                                                              \
-		 1,                                                                                                    \
-		 0,                                                                                                    \
-		 2,                                                                                                    \
-		 offsetof(struct route_drill_tune, factor),                                                            \
-		 WEFT_PARAM_U32},
+		.key = "drill_factor",                                                                                 \
+		.help = "capacity factors that tell paths apart: 0 none, 1 the path's own, 2 those of all traffic "    \
+			"of its links",                                                                                \
+		.def = 1, .max = 2, .offset = offsetof(struct route_drill_tune, factor)                                \
+	}
 
 static const struct weft_param drill_tunes[] = {
-	DRILL_PARAMS{NULL, NULL, 0, 0, 0, 0, 0},
+	DRILL_PARAMS,
+	{.key = NULL},
 };
 
 static bool drill_plan(const void *arg, struct route_planning *how)
@@ -300,11 +291,19 @@ static uint32_t drill_flow_choose(const struct net_tree *tree, const struct rout
 }
 
 static const struct weft_param drill_flow_tunes[] = {
-	DRILL_PARAMS{"drill_flow_idle_us", "a flow that was silent for longer chooses anew, us", 10000, 0, 100000000,
-		     offsetof(struct route_drill_tune, idle_us), WEFT_PARAM_U32},
-	{"drill_flows", "flows a switch remembers", 4096, 4, 1048576, offsetof(struct route_drill_tune, flows),
-	 WEFT_PARAM_U32},
-	{NULL, NULL, 0, 0, 0, 0, 0},
+	DRILL_PARAMS,
+	{.key = "drill_flow_idle_us",
+	 .help = "a flow that was silent for longer chooses anew, us",
+	 .def = 10000,
+	 .max = 100000000,
+	 .offset = offsetof(struct route_drill_tune, idle_us)},
+	{.key = "drill_flows",
+	 .help = "flows a switch remembers",
+	 .def = 4096,
+	 .min = 4,
+	 .max = 1048576,
+	 .offset = offsetof(struct route_drill_tune, flows)},
+	{.key = NULL},
 };
 
 const struct weft_route_ops route_drill_flow = {

@@ -90,12 +90,18 @@ static uint32_t rr_choose(const struct net_tree *tree, const struct route_ways *
 }
 
 static const struct weft_param rr_tunes[] = {
-	{"rr_rounds", "rounds over the ports in one order before a new one is drawn; 0: never", 5, 0, 1000000,
-	 offsetof(struct route_rr_tune, rounds), WEFT_PARAM_U32},
-	{"rr_engines",
-	 "forwarding engines of a switch, each with turns of its own; incoming ports are dealt out to them", 1, 1, 256,
-	 offsetof(struct route_rr_tune, engines), WEFT_PARAM_U32},
-	{NULL, NULL, 0, 0, 0, 0, 0},
+	{.key = "rr_rounds",
+	 .help = "rounds over the ports in one order before a new one is drawn; 0: never",
+	 .def = 5,
+	 .max = 1000000,
+	 .offset = offsetof(struct route_rr_tune, rounds)},
+	{.key = "rr_engines",
+	 .help = "forwarding engines of a switch, each with turns of its own; incoming ports are dealt out to them",
+	 .def = 1,
+	 .min = 1,
+	 .max = 256,
+	 .offset = offsetof(struct route_rr_tune, engines)},
+	{.key = NULL},
 };
 
 const struct weft_route_ops route_rr = {

@@ -5,6 +5,7 @@
 #include <rte_ethdev.h>
 #include <rte_ip.h>
 
+#include "ethdev_frame.h"
 #include "ethdev_priv.h"
 
 enum {
@@ -18,21 +19,6 @@ static uint16_t burst_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 	if (d->rx_ring != NULL)
 		return (uint16_t)rte_ring_sc_dequeue_burst(d->rx_ring, (void **)m, n, NULL);
 	return rte_eth_rx_burst(d->id, d->queue, m, n);
-}
-
-static uint16_t burst_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
-{
-	if (d->tx_ring != NULL)
-		return (uint16_t)rte_ring_sp_enqueue_burst(d->tx_ring, (void **)m, n, NULL);
-	return rte_eth_tx_burst(d->id, d->queue, m, n);
-}
-
-bool ethdev_send_frame(struct ethdev *d, struct rte_mbuf *m)
-{
-	if (burst_tx(d, &m, 1) == 1)
-		return true;
-	rte_pktmbuf_free(m);
-	return false;
 }
 
 static uint32_t pkt_ip_bytes(const struct weft_pkt *pkt)
@@ -137,7 +123,7 @@ static uint16_t run_send(struct ethdev *d, struct rte_mbuf **m, uint16_t run)
 {
 	for (uint16_t i = 0; i < run; i++)
 		d->stats.tx_bytes += m[i]->pkt_len;
-	uint16_t sent = burst_tx(d, m, run);
+	uint16_t sent = ethdev_burst_tx(d, m, run);
 	d->stats.tx_pkts += sent;
 	d->tx_run = RTE_MIN((uint16_t)(2 * d->tx_run), (uint16_t)ETHDEV_BURST);
 	if (likely(sent == run))
@@ -189,12 +175,6 @@ static uint32_t ip_bytes(const uint8_t *ip, uint16_t type)
 	return 0;
 }
 
-void ethdev_frame_drop(struct ethdev *d, struct rte_mbuf *m)
-{
-	d->stats.rx_foreign++;
-	rte_pktmbuf_free(m);
-}
-
 static struct weft_pkt *pkt_fill(struct rte_mbuf *m, uint8_t *ip, uint32_t bytes, weft_ns now)
 {
 	struct weft_pkt *pkt = mbuf_pkt(m);
@@ -234,7 +214,7 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 	uint8_t *ip = (uint8_t *)(eth + 1);
 
 	if (m->data_len < RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr)) {
-		ethdev_frame_drop(d, m);
+		frame_drop(d, m);
 		return NULL;
 	}
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP)) {
@@ -245,7 +225,7 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 		return NULL;
 	uint32_t bytes = ip_bytes(ip, eth->ether_type);
 	if (bytes == 0 || !mac_is_ours(d, eth)) {
-		ethdev_frame_drop(d, m);
+		frame_drop(d, m);
 		return NULL;
 	}
 	if (d->is_switch)

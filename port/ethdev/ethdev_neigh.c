@@ -13,6 +13,7 @@
 #include <rte_ip.h>
 #include <rte_malloc.h>
 
+#include "ethdev_frame.h"
 #include "ethdev_nd.h"
 #include "ethdev_priv.h"
 
@@ -176,7 +177,7 @@ static bool arp_request(struct ethdev *d, const struct weft_ip *target)
 			     .arp_sip = rte_cpu_to_be_32(weft_ip_low32(&d->ip)),
 			     .arp_tip = rte_cpu_to_be_32(weft_ip_low32(target))},
 	};
-	return ethdev_send_frame(d, m);
+	return frame_xmit(d, m);
 }
 
 /* Sends a solicitation for `target` or, when it is our own address, an advertisement to all nodes. */
@@ -190,7 +191,7 @@ static bool nd_send(struct ethdev *d, const struct weft_ip *target)
 		return false;
 	nd_fill(rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN), announce ? ND_ADVERT : ND_SOLICIT,
 		announce ? ND_OVERRIDE : 0, &d->ip, &to, target, &d->mac);
-	return ethdev_send_frame(d, m);
+	return frame_xmit(d, m);
 }
 
 static bool question_send(struct ethdev *d, const struct weft_ip *target)
@@ -238,7 +239,7 @@ static void held_send(struct ethdev *d, struct neigh *n)
 	for (unsigned i = 0; i < n->held_count; i++) {
 		struct rte_ether_hdr *eth = rte_pktmbuf_mtod(n->held[i], struct rte_ether_hdr *);
 		eth->dst_addr = n->mac;
-		d->stats.tx_full += !ethdev_send_frame(d, n->held[i]);
+		d->stats.tx_full += !frame_xmit(d, n->held[i]);
 	}
 	n->held_count = 0;
 	d->neigh->waiting--;
@@ -294,7 +295,8 @@ void neigh_meet(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr
 
 /* Whether a question of `asker` for `target` is ours to answer. A switch answers for everybody who is not a known
  * neighbour of the asker; questions of nobody are checks for duplicate addresses and stay unanswered. */
-static bool answers_for(struct ethdev *d, const struct weft_ip *target, const struct weft_ip *asker, bool asker_known)
+static bool answers_for(const struct ethdev *d, const struct weft_ip *target, const struct weft_ip *asker,
+			bool asker_known)
 {
 	if (!d->is_switch)
 		return weft_ip_eq(target, &d->ip);
@@ -314,7 +316,7 @@ static void frame_answer(struct ethdev *d, struct rte_mbuf *m, const struct rte_
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 	eth->dst_addr = *to;
 	eth->src_addr = *mac;
-	if (ethdev_send_frame(d, m))
+	if (frame_xmit(d, m))
 		d->stats.arp_answered++;
 	else
 		d->stats.tx_full++;
@@ -336,7 +338,7 @@ void neigh_arp_input(struct ethdev *d, struct rte_mbuf *m)
 	struct rte_arp_hdr *arp = rte_pktmbuf_mtod_offset(m, struct rte_arp_hdr *, RTE_ETHER_HDR_LEN);
 	if (m->data_len < RTE_ETHER_HDR_LEN + sizeof *arp || arp->arp_hardware != RTE_BE16(RTE_ARP_HRD_ETHER) ||
 	    arp->arp_protocol != RTE_BE16(RTE_ETHER_TYPE_IPV4)) {
-		ethdev_frame_drop(d, m);
+		frame_drop(d, m);
 		return;
 	}
 	struct weft_ip sender = ip_from_be32(arp->arp_data.arp_sip), target = ip_from_be32(arp->arp_data.arp_tip);
@@ -358,7 +360,7 @@ static void nd_answer(struct ethdev *d, struct rte_mbuf *m, const struct nd_seen
 	uint16_t frame_bytes = RTE_ETHER_HDR_LEN + ND_IP_BYTES;
 
 	if (m->data_len < frame_bytes && rte_pktmbuf_append(m, (uint16_t)(frame_bytes - m->data_len)) == NULL) {
-		ethdev_frame_drop(d, m);
+		frame_drop(d, m);
 		return;
 	}
 	m->data_len = frame_bytes;

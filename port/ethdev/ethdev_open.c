@@ -146,7 +146,7 @@ static int queues_setup(struct ethdev *d, uint16_t queues, uint16_t desc, struct
 	return 0;
 }
 
-static bool link_comes_up(uint16_t id)
+static bool wait_link_up(uint16_t id)
 {
 	enum { WAIT_MS = 200 };
 	struct rte_eth_link link = {0};
@@ -170,7 +170,7 @@ static int start_connected(uint16_t id, const struct rte_eth_dev_info *info)
 	if (!client)
 		return rc;
 	for (int i = 0; i < TRIES && rc == 0; i++) {
-		if (link_comes_up(id))
+		if (wait_link_up(id))
 			return 0;
 		rte_eth_dev_stop(id);
 		rc = rte_eth_dev_start(id);

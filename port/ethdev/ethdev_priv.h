@@ -73,12 +73,7 @@ static inline struct ethdev *to_ethdev(struct weft_port *port)
 
 /* ---- ethdev_io.c ---- */
 
-/* Hands a complete frame to the device; freed when it does not take it. True: taken. */
-bool ethdev_send_frame(struct ethdev *d, struct rte_mbuf *m);
-
 /* weft_port_ops (port.h) of devices and bare rings. */
-/* Counts a frame that is neither ours nor ARP or ND, and frees it. */
-void ethdev_frame_drop(struct ethdev *d, struct rte_mbuf *m);
 uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 uint16_t ethdev_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 uint16_t ethdev_alloc(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);

@@ -275,7 +275,7 @@ struct weft_pkt *sim_port_pull_control(struct weft_port *port)
 	return pkt ? pkt : fifo_pop(&s->control);
 }
 
-bool sim_port_push(struct weft_port *port, struct weft_pkt *pkt, weft_ns now)
+bool sim_port_deliver(struct weft_port *port, struct weft_pkt *pkt, weft_ns now)
 {
 	struct sim_port *s = sim_of(port);
 
@@ -299,7 +299,7 @@ uint64_t sim_port_rx_dropped(const struct weft_port *port)
 	return sim_of(port)->rx_dropped;
 }
 
-void sim_port_ahead(const struct weft_port *port)
+void sim_port_prefetch(const struct weft_port *port)
 {
 	__builtin_prefetch(port, 1);
 	__builtin_prefetch((const char *)port + 64, 1);

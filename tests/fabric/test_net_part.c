@@ -72,7 +72,7 @@ static void weft_net_part__out_and_back(void **state)
 	assert_int_equal(p.count, 1);
 	assert_int_equal(p.held[0].at, 2 * (SER_PS + HOP_PS));
 	p.held[0].pkt->dst = weft_net_host_ip(1);
-	assert_int_equal(weft_net_bring(p.lan.net, from_spine(&p, 1), p.held[0].pkt, p.held[0].at), p.held[0].at);
+	assert_int_equal(weft_net_inject(p.lan.net, from_spine(&p, 1), p.held[0].pkt, p.held[0].at), p.held[0].at);
 	run(&p);
 	assert_int_equal(p.lan.hosts[1].data, 1);
 	assert_int_equal(p.lan.hosts[1].last_at, p.held[0].at + SER_PS + LINK_PS);
@@ -122,7 +122,7 @@ static void weft_net_part__chooses_as_ever(void **state)
 }
 
 /* A bunch that comes at one moment has the spacing of its link again. */
-static void weft_net_bring__keeps_the_links_rate(void **state)
+static void weft_net_inject__keeps_the_links_rate(void **state)
 {
 	const weft_ps at = 1000 * (weft_ps)HOP_PS;
 	struct part p;
@@ -133,7 +133,7 @@ static void weft_net_bring__keeps_the_links_rate(void **state)
 	assert_int_equal(p.count, 5);
 	for (uint32_t i = 0; i < p.count; i++) {
 		p.held[i].pkt->dst = weft_net_host_ip(1);
-		assert_int_equal(weft_net_bring(p.lan.net, from_spine(&p, 0), p.held[i].pkt, at), at + i * SER_PS);
+		assert_int_equal(weft_net_inject(p.lan.net, from_spine(&p, 0), p.held[i].pkt, at), at + i * SER_PS);
 	}
 	run(&p);
 	assert_int_equal(p.lan.hosts[1].data, 5);
@@ -172,7 +172,7 @@ int main(void)
 		cmocka_unit_test(weft_net_part__out_and_back),
 		cmocka_unit_test(weft_net_part__stays_below_the_leaf),
 		cmocka_unit_test(weft_net_part__chooses_as_ever),
-		cmocka_unit_test(weft_net_bring__keeps_the_links_rate),
+		cmocka_unit_test(weft_net_inject__keeps_the_links_rate),
 		cmocka_unit_test(weft_net_part__refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

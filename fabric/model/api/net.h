@@ -29,7 +29,7 @@ struct weft_nic_ops {
 	/* Optional hint: `call` comes a few events from now, deliver with `pkt`. Called for `stage` 0, 1, 2, nearer and
 	 * nearer, so that what each stage fetches into the caches can lead the next one on; the line at `arg` is there.
 	 */
-	void (*ahead)(void *arg, enum weft_nic_call call, const struct weft_pkt *pkt, uint32_t stage);
+	void (*prefetch)(void *arg, enum weft_nic_call call, const struct weft_pkt *pkt, uint32_t stage);
 	/* The next packet of the control class, or NULL: what a NIC may send while the switch has paused its data.
 	 * NULL: such a NIC sends nothing then. Only needed with pfc. */
 	struct weft_pkt *(*pull_control)(void *arg);
@@ -133,7 +133,7 @@ int weft_net_part(struct weft_net *net, uint32_t tier, uint32_t sw, weft_net_out
 /* A packet comes over a link from such a switch. Latencies were accounted for where it was sent: it is where the switch
  * decides at `now`, or when the link's rate allows after the packet before it. Returns that time. `pkt` as for `pull`.
  */
-weft_ps weft_net_bring(struct weft_net *net, struct weft_link_id id, struct weft_pkt *pkt, weft_ps now);
+weft_ps weft_net_inject(struct weft_net *net, struct weft_link_id id, struct weft_pkt *pkt, weft_ps now);
 
 /* Down links lose what is queued behind them and what is sent into them (dropped_down); what is on the wire arrives. A
  * link that is brought up stays down while a switch at one of its ends is. */

@@ -35,12 +35,12 @@ int sim_port_create(const struct sim_port_conf *conf, struct weft_port **out, st
 struct weft_pkt *sim_port_pull(struct weft_port *port);
 struct weft_pkt *sim_port_pull_credit(struct weft_port *port);  /* credits alone (WEFT_PKT_CREDIT); NULL: none */
 struct weft_pkt *sim_port_pull_control(struct weft_port *port); /* credits and control alone */
-bool sim_port_push(struct weft_port *port, struct weft_pkt *pkt,
-		   weft_ns now); /* false: ring full, packet freed and counted */
+bool sim_port_deliver(struct weft_port *port, struct weft_pkt *pkt,
+		      weft_ns now); /* false: ring full, packet freed and counted */
 bool sim_port_tx_pending(const struct weft_port *port);
 
 /* Fetches the port into the caches: its turn comes soon. */
-void sim_port_ahead(const struct weft_port *port);
+void sim_port_prefetch(const struct weft_port *port);
 uint64_t sim_port_rx_dropped(const struct weft_port *port);
 
 #endif

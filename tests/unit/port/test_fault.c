@@ -264,7 +264,7 @@ static struct outcome run_rx(struct weft_fault_conf conf, uint16_t burst)
 	for (uint32_t i = 0; i < SENT; i++) {
 		struct weft_pkt *pkts[8];
 		uint16_t n;
-		assert_true(sim_port_push(nic, make_pkt(i), 0));
+		assert_true(sim_port_deliver(nic, make_pkt(i), 0));
 		while ((n = port->ops->rx(port, pkts, burst)))
 			for (uint16_t k = 0; k < n; k++) {
 				note(&o, pkts[k]);

@@ -189,8 +189,8 @@ static void sim_rx__in_order_with_time(void **state)
 	for (int i = 0; i < 4; i++)
 		in[i] = alloc_one(port, 0);
 	for (int i = 0; i < 3; i++)
-		assert_true(sim_port_push(port, in[i], 10 + (weft_ns)i));
-	assert_false(sim_port_push(port, in[3], 20));
+		assert_true(sim_port_deliver(port, in[i], 10 + (weft_ns)i));
+	assert_false(sim_port_deliver(port, in[3], 20));
 	assert_int_equal(sim_port_rx_dropped(port), 1);
 	assert_int_equal(sim_slab_used(slab), 3);
 	assert_int_equal(port->ops->rx(port, out, 2), 2);
@@ -209,7 +209,7 @@ static void sim_close__frees_rings(void **state)
 
 	assert_int_equal(port->ops->tx(port, &data, 1), 1);
 	assert_int_equal(port->ops->tx(port, &control, 1), 1);
-	assert_true(sim_port_push(port, alloc_one(port, 0), 0));
+	assert_true(sim_port_deliver(port, alloc_one(port, 0), 0));
 	assert_int_equal(sim_slab_used(slab), 3);
 	port->ops->close(port);
 	assert_int_equal(sim_slab_used(slab), 0);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Frames on their way out of a DPDK port, or out of the way. */
+#ifndef WEFT_ETHDEV_FRAME_H
+#define WEFT_ETHDEV_FRAME_H
+
+#include <rte_ethdev.h>
+
+#include "ethdev_priv.h"
+
+/* Frames the device or ring takes; the rest stay the caller's. */
+static inline uint16_t ethdev_burst_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
+{
+	if (d->tx_ring != NULL)
+		return (uint16_t)rte_ring_sp_enqueue_burst(d->tx_ring, (void **)m, n, NULL);
+	return rte_eth_tx_burst(d->id, d->queue, m, n);
+}
+
+/* Hands a complete frame to the device; freed when it does not take it. True: taken. */
+bool frame_xmit(struct ethdev *d, struct rte_mbuf *m);
+/* Counts a frame that is neither ours nor ARP or ND, and frees it. */
+void frame_drop(struct ethdev *d, struct rte_mbuf *m);
+
+#endif
