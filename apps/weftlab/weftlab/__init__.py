@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Experiments over many runs of `weft sim`: sweeps, tables, statistics and figures. doc/guide/weftlab.md tells how.
+
+    import weftlab
+    runs = weftlab.run("configs/scenarios/roce.yaml")
+    print(weftlab.summary(runs, "fct_max_us"))
+"""
+from .capture import pcap
+from .errors import ScenarioError, UnwritableError, WeftlabError
+from .results import Runs, load
+from .stats import BREAKS, HOLDS, UNDECIDED, Comparison, Interval, compare, interval, summary, verdict
+from .sweep import run
+
+__all__ = ["BREAKS", "HOLDS", "UNDECIDED", "Comparison", "Interval", "Runs", "ScenarioError", "UnwritableError",
+           "WeftlabError", "compare", "interval", "load", "pcap", "run", "summary", "verdict"]

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line: python3 -m weftlab COMMAND."""
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from types import FrameType
+from typing import Sequence
+
+from .binary import Binary, find
+from .directory import DONE
+from .errors import UnwritableError, WeftlabError
+from .results import Runs, load
+from .table import text_table
+
+SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130  # exit codes
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and returns its exit code."""
+    options, rest = parser().parse_known_args(arguments)
+    try:
+        return int(options.command(options, rest))
+    except UnwritableError as error:
+        return complain(str(error), FAILURE)
+    except WeftlabError as error:
+        return complain(str(error), USAGE)
+    except KeyboardInterrupt:
+        return complain("stopped; complete results are kept, and the same command goes on from there", INTERRUPTED)
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(prog="weftlab", description="Experiments over many runs of weft sim.")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    add_sweep(commands.add_parser("sweep", allow_abbrev=False, help="run a scenario file",
+                                  description="Runs all that a scenario file describes. Options of weft sim win over "
+                                  "the file's."))
+    add_table(commands.add_parser("table", help="show results as text or CSV"))
+    return top
+
+
+def add_sweep(command: argparse.ArgumentParser) -> None:
+    """weftlab sweep"""
+    command.set_defaults(command=sweep)
+    command.add_argument("file", metavar="FILE.yaml")
+    command.add_argument("--jobs", type=int, metavar="N", help="runs at the same time; default: one per core")
+    command.add_argument("--out", metavar="DIR", help="directory of the results; default: as the file says")
+    command.add_argument("--fresh", action="store_true", help="discard earlier results")
+    command.add_argument("--any-build", action="store_true", help="use earlier results of other builds, too")
+    command.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, or slurm; default: workers on this machine")
+    command.add_argument("--binary", metavar="WEFT", help="the weft executable; default: $WEFT, build/weft, PATH")
+    command.add_argument("--quiet", action="store_true", help="nothing on standard error")
+
+
+def sweep(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Runs a scenario and prints its table."""
+    from .sweep import run_pairs
+
+    signal.signal(signal.SIGTERM, stop)
+    weft = find(options.binary)
+    runs = run_pairs(options.file, sim_options(rest, weft), weft, jobs=options.jobs, out=options.out,
+                     fresh=options.fresh, scheduler=options.scheduler, any_build=options.any_build,
+                     quiet=options.quiet)
+    sys.stdout.write(text_table(runs))
+    failed = int((runs["status"] != DONE).sum())
+    if failed:
+        complain(f"{failed} of {len(runs)} runs failed; {runs.attrs['directory']}/sweep.json says why", FAILURE)
+    print(f"results in {runs.attrs['directory']}", file=sys.stderr)
+    return FAILURE if failed else SUCCESS
+
+
+def sim_options(rest: Sequence[str], weft: Binary) -> list[tuple[str, str]]:
+    """Options of weft sim as (name, value); flags have the value true."""
+    pairs: list[tuple[str, str]] = []
+    left = list(rest)
+    while left:
+        word = left.pop(0)
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or name not in weft.options:
+            raise WeftlabError(f"unknown option '{word}' (see weft sim --help)")
+        if not equals and weft.options[name] and not left:
+            raise WeftlabError(f"option '{word}' needs a value: {weft.options[name]}")
+        if not equals:
+            value = left.pop(0) if weft.options[name] else "true"
+        pairs.append((name, value))
+    return pairs
+
+
+def stop(number: int, frame: FrameType | None) -> None:
+    """SIGTERM ends a sweep as Ctrl-C does."""
+    del number, frame
+    raise KeyboardInterrupt
+
+
+def add_table(command: argparse.ArgumentParser) -> None:
+    """weftlab table"""
+    command.set_defaults(command=table)
+    command.add_argument("directories", nargs="+", metavar="DIR")
+    command.add_argument("--csv", action="store_true", help="every run with all its numbers, as CSV")
+
+
+def table(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Prints results that are there."""
+    nothing_more(rest)
+    runs: Runs = load(*options.directories)
+    sys.stdout.write(runs.to_csv(index=False) if options.csv else text_table(runs))
+    return SUCCESS
+
+
+def nothing_more(rest: Sequence[str]) -> None:
+    """WeftlabError when there are arguments left."""
+    if rest:
+        raise WeftlabError(f"unknown option '{rest[0]}'")
+
+
+def complain(reason: str, code: int) -> int:
+    """Says why on standard error."""
+    print(f"weftlab: {reason}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The `weft` executable: where it is, which options `weft sim` has, and whether it accepts some of them."""
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Sequence
+
+from .errors import WeftlabError
+
+OPTION = re.compile(r"^  --([a-z][a-z-]*)(?: (\S+))? ")
+MESSAGE = re.compile(r"^weft sim: ")
+
+
+@dataclass(frozen=True)
+class Binary:
+    """One build of `weft`."""
+
+    path: str  # absolute
+    options: dict[str, str]  # of `weft sim`: name without dashes -> placeholder of its value, "" for a flag
+    digest: str  # of the file's contents, 16 hexadecimal digits
+
+    def refusal(self, arguments: Sequence[str]) -> str | None:
+        """Why `weft sim` does not take these arguments; None: it does. Runs nothing: `--help` stops the command before
+        it puts names and files together, so that each value is judged alone."""
+        return self._complaint([*arguments, "--help"])
+
+    def impossible(self, arguments: Sequence[str]) -> str | None:
+        """Why a run with these arguments cannot be: unknown names, files, hosts that do not exist. None: it can."""
+        if "dry-run" not in self.options:
+            return self.refusal(arguments)
+        return self._complaint([*arguments, "--dry-run"])
+
+    def _complaint(self, arguments: Sequence[str]) -> str | None:
+        done = subprocess.run([self.path, "sim", *arguments], capture_output=True, text=True, errors="replace")
+        return None if done.returncode == 0 else message_of(done.stderr, done.returncode)
+
+
+def message_of(stderr: str, code: int) -> str:
+    """What `weft sim` said on standard error, without its name before it."""
+    lines = [line for line in stderr.splitlines() if MESSAGE.match(line)]
+    return MESSAGE.sub("", lines[0]) if lines else stderr.strip() or f"weft sim ended with exit code {code}"
+
+
+def find(path: str | os.PathLike[str] | None = None) -> Binary:
+    """The executable at `path`, else what the variable WEFT names, else ./build/weft, else the one in PATH."""
+    wanted = os.fspath(path) if path else os.environ.get("WEFT")
+    if wanted:
+        found = shutil.which(wanted)
+    else:
+        found = shutil.which("build/weft") or shutil.which("weft")
+    if not found:
+        raise WeftlabError(f"{wanted or 'weft'}: no such program (build it, put it into PATH, or set WEFT to its path)")
+    found = os.path.realpath(found)
+    return _describe(found, os.stat(found).st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _describe(path: str, mtime_ns: int) -> Binary:
+    del mtime_ns  # a key of the cache only: a new build is looked at again
+    try:
+        said = subprocess.run([path, "sim", "--help"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise WeftlabError(f"{path}: {error}") from error
+    options = {}
+    for line in said.splitlines():
+        found = OPTION.match(line)
+        if found:
+            options[found.group(1)] = found.group(2) or ""
+    if "topology" not in options:
+        raise WeftlabError(f"{path}: is not the weft command")
+    with open(path, "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()[:16]
+    return Binary(path, options, digest)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run, done by a worker: a `weft sim` process, its files, and what they say about where they come from. Workers get
+this module's code with their tasks, so that they need the weft executable and the same file system, but not this
+package: nothing but the standard library is used here."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from typing import Any, TypedDict
+
+
+class Task(TypedDict):
+    """What a worker has to do."""
+
+    program: str  # the weft executable
+    arguments: list[str]  # of `weft sim`, without --out
+    start_in: str  # directory that relative paths in the arguments are from
+    directory: str  # absolute; complete or not there
+    capture: str  # file name of a packet capture in the directory; empty: none
+    origin: dict[str, Any]  # goes into run.json
+
+
+class Outcome(TypedDict):
+    """How it went."""
+
+    error: str  # empty: every flow ended well
+    complete: bool  # the directory is there, maybe with an error in run.json
+    unwritable: bool  # the error is that something could not be written
+    seconds: float  # wall clock
+    host: str
+
+
+def perform(task: Task) -> Outcome:
+    """Runs and leaves task["directory"], under another name until it is complete."""
+    start = time.monotonic()
+    parent, name = os.path.split(task["directory"])
+    unfinished = os.path.join(parent, f".{name}.{socket.gethostname()}.{os.getpid()}.{time.time_ns()}")
+    outcome = Outcome(error="", complete=False, unwritable=False, seconds=0.0, host=socket.gethostname())
+    try:
+        os.makedirs(unfinished)
+        code, said = call(task, unfinished)
+        outcome["error"] = complaint(code, said)
+        outcome["unwritable"] = "could not be written" in said
+        if os.path.exists(os.path.join(unfinished, "run.json")) and code in (0, 1) and not outcome["unwritable"]:
+            sign(unfinished, {**task["origin"], "error": outcome["error"]})
+            settle(unfinished, task["directory"])
+            outcome["complete"] = True
+    except OSError as error:
+        outcome["error"] = f"{error.filename or unfinished}: {error.strerror or error}"
+        outcome["unwritable"] = True
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    outcome["seconds"] = time.monotonic() - start
+    return outcome
+
+
+def call(task: Task, directory: str) -> tuple[int, str]:
+    """The run's process: its exit code, negative for a signal, and what it said on standard error. It ends with the
+    worker, whatever becomes of that."""
+    guard = shutil.which("setpriv")
+    command = [guard, "--pdeathsig", "KILL", "--"] if guard else []
+    command += [task["program"], "sim", *task["arguments"], f"--out={directory}"]
+    if task["capture"]:
+        command.append("--pcap=" + os.path.join(directory, task["capture"]))
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, errors="replace", check=False, cwd=task["start_in"])
+    return done.returncode, done.stderr
+
+
+def complaint(code: int, said: str) -> str:
+    """Why a run is no success; empty: it is one."""
+    if code < 0:
+        perhaps = ", perhaps for want of memory" if code == -signal.SIGKILL else ""
+        return f"the run's process was killed by signal {-code} ({signal.strsignal(-code)}{perhaps})"
+    if code == 0:
+        return ""
+    lines = [line for line in said.splitlines() if line.startswith("weft sim: ")]
+    return lines[0][len("weft sim: "):] if lines else f"the run's process ended with exit code {code}"
+
+
+def sign(directory: str, origin: dict[str, Any]) -> None:
+    """Adds to run.json where the run comes from."""
+    path = os.path.join(directory, "run.json")
+    with open(path, encoding="utf-8") as file:
+        result = json.load(file)
+    result.update(origin)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(result, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+
+
+def settle(unfinished: str, directory: str) -> None:
+    """Makes the unfinished directory the finished one. Of two workers that did the same run one result stays."""
+    try:
+        os.rename(unfinished, directory)
+    except OSError:
+        shutil.rmtree(directory)
+        os.rename(unfinished, directory)

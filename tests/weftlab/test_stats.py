@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Intervals, comparisons and verdicts."""
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from weftlab import BREAKS, HOLDS, UNDECIDED, Interval, Runs, WeftlabError, compare, interval, summary, verdict
+from weftlab.stats import compare_values, effect_in_words, over
+
+
+def made_up() -> Runs:
+    rows = [{"case": case, "load": load, "seed": seed, "fct": value + 100 * seed}
+            for case, offset in (("a", 0), ("b", 10)) for load in (1, 2)
+            for seed, value in enumerate([offset + load, offset + load + 1, offset + load + 3])]
+    runs = Runs(rows)
+    runs.attrs.update(axes=["load"], cases=["a", "b"], title="made up")
+    return runs
+
+
+def test_an_interval_is_students() -> None:
+    found = interval([1, 2, 3, 4])
+    assert found.mean == 2.5
+    assert found.sd == pytest.approx(1.2909944)
+    assert found.half == pytest.approx(3.1824463 * 1.2909944 / 2)
+    assert (found.low, found.high) == (found.mean - found.half, found.mean + found.half)
+    assert interval([1, 2, 3, 4], 0.99).half == pytest.approx(5.8409093 * 1.2909944 / 2)
+
+
+def test_what_is_unknown_does_not_count() -> None:
+    assert interval([1, math.nan, 3]).n == 2
+    assert interval([]).n == 0
+    assert math.isnan(interval([]).mean)
+    assert math.isnan(interval([7]).half)
+    assert interval([7, 7, 7]) == Interval(3, 7.0, 0.0, 0.0, 0.95)
+
+
+def test_an_interval_is_shown_with_two_figures() -> None:
+    assert str(Interval(3, 1234.5678, 1, 0.123, 0.95)) == "1234.57 ±0.12"
+    assert str(interval([7])) == "7"
+
+
+def test_a_summary_has_a_row_per_combination() -> None:
+    table = summary(made_up(), "fct")
+    assert list(table.columns) == ["case", "load", "n", "mean", "sd", "half", "low", "high"]
+    assert list(table["case"]) == ["a", "a", "b", "b"]
+    assert list(table["n"]) == [3] * 4
+    assert table["mean"][0] == pytest.approx(100 + (1 + 2 + 4) / 3)
+    assert list(summary(made_up(), "fct", by=["case"])["n"]) == [6, 6]
+    with pytest.raises(WeftlabError, match="no column 'colour'; there are case, load"):
+        summary(made_up(), "colour")
+
+
+def test_pairs_with_the_same_seed_take_out_what_seeds_have_in_common() -> None:
+    found = compare(made_up(), "fct", {"case": "b"}, {"case": "a"})
+    assert found.pairs == 6
+    assert found.difference.mean == pytest.approx(10)
+    assert found.difference.half == pytest.approx(0)
+    assert found.differs
+    assert summary(made_up(), "fct", by=["case"])["half"][0] > 50
+    assert found.ratio.mean == pytest.approx(found.mean_a / found.mean_b)
+
+
+def test_compared_runs_need_partners() -> None:
+    with pytest.raises(WeftlabError, match="no runs with the same seed"):
+        compare(made_up(), "fct", {"case": "c"}, {"case": "a"})
+    runs = Runs(pd.concat([made_up(), made_up()]))
+    runs.attrs.update(axes=["load"])
+    with pytest.raises(WeftlabError, match="several runs of one side"):
+        compare(runs, "fct", {"case": "b"}, {"case": "a"})
+
+
+def test_p_value_and_effect_are_those_of_the_paired_t_test() -> None:
+    from scipy import stats
+    a, b = [10.0, 12, 9, 14], [9.0, 10, 9.5, 11]
+    found = compare_values("fct", a, b)
+    assert found.p_value == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    assert found.effect == pytest.approx(1.375 / pd.Series(a).sub(b).std())
+    assert found.effect_size == "large"
+    assert math.isnan(compare_values("fct", [1], [2]).p_value)
+    assert compare_values("fct", [1, 2], [1, 2]).p_value == 1
+    assert compare_values("fct", [2, 3], [1, 2]).p_value == 0
+
+
+@pytest.mark.parametrize("effect, words", [(0.1, "negligible"), (-0.3, "small"), (0.6, "medium"), (-9, "large"),
+                                           (math.nan, "unknown")])
+def test_effects_in_words(effect: float, words: str) -> None:
+    assert effect_in_words(effect) == words
+
+
+@pytest.mark.parametrize("mean, half, at_most, at_least, expected", [
+    (1.0, 0.1, 1.2, None, HOLDS), (1.0, 0.1, 1.05, None, UNDECIDED), (1.0, 0.1, 0.95, None, UNDECIDED),
+    (1.0, 0.1, 0.8, None, BREAKS), (1.0, 0.1, None, 0.8, HOLDS), (1.0, 0.1, None, 1.05, UNDECIDED),
+    (1.0, 0.1, None, 1.2, BREAKS), (1.0, 0.1, 1.2, 0.8, HOLDS), (1.0, 0.1, 1.2, 0.95, UNDECIDED),
+    (1.0, 0.1, 0.8, 0.5, BREAKS), (1.0, math.nan, 1.0, None, HOLDS), (1.0, math.nan, 0.9, None, BREAKS),
+    (math.nan, math.nan, 1, None, UNDECIDED), (math.inf, math.nan, None, 2, HOLDS)])
+def test_a_bound_within_the_interval_decides_nothing(mean: float, half: float, at_most: float | None,
+                                                     at_least: float | None, expected: str) -> None:
+    assert verdict(Interval(3, mean, 1.0, half, 0.95), at_most, at_least) == expected
+
+
+def test_a_verdict_needs_a_bound() -> None:
+    with pytest.raises(WeftlabError):
+        verdict(interval([1, 2]))
+
+
+def test_nothing_over_nothing_is_the_same() -> None:
+    assert (over(0, 0), over(3, 0), over(1, 2)) == (1, math.inf, 0.5)
+    assert math.isnan(over(math.nan, 1))

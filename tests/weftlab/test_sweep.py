@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sweeps: the same numbers as the command's own, going on where one stopped, failed runs."""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import weftlab
+from conftest import ROOT, Write
+from weftlab import Runs
+from weftlab.binary import Binary
+
+# Two runs that end at once, then two that would take minutes.
+LONG = """topology: star:64
+sweep:
+  matrix: ["permutation:64:16KiB", "permutation:64:8KiB", "alltoall:64:64MiB", "alltoall:64:65MiB"]
+"""
+OF_THE_MACHINE = ["directory", "wall_s", "max_rss_kib", "identity"]
+
+
+def comparable(runs: Runs) -> pd.DataFrame:
+    return pd.DataFrame(runs).drop(columns=[name for name in OF_THE_MACHINE if name in runs])
+
+
+@pytest.mark.parametrize("name", ["roce", "spraypass"])
+def test_numbers_and_tables_are_those_of_the_command(name: str, weft: Binary, tmp_path: Path) -> None:
+    scenario = ROOT / "configs" / "scenarios" / f"{name}.yaml"
+    theirs = subprocess.run([weft.path, "sim", str(scenario), "--out", str(tmp_path / "c"), "--jobs", "2"],
+                            capture_output=True, text=True, check=True)
+    ours = weftlab.run(scenario, jobs=2, out=tmp_path / "py", quiet=True)
+    pd.testing.assert_frame_equal(comparable(ours), comparable(weftlab.load(tmp_path / "c")))
+    assert (tmp_path / "py" / "table.txt").read_text() == theirs.stdout
+    pd.testing.assert_frame_equal(ours.flows(), weftlab.load(tmp_path / "c").flows())
+    csv = pd.read_csv(tmp_path / "py" / "runs.csv", keep_default_na=False, na_values=[""])
+    assert list(csv["fct_max_us"]) == list(ours["fct_max_us"])
+    for kind in ("sweep.json", "runs/0000/run.json"):
+        both = [json.loads((tmp_path / side / kind).read_text()) for side in ("c", "py")]
+        for record in both:
+            record.pop("identity", None)
+            record.get("run", {}).update(wall_s=0, max_rss_kib=0)
+        assert both[0] == both[1]
+
+
+def test_results_that_are_there_are_used_again(two_cases: Runs, tmp_path: Path) -> None:
+    path = os.path.join(os.path.dirname(two_cases.attrs["directory"]), "case.yaml")
+    before = {row.directory: os.stat(row.directory).st_mtime_ns for row in two_cases.itertuples()}
+    again = weftlab.run(path, out=two_cases.attrs["directory"], quiet=True)
+    assert {row.directory: os.stat(row.directory).st_mtime_ns for row in again.itertuples()} == before
+    pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(two_cases))
+
+
+def test_changed_settings_are_run_and_old_results_kept(write: Write, tmp_path: Path) -> None:
+    text = "topology: star:4\nmatrix: permutation:4:16KiB\nsweep: {mtu: [1024, 2048]}\n"
+    first = weftlab.run(write(text), jobs=1, out=tmp_path / "out", quiet=True)
+    other = weftlab.run(write(text.replace("2048", "4096")), jobs=1, out=tmp_path / "out", quiet=True)
+    assert other["wall_s"][0] == first["wall_s"][0]
+    assert len(os.listdir(tmp_path / "out" / "kept")) == 1
+    back = weftlab.run(write(text), jobs=1, out=tmp_path / "out", quiet=True)
+    pd.testing.assert_frame_equal(pd.DataFrame(back), pd.DataFrame(first))
+    fresh = weftlab.run(write(text), jobs=1, out=tmp_path / "out", resume=False, quiet=True)
+    assert fresh["wall_s"][0] != first["wall_s"][0]
+
+
+def test_options_win_over_the_file(write: Write, tmp_path: Path) -> None:
+    options = {"seed": 9, "lb": "ecmp", "set": {"ack_every": 2}, "no-trim": True}
+    runs = weftlab.run(write("topology: star:4\nmatrix: permutation:4:16KiB\nseeds: 3\nlb: ops\n"), quiet=True,
+                       out=tmp_path / "out", options=options)
+    assert list(runs["seed"]) == [9]
+    record = json.loads(Path(runs["directory"][0], "run.json").read_text())
+    assert record["options"] == {"topology": "star:4", "matrix": "permutation:4:16KiB", "seed": 9, "lb": "ecmp",
+                                 "set": {"ack_every": 2}, "no-trim": "true"}
+
+
+def test_unfinished_flows_fail_their_run_and_keep_its_result(write: Write, tmp_path: Path) -> None:
+    runs = weftlab.run(write("topology: star:4\nmatrix: permutation:4:1MiB\nsweep: {end: [20us, 1s]}\n"), quiet=True,
+                       jobs=1, out=tmp_path / "out")
+    assert list(runs["status"]) == ["failed", "done"]
+    assert "flows" in runs["error"][0]
+    assert (runs["completed"][0], runs["completed"][1]) == (0, 4)
+    assert runs.flows().query("id == 0")["fct_us"].isna().all()
+
+
+def test_a_sweep_that_cannot_write_stops(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("in the way")
+    with pytest.raises(weftlab.UnwritableError, match="out: File exists"):
+        weftlab.run(write("topology: star:4\n"), out=tmp_path / "out", quiet=True)
+
+
+def test_one_sweep_has_a_directory_at_a_time(write: Write, tmp_path: Path) -> None:
+    import fcntl
+    (tmp_path / "out").mkdir()
+    lock = os.open(tmp_path / "out", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with pytest.raises(weftlab.WeftlabError, match="another sweep is writing there"):
+        weftlab.run(write("topology: star:4\n"), out=tmp_path / "out", quiet=True)
+    os.close(lock)
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "weftlab", *arguments]
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "apps" / "weftlab")}
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_sweep_goes_on(write: Write, tmp_path: Path) -> None:
+    path, out = write(LONG), tmp_path / "out"
+    process = subprocess.Popen(command("sweep", path, "--out", str(out), "--jobs", "2"), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    while not {"0000", "0001"} <= set(os.listdir(out / "runs") if (out / "runs").is_dir() else []):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert "the same command goes on" in said
+    summary = json.loads((out / "sweep.json").read_text())
+    assert [run["status"] for run in summary["runs"]] == ["done", "done", "waiting", "waiting"]
+    assert "without result" in (out / "table.txt").read_text()
+    again = subprocess.run(command("sweep", path, "--out", str(out), "--end", "10us", "--jobs", "1"),
+                           capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert again.returncode == 1, again.stderr
+    assert "2 of 4 runs failed" in again.stderr
+
+
+def test_the_command_prints_the_table(write: Write, tmp_path: Path) -> None:
+    path = write("title: a title\ntopology: star:4\nmatrix: permutation:4:16KiB\nseeds: 2\n")
+    done = subprocess.run(command("sweep", path, "--out", str(tmp_path / "out"), "--set", "ack_every=2", "--no-trim",
+                                  "--jobs", "1"),
+                          capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (tmp_path / "out" / "table.txt").read_text()
+    assert "2/2  a title, seed " in done.stderr
+    wrong = subprocess.run(command("sweep", path, "--colour", "red"), capture_output=True, text=True, env=ENVIRONMENT,
+                           check=False)
+    assert (wrong.returncode, wrong.stderr) == (2, "weftlab: unknown option '--colour' (see weft sim --help)\n")
