@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 jobs=$(nproc)
 export OBJ=$build/obj
 export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined
-	-Iinclude -Ibase/api -Iwire/api -Icc/api -Ilb/api -Itransport/pds -Itransport/ses -Itransport/engine -Iwire"
+	-Iinclude -Ibase/api -Iwire/api -Icc/api -Ilb/api -Itransport/pds -Itransport/ses -Itransport/engine -Iwire -Itests/support"
 
 run() {
 	local name=$1 corpus=$build/corpus-$1
@@ -29,13 +29,13 @@ run() {
 
 rm -f "$OBJ"/*.o
 # shellcheck disable=SC2016
-printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c tests/fuzz/fuzz_*.c |
+printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c tests/fuzz/fuzz_*.c tests/support/plain_pkt.c |
 	xargs -P "$jobs" -I{} sh -c 'clang $FLAGS -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
 
 names=()
 for target in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$target" .c) name=${name#fuzz_}
-	clang -fsanitize=fuzzer,address,undefined "$OBJ/tests_fuzz_fuzz_$name.o" \
+	clang -fsanitize=fuzzer,address,undefined "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ/tests_support_plain_pkt.o" \
 		"$OBJ"/{base,wire,cc,lb,transport}_*.o -lm -o "$build/$name"
 	names+=("$name")
 done

@@ -99,12 +99,12 @@ enum wire_error wire_check_outer(const struct wire_rules *rules, const uint8_t *
 	enum wire_error error = check_ip(ip, (size_t)len + more, &view, &o->src, &dst);
 	o->tos = view.tos;
 	o->trimmed = dscp_trimmed(view.tos >> 2);
-	bool crc = rules->require_crc && !o->trimmed;
-	if (error == WIRE_OK && crc)
+	o->crc = rules->require_crc && !o->trimmed;
+	if (error == WIRE_OK && o->crc)
 		error = check_crc(ip, len, &view);
 	if (error != WIRE_OK)
 		return error;
-	o->end = view.total_bytes - (crc ? CRC_BYTES : 0);
+	o->end = view.total_bytes - (o->crc ? CRC_BYTES : 0);
 	uint32_t left = (o->end < len ? o->end : len) - view.header_bytes;
 	error = check_l4(ip + view.header_bytes, left, &view, rules->udp_port, o);
 	if (error != WIRE_OK)

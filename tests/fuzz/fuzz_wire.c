@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decoder, printer and switch calls on any bytes; what decodes must survive encoding.
+/* Check, accessors, printer and switch calls on any bytes; what is read must survive being built again.
  * Input: one byte of options, then the packet. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire_hot.h"
+#include "plain_pkt.h"
+#include "wire_field.h"
+#include "wire_print.h"
 
 enum option {
 	WITH_CRC = 1, /* a trailer is required */
@@ -47,115 +49,90 @@ static void repair(uint8_t *ip, size_t len)
 	ip[11] = (uint8_t)sum;
 }
 
-/* Encoding gives headers of the same size that decode to the same fields. */
+/* Building gives headers of the same size that are read the same. */
 static void check_again(struct wire_pkt *p)
 {
 	uint8_t head[WEFT_PKT_HEAD_MAX];
 	struct wire_pkt q;
 
-	memset(&q, 0, sizeof q);
 	p->net.crc = 0;
-	size_t len = wire_encode(p, head);
+	size_t len = plain_encode(p, head);
 	CHECK(len == p->header_bytes);
 	uint8_t *copy = exact_copy(head, len);
-	CHECK(wire_decode(copy, len, p->payload_bytes, p->net.dst_port, false, &q) == WIRE_OK);
+	CHECK(plain_decode(copy, len, p->payload_bytes, p->net.dst_port, false, &q) == WIRE_OK);
 	CHECK(memcmp(p, &q, sizeof q) == 0);
 	free(copy);
 }
 
-static void check_decode(const uint8_t *data, size_t len, uint8_t options)
+/* Every field there is can be read. */
+static uint64_t read_all(const struct wire_view *v)
 {
-	size_t more = options & SPLIT ? len / 3 : 0;
-	uint8_t *copy = exact_copy(data, len - more);
-	struct wire_pkt p;
+	struct wire_part parts[WIRE_PARTS_MAX];
+	uint32_t n = wire_parts(v, parts);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct wire_field *f = wire_fields;
+		while (f->name || f->group != parts[i].group)
+			f++;
+		for (f++; f->name; f++)
+			sum += f->show == WIRE_SHOW_BYTES ? parts[i].header[f->at + f->bytes - 1]
+							  : wire_field_value(f, parts[i].header);
+	}
+	return sum;
+}
+
+/* What a kind promises, the receiver relies on. */
+static void check_kind(const struct wire_view *v)
+{
+	CHECK(v->kind != WIRE_KIND_NONE && v->kind <= WIRE_KIND_FOREIGN);
+	CHECK((v->kind == WIRE_KIND_TRIMMED) <= v->outer->trimmed);
+	if (v->kind == WIRE_KIND_DATA) {
+		uint64_t offset = wire_req_som(v->req) ? 0 : wire_std_message_offset(v->std);
+		CHECK(wire_hdr_next_hdr(v->hdr) == WIRE_NH_STD && v->ses_bytes >= sizeof *v->std);
+		CHECK(offset + v->payload_bytes <= wire_std_request_length(v->std) && wire_std_message_id(v->std));
+	}
+	if (v->kind == WIRE_KIND_READ_DATA)
+		CHECK(v->ses_bytes == sizeof *v->rsp_data &&
+		      wire_rsp_data_payload_length(v->rsp_data) == v->payload_bytes);
+}
+
+static void check_view(const struct wire_view *v, const struct wire_rules *rules, size_t len, size_t more,
+		       struct wire_pkt *p)
+{
 	char text[64];
 
-	memset(&p, 0, sizeof p);
-	if (wire_decode(copy, len - more, more, WIRE_UDP_PORT, options & WITH_CRC, &p) == WIRE_OK) {
-		CHECK(p.header_bytes + p.payload_bytes <= len);
-		CHECK(p.header_bytes <= len - more);
-		CHECK(wire_print(&p, text, sizeof text) > 0);
-		/* Without SES header there is nothing to encode where next_hdr says one follows. */
-		if (p.has_ses || p.pds.next_hdr == WIRE_NH_NONE)
-			check_again(&p);
-	}
-	free(copy);
+	CHECK(v->header_bytes + v->payload_bytes <= len + more);
+	CHECK(v->header_bytes <= len);
+	CHECK(wire_print(v, text, sizeof text) > 0);
+	check_kind(v);
+	if (read_all(v) == 42)
+		text[0] = 0;
+	plain_of(v, rules, p);
 }
 
-/* The short decoder takes only what the general one does, and reads the same; also when the header is known already. */
-static void check_hot(const uint8_t *data, size_t len, uint8_t options)
-{
-	size_t more = options & SPLIT ? len / 3 : 0;
-	uint8_t *copy = exact_copy(data, len - more);
-	struct wire_seen seen[2] = {{0}};
-	struct wire_pkt p, hot;
-	struct weft_ip dst = weft_ip_v4(0);
-
-	if (len - more >= 20)
-		memcpy(dst.b + 12, copy + 16, 4);
-	enum wire_error error = wire_decode(copy, len - more, more, WIRE_UDP_PORT, false, &p);
-	for (int i = 0; i < 2; i++) {
-		enum wire_hot kind = wire_decode_hot(copy, len - more, more, WIRE_UDP_PORT, &dst, seen, &hot);
-		if (kind == WIRE_HOT_NONE)
-			break;
-		CHECK(error == WIRE_OK && weft_ip_eq(&hot.net.src, &p.net.src) && !p.trimmed);
-		CHECK(hot.header_bytes == p.header_bytes && hot.payload_bytes == p.payload_bytes);
-		CHECK(hot.pds.type == p.pds.type && hot.pds.flags == p.pds.flags && hot.pds.psn == p.pds.psn);
-		CHECK(hot.pds.dpdcid == p.pds.dpdcid && hot.pds.spdcid == p.pds.spdcid);
-		CHECK(hot.pds.offset == p.pds.offset && hot.ses.opcode == p.ses.opcode);
-		if (kind == WIRE_HOT_ACK)
-			CHECK(hot.pds.sack_bitmap == p.pds.sack_bitmap);
-		else
-			CHECK(hot.ses.message_offset == p.ses.message_offset);
-		if (hot.pds.next_hdr == WIRE_NH_STD)
-			CHECK(hot.ses.match == p.ses.match);
-		if (hot.pds.next_hdr == WIRE_NH_RSP_DATA)
-			CHECK(hot.ses.return_code == p.ses.return_code &&
-			      hot.ses.payload_length == p.ses.payload_length &&
-			      hot.ses.read_message_id == p.ses.read_message_id);
-	}
-	free(copy);
-}
-
-static void check_same_ack(const struct wire_pkt *hot, const struct wire_pkt *p)
-{
-	CHECK(hot->pds.offset == p->pds.offset && hot->pds.sack_offset == p->pds.sack_offset);
-	CHECK(hot->pds.cc_type == p->pds.cc_type && hot->pds.mpr == p->pds.mpr);
-	CHECK(hot->pds.sack_bitmap == p->pds.sack_bitmap && hot->pds.service_time == p->pds.service_time);
-	CHECK(hot->ses.return_code == p->ses.return_code);
-}
-
-static void check_same_data(const struct wire_pkt *hot, const struct wire_pkt *p)
-{
-	CHECK(hot->net.ecn == p->net.ecn && hot->ses.message_id == p->ses.message_id);
-	CHECK(hot->ses.request_length == p->ses.request_length && hot->ses.payload_length == p->ses.payload_length);
-	CHECK(hot->ses.message_offset == p->ses.message_offset);
-}
-
-/* What is taken after no more than a glance is sound, and reads the same, too. Extensions are the caller's to notice.
- */
-static void check_glance(const uint8_t *data, size_t len, uint8_t options)
+/* Checked twice, for what was seen before must make no difference. */
+static void check_packet(const uint8_t *data, size_t len, uint8_t options)
 {
 	size_t more = options & SPLIT ? len / 3 : 0, head = len - more;
 	uint8_t *copy = exact_copy(data, head);
-	struct wire_seen seen = {0};
-	struct wire_pkt p, hot;
-	struct weft_ip dst = weft_ip_v4(0);
+	struct wire_pkt p[2];
+	struct wire_rules rules;
+	struct wire_view v;
+	enum wire_error error[2];
 
-	if (head >= 20)
-		memcpy(dst.b + 12, copy + 16, 4);
-	enum wire_hot kind = wire_glance_hot(copy, head);
-	bool taken = kind == WIRE_HOT_ACK
-			     ? wire_decode_hot_ack(copy, head, more, WIRE_UDP_PORT, &dst, &seen, &hot)
-			     : kind == WIRE_HOT_DATA &&
-				       wire_decode_hot_middle(copy, head, more, WIRE_UDP_PORT, &dst, &seen, &hot);
-	if (taken && (kind == WIRE_HOT_ACK || ses_ext(WIRE_NH_STD, hot.ses.opcode) == EXT_NONE)) {
-		CHECK(wire_decode(copy, head, more, WIRE_UDP_PORT, false, &p) == WIRE_OK);
-		CHECK(weft_ip_eq(&hot.net.src, &p.net.src) && hot.net.entropy == p.net.entropy && !p.trimmed);
-		CHECK(hot.payload_bytes == p.payload_bytes && hot.header_bytes == p.header_bytes);
-		CHECK(hot.pds.flags == p.pds.flags && hot.pds.psn == p.pds.psn && hot.ses.opcode == p.ses.opcode);
-		CHECK(hot.pds.dpdcid == p.pds.dpdcid && hot.pds.spdcid == p.pds.spdcid);
-		(kind == WIRE_HOT_ACK ? check_same_ack : check_same_data)(&hot, &p);
+	wire_rules_init(&rules, WIRE_UDP_PORT, options & WITH_CRC);
+	for (int i = 0; i < 2; i++) {
+		error[i] = wire_check(&rules, copy, (uint32_t)head, (uint32_t)more, &v);
+		if (error[i] == WIRE_OK)
+			check_view(&v, &rules, head, more, &p[i]);
+	}
+	CHECK(error[0] == error[1]);
+	if (error[0] == WIRE_OK) {
+		CHECK(memcmp(&p[0], &p[1], sizeof p[0]) == 0);
+		/* Without SES header there is nothing to build where next_hdr says one follows. */
+		if (p[0].has_ses || p[0].pds.next_hdr == WIRE_NH_NONE)
+			check_again(&p[0]);
 	}
 	free(copy);
 }
@@ -187,9 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t options = data[0], *packet = exact_copy(data + 1, size - 1);
 	if (options & REPAIR)
 		repair(packet, size - 1);
-	check_decode(packet, size - 1, options);
-	check_hot(packet, size - 1, options);
-	check_glance(packet, size - 1, options);
+	check_packet(packet, size - 1, options);
 	check_switch(packet, size - 1, options);
 	free(packet);
 	return 0;

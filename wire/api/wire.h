@@ -362,8 +362,4 @@ uint32_t wire_crc(const uint8_t *buf, size_t header_bytes, const uint8_t *payloa
 /* Castagnoli CRC, hardware instruction when the CPU has it. Start with 0; chains: crc32c(crc32c(0, a), b). */
 uint32_t wire_crc32c(uint32_t crc, const void *data, size_t len);
 
-/* One line of text about a decoded packet: addresses, PDS fields, SES fields (if has_ses). Returns snprintf-style
- * length. */
-int wire_print(const struct wire_pkt *p, char *buf, size_t size);
-
 #endif

@@ -39,7 +39,8 @@ struct wire_outer {
 	uint8_t tos;          /* DSCP and ECN */
 	bool trimmed;         /* the DSCP says so */
 	bool native;          /* no UDP header */
-	uint8_t reserved[9];
+	bool crc;             /* a CRC32C follows the payload */
+	uint8_t reserved[8];
 };
 _Static_assert(sizeof(struct wire_outer) == 64, "so that a shift is enough to find one");
 
