@@ -62,6 +62,14 @@ static int refuse_taken(const struct loading *l, const char *kind, const char *n
 	return weft_err_set(l->err, -EEXIST, "%.120s: there is a %s %.40s already", l->file, kind, name);
 }
 
+/* A plug-in that is loaded again brings what is there. */
+static bool is_known(const void *const *table, const void *ops)
+{
+	while (*table && *table != ops)
+		table++;
+	return *table;
+}
+
 /* Senders' and receivers' algorithms are named in one place, --cc. */
 static bool cc_taken(const struct weft_algos *algos, const char *name)
 {
@@ -92,6 +100,8 @@ static int add_cc(struct loading *l, const struct weft_cc_ops *ops)
 		return rc;
 	if (!ops->init || !ops->on_ack || !ops->on_loss || ops->state_size > WEFT_CC_STATE_MAX)
 		return refuse_incomplete(l, "congestion control", ops->name);
+	if (is_known((const void *const *)l->algos.cc, ops))
+		return 0;
 	if (cc_taken(&l->algos, ops->name))
 		return refuse_taken(l, "congestion control", ops->name);
 	l->algos.cc[l->cc_count++] = ops;
@@ -107,6 +117,8 @@ static int add_rcc(struct loading *l, const struct weft_rcc_ops *ops)
 	if (!ops->limits || !ops->init || !ops->on_demand || !grants || !ops->sender ||
 	    ops->state_size > WEFT_RCC_STATE_MAX)
 		return refuse_incomplete(l, "congestion control", ops->name);
+	if (is_known((const void *const *)l->algos.rcc, ops))
+		return 0;
 	if (cc_taken(&l->algos, ops->name))
 		return refuse_taken(l, "congestion control", ops->name);
 	l->algos.rcc[l->rcc_count++] = ops;
@@ -120,6 +132,8 @@ static int add_lb(struct loading *l, const struct weft_lb_ops *ops)
 		return rc;
 	if (!ops->init || !ops->pick || !ops->feedback || ops->state_size % 8)
 		return refuse_incomplete(l, "load balancer", ops->name);
+	if (is_known((const void *const *)l->algos.lb, ops))
+		return 0;
 	if (lb_taken(&l->algos, ops->name))
 		return refuse_taken(l, "load balancer", ops->name);
 	l->algos.lb[l->lb_count++] = ops;

@@ -50,6 +50,11 @@ static int opt_pcap_port(void *o, const char *value, struct weft_err *err)
 	return add_pattern(o, &((struct options *)o)->files.pcap_ports, value, err);
 }
 
+static int opt_plugin(void *o, const char *value, struct weft_err *err)
+{
+	return weft_plugin_load(&((struct options *)o)->algos, value, err);
+}
+
 static int opt_reconverge(void *field, const char *value, struct weft_err *err)
 {
 	if (strcmp(value, "never") != 0)
@@ -71,6 +76,9 @@ const struct opt_desc options_table[] = {
 	 FIELD(background_lb_name)},
 	{"cc", "NAME", "congestion control; default: smartt", opt_string, FIELD(lab.cc_name)},
 	{"lb", "NAME", "load balancing; default: reps", opt_string, FIELD(lb_name)},
+	{"plugin", "FILE",
+	 "shared object with algorithms for --cc and --lb (examples/), before --help for their help; repeatable",
+	 opt_plugin, 0},
 	{"route", "NAME", "how switches choose among equal ports; default: what --cc needs, or ecmp", opt_string,
 	 FIELD(route_name)},
 	{"mtu", "BYTES", "payload of a full packet; default: 4096", opt_mtu, 0},
@@ -151,6 +159,7 @@ void options_begin(struct options *o)
 			      .background_lb_name = "ecmp",
 			      .route_name = weft_route_table[0]->name,
 			      .reconverge_ns = WEFT_NEVER};
+	weft_algos_init(&o->algos);
 	lab_config_begin(&o->lab);
 	o->lab.cc = NULL; /* names decide, once all are known */
 	o->lab.lb = o->lab.background_lb = NULL;

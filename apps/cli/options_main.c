@@ -57,7 +57,24 @@ int options_parse(struct options *o, int argc, char **argv, const struct opt_des
 	return o->help || o->help_params || o->scenario ? 0 : options_resolve(o, err);
 }
 
-static void print_help(const char *name, const struct opt_desc *extra, const char *about)
+static void print_algorithms(const struct weft_algos *algos)
+{
+	printf("\ncongestion control:\n");
+	for (unsigned i = 0; algos->cc[i]; i++)
+		printf("  %-11s %s\n", algos->cc[i]->name, algos->cc[i]->help);
+	printf("\nreceiver-driven congestion control, alone or as NAME+NAME with one of the above at the sender:\n");
+	for (unsigned i = 0; algos->rcc[i]; i++)
+		printf("  %-11s %s\n", algos->rcc[i]->name, algos->rcc[i]->help);
+	printf("\nload balancing:\n  %-11s %s\n", "auto",
+	       "the one that suits the fabric, and why (doc/guide/choosing-lb.md)");
+	for (unsigned i = 0; algos->lb[i]; i++)
+		printf("  %-11s %s\n", algos->lb[i]->name, algos->lb[i]->help);
+	printf("\nswitches' choice among equal ports (doc/reference/routing.md):\n");
+	for (unsigned i = 0; weft_route_table[i]; i++)
+		printf("  %-11s %s\n", weft_route_table[i]->name, weft_route_table[i]->help);
+}
+
+static void print_help(const struct options *o, const char *name, const struct opt_desc *extra, const char *about)
 {
 	const struct opt_desc config[] = {config_option, {NULL, NULL, NULL, NULL, 0}};
 	const struct opt_desc *bare = opt_find(extra, "", 0);
@@ -71,19 +88,7 @@ static void print_help(const char *name, const struct opt_desc *extra, const cha
 	printf("\ntraffic patterns (sizes such as 64KiB or 2MB; doc/guide/workloads.md):\n");
 	for (unsigned i = 0; weft_workload_kinds[i].usage; i++)
 		printf("  %-40s %s\n", weft_workload_kinds[i].usage, weft_workload_kinds[i].help);
-	printf("\ncongestion control:\n");
-	for (unsigned i = 0; weft_cc_table[i]; i++)
-		printf("  %-11s %s\n", weft_cc_table[i]->name, weft_cc_table[i]->help);
-	printf("\nreceiver-driven congestion control, alone or as NAME+NAME with one of the above at the sender:\n");
-	for (unsigned i = 0; weft_rcc_table[i]; i++)
-		printf("  %-11s %s\n", weft_rcc_table[i]->name, weft_rcc_table[i]->help);
-	printf("\nload balancing:\n  %-11s %s\n", "auto",
-	       "the one that suits the fabric, and why (doc/guide/choosing-lb.md)");
-	for (unsigned i = 0; weft_lb_table[i]; i++)
-		printf("  %-11s %s\n", weft_lb_table[i]->name, weft_lb_table[i]->help);
-	printf("\nswitches' choice among equal ports (doc/reference/routing.md):\n");
-	for (unsigned i = 0; weft_route_table[i]; i++)
-		printf("  %-11s %s\n", weft_route_table[i]->name, weft_route_table[i]->help);
+	print_algorithms(&o->algos);
 }
 
 static void complain(const struct options *o, const char *name, const struct weft_err *err)
@@ -104,9 +109,9 @@ bool options_main(struct options *o, int argc, char **argv, const struct opt_des
 	if (rc)
 		complain(o, argv[0], &err);
 	else if (o->help_params)
-		options_print_params(stdout);
+		options_print_params(o, stdout);
 	else
-		print_help(argv[0], extra, about);
+		print_help(o, argv[0], extra, about);
 	options_free(o);
 	return false;
 }

@@ -35,15 +35,15 @@ struct owner {
 typedef void owner_fn(void *arg, const struct owner *owner);
 
 /* Calls fn for all algorithms there are. */
-static void each_owner(owner_fn *fn, void *arg)
+static void each_owner(const struct weft_algos *algos, owner_fn *fn, void *arg)
 {
-	for (uint32_t i = 0; weft_cc_table[i]; i++)
-		fn(arg, &(struct owner){"Congestion control", "cc", weft_cc_table[i]->name, weft_cc_table[i]->tunes});
-	for (uint32_t i = 0; weft_rcc_table[i]; i++)
-		fn(arg, &(struct owner){"Receiver-driven congestion control", "cc", weft_rcc_table[i]->name,
-					weft_rcc_table[i]->tunes});
-	for (uint32_t i = 0; weft_lb_table[i]; i++)
-		fn(arg, &(struct owner){"Load balancing", "lb", weft_lb_table[i]->name, weft_lb_table[i]->tunes});
+	for (uint32_t i = 0; algos->cc[i]; i++)
+		fn(arg, &(struct owner){"Congestion control", "cc", algos->cc[i]->name, algos->cc[i]->tunes});
+	for (uint32_t i = 0; algos->rcc[i]; i++)
+		fn(arg, &(struct owner){"Receiver-driven congestion control", "cc", algos->rcc[i]->name,
+					algos->rcc[i]->tunes});
+	for (uint32_t i = 0; algos->lb[i]; i++)
+		fn(arg, &(struct owner){"Load balancing", "lb", algos->lb[i]->name, algos->lb[i]->tunes});
 	for (uint32_t i = 0; weft_route_table[i]; i++)
 		fn(arg,
 		   &(struct owner){"Switches' choice", "route", weft_route_table[i]->name, weft_route_table[i]->tunes});
@@ -76,7 +76,7 @@ static void add_owner(void *arg, const struct owner *owner)
 static int refuse_key(struct options *o, const char *where, const char *key, struct weft_err *err)
 {
 	struct owners owners = {.key = key};
-	each_owner(add_owner, &owners);
+	each_owner(&o->algos, add_owner, &owners);
 	o->unknown_param = !owners.len;
 	if (owners.len)
 		return weft_err_set(err, -ENOENT, "%s: '%s' is a parameter of %s, not of this run", where, key,
@@ -147,10 +147,10 @@ static void print_owner(void *arg, const struct owner *o)
 	print_params(arg, title, o->params);
 }
 
-void options_print_params(FILE *out)
+void options_print_params(const struct options *o, FILE *out)
 {
 	print_params(out, "Engine", weft_engine_tunes);
-	each_owner(print_owner, out);
+	each_owner(&o->algos, print_owner, out);
 	print_params_title(out, "Fabric and lab");
 	print_rows(out, weft_net_tunes);
 	print_rows(out, lab_tunes);

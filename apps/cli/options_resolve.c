@@ -51,14 +51,15 @@ static int resolve_background_lb(struct options *o, struct weft_err *err)
 	o->lab.background_lb = o->lab.lb;
 	return strcmp(o->background_lb_name, "same") == 0
 		       ? 0
-		       : weft_lb_choose(o->background_lb_name, &o->lab.background_lb, err);
+		       : weft_lb_choose_from(o->algos.lb, o->background_lb_name, &o->lab.background_lb, err);
 }
 
 static int resolve_algorithms(struct options *o, struct weft_err *err)
 {
 	o->step = "cc";
 	struct weft_cc_choice choice;
-	int rc = weft_cc_select(o->lab.cc_name, &choice, err);
+	const struct weft_cc_tables tables = {o->algos.cc, o->algos.rcc};
+	int rc = weft_cc_select_from(&tables, o->lab.cc_name, &choice, err);
 	o->lab.cc = choice.cc;
 	o->lab.rcc = choice.rcc;
 	if (rc)
@@ -68,7 +69,8 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 	if (rc)
 		return rc;
 	o->step = "lb";
-	rc = strcmp(o->lb_name, "auto") == 0 ? choose_lb(o) : weft_lb_choose(o->lb_name, &o->lab.lb, err);
+	rc = strcmp(o->lb_name, "auto") == 0 ? choose_lb(o)
+					     : weft_lb_choose_from(o->algos.lb, o->lb_name, &o->lab.lb, err);
 	if (rc)
 		return rc;
 	o->step = "background-lb";

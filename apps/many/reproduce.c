@@ -46,7 +46,8 @@ static const struct opt_command reproduce_command = {
 	.bare_max = 1,
 };
 
-/* The directory of a paper's scenarios: as given, below the working directory, or beside the program. */
+/* The directory of a paper's scenarios: as given, below the working directory, beside the program that was built or
+ * installed, wherever it was moved, or where it was meant to be installed. */
 static int find_dir(const char *paper, char dir[FILE_PATH_MAX], struct weft_err *err)
 {
 	char exe[FILE_PATH_MAX];
@@ -56,7 +57,8 @@ static int find_dir(const char *paper, char dir[FILE_PATH_MAX], struct weft_err 
 	if (slash)
 		*slash = '\0';
 	const char *const formats[] = {"%.0s%s", "%.0sconfigs/papers/%s", "%s/../configs/papers/%s",
-				       "%s/../share/weft/papers/%s"};
+				       "%s/../" WEFT_DATA_FROM_BIN "/configs/papers/%s",
+				       "%.0s" WEFT_DATA "/configs/papers/%s"};
 	for (unsigned i = strchr(paper, '/') ? 0 : 1; i < sizeof formats / sizeof *formats; i++) {
 		struct stat st;
 		snprintf(dir, FILE_PATH_MAX, formats[i], exe, paper);

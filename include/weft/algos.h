@@ -23,11 +23,11 @@ struct weft_algos {
 /* The library's own algorithms. */
 void weft_algos_init(struct weft_algos *algos);
 
-/* Loads a plug-in (weft/spi/plugin.h) and adds its algorithms; its code stays in the process. `file`: a path; a name
- * without a slash is looked for as dlopen does. The message names file and reason. -ENOENT: it cannot be loaded,
- * -EINVAL: it exports no plug-in, one of another ABI, or an algorithm that is not complete, -EEXIST: an algorithm of
- * that kind has that name (a congestion control's name is one for sender and receiver), -ENOSPC: WEFT_ALGOS_MAX. After
- * an error `algos` is unchanged. */
+/* Loads a plug-in (weft/spi/plugin.h) and adds its algorithms; its code stays in the process. Loading it again changes
+ * nothing. `file`: a path; a name without a slash is looked for as dlopen does. The message names file and reason.
+ * -ENOENT: it cannot be loaded, -EINVAL: it exports no plug-in, one of another ABI, or an algorithm that is not
+ * complete, -EEXIST: an algorithm of that kind has that name (a congestion control's name is one for sender and
+ * receiver), -ENOSPC: WEFT_ALGOS_MAX. After an error `algos` is unchanged. */
 int weft_plugin_load(struct weft_algos *algos, const char *file, struct weft_err *err);
 
 WEFT_END_DECLS

@@ -12,6 +12,7 @@
 #include "opt_table.h"
 #include "outputs.h"
 #include "result.h"
+#include "weft/algos.h"
 
 /* One --set key=value that waits until the algorithms are known. */
 struct opt_setting {
@@ -27,6 +28,7 @@ struct options {
 	uint64_t link_bps;     /* 0: the topology's own */
 	weft_ns reconverge_ns; /* routing avoids what failed that long ago; WEFT_NEVER: it does not */
 	bool no_trim, help, help_params;
+	struct weft_algos algos; /* to choose from: the built-in ones and those of --plugin */
 	struct opt_setting *settings;
 	uint32_t setting_count;
 	char **kept; /* strings read from files */
@@ -78,8 +80,9 @@ int options_add_setting(struct options *o, const char *text, const char *where, 
 /* A copy that lives as long as `o`; NULL: no memory. */
 char *options_keep(struct options *o, const char *text);
 
-/* All parameters as Markdown tables, from the descriptions in the code (doc/reference/parameters.md is made of it). */
-void options_print_params(FILE *out);
+/* All parameters as Markdown tables, from the descriptions in the code (doc/reference/parameters.md is made of it), and
+ * those of plug-ins. */
+void options_print_params(const struct options *o, FILE *out);
 
 /* A topology from a .topo file or a preset. `link_bps` overrides every link's rate when not 0; presets take
  * `preset_bps` otherwise. Errors of reading and of weft_topo_parse and weft_topo_preset. */

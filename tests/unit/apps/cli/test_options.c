@@ -341,7 +341,10 @@ static void print_params__shows_every_key(void **state)
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	options_print_params(out);
+	struct options o;
+	options_begin(&o);
+	options_print_params(&o, out);
+	options_free(&o);
 	fclose(out);
 	for (const struct weft_param *p = weft_engine_tunes; p->key; p++)
 		assert_non_null(strstr(text, p->key));
