@@ -115,6 +115,24 @@ static int tunes_set(const struct options *o)
 	return rc;
 }
 
+/* All plug-ins, in the order given. */
+static int plugins_set(const struct options *o)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < o->given_count; i++)
+		if (!strcmp(o->given[i].name, "plugin"))
+			fprintf(out, "%s%s", ftell(out) ? ":" : "", o->given[i].value);
+	int rc = fclose(out) ? -ENOMEM : 0;
+	if (!rc && len && setenv("FI_WEFT_PLUGIN", text, 1))
+		rc = -errno;
+	free(text);
+	return rc;
+}
+
 int bench_env_set(const struct options *o, const char *devices, const char *addrs, struct weft_err *err)
 {
 	provider_path_set();
@@ -123,6 +141,8 @@ int bench_env_set(const struct options *o, const char *devices, const char *addr
 	snprintf(seed, sizeof seed, "%u", (unsigned)(o->lab.seed & INT32_MAX));
 	log_set();
 	int rc = tunes_set(o);
+	if (!rc)
+		rc = plugins_set(o);
 	if (rc || setenv("FI_WEFT_CC", o->lab.cc_name, 1) || setenv("FI_WEFT_LB", o->lab.lb->name, 1) ||
 	    setenv("FI_WEFT_SEED", seed, 1) || setenv("FI_WEFT_DEVICE", devices, 1) ||
 	    setenv("FI_WEFT_ADDR", addrs, 1) || setenv("FI_WEFT_NO_ARP", "1", 1))

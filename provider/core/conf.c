@@ -29,6 +29,8 @@ void prov_conf_define(void)
 		 "device, separated by ';'. Default: 10.0.0.0 + process id"},
 		{"cc", FI_PARAM_STRING,
 		 "congestion control algorithm, or RECEIVER+SENDER such as eqds+smartt (default: smartt)"},
+		{"plugin", FI_PARAM_STRING,
+		 "shared objects with algorithms for FI_WEFT_CC and FI_WEFT_LB, separated by colons"},
 		{"lb", FI_PARAM_STRING, "load balancing algorithm, or auto (default: reps)"},
 		{"tune", FI_PARAM_STRING,
 		 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=500000, for peers that "

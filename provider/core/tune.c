@@ -9,6 +9,7 @@
 
 #include "prov_log.h"
 #include "tune.h"
+#include "weft/algos.h"
 
 enum {
 	WAIT_DEFAULT_MS = 5000,
@@ -45,14 +46,45 @@ static void *tune_alloc(const struct weft_param *table, size_t size)
 
 /* "auto": a host knows nothing of its switches but that packets may take any path; taken to hash, mark and trim, as
  * `weft switch` does unless told otherwise. */
-static int lb_find(const char *name, const struct weft_lb_ops **lb, struct weft_err *err)
+static int lb_find(const struct weft_algos *algos, const char *name, const struct weft_lb_ops **lb,
+		   struct weft_err *err)
 {
 	const struct weft_lb_offer offer = {.ecn = 1, .trimming = 1, .ack_every = ACK_EVERY, .all_acked = 1};
 	const char *reason;
 	if (strcmp(name, "auto") != 0)
-		return weft_lb_choose(name, lb, err);
+		return weft_lb_choose_from(algos->lb, name, lb, err);
 	*lb = weft_lb_auto(&offer, &reason);
 	FI_INFO(&prov_weft, FI_LOG_CORE, "load balancer %s: %s\n", (*lb)->name, reason);
+	return 0;
+}
+
+/* The files of FI_WEFT_PLUGIN, separated by colons. */
+static int plugins_load(struct weft_algos *algos, struct weft_err *err)
+{
+	char *text = NULL, *save = NULL;
+	weft_algos_init(algos);
+	if (fi_param_get_str(&prov_weft, "plugin", &text) || !text)
+		return 0;
+	char *copy = strdup(text);
+	int ret = copy ? 0 : weft_err_set(err, -ENOMEM, "out of memory");
+	for (char *file = copy ? strtok_r(copy, ":", &save) : NULL; file && !ret; file = strtok_r(NULL, ":", &save))
+		ret = weft_plugin_load(algos, file, err);
+	free(copy);
+	return ret;
+}
+
+/* FI_WEFT_CC and FI_WEFT_LB among the library's algorithms and those of plug-ins. */
+static int algorithms_choose(struct prov_tune *tune, const char *cc, const char *lb, struct weft_cc_choice *choice,
+			     struct weft_err *err)
+{
+	struct weft_err why = {""};
+	struct weft_algos algos;
+	if (plugins_load(&algos, &why))
+		return weft_err_set(err, -EINVAL, "FI_WEFT_PLUGIN: %.200s", why.msg);
+	if (weft_cc_select_from(&(struct weft_cc_tables){algos.cc, algos.rcc}, cc, choice, &why))
+		return weft_err_set(err, -EINVAL, "FI_WEFT_CC: %.200s", why.msg);
+	if (lb_find(&algos, lb, &tune->engine.lb, &why))
+		return weft_err_set(err, -EINVAL, "FI_WEFT_LB: %.200s", why.msg);
 	return 0;
 }
 
@@ -61,12 +93,10 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 	char *cc = "smartt", *lb = "reps";
 	fi_param_get_str(&prov_weft, "cc", &cc);
 	fi_param_get_str(&prov_weft, "lb", &lb);
-	struct weft_err why = {""};
 	struct weft_cc_choice choice;
-	if (weft_cc_select(cc, &choice, &why))
-		return weft_err_set(err, -EINVAL, "FI_WEFT_CC: %.200s", why.msg);
-	if (lb_find(lb, &tune->engine.lb, &why))
-		return weft_err_set(err, -EINVAL, "FI_WEFT_LB: %.200s", why.msg);
+	int ret = algorithms_choose(tune, cc, lb, &choice, err);
+	if (ret)
+		return ret;
 	tune->engine.cc = choice.cc;
 	tune->engine.rcc = choice.rcc;
 	const struct weft_rcc_ops *rcc = choice.rcc;

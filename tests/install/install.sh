@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# install.sh BUILD SOURCE - installs into a temporary DESTDIR and uses nothing but what lies there: every header from C
+# and C++, the examples by pkg-config, shared and static, plug-ins in the command and the provider, configurations after
+# the installation was moved, manual pages and completion.
+set -eu -o pipefail
+build=$(cd "$1" && pwd) source=$(cd "$2" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+stage=$work/stage clean=$work/clean
+mkdir "$clean"
+
+fail() {
+	echo "FAIL $*"
+	exit 1
+}
+
+# says TEXT COMMAND...: the command fails and its message has the text.
+says() {
+	local text=$1 said
+	shift
+	said=$("$@" 2>&1) && fail "$* succeeds"
+	[[ $said == *"$text"* ]] || fail "$*: no '$text' in: $said"
+}
+
+DESTDIR=$stage meson install -C "$build" --no-rebuild --quiet
+pc=$(find "$stage" -name weft.pc)
+export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$stage
+libdir=${pc%/pkgconfig/weft.pc}
+weft=$(find "$stage" -path '*/bin/weft')
+prefix=${weft%/bin/weft}
+include=$prefix/include
+export LD_LIBRARY_PATH=$libdir
+cd "$clean"
+
+[ "$(pkg-config --modversion weft)" = "$("$weft" --version | awk '{print $2}')" ] || fail "weft.pc: another version"
+for header in $(cd "$include" && find weft -name '*.h'); do
+	for language in 'c -std=c11' 'c++ -std=c++17'; do
+		# shellcheck disable=SC2046,SC2086
+		echo "#include <$header>" | cc -x $language -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags weft) - ||
+			fail "$header: $language"
+	done
+done
+diff <(cd "$source/include" && find weft -name '*.h' | sort) <(cd "$include" && find weft -name '*.h' | sort) ||
+	fail "other headers than the sources have"
+
+cp "$source"/examples/* .
+make --silent CFLAGS='-O2 -Wall -Wextra -Werror'
+./pingpong
+# shellcheck disable=SC2046
+cc pingpong.c -o static $(pkg-config --cflags weft) "$libdir/libweft.a" $(pkg-config --libs --static weft | sed 's/-lweft//')
+LD_LIBRARY_PATH='' ./static
+
+run=(sim --topology leafspine:2:2:4 --matrix incast:4:256KiB)
+"$weft" "${run[@]}" --plugin ./cc_mine.so --plugin ./lb_mine.so --cc mine --lb turns --set mine_cut_pct=30 \
+	--set turns_evs=16 >table
+grep -q '^digest' table || fail "the run has no result"
+"$weft" sim --plugin ./cc_mine.so --help | grep -q '^  mine  *AIMD' || fail "--help does not list the plug-in's algorithm"
+"$weft" sim --plugin ./lb_mine.so --help-params | grep -q turns_evs || fail "--help-params: no parameter of the plug-in"
+says "unknown cc 'mine'" "$weft" "${run[@]}" --cc mine
+says 'absent.so' "$weft" "${run[@]}" --plugin ./absent.so
+
+# plugin NAME TEXT: a plug-in with this definition.
+plugin() {
+	printf '#include <weft/spi/plugin.h>\n%s\n' "$2" >"$1.c"
+	# shellcheck disable=SC2046
+	cc -shared -fPIC $(pkg-config --cflags weft) "$1.c" -o "$1.so"
+}
+plugin empty 'int nothing;'
+says 'empty.so: no symbol weft_plugin' "$weft" "${run[@]}" --plugin ./empty.so
+plugin old 'WEFT_PLUGIN = {.abi = WEFT_PLUGIN_ABI - 1};'
+says "old.so: made for plug-in ABI 0, this is 1" "$weft" "${run[@]}" --plugin ./old.so
+plugin bare 'static const struct weft_cc_ops o = {.name = "bare", .help = "none"};
+static const struct weft_cc_ops *const t[] = {&o, NULL}; WEFT_PLUGIN = {.abi = WEFT_PLUGIN_ABI, .cc = t};'
+says "bare.so: congestion control bare: a function is missing" "$weft" "${run[@]}" --plugin ./bare.so
+sed 's/\.name = "mine"/.name = "smartt"/' cc_mine.c >twice.c
+# shellcheck disable=SC2046
+cc -shared -fPIC $(pkg-config --cflags weft) twice.c -o twice.so
+says 'twice.so: there is a congestion control smartt already' "$weft" "${run[@]}" --plugin ./twice.so
+
+FI_PROVIDER_PATH=$libdir/libfabric "$weft" bench --local --plugin "$PWD/cc_mine.so" --cc mine --matrix permutation:4:64KiB \
+	>table
+grep -q '^run' table || fail "the benchmark has no result"
+
+"$weft" reproduce prime --list >figures
+mkdir moved && mv "$prefix" moved/weft
+moved/weft/bin/weft reproduce prime --list | cmp - figures || fail "moved, it finds other figures"
+[ -s figures ] || fail "no figures"
+for page in man1/weft.1 man3/libweft.3 man7/fi_weft.7; do
+	[ -s "moved/weft/share/man/$page" ] || [ -s "moved/weft/man/$page" ] || fail "no $page"
+done
+
+# shellcheck disable=SC1091
+source moved/weft/share/bash-completion/completions/weft
+COMP_WORDS=(moved/weft/bin/weft sim --cc sw) COMP_CWORD=3
+_weft
+[ "${COMPREPLY[*]}" = swift ] || fail "completion of --cc sw: ${COMPREPLY[*]}"
+COMP_WORDS=(moved/weft/bin/weft rep) COMP_CWORD=1
+_weft
+[ "${COMPREPLY[*]}" = 'reproduce report' ] || [ "${COMPREPLY[*]}" = 'report reproduce' ] ||
+	fail "completion of rep: ${COMPREPLY[*]}"
+echo "installed, used and moved"
