@@ -44,6 +44,7 @@ int prov_coll_query(struct fid_domain *domain, enum fi_collective_op coll, struc
 static struct prov_group *group_find(struct prov_ep *ep, fi_addr_t addr)
 {
 	struct prov_group *g;
+	assert_locked(ep->domain->nic);
 	TAILQ_FOREACH(g, &ep->coll->groups, link)
 	{
 		if (g->mc.fi_addr == addr)
@@ -69,6 +70,7 @@ struct args {
 /* Finds the root's place. */
 static bool root_find(const struct prov_group *g, const struct args *a, struct coll_call *c)
 {
+	assert(!c->root && g->count > 0);
 	while (has_root(c->coll) && c->root < g->count && g->addrs[c->root] != a->root)
 		c->root++;
 	return c->root < g->count;

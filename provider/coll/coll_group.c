@@ -35,6 +35,7 @@ static int group_id_set(struct prov_group *g, uint64_t hash)
 		*j = (struct coll_joined){.next = coll->joined, .hash = hash};
 		coll->joined = j;
 	}
+	assert(j->hash == hash);
 	j->times++;
 	g->id = hash_more(hash, &j->times, sizeof j->times) << COLL_SEQ_BITS;
 	return 0;
@@ -43,6 +44,8 @@ static int group_id_set(struct prov_group *g, uint64_t hash)
 /* The numbers of collective endpoints follow those of their endpoints. */
 static int group_fill(struct prov_group *g, const struct prov_av_set *set)
 {
+	assert_locked(g->ep->domain->nic);
+	assert(g->count == set->count);
 	struct weft_engine *engine = g->ep->domain->nic->engine;
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	bool member = false;

@@ -64,6 +64,7 @@ static uint32_t from_root(const struct coll_call *c)
 
 static uint32_t member(const struct coll_call *c, uint32_t from_root)
 {
+	assert(from_root < c->members);
 	return (from_root + c->root) % c->members;
 }
 
@@ -154,6 +155,7 @@ static void alltoall(struct coll_run *run, const struct coll_call *c, size_t byt
 
 static int scratch_alloc(struct coll_run *run, size_t bytes)
 {
+	assert(!run->scratch);
 	run->scratch = malloc(bytes ? bytes : 1);
 	return run->scratch ? 0 : -FI_ENOMEM;
 }

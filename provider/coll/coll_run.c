@@ -34,6 +34,7 @@ static void joined_report(const struct prov_group *g, const struct coll_run *run
 static void run_end(struct prov_ep *ep, struct coll_run *run)
 {
 	struct prov_req *req = run->req;
+	assert(!run->outstanding && (run->err || run->at == run->count));
 	if (!run->group) {
 		run_free(ep, run);
 		return;
@@ -151,6 +152,7 @@ int coll_run_start(struct prov_group *g, struct coll_call *c, const struct weft_
 		   void *context)
 {
 	struct prov_ep *ep = g->ep;
+	assert_locked(ep->domain->nic);
 	struct coll_run *run = calloc(1, sizeof *run);
 	if (!run)
 		return -FI_ENOMEM;
@@ -175,6 +177,7 @@ void coll_runs_abandon(struct prov_group *g)
 {
 	struct prov_ep *ep = g->ep;
 	struct coll_run *run, *next;
+	assert_locked(ep->domain->nic);
 	for (run = TAILQ_FIRST(&ep->coll->runs); run; run = next) {
 		next = TAILQ_NEXT(run, link);
 		if (run->group != g)

@@ -321,7 +321,9 @@ static void ep_fill(const struct kind *k, const struct fi_ep_attr *h, struct fi_
 void prov_attr_fill(uint32_t version, enum prov_kind kind, const struct fi_info *hints, struct fi_info *info)
 {
 	const struct kind *k = &kinds[kind];
+	assert(kind < PROV_KINDS);
 	info->caps = caps_granted(k, hints);
+	assert(!(info->caps & ~caps_of(k)));
 	tx_fill(k, hints ? hints->tx_attr : NULL, info->caps, info->tx_attr);
 	rx_fill(k, hints ? hints->rx_attr : NULL, info->caps, info->rx_attr);
 	ep_fill(k, hints ? hints->ep_attr : NULL, info->ep_attr);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device.h"
 
+#include <assert.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +63,7 @@ static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const str
 
 int prov_device_open(struct prov_nic *nic, const struct prov_dev *dev, struct prov_tune *tune, struct weft_err *err)
 {
+	assert(!nic->port && !nic->engine);
 	int ret = port_open(nic, dev, tune, err);
 	if (ret)
 		return ret;

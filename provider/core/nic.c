@@ -39,6 +39,7 @@ static void locks_init(struct prov_nic *nic)
 
 static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune)
 {
+	assert(nic->engine && nic->port);
 	nic->ip = dev->ip;
 	nic->linger_ns = tune->linger_ns;
 	locks_init(nic);
@@ -131,6 +132,7 @@ int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_
 			TAILQ_INSERT_TAIL(&open_nics, nic, link);
 	}
 	if (!ret) {
+		assert(!nic->is_orphan);
 		nic->users++;
 		*out = nic;
 	}
@@ -141,6 +143,7 @@ int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_
 static bool is_quiet(void *arg)
 {
 	struct prov_nic *nic = arg;
+	assert_locked(nic);
 	bool datagrams = weft_engine_stats(nic->engine)->tx_dgram > 0;
 	return weft_engine_idle(nic->engine) &&
 	       nic->poll.now_ns - nic->poll.active_ns >= WEFT_MS(datagrams ? QUIET_DGRAM_MS : QUIET_MS);
@@ -149,6 +152,7 @@ static bool is_quiet(void *arg)
 /* Waits, for a bounded time, until nothing is under way any more. */
 static void linger(struct prov_nic *nic)
 {
+	assert(!nic->users && !nic->is_orphan);
 	weft_engine_shutdown(nic->engine, weft_clock_ns());
 	nic->poll.active_ns = weft_clock_ns();
 	if (nic->linger_ns)
@@ -217,6 +221,7 @@ static void pollers_orphan(struct prov_nic *nic)
 /* Locks may have been held by threads that the child does not have. */
 static void nic_orphan(struct prov_nic *nic)
 {
+	assert(nic->port && nic->engine_port && nic->users > 0);
 	locks_init(nic);
 	nic->is_orphan = true;
 	nic->port->ops = nic->engine_port->ops = &no_ops; /* our copies of the structures */

@@ -54,6 +54,7 @@ static weft_ns nap_end(const struct prov_nic *nic, const struct wait *wait, weft
 
 static void nap_lengthen(struct wait *wait, weft_ns max)
 {
+	assert(wait->nap_ns > 0);
 	wait->nap_ns = wait->nap_ns * 2 < max ? wait->nap_ns * 2 : max;
 }
 
@@ -113,6 +114,7 @@ static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
 static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
 {
 	struct timespec end;
+	assert(nic->sleep.listening);
 	weft_ns latest = weft_clock_ns() + WEFT_MS(BESIDE_MAX_MS);
 	prov_deadline(latest < wait->limit_ns ? latest : wait->limit_ns, &end);
 	if (!TAILQ_EMPTY(&nic->to_notify)) {
@@ -130,6 +132,7 @@ static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
 /* One step of waiting. Lock held, but given up meanwhile. */
 static void wait_step(struct prov_nic *nic, struct wait *wait)
 {
+	assert_locked(nic);
 	weft_ns idle_ns = weft_clock_ns() - wait->since_ns;
 	if (idle_ns < WEFT_US(YIELD_US) || wait->yields)
 		give_way(nic, idle_ns >= WEFT_US(SPIN_US));
@@ -178,7 +181,8 @@ bool prov_yield_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, 
 
 static bool thread_stopped(void *arg)
 {
-	struct prov_nic *nic = arg;
+	const struct prov_nic *nic = arg;
+	assert_locked(nic);
 	return nic->thread.stop;
 }
 

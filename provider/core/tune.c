@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The engine's configuration from FI_WEFT_CC, _LB, _TUNE, _MTU and so on. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,7 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 /* The first of the tables that knows `key` takes the value. */
 static int tune_set(struct prov_tune *tune, const char *key, const char *value, struct weft_err *err)
 {
+	assert(tune->engine.cc && tune->engine.lb);
 	const struct {
 		const struct weft_param *table;
 		void *base;

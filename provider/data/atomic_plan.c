@@ -57,6 +57,7 @@ int prov_amo_plan(const struct prov_domain *domain, const struct prov_amo *c, st
 	if (totals[0] < 0 || totals[1] < 0 || bytes <= 0 || !counts_agree(c, totals, bytes) ||
 	    remote_copy(plan, c->msg) != (uint64_t)bytes / element_bytes)
 		return -FI_EINVAL;
+	assert(plan->parts > 0 && plan->parts <= PROV_IOV_MAX);
 	plan->operand_count = operands->count;
 	plan->in_count = operands->count + c->comparands.count;
 	plan->in_bytes = (uint64_t)(totals[0] + totals[1]);

@@ -107,6 +107,7 @@ static void multi_release(struct prov_ep *ep, struct prov_req *req)
 static struct prov_ep *reporter(struct prov_ep *ep)
 {
 	struct prov_ep *member = TAILQ_FIRST(&ep->members);
+	assert(!member || member->srx == ep);
 	return member ? member : ep;
 }
 

@@ -14,6 +14,7 @@
 static void fill_parts(struct prov_req *req, const struct prov_amo_plan *plan, const struct weft_op *whole,
 		       struct weft_op *parts)
 {
+	assert(plan->parts > 0 && plan->parts <= PROV_IOV_MAX);
 	for (size_t i = 0; i < plan->parts; i++) {
 		parts[i] = *whole;
 		parts[i].flags &= (uint16_t) ~(i ? WEFT_OP_FENCE : 0);
@@ -46,6 +47,7 @@ static uint8_t *copy_from(uint8_t *to, const struct iovec *iov, uint64_t offset,
 static int bounce_fill(struct prov_req *req, const struct prov_amo_plan *plan, uint64_t kept, struct weft_op *parts)
 {
 	uint64_t at = 0;
+	assert(!req->bounce);
 	uint8_t *p = req->bounce = malloc(kept + plan->in_bytes);
 	if (!p)
 		return -FI_EAGAIN;
@@ -57,6 +59,7 @@ static int bounce_fill(struct prov_req *req, const struct prov_amo_plan *plan, u
 			p = copy_from(p, plan->in + plan->operand_count, at, parts[i].len);
 		at += parts[i].len;
 	}
+	assert(!plan->in_bytes || p == (uint8_t *)req->bounce + kept + plan->in_bytes);
 	return 0;
 }
 

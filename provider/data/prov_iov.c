@@ -36,6 +36,7 @@ int prov_req_gather(struct prov_req *req, const struct iovec *iov, size_t count,
 void prov_req_scatter(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
 {
 	struct prov_req *req = arg;
+	assert(req->iov_count > 0 && req->iov_count <= PROV_IOV_MAX);
 	for (uint32_t i = 0; i < req->iov_count && len; i++) {
 		uint64_t room = req->iov[i].iov_len;
 		if (offset >= room) {

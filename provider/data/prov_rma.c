@@ -61,6 +61,7 @@ static unsigned parts_fill(const struct fi_msg_rma *msg, const struct weft_op *w
 {
 	unsigned n = msg->rma_iov_count ? (unsigned)msg->rma_iov_count : 1;
 	uint64_t offset = 0;
+	assert(n <= PROV_IOV_MAX);
 	for (unsigned i = 0; i < n; i++) {
 		parts[i] = *whole;
 		parts[i].flags &= (uint16_t) ~((i ? WEFT_OP_FENCE : 0) | (i + 1 < n ? WEFT_OP_HAS_DATA : 0));
@@ -73,6 +74,7 @@ static unsigned parts_fill(const struct fi_msg_rma *msg, const struct weft_op *w
 			parts[i].buf = (uint8_t *)parts[i].buf + offset;
 		offset += parts[i].len;
 	}
+	assert(offset == whole->len);
 	return n;
 }
 

@@ -41,6 +41,7 @@ ssize_t prov_trigger_op(struct prov_ep *ep, const struct prov_op *op)
 						  [WEFT_OP_RECV] = FI_OP_RECV,
 						  [WEFT_OP_TRECV] = FI_OP_TRECV};
 	struct prov_trigger *t = prov_trigger_new(ep->domain, ep, type_of[op->kind]);
+	assert(op->kind < count_of(type_of) && op->flags & FI_TRIGGER);
 	struct prov_op at_once = *op;
 	at_once.flags &= ~FI_TRIGGER;
 	return t ? wait_for(t, prov_trigger_copy_op(t, &at_once), op->flags, op->context) : -FI_EAGAIN;
@@ -58,6 +59,7 @@ ssize_t prov_trigger_amo(struct prov_ep *ep, const struct prov_amo *amo)
 						  [PROV_AMO_FETCH] = FI_OP_FETCH_ATOMIC,
 						  [PROV_AMO_COMPARE] = FI_OP_COMPARE_ATOMIC};
 	struct prov_trigger *t = prov_trigger_new(ep->domain, ep, type_of[amo->family]);
+	assert(amo->flags & FI_TRIGGER);
 	struct prov_amo at_once = *amo;
 	at_once.flags &= ~FI_TRIGGER;
 	return t ? wait_for(t, prov_trigger_copy_amo(t, &at_once), amo->flags, amo->msg->context) : -FI_EAGAIN;

@@ -68,6 +68,7 @@ static bool copy_compare(struct prov_trigger *t, const struct fi_op_compare_atom
 
 static bool copy_change(struct prov_trigger *t, const struct fi_op_cntr *from)
 {
+	assert(prov_trigger_is_change(t));
 	t->change.cntr = cntr_of(from->cntr);
 	t->change.value = from->value;
 	return t->change.cntr && t->change.cntr->domain == t->domain && !t->completion;
@@ -118,6 +119,7 @@ static uint64_t flags_of(const struct prov_trigger *t)
 /* All the requests for endpoints begin with the endpoint. */
 static int ep_fill(struct prov_trigger *t, const struct fi_deferred_work *work)
 {
+	assert(!t->ep && t->work == work);
 	if (prov_trigger_is_change(t))
 		return 0;
 	t->ep = prov_ep_of(work->op.msg->ep);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Alias of an endpoint: the same endpoint with operation flags of its own. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ static struct prov_ep *alias_of(struct fid *fid)
 static int alias_close(struct fid *fid)
 {
 	struct prov_ep *alias = alias_of(fid);
+	assert(alias->root != alias);
 	prov_unref(&alias->root->refs);
 	free(alias);
 	return 0;

@@ -2,6 +2,7 @@
 /* The calls on an address vector: insertion in all its forms, removal, look-up. Nothing takes time, so asynchronous
  * insertions are done when the call returns and only tell their result elsewhere. */
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ static struct prov_av *av_of(struct fid_av *fid)
 static int insert_one(struct prov_av *av, const void *sock, const fi_addr_t *user_id, fi_addr_t *out)
 {
 	struct prov_nic *nic = av->domain->nic;
+	assert_locked(nic);
 	struct weft_addr addr;
 	uint32_t index = UINT32_MAX;
 	if (prov_addr_from_sock(sock, prov_addr_len(&nic->ip), &nic->ip, &addr) || !addr.port ||
@@ -185,6 +187,8 @@ static int av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, co
 /* Lock held. */
 static int remove_one(struct prov_av *av, fi_addr_t addr)
 {
+	assert_locked(av->domain->nic);
+	assert(!av->read_only);
 	const struct prov_av_entry *entry = prov_av_find_entry(av, addr);
 	if (!entry)
 		return -FI_EINVAL;

@@ -46,12 +46,14 @@ static uint32_t free_index(struct prov_av *av)
 {
 	while (av->lowest_free < av->count && av->entries[av->lowest_free].uses)
 		av->lowest_free++;
+	assert(av->lowest_free <= av->count);
 	return av->lowest_free;
 }
 
 int prov_av_entry_add(struct prov_av *av, const struct weft_addr *addr, uint32_t wanted, fi_addr_t *out)
 {
 	uint32_t peer;
+	assert_locked(av->domain->nic);
 	int ret = weft_peer_add(av->domain->nic->engine, addr, &peer);
 	if (!ret)
 		ret = peers_grow(av, peer);
@@ -65,6 +67,7 @@ int prov_av_entry_add(struct prov_av *av, const struct weft_addr *addr, uint32_t
 	ret = entries_grow(av, index);
 	if (ret)
 		return ret;
+	assert(index < av->count && av->count <= av->capacity);
 	if (!av->entries[index].uses++) {
 		av->entries[index].peer = peer;
 		av->entries[index].alias = index;
@@ -76,6 +79,9 @@ int prov_av_entry_add(struct prov_av *av, const struct weft_addr *addr, uint32_t
 
 void prov_av_entry_del(struct prov_av *av, uint32_t index)
 {
+	assert_locked(av->domain->nic);
+	assert(index < av->count && av->entries[index].uses > 0);
+	assert(av->of_peer[av->entries[index].peer] == index);
 	if (--av->entries[index].uses)
 		return;
 	av->of_peer[av->entries[index].peer] = FI_ADDR_NOTAVAIL;
@@ -142,6 +148,7 @@ int prov_av_find_peer(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
 
 fi_addr_t prov_av_find_addr(struct prov_av *av, uint32_t peer)
 {
+	assert_locked(av->domain->nic);
 	prov_av_follow(av);
 	fi_addr_t index = peer < av->peers ? av->of_peer[peer] : FI_ADDR_NOTAVAIL;
 	return index == FI_ADDR_NOTAVAIL ? index : av->entries[index].alias;

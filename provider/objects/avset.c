@@ -24,6 +24,8 @@ static size_t find(const struct prov_av_set *set, fi_addr_t addr)
 static int insert(struct prov_av_set *set, fi_addr_t addr)
 {
 	uint32_t peer;
+	assert_locked(set->av->domain->nic);
+	assert(set->count <= set->room);
 	if (prov_av_find_peer(set->av, addr, &peer))
 		return -FI_EINVAL;
 	if (find(set, addr) < set->count)
@@ -51,6 +53,7 @@ static int set_insert(struct fid_av_set *fid, fi_addr_t addr)
 
 static void remove_at(struct prov_av_set *set, size_t i)
 {
+	assert(i < set->count);
 	for (set->count--; i < set->count; i++)
 		set->addrs[i] = set->addrs[i + 1];
 }

@@ -3,6 +3,7 @@
  * that nobody else uses the table: it is new, left over, or to be removed. */
 #include "avshare.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +74,7 @@ static int path_make(struct prov_avshare *share, const char *domain, const char 
 
 static int share_map(struct prov_avshare *share, size_t bytes)
 {
+	assert(!share->head && share->fd >= 0);
 	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, share->fd, 0);
 	if (base == MAP_FAILED || !base)
 		return -ENOMEM;
@@ -191,6 +193,7 @@ void prov_avshare_close(struct prov_avshare *share)
 /* What a process that died in the middle left is a valid table: each change ends with one store. */
 static void lock(struct prov_avshare *share)
 {
+	assert(share->head && share->entries);
 	if (pthread_mutex_lock(&share->head->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&share->head->lock);
 }
@@ -261,6 +264,7 @@ uint32_t prov_avshare_count(struct prov_avshare *share)
 uint32_t prov_avshare_get(struct prov_avshare *share, uint32_t index, struct weft_addr *addr)
 {
 	lock(share);
+	assert(index < share->head->capacity);
 	*addr = share->entries[index].addr;
 	uint32_t uses = share->entries[index].uses;
 	unlock(share);

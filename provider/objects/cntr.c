@@ -28,6 +28,7 @@ static struct prov_cntr_seen now_of(const struct prov_cntr *cntr)
 /* Notes the counter as seen; true when it has changed since it was the last time. */
 static bool note_seen(const struct prov_cntr *cntr, struct prov_cntr_seen *seen)
 {
+	assert_locked(nic_of(cntr));
 	bool changed = cntr->tally.value != seen->value || cntr->tally.errors != seen->errors;
 	*seen = now_of(cntr);
 	return changed;
@@ -51,6 +52,8 @@ void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed)
 /* The application's own changes are no news for its polls, but other threads may wait for them. */
 static void change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
 {
+	assert_locked(nic_of(cntr));
+	assert(factor <= 1);
 	*field = *field * factor + value;
 	cntr->polled = now_of(cntr);
 	prov_nic_raise(nic_of(cntr), &cntr->wait, true);
@@ -131,6 +134,7 @@ struct cntr_goal {
 static bool goal_reached(void *arg)
 {
 	struct cntr_goal *goal = arg;
+	assert_locked(nic_of(goal->cntr));
 	if (goal->cntr->tally.value >= goal->threshold)
 		goal->result = 0;
 	else if (goal->cntr->tally.errors != goal->errors)

@@ -68,6 +68,8 @@ static ssize_t entries_take(struct prov_cq *cq, void *buf, size_t count, fi_addr
 {
 	size_t n = 0;
 	struct prov_req *req = TAILQ_FIRST(&cq->done);
+	assert_locked(cq->domain->nic);
+	assert((cq->count == 0) == !req && cq->errors <= cq->count);
 	if (!req)
 		return -FI_EAGAIN;
 	if (req->entry.err)
@@ -153,6 +155,8 @@ static bool sread_done(void *arg)
 {
 	struct sread *sr = arg;
 	struct prov_cq *cq = sr->cq;
+	assert_locked(cq->domain->nic);
+	assert(sr->threshold > 0);
 	if (cq->count >= sr->threshold || cq->errors)
 		sr->got = entries_take(cq, sr->buf, sr->count, sr->src);
 	return sr->got != -FI_EAGAIN || cq->signals != sr->signals;
@@ -171,6 +175,7 @@ static size_t threshold_of(const struct prov_cq *cq, const void *cond, size_t co
 static bool signal_take(struct prov_cq *cq)
 {
 	bool pending = cq->signal_pending;
+	assert_locked(cq->domain->nic);
 	cq->signal_pending = false;
 	return pending;
 }
@@ -190,6 +195,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 	else
 		prov_wait_until(nic, sread_done, &sr, timeout);
 	prov_nic_lock(nic);
+	assert(cq->waiters > 0);
 	cq->waiters--;
 	if (sr.got == -FI_EAGAIN) /* fewer than wanted are better than none */
 		sr.got = entries_take(cq, buf, count, src);
@@ -249,6 +255,7 @@ static int cq_close(struct fid *fid)
 	prov_nic_lock(nic);
 	while (!TAILQ_EMPTY(&cq->done))
 		entry_drop(cq, TAILQ_FIRST(&cq->done));
+	assert(!cq->count && !cq->errors && !cq->waiters);
 	prov_nic_cancel_notify(nic, &cq->wait);
 	prov_nic_unlock(nic);
 	prov_domain_wait_close(cq->domain, &cq->wait);

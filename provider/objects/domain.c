@@ -41,6 +41,7 @@ int prov_domain_close(struct fid *fid)
 	if (domain->eq)
 		prov_unref(&domain->eq->refs);
 	pthread_mutex_lock(&domains_lock);
+	assert(!TAILQ_EMPTY(&domains));
 	TAILQ_REMOVE(&domains, domain, link);
 	pthread_mutex_unlock(&domains_lock);
 	prov_nic_put(domain->nic);

@@ -90,6 +90,7 @@ static int bind_srx(struct prov_ep *ep, struct prov_ep *srx)
 {
 	if (ep->srx || ep->no_rx || ep->sep || ep->wep || srx->domain != ep->domain)
 		return -FI_EINVAL;
+	assert(srx->wep && srx != ep);
 	prov_nic_lock(ep->domain->nic);
 	ep->srx = srx;
 	TAILQ_INSERT_TAIL(&srx->members, ep, member);
@@ -123,6 +124,7 @@ int prov_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 void prov_ep_inherit(struct prov_ep *ep)
 {
 	struct prov_ep *sep = ep->sep;
+	assert(!ep->enabled);
 	if (!sep)
 		return;
 	if (!ep->av && sep->av)

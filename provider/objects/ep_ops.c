@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoint: options, sizes and names. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -123,6 +124,7 @@ ssize_t prov_ep_tx_size_left(struct fid_ep *fid)
 {
 	struct prov_ep *ep = prov_ep_of(fid);
 	prov_nic_lock(ep->domain->nic);
+	assert(ep->tx_used <= ep->tx_size);
 	ssize_t left = (ssize_t)ep->tx_size - (ssize_t)ep->tx_used;
 	prov_nic_unlock(ep->domain->nic);
 	return ep->enabled ? left : -FI_EOPBADSTATE;

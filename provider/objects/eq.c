@@ -47,6 +47,7 @@ static struct prov_event *event_new(uint32_t event, const void *buf, size_t len,
 static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room, struct prov_nic *nic)
 {
 	pthread_mutex_lock(&eq->lock);
+	assert((eq->count == 0) == TAILQ_EMPTY(&eq->events));
 	eq->overrun |= eq->count >= room;
 	bool overrun = eq->overrun;
 	if (!overrun) {
@@ -67,6 +68,7 @@ static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room, str
 
 int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry)
 {
+	assert(entry->err >= 0);
 	size_t len = entry->err ? sizeof *entry : sizeof(struct fi_eq_entry);
 	struct prov_event *ev = event_new(event, entry, len, entry->err != 0);
 	return ev ? event_add(eq, ev, SIZE_MAX, nic) : -FI_ENOMEM;
@@ -100,6 +102,7 @@ static void event_drop(struct prov_eq *eq, struct prov_event *ev)
 static ssize_t read_locked(struct prov_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
 	struct prov_event *ev = TAILQ_FIRST(&eq->events);
+	assert(!ev == (eq->count == 0));
 	if (!ev)
 		return eq->overrun ? -FI_EAVAIL : -FI_EAGAIN;
 	if (ev->is_error)
@@ -201,6 +204,7 @@ static int eq_close(struct fid *fid)
 		return -FI_EBUSY;
 	while (!TAILQ_EMPTY(&eq->events))
 		event_drop(eq, TAILQ_FIRST(&eq->events));
+	assert(!eq->count);
 	prov_wait_close(&eq->wait);
 	pthread_cond_destroy(&eq->cond);
 	pthread_mutex_destroy(&eq->lock);

@@ -101,6 +101,7 @@ static int poll_del(struct fid_poll *pfid, struct fid *fid, uint64_t flags)
  * be returned. */
 static bool look_at(const struct member *m)
 {
+	assert(m->fid->fclass == FI_CLASS_CQ || m->fid->fclass == FI_CLASS_CNTR);
 	return m->fid->fclass == FI_CLASS_CQ ? cq_of(m->fid)->count > 0 : prov_cntr_note_polled(cntr_of(m->fid));
 }
 

@@ -20,7 +20,10 @@ static struct prov_ep *ep_of(struct fid *fid)
 
 static bool sends_done(void *arg)
 {
-	return ((struct prov_ep *)arg)->tx_used == 0;
+	const struct prov_ep *ep = arg;
+	assert_locked(ep->domain->nic);
+	assert(ep->tx_used <= ep->tx_size);
+	return ep->tx_used == 0;
 }
 
 /* In a forked child: closing the engine's endpoint would rewrite packets that are the parent's. */
@@ -58,6 +61,7 @@ static void ep_disconnect(struct prov_ep *ep)
 	ep->domain->tables->ep_events->closing(ep);
 	prov_req_put_all(nic, &ep->posted);
 	prov_req_put_all(nic, &ep->claims);
+	assert(TAILQ_EMPTY(&ep->posted) && TAILQ_EMPTY(&ep->claims) && !ep->coll);
 	prov_deferred_forget(&nic->deferred, ep);
 	prov_ep_unbind_shared(ep);
 	if (ep->tx_cq)
@@ -82,6 +86,7 @@ int prov_ep_close(struct fid *fid)
 	struct prov_ep *ep = ep_of(fid);
 	if (ep->refs)
 		return -FI_EBUSY;
+	assert(TAILQ_EMPTY(&ep->members) && ep->root == ep);
 	ep_stop(ep);
 	prov_ep_unbind(ep);
 	prov_unref(&ep->domain->refs);
@@ -99,6 +104,7 @@ uint32_t prov_ep_ring(const struct prov_ep *ep)
 static int wep_open(struct prov_ep *ep, uint16_t port, struct weft_err *err)
 {
 	uint32_t entries = prov_ep_ring(ep);
+	assert(!ep->wep);
 	int (*open)(struct weft_engine *, uint16_t, uint32_t, uint32_t, struct weft_ep **, struct weft_err *) =
 		ep->is_dgram ? weft_ep_open_dgram : weft_ep_open;
 	int ret = open(ep->domain->nic->engine, port, entries, entries, &ep->wep, err);
@@ -117,6 +123,7 @@ static int ep_listen(struct prov_ep *ep)
 {
 	enum { FIRST_FREE = 0xC000, PAIRS_MAX = 0x2000 };
 	struct weft_err err = {""};
+	assert_locked(ep->domain->nic);
 	int ret = wep_open(ep, ep->addr.port, &err);
 	for (uint32_t i = 0; ret == -FI_EADDRINUSE && !ep->addr.port && i < PAIRS_MAX; i++)
 		ret = wep_open(ep, (uint16_t)(FIRST_FREE + 2 * i), &err);
@@ -215,6 +222,7 @@ static void tables_set(struct fid_ep *fid, const struct prov_tables *tables)
 
 struct prov_ep *prov_ep_new(struct prov_domain *domain, size_t bytes, size_t fclass, void *context)
 {
+	assert(bytes >= sizeof(struct prov_ep));
 	struct prov_ep *ep = calloc(1, bytes);
 	if (!ep)
 		return NULL;

@@ -36,6 +36,7 @@ static int mr_close(struct fid *fid)
 
 static int bind_cntr(struct prov_cntr **place, struct prov_cntr *cntr)
 {
+	assert_locked(cntr->domain->nic);
 	if (*place)
 		return -FI_EINVAL;
 	*place = cntr;
@@ -201,6 +202,8 @@ static void data_entry(struct prov_ep *ep, const struct weft_cqe *cqe)
 
 void prov_mr_event(struct prov_ep *ep, const struct weft_cqe *cqe)
 {
+	assert_locked(ep->domain->nic);
+	assert(cqe->kind == WEFT_OP_REMOTE_READ || cqe->kind == WEFT_OP_REMOTE_WRITE);
 	bool read = cqe->kind == WEFT_OP_REMOTE_READ;
 	struct prov_cntr *at_ep = ep->cntrs[read ? PROV_CNTR_REMOTE_READ : PROV_CNTR_REMOTE_WRITE];
 	/* The region may have been closed since; its key tells. */

@@ -30,6 +30,7 @@ static struct prov_sep *sep_of(struct fid_ep *fid)
 
 static uint32_t numbers(const struct prov_sep *sep)
 {
+	assert(sep->rx_count <= PROV_CTX_MAX);
 	return sep->rx_count ? sep->rx_count : 1;
 }
 
@@ -47,6 +48,8 @@ static void block_close(struct prov_sep *sep)
 static int block_open(struct prov_sep *sep, uint16_t port, struct weft_err *err)
 {
 	struct prov_ep *ep = &sep->ep;
+	assert_locked(ep->domain->nic);
+	assert(!sep->is_open);
 	uint32_t entries = prov_ep_ring(ep);
 	for (uint32_t i = 0; i < numbers(sep); i++) {
 		int ret = weft_ep_open(ep->domain->nic->engine, (uint16_t)(port + i), entries, entries, &sep->weps[i],
@@ -87,6 +90,7 @@ static int tx_listen(struct prov_ep *ep)
 {
 	struct weft_err err = {""};
 	uint32_t entries = prov_ep_ring(ep);
+	assert(ep->sep && ep->no_rx);
 	int ret = sep_listen(ep->sep);
 	if (ret)
 		return ret;
@@ -103,6 +107,7 @@ static int rx_listen(struct prov_ep *ep)
 	if (ret)
 		return ret;
 	ep->addr = sep->ep.addr;
+	assert(ep->index < sep->rx_count);
 	ep->wep = sep->weps[ep->index];
 	sep->weps[ep->index] = NULL;
 	if (ep->wep)
@@ -118,6 +123,7 @@ static int ctx_close(struct fid *fid)
 	struct prov_ep *ep = prov_ep_of(container_of(fid, struct fid_ep, fid));
 	struct prov_sep *sep = container_of(ep->sep, struct prov_sep, ep);
 	struct prov_ep **slot = ep->no_rx ? &sep->tx[ep->index] : &sep->rx[ep->index];
+	assert(*slot == ep);
 	int ret = prov_ep_close(fid);
 	if (ret)
 		return ret;
@@ -136,6 +142,7 @@ static struct fi_ops ctx_fi_ops = {
 
 static struct prov_ep *ctx_new(struct prov_sep *sep, int index, size_t fclass, void *context)
 {
+	assert(index >= 0 && index < PROV_CTX_MAX);
 	struct prov_ep *ep = prov_ep_new(sep->ep.domain, sizeof *ep, fclass, context);
 	if (!ep)
 		return NULL;

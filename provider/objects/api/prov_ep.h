@@ -4,6 +4,7 @@
 #ifndef PROV_EP_H
 #define PROV_EP_H
 
+#include <assert.h>
 #include <rdma/fi_endpoint.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -77,7 +78,9 @@ struct prov_ep {
 /* The endpoint behind the application's pointer. Every call that takes a fid_ep begins with this. */
 static inline struct prov_ep *prov_ep_of(const struct fid_ep *fid)
 {
-	return container_of(fid, struct prov_ep, fid)->root;
+	struct prov_ep *ep = container_of(fid, struct prov_ep, fid)->root;
+	assert(ep->root == ep);
+	return ep;
 }
 
 /* Operation flags of calls without a flags argument; an alias has its own. */
