@@ -1,55 +1,109 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run as a table for people. */
+/* A run as a table for people: lines of text with metrics in braces. */
+#include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "result_int.h"
+#include "metric.h"
 #include "route.h"
 
-static double us(weft_ps ps)
+/* A line, or a part of one. {NAME} stands for a count, {NAME:D} for a number with D decimals, {NAME%D} for a share in
+ * percent. */
+struct line {
+	const char *when; /* a metric; the line is there when it is above 0. NULL: always */
+	const char *text;
+};
+
+#define TIMES(path)                                                                                                    \
+	"min {" path ".min:1}  mean {" path ".mean:1}  p50 {" path ".p50:1}  p99 {" path ".p99:1}  max {" path         \
+	".max:1} us\n"
+#define WAITING(place) "waiting mean {hops." place ".wait_mean_us:3}, max {hops." place ".wait_max_us:1} us\n"
+#define SPREAD(dir)                                                                                                    \
+	"lengths mean {queue_spread." dir ".mean:3}, p99 {queue_spread." dir ".p99:2} packets; "                       \
+	"standard deviation over a leaf's links mean {queue_spread." dir ".sd_mean:3}, max {queue_spread." dir         \
+	".sd_max:2}\n"
+
+static const struct line lines[] = {
+	{NULL,
+	 "flows          {flows.count}, {flows.completed} completed, {flows.verified} verified, {failed} failed\n"},
+	{NULL, "FCT            " TIMES("fct_us")},
+	{NULL, "delivery       " TIMES("delivered_us")},
+	{"background", "foreground     " TIMES("foreground_fct_us")},
+	{"background", "background     " TIMES("background_fct_us")},
+	{"slowdown.max",
+	 "slowdown       min {slowdown.min:3}  mean {slowdown.mean:3}  p50 {slowdown.p50:3}  p99 {slowdown.p99:3}  "
+	 "max {slowdown.max:3}, each flow over its ideal alone\n"},
+	{NULL, "makespan       {makespan_us:1} us, ideal {ideal_us:1} us, inflation {inflation:3}\n"},
+	{NULL, "goodput        {goodput_gbps:1} Gb/s in all, Jain {jain:4}\n"},
+	{NULL,
+	 "packets        {packets.data} data, {retransmitted} retransmitted, {trimmed} trimmed, {dropped} dropped, "
+	 "{marked} marked\n"},
+	{NULL, "control        {packets.acks} ACKs, {packets.nacks} NACKs, {packets.credits} credits, {timeouts} "
+	       "timeouts\n"},
+	{"reordering.packets", "order          {reordering.reordered} of {reordering.packets} packets late, by p99 "
+			       "{reordering.extent.p99}, max "
+			       "{reordering.extent.max} packets; flows with duplicate ACKs {dup_ack_flows%2} %, three "
+			       "{dup_ack3_flows%2} %\n"},
+	{"dropped",
+	 "drops          {drops.data} data and {drops.control} control in full queues, {drops.down} by failed links, "
+	 "{drops.error} by bit errors, {drops.route} without a route\n"},
+	{NULL, "queues         max {queue_max_bytes} bytes, mean {queue_mean_bytes:0} bytes\n"},
+	{"wait_leaf_host_max_us", "leaf_host      " WAITING("leaf_host")},
+	{"wait_leaf_up_max_us", "leaf_up        " WAITING("leaf_up")},
+	{"wait_spine_up_max_us", "spine_up       " WAITING("spine_up")},
+	{"wait_spine_down_max_us", "spine_down     " WAITING("spine_down")},
+	{"wait_core_down_max_us", "core_down      " WAITING("core_down")},
+	{"queue_spread.up.samples", "spread up      " SPREAD("up")},
+	{"queue_spread.down.samples", "spread down    " SPREAD("down")},
+	{"credit_queues.injected", "credit queues  {credit_queues.injected} credits, {credit_queues.dropped} dropped, "
+				   "{credit_queues.marked} marked, "
+				   "at all ports together\n"},
+	{"queues.pauses", "pauses         {queues.pauses}, {queues.paused_us:1} us in all ports together\n"},
+	{NULL, "run            {run.virtual_us:1} us in {run.wall_s:2} s, {run.events} events, {run.packet_hops} hops"},
+};
+
+enum { LINES = sizeof lines / sizeof *lines, NAME_MAX_CHARS = 48 };
+
+/* The metric between braces, `len` characters with its form. */
+static void print_metric(FILE *out, const char *text, size_t len, const struct run_record *record)
 {
-	return (double)ps / 1e6;
+	char name[NAME_MAX_CHARS];
+	size_t name_len = strcspn(text, ":%}");
+	assert(name_len <= len && name_len < sizeof name);
+	memcpy(name, text, name_len);
+	name[name_len] = '\0';
+	const struct metric *m = metric_find(name);
+	assert(m);
+	if (name_len == len)
+		fprintf(out, "%" PRIu64, metric_count(m, record));
+	else
+		fprintf(out, "%.*f", atoi(text + name_len + 1),
+			metric_raw(m, record) * (text[name_len] == '%' ? 100 : 1));
 }
 
-static void print_times(FILE *out, const char *name, const struct run_times *t)
+static void print_text(FILE *out, const char *text, const struct run_record *record)
 {
-	fprintf(out, "%-14s min %.1f  mean %.1f  p50 %.1f  p99 %.1f  max %.1f us\n", name, t->min, t->mean, t->p50,
-		t->p99, t->max);
+	while (*text) {
+		size_t plain = strcspn(text, "{"), len;
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (!*text)
+			return;
+		len = strcspn(++text, "}");
+		print_metric(out, text, len, record);
+		text += len + 1;
+	}
 }
 
-static void print_packets(FILE *out, const struct run_packets *p)
+static bool is_shown(const struct line *l, const struct run_record *record)
 {
-	fprintf(out,
-		"packets        %" PRIu64 " data, %" PRIu64 " retransmitted, %" PRIu64 " trimmed, %" PRIu64
-		" dropped, %" PRIu64 " marked\n",
-		p->data, p->retransmitted, p->trimmed, p->dropped, p->marked);
-	fprintf(out, "control        %" PRIu64 " ACKs, %" PRIu64 " NACKs, %" PRIu64 " credits, %" PRIu64 " timeouts\n",
-		p->acks, p->nacks, p->credits, p->timeouts);
+	return !l->when || metric_raw(metric_find(l->when), record) > 0;
 }
 
-static void print_drops(FILE *out, const struct run_drops *d)
+/* Who ran. */
+static void print_names(FILE *out, const struct run_result *r)
 {
-	fprintf(out,
-		"drops          %" PRIu64 " data and %" PRIu64 " control in full queues, %" PRIu64
-		" by failed links, %" PRIu64 " by bit errors, %" PRIu64 " without a route\n",
-		d->data, d->control, d->down, d->error, d->route);
-}
-
-static void print_reordering(FILE *out, const struct run_reordering *o)
-{
-	fprintf(out,
-		"order          %" PRIu64 " of %" PRIu64
-		" packets late, by p99 %u, max %u packets; flows with duplicate ACKs %.2f %%, three %.2f %%\n",
-		o->reordered, o->packets, o->extent_p99, o->extent_max, 100 * o->dup_ack_flows,
-		100 * o->dup_ack3_flows);
-}
-
-int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
-{
-	struct run_summary s;
-	int rc = result_summarise(r, &s);
-	if (rc)
-		return weft_err_set(err, rc, "no memory for the result");
 	bool routed = r->route && strcmp(r->route, weft_route_table[0]->name) != 0;
 	fprintf(out, "%-14s %s + %s%s%s, seed %" PRIu64 "\n", r->mode, r->cc, r->lb, routed ? ", switches " : "",
 		routed ? r->route : "", r->seed);
@@ -57,43 +111,30 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
 		fprintf(out, "%-14s %s\n", r->lb, r->lb_reason);
 	if (r->warning)
 		fprintf(out, "warning        %s\n", r->warning);
-	fprintf(out, "flows          %u, %u completed, %u verified, %u failed\n", r->flow_count, s.completed,
-		s.verified, s.failed);
-	print_times(out, "FCT", &s.fct_us);
-	print_times(out, "delivery", &s.delivered_us);
-	if (s.background) {
-		print_times(out, "foreground", &s.foreground_fct_us);
-		print_times(out, "background", &s.background_fct_us);
-	}
-	if (s.slowdown.max > 0)
-		fprintf(out,
-			"slowdown       min %.3f  mean %.3f  p50 %.3f  p99 %.3f  max %.3f, each flow over its ideal "
-			"alone\n",
-			s.slowdown.min, s.slowdown.mean, s.slowdown.p50, s.slowdown.p99, s.slowdown.max);
-	fprintf(out, "makespan       %.1f us, ideal %.1f us, inflation %.3f\n", s.makespan_us, s.ideal_us, s.inflation);
-	fprintf(out, "goodput        %.1f Gb/s in all, Jain %.4f\n", s.goodput_gbps, s.jain);
-	print_packets(out, &r->packets);
-	if (r->order.known)
-		print_reordering(out, &r->order);
-	if (r->fabric && r->packets.dropped)
-		print_drops(out, &r->drops);
-	fprintf(out, "queues         max %" PRIu64 " bytes, mean %.0f bytes\n", r->queue_max_bytes,
-		r->queue_mean_bytes);
-	result_print_hops(r, out);
-	if (r->credits.injected)
-		fprintf(out,
-			"credit queues  %" PRIu64 " credits, %" PRIu64 " dropped, %" PRIu64
-			" marked, at all ports together\n",
-			r->credits.injected, r->credits.dropped, r->credits.marked);
-	if (r->pauses)
-		fprintf(out, "pauses         %" PRIu64 ", %.1f us in all ports together\n", r->pauses, r->paused_us);
-	fprintf(out, "run            %.1f us in %.2f s, %" PRIu64 " events, %" PRIu64 " hops", us(r->elapsed),
-		r->wall_s, r->events, r->packet_hops);
+}
+
+/* The rest of the line about the run itself, and its digest. */
+static void print_run(FILE *out, const struct run_result *r)
+{
 	if (r->wall_s > 0)
 		fprintf(out, " (%.2f M events/s, %.2f M hops/s)", (double)r->events / 1e6 / r->wall_s,
 			(double)r->packet_hops / 1e6 / r->wall_s);
 	fprintf(out, ", %" PRIu64 " KiB\n", r->max_rss_kib);
 	if (r->digest)
 		fprintf(out, "digest         %016" PRIx64 "\n", r->digest);
+}
+
+int result_print(const struct run_result *r, FILE *out, struct weft_err *err)
+{
+	struct run_record record = {.result = *r};
+	int rc = result_summarise(r, &record.summary);
+	if (rc)
+		return weft_err_set(err, rc, "no memory for the result");
+	print_names(out, r);
+	for (uint32_t i = 0; i < LINES; i++) {
+		if (is_shown(&lines[i], &record))
+			print_text(out, lines[i].text, &record);
+	}
+	print_run(out, r);
 	return 0;
 }

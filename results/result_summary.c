@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "result_int.h"
 #include "stat.h"
 
 /* Sorts `us`. Percentiles by nearest rank. */
@@ -112,12 +111,28 @@ void result_add_engine(struct run_packets *p, const struct weft_stats *stats)
 	p->timeouts += stats->timeouts;
 }
 
+static void set_hops(struct run_result *r, const struct weft_net_stats *stats)
+{
+	for (uint32_t tier = 0; tier < WEFT_TOPO_TIERS_MAX; tier++) {
+		for (uint32_t dir = 0; dir < WEFT_PORT_DIRS; dir++) {
+			const struct weft_hop_stats *at = &stats->at[tier][dir];
+			r->hops[tier][dir] = (struct run_hop){
+				.data = at->data,
+				.wait_mean_us = at->data ? (double)at->wait_ps / 1e6 / (double)at->data : 0,
+				.wait_max_us = (double)at->wait_max_ps / 1e6,
+				.dropped = at->dropped,
+				.trimmed = at->trimmed,
+			};
+		}
+	}
+}
+
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now)
 {
 	r->fabric = true;
 	r->drops = (struct run_drops){stats->dropped_data, stats->dropped_control, stats->dropped_down,
 				      stats->dropped_error, stats->dropped_route};
-	result_set_hops(r, stats);
+	set_hops(r, stats);
 	r->packets.trimmed = stats->trimmed;
 	r->packets.dropped = stats->dropped_data + stats->dropped_control + stats->dropped_down + stats->dropped_error +
 			     stats->dropped_route;

@@ -1,102 +1,159 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run as JSON, schema weft.run/1. */
+/* A run as JSON, schema weft.run/1: what has a name, then the metrics, object by object. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "metric.h"
 #include "result_int.h"
 #include "result_json.h"
 
-static double us(weft_ps ps)
+enum { PATH_MAX_CHARS = 64 };
+
+/* One object of the result, or one number beside them. It is there when one of two metrics is above 0. */
+struct section {
+	const char *path;
+	const char *when, *or_when; /* metrics; NULL: always */
+	bool of_fabric;             /* only of runs that know what the fabric counted */
+	bool is_empty;              /* made without members; others fill it */
+};
+
+/* In the order of the JSON. */
+static const struct section sections[] = {
+	{.path = "flows"},
+	{.path = "fct_us"},
+	{.path = "delivered_us"},
+	{.path = "slowdown", .when = "slowdown.max"},
+	{.path = "ideal_us"},
+	{.path = "inflation"},
+	{.path = "goodput_gbps"},
+	{.path = "jain"},
+	{.path = "packets"},
+	{.path = "drops", .of_fabric = true},
+	{.path = "credit_queues", .when = "credit_queues.injected"},
+	{.path = "queues"},
+	{.path = "run"},
+	{.path = "background", .when = "background"},
+	{.path = "foreground_fct_us", .when = "background"},
+	{.path = "background_fct_us", .when = "background"},
+	{.path = "reordering", .when = "reordering.packets"},
+	{.path = "hops", .of_fabric = true, .is_empty = true},
+	{.path = "hops.leaf_host",
+	 .when = "hops.leaf_host.data",
+	 .or_when = "hops.leaf_host.dropped",
+	 .of_fabric = true},
+	{.path = "hops.leaf_up", .when = "hops.leaf_up.data", .or_when = "hops.leaf_up.dropped", .of_fabric = true},
+	{.path = "hops.spine_up", .when = "hops.spine_up.data", .or_when = "hops.spine_up.dropped", .of_fabric = true},
+	{.path = "hops.spine_down",
+	 .when = "hops.spine_down.data",
+	 .or_when = "hops.spine_down.dropped",
+	 .of_fabric = true},
+	{.path = "hops.core_down",
+	 .when = "hops.core_down.data",
+	 .or_when = "hops.core_down.dropped",
+	 .of_fabric = true},
+	{.path = "queue_spread", .when = "queue_spread.up.samples"},
+};
+
+enum { SECTIONS = sizeof sections / sizeof *sections };
+
+static bool is_above_0(const char *name, const struct run_record *record)
 {
-	return (double)ps / 1e6;
+	return name && metric_raw(metric_find(name), record) > 0;
 }
 
-static json_t *json_times(const struct run_times *t)
+static bool is_there(const struct section *s, const struct run_record *record)
 {
-	return json_pack("{s:f,s:f,s:f,s:f,s:f}", "min", t->min, "mean", t->mean, "p50", t->p50, "p99", t->p99, "max",
-			 t->max);
+	if (s->of_fabric && !record->result.fabric)
+		return false;
+	return !s->when || is_above_0(s->when, record) || is_above_0(s->or_when, record);
 }
 
-static json_t *json_packets(const struct run_packets *p)
+/* The object at a path whose last name is cut off; made if it is not there. *last is that name. NULL: no memory. */
+static json_t *object_of(json_t *json, char *path, const char **last)
 {
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "data", (json_int_t)p->data, "retransmitted",
-			 (json_int_t)p->retransmitted, "trimmed", (json_int_t)p->trimmed, "dropped",
-			 (json_int_t)p->dropped, "marked", (json_int_t)p->marked, "acks", (json_int_t)p->acks, "nacks",
-			 (json_int_t)p->nacks, "credits", (json_int_t)p->credits, "timeouts", (json_int_t)p->timeouts);
+	char *name = path;
+	for (char *dot; json && (dot = strchr(name, '.')) != NULL; name = dot + 1) {
+		*dot = '\0';
+		json_t *inner = json_object_get(json, name);
+		if (!inner && !json_object_set_new(json, name, json_object()))
+			inner = json_object_get(json, name);
+		json = inner;
+	}
+	*last = name;
+	return json;
 }
 
-static json_t *json_drops(const struct run_drops *d)
+/* Takes over `value`; NULL: no memory for it. */
+static int put(json_t *json, const char *path, json_t *value)
 {
-	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "data", (json_int_t)d->data, "control", (json_int_t)d->control,
-			 "down", (json_int_t)d->down, "error", (json_int_t)d->error, "route", (json_int_t)d->route);
+	char names[PATH_MAX_CHARS];
+	const char *last;
+	snprintf(names, sizeof names, "%s", path);
+	json_t *object = object_of(json, names, &last);
+	if (object)
+		return json_object_set_new(object, last, value) ? -ENOMEM : 0;
+	json_decref(value);
+	return -ENOMEM;
 }
 
-static json_t *json_credits(const struct weft_credit_counts *c)
+static json_t *json_metric(const struct metric *m, const struct run_record *record)
 {
-	return json_pack("{s:I,s:I,s:I,s:I}", "injected", (json_int_t)c->injected, "sent", (json_int_t)c->sent,
-			 "dropped", (json_int_t)c->dropped, "marked", (json_int_t)c->marked);
+	return metric_is_count(m) ? json_integer((json_int_t)metric_count(m, record))
+				  : json_real(metric_raw(m, record));
 }
 
-static json_t *json_run(const struct run_result *r)
+static bool is_in(const struct metric *m, const struct section *s)
 {
-	char digest[17];
-	snprintf(digest, sizeof digest, "%016" PRIx64, r->digest);
-	return json_pack("{s:f,s:f,s:I,s:I,s:I,s:s}", "virtual_us", us(r->elapsed), "wall_s", r->wall_s, "events",
-			 (json_int_t)r->events, "packet_hops", (json_int_t)r->packet_hops, "max_rss_kib",
-			 (json_int_t)r->max_rss_kib, "digest", digest);
+	size_t len = strlen(s->path);
+	return m->json && !strncmp(m->json, s->path, len) && (m->json[len] == '.' || !m->json[len]);
 }
 
-static json_t *json_of(const struct run_result *r, const struct run_summary *s)
+static int put_section(json_t *json, const struct section *s, const struct run_record *record)
 {
-	return json_pack(
-		"{s:s,s:s,s:s,s:s,s:s*,s:s*,s:s*,s:I,s:{s:i,s:i,s:i},s:o,s:o,s:o*,s:f,s:f,s:f,s:f,s:o,s:o*,s:o*,s:{"
-		"s:I,s:f,s:"
-		"I,s:f},s:o}",
-		"schema", "weft.run/1", "mode", r->mode, "cc", r->cc, "lb", r->lb, "lb_reason", r->lb_reason, "route",
-		r->route, "warning", r->warning, "seed", (json_int_t)r->seed, "flows", "count", (int)r->flow_count,
-		"completed", (int)s->completed, "verified", (int)s->verified, "fct_us", json_times(&s->fct_us),
-		"delivered_us", json_times(&s->delivered_us), "slowdown",
-		s->slowdown.max > 0 ? json_times(&s->slowdown) : NULL, "ideal_us", s->ideal_us, "inflation",
-		s->inflation, "goodput_gbps", s->goodput_gbps, "jain", s->jain, "packets", json_packets(&r->packets),
-		"drops", r->fabric ? json_drops(&r->drops) : NULL, "credit_queues",
-		r->credits.injected ? json_credits(&r->credits) : NULL, "queues", "max_bytes",
-		(json_int_t)r->queue_max_bytes, "mean_bytes", r->queue_mean_bytes, "pauses", (json_int_t)r->pauses,
-		"paused_us", r->paused_us, "run", json_run(r));
+	int rc = s->is_empty ? put(json, s->path, json_object()) : 0;
+	const struct metric *m;
+	for (uint32_t i = 0; !rc && !s->is_empty && (m = metric_at(i)) != NULL; i++)
+		rc = is_in(m, s) ? put(json, m->json, json_metric(m, record)) : 0;
+	return rc;
 }
 
-static json_t *json_background(const struct run_summary *s)
+/* The digest ends the object `run`. */
+static int put_digest(json_t *json, uint64_t digest)
 {
-	return json_pack("{s:i,s:o,s:o}", "background", (int)s->background, "foreground_fct_us",
-			 json_times(&s->foreground_fct_us), "background_fct_us", json_times(&s->background_fct_us));
+	char text[17];
+	snprintf(text, sizeof text, "%016" PRIx64, digest);
+	return put(json, "run.digest", json_string(text));
 }
 
-static json_t *json_reordering(const struct run_reordering *o)
+static int put_metrics(json_t *json, const struct run_record *record)
 {
-	return json_pack("{s:{s:I,s:I,s:I,s:{s:i,s:i,s:i},s:i,s:i,s:i,s:i,s:{s:f,s:f,s:f,s:f}}}", "reordering",
-			 "packets", (json_int_t)o->packets, "reordered", (json_int_t)o->reordered, "beyond_gap",
-			 (json_int_t)o->beyond, "extent", "p50", (int)o->extent_p50, "p99", (int)o->extent_p99, "max",
-			 (int)o->extent_max, "ooo_p50", (int)o->ooo_p50, "ooo_p99", (int)o->ooo_p99, "ooo_max",
-			 (int)o->ooo_max, "dup_acks_max", (int)o->dup_acks_max, "flows", "dup_ack", o->dup_ack_flows,
-			 "dup_ack3", o->dup_ack3_flows, "reorder_ack", o->reorder_ack_flows, "reorder_ack3",
-			 o->reorder_ack3_flows);
+	int rc = 0;
+	for (uint32_t i = 0; i < SECTIONS && !rc; i++) {
+		if (is_there(&sections[i], record))
+			rc = put_section(json, &sections[i], record);
+		if (!rc && !strcmp(sections[i].path, "run"))
+			rc = put_digest(json, record->result.digest);
+	}
+	return rc;
+}
+
+static json_t *json_names(const struct run_result *r)
+{
+	return json_pack("{s:s,s:s,s:s,s:s,s:s*,s:s*,s:s*,s:I}", "schema", "weft.run/1", "mode", r->mode, "cc", r->cc,
+			 "lb", r->lb, "lb_reason", r->lb_reason, "route", r->route, "warning", r->warning, "seed",
+			 (json_int_t)r->seed);
 }
 
 int result_write_json(const struct run_result *r, const char *path, struct weft_err *err)
 {
-	struct run_summary s;
-	json_t *json = result_summarise(r, &s) ? NULL : json_of(r, &s);
-	if (json && s.background)
-		json_object_update_new(json, json_background(&s));
-	if (json && r->order.known)
-		json_object_update_new(json, json_reordering(&r->order));
-	if (json && (result_add_hops(json, r) || (r->origin && result_add_origin(json, r->origin)))) {
-		json_decref(json);
-		json = NULL;
-	}
-	if (!json)
-		return weft_err_set(err, -ENOMEM, "no memory for the result");
-	int rc = result_dump(json, path, err);
+	struct run_record record = {.result = *r};
+	json_t *json = result_summarise(r, &record.summary) ? NULL : json_names(r);
+	int rc = json ? put_metrics(json, &record) : -ENOMEM;
+	if (!rc && r->origin)
+		rc = result_add_origin(json, r->origin);
+	rc = rc ? weft_err_set(err, -ENOMEM, "no memory for the result") : result_dump(json, path, err);
 	json_decref(json);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "file.h"
+#include "metric.h"
 #include "scenario.h"
 #include "sweep.h"
 
@@ -26,7 +27,13 @@ struct claim_pick {
 	uint32_t count;
 };
 
-struct measure;
+struct file_measure;
+
+/* What a claim is about: one of these. */
+struct measure {
+	const struct metric *metric;     /* a number of the result, so that a run without further files has it */
+	const struct file_measure *file; /* or of another file of the run */
+};
 
 /* What of a run's files a measure looks at. */
 struct claim_scope {
@@ -40,7 +47,7 @@ struct claim {
 	const char *text;  /* one line */
 	const char *paper; /* what the publication says, in its words; "" */
 	const char *note;  /* what to know when it does not hold; "" */
-	const struct measure *measure;
+	struct measure measure;
 	struct claim_scope scope;
 	struct claim_pick of;     /* every combination it picks must meet the bound */
 	struct claim_pick over;   /* keys to change for the combinations to divide by, or to subtract */
@@ -96,11 +103,8 @@ int claim_real_dir(const struct sweep *w, uint32_t id, char path[FILE_PATH_MAX],
 
 /* ---- measures ---- */
 
-/* By name; NULL: no such measure. */
-const struct measure *measure_find(const char *name);
-
-/* Whether it is a number of the result, so that a run without further files has it. */
-bool measure_of_result(const struct measure *m);
+/* By name; false: no such measure. */
+bool measure_find(const char *name, struct measure *out);
 
 /* One line "NAME  meaning" each. */
 void measure_print_all(FILE *out);

@@ -97,7 +97,7 @@ static int measure_seeds(struct trial *t, uint32_t first, double *values, double
 		snprintf(name, sizeof name, "runs/%04u", first + i);
 		int rc = file_path(dir, t->w->dir, name, t->err);
 		if (!rc)
-			rc = measure_run(t->c->measure, &t->c->scope, &run->record, dir, &values[i], t->err);
+			rc = measure_run(&t->c->measure, &t->c->scope, &run->record, dir, &values[i], t->err);
 		if (rc)
 			return rc;
 	}
@@ -209,7 +209,7 @@ static int beside_lab(struct trial *t, uint32_t row, double lab)
 	if (!rc)
 		rc = file_path(path, dir, "run.json", t->err);
 	if (!rc && !result_read_json(path, &record, NULL))
-		rc = measure_run(t->c->measure, &t->c->scope, &record, dir, &real, t->err);
+		rc = measure_run(&t->c->measure, &t->c->scope, &record, dir, &real, t->err);
 	if (!rc)
 		consider(t, ratio(real, lab), 0, "(%s: in real time %.6g, in the lab%s %.6g)", t->w->runs[row].label,
 			 real, "", lab);

@@ -135,9 +135,9 @@ static int read_measure(struct reader *r, const char *name, const yaml_node_t *n
 	int rc = yamldoc_scalar(&r->y, node, name, &text);
 	if (rc)
 		return rc;
-	r->claim->measure = measure_find(text);
-	return r->claim->measure ? 0
-				 : yamldoc_refuse(&r->y, node, name, "unknown '%s' (weft reproduce --measures)", text);
+	return measure_find(text, &r->claim->measure)
+		       ? 0
+		       : yamldoc_refuse(&r->y, node, name, "unknown '%s' (weft reproduce --measures)", text);
 }
 
 static int read_real(struct reader *r, const char *name, const yaml_node_t *node)
@@ -195,9 +195,9 @@ static int check(const struct reader *r, const yaml_node_t *node)
 	const struct claim *c = r->claim;
 	if (!*c->text)
 		return yamldoc_refuse(&r->y, node, "text", "a claim says something");
-	if (!c->measure)
+	if (!c->measure.metric && !c->measure.file)
 		return yamldoc_refuse(&r->y, node, "measure", "is missing (weft reproduce --measures lists them)");
-	if (c->real && (c->relative || !measure_of_result(c->measure)))
+	if (c->real && (c->relative || !c->measure.metric))
 		return yamldoc_refuse(&r->y, node, "real", "takes a number of the result, and neither over nor less");
 	if (c->real && !r->claims->bench.count)
 		return yamldoc_refuse(&r->y, node, "real", "the scenario has no bench");

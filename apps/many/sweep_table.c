@@ -2,65 +2,28 @@
 #include <math.h>
 #include <string.h>
 
+#include "metric.h"
 #include "stat.h"
 #include "sweep.h"
 
-/* Columns: what a run says of each. */
-static double tail_us(const struct run_record *r)
-{
-	return r->summary.fct_us.max;
-}
-
-static double mean_us(const struct run_record *r)
-{
-	return r->summary.fct_us.mean;
-}
-
-/* Not known when a flow did not complete. */
-static double inflation(const struct run_record *r)
-{
-	return r->summary.inflation > 0 ? r->summary.inflation : NAN;
-}
-
-static double goodput_gbps(const struct run_record *r)
-{
-	return r->summary.goodput_gbps;
-}
-
-static double retransmitted(const struct run_record *r)
-{
-	return (double)r->result.packets.retransmitted;
-}
-
-static double trimmed(const struct run_record *r)
-{
-	return (double)r->result.packets.trimmed;
-}
-
-static double dropped(const struct run_record *r)
-{
-	return (double)r->result.packets.dropped;
-}
-
-static double timeouts(const struct run_record *r)
-{
-	return (double)r->result.packets.timeouts;
-}
-
-static double failed(const struct run_record *r)
-{
-	return r->summary.failed;
-}
-
+/* A metric of runs; with `known` only of those that have it, otherwise of what there is. */
 static const struct column {
-	const char *title;
-	double (*value)(const struct run_record *r);
+	const char *title, *metric;
 	uint8_t decimals;
+	bool known;
 } columns[] = {
-	{"tail FCT us", tail_us, 1},       {"mean FCT us", mean_us, 1}, {"inflation", inflation, 3},
-	{"goodput Gb/s", goodput_gbps, 1}, {"retx", retransmitted, 0},  {"trimmed", trimmed, 0},
-	{"dropped", dropped, 0},           {"timeouts", timeouts, 0},   {"failed", failed, 0},
+	{"tail FCT us", "fct_max_us", 1, false}, {"mean FCT us", "fct_mean_us", 1, false},
+	{"inflation", "inflation", 3, true},     {"goodput Gb/s", "goodput_gbps", 1, false},
+	{"retx", "retransmitted", 0, false},     {"trimmed", "trimmed", 0, false},
+	{"dropped", "dropped", 0, false},        {"timeouts", "timeouts", 0, false},
+	{"failed", "failed", 0, false},
 };
+
+static double column_value(const struct column *c, const struct run_record *r)
+{
+	const struct metric *m = metric_find(c->metric);
+	return c->known ? metric_value(m, r) : metric_raw(m, r);
+}
 
 enum { COLUMNS = sizeof columns / sizeof *columns, CELL_MAX = 48 };
 
@@ -79,7 +42,7 @@ static void fill_cell(const struct sweep *w, uint32_t first, uint32_t seeds, con
 	double sum = 0, squares = 0;
 	uint32_t n = 0;
 	for (uint32_t i = first; i < first + seeds; i++) {
-		double v = w->runs[i].known ? c->value(&w->runs[i].record) : NAN;
+		double v = w->runs[i].known ? column_value(c, &w->runs[i].record) : NAN;
 		if (isnan(v))
 			continue;
 		sum += v;

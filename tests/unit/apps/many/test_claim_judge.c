@@ -33,7 +33,8 @@ static struct claim_pick pick_case(uint32_t index)
 /* About case a, or a against b. */
 static struct claim claim_of(bool against, double at_least, double at_most)
 {
-	struct claim c = {.text = "", .measure = measure_find("fct_max_us"), .at_least = at_least, .at_most = at_most};
+	struct claim c = {.text = "", .at_least = at_least, .at_most = at_most};
+	assert_true(measure_find("fct_max_us", &c.measure));
 	c.of = pick_case(0);
 	if (against)
 		c.over = pick_case(1);
