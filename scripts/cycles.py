@@ -55,9 +55,9 @@ def objects(build: str) -> dict[str, str]:
         root = json.load(f)["directories"]["source"]
     found: dict[str, str] = {}
     for command in commands:
-        source = os.path.relpath(os.path.join(command["directory"], command["file"]), root)
-        if source.startswith(".."):  # generated, in the build directory
-            source = command["file"]
+        path = os.path.abspath(os.path.join(command["directory"], command["file"]))
+        generated = path.startswith(command["directory"] + os.sep)
+        source = os.path.relpath(path, command["directory"] if generated else root)
         output = os.path.join(command["directory"], command["output"])
         if source.endswith(".c") and not source.startswith(("tests/", "examples/")) and os.path.exists(output):
             found.setdefault(source, output)
