@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine_int.h"
+#include "engine_state.h"
 #include "weft/engine.h"
 
 enum option {
@@ -237,7 +237,7 @@ static void answer(const struct fuzz *f, uint8_t *b, size_t len)
 	if (len < PDS_AT + 12 + 20 || ((b[PDS_AT] << 8 | b[PDS_AT + 1]) >> 7 & 15) != WIRE_NH_RSP_DATA)
 		return;
 	uint32_t i = ses[7];
-	const struct tx_msg *m = i < f->e->asks.room ? f->e->asks.msgs[i] : NULL;
+	const struct tx_msg *m = i < f->e->ses.asks.room ? f->e->ses.asks.msgs[i] : NULL;
 	if (!m)
 		return;
 	ses[5] = (uint8_t)(m->rma->token >> 16);
@@ -252,7 +252,7 @@ static void fetch(const struct fuzz *f, uint8_t *b, size_t len)
 	if (len < PDS_AT + 12 + 44 || (ses[0] & 63) != WIRE_OP_READ || ses[4] != RMA_GEN_MESSAGE)
 		return;
 	uint32_t i = ses[31];
-	const struct tx_msg *m = i < f->e->asks.room ? f->e->asks.msgs[i] : NULL;
+	const struct tx_msg *m = i < f->e->ses.asks.room ? f->e->ses.asks.msgs[i] : NULL;
 	if (!m)
 		return;
 	put32(ses + 24, (uint32_t)(m->rma->token >> 32));
@@ -266,17 +266,17 @@ static void aim(const struct fuzz *f, uint8_t *b, size_t len, uint8_t options)
 	if (len < PDS_AT + 12)
 		return;
 	uint8_t *pds = b + PDS_AT;
-	if (options & TO_TX && !list_empty(&f->e->txs)) {
-		const struct pdc_tx *p = list_entry(f->e->txs.next, struct pdc_tx, link);
+	if (options & TO_TX && !list_empty(&f->e->pds.txs)) {
+		const struct pdc_tx *p = list_entry(f->e->pds.txs.next, struct pdc_tx, link);
 		put16(pds + 10, p->pdc.id);
 		if (p->remote_id)
 			put16(pds + 8, p->remote_id);
-		psn = p->q.front;
-	} else if (options & TO_RX && !list_empty(&f->e->rxs)) {
-		const struct pdc_rx *p = list_entry(f->e->rxs.prev, struct pdc_rx, link);
+		psn = p->q.una;
+	} else if (options & TO_RX && !list_empty(&f->e->pds.rxs)) {
+		const struct pdc_rx *p = list_entry(f->e->pds.rxs.prev, struct pdc_rx, link);
 		put16(pds + 10, p->pdc.id);
 		put16(pds + 8, p->remote_id);
-		psn = p->next_expected;
+		psn = p->win.next_expected;
 		answer(f, b, len);
 		fetch(f, b, len);
 	}

@@ -3,7 +3,11 @@
 #include <errno.h>
 
 #include "bitmap.h"
-#include "engine_int.h"
+#include "ctl_tx.h"
+#include "loss.h"
+#include "pdc_tx.h"
+#include "ready.h"
+#include "rto.h"
 #include "wire_hot.h"
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff, RESOURCE_HOLD_BRTTS = 4 };
@@ -22,45 +26,53 @@ struct cover {
 	weft_ns now;
 };
 
-/* The record leaves the list of its state. */
-static inline void ack_one(struct weft_engine *e, struct pdc_tx *p, uint32_t psn, struct sent *s, struct gain *g)
+static inline void note_acked(struct pds *pds, struct pdc_tx *p, struct tx_run *run)
 {
-	if (likely(sendq_unlink(&p->q, psn, s)))
+	assert(run->unacked_pkts > 0);
+	if (unlikely(!--run->unacked_pkts && run->cut))
+		pds->events->on_acked(pds->ses, p, run);
+}
+
+/* The record leaves the list of its state. */
+static inline void ack_one(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct gain *g)
+{
+	if (likely(sendq_unlink(&p->q, psn, s))) {
+		assert(p->inflight_bytes >= s->wire_bytes);
 		p->inflight_bytes -= s->wire_bytes;
-	else
-		e->stats.spurious++;
+	} else {
+		pds->stats.spurious++;
+	}
 	g->bytes += s->wire_bytes;
 	g->pkts++;
-	if (likely(s->msg != NULL))
-		msg_tx_acked(e, s->msg);
+	if (likely(s->run != NULL))
+		note_acked(pds, p, s->run);
 	else
 		g->closed |= sent_is_close(s);
 }
 
 /* A marked packet is answered at once, so whatever else an ACK covers had no mark. It answers one packet; with several
  * transmissions it is not known which of them arrived. */
-static void tell_covered(struct weft_engine *e, struct pdc_tx *p, const struct cover *c, uint32_t psn,
-			 const struct sent *s)
+static void tell_covered(struct pds *pds, struct pdc_tx *p, const struct cover *c, uint32_t psn, const struct sent *s)
 {
-	if (e->tune.lb_all_acked && psn != c->trigger && !s->tries)
-		lb_feedback(e, p, s->ev, WEFT_LB_COVERED, c->now);
+	if (pds->conf.tune.lb_all_acked && psn != c->trigger && !s->tries)
+		lb_feedback(pds, p, s->ev, WEFT_LB_COVERED, c->now);
 }
 
-static void ack_ahead(struct weft_engine *e, struct pdc_tx *p, const struct cover *c, uint32_t psn, struct gain *g)
+static void ack_ahead(struct pds *pds, struct pdc_tx *p, const struct cover *c, uint32_t psn, struct gain *g)
 {
 	struct sent *s = sendq_at(&p->q, psn);
 	if (s->state == SENT_ACKED)
 		return;
-	tell_covered(e, p, c, psn, s);
-	ack_one(e, p, psn, s, g);
+	tell_covered(pds, p, c, psn, s);
+	ack_one(pds, p, psn, s, g);
 	sendq_mark(&p->q, psn, s);
 }
 
 /* Of the bitmap's packets those that are new; it may reach beyond what we have in flight. */
-static void ack_bits(struct weft_engine *e, struct pdc_tx *p, const struct cover *c, struct gain *g)
+static void ack_bits(struct pds *pds, struct pdc_tx *p, const struct cover *c, struct gain *g)
 {
 	const struct sendq *q = &p->q;
-	int32_t below = psn_diff(q->front, c->base), room = psn_diff(q->next, c->base);
+	int32_t below = psn_diff(q->una, c->base), room = psn_diff(q->nxt, c->base);
 	uint64_t bits = c->bits;
 	if (below >= 64 || room <= 0)
 		return;
@@ -72,57 +84,57 @@ static void ack_bits(struct weft_engine *e, struct pdc_tx *p, const struct cover
 		return; /* nothing of ours: there may be no ring */
 	bits &= ~bitmap_get64(q->acked, q->mask, c->base);
 	for (; bits; bits &= bits - 1)
-		ack_ahead(e, p, c, c->base + (uint32_t)__builtin_ctzll(bits), g);
+		ack_ahead(pds, p, c, c->base + (uint32_t)__builtin_ctzll(bits), g);
 }
 
-static void ack_cumulative(struct weft_engine *e, struct pdc_tx *p, const struct cover *c, struct gain *g)
+static void ack_cumulative(struct pds *pds, struct pdc_tx *p, const struct cover *c, struct gain *g)
 {
-	while (psn_diff(p->q.front, c->cack) <= 0) {
-		struct sent *s = sendq_at(&p->q, p->q.front);
+	while (psn_diff(p->q.una, c->cack) <= 0) {
+		struct sent *s = sendq_at(&p->q, p->q.una);
 		if (s->state == SENT_ACKED) {
 			sendq_pop(&p->q);
 		} else {
-			tell_covered(e, p, c, p->q.front, s);
-			ack_one(e, p, p->q.front, s, g);
-			p->q.front++; /* its record needs no mark */
+			tell_covered(pds, p, c, p->q.una, s);
+			ack_one(pds, p, p->q.una, s, g);
+			p->q.una++; /* its record needs no mark */
 		}
 	}
 }
 
-static struct gain __attribute__((noinline)) ack_many(struct weft_engine *e, struct pdc_tx *p, const struct cover *c)
+static struct gain __attribute__((noinline)) ack_many(struct pds *pds, struct pdc_tx *p, const struct cover *c)
 {
 	struct gain g = {0};
-	ack_cumulative(e, p, c, &g);
+	ack_cumulative(pds, p, c, &g);
 	if (sendq_has(&p->q, c->trigger))
-		ack_ahead(e, p, c, c->trigger, &g);
+		ack_ahead(pds, p, c, c->trigger, &g);
 	if (c->bits)
-		ack_bits(e, p, c, &g);
+		ack_bits(pds, p, c, &g);
 	sendq_advance(&p->q);
 	return g;
 }
 
 /* The oldest packet, and nothing else: all that came before has been acknowledged, nothing behind it has arrived. */
-static inline struct gain ack_oldest(struct weft_engine *e, struct pdc_tx *p, struct sent *s)
+static inline struct gain ack_oldest(struct pds *pds, struct pdc_tx *p, struct sent *s)
 {
 	struct gain g = {0};
-	ack_one(e, p, p->q.front, s, &g);
-	p->q.front++;
-	if (sendq_len(&p->q) && unlikely(sendq_at(&p->q, p->q.front)->state == SENT_ACKED))
+	ack_one(pds, p, p->q.una, s, &g);
+	p->q.una++;
+	if (sendq_len(&p->q) && unlikely(sendq_at(&p->q, p->q.una)->state == SENT_ACKED))
 		sendq_advance(&p->q);
 	return g;
 }
 
 /* `s`: the record of `trigger`, if there is one. */
-static inline struct gain ack_covered(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w,
-				      uint32_t trigger, struct sent *s, weft_ns now)
+static inline struct gain ack_covered(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, uint32_t trigger,
+				      struct sent *s, weft_ns now)
 {
 	uint32_t cack = w->pds.psn;
 	uint64_t bits = w->pds.type == WIRE_PDS_ACK_CC ? w->pds.sack_bitmap : 0;
 	if (psn_after(cack, p->cack_psn))
 		p->cack_psn = cack;
-	if (likely(s && cack == p->q.front && trigger == cack && !bits))
-		return ack_oldest(e, p, s);
-	return ack_many(e, p, &(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
+	if (likely(s && cack == p->q.una && trigger == cack && !bits))
+		return ack_oldest(pds, p, s);
+	return ack_many(pds, p, &(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
 }
 
 static weft_ns service_time(const struct wire_pkt *w)
@@ -132,57 +144,62 @@ static weft_ns service_time(const struct wire_pkt *w)
 	return valid ? (weft_ns)w->pds.service_time * SERVICE_TIME_UNIT_NS : 0;
 }
 
+static bool is_ambiguous(const struct sent *s, bool retx)
+{
+	return s->state == SENT_ACKED || s->tries > 1 || (s->tries == 1) != retx;
+}
+
+/* An answer to another transmission than the first and only one. Returns whether it says nothing of the RTT. */
 static bool __attribute__((noinline))
-is_ambiguous(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, bool retx, weft_ns now)
+answer_of_retx(struct pds *pds, struct pdc_tx *p, const struct sent *s, bool retx, weft_ns now)
 {
 	if (s->state != SENT_ACKED && s->tries && !retx)
-		loss_undone(e, p, s, now);
-	return s->state == SENT_ACKED || s->tries > 1 || (s->tries == 1) != retx;
+		rto_raise(&pds->conf, p, s, now);
+	return is_ambiguous(s, retx);
 }
 
 /* RTT of the packet that triggered the ACK; 0 when it is ambiguous which transmission was answered (UE 1.0 sec. 3.5).
  */
-static inline weft_ns rtt_sample(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt,
+static inline weft_ns rtt_sample(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt,
 				 const struct wire_pkt *w, const struct sent *s, weft_ns now)
 {
 	if (unlikely(!s))
 		return 0;
 	bool retx = w->pds.flags & WIRE_F_RETX, first = s->state == SENT_INFLIGHT && !s->tries && !retx;
-	if (unlikely(!first) && is_ambiguous(e, p, s, retx, now))
+	if (unlikely(!first) && answer_of_retx(pds, p, s, retx, now))
 		return 0;
 	if (s->sent_at > p->newest_acked_ns)
 		p->newest_acked_ns = s->sent_at;
 	weft_ns out = s->sent_at + service_time(w);
 	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
-	if (s->payload_len == e->tune.payload_bytes && rtt < p->brtt_ns)
-		p->brtt_ns = rtt > e->tune.brtt_floor_ns ? rtt : e->tune.brtt_floor_ns;
-	loss_rtt(e, p, rtt, now);
+	if (s->payload_len == pds->conf.tune.payload_bytes && rtt < p->brtt_ns)
+		p->brtt_ns = rtt > pds->conf.tune.brtt_floor_ns ? rtt : pds->conf.tune.brtt_floor_ns;
+	rto_sample(&pds->conf, p, rtt, now);
 	return rtt;
 }
 
 /* One probe per connection, in the control class, right after the target is known (UE 1.0 sec. 3.5, Probe). */
-static void probe(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	if (likely(p->probed) || p->probe_sent_ns != WEFT_NEVER)
 		return;
 	p->probe_sent_ns = now;
-	pdc_tx_cp(e, p, WIRE_CTL_PROBE, ++p->probe_opaque, p->cack_psn, now);
-	e->stats.probes++;
+	ctl_send(pds, p, WIRE_CTL_PROBE, ++p->probe_opaque, p->cack_psn, now);
+	pds->stats.probes++;
 }
 
 /* The probe is short: the base RTT is of a full packet, so the difference is added once each way over our link. */
-static void probe_answered(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt,
-			   const struct wire_pkt *w)
+static void probe_answered(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w)
 {
 	if (p->probe_sent_ns == WEFT_NEVER || w->pds.opaque != p->probe_opaque)
 		return;
 	weft_ns out = p->probe_sent_ns + service_time(w);
 	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
-	weft_ns full = rtt + 2 * (((uint64_t)e->full_wire_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) /
-				  e->cc_params.link_bps);
+	weft_ns full = rtt + 2 * (((uint64_t)pds->conf.full_wire_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) /
+				  pds->conf.cc_params.link_bps);
 	p->probed = true;
 	p->probe_sent_ns = WEFT_NEVER;
-	p->brtt_ns = full > e->tune.brtt_floor_ns ? full : e->tune.brtt_floor_ns;
+	p->brtt_ns = full > pds->conf.tune.brtt_floor_ns ? full : pds->conf.tune.brtt_floor_ns;
 }
 
 static inline bool is_error(const struct wire_pkt *w)
@@ -192,128 +209,129 @@ static inline bool is_error(const struct wire_pkt *w)
 
 /* SES refused the message of this packet; the packet itself counts as acknowledged and its response waits to be
  * cleared. */
-static void error_response(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
+static void error_response(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
 {
 	if (!is_error(w))
 		return;
 	p->clear_wanted = true;
 	p->clear_psn = psn;
-	if (sendq_has(&p->q, psn) && sendq_at(&p->q, psn)->state != SENT_ACKED && sendq_at(&p->q, psn)->msg)
-		msg_tx_abort(e, p, sendq_at(&p->q, psn)->msg, rma_errno(w->ses.return_code));
+	if (sendq_has(&p->q, psn) && sendq_at(&p->q, psn)->state != SENT_ACKED && sendq_at(&p->q, psn)->run)
+		pds->events->on_refused(pds->ses, p, sendq_at(&p->q, psn)->run, w->ses.return_code);
 }
 
 /* An earlier ACK spoke for the packet already, see tell_covered. */
-static bool spoken_for(const struct weft_engine *e, const struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
+static bool spoken_for(const struct pds *pds, const struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
 {
-	return unlikely(e->tune.lb_all_acked) && !(w->pds.flags & WIRE_F_RETX) &&
+	return unlikely(pds->conf.tune.lb_all_acked) && !(w->pds.flags & WIRE_F_RETX) &&
 	       (!sendq_has(&p->q, psn) || sendq_at(&p->q, psn)->state == SENT_ACKED);
 }
 
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
-static inline bool path_feedback(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
+static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
 				 weft_ns now)
 {
 	if (unlikely(ack_psn == p->last_ack_psn))
 		return false;
 	p->last_ack_psn = ack_psn;
 	if (w->pds.flags & WIRE_F_ACK_M) {
-		e->stats.rx_ack_ce++;
-		lb_feedback(e, p, w->net.entropy, WEFT_LB_CE, now);
+		pds->stats.rx_ack_ce++;
+		lb_feedback(pds, p, w->net.entropy, WEFT_LB_CE, now);
 		return true;
 	}
-	if (likely(!spoken_for(e, p, w, ack_psn)))
-		lb_feedback(e, p, w->net.entropy, WEFT_LB_OK, now);
+	if (likely(!spoken_for(pds, p, w, ack_psn)))
+		lb_feedback(pds, p, w->net.entropy, WEFT_LB_OK, now);
 	return false;
 }
 
-static void clear(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void clear(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (likely(!p->clear_wanted) || !psn_after(p->q.front, p->clear_psn))
+	if (likely(!p->clear_wanted) || !psn_after(p->q.una, p->clear_psn))
 		return;
 	p->clear_wanted = false;
-	pdc_tx_cp(e, p, WIRE_CTL_CLEAR_CMD, 0, p->q.front - 1, now);
+	ctl_send(pds, p, WIRE_CTL_CLEAR_CMD, 0, p->q.una - 1, now);
 }
 
-static inline void after_ack(struct weft_engine *e, struct pdc_tx *p, const struct gain *g, weft_ns now)
+static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct gain *g, weft_ns now)
 {
-	loss_by_gap(e, p, now);
+	loss_by_gap(pds, p, now);
 	if (g->pkts) {
 		p->rto_backoff = 0;
 		p->heard = true;
 		p->syn_tries = 0;
 	}
-	clear(e, p, now);
+	clear(pds, p, now);
 	if (unlikely(p->held))
-		rma_tx_release(e, p);
+		pds->events->on_progress(pds->ses, p);
 	if (unlikely(g->closed)) {
-		pdc_tx_closed(e, p, now);
+		pdc_tx_closed(pds, p, now);
 		return;
 	}
-	probe(e, p, now);
-	pdc_tx_ready(e, p);
-	if (g->pkts && unlikely(!sendq_len(&p->q)) && list_empty(&p->msgs))
-		pdc_tx_idle(e, p, now);
+	probe(pds, p, now);
+	ready_add(pds, p);
+	if (g->pkts && unlikely(!sendq_len(&p->q)) && list_empty(&p->runs))
+		pdc_tx_idle(pds, p, now);
 }
 
 /* pdc_tx_of for an engine with has_hot. */
-static inline struct pdc_tx *find_hot(const struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w)
+static inline struct pdc_tx *find_hot(const struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w)
 {
-	struct pdc_tx *p = pdc_tx_by_id(e, w->pds.dpdcid);
+	struct pdc_tx *p = pdc_tx_by_id(&pds->ids, w->pds.dpdcid);
 	return likely(p && wire_hot_is_from(pkt->head, &p->ip)) ? p : NULL;
 }
 
-/* The connection `p`, or NULL, if the ACK may tell it something. The PSN first: answers to an engine that was here
- * before us may name the same connection. */
-static inline struct pdc_tx *addressed(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
+/* Takes the ACK for the connection `p`, if there is one and it may tell it something; else returns NULL. The PSN first:
+ * answers to an engine that was here before us may name the same connection. */
+static inline struct pdc_tx *accept_ack(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
 {
-	e->stats.rx_ack++;
-	if (unlikely(!p || !psn_before(w->pds.psn, p->q.next) ||
+	pds->stats.rx_ack++;
+	if (unlikely(!p || !psn_before(w->pds.psn, p->q.nxt) ||
 		     psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts || !pdc_tx_learn_target(p, w))) {
-		e->stats.rx_stale++;
+		pds->stats.rx_stale++;
 		return NULL;
 	}
 	p->last_heard_ns = now;
 	return p;
 }
 
-static inline __attribute__((always_inline)) void
-take(struct weft_engine *e, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+static inline __attribute__((always_inline)) void take(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt,
+						       const struct wire_pkt *w, weft_ns now)
 {
 	uint32_t trigger = w->pds.psn + (uint32_t)w->pds.offset;
 	struct sent *s = likely(sendq_has(&p->q, trigger)) ? sendq_at(&p->q, trigger) : NULL;
-	weft_ns rtt = rtt_sample(e, p, pkt, w, s, now);
-	bool ce = path_feedback(e, p, w, trigger, now);
-	const struct gain g = ack_covered(e, p, w, trigger, s, now);
+	weft_ns rtt = rtt_sample(pds, p, pkt, w, s, now);
+	bool ce = path_feedback(pds, p, w, trigger, now);
+	const struct gain g = ack_covered(pds, p, w, trigger, s, now);
 	if (w->pds.type == WIRE_PDS_ACK_CC && w->pds.mpr)
 		p->window_pkts = (uint32_t)w->pds.mpr * 128;
 	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
-	e->cc->on_ack(&p->cc, &ev, now);
-	after_ack(e, p, &g, now);
+	pds->conf.cc->on_ack(&p->cc, &ev, now);
+	after_ack(pds, p, &g, now);
 }
 
-void ack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+void pds_rx_ack(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
 {
-	struct pdc_tx *p = addressed(e, pdc_tx_of(e, w), w, now);
+	struct pdc_tx *p = accept_ack(pds, pdc_tx_of(&pds->ids, w), w, now);
 	if (!p)
 		return;
 	if (w->pds.flags & WIRE_F_ACK_P) {
-		probe_answered(e, p, pkt, w);
+		probe_answered(pds, p, pkt, w);
 		return;
 	}
-	error_response(e, p, w, w->pds.psn + (uint32_t)w->pds.offset);
-	take(e, p, pkt, w, now);
+	error_response(pds, p, w, w->pds.psn + (uint32_t)w->pds.offset);
+	take(pds, p, pkt, w, now);
 }
 
 /* Inline wherever files are optimised together. */
-inline __attribute__((always_inline)) bool ack_rx_hot(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+inline __attribute__((always_inline)) bool pds_rx_hot_ack(struct pds *pds, const struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
-	if (!wire_decode_hot_ack(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &e->ip, &e->seen[1], &w) ||
+	if (!wire_decode_hot_ack(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &pds->conf.ip,
+				 &pds->seen[1], &w) ||
 	    unlikely(is_error(&w)))
 		return false;
-	struct pdc_tx *p = addressed(e, find_hot(e, pkt, &w), &w, now);
+	struct pdc_tx *p = accept_ack(pds, find_hot(pds, pkt, &w), &w, now);
 	if (likely(p != NULL))
-		take(e, p, pkt, &w, now);
+		take(pds, p, pkt, &w, now);
 	return true;
 }
 
@@ -326,49 +344,49 @@ static enum weft_lb_fb trim_feedback(const struct wire_pkt *w)
 }
 
 /* The packet must be sent again. A NACK for an earlier transmission than the one in flight is stale. */
-static void refused(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, bool trimmed, weft_ns now)
+static void refused(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, bool trimmed, weft_ns now)
 {
 	const struct sent *s = sendq_at(&p->q, w->pds.psn);
 	if (s->state != SENT_INFLIGHT || (s->tries != 0) != !!(w->pds.flags & WIRE_F_RETX)) {
-		e->stats.rx_stale++;
+		pds->stats.rx_stale++;
 		return;
 	}
 	if (trimmed) {
-		e->stats.tx_retx_trim++;
-		lb_feedback(e, p, w->net.entropy, trim_feedback(w), now);
-		loss_mark(e, p, w->pds.psn, WEFT_CC_LOSS_TRIM, now);
+		pds->stats.tx_retx_trim++;
+		lb_feedback(pds, p, w->net.entropy, trim_feedback(w), now);
+		loss_mark(pds, p, w->pds.psn, WEFT_CC_LOSS_TRIM, now);
 		return;
 	}
-	e->stats.tx_retx_nack++;
+	pds->stats.tx_retx_nack++;
 	p->hold_until_ns = now + RESOURCE_HOLD_BRTTS * p->brtt_ns;
-	loss_resend(e, p, w->pds.psn);
-	pdc_tx_ready(e, p);
+	loss_resend(pds, p, w->pds.psn);
+	ready_add(pds, p);
 }
 
 /* A packet arrived before its turn, so the first one not acknowledged is lost (UE 1.0 sec. 3.5, ROD). */
-static void out_of_order(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
+static void out_of_order(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
 {
-	const struct sent *s = sendq_at(&p->q, w->pds.psn), *first = sendq_at(&p->q, p->q.front);
+	const struct sent *s = sendq_at(&p->q, w->pds.psn), *first = sendq_at(&p->q, p->q.una);
 	bool current = s->state == SENT_INFLIGHT && (s->tries != 0) == !!(w->pds.flags & WIRE_F_RETX);
-	if (!e->tune.go_back_n || !current || s == first || first->state != SENT_INFLIGHT) {
-		e->stats.rx_stale++;
+	if (!pds->conf.tune.go_back_n || !current || s == first || first->state != SENT_INFLIGHT) {
+		pds->stats.rx_stale++;
 		return;
 	}
-	e->stats.lost_gap++;
-	e->stats.tx_retx_gap++;
-	loss_mark(e, p, p->q.front, WEFT_CC_LOSS_GAP, now);
+	pds->stats.lost_gap++;
+	pds->stats.tx_retx_gap++;
+	loss_mark(pds, p, p->q.una, WEFT_CC_LOSS_GAP, now);
 }
 
 /* The target has forgotten us. Messages of which it never acknowledged anything start over on a new connection; in the
  * middle of one nobody can know what was delivered. */
-static void reset(struct weft_engine *e, struct pdc_tx *p, uint8_t code, weft_ns now)
+static void reset(struct pds *pds, struct pdc_tx *p, uint8_t code, weft_ns now)
 {
 	if (p->state == PDC_TX_CLOSING) {
-		pdc_tx_closed(e, p, now);
+		pdc_tx_closed(pds, p, now);
 		return;
 	}
-	if (p->heard || code == WIRE_NACK_CLOSING_IN_ERR || !pdc_tx_restart(e, p, now))
-		pdc_tx_fail(e, p, ECONNRESET);
+	if (p->heard || code == WIRE_NACK_CLOSING_IN_ERR || !pdc_tx_restart(pds, p, now))
+		pdc_tx_fail(pds, p, ECONNRESET);
 }
 
 static bool code_is_fatal(uint8_t code)
@@ -388,21 +406,21 @@ static bool code_is_fatal(uint8_t code)
 	}
 }
 
-void nack_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+void pds_rx_nack(struct pds *pds, const struct wire_pkt *w, weft_ns now)
 {
-	struct pdc_tx *p = pdc_tx_of(e, w);
-	e->stats.rx_nack++;
-	bool of_request = p && e->sched && w->pds.psn == p->q.next && code_is_fatal(w->pds.code);
+	struct pdc_tx *p = pdc_tx_of(&pds->ids, w);
+	pds->stats.rx_nack++;
+	bool of_request = p && pds->credit.sched && w->pds.psn == p->q.nxt && code_is_fatal(w->pds.code);
 	bool ours = p && (of_request || sendq_has(&p->q, w->pds.psn));
 	if (!ours || (w->pds.spdcid && !pdc_tx_learn_target(p, w))) {
-		e->stats.rx_stale++;
+		pds->stats.rx_stale++;
 		return;
 	}
 	p->last_heard_ns = now;
 	if (code_is_fatal(w->pds.code))
-		reset(e, p, w->pds.code, now);
+		reset(pds, p, w->pds.code, now);
 	else if (w->pds.code == WIRE_NACK_ROD_OOO)
-		out_of_order(e, p, w, now);
+		out_of_order(pds, p, w, now);
 	else if (w->pds.code != WIRE_NACK_RCVD_SES_PROCG)
-		refused(e, p, w, w->pds.code == WIRE_NACK_TRIMMED || w->pds.code == WIRE_NACK_TRIMMED_LASTHOP, now);
+		refused(pds, p, w, w->pds.code == WIRE_NACK_TRIMMED || w->pds.code == WIRE_NACK_TRIMMED_LASTHOP, now);
 }

@@ -1,158 +1,168 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The target's side of receiver-driven congestion control: who wants credit stands in one list, and one pacer for the
  * whole host gives the next of them his turn. Nobody without demand is ever looked at. */
-#include "engine_int.h"
+#include "credit_rx.h"
 
-enum { PACE_SHIFT = 20, RETRY_NS = 1000 };
+#include "credit_sched_rx.h"
 
-void credit_rx_start(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+enum { RETRY_NS = 1000 };
+
+size_t credit_rx_more_bytes(const struct pds *pds)
 {
-	p->credit.rcc.ops = e->rcc;
-	p->credit.rcc.params = &e->rcc_params;
-	if (e->sched)
-		sched_rx_start(e, p, now);
-	e->rcc->init(&p->credit.rcc, now);
+	return pds->credit.sched ? sched_rx_bytes(&pds->credit) : 0;
 }
 
-void credit_rx_stop(struct weft_engine *e, struct pdc_rx *p)
+void credit_rx_start(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
-	if (!e->rcc)
+	p->credit.rcc.ops = pds->credit.rcc;
+	p->credit.rcc.params = &pds->credit.params;
+	if (pds->credit.sched)
+		sched_rx_start(pds, p);
+	pds->credit.rcc->init(&p->credit.rcc, now);
+}
+
+void credit_rx_stop(struct pds *pds, struct pdc_rx *p, weft_ns now)
+{
+	if (!pds->credit.rcc)
 		return;
-	if (e->sched) {
-		sched_rx_stop(e, p);
+	if (pds->credit.sched) {
+		sched_rx_stop(pds, p, now);
 		return;
 	}
 	list_del(&p->credit.link);
-	if (list_empty(&e->credit_wanting))
-		e->credit_due_ns = WEFT_NEVER;
+	if (list_empty(&pds->credit.wanting))
+		pds->credit.due_ns = WEFT_NEVER;
 }
 
 /* The first in the list starts the pacer; what it did not give while nobody wanted anything is gone. */
-static void enlist(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+static void enlist(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	if (!p->credit.rcc.wanted_bytes || !list_empty(&p->credit.link))
 		return;
-	if (list_empty(&e->credit_wanting)) {
-		if (e->credit_free_ns < now)
-			e->credit_free_ns = now;
-		e->credit_due_ns = e->credit_free_ns;
+	if (list_empty(&pds->credit.wanting)) {
+		if (pds->credit.free_ns < now)
+			pds->credit.free_ns = now;
+		pds->credit.due_ns = pds->credit.free_ns;
 	}
-	list_add_tail(&e->credit_wanting, &p->credit.link);
+	list_add_tail(&pds->credit.wanting, &p->credit.link);
 }
 
-void credit_rx_demand(struct weft_engine *e, struct pdc_rx *p, uint32_t total, weft_ns now)
+static void take_demand(struct pds *pds, struct pdc_rx *p, uint32_t total, weft_ns now)
 {
 	int64_t bytes = credit_ahead(total, p->credit.granted);
 	if (p->closed || bytes <= 0)
 		return;
 	if (bytes > WEFT_RCC_MAX_BYTES) {
-		e->stats.rx_credit_stale++;
+		pds->stats.rx_credit_stale++;
 		return;
 	}
-	e->rcc->on_demand(&p->credit.rcc, (uint32_t)bytes, now);
-	enlist(e, p, now);
+	pds->credit.rcc->on_demand(&p->credit.rcc, (uint32_t)bytes, now);
+	enlist(pds, p, now);
 }
 
 /* A trimmed packet as it was sent: how long it was is in the SES header, if that is all there. */
-static uint32_t sent_bytes(const struct weft_engine *e, const struct wire_pkt *w)
+static uint32_t sent_bytes(const struct pds *pds, const struct wire_pkt *w)
 {
 	uint32_t payload = w->payload_bytes;
 	if (w->trimmed && !w->has_ses)
-		return e->full_wire_bytes;
+		return pds->conf.full_wire_bytes;
 	if (w->trimmed)
 		payload = w->ses.flags & WIRE_SES_SOM ? w->ses.request_length : w->ses.payload_length;
-	return e->overhead_bytes + (payload < e->tune.payload_bytes ? payload : e->tune.payload_bytes);
+	return pds->conf.overhead_bytes +
+	       (payload < pds->conf.tune.payload_bytes ? payload : pds->conf.tune.payload_bytes);
 }
 
-void credit_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+void credit_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
 {
-	struct weft_rcc_data ev = {.bytes = sent_bytes(e, w), .trimmed = w->trimmed, .ce = w->net.ecn == WEFT_ECN_CE};
+	struct weft_rcc_data ev = {.bytes = sent_bytes(pds, w), .trimmed = w->trimmed, .ce = w->net.ecn == WEFT_ECN_CE};
 	if (p->closed)
 		return;
-	if (e->sched) {
-		sched_rx_data(e, p, w, ev.bytes, now);
+	if (pds->credit.sched) {
+		sched_rx_data(pds, p, w, ev.bytes, now);
 		return;
 	}
-	if (e->rcc->on_data)
-		e->rcc->on_data(&p->credit.rcc, &ev, now);
+	if (pds->credit.rcc->on_data)
+		pds->credit.rcc->on_data(&p->credit.rcc, &ev, now);
 	if (w->pds.type == WIRE_PDS_RUD_CC_REQ || w->pds.type == WIRE_PDS_ROD_CC_REQ)
-		credit_rx_demand(e, p, w->pds.credit, now);
-	enlist(e, p, now);
+		take_demand(pds, p, w->pds.credit, now);
+	enlist(pds, p, now);
 }
 
-static bool send(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+static bool send(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
-	struct weft_pkt *pkt = engine_pkt(e);
+	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
 		return false;
-	struct wire_pkt *w = &e->ack_scratch;
+	struct wire_pkt *w = &pds->out.control;
 	w->net.dst = p->ip;
-	w->net.entropy = (uint16_t)((rng_next(&e->rng) >> 32) * e->tune.evs_size >> 32);
+	w->net.entropy = (uint16_t)((rng_next(&pds->rng) >> 32) * pds->conf.tune.evs_size >> 32);
 	w->pds = (struct wire_pds){.type = WIRE_PDS_CP,
 				   .ctl = WIRE_CTL_CREDIT,
 				   .spdcid = p->pdc.id,
 				   .dpdcid = p->remote_id,
 				   .payload = p->credit.granted};
-	engine_send_control(e, pkt, now);
-	e->stats.tx_credit++;
+	out_send_control(&pds->out, pkt, now);
+	pds->stats.tx_credit++;
 	return true;
 }
 
 /* All that was asked for is granted already: our answer was lost, so it is repeated. Otherwise his turn will come. */
-void credit_rx_request(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+void credit_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
 {
-	e->stats.rx_credit_req++;
-	if (e->sched && !p->closed)
-		sched_rx_request(e, p, w, now);
-	else if (!e->rcc || p->closed || w->pds.payload > CREDIT_MASK)
-		e->stats.rx_credit_stale++;
+	pds->stats.rx_credit_req++;
+	if (pds->credit.sched && !p->closed)
+		sched_rx_request(pds, p, w, now);
+	else if (!pds->credit.rcc || p->closed || w->pds.payload > CREDIT_MASK)
+		pds->stats.rx_credit_stale++;
 	else if (credit_ahead(w->pds.payload, p->credit.granted) <= 0)
-		send(e, p, now);
+		send(pds, p, now);
 	else
-		credit_rx_demand(e, p, w->pds.payload, now);
+		take_demand(pds, p, w->pds.payload, now);
 }
 
-static void spend_time(struct weft_engine *e, uint32_t bytes)
+static void spend_time(struct pds *pds, uint32_t bytes)
 {
-	uint64_t busy = e->credit_free_frac + bytes * e->credit_limits.pace;
-	e->credit_free_ns += busy >> PACE_SHIFT;
-	e->credit_free_frac = busy & ((1 << PACE_SHIFT) - 1);
+	uint64_t busy = pds->credit.free_frac + bytes * pds->credit.limits.pace;
+	pds->credit.free_ns += busy >> PACE_SHIFT;
+	pds->credit.free_frac = busy & ((1 << PACE_SHIFT) - 1);
 }
 
-static bool turn(struct weft_engine *e, weft_ns now)
+static bool give_turn(struct pds *pds, weft_ns now)
 {
-	struct pdc_rx *p = list_entry(e->credit_wanting.next, struct pdc_rx, credit.link);
+	struct pdc_rx *p = list_entry(pds->credit.wanting.next, struct pdc_rx, credit.link);
 	struct weft_rcc *rcc = &p->credit.rcc;
 	struct weft_rcc before = *rcc;
-	uint32_t bytes = e->rcc->next_credit(rcc, now);
+	assert(rcc->wanted_bytes > 0);
+	uint32_t bytes = pds->credit.rcc->next_credit(rcc, now);
+	assert(bytes > 0 && bytes % WEFT_RCC_UNIT_BYTES == 0);
 	p->credit.granted = credit_plus(p->credit.granted, credit_units(bytes));
-	if (!send(e, p, now)) {
+	if (!send(pds, p, now)) {
 		p->credit.granted = credit_plus(p->credit.granted, CREDIT_MASK + 1 - credit_units(bytes));
 		*rcc = before;
 		return false;
 	}
-	spend_time(e, bytes);
+	spend_time(pds, bytes);
 	list_del(&p->credit.link);
 	if (rcc->wanted_bytes)
-		list_add_tail(&e->credit_wanting, &p->credit.link);
+		list_add_tail(&pds->credit.wanting, &p->credit.link);
 	return true;
 }
 
-void credit_rx_due(struct weft_engine *e, weft_ns now)
+void credit_rx_due(struct pds *pds, weft_ns now)
 {
-	if (e->sched) {
-		sched_rx_due(e, now);
+	if (pds->credit.sched) {
+		sched_rx_due(pds, now);
 		return;
 	}
 	/* Polled late, it makes up for one bandwidth-delay product: less would starve hosts that share a processor,
 	 * more would leave in one burst. */
-	if (e->credit_free_ns + e->cc_params.brtt_ns < now)
-		e->credit_free_ns = now - e->cc_params.brtt_ns;
-	while (!list_empty(&e->credit_wanting) && e->credit_free_ns <= now) {
-		if (turn(e, now))
+	if (pds->credit.free_ns + pds->conf.cc_params.brtt_ns < now)
+		pds->credit.free_ns = now - pds->conf.cc_params.brtt_ns;
+	while (!list_empty(&pds->credit.wanting) && pds->credit.free_ns <= now) {
+		if (give_turn(pds, now))
 			continue;
-		e->credit_due_ns = now + RETRY_NS;
+		pds->credit.due_ns = now + RETRY_NS;
 		return;
 	}
-	e->credit_due_ns = list_empty(&e->credit_wanting) ? WEFT_NEVER : e->credit_free_ns;
+	pds->credit.due_ns = list_empty(&pds->credit.wanting) ? WEFT_NEVER : pds->credit.free_ns;
 }

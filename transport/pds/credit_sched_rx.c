@@ -1,145 +1,108 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The target's side of scheduled credit: every sender that has data has a timer for its next credit; what is due goes
  * through the host's own credit queue, like through any other on the way. */
-#include <errno.h>
+#include "credit_sched_rx.h"
 
-#include "engine_int.h"
+#include "credit_sched_state.h"
 
 enum {
 	RETRY_NS = 1000,
-	UNANSWERED_PKTS = 16, /* beside two bandwidth-delay products */
-	SILENT_RTOS = 8,      /* a sender that does not answer credits for this long is gone; it asks again if not */
-	LOOK_PKTS = 256,      /* data packets between two looks at what the fabric did to them ... */
-	STRICT_ALARMS = 4,    /* signs that are no accident */
-	FOUL_PERCENT = 10,    /* ... and how many of them may have met a long queue */
+	SILENT_RTOS = 8,   /* a sender that does not answer credits for this long is gone; it asks again if not */
+	LOOK_PKTS = 256,   /* data packets between two looks at what the fabric did to them ... */
+	FOUL_PERCENT = 10, /* ... and how many of them may have met a long queue */
 };
-
-int sched_start(struct weft_engine *e, weft_ns now)
-{
-	if (!e->rcc || !e->rcc->schedule)
-		return 0;
-	struct sched *s = weft_mem_alloc(&e->mem, sizeof *s);
-	if (!s)
-		return -ENOMEM;
-	e->sched = s;
-	wheel_init(&s->wheel, now);
-	credit_queue_init(&s->queue, e->credit_limits.queue_credits, CREDIT_QUEUE_REFRESH_DEFAULT);
-	uint32_t cycle_bytes = e->full_wire_bytes + WEFT_WIRE_MIN_BYTES + e->cc_params.ack_bytes;
-	credit_queue_set_interval(&s->queue, credit_queue_interval(cycle_bytes, e->cc_params.link_bps, WEFT_S(1)), now);
-	s->unanswered_max = UNANSWERED_PKTS + e->credit_limits.credit_bytes / e->full_wire_bytes;
-	pool_init(&s->txs, &e->mem, sizeof(struct sched_tx), 4);
-	return 0;
-}
-
-void sched_end(struct weft_engine *e)
-{
-	if (!e->sched)
-		return;
-	pool_fini(&e->sched->txs);
-	weft_mem_free(&e->mem, e->sched);
-	e->sched = NULL;
-}
-
-void sched_alarm(struct weft_engine *e)
-{
-	e->sched->alarms++;
-	e->stats.credit_unlimited++;
-}
-
-bool sched_refuses(const struct weft_engine *e)
-{
-	return e->credit_limits.strict && e->sched->alarms >= STRICT_ALARMS;
-}
 
 static struct sched_rx *sched_of(struct pdc_rx *p)
 {
 	return (struct sched_rx *)(p + 1);
 }
 
-size_t sched_rx_bytes(const struct weft_engine *e)
+size_t sched_rx_bytes(const struct credit *c)
 {
-	return sizeof(struct sched_rx) + (e->rcc->more_bytes ? e->rcc->more_bytes(&e->rcc_params) : 0);
+	return sizeof(struct sched_rx) + (c->rcc->more_bytes ? c->rcc->more_bytes(&c->params) : 0);
 }
 
-void sched_rx_start(struct weft_engine *e, struct pdc_rx *p, weft_ns now)
+void sched_rx_start(struct pds *pds, struct pdc_rx *p)
 {
 	struct sched_rx *r = sched_of(p);
 
-	*r = (struct sched_rx){
-		.rx = p, .timed_at_ns = WEFT_NEVER, .first_ev = (uint16_t)rng_below(&e->rng, e->tune.evs_size)};
+	*r = (struct sched_rx){.rx = p,
+			       .timed_at_ns = WEFT_NEVER,
+			       .first_ev = (uint16_t)rng_below(&pds->rng, pds->conf.tune.evs_size)};
 	wheel_node_init(&r->timer);
 	p->credit.rcc.more = r + 1;
 }
 
-void sched_rx_stop(struct weft_engine *e, struct pdc_rx *p)
+void sched_rx_stop(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
-	wheel_cancel(&e->sched->wheel, &sched_of(p)->timer);
+	wheel_cancel(&pds->credit.sched->wheel, &sched_of(p)->timer);
 	if (p->credit.rcc.wanted_bytes)
-		e->rcc->on_stop(&p->credit.rcc, e->now_ns);
+		pds->credit.rcc->on_stop(&p->credit.rcc, now);
 }
 
-static void arm(struct weft_engine *e)
+static void arm(struct pds *pds)
 {
-	weft_ns at = wheel_next(&e->sched->wheel), next = credit_queue_next(&e->sched->queue);
+	weft_ns at = wheel_next(&pds->credit.sched->wheel), next = credit_queue_next(&pds->credit.sched->queue);
 
-	e->credit_due_ns = at < next ? at : next;
+	pds->credit.due_ns = at < next ? at : next;
 }
 
-static void set_timer(struct weft_engine *e, struct sched_rx *r, weft_ns at)
+static void set_timer(struct pds *pds, struct sched_rx *r, weft_ns at)
 {
 	r->at_ns = at;
-	wheel_set(&e->sched->wheel, &r->timer, at);
+	wheel_set(&pds->credit.sched->wheel, &r->timer, at);
 }
 
-/* Requests and stops may overtake each other; a late one means nothing. */
-static bool is_late(struct sched_rx *r, uint16_t serial)
+/* Requests and stops may overtake each other. False: this one is late and means nothing. */
+static bool note_serial(struct sched_rx *r, uint16_t serial)
 {
 	if (r->serial && (int16_t)(serial - r->serial) <= 0)
-		return true;
+		return false;
 	r->serial = serial;
-	return false;
+	return true;
 }
 
-void sched_rx_request(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+void sched_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
 {
 	struct sched_rx *r = sched_of(p);
 
-	if (!w->pds.opaque || w->pds.payload > WEFT_RCC_MAX_BYTES / WEFT_RCC_UNIT_BYTES || is_late(r, w->pds.opaque)) {
-		e->stats.rx_credit_stale++;
+	if (!w->pds.opaque || w->pds.payload > WEFT_RCC_MAX_BYTES / WEFT_RCC_UNIT_BYTES ||
+	    !note_serial(r, w->pds.opaque)) {
+		pds->stats.rx_credit_stale++;
 		return;
 	}
 	if (!w->pds.payload) {
-		sched_rx_stop(e, p);
+		sched_rx_stop(pds, p, now);
 		return;
 	}
-	e->rcc->on_demand(&p->credit.rcc, w->pds.payload * WEFT_RCC_UNIT_BYTES, now);
+	pds->credit.rcc->on_demand(&p->credit.rcc, w->pds.payload * WEFT_RCC_UNIT_BYTES, now);
 	if (r->timer.at == WEFT_NEVER && p->credit.rcc.wanted_bytes) {
 		r->answered = r->number;
-		set_timer(e, r, now);
-		e->credit_due_ns = now;
+		set_timer(pds, r, now);
+		pds->credit.due_ns = now;
 	}
 }
 
 /* A fabric that limits credits has no long data queues: no data is marked that had no marked credit, none is trimmed.
  */
-static void look(struct weft_engine *e, const struct wire_pkt *w)
+static void look(struct pds *pds, const struct wire_pkt *w)
 {
-	struct sched *s = e->sched;
+	struct sched *s = pds->credit.sched;
 
 	s->fouled += w->trimmed || (w->net.ecn == WEFT_ECN_CE && !(w->pds.ccc_id & SCHED_MARKED));
 	if (++s->looked < LOOK_PKTS)
 		return;
 	if (s->fouled * 100 > FOUL_PERCENT * LOOK_PKTS)
-		sched_alarm(e);
+		sched_alarm(pds);
 	s->looked = s->fouled = 0;
 }
 
 /* Path number of an entropy we gave; UINT16_MAX: of none. */
-static uint16_t path_of(const struct weft_engine *e, const struct sched_rx *r, uint16_t ev)
+static uint16_t path_of(const struct pds *pds, const struct sched_rx *r, uint16_t ev)
 {
-	uint32_t n = (ev + e->tune.evs_size - r->first_ev) % e->tune.evs_size;
+	uint32_t n = (ev + pds->conf.tune.evs_size - r->first_ev) % pds->conf.tune.evs_size;
 
-	return n < e->credit_limits.paths ? (uint16_t)n : UINT16_MAX;
+	return n < pds->credit.limits.paths ? (uint16_t)n : UINT16_MAX;
 }
 
 /* How far number `a` is ahead of `b`; negative: behind. */
@@ -154,7 +117,7 @@ static void note_answer(struct sched_rx *r, uint32_t number)
 		r->answered = number;
 }
 
-void sched_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint32_t bytes, weft_ns now)
+void sched_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, uint32_t bytes, weft_ns now)
 {
 	struct sched_rx *r = sched_of(p);
 	struct weft_rcc_data ev = {.bytes = bytes,
@@ -162,7 +125,7 @@ void sched_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pk
 				   .ce = w->net.ecn == WEFT_ECN_CE,
 				   .retx = w->pds.flags & WIRE_F_RETX,
 				   .scheduled = w->pds.ccc_id & SCHED_SYNCED,
-				   .path = path_of(e, r, w->net.entropy),
+				   .path = path_of(pds, r, w->net.entropy),
 				   .credit = w->pds.credit};
 
 	if (ev.scheduled && r->timed_at_ns != WEFT_NEVER && r->timed == w->pds.credit) {
@@ -170,44 +133,45 @@ void sched_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pk
 		r->timed_at_ns = WEFT_NEVER;
 	}
 	if (ev.scheduled) {
-		look(e, w);
+		look(pds, w);
 		note_answer(r, w->pds.credit);
 	}
-	e->rcc->on_data(&p->credit.rcc, &ev, now);
+	pds->credit.rcc->on_data(&p->credit.rcc, &ev, now);
 }
 
 /* A credit is due at `at`: it goes to the host's queue, if that has room. */
-static void issue(struct weft_engine *e, struct sched_rx *r, weft_ns at)
+static void issue(struct pds *pds, struct sched_rx *r, weft_ns at)
 {
-	struct sched *s = e->sched;
+	struct sched *s = pds->credit.sched;
 	struct pdc_rx *p = r->rx;
 	struct weft_rcc_credit credit;
 
-	e->rcc->schedule(&p->credit.rcc, rng_next(&e->rng), &credit, at);
+	pds->credit.rcc->schedule(&p->credit.rcc, rng_next(&pds->rng), &credit, at);
 	uint32_t number = r->number;
 	r->number = (r->number + 1) & SCHED_NUMBER_MASK;
 	/* Somebody who does not answer, for he is not polled, say, finds no more than that when he is back. */
-	if (number_ahead(r->number, r->answered) > (int32_t)s->unanswered_max && credit.wait_ns < e->cc_params.brtt_ns)
-		credit.wait_ns = e->cc_params.brtt_ns;
-	set_timer(e, r, at + credit.wait_ns);
+	if (number_ahead(r->number, r->answered) > (int32_t)s->unanswered_max &&
+	    credit.wait_ns < pds->conf.cc_params.brtt_ns)
+		credit.wait_ns = pds->conf.cc_params.brtt_ns;
+	set_timer(pds, r, at + credit.wait_ns);
 	if (!credit_queue_push(&s->queue)) {
-		e->stats.tx_credit_drop++;
+		pds->stats.tx_credit_drop++;
 		return;
 	}
-	uint16_t ev = (uint16_t)((r->first_ev + credit.path) % e->tune.evs_size);
+	uint16_t ev = (uint16_t)((r->first_ev + credit.path) % pds->conf.tune.evs_size);
 	s->ring[(s->head + s->queue.waiting - 1) % SCHED_HOST_RING] = (struct sched_wait){at, p->pdc.id, ev, number};
 }
 
 /* What was asked of a sender that is not there, or has no data any more, costs its place in the queue only. */
-static struct pdc_rx *still_wanted(const struct weft_engine *e, const struct sched_wait *c)
+static struct pdc_rx *still_wanted(const struct pds *pds, const struct sched_wait *c)
 {
-	struct pdc_rx *p = pdc_rx_by_id(e, c->pdc_id);
+	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, c->pdc_id);
 	return p && p->credit.rcc.wanted_bytes ? p : NULL;
 }
 
-static void fill(struct weft_engine *e, const struct pdc_rx *p, const struct sched_wait *c, bool marked)
+static void fill(struct pds *pds, const struct pdc_rx *p, const struct sched_wait *c, bool marked)
 {
-	struct wire_pkt *w = &e->ack_scratch;
+	struct wire_pkt *w = &pds->out.control;
 
 	w->net.dst = p->ip;
 	w->net.entropy = c->ev;
@@ -215,33 +179,33 @@ static void fill(struct weft_engine *e, const struct pdc_rx *p, const struct sch
 	w->net.ecn = marked ? WEFT_ECN_CE : WEFT_ECN_ECT0;
 	w->pds = (struct wire_pds){.type = WIRE_PDS_CP,
 				   .ctl = WIRE_CTL_CREDIT,
-				   .opaque = (uint16_t)e->full_wire_bytes,
+				   .opaque = (uint16_t)pds->conf.full_wire_bytes,
 				   .spdcid = p->pdc.id,
 				   .dpdcid = p->remote_id,
 				   .payload = c->number};
 }
 
 /* The first credit of the queue leaves. False: there is no packet for it. */
-static bool depart(struct weft_engine *e, weft_ns at, weft_ns now)
+static bool depart(struct pds *pds, weft_ns at, weft_ns now)
 {
-	struct sched *s = e->sched;
+	struct sched *s = pds->credit.sched;
 	const struct sched_wait *c = &s->ring[s->head];
-	struct pdc_rx *p = still_wanted(e, c);
-	struct weft_pkt *pkt = p ? engine_pkt(e) : NULL;
+	struct pdc_rx *p = still_wanted(pds, c);
+	struct weft_pkt *pkt = p ? out_get(&pds->out) : NULL;
 
 	if (p && !pkt)
 		return false;
-	bool marked = credit_queue_pop(&s->queue, at, (uint32_t)(rng_next(&e->rng) >> 32));
+	bool marked = credit_queue_pop(&s->queue, at, (uint32_t)(rng_next(&pds->rng) >> 32));
 	s->head = (s->head + 1) % SCHED_HOST_RING;
 	if (!p)
 		return true;
-	fill(e, p, c, marked);
-	engine_send_control(e, pkt, now);
-	e->ack_scratch.net.dscp = WIRE_DSCP_CONTROL;
-	e->ack_scratch.net.ecn = WEFT_ECN_NOT;
-	e->stats.tx_credit++;
+	fill(pds, p, c, marked);
+	out_send_control(&pds->out, pkt, now);
+	pds->out.control.net.dscp = WIRE_DSCP_CONTROL;
+	pds->out.control.net.ecn = WEFT_ECN_NOT;
+	pds->stats.tx_credit++;
 	struct sched_rx *r = sched_of(p);
-	if (r->timed_at_ns == WEFT_NEVER || now - r->timed_at_ns > SILENT_RTOS * e->rto_ns) {
+	if (r->timed_at_ns == WEFT_NEVER || now - r->timed_at_ns > SILENT_RTOS * pds->conf.rto_ns) {
 		r->timed = c->number;
 		r->timed_at_ns = now;
 	}
@@ -250,41 +214,41 @@ static bool depart(struct weft_engine *e, weft_ns at, weft_ns now)
 
 /* Polled late, it makes up for one base RTT: less would starve hosts that share a processor, more would leave in one
  * burst. */
-static weft_ns no_earlier(const struct weft_engine *e, weft_ns at, weft_ns now)
+static weft_ns no_earlier(const struct pds *pds, weft_ns at, weft_ns now)
 {
-	return at + e->cc_params.brtt_ns < now ? now - e->cc_params.brtt_ns : at;
+	return at + pds->conf.cc_params.brtt_ns < now ? now - pds->conf.cc_params.brtt_ns : at;
 }
 
-static bool depart_until(struct weft_engine *e, weft_ns until, weft_ns now)
+static bool depart_until(struct pds *pds, weft_ns until, weft_ns now)
 {
-	struct sched *s = e->sched;
+	struct sched *s = pds->credit.sched;
 
 	while (credit_queue_due(&s->queue, until)) {
 		weft_ns at = credit_queue_next(&s->queue), came = s->ring[s->head].at_ns;
-		if (!depart(e, no_earlier(e, at > came ? at : came, now), now))
+		if (!depart(pds, no_earlier(pds, at > came ? at : came, now), now))
 			return false;
 	}
 	return true;
 }
 
-void sched_rx_due(struct weft_engine *e, weft_ns now)
+void sched_rx_due(struct pds *pds, weft_ns now)
 {
 	struct wheel_node *n;
 
-	while ((n = wheel_expire(&e->sched->wheel, now))) {
+	while ((n = wheel_expire(&pds->credit.sched->wheel, now))) {
 		struct sched_rx *r = list_entry(n, struct sched_rx, timer);
 		struct pdc_rx *p = r->rx;
-		weft_ns at = no_earlier(e, r->at_ns, now);
+		weft_ns at = no_earlier(pds, r->at_ns, now);
 
-		if (now - p->last_heard_ns > SILENT_RTOS * e->rto_ns)
-			sched_rx_stop(e, p);
+		if (now - p->last_heard_ns > SILENT_RTOS * pds->conf.rto_ns)
+			sched_rx_stop(pds, p, now);
 		if (!p->credit.rcc.wanted_bytes)
 			continue;
-		depart_until(e, at, now);
-		issue(e, r, at);
+		depart_until(pds, at, now);
+		issue(pds, r, at);
 	}
-	bool sent = depart_until(e, now, now);
-	arm(e);
+	bool sent = depart_until(pds, now, now);
+	arm(pds);
 	if (!sent)
-		e->credit_due_ns = now + RETRY_NS;
+		pds->credit.due_ns = now + RETRY_NS;
 }

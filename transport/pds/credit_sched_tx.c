@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The initiator's side of scheduled credit: asks, keeps what cannot be used at once for a while, says when it has no
  * data any more. */
+#include "credit_sched_tx.h"
+
 #include "bitmap.h"
-#include "engine_int.h"
+#include "credit_sched_state.h"
+#include "ctl_tx.h"
+#include "ready.h"
 
 enum {
 	ASK_BRTTS = 2,          /* without a credit for this long, ask again; doubles */
@@ -14,19 +18,18 @@ enum {
 	NUMBERS_AHEAD = 1 << 16 /* further ahead than what a fabric loses */
 };
 
-bool sched_tx_open(struct weft_engine *e, struct pdc_tx *p)
+bool sched_tx_open(struct pds *pds, struct pdc_tx *p)
 {
-	p->credit.sched = e->sched ? pool_get(&e->sched->txs) : NULL;
-	return p->credit.sched || !e->sched;
+	p->credit.sched = pool_get(&pds->credit.sched->txs);
+	return p->credit.sched;
 }
 
-void sched_tx_close(struct weft_engine *e, struct pdc_tx *p)
+void sched_tx_close(struct pds *pds, struct pdc_tx *p)
 {
-	if (p->credit.sched)
-		pool_put(&e->sched->txs, p->credit.sched);
+	pool_put(&pds->credit.sched->txs, p->credit.sched);
 }
 
-void sched_tx_start(const struct weft_engine *e, struct pdc_tx *p)
+void sched_tx_start(struct pdc_tx *p)
 {
 	*p->credit.sched = (struct sched_tx){.gap_ns = 0};
 }
@@ -38,10 +41,11 @@ static bool has_data(const struct pdc_tx *p)
 
 /* What is left of one credit is added to the next, so that small packets and tails waste nothing; all that is sent was
  * called for. */
-bool sched_tx_allows(struct pdc_tx *p, uint32_t bytes)
+bool sched_tx_draw(struct pdc_tx *p, uint32_t bytes)
 {
 	struct sched_tx *t = p->credit.sched;
 
+	assert(t->head < SCHED_RING && t->count <= SCHED_RING);
 	while (t->left_bytes < bytes && t->count) {
 		t->now = t->ring[t->head];
 		t->head = t->head + 1 < SCHED_RING ? t->head + 1 : 0;
@@ -51,11 +55,10 @@ bool sched_tx_allows(struct pdc_tx *p, uint32_t bytes)
 	return t->left_bytes >= bytes || p->credit.first_bytes;
 }
 
-static void ask(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
+static void ask(struct pds *pds, struct pdc_tx *p, weft_ns now);
 
 /* Credit for the rest is asked for meanwhile. */
-static void fill_unscheduled(struct weft_engine *e, struct pdc_tx *p, const struct sent *s, struct wire_pkt *w,
-			     weft_ns now)
+static void fill_unscheduled(struct pds *pds, struct pdc_tx *p, const struct sent *s, struct wire_pkt *w, weft_ns now)
 {
 	uint32_t first = p->credit.first_bytes;
 
@@ -63,19 +66,20 @@ static void fill_unscheduled(struct weft_engine *e, struct pdc_tx *p, const stru
 	w->pds.ccc_id = 0;
 	w->pds.credit = 0;
 	w->net.dscp = WIRE_DSCP_UNSCHEDULED;
-	e->stats.tx_unscheduled++;
+	pds->stats.tx_unscheduled++;
 	if (!p->credit.sched->asked && p->credit.unsent_bytes > p->credit.first_bytes)
-		ask(e, p, now);
+		ask(pds, p, now);
 }
 
-void sched_tx_fill(struct weft_engine *e, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now)
+void sched_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
+	assert(s->tries || p->credit.unsent_bytes >= s->wire_bytes);
 	if (!s->tries)
 		p->credit.unsent_bytes -= s->wire_bytes;
 	if (t->left_bytes < s->wire_bytes) {
-		fill_unscheduled(e, p, s, w, now);
+		fill_unscheduled(pds, p, s, w, now);
 		return;
 	}
 	t->left_bytes -= s->wire_bytes;
@@ -85,13 +89,13 @@ void sched_tx_fill(struct weft_engine *e, struct pdc_tx *p, struct sent *s, stru
 	w->pds.ccc_id = (uint8_t)(SCHED_SYNCED | (t->now.marked ? SCHED_MARKED : 0));
 	w->pds.credit = t->now.number;
 	if (!has_data(p))
-		p->credit.ask_at_ns = now + e->credit_limits.linger_ns;
+		p->credit.ask_at_ns = now + pds->credit.limits.linger_ns;
 }
 
 /* Units of all that waits; 0 says stop. */
-static uint32_t demand(const struct weft_engine *e, const struct pdc_tx *p)
+static uint32_t demand(const struct pds *pds, const struct pdc_tx *p)
 {
-	uint64_t bytes = p->credit.unsent_bytes + (uint64_t)p->q.lost.count * e->full_wire_bytes;
+	uint64_t bytes = p->credit.unsent_bytes + (uint64_t)p->q.lost.count * pds->conf.full_wire_bytes;
 
 	if (!has_data(p))
 		return 0;
@@ -100,18 +104,18 @@ static uint32_t demand(const struct weft_engine *e, const struct pdc_tx *p)
 	return bytes ? credit_units(bytes) : 1;
 }
 
-static void tell(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void tell(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
 	t->serial = t->serial < UINT16_MAX ? t->serial + 1 : 1;
-	pdc_tx_cp(e, p, WIRE_CTL_CREDIT_REQ, t->serial, demand(e, p), now);
-	e->stats.tx_credit_req++;
+	ctl_send(pds, p, WIRE_CTL_CREDIT_REQ, t->serial, demand(pds, p), now);
+	pds->stats.tx_credit_req++;
 }
 
-static weft_ns ask_interval(const struct weft_engine *e, const struct pdc_tx *p)
+static weft_ns ask_interval(const struct pds *pds, const struct pdc_tx *p)
 {
-	weft_ns most = ASK_MAX_RTOS * e->rto_ns, gaps = (weft_ns)ASK_GAPS * p->credit.sched->gap_ns;
+	weft_ns most = ASK_MAX_RTOS * pds->conf.rto_ns, gaps = (weft_ns)ASK_GAPS * p->credit.sched->gap_ns;
 	unsigned doublings = p->credit.asks < ASK_SHIFT_MAX ? p->credit.asks : ASK_SHIFT_MAX;
 	weft_ns interval = ASK_BRTTS * p->brtt_ns << doublings;
 
@@ -120,31 +124,31 @@ static weft_ns ask_interval(const struct weft_engine *e, const struct pdc_tx *p)
 	return interval < most ? interval : most;
 }
 
-static void ask(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void ask(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
-	p->credit.ask_at_ns = now + ask_interval(e, p);
+	p->credit.ask_at_ns = now + ask_interval(pds, p);
 	p->credit.asks += p->credit.asks < UINT8_MAX;
 	t->numbered = t->numbered && p->credit.asks < ASK_SHIFT_MAX; /* perhaps it was a forged one we believed */
 	t->asked = true;
 	t->stopped = false;
-	tell(e, p, now);
+	tell(pds, p, now);
 }
 
-void sched_tx_blocked(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+void sched_tx_blocked(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	if (!p->credit.sched->asked)
-		ask(e, p, now);
+		ask(pds, p, now);
 	else if (p->credit.ask_at_ns == WEFT_NEVER || !p->credit.asks)
-		p->credit.ask_at_ns = now + ask_interval(e, p);
+		p->credit.ask_at_ns = now + ask_interval(pds, p);
 }
 
-static void stop(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void stop(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
-	e->stats.credit_unused += t->count;
+	pds->stats.credit_unused += t->count;
 	t->count = 0;
 	t->left_bytes = 0;
 	t->asked = false;
@@ -152,30 +156,30 @@ static void stop(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
 	t->stopped_ns = now;
 	p->credit.asks = 0;
 	p->credit.ask_at_ns = WEFT_NEVER;
-	tell(e, p, now);
+	tell(pds, p, now);
 }
 
-void sched_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+void sched_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
 	p->credit.ask_at_ns = WEFT_NEVER;
 	if (!has_data(p)) {
 		if (t->asked)
-			stop(e, p, now);
+			stop(pds, p, now);
 		return;
 	}
-	if (t->count || t->left_bytes >= e->full_wire_bytes || p->credit.first_bytes)
+	if (t->count || t->left_bytes >= pds->conf.full_wire_bytes || p->credit.first_bytes)
 		return; /* something else holds us up */
-	e->stats.tx_credit_req_again++;
-	ask(e, p, now);
+	pds->stats.tx_credit_req_again++;
+	ask(pds, p, now);
 	/* A target that never sends any must not hold us up for ever, nor keep a dead one from being noticed. */
-	if (now - p->last_heard_ns >= ASK_MAX_RTOS * e->rto_ns)
-		p->credit.first_bytes = e->full_wire_bytes;
+	if (now - p->last_heard_ns >= ASK_MAX_RTOS * pds->conf.rto_ns)
+		p->credit.first_bytes = pds->conf.full_wire_bytes;
 }
 
-/* Numbers seen twice, or too long ago, are copies: the network's or a forger's. */
-static bool is_new(struct sched_tx *t, uint32_t number)
+/* False: the number was seen before, or is too old to know: a copy, the network's or a forger's. */
+static bool note_number(struct sched_tx *t, uint32_t number)
 {
 	int32_t ahead = (int32_t)((number - t->newest) << 8) >> 8;
 
@@ -193,29 +197,29 @@ static bool is_new(struct sched_tx *t, uint32_t number)
 	return true;
 }
 
-/* Credits that went through credit queues call for no more than the link carries. */
-static bool is_paced(struct weft_engine *e, uint32_t bytes, weft_ns now)
+/* Credits that went through credit queues call for no more than the link carries. False: this one does. */
+static bool pace_credit(struct pds *pds, uint32_t bytes, weft_ns now)
 {
-	struct sched *sched = e->sched;
-	weft_ns slack =
-		((uint64_t)UNPACED_PKTS * e->full_wire_bytes * e->credit_limits.pace >> 20) + e->cc_params.brtt_ns;
+	struct sched *sched = pds->credit.sched;
+	weft_ns slack = ((uint64_t)UNPACED_PKTS * pds->conf.full_wire_bytes * pds->credit.limits.pace >> 20) +
+			pds->conf.cc_params.brtt_ns;
 
 	if (sched->free_ns < now)
 		sched->free_ns = now;
 	if (sched->free_ns > now + slack) {
-		e->stats.rx_credit_unpaced++;
-		sched_alarm(e);
+		pds->stats.rx_credit_unpaced++;
+		sched_alarm(pds);
 		sched->free_ns = now;
 		return false;
 	}
-	sched->free_ns += bytes * (8 * WEFT_S(1) / (e->cc_params.link_bps / 1000 + 1)) / 1000;
+	sched->free_ns += bytes * (8 * WEFT_S(1) / (pds->conf.cc_params.link_bps / 1000 + 1)) / 1000;
 	return true;
 }
 
-static void keep(struct weft_engine *e, struct sched_tx *t, const struct wire_pkt *w)
+static void keep(struct pds *pds, struct sched_tx *t, const struct wire_pkt *w)
 {
 	if (t->count == SCHED_RING) {
-		e->stats.credit_unused++;
+		pds->stats.credit_unused++;
 		return;
 	}
 	uint32_t at = t->head + t->count++;
@@ -226,34 +230,34 @@ static void keep(struct weft_engine *e, struct sched_tx *t, const struct wire_pk
 }
 
 /* Nobody asked for it. Shortly after a stop that is the normal course; when they go on, the stop was lost. */
-static void unasked(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void unasked(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
 	if (t->stopped && now - t->stopped_ns < LATE_CREDIT_BRTTS * p->brtt_ns) {
-		e->stats.credit_unused++;
+		pds->stats.credit_unused++;
 		return;
 	}
-	e->stats.rx_credit_stale++;
+	pds->stats.rx_credit_stale++;
 	if (t->stopped && !has_data(p))
-		stop(e, p, now);
+		stop(pds, p, now);
 }
 
-void sched_tx_credit(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
+void sched_tx_credit(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
-	if (w->pds.payload > SCHED_NUMBER_MASK || !w->pds.opaque || w->pds.opaque > e->full_wire_bytes ||
-	    !is_new(t, w->pds.payload)) {
-		e->stats.rx_credit_stale++;
+	if (w->pds.payload > SCHED_NUMBER_MASK || !w->pds.opaque || w->pds.opaque > pds->conf.full_wire_bytes ||
+	    !note_number(t, w->pds.payload)) {
+		pds->stats.rx_credit_stale++;
 		return;
 	}
 	p->last_heard_ns = now;
 	if (!t->asked) {
-		unasked(e, p, now);
+		unasked(pds, p, now);
 		return;
 	}
-	if (!is_paced(e, w->pds.opaque, now))
+	if (!pace_credit(pds, w->pds.opaque, now))
 		return;
 	t->gap_ns = t->heard_ns && now - t->heard_ns < UINT32_MAX ? (uint32_t)(now - t->heard_ns) : 0;
 	t->heard_ns = now;
@@ -261,6 +265,6 @@ void sched_tx_credit(struct weft_engine *e, struct pdc_tx *p, const struct wire_
 	p->credit.first_bytes = 0;
 	if (has_data(p))
 		p->credit.ask_at_ns = WEFT_NEVER;
-	keep(e, t, w);
-	pdc_tx_ready(e, p);
+	keep(pds, t, w);
+	ready_add(pds, p);
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The initiator's side of receiver-driven congestion control: credit spent, demand announced in every data packet, and
  * asked for when there is none left to send one with. */
-#include "engine_int.h"
+#include "credit_tx.h"
+
+#include "credit_sched_tx.h"
+#include "ctl_tx.h"
+#include "ready.h"
 
 enum {
 	ASK_BRTTS = 2,     /* without credit for this long, ask; doubles */
@@ -9,142 +13,165 @@ enum {
 	ASK_SHIFT_MAX = 8, /* doublings */
 };
 
-void credit_tx_start(const struct weft_engine *e, struct pdc_tx *p)
+bool credit_tx_open(struct pds *pds, struct pdc_tx *p)
 {
-	p->credit = (struct credit_tx){
-		.first_bytes = e->credit_limits.first_bytes, .ask_at_ns = WEFT_NEVER, .sched = p->credit.sched};
-	if (e->sched)
-		sched_tx_start(e, p);
+	return !pds->credit.sched || sched_tx_open(pds, p);
 }
 
-void credit_tx_idle(const struct weft_engine *e, struct pdc_tx *p)
+void credit_tx_close(struct pds *pds, struct pdc_tx *p)
 {
-	p->credit.first_bytes = e->credit_limits.first_bytes;
-	if (e->sched)
+	if (p->credit.sched)
+		sched_tx_close(pds, p);
+}
+
+void credit_tx_start(const struct pds *pds, struct pdc_tx *p)
+{
+	p->credit = (struct credit_tx){
+		.first_bytes = pds->credit.limits.first_bytes, .ask_at_ns = WEFT_NEVER, .sched = p->credit.sched};
+	if (pds->credit.sched)
+		sched_tx_start(p);
+}
+
+void credit_tx_idle(const struct pds *pds, struct pdc_tx *p)
+{
+	p->credit.first_bytes = pds->credit.limits.first_bytes;
+	if (pds->credit.sched)
 		return; /* credits come until they are stopped */
 	p->credit.balance_bytes = 0;
 	p->credit.ask_at_ns = WEFT_NEVER;
 	p->credit.asks = 0;
 }
 
-/* Of a message's part that has not been cut. */
-static uint64_t wire_bytes_left(const struct weft_engine *e, const struct tx_msg *m)
+/* Of a run's part that has not been cut. */
+static uint64_t wire_bytes_left(const struct pds *pds, const struct tx_run *run)
 {
-	uint32_t left = m->bytes - m->cut_bytes;
-	uint32_t pkts = left ? (left - 1) / e->tune.payload_bytes + 1 : 1;
-	return m->cut ? 0 : left + (uint64_t)pkts * e->overhead_bytes;
+	uint32_t left = run->bytes - run->cut_bytes;
+	uint32_t pkts = left ? (left - 1) / pds->conf.tune.payload_bytes + 1 : 1;
+	return run->cut ? 0 : left + (uint64_t)pkts * pds->conf.overhead_bytes;
 }
 
-void credit_tx_queued(const struct weft_engine *e, struct pdc_tx *p, const struct tx_msg *m)
+void credit_tx_queued(const struct pds *pds, struct pdc_tx *p, const struct tx_run *run)
 {
-	p->credit.unsent_bytes += wire_bytes_left(e, m);
+	p->credit.unsent_bytes += wire_bytes_left(pds, run);
 }
 
-void credit_tx_dropped(const struct weft_engine *e, struct pdc_tx *p, const struct tx_msg *m)
+void credit_tx_dropped(const struct pds *pds, struct pdc_tx *p, const struct tx_run *run)
 {
-	p->credit.unsent_bytes -= wire_bytes_left(e, m);
+	assert(p->credit.unsent_bytes >= wire_bytes_left(pds, run));
+	p->credit.unsent_bytes -= wire_bytes_left(pds, run);
 }
 
 /* Bytes we lack credit for: all that waits, as far as the window would let it go (SMaRTT sec. VI: the sender's
  * algorithm caps what is in flight, so more credit would only be kept from others). */
-static int64_t lacking(const struct weft_engine *e, const struct pdc_tx *p)
+static int64_t lacking(const struct pds *pds, const struct pdc_tx *p)
 {
 	const struct credit_tx *c = &p->credit;
-	uint64_t wanted = c->unsent_bytes + (uint64_t)p->q.lost.count * e->full_wire_bytes;
-	uint64_t window = (uint64_t)p->cc.cwnd_bytes + e->full_wire_bytes;
-	if (wanted > e->credit_limits.credit_bytes)
-		wanted = e->credit_limits.credit_bytes;
+	uint64_t wanted = c->unsent_bytes + (uint64_t)p->q.lost.count * pds->conf.full_wire_bytes;
+	uint64_t window = (uint64_t)p->cc.cwnd_bytes + pds->conf.full_wire_bytes;
+	if (wanted > pds->credit.limits.credit_bytes)
+		wanted = pds->credit.limits.credit_bytes;
 	if (wanted > window)
 		wanted = window;
 	return (int64_t)wanted - c->balance_bytes - c->first_bytes;
 }
 
-static uint32_t target(const struct weft_engine *e, const struct pdc_tx *p)
+static uint32_t target(const struct pds *pds, const struct pdc_tx *p)
 {
-	int64_t bytes = lacking(e, p);
+	int64_t bytes = lacking(pds, p);
 	return bytes > 0 ? credit_plus(p->credit.granted, credit_units((uint64_t)bytes)) : p->credit.granted;
 }
 
-static uint32_t announce(const struct weft_engine *e, struct pdc_tx *p)
+static uint32_t announce(const struct pds *pds, struct pdc_tx *p)
 {
-	uint32_t total = target(e, p);
+	uint32_t total = target(pds, p);
 	if (credit_ahead(total, p->credit.announced) > 0)
 		p->credit.announced = total;
 	return total;
 }
 
-static uint32_t spend(const struct weft_engine *e, struct pdc_tx *p, const struct sent *s)
+static uint32_t spend(const struct pds *pds, struct pdc_tx *p, const struct sent *s)
 {
 	struct credit_tx *c = &p->credit;
 	uint32_t bytes = s->wire_bytes;
+	assert(s->tries || c->unsent_bytes >= bytes);
 	if (!s->tries)
 		c->unsent_bytes -= bytes;
 	uint32_t first = bytes < c->first_bytes ? bytes : c->first_bytes;
 	c->first_bytes -= first;
 	c->balance_bytes -= bytes - first;
-	return announce(e, p);
+	return announce(pds, p);
 }
 
-void credit_tx_fill(struct weft_engine *e, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now)
+void credit_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now)
 {
 	w->pds.credit = 0;
-	if (!s->msg)
+	if (!s->run)
 		return; /* CLOSE_CMD */
-	if (e->sched)
-		sched_tx_fill(e, p, s, w, now);
+	if (pds->credit.sched)
+		sched_tx_fill(pds, p, s, w, now);
 	else
-		w->pds.credit = spend(e, p, s);
+		w->pds.credit = spend(pds, p, s);
 }
 
-static weft_ns ask_interval(const struct weft_engine *e, const struct pdc_tx *p)
+static bool has_balance(const struct pdc_tx *p)
 {
-	weft_ns most = ASK_MAX_RTOS * e->rto_ns;
+	return p->credit.balance_bytes + p->credit.first_bytes > 0;
+}
+
+bool credit_tx_draw(struct pdc_tx *p, uint32_t bytes)
+{
+	return p->credit.sched ? sched_tx_draw(p, bytes) : has_balance(p);
+}
+
+static weft_ns ask_interval(const struct pds *pds, const struct pdc_tx *p)
+{
+	weft_ns most = ASK_MAX_RTOS * pds->conf.rto_ns;
 	unsigned doublings = p->credit.asks < ASK_SHIFT_MAX ? p->credit.asks : ASK_SHIFT_MAX;
 	weft_ns interval = ASK_BRTTS * p->brtt_ns << doublings;
 	return interval < most ? interval : most;
 }
 
-static void ask(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+static void ask(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	p->credit.ask_at_ns = now + ask_interval(e, p);
+	p->credit.ask_at_ns = now + ask_interval(pds, p);
 	p->credit.asks += p->credit.asks < UINT8_MAX;
 	if (p->state == PDC_TX_SYN)
 		return; /* the target knows us by our first packet only; its loss is repaired by the timer */
-	pdc_tx_cp(e, p, WIRE_CTL_CREDIT_REQ, 0, announce(e, p), now);
-	e->stats.tx_credit_req++;
+	ctl_send(pds, p, WIRE_CTL_CREDIT_REQ, 0, announce(pds, p), now);
+	pds->stats.tx_credit_req++;
 }
 
-void credit_tx_blocked(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+void credit_tx_blocked(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (e->sched)
-		sched_tx_blocked(e, p, now);
+	if (pds->credit.sched)
+		sched_tx_blocked(pds, p, now);
 	else if (credit_ahead(p->credit.announced, p->credit.granted) <= 0)
-		ask(e, p, now);
+		ask(pds, p, now);
 	else if (p->credit.ask_at_ns == WEFT_NEVER)
-		p->credit.ask_at_ns = now + ask_interval(e, p);
+		p->credit.ask_at_ns = now + ask_interval(pds, p);
 }
 
-void credit_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now)
+void credit_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (e->sched) {
-		sched_tx_timer(e, p, now);
+	if (pds->credit.sched) {
+		sched_tx_expire(pds, p, now);
 		return;
 	}
-	if (credit_tx_allows(p, 0) || (!p->cutting && !p->q.lost.count)) {
+	if (has_balance(p) || (!p->cutting && !p->q.lost.count)) {
 		p->credit.ask_at_ns = WEFT_NEVER;
 		return;
 	}
-	e->stats.tx_credit_req_again += p->state != PDC_TX_SYN;
-	ask(e, p, now);
+	pds->stats.tx_credit_req_again += p->state != PDC_TX_SYN;
+	ask(pds, p, now);
 	/* A target that never grants anything must not hold us up for ever, nor keep a dead one from being noticed. */
-	if (now - p->last_heard_ns >= ASK_MAX_RTOS * e->rto_ns)
-		p->credit.first_bytes = e->full_wire_bytes;
+	if (now - p->last_heard_ns >= ASK_MAX_RTOS * pds->conf.rto_ns)
+		p->credit.first_bytes = pds->conf.full_wire_bytes;
 }
 
-void credit_tx_lost(const struct weft_engine *e, struct pdc_tx *p, const struct sent *s, enum weft_cc_loss_kind kind)
+void credit_tx_lost(const struct pds *pds, struct pdc_tx *p, const struct sent *s, enum weft_cc_loss_kind kind)
 {
 	struct credit_tx *c = &p->credit;
-	if (e->sched) {
+	if (pds->credit.sched) {
 		c->first_bytes = 0;
 		return;
 	}
@@ -152,39 +179,39 @@ void credit_tx_lost(const struct weft_engine *e, struct pdc_tx *p, const struct 
 		c->announced = credit_plus(c->announced, credit_units(s->wire_bytes)); /* the target counted it, too */
 	if (p->state != PDC_TX_SYN || kind == WEFT_CC_LOSS_TRIM)
 		c->first_bytes = 0;
-	else if (c->first_bytes < e->full_wire_bytes)
-		c->first_bytes = e->full_wire_bytes; /* nobody to ask for credit: one packet per timeout */
+	else if (c->first_bytes < pds->conf.full_wire_bytes)
+		c->first_bytes = pds->conf.full_wire_bytes; /* nobody to ask for credit: one packet per timeout */
 }
 
 /* A CREDIT is believed when it is ahead of the last one and not further than we asked; one may overtake the NACK that
  * tells us of a trimmed packet the target has counted. */
-static bool is_plausible(const struct weft_engine *e, const struct credit_tx *c, uint32_t payload)
+static bool is_plausible(const struct pds *pds, const struct credit_tx *c, uint32_t payload)
 {
 	return payload <= CREDIT_MASK && credit_ahead(payload, c->granted) > 0 &&
-	       credit_ahead(payload, c->announced) <= (int64_t)e->credit_limits.credit_bytes + WEFT_RCC_UNIT_BYTES;
+	       credit_ahead(payload, c->announced) <= (int64_t)pds->credit.limits.credit_bytes + WEFT_RCC_UNIT_BYTES;
 }
 
-void credit_tx_granted(struct weft_engine *e, const struct wire_pkt *w, weft_ns now)
+void credit_tx_granted(struct pds *pds, const struct wire_pkt *w, weft_ns now)
 {
-	struct pdc_tx *p = pdc_tx_of(e, w);
-	e->stats.rx_credit++;
-	bool known = e->rcc && p && pdc_tx_learn_target(p, w);
-	if (known && e->sched) {
-		sched_tx_credit(e, p, w, now);
+	struct pdc_tx *p = pdc_tx_of(&pds->ids, w);
+	pds->stats.rx_credit++;
+	bool known = pds->credit.rcc && p && pdc_tx_learn_target(p, w);
+	if (known && pds->credit.sched) {
+		sched_tx_credit(pds, p, w, now);
 		return;
 	}
-	if (!known || !is_plausible(e, &p->credit, w->pds.payload)) {
-		e->stats.rx_credit_stale++;
+	if (!known || !is_plausible(pds, &p->credit, w->pds.payload)) {
+		pds->stats.rx_credit_stale++;
 		return;
 	}
 	struct credit_tx *c = &p->credit;
 	c->balance_bytes += credit_ahead(w->pds.payload, c->granted);
-	if (c->balance_bytes > e->credit_limits.credit_bytes)
-		c->balance_bytes = e->credit_limits.credit_bytes;
+	if (c->balance_bytes > pds->credit.limits.credit_bytes)
+		c->balance_bytes = pds->credit.limits.credit_bytes;
 	c->granted = w->pds.payload;
 	c->first_bytes = 0;
 	c->asks = 0;
 	c->ask_at_ns = WEFT_NEVER;
 	p->last_heard_ns = now;
-	pdc_tx_ready(e, p);
+	ready_add(pds, p);
 }

@@ -1,57 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PDCIDs: 16 bits, 0 reserved, all of them handed out in turn, so that an id rests as long as possible before it names
- * another connection (UE 1.0 sec. 3.5, reuse). The table is only as large as the connections need: an id's low bits say
- * where in it. */
-#include "engine_int.h"
+#include "pdc_id.h"
 
-enum { PDC_ID_ROOM_MIN = 16 };
+#include <assert.h>
 
-void pdc_ids_init(struct weft_engine *e)
+enum { ROOM_MIN = 16 };
+
+void pdc_ids_init(struct pdc_ids *ids, const struct weft_mem *mem)
 {
-	e->pdcs = &e->no_pdc;
+	ids->mem = mem;
+	ids->slots = &ids->none;
 }
 
-void pdc_ids_fini(struct weft_engine *e)
+void pdc_ids_fini(struct pdc_ids *ids)
 {
-	if (e->pdcs != &e->no_pdc)
-		weft_mem_free(&e->mem, e->pdcs);
+	if (ids->slots != &ids->none)
+		weft_mem_free(ids->mem, ids->slots);
 }
 
-static bool grow(struct weft_engine *e)
+static bool grow(struct pdc_ids *ids)
 {
-	uint32_t room = e->pdcs != &e->no_pdc ? 2 * (e->pdc_mask + 1) : PDC_ID_ROOM_MIN;
-	if (room > ENGINE_PDC_IDS)
+	uint32_t room = ids->slots != &ids->none ? 2 * (ids->mask + 1) : ROOM_MIN;
+	assert((room & (room - 1)) == 0);
+	if (room > PDC_IDS)
 		return false;
-	struct pdc **pdcs = weft_mem_alloc(&e->mem, room * sizeof(struct pdc *));
-	if (!pdcs)
+	struct pdc **slots = weft_mem_alloc(ids->mem, room * sizeof(struct pdc *));
+	if (!slots)
 		return false;
-	for (uint32_t i = 0; i <= e->pdc_mask; i++)
-		if (e->pdcs[i])
-			pdcs[e->pdcs[i]->id & (room - 1)] = e->pdcs[i];
-	pdc_ids_fini(e);
-	e->pdcs = pdcs;
-	e->pdc_mask = room - 1;
+	for (uint32_t i = 0; i <= ids->mask; i++)
+		if (ids->slots[i])
+			slots[ids->slots[i]->id & (room - 1)] = ids->slots[i];
+	pdc_ids_fini(ids);
+	ids->slots = slots;
+	ids->mask = room - 1;
 	return true;
 }
 
-bool pdc_id_take(struct weft_engine *e, struct pdc *pdc)
+bool pdc_id_take(struct pdc_ids *ids, struct pdc *pdc)
 {
-	if (e->pdc_count >= (e->pdc_mask + 1) / 2 && !grow(e) && e->pdc_count >= e->pdc_mask)
+	assert(!pdc->id);
+	if (ids->count >= (ids->mask + 1) / 2 && !grow(ids) && ids->count >= ids->mask)
 		return false;
 	do
-		e->pdc_cursor++;
-	while (e->pdc_cursor == 0 || e->pdcs[e->pdc_cursor & e->pdc_mask]);
-	e->pdcs[e->pdc_cursor & e->pdc_mask] = pdc;
-	e->pdc_count++;
-	pdc->id = e->pdc_cursor;
+		ids->cursor++;
+	while (ids->cursor == 0 || ids->slots[ids->cursor & ids->mask]);
+	ids->slots[ids->cursor & ids->mask] = pdc;
+	ids->count++;
+	assert(ids->count <= ids->mask);
+	pdc->id = ids->cursor;
 	return true;
 }
 
-void pdc_id_put(struct weft_engine *e, struct pdc *pdc)
+void pdc_id_put(struct pdc_ids *ids, struct pdc *pdc)
 {
 	if (!pdc->id)
 		return;
-	e->pdcs[pdc->id & e->pdc_mask] = NULL;
-	e->pdc_count--;
+	assert(ids->slots[pdc->id & ids->mask] == pdc && ids->count > 0);
+	ids->slots[pdc->id & ids->mask] = NULL;
+	ids->count--;
 	pdc->id = 0;
 }

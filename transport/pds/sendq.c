@@ -23,7 +23,7 @@ void sendq_mem_fini(struct sendq_mem *m)
 
 void sendq_init(struct sendq *q, uint32_t psn)
 {
-	*q = (struct sendq){.front = psn, .next = psn};
+	*q = (struct sendq){.una = psn, .nxt = psn};
 }
 
 static void ring_free(void *ring, uint32_t entries, struct sendq_mem *m)
@@ -48,6 +48,7 @@ bool sendq_grow(struct sendq *q, struct sendq_mem *m)
 {
 	uint32_t old = q->ring ? q->mask + 1 : 0;
 	uint32_t entries = old ? old * 2 : SENDQ_MIN;
+	assert(sendq_len(q) <= old);
 	if (entries > SENDQ_MAX)
 		return false;
 	struct sent *ring = entries == SENDQ_MIN ? pool_get(&m->small) : weft_mem_alloc(m->mem, ring_bytes(entries));
@@ -55,7 +56,7 @@ bool sendq_grow(struct sendq *q, struct sendq_mem *m)
 		return false;
 	uint64_t *acked = (uint64_t *)(ring + entries);
 	memset(acked, 0, entries / 8);
-	for (uint32_t psn = q->front; psn != q->next; psn++) {
+	for (uint32_t psn = q->una; psn != q->nxt; psn++) {
 		ring[psn & (entries - 1)] = *sendq_at(q, psn);
 		if (bitmap_test(q->acked, q->mask, psn))
 			bitmap_set(acked, entries - 1, psn);
@@ -70,8 +71,8 @@ bool sendq_grow(struct sendq *q, struct sendq_mem *m)
 uint32_t sendq_acked_beyond(const struct sendq *q, uint32_t psn, uint32_t max)
 {
 	uint32_t n = 0;
-	for (uint32_t at = psn + 1; n < max && psn_before(at, q->next); at += 64) {
-		uint32_t room = q->next - at;
+	for (uint32_t at = psn + 1; n < max && psn_before(at, q->nxt); at += 64) {
+		uint32_t room = q->nxt - at;
 		uint64_t bits = bitmap_get64(q->acked, q->mask, at);
 		n += (uint32_t)__builtin_popcountll(room < 64 ? bits & ~(UINT64_MAX << room) : bits);
 	}
@@ -81,6 +82,7 @@ uint32_t sendq_acked_beyond(const struct sendq *q, uint32_t psn, uint32_t max)
 void sendq_lose(struct sendq *q, uint32_t psn)
 {
 	struct sent *s = sendq_at(q, psn);
+	assert(sendq_has(q, psn) && s->state == SENT_INFLIGHT);
 	sendq_list_remove(q, &q->inflight, psn, s);
 	sendq_list_append(q, &q->lost, psn, s);
 	s->state = SENT_LOST;
@@ -89,6 +91,7 @@ void sendq_lose(struct sendq *q, uint32_t psn)
 void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 {
 	struct sent *s = sendq_at(q, psn);
+	assert(sendq_has(q, psn) && s->state == SENT_LOST);
 	sendq_list_remove(q, &q->lost, psn, s);
 	sendq_list_append(q, &q->inflight, psn, s);
 	s->state = SENT_INFLIGHT;
@@ -100,7 +103,7 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 void sendq_rewind(struct sendq *q)
 {
 	q->inflight.count = q->lost.count = 0;
-	for (uint32_t psn = q->front; psn != q->next; psn++) {
+	for (uint32_t psn = q->una; psn != q->nxt; psn++) {
 		struct sent *s = sendq_at(q, psn);
 		if (s->state == SENT_ACKED)
 			continue;

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 
-#include "engine_out.h"
+#include "completion.h"
+#include "ip_key.h"
+#include "msg_local.h"
 
 enum {
 	ENTROPY_FIRST = 0xC000, /* the ephemeral ports */
@@ -22,34 +24,18 @@ struct dgram {
 	struct weft_op op;
 };
 
-uint32_t weft_dgram_bytes_max(const struct weft_engine *e)
-{
-	return e->tune.payload_bytes;
-}
-
-struct weft_ep *dgram_ep(const struct weft_engine *e, uint16_t port)
-{
-	list_for_each (l, &e->eps) {
-		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
-		if (ep->port == port && ep->is_dgram)
-			return ep;
-	}
-	return NULL;
-}
-
 /* ---- sending ---- */
 
-static int check(const struct weft_engine *e, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op)
+static int check(const struct ses *ses, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op)
 {
-	if (e->shutting_down)
+	if (ses->shutting_down)
 		return ESHUTDOWN;
-	if (!ep->is_dgram || !to || weft_ip_is_v4(&to->addr.ip) != e->is_v4)
+	if (!ep->is_dgram || !to || weft_ip_is_v4(&to->addr.ip) != ses->pds->conf.is_v4)
 		return EINVAL;
-	return op->len > e->tune.payload_bytes ? EMSGSIZE : 0;
+	return op->len > ses->pds->conf.tune.payload_bytes ? EMSGSIZE : 0;
 }
 
-static void complete(struct weft_engine *e, struct weft_ep *ep, struct cqe_node *node, const struct weft_op *op,
-		     int err)
+static void complete(struct ses *ses, struct weft_ep *ep, struct cqe_node *node, const struct weft_op *op, int err)
 {
 	const struct weft_cqe cqe = {.context = op->context,
 				     .kind = op->kind,
@@ -58,16 +44,16 @@ static void complete(struct weft_engine *e, struct weft_ep *ep, struct cqe_node 
 				     .len = err ? 0 : op->len,
 				     .tag = op->tag};
 	if (err)
-		e->stats.msg_failed++;
+		ses->stats->msg_failed++;
 	else
-		e->stats.tx_dgram++;
-	ep_complete(e, ep, node, &cqe);
+		ses->stats->tx_dgram++;
+	ep_complete(ses, ep, node, &cqe);
 }
 
-static void fill_ses(struct wire_ses *ses, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op)
+static void fill_header(struct wire_ses *h, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op)
 {
 	bool has_data = op->flags & WEFT_OP_HAS_DATA;
-	*ses = (struct wire_ses){
+	*h = (struct wire_ses){
 		.opcode = WIRE_OP_DATAGRAM_SEND,
 		.flags = (uint8_t)(WIRE_SES_SOM | WIRE_SES_EOM | (has_data ? WIRE_SES_HD : 0)),
 		.pid_on_fep = to->addr.port >> 4,
@@ -87,101 +73,93 @@ static uint16_t entropy_of(const struct weft_ep *ep, const struct peer *to)
 	return (uint16_t)(ENTROPY_FIRST + mixed % (UINT16_MAX - ENTROPY_FIRST));
 }
 
-static void build(struct weft_engine *e, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op,
+static void build(struct ses *ses, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op,
 		  struct weft_pkt *pkt, weft_ns now)
 {
-	struct wire_pkt w = {.net = e->data_scratch.net,
+	struct wire_pkt w = {.net = ses->pds->out.data.net,
 			     .pds = {.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM},
 			     .payload_bytes = (uint16_t)op->len};
 	w.net.dst = to->addr.ip;
 	w.net.entropy = entropy_of(ep, to);
-	fill_ses(&w.ses, ep, to, op);
+	fill_header(&w.ses, ep, to, op);
 	pkt->payload = op->buf;
 	pkt->payload_len = (uint16_t)op->len;
-	engine_send(e, pkt, &w, now);
+	out_send(&ses->pds->out, pkt, &w, now);
 }
 
-static bool send_packet(struct weft_engine *e, struct weft_ep *ep, const struct peer *to, const struct weft_op *op,
+static bool send_packet(struct ses *ses, struct weft_ep *ep, const struct peer *to, const struct weft_op *op,
 			struct cqe_node *node, weft_ns now)
 {
-	struct dgram *d = e->out_count < ENGINE_OUT_DATA ? pool_get(&e->dgram_pool) : NULL;
-	struct weft_pkt *pkt = d ? engine_pkt(e) : NULL;
+	struct dgram *d = ses->pds->out.count < OUT_DATA ? pool_get(&ses->dgram_pool) : NULL;
+	struct weft_pkt *pkt = d ? out_get(&ses->pds->out) : NULL;
 	if (!pkt) {
 		if (d)
-			pool_put(&e->dgram_pool, d);
+			pool_put(&ses->dgram_pool, d);
 		return false;
 	}
 	*d = (struct dgram){.ep = ep, .node = node, .pkt = pkt, .op = *op};
-	build(e, ep, to, op, pkt, now);
+	build(ses, ep, to, op, pkt, now);
 	list_init(&d->link);
-	list_add_tail(&e->dgrams, &d->link);
+	list_add_tail(&ses->dgrams, &d->link);
 	return true;
 }
 
-static void deliver(struct weft_engine *e, struct weft_ep *to, uint32_t peer, const struct weft_op *op);
+static void deliver(struct ses *ses, struct weft_ep *to, uint32_t peer, const struct weft_op *op);
 
-static void send_local(struct weft_engine *e, struct weft_ep *ep, const struct peer *to, const struct weft_op *op)
+static void send_local(struct ses *ses, struct weft_ep *ep, const struct peer *to, const struct weft_op *op)
 {
-	const struct weft_addr us = {e->ip, ep->port};
-	struct weft_ep *dst = dgram_ep(e, to->addr.port);
+	const struct weft_addr us = {ses->pds->conf.ip, ep->port};
+	struct weft_ep *dst = ep_find(ses, to->addr.port, true);
 	uint32_t peer;
-	if (dst && !weft_peer_add(e, &us, &peer))
-		deliver(e, dst, peer, op);
+	if (dst && !peer_add(&ses->peers, &us, &peer))
+		deliver(ses, dst, peer, op);
 	else
-		e->stats.rx_dgram_drop++;
+		ses->stats->rx_dgram_drop++;
 }
 
-bool dgram_send(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
+bool dgram_send(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
 {
-	const struct peer *to = peer_get(e, op->peer);
-	int err = check(e, ep, to, op);
-	struct cqe_node *node = ep_reserve(e);
+	const struct peer *to = peer_get(&ses->peers, op->peer);
+	int err = check(ses, ep, to, op);
+	struct cqe_node *node = cqe_reserve(ses);
 	if (!node)
 		return false;
-	if (!err && !weft_ip_eq(&to->addr.ip, &e->ip)) {
-		if (send_packet(e, ep, to, op, node, now))
+	if (!err && !weft_ip_eq(&to->addr.ip, &ses->pds->conf.ip)) {
+		if (send_packet(ses, ep, to, op, node, now))
 			return true;
-		pool_put(&e->cqe_nodes, node);
+		cqe_release(ses, node);
 		return false;
 	}
 	if (!err)
-		send_local(e, ep, to, op);
-	complete(e, ep, node, op, err);
+		send_local(ses, ep, to, op);
+	complete(ses, ep, node, op, err);
 	return true;
 }
 
-static bool waits_for_port(const struct weft_engine *e, const struct weft_pkt *pkt)
-{
-	for (uint32_t i = 0; i < e->out_count; i++)
-		if (e->out[i] == pkt)
-			return true;
-	return false;
-}
-
 /* The port takes packets in order, so the first one that waits ends it. */
-void dgram_flushed(struct weft_engine *e)
+void dgram_flushed(struct ses *ses)
 {
-	list_for_each_safe (l, &e->dgrams) {
+	list_for_each_safe (l, &ses->dgrams) {
 		struct dgram *d = list_entry(l, struct dgram, link);
-		if (e->out_count && waits_for_port(e, d->pkt))
+		if (ses->pds->out.count && out_holds(&ses->pds->out, d->pkt))
 			return;
 		list_del(l);
-		complete(e, d->ep, d->node, &d->op, 0);
-		pool_put(&e->dgram_pool, d);
+		complete(ses, d->ep, d->node, &d->op, 0);
+		pool_put(&ses->dgram_pool, d);
 	}
 }
 
-void dgram_detach(struct weft_engine *e, const struct weft_ep *ep)
+void dgram_detach(struct ses *ses, const struct weft_ep *ep)
 {
-	list_for_each_safe (l, &e->dgrams) {
+	list_for_each_safe (l, &ses->dgrams) {
 		struct dgram *d = list_entry(l, struct dgram, link);
 		if (d->ep != ep)
 			continue;
 		list_del(l);
 		if (d->op.buf && d->op.len)
-			engine_forget(e, d->op.buf, (uint32_t)d->op.len);
-		pool_put(&e->cqe_nodes, d->node);
-		pool_put(&e->dgram_pool, d);
+			out_forget(&ses->pds->out, d->op.buf, (uint32_t)d->op.len);
+		cqe_release(ses, d->node);
+		pool_put(&ses->dgram_pool, d);
 	}
 }
 
@@ -201,24 +179,24 @@ static bool backlog_full(const struct weft_ep *ep)
 	return n >= BACKLOG;
 }
 
-static void deliver(struct weft_engine *e, struct weft_ep *to, uint32_t peer, const struct weft_op *op)
+static void deliver(struct ses *ses, struct weft_ep *to, uint32_t peer, const struct weft_op *op)
 {
 	if (!list_empty(&to->rx->unexpected[0]) && backlog_full(to))
-		e->stats.rx_dgram_drop++;
-	else if (msg_rx_whole(e, to, peer, op))
-		e->stats.rx_dgram++;
+		ses->stats->rx_dgram_drop++;
+	else if (msg_local_whole(ses, to, peer, op))
+		ses->stats->rx_dgram++;
 	else
-		e->stats.rx_dgram_drop++;
+		ses->stats->rx_dgram_drop++;
 }
 
-void dgram_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_pkt *w)
+void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire_pkt *w)
 {
 	if (!is_sane(w)) {
-		e->stats.rx_bad_ses++;
+		ses->stats->rx_bad_ses++;
 		return;
 	}
 	const struct weft_addr from = {w->net.src, (uint16_t)w->ses.initiator};
-	struct weft_ep *ep = dgram_ep(e, (uint16_t)(w->ses.pid_on_fep << 4 | (w->ses.resource_index & 15)));
+	struct weft_ep *ep = ep_find(ses, ep_port_of(&w->ses), true);
 	const uint8_t *payload = pkt->head_len > w->header_bytes ? pkt->head + w->header_bytes : pkt->payload;
 	const struct weft_op op = {.kind = WEFT_OP_SEND,
 				   .flags = w->ses.flags & WIRE_SES_HD ? WEFT_OP_HAS_DATA : 0,
@@ -227,19 +205,19 @@ void dgram_rx(struct weft_engine *e, const struct weft_pkt *pkt, const struct wi
 				   .tag = w->ses.match,
 				   .data = w->ses.header_data};
 	uint32_t peer;
-	if (ep && !weft_peer_add(e, &from, &peer))
-		deliver(e, ep, peer, &op);
+	if (ep && !peer_add(&ses->peers, &from, &peer))
+		deliver(ses, ep, peer, &op);
 	else
-		e->stats.rx_dgram_drop++;
+		ses->stats->rx_dgram_drop++;
 }
 
-void dgram_fini(struct weft_engine *e)
+void dgram_fini(struct ses *ses)
 {
-	pool_fini(&e->dgram_pool);
+	pool_fini(&ses->dgram_pool);
 }
 
-void dgram_init(struct weft_engine *e)
+void dgram_init(struct ses *ses)
 {
-	list_init(&e->dgrams);
-	pool_init(&e->dgram_pool, &e->mem, sizeof(struct dgram), 32);
+	list_init(&ses->dgrams);
+	pool_init(&ses->dgram_pool, ses->mem, sizeof(struct dgram), 32);
 }

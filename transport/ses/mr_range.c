@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mr_range.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "engine_int.h"
+#include "rng.h"
+#include "wire.h"
 
 /* Different regions collide with probability 2^-64, so users compare what they find. */
 static uint64_t mr_hash(uint32_t scope, uint64_t key)
@@ -12,26 +14,31 @@ static uint64_t mr_hash(uint32_t scope, uint64_t key)
 	return rng_mix(key + rng_mix((uint64_t)scope + 1));
 }
 
-static struct weft_mr *mr_get(const struct weft_engine *e, uint32_t scope, uint64_t key)
+struct weft_mr *mr_get(const struct mrs *mrs, uint32_t scope, uint64_t key)
 {
-	struct weft_mr *mr = u64map_get(&e->mrs, mr_hash(scope, key));
+	struct weft_mr *mr = u64map_get(&mrs->map, mr_hash(scope, key));
 	return mr && mr->attr.key == key && mr->attr.scope == scope ? mr : NULL;
 }
 
-int weft_mr_add(struct weft_engine *e, const struct weft_mr_attr *attr, struct weft_mr **out)
+void mrs_init(struct mrs *mrs, const struct weft_mem *mem)
+{
+	u64map_init(&mrs->map, mem);
+	mrs->mem = mem;
+}
+
+int mr_add(struct mrs *mrs, const struct weft_mr_attr *attr, struct weft_mr **out)
 {
 	uint64_t hash = mr_hash(attr->scope, attr->key);
 	size_t segs_bytes = attr->segs ? attr->seg_count * sizeof *attr->segs : 0;
-	if (u64map_get(&e->mrs, hash))
+	if (u64map_get(&mrs->map, hash))
 		return -EEXIST;
-	struct weft_mr *mr = weft_mem_alloc(&e->mem, sizeof *mr + segs_bytes);
-	if (!mr || !u64map_put(&e->mrs, hash, mr)) {
-		weft_mem_free(&e->mem, mr);
+	struct weft_mr *mr = weft_mem_alloc(mrs->mem, sizeof *mr + segs_bytes);
+	if (!mr || !u64map_put(&mrs->map, hash, mr)) {
+		weft_mem_free(mrs->mem, mr);
 		return -ENOMEM;
 	}
-	mr->e = e;
 	mr->attr = *attr;
-	mr->serial = ++e->mr_serial;
+	mr->serial = ++mrs->serial;
 	if (segs_bytes) {
 		mr->attr.segs = memcpy(mr + 1, attr->segs, segs_bytes);
 		mr->attr.bytes = 0;
@@ -42,12 +49,9 @@ int weft_mr_add(struct weft_engine *e, const struct weft_mr_attr *attr, struct w
 	return 0;
 }
 
-void weft_mr_del(struct weft_mr *mr)
+void mr_forget(struct mrs *mrs, const struct weft_mr *mr)
 {
-	struct weft_engine *e = mr->e;
-	u64map_del(&e->mrs, mr_hash(mr->attr.scope, mr->attr.key));
-	rma_answers_detach(e, mr);
-	weft_mem_free(&e->mem, mr);
+	u64map_del(&mrs->map, mr_hash(mr->attr.scope, mr->attr.key));
 }
 
 void weft_mr_events(struct weft_mr *mr)
@@ -55,16 +59,10 @@ void weft_mr_events(struct weft_mr *mr)
 	mr->attr.access |= WEFT_MR_EVENTS;
 }
 
-void *weft_mr_find(const struct weft_engine *e, uint32_t scope, uint64_t key)
+struct weft_mr *mr_check(const struct mrs *mrs, uint32_t scope, uint64_t key, struct mr_range range, uint8_t access,
+			 uint8_t *rc)
 {
-	const struct weft_mr *mr = mr_get(e, scope, key);
-	return mr ? mr->attr.context : NULL;
-}
-
-struct weft_mr *mr_check(const struct weft_engine *e, uint32_t scope, uint64_t key, struct mr_range range,
-			 uint8_t access, uint8_t *rc)
-{
-	struct weft_mr *mr = mr_get(e, scope, key);
+	struct weft_mr *mr = mr_get(mrs, scope, key);
 	*rc = WIRE_RC_BAD_MKEY;
 	if (!mr)
 		return NULL;
@@ -88,6 +86,7 @@ static uint8_t *piece(const struct weft_mr *mr, uint64_t at, uint64_t bytes, uin
 		return (uint8_t *)((uintptr_t)mr->attr.base + at);
 	while (at >= seg->bytes)
 		at -= seg++->bytes;
+	assert(seg < mr->attr.segs + mr->attr.seg_count);
 	if (*len > seg->bytes - at)
 		*len = seg->bytes - at;
 	return (uint8_t *)seg->base + at;
@@ -120,9 +119,9 @@ void mr_load(const struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t byt
 	}
 }
 
-void mrs_fini(struct weft_engine *e)
+void mrs_fini(struct mrs *mrs)
 {
-	for (uint32_t i = 0; e->mrs.slots && i <= e->mrs.mask; i++)
-		weft_mem_free(&e->mem, e->mrs.slots[i].value);
-	u64map_fini(&e->mrs);
+	for (uint32_t i = 0; mrs->map.slots && i <= mrs->map.mask; i++)
+		weft_mem_free(mrs->mem, mrs->map.slots[i].value);
+	u64map_fini(&mrs->map);
 }

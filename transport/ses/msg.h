@@ -6,39 +6,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "list.h"
-#include "weft/engine.h"
+#include "pds.h"
 
 struct cqe_node;
-struct pdc_rx;
 struct rx_rma;
 struct tx_rma;
 
-enum { TX_HEAD_BYTES = 20 + 8 + 12 + 44 }; /* headers of a data packet over IPv4 */
 enum { PLAIN_OP_NONE = 0xff };
 
 /* One message we send: from its submission until its last packet is acknowledged. Lives in the engine's pool. */
 struct tx_msg {
-	struct list link;   /* in pdc_tx.msgs, order of submission */
+	struct tx_run run;  /* its bytes, as far as they are in packets of its own */
 	struct weft_ep *ep; /* gets the completion; NULL once it was closed */
-	const uint8_t *buf; /* the application's; NULL: length only */
-	uint8_t *copy;      /* engine's memory behind `buf` once the endpoint was closed, or NULL */
+	uint8_t *copy;      /* engine's memory behind run.buf once the endpoint was closed, or NULL */
 	void *context;
 	struct cqe_node *node; /* reserved for the completion; NULL: nobody wants one */
 	struct tx_rma *rma;    /* NULL: a plain message */
 	uint64_t tag, data;
-	uint32_t bytes;              /* length of the message, as far as it is in packets of its own */
-	uint32_t cut_bytes;          /* how much has been cut into packets */
-	uint32_t unacked_pkts;       /* cut and not acknowledged */
 	int32_t err;                 /* errno to complete with; no more packets are cut once it is set */
-	uint16_t message_id;         /* from 1, in order of cutting; 0: not cut yet */
+	uint16_t message_id;         /* from 1, in order of cutting; 0: not cut yet. A response: that of the request */
 	uint16_t src_port, dst_port; /* endpoint numbers */
 	uint8_t kind;                /* enum weft_op_kind */
 	bool has_data;
-	bool fenced;                 /* not cut before all earlier messages have completed */
-	bool cut;                    /* every packet has been cut */
-	uint8_t head_bytes;          /* of `head` that are filled in, or 0 */
-	uint8_t head[TX_HEAD_BYTES]; /* of a full packet in the middle of the message, on the connection as it is now */
 };
 
 /* One posted receive, from its submission until its completion. Lives in the engine's pool. */
@@ -57,7 +46,7 @@ struct rx_req {
 /* One message that arrives, from its first packet until it has been handed over. Lives in the engine's pool. */
 struct rx_msg {
 	struct list link;      /* in rx_side.unexpected[tagged] or rx_side.claimed, else alone */
-	struct list pdc_link;  /* in pdc_rx.msgs; alone once every byte is here */
+	struct list pdc_link;  /* in ses_rx.msgs; alone once every byte is here */
 	struct weft_ep *ep;    /* destination; NULL: its bytes are thrown away */
 	struct pdc_rx *pdc;    /* NULL once every byte is here */
 	struct rx_req *req;    /* the receive it belongs to, or NULL: unexpected, or its turn has not come */

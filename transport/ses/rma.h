@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Access to peers' memory, and messages that their receiver fetches (rendezvous). What plain messages don't need: an
  * answer with data, which comes over the peer's own connection to us.
- *   rma_tx      initiators: requests, fences, answers that arrive      rma_answer   targets: answers
- *   rma_rx      targets: checks, order, execution                      rndv         messages announced and fetched
- *   rma_amo     what atomics add to both */
+ *   rma_tx      initiators: requests             rma_rx, rma_exec   targets: checks and order, execution
+ *   answer_rx   answers that arrive              rma_answer         targets: answers
+ *   rndv        messages announced and fetched   rma_amo            what atomics add to both */
 #ifndef WEFT_RMA_H
 #define WEFT_RMA_H
 
 #include "mr_range.h"
 #include "msg.h"
 #include "rma_amo.h"
-#include "sendq.h"
-#include "wire.h"
 
-struct pdc_rx;
-struct pdc_tx;
+struct weft_ep;
 
 enum rma_role {
 	RMA_REQUEST,  /* WRITE, ATOMIC: acknowledgement ends it */
@@ -57,13 +54,6 @@ struct tx_rma {
 	struct weft_cqe cqe;    /* ANSWER: what will stand in it */
 };
 
-/* Messages by token. */
-struct rma_table {
-	struct tx_msg **msgs; /* index 0 is not used */
-	uint32_t room, count, cursor;
-	uint16_t salt; /* exclusive-ored into the indices of tokens */
-};
-
 /* What a message that arrives has beyond its rx_msg when it is for memory or announced. Lives in the engine's pool. */
 struct rx_rma {
 	uint8_t opcode; /* enum wire_op */
@@ -84,48 +74,57 @@ struct rx_rma {
 /* ---- rma_tx.c ---- */
 
 /* Makes `m`, just filled in from `op`, one of these. False: no memory. */
-bool rma_tx_attach(struct weft_engine *e, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op);
-void rma_tx_ses(const struct tx_msg *m, const struct sent *s, struct wire_pkt *w);
-void rma_tx_acked(struct weft_engine *e, struct tx_msg *m);   /* every packet of it */
-void rma_tx_release(struct weft_engine *e, struct pdc_tx *p); /* completes those held that need not be any more */
-void rma_tx_end(struct weft_engine *e, struct tx_msg *m);     /* it has completed; frees m->rma */
-bool rma_tx_detach(struct weft_engine *e, struct tx_msg *m);  /* its endpoint closes. False: no memory */
+bool rma_tx_attach(struct ses *ses, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op);
+/* The errno that a completion tells of a return code. */
 int rma_errno(uint8_t return_code);
+
+/* ---- answer_rx.c ---- */
+
 /* One packet of an answer to us. */
-void rma_answer_rx(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);
-/* The announced message with this token, if `ip` may fetch it; else NULL. */
-struct tx_msg *rma_announced(const struct weft_engine *e, const struct weft_ip *ip, uint64_t token);
-void rma_fini(struct weft_engine *e);
+void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);
 
 /* ---- rma_answer.c ---- */
 
 /* An answer to the request `m`, with `copy_bytes` of memory of its own at ->copy, which will be freed with it. NULL: no
- * memory, later. The caller fills in buf and bytes, and queues it. */
-struct tx_msg *rma_answer_new(struct weft_engine *e, const struct rx_msg *m, uint64_t copy_bytes);
-void rma_answer_queue(struct weft_engine *e, struct tx_msg *answer);
-/* The region dies: what is being sent from it is sent from copies. */
-void rma_answers_detach(struct weft_engine *e, const struct weft_mr *mr);
+ * memory, later. The caller fills in run.buf and run.bytes, and queues it. */
+struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t copy_bytes);
+void rma_answer_queue(struct ses *ses, struct tx_msg *answer);
 
 /* ---- rma_rx.c ---- */
+
+static inline bool rma_is_atomic(uint8_t opcode)
+{
+	return opcode == WIRE_OP_ATOMIC || opcode == WIRE_OP_FETCHING_ATOMIC;
+}
+
+/* What the region must allow, WEFT_MR_*. */
+static inline uint8_t rma_access(uint8_t opcode, const struct amo_request *q)
+{
+	if (rma_is_atomic(opcode))
+		return rma_amo_access(q, opcode == WIRE_OP_FETCHING_ATOMIC);
+	return opcode == WIRE_OP_READ ? WEFT_MR_READ : WEFT_MR_WRITE;
+}
 
 bool rma_is_request(uint8_t opcode);
 uint8_t rma_rx_sane(const struct wire_pkt *w); /* enum wire_rc: whether a request makes sense in itself */
 /* enum wire_rc: whether the request may be carried out. */
-uint8_t rma_rx_check(struct weft_engine *e, const struct weft_ep *ep, const struct weft_ip *from,
-		     const struct wire_ses *ses);
-bool rma_rx_attach(struct weft_engine *e, struct rx_msg *m, const struct wire_pkt *w); /* false: no memory */
-/* One packet; `turn`: every earlier message has ended. MSG_RX_* or enum wire_rc. */
-int rma_rx_packet(struct weft_engine *e, struct rx_msg *m, const struct wire_pkt *w, const uint8_t *payload, bool turn);
+uint8_t rma_rx_check(struct ses *ses, const struct weft_ep *ep, const struct weft_ip *from, const struct wire_ses *h);
+bool rma_rx_attach(struct ses *ses, struct rx_msg *m, const struct wire_pkt *w); /* false: no memory */
+/* One packet; `turn`: every earlier message has ended. enum pds_taken. */
+int rma_rx_packet(struct ses *ses, struct rx_msg *m, const struct wire_pkt *w, const uint8_t *payload, bool turn);
+
+/* ---- rma_exec.c ---- */
+
+/* The region of a request, if it is still the one its first packet was for; else NULL and enum wire_rc in `rc`. */
+struct weft_mr *rma_region(struct ses *ses, const struct rx_msg *m, struct mr_range range, uint8_t *rc);
+/* Reserves what the end of a write needs, before its bytes are taken. False: no memory. */
+bool rma_event_reserve(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr);
 /* The turn has come and all is here, at `payload` or placed already. False: no memory, later. */
-bool rma_rx_execute(struct weft_engine *e, struct rx_msg *m, const uint8_t *payload);
-void rma_rx_end(struct weft_engine *e, struct rx_msg *m); /* frees m->rma */
+bool rma_rx_execute(struct ses *ses, struct rx_msg *m, const uint8_t *payload);
+
+/* ---- rma_local.c ---- */
+
 /* Operations of our own engine's endpoints on each other. False: no memory, later. */
-bool rma_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to);
-
-/* ---- rndv.c ---- */
-
-void rndv_fetch(struct weft_engine *e, struct rx_msg *m); /* if there is a receive, or it is to be thrown away */
-void rndv_retry(struct weft_engine *e);                   /* those that there was no memory for */
-void rndv_detach(struct weft_engine *e, struct weft_ep *ep);
+bool rma_local(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to);
 
 #endif

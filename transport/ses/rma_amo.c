@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "amo.h"
-#include "engine_int.h"
+#include "rma_amo.h"
+#include "ses.h"
 
 enum {
 	ARRAY_FORM = 0xe0 - WEFT_AMO_CSWAP,  /* added to the opcode */
@@ -38,9 +39,9 @@ static uint32_t payload_of(uint8_t opcode, uint32_t length)
 	return is_array_form(opcode) ? 2 * length : length;
 }
 
-uint32_t weft_atomic_bytes(const struct weft_engine *e, uint8_t op)
+uint32_t ses_atomic_bytes(const struct ses *ses, uint8_t op)
 {
-	uint32_t bytes = e->tune.payload_bytes - EXTENSION_BYTES;
+	uint32_t bytes = ses->pds->conf.tune.payload_bytes - EXTENSION_BYTES;
 	return (weft_amo_compares(op) ? bytes / 2 : bytes) & ~(uint32_t)(EXTENSION_BYTES - 1);
 }
 
@@ -60,12 +61,12 @@ static void words_get(const uint64_t words[2], uint8_t *element, uint32_t bytes)
 
 /* ---- initiator ---- */
 
-bool rma_amo_valid(const struct weft_engine *e, const struct weft_op *op)
+bool rma_amo_valid(const struct ses *ses, const struct weft_op *op)
 {
 	const struct weft_op_atomic *a = op->atomic;
 	bool fetches = op->kind == WEFT_OP_FETCH_ATOMIC;
 	return a && weft_amo_valid(a->op, a->type) && op->len && op->len % weft_amo_bytes(a->type) == 0 &&
-	       op->len <= weft_atomic_bytes(e, a->op) && (fetches || a->op != WEFT_AMO_READ) &&
+	       op->len <= ses_atomic_bytes(ses, a->op) && (fetches || a->op != WEFT_AMO_READ) &&
 	       (op->buf || a->op == WEFT_AMO_READ);
 }
 
@@ -83,26 +84,26 @@ uint32_t rma_amo_fill(struct amo_request *q, const struct weft_op *op)
 	return payload_of(q->opcode, length);
 }
 
-void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wire_ses *ses)
+void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wire_ses *h)
 {
 	if (is_array_form(q->opcode))
-		ses->request_length = payload_bytes;
-	ses->amo_opcode = q->opcode;
-	ses->amo_datatype = q->datatype;
-	ses->amo_control = 0;
-	memcpy(ses->amo_compare, q->comparand, sizeof ses->amo_compare);
-	memcpy(ses->amo_swap, q->operand, sizeof ses->amo_swap);
+		h->request_length = payload_bytes;
+	h->amo_opcode = q->opcode;
+	h->amo_datatype = q->datatype;
+	h->amo_control = 0;
+	memcpy(h->amo_compare, q->comparand, sizeof h->amo_compare);
+	memcpy(h->amo_swap, q->operand, sizeof h->amo_swap);
 }
 
 /* ---- target ---- */
 
-void rma_amo_take(struct amo_request *q, const struct wire_ses *ses)
+void rma_amo_take(struct amo_request *q, const struct wire_ses *h)
 {
-	*q = (struct amo_request){.opcode = ses->amo_opcode, .datatype = ses->amo_datatype};
+	*q = (struct amo_request){.opcode = h->amo_opcode, .datatype = h->amo_datatype};
 	if (!weft_amo_compares(q->opcode))
 		return;
-	memcpy(q->operand, ses->amo_swap, sizeof q->operand);
-	memcpy(q->comparand, ses->amo_compare, sizeof q->comparand);
+	memcpy(q->operand, h->amo_swap, sizeof q->operand);
+	memcpy(q->comparand, h->amo_compare, sizeof q->comparand);
 }
 
 uint8_t rma_amo_access(const struct amo_request *q, bool fetches)
@@ -111,15 +112,15 @@ uint8_t rma_amo_access(const struct amo_request *q, bool fetches)
 	return fetches ? access | WEFT_MR_READ : access;
 }
 
-static bool is_whole(const struct wire_ses *ses)
+static bool is_whole(const struct wire_ses *h)
 {
-	return ses->flags & WIRE_SES_SOM && ses->flags & WIRE_SES_EOM && ses->request_length &&
-	       ses->request_length <= UINT16_MAX;
+	return h->flags & WIRE_SES_SOM && h->flags & WIRE_SES_EOM && h->request_length &&
+	       h->request_length <= UINT16_MAX;
 }
 
-uint32_t rma_amo_length(const struct wire_ses *ses)
+uint32_t rma_amo_length(const struct wire_ses *h)
 {
-	return is_array_form(ses->amo_opcode) ? ses->request_length / 2 : ses->request_length;
+	return is_array_form(h->amo_opcode) ? h->request_length / 2 : h->request_length;
 }
 
 uint8_t rma_amo_check(const struct wire_pkt *w)

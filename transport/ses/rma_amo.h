@@ -17,18 +17,18 @@ struct amo_request {
 /* ---- initiator ---- */
 
 /* False: nothing that could be sent. */
-bool rma_amo_valid(const struct weft_engine *e, const struct weft_op *op);
+bool rma_amo_valid(const struct ses *ses, const struct weft_op *op);
 /* Fills in `q` from a valid operation; returns the payload bytes, which are the first of its buffer. */
 uint32_t rma_amo_fill(struct amo_request *q, const struct weft_op *op);
-void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wire_ses *ses);
+void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wire_ses *h);
 
 /* ---- target ---- */
 
-void rma_amo_take(struct amo_request *q, const struct wire_ses *ses);
+void rma_amo_take(struct amo_request *q, const struct wire_ses *h);
 /* enum wire_rc: whether the packet is an atomic request that makes sense. */
 uint8_t rma_amo_check(const struct wire_pkt *w);
 /* Bytes of the target's elements. */
-uint32_t rma_amo_length(const struct wire_ses *ses);
+uint32_t rma_amo_length(const struct wire_ses *h);
 /* enum weft_mr_access that it needs. */
 uint8_t rma_amo_access(const struct amo_request *q, bool fetches);
 /* Carries it out on a range that mr_check has passed; `result`, unless NULL, gets what was there. */

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine_int.h"
+#include "completion.h"
+#include "rma.h"
 
 /* From the region to the operation's buffer or sink. */
 static void load(const struct weft_mr *mr, const struct weft_op *op)
@@ -34,16 +35,16 @@ static void change(const struct weft_mr *mr, const struct weft_op *op)
 		memcpy(op->atomic->result, was, op->len);
 }
 
-static void move(struct weft_engine *e, const struct weft_mr *mr, const struct weft_op *op)
+static void move(struct ses *ses, const struct weft_mr *mr, const struct weft_op *op)
 {
 	if (op->kind == WEFT_OP_READ) {
-		e->stats.rma_read++;
+		ses->stats->rma_read++;
 		load(mr, op);
 	} else if (op->kind != WEFT_OP_WRITE) {
-		e->stats.rma_atomics++;
+		ses->stats->rma_atomics++;
 		change(mr, op);
 	} else {
-		e->stats.rma_written++;
+		ses->stats->rma_written++;
 		mr_store(mr, op->raddr, op->buf, op->len);
 	}
 }
@@ -78,45 +79,46 @@ static struct weft_cqe event_of(const struct weft_mr *mr, const struct weft_op *
 }
 
 /* 0, an errno for the completion, or -1: no memory. */
-static int perform(struct weft_engine *e, struct weft_ep *ep, struct weft_ep *dst, const struct weft_op *op)
+static int perform(struct ses *ses, struct weft_ep *ep, struct weft_ep *dst, const struct weft_op *op)
 {
 	uint8_t rc, access = access_of(op);
-	struct weft_addr us = {e->ip, ep->port};
+	struct weft_addr us = {ses->pds->conf.ip, ep->port};
 	uint32_t peer;
-	struct weft_mr *mr = mr_check(e, dst->scope, op->rkey, (struct mr_range){op->raddr, op->len}, access, &rc);
+	struct weft_mr *mr =
+		mr_check(&ses->mrs, dst->scope, op->rkey, (struct mr_range){op->raddr, op->len}, access, &rc);
 	if (!mr) {
-		e->stats.rma_refused++;
+		ses->stats->rma_refused++;
 		return rma_errno(rc);
 	}
 	if (wants_event(dst, mr, op)) {
-		struct cqe_node *node = weft_peer_add(e, &us, &peer) ? NULL : ep_reserve(e);
+		struct cqe_node *node = peer_add(&ses->peers, &us, &peer) ? NULL : cqe_reserve(ses);
 		if (!node)
 			return -1;
-		move(e, mr, op);
+		move(ses, mr, op);
 		struct weft_cqe cqe = event_of(mr, op, peer);
-		ep_complete(e, dst, node, &cqe);
+		ep_complete(ses, dst, node, &cqe);
 	} else {
-		move(e, mr, op);
+		move(ses, mr, op);
 	}
 	return 0;
 }
 
-bool rma_local(struct weft_engine *e, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to)
+bool rma_local(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to)
 {
-	struct weft_ep *dst = ep_find(e, to->port);
-	struct cqe_node *node = ep_reserve(e);
-	int err = !node ? -1 : !dst ? EHOSTUNREACH : perform(e, ep, dst, op);
+	struct weft_ep *dst = ep_find(ses, to->port, false);
+	struct cqe_node *node = cqe_reserve(ses);
+	int err = !node ? -1 : !dst ? EHOSTUNREACH : perform(ses, ep, dst, op);
 	if (err < 0) {
 		if (node)
-			pool_put(&e->cqe_nodes, node);
+			cqe_release(ses, node);
 		return false;
 	}
 	if (err)
-		e->stats.msg_failed++;
+		ses->stats->msg_failed++;
 	else
-		e->stats.msg_sent++;
+		ses->stats->msg_sent++;
 	struct weft_cqe cqe = {
 		.context = op->context, .kind = op->kind, .err = err, .peer = op->peer, .len = err ? 0 : op->len};
-	ep_complete(e, ep, node, &cqe);
+	ep_complete(ses, ep, node, &cqe);
 	return true;
 }

@@ -4,16 +4,16 @@
 #define WEFT_TEST_INSIDE_H
 
 #include "duo.h"
-#include "engine_int.h"
+#include "engine_state.h"
 
 static inline struct pdc_tx *first_tx(const struct weft_engine *e)
 {
-	return list_empty(&e->txs) ? NULL : list_entry(e->txs.next, struct pdc_tx, link);
+	return list_empty(&e->pds.txs) ? NULL : list_entry(e->pds.txs.next, struct pdc_tx, link);
 }
 
 static inline struct pdc_rx *first_rx(const struct weft_engine *e)
 {
-	return list_empty(&e->rxs) ? NULL : list_entry(e->rxs.next, struct pdc_rx, link);
+	return list_empty(&e->pds.rxs) ? NULL : list_entry(e->pds.rxs.next, struct pdc_rx, link);
 }
 
 static inline void open_default(struct duo *d)

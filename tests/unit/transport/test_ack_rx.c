@@ -165,9 +165,9 @@ static void ack__beyond_what_was_sent_is_stale(void **state)
 	open_default(&d);
 	submit_and_send(&d, out, sizeof out);
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = ack_of(&d, p->q.next);
+	struct wire_pkt w = ack_of(&d, p->q.nxt);
 	duo_inject_pkt(&d, 0, &w, NULL);
-	w = ack_of(&d, p->q.next + 100);
+	w = ack_of(&d, p->q.nxt + 100);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w = ack_of(&d, p->start_psn - 3000);
 	duo_inject_pkt(&d, 0, &w, NULL);
@@ -198,8 +198,8 @@ static void ack__bitmap_beyond_the_queue_is_cut(void **state)
 		duo_inject_pkt(&d, 0, &w, NULL);
 	}
 	duo_poll(&d, 0);
-	assert_true(psn_diff(p->q.front, p->q.next) <= 0);
-	assert_int_equal(p->q.front, p->start_psn + sent);
+	assert_true(psn_diff(p->q.una, p->q.nxt) <= 0);
+	assert_int_equal(p->q.una, p->start_psn + sent);
 	duo_run(&d, d.now + WEFT_MS(10));
 	duo_close(&d);
 }
@@ -212,7 +212,7 @@ static void ack__from_another_target_id_is_stale(void **state)
 	duo_transfer(&d, 0, 1);
 	submit_and_send(&d, out, 1);
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = ack_of(&d, p->q.next - 1);
+	struct wire_pkt w = ack_of(&d, p->q.nxt - 1);
 	w.pds.spdcid++;
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w.pds.spdcid = 0;

@@ -328,7 +328,7 @@ static void sack__base_moves_until_all_is_reported(void **state)
 		duo_inject_pkt(&d, 1, &w, payload);
 	}
 	duo_run(&d, d.now + WEFT_US(20));
-	assert_int_equal(first_rx(d.e[1])->unreported_pkts, 0);
+	assert_int_equal(first_rx(d.e[1])->win.unreported_pkts, 0);
 	for (uint32_t i = 0; i < d.log_len; i++)
 		note_reported(&d.log[i].w, 1000, seen, PKTS);
 	for (uint32_t i = 0; i < PKTS; i++)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "credit_rx.h"
 #include "inside.h"
 
 enum { PULL_UNITS = 66 }; /* four packets of 4,222 bytes in units of 256 */
@@ -28,7 +29,7 @@ static void request(struct duo *d, uint16_t id, uint32_t total)
 {
 	struct wire_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
 			     .pds = {.type = WIRE_PDS_CP, .ctl = WIRE_CTL_CREDIT_REQ, .spdcid = id, .payload = total}};
-	list_for_each (l, &d->e[1]->rxs) {
+	list_for_each (l, &d->e[1]->pds.rxs) {
 		const struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
 		if (p->remote_id == id)
 			w.pds.dpdcid = p->pdc.id;
@@ -44,7 +45,7 @@ static void demand__none_no_credit(void **state)
 	syn(&d, 9, 0);
 	duo_run(&d, d.now + WEFT_US(100));
 	assert_int_equal(duo_stats(&d, 1)->tx_credit, 0);
-	assert_int_equal(d.e[1]->credit_due_ns, WEFT_NEVER);
+	assert_int_equal(d.e[1]->pds.credit.due_ns, WEFT_NEVER);
 	duo_close(&d);
 }
 
@@ -59,7 +60,7 @@ static void demand__granted_exactly(void **state)
 	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 3)->w.pds.payload, 3 * PULL_UNITS + 5);
 	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 3)->w.pds.dpdcid, 9);
 	assert_int_equal(duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, 3)->w.net.dscp, WIRE_DSCP_CONTROL);
-	assert_int_equal(d.e[1]->credit_due_ns, WEFT_NEVER);
+	assert_int_equal(d.e[1]->pds.credit.due_ns, WEFT_NEVER);
 	duo_close(&d);
 }
 
@@ -137,8 +138,8 @@ static void pacer__without_packets_it_tries_again(void **state)
 	syn(&d, 9, 2 * PULL_UNITS);
 	duo_poll(&d, 1);
 	struct weft_engine *e = d.e[1];
-	e->port->ops->free(e->port, e->spare, (uint16_t)e->spare_count);
-	e->spare_count = 0;
+	e->pds.out.port->ops->free(e->pds.out.port, e->pds.out.spare, (uint16_t)e->pds.out.spare_count);
+	e->pds.out.spare_count = 0;
 	d.port[1].alloc_fail = 1;
 	d.now = d.due[1];
 	duo_poll(&d, 1);
@@ -219,8 +220,9 @@ static void close__ends_the_turns(void **state)
 	open_eqds(&d);
 	duo_transfer(&d, 0, 1 << 20);
 	first_rx(d.e[1])->closed = true;
-	credit_rx_demand(d.e[1], first_rx(d.e[1]), first_rx(d.e[1])->credit.granted + 100, d.now);
-	assert_true(list_empty(&d.e[1]->credit_wanting));
+	const struct wire_pkt w = {.pds = {.payload = first_rx(d.e[1])->credit.granted + 100}};
+	credit_rx_request(&d.e[1]->pds, first_rx(d.e[1]), &w, d.now);
+	assert_true(list_empty(&d.e[1]->pds.credit.wanting));
 	duo_close(&d);
 }
 
@@ -230,10 +232,10 @@ static void free__a_sender_in_the_list(void **state)
 	open_eqds(&d);
 	syn(&d, 9, 10 * PULL_UNITS);
 	duo_poll(&d, 1);
-	assert_false(list_empty(&d.e[1]->credit_wanting));
-	pdc_rx_free(d.e[1], first_rx(d.e[1]));
-	assert_true(list_empty(&d.e[1]->credit_wanting));
-	assert_int_equal(d.e[1]->credit_due_ns, WEFT_NEVER);
+	assert_false(list_empty(&d.e[1]->pds.credit.wanting));
+	pdc_rx_free(&d.e[1]->pds, first_rx(d.e[1]), d.now);
+	assert_true(list_empty(&d.e[1]->pds.credit.wanting));
+	assert_int_equal(d.e[1]->pds.credit.due_ns, WEFT_NEVER);
 	duo_close(&d);
 }
 

@@ -47,7 +47,7 @@ static void request__credits_until_a_stop(void **state)
 	request(&d, 9, 2, 0);
 	duo_run(&d, d.now + WEFT_US(100));
 	assert_int_equal(duo_stats(&d, 1)->tx_credit, before);
-	assert_int_equal(d.e[1]->credit_due_ns, WEFT_NEVER);
+	assert_int_equal(d.e[1]->pds.credit.due_ns, WEFT_NEVER);
 	duo_close(&d);
 }
 
@@ -108,7 +108,7 @@ static void queue__limits_all_senders_together(void **state)
 	for (uint32_t i = 0; i < sent; i++)
 		marked += duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i)->w.net.ecn == WEFT_ECN_CE;
 	assert_in_range(marked, sent / 2, sent); /* 64 x 1/16 of the link: three quarters are dropped */
-	assert_int_equal(d.e[1]->sched->queue.limit, 8);
+	assert_int_equal(d.e[1]->pds.credit.sched->queue.limit, 8);
 	duo_close(&d);
 }
 
@@ -131,8 +131,8 @@ static void queue__without_packets_it_tries_again(void **state)
 	open_spraypass(&d);
 	request(&d, 9, 1, 1000);
 	struct weft_engine *e = d.e[1];
-	e->port->ops->free(e->port, e->spare, (uint16_t)e->spare_count);
-	e->spare_count = 0;
+	e->pds.out.port->ops->free(e->pds.out.port, e->pds.out.spare, (uint16_t)e->pds.out.spare_count);
+	e->pds.out.spare_count = 0;
 	d.port[1].alloc_fail = 1;
 	d.now = d.due[1];
 	duo_poll(&d, 1);
@@ -149,13 +149,13 @@ static void free__a_sender_whose_credit_waits(void **state)
 	for (uint16_t id = 1; id <= 64; id++)
 		request(&d, id, 1, 1000);
 	duo_run(&d, d.now + WEFT_US(20));
-	assert_true(d.e[1]->sched->queue.waiting > 0);
+	assert_true(d.e[1]->pds.credit.sched->queue.waiting > 0);
 	while (first_rx(d.e[1]))
-		pdc_rx_free(d.e[1], first_rx(d.e[1]));
+		pdc_rx_free(&d.e[1]->pds, first_rx(d.e[1]), d.now);
 	uint64_t before = duo_stats(&d, 1)->tx_credit;
 	duo_run(&d, d.now + WEFT_US(100));
 	assert_int_equal(duo_stats(&d, 1)->tx_credit, before);
-	assert_int_equal(d.e[1]->sched->queue.waiting, 0);
+	assert_int_equal(d.e[1]->pds.credit.sched->queue.waiting, 0);
 	duo_close(&d);
 }
 

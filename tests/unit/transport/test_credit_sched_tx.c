@@ -307,7 +307,7 @@ static void silence__a_dead_peer_behind_a_full_port(void **state)
 	poll_for(&d, 1, WEFT_US(1), WEFT_US(10));
 	d.port[0].tx_room = 0;
 	poll_for(&d, 0, WEFT_US(1), WEFT_MS(1));
-	assert_in_range(d.e[0]->out_count, ENGINE_OUT_DATA, ENGINE_OUT);
+	assert_in_range(d.e[0]->pds.out.count, OUT_DATA, OUT_MAX);
 	duo_send(&d, 0, NULL, 100000, 8, NULL);
 	poll_for(&d, 0, WEFT_US(10), WEFT_MS(90));
 	assert_false(duo_cqe(&d, 0, &cqe));
@@ -326,7 +326,7 @@ static void refused__a_request_starts_over(void **state)
 	open_with_cc(&d, "spraypass", NULL);
 	duo_transfer(&d, 0, 10000);
 	duo_run(&d, d.now + WEFT_US(100));
-	pdc_rx_free(d.e[1], first_rx(d.e[1]));
+	pdc_rx_free(&d.e[1]->pds, first_rx(d.e[1]), d.now);
 	weft_ns then = d.now, sent = 0;
 	duo_transfer(&d, 0, 10000);
 	for (uint32_t i = 0; i < d.log_len; i++)

@@ -25,7 +25,7 @@ static void pair_open_over(struct pair *p, bool ipv6)
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(weft_ep_open_dgram(p->d.e[i], 0, 16, 16, &p->ep[i], &err), 0);
 	for (int i = 0; i < 2; i++) {
-		const struct weft_addr addr = {p->d.e[!i]->ip, weft_ep_port(p->ep[!i])};
+		const struct weft_addr addr = {p->d.e[!i]->pds.conf.ip, weft_ep_port(p->ep[!i])};
 		assert_int_equal(weft_peer_add(p->d.e[i], &addr, &p->peer[i]), 0);
 	}
 }
@@ -100,7 +100,7 @@ static void check_arrival(bool ipv6)
 	assert_memory_equal(in, out, len);
 	assert_int_equal(p.d.log_len, 1); /* one packet and nothing else: no connection, no ACK */
 	assert_int_equal(p.d.log[0].w.pds.type, WIRE_PDS_UUD_REQ);
-	assert_int_equal(p.d.e[1]->stats.rx_dgram, 1);
+	assert_int_equal(p.d.e[1]->pds.stats.rx_dgram, 1);
 	duo_close(&p.d);
 	free(in);
 	free(out);
@@ -156,7 +156,7 @@ static void dgram__without_receive(void **state)
 		send_dgram(&p, &out[i], 1);
 		expect(&p, 0, &p, 0);
 	}
-	assert_int_equal(p.d.e[1]->stats.rx_dgram_drop, SENT - KEPT);
+	assert_int_equal(p.d.e[1]->pds.stats.rx_dgram_drop, SENT - KEPT);
 	for (int i = 0; i < KEPT; i++) {
 		post(&p, &in[i], 1);
 		expect(&p, 1, &in[i], 0);
@@ -164,8 +164,8 @@ static void dgram__without_receive(void **state)
 	post(&p, &in[KEPT], 1);
 	expect_none(&p, 1);
 	assert_memory_equal(in, out, KEPT);
-	assert_int_equal(p.d.e[0]->stats.tx_dgram, SENT);
-	assert_int_equal(p.d.e[1]->unexpected_bytes, 0);
+	assert_int_equal(p.d.e[0]->pds.stats.tx_dgram, SENT);
+	assert_int_equal(p.d.e[1]->ses.unexpected_bytes, 0);
 	duo_close(&p.d);
 }
 
@@ -201,7 +201,7 @@ static void dgram__kinds_do_not_mix(void **state)
 	struct weft_addr addr;
 	uint32_t to;
 	pair_open(&p);
-	addr = (struct weft_addr){p.d.e[1]->ip, weft_ep_port(p.ep[1])};
+	addr = (struct weft_addr){p.d.e[1]->pds.conf.ip, weft_ep_port(p.ep[1])};
 	assert_int_equal(weft_peer_add(p.d.e[0], &addr, &to), 0);
 	const struct weft_op op = {.kind = WEFT_OP_SEND, .peer = to, .buf = &byte, .len = 1, .context = &byte};
 	assert_int_equal(weft_submit(p.d.ep[0], &op), 0);
@@ -211,7 +211,7 @@ static void dgram__kinds_do_not_mix(void **state)
 	assert_int_equal(weft_peer_add(p.d.e[0], &addr, &p.peer[0]), 0);
 	send_dgram(&p, &byte, 1);
 	expect(&p, 0, &p, 0);
-	assert_int_equal(p.d.e[1]->stats.rx_dgram_drop, 1);
+	assert_int_equal(p.d.e[1]->pds.stats.rx_dgram_drop, 1);
 	duo_close(&p.d);
 }
 
@@ -223,7 +223,7 @@ static void dgram__to_ourselves(void **state)
 	uint8_t byte = 7, in = 0;
 	pair_open(&p);
 	assert_int_equal(weft_ep_open_dgram(p.d.e[0], 0, 16, 16, &other, &err), 0);
-	const struct weft_addr addr = {p.d.e[0]->ip, weft_ep_port(other)};
+	const struct weft_addr addr = {p.d.e[0]->pds.conf.ip, weft_ep_port(other)};
 	assert_int_equal(weft_peer_add(p.d.e[0], &addr, &p.peer[0]), 0);
 	send_dgram(&p, &byte, 1);
 	expect(&p, 0, &p, 0);
@@ -260,13 +260,13 @@ static void dgram__bad_packets(void **state)
 	w.pds.next_hdr = WIRE_NH_STD;
 	duo_inject_pkt(&p.d, 1, &w, bytes);
 	run(&p);
-	assert_int_equal(p.d.e[1]->stats.rx_bad_ses, 3);
+	assert_int_equal(p.d.e[1]->pds.stats.rx_bad_ses, 3);
 	expect_none(&p, 1);
 	w = good;
 	w.ses.resource_index ^= 1;
 	duo_inject_pkt(&p.d, 1, &w, bytes);
 	run(&p);
-	assert_int_equal(p.d.e[1]->stats.rx_dgram_drop, 1);
+	assert_int_equal(p.d.e[1]->pds.stats.rx_dgram_drop, 1);
 	duo_inject_pkt(&p.d, 1, &good, bytes);
 	run(&p);
 	expect(&p, 1, &in, EMSGSIZE);
@@ -291,8 +291,8 @@ static void dgram__waits_for_the_port(void **state)
 	p.d.port[0].tx_room = 0;
 	submit(&p, 0, op);
 	weft_ep_close(p.ep[0]);
-	assert_int_equal(p.d.e[0]->dgram_pool.used, 0);
-	assert_int_equal(p.d.e[0]->cqe_nodes.used, 0);
+	assert_int_equal(p.d.e[0]->ses.dgram_pool.used, 0);
+	assert_int_equal(p.d.e[0]->ses.cqe_nodes.used, 0);
 	p.d.port[0].tx_room = UINT32_MAX;
 	run(&p);
 	duo_close(&p.d);

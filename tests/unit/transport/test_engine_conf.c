@@ -36,9 +36,10 @@ static void create__every_number_within_its_range_works(void **state)
 			snprintf(value, sizeof value, "%llu", (unsigned long long)(top ? p->max : p->min));
 			assert_int_equal(weft_param_set(weft_engine_tunes, &conf.tune, p->key, value, &err), 0);
 			assert_int_equal(weft_engine_create(&conf, &port, 5, &e, &err), 0);
-			assert_true(e->rto_ns > 0 && e->reorder_ns > 0 && e->cc_params.link_bps > 0);
-			assert_true(e->cc_params.brtt_ns > 0 && e->lb_params.bdp_pkts > 0);
-			assert_true(e->rx_mask + 1 >= e->tune.window_pkts);
+			assert_true(e->pds.conf.rto_ns > 0 && e->pds.conf.reorder_ns > 0 &&
+				    e->pds.conf.cc_params.link_bps > 0);
+			assert_true(e->pds.conf.cc_params.brtt_ns > 0 && e->pds.conf.lb_params.bdp_pkts > 0);
+			assert_true(e->pds.win.mask + 1 >= e->pds.conf.tune.window_pkts);
 			weft_engine_destroy(e);
 		}
 }
@@ -64,10 +65,10 @@ static void create__ids_begin_where_the_seed_says(void **state)
 	for (int i = 0; i < 4; i++) {
 		struct weft_engine *e = create(i == 1 ? 7 : 8, i != 0);
 		struct pdc pdc = {.id = 0};
-		assert_true(pdc_id_take(e, &pdc));
+		assert_true(pdc_id_take(&e->pds.ids, &pdc));
 		first[i] = pdc.id;
-		pdc_id_put(e, &pdc);
-		assert_true(i ? e->asks.salt : !e->asks.salt);
+		pdc_id_put(&e->pds.ids, &pdc);
+		assert_true(i ? e->ses.asks.salt : !e->ses.asks.salt);
 		weft_engine_destroy(e);
 	}
 	assert_int_equal(first[0], 1);
@@ -91,7 +92,7 @@ static void create__without_memory(void **state)
 						.cc = weft_cc_find("smartt"),
 						.lb = weft_lb_find("reps"),
 						.tune = dc.tune,
-						.mem = base.e[0]->mem};
+						.mem = base.e[0]->pds.mem};
 		int64_t live = base.mem[0].live;
 		base.mem[0].fail_at = base.mem[0].calls + n;
 		int rc = weft_engine_create(&conf, &port, d.now, &e, &err);
@@ -112,11 +113,11 @@ static void derive__from_base_rtt_and_link(void **state)
 {
 	struct duo d;
 	open_default(&d);
-	assert_int_equal(d.e[0]->rto_ns, WEFT_US(70));
-	assert_int_equal(d.e[0]->reorder_ns, WEFT_US(30));
-	assert_int_equal(d.e[0]->ack_delay_ns, WEFT_US(5));
-	assert_int_equal(d.e[0]->full_wire_bytes, 4096 + 44 + 12 + 8 + 20 + 38);
-	assert_int_equal(d.e[0]->lb_params.bdp_pkts, 125000 / 4218);
+	assert_int_equal(d.e[0]->pds.conf.rto_ns, WEFT_US(70));
+	assert_int_equal(d.e[0]->pds.conf.reorder_ns, WEFT_US(30));
+	assert_int_equal(d.e[0]->pds.conf.ack_delay_ns, WEFT_US(5));
+	assert_int_equal(d.e[0]->pds.conf.full_wire_bytes, 4096 + 44 + 12 + 8 + 20 + 38);
+	assert_int_equal(d.e[0]->pds.conf.lb_params.bdp_pkts, 125000 / 4218);
 	duo_close(&d);
 }
 

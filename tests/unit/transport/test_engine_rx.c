@@ -128,8 +128,9 @@ static void run_logged(struct duo *d, bool hot)
 	d->fate = hard_times;
 	d->late_ns = 7000;
 	for (int side = 0; side < 2; side++) {
-		assert_true(d->e[side]->has_hot && d->e[side]->has_hot_data);
-		d->e[side]->has_hot = d->e[side]->has_hot_data = hot;
+		struct pds_conf *conf = &d->e[side]->pds.conf;
+		assert_true(conf->has_hot && conf->has_hot_data);
+		conf->has_hot = conf->has_hot_data = hot;
 	}
 	both_ways(d, out, in);
 	for (int side = 0; side < 2; side++)

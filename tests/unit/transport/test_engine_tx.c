@@ -56,13 +56,13 @@ static void port__refused_packets_forget_completed_messages(void **state)
 	duo_poll(&d, 0); /* late: grace */
 	d.now += WEFT_US(80);
 	duo_poll(&d, 0); /* timeout; the copy stays with the engine */
-	assert_int_equal(d.e[0]->out_refused, 1);
+	assert_int_equal(d.e[0]->pds.out.refused, 1);
 	d.port[1].alloc_fail = 0;
 	duo_poll(&d, 1);
 	d.now += WEFT_US(4);
 	duo_poll(&d, 0);
 	duo_expect(&d, 0, out, 0);
-	assert_int_equal(d.e[0]->out_count, 0);
+	assert_int_equal(d.e[0]->pds.out.count, 0);
 	free(out);
 	d.port[0].tx_room = UINT32_MAX;
 	duo_run(&d, d.now + WEFT_MS(1));
@@ -209,7 +209,7 @@ static uint32_t longest_without_asking(uint32_t acks_per_window, uint32_t window
 	conf.tune.pacing = 0; /* all of the window leaves before the first ACK comes */
 	duo_open(&d, &conf);
 	duo_transfer(&d, 0, 1);
-	first_tx(d.e[0])->cc.cwnd_bytes = window_pkts * d.e[0]->full_wire_bytes;
+	first_tx(d.e[0])->cc.cwnd_bytes = window_pkts * d.e[0]->pds.conf.full_wire_bytes;
 	d.logging = true;
 	duo_transfer(&d, 0, 256 * 4096);
 	uint32_t run = 0, longest = 0;

@@ -179,7 +179,7 @@ static void close__with_everything_under_way(void **state)
 			weft_ep_close(d.ep[side]);
 			duo_run(&d, d.now + WEFT_MS(200));
 			if (side == 1)
-				assert_int_equal(d.e[1]->unexpected_bytes, 0);
+				assert_int_equal(d.e[1]->ses.unexpected_bytes, 0);
 			assert_int_equal(weft_engine_stats(d.e[0])->msg_sent + weft_engine_stats(d.e[0])->msg_failed,
 					 3);
 			duo_close(&d);

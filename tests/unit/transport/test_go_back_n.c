@@ -125,8 +125,8 @@ static void loss__of_everything_now_and_then(void **state)
 		d.fate = lose_some;
 		duo_transfer(&d, 0, 1 << 20);
 		duo_transfer(&d, 1, 1 << 18);
-		assert_int_equal(first_rx(d.e[1])->ooo_pkts, 0);
-		assert_null(first_rx(d.e[1])->received);
+		assert_int_equal(first_rx(d.e[1])->win.ooo_pkts, 0);
+		assert_null(first_rx(d.e[1])->win.received);
 		duo_close(&d);
 	}
 }
@@ -161,12 +161,12 @@ static void nack__impossible_ones_are_ignored(void **state)
 	struct pdc_tx *p = midway(&d, true);
 	const struct weft_stats *s = weft_engine_stats(d.e[0]);
 	assert_true(sendq_len(&p->q) > 1);
-	inject_ooo(&d, p, p->q.front, 0);               /* the first cannot be out of order */
-	inject_ooo(&d, p, p->q.front + 1, WIRE_F_RETX); /* never repeated */
-	inject_ooo(&d, p, p->q.next, 0);                /* never sent */
+	inject_ooo(&d, p, p->q.una, 0);               /* the first cannot be out of order */
+	inject_ooo(&d, p, p->q.una + 1, WIRE_F_RETX); /* never repeated */
+	inject_ooo(&d, p, p->q.nxt, 0);               /* never sent */
 	assert_int_equal(s->rx_stale, 3);
 	assert_int_equal(s->tx_retx_gap, 0);
-	inject_ooo(&d, p, p->q.front + 1, 0);
+	inject_ooo(&d, p, p->q.una + 1, 0);
 	assert_int_equal(s->tx_retx_gap, 1);
 	duo_close(&d);
 }
@@ -175,7 +175,7 @@ static void nack__means_nothing_to_unordered_connections(void **state)
 {
 	struct duo d;
 	struct pdc_tx *p = midway(&d, false);
-	inject_ooo(&d, p, p->q.front + 1, 0);
+	inject_ooo(&d, p, p->q.una + 1, 0);
 	assert_int_equal(weft_engine_stats(d.e[0])->rx_stale, 1);
 	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx, 0);
 	duo_close(&d);

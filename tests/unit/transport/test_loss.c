@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "inside.h"
+#include "rto.h"
 
 enum { RTO_NS = 70000, BRTT_NS = 10000 };
 
@@ -143,7 +144,7 @@ static void timeout__grows_with_the_rtt(void **state)
 	uint64_t before = weft_engine_stats(d.e[0])->timeouts;
 	duo_transfer(&d, 0, 100);
 	assert_true(weft_engine_stats(d.e[0])->timeouts == before);
-	assert_true(loss_rto(d.e[0], first_tx(d.e[0]), &(struct sent){.sent_at = d.now}) >= 240000);
+	assert_true(rto_of(&d.e[0]->pds.conf, first_tx(d.e[0]), &(struct sent){.sent_at = d.now}) >= 240000);
 	duo_close(&d);
 }
 

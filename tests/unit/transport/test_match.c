@@ -134,8 +134,8 @@ static void peek__discard(void **state)
 	duo_expect(&d, 1, &peek, 0);
 	submit(&d, op);
 	duo_expect(&d, 1, &peek, ENOMSG);
-	assert_int_equal(d.e[1]->unexpected_bytes, 0);
-	assert_int_equal(d.e[1]->rx_msg_pool.used, 0);
+	assert_int_equal(d.e[1]->ses.unexpected_bytes, 0);
+	assert_int_equal(d.e[1]->ses.rx_msg_pool.used, 0);
 	duo_close(&d);
 }
 
@@ -180,7 +180,7 @@ static void claim__discarded_or_never_fetched(void **state)
 	duo_expect(&d, 1, &peek, 0);
 	submit(&d, op);
 	duo_expect(&d, 1, &peek, 0);
-	assert_int_equal(d.e[1]->rx_msg_pool.used, 1);
+	assert_int_equal(d.e[1]->ses.rx_msg_pool.used, 1);
 	duo_close(&d); /* the second one is freed with its endpoint */
 }
 
@@ -259,8 +259,8 @@ static void multi__pieces_follow_each_other(void **state)
 	expect_piece(&d, in, 2, 1, WEFT_OP_MULTI); /* less than 2 bytes are left */
 	arrive(&d, 4, 0);
 	assert_memory_equal(in, ((uint8_t[]){1, 2, 3, 0}), 4);
-	assert_int_equal(d.e[1]->rx_reqs.used, 0);
-	assert_int_equal(d.e[1]->cqe_nodes.used, 0);
+	assert_int_equal(d.e[1]->ses.rx_reqs.used, 0);
+	assert_int_equal(d.e[1]->ses.cqe_nodes.used, 0);
 	duo_close(&d);
 }
 
@@ -276,7 +276,7 @@ static void multi__unexpected_ones_fill_it_at_once(void **state)
 	expect_piece(&d, in, 0, 1, 0);
 	expect_piece(&d, in, 1, 1, WEFT_OP_MULTI);
 	assert_false(duo_cqe(&d, 1, &cqe));
-	assert_int_equal(d.e[1]->rx_msg_pool.used, 1);
+	assert_int_equal(d.e[1]->ses.rx_msg_pool.used, 1);
 	duo_close(&d);
 }
 
@@ -321,8 +321,8 @@ static void multi__truncated_then_released(void **state)
 	assert_int_equal(cqe.kind, WEFT_OP_RELEASE);
 	assert_int_equal(cqe.flags, WEFT_OP_MULTI);
 	assert_memory_equal(in, ((uint8_t[]){9, 1, 2, 0}), 4);
-	assert_int_equal(d.e[1]->rx_reqs.used, 0);
-	assert_int_equal(d.e[1]->cqe_nodes.used, 0);
+	assert_int_equal(d.e[1]->ses.rx_reqs.used, 0);
+	assert_int_equal(d.e[1]->ses.cqe_nodes.used, 0);
 	duo_close(&d);
 }
 
@@ -342,8 +342,8 @@ static void multi__cancelled_with_a_message_under_way(void **state)
 	duo_run(&d, d.now + WEFT_MS(5));
 	expect_piece(&d, in, 0, LEN, 0);
 	assert_int_equal(duo_expect(&d, 1, in, ECANCELED).flags, WEFT_OP_MULTI);
-	assert_int_equal(d.e[1]->rx_reqs.used, 0);
-	assert_int_equal(d.e[1]->cqe_nodes.used, 0);
+	assert_int_equal(d.e[1]->ses.rx_reqs.used, 0);
+	assert_int_equal(d.e[1]->ses.cqe_nodes.used, 0);
 	duo_close(&d);
 	free(in);
 	free(out);
@@ -364,8 +364,8 @@ static void multi__endpoint_closes_with_a_message_under_way(void **state)
 		duo_run(&d, d.now + WEFT_US(10));
 		weft_ep_close(d.ep[1]);
 		d.ep[1] = NULL;
-		assert_int_equal(d.e[1]->rx_reqs.used, 0);
-		assert_int_equal(d.e[1]->cqe_nodes.used, 0);
+		assert_int_equal(d.e[1]->ses.rx_reqs.used, 0);
+		assert_int_equal(d.e[1]->ses.cqe_nodes.used, 0);
 		duo_run(&d, d.now + WEFT_MS(5));
 		duo_close(&d);
 		free(in);
@@ -383,8 +383,8 @@ static void multi__released_early_without_memory(void **state)
 	arrive(&d, 1, 0); /* with memory for everything */
 	expect_piece(&d, in, 0, 1, 0);
 	struct weft_op recv = {.kind = WEFT_OP_TRECV, .peer = WEFT_PEER_ANY, .len = 1, .context = other, .tag = 99};
-	while (d.e[1]->cqe_nodes.free) {
-		recv.buf = &other[d.e[1]->cqe_nodes.used % sizeof other];
+	while (d.e[1]->ses.cqe_nodes.free) {
+		recv.buf = &other[d.e[1]->ses.cqe_nodes.used % sizeof other];
 		submit(&d, recv);
 	}
 	d.mem[1].fail_at = d.mem[1].calls + 1;
@@ -411,7 +411,7 @@ static void shared_open(struct shared *s)
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(weft_ep_open(e, 0, 16, 16, &s->ep[i], &err), 0);
 		weft_ep_share(s->ep[i], s->srx);
-		const struct weft_addr addr = {e->ip, weft_ep_port(s->ep[i])};
+		const struct weft_addr addr = {e->pds.conf.ip, weft_ep_port(s->ep[i])};
 		assert_int_equal(weft_peer_add(s->d.e[0], &addr, &s->peer[i]), 0);
 	}
 }
@@ -462,7 +462,7 @@ static void shared__hidden_endpoint_has_no_address(void **state)
 	uint8_t byte = 1, in = 0;
 	struct weft_cqe cqe;
 	shared_open(&s);
-	const struct weft_addr addr = {s.d.e[1]->ip, weft_ep_port(s.srx)};
+	const struct weft_addr addr = {s.d.e[1]->pds.conf.ip, weft_ep_port(s.srx)};
 	assert_int_equal(weft_peer_add(s.d.e[0], &addr, &s.peer[0]), 0);
 	shared_recv(&s, &in, 1);
 	shared_send(&s, 0, &byte, 1);

@@ -81,12 +81,12 @@ static void unexpected__kept_until_received(void **state)
 	duo_run(&d, d.now + WEFT_MS(1));
 	duo_expect(&d, 0, out, 0); /* acknowledged without a receive */
 	assert_int_equal(weft_engine_stats(d.e[1])->msg_unexpected, 1);
-	assert_int_equal(d.e[1]->unexpected_bytes, sizeof in);
+	assert_int_equal(d.e[1]->ses.unexpected_bytes, sizeof in);
 	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
 	duo_poll(&d, 1);
 	duo_expect(&d, 1, in, 0);
 	assert_memory_equal(in, out, sizeof in);
-	assert_int_equal(d.e[1]->unexpected_bytes, 0);
+	assert_int_equal(d.e[1]->ses.unexpected_bytes, 0);
 	duo_close(&d);
 	free(out);
 }
@@ -123,7 +123,7 @@ static void unexpected__memory_limit(void **state)
 	duo_expect(&d, 1, small, 0);
 	assert_memory_equal(small, out, sizeof small);
 	assert_true(weft_engine_stats(d.e[1])->rx_no_mem > 0);
-	assert_int_equal(d.e[1]->unexpected_bytes, 0);
+	assert_int_equal(d.e[1]->ses.unexpected_bytes, 0);
 	duo_recv(&d, 1, in, 100000, 7, 0, in);
 	duo_run(&d, d.now + WEFT_MS(5));
 	duo_expect(&d, 1, in, 0);
@@ -236,7 +236,7 @@ static void undeliverable__error_survives_lost_answers(void **state)
 	duo_expect(&d, 0, out, EHOSTUNREACH);
 	assert_int_equal(weft_engine_stats(d.e[1])->rx_no_ep, 1);
 	duo_run(&d, d.now + WEFT_MS(1));
-	assert_int_equal(first_rx(d.e[1])->gtd_count, 0); /* confirmed */
+	assert_int_equal(first_rx(d.e[1])->win.gtd_count, 0); /* confirmed */
 	duo_transfer(&d, 0, 100000);
 	duo_close(&d);
 }

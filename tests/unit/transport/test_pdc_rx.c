@@ -47,8 +47,8 @@ static void accept__syns_share_one_connection(void **state)
 	inject(&d, w);
 	inject(&d, duo_syn(1, 8));
 	assert_int_equal(weft_engine_stats(d.e[1])->pdc_accepted, 1);
-	assert_int_equal(first_rx(d.e[1])->next_expected, 1001);
-	assert_int_equal(first_rx(d.e[1])->ooo_pkts, 1);
+	assert_int_equal(first_rx(d.e[1])->win.next_expected, 1001);
+	assert_int_equal(first_rx(d.e[1])->win.ooo_pkts, 1);
 	inject(&d, duo_syn(1, 8));
 	assert_int_equal(weft_engine_stats(d.e[1])->rx_dup, 1);
 	assert_int_equal(last_sent(&d)->type, WIRE_PDS_ACK_CC);
@@ -101,7 +101,7 @@ static void give_up__answers_what_came_and_refuses_the_rest(void **state)
 	struct wire_pkt noop = {.net = w.net, .pds = w.pds};
 	noop.pds.type = WIRE_PDS_CP;
 	noop.pds.ctl = WIRE_CTL_NOOP;
-	pdc_rx_give_up(d.e[1], first_rx(d.e[1]), d.now);
+	pdc_rx_give_up(&d.e[1]->pds, first_rx(d.e[1]), d.now);
 	inject(&d, late);
 	assert_int_equal(last_sent(&d)->type, WIRE_PDS_ACK_CC);
 	inject(&d, w);
@@ -170,9 +170,9 @@ static void window__ends_where_offered(void **state)
 	/* All between: the window moves over them, from the last to the first. */
 	for (uint32_t i = 1023; i > 0; i--)
 		inject(&d, established(&d, duo_syn(1, 8), i));
-	assert_int_equal(first_rx(d.e[1])->next_expected, 1000 + 1025);
-	assert_int_equal(first_rx(d.e[1])->ooo_pkts, 0);
-	assert_int_equal(first_rx(d.e[1])->unreported_pkts, 0);
+	assert_int_equal(first_rx(d.e[1])->win.next_expected, 1000 + 1025);
+	assert_int_equal(first_rx(d.e[1])->win.ooo_pkts, 0);
+	assert_int_equal(first_rx(d.e[1])->win.unreported_pkts, 0);
 	assert_int_equal(last_sent(&d)->psn, 1000 + 1024);
 	duo_close(&d);
 }

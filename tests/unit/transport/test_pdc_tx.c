@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inside.h"
+#include "rx_msg.h"
 
 static void open__first_packets_lost(void **state)
 {
@@ -205,7 +206,7 @@ static void silence__not_when_we_slept(void **state)
 static void forget(struct weft_engine *e)
 {
 	while (first_rx(e))
-		pdc_rx_free(e, first_rx(e));
+		pdc_rx_free(&e->pds, first_rx(e), 0);
 }
 
 static void restart__of_the_peer_within_a_message_is_an_error(void **state)
@@ -270,7 +271,7 @@ static void syn__refused_takes_another_id(void **state)
 /* Opens side 0's connection with the given first PSN. */
 static struct pdc_tx *open_at(struct duo *d, uint32_t psn)
 {
-	struct pdc_tx *p = pdc_tx_get(d->e[0], peer_get(d->e[0], d->peer[0])->remote, false, d->now);
+	struct pdc_tx *p = pdc_tx_get(&d->e[0]->pds, peer_get(&d->e[0]->ses.peers, d->peer[0])->remote, false, d->now);
 	p->start_psn = psn;
 	p->cack_psn = p->last_ack_psn = psn - 1;
 	sendq_init(&p->q, psn);
@@ -292,7 +293,7 @@ static void psn__wraps(void **state)
 		d.fate = every_fifth_lost;
 		duo_transfer(&d, 0, 1500 * 4096);
 		duo_transfer(&d, 1, 100 * 4096);
-		assert_true(first_tx(d.e[0])->q.front - starts[i] >= 1500);
+		assert_true(first_tx(d.e[0])->q.una - starts[i] >= 1500);
 		duo_close(&d);
 	}
 }
@@ -302,11 +303,11 @@ static void message_ids__wrap(void **state)
 	struct duo d;
 	open_default(&d);
 	duo_transfer(&d, 0, 1);
-	first_tx(d.e[0])->next_message_id = UINT16_MAX - 2;
-	first_rx(d.e[1])->next_match_id = UINT16_MAX - 2;
+	first_tx(d.e[0])->user = UINT16_MAX - 3; /* the message id given last */
+	ses_rx_of(first_rx(d.e[1]))->next_match_id = UINT16_MAX - 2;
 	for (int i = 0; i < 6; i++)
 		duo_transfer(&d, 0, 5000);
-	assert_int_equal(first_tx(d.e[0])->next_message_id, 4);
+	assert_int_equal(first_tx(d.e[0])->user, 3);
 	duo_close(&d);
 }
 

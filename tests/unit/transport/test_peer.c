@@ -18,7 +18,7 @@ static void add__same_address_same_id(void **state)
 			assert_memory_equal(&weft_peer_addr(d.e[0], id)->ip, &addr.ip, sizeof addr.ip);
 			assert_int_equal(weft_peer_addr(d.e[0], id)->port, addr.port);
 		}
-	assert_int_equal(d.e[0]->remotes.count, 251);
+	assert_int_equal(d.e[0]->pds.remotes.count, 251);
 	assert_null(weft_peer_addr(d.e[0], 1001));
 	assert_null(weft_peer_addr(d.e[0], WEFT_PEER_ANY));
 	duo_close(&d);

@@ -424,7 +424,7 @@ static void forged__requests_write_nothing(void **state)
 	}
 	for (int i = 0; i < BYTES; i++)
 		assert_int_equal(r.mem[i], 0);
-	assert_int_equal(r.d.e[1]->answers, 0);
+	assert_int_equal(r.d.e[1]->ses.answers, 0);
 	rma_close(&r);
 }
 
@@ -491,12 +491,12 @@ static void answer_lost__other_connections_stay(void **state)
 		duo_inject_pkt(&r.d, 1, &w, NULL);
 		duo_poll(&r.d, 1);
 	}
-	assert_int_equal(r.d.e[1]->answers, 1);
+	assert_int_equal(r.d.e[1]->ses.answers, 1);
 	duo_run(&r.d, r.d.now + WEFT_MS(400));
-	assert_int_equal(r.d.e[1]->answers, 0);
+	assert_int_equal(r.d.e[1]->ses.answers, 0);
 	assert_non_null(first_rx(r.d.e[1]));
 	assert_int_equal(first_rx(r.d.e[1])->remote_id, 51);
-	assert_ptr_equal(first_rx(r.d.e[1])->link.next, &r.d.e[1]->rxs);
+	assert_ptr_equal(first_rx(r.d.e[1])->link.next, &r.d.e[1]->pds.rxs);
 	rma_close(&r);
 }
 

@@ -50,8 +50,8 @@ static void read__brings_the_region(void **state)
 		assert_memory_equal(in, r.mem + 77, sizes[i]);
 		assert_int_equal(in[sizes[i]], 0xee);
 	}
-	assert_int_equal(r.d.e[0]->asks.count, 0);
-	assert_int_equal(r.d.e[1]->answers, 0);
+	assert_int_equal(r.d.e[0]->ses.asks.count, 0);
+	assert_int_equal(r.d.e[1]->ses.answers, 0);
 	rma_close(&r);
 	free(in);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inside.h"
+#include "rma.h"
 
 enum { BYTES = 100000, LIMIT = 20000 };
 
@@ -55,13 +56,13 @@ static void expect_clean(struct rndv *r)
 	struct weft_cqe cqe;
 	for (int i = 0; i < 2; i++) {
 		assert_false(duo_cqe(&r->d, i, &cqe));
-		assert_int_equal(r->d.e[i]->asks.count, 0);
-		assert_int_equal(r->d.e[i]->answers, 0);
-		assert_int_equal(r->d.e[i]->unexpected_bytes, 0);
-		assert_int_equal(r->d.e[i]->rx_msg_pool.used, 0);
-		assert_int_equal(r->d.e[i]->tx_msgs.used, 0);
-		assert_int_equal(r->d.e[i]->tx_rmas.used, 0);
-		assert_int_equal(r->d.e[i]->rx_rmas.used, 0);
+		assert_int_equal(r->d.e[i]->ses.asks.count, 0);
+		assert_int_equal(r->d.e[i]->ses.answers, 0);
+		assert_int_equal(r->d.e[i]->ses.unexpected_bytes, 0);
+		assert_int_equal(r->d.e[i]->ses.rx_msg_pool.used, 0);
+		assert_int_equal(r->d.e[i]->ses.tx_msgs.used, 0);
+		assert_int_equal(r->d.e[i]->ses.tx_rmas.used, 0);
+		assert_int_equal(r->d.e[i]->ses.rx_rmas.used, 0);
 	}
 }
 
@@ -104,7 +105,7 @@ static void unexpected__needs_no_memory(void **state)
 	duo_send(&r.d, 0, r.out, BYTES, 7, r.out);
 	run(&r);
 	assert_false(duo_cqe(&r.d, 0, &cqe));
-	assert_int_equal(r.d.e[1]->unexpected_bytes, 0);
+	assert_int_equal(r.d.e[1]->ses.unexpected_bytes, 0);
 	submit(&r, 1, (struct weft_op){.kind = WEFT_OP_PEEK, .flags = WEFT_OP_TAGGED, .tag = 7, .context = &cqe});
 	duo_poll(&r.d, 1);
 	cqe = duo_expect(&r.d, 1, &cqe, 0);
@@ -255,7 +256,7 @@ static void receiver_closes__at_any_moment(void **state)
 		struct weft_cqe cqe;
 		assert_true(duo_cqe(&r.d, 0, &cqe));
 		assert_true(cqe.err == 0 || cqe.err == EHOSTUNREACH);
-		assert_int_equal(r.d.e[1]->rx_msg_pool.used, 0);
+		assert_int_equal(r.d.e[1]->ses.rx_msg_pool.used, 0);
 		rndv_close(&r);
 	}
 }
@@ -278,7 +279,7 @@ static void sender_closes__receiver_gets_it_all(void **state)
 		run(&r);
 		duo_expect(&r.d, 1, r.in, 0);
 		assert_memory_equal(r.in, out, BYTES);
-		assert_int_equal(r.d.e[0]->tx_msgs.used, 0);
+		assert_int_equal(r.d.e[0]->ses.tx_msgs.used, 0);
 		rndv_close(&r);
 		free(out);
 	}

@@ -22,8 +22,8 @@ static void push(struct sendq *q, struct sendq_mem *m, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		assert_true(sendq_reserve(q, m));
-		uint32_t psn = q->next;
-		struct sent *s = sendq_push(q, psn);
+		uint32_t psn = q->nxt;
+		struct sent *s = sendq_add(q, psn);
 		s->offset = psn;
 	}
 }
@@ -32,7 +32,7 @@ static void push(struct sendq *q, struct sendq_mem *m, uint32_t n)
 static void check(const struct sendq *q)
 {
 	uint32_t inflight = 0, lost = 0;
-	for (uint32_t psn = q->front; psn != q->next; psn++) {
+	for (uint32_t psn = q->una; psn != q->nxt; psn++) {
 		assert_int_equal(sendq_at(q, psn)->offset, psn);
 		inflight += sendq_at(q, psn)->state == SENT_INFLIGHT;
 		lost += sendq_at(q, psn)->state == SENT_LOST;
@@ -121,10 +121,10 @@ static void ack__of_lost_and_inflight(void **state)
 	check(&q);
 	assert_int_equal(q.lost.count, 0);
 	sendq_advance(&q);
-	assert_int_equal(q.front, 0);
+	assert_int_equal(q.una, 0);
 	sendq_ack(&q, 0);
 	sendq_advance(&q);
-	assert_int_equal(q.front, 3);
+	assert_int_equal(q.una, 3);
 	assert_int_equal(sendq_len(&q), 0);
 	assert_int_equal(q.inflight.count, 0);
 	assert_false(sendq_has(&q, 2));
@@ -160,13 +160,13 @@ static void advance__without_a_ring(void **state)
 	struct sendq_mem m;
 	start(&q, &m, 9);
 	sendq_advance(&q);
-	assert_int_equal(q.front, 9);
+	assert_int_equal(q.una, 9);
 	push(&q, &m, 1);
 	sendq_ack(&q, 9);
 	sendq_advance(&q);
 	sendq_release(&q, &m);
 	sendq_advance(&q);
-	assert_int_equal(q.front, 10);
+	assert_int_equal(q.una, 10);
 	push(&q, &m, 1);
 	assert_true(sendq_has(&q, 10));
 	check(&q);
@@ -181,7 +181,7 @@ static void all__random_walk_over_the_wrap(void **state)
 	struct rng r = {3};
 	start(&q, &m, UINT32_MAX - 3000);
 	for (uint32_t step = 0; step < 30000; step++) {
-		uint32_t len = sendq_len(&q), psn = q.front + (len ? (uint32_t)(rng_next(&r) % len) : 0);
+		uint32_t len = sendq_len(&q), psn = q.una + (len ? (uint32_t)(rng_next(&r) % len) : 0);
 		uint8_t now = len ? sendq_at(&q, psn)->state : SENT_NONE;
 		unsigned what = rng_next(&r) % 8;
 		if (what < 2 && len < 300)
@@ -189,13 +189,13 @@ static void all__random_walk_over_the_wrap(void **state)
 		else if (what == 2 && now == SENT_INFLIGHT)
 			sendq_lose(&q, psn);
 		else if (what == 3 && q.lost.count)
-			sendq_resend(&q, sendq_psn(&q, q.lost.head), q.next + step);
+			sendq_resend(&q, sendq_psn(&q, q.lost.head), q.nxt + step);
 		else if (what > 3 && (now == SENT_LOST || now == SENT_INFLIGHT))
 			sendq_ack(&q, psn);
 		sendq_advance(&q);
 		assert_int_equal(q.inflight.count + q.lost.count <= sendq_len(&q), 1);
 	}
-	assert_true(q.front < 30000);
+	assert_true(q.una < 30000);
 	stop(&q, &m);
 }
 
@@ -205,7 +205,7 @@ static void acked_beyond__counts_up_to_the_end(void **state)
 	struct sendq_mem m;
 	start(&q, &m, UINT32_MAX - 70);
 	push(&q, &m, 200);
-	uint32_t first = q.front;
+	uint32_t first = q.una;
 	assert_int_equal(sendq_acked_beyond(&q, first, 3), 0);
 	for (uint32_t i = 40; i < 200; i += 10)
 		sendq_ack(&q, first + i);

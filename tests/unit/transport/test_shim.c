@@ -316,8 +316,8 @@ static void shim__everything_now_and_then(void **state)
 			d.fate = anything;
 			duo_transfer(&d, 0, 1 << 20);
 			duo_transfer(&d, 1, 1 << 18);
-			assert_int_equal(first_rx(d.e[1])->ooo_pkts, 0);
-			assert_null(first_rx(d.e[1])->received);
+			assert_int_equal(first_rx(d.e[1])->win.ooo_pkts, 0);
+			assert_null(first_rx(d.e[1])->win.received);
 			duo_close(&d);
 		}
 	}

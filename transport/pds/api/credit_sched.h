@@ -5,10 +5,12 @@
 #ifndef WEFT_CREDIT_SCHED_H
 #define WEFT_CREDIT_SCHED_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "credit_queue.h"
-#include "pdc.h"
-#include "rng.h"
-#include "wire.h"
+#include "pool.h"
+#include "wheel.h"
 
 enum {
 	SCHED_NUMBER_MASK = 0xffffff, /* credits count modulo 2^24 */
@@ -44,6 +46,8 @@ struct sched_tx {
 	weft_ns stopped_ns;
 };
 
+struct pdc_rx;
+
 /* Target side, behind pdc_rx; the algorithm's further state follows. */
 struct sched_rx {
 	struct wheel_node timer; /* next credit of this sender ... */
@@ -76,33 +80,5 @@ struct sched {
 	uint32_t looked, fouled; /* data packets since the last look, and those that saw a data queue too long */
 	uint32_t alarms;         /* signs that the fabric does not limit credits */
 };
-
-/* credit_sched_rx.c */
-struct weft_engine;
-int sched_start(struct weft_engine *e, weft_ns now); /* -ENOMEM */
-void sched_end(struct weft_engine *e);
-
-/* credit_sched_tx.c. What the functions of credit_tx.c do for algorithms that pull. */
-bool sched_tx_open(struct weft_engine *e, struct pdc_tx *p); /* false: no memory */
-void sched_tx_close(struct weft_engine *e, struct pdc_tx *p);
-void sched_tx_start(const struct weft_engine *e, struct pdc_tx *p);
-bool sched_tx_allows(struct pdc_tx *p, uint32_t bytes); /* credit for a packet */
-/* The packet of a record is sent: its credit decides about path and mark. */
-void sched_tx_fill(struct weft_engine *e, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now);
-void sched_tx_blocked(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
-void sched_tx_timer(struct weft_engine *e, struct pdc_tx *p, weft_ns now);
-void sched_tx_credit(struct weft_engine *e, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now);
-
-/* credit_sched_rx.c */
-size_t sched_rx_bytes(const struct weft_engine *e); /* of a struct sched_rx and what follows */
-void sched_rx_start(struct weft_engine *e, struct pdc_rx *p, weft_ns now);
-void sched_rx_stop(struct weft_engine *e, struct pdc_rx *p);
-void sched_rx_request(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now);
-void sched_rx_data(struct weft_engine *e, struct pdc_rx *p, const struct wire_pkt *w, uint32_t bytes, weft_ns now);
-void sched_rx_due(struct weft_engine *e, weft_ns now);
-
-/* The fabric does not limit credits; counted, and with `strict` nothing new is begun. */
-void sched_alarm(struct weft_engine *e);
-bool sched_refuses(const struct weft_engine *e); /* it has been strict about that */
 
 #endif

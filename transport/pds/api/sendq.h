@@ -4,6 +4,7 @@
 #ifndef WEFT_SENDQ_H
 #define WEFT_SENDQ_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,7 +14,7 @@
 #include "psn.h"
 #include "weft/time.h"
 
-struct tx_msg;
+struct tx_run;
 
 enum { SENDQ_MIN = 64, SENDQ_MAX = 32768 }; /* entries; a power of two that grows on demand up to the window */
 
@@ -25,8 +26,8 @@ enum sent_state { SENT_NONE, SENT_INFLIGHT, SENT_LOST, SENT_ACKED };
 
 struct sent {
 	weft_ns sent_at;      /* last transmission */
-	struct tx_msg *msg;   /* NULL: a control packet */
-	uint32_t offset;      /* of the payload in the message; control packets: enum sent_control */
+	struct tx_run *run;   /* whose bytes it carries; NULL: a control packet */
+	uint32_t offset;      /* of the payload in the run; control packets: enum sent_control */
 	uint16_t payload_len; /* bytes */
 	uint16_t wire_bytes;
 	uint16_t ev;         /* entropy of the last transmission */
@@ -40,7 +41,7 @@ _Static_assert(sizeof(struct sent) == 32, "two in-flight records per cache line"
 
 static inline bool sent_is_close(const struct sent *s)
 {
-	return !s->msg && s->offset == SENT_CLOSE;
+	return !s->run && s->offset == SENT_CLOSE;
 }
 
 struct sendq_list {
@@ -50,10 +51,10 @@ struct sendq_list {
 
 struct sendq {
 	struct sent *ring; /* indexed by PSN & mask; NULL while nothing was ever sent */
-	uint64_t *acked;   /* bit per ring entry: acknowledged but not yet passed by `front` */
+	uint64_t *acked;   /* bit per ring entry: acknowledged but not yet passed by `una` */
 	uint32_t mask;
-	uint32_t front;             /* oldest PSN not acknowledged by any means */
-	uint32_t next;              /* next new PSN */
+	uint32_t una;               /* oldest PSN not acknowledged by any means */
+	uint32_t nxt;               /* next new PSN */
 	struct sendq_list inflight; /* oldest transmission first */
 	struct sendq_list lost;     /* first found first */
 };
@@ -75,7 +76,7 @@ void sendq_release(struct sendq *q, struct sendq_mem *m);
 
 static inline uint32_t sendq_len(const struct sendq *q)
 {
-	return q->next - q->front;
+	return q->nxt - q->una;
 }
 
 static inline struct sent *sendq_at(const struct sendq *q, uint32_t psn)
@@ -83,10 +84,10 @@ static inline struct sent *sendq_at(const struct sendq *q, uint32_t psn)
 	return &q->ring[psn & q->mask];
 }
 
-/* True when `psn` is between front and next. */
+/* True when `psn` is between una and nxt. */
 static inline bool sendq_has(const struct sendq *q, uint32_t psn)
 {
-	return psn - q->front < sendq_len(q);
+	return psn - q->una < sendq_len(q);
 }
 
 /* Twice the room, or the first. False: no memory, or SENDQ_MAX reached. */
@@ -112,6 +113,7 @@ static inline void sendq_list_append(struct sendq *q, struct sendq_list *l, uint
 /* Takes the record of `psn` out of the list it is in. */
 static inline void sendq_list_remove(struct sendq *q, struct sendq_list *l, uint32_t psn, const struct sent *s)
 {
+	assert(l->count > 0);
 	l->count--;
 	if (likely(l->head == (uint16_t)psn)) {
 		l->head = s->next;
@@ -125,9 +127,10 @@ static inline void sendq_list_remove(struct sendq *q, struct sendq_list *l, uint
 }
 
 /* Takes the next PSN (after sendq_reserve) as in flight since `now`. The caller fills in the rest. */
-static inline struct sent *sendq_push(struct sendq *q, weft_ns now)
+static inline struct sent *sendq_add(struct sendq *q, weft_ns now)
 {
-	uint32_t psn = q->next++;
+	assert(q->ring && sendq_len(q) <= q->mask);
+	uint32_t psn = q->nxt++;
 	struct sent *s = sendq_at(q, psn);
 	s->sent_at = now;
 	s->state = SENT_INFLIGHT;
@@ -146,10 +149,11 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
 /* All that is not acknowledged -> lost, in the order of their PSNs. */
 void sendq_rewind(struct sendq *q);
 
-/* Takes a record out of the list of its state; it is acknowledged. Then either `front` moves over it, or sendq_mark.
+/* Takes a record out of the list of its state; it is acknowledged. Then either `una` moves over it, or sendq_mark.
  * Returns whether it was in flight, and not lost. */
 static inline bool sendq_unlink(struct sendq *q, uint32_t psn, const struct sent *s)
 {
+	assert(s->state == SENT_INFLIGHT || s->state == SENT_LOST);
 	if (likely(s->state == SENT_INFLIGHT)) {
 		sendq_list_remove(q, &q->inflight, psn, s);
 		return true;
@@ -161,6 +165,7 @@ static inline bool sendq_unlink(struct sendq *q, uint32_t psn, const struct sent
 /* Acknowledged while older ones are not. */
 static inline void sendq_mark(struct sendq *q, uint32_t psn, struct sent *s)
 {
+	assert(sendq_has(q, psn) && s->state != SENT_ACKED);
 	s->state = SENT_ACKED;
 	bitmap_set(q->acked, q->mask, psn);
 }
@@ -173,16 +178,17 @@ static inline void sendq_ack(struct sendq *q, uint32_t psn)
 	sendq_mark(q, psn, s);
 }
 
-/* Moves `front` over its packet, which is acknowledged. */
+/* Moves `una` over its packet, which is acknowledged. */
 static inline void sendq_pop(struct sendq *q)
 {
-	bitmap_clear(q->acked, q->mask, q->front++);
+	assert(sendq_len(q) > 0 && sendq_at(q, q->una)->state == SENT_ACKED);
+	bitmap_clear(q->acked, q->mask, q->una++);
 }
 
-/* Moves `front` over what is acknowledged. */
+/* Moves `una` over what is acknowledged. */
 static inline void sendq_advance(struct sendq *q)
 {
-	while (sendq_len(q) && sendq_at(q, q->front)->state == SENT_ACKED)
+	while (sendq_len(q) && sendq_at(q, q->una)->state == SENT_ACKED)
 		sendq_pop(q);
 }
 
@@ -192,7 +198,8 @@ uint32_t sendq_acked_beyond(const struct sendq *q, uint32_t psn, uint32_t max);
 /* PSN of the oldest transmission in flight or the first lost packet; the list must not be empty. */
 static inline uint32_t sendq_psn(const struct sendq *q, uint16_t low)
 {
-	return q->front + (uint16_t)(low - (uint16_t)q->front);
+	assert(sendq_len(q) > 0);
+	return q->una + (uint16_t)(low - (uint16_t)q->una);
 }
 
 #endif

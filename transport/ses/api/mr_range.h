@@ -4,12 +4,22 @@
 #ifndef MR_RANGE_H
 #define MR_RANGE_H
 
+#include "u64map.h"
 #include "weft/engine.h"
 
+struct ses;
+
 struct weft_mr {
-	struct weft_engine *e;
+	struct ses *ses;
 	struct weft_mr_attr attr; /* segs: in the same memory behind us, or NULL */
 	uint64_t serial;          /* tells it from a later region with the same key */
+};
+
+/* All of an engine. */
+struct mrs {
+	struct u64map map; /* struct weft_mr by scope and key */
+	uint64_t serial;   /* of the newest */
+	const struct weft_mem *mem;
 };
 
 /* Bytes of one region that a request is about. */
@@ -18,8 +28,8 @@ struct mr_range {
 };
 
 /* The region, if `access` to the range is allowed; else NULL and enum wire_rc in `rc`. */
-struct weft_mr *mr_check(const struct weft_engine *e, uint32_t scope, uint64_t key, struct mr_range range,
-			 uint8_t access, uint8_t *rc);
+struct weft_mr *mr_check(const struct mrs *mrs, uint32_t scope, uint64_t key, struct mr_range range, uint8_t access,
+			 uint8_t *rc);
 
 /* Copies between a range that mr_check has passed and other memory; NULL there: nothing is copied. */
 void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uint64_t bytes);
@@ -28,7 +38,15 @@ void mr_load(const struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t byt
 /* Where the range lies; NULL: in several pieces, or it is empty. */
 uint8_t *mr_at(const struct weft_mr *mr, struct mr_range range);
 
-/* All regions die; at the engine's end. */
-void mrs_fini(struct weft_engine *e);
+void mrs_init(struct mrs *mrs, const struct weft_mem *mem);
+/* All regions die. */
+void mrs_fini(struct mrs *mrs);
+
+/* -EEXIST, -ENOMEM. */
+int mr_add(struct mrs *mrs, const struct weft_mr_attr *attr, struct weft_mr **out);
+/* From now on its key is dead; the caller frees it. */
+void mr_forget(struct mrs *mrs, const struct weft_mr *mr);
+/* The region with this key, or NULL. */
+struct weft_mr *mr_get(const struct mrs *mrs, uint32_t scope, uint64_t key);
 
 #endif

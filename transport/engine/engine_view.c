@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an engine shows of itself. */
+#include "engine_state.h"
+
+const struct weft_stats *weft_engine_stats(const struct weft_engine *e)
+{
+	return &e->pds.stats;
+}
+
+bool weft_engine_rx_again(const struct weft_engine *e)
+{
+	return e->ses.placing_retx;
+}
+
+static int32_t newest_ev(const struct sendq *q)
+{
+	return q->inflight.count ? sendq_at(q, sendq_psn(q, q->inflight.tail))->ev : -1;
+}
+
+void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const struct weft_conn_view *view), void *arg)
+{
+	list_for_each (l, &e->pds.txs) {
+		const struct pdc_tx *p = list_entry(l, struct pdc_tx, link);
+		struct weft_conn_view v = {.ip = &p->ip,
+					   .cwnd_bytes = p->cc.cwnd_bytes,
+					   .inflight_bytes = p->inflight_bytes,
+					   .brtt_ns = p->brtt_ns,
+					   .srtt_ns = p->srtt_ns,
+					   .ev = newest_ev(&p->q),
+					   .background = p->background};
+		if (e->pds.conf.cc->view)
+			e->pds.conf.cc->view(&p->cc, &v.cc);
+		if (p->lb.ops->view)
+			p->lb.ops->view(&p->lb, &v.lb);
+		fn(arg, &v);
+	}
+}
+
+void weft_engine_credit_view(const struct weft_engine *e,
+			     void (*fn)(void *arg, const struct weft_ip *ip, const struct weft_rcc_view *view),
+			     void *arg)
+{
+	if (!e->pds.credit.rcc || !e->pds.credit.rcc->view)
+		return;
+	list_for_each (l, &e->pds.rxs) {
+		const struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
+		struct weft_rcc_view v = {0};
+		e->pds.credit.rcc->view(&p->credit.rcc, &v);
+		fn(arg, &p->ip, &v);
+	}
+}
+
+void weft_engine_trace(struct weft_engine *e, const struct weft_trace_ops *trace)
+{
+	e->pds.trace = trace ? *trace : (struct weft_trace_ops){0};
+}

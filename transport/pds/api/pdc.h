@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packet delivery contexts: UET's connections. A PDC carries requests from its initiator (pdc_tx) to its target
+ * (pdc_rx); two hosts that send to each other use one PDC per direction (UE 1.0 sec. 3.5; doc/reference/protocol.md).
+ */
+#ifndef WEFT_PDC_H
+#define WEFT_PDC_H
+
+#include <stddef.h>
+
+#include "credit.h"
+#include "pdc_id.h"
+#include "rxwin.h"
+#include "sendq.h"
+#include "tx_run.h"
+#include "weft/addr.h"
+#include "weft/spi/cc.h"
+#include "weft/spi/lb.h"
+#include "wire.h"
+
+enum pdc_tx_state {
+	PDC_TX_SYN, /* the target's PDCID is not known yet: every packet carries SYN (0-RTT) */
+	PDC_TX_OPEN,
+	PDC_TX_CLOSING, /* CLOSE_CMD sent */
+};
+
+/* One host we talk to. */
+struct remote {
+	struct weft_ip ip;
+	struct pdc_tx *tx[2]; /* our connections to it, or NULL: the usual one, and that of background messages */
+};
+
+/* Initiator side. Lines: 0 and 1 scheduling and acknowledgement, 2 in-flight record, then congestion control and load
+ * balancing. */
+struct pdc_tx {
+	struct pdc pdc;
+	uint8_t state;           /* enum pdc_tx_state */
+	bool ready;              /* in pds.ready */
+	uint16_t remote_id;      /* target's PDCID; 0 in PDC_TX_SYN */
+	uint32_t cack_psn;       /* target's cumulative acknowledgement */
+	uint64_t inflight_bytes; /* wire bytes in flight, lost ones excluded */
+	uint32_t window_pkts;    /* PSNs the target accepts beyond its CACK */
+	uint32_t last_ack_psn;   /* trigger of the ACK before; the same again is no new path feedback */
+
+	_Alignas(64) struct list ready_link;
+	struct tx_run *cutting;  /* run the next new packet comes from, or NULL */
+	weft_ns pace_at_ns;      /* congestion control allows the next packet from here on */
+	weft_ns brtt_ns;         /* base RTT of this connection */
+	weft_ns newest_acked_ns; /* latest transmission known to have arrived */
+	weft_ns last_heard_ns;   /* any packet from the target, or the first transmission after idling */
+	struct tx_run *waiting;  /* the next of the other kind, request or response, whose turn comes then; or NULL */
+
+	_Alignas(64) struct sendq q;
+	struct weft_ip ip; /* target's address */
+
+	/* slow path */
+	_Alignas(64) weft_ns max_rtt_ns[2]; /* largest samples of this and the previous period */
+	weft_ns max_rtt_until_ns;           /* end of this period */
+	weft_ns srtt_ns;                    /* smoothed, for views */
+	weft_ns rto_raised_ns;              /* a timeout proved too short then */
+	weft_ns hold_until_ns;              /* the target is short of resources until then */
+	weft_ns idle_since_ns;
+	weft_ns probe_sent_ns; /* WEFT_NEVER: none outstanding */
+	uint16_t probe_opaque;
+	uint16_t user;         /* SES's own; 0 whenever numbering starts */
+	uint8_t rto_backoff;   /* doublings */
+	uint8_t syn_tries;     /* new PDCIDs tried after refusals */
+	bool background : 1;   /* for what may wait: see remote.tx */
+	bool probed : 1;       /* base RTT probe answered, or none wanted */
+	bool heard : 1;        /* something was acknowledged since we were last idle */
+	bool clear_wanted : 1; /* the target waits for us to clear up to clear_psn */
+	weft_ns backoff_at_ns; /* when rto_backoff last grew */
+	uint32_t start_psn, clear_psn;
+	uint32_t awaiting;        /* runs that need an answer from the target, beside its acknowledgement */
+	uint32_t held;            /* runs that SES lets end only after all before them: it is told of every ACK */
+	struct list runs;         /* all unfinished ones, oldest request first, and behind them all responses */
+	struct tx_run *responses; /* the oldest of these, or NULL */
+	struct list link;         /* in pds.txs */
+	struct remote *remote;    /* target */
+	struct credit_tx credit;  /* meaningful while a receiver-driven algorithm runs */
+
+	_Alignas(64) struct weft_cc cc;
+	struct weft_lb lb; /* its state follows: allocate pdc_tx_bytes() */
+};
+
+_Static_assert(offsetof(struct pdc_tx, ready_link) == 64, "line 1: acknowledgement");
+_Static_assert(offsetof(struct pdc_tx, q) == 128, "line 2: in-flight record");
+_Static_assert(offsetof(struct pdc_tx, cc) % 64 == 0, "congestion control starts a line");
+_Static_assert(sizeof(struct pdc_tx) <= 640, "idle connections stay within 1 KiB");
+
+enum { PDC_RX_USER_BYTES = 48 };
+
+/* Target side. */
+struct pdc_rx {
+	struct pdc pdc;
+	uint16_t remote_id;    /* initiator's PDCID */
+	bool closed;           /* answered CLOSE_CMD; kept a while so that late copies find it */
+	bool given_up;         /* closed by us: what comes later is refused for good */
+	bool ack_owed;         /* an ACK could not be sent for lack of a packet: in pds.ack_due */
+	bool asked;            /* the initiator asked for an answer (AR) while there was a hole; still open */
+	uint32_t unacked_pkts; /* received since the last ACK */
+	struct rxwin win;
+	uint64_t rcvd_bytes; /* new untrimmed bytes, nominal sizes */
+	uint32_t gap_psn;    /* PSN whose absence was last reported (go_back_n) */
+
+	/* the packet the next ACK answers */
+	weft_ns trigger_at_ns;
+	uint32_t trigger_psn;
+	uint16_t trigger_ev;
+	uint16_t trigger_message_id;
+	uint8_t trigger_flags; /* WIRE_F_RETX, WIRE_F_ACK_M */
+
+	struct list ack_link; /* in pds.ack_due */
+	struct list link;     /* in pds.rxs */
+	weft_ns ack_at_ns;    /* a coalesced ACK is due; WEFT_NEVER */
+	weft_ns last_heard_ns;
+	uint32_t unfinished; /* messages of which SES expects more: silence means that the initiator is gone */
+	uint32_t start_psn;
+	_Alignas(8) uint8_t user[PDC_RX_USER_BYTES]; /* SES's own; see pds_events.on_accept */
+	struct weft_ip ip;                           /* initiator */
+	weft_ns gap_since_ns;    /* the first packet beyond the present gap arrived (reorder_shim_ns) */
+	struct credit_rx credit; /* while a receiver-driven algorithm runs; see pdc_rx_bytes() */
+};
+
+_Static_assert(offsetof(struct pdc_rx, credit) + sizeof(struct credit_rx) == sizeof(struct pdc_rx),
+	       "credit ends the connection: without an algorithm for it there is no memory for it");
+
+static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb, const struct weft_lb_params *params)
+{
+	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + weft_lb_state_bytes(lb, params);
+}
+
+/* A connection of ours with this PDCID, or NULL. */
+static inline struct pdc_tx *pdc_tx_by_id(const struct pdc_ids *ids, uint16_t id)
+{
+	struct pdc *pdc = pdc_by_id(ids, id);
+	return likely(pdc && !pdc->is_rx) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
+}
+
+/* A connection to us with this PDCID, or NULL. */
+static inline struct pdc_rx *pdc_rx_by_id(const struct pdc_ids *ids, uint16_t id)
+{
+	struct pdc *pdc = pdc_by_id(ids, id);
+	return likely(pdc && pdc->is_rx) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+}
+
+/* The connection of ours that a packet answers, or NULL. */
+static inline struct pdc_tx *pdc_tx_of(const struct pdc_ids *ids, const struct wire_pkt *w)
+{
+	struct pdc_tx *p = pdc_tx_by_id(ids, w->pds.dpdcid);
+	return p && weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
+}
+
+/* The first answer names the target's PDCID; later ones must agree: false, it is from another target. From then on the
+ * target may have delivered anything that was on its way, whatever it said of it, or another one before it was
+ * restarted may have. */
+static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w)
+{
+	if (likely(p->state != PDC_TX_SYN))
+		return p->remote_id == w->pds.spdcid;
+	if (!w->pds.spdcid)
+		return false;
+	p->remote_id = w->pds.spdcid;
+	p->state = PDC_TX_OPEN;
+	p->heard = true;
+	return true;
+}
+
+/* Nothing is on its way and nothing waits. */
+static inline bool pdc_tx_is_idle(const struct pdc_tx *p)
+{
+	return !sendq_len(&p->q) && list_empty(&p->runs);
+}
+
+#endif

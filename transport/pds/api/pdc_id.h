@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PDCIDs: 16 bits, 0 reserved, all of them handed out in turn, so that an id rests as long as possible before it names
+ * another connection (UE 1.0 sec. 3.5, reuse). The table is only as large as the connections need: an id's low bits say
+ * where in it. */
+#ifndef WEFT_PDC_ID_H
+#define WEFT_PDC_ID_H
+
+#include "weft/mem.h"
+#include "wheel.h"
+
+enum { PDC_IDS = 65536 };
+
+/* What both kinds of connection share; the table of PDCIDs and the timing wheel lead here. */
+struct pdc {
+	struct wheel_node timer;
+	uint16_t id; /* our PDCID, 1..65535; 0: none yet */
+	bool is_rx;
+};
+
+struct pdc_ids {
+	struct pdc **slots;   /* by the low bits of the ids; NULL: free */
+	uint32_t mask, count; /* slots, a power of two, less one; slots in use */
+	uint16_t cursor;      /* the id handed out last */
+	struct pdc *none;     /* the table until there is a connection */
+	const struct weft_mem *mem;
+};
+
+void pdc_ids_init(struct pdc_ids *ids, const struct weft_mem *mem);
+void pdc_ids_fini(struct pdc_ids *ids);
+
+/* Gives `pdc` an id. False: none free, or no memory. */
+bool pdc_id_take(struct pdc_ids *ids, struct pdc *pdc);
+void pdc_id_put(struct pdc_ids *ids, struct pdc *pdc);
+
+/* The connection with this id, or NULL. */
+static inline struct pdc *pdc_by_id(const struct pdc_ids *ids, uint16_t id)
+{
+	struct pdc *pdc = ids->slots[id & ids->mask];
+	return pdc && pdc->id == id ? pdc : NULL;
+}
+
+#endif

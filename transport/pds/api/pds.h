@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packet delivery: moves numbered packets reliably over connections (pdc.h) and knows nothing of messages. Whoever has
+ * messages calls down into it; it reaches upwards only through the table it was given. */
+#ifndef WEFT_PDS_H
+#define WEFT_PDS_H
+
+#include "credit_sched.h"
+#include "out_batch.h"
+#include "pdc.h"
+#include "rng.h"
+#include "u64map.h"
+#include "weft/engine.h"
+
+enum { ACK_HEAD_BYTES = 20 + 8 + 32 + 12 }; /* headers of an ACK over IPv4 */
+
+/* What on_data says of a packet. */
+enum pds_taken {
+	PDS_TAKEN = 0,   /* it is where it belongs */
+	PDS_NO_MEM = -1, /* refused for now; it may come again */
+			 /* > 0: refused for good, enum wire_rc */
+};
+
+/* What PDS asks and tells. `ses` is pds.ses. All of it happens within a call into PDS, and may call into PDS. */
+struct pds_events {
+	/* Writes the SES header of a packet of this run into `w`, and pds.next_hdr. It is the first transmission of the
+	 * run's first packet when s->offset and s->tries are 0. */
+	void (*next_segment)(struct pdc_tx *p, struct tx_run *run, const struct sent *s, struct wire_pkt *w);
+	/* Every packet of the run was cut and acknowledged. */
+	void (*on_acked)(void *ses, struct pdc_tx *p, struct tx_run *run);
+	/* A packet of the run was taken, but its content refused with enum wire_rc. */
+	void (*on_refused)(void *ses, struct pdc_tx *p, struct tx_run *run, uint8_t rc);
+	/* An ACK was processed, and pdc_tx.held is not 0. */
+	void (*on_progress)(void *ses, struct pdc_tx *p);
+	/* The connection is about to go, with all that is in pdc_tx.runs; SES takes the runs out (pdc_tx_remove). */
+	void (*on_failed)(void *ses, struct pdc_tx *p, int err);
+
+	/* A new connection: SES sets up pdc_rx.user, which is 0. */
+	void (*on_accept)(void *ses, struct pdc_rx *p);
+	/* A packet that is new and whole. enum pds_taken. */
+	int (*on_data)(void *ses, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);
+	/* The same for one in the usual course of a message: its SES header and payload as they stand in the packet.
+	 * False: it is not, and nothing has been done. */
+	bool (*on_more_data)(void *ses, struct pdc_rx *p, const uint8_t *head, const uint8_t *payload, uint16_t len,
+			     uint8_t flags);
+	/* No more data will come over this connection: `err` for messages that are not complete. It may live on, and
+	 * this may come twice. */
+	void (*on_shut)(void *ses, struct pdc_rx *p, int err);
+};
+
+/* Fixed once the engine is set up. */
+struct pds_conf {
+	const struct weft_cc_ops *cc;
+	const struct weft_lb_ops *lb;
+	bool is_v4;               /* we are; peers are of the same family */
+	bool has_hot;             /* packets of the data path are those of wire_hot.h: IPv4, no trailers */
+	bool has_hot_data;        /* data, too: they don't carry demand for credit */
+	bool ack_each;            /* every data packet is answered at once */
+	uint8_t request_type;     /* PDS type of our data packets */
+	uint8_t data_dscp[2];     /* of data, by whether its connection is of the background */
+	uint8_t ask_shift;        /* one packet in cwnd_bytes / 2^n asks for an ACK; 0: see acks_per_window */
+	struct weft_ip ip;        /* ours */
+	weft_ns rto_ns;           /* derived from the configuration, like the following */
+	weft_ns reorder_ns;       /* overtaken for so long is lost */
+	weft_ns ack_delay_ns;     /* longest wait of a coalesced ACK */
+	uint32_t full_wire_bytes; /* of a full data packet */
+	uint32_t overhead_bytes;  /* wire bytes of a data packet without payload */
+	uint32_t ask_below_bytes; /* smaller windows hold too few packets for a coalesced ACK */
+	struct weft_engine_tune tune;
+	struct weft_cc_params cc_params;
+	struct weft_lb_params lb_params, background_lb_params;
+	const struct weft_lb_ops *background_lb;      /* of background connections; may be lb */
+	void *cc_tune, *lb_tune, *background_lb_tune; /* owned */
+};
+
+struct pds_timers {
+	weft_ns grace_ns; /* no RTO before this: we were polled late */
+	bool put_off;     /* grace has put off an expiry, and none was acted upon since */
+	struct wheel wheel;
+};
+
+/* What every poll and packet touches comes first, what only set-up and the slow paths need last. */
+struct pds {
+	const struct pds_events *events;
+	void *ses;           /* argument of the events */
+	struct list ready;   /* pdc_tx that may have something to send, round robin */
+	struct list ack_due; /* pdc_rx that owe an ACK */
+	struct pdc_ids ids;
+	struct pdc_rx *recent_syn; /* got the last SYN, or NULL */
+	struct rxwin_mem win;
+	struct wire_seen seen[2];         /* headers of the last data packet and ACK */
+	uint8_t ack_head[ACK_HEAD_BYTES]; /* template of ACKs over IPv4, to where the last one went */
+	struct weft_trace_ops trace;
+	struct pds_conf conf;
+	struct weft_stats stats; /* of all rooms of the engine */
+	struct out_batch out;
+	struct pds_timers timers;
+	struct credit credit;
+
+	struct weft_mem mem;
+	struct rng rng;
+	struct list txs, rxs;  /* all connections */
+	struct u64map syns;    /* pdc_rx by (initiator, its PDCID) */
+	struct u64map remotes; /* struct remote by IP */
+	struct sendq_mem sendq_mem;
+	bool shutting_down; /* idle connections close */
+};
+
+/* ---- what the engine calls ---- */
+
+/* `pds` is zeroed, and conf, credit.rcc, out.port, mem, rng and trace are set. */
+void pds_init(struct pds *pds, const struct pds_events *events, void *ses, weft_ns now);
+/* The rest, when the configuration has been derived. -ENOMEM. */
+int pds_start(struct pds *pds, weft_ns now);
+/* No connection is left. */
+void pds_fini(struct pds *pds);
+
+/* Packets that were received, decoded: requests, control packets, ACKs, NACKs. */
+void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+void pds_rx_ack(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+void pds_rx_nack(struct pds *pds, const struct wire_pkt *w, weft_ns now);
+/* Packets that are WIRE_HOT_DATA or WIRE_HOT_ACK at a glance. False: not of the ordinary course of a connection, and
+ * nothing has been done. */
+bool pds_rx_hot_data(struct pds *pds, const struct weft_pkt *pkt, weft_ns now);
+bool pds_rx_hot_ack(struct pds *pds, const struct weft_pkt *pkt, weft_ns now);
+
+void pds_poll_timers(struct pds *pds, weft_ns now); /* what is due */
+void pds_poll_acks(struct pds *pds, weft_ns now);   /* ACKs that were put off, and credit */
+void pds_poll_tx(struct pds *pds, weft_ns now);     /* data, and everything to the port */
+/* When to poll again. `short_of_mem`: somebody above us waits for memory, too. */
+weft_ns pds_next(const struct pds *pds, bool short_of_mem, weft_ns now);
+
+/* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. */
+void pds_note_lateness(struct pds *pds, weft_ns due_ns, weft_ns now);
+void pds_shutdown(struct pds *pds, weft_ns now);
+bool pds_is_quiet(const struct pds *pds);
+
+/* ---- what SES calls ---- */
+
+/* The host with this address, made when it is new. NULL: no memory. */
+struct remote *pds_remote(struct pds *pds, const struct weft_ip *ip);
+/* Our connection to it, existing or new. NULL: no memory. */
+struct pdc_tx *pdc_tx_get(struct pds *pds, struct remote *remote, bool background, weft_ns now);
+/* Adds a run: the newest of the connection. */
+void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns now);
+/* Nothing more is cut from the run; it ends once nothing of it is in flight. */
+void pdc_tx_abandon(struct pds *pds, struct pdc_tx *p, struct tx_run *run);
+/* The run has ended. */
+void pdc_tx_remove(struct pdc_tx *p, struct tx_run *run);
+/* A run ended without an ACK: others may have waited for it. */
+void pdc_tx_settle(struct pds *pds, struct pdc_tx *p, weft_ns now);
+/* Ends all runs with `err` and frees `p`. */
+void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err);
+/* What the connection brings is refused from now on. */
+void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now);
+void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now);
+/* The fabric does not limit credits, and the algorithm insists on that: nothing new is begun. */
+bool pds_refuses(const struct pds *pds);
+
+#endif

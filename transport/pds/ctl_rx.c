@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Control packets that arrive, at either end. */
+#include "ack_tx.h"
+#include "credit_rx.h"
+#include "credit_tx.h"
+#include "pdc_rx.h"
+
+/* Outside of the window there is nothing to note. */
+static void refuse_window(struct pds *pds, const struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+{
+	pds->stats.rx_window++;
+	nack_send(pds, w, p->pdc.id, WIRE_NACK_PSN_OOR_WINDOW, now);
+}
+
+/* Control packets that use a PSN: NOOP, NEGOTIATION, CLOSE_CMD. */
+static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+			   weft_ns now)
+{
+	if (!rxwin_takes(&p->win, &pds->win, w->pds.psn)) {
+		refuse_window(pds, p, w, now);
+		return;
+	}
+	if (p->given_up && w->pds.ctl == WIRE_CTL_NOOP) {
+		nack_send(pds, w, p->pdc.id, WIRE_NACK_CLOSING_IN_ERR, now);
+		return;
+	}
+	if (!rxwin_has(&p->win, &pds->win, w->pds.psn)) {
+		if (!rxwin_reserve(&p->win, &pds->win, w->pds.psn))
+			return; /* it comes again */
+		rxwin_mark(&p->win, &pds->win, w->pds.psn);
+		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD)
+			pdc_rx_shut(pds, p, now);
+	}
+	pdc_rx_trigger(p, pkt, w);
+	ack_now(pds, p, now);
+}
+
+static void take_ack_request(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+			     weft_ns now)
+{
+	if (rxwin_takes(&p->win, &pds->win, w->pds.psn) && rxwin_has(&p->win, &pds->win, w->pds.psn)) {
+		pdc_rx_trigger(p, pkt, w);
+		ack_now(pds, p, now);
+	} else {
+		nack_send(pds, w, p->pdc.id, WIRE_NACK_PKT_NOT_RCVD, now);
+	}
+}
+
+void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	pds->stats.rx_ctrl++;
+	if (w->pds.ctl == WIRE_CTL_CREDIT) {
+		credit_tx_granted(pds, w, now);
+		return;
+	}
+	bool may_accept = pds->credit.sched && w->pds.ctl == WIRE_CTL_CREDIT_REQ;
+	struct pdc_rx *p = pdc_rx_find(pds, w, may_accept, now);
+	if (!p) {
+		pds->stats.rx_no_pdc++;
+		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD || w->pds.ctl == WIRE_CTL_NOOP)
+			nack_send(pds, w, 0, WIRE_NACK_INV_DPDCID, now);
+		return;
+	}
+	p->last_heard_ns = now;
+	switch (w->pds.ctl) {
+	case WIRE_CTL_NOOP:
+	case WIRE_CTL_NEGOTIATION:
+	case WIRE_CTL_CLOSE_CMD:
+		take_sequenced(pds, p, pkt, w, now);
+		break;
+	case WIRE_CTL_ACK_REQ:
+		take_ack_request(pds, p, pkt, w, now);
+		break;
+	case WIRE_CTL_CLEAR_CMD:
+		rxwin_clear(&p->win, w->pds.payload);
+		break;
+	case WIRE_CTL_PROBE:
+		ack_probe(pds, p, pkt, w, now);
+		break;
+	case WIRE_CTL_CREDIT_REQ:
+		credit_rx_request(pds, p, w, now);
+		break;
+	default: /* nothing we ever ask for */
+		break;
+	}
+}

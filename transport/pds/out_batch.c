@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "out_batch.h"
+
+bool out_refill(struct out_batch *o)
+{
+	if (!o->spare_count)
+		o->spare_count = o->port->ops->alloc(o->port, o->spare, OUT_SPARE);
+	assert(o->spare_count <= OUT_SPARE);
+	if (o->spare_count && o->count < OUT_MAX)
+		return true;
+	o->stats->alloc_fail++;
+	o->short_of_pkts = true;
+	return false;
+}
+
+struct weft_pkt *out_get(struct out_batch *o)
+{
+	return out_reserve(o) ? out_take(o) : NULL;
+}
+
+void out_send(struct out_batch *o, struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+{
+	size_t head = wire_encode(w, pkt->head);
+	uint8_t flags = wire_class_flags(w->net.dscp);
+	assert(head > 0);
+	out_address(o, pkt, &w->net.dst, w->net.entropy, w->net.dscp, w->net.ecn);
+	if (o->crc && (pkt->payload || !pkt->payload_len)) {
+		pkt->trailer = wire_crc(pkt->head, head, pkt->payload, pkt->payload_len);
+		flags |= WEFT_PKT_TRAILER;
+	}
+	out_add(o, pkt, head, flags, o->crc ? CRC_TRAILER_BYTES : 0, now);
+}
+
+void out_send_control(struct out_batch *o, struct weft_pkt *pkt, weft_ns now)
+{
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	out_send(o, pkt, &o->control, now);
+}
+
+void out_flush(struct out_batch *o)
+{
+	if (!o->count)
+		return;
+	uint32_t taken = o->port->ops->tx(o->port, o->pkts, (uint16_t)o->count);
+	assert(taken <= o->count);
+	if (taken < o->count)
+		o->stats->tx_full++;
+	for (uint32_t i = taken; i < o->count; i++)
+		o->pkts[i - taken] = o->pkts[i];
+	o->count -= taken;
+	o->refused = o->count;
+}
+
+void out_forget(struct out_batch *o, const uint8_t *buf, uint32_t bytes)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < o->count; i++) {
+		if (o->pkts[i]->payload >= buf && o->pkts[i]->payload < buf + bytes)
+			o->port->ops->free(o->port, &o->pkts[i], 1);
+		else
+			o->pkts[kept++] = o->pkts[i];
+	}
+	assert(kept <= o->count);
+	o->count = kept;
+	if (o->refused > kept)
+		o->refused = kept;
+}
+
+bool out_holds(const struct out_batch *o, const struct weft_pkt *pkt)
+{
+	for (uint32_t i = 0; i < o->count; i++)
+		if (o->pkts[i] == pkt)
+			return true;
+	return false;
+}
+
+void out_fini(struct out_batch *o)
+{
+	if (o->count)
+		o->port->ops->free(o->port, o->pkts, (uint16_t)o->count);
+	if (o->spare_count)
+		o->port->ops->free(o->port, o->spare, (uint16_t)o->spare_count);
+	o->count = o->spare_count = 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Initiators: open (0-RTT), restart, close, give up; their timer. */
+#ifndef WEFT_PDC_TX_H
+#define WEFT_PDC_TX_H
+
+#include "pds.h"
+
+void pdc_tx_free(struct pds *pds, struct pdc_tx *p);
+void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now); /* the timer has; may free p */
+/* Everything is acknowledged: drops memory, maybe closes. */
+void pdc_tx_idle(struct pds *pds, struct pdc_tx *p, weft_ns now);
+/* CLOSE_CMD was acknowledged; may free p. */
+void pdc_tx_closed(struct pds *pds, struct pdc_tx *p, weft_ns now);
+/* False: tried too often, or no memory. */
+bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now);
+void pdc_tx_shutdown(struct pds *pds, struct pdc_tx *p, weft_ns now);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the engine sees: set-up, the steps of a poll, the end. */
+#include "pds.h"
+
+#include <string.h>
+
+#include "ack_tx.h"
+#include "credit_rx.h"
+#include "credit_sched_state.h"
+#include "pdc_rx.h"
+#include "pdc_tx.h"
+#include "tx_sched.h"
+
+enum { ALLOC_RETRY_NS = 1000 };
+
+void pds_init(struct pds *pds, const struct pds_events *events, void *ses, weft_ns now)
+{
+	pds->events = events;
+	pds->ses = ses;
+	wheel_init(&pds->timers.wheel, now);
+	list_init(&pds->ready);
+	list_init(&pds->ack_due);
+	list_init(&pds->txs);
+	list_init(&pds->rxs);
+	list_init(&pds->credit.wanting);
+	pds->credit.due_ns = WEFT_NEVER;
+	u64map_init(&pds->syns, &pds->mem);
+	u64map_init(&pds->remotes, &pds->mem);
+	pdc_ids_init(&pds->ids, &pds->mem);
+	sendq_mem_init(&pds->sendq_mem, &pds->mem);
+	pds->out.stats = &pds->stats;
+}
+
+/* An ACK to nobody yet; what differs is patched in (wire_fill_ack). */
+static void init_ack_head(struct pds *pds)
+{
+	struct wire_pkt ack = {
+		.net = pds->out.control.net,
+		.pds = {.type = WIRE_PDS_ACK_CC,
+			.next_hdr = WIRE_NH_RSP,
+			.cc_type = WIRE_CC_NSCC,
+			.mpr = (uint8_t)(pds->win.window_pkts / 128)},
+		.ses = {.opcode = WIRE_RSP_DEFAULT, .return_code = WIRE_RC_OK},
+	};
+	uint8_t buf[WEFT_PKT_HEAD_MAX];
+	ack.net.dst = weft_ip_v4(0);
+	size_t bytes = wire_encode(&ack, buf);
+	assert(bytes == sizeof pds->ack_head);
+	(void)bytes;
+	memcpy(pds->ack_head, buf, sizeof pds->ack_head);
+}
+
+static void init_out(struct pds *pds)
+{
+	struct out_batch *o = &pds->out;
+	struct wire_net data = {.src = pds->conf.ip,
+				.dst_port = WIRE_UDP_PORT,
+				.dscp = WIRE_DSCP_TRIMMABLE,
+				.ecn = WEFT_ECN_ECT0,
+				.crc = pds->conf.tune.crc};
+	o->data.net = data;
+	o->data.has_ses = true;
+	o->control.net = data;
+	o->control.net.dscp = WIRE_DSCP_CONTROL;
+	o->control.net.ecn = WEFT_ECN_NOT;
+	o->control.has_ses = true;
+	o->crc = pds->conf.tune.crc;
+	o->src = weft_ip_low32(&pds->conf.ip);
+}
+
+int pds_start(struct pds *pds, weft_ns now)
+{
+	rxwin_mem_init(&pds->win, &pds->mem, pds->conf.tune.window_pkts);
+	init_out(pds);
+	if (pds->conf.is_v4)
+		init_ack_head(pds);
+	return sched_init(pds, now);
+}
+
+void pds_fini(struct pds *pds)
+{
+	assert(list_empty(&pds->txs) && list_empty(&pds->rxs));
+	out_fini(&pds->out);
+	for (uint32_t i = 0; pds->remotes.slots && i <= pds->remotes.mask; i++)
+		weft_mem_free(&pds->mem, pds->remotes.slots[i].value);
+	u64map_fini(&pds->remotes);
+	u64map_fini(&pds->syns);
+	rxwin_mem_fini(&pds->win);
+	sendq_mem_fini(&pds->sendq_mem);
+	sched_fini(pds);
+	pdc_ids_fini(&pds->ids);
+}
+
+/* What was put off once is not put off again, or nothing would ever count as lost with somebody who always polls late.
+ */
+void pds_note_lateness(struct pds *pds, weft_ns due_ns, weft_ns now)
+{
+	if (now > due_ns && now - due_ns > pds->conf.rto_ns / 4 && !pds->timers.put_off)
+		pds->timers.grace_ns = now + pds->conf.rto_ns / 2;
+}
+
+void pds_poll_timers(struct pds *pds, weft_ns now)
+{
+	struct wheel_node *n;
+	while ((n = wheel_expire(&pds->timers.wheel, now))) {
+		struct pdc *pdc = list_entry(n, struct pdc, timer);
+		if (pdc->is_rx)
+			pdc_rx_expire(pds, list_entry(pdc, struct pdc_rx, pdc), now);
+		else
+			pdc_tx_expire(pds, list_entry(pdc, struct pdc_tx, pdc), now);
+	}
+}
+
+void pds_poll_acks(struct pds *pds, weft_ns now)
+{
+	ack_send_due(pds, now);
+	if (pds->credit.due_ns <= now)
+		credit_rx_due(pds, now);
+}
+
+void pds_poll_tx(struct pds *pds, weft_ns now)
+{
+	tx_sched_run(pds, now);
+	out_flush(&pds->out);
+}
+
+static weft_ns next_tx(const struct pds *pds, bool short_of_mem, weft_ns now)
+{
+	if (pds->out.count)
+		return now;
+	if (pds->out.short_of_pkts || short_of_mem)
+		return now + ALLOC_RETRY_NS;
+	if (list_empty(&pds->ready))
+		return WEFT_NEVER;
+	if (out_link_allows(&pds->out, now))
+		return now;
+	return pds->out.link_free_ns - pds->out.link_ahead_ns;
+}
+
+weft_ns pds_next(const struct pds *pds, bool short_of_mem, weft_ns now)
+{
+	weft_ns at = wheel_next(&pds->timers.wheel), tx_at = next_tx(pds, short_of_mem, now);
+	if (tx_at < at)
+		at = tx_at;
+	return pds->credit.due_ns < at ? pds->credit.due_ns : at;
+}
+
+void pds_shutdown(struct pds *pds, weft_ns now)
+{
+	pds->shutting_down = true;
+	list_for_each_safe (l, &pds->txs)
+		pdc_tx_shutdown(pds, list_entry(l, struct pdc_tx, link), now);
+}
+
+bool pds_is_quiet(const struct pds *pds)
+{
+	return list_empty(&pds->txs) && !pds->out.count && list_empty(&pds->ack_due);
+}

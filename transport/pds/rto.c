@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rto.h"
+
+enum { RTO_BACKOFF_MAX = 16 };
+
+weft_ns rto_max_rtt(const struct pdc_tx *p)
+{
+	return p->max_rtt_ns[0] > p->max_rtt_ns[1] ? p->max_rtt_ns[0] : p->max_rtt_ns[1];
+}
+
+static weft_ns first_rto(const struct pds_conf *conf, const struct pdc_tx *p)
+{
+	weft_ns rto = 2 * rto_max_rtt(p);
+	return rto > conf->rto_ns ? rto : conf->rto_ns;
+}
+
+/* Twice the largest recent RTT keeps noisy hosts from timing out; the back-off is UET's RTO_Init_Time x 2^retry. It
+ * holds for what was sent after the expiry that doubled it: what was in flight before has waited long enough, and would
+ * block the window meanwhile. */
+weft_ns rto_of(const struct pds_conf *conf, const struct pdc_tx *p, const struct sent *s)
+{
+	assert(p->rto_backoff <= RTO_BACKOFF_MAX);
+	unsigned doublings = s->sent_at >= p->backoff_at_ns ? p->rto_backoff : 0;
+	weft_ns rto = first_rto(conf, p);
+	if (rto >= conf->tune.rto_max_ns >> doublings)
+		return conf->tune.rto_max_ns > conf->rto_ns ? conf->tune.rto_max_ns : conf->rto_ns;
+	return rto << doublings;
+}
+
+/* Without this, an RTT beyond the timeout would never be measured: every answer would be ambiguous. Once for all that
+ * timed out together. */
+void rto_raise(const struct pds_conf *conf, struct pdc_tx *p, const struct sent *s, weft_ns now)
+{
+	weft_ns rto = first_rto(conf, p);
+	if (!s->timed_out || s->sent_at <= p->rto_raised_ns || rto >= conf->tune.rto_max_ns)
+		return;
+	p->max_rtt_ns[0] = rto;
+	p->rto_raised_ns = now;
+}
+
+weft_ns rto_deadline(const struct pds *pds, const struct pdc_tx *p)
+{
+	if (!p->q.inflight.count)
+		return WEFT_NEVER;
+	const struct sent *oldest = sendq_at(&p->q, p->q.inflight.head);
+	weft_ns at = oldest->sent_at + rto_of(&pds->conf, p, oldest);
+	return at > pds->timers.grace_ns ? at : pds->timers.grace_ns;
+}
+
+void rto_sample(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now)
+{
+	assert(rtt_ns > 0);
+	if (unlikely(now >= p->max_rtt_until_ns)) {
+		p->max_rtt_ns[1] = p->max_rtt_ns[0];
+		p->max_rtt_ns[0] = 0;
+		p->max_rtt_until_ns = now + conf->rto_ns;
+	}
+	if (rtt_ns > p->max_rtt_ns[0])
+		p->max_rtt_ns[0] = rtt_ns;
+	p->srtt_ns = p->srtt_ns ? p->srtt_ns - p->srtt_ns / 8 + rtt_ns / 8 : rtt_ns;
+}
+
+void rto_back_off(struct pdc_tx *p, weft_ns now)
+{
+	p->rto_backoff += p->rto_backoff < RTO_BACKOFF_MAX;
+	p->backoff_at_ns = now;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Transmission: a fair scheduler over connections, and packet building. */
+#include "tx_sched.h"
+
+#include <string.h>
+
+#include "credit_tx.h"
+#include "ready.h"
+#include "rto.h"
+#include "run_queue.h"
+#include "tx_timer.h"
+#include "wire_hot.h"
+
+enum tx_result { TX_SENT, TX_BLOCKED, TX_SHORT };
+
+/* The window, in bytes; one packet may always go. */
+static bool cwnd_allows(const struct pdc_tx *p, uint32_t bytes)
+{
+	return p->inflight_bytes + bytes <= p->cc.cwnd_bytes || !p->inflight_bytes;
+}
+
+/* acks_per_window: every n-th packet asks, n the largest power of two that gives so many ACKs. Small windows live on
+ * news of every packet, large ones can do with fewer. */
+static bool wants_sample(const struct pds *pds, const struct pdc_tx *p, uint32_t psn)
+{
+	uint32_t step = p->cc.cwnd_bytes >> pds->conf.ask_shift;
+	return pds->conf.ask_shift && (step < 2 || !(psn & (UINT32_MAX >> (__builtin_clz(step) + 1))));
+}
+
+/* AR: nothing may follow soon that would make a coalescing target answer. A full window is no reason while it holds
+ * enough packets for that: asking then would cut later ACKs into ever smaller pieces. */
+static bool wants_answer(const struct pds *pds, const struct pdc_tx *p, uint32_t psn, const struct sent *s)
+{
+	uint32_t cwnd_bytes = p->cc.cwnd_bytes;
+	return s->tries || !p->cutting || wants_sample(pds, p, psn) ||
+	       (cwnd_bytes < p->inflight_bytes + pds->conf.full_wire_bytes && cwnd_bytes < pds->conf.ask_below_bytes);
+}
+
+/* But SYN. */
+static uint8_t request_flags(const struct pds *pds, const struct pdc_tx *p, uint32_t psn, const struct sent *s)
+{
+	return (uint8_t)((s->tries ? WIRE_F_RETX : 0) | (wants_answer(pds, p, psn, s) ? WIRE_F_AR : 0));
+}
+
+/* The target may forget the responses of everything before `una`. */
+static int16_t clear_offset(const struct pdc_tx *p, uint32_t psn)
+{
+	return (int16_t)(p->q.una - 1 - psn);
+}
+
+static void build_pds(struct pds *pds, const struct pdc_tx *p, uint32_t psn, const struct sent *s, struct wire_pds *h)
+{
+	h->flags = (uint8_t)(request_flags(pds, p, psn, s) | (p->state == PDC_TX_SYN ? WIRE_F_SYN : 0));
+	h->psn = psn;
+	h->spdcid = p->pdc.id;
+	h->dpdcid = p->remote_id;
+	h->psn_offset = p->state == PDC_TX_SYN ? (uint16_t)(psn - p->start_psn) : 0;
+	h->offset = clear_offset(p, psn);
+}
+
+static void build_control(struct wire_pds *h, uint8_t ctl)
+{
+	h->type = WIRE_PDS_CP;
+	h->next_hdr = WIRE_NH_NONE;
+	h->ctl = ctl;
+	h->flags |= WIRE_F_AR;
+	h->offset = 0;
+}
+
+/* A full packet, neither the first nor the last of its message, between two that know each other over IPv4: it differs
+ * from its neighbours in few fields. */
+static inline bool is_middle(const struct pds *pds, const struct sent *s)
+{
+	return s->offset && s->payload_len == pds->conf.tune.payload_bytes &&
+	       s->offset + s->payload_len != s->run->bytes;
+}
+
+/* Whether such a packet's headers may be copied for others: later ones of its message are sent on the same connection,
+ * or head_bytes is cleared. */
+static bool is_template(const struct pds *pds, const struct pdc_tx *p, const struct sent *s)
+{
+	return s->run && is_middle(pds, s) && p->state == PDC_TX_OPEN && pds->conf.has_hot &&
+	       pds->conf.request_type == WIRE_PDS_RUD_REQ;
+}
+
+static inline __attribute__((always_inline)) void build_middle(struct pds *pds, struct pdc_tx *p, uint32_t psn,
+							       const struct sent *s, struct weft_pkt *pkt,
+							       uint32_t head_bytes, weft_ns now)
+{
+	const struct tx_run *run = s->run;
+	uint8_t *head = pkt->head; /* what is stored there might be anything to the compiler */
+	uint16_t payload_len = s->payload_len;
+	const struct wire_data_patch patch = {.flags = request_flags(pds, p, psn, s),
+					      .clear_offset = clear_offset(p, psn),
+					      .psn = psn,
+					      .entropy = s->ev,
+					      .message_offset = s->offset};
+	memcpy(head, run->head, head_bytes);
+	if (head_bytes == HOT_DATA_BYTES)
+		wire_patch_data(head, &patch);
+	else
+		wire_patch_read_data(head, &patch);
+	pkt->payload = likely(run->buf != NULL) ? run->buf + patch.message_offset : NULL;
+	pkt->payload_len = payload_len;
+	out_address(&pds->out, pkt, &p->ip, patch.entropy, pds->conf.data_dscp[p->background], WEFT_ECN_ECT0);
+	out_add(&pds->out, pkt, head_bytes, 0, 0, now);
+}
+
+static void __attribute__((noinline))
+build_answer(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct sent *s, struct weft_pkt *pkt, weft_ns now)
+{
+	build_middle(pds, p, psn, s, pkt, HOT_ANSWER_BYTES, now);
+}
+
+static void __attribute__((noinline))
+build_any(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt, weft_ns now)
+{
+	struct wire_pkt *w = &pds->out.data;
+	w->net.dst = p->ip;
+	w->net.entropy = s->ev;
+	w->pds.type = pds->conf.request_type;
+	w->pds.next_hdr = WIRE_NH_STD;
+	build_pds(pds, p, psn, s, &w->pds);
+	w->payload_bytes = s->payload_len;
+	pkt->payload = NULL;
+	pkt->payload_len = s->payload_len;
+	w->net.dscp = pds->conf.data_dscp[p->background];
+	w->net.ecn = WEFT_ECN_ECT0;
+	if (pds->credit.rcc)
+		credit_tx_fill(pds, p, s, w, now);
+	if (s->run) {
+		pds->events->next_segment(p, s->run, s, w);
+		pkt->payload = s->run->buf ? s->run->buf + s->offset : NULL;
+	} else {
+		build_control(&w->pds, sent_is_close(s) ? WIRE_CTL_CLOSE_CMD : WIRE_CTL_NOOP);
+		w->net.dscp = WIRE_DSCP_CONTROL;
+		w->net.ecn = WEFT_ECN_NOT;
+	}
+	out_send(&pds->out, pkt, w, now);
+	if (is_template(pds, p, s) && (pkt->head_len == HOT_DATA_BYTES || pkt->head_len == HOT_ANSWER_BYTES)) {
+		s->run->head_bytes = (uint8_t)pkt->head_len;
+		memcpy(s->run->head, pkt->head, pkt->head_len);
+	}
+}
+
+/* The packet of a record: the same bytes for the first and for every later transmission, but flags and entropy. */
+static inline void build(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
+			 weft_ns now)
+{
+	if (unlikely(!s->run || !s->run->head_bytes || !is_middle(pds, s)))
+		build_any(pds, p, psn, s, pkt, now);
+	else if (likely(s->run->head_bytes == HOT_DATA_BYTES))
+		build_middle(pds, p, psn, s, pkt, HOT_DATA_BYTES, now);
+	else
+		build_answer(pds, p, psn, s, pkt, now);
+}
+
+static void __attribute__((noinline)) arm_rto(struct pds *pds, struct pdc_tx *p, const struct sent *s)
+{
+	weft_ns rto_at = s->sent_at + rto_of(&pds->conf, p, s);
+	if (rto_at < p->pdc.timer.at)
+		wheel_set(&pds->timers.wheel, &p->pdc.timer, rto_at);
+}
+
+/* A packet that left late, because the link was busy or the poll came late, does not delay the next by as much: up to
+ * one gap is caught up, or the pace would be missed by every such delay. */
+static void __attribute__((noinline)) pace_conn(struct pdc_tx *p, uint32_t bytes, weft_ns now)
+{
+	weft_ns gap_ns = ((uint64_t)bytes * p->cc.pace + (1u << (PACE_SHIFT - 1))) >> PACE_SHIFT;
+	weft_ns from_ns = p->pace_at_ns + gap_ns >= now ? p->pace_at_ns : now;
+	p->pace_at_ns = from_ns + gap_ns;
+}
+
+static inline __attribute__((always_inline)) void transmit(struct pds *pds, struct pdc_tx *p, uint32_t psn,
+							   struct sent *s, weft_ns now)
+{
+	struct weft_pkt *pkt = out_take(&pds->out);
+	const struct weft_cc_sent ev = {s->wire_bytes, p->inflight_bytes + s->wire_bytes};
+	p->inflight_bytes = ev.inflight_bytes;
+	if (unlikely(s->sent_at + pds->conf.rto_ns < p->pdc.timer.at)) /* no timeout is shorter */
+		arm_rto(pds, p, s);
+	build(pds, p, psn, s, pkt, now);
+	if (pds->conf.cc->on_sent)
+		pds->conf.cc->on_sent(&p->cc, &ev, now);
+	if (p->cc.pace)
+		pace_conn(p, ev.bytes, now);
+	if (unlikely(pds->trace.sent != NULL))
+		pds->trace.sent(pds->trace.arg, &p->ip, psn, s->ev, s->tries != 0, now);
+}
+
+/* Credit for a packet of so many bytes, or asks for some. */
+static bool __attribute__((noinline)) draw_credit(struct pds *pds, struct pdc_tx *p, uint32_t bytes, weft_ns now)
+{
+	if (credit_tx_draw(p, bytes))
+		return true;
+	credit_tx_blocked(pds, p, now);
+	return false;
+}
+
+static enum tx_result __attribute__((noinline)) send_lost(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	uint32_t psn = sendq_psn(&p->q, p->q.lost.head);
+	struct sent *s = sendq_at(&p->q, psn);
+	if (!cwnd_allows(p, s->wire_bytes) || (pds->credit.rcc && s->run && !draw_credit(pds, p, s->wire_bytes, now)))
+		return TX_BLOCKED;
+	s->ev = p->lb.ops->pick(&p->lb, psn, now);
+	sendq_resend(&p->q, psn, out_departure(&pds->out, now));
+	transmit(pds, p, psn, s, now);
+	if (s->run)
+		pds->stats.tx_retx++;
+	else
+		pds->stats.tx_ctrl++;
+	return TX_SENT;
+}
+
+/* PSNs: what the target's window takes, and 12 bits of offset while it does not know us (UE 1.0 sec. 3.5). */
+static bool psn_allows(const struct pdc_tx *p)
+{
+	return psn_diff(p->q.nxt, p->cack_psn) <= (int32_t)p->window_pkts &&
+	       (likely(p->state != PDC_TX_SYN) || p->q.nxt - p->start_psn <= 4095);
+}
+
+/* A fenced run waits for all before it. */
+static bool fence_allows(const struct pdc_tx *p, const struct tx_run *run)
+{
+	return run->cut_bytes || run->unacked_pkts || p->runs.next == &run->link;
+}
+
+/* The run to cut the next packet from. A response need not wait for the fence of a request: what that waits for may
+ * need it. NULL: none. */
+static struct tx_run *__attribute__((noinline)) take_unfenced(struct pdc_tx *p)
+{
+	if (fence_allows(p, p->cutting))
+		return p->cutting;
+	if (p->waiting)
+		run_queue_take_turns(p);
+	else
+		return NULL;
+	return p->cutting;
+}
+
+static inline uint16_t next_payload(const struct pds_conf *conf, const struct tx_run *run)
+{
+	uint32_t left = run->bytes - run->cut_bytes;
+	return (uint16_t)(left < conf->tune.payload_bytes ? left : conf->tune.payload_bytes);
+}
+
+/* Runs of one kind never interleave with each other on a connection. */
+static inline void cut(struct pdc_tx *p, struct tx_run *run, struct sent *s, uint16_t payload_len)
+{
+	s->run = run;
+	s->offset = run->cut_bytes;
+	s->payload_len = payload_len;
+	run->cut_bytes += payload_len;
+	run->unacked_pkts++;
+	assert(!run->cut && run->cut_bytes <= run->bytes);
+	if (unlikely(run->cut_bytes >= run->bytes)) {
+		run->cut = true;
+		p->cutting = run_queue_next(p, run);
+	}
+	if (unlikely(p->waiting != NULL))
+		run_queue_take_turns(p);
+}
+
+static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	struct tx_run *run = likely(!p->cutting->fenced) ? p->cutting : take_unfenced(p);
+	if (unlikely(!run))
+		return TX_BLOCKED;
+	uint16_t payload = next_payload(&pds->conf, run);
+	uint32_t wire_bytes = pds->conf.overhead_bytes + payload;
+	if (unlikely(!psn_allows(p) || !cwnd_allows(p, wire_bytes) ||
+		     (pds->credit.rcc && !draw_credit(pds, p, wire_bytes, now))))
+		return TX_BLOCKED;
+	if (unlikely(!sendq_reserve(&p->q, &pds->sendq_mem))) {
+		pds->stats.alloc_fail++;
+		return TX_SHORT;
+	}
+	if (unlikely(!sendq_len(&p->q)))
+		p->last_heard_ns = now;
+	uint32_t psn = p->q.nxt;
+	uint16_t ev = p->lb.ops->pick(&p->lb, psn, now); /* before the record is at hand */
+	struct sent *s = sendq_add(&p->q, out_departure(&pds->out, now));
+	cut(p, run, s, payload);
+	s->wire_bytes = (uint16_t)wire_bytes;
+	s->ev = ev;
+	transmit(pds, p, psn, s, now);
+	pds->stats.tx_data++;
+	return TX_SENT;
+}
+
+static enum tx_result send_one(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	if (unlikely(p->hold_until_ns > now || p->pace_at_ns > now))
+		return TX_BLOCKED;
+	if (unlikely(!out_reserve(&pds->out)))
+		return TX_SHORT;
+	if (unlikely(p->q.lost.count))
+		return send_lost(pds, p, now);
+	/* Data behind a CLOSE_CMD could arrive before it; it waits for a new connection (pdc_tx.c). */
+	return likely(p->cutting && p->state != PDC_TX_CLOSING) ? send_new(pds, p, now) : TX_BLOCKED;
+}
+
+void tx_sched_run(struct pds *pds, weft_ns now)
+{
+	while (!list_empty(&pds->ready) && pds->out.count < OUT_DATA && out_link_allows(&pds->out, now)) {
+		struct pdc_tx *p = list_entry(pds->ready.next, struct pdc_tx, ready_link);
+		assert(p->ready);
+		enum tx_result r = send_one(pds, p, now);
+		bool alone = p->ready_link.next == &pds->ready;
+		if (r == TX_BLOCKED || !alone)
+			list_del(&p->ready_link);
+		if (r == TX_BLOCKED) {
+			p->ready = false;
+			tx_timer_arm(pds, p, now);
+		} else if (!alone) {
+			list_add_tail(&pds->ready, &p->ready_link);
+		}
+		if (r == TX_SHORT) {
+			pds->out.short_of_pkts = true;
+			return;
+		}
+	}
+}

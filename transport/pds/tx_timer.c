@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tx_timer.h"
+
+#include "rto.h"
+
+enum { ALIVE_ASKS = 4 };
+
+static weft_ns earliest(weft_ns a, weft_ns b)
+{
+	return a < b ? a : b;
+}
+
+weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p)
+{
+	if (p->state != PDC_TX_OPEN || !pdc_tx_is_idle(p))
+		return WEFT_NEVER;
+	if (pds->shutting_down)
+		return p->idle_since_ns + pds->conf.rto_ns;
+	return pds->conf.tune.idle_close_ns ? p->idle_since_ns + pds->conf.tune.idle_close_ns : WEFT_NEVER;
+}
+
+/* Nothing is on its way, but an answer is due: is the target still there? */
+weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p)
+{
+	if (!p->awaiting || sendq_len(&p->q) || p->state != PDC_TX_OPEN)
+		return WEFT_NEVER;
+	return p->last_heard_ns + pds->conf.tune.peer_timeout_ns / ALIVE_ASKS;
+}
+
+/* Data that was never sent, for want of credit or because the port takes nothing, does not wait for ever either. */
+weft_ns tx_silence_deadline(const struct pds *pds, const struct pdc_tx *p)
+{
+	return sendq_len(&p->q) || p->cutting ? p->last_heard_ns + pds->conf.tune.peer_timeout_ns : WEFT_NEVER;
+}
+
+static weft_ns deadline(const struct pds *pds, const struct pdc_tx *p, weft_ns now)
+{
+	weft_ns at = rto_deadline(pds, p);
+	if (p->hold_until_ns > now)
+		at = earliest(at, p->hold_until_ns);
+	if (p->pace_at_ns > now && (p->cutting || p->q.lost.count))
+		at = earliest(at, p->pace_at_ns);
+	at = earliest(at, p->credit.ask_at_ns);
+	if (p->probe_sent_ns != WEFT_NEVER)
+		at = earliest(at, p->probe_sent_ns + pds->conf.rto_ns);
+	weft_ns silent_at = tx_silence_deadline(pds, p);
+	at = earliest(at, silent_at > pds->timers.grace_ns ? silent_at : pds->timers.grace_ns);
+	at = earliest(at, tx_ask_alive_deadline(pds, p));
+	return earliest(at, tx_close_deadline(pds, p));
+}
+
+void tx_timer_arm_at(struct pds *pds, struct pdc_tx *p, weft_ns at)
+{
+	if (at < p->pdc.timer.at)
+		wheel_set(&pds->timers.wheel, &p->pdc.timer, at);
+}
+
+void tx_timer_arm(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	tx_timer_arm_at(pds, p, deadline(pds, p, now));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The one timer of an initiator, at its earliest deadline. */
+#ifndef WEFT_TX_TIMER_H
+#define WEFT_TX_TIMER_H
+
+#include "pds.h"
+
+void tx_timer_arm(struct pds *pds, struct pdc_tx *p, weft_ns now);
+/* No later than `at`. */
+void tx_timer_arm_at(struct pds *pds, struct pdc_tx *p, weft_ns at);
+
+/* Single deadlines; WEFT_NEVER: there is none. */
+weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p);
+weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p);
+weft_ns tx_silence_deadline(const struct pds *pds, const struct pdc_tx *p);
+
+#endif

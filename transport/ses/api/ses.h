@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Semantics: turns operations into runs of packets and what arrives into completions. Calls PDS downwards, and is told
+ * by it what happened (struct pds_events). */
+#ifndef WEFT_SES_H
+#define WEFT_SES_H
+
+#include <stdatomic.h>
+
+#include "mr_range.h"
+#include "peers.h"
+#include "pool.h"
+
+struct tx_msg;
+
+/* Messages by token: those that wait for an answer, or to be fetched. */
+struct rma_table {
+	struct tx_msg **msgs; /* index 0 is not used */
+	uint32_t room, count, cursor;
+	uint16_t salt; /* exclusive-ored into the indices of tokens */
+};
+
+struct ses {
+	struct pds *pds;
+	struct weft_stats *stats;
+	_Atomic bool doorbell;     /* somebody submitted since the endpoints were last looked at */
+	bool left_over;            /* an endpoint has a submission or completions that could not be dealt with */
+	bool more_submissions;     /* an endpoint had more than fit in this poll */
+	bool short_of_mem;         /* a submission or a completion waits for memory or for room in its ring */
+	bool fetch_later;          /* one of `fetches` could not be begun */
+	bool kicked;               /* something was begun, and the next poll must not think that nothing is due */
+	bool destroying;           /* nothing new is begun */
+	bool shutting_down;        /* operations are refused */
+	bool placing_retx;         /* the packet being placed was a retransmission, for weft_engine_rx_again */
+	struct list eps;           /* endpoints */
+	struct list stuck;         /* ses_rx with a request whose turn has come and that there was no memory for */
+	struct list fetches;       /* announced rx_msgs that are being fetched */
+	struct list dgrams;        /* datagrams that the port may still have to take */
+	weft_ns now_ns;            /* of the poll under way, or the latest: endpoints also close between polls */
+	uint64_t unexpected_bytes; /* bounce memory in use */
+
+	const struct weft_mem *mem;
+	struct peers peers;
+	struct mrs mrs;
+	struct u64map rx_msgs; /* rx_msg by (our PDCID, message id) */
+	struct rma_table asks;
+	uint32_t answers; /* under way */
+	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes, tx_rmas, rx_rmas, dgram_pool;
+};
+
+/* ---- what the engine calls ---- */
+
+extern const struct pds_events ses_events;
+
+/* `pds` is initialised, its configuration need not be. */
+void ses_init(struct ses *ses, struct pds *pds);
+/* Nothing new is begun from now on; after that the connections may end. */
+void ses_stop(struct ses *ses);
+/* All endpoints and regions go; no connection of ours is left. */
+void ses_close_all(struct ses *ses);
+void ses_fini(struct ses *ses);
+
+/* What there was no memory for: fetch_later or `stuck`. */
+void ses_poll_retry(struct ses *ses);
+void ses_poll_submissions(struct ses *ses, weft_ns now); /* of all endpoints */
+void ses_poll_sent(struct ses *ses);                     /* the port was given packets */
+
+/* Whether there is something to do although nothing arrived and nothing is due. */
+static inline bool ses_wants_poll(const struct ses *ses)
+{
+	return ses->short_of_mem || atomic_load_explicit(&ses->doorbell, memory_order_relaxed);
+}
+
+/* Whether a packet makes sense in itself: a request, an answer with data. */
+bool ses_is_sane(const struct wire_pkt *w);
+void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire_pkt *w);
+
+/* Brings the record of the message that got the last packet into the cache. */
+void ses_prefetch_rx(const struct pdc_rx *p);
+
+/* The public functions of the same names. */
+int ses_ep_open(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
+		struct weft_err *err);
+int ses_ep_open_hidden(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
+		       struct weft_err *err);
+int ses_ep_open_dgram(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
+		      struct weft_err *err);
+/* Returns whose it was. */
+struct ses *ses_ep_close(struct weft_ep *ep);
+int ses_mr_add(struct ses *ses, const struct weft_mr_attr *attr, struct weft_mr **out);
+uint32_t ses_atomic_bytes(const struct ses *ses, uint8_t op);
+
+#endif

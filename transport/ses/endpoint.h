@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoints: a number on this engine, a ring of submissions, a ring of completions. */
+#ifndef WEFT_ENDPOINT_H
+#define WEFT_ENDPOINT_H
+
+#include "ses.h"
+#include "spsc.h"
+
+struct cqe_node {
+	union {
+		struct cqe_node *next;
+		struct weft_ep *ep; /* whose completion waits in rx_msg.sent; NULL: it was closed */
+	};
+	struct weft_cqe cqe;
+};
+
+/* Receives and the messages they wait for. */
+struct rx_side {
+	struct list posted[2];     /* rx_req, by tagged */
+	struct list unexpected[2]; /* rx_msg, by tagged */
+	struct list claimed;       /* rx_msg */
+};
+
+struct weft_ep {
+	struct list link; /* in ses.eps */
+	struct ses *ses;
+	uint16_t port;
+	uint32_t scope; /* of the regions peers reach through us */
+	bool events;    /* all access to them is reported */
+	struct spsc sq, cq;
+	void *sq_slots, *cq_slots;
+	struct weft_op pending; /* popped, but there was no memory for it yet */
+	bool has_pending;
+	struct rx_side own;
+	struct rx_side *rx; /* `own`, or that of the endpoint it shares receives with */
+	bool is_dgram;      /* for datagrams only: no message is addressed to it */
+	bool hidden;        /* its number is only the source of what it sends: nothing is addressed to it */
+	struct cqe_node *overflow, **overflow_tail; /* completions waiting for room */
+};
+
+/* The endpoint that messages with this number go to, or with `dgram` datagrams; NULL: none. */
+static inline struct weft_ep *ep_find(const struct ses *ses, uint16_t port, bool dgram)
+{
+	list_for_each (l, &ses->eps) {
+		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
+		if (ep->port == port && ep->is_dgram == dgram && (dgram || !ep->hidden))
+			return ep;
+	}
+	return NULL;
+}
+
+/* Number of the endpoint that a request is for. */
+static inline uint16_t ep_port_of(const struct wire_ses *h)
+{
+	return (uint16_t)(h->pid_on_fep << 4 | (h->resource_index & 15));
+}
+
+/* Carries out what was submitted. */
+void ep_submissions(struct ses *ses, struct weft_ep *ep, weft_ns now);
+
+/* The memory of an endpoint that nothing refers to any more. */
+void ep_free(struct weft_ep *ep);
+
+#endif

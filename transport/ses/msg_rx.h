@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEFT_MSG_RX_H
+#define WEFT_MSG_RX_H
+
+#include "rx_msg.h"
+
+/* See pds_events. */
+int msg_rx_data(void *ses, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);
+bool msg_rx_more_data(void *ses, struct pdc_rx *p, const uint8_t *head, const uint8_t *payload, uint16_t len,
+		      uint8_t flags);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests on our memory are carried out. Each access is checked against the region as it is then. */
+#include "completion.h"
+#include "endpoint.h"
+#include "rma.h"
+#include "rma_token.h"
+
+static bool is_fetch(const struct rx_rma *r)
+{
+	return r->opcode == WIRE_OP_READ && r->generation == RMA_GEN_MESSAGE;
+}
+
+struct weft_mr *rma_region(struct ses *ses, const struct rx_msg *m, struct mr_range range, uint8_t *rc)
+{
+	const struct rx_rma *r = m->rma;
+	*rc = WIRE_RC_BAD_MKEY;
+	struct weft_mr *mr =
+		m->ep ? mr_check(&ses->mrs, m->ep->scope, r->key, range, rma_access(r->opcode, &r->amo), rc) : NULL;
+	if (mr && mr->serial == r->serial)
+		return mr;
+	if (mr)
+		*rc = WIRE_RC_BAD_MKEY;
+	ses->stats->rma_refused++;
+	return NULL;
+}
+
+static bool wants_event(const struct rx_msg *m, const struct weft_mr *mr)
+{
+	return m->ep && (m->has_data || m->ep->events || (mr && mr->attr.access & WEFT_MR_EVENTS));
+}
+
+bool rma_event_reserve(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr)
+{
+	struct rx_rma *r = m->rma;
+	if (r->opcode == WIRE_OP_READ || r->opcode == WIRE_OP_FETCHING_ATOMIC || r->event || !wants_event(m, mr))
+		return true;
+	r->event = cqe_reserve(ses);
+	return r->event;
+}
+
+static void fill_event(const struct rx_msg *m, uint8_t kind, uint64_t len, const struct weft_mr *mr,
+		       struct weft_cqe *cqe)
+{
+	*cqe = (struct weft_cqe){.context = mr ? mr->attr.context : NULL,
+				 .kind = kind,
+				 .flags = m->has_data ? WEFT_OP_HAS_DATA : 0,
+				 .peer = m->src_peer,
+				 .len = len,
+				 .tag = m->rma->key,
+				 .data = m->data};
+}
+
+static bool write_end(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr)
+{
+	struct weft_cqe cqe;
+	if (!rma_event_reserve(ses, m, mr))
+		return false;
+	if (!m->rma->event)
+		return true;
+	fill_event(m, WEFT_OP_REMOTE_WRITE, m->rma->length, mr, &cqe);
+	ep_complete(ses, m->ep, m->rma->event, &cqe);
+	m->rma->event = NULL;
+	return true;
+}
+
+/* A small write whose region has died since it arrived is dropped: the sender may have been told already that we took
+ * it over, but not that the memory had changed. */
+static bool execute_write(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
+{
+	struct rx_rma *r = m->rma;
+	uint8_t rc;
+	struct weft_mr *mr = rma_region(ses, m, (struct mr_range){r->raddr, r->length}, &rc);
+	if (!mr)
+		return true;
+	if (!write_end(ses, m, mr))
+		return false;
+	ses->stats->rma_written++;
+	if (r->ordered)
+		mr_store(mr, r->raddr, payload, m->bytes);
+	return true;
+}
+
+static bool execute_base(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
+{
+	const struct rx_rma *r = m->rma;
+	struct mr_range range = {r->raddr, r->length};
+	uint8_t rc;
+	struct weft_mr *mr = rma_region(ses, m, range, &rc);
+	if (!mr)
+		return true;
+	if (!rma_event_reserve(ses, m, mr))
+		return false;
+	rma_amo_apply(&r->amo, mr, range, payload, NULL);
+	ses->stats->rma_atomics++;
+	return write_end(ses, m, mr);
+}
+
+/* An answer with `length` bytes from the region, or of its own if they are a copy, and what reports its end. NULL: no
+ * memory. */
+static struct tx_msg *answer_to(struct ses *ses, const struct rx_msg *m, const struct weft_mr *mr, bool copy)
+{
+	bool event = wants_event(m, mr);
+	struct cqe_node *node = event ? cqe_reserve(ses) : NULL;
+	struct tx_msg *a = event && !node ? NULL : rma_answer_new(ses, m, copy ? m->rma->length : 0);
+	if (!a) {
+		if (node)
+			cqe_release(ses, node);
+		return NULL;
+	}
+	a->run.bytes = m->rma->length;
+	a->rma->event = node;
+	fill_event(m, WEFT_OP_REMOTE_READ, m->rma->length, mr, &a->rma->cqe);
+	return a;
+}
+
+/* Small answers are what the memory holds now (they are ordered with later writes); of large ones each packet holds
+ * what was there when it was sent. */
+static bool answer_memory(struct ses *ses, struct rx_msg *m, struct weft_mr *mr)
+{
+	const struct rx_rma *r = m->rma;
+	struct mr_range range = {r->raddr, r->length};
+	uint8_t *at = mr_at(mr, range);
+	bool copy = range.bytes <= WEFT_RMA_ORDERED_BYTES || !at;
+	struct tx_msg *a = answer_to(ses, m, mr, copy);
+	if (!a)
+		return false;
+	if (copy)
+		mr_load(mr, range.raddr, a->copy, range.bytes);
+	a->run.buf = copy ? a->copy : at;
+	a->rma->mr = copy ? NULL : mr;
+	rma_answer_queue(ses, a);
+	ses->stats->rma_read++;
+	return true;
+}
+
+/* The request was accepted when it came, so this is the only way left to say no. */
+static bool answer_refusal(struct ses *ses, struct rx_msg *m, uint8_t rc)
+{
+	struct tx_msg *a = rma_answer_new(ses, m, 0);
+	if (!a)
+		return false;
+	a->rma->rc = rc;
+	rma_answer_queue(ses, a);
+	return true;
+}
+
+/* What was there is kept until the initiator has acknowledged it: nothing is ever done twice for its sake. */
+static bool execute_fetch(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
+{
+	const struct rx_rma *r = m->rma;
+	struct mr_range range = {r->raddr, r->length};
+	uint8_t rc;
+	struct weft_mr *mr = rma_region(ses, m, range, &rc);
+	if (!mr)
+		return answer_refusal(ses, m, rc);
+	struct tx_msg *a = answer_to(ses, m, mr, true);
+	if (!a)
+		return false;
+	rma_amo_apply(&r->amo, mr, range, payload, a->copy);
+	a->run.buf = a->copy;
+	rma_answer_queue(ses, a);
+	ses->stats->rma_atomics++;
+	return true;
+}
+
+static bool answer_message(struct ses *ses, struct rx_msg *m, struct tx_msg *announced)
+{
+	struct tx_msg *a = rma_answer_new(ses, m, 0);
+	if (!a)
+		return false;
+	a->run.buf = announced->run.buf ? announced->run.buf + m->rma->raddr : NULL;
+	a->run.bytes = m->rma->length;
+	a->rma->mate = announced;
+	announced->rma->mate = a;
+	rma_answer_queue(ses, a);
+	return true;
+}
+
+static bool execute_read(struct ses *ses, struct rx_msg *m)
+{
+	const struct rx_rma *r = m->rma;
+	uint8_t rc = WIRE_RC_BAD_MKEY;
+	if (is_fetch(r)) {
+		struct tx_msg *announced = rma_announced(ses, &peer_get(&ses->peers, m->src_peer)->addr.ip, r->key);
+		return announced ? answer_message(ses, m, announced) : answer_refusal(ses, m, rc);
+	}
+	struct weft_mr *mr = rma_region(ses, m, (struct mr_range){r->raddr, r->length}, &rc);
+	return mr ? answer_memory(ses, m, mr) : answer_refusal(ses, m, rc);
+}
+
+bool rma_rx_execute(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
+{
+	if (m->rma->done)
+		return true;
+	switch (m->rma->opcode) {
+	case WIRE_OP_READ:
+		return execute_read(ses, m);
+	case WIRE_OP_ATOMIC:
+		return execute_base(ses, m, payload);
+	case WIRE_OP_FETCHING_ATOMIC:
+		return execute_fetch(ses, m, payload);
+	default:
+		return execute_write(ses, m, payload);
+	}
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx_msg.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "completion.h"
+#include "match.h"
+#include "rma.h"
+
+/* ---- memory ---- */
+
+void rx_msg_bounce_free(struct ses *ses, struct rx_msg *m)
+{
+	if (m->bounce) {
+		assert(ses->unexpected_bytes >= m->bytes);
+		ses->unexpected_bytes -= m->bytes;
+	}
+	weft_mem_free(ses->mem, m->bounce);
+	m->bounce = NULL;
+}
+
+bool rx_msg_bounce_anyway(struct ses *ses, struct rx_msg *m)
+{
+	assert(!m->bounce);
+	m->bounce = weft_mem_alloc(ses->mem, m->bytes);
+	if (!m->bounce)
+		return false;
+	ses->unexpected_bytes += m->bytes;
+	return true;
+}
+
+bool rx_msg_bounce(struct ses *ses, struct rx_msg *m)
+{
+	return ses->unexpected_bytes + m->bytes <= ses->pds->conf.tune.unexpected_bytes && rx_msg_bounce_anyway(ses, m);
+}
+
+void rx_msg_leave_pdc(struct ses *ses, struct rx_msg *m)
+{
+	if (!m->pdc)
+		return;
+	u64map_del(&ses->rx_msgs, rx_msg_key(m->pdc, m->message_id));
+	struct ses_rx *r = ses_rx_of(m->pdc);
+	if (r->recent == m)
+		r->recent = NULL;
+	assert(m->pdc->unfinished > 0);
+	m->pdc->unfinished--;
+	m->pdc = NULL;
+	list_del(&m->pdc_link);
+}
+
+/* A sender on this engine wanted to know when the message is matched. */
+static void tell_sender(struct ses *ses, struct rx_msg *m)
+{
+	struct weft_ep *ep = m->sent->ep;
+	struct weft_cqe cqe = m->sent->cqe;
+	ep_complete(ses, ep, m->sent, &cqe);
+}
+
+void rx_msgs_forget_sender(struct list *msgs, const struct weft_ep *ep)
+{
+	list_for_each (l, msgs) {
+		struct rx_msg *m = list_entry(l, struct rx_msg, link);
+		if (m->sent && m->sent->ep == ep)
+			m->sent->ep = NULL;
+	}
+}
+
+static void free_rma(struct ses *ses, struct rx_msg *m)
+{
+	struct rx_rma *r = m->rma;
+	if (r->event)
+		cqe_release(ses, r->event);
+	if (r->ask)
+		r->ask->rma->fetch = NULL;
+	pool_put(&ses->rx_rmas, r);
+	m->rma = NULL;
+}
+
+void rx_msg_free(struct ses *ses, struct rx_msg *m)
+{
+	rx_msg_bounce_free(ses, m);
+	if (m->sent)
+		tell_sender(ses, m);
+	list_del(&m->link);
+	rx_msg_leave_pdc(ses, m);
+	if (m->rma)
+		free_rma(ses, m);
+	pool_put(&ses->rx_msg_pool, m);
+}
+
+/* ---- the end ---- */
+
+static struct weft_cqe cqe_of(const struct rx_msg *m)
+{
+	return (struct weft_cqe){
+		.flags = (uint8_t)((m->has_data ? WEFT_OP_HAS_DATA : 0) | (m->tagged ? WEFT_OP_TAGGED : 0)),
+		.peer = m->src_peer,
+		.len = m->bytes,
+		.tag = m->tag,
+		.data = m->data};
+}
+
+void rx_msg_hand_over(struct ses *ses, struct rx_msg *m)
+{
+	const struct weft_op *op = &m->req->op;
+	uint64_t room = op->len - m->into;
+	struct weft_cqe cqe = cqe_of(m);
+	if (!m->direct && m->bytes && !m->rma)
+		rx_place_in(op, m->into, m->bounce, m->bytes);
+	if (m->bytes > room) {
+		ses->stats->msg_truncated++;
+		cqe.err = EMSGSIZE;
+		cqe.olen = m->bytes - room;
+		cqe.len = room;
+	}
+	ses->stats->msg_received++;
+	match_done(ses, m, cqe);
+	rx_msg_free(ses, m);
+}
+
+void rx_msg_fail(struct ses *ses, struct rx_msg *m, int err)
+{
+	if (m->req) {
+		struct weft_cqe cqe = cqe_of(m);
+		cqe.err = err;
+		cqe.len = 0;
+		ses->stats->msg_failed++;
+		match_done(ses, m, cqe);
+	}
+	rx_msg_free(ses, m);
+}
+
+void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payload, uint32_t len)
+{
+	if (m->req)
+		rx_place_in(&m->req->op, m->into + offset, payload, len);
+}
+
+/* The sender's key is dead when the sender that knew it is. */
+void rx_msg_fetched(struct ses *ses, struct rx_msg *m, int err)
+{
+	m->rma->ask = NULL;
+	if (err)
+		rx_msg_fail(ses, m, err == EACCES || err == EHOSTUNREACH ? ECONNRESET : err);
+	else if (m->req)
+		rx_msg_hand_over(ses, m);
+	else
+		rx_msg_free(ses, m);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rx_turn.h"
+
+#include "match.h"
+#include "rma.h"
+#include "rndv.h"
+
+/* Hand over, throw away, or keep for a later receive. */
+static void __attribute__((noinline)) finish(struct ses *ses, struct rx_msg *m)
+{
+	rx_msg_leave_pdc(ses, m);
+	if (m->req)
+		rx_msg_hand_over(ses, m);
+	else if (m->discard || !m->ep)
+		rx_msg_free(ses, m);
+}
+
+/* There is one packet of an announced message, and this is it. */
+static void __attribute__((noinline)) announced(struct ses *ses, struct rx_msg *m)
+{
+	rx_msg_leave_pdc(ses, m);
+	rndv_fetch(ses, m);
+}
+
+void rx_turn_finish(struct ses *ses, struct rx_msg *m)
+{
+	if (!m->in_turn)
+		return;
+	if (unlikely(m->rma != NULL))
+		announced(ses, m);
+	else if (unlikely(m->received_bytes >= m->bytes))
+		finish(ses, m);
+}
+
+void rx_turn_discard(struct ses *ses, struct rx_msg *m)
+{
+	list_del(&m->link);
+	rx_msg_bounce_free(ses, m);
+	m->discard = true;
+	rx_turn_finish(ses, m);
+}
+
+static void unexpected(struct ses *ses, struct rx_msg *m)
+{
+	ses->stats->msg_unexpected++;
+	list_add_tail(&m->ep->rx->unexpected[m->tagged], &m->link);
+}
+
+void rx_turn_match(struct ses *ses, struct rx_msg *m)
+{
+	assert(!m->in_turn && !m->req);
+	m->in_turn = true;
+	if (!match_posted(ses, m))
+		unexpected(ses, m);
+}
+
+/* Somebody will try again (rx_turns_retry). */
+static void note_stuck(struct ses *ses, struct pdc_rx *p)
+{
+	struct ses_rx *r = ses_rx_of(p);
+	ses->left_over = ses->short_of_mem = true;
+	if (list_empty(&r->stuck_link))
+		list_add_tail(&ses->stuck, &r->stuck_link);
+}
+
+/* A request is executed when all of it is here; false: not yet, or there was no memory for it. */
+static bool execute_request(struct ses *ses, struct pdc_rx *p, struct rx_msg *m)
+{
+	if (m->received_bytes < m->bytes)
+		return false;
+	if (rma_rx_execute(ses, m, m->bounce))
+		return true;
+	note_stuck(ses, p);
+	return false;
+}
+
+static void begin_turn(struct ses *ses, struct rx_msg *m)
+{
+	if (m->ep) {
+		rx_turn_match(ses, m);
+		rx_turn_finish(ses, m);
+	} else if (m->rma) {
+		announced(ses, m);
+	} else {
+		rx_msg_free(ses, m);
+	}
+}
+
+void rx_turns(struct ses *ses, struct pdc_rx *p)
+{
+	struct ses_rx *r = ses_rx_of(p);
+	struct rx_msg *m;
+	while ((m = u64map_get(&ses->rx_msgs, rx_msg_key(p, r->next_match_id))) && !m->in_turn) {
+		if (rx_msg_is_request(m) && !execute_request(ses, p, m))
+			return;
+		r->next_match_id = rx_id_after(r->next_match_id);
+		if (m->rc || rx_msg_is_request(m))
+			rx_msg_free(ses, m);
+		else
+			begin_turn(ses, m);
+	}
+}
+
+void rx_turns_retry(struct ses *ses)
+{
+	struct list again;
+	list_init(&again);
+	while (!list_empty(&ses->stuck)) {
+		struct list *l = ses->stuck.next;
+		list_del(l);
+		list_add_tail(&again, l);
+	}
+	while (!list_empty(&again)) {
+		struct ses_rx *r = list_entry(again.next, struct ses_rx, stuck_link);
+		list_del(&r->stuck_link);
+		rx_turns(ses, ses_rx_pdc(r));
+	}
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What applications submit, by kind of operation. */
+#include <errno.h>
+
+#include "completion.h"
+#include "dgram.h"
+#include "msg_tx.h"
+#include "recv.h"
+
+enum { SUBMIT_MAX = 64 }; /* per endpoint and poll */
+
+static bool refuse(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
+{
+	struct cqe_node *node = cqe_reserve(ses);
+	if (node)
+		ep_complete(ses, ep, node, &(struct weft_cqe){.context = op->context, .kind = op->kind, .err = EINVAL});
+	return node;
+}
+
+static bool perform(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
+{
+	switch (op->kind) {
+	case WEFT_OP_SEND:
+	case WEFT_OP_TSEND:
+	case WEFT_OP_WRITE:
+	case WEFT_OP_READ:
+	case WEFT_OP_ATOMIC:
+	case WEFT_OP_FETCH_ATOMIC:
+		return msg_tx_start(ses, ep, op, now);
+	case WEFT_OP_RECV:
+	case WEFT_OP_TRECV:
+		return recv_post(ses, ep, op);
+	case WEFT_OP_DGRAM:
+		return dgram_send(ses, ep, op, now);
+	case WEFT_OP_PEEK:
+		return recv_peek(ses, ep, op);
+	case WEFT_OP_CANCEL:
+		recv_cancel(ses, ep, op);
+		return true;
+	default:
+		return refuse(ses, ep, op);
+	}
+}
+
+void ep_submissions(struct ses *ses, struct weft_ep *ep, weft_ns now)
+{
+	if (ep->overflow)
+		ep_flush_cq(ses, ep);
+	for (int i = 0; i < SUBMIT_MAX; i++) {
+		if (!ep->has_pending && !spsc_pop(&ep->sq, &ep->pending))
+			return;
+		ep->has_pending = !perform(ses, ep, &ep->pending, now);
+		if (ep->has_pending) {
+			ses->short_of_mem = ses->left_over = true;
+			return;
+		}
+	}
+	ses->more_submissions = true;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tx_done.h"
+
+#include "completion.h"
+#include "rma.h"
+#include "rma_token.h"
+#include "rx_msg.h"
+
+static void tell(struct ses *ses, struct tx_msg *m)
+{
+	if (m->err)
+		ses->stats->msg_failed++;
+	else
+		ses->stats->msg_sent++;
+	struct weft_cqe cqe = {.context = m->context,
+			       .kind = m->kind,
+			       .err = m->err,
+			       .len = m->err   ? 0
+				      : m->rma ? m->rma->length
+					       : m->run.bytes,
+			       .flags = m->kind == WEFT_OP_TSEND ? WEFT_OP_TAGGED : 0,
+			       .tag = m->tag};
+	ep_complete(ses, m->ep, m->node, &cqe);
+}
+
+/* Whether its packets are all acknowledged, and there will be no more. */
+static bool is_sent(const struct tx_msg *m)
+{
+	return m->run.cut && !m->run.unacked_pkts;
+}
+
+/* Frees what an answer reserved; returns the announced message that it carried, which has ended, too, or NULL: our part
+ * of a fetched message is done when the receiver has all it wanted. */
+static struct tx_msg *end_answer(struct ses *ses, struct tx_msg *m)
+{
+	struct tx_rma *r = m->rma;
+	struct tx_msg *announced = r->mate;
+	assert(ses->answers > 0);
+	ses->answers--;
+	if (r->event && !m->err)
+		ep_complete(ses, m->ep, r->event, &r->cqe);
+	else if (r->event)
+		cqe_release(ses, r->event);
+	if (!announced)
+		return NULL;
+	announced->rma->mate = NULL;
+	announced->rma->answered |= !m->err;
+	return announced->rma->answered && is_sent(announced) ? announced : NULL;
+}
+
+/* Frees m->rma; returns what end_answer does. */
+static struct tx_msg *end_rma(struct ses *ses, struct tx_msg *m)
+{
+	struct tx_rma *r = m->rma;
+	struct tx_msg *ended = NULL;
+	if (r->held)
+		r->pdc->held--;
+	if (r->token) {
+		assert(r->pdc->awaiting > 0);
+		rma_token_put(ses, r->token);
+		r->pdc->awaiting--;
+	}
+	if (r->role == RMA_ANSWER)
+		ended = end_answer(ses, m);
+	else if (r->mate)
+		r->mate->rma->mate = NULL;
+	if (r->fetch)
+		rx_msg_fetched(ses, r->fetch, m->err);
+	pool_put(&ses->tx_rmas, r);
+	m->rma = NULL;
+	return ended;
+}
+
+static struct tx_msg *complete_one(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
+{
+	if (ses->pds->out.refused && m->run.buf)
+		out_forget(&ses->pds->out, m->run.buf, m->run.bytes);
+	if (m->node)
+		tell(ses, m);
+	pdc_tx_remove(p, &m->run);
+	struct tx_msg *ended = m->rma ? end_rma(ses, m) : NULL;
+	weft_mem_free(ses->mem, m->copy);
+	pool_put(&ses->tx_msgs, m);
+	return ended;
+}
+
+void tx_done_complete(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
+{
+	struct tx_msg *announced = complete_one(ses, p, m);
+	if (announced)
+		complete_one(ses, announced->rma->pdc, announced);
+}
+
+/* The target does what it got in order, so whatever comes behind something that is not there yet may wait. */
+static bool earlier_acked(const struct pdc_tx *p, const struct tx_msg *m)
+{
+	for (const struct list *l = m->run.link.prev; l != &p->runs; l = l->prev)
+		if (!is_sent(tx_msg_at(l)))
+			return false;
+	return true;
+}
+
+static void acked_rma(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
+{
+	struct tx_rma *r = m->rma;
+	if (r->role == RMA_REQUEST && r->delivered && !m->err && !earlier_acked(p, m)) {
+		r->held = true;
+		p->held++;
+		return;
+	}
+	bool ended = r->role == RMA_REQUEST || r->role == RMA_ANSWER || r->answered || m->err;
+	if (ended && !(r->role == RMA_ANNOUNCE && r->mate))
+		tx_done_complete(ses, p, m);
+}
+
+void tx_done_acked(void *ses, struct pdc_tx *p, struct tx_run *run)
+{
+	struct tx_msg *m = tx_msg_of(run);
+	assert(is_sent(m));
+	if (m->rma)
+		acked_rma(ses, p, m);
+	else
+		tx_done_complete(ses, p, m);
+}
+
+/* The first refusal decides; the message completes once nothing of it is in flight. */
+void tx_done_refused(void *arg, struct pdc_tx *p, struct tx_run *run, uint8_t rc)
+{
+	struct ses *ses = arg;
+	struct tx_msg *m = tx_msg_of(run);
+	if (m->err)
+		return;
+	m->err = rma_errno(rc);
+	pdc_tx_abandon(ses->pds, p, run);
+}
+
+/* Completes those held that need not be any more. */
+void tx_done_progress(void *ses, struct pdc_tx *p)
+{
+	list_for_each_safe (l, &p->runs) {
+		struct tx_msg *m = tx_msg_at(l);
+		if (!p->held || !is_sent(m))
+			return;
+		if (m->rma && m->rma->held)
+			tx_done_complete(ses, p, m);
+	}
+}
