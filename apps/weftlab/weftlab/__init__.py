@@ -7,9 +7,10 @@
 """
 from .capture import pcap
 from .errors import ScenarioError, UnwritableError, WeftlabError
+from .figures import figure, save
 from .results import Runs, load
 from .stats import BREAKS, HOLDS, UNDECIDED, Comparison, Interval, compare, interval, summary, verdict
 from .sweep import run
 
 __all__ = ["BREAKS", "HOLDS", "UNDECIDED", "Comparison", "Interval", "Runs", "ScenarioError", "UnwritableError",
-           "WeftlabError", "compare", "interval", "load", "pcap", "run", "summary", "verdict"]
+           "WeftlabError", "compare", "figure", "interval", "load", "pcap", "run", "save", "summary", "verdict"]

@@ -12,6 +12,7 @@ from .binary import Binary, find
 from .directory import DONE
 from .errors import UnwritableError, WeftlabError
 from .results import Runs, load
+from .stats import require
 from .table import text_table
 
 SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130  # exit codes
@@ -38,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
                                   description="Runs all that a scenario file describes. Options of weft sim win over "
                                   "the file's."))
     add_table(commands.add_parser("table", help="show results as text or CSV"))
+    add_report(commands.add_parser("report", help="draw figures of results"))
     return top
 
 
@@ -107,6 +109,56 @@ def table(options: argparse.Namespace, rest: Sequence[str]) -> int:
     runs: Runs = load(*options.directories)
     sys.stdout.write(runs.to_csv(index=False) if options.csv else text_table(runs))
     return SUCCESS
+
+
+def add_report(command: argparse.ArgumentParser) -> None:
+    """weftlab report"""
+    command.set_defaults(command=report)
+    command.add_argument("directories", nargs="+", metavar="DIR")
+    command.add_argument("--figure", metavar="NAME", required=True,
+                         help="fct-cdf, slowdown-cdf, bars, lines, queue, cwnd or goodput")
+    for ending in ("pdf", "svg", "png"):
+        command.add_argument(f"--{ending}", metavar="FILE", help=f"save it as {ending.upper()}")
+    command.add_argument("--style", default="paper", help="paper, screen or a matplotlib style sheet; default: paper")
+    command.add_argument("--measure", help="of bars and lines: a column of runs.csv; default: fct_max_us")
+    command.add_argument("--x", metavar="COLUMN", help="horizontal axis of bars and lines")
+    command.add_argument("--by", metavar="COLUMN", help="what tells bars of a group or lines apart")
+    command.add_argument("--ports", metavar="PATTERN", help="of queue: these ports")
+    command.add_argument("--title", help="above the figure")
+    command.add_argument("--log", action="store_true", default=None, help="logarithmic scale")
+    command.add_argument("--where", metavar="COLUMN=VALUE", action="append", default=[],
+                         help="only these runs; repeatable, and several values with commas")
+
+
+def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Draws a figure into files."""
+    from .figures import figure, save
+
+    nothing_more(rest)
+    files = [path for path in (options.pdf, options.svg, options.png) if path]
+    if not files:
+        raise WeftlabError("report: names no file to write (--pdf, --svg or --png)")
+    runs = load(*options.directories)
+    for condition in options.where:
+        runs = where(runs, condition)
+    wanted = {name: getattr(options, name) for name in ("measure", "x", "by", "ports", "title", "log")}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    save(figure(runs, options.figure, style=options.style, **given), *files)
+    return SUCCESS
+
+
+def where(runs: Runs, condition: str) -> Runs:
+    """Runs whose column has one of the values of COLUMN=VALUE,VALUE; of a path its last part is enough."""
+    column, equals, values = condition.partition("=")
+    if not equals:
+        raise WeftlabError(f"'{condition}' is not COLUMN=VALUE")
+    require(runs, column)
+    wanted = values.split(",")
+    chosen: Runs = runs[[str(have) in wanted or str(have).rpartition("/")[2] in wanted for have in runs[column]]]
+    if chosen.empty:
+        there = ", ".join(str(value) for value in runs[column].unique())
+        raise WeftlabError(f"no run has {condition}; there are {there}")
+    return chosen
 
 
 def nothing_more(rest: Sequence[str]) -> None:
