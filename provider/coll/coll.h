@@ -17,7 +17,7 @@ struct prov_group;
 
 enum coll_kind { COLL_SEND, COLL_RECV, COLL_COPY, COLL_REDUCE, COLL_WAIT };
 
-/* COPY and REDUCE work on what is here when the WAIT before them is over. */
+/* COPY and REDUCE use the data that is present after the WAIT before them. */
 struct coll_step {
 	uint8_t kind;     /* enum coll_kind */
 	uint32_t rank;    /* SEND, RECV: the other member */
@@ -32,13 +32,13 @@ struct coll_run {
 	struct prov_group *group;   /* NULL: closed meanwhile */
 	struct coll_step *steps;    /* ours */
 	size_t count, room, at;     /* steps; allocated; the next one */
-	bool short_of_mem;          /* not all of them are there */
+	bool short_of_mem;          /* some steps are missing */
 	uint8_t *scratch;           /* ours */
 	unsigned outstanding;       /* messages */
 	int err;                    /* errno of the first that failed */
 	uint64_t tag;
 	struct weft_op_atomic amo; /* REDUCE */
-	struct prov_req *req;      /* its completion; NULL: it is the joining of its group */
+	struct prov_req *req;      /* its completion; NULL: the run joins its group */
 	void *context;             /* of that */
 };
 
@@ -59,7 +59,7 @@ int coll_plan(struct coll_run *run, const struct coll_call *c);
 TAILQ_HEAD(coll_run_list, coll_run);
 TAILQ_HEAD(coll_group_list, prov_group);
 
-/* How often we joined a group of these members: ids are not used twice. */
+/* How often this endpoint joined a group of these members, so that no identifier is used twice. */
 struct coll_joined {
 	struct coll_joined *next;
 	uint64_t hash, times;
@@ -79,7 +79,7 @@ struct prov_group {
 	struct fid_mc mc; /* fi_addr: its own address */
 	TAILQ_ENTRY(prov_group) link;
 	struct prov_ep *ep;
-	struct prov_eq *eq; /* hears that it is complete */
+	struct prov_eq *eq; /* where FI_JOIN_COMPLETE is reported */
 	uint64_t id;        /* upper part of its messages' tags: agreed upon without a message, see group_id_set */
 	uint64_t seq;       /* operations so far */
 	uint32_t rank, count;
@@ -93,7 +93,7 @@ enum { COLL_GROUP_MAX = 65535, COLL_SEQ_BITS = 24 };
  * the caller's. */
 int coll_run_start(struct prov_group *g, struct coll_call *c, const struct weft_op_atomic *amo, struct prov_req *req,
 		   void *context);
-/* The group closes: what is under way ends unheard. */
+/* The group closes: its operations under way end without completions. */
 void coll_runs_abandon(struct prov_group *g);
 
 #endif

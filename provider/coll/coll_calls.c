@@ -58,7 +58,7 @@ static bool has_root(enum fi_collective_op coll)
 	return coll == FI_BROADCAST || coll == FI_REDUCE || coll == FI_SCATTER || coll == FI_GATHER;
 }
 
-/* What the application says beyond coll_call. */
+/* Arguments of a call that are not part of coll_call. */
 struct args {
 	fi_addr_t group, root;
 	enum fi_datatype datatype;

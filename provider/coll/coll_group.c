@@ -21,7 +21,7 @@ static uint64_t hash_more(uint64_t hash, const void *data, size_t bytes)
 	return hash;
 }
 
-/* All members join, in the same order for the same members, so they count alike and need not ask each other. */
+/* All members join groups of the same members in the same order, so they count alike and agree without messages. */
 static int group_id_set(struct prov_group *g, uint64_t hash)
 {
 	struct prov_coll *coll = g->ep->coll;
@@ -117,7 +117,7 @@ static struct prov_group *group_new(struct prov_ep *ep, size_t count, void *cont
 	return g;
 }
 
-/* A barrier ends the joining. */
+/* Joining a group ends with a barrier. */
 static int join_locked(struct prov_group *g, const struct prov_av_set *set, void *context)
 {
 	static const struct weft_op_atomic no_amo;

@@ -82,7 +82,7 @@ static void broadcast(struct coll_run *run, const struct coll_call *c, void *buf
 			send_to(run, member(c, v + mask), buf, bytes);
 }
 
-/* The root's `sum` becomes everybody's; `other` is room for what arrives. */
+/* Reduces the contributions of all members into the root's `sum`; `other` receives those of children. */
 static void reduce(struct coll_run *run, const struct coll_call *c, void *sum, void *other, size_t bytes)
 {
 	uint32_t v = from_root(c);
@@ -101,7 +101,7 @@ static void reduce(struct coll_run *run, const struct coll_call *c, void *sum, v
 	}
 }
 
-/* Ring: each round passes on what the last one brought. */
+/* Ring: each round forwards the block received in the round before. */
 static void allgather(struct coll_run *run, const struct coll_call *c, size_t bytes)
 {
 	uint8_t *all = c->result;

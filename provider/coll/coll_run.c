@@ -50,7 +50,7 @@ static void run_end(struct prov_ep *ep, struct coll_run *run)
 	run_free(ep, run);
 }
 
-/* The messages that have not come will not be waited for. */
+/* Cancels the messages that have not arrived. */
 static void run_fail(struct prov_ep *ep, struct coll_run *run, int err)
 {
 	const struct weft_op cancel = {.kind = WEFT_OP_CANCEL, .context = run};
@@ -209,7 +209,9 @@ int prov_coll_open(struct prov_ep *ep, struct weft_err *err)
 	if (ep->is_dgram || !(ep->caps & FI_COLLECTIVE))
 		return 0;
 	struct prov_coll *coll = calloc(1, sizeof *coll);
-	int ret = coll ? wep_open(ep, coll, err) : weft_err_set(err, -FI_ENOMEM, "out of memory");
+	if (!coll)
+		return weft_err_set(err, -FI_ENOMEM, "out of memory");
+	int ret = wep_open(ep, coll, err);
 	if (ret) {
 		free(coll);
 		return ret;
@@ -235,6 +237,7 @@ static void joined_free(struct coll_joined *joined)
 void prov_coll_close(struct prov_ep *ep)
 {
 	struct prov_coll *coll = ep->coll;
+	struct coll_run *run, *next;
 	if (!coll)
 		return;
 	assert(TAILQ_EMPTY(&coll->groups));
@@ -242,8 +245,10 @@ void prov_coll_close(struct prov_ep *ep)
 		prov_poller_remove(ep->domain->nic, &coll->poller);
 		weft_ep_close(coll->wep);
 	}
-	while (!TAILQ_EMPTY(&coll->runs))
-		run_free(ep, TAILQ_FIRST(&coll->runs));
+	for (run = TAILQ_FIRST(&coll->runs); run; run = next) {
+		next = TAILQ_NEXT(run, link);
+		run_free(ep, run);
+	}
 	joined_free(coll->joined);
 	free(coll);
 	ep->coll = NULL;

@@ -40,7 +40,7 @@ void prov_deferred_check(struct prov_tally *tally)
 	}
 }
 
-/* Behind those with the same threshold. */
+/* Inserts by threshold, behind those with the same one. */
 static void wait_for(struct prov_deferred *d)
 {
 	struct prov_deferred_list *waiting = &d->tally->waiting;
@@ -70,14 +70,14 @@ static void take_out(struct prov_deferred *d)
 	TAILQ_REMOVE(d->is_due ? &d->queue->due : &d->tally->waiting, d, link);
 }
 
-/* Out of all lists while it starts, because what it does may cancel others. False: it has to be tried again. */
+/* The operation is in no list while it starts. False: it has to be tried again. */
 static bool start_one(struct prov_deferred *d)
 {
 	struct prov_deferred_queue *queue = d->queue;
 	assert(d->is_due);
 	take_out(d);
 	ssize_t ret = d->ops->start(d);
-	if (ret == -FI_EAGAIN) { /* later, and before all others */
+	if (ret == -FI_EAGAIN) { /* try again later, before all others */
 		TAILQ_INSERT_HEAD(&queue->all, d, all_link);
 		TAILQ_INSERT_HEAD(&queue->due, d, link);
 		return false;

@@ -9,7 +9,7 @@
 #include "prov_log.h"
 #include "weft/ethdev.h"
 
-/* What devices without a speed of their own are taken for: shared memory, the kernel's interfaces. */
+/* Assumed for devices that report no speed: shared memory, interfaces of the kernel. */
 enum { SOFT_PAYLOAD_BYTES = 8192 };
 #define SOFT_LINK_BPS (UINT64_C(400) * 1000000000)
 
@@ -23,7 +23,8 @@ static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 	if (!port->link_bps && !tune->link_chosen) {
 		tune->engine.tune.link_bps = SOFT_LINK_BPS;
 		if (!tune->pacing_chosen)
-			tune->engine.tune.pacing = 0; /* its queue is what we share with the other side */
+			tune->engine.tune.pacing =
+				0; /* the queue of such a device is shared memory, so pacing gains nothing */
 	}
 	uint32_t headers = HEADERS_MAX + (tune->engine.rcc ? DEMAND : 0);
 	uint32_t room = port->max_ip_bytes > headers ? port->max_ip_bytes - headers : 0;
@@ -68,7 +69,7 @@ int prov_device_open(struct prov_nic *nic, const struct prov_dev *dev, struct pr
 	if (ret)
 		return ret;
 	tune->engine.ip = dev->ip;
-	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices differ even with a seed given */
+	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices have different seeds even if the user chose one */
 	link_fit(tune, nic->port);
 	nic->engine_port = nic->port;
 	if (tune->faulty)
@@ -94,7 +95,7 @@ static void stats_log(const struct prov_nic *nic)
 	}
 }
 
-/* Once, with all that was seen. */
+/* Warns once, with the total. */
 static void credit_warn(const struct prov_nic *nic)
 {
 	uint64_t signs = weft_engine_stats(nic->engine)->credit_unlimited;

@@ -4,7 +4,7 @@
 #define PROV_DEVICE_H
 
 #include "prov_nic.h"
-#include "tune.h"
+#include "prov_tune.h"
 
 /* Fills in the ports and the engine of `nic`; `tune` is fitted to the port. Errors of what it opens. */
 int prov_device_open(struct prov_nic *nic, const struct prov_dev *dev, struct prov_tune *tune, struct weft_err *err);

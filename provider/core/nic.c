@@ -17,7 +17,8 @@
  * last packet. */
 enum {
 	QUIET_MS = 5,
-	QUIET_DGRAM_MS = 200, /* nobody acknowledges those: the device may still hold them, or ask for an address */
+	QUIET_DGRAM_MS = 200, /* datagrams are not acknowledged: the device may still hold them, or wait for a
+				 neighbour's address */
 };
 
 static TAILQ_HEAD(, prov_nic) open_nics = TAILQ_HEAD_INITIALIZER(open_nics);
@@ -29,7 +30,7 @@ static void locks_init(struct prov_nic *nic)
 {
 	pthread_mutexattr_t attr;
 	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP); /* held for a burst at most */
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP); /* the lock is held for a burst at most */
 	pthread_mutex_init(&nic->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
 	prov_nic_note_owner(nic, false);
@@ -57,7 +58,7 @@ static void telemetry_read(void *arg, struct weft_stats *stats)
 	prov_nic_unlock(nic);
 }
 
-/* Whether EAL was started with telemetry is its business. A device works without. */
+/* A device works without telemetry, too. */
 static void telemetry_add(struct prov_nic *nic)
 {
 	struct weft_err err;

@@ -52,7 +52,7 @@ static int number_take(const char *key, struct weft_err *err)
 	return 0;
 }
 
-/* The setting's end tells one from another best: paths begin alike. */
+/* Uses the end of the setting as key, because paths often have the same beginning. */
 int prov_proc_number_take(const char *setting, unsigned *number, struct weft_err *err)
 {
 	size_t len = strlen(setting);
@@ -61,7 +61,7 @@ int prov_proc_number_take(const char *setting, unsigned *number, struct weft_err
 	pthread_mutex_lock(&own.lock);
 	if (own.pid != getpid() || strcmp(own.key, key) != 0) {
 		if (own.pid)
-			close(own.fd); /* the parent's, which keeps it, or of another setting */
+			close(own.fd); /* it belongs to the parent, which keeps its own copy, or to another setting */
 		own.pid = 0;
 		ret = number_take(key, err);
 	}

@@ -51,10 +51,10 @@ void prov_nic_wake(struct prov_nic *nic)
 		eventfd_write(sleep->wake_fd, 1);
 }
 
-/* The listening thread has to be there earlier than it thought. */
+/* The listening thread has to wake up earlier than it planned. */
 static void listener_hurry(struct prov_nic *nic)
 {
-	nic->sleep.listen_until_ns = nic->poll.next_ns; /* it need not be told again */
+	nic->sleep.listen_until_ns = nic->poll.next_ns; /* it is woken once only */
 	eventfd_write(nic->sleep.wake_fd, 1);
 }
 

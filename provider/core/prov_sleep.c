@@ -12,8 +12,8 @@ enum {
 	YIELD_US = 500,  /* then gives way to others between polls this long, then sleeps */
 	NAP_MIN_US = 50, /* first nap; each later one is twice as long */
 	NAP_MAX_US = 1000,
-	NAP_WOKEN_MAX_MS = 10, /* where packets end the sleep */
-	BESIDE_MAX_MS = 10,    /* while another thread listens; it might be cancelled in its sleep */
+	NAP_WOKEN_MAX_MS = 10, /* for devices with receive interrupts, where packets end the sleep */
+	BESIDE_MAX_MS = 10,    /* while another thread listens: that one might be cancelled in its sleep */
 };
 
 void prov_deadline(weft_ns limit, struct timespec *ts)
@@ -35,8 +35,8 @@ struct wait {
 	weft_ns since_ns; /* when the wait, or the latest activity, began */
 	weft_ns nap_ns;   /* next sleep */
 	weft_ns limit_ns; /* when to give up */
-	bool cares;       /* for finished operations, not only for packets */
-	bool yields;      /* and never sleeps */
+	bool cares;       /* it waits for finished operations, not only for packets */
+	bool yields;      /* it never sleeps */
 };
 
 static void wait_restart(struct wait *wait)
@@ -45,7 +45,7 @@ static void wait_restart(struct wait *wait)
 	wait->nap_ns = WEFT_US(NAP_MIN_US);
 }
 
-/* When the engine, the wait or patience wants the next look. */
+/* When this thread looks again: when the engine has work, the wait ends or the nap is over. */
 static weft_ns nap_end(const struct prov_nic *nic, const struct wait *wait, weft_ns now)
 {
 	weft_ns until = nic->poll.next_ns < wait->limit_ns ? nic->poll.next_ns : wait->limit_ns;
@@ -58,7 +58,7 @@ static void nap_lengthen(struct wait *wait, weft_ns max)
 	wait->nap_ns = wait->nap_ns * 2 < max ? wait->nap_ns * 2 : max;
 }
 
-/* Packets end the next sleep. False: some came before, when they would have woken nobody. */
+/* From now on packets end the next sleep. False: some arrived before that, so do not sleep. */
 static bool arm(struct prov_nic *nic)
 {
 	weft_ethdev_arm(&nic->port, 1);
@@ -68,8 +68,8 @@ static bool arm(struct prov_nic *nic)
 	return false;
 }
 
-/* Others rely on the listener for packets, and hear of what it finds by prov_nic_wake. Lock held, but given up
- * meanwhile. */
+/* Sleeps as the one listener of the device; others are woken by prov_nic_wake when it finds something. Lock held, but
+ * released during the sleep. */
 static void listen_until(struct prov_nic *nic, weft_ns until, weft_ns now, bool wakes, bool cares)
 {
 	struct prov_sleep_state *sleep = &nic->sleep;
@@ -85,7 +85,7 @@ static void listen_until(struct prov_nic *nic, weft_ns until, weft_ns now, bool 
 	eventfd_read(sleep->wake_fd, &value);
 }
 
-/* Lets others have the lock and the CPU. */
+/* Lets other threads take the lock, and the CPU if `yields`. */
 static void give_way(struct prov_nic *nic, bool yields)
 {
 	prov_nic_unlock(nic);
@@ -94,13 +94,13 @@ static void give_way(struct prov_nic *nic, bool yields)
 	prov_nic_lock(nic);
 }
 
-/* Sleeps until the device has packets or somebody wakes us. Lock held, but given up meanwhile. */
+/* Sleeps until the device has packets or another thread wakes this one. Lock held, but released during the sleep. */
 static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
 {
 	bool wakes = !nic->is_orphan && weft_ethdev_rx_fd(nic->port) >= 0;
 	weft_ns now = weft_clock_ns(), until = nap_end(nic, wait, now);
 	if (until <= now) {
-		give_way(nic, true); /* work is due all the time while the device takes no packets */
+		give_way(nic, true); /* while the device takes no packets, the engine always has work due */
 		return;
 	}
 	nap_lengthen(wait, wakes ? WEFT_MS(NAP_WOKEN_MAX_MS) : WEFT_US(NAP_MAX_US));
@@ -119,7 +119,7 @@ static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
 	prov_deadline(latest < wait->limit_ns ? latest : wait->limit_ns, &end);
 	if (!TAILQ_EMPTY(&nic->to_notify)) {
 		give_way(nic, false);
-		return; /* what was true before may be no longer */
+		return; /* the state may have changed while the lock was free */
 	}
 	nic->sleep.sleepers++;
 	prov_nic_note_owner(nic, false);
@@ -129,7 +129,7 @@ static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
 	nic->sleep.sleepers--;
 }
 
-/* One step of waiting. Lock held, but given up meanwhile. */
+/* One step of waiting. Lock held, but released in between. */
 static void wait_step(struct prov_nic *nic, struct wait *wait)
 {
 	assert_locked(nic);
@@ -157,7 +157,7 @@ static bool wait_loop(struct prov_nic *nic, bool (*done)(void *arg), void *arg, 
 		wait_step(nic, wait);
 	}
 	if (nic->sleep.sleepers && !nic->sleep.listening)
-		pthread_cond_signal(&nic->sleep.changed); /* somebody else has to listen now */
+		pthread_cond_signal(&nic->sleep.changed); /* another thread has to listen from now on */
 	prov_nic_unlock(nic);
 	return end;
 }

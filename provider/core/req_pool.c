@@ -53,7 +53,7 @@ void prov_req_put(struct prov_nic *nic, struct prov_req *req)
 	free(req->bounce);
 	req->bounce = NULL;
 	req->state = PROV_REQ_FREE;
-	TAILQ_INSERT_HEAD(&nic->reqs.free, req, link); /* the warmest first */
+	TAILQ_INSERT_HEAD(&nic->reqs.free, req, link); /* reuse the request that is most likely in the cache */
 	nic->reqs.count++;
 }
 

@@ -118,7 +118,7 @@ bool prov_wait_raise(struct prov_wait_obj *w, bool raised)
 void prov_wait_notify(struct prov_wait_obj *w)
 {
 	struct prov_wait_obj *where = group_of(w) ? &group_of(w)->obj : w;
-	pthread_mutex_lock(&where->lock); /* who has seen nothing, but does not sleep yet, holds it */
+	pthread_mutex_lock(&where->lock); /* a thread that checked and is about to sleep holds it */
 	pthread_cond_broadcast(&where->cond);
 	pthread_mutex_unlock(&where->lock);
 }
@@ -200,7 +200,7 @@ int prov_wait_group_trywait(struct prov_wait_group *group)
 	{
 		assert(member->attr.group == group);
 		if (member->attr.trywait(member->attr.owner))
-			ret = -FI_EAGAIN; /* the others are looked at all the same: counters note what was seen */
+			ret = -FI_EAGAIN; /* go on: counters record what was seen */
 	}
 	pthread_rwlock_unlock(&group->members_lock);
 	return ret;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is possible: libfabric's operations and types as the engine's. */
+/* Which atomic operations exist: libfabric's operations and types as the engine's. */
 #include <assert.h>
 #include <rdma/fi_errno.h>
 
 #include "prov_amo.h"
 #include "prov_atomic.h"
 
-/* libfabric's numbers as the engine's, one more than they are; 0: there is none. */
+/* The engine's number of each of libfabric's, plus 1; 0: the engine has no such operation. */
 static const uint8_t op_codes[FI_ATOMIC_OP_LAST] = {
 	[FI_MIN] = WEFT_AMO_MIN + 1,           [FI_MAX] = WEFT_AMO_MAX + 1,
 	[FI_SUM] = WEFT_AMO_SUM + 1,           [FI_PROD] = WEFT_AMO_PROD + 1,

@@ -48,7 +48,7 @@ int prov_amo_plan(const struct prov_domain *domain, const struct prov_amo *c, st
 	if (ret)
 		return ret;
 	uint32_t element_bytes = weft_amo_bytes(plan->atomic.type);
-	bool reads = plan->atomic.op == WEFT_AMO_READ; /* operands mean nothing then */
+	bool reads = plan->atomic.op == WEFT_AMO_READ; /* it has no operands */
 	const struct prov_ioc none = {NULL, 0}, *operands = reads ? &none : &c->operands;
 	int64_t totals[3] = {to_iov(operands, element_bytes, plan->in)};
 	totals[1] = totals[0] < 0 ? -1 : to_iov(&c->comparands, element_bytes, plan->in + operands->count);

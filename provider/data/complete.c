@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What becomes of requests when the engine is done. */
+/* Completion: what the engine has finished becomes entries of completion queues and counts of counters. */
 #include <assert.h>
 #include <errno.h>
 #include <rdma/fi_errno.h>
@@ -79,10 +79,11 @@ static struct prov_req *multi_piece_take(struct prov_nic *nic, struct prov_req *
 	struct prov_req *piece = req;
 	if (cqe->flags & WEFT_OP_MULTI) {
 		req->entry.flags |= FI_MULTI_RECV;
-		req->wants_entry = true; /* whatever the application left out: the buffer is its own again */
+		req->wants_entry =
+			true; /* reported even if the application did not ask for it: the buffer is released */
 	} else {
 		piece = prov_req_get(nic);
-		assert(piece); /* prov_ep_poll keeps some ready */
+		assert(piece); /* prov_ep_poll reserved it */
 		piece->entry = req->entry;
 		piece->wants_entry = req->wants_entry;
 	}
@@ -90,7 +91,7 @@ static struct prov_req *multi_piece_take(struct prov_nic *nic, struct prov_req *
 	return piece;
 }
 
-/* No message, just the buffer. */
+/* Reports the end of the buffer without a message. */
 static void multi_release(struct prov_ep *ep, struct prov_req *req)
 {
 	unpost(req);
@@ -103,7 +104,7 @@ static void multi_release(struct prov_ep *ep, struct prov_req *req)
 		prov_req_put(ep->domain->nic, req);
 }
 
-/* What ends at a shared context itself, because no message came, any endpoint bound to it may report. */
+/* An operation of a shared context that ends without a message is reported by any endpoint bound to it. */
 static struct prov_ep *reporter(struct prov_ep *ep)
 {
 	struct prov_ep *member = TAILQ_FIRST(&ep->members);
@@ -131,7 +132,7 @@ static struct weft_cqe parts_sum(struct prov_req *req, struct weft_cqe cqe)
 	return cqe;
 }
 
-/* The application hears of it. */
+/* Adds the completion to the queue, if the application wants one. */
 static void report(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe)
 {
 	struct prov_cq *cq = req->is_send ? ep->tx_cq : ep->rx_cq;

@@ -23,7 +23,7 @@ struct prov_ioc {
 struct prov_amo {
 	enum prov_amo_family family;
 	struct prov_ioc operands, comparands, results;
-	const struct fi_msg_atomic *msg; /* for all the rest */
+	const struct fi_msg_atomic *msg; /* target, type, operation and context */
 	uint64_t flags;
 };
 
@@ -52,9 +52,9 @@ int prov_amo_plan(const struct prov_domain *domain, const struct prov_amo *amo, 
 
 /* ---- prov_atomic.c. Device's lock held. ---- */
 
-/* -FI_EBADFLAGS: no atomic operation can do that. */
+/* -FI_EBADFLAGS: flags that atomic operations do not support. */
 int prov_amo_check_flags(uint64_t flags);
-/* As the functions of post.h. */
+/* Errors and doorbell as for the functions of post.h. */
 ssize_t prov_amo_post(struct prov_ep *ep, const struct prov_amo *amo, struct prov_work work);
 
 #endif

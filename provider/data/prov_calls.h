@@ -8,7 +8,7 @@
 #include "post.h"
 #include "prov_data.h"
 
-/* Work of calls: none of the domain's queue. */
+/* For operations that are not work of the domain's queue. */
 #define PROV_NO_WORK ((struct prov_work){.deferred = false})
 
 /* -FI_EOPBADSTATE: the endpoint is not enabled, or has no such side. */

@@ -40,7 +40,7 @@ static struct prov_req *claim_take(struct prov_ep *ep, const void *context)
 	return NULL;
 }
 
-/* The engine refused: a reservation is as it was, anything else is forgotten. */
+/* The engine refused the operation: a claim stays as it was, any other request is freed. */
 static void recv_undo(struct prov_ep *ep, struct prov_req *req, bool was_claim)
 {
 	req->claim = was_claim;
@@ -100,7 +100,7 @@ static int recv_req(struct prov_ep *ep, const struct prov_op *op, struct prov_wo
 	req->entry.buf = op->iov_count ? op->iov[0].iov_base : NULL;
 	req->claim = op->flags & FI_CLAIM && op->flags & FI_PEEK;
 	req->is_multi = is_multi(op);
-	req->wants_entry = op->flags & (FI_PEEK | FI_COMPLETION); /* prov_req_finish looks at the binding */
+	req->wants_entry = op->flags & (FI_PEEK | FI_COMPLETION); /* report() in complete.c also looks at the binding */
 	*out = req;
 	return 0;
 }

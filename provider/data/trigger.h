@@ -61,9 +61,9 @@ struct prov_trigger {
 struct prov_trigger *prov_trigger_new(struct prov_domain *domain, struct prov_ep *ep, enum fi_op_type type);
 /* Queues it, complete, to wait for `cntr`; takes it over. */
 void prov_trigger_queue(struct prov_trigger *t, struct prov_cntr *cntr, uint64_t threshold);
-/* It changes a counter. */
+/* True for FI_OP_CNTR_SET and FI_OP_CNTR_ADD. */
 bool prov_trigger_is_change(const struct prov_trigger *t);
-/* What the application gave with it. */
+/* The context that the application passed with the operation. */
 void *prov_trigger_context(const struct prov_trigger *t);
 
 static inline const struct prov_trigger *prov_trigger_of(const struct prov_deferred *d)

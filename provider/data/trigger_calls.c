@@ -22,7 +22,7 @@ static int condition_check(const struct prov_trigger *t, uint64_t flags, const s
 	return cntr && cntr->domain->nic == t->domain->nic ? 0 : -FI_EINVAL;
 }
 
-/* The last step of all calls: when? Takes `t` over. */
+/* Last step of all triggered calls: waits for the counter that `context` names. Takes `t` over. */
 static ssize_t wait_for(struct prov_trigger *t, bool copied, uint64_t flags, const struct fi_triggered_context *context)
 {
 	int ret = copied ? condition_check(t, flags, context) : -FI_EINVAL;

@@ -41,7 +41,7 @@ static int alias_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return root->ops->bind(root, bfid, flags);
 }
 
-/* All but the flags is done to the endpoint itself. */
+/* Everything but the flags applies to the endpoint itself. */
 static int alias_control(struct fid *fid, int command, void *arg)
 {
 	struct prov_ep *alias = alias_of(fid);

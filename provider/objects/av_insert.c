@@ -14,7 +14,7 @@
 #include "prov_addr.h"
 #include "prov_eq.h"
 
-/* Addresses that insertsym makes at most. */
+/* Largest number of addresses one fi_av_insertsym may create. */
 enum { SYMMETRIC_MAX = 1 << 20 };
 
 static struct prov_av *av_of(struct fid_av *fid)
@@ -47,7 +47,7 @@ static int insert_one(struct prov_av *av, const void *sock, const fi_addr_t *use
 	return ret;
 }
 
-/* Inserts all; `errs` gets what became of each. Returns how many were inserted. */
+/* Inserts all addresses; `errs` receives one error number per address. Returns how many were inserted. */
 static size_t insert_all(struct prov_av *av, const void *addrs, size_t count, fi_addr_t *fi_addr, uint64_t flags,
 			 int *errs)
 {
@@ -147,7 +147,7 @@ static bool node_name(const char *node, size_t n, char *buf, size_t size)
 					  strtoul(node + len - digits, NULL, 10) + n) < size;
 }
 
-/* Addresses of one node; what cannot be resolved stays zero, which is no address. */
+/* Fills in the addresses of one node. An address that cannot be resolved stays zero, which av_insert refuses. */
 static void node_fill(const struct weft_ip *like, const char *node, size_t n, unsigned long service, size_t svccnt,
 		      char *out)
 {

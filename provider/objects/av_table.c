@@ -41,7 +41,7 @@ static int entries_grow(struct prov_av *av, uint32_t index)
 	return 0;
 }
 
-/* Tables fill the lowest place that is free. */
+/* Returns the lowest free index. */
 static uint32_t free_index(struct prov_av *av)
 {
 	while (av->lowest_free < av->count && av->entries[av->lowest_free].uses)
@@ -89,7 +89,7 @@ void prov_av_entry_del(struct prov_av *av, uint32_t index)
 		av->lowest_free = index;
 }
 
-/* Our entry is not what the shared table says any more. */
+/* The shared table has another address, or none, at this index. */
 static bool entry_outdated(struct prov_av *av, uint32_t index, uint32_t uses, const struct weft_addr *addr)
 {
 	if (index >= av->count || !av->entries[index].uses)
@@ -98,7 +98,7 @@ static bool entry_outdated(struct prov_av *av, uint32_t index, uint32_t uses, co
 	return !uses || ours->port != addr->port || !weft_ip_eq(&ours->ip, &addr->ip);
 }
 
-/* First what is gone, then what is new: an address may have moved. */
+/* Removals come before insertions, because an address may have moved to another index. */
 void prov_av_follow(struct prov_av *av)
 {
 	struct weft_addr addr;
@@ -112,7 +112,7 @@ void prov_av_follow(struct prov_av *av)
 			prov_av_entry_del(av, i);
 	for (uint32_t i = 0; i < n; i++)
 		if (prov_avshare_get(av->share, i, &addr) && (i >= av->count || !av->entries[i].uses))
-			prov_av_entry_add(av, &addr, i, &out); /* without memory it stays unknown */
+			prov_av_entry_add(av, &addr, i, &out); /* when memory runs out, the address stays unknown */
 }
 
 struct prov_av_entry *prov_av_find_entry(struct prov_av *av, fi_addr_t addr)

@@ -8,11 +8,12 @@
 
 /* Entry of an address, whatever receive context it names; NULL: none. */
 struct prov_av_entry *prov_av_find_entry(struct prov_av *av, fi_addr_t addr);
-/* Another use of an address. A new entry goes to `wanted`, UINT32_MAX: to the lowest free place. -FI_ENOMEM. */
+/* Adds one use of an address. A new entry gets the index `wanted`, or the lowest free one for UINT32_MAX. -FI_ENOMEM.
+ */
 int prov_av_entry_add(struct prov_av *av, const struct weft_addr *addr, uint32_t wanted, fi_addr_t *out);
-/* One use less. */
+/* Removes one use. */
 void prov_av_entry_del(struct prov_av *av, uint32_t index);
-/* Does what other processes did to a shared vector. */
+/* Applies what other processes changed in a shared vector. */
 void prov_av_follow(struct prov_av *av);
 
 /* Inserting and removing (av_insert.c). */

@@ -12,7 +12,7 @@ static struct prov_av_set *set_of(const struct fid_av_set *fid)
 	return container_of(fid, struct prov_av_set, fid);
 }
 
-/* Its place, or `count`. */
+/* Index of the address, or `count`. */
 static size_t find(const struct prov_av_set *set, fi_addr_t addr)
 {
 	size_t i = 0;
@@ -81,7 +81,7 @@ static int set_union(struct fid_av_set *dst, const struct fid_av_set *src)
 	return ret;
 }
 
-/* Keeps what `other` has, or what it has not. */
+/* Keeps the addresses that `src` also has (`common`), or those that it does not have. */
 static int keep(struct fid_av_set *dst, const struct fid_av_set *src, bool common)
 {
 	struct prov_av_set *set = set_of(dst), *other = set_of(src);

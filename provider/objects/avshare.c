@@ -24,7 +24,7 @@
 enum {
 	ENTRIES_MIN = 1 << 16, /* untouched pages cost nothing */
 	ENTRIES_MAX = 1 << 20,
-	OPEN_TRIES = 100, /* against processes that remove the table at the same moment */
+	OPEN_TRIES = 100, /* another process may remove the table between two steps */
 };
 
 struct share_entry {

@@ -18,17 +18,17 @@ struct prov_avshare;
 int prov_avshare_open(const char *domain, const char *name, size_t entries, bool read_only, struct prov_avshare **out,
 		      struct weft_err *err);
 void prov_avshare_close(struct prov_avshare *share);
-/* Index of an address, one more use if it is there already. -ENOMEM: the table is full. */
+/* Adds one use of an address and returns its index. -ENOMEM: the table is full. */
 int prov_avshare_insert(struct prov_avshare *share, const struct weft_addr *addr, uint32_t *index);
-/* One use less; -EINVAL: not there. */
+/* Removes one use. -EINVAL: the entry is free. */
 int prov_avshare_remove(struct prov_avshare *share, uint32_t index);
-/* Changes with every change of the table. */
+/* A number that changes with every change of the table. */
 uint64_t prov_avshare_version(const struct prov_avshare *share);
 /* Entries in use or used before. */
 uint32_t prov_avshare_count(struct prov_avshare *share);
 /* Uses of an entry, 0 when it is free, and its address. */
 uint32_t prov_avshare_get(struct prov_avshare *share, uint32_t index, struct weft_addr *addr);
-/* Array of the fi_addr_t of each entry in use; others hold nothing of meaning. */
+/* Array with the fi_addr_t of each entry in use; the other elements are undefined. */
 void *prov_avshare_map(const struct prov_avshare *share);
 
 #endif

@@ -25,7 +25,7 @@ static struct prov_cntr_seen now_of(const struct prov_cntr *cntr)
 	return (struct prov_cntr_seen){.value = cntr->tally.value, .errors = cntr->tally.errors};
 }
 
-/* Notes the counter as seen; true when it has changed since it was the last time. */
+/* Records the current value in `seen`; true when it differs from what was there. */
 static bool note_seen(const struct prov_cntr *cntr, struct prov_cntr_seen *seen)
 {
 	assert_locked(nic_of(cntr));
@@ -49,7 +49,7 @@ void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed)
 	prov_deferred_check(&cntr->tally);
 }
 
-/* The application's own changes are no news for its polls, but other threads may wait for them. */
+/* The application's own changes are not reported by its polls, but other threads may wait for them. */
 static void change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
 {
 	assert_locked(nic_of(cntr));

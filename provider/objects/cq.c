@@ -34,7 +34,7 @@ void prov_cq_add(struct prov_cq *cq, struct prov_req *req)
 	prov_nic_raise(cq->domain->nic, &cq->wait, true);
 }
 
-/* The application has read the entry. A reserved message stays reserved until it is fetched. */
+/* The application has read the entry. A claimed message stays reserved until it is fetched. */
 static void entry_drop(struct prov_cq *cq, struct prov_req *req)
 {
 	assert(req->state == PROV_REQ_DONE && cq->count > 0);
@@ -103,7 +103,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	return cq_readfrom(fid, buf, count, NULL);
 }
 
-/* Details of the error go to the application's buffer, or stay ours until the next read when it has none. */
+/* Copies the details of the error to the application's buffer. Without a buffer they stay valid until the next read. */
 static void err_data_copy_out(struct prov_cq *cq, struct fi_cq_err_entry *entry, struct fi_cq_err_entry *buf)
 {
 	bool sized = prov_api_has_err_size(cq->domain->fabric);
@@ -140,7 +140,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	return ret;
 }
 
-/* One fi_cq_sread: what it wants, and what it got. */
+/* State of one fi_cq_sread. */
 struct sread {
 	struct prov_cq *cq;
 	void *buf;
@@ -150,7 +150,7 @@ struct sread {
 	ssize_t got;
 };
 
-/* Takes the entries itself, because another thread might. Lock held. */
+/* Takes the entries here, because another thread could take them before this one returns. Lock held. */
 static bool sread_done(void *arg)
 {
 	struct sread *sr = arg;
@@ -162,7 +162,7 @@ static bool sread_done(void *arg)
 	return sr->got != -FI_EAGAIN || cq->signals != sr->signals;
 }
 
-/* A threshold beyond what the call can take would be met too late. */
+/* A threshold above `count` would delay entries that the call could return. */
 static size_t threshold_of(const struct prov_cq *cq, const void *cond, size_t count)
 {
 	size_t n = cq->has_threshold ? (uintptr_t)cond : 1;
@@ -171,7 +171,7 @@ static size_t threshold_of(const struct prov_cq *cq, const void *cond, size_t co
 	return n ? n : 1;
 }
 
-/* A signal that came before is used up. Lock held. */
+/* Consumes a signal that came while nobody waited. Lock held. */
 static bool signal_take(struct prov_cq *cq)
 {
 	bool pending = cq->signal_pending;
@@ -197,7 +197,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 	prov_nic_lock(nic);
 	assert(cq->waiters > 0);
 	cq->waiters--;
-	if (sr.got == -FI_EAGAIN) /* fewer than wanted are better than none */
+	if (sr.got == -FI_EAGAIN) /* return fewer entries than wanted rather than none */
 		sr.got = entries_take(cq, buf, count, src);
 	prov_nic_unlock(nic);
 	return sr.got;
@@ -208,7 +208,7 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void 
 	return cq_sreadfrom(fid, buf, count, NULL, cond, timeout);
 }
 
-/* Ends the waits of all who wait now, or else the next one. */
+/* Ends all current waits, or the next one if nobody waits now. */
 static int cq_signal(struct fid_cq *fid)
 {
 	struct prov_cq *cq = cq_of(fid);
@@ -304,7 +304,7 @@ static int attr_check(const struct fi_cq_attr *attr)
 {
 	if (!attr || !format_bytes(attr->format) || attr->wait_cond > FI_CQ_COND_THRESHOLD)
 		return -FI_EINVAL;
-	return attr->flags & ~FI_AFFINITY ? -FI_EBADFLAGS : 0; /* no interrupt of ours could be steered */
+	return attr->flags & ~FI_AFFINITY ? -FI_EBADFLAGS : 0; /* the provider has no interrupts to steer */
 }
 
 int prov_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **out, void *context)

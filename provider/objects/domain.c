@@ -50,7 +50,7 @@ int prov_domain_close(struct fid *fid)
 	return 0;
 }
 
-/* The event queue serves objects that have none of their own. */
+/* The event queue serves objects that have no event queue of their own. */
 int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct prov_domain *domain = domain_of(fid);
@@ -67,7 +67,7 @@ int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return 0;
 }
 
-/* Finds the device that fi_getinfo described and opens it or joins its users. */
+/* Finds the device that fi_getinfo described, and opens it or shares it with the domains open on it. */
 static int domain_device(const struct fi_info *info, struct prov_nic **nic)
 {
 	struct prov_conf conf;

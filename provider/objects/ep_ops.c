@@ -69,7 +69,7 @@ static int opt_copy_out(const void *opt, size_t size, void *optval, size_t *len)
 	return 0;
 }
 
-/* Memory of devices is unknown to us, so are transfers between them; connections carry no data. */
+/* Device memory and peer-to-peer transfers are not supported; connections carry no data. */
 int prov_ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
 {
 	const int p2p = FI_HMEM_P2P_DISABLED;

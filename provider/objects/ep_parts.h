@@ -13,7 +13,7 @@ struct prov_ep *prov_ep_new(struct prov_domain *domain, size_t bytes, size_t fcl
 int prov_ep_init(struct prov_ep *ep, const struct fi_info *info);
 /* Entries of the engine's rings for it. */
 uint32_t prov_ep_ring(const struct prov_ep *ep);
-/* Gives the endpoint its number on the engine, unless it has one. Lock held. */
+/* Opens the endpoint on the engine, which gives it its port number, unless it is open. Lock held. */
 int prov_ep_listen(struct prov_ep *ep);
 /* From now on operations are possible, and progress looks at it. Lock held. */
 void prov_ep_start(struct prov_ep *ep);

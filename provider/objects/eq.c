@@ -109,7 +109,7 @@ static ssize_t read_locked(struct prov_eq *eq, uint32_t *event, void *buf, size_
 		return -FI_EAVAIL;
 	if (buf && len < ev->size)
 		return -FI_ETOOSMALL;
-	size_t size = buf ? ev->size : 0; /* who gives no buffer wants to know no more than what happened */
+	size_t size = buf ? ev->size : 0; /* without a buffer only the event's type is returned */
 	*event = ev->event;
 	if (size)
 		memcpy(buf, ev->data, size);

@@ -33,7 +33,7 @@ static int side_resolve(struct side *side, const char *node, const char *service
 	return 0;
 }
 
-/* Node and service have precedence. */
+/* Node and service take precedence over hints. */
 static int side_hint(struct side *side, const void *sock, size_t len)
 {
 	struct weft_addr addr;
@@ -42,7 +42,7 @@ static int side_hint(struct side *side, const void *sock, size_t len)
 	if (prov_addr_from_sock(sock, len, NULL, &addr))
 		return -FI_ENODATA;
 	if (side->port)
-		addr.port = side->port; /* a service came without a node */
+		addr.port = side->port; /* the caller gave a service without a node */
 	side->port = addr.port;
 	if (!prov_ip_is_any(&addr.ip))
 		side->addrs = (struct prov_addrs){.addr = {addr}, .count = 1};
@@ -135,7 +135,7 @@ static int entry_add(uint32_t version, enum prov_kind kind, const struct prov_de
 	struct fi_info *info = fi_allocinfo();
 	if (!info)
 		return -FI_ENOMEM;
-	**tail = info; /* fi_freeinfo on the list releases it whatever happens next */
+	**tail = info; /* the caller frees the whole list after an error */
 	*tail = &info->next;
 	prov_attr_fill(version, kind, want->hints, info);
 	int ret = names_fill(dev, info);
@@ -170,7 +170,7 @@ int prov_getinfo(uint32_t version, const char *node, const char *service, uint64
 	else if (ret)
 		FI_WARN(&prov_weft, FI_LOG_CORE, "%s\n", err.msg);
 	if (ret == -EINVAL)
-		ret = -FI_ENODATA; /* told; other providers may still serve */
+		ret = -FI_ENODATA; /* the warning is logged; other providers may still serve */
 	if (!ret)
 		ret = want_parse(node, service, flags, &want);
 	if (!ret)

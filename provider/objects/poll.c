@@ -57,7 +57,7 @@ static struct member *member_find(struct prov_poll *poll, const struct fid *fid)
 	return NULL;
 }
 
-/* Adding twice is adding once. */
+/* Adding a member a second time has no effect. */
 static int poll_add(struct fid_poll *pfid, struct fid *fid, uint64_t flags)
 {
 	struct prov_poll *poll = poll_of(pfid);

@@ -80,7 +80,7 @@ static void ep_stop(struct prov_ep *ep)
 	prov_nic_unlock(nic);
 }
 
-/* Outstanding sends get the linger time to be acknowledged; receives are dropped. */
+/* Waits up to the linger time for outstanding sends to be acknowledged; receives are dropped. */
 int prov_ep_close(struct fid *fid)
 {
 	struct prov_ep *ep = ep_of(fid);
@@ -118,7 +118,7 @@ static int wep_open(struct prov_ep *ep, uint16_t port, struct weft_err *err)
 	return ret;
 }
 
-/* Without a number of its own an endpoint takes the first that will do. */
+/* An endpoint without a port number of its own takes the first one that is free. */
 static int ep_listen(struct prov_ep *ep)
 {
 	enum { FIRST_FREE = 0xC000, PAIRS_MAX = 0x2000 };

@@ -48,7 +48,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct prov_mr *mr = mr_of(fid);
 	if (bfid->fclass == FI_CLASS_EP)
-		return 0; /* regions of a domain serve all of its endpoints */
+		return 0; /* the regions of a domain serve all of its endpoints */
 	if (bfid->fclass != FI_CLASS_CNTR)
 		return -FI_EINVAL;
 	if (flags & ~(FI_REMOTE_READ | FI_REMOTE_WRITE) || !flags)
@@ -66,7 +66,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return ret;
 }
 
-/* Regions are of use at once. */
+/* Regions are usable as soon as they are registered. */
 static int mr_control(struct fid *fid, int command, void *arg)
 {
 	return command == FI_ENABLE || command == FI_REFRESH ? 0 : -FI_ENOSYS;
@@ -187,11 +187,11 @@ struct fi_ops_mr prov_mr_ops = {
 	.regattr = mr_regattr,
 };
 
-/* Data that came with a write: no receive is used up. */
+/* Reports the remote CQ data of a write, which consumes no receive. */
 static void data_entry(struct prov_ep *ep, const struct weft_cqe *cqe)
 {
 	struct prov_req *req = prov_req_get(ep->domain->nic);
-	assert(req); /* progress keeps some ready */
+	assert(req); /* prov_ep_poll reserved it */
 	req->ep = ep;
 	req->entry.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
 	req->entry.len = cqe->len;
@@ -206,7 +206,7 @@ void prov_mr_event(struct prov_ep *ep, const struct weft_cqe *cqe)
 	assert(cqe->kind == WEFT_OP_REMOTE_READ || cqe->kind == WEFT_OP_REMOTE_WRITE);
 	bool read = cqe->kind == WEFT_OP_REMOTE_READ;
 	struct prov_cntr *at_ep = ep->cntrs[read ? PROV_CNTR_REMOTE_READ : PROV_CNTR_REMOTE_WRITE];
-	/* The region may have been closed since; its key tells. */
+	/* The region may have been closed in the meantime, so look it up by its key. */
 	const struct prov_mr *mr = weft_mr_find(ep->domain->nic->engine, ep->domain->scope, cqe->tag);
 	struct prov_cntr *at_mr = !mr ? NULL : read ? mr->remote_read : mr->remote_write;
 	if (at_ep)

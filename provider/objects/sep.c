@@ -17,7 +17,7 @@ struct prov_sep {
 	struct fi_tx_attr tx_attr;
 	struct fi_rx_attr rx_attr;
 	uint32_t tx_count, rx_count;
-	bool is_open; /* has its numbers */
+	bool is_open; /* its port numbers are open on the engine */
 	struct prov_ep *tx[PROV_CTX_MAX], *rx[PROV_CTX_MAX];
 	struct weft_ep *weps[PROV_CTX_MAX]; /* of receive contexts that are not enabled, at least one: they keep the
 					     * numbers, and what arrives */
@@ -223,7 +223,7 @@ static int sep_enable(struct prov_sep *sep)
 	return ret;
 }
 
-/* Operations go through contexts only, so it never counts as enabled itself. */
+/* Operations go through the contexts only, so the scalable endpoint itself is never enabled. */
 static int sep_control(struct fid *fid, int command, void *arg)
 {
 	struct prov_sep *sep = sep_of(container_of(fid, struct fid_ep, fid));

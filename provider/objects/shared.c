@@ -67,7 +67,7 @@ static struct fi_ops srx_fi_ops = {
 	.ops_open = prov_ops_open,
 };
 
-/* It has no address: its endpoint on the engine only holds the receives. */
+/* A shared context has no address; its endpoint on the engine only holds receives. */
 static int srx_listen(struct prov_ep *srx)
 {
 	struct prov_nic *nic = srx->domain->nic;

@@ -68,9 +68,9 @@ struct prov_deferred_search {
 	bool reported; /* they fail with FI_ECANCELED */
 };
 
-/* Takes them out and frees them. Returns how many. */
+/* Removes and frees the operations that match. Returns how many. */
 size_t prov_deferred_cancel(struct prov_deferred_queue *queue, const struct prov_deferred_search *search);
-/* Forgets, without a word, what uses an endpoint or tally that is going away. */
+/* Drops operations that use an endpoint or tally that is going away; nothing is reported. */
 void prov_deferred_forget(struct prov_deferred_queue *queue, const void *object);
 
 #endif

@@ -44,17 +44,17 @@ struct prov_poll_state {
 /* Threads that wait for something to happen: at most one listens to the device, the others wait for it. */
 struct prov_sleep_state {
 	bool listening;          /* a thread sleeps until the device has packets */
-	bool listener_cares;     /* it also waits for operations to finish, which others may see first */
+	bool listener_cares;     /* it also waits for operations to finish, which another thread may notice first */
 	weft_ns listen_until_ns; /* when it looks again at the latest */
 	int wake_fd;             /* ends its sleep */
 	unsigned sleepers;       /* threads that wait for `changed` while another one listens or polls */
-	pthread_cond_t changed;  /* an operation finished, or nobody listens any more */
+	pthread_cond_t changed;  /* signalled when an operation finished, or when nobody listens any more */
 };
 
 /* The thread for automatic progress. */
 struct prov_auto_thread {
 	pthread_mutex_t lock; /* guards `users` and `id`; taken before the device's */
-	unsigned users;       /* who needs it */
+	unsigned users;       /* wait objects and domains that need the thread */
 	pthread_t id;
 	bool stop; /* under the device's lock */
 };
@@ -145,7 +145,8 @@ static inline void prov_nic_unlock(struct prov_nic *nic)
 
 /* prov_wait_raise for an object whose owner lives on the device. Lock held. */
 void prov_nic_raise(struct prov_nic *nic, struct prov_wait_obj *w, bool raised);
-/* The object is going away: no notification is due or under way any more. Lock held, but given up meanwhile. */
+/* Before the object goes away: afterwards no notification is queued or under way. Lock held, but released in between.
+ */
 void prov_nic_cancel_notify(struct prov_nic *nic, struct prov_wait_obj *w);
 
 #endif

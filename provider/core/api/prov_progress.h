@@ -13,9 +13,9 @@ bool prov_progress(struct prov_nic *nic);
 /* Rings the doorbell: what was submitted leaves. Does not look for packets if somebody did just before. `may_batch`: a
  * few such calls may do nothing; the next one, or prov_progress, makes up for them. Lock held. */
 void prov_doorbell(struct prov_nic *nic, bool may_batch);
-/* Something happened that threads in prov_wait_until may be waiting for. Lock held. */
+/* Wakes threads in prov_wait_until, which may be waiting for what has just happened. Lock held. */
 void prov_nic_wake(struct prov_nic *nic);
-/* Nothing has happened for a while: a caller that spins on an empty queue should let others run. Lock held. */
+/* True when nothing has happened for a while: a caller that spins on an empty queue should yield. Lock held. */
 bool prov_is_idle(const struct prov_nic *nic);
 
 /* ---- waiting (prov_sleep.c). Lock not held, but held around `done`. ---- */

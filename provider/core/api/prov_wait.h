@@ -27,7 +27,7 @@ struct prov_wait_attr {
  * that is its own call. */
 struct prov_wait_obj {
 	struct prov_wait_attr attr;
-	bool raised;          /* whoever sleeps here should look */
+	bool raised;          /* threads that sleep here should look */
 	bool queued;          /* in the device's list of objects to notify */
 	unsigned notifying;   /* notifications under way */
 	int fd;               /* readable while raised; -1: none */
@@ -43,11 +43,11 @@ TAILQ_HEAD(prov_wait_list, prov_wait_obj);
 int prov_wait_open(struct prov_wait_obj *w, const struct prov_wait_attr *attr);
 /* No notification may be queued or under way (prov_nic_cancel_notify). */
 void prov_wait_close(struct prov_wait_obj *w);
-/* The application may sleep outside our calls, so somebody else has to make progress. */
+/* True when the application may sleep outside our calls, so that a thread has to make progress. */
 bool prov_wait_needs_thread(const struct prov_wait_obj *w);
-/* Says whether there is something to look at. Returns true when prov_wait_notify has to follow. Owner's lock held. */
+/* Sets whether there is something to look at. Returns true when prov_wait_notify has to follow. Owner's lock held. */
 bool prov_wait_raise(struct prov_wait_obj *w, bool raised);
-/* Wakes who sleeps on the mutex and condition. No lock held. */
+/* Wakes threads that sleep on the mutex and condition. No lock held. */
 void prov_wait_notify(struct prov_wait_obj *w);
 /* FI_GETWAIT and FI_GETWAITOBJ. */
 int prov_wait_control(struct prov_wait_obj *w, int command, void *arg);

@@ -50,7 +50,7 @@ struct prov_domain_wait {
 /* prov_wait_open; a thread makes progress while the application may sleep on the object. */
 int prov_domain_wait_open(const struct prov_domain *domain, struct prov_wait_obj *w,
 			  const struct prov_domain_wait *attr);
-/* Nothing raises the object any more. */
+/* Call prov_nic_cancel_notify first. */
 void prov_domain_wait_close(const struct prov_domain *domain, struct prov_wait_obj *w);
 
 #endif

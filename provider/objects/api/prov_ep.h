@@ -47,7 +47,7 @@ struct prov_ep {
 	atomic_uint refs;     /* aliases, contexts of a scalable endpoint, endpoints that share the context, groups */
 	struct prov_poller poller; /* registered while enabled */
 	struct prov_domain *domain;
-	struct weft_ep *wep;   /* NULL until it has its number */
+	struct weft_ep *wep;   /* NULL until prov_ep_listen */
 	struct weft_addr addr; /* port 0 until known */
 	uint64_t caps;         /* of the fi_info */
 	uint64_t tx_flags;     /* tx_attr->op_flags */
@@ -68,9 +68,9 @@ struct prov_ep {
 	bool tx_selective, rx_selective; /* bound with FI_SELECTIVE_COMPLETION */
 	struct prov_av *av;
 	struct prov_cq *tx_cq, *rx_cq;
-	struct prov_cntr *cntrs[PROV_CNTRS]; /* may be the same one several times; NULL: nobody counts */
+	struct prov_cntr *cntrs[PROV_CNTRS]; /* one counter may appear several times; NULL: not counted */
 	struct prov_eq *eq;
-	struct prov_coll *coll;      /* with FI_COLLECTIVE, once it has its number; or NULL */
+	struct prov_coll *coll;      /* with FI_COLLECTIVE, after prov_ep_listen; else NULL */
 	struct prov_req_list posted; /* handed to the engine, not finished */
 	struct prov_req_list claims; /* messages reserved by FI_PEEK | FI_CLAIM whose completion was read */
 };

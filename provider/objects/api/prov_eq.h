@@ -23,7 +23,7 @@ struct prov_eq {
 	struct prov_event_list events;
 	size_t count, size; /* events; fi_eq_write fails beyond `size`, our own events never do */
 	bool writable;      /* FI_WRITE */
-	bool overrun;       /* fi_eq_write found no room: nothing is added any more */
+	bool overrun;       /* fi_eq_write found the queue full; no more events are added */
 	struct prov_wait_obj wait;
 	atomic_uint refs; /* objects bound to it */
 };

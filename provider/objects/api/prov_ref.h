@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many objects refer to one: it cannot be closed before they are. */
+/* Reference counts: an object cannot be closed while others refer to it. */
 #ifndef PROV_REF_H
 #define PROV_REF_H
 

@@ -22,9 +22,9 @@ struct weft_err;
 struct prov_ep_events {
 	/* Progress for an enabled endpoint: takes what the engine has finished. `poller` is prov_ep.poller. */
 	bool (*poll)(struct prov_poller *poller);
-	/* The endpoint has its number on the engine. An error closes that again. */
+	/* Called after the endpoint was opened on the engine. On error the endpoint is closed there again. */
 	int (*opened)(struct prov_ep *ep, struct weft_err *err);
-	/* The endpoint has no endpoint on the engine any more, and is about to go. */
+	/* Called after the engine's endpoint was closed, before the object is freed. */
 	void (*closing)(struct prov_ep *ep);
 };
 

@@ -9,21 +9,22 @@
 #include <unistd.h>
 
 #include "prov_log.h"
-#include "tune.h"
+#include "prov_tune.h"
 #include "weft/algos.h"
 
 enum {
 	WAIT_DEFAULT_MS = 5000,
 	LINGER_DEFAULT_MS = 500,
-	ACK_EVERY = 32,      /* packets in the middle of a message; any with news is answered at once ... */
-	ACKS_PER_WINDOW = 8, /* ... and more where windows are small, as they are where flows meet */
+	ACK_EVERY = 32,      /* packets in the middle of a message; a packet that changes the receiver's state is
+				acknowledged at once ... */
+	ACKS_PER_WINDOW = 8, /* ... and more often where windows are small, as at congested links */
 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
 #define BRTT_FLOOR_NS WEFT_US(500)
 /* doc/notes/performance.md has what eager and announced messages of various lengths take. */
 #define RNDV_BYTES (UINT64_C(256) << 10)
-/* With manual progress a peer that computes is silent: patience costs nothing, a job given up too early costs all. */
+/* With manual progress a peer that computes is silent: waiting longer is cheap, aborting a job too early is not. */
 #define PEER_TIMEOUT_NS WEFT_S(120)
 
 /* A number of the environment, or `def` when it is not set. */
@@ -94,7 +95,7 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 	char *cc = "smartt", *lb = "reps";
 	fi_param_get_str(&prov_weft, "cc", &cc);
 	fi_param_get_str(&prov_weft, "lb", &lb);
-	struct weft_cc_choice choice;
+	struct weft_cc_choice choice = {NULL};
 	int ret = algorithms_choose(tune, cc, lb, &choice, err);
 	if (ret)
 		return ret;
@@ -224,7 +225,7 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
 	tune->engine.tune.peer_timeout_ns = PEER_TIMEOUT_NS;
 	tune->engine.tune.rndv_bytes = RNDV_BYTES;
-	/* Cost per packet is what counts where a processor does the NIC's work. */
+	/* A CPU does the work of the NIC here, so the cost per packet counts. */
 	tune->engine.tune.ack_every = ACK_EVERY;
 	tune->engine.tune.acks_per_window = ACKS_PER_WINDOW;
 	tune->engine.tune.ack_burst = tune->engine.tune.lb_all_acked = 1;
