@@ -12,6 +12,8 @@ enum { EVQ_IDLE = UINT32_MAX, EVQ_WHEEL = UINT32_MAX - 1, EVQ_SOON = UINT32_MAX 
 
 int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span, uint32_t ahead)
 {
+	assert(ids > 0 && ids < EVQ_SOON);
+	assert(ahead > 0 && ahead <= EVQ_SOON_MAX / 2);
 	*q = (struct evq){.now = now, .ids = ids, .ahead = ahead};
 	while (span >> q->shift >= EVQ_BUCKETS)
 		q->shift++;
@@ -41,16 +43,19 @@ void evq_fini(struct evq *q)
 
 bool evq_pending(const struct evq *q, uint32_t id)
 {
+	assert(id < q->ids);
 	return q->nodes[id].where != EVQ_IDLE;
 }
 
 weft_ps evq_at(const struct evq *q, uint32_t id)
 {
+	assert(id < q->ids && q->nodes[id].where != EVQ_IDLE);
 	return q->nodes[id].at;
 }
 
 static void bucket_mark(struct evq *q, uint32_t b)
 {
+	assert(b < EVQ_BUCKETS);
 	q->used[b >> 6] |= UINT64_C(1) << (b & 63);
 	q->used1[b >> 12] |= UINT64_C(1) << (b >> 6 & 63);
 	q->used2 |= UINT64_C(1) << (b >> 12);
@@ -58,6 +63,7 @@ static void bucket_mark(struct evq *q, uint32_t b)
 
 static void bucket_unmark(struct evq *q, uint32_t b)
 {
+	assert(b < EVQ_BUCKETS && q->tail[b] == EVQ_NONE);
 	q->used[b >> 6] &= ~(UINT64_C(1) << (b & 63));
 	if (q->used[b >> 6])
 		return;
@@ -101,12 +107,18 @@ static uint32_t bucket_first(const struct evq *q)
 	return b == EVQ_NONE && q->used2 ? bucket_scan(q, 0) : b;
 }
 
+static bool is_near(const struct evq *q, weft_ps at)
+{
+	return (at >> q->shift) - q->tick < EVQ_BUCKETS;
+}
+
 /* Behind all events of the same time or earlier. Almost always that is the end: a bucket is narrow. */
 static void wheel_insert(struct evq *q, uint32_t id)
 {
 	struct evq_node *n = &q->nodes[id];
 	uint32_t b = bucket_of(q, n->at), tail = q->tail[b];
 
+	assert(is_near(q, n->at));
 	n->where = EVQ_WHEEL;
 	if (tail == EVQ_NONE) {
 		n->next = q->tail[b] = id;
@@ -128,6 +140,7 @@ static void wheel_remove_after(struct evq *q, uint32_t b, uint32_t prev)
 {
 	uint32_t id = q->nodes[prev].next;
 
+	assert(q->nodes[id].where == EVQ_WHEEL);
 	q->nodes[id].where = EVQ_IDLE;
 	q->nodes[prev].next = q->nodes[id].next;
 	if (id == prev) {
@@ -145,6 +158,7 @@ static bool far_before(const struct evq_far *a, const struct evq_far *b)
 
 static void heap_place(struct evq *q, uint32_t i, const struct evq_far *f)
 {
+	assert(i < q->heap_len);
 	q->heap[i] = *f;
 	q->nodes[f->id].where = i;
 }
@@ -173,6 +187,7 @@ static void heap_down(struct evq *q, uint32_t i, struct evq_far f)
 
 static void heap_remove(struct evq *q, uint32_t i)
 {
+	assert(i < q->heap_len && q->nodes[q->heap[i].id].where == i);
 	struct evq_far last = q->heap[--q->heap_len];
 
 	q->nodes[q->heap[i].id].where = EVQ_IDLE;
@@ -182,11 +197,6 @@ static void heap_remove(struct evq *q, uint32_t i)
 		heap_up(q, i, last);
 	else
 		heap_down(q, i, last);
-}
-
-static bool is_near(const struct evq *q, weft_ps at)
-{
-	return (at >> q->shift) - q->tick < EVQ_BUCKETS;
 }
 
 static void far_insert(struct evq *q, uint32_t id)
@@ -201,6 +211,7 @@ static void soon_set_end(struct evq *q)
 
 static void soon_remove(struct evq *q, uint32_t i)
 {
+	assert(i >= q->soon_first && i < q->soon_last);
 	q->nodes[q->soon[i].id].where = EVQ_IDLE;
 	q->soon_last--;
 	memmove(&q->soon[i], &q->soon[i + 1], (q->soon_last - i) * sizeof q->soon[0]);
@@ -221,6 +232,7 @@ static bool soon_make_room(struct evq *q)
 /* The last soon event goes back to the wheel, before those of the same time there. */
 static void soon_give_back(struct evq *q)
 {
+	assert(q->soon_first < q->soon_last);
 	uint32_t id = q->soon[q->soon_last - 1].id, b = bucket_of(q, q->nodes[id].at), tail = q->tail[b];
 
 	soon_remove(q, q->soon_last - 1);
@@ -249,6 +261,8 @@ static void soon_insert(struct evq *q, uint32_t id)
 	for (; i > q->soon_first && q->soon[i - 1].at > at; i--)
 		q->soon[i] = q->soon[i - 1];
 	q->soon[i] = (struct evq_soon){at, id};
+	assert(i == q->soon_first || q->soon[i - 1].at <= at);
+	assert(i + 1 == q->soon_last || q->soon[i + 1].at > at);
 	q->nodes[id].where = EVQ_SOON;
 	soon_set_end(q);
 }
@@ -265,7 +279,7 @@ void evq_set(struct evq *q, uint32_t id, weft_ps at)
 {
 	struct evq_node *n = &q->nodes[id];
 
-	assert(n->where == EVQ_IDLE);
+	assert(id < q->ids && n->where == EVQ_IDLE);
 	n->at = at > q->now ? at : q->now;
 	if (n->at < q->soon_end)
 		soon_insert(q, id);
@@ -286,6 +300,7 @@ void evq_cancel(struct evq *q, uint32_t id)
 {
 	uint32_t where = q->nodes[id].where, i = q->soon_first;
 
+	assert(id < q->ids);
 	if (where == EVQ_IDLE)
 		return;
 	if (where == EVQ_SOON) {
@@ -311,6 +326,7 @@ static void __attribute__((noinline)) heap_feed(struct evq *q)
 
 static void advance(struct evq *q, weft_ps now)
 {
+	assert(now >= q->now);
 	q->now = now;
 	q->tick = now >> q->shift;
 	if (q->heap_len > 0 && is_near(q, q->heap[0].at))
@@ -322,8 +338,10 @@ static void soon_take(struct evq *q, uint32_t b)
 {
 	uint32_t tail = q->tail[b], id = q->nodes[tail].next;
 
+	assert(tail != EVQ_NONE);
 	while (q->soon_last < EVQ_SOON_MAX) {
 		struct evq_node *n = &q->nodes[id];
+		assert(n->where == EVQ_WHEEL && n->at >= q->soon_end);
 		n->where = EVQ_SOON;
 		q->soon[q->soon_last++] = (struct evq_soon){n->at, id};
 		if (id == tail) {
@@ -372,6 +390,7 @@ uint32_t evq_pop(struct evq *q, weft_ps until)
 		soon_fill(q);
 	}
 	struct evq_soon next = q->soon[q->soon_first];
+	assert(q->nodes[next.id].where == EVQ_SOON && q->nodes[next.id].at == next.at);
 	if (next.at > until)
 		return EVQ_NONE;
 	q->nodes[next.id].where = EVQ_IDLE;

@@ -41,6 +41,8 @@ void link_xmit(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
 	struct net_port *p = &net->tree.ports[port];
 
+	assert(p->busy_until <= net->evq.now);
+	assert(pkt->wire_bytes > 0);
 	p->busy_until = net->evq.now + port_serialize_ps(p, pkt->wire_bytes);
 	if (pkt->flags & WEFT_PKT_CONTROL) {
 		p->service_data_bytes = 0;
@@ -60,9 +62,11 @@ struct weft_pkt *link_receive(struct weft_net *net, uint32_t port)
 	struct net_port *p = &net->tree.ports[port];
 	struct weft_pkt *pkt = p->pipe_head;
 
+	assert(pkt && pkt != pkt->next);
 	p->pipe_head = pkt->next;
 	if (pkt->next)
 		evq_set(&net->evq, event_arrive(port), pkt->fabric.next_arrival_ps);
+	assert(pkt->next || p->pipe_tail == pkt);
 	net->stats.hops++;
 	return pkt;
 }

@@ -117,6 +117,7 @@ uint32_t weft_net_hosts(const struct weft_net *net)
 
 void weft_net_attach(struct weft_net *net, uint32_t host, const struct weft_nic_ops *ops, void *arg)
 {
+	assert(host < net->tree.topo.hosts);
 	net->hosts[host] = (struct net_host){ops, arg, WEFT_NEVER};
 	evq_cancel(&net->evq, event_free(host));
 	evq_cancel(&net->evq, event_wake(net, host));
@@ -139,6 +140,7 @@ void weft_net_kick(struct weft_net *net, uint32_t host, weft_ps now)
 {
 	weft_ps free_at = net->tree.ports[host].busy_until;
 
+	assert(host < net->tree.topo.hosts);
 	if (net->credits)
 		kick_credits(net, host, now);
 	else if (net->hosts[host].ops && !evq_pending(&net->evq, event_free(host)))
@@ -149,6 +151,7 @@ void weft_net_wake(struct weft_net *net, uint32_t host, weft_ps at)
 {
 	uint32_t id = event_wake(net, host);
 
+	assert(host < net->tree.topo.hosts);
 	if (!net->hosts[host].ops)
 		return;
 	net->hosts[host].wake_at = at;
@@ -194,6 +197,7 @@ void weft_net_tap(struct weft_net *net, weft_net_tap_fn fn, void *arg)
 
 void weft_net_tap_port(struct weft_net *net, uint32_t port)
 {
+	assert(port < net->tree.port_count);
 	net->tree.ports[port].flags |= net->tap ? PORT_TAPPED : 0;
 }
 

@@ -13,6 +13,7 @@ static uint32_t link_cables(const struct weft_topo *t, uint32_t tier, uint32_t s
 {
 	const struct weft_topo_link *l = weft_topo_link_find(t, tier, sw, up);
 
+	assert(tier + 1 < t->tiers && sw < t->tier[tier].switches && up < t->tier[tier].radix_up);
 	return l && l->cables ? l->cables : t->tier[tier + 1].bundle;
 }
 
@@ -35,6 +36,7 @@ static uint32_t low_host(const struct weft_topo *t, uint32_t tier, uint32_t sw)
 /* The switch above that uplink `link` leads to, and which of its links down comes back. */
 static uint32_t parent_of(const struct weft_topo *t, uint32_t tier, uint32_t sw, uint32_t link, uint32_t *back)
 {
+	assert(tier + 1 < t->tiers && sw < t->tier[tier].switches && link < t->tier[tier].radix_up);
 	uint32_t per_pod = tier == 0 ? t->pod_hosts / t->tier[0].radix_down : t->tier[0].radix_up;
 	uint32_t pod = sw / per_pod, place = sw % per_pod;
 
@@ -51,6 +53,7 @@ static uint32_t parent_of(const struct weft_topo *t, uint32_t tier, uint32_t sw,
 /* The switch below whose link `down` of switch `sw` of `tier` it is, and which of its links up. */
 static uint32_t child_of(const struct weft_topo *t, uint32_t tier, uint32_t sw, uint32_t down, uint32_t *up)
 {
+	assert(tier > 0 && tier < t->tiers && down < t->tier[tier].radix_down);
 	uint32_t per_pod = t->tier[0].radix_up;
 
 	if (tier == 1) {
@@ -86,11 +89,13 @@ void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps)
 	bdp = bdp < INT32_MAX ? bdp : INT32_MAX;
 	p->red_min = (uint32_t)(bdp * net->conf.tune.ecn_min_pct / 100);
 	p->red_max = (uint32_t)(bdp * net->conf.tune.ecn_max_pct / 100);
+	assert(p->ps_per_byte > 0 && p->limit_bytes >= net->conf.mtu_bytes);
 }
 
 static void set_port(struct weft_net *net, uint32_t port, uint32_t tier, uint8_t flags, uint32_t peer,
 		     weft_ns switch_latency_ns)
 {
+	assert(port < net->tree.port_count);
 	const struct weft_topo_tier *links = &net->tree.topo.tier[tier];
 	struct net_port *p = &net->tree.ports[port];
 
@@ -109,6 +114,7 @@ static void set_rate(struct weft_net *net, uint32_t port, uint64_t bps)
 
 static void set_cable(struct weft_net *net, uint32_t near, uint32_t far)
 {
+	assert(near != far && near < net->tree.port_count && far < net->tree.port_count);
 	net->tree.cold[near].reverse = far;
 	net->tree.cold[far].reverse = near;
 }
@@ -153,6 +159,7 @@ static void wire_link(struct weft_net *net, uint32_t tier, uint32_t sw, uint32_t
 	uint32_t far = link_end(net, tier, sw, up), ignored, self = net->tree.tier_first[tier] + sw;
 	uint32_t above = net->tree.tier_first[tier + 1] + parent_of(t, tier, sw, up, &ignored);
 
+	assert(above < net->tree.switch_count);
 	for (uint32_t i = 0; i < link_cables(t, tier, sw, up); i++) {
 		set_port(net, near + i, tier + 1, 0, above, t->tier[tier + 1].switch_latency_ns);
 		set_port(net, far + i, tier + 1, 0, self, t->tier[tier].switch_latency_ns);
@@ -181,6 +188,7 @@ static void wire_tier(struct weft_net *net, uint32_t tier)
 static void name_ports(struct weft_net *net, uint32_t first, uint32_t count, uint32_t tier, uint32_t sw,
 		       enum weft_port_dir dir)
 {
+	assert(first + count <= net->tree.port_count);
 	for (uint32_t i = 0; i < count; i++) {
 		net->tree.cold[first + i] =
 			(struct net_port_cold){.sw = sw, .place = i, .tier = (uint8_t)tier, .dir = (uint8_t)dir};
@@ -247,6 +255,7 @@ static void layout_switches(struct weft_net *net, struct rng *salts)
 			port = s->first_up + s->up_cables;
 		}
 	}
+	assert(port == net->tree.port_count && s == net->tree.switches + net->tree.switch_count);
 }
 
 /* Counts switches and ports. Returns how many children all switches have together, with an end for each switch. */

@@ -33,6 +33,7 @@ typedef void (*reason_fn)(struct weft_net *net, uint32_t port, enum down_reason 
 
 static void port_down(struct weft_net *net, uint32_t port, enum down_reason reason, bool down)
 {
+	assert(port < net->tree.port_count);
 	struct net_port *p = &net->tree.ports[port];
 
 	down_reason_set(&net->tree.cold[port].down, reason, down);
@@ -42,15 +43,18 @@ static void port_down(struct weft_net *net, uint32_t port, enum down_reason reas
 	}
 	p->flags &= (uint8_t)~PORT_UP;
 	queue_flush(net, port);
+	assert(!(p->flags & PORT_UP) == (net->tree.cold[port].down != 0));
 }
 
 static void port_avoid(struct weft_net *net, uint32_t port, enum down_reason reason, bool down)
 {
+	assert(port < net->tree.port_count);
 	route_avoid(&net->tree, port, reason, down);
 }
 
 static void both_ends(struct weft_net *net, uint32_t port, bool down, reason_fn fn)
 {
+	assert(net->tree.cold[net->tree.cold[port].reverse].reverse == port);
 	fn(net, port, DOWN_SENDER, down);
 	fn(net, net->tree.cold[port].reverse, DOWN_PEER, down);
 }
@@ -99,6 +103,7 @@ int weft_net_switch_set_up(struct weft_net *net, uint32_t tier, uint32_t sw, boo
 
 void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps)
 {
+	assert(id.index < net->tree.port_count);
 	uint32_t reverse = net->tree.cold[id.index].reverse;
 
 	port_set_bps(net, &net->tree.ports[id.index], bps);
@@ -114,11 +119,13 @@ void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_
 
 uint64_t weft_net_link_nominal_bps(const struct weft_net *net, struct weft_link_id id)
 {
+	assert(id.index < net->tree.port_count);
 	return net->tree.cold[id.index].nominal_bps;
 }
 
 void weft_net_link_set_ber(struct weft_net *net, struct weft_link_id id, uint64_t rate_e18)
 {
+	assert(id.index < net->tree.port_count);
 	struct net_port *p = &net->tree.ports[id.index];
 	uint64_t rate = rate_e18 < BER_ONE ? rate_e18 : BER_ONE;
 	uint64_t survives = UINT64_MAX - (uint64_t)((unsigned __int128)rate * UINT64_MAX / BER_ONE);
@@ -136,6 +143,7 @@ void weft_net_avoid_link(struct weft_net *net, struct weft_link_id id, bool avoi
 
 void weft_net_route_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps)
 {
+	assert(id.index < net->tree.port_count);
 	route_learn_bps(&net->tree, id.index, bps);
 }
 

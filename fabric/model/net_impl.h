@@ -90,11 +90,13 @@ static inline uint32_t event_arrive(uint32_t port) /* the first packet of the po
 
 static inline uint32_t event_wake(const struct weft_net *net, uint32_t host)
 {
+	assert(host <= net->tree.topo.hosts);
 	return 2 * net->tree.port_count + host;
 }
 
 static inline uint32_t event_pfc(const struct weft_net *net, uint32_t port) /* a PFC frame arrives; only with pfc */
 {
+	assert(net->conf.tune.pfc && port <= net->tree.port_count);
 	return 2 * net->tree.port_count + net->tree.topo.hosts + port;
 }
 
@@ -106,6 +108,7 @@ static inline uint32_t event_count(const struct weft_net *net)
 /* Index in net->hops. */
 static inline uint8_t hop_of(uint32_t tier, enum weft_port_dir dir)
 {
+	assert(tier < WEFT_TOPO_TIERS_MAX && dir < WEFT_PORT_DIRS);
 	return (uint8_t)(tier * WEFT_PORT_DIRS + dir);
 }
 
@@ -228,6 +231,7 @@ void link_xmit(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);
  * with the one before it, where link_receive looks for it; the first one's is its event's. */
 static inline void link_propagate(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt, weft_ps arrival)
 {
+	assert(!p->pipe_head || !p->pipe_tail->next);
 	pkt->next = NULL;
 	if (p->pipe_head) {
 		p->pipe_tail->next = pkt;

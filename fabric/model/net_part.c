@@ -25,6 +25,7 @@ int weft_net_part(struct weft_net *net, uint32_t tier, uint32_t sw, weft_net_out
 /* Processes hand over in bunches what left one by one. */
 weft_ps weft_net_inject(struct weft_net *net, struct weft_link_id id, struct weft_pkt *pkt, weft_ps now)
 {
+	assert(net->out && id.index < net->tree.port_count);
 	struct net_port *p = &net->tree.ports[id.index];
 	weft_ps arrival = p->busy_until + port_serialize_ps(p, pkt->wire_bytes);
 

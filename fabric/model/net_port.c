@@ -27,6 +27,7 @@ static void print_name(const struct weft_port_info *info, char *name, size_t siz
 
 void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft_port_counts *counts)
 {
+	assert(port < net->tree.port_count);
 	const struct net_port *p = &net->tree.ports[port];
 	const struct net_port_cold *cold = &net->tree.cold[port];
 
@@ -71,6 +72,7 @@ int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_po
 
 void weft_net_link_counts(const struct weft_net *net, struct weft_link_id id, uint64_t *pkts, uint64_t *bytes)
 {
+	assert(id.index < net->tree.port_count);
 	*pkts = net->tree.ports[id.index].sent_pkts;
 	*bytes = net->tree.ports[id.index].sent_bytes;
 }

@@ -11,6 +11,7 @@ static void host_wake(struct weft_net *net, uint32_t host)
 	struct net_host *h = &net->hosts[host];
 	weft_ps at = h->wake_at, now = net->evq.now;
 
+	assert(h->ops);
 	if (at > now) {
 		evq_set(&net->evq, event_wake(net, host), at);
 		return;
@@ -32,6 +33,7 @@ static void host_pull(struct weft_net *net, uint32_t host)
 
 	if (!pkt)
 		return;
+	assert(net->tree.ports[host].flags & PORT_NIC);
 	link_xmit(net, host, pkt);
 	if (!evq_pending(&net->evq, event_free(host)))
 		evq_set(&net->evq, event_free(host), net->tree.ports[host].busy_until);
@@ -45,6 +47,7 @@ static __attribute__((noinline)) void host_pull_credit(struct weft_net *net, uin
 	struct weft_pkt *pkt = NULL;
 	weft_ps next;
 
+	assert(net->credits && h->ops);
 	if (p->busy_until <= net->evq.now)
 		pkt = credit_is_due(net, host) ? credit_dequeue(net, host) : h->ops->pull(h->arg);
 	if (pkt)
@@ -60,6 +63,7 @@ static void host_deliver(struct weft_net *net, uint32_t host, struct weft_pkt *p
 	uint32_t bytes = pkt->head_len < WEFT_PKT_HEAD_MAX ? pkt->head_len : WEFT_PKT_HEAD_MAX;
 	weft_ps now = net->evq.now;
 
+	assert(host < net->tree.topo.hosts);
 	if (!h->ops) {
 		net_drop(net, pkt, &net->stats.dropped_route);
 		return;
@@ -81,6 +85,7 @@ static __attribute__((noinline)) void forward_special(struct weft_net *net, uint
 	}
 	uint32_t port = route_forward(&net->tree, from, host, pkt, net->evq.now);
 
+	assert(port == PORT_NONE || (port < net->tree.port_count && !(net->tree.ports[port].flags & PORT_NIC)));
 	if (port == PORT_NONE)
 		net_drop(net, pkt, &net->stats.dropped_route);
 	else if (net->pfc)
@@ -206,6 +211,7 @@ ALWAYS_INLINE void prefetch_ahead(const struct weft_net *net)
 /* A PFC frame arrives at `port`. What the port sends when it resumes counts for what it is told next. */
 static __attribute__((noinline)) void pfc_frame(struct weft_net *net, uint32_t port)
 {
+	assert(net->pfc && port < net->tree.port_count);
 	if (pfc_arrive(net, port)) {
 		if (net->tree.ports[port].flags & PORT_NIC)
 			weft_net_kick(net, port, net->evq.now);
@@ -227,6 +233,7 @@ ALWAYS_INLINE void alarm(struct weft_net *net, uint32_t id)
 /* A port is free that is a host's, or has PFC or a credit queue. */
 ALWAYS_INLINE void serve_special(struct weft_net *net, uint32_t port)
 {
+	assert(net->tree.ports[port].flags & (PORT_NIC | PORT_PFC | PORT_CREDIT));
 	uint8_t flags = net->tree.ports[port].flags;
 
 	if (flags & PORT_CREDIT && flags & PORT_NIC)
@@ -245,6 +252,7 @@ ALWAYS_INLINE bool step(struct weft_net *net, weft_ps until)
 
 	if (id == EVQ_NONE)
 		return false;
+	assert(id < event_count(net));
 	prefetch_ahead(net);
 	net->stats.events++;
 	if (port >= net->tree.port_count)

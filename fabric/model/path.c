@@ -12,6 +12,7 @@ struct path {
 
 uint64_t path_ps_per_byte(uint64_t bps)
 {
+	assert(bps > 0);
 	return (uint64_t)(((unsigned __int128)UINT64_C(8000000000000) << PORT_PS_SHIFT) / bps);
 }
 
@@ -25,8 +26,10 @@ static uint32_t path_height(const struct weft_topo *t, uint32_t src, uint32_t ds
 
 static void path_find(const struct weft_topo *t, uint32_t src, uint32_t dst, struct path *path)
 {
+	assert(src < t->hosts && dst < t->hosts);
 	uint32_t height = path_height(t, src, dst);
 
+	assert(height <= t->tiers);
 	path->links = 2 * height;
 	for (uint32_t i = 0; i < height; i++) {
 		const struct weft_topo_tier *tier = &t->tier[i];
@@ -40,6 +43,7 @@ static void path_find(const struct weft_topo *t, uint32_t src, uint32_t dst, str
 
 static weft_ps serialize_ps(const struct path *path, uint32_t link, uint64_t bytes)
 {
+	assert(link < path->links);
 	return (weft_ps)((unsigned __int128)bytes * path->ps_per_byte[link] >> PORT_PS_SHIFT);
 }
 
@@ -70,6 +74,7 @@ weft_ns weft_net_brtt_ns(const struct weft_net *net)
  * the slowest link so far; the last one follows when they have left and it has arrived itself. */
 static weft_ps flow_ps(const struct path *path, uint64_t before_bytes, uint32_t first_bytes, uint32_t last_bytes)
 {
+	assert(first_bytes <= before_bytes);
 	weft_ps first_out = 0, last_in = 0, slowest_ps = 0;
 
 	for (uint32_t i = 0; i < path->links; i++) {
@@ -80,6 +85,7 @@ static weft_ps flow_ps(const struct path *path, uint64_t before_bytes, uint32_t 
 		last_in = start + serialize_ps(path, i, last_bytes) + path->latency_ps[i];
 		first_out += path->latency_ps[i];
 	}
+	assert(last_in >= first_out);
 	return last_in;
 }
 

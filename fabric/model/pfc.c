@@ -57,6 +57,7 @@ int pfc_init(struct weft_net *net)
 			bytes_in(net->brtt_ps, net->tree.cold[port].nominal_bps) * net->conf.tune.pfc_xoff_pct / 100;
 		f->xon_bytes = f->xoff_bytes * net->conf.tune.pfc_xon_pct / 100;
 		pfc_resize(net, port);
+		assert(f->xon_bytes <= f->xoff_bytes && f->xoff_bytes < f->limit_bytes);
 		if (!(net->tree.ports[port].flags & PORT_NIC))
 			net->tree.ports[port].flags |= PORT_PFC;
 	}
@@ -83,6 +84,7 @@ bool pfc_charge(struct weft_net *net, uint32_t from, const struct weft_pkt *pkt)
 	if (f->waiting_bytes + pkt->wire_bytes > f->limit_bytes)
 		return false;
 	f->waiting_bytes += pkt->wire_bytes;
+	assert(f->waiting_bytes <= f->limit_bytes);
 	pfc_update(net, from);
 	return true;
 }
@@ -91,6 +93,7 @@ void pfc_release(struct weft_net *net, const struct weft_pkt *pkt)
 {
 	uint32_t from = pkt->fabric_ingress;
 
+	assert(from < net->tree.port_count && net->pfc[from].waiting_bytes >= pkt->wire_bytes);
 	net->pfc[from].waiting_bytes -= pkt->wire_bytes;
 	pfc_update(net, from);
 }
@@ -115,5 +118,6 @@ weft_ps pfc_paused_ps(const struct weft_net *net, uint32_t port)
 {
 	const struct net_pfc *f = &net->pfc[port];
 
+	assert(port < net->tree.port_count);
 	return f->paused_ps + (net->tree.ports[port].flags & PORT_PAUSED ? net->evq.now - f->paused_since : 0);
 }

@@ -16,6 +16,8 @@ static void depth_change(struct weft_net *net, struct net_port *p, int32_t bytes
 
 static void data_enqueue(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
+	assert(!(pkt->flags & WEFT_PKT_CONTROL));
+	assert(!p->data_head || !p->data_tail->next);
 	pkt->next = NULL;
 	pkt->fabric.queued_ps = net->evq.now;
 	if (p->data_head)
@@ -31,8 +33,10 @@ static struct weft_pkt *data_dequeue(struct weft_net *net, struct net_port *p)
 {
 	struct weft_pkt *pkt = p->data_head;
 
+	assert(pkt && p->data_bytes >= pkt->wire_bytes);
 	p->data_head = pkt->next;
 	depth_change(net, p, -pkt->wire_bytes);
+	assert(!p->data_head == !p->data_bytes);
 	return pkt;
 }
 
@@ -41,6 +45,8 @@ static struct weft_pkt *data_swap_tail(struct weft_net *net, struct net_port *p,
 {
 	struct weft_pkt *old = p->data_tail;
 
+	assert(p->data_head && !old->next && pkt->wire_bytes <= old->wire_bytes);
+	assert(p->data_head == old || p->data_prev->next == old);
 	pkt->next = NULL;
 	pkt->fabric.queued_ps = net->evq.now;
 	if (p->data_head == old)
@@ -54,6 +60,8 @@ static struct weft_pkt *data_swap_tail(struct weft_net *net, struct net_port *p,
 
 static void ctl_enqueue(struct weft_net *net, struct net_port *p, struct weft_pkt *pkt)
 {
+	assert(pkt->flags & WEFT_PKT_CONTROL);
+	assert(!p->ctl_head == !p->ctl_bytes);
 	if (p->ctl_bytes + pkt->wire_bytes > 2 * (uint64_t)p->limit_bytes) {
 		port_drop(net, p, pkt, &net->stats.dropped_control);
 		return;
@@ -71,8 +79,10 @@ static struct weft_pkt *ctl_dequeue(struct net_port *p)
 {
 	struct weft_pkt *pkt = p->ctl_head;
 
+	assert(pkt && p->ctl_bytes >= pkt->wire_bytes);
 	p->ctl_head = pkt->next;
 	p->ctl_bytes -= pkt->wire_bytes;
+	assert(!p->ctl_head == !p->ctl_bytes);
 	return pkt;
 }
 
@@ -108,6 +118,7 @@ static void overflow(struct weft_net *net, struct net_port *p, struct weft_pkt *
 		return;
 	}
 	wire_trim(pkt, p->flags & PORT_LAST_HOP);
+	assert(pkt->flags & WEFT_PKT_TRIMMED);
 	net->stats.trimmed++;
 	port_cold(&net->tree, p)->trimmed++;
 	ctl_enqueue(net, p, pkt);
@@ -141,6 +152,8 @@ void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 	struct net_port *p = &net->tree.ports[port];
 	bool waiting = is_waiting(net, p);
 
+	assert(!(p->flags & (PORT_NIC | PORT_PFC | PORT_CREDIT)));
+	assert(waiting == evq_pending(&net->evq, event_free(port)));
 	if (!waiting && p->busy_until <= net->evq.now) {
 		link_xmit(net, port, pkt);
 		return;
@@ -157,6 +170,7 @@ void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
  * ecn_prob_pct. */
 static bool draw_mark(struct weft_net *net, const struct net_port *p, uint32_t bytes)
 {
+	assert(p->red_min <= p->red_max);
 	if (bytes <= p->red_min)
 		return false;
 	return bytes >= p->red_max || rng_below(&net->rng, p->red_max - p->red_min) <
@@ -202,6 +216,7 @@ void queue_service(struct weft_net *net, uint32_t port)
 {
 	struct net_port *p = &net->tree.ports[port];
 
+	assert(is_waiting(net, p));
 	link_xmit(net, port, p->ctl_head ? ctl_dequeue(p) : dequeue_data(net, p));
 	if (is_waiting(net, p))
 		evq_set(&net->evq, event_free(port), p->busy_until);
@@ -219,6 +234,7 @@ static void admit_pfc(struct weft_net *net, struct net_port *p, struct weft_pkt 
 		return;
 	}
 	data_enqueue(net, p, pkt);
+	assert(!(pkt->flags & WEFT_PKT_TRAILER)); /* of a sender: its place is taken from here on */
 	pkt->fabric_ingress = from;
 	if (p->data_bytes > net->stats.max_queue_bytes)
 		net->stats.max_queue_bytes = p->data_bytes;
@@ -235,6 +251,7 @@ void queue_enqueue_pfc(struct weft_net *net, uint32_t port, struct weft_pkt *pkt
 	struct net_port *p = &net->tree.ports[port];
 	bool control = pkt->flags & WEFT_PKT_CONTROL;
 
+	assert(p->flags & PORT_PFC && from < net->tree.port_count);
 	if (!can_send(p) && p->busy_until <= net->evq.now && (control || !(p->flags & PORT_PAUSED))) {
 		link_xmit(net, port, pkt);
 		return;
@@ -288,6 +305,7 @@ void queue_enqueue_credit(struct weft_net *net, uint32_t port, struct weft_pkt *
 	bool credit = pkt->flags & WEFT_PKT_CREDIT;
 	bool idle = !is_waiting(net, p) && p->busy_until <= net->evq.now;
 
+	assert(p->flags & PORT_CREDIT);
 	if (credit && !credit_enqueue(net, port, pkt))
 		return;
 	if (idle && credit && credit_is_due(net, port))
@@ -330,6 +348,7 @@ void queue_flush(struct weft_net *net, uint32_t port)
 			pfc_release(net, pkt);
 		port_drop(net, p, pkt, &net->stats.dropped_down);
 	}
+	assert(!p->ctl_bytes && !port_data_bytes(&net->tree, port));
 	if (!(p->flags & PORT_NIC))
 		evq_cancel(&net->evq, event_free(port));
 }

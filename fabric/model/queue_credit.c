@@ -35,6 +35,7 @@ void credit_resize(struct weft_net *net, uint32_t port, weft_ps now)
 	uint64_t there = net->tree.cold[port].bps, back = net->tree.cold[net->tree.cold[port].reverse].bps;
 	uint64_t interval = credit_queue_interval(cycle_bytes(&net->conf), there < back ? there : back, PS_PER_S);
 
+	assert(interval > 0);
 	credit_queue_set_interval(&net->credits[port].q, interval, now);
 }
 
@@ -58,6 +59,8 @@ bool credit_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
 	struct net_credits *c = &net->credits[port];
 
+	assert(pkt->flags & WEFT_PKT_CREDIT);
+	assert(!c->head == !c->q.waiting);
 	if (!credit_queue_push(&c->q)) {
 		if (net->tree.ports[port].flags & PORT_TAPPED)
 			net->tap(net->tap_arg, port, WEFT_TAP_DROPPED, pkt, net->evq.now);
@@ -77,6 +80,7 @@ static struct weft_pkt *list_dequeue(struct net_credits *c)
 {
 	struct weft_pkt *pkt = c->head;
 
+	assert(pkt);
 	c->head = pkt->next;
 	return pkt;
 }
@@ -84,11 +88,13 @@ static struct weft_pkt *list_dequeue(struct net_credits *c)
 struct weft_pkt *credit_dequeue(struct weft_net *net, uint32_t port)
 {
 	struct net_credits *c = &net->credits[port];
+	assert(credit_is_due(net, port));
 	struct weft_pkt *pkt = list_dequeue(c);
 
 	if (credit_queue_pop(&c->q, net->evq.now, (uint32_t)(rng_next(&net->credit_rng) >> 32)) &&
 	    pkt->ecn != WEFT_ECN_NOT)
 		wire_mark_ce(pkt);
+	assert(!c->head == !c->q.waiting);
 	return pkt;
 }
 

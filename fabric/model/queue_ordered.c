@@ -29,6 +29,7 @@ void ordered_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt)
 {
 	struct net_ordered *o = &net->ordered[port];
 
+	assert(!o->head || !o->tail->next);
 	pkt->next = NULL;
 	pkt->fabric.queued_ps = net->evq.now;
 	if (o->head)
@@ -44,8 +45,10 @@ struct weft_pkt *ordered_dequeue(struct weft_net *net, uint32_t port)
 	struct net_ordered *o = &net->ordered[port];
 	struct weft_pkt *pkt = o->head;
 
+	assert(pkt && net->tree.ordered_bytes[port] >= pkt->wire_bytes);
 	o->head = pkt->next;
 	depth_change(net, port, -pkt->wire_bytes);
+	assert(!o->head == !net->tree.ordered_bytes[port]);
 	return pkt;
 }
 
@@ -53,6 +56,7 @@ bool ordered_is_next(const struct weft_net *net, uint32_t port)
 {
 	const struct net_ordered *o = &net->ordered[port];
 
+	assert(o->head || net->tree.ports[port].data_head);
 	if (!o->head || !net->tree.ports[port].data_head)
 		return o->head;
 	return net->conf.tune.ordered_pct == 100 || o->lead <= 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_table.h"
 
+#include <assert.h>
+
 #include "hash.h"
 
 enum { WAYS = 4 };
@@ -23,6 +25,7 @@ size_t flow_table_bytes(uint32_t flows)
 
 void flow_table_init(struct flow_table *t, uint32_t flows)
 {
+	assert(flows > 0);
 	t->sets = sets_for(flows);
 	for (uint32_t i = 0; i < t->sets * WAYS; i++)
 		t->entry[i].port = PORT_NONE;
@@ -37,6 +40,7 @@ struct flow_entry *flow_table_find(struct flow_table *t, uint64_t key)
 {
 	struct flow_entry *set = &t->entry[(key & (t->sets - 1)) * WAYS], *oldest = set;
 
+	assert(t->sets && !(t->sets & (t->sets - 1)));
 	for (uint32_t i = 0; i < WAYS; i++) {
 		if (set[i].key == key && set[i].port != PORT_NONE)
 			return &set[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "quiver.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct quiver {
 
 static uint64_t *set_of(const struct quiver *q, uint64_t *sets, uint32_t node)
 {
+	assert(node < q->conf.nodes);
 	return &sets[(size_t)node * q->words];
 }
 
@@ -45,6 +47,7 @@ static bool has(const struct quiver *q, uint64_t *sets, uint32_t node, uint32_t 
 
 static bool is_below(const struct quiver *q, uint32_t node, uint32_t leaf)
 {
+	assert(node < q->conf.nodes && leaf < q->conf.leaves);
 	return leaf - q->conf.node[node].low < q->conf.node[node].span;
 }
 
@@ -138,6 +141,7 @@ static uint64_t factor(uint64_t in_bps, uint64_t out_bps)
 {
 	if (in_bps == CAP_SOURCE || in_bps == out_bps)
 		return in_bps == out_bps;
+	assert(in_bps && out_bps);
 	uint64_t common = divisor(in_bps, out_bps);
 	return hash_word(in_bps / common, out_bps / common);
 }
@@ -147,8 +151,8 @@ static uint64_t slower(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* False: packets of this pair have come to the switch at this rate before. */
-static bool is_new(struct quiver *q, uint32_t node, uint64_t cap)
+/* Notes the rate at which packets of this pair come to the switch. False: it was noted before. */
+static bool note_cap(struct quiver *q, uint32_t node, uint64_t cap)
 {
 	struct caps *c = &q->caps[node];
 
@@ -158,6 +162,7 @@ static bool is_new(struct quiver *q, uint32_t node, uint64_t cap)
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->cap[i] == cap)
 			return false;
+	assert(c->count <= CAPS_MAX);
 	if (c->count < CAPS_MAX)
 		c->cap[c->count++] = cap;
 	return true;
@@ -166,7 +171,7 @@ static bool is_new(struct quiver *q, uint32_t node, uint64_t cap)
 /* Labels all that lies behind `node` for the pair of `pair`; as deep as a path is long. */
 static void label_factors(struct quiver *q, uint32_t node, uint32_t leaf, uint64_t cap, uint64_t pair)
 {
-	if (node == leaf || !is_new(q, node, cap))
+	if (node == leaf || !note_cap(q, node, cap))
 		return;
 	for (uint32_t i = q->out[node]; i < q->out[node + 1]; i++) {
 		const struct quiver_link *l = &q->conf.link[i];
@@ -219,6 +224,7 @@ int quiver_create(const struct quiver_conf *conf, struct quiver **out)
 			i++;
 		q->out[node] = i;
 	}
+	assert(q->out[conf->nodes] == conf->links);
 	compute_reach(q);
 	for (uint32_t leaf = 0; leaf < conf->leaves; leaf++) {
 		if (conf->factor == QUIVER_ALL)
@@ -242,6 +248,7 @@ void quiver_destroy(struct quiver *q)
 
 uint64_t quiver_score(const struct quiver *q, uint32_t link)
 {
+	assert(link < q->conf.links);
 	return q->score[link];
 }
 
@@ -283,6 +290,7 @@ static int add_path(struct quiver_parts *p, uint64_t score, uint64_t bps, uint32
 
 	if (part == UINT32_MAX)
 		return -ENOMEM;
+	assert(part < p->parts && bps > 0 && bps != CAP_SOURCE);
 	p->part[part].bps += bps;
 	p->part[part].paths++;
 	if (p->part[part].last_hop == first)
@@ -336,6 +344,7 @@ int quiver_decompose(const struct quiver *q, uint32_t node, uint32_t leaf, enum 
 {
 	struct walk w = {.q = q, .parts = parts, .by = by, .leaf = leaf};
 
+	assert(node < q->conf.nodes && leaf < q->conf.leaves);
 	parts->parts = parts->hops = 0;
 	return node == leaf ? 0 : walk_on(&w, node, 0, CAP_SOURCE);
 }

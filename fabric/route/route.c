@@ -22,6 +22,7 @@ static uint32_t tuple_hash(uint64_t salt, const struct weft_pkt *pkt)
 /* Maps a hash to 0..n-1. */
 static uint32_t choose(uint32_t hash, uint32_t n)
 {
+	assert(n > 0);
 	return (uint32_t)((uint64_t)hash * n >> 32);
 }
 
@@ -33,6 +34,7 @@ bool route_usable(const struct net_tree *tree, uint32_t port, uint32_t leaf)
 	const struct net_port *p = &tree->ports[port];
 	const struct net_routes *r = tree->routes;
 
+	assert(r && port < tree->port_count && leaf < tree->topo.tier[0].switches);
 	if (p->flags & PORT_LAST_HOP)
 		return true; /* there is no other way to a host */
 	if (route_avoided(tree, port))
@@ -48,6 +50,7 @@ static uint32_t choose_usable(const struct net_tree *tree, uint32_t first, uint3
 {
 	uint32_t usable = 0;
 
+	assert(first + n <= tree->port_count);
 	for (uint32_t i = 0; i < AROUND_TRIES; i++) {
 		uint32_t port = first + choose(hash, n);
 		if (route_usable(tree, port, leaf))
@@ -56,6 +59,8 @@ static uint32_t choose_usable(const struct net_tree *tree, uint32_t first, uint3
 	}
 	for (uint32_t i = 0; i < n; i++)
 		usable += route_usable(tree, first + i, leaf);
+	if (!usable)
+		return PORT_NONE;
 	uint32_t skip = choose(hash, usable);
 	for (uint32_t i = 0; i < n; i++)
 		if (route_usable(tree, first + i, leaf) && skip-- == 0)
@@ -66,6 +71,7 @@ static uint32_t choose_usable(const struct net_tree *tree, uint32_t first, uint3
 uint32_t route_around(const struct net_tree *tree, const struct net_switch *sw, uint32_t host,
 		      const struct weft_pkt *pkt)
 {
+	assert(host < tree->topo.hosts);
 	uint32_t below = host - sw->low, leaf = host / tree->topo.tier[0].radix_down;
 	uint32_t first = sw->first_up, n = sw->up_cables;
 
@@ -90,8 +96,10 @@ uint32_t route_port(const struct net_switch *sw, uint32_t host, const struct wef
 {
 	uint32_t below = host - sw->low;
 
+	assert(below < sw->span || sw->up_cables > 0); /* the top tier has all hosts below */
 	if (below >= sw->span)
 		return sw->first_up + choose(tuple_hash(sw->salt, pkt), sw->up_cables);
 	uint32_t port = sw->first_down + (uint32_t)(below * sw->child_recip >> 32) * sw->bundle;
+	assert(sw->bundle > 0);
 	return sw->bundle == 1 ? port : port + choose(tuple_hash(sw->salt, pkt), sw->bundle);
 }

@@ -56,6 +56,7 @@ static uint64_t known_depth(const struct net_tree *tree, const struct route_ways
 		return read_depth(tree, port, ways->now);
 	struct adaptive_state *st = ways->state;
 	struct sample *s = &st->sample[port - tree->switches[ways->sw].first_down];
+	assert(s->at <= ways->now);
 	if (s->at == 0 || ways->now - s->at >= UINT64_C(1000) * tune->sample_ns)
 		*s = (struct sample){ways->now, read_depth(tree, port, ways->now)};
 	return s->depth;
@@ -75,6 +76,7 @@ static uint32_t adaptive_choose(const struct net_tree *tree, const struct route_
 			best = i;
 		least = depth < least ? depth : least;
 	}
+	assert(ties > 0 && ties <= ways->count);
 	return best;
 }
 

@@ -93,6 +93,7 @@ int route_build(struct net_tree *tree, const struct weft_route_ops *ops, const v
 {
 	struct net_choice *c = &tree->choice;
 
+	assert(tree->ports && !tree->known_bps);
 	c->ops = ops ? ops : &route_ecmp;
 	if (learn_rates(tree))
 		return weft_err_set(err, -ENOMEM, "fabric: out of memory for %u ports", tree->port_count);
@@ -139,6 +140,7 @@ static void restrict_ways(const struct net_tree *tree, struct route_ways *ways)
 	for (uint32_t i = 0; i < ways->count; i++)
 		if (route_usable(tree, ways->first + i, ways->leaf))
 			ways->ports[usable++] = ways->first + i;
+	assert(usable <= ways->count);
 	ways->count = usable;
 }
 
@@ -161,6 +163,7 @@ static struct route_ways ways_to(const struct net_tree *tree, uint32_t from, uin
 		ways.group = 1 + child;
 		ways.first = switch_child(tree, s, child, &ways.count);
 	}
+	assert(sw < tree->switch_count && host < tree->topo.hosts);
 	if (tree->plan && route_plan_part(tree, &ways, pkt))
 		return ways;
 	if (tree->routes)
@@ -184,6 +187,7 @@ uint32_t route_forward(const struct net_tree *tree, uint32_t from, uint32_t host
 	if (ways.count == 0)
 		return PORT_NONE;
 	uint32_t port = ways_port(&ways, ways.count == 1 ? 0 : tree->choice.ops->choose(tree, &ways, pkt));
+	assert(port >= sw->first_down && port < sw->first_up + sw->up_cables);
 	if (tree->choice.ops->forward)
 		tree->choice.ops->forward(tree, &ways, port, pkt);
 	return port;

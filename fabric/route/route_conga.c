@@ -4,6 +4,7 @@
  * are CONGA's, which knows two tiers alone. With three, by DRILL's footnote 5, spines decide as leaves do, among their
  * own uplinks and by feedback of their own from the spines they send to; cores, as all switches for bundles down, hash.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -126,6 +127,7 @@ static void dre_update(const struct net_tree *tree, struct conga_dre *d, uint32_
 	weft_ps step = UINT64_C(1000000) * tune->tau_us >> DRE_SHIFT;
 	uint64_t steps = (now - d->at) / step, idle = p->busy_until < now ? (now - p->busy_until) / step : 0;
 
+	assert(d->at <= now && d->sent <= p->sent_bytes);
 	idle = idle < steps ? idle : steps;
 	discount(d, steps - idle);
 	d->bytes += tune->waiting ? 0 : p->sent_bytes - d->sent;
@@ -138,6 +140,7 @@ static struct conga_dre *dre_of(const struct net_tree *tree, const struct route_
 {
 	struct conga_state *st = ways->state;
 
+	assert(port >= tree->switches[ways->sw].first_down);
 	return &st->dre[port - tree->switches[ways->sw].first_down];
 }
 
@@ -167,6 +170,7 @@ static uint8_t link_metric(const struct net_tree *tree, const struct route_ways 
 static uint8_t aged(const struct net_tree *tree, const struct conga_metric *m, weft_ps now)
 {
 	const struct conga_tune *tune = tree->choice.tune;
+	assert(m->at <= now);
 	uint64_t ages = (now - m->at) / (UINT64_C(1000000) * tune->age_us);
 
 	return ages < 8 ? (uint8_t)(m->value >> ages) : 0;
@@ -182,6 +186,7 @@ static uint32_t path_metric(const struct net_tree *tree, const struct conga_stat
 	const struct conga_metric *m = &st->to[(size_t)group * st->together * st->tags + tag];
 	uint32_t worst = 0;
 
+	assert(tag < st->tags && (group + 1) * st->together <= st->peers);
 	for (uint32_t i = 0; i < st->together; i++, m += st->tags) {
 		uint32_t value = aged(tree, m, now);
 		worst = value > worst ? value : worst;
@@ -219,6 +224,7 @@ static uint32_t conga_choose(const struct net_tree *tree, const struct route_way
 	const struct conga_tune *tune = tree->choice.tune;
 	struct conga_state *st = ways->state;
 
+	assert(st->flowlets || ways->group);
 	if (ways->group) /* cables down */
 		return route_hash(&tree->switches[ways->sw], pkt, ways->count);
 	struct flow_entry *e = flow_table_find(st->flowlets, flow_key(pkt));
@@ -234,6 +240,7 @@ static uint32_t conga_choose(const struct net_tree *tree, const struct route_way
 
 static struct u64map *headers_of(const struct net_tree *tree, uint32_t level)
 {
+	assert(level < CONGA_LEVELS);
 	return &((struct conga_state *)tree->choice.state[0])->headers[level];
 }
 
@@ -269,6 +276,7 @@ static void feed_back(const struct net_tree *tree, struct conga_state *st, uint3
 		told = other;
 		break;
 	}
+	assert(told < uplinks);
 	h->has_fb = m[told].at != 0;
 	h->fb_place = (uint8_t)(told / st->tags);
 	h->fb_tag = (uint8_t)(told % st->tags);
@@ -285,6 +293,7 @@ static void begin(const struct net_tree *tree, const struct route_ways *ways, ui
 	struct conga_header h = {
 		.from = (uint16_t)st->self, .tag = (uint8_t)(port - tree->switches[ways->sw].first_up), .ce = ce};
 
+	assert(st->tags && ways->group == 0);
 	feed_back(tree, st, ways->leaf / st->leaves, ways->now, &h);
 	header_put(tree, st->tier, pkt, h);
 }
@@ -308,6 +317,7 @@ static void end(const struct net_tree *tree, struct conga_state *st, const struc
 	if (!header_get(tree, st->tier, pkt, &h))
 		return;
 	u64map_del(headers_of(tree, st->tier), (uintptr_t)pkt);
+	assert(h.from < st->peers && h.tag < st->tags);
 	struct conga_metric *heard = &st->heard[(size_t)h.from * st->tags + h.tag];
 	heard->changed |= heard->at == 0 || heard->value != h.ce;
 	heard->value = h.ce;

@@ -47,6 +47,7 @@ static uint32_t digits_choose(const struct net_tree *tree, const struct route_wa
 
 	if (ways->group)
 		return route_hash(s, pkt, ways->count);
+	assert(st->tier < WEFT_LB_PARTS && s->up_cables > 0);
 	uint32_t up = weft_lb_digit(&st->digits, pkt->entropy, st->tier) % s->up_cables;
 	uint32_t way = ways_find(ways, s->first_up + up);
 	return way < ways->count ? way : st->next++ % ways->count;

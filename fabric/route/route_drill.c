@@ -74,6 +74,7 @@ static void leave_first(struct drill_state *st)
 {
 	const struct entering *e = &st->entering[st->first];
 
+	assert(st->count > 0 && st->hidden[e->port] >= e->bytes);
 	st->hidden[e->port] -= e->bytes;
 	st->first = (st->first + 1) % ENTERING_MAX;
 	st->count--;
@@ -107,8 +108,11 @@ static void hide(const struct net_tree *tree, const struct route_ways *ways, uin
 	if (st->count == ENTERING_MAX)
 		leave_first(st);
 	uint32_t local = port - tree->switches[ways->sw].first_down;
+
+	assert(local < switch_ports(&tree->switches[ways->sw]));
 	weft_ps until = ways->now + entering_ps(tree, ways->sw, port, bytes);
 	st->entering[(st->first + st->count++) % ENTERING_MAX] = (struct entering){until, local, bytes};
+	assert(st->count <= ENTERING_MAX);
 	st->hidden[local] += bytes;
 }
 
@@ -126,6 +130,7 @@ static uint32_t learn(struct known *known, uint32_t n, struct known k)
 {
 	uint32_t at = n;
 
+	assert(n < KNOWN_MAX);
 	for (uint32_t i = 0; i < n; i++)
 		if (known[i].port == k.port)
 			return n;
@@ -171,6 +176,7 @@ static uint32_t *memory_of(const struct net_tree *tree, const struct route_ways 
 	const struct drill_state *st = ways->state;
 	uint32_t engine = ways_engine(tree, ways, tune->engines);
 
+	assert(ways->group < switch_groups(s));
 	size_t set = ((size_t)engine * switch_groups(s) + ways->group) * PARTS_APART + ways->part % PARTS_APART;
 
 	return st->memory + set * tune->memory;
@@ -187,6 +193,7 @@ static uint32_t drill_choose(const struct net_tree *tree, const struct route_way
 	uint32_t n = recall(tree, ways, memory, known, draw(tree, ways, known));
 	for (uint32_t i = 0; i < tune->memory; i++)
 		memory[i] = i < n ? known[i].port : PORT_NONE;
+	assert(n > 0 && known[0].way < ways->count);
 	hide(tree, ways, known[0].port, pkt->wire_bytes);
 	return known[0].way;
 }

@@ -4,9 +4,11 @@
 #define WEFT_ROUTE_IMPL_H
 
 #include "net_tree.h"
+
 #include "quiver.h"
 #include "rng.h"
 #include "routing.h"
+#include <assert.h>
 
 /* How unlike paths are put into parts, see route_plan.c. */
 struct route_planning {
@@ -69,6 +71,7 @@ extern const struct weft_route_ops route_wcmp;
 
 static inline uint32_t ways_port(const struct route_ways *ways, uint32_t way)
 {
+	assert(way < ways->count);
 	return ways->ports ? ways->ports[way] : ways->first + way;
 }
 
@@ -87,12 +90,14 @@ static inline uint32_t ways_find(const struct route_ways *ways, uint32_t port)
 /* The forwarding engine of the packet, of `engines`: incoming ports are dealt out to them. */
 static inline uint32_t ways_engine(const struct net_tree *tree, const struct route_ways *ways, uint32_t engines)
 {
+	assert(engines > 0);
 	return (tree->cold[ways->from].reverse - tree->switches[ways->sw].first_down) % engines;
 }
 
 /* Of a switch, as an index in tree->switches. */
 static inline uint32_t switch_tier(const struct net_tree *tree, uint32_t sw)
 {
+	assert(sw < tree->switch_count);
 	uint32_t tier = 0;
 
 	while (tier + 1 < tree->topo.tiers && sw >= tree->tier_first[tier + 1])
@@ -109,6 +114,7 @@ static inline uint32_t switch_groups(const struct net_switch *s)
 /* Ways in a group while all can be taken. */
 static inline uint32_t switch_group(const struct net_tree *tree, const struct net_switch *s, uint32_t group)
 {
+	assert(group < switch_groups(s));
 	uint32_t count = s->up_cables;
 
 	if (group)
@@ -134,6 +140,7 @@ static inline uint32_t switch_widest(const struct net_tree *tree, const struct n
 /* Bytes before a packet that joins the port now: what waits, and data in service until its last bit has left. */
 static inline uint64_t port_backlog(const struct net_tree *tree, uint32_t port, weft_ps now)
 {
+	assert(port < tree->port_count);
 	const struct net_port *p = &tree->ports[port];
 	uint64_t waiting = port_data_bytes(tree, port) + p->ctl_bytes + (p->flags & PORT_PAUSED ? PAUSED_BACKLOG : 0);
 
@@ -147,6 +154,7 @@ uint32_t route_hash(const struct net_switch *sw, const struct weft_pkt *pkt, uin
 /* True when routing leaves the port's link out. */
 static inline bool route_avoided(const struct net_tree *tree, uint32_t port)
 {
+	assert(port < tree->port_count);
 	const struct weft_route_ops *ops = tree->choice.ops;
 
 	return tree->cold[port].avoided || (ops && ops->both_ways && tree->cold[tree->cold[port].reverse].avoided);
@@ -162,6 +170,7 @@ static inline uint32_t route_same_peer(const struct net_tree *tree, uint32_t fir
 {
 	uint32_t port = first;
 
+	assert(first < end && end <= tree->port_count);
 	*cables = 0;
 	*bps = 0;
 	for (; port < end && tree->ports[port].peer == tree->ports[first].peer; port++) {

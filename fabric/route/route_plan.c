@@ -44,6 +44,7 @@ static void add_links(const struct net_tree *tree, struct graph *g, uint32_t sw,
 		uint32_t cables, next = route_same_peer(tree, first, end, &cables, &bps);
 		if (bps) {
 			g->link[g->links] = (struct quiver_link){sw, tree->ports[first].peer, bps};
+			assert(g->links < tree->port_count);
 			g->cables[g->links++] = (struct cables){first, next};
 		}
 		first = next;
@@ -85,6 +86,7 @@ static int push(struct net_plan *plan, uint32_t word)
 		plan->entry = grown;
 		plan->room = room;
 	}
+	assert(plan->used < plan->room);
 	plan->entry[plan->used++] = word;
 	return 0;
 }
@@ -125,6 +127,7 @@ static int push_parts(const struct net_tree *tree, const struct graph *g, const 
 	unsigned __int128 total = 0, sum = 0;
 	int rc = push(plan, parts->parts);
 
+	assert(parts->parts > 1);
 	for (uint32_t i = 0; i < parts->parts; i++)
 		total += parts->part[i].bps;
 	for (uint32_t i = 0; i < parts->parts && !rc; i++) {
@@ -234,6 +237,8 @@ void route_plan_free(struct net_plan *plan)
 bool route_plan_part(const struct net_tree *tree, struct route_ways *ways, const struct weft_pkt *pkt)
 {
 	const struct net_plan *plan = tree->plan;
+
+	assert(ways->sw < tree->switch_count && ways->leaf < plan->leaves);
 	uint32_t at = plan->at[(size_t)ways->sw * plan->leaves + ways->leaf];
 
 	if (!at)
@@ -244,6 +249,7 @@ bool route_plan_part(const struct net_tree *tree, struct route_ways *ways, const
 		e += 2 + e[1];
 		ways->part++;
 	}
+	assert(ways->part < parts && e[1] > 0);
 	ways->count = e[1];
 	ways->ports = e + 2;
 	return true;

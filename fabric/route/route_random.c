@@ -15,6 +15,7 @@ static int random_init(const struct net_tree *tree, uint32_t sw, void *state, ui
 
 static uint32_t random_choose(const struct net_tree *tree, const struct route_ways *ways, const struct weft_pkt *pkt)
 {
+	assert(ways->count > 1);
 	return rng_below(ways->state, ways->count);
 }
 

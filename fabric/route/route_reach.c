@@ -11,6 +11,7 @@ static const struct weft_mem libc_mem;
 
 void route_avoid(struct net_tree *tree, uint32_t port, enum down_reason reason, bool avoid)
 {
+	assert(port < tree->port_count);
 	uint8_t *avoided = &tree->cold[port].avoided;
 
 	tree->avoided_ports -= *avoided != 0;
@@ -21,6 +22,7 @@ void route_avoid(struct net_tree *tree, uint32_t port, enum down_reason reason, 
 
 void route_learn_bps(struct net_tree *tree, uint32_t port, uint64_t bps)
 {
+	assert(port < tree->port_count);
 	uint64_t *known = &tree->known_bps[port], nominal = tree->cold[port].nominal_bps;
 
 	tree->slow_ports -= *known != nominal;

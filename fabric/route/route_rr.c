@@ -65,6 +65,7 @@ static void next_round(const struct net_tree *tree, struct rr_state *st, struct 
 {
 	const struct route_rr_tune *tune = tree->choice.tune;
 
+	assert(g->next == ways);
 	g->next = 0;
 	if (tune->rounds && ++g->round >= tune->rounds) {
 		g->round = 0;
@@ -81,6 +82,7 @@ static uint32_t rr_choose(const struct net_tree *tree, const struct route_ways *
 	struct rr_group *g = &st->group[engine * switch_groups(s) + ways->group];
 	uint32_t all = switch_group(tree, s, ways->group), way;
 
+	assert(ways->count > 0 && ways->count <= all && g->next < all);
 	do {
 		way = g->order[g->next++];
 		if (g->next == all)

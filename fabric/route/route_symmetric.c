@@ -47,6 +47,7 @@ static void note_links(const struct net_tree *tree, uint32_t sw, struct symmetri
 	for (uint32_t way = 0; way < s->up_cables; way++)
 		if (way == 0 || up[way].peer != up[way - 1].peer)
 			st->first_way[link++] = way;
+	assert(link == st->links);
 	st->first_way[link] = s->up_cables;
 }
 
@@ -78,6 +79,7 @@ static uint64_t pair_hash(uint64_t salt, const struct weft_pkt *pkt)
 /* Maps a hash to 0..n-1. */
 static uint32_t reduce(uint64_t hash, uint32_t n)
 {
+	assert(n > 0);
 	return (uint32_t)((hash >> 32) * n >> 32);
 }
 
@@ -88,6 +90,7 @@ static uint32_t link_ways(const struct net_tree *tree, const struct route_ways *
 	uint32_t base = tree->switches[ways->sw].first_up, first = st->first_way[link], end = st->first_way[link + 1];
 	uint32_t way = 0, n = 0;
 
+	assert(link < st->links && first < end);
 	*count = end - first;
 	if (!ways->ports)
 		return first;
@@ -95,6 +98,7 @@ static uint32_t link_ways(const struct net_tree *tree, const struct route_ways *
 		way++;
 	while (way + n < ways->count && ways->ports[way + n] < base + end)
 		n++;
+	assert(way + n <= ways->count);
 	*count = n;
 	return way;
 }
@@ -109,6 +113,7 @@ static uint32_t nth_link(const struct net_tree *tree, const struct route_ways *w
 		link_ways(tree, ways, link, count);
 		usable += *count > 0;
 	}
+	assert(usable > 0);
 	uint32_t skip = reduce(hash, usable);
 	for (link = 0; link < st->links; link++) {
 		way = link_ways(tree, ways, link, count);

@@ -38,6 +38,7 @@ static unsigned __int128 sum_of(const struct turns_way *ways, uint32_t count, ui
 
 	*common = 0;
 	for (uint32_t i = 0; i < count; i++) {
+		assert(ways[i].weight > 0);
 		sum += ways[i].weight;
 		*common = divisor(ways[i].weight, *common);
 	}
@@ -74,6 +75,7 @@ struct weft_lb_turns *turns_create(const struct turns_way *ways, uint32_t count)
 		return NULL;
 	for (uint32_t i = 0; i < count; i++)
 		n += add_turns(due + n, turns_of(ways[i].weight, sum, common, limit), ways[i].ev);
+	assert(n >= count && n <= limit + count);
 	qsort(due, n, sizeof *due, earlier);
 	t = weft_mem_alloc(&libc_mem, sizeof *t + n * sizeof *t->ev);
 	if (t) {
@@ -112,6 +114,7 @@ static uint64_t down_bps(const struct finder *f, uint32_t sw, uint64_t bps)
 	uint32_t count, cables, below = f->leaf * tree->topo.tier[0].radix_down - s->low;
 	uint64_t sum = 0;
 
+	assert(sw < tree->switch_count);
 	if (sw == f->leaf)
 		return bps;
 	uint32_t port = switch_child(tree, s, (uint32_t)(below * s->child_recip >> 32), &count), end = port + count;
@@ -138,6 +141,7 @@ static int add_path(struct finder *f, const struct path *path)
 		f->path = grown;
 		f->room = room;
 	}
+	assert(f->paths < f->room && path->bps > 0);
 	f->path[f->paths++] = *path;
 	return 0;
 }
@@ -274,6 +278,7 @@ static struct weft_lb_turns **kept_at(struct net_tree *tree, uint32_t src_leaf, 
 			return NULL;
 		tree->turns->leaves = leaves;
 	}
+	assert(src_leaf < leaves && dst_leaf < leaves);
 	struct weft_lb_turns ***row = &tree->turns->row[src_leaf];
 	if (!*row)
 		*row = weft_mem_alloc(&libc_mem, leaves * sizeof **row);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topo.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 static int refuse(struct topo_fault *f, uint32_t tier, enum topo_key key)
 {
+	assert(key < TOPO_KEYS && tier <= TOPO_HEAD);
 	f->tier = tier;
 	f->key = key;
 	return -EINVAL;
@@ -182,6 +184,7 @@ uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier)
 
 void weft_topo_digits(const struct weft_topo *topo, struct weft_lb_digits *digits)
 {
+	assert(topo->tiers <= WEFT_LB_PARTS + 1);
 	uint32_t uplinks[WEFT_LB_PARTS] = {0};
 
 	for (uint32_t i = 0; i + 1 < topo->tiers; i++)
@@ -191,6 +194,7 @@ void weft_topo_digits(const struct weft_topo *topo, struct weft_lb_digits *digit
 
 uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw)
 {
+	assert(tier < topo->tiers);
 	if (tier + 1 >= topo->tiers)
 		return 0;
 	uint32_t bundle = topo->tier[tier + 1].bundle, cables = topo->tier[tier].radix_up * bundle;
@@ -214,6 +218,7 @@ const struct weft_topo_link *weft_topo_link_find(const struct weft_topo *topo, u
 
 uint32_t weft_topo_groups_down(const struct weft_topo *topo, uint32_t tier)
 {
+	assert(tier < topo->tiers);
 	return topo->mesh && tier == 2 ? topo->hosts / topo->pod_hosts : topo->tier[tier].radix_down;
 }
 
@@ -221,6 +226,7 @@ const char *weft_topo_tier_name(uint32_t tier)
 {
 	static const char *const names[WEFT_TOPO_TIERS_MAX] = {"leaf", "spine", "core"};
 
+	assert(tier < WEFT_TOPO_TIERS_MAX);
 	return names[tier];
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Topologies by name. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +143,7 @@ static const struct preset *find_preset(struct token name)
 static int read_fields(const char *spec, const struct preset *p, const struct token *tok, uint32_t count, uint32_t *v,
 		       struct weft_err *err)
 {
+	assert(p->fields <= PRESET_FIELDS_MAX && p->required <= p->fields);
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->fields && !rc; i++) {
@@ -159,6 +161,7 @@ static const char *build(const struct preset *p, const uint32_t *v, uint64_t lin
 	for (uint32_t i = 0; i < WEFT_TOPO_TIERS_MAX; i++)
 		topo->tier[i].bundle = 1;
 	const char *reason = p->build(v, topo);
+	assert(topo->tiers <= WEFT_TOPO_TIERS_MAX && topo->link_count <= WEFT_TOPO_LINKS_MAX);
 	for (uint32_t i = 0; i < topo->tiers; i++) {
 		topo->tier[i].down_latency_ns = PRESET_LINK_NS;
 		topo->tier[i].switch_latency_ns = PRESET_SWITCH_NS;

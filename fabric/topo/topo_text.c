@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The .topo text format, read and written. Radices count cables there, links (bundles) in struct weft_topo. */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -118,6 +119,7 @@ static int read_link(struct topo_reader *r)
 		rc = lines_error(l, "GBPS: a number of Gb/s is missing");
 	if (rc)
 		return rc;
+	assert(r->link_count < WEFT_TOPO_LINKS_MAX && r->cur <= TOPO_HEAD);
 	r->link_line[r->link_count] = l->line;
 	r->link[r->link_count++] = (struct weft_topo_link){
 		.bps = bps, .sw = sw, .up = (uint16_t)up, .tier = (uint8_t)(r->cur - 1), .cables = (uint8_t)cables};
@@ -184,6 +186,7 @@ static int check_sections(const struct topo_reader *r)
 
 static uint32_t bundle_of(const struct topo_reader *r, uint32_t tier)
 {
+	assert(tier < WEFT_TOPO_TIERS_MAX);
 	return r->sec[tier].line[TOPO_BUNDLE] ? (uint32_t)r->sec[tier].value[TOPO_BUNDLE] : 1;
 }
 
@@ -193,6 +196,7 @@ static int links_of(const struct topo_reader *r, const struct section *sec, enum
 {
 	uint64_t cables = sec->value[key];
 
+	assert(bundle > 0);
 	if (cables % bundle != 0)
 		return lines_error_at(&r->l, sec->line[key], "%s %u does not divide into bundles of %u",
 				      key_descs[key].name, (unsigned)cables, bundle);
@@ -254,6 +258,7 @@ static uint32_t fault_line(const struct topo_reader *r, const struct topo_fault 
 {
 	const uint32_t *line = r->sec[f->tier].line;
 
+	assert(f->tier <= TOPO_HEAD && f->key < TOPO_KEYS);
 	if (f->key == TOPO_LINK)
 		return r->link_line[f->link];
 	return line[f->key] ? line[f->key] : line[TOPO_TIER];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bursts of a DPDK port: Ethernet framing, payload by reference gathered at transmit. */
+#include <assert.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -57,6 +58,7 @@ static bool pkt_chain(struct ethdev *d, const struct weft_pkt *pkt, struct rte_m
 	seg = rte_pktmbuf_alloc(d->pool);
 	if (seg == NULL)
 		return false;
+	assert(m->nb_segs == 1 && m->next == NULL);
 	rte_mbuf_ext_refcnt_update(&d->elsewhere, 1);
 	rte_pktmbuf_attach_extbuf(seg, (void *)(uintptr_t)pkt->payload, RTE_BAD_IOVA, pkt->payload_len, &d->elsewhere);
 	seg->data_len = pkt->payload_len;
@@ -70,6 +72,7 @@ static void pkt_unchain(struct rte_mbuf *m)
 {
 	if (m->nb_segs == 1)
 		return;
+	assert(m->nb_segs == 2 && m->next != NULL);
 	rte_pktmbuf_free_seg(m->next);
 	m->next = NULL;
 	m->nb_segs = 1;
@@ -88,6 +91,7 @@ static struct rte_mbuf *pkt_frame(struct ethdev *d, struct weft_pkt *pkt, const 
 	eth->dst_addr = *dst;
 	eth->src_addr = d->mac;
 	eth->ether_type = pkt->head[0] >> 4 == 6 ? RTE_BE16(RTE_ETHER_TYPE_IPV6) : RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	assert((uint8_t *)eth >= (uint8_t *)m->buf_addr && rte_mbuf_refcnt_read(m) == 1);
 	m->data_off = (uint16_t)((uint8_t *)eth - (uint8_t *)m->buf_addr);
 	m->pkt_len = RTE_ETHER_HDR_LEN + pkt_ip_bytes(pkt);
 	m->data_len = (uint16_t)(m->pkt_len - (chained ? pkt->payload_len : 0));
@@ -124,6 +128,7 @@ static uint16_t run_send(struct ethdev *d, struct rte_mbuf **m, uint16_t run)
 	for (uint16_t i = 0; i < run; i++)
 		d->stats.tx_bytes += m[i]->pkt_len;
 	uint16_t sent = ethdev_burst_tx(d, m, run);
+	assert(sent <= run);
 	d->stats.tx_pkts += sent;
 	d->tx_run = RTE_MIN((uint16_t)(2 * d->tx_run), (uint16_t)ETHDEV_BURST);
 	if (likely(sent == run))
@@ -144,6 +149,7 @@ uint16_t ethdev_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 	uint16_t done = 0;
 
 	while (done < n) {
+		assert(d->tx_run >= 1 && d->tx_run <= ETHDEV_BURST);
 		uint16_t run = run_frame(d, pkts + done, RTE_MIN((uint16_t)(n - done), d->tx_run), m);
 		if (run == 0) {
 			pkt_hold_or_drop(d, pkts[done++]);
@@ -178,6 +184,7 @@ static uint32_t ip_bytes(const uint8_t *ip, uint16_t type)
 static struct weft_pkt *pkt_fill(struct rte_mbuf *m, uint8_t *ip, uint32_t bytes, weft_ns now)
 {
 	struct weft_pkt *pkt = mbuf_pkt(m);
+	assert(rte_pktmbuf_priv_size(m->pool) >= sizeof *pkt && bytes <= m->data_len);
 	uint32_t wire = bytes + WEFT_L1_OVERHEAD_BYTES;
 	*pkt = (struct weft_pkt){
 		.head = ip,
@@ -200,6 +207,7 @@ static struct rte_mbuf *mbuf_adopt(struct ethdev *d, struct rte_mbuf *m)
 		rte_pktmbuf_free(own);
 		own = NULL;
 	}
+	assert(own == NULL || (own->nb_segs == 1 && own->data_len == own->pkt_len));
 	d->stats.rx_nombuf += own == NULL;
 	return own;
 }

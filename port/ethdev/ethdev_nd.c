@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <string.h>
 
 #include <rte_icmp.h>
@@ -28,6 +29,7 @@ static void options_parse(const uint8_t *opt, size_t len, uint8_t wanted, struct
 			return;
 		if (opt[0] == wanted)
 			memcpy(mac, opt + 2, sizeof *mac);
+		assert(bytes >= ND_OPT_UNIT_BYTES && bytes <= len);
 		opt += bytes;
 		len -= bytes;
 	}
@@ -63,6 +65,7 @@ void nd_fill(uint8_t *ip, uint8_t type, uint32_t flags, const struct weft_ip *sr
 	struct rte_ipv6_hdr *hdr = (struct rte_ipv6_hdr *)ip;
 	struct nd_msg *msg = (struct nd_msg *)(hdr + 1);
 
+	assert(type == ND_SOLICIT || type == ND_ADVERT);
 	*hdr = (struct rte_ipv6_hdr){
 		.vtc_flow = RTE_BE32(UINT32_C(6) << 28),
 		.payload_len = RTE_BE16(sizeof *msg),

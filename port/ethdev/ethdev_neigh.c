@@ -3,6 +3,7 @@
  * A host's port asks (ARP, RFC 826; ND, RFC 4861) for those who have not spoken to it, and answers for its own address.
  * A switch port never asks: it remembers who spoke, answers for everybody else with a derived MAC address and accepts
  * whatever is sent there. */
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -112,6 +113,7 @@ static struct neigh *neigh_find(struct neigh_table *t, const struct weft_ip *ip)
 	int i = rte_hash_lookup(t->hash, ip);
 	if (i < 0)
 		return NULL;
+	assert(i < ETHDEV_NEIGHS && weft_ip_eq(&t->n[i].ip, ip));
 	return t->last = &t->n[i];
 }
 
@@ -150,6 +152,7 @@ static struct rte_mbuf *frame_new(struct ethdev *d, uint16_t bytes, const struct
 	struct rte_mbuf *m = d->pool != NULL ? rte_pktmbuf_alloc(d->pool) : NULL;
 	if (m == NULL)
 		return NULL;
+	assert(RTE_ETHER_HDR_LEN + bytes <= rte_pktmbuf_tailroom(m));
 	m->data_len = (uint16_t)(RTE_ETHER_HDR_LEN + bytes);
 	m->pkt_len = m->data_len;
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
@@ -201,6 +204,7 @@ static bool question_send(struct ethdev *d, const struct weft_ip *target)
 
 static void neigh_ask(struct ethdev *d, struct neigh *n, weft_ns now)
 {
+	assert(!d->is_switch && n->asks < UINT8_MAX);
 	if (question_send(d, &n->ip))
 		d->stats.arp_sent++;
 	n->asks++;
@@ -218,6 +222,7 @@ void neigh_hold(struct ethdev *d, struct rte_mbuf *m, const uint8_t *ip)
 		rte_pktmbuf_free(m);
 		return;
 	}
+	assert(n->held_count < ETHDEV_HELD && d->neigh->waiting <= ETHDEV_NEIGHS);
 	if (n->held_count == 0)
 		d->neigh->waiting++;
 	n->held[n->held_count++] = m;
@@ -228,6 +233,7 @@ void neigh_hold(struct ethdev *d, struct rte_mbuf *m, const uint8_t *ip)
 
 static void held_drop(struct ethdev *d, struct neigh *n)
 {
+	assert(n->held_count > 0 && d->neigh->waiting > 0);
 	d->stats.arp_pending_dropped += n->held_count;
 	rte_pktmbuf_free_bulk(n->held, n->held_count);
 	n->held_count = 0;
@@ -236,6 +242,7 @@ static void held_drop(struct ethdev *d, struct neigh *n)
 
 static void held_send(struct ethdev *d, struct neigh *n)
 {
+	assert(n->known && n->held_count > 0 && d->neigh->waiting > 0);
 	for (unsigned i = 0; i < n->held_count; i++) {
 		struct rte_ether_hdr *eth = rte_pktmbuf_mtod(n->held[i], struct rte_ether_hdr *);
 		eth->dst_addr = n->mac;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding or making DPDK devices, setting them up, and closing them. */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uin
 		return weft_err_set(err, probe_code(rc), "%s: cannot create device: %s", full, probe_reason(rc));
 	if (rte_eth_dev_get_port_by_name(name, id) != 0)
 		return weft_err_set(err, -ENODEV, "%s: no such device, or its driver refused these arguments", full);
+	assert(slots[*id].users == 0);
 	slots[*id] = (struct slot){.ours = true};
 	return 0;
 }
@@ -270,6 +272,7 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 	d->neigh = neigh_create(d->node);
 	if (d->neigh == NULL)
 		return weft_err_set(err, -ENOMEM, "%s: no memory for the neighbour table", conf->dev);
+	assert(d->queue < QUEUES_MAX && !slots[d->id].queue_used[d->queue]);
 	slots[d->id].users++;
 	slots[d->id].queue_used[d->queue] = true;
 	return 0;
@@ -302,6 +305,7 @@ static void ethdev_close(struct weft_port *port)
 	sigset_t before;
 	ethdev_sigpipe_hold(&before);
 	pthread_mutex_lock(&slot_lock);
+	assert(slots[d->id].users > 0 && slots[d->id].queue_used[d->queue]);
 	slots[d->id].users--;
 	slots[d->id].queue_used[d->queue] = false;
 	ethdev_release(d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packet pools of DPDK ports. */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,6 +25,7 @@ static struct rte_mempool *retired[POOLS_RETIRED_MAX]; /* under retired_lock */
 
 void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint32_t *serial)
 {
+	assert(size > 0);
 	/* The variable's address tells the copies apart. */
 	snprintf(name, size, "%s_%x_%u", what, (unsigned)(uintptr_t)serial, atomic_fetch_add(serial, 1));
 }

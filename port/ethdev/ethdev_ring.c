@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pairs of rings inside one process: a net_ring device for an engine, a bare end for a switch. The switch's end is no
  * DPDK device, because those are few. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static int pair_create(struct ethdev *d, const char *name, uint32_t entries, str
 	d->neigh = neigh_create(SOCKET_ID_ANY);
 	if (d->neigh == NULL)
 		return weft_err_set(err, -ENOMEM, "ring pair %s: no memory", name);
+	assert(d->id == RTE_MAX_ETHPORTS && d->pool == NULL);
 	int id = rte_eth_from_rings(name, &d->tx_ring, 1, &d->rx_ring, 1, (unsigned)SOCKET_ID_ANY);
 	if (id < 0)
 		return weft_err_set(err, -ENOSPC, "ring pair %s: cannot make the device (DPDK has room for %d): %s",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sleeping until packets arrive. Interrupts are on only during the sleep, so polling costs the peer nothing. */
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -14,6 +15,7 @@ enum { SLEEP_PORTS_MAX = 64 };
 
 void ethdev_wake_init(struct ethdev *d)
 {
+	assert(d->rx_fd < 0);
 	int fd = epoll_create1(EPOLL_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -69,6 +71,7 @@ void weft_ethdev_sleep_or(struct weft_port *const *ports, unsigned n, weft_ns ti
 	struct pollfd fds[SLEEP_PORTS_MAX + 1];
 	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / WEFT_S(1)), .tv_nsec = (long)(timeout_ns % WEFT_S(1))};
 	unsigned armed = wake_arm(ports, n, fds);
+	assert(armed <= SLEEP_PORTS_MAX);
 	fds[armed] = (struct pollfd){.fd = fd, .events = POLLIN}; /* a negative one is passed over */
 	ppoll(fds, armed + 1, timeout_ns == WEFT_NEVER ? NULL : &ts, NULL);
 	wake_disarm(ports, n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Commands of DPDK's telemetry. They cannot be taken back, so they know devices by a list that outlives each. */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -76,6 +77,7 @@ static int commands_register(void)
 
 int weft_telemetry_add(struct weft_telemetry *device, struct weft_err *err)
 {
+	assert(device->name && device->read);
 	pthread_mutex_lock(&devices_lock);
 	int rc = commands_register();
 	if (rc == 0)

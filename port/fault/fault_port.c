@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fault_port.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -87,13 +88,17 @@ struct verdict {
 	uint32_t bit;
 };
 
+static const struct weft_port_ops fault_ops;
+
 static struct fault_port *fault_of(const struct weft_port *port)
 {
+	assert(port->ops == &fault_ops);
 	return (struct fault_port *)port;
 }
 
 static bool draw(struct rng *rng, uint32_t ppm)
 {
+	assert(ppm <= FAULT_PPM);
 	return rng_below(rng, FAULT_PPM) < ppm;
 }
 
@@ -161,6 +166,7 @@ static bool hold(struct fault_port *f, struct side *side, struct weft_pkt *pkt, 
 			   .payload = payload,
 			   .due_pkt = side->number + 1 + f->conf.reorder_pkts,
 			   .due_poll = f->polls + (uint64_t)f->conf.reorder_pkts * FAULT_HOLD_POLLS};
+	assert(!*side->tail);
 	*side->tail = h;
 	side->tail = &h->next;
 	f->stats.reordered++;
@@ -176,6 +182,7 @@ static void drop_held(struct side *side)
 {
 	struct held *h = side->head;
 
+	assert(h && (h->next || side->tail == &h->next));
 	side->head = h->next;
 	if (!side->head)
 		side->tail = &side->head;
@@ -263,6 +270,7 @@ static uint16_t rx_one(struct fault_port *f, struct weft_pkt *pkt, struct weft_p
 	struct verdict v = judge(f, &f->rx);
 	uint16_t n = 0;
 
+	assert(room > 0);
 	if (v.lost) {
 		f->stats.lost++;
 		free_one(f, pkt);
@@ -289,6 +297,7 @@ static uint16_t fault_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_
 	f->polls++;
 	send_held(f);
 	count = take_held(f, pkts, n);
+	assert(count <= n);
 	if (!f->conf.rx)
 		return (uint16_t)(count + f->inner->ops->rx(f->inner, pkts + count, (uint16_t)(n - count)));
 	while (count < n) {

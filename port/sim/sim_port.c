@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim_port.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ void sim_slab_destroy(struct sim_slab *slab)
 
 struct weft_pkt *sim_slab_get(struct sim_slab *slab)
 {
+	assert(slab->pool.used <= slab->max_pkts);
 	if (slab->pool.used >= slab->max_pkts)
 		return NULL;
 	struct slab_elem *e = pool_get(&slab->pool);
@@ -91,6 +93,7 @@ struct weft_pkt *sim_slab_get(struct sim_slab *slab)
 
 void sim_slab_put(struct sim_slab *slab, struct weft_pkt *pkt)
 {
+	assert(slab->pool.used > 0);
 	free(pkt->port_data);
 	pool_put(&slab->pool, pkt);
 }
@@ -100,10 +103,11 @@ uint32_t sim_slab_used(const struct sim_slab *slab)
 	return slab->pool.used;
 }
 
-static bool fifo_push(struct sim_fifo *f, struct weft_pkt *pkt)
+static bool fifo_enqueue(struct sim_fifo *f, struct weft_pkt *pkt)
 {
 	if (f->count >= f->limit)
 		return false;
+	assert(!f->head == !f->count && (!f->head || !f->tail->next));
 	pkt->next = NULL;
 	if (f->head)
 		f->tail->next = pkt;
@@ -114,19 +118,24 @@ static bool fifo_push(struct sim_fifo *f, struct weft_pkt *pkt)
 	return true;
 }
 
-static struct weft_pkt *fifo_pop(struct sim_fifo *f)
+static struct weft_pkt *fifo_dequeue(struct sim_fifo *f)
 {
 	struct weft_pkt *pkt = f->head;
 
 	if (!pkt)
 		return NULL;
+	assert(f->count > 0 && f->count <= f->limit);
 	f->head = pkt->next;
 	f->count--;
+	assert(!f->head == !f->count);
 	return pkt;
 }
 
+static const struct weft_port_ops sim_ops;
+
 static struct sim_port *sim_of(const struct weft_port *port)
 {
+	assert(port->ops == &sim_ops);
 	return (struct sim_port *)port;
 }
 
@@ -134,7 +143,7 @@ static uint16_t sim_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t 
 {
 	uint16_t i = 0;
 
-	while (i < n && (pkts[i] = fifo_pop(&sim_of(port)->received)))
+	while (i < n && (pkts[i] = fifo_dequeue(&sim_of(port)->received)))
 		i++;
 	return i;
 }
@@ -143,6 +152,8 @@ static uint16_t sim_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t 
 static bool gather(struct weft_pkt *pkt)
 {
 	uint32_t payload_len = pkt->payload ? pkt->payload_len : 0;
+
+	assert(pkt->flags & WEFT_PKT_TRAILER);
 	uint8_t *copy = malloc(pkt->head_len + payload_len + sizeof pkt->trailer);
 	if (!copy)
 		return false;
@@ -193,7 +204,7 @@ static uint16_t sim_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t 
 		struct sim_fifo *f = fifo_of(s, pkts[i]);
 		if (f->count >= f->limit || !own_payload(s, pkts[i]))
 			break;
-		fifo_push(f, pkts[i]);
+		fifo_enqueue(f, pkts[i]);
 	}
 	return i;
 }
@@ -215,7 +226,7 @@ static void sim_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 
 static void fifo_clear(struct sim_port *s, struct sim_fifo *f)
 {
-	for (struct weft_pkt *pkt; (pkt = fifo_pop(f));)
+	for (struct weft_pkt *pkt; (pkt = fifo_dequeue(f));)
 		sim_slab_put(s->slab, pkt);
 }
 
@@ -255,32 +266,33 @@ int sim_port_create(const struct sim_port_conf *conf, struct weft_port **out, st
 struct weft_pkt *sim_port_pull(struct weft_port *port)
 {
 	struct sim_port *s = sim_of(port);
-	struct weft_pkt *pkt = fifo_pop(&s->credit);
+	struct weft_pkt *pkt = fifo_dequeue(&s->credit);
 
 	if (!pkt)
-		pkt = fifo_pop(&s->control);
-	return pkt ? pkt : fifo_pop(&s->data);
+		pkt = fifo_dequeue(&s->control);
+	return pkt ? pkt : fifo_dequeue(&s->data);
 }
 
 struct weft_pkt *sim_port_pull_credit(struct weft_port *port)
 {
-	return fifo_pop(&sim_of(port)->credit);
+	return fifo_dequeue(&sim_of(port)->credit);
 }
 
 struct weft_pkt *sim_port_pull_control(struct weft_port *port)
 {
 	struct sim_port *s = sim_of(port);
-	struct weft_pkt *pkt = fifo_pop(&s->credit);
+	struct weft_pkt *pkt = fifo_dequeue(&s->credit);
 
-	return pkt ? pkt : fifo_pop(&s->control);
+	return pkt ? pkt : fifo_dequeue(&s->control);
 }
 
 bool sim_port_deliver(struct weft_port *port, struct weft_pkt *pkt, weft_ns now)
 {
 	struct sim_port *s = sim_of(port);
 
+	assert(!(pkt->flags & WEFT_PKT_TRAILER)); /* it was gathered when it was sent */
 	pkt->arrived_ns = now;
-	if (fifo_push(&s->received, pkt))
+	if (fifo_enqueue(&s->received, pkt))
 		return true;
 	s->rx_dropped++;
 	sim_slab_put(s->slab, pkt);

@@ -143,6 +143,7 @@ static inline weft_ps port_serialize_ps(const struct net_port *p, uint32_t bytes
 
 static inline struct net_port_cold *port_cold(const struct net_tree *tree, const struct net_port *p)
 {
+	assert(p >= tree->ports && p < tree->ports + tree->port_count);
 	return &tree->cold[p - tree->ports];
 }
 
@@ -156,6 +157,7 @@ static inline bool tree_host_of(const struct net_tree *tree, const struct weft_p
 /* Bytes of data that wait at `port`, ordered and other. */
 static inline uint64_t port_data_bytes(const struct net_tree *tree, uint32_t port)
 {
+	assert(port < tree->port_count);
 	return (uint64_t)tree->ports[port].data_bytes + (tree->ordered_bytes ? tree->ordered_bytes[port] : 0);
 }
 
@@ -163,6 +165,7 @@ static inline uint64_t port_data_bytes(const struct net_tree *tree, uint32_t por
 static inline uint32_t switch_child(const struct net_tree *tree, const struct net_switch *s, uint32_t child,
 				    uint32_t *count)
 {
+	assert(child < s->children);
 	if (!tree->down_first) {
 		*count = s->bundle;
 		return s->first_down + child * s->bundle;
