@@ -33,7 +33,6 @@ bool __attribute__((noinline)) rxwin_alloc(struct rxwin *w, struct rxwin_mem *m)
 		return false;
 	uint32_t words = (m->mask + 1) / 64;
 	memset(w->received, 0, 2 * words * sizeof(uint64_t));
-	w->unreported = w->received + words;
 	return true;
 }
 
@@ -41,7 +40,7 @@ void rxwin_release(struct rxwin *w, struct rxwin_mem *m)
 {
 	if (w->received)
 		pool_put(&m->pool, w->received);
-	w->received = w->unreported = NULL;
+	w->received = NULL;
 }
 
 void __attribute__((noinline)) rxwin_close_hole(struct rxwin *w, struct rxwin_mem *m)
@@ -50,12 +49,12 @@ void __attribute__((noinline)) rxwin_close_hole(struct rxwin *w, struct rxwin_me
 	assert(run <= w->ooo_pkts);
 	for (uint32_t i = 0; i < run; i += 64) {
 		uint32_t n = run - i < 64 ? run - i : 64;
-		uint64_t bits = bitmap_get64(w->unreported, m->mask, w->next_expected + i);
+		uint64_t bits = bitmap_get64(rxwin_unreported(w, m), m->mask, w->next_expected + i);
 		bits &= n < 64 ? ~(UINT64_MAX << n) : UINT64_MAX;
 		w->unreported_pkts -= (uint32_t)__builtin_popcountll(bits);
 	}
 	bitmap_clear_range(w->received, m->mask, w->next_expected, run);
-	bitmap_clear_range(w->unreported, m->mask, w->next_expected, run);
+	bitmap_clear_range(rxwin_unreported(w, m), m->mask, w->next_expected, run);
 	w->next_expected += run;
 	w->ooo_pkts -= run;
 	assert(w->unreported_pkts <= w->ooo_pkts);
@@ -67,7 +66,7 @@ void rxwin_mark_ahead(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
 {
 	assert(w->received && psn - w->next_expected <= m->mask);
 	bitmap_set(w->received, m->mask, psn);
-	bitmap_set(w->unreported, m->mask, psn);
+	bitmap_set(rxwin_unreported(w, m), m->mask, psn);
 	w->unreported_pkts++;
 	w->ooo_pkts++;
 	assert(w->unreported_pkts <= w->ooo_pkts && w->ooo_pkts <= m->window_pkts);
@@ -109,13 +108,14 @@ const struct gtd_rsp *rxwin_response(const struct rxwin *w, uint32_t psn)
 
 /* ---- SACK ---- */
 
-static void note_reported(struct rxwin *w, uint32_t mask, uint32_t base, uint64_t reported)
+static void note_reported(struct rxwin *w, const struct rxwin_mem *m, uint32_t base, uint64_t reported)
 {
-	reported &= bitmap_get64(w->unreported, mask, base);
+	uint64_t *unreported = rxwin_unreported(w, m);
+	reported &= bitmap_get64(unreported, m->mask, base);
 	assert((uint32_t)__builtin_popcountll(reported) <= w->unreported_pkts);
 	w->unreported_pkts -= (uint32_t)__builtin_popcountll(reported);
 	for (; reported; reported &= reported - 1)
-		bitmap_clear(w->unreported, mask, base + (uint32_t)__builtin_ctzll(reported));
+		bitmap_clear(unreported, m->mask, base + (uint32_t)__builtin_ctzll(reported));
 }
 
 /* Base of the next bitmap: the first PSN no SACK has covered yet; with none left, the 64 up to the trigger once more,
@@ -123,7 +123,8 @@ static void note_reported(struct rxwin *w, uint32_t mask, uint32_t base, uint64_
 static uint32_t sack_base(const struct rxwin *w, const struct rxwin_mem *m, uint32_t trigger_psn)
 {
 	if (w->unreported_pkts)
-		return w->next_expected + bitmap_find(w->unreported, m->mask, w->next_expected, m->window_pkts);
+		return w->next_expected +
+		       bitmap_find(rxwin_unreported(w, m), m->mask, w->next_expected, m->window_pkts);
 	return psn_max(trigger_psn - 63, w->next_expected);
 }
 
@@ -140,12 +141,12 @@ struct sack __attribute__((noinline)) rxwin_report(struct rxwin *w, const struct
 {
 	assert(w->ooo_pkts && w->received);
 	if (!psn_before(trigger_psn, w->next_expected))
-		note_reported(w, m->mask, trigger_psn, 1);
+		note_reported(w, m, trigger_psn, 1);
 	uint32_t base = sack_base(w, m, trigger_psn);
 	uint64_t bits = bitmap_get64(w->received, m->mask, base);
 	uint32_t end = w->next_expected + m->window_pkts - base;
 	if (end < 64)
 		bits &= ~(UINT64_MAX << end);
-	note_reported(w, m->mask, base, bits);
+	note_reported(w, m, base, bits);
 	return (struct sack){(int16_t)(base - w->cack_psn), without_responses(w, base, bits)};
 }

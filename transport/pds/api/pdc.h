@@ -97,17 +97,17 @@ struct pdc_rx {
 	bool given_up;         /* closed by us: what comes later is refused for good */
 	bool ack_owed;         /* an ACK could not be sent for lack of a packet: in pds.ack_due */
 	bool asked;            /* the initiator asked for an answer (AR) while there was a hole; still open */
+	uint8_t trigger_flags; /* like the following: WIRE_F_RETX, WIRE_F_ACK_M */
 	uint32_t unacked_pkts; /* received since the last ACK */
+	uint32_t gap_psn;      /* PSN whose absence was last reported (go_back_n) */
 	struct rxwin win;
 	uint64_t rcvd_bytes; /* new untrimmed bytes, nominal sizes */
-	uint32_t gap_psn;    /* PSN whose absence was last reported (go_back_n) */
 
 	/* the packet the next ACK answers */
 	weft_ns trigger_at_ns;
 	uint32_t trigger_psn;
 	uint16_t trigger_ev;
 	uint16_t trigger_message_id;
-	uint8_t trigger_flags; /* WIRE_F_RETX, WIRE_F_ACK_M */
 
 	struct list ack_link; /* in pds.ack_due */
 	struct list link;     /* in pds.rxs */
@@ -121,6 +121,7 @@ struct pdc_rx {
 	struct credit_rx credit; /* while a receiver-driven algorithm runs; see pdc_rx_bytes() */
 };
 
+_Static_assert(offsetof(struct pdc_rx, credit) <= 272, "idle connections stay within 1 KiB");
 _Static_assert(offsetof(struct pdc_rx, credit) + sizeof(struct credit_rx) == sizeof(struct pdc_rx),
 	       "credit ends the connection: without an algorithm for it there is no memory for it");
 

@@ -30,12 +30,11 @@ struct rxwin_mem {
 };
 
 struct rxwin {
-	uint32_t cack_psn;      /* all up to here received and responses cleared */
-	uint32_t next_expected; /* first PSN never received */
-	uint32_t ooo_pkts;      /* received above the first hole */
-	uint32_t unreported_pkts;
-	uint64_t *received;   /* window of PSNs above next_expected; NULL until one arrives */
-	uint64_t *unreported; /* received, not yet in any SACK; in the same memory */
+	uint32_t cack_psn;        /* all up to here received and responses cleared */
+	uint32_t next_expected;   /* first PSN never received */
+	uint32_t ooo_pkts;        /* received above the first hole */
+	uint32_t unreported_pkts; /* of these, those that are not yet in any SACK */
+	uint64_t *received; /* window of PSNs above next_expected; NULL until one arrives. See also rxwin_unreported */
 	uint8_t gtd_count;
 	struct gtd_rsp gtd[RXWIN_GTD_MAX]; /* responses not cleared yet */
 };
@@ -55,6 +54,13 @@ void rxwin_release(struct rxwin *w, struct rxwin_mem *m);
 
 /* Memory for the bitmaps; the window has none. False: there is none. */
 bool rxwin_alloc(struct rxwin *w, struct rxwin_mem *m);
+
+/* The bitmap of what is received and not yet in any SACK, which lies behind `received`. */
+static inline uint64_t *rxwin_unreported(const struct rxwin *w, const struct rxwin_mem *m)
+{
+	assert(w->received);
+	return w->received + (m->mask + 1) / 64;
+}
 
 /* Makes sure that `psn` can be marked: in order that needs nothing, ahead of a hole bitmaps. False: no memory. */
 static inline bool rxwin_reserve(struct rxwin *w, struct rxwin_mem *m, uint32_t psn)
