@@ -128,6 +128,7 @@ static void take_sample(struct lab *lab, weft_ps until)
 	weft_ps interval = lab->sample_ps, next = weft_net_run(lab->net, lab->sample_at);
 	struct weft_err why;
 	bool active = false;
+	assert(lab->taps && interval > 0 && lab->sample_at >= lab->now);
 	int rc = lab->taps->sample(lab->taps_arg, lab->sample_at, &active, &why);
 	if (rc)
 		lab_break(lab, rc, "%s", why.msg);
@@ -145,6 +146,7 @@ static void take_spread(struct lab *lab, weft_ps until)
 	next = next < until ? next : until;
 	next = next < lab->spread_end ? next : lab->spread_end;
 	uint64_t times = next > lab->spread_at ? 1 + (next - 1 - lab->spread_at) / interval : 1;
+	assert(lab->spread && interval > 0);
 	queue_spread_sample(lab->spread, times);
 	lab->spread_at += times * interval;
 	if (lab->spread_at > lab->spread_end)
@@ -155,6 +157,7 @@ static void take_spread(struct lab *lab, weft_ps until)
 static bool step_fabric(struct lab *lab, weft_ps until)
 {
 	weft_ps at;
+	assert(until >= lab->now);
 	while ((at = lab->sample_at < lab->spread_at ? lab->sample_at : lab->spread_at) <= until && !lab->broken_rc) {
 		if (weft_net_step(lab->net, at, &lab->now))
 			return true;
@@ -210,7 +213,7 @@ static int verdict(struct lab *lab, struct weft_err *err)
 int lab_run(struct lab *lab, struct weft_err *err)
 {
 	while (!is_over(lab) && advance(lab))
-		;
+		assert(!lab->due_count && lab->ended + lab->active <= lab->conf->workload.flow_count);
 	return verdict(lab, err);
 }
 

@@ -8,7 +8,7 @@ int lab_at(struct lab *lab, weft_ns at, void (*fn)(struct lab *lab, void *arg), 
 {
 	if (lab->call_count == LAB_CALLS_MAX)
 		return -ENOSPC;
-	lab->calls[lab->call_count++] = (struct lab_call){at * 1000, fn, arg};
+	lab->calls[lab->call_count++] = (struct lab_call){.at = at * 1000, .fn = fn, .arg = arg};
 	return 0;
 }
 

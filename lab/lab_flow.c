@@ -114,8 +114,8 @@ static void out_of_order(struct lab *lab, uint32_t index, uint32_t pkt)
 	const struct weft_flow *f = &lab->conf->workload.flows[index];
 	struct lab_arrival *a = &lab->arrivals[index];
 	uint32_t pkts = (uint32_t)((f->bytes + lab->conf->engine.payload_bytes - 1) / lab->conf->engine.payload_bytes);
-	if (!reorder_ahead(&a->order, pkts, pkt, weft_engine_rx_again(lab->hosts[f->dst].engine),
-			   &lab->flows[index].order, &lab->reordering))
+	if (!reorder_take(&a->order, pkts, pkt, weft_engine_rx_again(lab->hosts[f->dst].engine),
+			  &lab->flows[index].order, &lab->reordering))
 		break_flow(lab, index, "order of arrival", -ENOMEM);
 }
 
@@ -129,7 +129,7 @@ static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t le
 	/* A message that overtook the one before it is handed over in one piece. */
 	for (uint64_t at = offset; at < offset + len; at += payload) {
 		uint32_t pkt = (uint32_t)(at / payload);
-		if (!reorder_next(&a->order, pkt, &lab->reordering))
+		if (!reorder_take_next(&a->order, pkt, &lab->reordering))
 			out_of_order(lab, (uint32_t)(a - lab->arrivals), pkt);
 	}
 }
@@ -174,6 +174,7 @@ weft_ps lab_next_start(const struct lab *lab)
 
 void lab_start_timed(struct lab *lab)
 {
+	assert(lab->next_timed <= lab->timed_count);
 	while (lab_next_start(lab) <= lab->now)
 		start(lab, lab->by_start[lab->next_timed++]);
 }
@@ -206,6 +207,7 @@ static void complete(struct lab *lab, const struct weft_cqe *cqe)
 {
 	struct run_flow *run = cqe->context;
 	uint32_t index = (uint32_t)(run - lab->flows);
+	assert(index < lab->conf->workload.flow_count && run->start <= lab->now);
 	const struct weft_flow *f = &lab->conf->workload.flows[index];
 	if (run->err)
 		return;

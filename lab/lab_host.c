@@ -6,10 +6,11 @@
 #include "lab_int.h"
 #include "rng.h"
 
-static struct weft_pkt *pulled(struct lab_host *h, struct weft_pkt *pkt)
+/* The NIC has room again, which an engine that was refused waits for. */
+static struct weft_pkt *note_pull(struct lab_host *h, struct weft_pkt *pkt)
 {
-	if (pkt && h->refused) {
-		h->refused = false;
+	if (pkt && h->tx_blocked) {
+		h->tx_blocked = false;
 		lab_host_due(h);
 	}
 	return pkt;
@@ -18,19 +19,19 @@ static struct weft_pkt *pulled(struct lab_host *h, struct weft_pkt *pkt)
 static struct weft_pkt *host_pull(void *arg)
 {
 	struct lab_host *h = arg;
-	return pulled(h, sim_port_pull(h->nic));
+	return note_pull(h, sim_port_pull(h->nic));
 }
 
 static struct weft_pkt *host_pull_control(void *arg)
 {
 	struct lab_host *h = arg;
-	return pulled(h, sim_port_pull_control(h->nic));
+	return note_pull(h, sim_port_pull_control(h->nic));
 }
 
 static struct weft_pkt *host_pull_credit(void *arg)
 {
 	struct lab_host *h = arg;
-	return pulled(h, sim_port_pull_credit(h->nic));
+	return note_pull(h, sim_port_pull_credit(h->nic));
 }
 
 /* The deadline in the fabric's unit, which is exact: both count from the same origin. */
@@ -48,6 +49,7 @@ static void arm(struct lab_host *h)
 		h->wake_at = at;
 		weft_net_wake(h->lab->net, h->index, at);
 	}
+	assert(h->wake_at <= at);
 }
 
 static void host_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
@@ -69,6 +71,7 @@ static void host_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
 static void host_wake(void *arg, weft_ps now)
 {
 	struct lab_host *h = arg;
+	assert(h->wake_at <= now);
 	h->wake_at = WEFT_NEVER;
 	if (deadline_ps(h) <= now)
 		lab_host_due(h);
@@ -188,9 +191,9 @@ static bool poll_once(struct lab_host *h, weft_ns now)
 	uint64_t full = stats->tx_full;
 	h->deadline = weft_engine_poll(h->engine, now);
 	if (h->deadline <= now) {
-		h->refused = stats->tx_full != full;
+		h->tx_blocked = stats->tx_full != full;
 		h->deadline = WEFT_NEVER;
-		return !h->refused;
+		return !h->tx_blocked;
 	}
 	return false;
 }

@@ -32,7 +32,7 @@ struct lab_host {
 	weft_ns deadline;                /* of the engine, or NEVER */
 	weft_ps wake_at; /* what the fabric was asked for; may be earlier than the deadline, never later */
 	bool due;        /* in the lab's queue of hosts to poll */
-	bool refused;    /* the NIC's ring was full: poll when it has room */
+	bool tx_blocked; /* the NIC's ring was full: poll when it has room */
 };
 
 struct lab_call {

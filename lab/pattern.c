@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pattern.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -66,6 +67,7 @@ void pattern_destroy(struct pattern *p)
 
 const uint8_t *pattern_of(const struct pattern *p, uint32_t index)
 {
+	assert(p->base);
 	return p->base + (rng_mix(index + 1) % STARTS) * START_STEP;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "queue_spread.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -98,6 +99,7 @@ static void sample_group(const struct queue_spread *q, struct direction *d, cons
 	}
 	if (up < 2)
 		return;
+	assert(up <= n);
 	double variance = squares / up - sum / up * (sum / up), sd = variance > 0 ? sqrt(variance) : 0;
 	d->samples += times;
 	d->sd += sd * (double)times;

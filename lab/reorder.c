@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "reorder.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -37,7 +38,7 @@ void reorder_free(struct reorder *r)
 	r->hole = NULL;
 }
 
-static void late(uint32_t extent, struct reorder_counts *c, struct reorder_sum *sum)
+static void count_late(uint32_t extent, struct reorder_counts *c, struct reorder_sum *sum)
 {
 	c->reordered++;
 	sum->reordered++;
@@ -47,15 +48,17 @@ static void late(uint32_t extent, struct reorder_counts *c, struct reorder_sum *
 }
 
 /* The gap is filled, at least its first packet: a receiver's cumulative acknowledgement moves on. */
-static void fill(struct reorder *r, bool retransmitted, struct reorder_counts *c)
+static void fill_gap(struct reorder *r, bool retransmitted, struct reorder_counts *c)
 {
 	struct reorder_hole *h = r->hole;
 	if (!retransmitted && h->waited > c->reorder_dup_acks)
 		c->reorder_dup_acks = h->waited;
 	h->waited = 0;
 	uint32_t run = bitmap_run(h->bits, h->mask, r->next + 1, h->packets - r->next - 1);
+	assert(run <= r->waiting);
 	r->next += 1 + run;
-	r->ahead -= run;
+	r->waiting -= run;
+	assert(r->next <= h->packets);
 	if (r->next > h->end)
 		h->end = r->next;
 }
@@ -65,26 +68,26 @@ static void wait_behind(struct reorder *r, uint32_t index, struct reorder_counts
 	struct reorder_hole *h = r->hole;
 	bitmap_set(h->bits, h->mask, index);
 	sum->beyond++;
-	if (++r->ahead > c->ooo_max)
-		c->ooo_max = r->ahead;
+	if (++r->waiting > c->ooo_max)
+		c->ooo_max = r->waiting;
 	if (++h->waited > c->dup_acks)
 		c->dup_acks = h->waited;
 	if (index >= h->end)
 		h->end = index + 1;
 }
 
-static void count_waiting(uint32_t ahead, struct reorder_sum *sum)
+static void count_waiting(uint32_t waiting, struct reorder_sum *sum)
 {
-	if (!ahead)
+	if (!waiting)
 		return;
 	sum->waiting++;
-	sum->waits[ahead < REORDER_EXTENTS ? ahead : REORDER_EXTENTS - 1]++;
-	if (ahead > sum->wait_max)
-		sum->wait_max = ahead;
+	sum->waits[waiting < REORDER_EXTENTS ? waiting : REORDER_EXTENTS - 1]++;
+	if (waiting > sum->wait_max)
+		sum->wait_max = waiting;
 }
 
-bool reorder_ahead(struct reorder *r, uint32_t packets, uint32_t index, bool retransmitted, struct reorder_counts *c,
-		   struct reorder_sum *sum)
+bool reorder_take(struct reorder *r, uint32_t packets, uint32_t index, bool retransmitted, struct reorder_counts *c,
+		  struct reorder_sum *sum)
 {
 	if (index < r->next || index >= packets)
 		return true;
@@ -95,12 +98,13 @@ bool reorder_ahead(struct reorder *r, uint32_t packets, uint32_t index, bool ret
 		return true;
 	sum->packets++;
 	if (index < h->end && !retransmitted)
-		late(h->end - index - 1, c, sum);
+		count_late(h->end - index - 1, c, sum);
 	if (index == r->next)
-		fill(r, retransmitted, c);
+		fill_gap(r, retransmitted, c);
 	else
 		wait_behind(r, index, c, sum);
-	count_waiting(r->ahead, sum);
+	count_waiting(r->waiting, sum);
+	assert(h->end >= r->next && h->end - r->next >= r->waiting);
 	if (r->next == packets)
 		reorder_free(r);
 	return true;

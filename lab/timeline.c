@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "timeline.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -140,7 +141,8 @@ static int compare_steps(const void *a, const void *b)
 
 static void add_step(struct timeline *t, weft_ns at, uint32_t fault, bool end, bool learn)
 {
-	t->steps[t->step_count++] = (struct timeline_step){at, fault, end, learn};
+	assert(t->step_count < t->fault_count * STEPS_PER_FAULT);
+	t->steps[t->step_count++] = (struct timeline_step){.at_ns = at, .fault = fault, .end = end, .learn = learn};
 }
 
 /* What begins or ends, and when routing hears of it: not when a link is slow, which nobody told, or damages packets. */
@@ -291,6 +293,7 @@ int timeline_apply(const struct timeline *t, uint32_t *next, weft_ns now, struct
 {
 	bool learned = false;
 	for (; timeline_next_ns(t, *next) <= now; ++*next) {
+		assert(*next == 0 || t->steps[*next - 1].at_ns <= t->steps[*next].at_ns);
 		apply_step(t, &t->steps[*next], net);
 		learned |= t->steps[*next].learn;
 	}

@@ -127,15 +127,24 @@ static void set_hops(struct run_result *r, const struct weft_net_stats *stats)
 	}
 }
 
+static uint64_t sum_drops(const struct run_drops *d)
+{
+	return d->data + d->control + d->down + d->error + d->route;
+}
+
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now)
 {
 	r->fabric = true;
-	r->drops = (struct run_drops){stats->dropped_data, stats->dropped_control, stats->dropped_down,
-				      stats->dropped_error, stats->dropped_route};
+	r->drops = (struct run_drops){
+		.data = stats->dropped_data,
+		.control = stats->dropped_control,
+		.down = stats->dropped_down,
+		.error = stats->dropped_error,
+		.route = stats->dropped_route,
+	};
 	set_hops(r, stats);
 	r->packets.trimmed = stats->trimmed;
-	r->packets.dropped = stats->dropped_data + stats->dropped_control + stats->dropped_down + stats->dropped_error +
-			     stats->dropped_route;
+	r->packets.dropped = sum_drops(&r->drops);
 	r->packets.marked = stats->marked;
 	r->queue_max_bytes = stats->max_queue_bytes;
 	if (now && stats->ports)

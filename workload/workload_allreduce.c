@@ -23,7 +23,7 @@ static int prepare(const struct request *q, uint32_t steps, struct ranks *k, str
 {
 	uint64_t flows = (uint64_t)steps * q->hosts;
 
-	*k = (struct ranks){q->hosts, 1, q->hosts};
+	*k = (struct ranks){.count = q->hosts, .leaves = 1, .per_leaf = q->hosts};
 	if (q->spread) {
 		k->per_leaf = q->topo->tier[0].radix_down;
 		k->leaves = q->hosts / k->per_leaf;

@@ -50,7 +50,7 @@ static void append(struct weft_workload *w, const struct weft_workload *more, we
 		w->nodes = more->nodes;
 }
 
-int workload_room(uint64_t flows, struct weft_err *err)
+int workload_check_count(uint64_t flows, struct weft_err *err)
 {
 	if (flows <= FLOWS_MAX)
 		return 0;
@@ -64,7 +64,7 @@ int workload_join(struct weft_workload *w, struct weft_workload *more, weft_ns l
 	uint64_t flows = (uint64_t)w->flow_count + more->flow_count;
 	uint64_t triggers = (uint64_t)w->trigger_count + more->trigger_count;
 
-	int rc = workload_room(flows > triggers ? flows : triggers, err);
+	int rc = workload_check_count(flows > triggers ? flows : triggers, err);
 
 	if (rc)
 		return rc;

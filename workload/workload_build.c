@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Patterns whose flows all start at once, and the windowed all-to-all. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@ int workload_alloc(struct weft_workload *w, uint32_t nodes, uint32_t flows, uint
 
 struct weft_flow *workload_add(struct weft_workload *w, uint32_t src, uint32_t dst, uint64_t bytes)
 {
+	assert(src != dst && bytes > 0 && w->flows);
 	struct weft_flow *f = &w->flows[w->flow_count++];
 
 	*f = (struct weft_flow){.src = src,

@@ -75,7 +75,7 @@ void workload_wait(struct weft_flow *f, uint32_t t);
 /* ---- workload_background.c ---- */
 
 /* -EINVAL: so many flows are too many. */
-int workload_room(uint64_t flows, struct weft_err *err);
+int workload_check_count(uint64_t flows, struct weft_err *err);
 
 /* Moves the flows of `more` to the end of `w`, `later` ns later, as background or not. -EINVAL when there are too many,
  * -ENOMEM. */

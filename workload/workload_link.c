@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Triggers: which flows they start, and whether every flow is started by something. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ int workload_link(struct weft_workload *w)
 uint32_t weft_trigger_fire(const struct weft_trigger *t, uint32_t *fired, uint32_t *out)
 {
 	uint32_t before = (*fired)++;
+	assert(t->targets || !t->target_count);
 
 	if (t->kind == WEFT_TRIGGER_MULTISHOT) {
 		if (before >= t->target_count)
@@ -79,7 +81,7 @@ static void find_stuck(const struct weft_workload *w, const uint32_t *fired, str
 				needed++;
 		if (activations >= needed)
 			continue;
-		*stuck = (struct workload_stuck){i, activations, needed};
+		*stuck = (struct workload_stuck){.flow = i, .activations = activations, .needed = needed};
 		return;
 	}
 }

@@ -35,7 +35,7 @@ static int make_rounds(const struct request *q, struct weft_workload *w, struct 
 	int rc = make_round(q, 0, w, err);
 
 	if (!rc)
-		rc = workload_room((uint64_t)q->rounds * w->flow_count, err);
+		rc = workload_check_count((uint64_t)q->rounds * w->flow_count, err);
 	for (uint32_t round = 1; round < q->rounds && !rc; round++) {
 		struct weft_workload more = {0};
 		rc = make_round(q, round, &more, err);

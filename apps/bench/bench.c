@@ -176,7 +176,7 @@ static int run(struct options *o, const struct bench_opts *b, const struct bench
 	if (!rc)
 		rc = b->local ? bench_local(o, b, &out, err) : bench_rank(o, b, job, &out, err);
 	if (!rc && out.report) {
-		uint32_t bad = bench_tell_failed(&out);
+		uint32_t bad = bench_report_failed(&out);
 		rc = bench_report(o, &out, err);
 		if (!rc && bad)
 			rc = weft_err_set(err, -EIO, "%u of %u flows failed", bad, out.run.work->flow_count);

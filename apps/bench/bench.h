@@ -42,7 +42,7 @@ int bench_rank(struct options *o, const struct bench_opts *b, const struct bench
 
 /* Sets the environment libfabric and the provider read: where the provider lies, algorithms, parameters, and for each
  * node (';' between them) device and address. */
-int bench_env_set(const struct options *o, const char *devices, const char *addrs, struct weft_err *err);
+int bench_env_set(struct options *o, const char *devices, const char *addrs, struct weft_err *err);
 
 /* Address of a rank in text. */
 void bench_rank_host(uint32_t rank, char host[BENCH_NAME_MAX]);
@@ -51,7 +51,7 @@ void bench_rank_host(uint32_t rank, char host[BENCH_NAME_MAX]);
 void bench_drive(struct bench_driver *d, weft_ns deadline);
 
 /* Names the first few flows that went wrong on stderr; returns how many did. */
-uint32_t bench_tell_failed(const struct bench_outcome *out);
+uint32_t bench_report_failed(const struct bench_outcome *out);
 
 /* Table and JSON. A negative errno with a message. */
 int bench_report(const struct options *o, const struct bench_outcome *out, struct weft_err *err);

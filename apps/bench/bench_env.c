@@ -52,7 +52,7 @@ static uint64_t param_value(const struct weft_param *p, const void *base)
 
 /* Where the provider's own default is another than the engine's and ours is meant, and what the user has set: that may
  * be the engine's default. */
-static bool is_told(const struct options *o, const char *key)
+static bool must_pass(const struct options *o, const char *key)
 {
 	static const char *const keys[] = {"payload_bytes", "peer_timeout_ns"};
 	size_t len = strlen(key);
@@ -72,13 +72,13 @@ static bool is_told(const struct options *o, const char *key)
 static void tunes_print(FILE *out, const struct options *o, const struct weft_param *table, const void *base)
 {
 	for (const struct weft_param *p = table; base && p && p->key; p++)
-		if (param_value(p, base) != p->def || is_told(o, p->key))
+		if (param_value(p, base) != p->def || must_pass(o, p->key))
 			fprintf(out, "%s=%" PRIu64 ",", p->key, param_value(p, base));
 }
 
 /* The provider does not know the fabric. Where its switches read digits, the parts of an entropy are told as parameters
  * of PRIME; other load balancers have no such parameters. */
-static void digits_tell(const struct options *o)
+static void pass_digits(struct options *o)
 {
 	if (!o->lab.route->reads_digits)
 		return;
@@ -91,14 +91,14 @@ static void digits_tell(const struct options *o)
 	weft_param_set(o->lab.lb->tunes, o->lab.lb_tune, "prime_recycle", "off", NULL);
 }
 
-static int tunes_set(const struct options *o)
+static int tunes_set(struct options *o)
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 	if (!out)
 		return -ENOMEM;
-	digits_tell(o);
+	pass_digits(o);
 	tunes_print(out, o, weft_engine_tunes, &o->lab.engine);
 	tunes_print(out, o, o->lab.cc->tunes, o->lab.cc_tune);
 	tunes_print(out, o, o->lab.lb->tunes, o->lab.lb_tune);
@@ -133,7 +133,7 @@ static int plugins_set(const struct options *o)
 	return rc;
 }
 
-int bench_env_set(const struct options *o, const char *devices, const char *addrs, struct weft_err *err)
+int bench_env_set(struct options *o, const char *devices, const char *addrs, struct weft_err *err)
 {
 	provider_path_set();
 	char seed[16];

@@ -82,7 +82,7 @@ static int learn_names(struct rank_state *s, struct weft_err *err)
 	return rc;
 }
 
-static int open_node(struct rank_state *s, const struct options *o, const struct bench_opts *b, struct weft_err *err)
+static int open_node(struct rank_state *s, struct options *o, const struct bench_opts *b, struct weft_err *err)
 {
 	char device[256], host[BENCH_NAME_MAX];
 	expand_rank(b->device, s->job->rank, device, sizeof device);

@@ -40,17 +40,17 @@ static const char *flow_trouble(const struct bench_flow *f)
 	return f->verified ? NULL : "wrong bytes arrived";
 }
 
-uint32_t bench_tell_failed(const struct bench_outcome *out)
+uint32_t bench_report_failed(const struct bench_outcome *out)
 {
-	enum { TOLD_MAX = 5 };
+	enum { SHOWN_MAX = 5 };
 	uint32_t bad = 0;
 	for (uint32_t i = 0; i < out->run.work->flow_count; i++) {
 		const struct weft_flow *flow = &out->run.work->flows[i];
 		const char *trouble = flow_trouble(&out->run.flows[i]);
-		if (trouble && bad++ < TOLD_MAX)
+		if (trouble && bad++ < SHOWN_MAX)
 			fprintf(stderr, "weft bench: flow %u (%u->%u): %s\n", i, flow->src, flow->dst, trouble);
 	}
-	if (bad > TOLD_MAX)
+	if (bad > SHOWN_MAX)
 		fprintf(stderr, "weft bench: ... %u flows in all\n", bad);
 	return bad;
 }

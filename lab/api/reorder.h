@@ -33,19 +33,22 @@ struct reorder_hole;
 
 /* What of a flow has arrived. All zero: nothing. */
 struct reorder {
-	uint32_t next;             /* the first packet that is missing */
-	uint32_t ahead;            /* arrived beyond it */
-	struct reorder_hole *hole; /* which; NULL until the first of them. Owned, gone when the flow is complete */
+	uint32_t next;    /* the first packet that is missing */
+	uint32_t waiting; /* arrived beyond it */
+	struct reorder_hole
+		*hole; /* which ones; NULL until the first of them. Owned, freed when the flow is complete */
 };
 
-/* Packet `index` of `packets`, once each; others are ignored. False: no memory, and nothing was counted. */
-bool reorder_ahead(struct reorder *r, uint32_t packets, uint32_t index, bool retransmitted, struct reorder_counts *c,
-		   struct reorder_sum *sum);
+/* Counts the arrival of packet `index` of `packets`; packets that arrived before are ignored. False: no memory, and
+ * nothing was counted. */
+bool reorder_take(struct reorder *r, uint32_t packets, uint32_t index, bool retransmitted, struct reorder_counts *c,
+		  struct reorder_sum *sum);
 
-/* True: it was the next one and nothing waits behind it, so that is all. False: reorder_ahead is to look at it. */
-static inline bool reorder_next(struct reorder *r, uint32_t index, struct reorder_sum *sum)
+/* The short way: counts the arrival of the packet that is next while no packet waits. False: it is another packet, and
+ * reorder_take has to count it. */
+static inline bool reorder_take_next(struct reorder *r, uint32_t index, struct reorder_sum *sum)
 {
-	bool next = index == r->next && !r->ahead && !r->hole;
+	bool next = index == r->next && !r->waiting && !r->hole;
 	r->next += next;
 	sum->packets += next;
 	return next;

@@ -33,8 +33,8 @@ static int teardown(void **state)
 
 static void arrive(struct fixture *f, uint32_t index, bool retransmitted)
 {
-	if (!reorder_next(&f->order, index, &f->sum))
-		assert_true(reorder_ahead(&f->order, f->packets, index, retransmitted, &f->counts, &f->sum));
+	if (!reorder_take_next(&f->order, index, &f->sum))
+		assert_true(reorder_take(&f->order, f->packets, index, retransmitted, &f->counts, &f->sum));
 }
 
 static void arrive_all(struct fixture *f, const uint32_t *indices, uint32_t n)
@@ -52,7 +52,7 @@ static void assert_counts(const struct fixture *f, uint32_t reordered, uint32_t 
 	assert_int_equal(f->counts.ooo_max, ooo_max);
 }
 
-static void ahead__nothing_in_order(void **state)
+static void take__nothing_in_order(void **state)
 {
 	struct fixture *f = *state;
 	for (uint32_t i = 0; i < 10; i++)
@@ -64,7 +64,7 @@ static void ahead__nothing_in_order(void **state)
 }
 
 /* A late packet behind three others: the third duplicate ACK. */
-static void ahead__one_late(void **state)
+static void take__one_late(void **state)
 {
 	struct fixture *f = *state;
 	arrive_all(f, (uint32_t[]){0, 2, 3, 4, 1, 5, 6, 7, 8, 9}, 10);
@@ -76,7 +76,7 @@ static void ahead__one_late(void **state)
 }
 
 /* The cumulative acknowledgement moves to the second gap, so no ACK is a third duplicate. */
-static void ahead__every_gap_counts_anew(void **state)
+static void take__every_gap_counts_anew(void **state)
 {
 	struct fixture *f = *state;
 	arrive_all(f, (uint32_t[]){0, 2, 4, 1, 5, 6, 3, 7, 8, 9}, 10);
@@ -84,7 +84,7 @@ static void ahead__every_gap_counts_anew(void **state)
 	assert_int_equal(f->sum.beyond, 4);
 }
 
-static void ahead__filling_inside_is_a_duplicate_ack(void **state)
+static void take__filling_inside_is_a_duplicate_ack(void **state)
 {
 	struct fixture *f = *state;
 	arrive_all(f, (uint32_t[]){0, 4, 3, 2, 1}, 5);
@@ -92,7 +92,7 @@ static void ahead__filling_inside_is_a_duplicate_ack(void **state)
 	assert_int_equal(f->order.next, 5);
 }
 
-static void ahead__a_retransmission_was_lost_not_late(void **state)
+static void take__a_retransmission_was_lost_not_late(void **state)
 {
 	struct fixture *f = *state;
 	arrive_all(f, (uint32_t[]){0, 2, 3, 4, 5}, 5);
@@ -103,16 +103,16 @@ static void ahead__a_retransmission_was_lost_not_late(void **state)
 	assert_int_equal(f->sum.packets, 10);
 }
 
-static void ahead__ignores_what_was_there(void **state)
+static void take__ignores_what_was_there(void **state)
 {
 	struct fixture *f = *state;
 	arrive_all(f, (uint32_t[]){0, 2, 2, 0, 10, 12}, 6);
 	assert_int_equal(f->sum.packets, 2);
-	assert_int_equal(f->order.ahead, 1);
+	assert_int_equal(f->order.waiting, 1);
 }
 
 /* Of 0 2 3 1 4 6 5, one packet waits after 2, two after 3, none after 1 and 4, one after 6. */
-static void ahead__counts_what_waits_at_each_arrival(void **state)
+static void take__counts_what_waits_at_each_arrival(void **state)
 {
 	struct fixture *f = *state;
 	arrive_all(f, (uint32_t[]){0, 2, 3, 1, 4, 6, 5}, 7);
@@ -164,7 +164,7 @@ static struct reorder_counts by_definition(const uint32_t *order, uint32_t n)
 	return c;
 }
 
-static void ahead__like_the_definition(void **state)
+static void take__like_the_definition(void **state)
 {
 	struct rng rng = {.state = 7};
 	for (uint32_t round = 0; round < 300; round++) {
@@ -190,15 +190,15 @@ static void ahead__like_the_definition(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(ahead__nothing_in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(ahead__one_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(ahead__every_gap_counts_anew, setup, teardown),
-		cmocka_unit_test_setup_teardown(ahead__filling_inside_is_a_duplicate_ack, setup, teardown),
-		cmocka_unit_test_setup_teardown(ahead__a_retransmission_was_lost_not_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(ahead__ignores_what_was_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(ahead__counts_what_waits_at_each_arrival, setup, teardown),
+		cmocka_unit_test_setup_teardown(take__nothing_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(take__one_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(take__every_gap_counts_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(take__filling_inside_is_a_duplicate_ack, setup, teardown),
+		cmocka_unit_test_setup_teardown(take__a_retransmission_was_lost_not_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(take__ignores_what_was_there, setup, teardown),
+		cmocka_unit_test_setup_teardown(take__counts_what_waits_at_each_arrival, setup, teardown),
 		cmocka_unit_test(percentile__over_all_packets),
-		cmocka_unit_test(ahead__like_the_definition),
+		cmocka_unit_test(take__like_the_definition),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

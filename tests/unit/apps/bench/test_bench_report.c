@@ -105,18 +105,18 @@ static void bench_report__file_cannot_be_written(void **state)
 	rig_close(&r);
 }
 
-static void bench_tell_failed__counts_every_kind(void **state)
+static void bench_report_failed__counts_every_kind(void **state)
 {
 	struct rig r;
 	rig_open(&r);
-	assert_int_equal(bench_tell_failed(&r.out), 2);
+	assert_int_equal(bench_report_failed(&r.out), 2);
 	flow_done(&r, 0, 0, 10);
 	flow_done(&r, 1, 0, 10);
-	assert_int_equal(bench_tell_failed(&r.out), 0);
+	assert_int_equal(bench_report_failed(&r.out), 0);
 	r.out.run.flows[0].verified = false;
-	assert_int_equal(bench_tell_failed(&r.out), 1);
+	assert_int_equal(bench_report_failed(&r.out), 1);
 	r.out.run.flows[1].send_err = ETIMEDOUT;
-	assert_int_equal(bench_tell_failed(&r.out), 2);
+	assert_int_equal(bench_report_failed(&r.out), 2);
 	rig_close(&r);
 }
 
@@ -126,7 +126,7 @@ int main(void)
 		cmocka_unit_test(bench_report__times_and_counters),
 		cmocka_unit_test(bench_report__ranks_on_different_clocks),
 		cmocka_unit_test(bench_report__file_cannot_be_written),
-		cmocka_unit_test(bench_tell_failed__counts_every_kind),
+		cmocka_unit_test(bench_report_failed__counts_every_kind),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
