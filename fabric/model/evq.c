@@ -10,11 +10,11 @@ enum { FILL_AHEAD = 8 }; /* buckets to fetch before they are emptied */
 
 enum { EVQ_IDLE = UINT32_MAX, EVQ_WHEEL = UINT32_MAX - 1, EVQ_SOON = UINT32_MAX - 2 };
 
-int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span, uint32_t ahead)
+int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span, uint32_t lookahead)
 {
 	assert(ids > 0 && ids < EVQ_SOON);
-	assert(ahead > 0 && ahead <= EVQ_SOON_MAX / 2);
-	*q = (struct evq){.now = now, .ids = ids, .ahead = ahead};
+	assert(lookahead > 0 && lookahead <= EVQ_SOON_MAX / 2);
+	*q = (struct evq){.now = now, .ids = ids, .lookahead = lookahead};
 	while (span >> q->shift >= EVQ_BUCKETS)
 		q->shift++;
 	q->tick = now >> q->shift;
@@ -372,16 +372,16 @@ static void __attribute__((noinline)) soon_fill(struct evq *q)
 	q->soon_last -= q->soon_first;
 	memmove(q->soon, q->soon + q->soon_first, q->soon_last * sizeof q->soon[0]);
 	q->soon_first = 0;
-	while (q->soon_last < q->ahead && (b = bucket_first(q)) != EVQ_NONE)
+	while (q->soon_last < q->lookahead && (b = bucket_first(q)) != EVQ_NONE)
 		soon_take(q, b);
 	soon_set_end(q);
-	if (q->ahead >= FILL_AHEAD)
+	if (q->lookahead >= FILL_AHEAD)
 		prefetch_fill(q, b);
 }
 
 uint32_t evq_pop(struct evq *q, weft_ps until)
 {
-	if (q->soon_last - q->soon_first <= q->ahead * 3 / 4)
+	if (q->soon_last - q->soon_first <= q->lookahead * 3 / 4)
 		soon_fill(q);
 	if (q->soon_first == q->soon_last) {
 		if (q->heap_len == 0 || q->heap[0].at > until)

@@ -37,9 +37,9 @@ struct evq_far {
 };
 
 struct evq {
-	weft_ps now;      /* time of the last event taken */
-	uint32_t ahead;   /* soon events to hold, refilled at three quarters of that */
-	weft_ps soon_end; /* of the last soon event, 0 without any: nothing in wheel and heap is earlier */
+	weft_ps now;        /* time of the last event taken */
+	uint32_t lookahead; /* soon events to hold, refilled at three quarters of that */
+	weft_ps soon_end;   /* of the last soon event, 0 without any: nothing in wheel and heap is earlier */
 	uint32_t soon_first, soon_last;
 	struct evq_soon soon[EVQ_SOON_MAX]; /* soon_first..soon_last-1, sorted */
 	uint64_t tick;                      /* now's bucket, not wrapped */
@@ -55,9 +55,9 @@ struct evq {
 	uint64_t seq;
 };
 
-/* For ids 0..ids-1; `span`: how far ahead most events lie; `ahead` (1..EVQ_SOON_MAX/2): how many evq_peek can see, at a
- * cost for each. -ENOMEM. */
-int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span, uint32_t ahead);
+/* For ids 0..ids-1; `span`: how far ahead most events lie; `lookahead` (1..EVQ_SOON_MAX/2): how many evq_peek can see,
+ * at a cost for each. -ENOMEM. */
+int evq_init(struct evq *q, uint32_t ids, weft_ps now, weft_ps span, uint32_t lookahead);
 void evq_fini(struct evq *q);
 
 bool evq_pending(const struct evq *q, uint32_t id);

@@ -33,7 +33,7 @@ const struct weft_param weft_net_tunes[] = {
 	 .max = WEFT_TRIM_OFF_COIN,
 	 .offset = FIELD(trim)},
 	{.key = "pfc",
-	 .help = "lossless fabric: switches pause what is before them instead of dropping data",
+	 .help = "lossless fabric: switches send PFC pauses instead of dropping data",
 	 .max = 1,
 	 .offset = FIELD(pfc),
 	 .type = WEFT_PARAM_BOOL},
@@ -58,7 +58,7 @@ const struct weft_param weft_net_tunes[] = {
 	 .max = UINT16_MAX,
 	 .offset = FIELD(credit_queue)},
 	{.key = "credit_refresh",
-	 .help = "credits after which a port takes its share of losses anew, which it marks with",
+	 .help = "credits between two updates of a port's loss share P_d, with which it marks",
 	 .def = 4,
 	 .min = 1,
 	 .max = UINT16_MAX,
@@ -121,6 +121,6 @@ int weft_net_conf_check(const struct weft_net_conf *c, struct weft_err *err)
 	if (!rc)
 		rc = check_classes(&c->tune, err);
 	if (!rc && (c->tune.trim > WEFT_TRIM_OFF_COIN || !c->free_pkt))
-		rc = weft_err_set(err, -EINVAL, "fabric: no such way of trimming, or nobody to take dropped packets");
+		rc = weft_err_set(err, -EINVAL, "fabric: unknown trim mode, or no free_pkt callback");
 	return rc;
 }

@@ -92,7 +92,7 @@ static int conga_init(const struct net_tree *tree, uint32_t sw, void *state, uin
 		return weft_err_set(err, -EINVAL, "fabric: conga has tags for %d uplinks of a %s, not for %u", TAGS_MAX,
 				    weft_topo_tier_name(st->tier), st->tags);
 	if (st->peers > PEERS_MAX)
-		return weft_err_set(err, -EINVAL, "fabric: conga tells %d %ss apart, not %u", PEERS_MAX,
+		return weft_err_set(err, -EINVAL, "fabric: conga supports %d %ss, not %u", PEERS_MAX,
 				    weft_topo_tier_name(st->tier), st->peers);
 	for (uint32_t i = 0; sw == 0 && i < CONGA_LEVELS; i++)
 		u64map_init(&st->headers[i], &libc_mem);
@@ -378,7 +378,7 @@ static const struct weft_param conga_tunes[] = {
 	 .max = 1048576,
 	 .offset = offsetof(struct conga_tune, flowlets)},
 	{.key = "conga_age_us",
-	 .help = "a path's metric that was not heard again for so long is halved, us",
+	 .help = "a path's metric is halved when no feedback came for this time, us",
 	 .def = 10000,
 	 .min = 1,
 	 .max = 10000000,
@@ -396,8 +396,8 @@ const struct weft_route_ops route_conga = {
 	.per_flow = true,
 	.one_fabric = true,
 	.tiers_min = 2,
-	.help = "flowlets on the uplink with the least congested path, as the other leaf (with three tiers also the "
-		"other spine) tells: CONGA",
+	.help = "CONGA: flowlets on the least congested uplink, by feedback from the destination leaf (three tiers: "
+		"also spine)",
 	.tunes = conga_tunes,
 	.tune_size = sizeof(struct conga_tune),
 	.state_bytes = conga_state,

@@ -250,7 +250,7 @@ static bool drill_plan(const void *arg, struct route_planning *how)
 
 const struct weft_route_ops route_drill = {
 	.name = "drill",
-	.help = "per packet, the least loaded of some drawn and some remembered ports: DRILL(d, m)",
+	.help = "per packet, the least loaded of d random and m remembered ports: DRILL(d, m)",
 	.tunes = drill_tunes,
 	.tune_size = sizeof(struct route_drill_tune),
 	.state_bytes = drill_state,
@@ -300,7 +300,7 @@ static uint32_t drill_flow_choose(const struct net_tree *tree, const struct rout
 static const struct weft_param drill_flow_tunes[] = {
 	DRILL_PARAMS,
 	{.key = "drill_flow_idle_us",
-	 .help = "a flow that was silent for longer chooses anew, us",
+	 .help = "idle time after which a flow chooses again, us",
 	 .def = 10000,
 	 .max = 100000000,
 	 .offset = offsetof(struct route_drill_tune, idle_us)},

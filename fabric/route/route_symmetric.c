@@ -150,7 +150,7 @@ static uint32_t symmetric_choose(const struct net_tree *tree, const struct route
 
 const struct weft_route_ops route_symmetric = {
 	.name = "symmetric",
-	.help = "as ecmp, and both directions alike: the way back is the same, for the same entropy",
+	.help = "as ecmp, but both directions of a flow take the same path for the same entropy",
 	.by_entropy = true,
 	.both_ways = true,
 	.state_bytes = symmetric_state,

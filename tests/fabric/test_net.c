@@ -51,7 +51,7 @@ static void weft_net_create__refuses(void **state)
 	check_refused(c, "fabric: PFC pauses at 100 % of a BDP and ends it at 101 % of that");
 	c = good;
 	c.free_pkt = NULL;
-	check_refused(c, "fabric: no such way of trimming, or nobody to take dropped packets");
+	check_refused(c, "fabric: unknown trim mode, or no free_pkt callback");
 }
 
 static void weft_net_create__bad_topology(void **state)
