@@ -76,7 +76,7 @@ static int message_submit(struct prov_ep *ep, struct coll_run *run, const struct
 	if (ret)
 		return ret;
 	run->outstanding++;
-	ep->domain->nic->poll.next_ns = 0; /* there is something to send */
+	prov_nic_poll_soon(ep->domain->nic);
 	return 0;
 }
 

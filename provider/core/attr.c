@@ -115,8 +115,8 @@ struct kind {
 };
 
 static const struct kind kinds[PROV_KINDS] = {
-	[PROV_RDM] = {&tx_have, &rx_have, &ep_have, PROV_CTX_MAX},
-	[PROV_DGRAM] = {&tx_dgram, &rx_dgram, &ep_dgram, 1},
+	[PROV_RDM] = {.tx = &tx_have, .rx = &rx_have, .ep = &ep_have, .ctx_max = PROV_CTX_MAX},
+	[PROV_DGRAM] = {.tx = &tx_dgram, .rx = &rx_dgram, .ep = &ep_dgram, .ctx_max = 1},
 };
 
 static const struct fi_domain_attr domain_have = {

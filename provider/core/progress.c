@@ -32,6 +32,12 @@ void prov_poller_remove(struct prov_nic *nic, struct prov_poller *poller)
 	TAILQ_REMOVE(&nic->pollers, poller, link);
 }
 
+void prov_nic_poll_soon(struct prov_nic *nic)
+{
+	assert_locked(nic);
+	nic->poll.next_ns = 0;
+}
+
 static bool pollers_poll(struct prov_nic *nic)
 {
 	struct prov_poller *poller;

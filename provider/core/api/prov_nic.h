@@ -101,6 +101,9 @@ void prov_nic_thread_put(struct prov_nic *nic);
 void prov_poller_add(struct prov_nic *nic, struct prov_poller *poller);
 void prov_poller_remove(struct prov_nic *nic, struct prov_poller *poller);
 
+/* Something was submitted from within progress: threads that wait poll again at once. Lock held. */
+void prov_nic_poll_soon(struct prov_nic *nic);
+
 /* ---- the lock ---- */
 
 static inline void prov_nic_note_owner(struct prov_nic *nic, bool locked)
