@@ -78,6 +78,7 @@ class Tree:
 
     def create(self, file, body):
         assert not os.path.exists(os.path.join(self.root, file)), f"{file} is there already"
+        os.makedirs(os.path.dirname(os.path.join(self.root, file)), exist_ok=True)
         self.write(file, body)
 
     def append(self, file, body):
