@@ -157,8 +157,6 @@ def test_files_are_found_beside_the_scenario(write: Write, weft: Binary, tmp_pat
 
 
 def test_an_impossible_combination_is_named(write: Write, weft: Binary) -> None:
-    if "dry-run" not in weft.options:
-        pytest.skip("this weft sim has no --dry-run")
     for text, line, words in [
             ("topology: star:4\ncases:\n  - {name: a}\n  - name: b\n    cc: nonsense\n", 5, "cc: unknown"),
             ("topology: star:4\nsweep:\n  matrix: ['permutation:4:4KiB', 'permutation:8:4KiB']\n", 3,

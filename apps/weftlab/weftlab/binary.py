@@ -14,6 +14,7 @@ from typing import Sequence
 from .errors import WeftlabError
 
 OPTION = re.compile(r"^  --([a-z][a-z-]*)(?: (\S+))? ")
+NO_DIRECTORY = "--series: needs a directory to write to, --out DIR"
 MESSAGE = re.compile(r"^weft sim: ")
 
 
@@ -31,10 +32,10 @@ class Binary:
         return self._complaint([*arguments, "--help"])
 
     def impossible(self, arguments: Sequence[str]) -> str | None:
-        """Why a run with these arguments cannot be: unknown names, files, hosts that do not exist. None: it can."""
-        if "dry-run" not in self.options:
-            return self.refusal(arguments)
-        return self._complaint([*arguments, "--dry-run"])
+        """Why a run with these arguments cannot be: unknown names, files, hosts that do not exist. None: it can. Runs
+        nothing: the command puts everything together before it finds that a time series has no directory to go to."""
+        complaint = self._complaint([*arguments, "--series=1us"])
+        return None if complaint == NO_DIRECTORY else complaint
 
     def _complaint(self, arguments: Sequence[str]) -> str | None:
         done = subprocess.run([self.path, "sim", *arguments], capture_output=True, text=True, errors="replace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Sequence
@@ -13,6 +14,7 @@ from .errors import ScenarioError, WeftlabError
 from .scenario import Item, Run, Scenario
 
 CHECKS_AT_ONCE = 8  # starting the command is mostly waiting
+NOWHERE = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,16 @@ def _refusal(scenario: Scenario, run: Run, reason: str) -> WeftlabError:
 
 
 def _culprit(run: Run, reason: str) -> Item | None:
-    """The option a complaint is about: one whose name it begins with, or whose value or parameter it quotes."""
-    start, _, rest = reason.partition(": ")
-    for item in run.items:
-        if item.name == start and (item.name != "set" or f"'{item.target}'" in rest):
-            return item
-    quoted = [item for item in run.items if f"'{item.value}'" in reason or f"'{item.target}'" in reason]
-    if quoted:
-        return quoted[0]
-    return next((item for item in run.items if item.name in reason.split() or item.target in reason.split()), None)
+    """The option a complaint is about: the one whose name, parameter or value it mentions first."""
+    found = [(_place(item, reason), -len(item.value), item) for item in run.items]
+    place, _, item = min(found, key=lambda entry: entry[:2], default=(NOWHERE, 0, None))
+    return item if place < NOWHERE else None
+
+
+def _place(item: Item, reason: str) -> int:
+    """Where a complaint mentions an option; NOWHERE: it does not. A name counts only before a colon or in quotes."""
+    names = rf"(?:\A(?:--set: )?{re.escape(item.target)}: )|'{re.escape(item.target)}'"
+    value = item.value.partition("=")[2] if item.name == "set" else item.value
+    values = rf"(?<![\w.:]){re.escape(item.value)}(?![\w.])|'{re.escape(value)}'"
+    mentioned = re.search(f"{names}|{values}", reason)
+    return mentioned.start() if mentioned else NOWHERE

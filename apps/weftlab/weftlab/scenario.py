@@ -18,7 +18,7 @@ RUNS_MAX = 20000  # cases x axis values x seeds
 NUMBER = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\Z")
 U64_MAX = 2**64 - 1
 
-NOT_OF_A_RUN = ("out", "json", "help", "help-params", "jobs", "fresh", "any-build", "config", "dry-run")
+NOT_OF_A_RUN = ("out", "json", "help", "help-params", "jobs", "fresh", "any-build", "config")
 
 
 @dataclass(frozen=True)
