@@ -115,7 +115,7 @@ def test_the_command_draws(two_cases: Runs, tmp_path: Path, capsys: pytest.Captu
     assert main(["report", directory, "--figure", "bars", "--measure", "goodput_gbps", "--pdf", str(tmp_path / "a.pdf"),
                  "--png", str(tmp_path / "a.png"), "--where", "case=sprayed"]) == 0
     assert (tmp_path / "a.pdf").exists() and (tmp_path / "a.png").exists()
-    assert main(["report", directory, "--figure", "bars"]) == 2
+    assert main(["report", directory, "--figure", "bars"]) == 2  # names no file
     assert main(["report", directory, "--figure", "bars", "--colour", "red"]) == 2
     assert main(["table", directory]) == 0
     assert "two cases (mean over seeds" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from types import FrameType
@@ -39,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
                                   description="Runs all that a scenario file describes. Options of weft sim win over "
                                   "the file's."))
     add_table(commands.add_parser("table", help="show results as text or CSV"))
-    add_report(commands.add_parser("report", help="draw figures of results"))
+    add_report(commands.add_parser("report", help="make a page of results, or draw figures"))
     return top
 
 
@@ -115,8 +116,8 @@ def add_report(command: argparse.ArgumentParser) -> None:
     """weftlab report"""
     command.set_defaults(command=report)
     command.add_argument("directories", nargs="+", metavar="DIR")
-    command.add_argument("--figure", metavar="NAME", required=True,
-                         help="fct-cdf, slowdown-cdf, bars, lines, queue, cwnd or goodput")
+    command.add_argument("--html", metavar="FILE", help="the page; default without --figure: report.html in DIR")
+    command.add_argument("--figure", metavar="NAME", help="fct-cdf, slowdown-cdf, bars, lines, queue, cwnd or goodput")
     for ending in ("pdf", "svg", "png"):
         command.add_argument(f"--{ending}", metavar="FILE", help=f"save it as {ending.upper()}")
     command.add_argument("--style", default="paper", help="paper, screen or a matplotlib style sheet; default: paper")
@@ -131,20 +132,32 @@ def add_report(command: argparse.ArgumentParser) -> None:
 
 
 def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Draws a figure into files."""
-    from .figures import figure, save
+    """Writes the page, or draws a figure into files."""
+    from .page import write_page
 
     nothing_more(rest)
-    files = [path for path in (options.pdf, options.svg, options.png) if path]
-    if not files:
-        raise WeftlabError("report: names no file to write (--pdf, --svg or --png)")
     runs = load(*options.directories)
     for condition in options.where:
         runs = where(runs, condition)
+    if options.figure:
+        draw(runs, options)
+    if options.html or not options.figure:
+        path = options.html or os.path.join(options.directories[0], "report.html")
+        write_page(runs, path)
+        print(path)
+    return SUCCESS
+
+
+def draw(runs: Runs, options: argparse.Namespace) -> None:
+    """Draws a figure into files."""
+    from .figures import figure, save
+
+    files = [path for path in (options.pdf, options.svg, options.png) if path]
+    if not files:
+        raise WeftlabError("report: names no file to write (--pdf, --svg or --png)")
     wanted = {name: getattr(options, name) for name in ("measure", "x", "by", "ports", "title", "log")}
     given = {name: value for name, value in wanted.items() if value is not None}
     save(figure(runs, options.figure, style=options.style, **given), *files)
-    return SUCCESS
 
 
 def where(runs: Runs, condition: str) -> Runs:

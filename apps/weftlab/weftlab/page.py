@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One HTML page with everything in it: tables to sort and filter, plots to hover over, zoom and take apart. It needs no
+network, works on a phone, in the dark and on paper, and stays below PAGE_BYTES_MAX."""
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any, Iterator, Sequence
+
+import jinja2
+import numpy as np
+import pandas as pd
+
+from .directory import DONE, WAITING
+from .errors import UnwritableError, WeftlabError
+from .figures import NAMES, OF_COMPLETION, UNITS, rates_over_time
+from .results import LEADING, Runs
+from .stats import combination_keys, groups, interval
+
+PAGE_BYTES_MAX = 2 << 20
+SERIES_BYTES_MAX = 1 << 20  # of the curves over time; combinations beyond it are left out and named
+CURVE_POINTS = 160  # of a distribution
+STRETCHES = 200  # of a curve over time
+LINES_OF_ONE = 6  # ports, connections or flows of a combination
+RUNS_IN_TABLE = 2000
+DIGITS = 5  # of every number
+HERE = os.path.dirname(__file__)
+NOT_MEASURES = {*LEADING, "digest", "cc", "lb", "route"}
+
+
+def write_page(runs: Runs, path: str | os.PathLike[str]) -> None:
+    """Writes the page of these runs."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page(runs))
+    except OSError as error:
+        raise UnwritableError(f"{os.fspath(path)}: {error.strerror}") from error
+
+
+def page(runs: Runs) -> str:
+    """The page's text. WeftlabError when there is nothing to show or too much."""
+    complete: Runs = runs[(runs["status"] != WAITING) & (runs["directory"] != "")]
+    if complete.empty:
+        raise WeftlabError("no run has a result")
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "page")), autoescape=True,
+                                     trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    data = json.dumps(data_of(runs, complete), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    failed = runs[(runs["status"] != DONE) & (runs["error"] != "")]
+    text = environment.get_template("page.html.j2").render(
+        title=runs.attrs.get("title") or "Runs", about=runs.attrs.get("about") or "", data=data, total=len(runs),
+        done=int((runs["status"] == DONE).sum()), script=_read("page.js"), sheet=_read("page.css"),
+        failures=[(row.label, row.seed, row.error) for row in failed.head(20).itertuples()], failed=len(failed))
+    if len(text.encode()) > PAGE_BYTES_MAX:
+        raise WeftlabError(f"{len(runs)} runs make a page of more than 2 MB; select some of them")
+    return text
+
+
+def data_of(runs: Runs, complete: Runs) -> dict[str, Any]:
+    """What the page's script draws from."""
+    keys = [key for key in combination_keys(complete) if complete[key].nunique(dropna=False) > 1]
+    measures = [str(name) for name in complete.columns if _is_measure(complete, str(name))]
+    combinations = list(groups(complete, keys))
+    over_time, left_out = _all_over_time(combinations)
+    return {"keys": keys, "measures": [{"name": name, "title": title_of(name)} for name in measures],
+            "combinations": [_combination(values, group, measures) for values, group in combinations],
+            "curves": {column: [_distribution(group.flows()[column]) for _, group in combinations]
+                       for column in ("fct_us", "slowdown")},
+            "ideal": _distribution(complete.flows()["ideal_us"]), "time": over_time, "left_out": left_out,
+            "runs": _table(runs, keys, measures)}
+
+
+def title_of(measure: str) -> str:
+    """A measure in words, with its unit in brackets."""
+    stem, _, unit = measure.rpartition("_")
+    plain = f"{stem.replace('_', ' ')} ({UNITS[unit]})" if unit in UNITS and stem else measure.replace("_", " ")
+    return NAMES.get(measure, plain)
+
+
+def _is_measure(runs: Runs, name: str) -> bool:
+    return name not in NOT_MEASURES and name not in combination_keys(runs) and \
+        pd.api.types.is_numeric_dtype(runs[name]) and bool(runs[name].notna().any())
+
+
+def _combination(values: dict[str, object], group: Runs, measures: Sequence[str]) -> dict[str, Any]:
+    """Values of the keys, and of each measure mean, half of the interval (null: none) and whether flows did not end."""
+    open_runs = bool((group["completed"] < group["flows"]).any())
+    cells = []
+    for measure in measures:
+        found = interval(group[measure])
+        cells.append([rounded(found.mean), rounded(found.half), int(open_runs and measure.startswith(OF_COMPLETION))])
+    return {"values": [plain(value) for value in values.values()], "n": len(group), "cells": cells}
+
+
+def _distribution(values: pd.Series) -> dict[str, Any]:
+    """Quantiles of the values that are known, and the share of those that are not."""
+    known = np.sort(values.dropna().to_numpy())
+    if not len(known):
+        return {"x": [], "y": [], "open": 1.0 if len(values) else 0.0}
+    ranks = np.unique(np.linspace(0, len(known) - 1, min(CURVE_POINTS, len(known))).astype(int))
+    return {"x": [rounded(known[rank]) for rank in ranks], "y": [rounded((rank + 1) / len(values)) for rank in ranks],
+            "open": rounded(1 - len(known) / len(values))}
+
+
+def _all_over_time(combinations: Sequence[tuple[dict[str, object], Runs]]) -> tuple[list[dict[str, Any]], int]:
+    """Curves of the first seed of each combination, as many as there is room for, and how many combinations were left
+    out."""
+    curves: list[dict[str, Any]] = []
+    used = left_out = 0
+    for at, (_, group) in enumerate(combinations):
+        first: Runs = group[group["seed"] == group["seed"].iloc[0]]
+        if used > SERIES_BYTES_MAX:
+            left_out += int(not first.ports().empty)
+            continue
+        for curve in _over_time(first):
+            used += len(json.dumps(curve))
+            curves.append({"of": at, **curve})
+    return curves, left_out
+
+
+def _over_time(run: Runs) -> Iterator[dict[str, Any]]:
+    """Queues of the deepest ports, windows of the first connections, rates of the first flows and of all."""
+    ports = run.ports()
+    if not ports.empty:
+        deepest = ports.groupby("port")["queue_bytes"].max().sort_values(ascending=False)
+        for port in deepest[deepest > 0].index[:LINES_OF_ONE]:
+            samples = ports[ports["port"] == port]
+            yield {"kind": "queue", "name": port, **_binned(samples["time_us"], samples["queue_bytes"] / 1e3)}
+    series = run.series()
+    if not series.empty:
+        for (src, dst), samples in list(series.groupby(["src", "dst"], sort=False))[:LINES_OF_ONE]:
+            yield {"kind": "cwnd", "name": f"host{src} → host{dst}",
+                   **_binned(samples["time_us"], samples["cwnd_bytes"] / 1e3)}
+    arrivals = run.arrivals()
+    if not arrivals.empty:
+        rates = rates_over_time(arrivals)
+        lines = [("all flows", rates.sum(axis=1)), *((f"flow {flow}", rates[flow]) for flow in rates.columns)]
+        for name, values in lines[:LINES_OF_ONE + 1]:
+            yield {"kind": "goodput", "name": name, **_binned(rates.index, values)}
+
+
+def _binned(times: Any, values: Any) -> dict[str, Any]:
+    """x and y; of a long series the means of stretches, with their least (lo) and largest values (hi)."""
+    x, y = np.asarray(times, dtype=float), np.asarray(values, dtype=float)
+    if len(x) <= STRETCHES:
+        return {"x": [rounded(value) for value in x], "y": [rounded(value) for value in y]}
+    bounds = np.linspace(x.min(), x.max(), STRETCHES + 1)
+    stretches = pd.Series(y).groupby(np.digitize(x, bounds[1:-1])).agg(["mean", "min", "max"])
+    middles = (bounds[:-1] + bounds[1:])[stretches.index] / 2
+    columns = (middles, stretches["mean"], stretches["min"], stretches["max"])
+    return {name: [rounded(value) for value in column] for name, column in zip(("x", "y", "lo", "hi"), columns)}
+
+
+def _table(runs: Runs, keys: Sequence[str], measures: Sequence[str]) -> dict[str, Any]:
+    """Single runs."""
+    shown = [name for name in ("fct_max_us", "fct_mean_us", "fct_p99_us", "inflation", "goodput_gbps", "jain",
+                               "retransmitted", "trimmed", "dropped", "timeouts", "failed") if name in measures]
+    columns = [*keys, "seed", "status", *shown]
+    rows = [[plain(value) for value in row] for row in runs.head(RUNS_IN_TABLE)[columns].itertuples(index=False)]
+    return {"columns": [title_of(name) if name in shown else name for name in columns], "rows": rows,
+            "left_out": max(0, len(runs) - RUNS_IN_TABLE)}
+
+
+def rounded(value: Any) -> float | None:
+    """To DIGITS figures; None: not known, or infinite."""
+    number = float(value)
+    return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; of a path the last part."""
+    if isinstance(value, str):
+        return os.path.basename(value) if "/" in value and ":" not in value else value
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    return rounded(value) if value is not None else None
+
+
+def _read(name: str) -> str:
+    with open(os.path.join(HERE, "page", name), encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of results: complete in itself, small, and, where there is a Chromium, used as a reader would."""
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import weftlab
+from conftest import Write
+from weftlab import Runs, WeftlabError
+from weftlab.__main__ import main
+from weftlab.page import PAGE_BYTES_MAX, page, plain, rounded
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+# Done in the page once it is drawn; what it finds is read from <pre id="found"> of the page around it.
+READER = """
+const found = {ready: document.documentElement.dataset.ready, wide: document.documentElement.scrollWidth - innerWidth};
+const charts = [...document.querySelectorAll(".chart")], count = (chart, what) => chart.querySelectorAll(what).length;
+found.titles = [...document.querySelectorAll("h2")].map(title => title.textContent);
+found.paths = charts.map(chart => count(chart, "svg[role=img] path") + count(chart, "svg[role=img] rect"));
+found.wanted = "h1, h2, select, input, .legend button, svg[role=img]";
+found.off = [...document.querySelectorAll(found.wanted)].filter(
+  one => one.getBoundingClientRect().right > innerWidth + 1).length;
+const cdf = charts[1], svg = () => cdf.querySelector("svg[role=img]");
+const before = count(cdf, "svg[role=img] path"), box = svg().getBoundingClientRect();
+const point = (kind, share) => svg().dispatchEvent(new PointerEvent(kind,
+  {bubbles: true, clientX: box.left + box.width * share, clientY: box.top + 50}));
+point("pointermove", 0.5);
+found.tip = cdf.querySelector(".tip").textContent;
+cdf.querySelector(".legend button").click();
+found.hidden = before - count(cdf, "svg[role=img] path");
+cdf.querySelector(".legend button").click();
+const labels = () => [...svg().querySelectorAll("text")].map(text => text.textContent).join(" ");
+const whole = labels();
+point("pointerdown", 0.3); point("pointermove", 0.6); point("pointerup", 0.6);
+found.zoomed = labels() !== whole;
+svg().dispatchEvent(new MouseEvent("dblclick", {bubbles: true}));
+found.restored = labels() === whole;
+document.querySelector("#curves input[type=checkbox]").click();
+found.log = labels() !== whole;
+const rows = () => document.querySelectorAll("#runs tbody tr");
+const cells = at => [...document.querySelectorAll(`#runs tbody td:nth-child(${at})`)].map(cell => cell.textContent);
+const heads = [...document.querySelectorAll("#runs th")];
+const at = heads.findIndex(head => head.textContent.startsWith("tail FCT"));
+heads[at].click(); const up = cells(at + 1); heads[at].click(); found.sorted = [up, cells(at + 1)];
+const filter = document.querySelector("#runs input");
+found.all = rows().length; filter.value = "hashed"; filter.dispatchEvent(new Event("input"));
+found.filtered = rows().length;
+const measure = document.querySelector("#compare select");
+measure.value = "goodput_gbps"; measure.dispatchEvent(new Event("change"));
+found.measure = charts[0].querySelector("svg[role=img]").getAttribute("aria-label");
+const pre = parent.document.createElement("pre");
+pre.id = "found"; pre.textContent = JSON.stringify(found); parent.document.body.append(pre);
+"""
+
+
+def browse(text: str, directory: Path, width: int, *more: str) -> dict[str, Any]:
+    """What READER finds in a frame of this width: windows cannot be as narrow as a phone."""
+    path = directory / "frame.html"
+    text = text.replace("</body>", f"<script>addEventListener('load', () => {{ {READER} }})</script></body>")
+    path.write_text(f'<!doctype html><body style="margin:0"><iframe srcdoc="{html.escape(text)}" width="{width}" '
+                    'height="2400" style="border:0"></iframe></body>')
+    command = [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000",
+               f"--user-data-dir={directory}/profile", f"--window-size={max(width, 500)},2400", *more]
+    done = subprocess.run([*command, "--dump-dom", path.as_uri()], capture_output=True, text=True, timeout=100,
+                          check=False)
+    found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.S)
+    assert found, done.stderr
+    said: dict[str, Any] = json.loads(html.unescape(found.group(1)))
+    return said
+
+
+def test_a_page_needs_nothing_else(two_cases: Runs) -> None:
+    text = page(two_cases)
+    assert len(text.encode()) < PAGE_BYTES_MAX / 4
+    assert not re.search(r"(?:src|href)=|https?://(?!www\.w3\.org/2000/svg)|@import|url\((?!#)", text)
+    assert "prefers-color-scheme: dark" in text and "@media print" in text and "width=device-width" in text
+    assert text == page(two_cases)
+
+
+def test_names_are_text_not_markup(write: Write, tmp_path: Path) -> None:
+    runs = weftlab.run(write('title: "<b>&</script>"\ntopology: star:4\nmatrix: permutation:4:16KiB\n'), quiet=True,
+                       out=tmp_path / "out")
+    text = page(runs)
+    assert "<b>" not in text
+    assert text.count("</script>") == 2
+
+
+def test_the_command_writes_the_page(two_cases: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "page.html"
+    assert main(["report", two_cases.attrs["directory"], "--html", str(path), "--where", "case=hashed"]) == 0
+    assert capsys.readouterr().out == f"{path}\n"
+    assert "sprayed" not in path.read_text()
+    assert main(["report", two_cases.attrs["directory"], "--html", "/nonexistent/page.html"]) == 1
+
+
+def test_nothing_to_show_is_said(two_cases: Runs) -> None:
+    with pytest.raises(WeftlabError, match="no run has a result"):
+        page(two_cases[two_cases["id"] > 99])
+
+
+def test_numbers_are_short() -> None:
+    assert (rounded(123456.789), rounded(float("inf")), plain("a/b.topo"), plain("incast:1/2")) == \
+        (123460.0, None, "b.topo", "incast:1/2")
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
+@pytest.mark.parametrize("width, more", [(1280, ()), (390, ("--blink-settings=preferredColorScheme=0",))],
+                         ids=["1280", "390, dark"])
+def test_readers_hover_zoom_sort_and_filter(width: int, more: tuple[str, ...], two_cases: Runs, tmp_path: Path) -> None:
+    found = browse(page(two_cases), tmp_path, width, *more)
+    assert found["ready"] == "yes"
+    assert found["titles"] == ["Comparison", "Distribution over flows", "Over time", "Combinations", "Runs"]
+    assert (found["wide"] <= 0, found["off"]) == (True, 0)
+    assert all(paths > 2 for paths in found["paths"]), "a blank plot"
+    assert "sprayed" in found["tip"] and "flow completion time" in found["tip"]
+    assert found["hidden"] == 1
+    assert found["zoomed"] and found["restored"] and found["log"]
+    up, down = ([float(value.replace(",", "")) for value in values] for values in found["sorted"])
+    assert up == sorted(up) and down == sorted(down, reverse=True)
+    assert (found["all"], found["filtered"]) == (12, 6)
+    assert found["measure"].startswith("goodput (Gb/s) over mtu")
