@@ -109,18 +109,17 @@ static int submit(struct lab_host *h, struct weft_op *op, uint32_t peer)
 	return rc;
 }
 
-static void out_of_order(struct lab *lab, uint32_t index, uint32_t pkt)
+static void out_of_order(struct lab *lab, uint32_t index, uint32_t pkt, bool retx)
 {
 	const struct weft_flow *f = &lab->conf->workload.flows[index];
 	struct lab_arrival *a = &lab->arrivals[index];
 	uint32_t pkts = (uint32_t)((f->bytes + lab->conf->engine.payload_bytes - 1) / lab->conf->engine.payload_bytes);
-	if (!reorder_take(&a->order, pkts, pkt, weft_engine_rx_again(lab->hosts[f->dst].engine),
-			  &lab->flows[index].order, &lab->reordering))
+	if (!reorder_take(&a->order, pkts, pkt, retx, &lab->flows[index].order, &lab->reordering))
 		break_flow(lab, index, "order of arrival", -ENOMEM);
 }
 
 /* A weft_sink_fn: `arg` is the struct lab_arrival. */
-static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t len, bool retx)
 {
 	struct lab_arrival *a = arg;
 	struct lab *lab = a->lab;
@@ -130,7 +129,7 @@ static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t le
 	for (uint64_t at = offset; at < offset + len; at += payload) {
 		uint32_t pkt = (uint32_t)(at / payload);
 		if (!reorder_take_next(&a->order, pkt, &lab->reordering))
-			out_of_order(lab, (uint32_t)(a - lab->arrivals), pkt);
+			out_of_order(lab, (uint32_t)(a - lab->arrivals), pkt, retx);
 	}
 }
 

@@ -79,9 +79,6 @@ void weft_engine_prefetch(const struct weft_engine *e, const struct weft_pkt *pk
 /* The engine's live counters, not a copy: the engine's, valid until destroy. */
 const struct weft_stats *weft_engine_stats(const struct weft_engine *e);
 
-/* Within a weft_sink_fn: the packet whose payload is handed over had been sent before. */
-bool weft_engine_rx_again(const struct weft_engine *e);
-
 WEFT_END_DECLS
 
 #endif

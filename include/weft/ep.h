@@ -69,8 +69,9 @@ enum weft_op_flags {
 };
 
 /* Receives payload instead of a buffer: `len` bytes of the message from `offset`; data NULL when only lengths travel.
- * Each byte of a message is handed over exactly once, in any order. */
-typedef void (*weft_sink_fn)(void *arg, uint64_t offset, const uint8_t *data, uint32_t len);
+ * Each byte of a message is handed over exactly once, in any order. `retx`: the packet they came in had been sent
+ * before; false for what was kept until its receive came. */
+typedef void (*weft_sink_fn)(void *arg, uint64_t offset, const uint8_t *data, uint32_t len, bool retx);
 
 /* Longest message. */
 #define WEFT_MSG_BYTES_MAX ((uint64_t)UINT32_MAX - 1)

@@ -36,7 +36,7 @@ struct pattern_check {
 
 void pattern_check_init(struct pattern_check *c, const struct pattern *p, uint32_t index, uint64_t bytes);
 
-/* A weft_sink_fn: `arg` is the struct pattern_check. */
+/* As a weft_sink_fn gets them: bytes of the flow that `arg`, a struct pattern_check, is about. */
 void pattern_check_sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len);
 
 /* Every byte of the flow came exactly once, and right. */

@@ -128,7 +128,7 @@ static struct weft_cqe parts_sum(struct prov_req *req, struct weft_cqe cqe)
 	cqe.err = req->entry.prov_errno;
 	cqe.len = cqe.err ? 0 : req->part_bytes;
 	if (req->gathered && !cqe.err)
-		prov_req_scatter(req, 0, req->bounce, (uint32_t)cqe.len);
+		prov_req_scatter(req, 0, req->bounce, (uint32_t)cqe.len, false);
 	return cqe;
 }
 

@@ -33,7 +33,7 @@ int prov_req_gather(struct prov_req *req, const struct iovec *iov, size_t count,
 	return 0;
 }
 
-void prov_req_scatter(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+void prov_req_scatter(void *arg, uint64_t offset, const uint8_t *data, uint32_t len, bool retx)
 {
 	struct prov_req *req = arg;
 	assert(req->iov_count > 0 && req->iov_count <= PROV_IOV_MAX);

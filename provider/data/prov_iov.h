@@ -15,6 +15,6 @@ int64_t prov_iov_total(const struct iovec *iov, size_t count);
  */
 int prov_req_gather(struct prov_req *req, const struct iovec *iov, size_t count, uint64_t total);
 /* The engine's sink for data that goes into the pieces of req->iov. */
-void prov_req_scatter(void *req, uint64_t offset, const uint8_t *data, uint32_t len);
+void prov_req_scatter(void *req, uint64_t offset, const uint8_t *data, uint32_t len, bool retx);
 
 #endif

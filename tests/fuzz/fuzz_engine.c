@@ -100,7 +100,7 @@ struct fuzz {
 	uint32_t seen_bytes;
 };
 
-static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len, bool retx)
 {
 	struct fuzz *f = arg;
 	CHECK(offset + len <= RECV_BYTES);

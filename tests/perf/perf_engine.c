@@ -79,7 +79,7 @@ static void rig_close(struct rig *r)
 	ring_net_close(&r->net);
 }
 
-static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len, bool retx)
 {
 	*(uint64_t *)arg += data ? len : 0;
 }

@@ -7,11 +7,6 @@ const struct weft_stats *weft_engine_stats(const struct weft_engine *e)
 	return &e->pds.stats;
 }
 
-bool weft_engine_rx_again(const struct weft_engine *e)
-{
-	return e->ses.placing_retx;
-}
-
 static int32_t newest_ev(const struct sendq *q)
 {
 	return q->inflight.count ? sendq_at(q, sendq_psn(q, q->inflight.tail))->ev : -1;

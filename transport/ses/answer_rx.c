@@ -16,12 +16,12 @@ static struct tx_msg *asker(const struct ses *ses, const struct pdc_rx *p, const
 	return ours && !m->err && !m->rma->answered ? m : NULL;
 }
 
-static void place(const struct tx_rma *r, uint32_t offset, const uint8_t *payload, uint32_t len)
+static void place(const struct tx_rma *r, uint32_t offset, const uint8_t *payload, uint32_t len, bool retx)
 {
 	if (r->fetch)
-		rx_msg_place_fetched(r->fetch, offset, payload, len);
+		rx_msg_place_fetched(r->fetch, offset, payload, len, retx);
 	else if (r->sink)
-		r->sink(r->sink_arg, offset, payload, len);
+		r->sink(r->sink_arg, offset, payload, len, retx);
 	else if (r->buf && payload && len)
 		memcpy((uint8_t *)r->buf + offset, payload, len);
 }
@@ -37,7 +37,7 @@ static bool take(struct tx_msg *m, const struct wire_pkt *w, const uint8_t *payl
 	}
 	if (offset + len > r->answer_bytes || len > r->answer_bytes - r->answered_bytes || (!len && r->answer_bytes))
 		return false;
-	place(r, (uint32_t)offset, payload, (uint32_t)len);
+	place(r, (uint32_t)offset, payload, (uint32_t)len, w->pds.flags & WIRE_F_RETX);
 	r->answered_bytes += (uint32_t)len;
 	r->answered = r->answered_bytes == r->answer_bytes;
 	return true;

@@ -34,7 +34,7 @@ bool msg_local_whole(struct ses *ses, struct weft_ep *to, uint32_t peer, const s
 	struct rx_msg *m = whole_open(ses, to, peer, op);
 	if (!m)
 		return false;
-	rx_msg_place(m, 0, op->buf, m->bytes);
+	rx_msg_place(m, 0, op->buf, m->bytes, false);
 	rx_turn_finish(ses, m);
 	return true;
 }
@@ -65,7 +65,7 @@ bool msg_local_send(struct ses *ses, struct weft_ep *ep, const struct weft_op *o
 		ses->stats->msg_failed++;
 	} else {
 		ses->stats->msg_sent++;
-		rx_msg_place(m, 0, op->buf, m->bytes);
+		rx_msg_place(m, 0, op->buf, m->bytes, false);
 		if (op->flags & WEFT_OP_MATCHED) {
 			node->ep = ep;
 			node->cqe = sent;

@@ -143,9 +143,10 @@ static int msg_next(const struct rx_msg *m, const struct wire_pkt *w)
 	return w->ses.request_length == m->bytes && same ? PDS_TAKEN : WIRE_RC_INITIATOR_ERROR;
 }
 
-static inline void take(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
+static inline void take(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len,
+			bool retx)
 {
-	rx_msg_place(m, offset, payload, len);
+	rx_msg_place(m, offset, payload, len, retx);
 	rx_turn_finish(ses, m);
 }
 
@@ -156,7 +157,7 @@ static void take_packet(struct ses *ses, struct rx_msg *m, const struct wire_pkt
 		m->has_data = true;
 		m->data = w->ses.header_data;
 	}
-	take(ses, m, som ? 0 : w->ses.message_offset, payload, w->payload_bytes);
+	take(ses, m, som ? 0 : w->ses.message_offset, payload, w->payload_bytes, w->pds.flags & WIRE_F_RETX);
 }
 
 static struct rx_msg *msg_find(const struct ses *ses, const struct pdc_rx *p, uint16_t message_id)
@@ -184,7 +185,6 @@ static int __attribute__((noinline)) request_packet(struct ses *ses, struct pdc_
 int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload)
 {
 	struct ses *ses = arg;
-	ses->placing_retx = w->pds.flags & WIRE_F_RETX;
 	if (w->pds.next_hdr != WIRE_NH_STD) {
 		answer_rx(ses, p, w, payload);
 		return PDS_TAKEN;
@@ -222,7 +222,6 @@ bool msg_rx_more_data(void *arg, struct pdc_rx *p, const uint8_t *head, const ui
 	struct rx_msg *m = ses_rx_of(p)->recent;
 	if (unlikely(!m || !expects(m, head, len)))
 		return false;
-	ses->placing_retx = flags & WIRE_F_RETX;
-	take(ses, m, load32(head + 36), payload, len);
+	take(ses, m, load32(head + 36), payload, len, flags & WIRE_F_RETX);
 	return true;
 }

@@ -18,7 +18,7 @@ static void load(const struct weft_mr *mr, const struct weft_op *op)
 	for (uint64_t at = 0; at < op->len; at += STEP_BYTES) {
 		uint32_t n = op->len - at < STEP_BYTES ? (uint32_t)(op->len - at) : STEP_BYTES;
 		mr_load(mr, op->raddr + at, piece, n);
-		op->sink(op->sink_arg, at, piece, n);
+		op->sink(op->sink_arg, at, piece, n, false);
 	}
 }
 
@@ -30,7 +30,7 @@ static void change(const struct weft_mr *mr, const struct weft_op *op)
 	rma_amo_fill(&q, op);
 	rma_amo_apply(&q, mr, (struct mr_range){op->raddr, op->len}, op->buf, fetches ? was : NULL);
 	if (fetches && op->sink)
-		op->sink(op->sink_arg, 0, was, (uint32_t)op->len);
+		op->sink(op->sink_arg, 0, was, (uint32_t)op->len, false);
 	else if (fetches && op->atomic->result)
 		memcpy(op->atomic->result, was, op->len);
 }

@@ -107,7 +107,7 @@ void rx_msg_hand_over(struct ses *ses, struct rx_msg *m)
 	uint64_t room = op->len - m->into;
 	struct weft_cqe cqe = cqe_of(m);
 	if (!m->direct && m->bytes && !m->rma)
-		rx_place_in(op, m->into, m->bounce, m->bytes);
+		rx_place_in(op, m->into, m->bounce, m->bytes, false);
 	if (m->bytes > room) {
 		ses->stats->msg_truncated++;
 		cqe.err = EMSGSIZE;
@@ -131,10 +131,10 @@ void rx_msg_fail(struct ses *ses, struct rx_msg *m, int err)
 	rx_msg_free(ses, m);
 }
 
-void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payload, uint32_t len)
+void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payload, uint32_t len, bool retx)
 {
 	if (m->req)
-		rx_place_in(&m->req->op, m->into + offset, payload, len);
+		rx_place_in(&m->req->op, m->into + offset, payload, len, retx);
 }
 
 /* The sender's key is dead when the sender that knew it is. */

@@ -41,8 +41,9 @@ bool rx_msg_bounce(struct ses *ses, struct rx_msg *m);
 bool rx_msg_bounce_anyway(struct ses *ses, struct rx_msg *m);
 void rx_msg_bounce_free(struct ses *ses, struct rx_msg *m);
 
-/* Copies payload to where the operation wants it; what does not fit is thrown away. */
-static inline void rx_place_in(const struct weft_op *op, uint64_t offset, const uint8_t *payload, uint32_t len)
+/* Copies payload to where the operation wants it; what does not fit is thrown away. `retx`: see weft_sink_fn. */
+static inline void rx_place_in(const struct weft_op *op, uint64_t offset, const uint8_t *payload, uint32_t len,
+			       bool retx)
 {
 	if (unlikely(offset + len >= op->len)) {
 		if (offset >= op->len)
@@ -50,17 +51,17 @@ static inline void rx_place_in(const struct weft_op *op, uint64_t offset, const 
 		len = (uint32_t)(op->len - offset);
 	}
 	if (op->sink)
-		op->sink(op->sink_arg, offset, payload, len);
+		op->sink(op->sink_arg, offset, payload, len, retx);
 	else if (op->buf && payload && len)
 		memcpy((uint8_t *)op->buf + offset, payload, len);
 }
 
 /* One packet of the message. */
-static inline void rx_msg_place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
+static inline void rx_msg_place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len, bool retx)
 {
 	m->received_bytes += len;
 	if (m->direct)
-		rx_place_in(&m->req->op, m->into + offset, payload, len);
+		rx_place_in(&m->req->op, m->into + offset, payload, len, retx);
 	else if (m->bounce && payload && len)
 		memcpy(m->bounce + offset, payload, len);
 }
@@ -70,7 +71,7 @@ void rx_msg_hand_over(struct ses *ses, struct rx_msg *m);
 /* No more will come: its receive, if it has one, fails; frees `m`. */
 void rx_msg_fail(struct ses *ses, struct rx_msg *m, int err);
 /* Of a fetched message: bytes of it, and all of it is here; frees `m`. */
-void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payload, uint32_t len);
+void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payload, uint32_t len, bool retx);
 void rx_msg_fetched(struct ses *ses, struct rx_msg *m, int err);
 
 /* Senders on this engine that wait for the end of one of these do not want to know any more. */

@@ -340,7 +340,7 @@ struct seen {
 	uint32_t total;
 };
 
-static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len)
+static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len, bool retx)
 {
 	struct seen *s = arg;
 	assert_true(offset + len <= sizeof s->bytes);

@@ -30,7 +30,6 @@ struct ses {
 	bool kicked;               /* something was begun, and the next poll must not think that nothing is due */
 	bool destroying;           /* nothing new is begun */
 	bool shutting_down;        /* operations are refused */
-	bool placing_retx;         /* the packet being placed was a retransmission, for weft_engine_rx_again */
 	struct list eps;           /* endpoints */
 	struct list stuck;         /* ses_rx with a request whose turn has come and that there was no memory for */
 	struct list fetches;       /* announced rx_msgs that are being fetched */
