@@ -43,8 +43,8 @@ struct links {
 	uint64_t count, bps;
 };
 
-/* Time for everything to pass the cut; the last packet then has the rest of its way before it. One link of a host may
- * meet slower ones later, which the fabric's own arithmetic knows. */
+/* Time for all bytes to pass the cut, plus the rest of the last packet's path. A host's single link may be followed by
+ * slower ones; the fabric's own arithmetic takes care of that. */
 static weft_ps cut_ps(const struct lab_config *c, const struct weft_net *net, const struct cut *cut, struct links links)
 {
 	const struct weft_flow *f = &c->workload.flows[cut->flow];
@@ -69,7 +69,7 @@ static weft_ps busiest(const struct lab_config *c, const struct weft_net *net, c
 	return worst;
 }
 
-/* The one of a host. */
+/* The link of one host. */
 static struct links host_links(const struct weft_topo *t, uint32_t tier, uint32_t group)
 {
 	return (struct links){1, t->tier[0].down_bps};

@@ -102,7 +102,7 @@ uint32_t lab_destroy(struct lab *lab)
 	return left;
 }
 
-/* What happens at lab->now besides the fabric's events. */
+/* Calls and flow starts at lab->now. The fabric has events of its own. */
 static void run_external(struct lab *lab)
 {
 	lab_run_calls(lab);
@@ -114,15 +114,15 @@ static bool is_over(const struct lab *lab)
 	return (!lab->active && lab->next_timed == lab->timed_count) || lab->broken_rc;
 }
 
-/* When something besides the fabric's events happens, or NEVER. */
+/* Time of the next call or flow start, or NEVER. */
 static weft_ps next_external(const struct lab *lab)
 {
 	weft_ps call = lab_next_call(lab), start = lab_next_start(lab);
 	return call < start ? call : start;
 }
 
-/* Takes the sample that is due, everything before having happened, and sets the time of the next: between two events
- * nothing changes, so only the first sample without news is taken. */
+/* Takes the sample that is due; all events before it have happened. Then sets the time of the next one: nothing changes
+ * between two events, so only the first sample without news is taken. */
 static void take_sample(struct lab *lab, weft_ps until)
 {
 	weft_ps interval = lab->sample_ps, next = weft_net_run(lab->net, lab->sample_at);
@@ -139,7 +139,7 @@ static void take_sample(struct lab *lab, weft_ps until)
 	lab->sample_at += interval;
 }
 
-/* The same for samples of queues: those up to the next event, or `until`, are all alike. */
+/* The same for samples of the queues: all samples up to the next event, or `until`, are equal. */
 static void take_spread(struct lab *lab, weft_ps until)
 {
 	weft_ps interval = lab->conf->tune.queue_sample_ns * 1000, next = weft_net_run(lab->net, lab->spread_at);
@@ -153,7 +153,8 @@ static void take_spread(struct lab *lab, weft_ps until)
 		lab->spread_at = WEFT_NEVER;
 }
 
-/* The fabric's next event up to `until`, and the samples before it. */
+/* Takes the samples that are due before the fabric's next event, and runs that event. False: there is none up to
+ * `until`. */
 static bool step_fabric(struct lab *lab, weft_ps until)
 {
 	weft_ps at;
@@ -169,7 +170,7 @@ static bool step_fabric(struct lab *lab, weft_ps until)
 	return weft_net_step(lab->net, until, &lab->now);
 }
 
-/* The fabric's events up to `until`, but not endlessly many. False: none is left. */
+/* Runs the fabric's events up to `until`, at most PROGRESS_STEPS. False: none is left. */
 static bool run_fabric(struct lab *lab, weft_ps until)
 {
 	for (uint32_t i = 0; i < PROGRESS_STEPS; i++) {
@@ -184,7 +185,7 @@ static bool run_fabric(struct lab *lab, weft_ps until)
 	return true;
 }
 
-/* A stretch of time. False: nothing is left to happen before the end. */
+/* Advances to the next call or flow start. False: nothing is left to do before the end. */
 static bool advance(struct lab *lab)
 {
 	weft_ps end = lab->conf->end_ns * 1000, external = next_external(lab);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of the user's at times of a run. They are few, so they are kept in no order but that of their registration. */
+/* Calls that the user asked for, by lab_at. There are few, so they stay in the order of their registration. */
 #include <errno.h>
 
 #include "lab_int.h"

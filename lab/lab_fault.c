@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The faults of a run, at their times. One pending call serves them all. */
+/* Applies the faults of a run at their times, with one pending call for all of them. */
 #include "lab_int.h"
 
 static void faults_due(struct lab *lab, void *arg)

@@ -125,7 +125,7 @@ static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t le
 	struct lab *lab = a->lab;
 	uint32_t payload = lab->conf->engine.payload_bytes;
 	pattern_check_sink(&a->check, offset, data, len);
-	/* A message that overtook the one before it is handed over in one piece. */
+	/* A message that overtook the one before it arrives here in one piece. */
 	for (uint64_t at = offset; at < offset + len; at += payload) {
 		uint32_t pkt = (uint32_t)(at / payload);
 		if (!reorder_take_next(&a->order, pkt, &lab->reordering))
@@ -192,7 +192,7 @@ static void fire(struct lab *lab, int32_t trigger)
 	free(targets);
 }
 
-/* A flow is over when its sender is, and the receiver too unless the sender failed. */
+/* A flow has ended when sender and receiver are done, or when one of them has failed. */
 static void note_end(struct lab *lab, const struct run_flow *run)
 {
 	if (run->err || (run->acked != WEFT_NEVER && run->delivered != WEFT_NEVER)) {

@@ -6,7 +6,7 @@
 #include "lab_int.h"
 #include "rng.h"
 
-/* The NIC has room again, which an engine that was refused waits for. */
+/* The NIC has room again: an engine whose packets it refused is due. */
 static struct weft_pkt *note_pull(struct lab_host *h, struct weft_pkt *pkt)
 {
 	if (pkt && h->tx_blocked) {
@@ -40,8 +40,8 @@ static weft_ps deadline_ps(const struct lab_host *h)
 	return h->deadline > WEFT_NEVER / 1000 ? WEFT_NEVER : h->deadline * 1000;
 }
 
-/* Leaves an earlier request alone: it comes too early once and is repeated then, which is cheaper than moving it with
- * every packet. */
+/* Asks for a wake-up at the deadline. An earlier request stays: it wakes the host too early once and is renewed then,
+ * which costs less than a new request with every packet. */
 static void arm(struct lab_host *h)
 {
 	weft_ps at = deadline_ps(h);
@@ -79,7 +79,7 @@ static void host_wake(void *arg, weft_ps now)
 		arm(h);
 }
 
-/* Once there are a thousand hosts, each of them has left the near caches when its turn comes. */
+/* With a thousand hosts, a host's data has left the near caches before its next turn. */
 static void host_prefetch(void *arg, enum weft_nic_call call, const struct weft_pkt *pkt, uint32_t stage)
 {
 	const struct lab_host *h = arg;
@@ -120,7 +120,7 @@ static int create_port(struct lab_host *h, struct weft_err *err)
 	return rc;
 }
 
-/* What routing tells of the paths to `dst`, at this moment. */
+/* The turns that routing currently knows of the paths to `dst`. */
 static const struct weft_lb_turns *host_turns(void *arg, uint32_t dst)
 {
 	const struct lab_host *h = arg;
@@ -184,7 +184,7 @@ void lab_host_destroy(struct lab_host *h)
 		h->port->ops->close(h->port);
 }
 
-/* One poll. True: the engine has more to do at once. */
+/* Polls once. True: the engine has more work at this instant. */
 static bool poll_once(struct lab_host *h, weft_ns now)
 {
 	const struct weft_stats *stats = weft_engine_stats(h->engine);

@@ -145,7 +145,8 @@ static void add_step(struct timeline *t, weft_ns at, uint32_t fault, bool end, b
 	t->steps[t->step_count++] = (struct timeline_step){.at_ns = at, .fault = fault, .end = end, .learn = learn};
 }
 
-/* What begins or ends, and when routing hears of it: not when a link is slow, which nobody told, or damages packets. */
+/* Adds the change, and the time when routing learns of it. Routing does not learn of links that are slow without an
+ * agreement, nor of links that damage packets. */
 static void add_steps(struct timeline *t, weft_ns at, uint32_t fault, bool end, weft_ns reconverge)
 {
 	enum timeline_action action = t->faults[fault].action;
@@ -178,7 +179,7 @@ int timeline_resolve(struct timeline *t, const struct weft_topo *topo, uint64_t 
 
 /* ---- on a fabric ---- */
 
-/* A step on its way to the links it concerns. */
+/* A step, for the functions that apply it to links. */
 struct change {
 	struct weft_net *net;
 	const struct timeline_fault *f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics of what happened in the fabric, and of the run. */
+/* Metrics of the fabric, and of the run itself. */
 #include <math.h>
 
 #include "metric_int.h"
@@ -50,7 +50,7 @@ static double lost_core_down(const struct run_record *r)
 	return lost_at(r, 2, WEFT_PORT_DOWN);
 }
 
-/* Of all waiting in switches, which share is in ports of this tier and direction. */
+/* Share of all waiting in switches that happens at ports of this tier and direction. */
 static double wait_share(const struct run_record *r, uint32_t tier, uint32_t dir)
 {
 	double here = 0, all = 0;

@@ -2,7 +2,7 @@
 /* Metrics of flows and of their packets. */
 #include "metric_int.h"
 
-/* Completion times are not known while a flow has none. */
+/* Completion times are known when every flow has completed. */
 static bool is_complete(const struct run_record *r)
 {
 	return r->summary.completed == r->result.flow_count;

@@ -65,7 +65,7 @@ static const struct line lines[] = {
 
 enum { LINES = sizeof lines / sizeof *lines, NAME_MAX_CHARS = 48 };
 
-/* The metric between braces, `len` characters with its form. */
+/* Prints the metric between braces: `len` characters, with its format. */
 static void print_metric(FILE *out, const char *text, size_t len, const struct run_record *record)
 {
 	char name[NAME_MAX_CHARS];
@@ -101,7 +101,7 @@ static bool is_shown(const struct line *l, const struct run_record *record)
 	return !l->when || metric_raw(metric_find(l->when), record) > 0;
 }
 
-/* Who ran. */
+/* Algorithms, and why they were chosen. */
 static void print_names(FILE *out, const struct run_result *r)
 {
 	bool routed = r->route && strcmp(r->route, weft_route_table[0]->name) != 0;

@@ -23,7 +23,7 @@ static const json_t *json_at(const json_t *json, const char *path)
 	return json;
 }
 
-/* All that the result has; what is missing stays 0. */
+/* Reads every metric that the JSON has; the others stay 0. */
 static void read_metrics(const json_t *json, struct run_record *rec)
 {
 	const struct metric *m;
@@ -52,7 +52,7 @@ static void read_names(const json_t *json, struct run_record *rec)
 	rec->result.seed = (uint64_t)json_integer_value(json_object_get(json, "seed"));
 }
 
-/* What JSON tells in another way, or not at all because it follows. */
+/* Fills in what JSON has in another form, and what follows from other numbers. */
 static void read_rest(const json_t *json, struct run_record *rec)
 {
 	const char *digest = json_string_value(json_at(json, "run.digest"));

@@ -101,7 +101,7 @@ static void write_idle_port(const struct series *s, const char *name, weft_ps at
 	fprintf(s->ports_csv.file, "%.3f,%s,0,0,0,0,0,0,0,0\n", csv_us(at), name);
 }
 
-/* The row of what happened at the port since the last sample, and the states at both ends of a pause. */
+/* Writes the row of the port's interval, and rows of zeros at both ends of a pause. True: it has written something. */
 static bool sample_port(struct series *s, struct series_port *p, weft_ps now)
 {
 	const struct weft_net *net = lab_net(s->lab);

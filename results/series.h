@@ -14,8 +14,8 @@ struct series;
  * -EIO or the errno of what could not be made, -ENOMEM, -EINVAL: conf->series_ports matches no port; with a message. */
 int series_open(struct lab *lab, const struct outputs_conf *conf, struct series **out, struct weft_err *err);
 
-/* A sample of `now`, when everything up to then has happened; later than the one before. *active: there was a row to
- * write. -EIO with a message as soon as a row could not be written, -ENOMEM. */
+/* Takes a sample of `now`, which is later than the sample before; everything up to then has happened. *active: a row
+ * was written. -EIO with a message as soon as a row could not be written, -ENOMEM. */
 int series_sample(struct series *s, weft_ps now, bool *active, struct weft_err *err);
 
 /* Samples up to and including `until` are left out: nothing happened since the last, which had no rows. */

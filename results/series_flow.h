@@ -19,7 +19,7 @@ struct series_flows {
 /* -ENOMEM; errors of csv_open. */
 int series_flows_open(struct series_flows *s, const struct lab *lab, const char *dir, struct weft_err *err);
 
-/* A row for each flow of which something arrived after `since` and up to `now`. Whether there was one. */
+/* A row for each flow of which something arrived after `since` and up to `now`. True: there was one. */
 bool series_flows_sample(struct series_flows *s, const struct lab *lab, weft_ps since, weft_ps now);
 
 /* Errors of csv_close. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `weft bench`: what its shapes (all nodes here, or one node per process) share. */
+/* `weft bench`: shared by its two forms, all nodes in this process or one node per process. */
 #ifndef WEFT_BENCH_H
 #define WEFT_BENCH_H
 
@@ -23,7 +23,7 @@ struct bench_opts {
 	weft_ns timeout_ns;  /* of the whole run, from the start of the first flow */
 };
 
-/* What a run leaves behind. */
+/* The outcome of a run. */
 struct bench_outcome {
 	struct bench_run run;
 	struct weft_stats stats;   /* sum over all engines */

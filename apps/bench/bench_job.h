@@ -21,7 +21,7 @@ bool bench_job_launched(void);
 /* Joins the launcher's job. -EPROTO with PMIx's reason. */
 int bench_job_join(struct bench_job *job, struct weft_err *err);
 
-/* Gives everybody everybody's name: `names` has room for job->size names of BENCH_NAME_MAX bytes, ours is in its place.
+/* Exchanges the names of all ranks: `names` has room for job->size names of BENCH_NAME_MAX bytes, and ours is in place.
  * Waits for all ranks. With PMIx only. */
 int bench_job_exchange(const struct bench_job *job, uint8_t *names, struct weft_err *err);
 

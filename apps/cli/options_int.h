@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between the files that make up options.h. */
+/* Shared by the files that implement options.h. */
 #ifndef WEFT_OPTIONS_INT_H
 #define WEFT_OPTIONS_INT_H
 
@@ -33,7 +33,7 @@ void options_default_params(struct options *o);
 /* Sets the one that `s` names. -ENOENT: no part has it, -EINVAL, -ERANGE; with a message. */
 int options_set_param(struct options *o, const struct opt_setting *s, struct weft_err *err);
 
-/* Names of all, for the user who named another. */
+/* Prints the names of all, for a user who gave an unknown one. */
 void options_print_keys(const struct options *o, FILE *out);
 
 /* options_refuse.c: -EINVAL with the reason when these algorithms make no sense together; all parameters are set. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lab: engines on virtual NICs in a virtual fabric, in virtual time, driven from event to event. Same
- * configuration, same seed: same run, on any machine. It writes nothing; who wants to see a run attaches taps. */
+ * configuration, same seed: same run, on any machine. It writes no files; an observer attaches taps. */
 #ifndef WEFT_LAB_H
 #define WEFT_LAB_H
 
@@ -67,7 +67,7 @@ int lab_at(struct lab *lab, weft_ns at, void (*fn)(struct lab *lab, void *arg), 
 /* Calls fn now and then during the run, about every tenth of a second. */
 void lab_progress(struct lab *lab, void (*fn)(struct lab *lab, void *arg), void *arg);
 
-/* What an observer of a run is told. It changes nothing in the run, but for what an error does: the run ends with it.
+/* Events that an observer of a run is told of. An observer does not change the run; only an error it returns ends it.
  */
 struct lab_taps {
 	/* A packet passes `port`, which was chosen by weft_net_tap_port after lab_tap. The packet stays the fabric's.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run in the lab, as a program describes it: topology, workload, algorithms and numbers. Nothing here is text that
- * still has to be understood; the command line fills one of these, and so may any other program. */
+/* A run in the lab, as a program describes it: topology, workload, algorithms and parameters. No text is parsed here:
+ * the command line fills this struct, and any other program can do the same. */
 #ifndef WEFT_LAB_CONFIG_H
 #define WEFT_LAB_CONFIG_H
 
@@ -24,7 +24,7 @@ struct lab_tune {
 };
 extern const struct weft_param lab_tunes[];
 
-/* Whoever fills it owns what it points to. The lab reads it, and needs it until lab_destroy. */
+/* The filler owns everything this points to. The lab only reads it, and needs it until lab_destroy. */
 struct lab_config {
 	struct weft_topo topo;
 	struct weft_workload workload;
@@ -48,10 +48,10 @@ struct lab_config {
 	struct weft_net_tune fabric;
 	struct lab_tune tune;
 	struct weft_fault_conf fault;
-	bool faulty; /* hosts get ports that `fault` breaks, even if it breaks nothing */
+	bool faulty; /* every host's port gets a fault port around it, with the numbers of `fault` */
 
-	/* Told with the results. Constant strings. */
-	const char *cc_name;   /* as the user calls the pair of cc and rcc */
+	/* Constant strings that results show. */
+	const char *cc_name;   /* the user's name for the pair of cc and rcc */
 	const char *lb_reason; /* why lb was chosen; NULL: it was named */
 	const char *warning;   /* why cc will not do well in this fabric; NULL: it may */
 };

@@ -21,10 +21,10 @@ struct pattern {
 int pattern_create(struct pattern *p, uint64_t max_bytes, struct weft_err *err);
 void pattern_destroy(struct pattern *p);
 
-/* Where flow `index` has its bytes. */
+/* The bytes that flow `index` sends. */
 const uint8_t *pattern_of(const struct pattern *p, uint32_t index);
 
-/* Watches one flow arrive. */
+/* Checks the payload of one flow as it arrives. */
 struct pattern_check {
 	const uint8_t *expect;
 	uint64_t bytes; /* of the flow */
@@ -39,7 +39,7 @@ void pattern_check_init(struct pattern_check *c, const struct pattern *p, uint32
 /* As a weft_sink_fn gets them: bytes of the flow that `arg`, a struct pattern_check, is about. */
 void pattern_check_sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len);
 
-/* Every byte of the flow came exactly once, and right. */
+/* Every byte of the flow arrived exactly once, with the right value. */
 bool pattern_check_ok(const struct pattern_check *c);
 
 #endif

@@ -9,20 +9,20 @@
 
 enum { SPREAD_UP, SPREAD_DOWN, SPREAD_DIRS };
 
-/* Of one direction, over all leaves and samples. */
+/* Statistics of one direction, over all leaves and samples. */
 struct spread_result {
-	uint64_t samples;              /* of a leaf's group of ports; 0: none */
-	double sd_mean, sd_max;        /* of a group, n in the denominator */
+	uint64_t samples;              /* number of samples of a leaf's group of ports */
+	double sd_mean, sd_max;        /* standard deviation within a group, with n in the denominator */
 	double mean, p99, p99999, max; /* of the lengths themselves; percentiles to a quarter of a packet */
 };
 
 struct queue_spread;
 
-/* For the leaves of `net`, which stays. Links that are down do not count. NULL: no memory. */
+/* Watches the leaves of `net`, which must outlive it. Links that are down do not count. NULL: no memory. */
 struct queue_spread *queue_spread_create(const struct weft_net *net, uint32_t mtu_bytes);
 void queue_spread_free(struct queue_spread *q); /* NULL is fine */
 
-/* The queues as they are, for `times` samples. */
+/* Counts the queues as they are now as `times` samples. */
 void queue_spread_sample(struct queue_spread *q, uint64_t times);
 
 struct spread_result queue_spread_result(const struct queue_spread *q, uint32_t dir);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How far a flow's packets arrive out of order, as a receiver sees it that counts them from 0 in the order in which
- * they were sent first. What a TCP receiver would have answered with duplicate ACKs (DRILL sec. 3.3 and fig. 11a). */
+/* How far a flow's packets arrive out of order. The receiver numbers them from 0 in the order of their first
+ * transmission. A TCP receiver would answer arrivals beyond a gap with duplicate ACKs (DRILL sec. 3.3 and fig. 11a). */
 #ifndef WEFT_REORDER_H
 #define WEFT_REORDER_H
 
@@ -9,7 +9,7 @@
 
 enum { REORDER_EXTENTS = 1024, REORDER_THRESHOLD = 3 }; /* duplicate ACKs that TCP takes for a loss, RFC 5681 */
 
-/* Of one flow. */
+/* Counts of one flow. */
 struct reorder_counts {
 	uint32_t reordered;        /* packets that arrived after one sent later; retransmissions do not count */
 	uint32_t dup_acks;         /* arrivals beyond a gap before it was filled: the most for one gap */
@@ -17,7 +17,7 @@ struct reorder_counts {
 	uint32_t ooo_max;          /* most packets waiting behind a gap */
 };
 
-/* Of all flows of a run. */
+/* Sums over all flows of a run. */
 struct reorder_sum {
 	uint64_t packets, reordered;
 	uint64_t beyond;                   /* arrivals beyond a gap */
@@ -31,10 +31,10 @@ struct reorder_sum {
 
 struct reorder_hole;
 
-/* What of a flow has arrived. All zero: nothing. */
+/* Which packets of a flow have arrived. All zero: none. */
 struct reorder {
 	uint32_t next;    /* the first packet that is missing */
-	uint32_t waiting; /* arrived beyond it */
+	uint32_t waiting; /* packets that have arrived beyond it */
 	struct reorder_hole
 		*hole; /* which ones; NULL until the first of them. Owned, freed when the flow is complete */
 };
@@ -59,7 +59,7 @@ void reorder_free(struct reorder *r);
 /* The smallest extent that at least `share` (0 < share <= 1) of all packets do not exceed; those in order have 0. */
 uint32_t reorder_percentile(const struct reorder_sum *sum, double share);
 
-/* The same of how many packets of the flow wait behind a gap once a packet has arrived. */
+/* The same percentile of the number of packets of the flow that wait behind a gap after an arrival. */
 uint32_t reorder_wait_percentile(const struct reorder_sum *sum, double share);
 
 #endif

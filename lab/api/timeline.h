@@ -13,8 +13,8 @@
 
 enum timeline_action {
 	TIMELINE_FAIL,
-	TIMELINE_DEGRADE,     /* to another rate, and nobody knows */
-	TIMELINE_RENEGOTIATE, /* ... that both ends have agreed on: routing learns of it */
+	TIMELINE_DEGRADE,     /* to another rate, without routing's knowledge */
+	TIMELINE_RENEGOTIATE, /* to another rate, which routing learns of */
 	TIMELINE_BER,
 	TIMELINE_RESTORE,
 	TIMELINE_ACTIONS
@@ -32,38 +32,38 @@ enum timeline_kind {
 
 struct timeline_target {
 	enum timeline_kind kind;
-	uint32_t tier, sw, up; /* of cables; up: which of the switch's uplinks */
+	uint32_t tier, sw, up; /* of a cable; `up` is the number of the switch's uplink */
 	uint32_t host;
-	uint32_t share_ppm;   /* of a tier's cables, 1..10^6 */
-	uint32_t draw;        /* other draws choose other cables */
-	uint32_t *cables;     /* the chosen ones: switch * uplinks + uplink; owned, made by timeline_resolve */
-	uint32_t cable_count; /* 0 before */
-	uint32_t uplinks;     /* of a switch of the tier, the most one has */
+	uint32_t share_ppm;   /* of the tier's cables, parts per million, 1..10^6 */
+	uint32_t draw;        /* another number chooses other cables */
+	uint32_t *cables;     /* chosen by timeline_resolve: switch * uplinks + uplink; owned */
+	uint32_t cable_count; /* 0 before timeline_resolve */
+	uint32_t uplinks;     /* most uplinks of any switch of the tier */
 };
 
 struct timeline_fault {
 	const char *spec; /* as the user calls it, for messages; the timeline's own copy */
 	weft_ns at_ns;
-	weft_ns until_ns; /* its end, or WEFT_NEVER */
+	weft_ns until_ns; /* when it ends, or WEFT_NEVER */
 	enum timeline_action action;
 	struct timeline_target target;
-	uint64_t bps;      /* TIMELINE_DEGRADE, _RENEGOTIATE: to this rate, or 0: */
-	uint32_t rate_ppm; /* to this share of the link's own */
+	uint64_t bps;      /* TIMELINE_DEGRADE, _RENEGOTIATE: the new rate, bits per second; 0: see rate_ppm */
+	uint32_t rate_ppm; /* the new rate as a share of the link's own, parts per million */
 	uint64_t ber_e18;  /* TIMELINE_BER: bit error rate in 10^-18 */
 };
 
-/* One thing that happens. */
+/* One change of the fabric. */
 struct timeline_step {
 	weft_ns at_ns;
 	uint32_t fault; /* index */
-	bool end;       /* what the fault did is undone */
-	bool learn;     /* routing learns of it, rather than that it happens */
+	bool end;       /* the fault ends: its effect is undone */
+	bool learn;     /* routing learns of the change; otherwise the change itself */
 };
 
 struct timeline {
 	struct timeline_fault *faults;
 	uint32_t fault_count;
-	struct timeline_step *steps; /* by time; made by timeline_resolve */
+	struct timeline_step *steps; /* sorted by time; made by timeline_resolve */
 	uint32_t step_count;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run found, and how it is told: a table for people, JSON (schema weft.run/1) for programs. */
+/* The result of a run, and its forms: a table for people, JSON (schema weft.run/1) for programs. */
 #ifndef WEFT_RESULT_H
 #define WEFT_RESULT_H
 
@@ -18,7 +18,7 @@ struct run_packets {
 	uint64_t data, retransmitted, trimmed, dropped, marked, acks, nacks, credits, timeouts;
 };
 
-/* One option of a run as it was given, later ones win. Strings are the giver's. */
+/* One option of a run as it was given; later ones win. The strings belong to whoever gave it. */
 struct run_option {
 	const char *name;  /* without dashes */
 	const char *value; /* NULL: a flag without value */
@@ -28,7 +28,7 @@ struct run_option {
 struct run_origin {
 	const struct run_option *given; /* options, so that the run can be repeated */
 	uint32_t given_count;
-	const char *scenario; /* title; NULL: a run of its own, and nothing below is set */
+	const char *scenario; /* title; NULL: the run belongs to no scenario, and nothing below is set */
 	const char *label;    /* case and axis values */
 	const char *case_name;
 	const char *identity; /* same text: same results */
@@ -89,7 +89,7 @@ struct run_result {
 	double wall_s;
 	uint64_t events, packet_hops, max_rss_kib;
 	uint64_t digest;                 /* 0: none (real time is not repeatable) */
-	const struct run_origin *origin; /* NULL: not told */
+	const struct run_origin *origin; /* NULL: unknown */
 };
 
 /* Statistics over some times, in microseconds, or over ratios of them. */
@@ -100,7 +100,7 @@ struct run_times {
 /* Derived numbers. */
 struct run_summary {
 	uint32_t completed, verified, failed;
-	uint32_t background; /* flows of --background; without any, the two times below are not told */
+	uint32_t background; /* flows of --background; 0: the two times below are not written */
 	struct run_times fct_us, delivered_us;
 	struct run_times foreground_fct_us, background_fct_us;
 	struct run_times slowdown; /* FCT over the flow's own ideal, no unit; all 0: no ideals are known */
@@ -118,13 +118,14 @@ int result_of_lab(struct lab *lab, struct run_result *r, struct weft_err *err);
 /* -ENOMEM. */
 int result_summarise(const struct run_result *r, struct run_summary *s);
 
-/* Adds one engine's counters to the packet counts it decides (all but trimmed, dropped and marked). */
+/* Adds one engine's counters to the packet counts that engines know (all but trimmed, dropped and marked). */
 void result_add_engine(struct run_packets *p, const struct weft_stats *stats);
 
-/* Takes what the fabric counted: trimmed, dropped, marked, queues, waiting, events, hops. `now`: for the mean queue. */
+/* Fills in what the fabric counted: trimmed, dropped, marked, queues, waiting, events, hops. The mean queue depth is
+ * taken over the time from 0 to `now`. */
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now);
 
-/* Takes how the flows, which are there already, arrived. */
+/* Fills in how packets arrived; the flows must be there already. */
 void result_set_reordering(struct run_result *r, const struct reorder_sum *sum);
 
 /* Peak resident memory of this process. */
@@ -138,7 +139,7 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err);
  * of `r`. An errno of the file system, with a message that names the file. */
 int result_write_dir(const struct run_result *r, const struct weft_workload *w, const char *dir, struct weft_err *err);
 
-/* A run read back from its JSON; the flows are not. */
+/* A run read back from its JSON, without its flows. */
 struct run_record {
 	struct run_result result;   /* flow_count without flows; strings are below */
 	struct run_summary summary; /* failed: flows that were not verified */

@@ -20,7 +20,7 @@ struct weft_flow {
 	int32_t start_trigger;     /* index into triggers, or -1 */
 	int32_t send_done_trigger; /* fired when the sender has every acknowledgement; or -1 */
 	int32_t recv_done_trigger; /* fired when the receiver has every byte; or -1 */
-	bool background;           /* other people's traffic: its paths are chosen by ECMP */
+	bool background;           /* background traffic of others, balanced apart from the rest */
 };
 
 enum weft_trigger_kind { WEFT_TRIGGER_ONESHOT, WEFT_TRIGGER_MULTISHOT, WEFT_TRIGGER_BARRIER };
@@ -44,10 +44,10 @@ struct weft_workload {
 /* Parses .cm text; messages as name:line: reason. -EINVAL, -ENOMEM. `start` is in integer microseconds. */
 int weft_workload_parse(const char *text, size_t len, const char *name, struct weft_workload *w, struct weft_err *err);
 
-/* What a pattern is made for. */
+/* What a pattern depends on. */
 struct weft_workload_site {
 	const struct weft_topo *topo; /* NULL: patterns that depend on it are refused */
-	uint64_t seed;                /* of everything random in it */
+	uint64_t seed;                /* of all random choices in it */
 	const char *cdf;              /* text of the file weft_workload_cdf_file names, or NULL */
 	size_t cdf_bytes;             /* length of that text */
 };
@@ -56,17 +56,17 @@ struct weft_workload_kind {
 	const char *usage, *help;
 };
 
-/* All patterns, ended by a NULL usage. */
+/* All patterns; the last entry has a NULL usage. */
 extern const struct weft_workload_kind weft_workload_kinds[];
 
 /* True when the word before the first colon is a pattern's name. */
 bool weft_workload_is_pattern(const char *spec);
 
-/* True when the pattern draws flow sizes from a file; `path` gets its name (cut off when it does not fit). */
+/* True when the pattern draws flow sizes from a file; `path` gets the file's name, cut off when it does not fit. */
 bool weft_workload_cdf_file(const char *spec, char *path, size_t size);
 
-/* Makes the flows of "NAME:NUMBERS", see weft_workload_kinds. SIZE with suffix KiB, MiB, GiB, kB, MB, GB, B or none.
- * -ENOENT: unknown pattern or distribution (lists the valid ones), -EINVAL, -ENOMEM. */
+/* Makes the flows of "NAME:NUMBERS", see weft_workload_kinds. A SIZE may have the suffix KiB, MiB, GiB, kB, MB, GB or
+ * B. -ENOENT: unknown pattern or distribution (lists the valid ones), -EINVAL, -ENOMEM. */
 int weft_workload_pattern(const char *spec, const struct weft_workload_site *site, struct weft_workload *w,
 			  struct weft_err *err);
 

@@ -5,8 +5,8 @@
 
 #include "yamldoc.h"
 
-/* Takes one option of a file: `name` without dashes and the value as on the command line; `at` is where it stands. Not
- * 0: refused, with the complaint made. */
+/* Takes one option of a file: `name` without dashes and the value as on the command line; `at` is where it stands. A
+ * value other than 0 means refused, and the message is set. */
 typedef int (*config_put_fn)(void *arg, const char *name, const char *value, const yaml_node_t *at);
 
 /* One pair of a mapping of options: `name: value`, `set: {parameter: value}` (as option `set`) or `faults: [...]` (as

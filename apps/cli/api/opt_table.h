@@ -37,10 +37,10 @@ int opt_value(const struct opt_desc *d, char **argv, const char **value, struct 
 /* Sets the field in the struct at `base` and puts the option's name before a complaint. */
 int opt_apply(const struct opt_desc *d, void *base, const char *value, struct weft_err *err);
 
-/* All for --help but those that `shadow` has, too. */
+/* Prints the options for --help, without those that `shadow` also has. */
 void opt_print(FILE *out, const struct opt_desc *table, const struct opt_desc *shadow);
 
-/* A command that has a table of its own alone. */
+/* A command with no other options than those of its own table. */
 struct opt_command {
 	const char *name, *args; /* "usage: weft NAME [OPTION]...ARGS" */
 	const char *about;

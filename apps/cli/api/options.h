@@ -40,11 +40,11 @@ struct options {
 	const char *step;          /* name of the option options_resolve is at or failed at */
 	uint8_t lb_all_acked;      /* default of the parameter: on with --lb auto and coalesced ACKs */
 	struct outputs_conf files; /* what a run writes */
-	/* The run. What has a number or a name of its own is set as it is given, the rest by options_resolve. Ours. */
+	/* The run. Options with a value of their own are stored here at once; options_resolve fills the rest. Owned. */
 	struct lab_config lab;
 };
 
-/* Defaults of everything that is given; nothing is resolved. */
+/* Sets the defaults of all options; nothing is resolved yet. */
 void options_begin(struct options *o);
 
 /* Parses argv[1..] and resolves files, patterns and names. `extra` describes further options of a command, in the
@@ -70,7 +70,7 @@ int options_config(struct options *o, const struct opt_desc *extra, void *extra_
 /* The description of a common option; NULL: no such option. */
 const struct opt_desc *options_find(const char *name);
 
-/* Turns names, files and settings into what they stand for; o->step says which option an error is about. Errors as
+/* Finds what names stand for, reads files and applies settings. o->step is the option that an error is about. Errors as
  * options_parse. */
 int options_resolve(struct options *o, struct weft_err *err);
 
