@@ -53,7 +53,7 @@ void prov_nic_wake(struct prov_nic *nic)
 	assert_locked(nic);
 	if (sleep->sleepers)
 		pthread_cond_broadcast(&nic->sleep.changed);
-	if (sleep->listening && sleep->listener_cares)
+	if (sleep->listening && sleep->listener_awaits_ops)
 		eventfd_write(sleep->wake_fd, 1);
 }
 

@@ -35,7 +35,7 @@ struct wait {
 	weft_ns since_ns; /* when the wait, or the latest activity, began */
 	weft_ns nap_ns;   /* next sleep */
 	weft_ns limit_ns; /* when to give up */
-	bool cares;       /* it waits for finished operations, not only for packets */
+	bool awaits_ops;  /* it waits for finished operations, not only for packets */
 	bool yields;      /* it never sleeps */
 };
 
@@ -70,13 +70,13 @@ static bool arm(struct prov_nic *nic)
 
 /* Sleeps as the one listener of the device; others are woken by prov_nic_wake when it finds something. Lock held, but
  * released during the sleep. */
-static void listen_until(struct prov_nic *nic, weft_ns until, weft_ns now, bool wakes, bool cares)
+static void listen_until(struct prov_nic *nic, weft_ns until, weft_ns now, bool wakes, bool awaits_ops)
 {
 	struct prov_sleep_state *sleep = &nic->sleep;
 	eventfd_t value;
 	assert(!sleep->listening && until > now);
 	sleep->listening = true;
-	sleep->listener_cares = cares;
+	sleep->listener_awaits_ops = awaits_ops;
 	sleep->listen_until_ns = until;
 	prov_nic_unlock(nic);
 	weft_ethdev_sleep_or(&nic->port, wakes, until - now, sleep->wake_fd);
@@ -107,7 +107,7 @@ static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
 	if (wakes && !arm(nic))
 		wait_restart(wait);
 	else
-		listen_until(nic, until, now, wakes, wait->cares);
+		listen_until(nic, until, now, wakes, wait->awaits_ops);
 }
 
 /* Sleeps until another thread, which listens to the device, wakes us. */
@@ -169,7 +169,7 @@ static weft_ns limit_of(int timeout_ms)
 
 bool prov_wait_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms)
 {
-	struct wait wait = {.limit_ns = limit_of(timeout_ms), .cares = true};
+	struct wait wait = {.limit_ns = limit_of(timeout_ms), .awaits_ops = true};
 	return wait_loop(nic, done, arg, &wait);
 }
 

@@ -43,12 +43,12 @@ struct prov_poll_state {
 
 /* Threads that wait for something to happen: at most one listens to the device, the others wait for it. */
 struct prov_sleep_state {
-	bool listening;          /* a thread sleeps until the device has packets */
-	bool listener_cares;     /* it also waits for operations to finish, which another thread may notice first */
-	weft_ns listen_until_ns; /* when it looks again at the latest */
-	int wake_fd;             /* ends its sleep */
-	unsigned sleepers;       /* threads that wait for `changed` while another one listens or polls */
-	pthread_cond_t changed;  /* signalled when an operation finished, or when nobody listens any more */
+	bool listening;           /* a thread sleeps until the device has packets */
+	bool listener_awaits_ops; /* it also waits for operations to finish, which another thread may notice first */
+	weft_ns listen_until_ns;  /* when it looks again at the latest */
+	int wake_fd;              /* ends its sleep */
+	unsigned sleepers;        /* threads that wait for `changed` while another one listens or polls */
+	pthread_cond_t changed;   /* signalled when an operation finished, or when nobody listens any more */
 };
 
 /* The thread for automatic progress. */
