@@ -50,7 +50,7 @@ static int group_fill(struct prov_group *g, const struct prov_av_set *set)
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	bool member = false;
 	for (uint32_t i = 0; i < set->count; i++) {
-		if (prov_av_find_peer(set->av, set->addrs[i], &g->peers[i]))
+		if (prov_av_resolve_peer(set->av, set->addrs[i], &g->peers[i]))
 			return -FI_EINVAL;
 		struct weft_addr addr = *weft_peer_addr(engine, g->peers[i]);
 		hash = hash_more(hash_more(hash, &addr.ip, sizeof addr.ip), &addr.port, sizeof addr.port);

@@ -37,7 +37,7 @@ static void entry_fill(struct prov_req *req, const struct weft_cqe *cqe)
 	req->entry.data = cqe->data;
 	if (cqe->flags & WEFT_OP_HAS_DATA)
 		req->entry.flags |= FI_REMOTE_CQ_DATA;
-	req->src = prov_av_find_addr(req->ep->av, cqe->peer);
+	req->src = prov_av_resolve_addr(req->ep->av, cqe->peer);
 }
 
 /* FI_SOURCE_ERR: the message is here, but its source has no fi_addr_t; the address comes as an error's details. */

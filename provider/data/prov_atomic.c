@@ -122,7 +122,7 @@ static ssize_t amo_locked(struct prov_ep *ep, const struct prov_amo *c, struct p
 	if (ret)
 		return ret;
 	struct weft_op wop = {.kind = c->family == PROV_AMO_BASE ? WEFT_OP_ATOMIC : WEFT_OP_FETCH_ATOMIC};
-	if (prov_av_find_peer(ep->av, c->msg->addr, &wop.peer))
+	if (prov_av_resolve_peer(ep->av, c->msg->addr, &wop.peer))
 		return -FI_EINVAL;
 	if (c->flags & FI_INJECT && plan.in_bytes > PROV_INJECT_BYTES)
 		return -FI_EMSGSIZE;

@@ -135,7 +135,7 @@ ssize_t prov_recv_post(struct prov_ep *ep, const struct prov_op *op, struct prov
 	if (total < 0 || flags_check(op) || (is_multi(op) && !total))
 		return -FI_EINVAL;
 	if (ep->caps & FI_DIRECTED_RECV && op->addr != FI_ADDR_UNSPEC &&
-	    prov_av_find_source(rx_av(ep), op->addr, &wop.peer))
+	    prov_av_resolve_source(rx_av(ep), op->addr, &wop.peer))
 		return -FI_EINVAL;
 	return recv_submit(ep, op, work, &wop);
 }

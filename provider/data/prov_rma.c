@@ -107,7 +107,7 @@ static ssize_t rma_locked(struct prov_ep *ep, const struct fi_msg_rma *msg, uint
 	struct weft_op wop = {.kind = kind, .data = msg->data};
 	if (local < 0 || remote < 0 || (msg->rma_iov_count ? local != remote : local != 0))
 		return -FI_EINVAL;
-	if (prov_av_find_peer(ep->av, msg->addr, &wop.peer))
+	if (prov_av_resolve_peer(ep->av, msg->addr, &wop.peer))
 		return -FI_EINVAL;
 	if (flags & FI_INJECT && (kind == WEFT_OP_READ || local > PROV_INJECT_BYTES))
 		return kind == WEFT_OP_READ ? -FI_EBADFLAGS : -FI_EMSGSIZE;

@@ -51,7 +51,7 @@ static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op, struct 
 {
 	int64_t total = prov_iov_total(op->iov, op->iov_count);
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .data = op->data, .len = (uint64_t)total};
-	if (total < 0 || prov_av_find_peer(ep->av, op->addr, &wop.peer))
+	if (total < 0 || prov_av_resolve_peer(ep->av, op->addr, &wop.peer))
 		return -FI_EINVAL;
 	if ((uint64_t)total > bytes_max(ep, op->flags))
 		return -FI_EMSGSIZE;

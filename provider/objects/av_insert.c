@@ -189,7 +189,7 @@ static int remove_one(struct prov_av *av, fi_addr_t addr)
 {
 	assert_locked(av->domain->nic);
 	assert(!av->read_only);
-	const struct prov_av_entry *entry = prov_av_find_entry(av, addr);
+	const struct prov_av_entry *entry = prov_av_resolve_entry(av, addr);
 	if (!entry)
 		return -FI_EINVAL;
 	uint32_t index = (uint32_t)(entry - av->entries);
@@ -219,7 +219,7 @@ static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *
 	struct sockaddr_storage ss;
 	uint32_t peer;
 	prov_nic_lock(av->domain->nic);
-	int ret = prov_av_find_source(av, fi_addr, &peer);
+	int ret = prov_av_resolve_source(av, fi_addr, &peer);
 	if (!ret)
 		prov_addr_to_sock(weft_peer_addr(av->domain->nic->engine, peer), &ss);
 	prov_nic_unlock(av->domain->nic);

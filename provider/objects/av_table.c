@@ -115,7 +115,7 @@ void prov_av_follow(struct prov_av *av)
 			prov_av_entry_add(av, &addr, i, &out); /* when memory runs out, the address stays unknown */
 }
 
-struct prov_av_entry *prov_av_find_entry(struct prov_av *av, fi_addr_t addr)
+struct prov_av_entry *prov_av_resolve_entry(struct prov_av *av, fi_addr_t addr)
 {
 	if (!av)
 		return NULL;
@@ -124,9 +124,9 @@ struct prov_av_entry *prov_av_find_entry(struct prov_av *av, fi_addr_t addr)
 	return addr < av->count && av->entries[addr].uses ? &av->entries[addr] : NULL;
 }
 
-int prov_av_find_source(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
+int prov_av_resolve_source(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
 {
-	const struct prov_av_entry *entry = prov_av_find_entry(av, addr);
+	const struct prov_av_entry *entry = prov_av_resolve_entry(av, addr);
 	if (!entry)
 		return -FI_EINVAL;
 	*peer = entry->peer;
@@ -134,9 +134,9 @@ int prov_av_find_source(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
 }
 
 /* The receive contexts of a scalable endpoint have consecutive numbers. */
-int prov_av_find_peer(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
+int prov_av_resolve_peer(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
 {
-	int ret = prov_av_find_source(av, addr, peer);
+	int ret = prov_av_resolve_source(av, addr, peer);
 	uint64_t index = !ret && av->rx_ctx_bits ? addr >> (64 - av->rx_ctx_bits) : 0;
 	if (!index)
 		return ret;
@@ -146,7 +146,7 @@ int prov_av_find_peer(struct prov_av *av, fi_addr_t addr, uint32_t *peer)
 	return weft_peer_add(engine, &to, peer);
 }
 
-fi_addr_t prov_av_find_addr(struct prov_av *av, uint32_t peer)
+fi_addr_t prov_av_resolve_addr(struct prov_av *av, uint32_t peer)
 {
 	assert_locked(av->domain->nic);
 	prov_av_follow(av);

@@ -7,7 +7,7 @@
 #include "prov_av.h"
 
 /* Entry of an address, whatever receive context it names; NULL: none. */
-struct prov_av_entry *prov_av_find_entry(struct prov_av *av, fi_addr_t addr);
+struct prov_av_entry *prov_av_resolve_entry(struct prov_av *av, fi_addr_t addr);
 /* Adds one use of an address. A new entry gets the index `wanted`, or the lowest free one for UINT32_MAX. -FI_ENOMEM.
  */
 int prov_av_entry_add(struct prov_av *av, const struct weft_addr *addr, uint32_t wanted, fi_addr_t *out);

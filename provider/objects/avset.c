@@ -26,7 +26,7 @@ static int insert(struct prov_av_set *set, fi_addr_t addr)
 	uint32_t peer;
 	assert_locked(set->av->domain->nic);
 	assert(set->count <= set->room);
-	if (prov_av_find_peer(set->av, addr, &peer))
+	if (prov_av_resolve_peer(set->av, addr, &peer))
 		return -FI_EINVAL;
 	if (find(set, addr) < set->count)
 		return 0;

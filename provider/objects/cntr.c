@@ -131,7 +131,7 @@ struct cntr_goal {
 	int result;
 };
 
-static bool goal_reached(void *arg)
+static bool goal_check(void *arg)
 {
 	struct cntr_goal *goal = arg;
 	assert_locked(nic_of(goal->cntr));
@@ -150,9 +150,9 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 	goal.errors = cntr->tally.errors;
 	prov_nic_unlock(nic_of(cntr));
 	if (cntr->wait.attr.kind == FI_WAIT_YIELD)
-		prov_yield_until(nic_of(cntr), goal_reached, &goal, timeout);
+		prov_yield_until(nic_of(cntr), goal_check, &goal, timeout);
 	else
-		prov_wait_until(nic_of(cntr), goal_reached, &goal, timeout);
+		prov_wait_until(nic_of(cntr), goal_check, &goal, timeout);
 	return goal.result;
 }
 

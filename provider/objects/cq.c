@@ -151,7 +151,7 @@ struct sread {
 };
 
 /* Takes the entries here, because another thread could take them before this one returns. Lock held. */
-static bool sread_done(void *arg)
+static bool sread_try(void *arg)
 {
 	struct sread *sr = arg;
 	struct prov_cq *cq = sr->cq;
@@ -191,9 +191,9 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 	cq->waiters++;
 	prov_nic_unlock(nic);
 	if (cq->wait.attr.kind == FI_WAIT_YIELD)
-		prov_yield_until(nic, sread_done, &sr, timeout);
+		prov_yield_until(nic, sread_try, &sr, timeout);
 	else
-		prov_wait_until(nic, sread_done, &sr, timeout);
+		prov_wait_until(nic, sread_try, &sr, timeout);
 	prov_nic_lock(nic);
 	assert(cq->waiters > 0);
 	cq->waiters--;

@@ -20,6 +20,8 @@ bool prov_is_idle(const struct prov_nic *nic);
 
 /* ---- waiting (prov_sleep.c). Lock not held, but held around `done`. ---- */
 
+/* `done` may act: it returns true when the wait is over. */
+
 /* Polls until done(arg) or until `timeout_ms` (negative: for ever) is over; false then. */
 bool prov_wait_until(struct prov_nic *nic, bool (*done)(void *arg), void *arg, int timeout_ms);
 /* The same without ever sleeping (FI_WAIT_YIELD). */

@@ -38,12 +38,15 @@ struct prov_av {
 
 int prov_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_av **av, void *context);
 
-/* Brings a shared vector up to date first, like all calls below. -FI_EINVAL when `addr` is not in it. */
-int prov_av_find_peer(struct prov_av *av, fi_addr_t addr, uint32_t *peer);
-/* The peer messages come from, for receives directed to it. */
-int prov_av_find_source(struct prov_av *av, fi_addr_t addr, uint32_t *peer);
+/* These calls bring a shared vector up to date first. */
+
+/* The engine's id of an address; one is made for the receive context that the address names. -FI_EINVAL when `addr` is
+ * not in the vector; -FI_ENOMEM. */
+int prov_av_resolve_peer(struct prov_av *av, fi_addr_t addr, uint32_t *peer);
+/* The peer messages come from, for receives directed to it. -FI_EINVAL when `addr` is not in the vector. */
+int prov_av_resolve_source(struct prov_av *av, fi_addr_t addr, uint32_t *peer);
 /* What completions call a peer; FI_ADDR_NOTAVAIL when it is not in the vector. */
-fi_addr_t prov_av_find_addr(struct prov_av *av, uint32_t peer);
+fi_addr_t prov_av_resolve_addr(struct prov_av *av, uint32_t peer);
 
 /* Addresses that may become a group, in this order (avset.c). */
 struct prov_av_set {
