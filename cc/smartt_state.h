@@ -21,18 +21,6 @@ enum {
 	FAST = INT32_MAX,             /* streak: longer than any window, "increase" is true */
 };
 
-/* smartt.flags; bits 0..4 are the weight of an RTT sample, 2^-n. */
-enum smartt_flags {
-	EWMA_SHIFT = 31,
-	VARIANT = 32,   /* some option asks for another way of handling ACKs */
-	MEASURING = 64, /* a QuickAdapt window has begun ("end" != 0) */
-	TRIGGER = 128,  /* "trigger_qa" */
-};
-
-/* Set in smartt.brtt_ns between events when an option concerns every ACK: no ACK's base RTT compares equal then, which
- * takes every ACK off the common path without costing that a test. */
-#define DIVERT (1u << 31)
-
 /* Per connection. Times are the low 32 bits of nanoseconds; only differences are used, see window_over. */
 struct smartt {
 	uint32_t acked_bytes; /* "acked": acknowledged in the current QuickAdapt window */
@@ -48,7 +36,9 @@ struct smartt {
 	uint32_t trtt_ns;
 	uint32_t max_cwnd_bytes;
 	uint32_t fi_gain, pi_gain; /* "mtu fi" and "mtu pi" scaled to the BDP, 2^-GAIN_SHIFT bytes */
-	uint8_t flags;             /* enum smartt_flags */
+	uint8_t ewma_shift : 5;    /* an RTT sample weighs 2^-n in `avg_rtt` */
+	uint8_t measuring : 1;     /* a QuickAdapt window has begun ("end" != 0) */
+	uint8_t trigger : 1;       /* "trigger_qa" */
 	uint8_t quick_adapts, fast_increases, decreases; /* for traces, modulo 256 */
 };
 _Static_assert(sizeof(struct smartt) <= 48, "state budget");

@@ -23,8 +23,8 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 					   .srtt_ns = p->srtt_ns,
 					   .ev = newest_ev(&p->q),
 					   .background = p->background};
-		if (e->pds.conf.cc->view)
-			e->pds.conf.cc->view(&p->cc, &v.cc);
+		if (p->cc.ops->view)
+			p->cc.ops->view(&p->cc, &v.cc);
 		if (p->lb.ops->view)
 			p->lb.ops->view(&p->lb, &v.lb);
 		fn(arg, &v);

@@ -304,7 +304,7 @@ static inline __attribute__((always_inline)) void take(struct pds *pds, struct p
 	if (w->pds.type == WIRE_PDS_ACK_CC && w->pds.mpr)
 		p->window_pkts = (uint32_t)w->pds.mpr * 128;
 	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
-	pds->conf.cc->on_ack(&p->cc, &ev, now);
+	p->cc.ops->on_ack(&p->cc, &ev, now);
 	after_ack(pds, p, &g, now);
 }
 

@@ -38,7 +38,7 @@ void loss_mark(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_los
 	loss_resend(pds, p, psn);
 	if (pds->credit.rcc)
 		credit_tx_lost(pds, p, s, kind);
-	pds->conf.cc->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);
+	p->cc.ops->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);
 	if (kind != WEFT_CC_LOSS_TRIM)
 		lb_feedback(pds, p, s->ev, likely_cause(pds, p), now);
 	ready_add(pds, p);

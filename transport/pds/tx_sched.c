@@ -180,8 +180,8 @@ static inline __attribute__((always_inline)) void transmit(struct pds *pds, stru
 	if (unlikely(s->sent_at + pds->conf.rto_ns < p->pdc.timer.at)) /* no timeout is shorter */
 		arm_rto(pds, p, s);
 	build(pds, p, psn, s, pkt, now);
-	if (pds->conf.cc->on_sent)
-		pds->conf.cc->on_sent(&p->cc, &ev, now);
+	if (p->cc.ops->on_sent)
+		p->cc.ops->on_sent(&p->cc, &ev, now);
 	if (p->cc.pace)
 		pace_conn(p, ev.bytes, now);
 	if (unlikely(pds->trace.sent != NULL))

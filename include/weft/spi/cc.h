@@ -30,11 +30,13 @@ struct weft_cc_params {
 	uint32_t ack_bytes; /* what the ACKs of a data packet take on the way back, on average; 0: not known */
 };
 
+/* A data packet was handed to the port. */
 struct weft_cc_sent {
 	uint32_t bytes;          /* of this packet */
 	uint64_t inflight_bytes; /* including this packet */
 };
 
+/* An ACK arrived. */
 struct weft_cc_ack {
 	uint32_t bytes;          /* newly acknowledged by this ACK; may be 0 */
 	uint64_t inflight_bytes; /* after removing `bytes` */
@@ -43,6 +45,7 @@ struct weft_cc_ack {
 	bool ce;                 /* the packet that triggered the ACK was marked */
 };
 
+/* A packet was declared lost, or its payload was trimmed. */
 struct weft_cc_loss {
 	enum weft_cc_loss_kind kind;
 	uint32_t bytes;          /* of the lost packet */
@@ -51,25 +54,32 @@ struct weft_cc_loss {
 
 /* For traces and tables; fields an algorithm does not have stay 0. */
 struct weft_cc_view {
-	weft_ns avg_rtt_ns, target_rtt_ns;
-	uint32_t quick_adapts, fast_increases, decreases;
+	weft_ns avg_rtt_ns;      /* moving average of RTT samples */
+	weft_ns target_rtt_ns;   /* RTT it aims at */
+	uint32_t quick_adapts;   /* times the window was set to what got through, modulo 256 */
+	uint32_t fast_increases; /* times the window began to grow fast, modulo 256 */
+	uint32_t decreases;      /* multiplicative decreases, modulo 256 */
 };
 
+/* One connection's congestion control, embedded in it. */
 struct weft_cc {
-	const struct weft_cc_ops *ops;
-	const struct weft_cc_params *params;
-	uint32_t cwnd_bytes; /* read by the engine after every event; always >= params->mtu_bytes */
-	uint32_t pace;       /* 2^-20 ns per byte between packets, up to 4 us per byte; 0: unpaced */
-	WEFT_ALIGNAS(8) uint8_t state[WEFT_CC_STATE_MAX];
+	const struct weft_cc_ops *ops;       /* the handlers to call */
+	const struct weft_cc_params *params; /* the engine's */
+	uint32_t cwnd_bytes;                 /* read by the engine after every event; always >= params->mtu_bytes */
+	uint32_t pace;                       /* 2^-20 ns per byte between packets, up to 4 us per byte; 0: unpaced */
+	WEFT_ALIGNAS(8) uint8_t state[WEFT_CC_STATE_MAX]; /* the algorithm's */
 };
 
+/* One algorithm, constant. */
 struct weft_cc_ops {
-	const char *name;
-	const char *help;                              /* one line for --help and doc/ */
-	const struct weft_param *tunes;                /* NULL-key-terminated description of `tune`, or NULL */
-	size_t tune_size;                              /* bytes of the struct behind params->tune */
-	size_t state_size;                             /* <= WEFT_CC_STATE_MAX, asserted in the algorithm's file */
-	void (*init)(struct weft_cc *cc, weft_ns now); /* ops and params are set already */
+	const char *name;               /* on the command line, without blanks, '+', ',' and '/' */
+	const char *help;               /* one line for --help and doc/ */
+	const struct weft_param *tunes; /* NULL-key-terminated description of `tune`, or NULL */
+	size_t tune_size;               /* bytes of the struct behind params->tune */
+	size_t state_size;              /* <= WEFT_CC_STATE_MAX, asserted in the algorithm's file */
+	/* ops and params are set already. An algorithm with variants chooses its handlers here, once, by its
+	 * parameters: it may set cc->ops to another table, with the same name and parameters. */
+	void (*init)(struct weft_cc *cc, weft_ns now);
 	void (*on_sent)(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns now); /* optional */
 	void (*on_ack)(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now);
 	void (*on_loss)(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now);

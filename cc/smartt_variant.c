@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* SMaRTT with options: what its paper compares it with, and what "smartt2" does otherwise. Options that concern only
+ * the end of a measurement, losses and the ignore phase leave common ACKs to the published steps. */
+#include "smartt_core.h"
+
+bool smartt_varies_each_ack(const struct smartt_tune *t)
+{
+	return t->signals != SMARTT_BOTH || t->sample_acks > 1 || t->sample_rtt || t->ecn_decrease || t->pace_below ||
+	       !t->fast_increase;
+}
+
+bool smartt_varies(const struct smartt_tune *t)
+{
+	return smartt_varies_each_ack(t) || t->burst_target || t->qa_gate_pct || !t->quick_adapt ||
+	       t->ignore_phase != SMARTT_IGNORE_ALL;
+}
+
+/* The window, which may be below a packet. */
+static uint32_t window_bytes(struct weft_cc *cc)
+{
+	return cc->pace ? smartt_more(cc)->below_bytes : cc->cwnd_bytes;
+}
+
+/* A window of a packet or less cannot give one: it is halved, at most once per average RTT as Swift's is, for what was
+ * in flight before was sent at another window. */
+void halve_below(struct weft_cc *cc, weft_ns now)
+{
+	struct smartt *s = smartt_state(cc);
+	bool early = (uint32_t)now - s->decreased_ns < s->avg_rtt >> RTT_SHIFT;
+	uint32_t bytes = cc->pace ? window_bytes(cc) : cc->params->mtu_bytes;
+
+	if (!early)
+		s->decreased_ns = (uint32_t)now;
+	smartt_set_window(cc, early ? bytes : bytes / 2);
+}
+
+/* Growth was collected for the window as it is; divided by a much smaller one it would count many times over. */
+static void shrink(struct weft_cc *cc, uint64_t bytes, weft_ns now)
+{
+	smartt_apply(cc, smartt_state(cc)->pending);
+	if (smartt_tune(cc)->pace_below && cc->cwnd_bytes < bytes + cc->params->mtu_bytes)
+		halve_below(cc, now);
+	else
+		smartt_set_window(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
+}
+
+/* True at the end of a measurement, unless an option forbids QuickAdapt: altogether, or but for severe congestion. */
+static bool may_adapt(const struct weft_cc *cc, const struct smartt *s)
+{
+	const struct smartt_tune *t = smartt_tune(cc);
+
+	return s->measuring && t->quick_adapt &&
+	       (!t->qa_gate_pct || s->acked_bytes < (uint64_t)s->max_cwnd_bytes * t->qa_gate_pct / 100);
+}
+
+/* Algorithm 2 lines 5-12: the window becomes what got through in one trtt. */
+static void adapt(struct weft_cc *cc, uint64_t inflight_bytes, weft_ns now)
+{
+	struct smartt *s = smartt_state(cc);
+	const struct smartt_tune *t = smartt_tune(cc);
+
+	smartt_set_window(cc, (uint64_t)s->acked_bytes * t->qa_scaling_pct / 100);
+	s->streak_bytes = t->ignore_phase == SMARTT_IGNORE_NONE ? 0 : smartt_ignored_bytes(inflight_bytes);
+	if (cc->pace) /* nothing acknowledged is no measurement (line 7: at least a packet) */
+		smartt_set_window(cc, cc->params->mtu_bytes);
+	s->pending = 0;
+	s->quick_adapts++;
+	s->trigger = 0;
+	smartt_measure(s, now);
+}
+
+/* Equation 1 for a window that may fall below a packet. */
+static void decrease_below(struct weft_cc *cc, weft_ns now)
+{
+	struct smartt *s = smartt_state(cc);
+
+	if (!smartt_decrease_due(s, now))
+		return;
+	s->pending = 0;
+	smartt_set_window(cc, window_bytes(cc) - (window_bytes(cc) * smartt_cut_q16(cc, s) >> 16));
+	s->decreased_ns = (uint32_t)now;
+	s->decreases++;
+}
+
+/* One signal alone, or an answer to marks below the target too: what figures 5 and 11 compare with. Without delays a
+ * mark costs what it does MPRDMA (sec. III-B), and an increase cannot be proportional. */
+void variant_cases(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	const struct smartt_tune *t = smartt_tune(cc);
+	uint32_t trtt_ns = smartt_state(cc)->trtt_ns, rtt_ns = (uint32_t)ev->rtt_ns;
+	bool late = rtt_ns >= trtt_ns, marked = ev->ce && t->signals != SMARTT_DELAY;
+
+	if (marked && (t->signals == SMARTT_ECN || (!late && t->ecn_decrease)))
+		shrink(cc, cc->params->mtu_bytes / 2, now);
+	else if (late && t->signals != SMARTT_ECN && (marked || t->signals == SMARTT_DELAY))
+		t->pace_below ? decrease_below(cc, now) : smartt_decrease(cc, now);
+	else if (cc->pace && !marked)
+		smartt_set_window(cc, window_bytes(cc) + (uint64_t)ev->bytes *
+								 (smartt_state(cc)->fi_gain >> GAIN_SHIFT) /
+								 cc->params->mtu_bytes);
+	else if (!marked)
+		smartt_increase(cc, ev->bytes, t->signals == SMARTT_ECN ? trtt_ns : rtt_ns);
+}
+
+/* Algorithm 4 lines 10-14, with options. */
+static void react(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt *s = smartt_state(cc);
+	uint32_t idle_rtt_ns = s->brtt_ns + (s->brtt_ns >> smartt_tune(cc)->fast_rtt_shift);
+
+	if (ev->ce || ev->rtt_ns > idle_rtt_ns)
+		s->streak_bytes = 0;
+	else if (smartt_lengthen_streak(cc, ev->bytes) && smartt_tune(cc)->fast_increase && !cc->pace) {
+		smartt_grow_fast(cc, ev->bytes);
+		return;
+	}
+	variant_cases(cc, ev, now);
+}
+
+/* Sec. III-G: adds the ACK to those since the last adjustment; true when it adjusts the window: every n-th, or the
+ * first after an RTT. It stands for all bytes since the last, once per RTT for average delay and majority's marks.
+ * QuickAdapt measures at every ACK. */
+static bool take_sample(struct weft_cc *cc, struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt_more *m = smartt_more(cc);
+	const struct smartt_tune *t = smartt_tune(cc);
+
+	m->held_bytes += ev->bytes;
+	m->held_acks++;
+	m->held_marks += ev->ce;
+	if (t->sample_rtt ? (uint32_t)now - m->adjusted_ns < m->s.avg_rtt >> RTT_SHIFT && m->held_acks < UINT16_MAX
+			  : m->held_acks < t->sample_acks)
+		return false;
+	ev->bytes = m->held_bytes;
+	if (t->sample_rtt) {
+		ev->rtt_ns = m->s.avg_rtt >> RTT_SHIFT;
+		ev->ce = 2 * m->held_marks > m->held_acks;
+	}
+	m->held_bytes = m->held_acks = m->held_marks = 0;
+	m->adjusted_ns = (uint32_t)now;
+	return true;
+}
+
+static __attribute__((noinline)) void react_sampled(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct weft_cc_ack sample = *ev;
+
+	if (take_sample(cc, &sample, now))
+		react(cc, &sample, now);
+}
+
+static __attribute__((noinline)) void on_ignored(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	if (!smartt_ignore(smartt_state(cc), ev->bytes, now))
+		react_sampled(cc, ev, now);
+	else if (smartt_tune(cc)->ignore_phase == SMARTT_IGNORE_MARKED && !ev->ce)
+		variant_cases(cc, ev, now);
+}
+
+/* burst_target: an ACK for several packets releases as many at once, and they queue behind each other on any link like
+ * ours. That is no congestion: the target is higher by the time the link takes for all but one of them. Sampled at the
+ * end of QuickAdapt's windows. */
+static void follow_bursts(struct weft_cc *cc, uint32_t bytes)
+{
+	struct smartt_more *m = smartt_more(cc);
+	uint32_t sample = bytes / BURST_UNIT < UINT16_MAX ? bytes / BURST_UNIT : UINT16_MAX;
+
+	m->burst = (uint16_t)(m->burst + ((int32_t)(sample - m->burst) >> BURST_SHIFT));
+	uint32_t burst_bytes = (uint32_t)m->burst * BURST_UNIT, mtu_bytes = cc->params->mtu_bytes;
+	uint64_t extra_bytes = burst_bytes > mtu_bytes ? burst_bytes - mtu_bytes : 0;
+	uint64_t trtt_ns = smartt_target_ns(cc, m->s.brtt_ns) + extra_bytes * 8 * WEFT_S(1) / cc->params->link_bps;
+	m->s.trtt_ns = trtt_ns < TRTT_MAX_NS ? (uint32_t)trtt_ns : TRTT_MAX_NS;
+}
+
+static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct smartt *s = smartt_state(cc);
+
+	if (smartt_triggered(cc, s, ev->rtt_ns, may_adapt(cc, s))) {
+		adapt(cc, ev->inflight_bytes, now);
+		return;
+	}
+	smartt_measure(s, now);
+	if (smartt_tune(cc)->burst_target && ev->bytes)
+		follow_bursts(cc, ev->bytes);
+	react_sampled(cc, ev, now);
+}
+
+void smartt_each_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct weft_cc_ack even = smartt_make_common(cc, ev);
+
+	if (smartt_tune(cc)->signals == SMARTT_DELAY)
+		even.ce = false; /* nor does a mark end a fast increase */
+	smartt_handle_ack(cc, &even, now, on_ignored, on_window_end, react_sampled);
+}
+
+static __attribute__((noinline)) void on_odd_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct weft_cc_ack even = smartt_make_common(cc, ev);
+
+	smartt_handle_ack(cc, &even, now, on_ignored, on_window_end, smartt_react);
+}
+
+void smartt_rare_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	if (smartt_is_odd(cc, ev))
+		on_odd_ack(cc, ev, now);
+	else
+		smartt_handle_ack(cc, ev, now, on_ignored, on_window_end, smartt_react);
+}
+
+void smartt_variant_on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now)
+{
+	struct smartt *s = smartt_state(cc);
+	bool trim = ev->kind == WEFT_CC_LOSS_TRIM;
+	bool ignored = smartt_ignore(s, ev->bytes, now);
+
+	if (trim)
+		s->trigger = 1;
+	if (ignored)
+		return;
+	shrink(cc, ev->bytes, now);
+	s->streak_bytes = 0;
+	if (!trim || !smartt_window_over(s, now))
+		return;
+	if (may_adapt(cc, s))
+		adapt(cc, ev->inflight_bytes, now);
+	else
+		smartt_measure(s, now);
+}
