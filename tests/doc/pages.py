@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """pages.py WEFT - what README.md, CONTRIBUTING.md and the pages in doc/ name exists: the target of every relative link,
-every path of this tree in backticks, every option and every --set key of the commands they show, and every page of doc/
-that a source file names."""
+every path of this tree in backticks, every function before the path of its file, every option and every --set key of the
+commands they show, and every page of doc/ that a source file names."""
 import os
 import re
 import subprocess
@@ -76,6 +76,13 @@ def paths(text, files):
                 yield f"`{word}`: no such file"
 
 
+def functions(text, files):
+    """In blocks of code, a function before the path of a source file stands in that file."""
+    for name, file in re.findall(r"^    [ ]*(\w+)(?:\(.*?\))? +([\w/]+\.c)\b", text, re.M):
+        if file in files and not re.search(rf"\b{name}\(", read(file)):
+            yield f"{file}: no {name}() there"
+
+
 def joined(text):
     """The lines of a page, with continued lines of commands in one piece."""
     return re.sub(r" *\\\n\s*", " ", text).split("\n")
@@ -139,7 +146,8 @@ def main(weft):
     pages = sorted(f for f in files if f.endswith(".md") and (f.startswith("doc/") or "/" not in f))
     assert "README.md" in pages
     bad = [f"{p}: {what}" for p in pages for text in [read(p)]
-           for check in (links(p, text), paths(text, files), options(text, known, keys)) for what in check]
+           for check in (links(p, text), paths(text, files), functions(text, files), options(text, known, keys))
+           for what in check]
     bad += sources(files)
     print("\n".join(bad) or f"{len(pages)} pages name only what exists")
     return 1 if bad else 0
