@@ -280,7 +280,7 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 	const struct switch_opts *o = run->opts;
 	for (uint32_t i = 0; i < o->ports.count; i++) {
 		run->heard[i] = (struct switch_heard){run->rtnet, i};
-		weft_ethdev_on_heard(o->ports.port[i], heard, &run->heard[i]);
+		weft_ethdev_on_neigh(o->ports.port[i], heard, &run->heard[i]);
 	}
 	printf("weft switch: %u ports ready, %s%stopology %s, %g Gb/s, route %s\n", o->ports.count,
 	       o->as != NULL ? o->as : "", o->as != NULL ? " of " : "", o->topology,

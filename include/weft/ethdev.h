@@ -59,8 +59,8 @@ struct weft_ethdev_stats {
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats);
 
 /* Called from inside rx when ARP or ND told the address of a neighbour (not for every packet). NULL: nobody. */
-typedef void (*weft_heard_fn)(void *arg, const struct weft_ip *ip);
-void weft_ethdev_on_heard(struct weft_port *port, weft_heard_fn fn, void *arg);
+typedef void (*weft_neigh_fn)(void *arg, const struct weft_ip *ip);
+void weft_ethdev_on_neigh(struct weft_port *port, weft_neigh_fn fn, void *arg);
 
 /* Makes a pair of rings in this process: one end is the device "net_ring_<name>" for weft_ethdev_open (by <name> alone,
  * too), the other end a switch port, to be polled by one thread. The switch port has no pool: its alloc gives nothing.

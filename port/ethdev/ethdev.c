@@ -25,11 +25,11 @@ void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *s
 	}
 }
 
-void weft_ethdev_on_heard(struct weft_port *port, weft_heard_fn fn, void *arg)
+void weft_ethdev_on_neigh(struct weft_port *port, weft_neigh_fn fn, void *arg)
 {
 	struct ethdev *d = to_ethdev(port);
-	d->heard = fn;
-	d->heard_arg = arg;
+	d->on_neigh = fn;
+	d->on_neigh_arg = arg;
 }
 
 void weft_ethdev_bind_thread(const struct weft_port *port)

@@ -111,11 +111,11 @@ static uint16_t run_frame(struct ethdev *d, struct weft_pkt **pkts, uint16_t n, 
 	return i;
 }
 
-static __attribute__((noinline)) void pkt_hold_or_drop(struct ethdev *d, struct weft_pkt *pkt)
+static __attribute__((noinline)) void pkt_queue_or_drop(struct ethdev *d, struct weft_pkt *pkt)
 {
 	static const struct rte_ether_addr unknown;
 	if (pkt_fits(d, pkt)) {
-		neigh_hold(d, pkt_frame(d, pkt, &unknown, false), pkt->head);
+		neigh_queue(d, pkt_frame(d, pkt, &unknown, false), pkt->head);
 		return;
 	}
 	d->stats.tx_oversize++;
@@ -152,7 +152,7 @@ uint16_t ethdev_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 		assert(d->tx_run >= 1 && d->tx_run <= ETHDEV_BURST);
 		uint16_t run = run_frame(d, pkts + done, RTE_MIN((uint16_t)(n - done), d->tx_run), m);
 		if (run == 0) {
-			pkt_hold_or_drop(d, pkts[done++]);
+			pkt_queue_or_drop(d, pkts[done++]);
 			continue;
 		}
 		uint16_t sent = run_send(d, m, run);
@@ -238,8 +238,8 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 	}
 	if (d->is_switch)
 		neigh_learn_ip(d, ip, &eth->src_addr);
-	else if (unlikely(!neigh_is_met(d, ip)))
-		neigh_meet(d, ip, &eth->src_addr);
+	else if (unlikely(!neigh_is_learned(d, ip)))
+		neigh_learn_sender(d, ip, &eth->src_addr);
 	return pkt_fill(m, ip, RTE_MIN(bytes, (uint32_t)(m->data_len - RTE_ETHER_HDR_LEN)), now);
 }
 
@@ -250,8 +250,8 @@ uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 	uint16_t got = burst_rx(d, m, RTE_MIN(n, (uint16_t)ETHDEV_BURST)), out = 0;
 	weft_ns now = weft_clock_ns();
 
-	if (unlikely(now >= d->chores_at))
-		neigh_chores(d, now);
+	if (unlikely(now >= d->periodic_at))
+		neigh_periodic(d, now);
 	for (int i = 0; i < RTE_MIN((int)got, RX_AHEAD); i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *)); // NOLINT(clang-analyzer-core.NullDereference)
 	for (uint16_t i = 0; i < got; i++) {

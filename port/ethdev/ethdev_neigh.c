@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Neighbours of a DPDK port: who has which MAC address. Everybody is on-link; there are no gateways.
- * A host's port asks (ARP, RFC 826; ND, RFC 4861) for those who have not spoken to it, and answers for its own address.
- * A switch port never asks: it remembers who spoke, answers for everybody else with a derived MAC address and accepts
- * whatever is sent there. */
+ * A host's port probes (ARP, RFC 826; ND, RFC 4861) for those who have not spoken to it, and answers for its own
+ * address. A switch port never probes: it remembers who spoke, answers for everybody else with a derived MAC address
+ * and accepts whatever is sent there. */
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -20,24 +20,24 @@
 
 #define ANNOUNCE_NS       WEFT_S(1)
 #define ANNOUNCE_RETRY_NS WEFT_MS(20) /* the link is not up yet */
-#define ASK_AGAIN_NS      WEFT_MS(200)
+#define PROBE_INTERVAL_NS WEFT_MS(200)
 
-enum { ASKS_MAX = 5 };
+enum { PROBES_MAX = 5 };
 
 struct neigh {
 	struct weft_ip ip;
 	struct rte_ether_addr mac;
 	bool known;
-	uint8_t asks; /* questions without an answer */
-	uint8_t held_count;
-	weft_ns ask_at; /* not asked again before */
-	struct rte_mbuf *held[ETHDEV_HELD];
+	uint8_t probes; /* without an answer */
+	uint8_t pending_count;
+	weft_ns probe_at; /* not probed again before */
+	struct rte_mbuf *pending[ETHDEV_PENDING];
 };
 
 struct neigh_table {
 	struct rte_hash *hash; /* weft_ip -> index into n */
 	struct neigh *last;    /* used last; most ports talk to few */
-	uint32_t waiting;      /* neighbours with held packets */
+	uint32_t unresolved;   /* neighbours with pending packets */
 	struct neigh n[ETHDEV_NEIGHS];
 };
 
@@ -68,7 +68,7 @@ void neigh_destroy(struct neigh_table *t)
 	if (t == NULL)
 		return;
 	for (unsigned i = 0; i < ETHDEV_NEIGHS; i++)
-		rte_pktmbuf_free_bulk(t->n[i].held, t->n[i].held_count);
+		rte_pktmbuf_free_bulk(t->n[i].pending, t->n[i].pending_count);
 	rte_hash_free(t->hash);
 	rte_free(t);
 }
@@ -197,79 +197,79 @@ static bool nd_send(struct ethdev *d, const struct weft_ip *target)
 	return frame_xmit(d, m);
 }
 
-static bool question_send(struct ethdev *d, const struct weft_ip *target)
+static bool solicit_send(struct ethdev *d, const struct weft_ip *target)
 {
 	return weft_ip_is_v4(&d->ip) ? arp_request(d, target) : nd_send(d, target);
 }
 
-static void neigh_ask(struct ethdev *d, struct neigh *n, weft_ns now)
+static void neigh_probe(struct ethdev *d, struct neigh *n, weft_ns now)
 {
-	assert(!d->is_switch && n->asks < UINT8_MAX);
-	if (question_send(d, &n->ip))
+	assert(!d->is_switch && n->probes < UINT8_MAX);
+	if (solicit_send(d, &n->ip))
 		d->stats.arp_sent++;
-	n->asks++;
-	n->ask_at = now + ASK_AGAIN_NS;
+	n->probes++;
+	n->probe_at = now + PROBE_INTERVAL_NS;
 }
 
-void neigh_hold(struct ethdev *d, struct rte_mbuf *m, const uint8_t *ip)
+void neigh_queue(struct ethdev *d, struct rte_mbuf *m, const uint8_t *ip)
 {
 	struct weft_ip dst = ip_dst(ip);
 	struct neigh *n = neigh_get(d->neigh, &dst);
 	weft_ns now = weft_clock_ns();
 
-	if (n == NULL || n->held_count == ETHDEV_HELD) {
+	if (n == NULL || n->pending_count == ETHDEV_PENDING) {
 		d->stats.arp_pending_dropped++;
 		rte_pktmbuf_free(m);
 		return;
 	}
-	assert(n->held_count < ETHDEV_HELD && d->neigh->waiting <= ETHDEV_NEIGHS);
-	if (n->held_count == 0)
-		d->neigh->waiting++;
-	n->held[n->held_count++] = m;
-	if (now >= n->ask_at)
-		neigh_ask(d, n, now);
-	d->chores_at = RTE_MIN(d->chores_at, n->ask_at);
+	assert(n->pending_count < ETHDEV_PENDING && d->neigh->unresolved <= ETHDEV_NEIGHS);
+	if (n->pending_count == 0)
+		d->neigh->unresolved++;
+	n->pending[n->pending_count++] = m;
+	if (now >= n->probe_at)
+		neigh_probe(d, n, now);
+	d->periodic_at = RTE_MIN(d->periodic_at, n->probe_at);
 }
 
-static void held_drop(struct ethdev *d, struct neigh *n)
+static void pending_drop(struct ethdev *d, struct neigh *n)
 {
-	assert(n->held_count > 0 && d->neigh->waiting > 0);
-	d->stats.arp_pending_dropped += n->held_count;
-	rte_pktmbuf_free_bulk(n->held, n->held_count);
-	n->held_count = 0;
-	d->neigh->waiting--;
+	assert(n->pending_count > 0 && d->neigh->unresolved > 0);
+	d->stats.arp_pending_dropped += n->pending_count;
+	rte_pktmbuf_free_bulk(n->pending, n->pending_count);
+	n->pending_count = 0;
+	d->neigh->unresolved--;
 }
 
-static void held_send(struct ethdev *d, struct neigh *n)
+static void pending_send(struct ethdev *d, struct neigh *n)
 {
-	assert(n->known && n->held_count > 0 && d->neigh->waiting > 0);
-	for (unsigned i = 0; i < n->held_count; i++) {
-		struct rte_ether_hdr *eth = rte_pktmbuf_mtod(n->held[i], struct rte_ether_hdr *);
+	assert(n->known && n->pending_count > 0 && d->neigh->unresolved > 0);
+	for (unsigned i = 0; i < n->pending_count; i++) {
+		struct rte_ether_hdr *eth = rte_pktmbuf_mtod(n->pending[i], struct rte_ether_hdr *);
 		eth->dst_addr = n->mac;
-		d->stats.tx_full += !frame_xmit(d, n->held[i]);
+		d->stats.tx_full += !frame_xmit(d, n->pending[i]);
 	}
-	n->held_count = 0;
-	d->neigh->waiting--;
+	n->pending_count = 0;
+	d->neigh->unresolved--;
 }
 
-static void neigh_set(struct ethdev *d, struct neigh *n, const struct rte_ether_addr *mac)
+static void neigh_update(struct ethdev *d, struct neigh *n, const struct rte_ether_addr *mac)
 {
 	n->mac = *mac;
 	n->known = true;
-	n->asks = 0;
-	if (n->held_count > 0)
-		held_send(d, n);
+	n->probes = 0;
+	if (n->pending_count > 0)
+		pending_send(d, n);
 }
 
 /* Somebody told his address. `make`: remember him even if we have nothing to do with him yet. */
-static void neigh_heard(struct ethdev *d, const struct weft_ip *ip, const struct rte_ether_addr *mac, bool make)
+static void neigh_confirm(struct ethdev *d, const struct weft_ip *ip, const struct rte_ether_addr *mac, bool make)
 {
 	struct neigh *n = make || d->is_switch ? neigh_get(d->neigh, ip) : neigh_find(d->neigh, ip);
 	if (n == NULL || !rte_is_unicast_ether_addr(mac))
 		return;
-	neigh_set(d, n, mac);
-	if (d->heard != NULL)
-		d->heard(d->heard_arg, ip);
+	neigh_update(d, n, mac);
+	if (d->on_neigh != NULL)
+		d->on_neigh(d->on_neigh_arg, ip);
 }
 
 void neigh_learn_ip(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac)
@@ -277,27 +277,27 @@ void neigh_learn_ip(struct ethdev *d, const uint8_t *ip, const struct rte_ether_
 	struct weft_ip src = ip_src(ip);
 	struct neigh *n = neigh_get(d->neigh, &src);
 	if (n != NULL && (!n->known || !rte_is_same_ether_addr(&n->mac, mac)))
-		neigh_set(d, n, mac);
+		neigh_update(d, n, mac);
 }
 
 /* Strangers may use up half of the table by speaking: the rest is for those we ask. */
-static bool may_meet(const struct ethdev *d, const struct weft_ip *src)
+static bool may_learn(const struct ethdev *d, const struct weft_ip *src)
 {
 	return !d->no_arp && !weft_ip_eq(src, &d->ip) && rte_hash_count(d->neigh->hash) < ETHDEV_NEIGHS / 2;
 }
 
-void neigh_meet(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac)
+void neigh_learn_sender(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac)
 {
 	struct weft_ip src = ip_src(ip);
-	uint32_t low, *met = neigh_met_slot(d, ip, &low);
+	uint32_t low, slot = neigh_learned_slot(d, ip, &low);
 	if (weft_ip_is_v4(&src) != weft_ip_is_v4(&d->ip) || !rte_is_valid_assigned_ether_addr(mac))
 		return;
-	*met = low;
+	d->learned[slot] = low;
 	struct neigh *n = neigh_find(d->neigh, &src);
-	if (n == NULL && may_meet(d, &src))
+	if (n == NULL && may_learn(d, &src))
 		n = neigh_get(d->neigh, &src);
 	if (n != NULL && !n->known)
-		neigh_set(d, n, mac);
+		neigh_update(d, n, mac);
 }
 
 /* Whether a question of `asker` for `target` is ours to answer. A switch answers for everybody who is not a known
@@ -352,7 +352,7 @@ void neigh_arp_input(struct ethdev *d, struct rte_mbuf *m)
 	bool known = arp->arp_data.arp_sip != 0;
 	bool answer = arp->arp_opcode == RTE_BE16(RTE_ARP_OP_REQUEST) && answers_for(d, &target, &sender, known);
 	if (known)
-		neigh_heard(d, &sender, &arp->arp_data.arp_sha, answer);
+		neigh_confirm(d, &sender, &arp->arp_data.arp_sha, answer);
 	if (!answer) {
 		rte_pktmbuf_free(m);
 		return;
@@ -388,9 +388,9 @@ bool neigh_nd_input(struct ethdev *d, struct rte_mbuf *m)
 		return false;
 	bool answer = nd.type == ND_SOLICIT && answers_for(d, &nd.target, &nd.source, nd.has_source);
 	if (nd.type == ND_ADVERT)
-		neigh_heard(d, &nd.target, &nd.mac, false);
+		neigh_confirm(d, &nd.target, &nd.mac, false);
 	else if (nd.has_source)
-		neigh_heard(d, &nd.source, &nd.mac, answer);
+		neigh_confirm(d, &nd.source, &nd.mac, answer);
 	if (answer)
 		nd_answer(d, m, &nd);
 	else
@@ -398,31 +398,31 @@ bool neigh_nd_input(struct ethdev *d, struct rte_mbuf *m)
 	return true;
 }
 
-static void waiting_ask(struct ethdev *d, weft_ns now)
+static void probe_unresolved(struct ethdev *d, weft_ns now)
 {
 	for (unsigned i = 0; i < ETHDEV_NEIGHS; i++) {
 		struct neigh *n = &d->neigh->n[i];
-		if (n->held_count == 0)
+		if (n->pending_count == 0)
 			continue;
-		if (now >= n->ask_at && n->asks >= ASKS_MAX) {
-			held_drop(d, n);
-			n->asks = 0;
+		if (now >= n->probe_at && n->probes >= PROBES_MAX) {
+			pending_drop(d, n);
+			n->probes = 0;
 			continue;
 		}
-		if (now >= n->ask_at)
-			neigh_ask(d, n, now);
-		d->chores_at = RTE_MIN(d->chores_at, n->ask_at);
+		if (now >= n->probe_at)
+			neigh_probe(d, n, now);
+		d->periodic_at = RTE_MIN(d->periodic_at, n->probe_at);
 	}
 }
 
-void neigh_chores(struct ethdev *d, weft_ns now)
+void neigh_periodic(struct ethdev *d, weft_ns now)
 {
-	d->chores_at = WEFT_NEVER;
+	d->periodic_at = WEFT_NEVER;
 	if (d->is_switch)
 		return;
 	if (now >= d->announce_at)
-		d->announce_at = now + (question_send(d, &d->ip) ? ANNOUNCE_NS : ANNOUNCE_RETRY_NS);
-	d->chores_at = d->announce_at;
-	if (d->neigh->waiting > 0)
-		waiting_ask(d, now);
+		d->announce_at = now + (solicit_send(d, &d->ip) ? ANNOUNCE_NS : ANNOUNCE_RETRY_NS);
+	d->periodic_at = d->announce_at;
+	if (d->neigh->unresolved > 0)
+		probe_unresolved(d, now);
 }

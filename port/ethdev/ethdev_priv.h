@@ -16,9 +16,9 @@
 
 enum {
 	ETHDEV_BURST = 32,
-	ETHDEV_NEIGHS = 1024, /* neighbours of one port */
-	ETHDEV_HELD = 8,      /* packets that wait for one neighbour's MAC address */
-	ETHDEV_MET = 1024,    /* senders remembered as met, by the end of their addresses; a power of two */
+	ETHDEV_NEIGHS = 1024,  /* neighbours of one port */
+	ETHDEV_PENDING = 8,    /* packets that wait for one neighbour's MAC address */
+	ETHDEV_LEARNED = 1024, /* senders that are known, by the end of their addresses; a power of two */
 	ETHDEV_IP_MAX_BYTES = 9000,
 	ETHDEV_CRC_BYTES = 4,
 };
@@ -54,16 +54,17 @@ struct ethdev {
 	struct rte_ether_addr mac;     /* source of our frames */
 	struct rte_ether_addr mac_too; /* also ours: the other one of the device's and the derived address */
 	struct neigh_table *neigh;
-	weft_ns chores_at;                         /* when neigh_chores has something to do */
+	weft_ns periodic_at;                       /* when neigh_periodic has something to do */
 	weft_ns announce_at;                       /* next time we tell everybody our address */
 	int rx_fd;                                 /* epoll set with the queue's interrupt, or -1 */
 	int node;                                  /* NUMA node, or -1 */
 	struct rte_mbuf_ext_shared_info elsewhere; /* of payload that is not ours: counted, never freed */
-	weft_heard_fn heard;
-	void *heard_arg;
+	weft_neigh_fn on_neigh;
+	void *on_neigh_arg;
 	struct weft_ethdev_stats stats;
 	char name[RTE_DEV_NAME_MAX_LEN];
-	uint32_t met[ETHDEV_MET]; /* last four bytes, as sent, of senders neigh_meet needs no further word of */
+	uint32_t learned[ETHDEV_LEARNED]; /* last four bytes, as sent, of senders neigh_learn_sender needs no further
+					     word of */
 };
 
 static inline struct ethdev *to_ethdev(struct weft_port *port)
@@ -108,8 +109,9 @@ struct rte_ether_addr mac_derive(uint32_t ip_low32);
 
 /* MAC address of the destination of the IP packet at `ip`; false: not known yet. */
 bool neigh_mac(struct ethdev *d, const uint8_t *ip, struct rte_ether_addr *mac);
-/* Keeps a framed packet until its neighbour answers, and asks. The mbuf becomes the table's or is dropped (counted). */
-void neigh_hold(struct ethdev *d, struct rte_mbuf *m, const uint8_t *ip);
+/* Queues a framed packet until its neighbour answers, and probes. The mbuf becomes the table's or is dropped (counted).
+ */
+void neigh_queue(struct ethdev *d, struct rte_mbuf *m, const uint8_t *ip);
 /* Consumes an ARP frame. */
 void neigh_arp_input(struct ethdev *d, struct rte_mbuf *m);
 /* Consumes the frame and returns true when it is a neighbour solicitation or advertisement. */
@@ -117,22 +119,23 @@ bool neigh_nd_input(struct ethdev *d, struct rte_mbuf *m);
 /* A switch port remembers where the sender of an IP packet is. */
 void neigh_learn_ip(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac);
 /* A host remembers who speaks to it, so that its answer waits for no question. What it knows already stays: only ARP
- * and ND change that. To be called when neigh_is_met says no. */
-void neigh_meet(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac);
+ * and ND change that. To be called when neigh_is_learned says no. */
+void neigh_learn_sender(struct ethdev *d, const uint8_t *ip, const struct rte_ether_addr *mac);
 
-/* Where the sender of the IP packet at `ip` is remembered as met, and the last four bytes of its address in `low`. */
-static inline uint32_t *neigh_met_slot(struct ethdev *d, const uint8_t *ip, uint32_t *low)
+/* Where the sender of the IP packet at `ip` is noted as known, as an index in `learned`, and the last four bytes of its
+ * address in `low`. */
+static inline uint32_t neigh_learned_slot(const struct ethdev *d, const uint8_t *ip, uint32_t *low)
 {
 	memcpy(low, ip + d->src_low_at, sizeof *low);
-	return &d->met[rte_be_to_cpu_32(*low) % ETHDEV_MET];
+	return rte_be_to_cpu_32(*low) % ETHDEV_LEARNED;
 }
 
-static inline bool neigh_is_met(struct ethdev *d, const uint8_t *ip)
+static inline bool neigh_is_learned(const struct ethdev *d, const uint8_t *ip)
 {
-	uint32_t low;
-	return *neigh_met_slot(d, ip, &low) == low;
+	uint32_t low, slot = neigh_learned_slot(d, ip, &low);
+	return d->learned[slot] == low;
 }
-/* Announces us, asks again for neighbours that did not answer, gives up on others. */
-void neigh_chores(struct ethdev *d, weft_ns now);
+/* Announces us, probes again for neighbours that did not answer, gives up on others. */
+void neigh_periodic(struct ethdev *d, weft_ns now);
 
 #endif

@@ -90,7 +90,7 @@ int weft_ethdev_ring_pair(const char *name, uint32_t entries, struct weft_port *
 		.is_switch = true,
 		.rx_fd = -1,
 		.node = SOCKET_ID_ANY,
-		.chores_at = WEFT_NEVER,
+		.periodic_at = WEFT_NEVER,
 		.mac = mac_derive(0),
 	};
 	rc = pair_create(d, name, entries, err);

@@ -74,12 +74,12 @@ static void note_heard(void *arg, const struct weft_ip *ip)
 	*(struct weft_ip *)arg = *ip;
 }
 
-static void heard__told_of_announcements(void **state)
+static void on_neigh__told_of_announcements(void **state)
 {
 	struct fixture f;
 	struct weft_ip seen = {{0}}, want = weft_ip_v4(PEER);
 	fixture_open(&f, NOBODY, false);
-	weft_ethdev_on_heard(f.host, note_heard, &seen);
+	weft_ethdev_on_neigh(f.host, note_heard, &seen);
 	struct arp_frame announce = arp(RTE_ARP_OP_REQUEST, PEER, PEER);
 	feed(&f, &announce, sizeof announce);
 	assert_memory_equal(&seen, &want, sizeof want);
@@ -90,7 +90,7 @@ static void tx__asks_holds_and_sends_when_answered(void **state)
 {
 	struct fixture f;
 	fixture_open(&f, weft_ip_v4(ME), false);
-	for (unsigned i = 0; i < ETHDEV_HELD + 2; i++)
+	for (unsigned i = 0; i < ETHDEV_PENDING + 2; i++)
 		send_one(&f, PEER);
 	struct arp_frame ask = take_arp(&f);
 	assert_int_equal(ask.arp.arp_opcode, RTE_BE16(RTE_ARP_OP_REQUEST));
@@ -101,7 +101,7 @@ static void tx__asks_holds_and_sends_when_answered(void **state)
 	assert_int_equal(stats_of(&f).arp_pending_dropped, 2);
 	struct arp_frame reply = arp(RTE_ARP_OP_REPLY, PEER, ME);
 	feed(&f, &reply, sizeof reply);
-	for (unsigned i = 0; i < ETHDEV_HELD; i++) {
+	for (unsigned i = 0; i < ETHDEV_PENDING; i++) {
 		struct rte_mbuf *m = fixture_sent(&f);
 		assert_non_null(m);
 		assert_int_equal(m->data_len, 14 + 29);
@@ -113,8 +113,8 @@ static void tx__asks_holds_and_sends_when_answered(void **state)
 	fixture_close(&f);
 }
 
-/* Time is the chores' argument. */
-static void chores__ask_again_then_give_up(void **state)
+/* Time is the argument of neigh_periodic. */
+static void periodic__ask_again_then_give_up(void **state)
 {
 	struct fixture f;
 	fixture_open(&f, weft_ip_v4(ME), false);
@@ -122,7 +122,7 @@ static void chores__ask_again_then_give_up(void **state)
 	weft_ns now = weft_clock_ns();
 	for (unsigned i = 0; i < 10; i++) {
 		now += WEFT_S(2);
-		neigh_chores(to_ethdev(f.host), now);
+		neigh_periodic(to_ethdev(f.host), now);
 		for (struct rte_mbuf *m; (m = fixture_sent(&f)) != NULL;)
 			rte_pktmbuf_free(m);
 	}
@@ -132,15 +132,15 @@ static void chores__ask_again_then_give_up(void **state)
 	fixture_close(&f);
 }
 
-static void chores__announce_every_second(void **state)
+static void periodic__announce_every_second(void **state)
 {
 	struct fixture f;
 	struct rte_mbuf *m = NULL;
 	fixture_open(&f, weft_ip_v4(ME), false);
 	struct ethdev *d = to_ethdev(f.host);
-	neigh_chores(d, WEFT_S(100));
-	neigh_chores(d, WEFT_S(100) + WEFT_MS(999));
-	neigh_chores(d, WEFT_S(101));
+	neigh_periodic(d, WEFT_S(100));
+	neigh_periodic(d, WEFT_S(100) + WEFT_MS(999));
+	neigh_periodic(d, WEFT_S(101));
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(rte_ring_dequeue(to_ethdev(f.sw)->rx_ring, (void **)&m), 0);
 		const struct arp_frame *frame = rte_pktmbuf_mtod(m, struct arp_frame *);
@@ -176,7 +176,7 @@ static void table__full_drops_and_counts(void **state)
 			rte_pktmbuf_free(m);
 		if (i % 100 == 99) /* the pool is smaller than the table */
 			for (unsigned k = 1; k <= 10; k++)
-				neigh_chores(to_ethdev(f.host), weft_clock_ns() + WEFT_S(1000 + 20 * (i + k)));
+				neigh_periodic(to_ethdev(f.host), weft_clock_ns() + WEFT_S(1000 + 20 * (i + k)));
 		for (struct rte_mbuf *m; (m = fixture_sent(&f)) != NULL;)
 			rte_pktmbuf_free(m);
 	}
@@ -207,7 +207,7 @@ static void speak(struct fixture *f, uint32_t src, const struct rte_ether_addr *
 	f->host->ops->free(f->host, &pkt, 1);
 }
 
-static void meet__answer_needs_no_question(void **state)
+static void learn_sender__answer_needs_no_question(void **state)
 {
 	struct fixture f;
 	fixture_open(&f, weft_ip_v4(ME), false);
@@ -218,7 +218,7 @@ static void meet__answer_needs_no_question(void **state)
 	fixture_close(&f);
 }
 
-static void meet__held_packets_leave(void **state)
+static void learn_sender__held_packets_leave(void **state)
 {
 	struct fixture f;
 	fixture_open(&f, weft_ip_v4(ME), false);
@@ -231,7 +231,7 @@ static void meet__held_packets_leave(void **state)
 }
 
 /* Neither what ARP told nor what came first; ARP itself may. */
-static void meet__forged_frames_change_nothing_known(void **state)
+static void learn_sender__forged_frames_change_nothing_known(void **state)
 {
 	struct fixture f;
 	fixture_open(&f, weft_ip_v4(ME), false);
@@ -243,7 +243,7 @@ static void meet__forged_frames_change_nothing_known(void **state)
 	expect_sent_to(&f, &PEER_MAC);
 	speak(&f, OTHER, &FORGED_MAC);
 	/* Another address with the same place among those met. */
-	speak(&f, OTHER + ETHDEV_MET, &PEER_MAC);
+	speak(&f, OTHER + ETHDEV_LEARNED, &PEER_MAC);
 	speak(&f, OTHER, &PEER_MAC);
 	send_one(&f, OTHER);
 	expect_sent_to(&f, &FORGED_MAC);
@@ -253,7 +253,7 @@ static void meet__forged_frames_change_nothing_known(void **state)
 	fixture_close(&f);
 }
 
-static void meet__no_address_of_one_host(void **state)
+static void learn_sender__no_address_of_one_host(void **state)
 {
 	static const struct rte_ether_addr bad[] = {{{0}}, {{1, 0, 0x5e, 1, 2, 3}}};
 	struct fixture f;
@@ -270,7 +270,7 @@ static void meet__no_address_of_one_host(void **state)
 	fixture_close(&f);
 }
 
-static void meet__strangers_leave_room_for_others(void **state)
+static void learn_sender__strangers_leave_room_for_others(void **state)
 {
 	struct fixture f;
 	fixture_open(&f, weft_ip_v4(ME), false);
@@ -282,7 +282,7 @@ static void meet__strangers_leave_room_for_others(void **state)
 	fixture_close(&f);
 }
 
-static void meet__derived_addresses_stay(void **state)
+static void learn_sender__derived_addresses_stay(void **state)
 {
 	struct fixture f;
 	struct rte_ether_addr derived = mac_derive(PEER);
@@ -300,18 +300,18 @@ int main(void)
 		cmocka_unit_test(arp_input__request_for_others_is_not_answered),
 		cmocka_unit_test(arp_input__malformed_is_dropped),
 		cmocka_unit_test(arp_input__switch_answers_for_others),
-		cmocka_unit_test(heard__told_of_announcements),
+		cmocka_unit_test(on_neigh__told_of_announcements),
 		cmocka_unit_test(tx__asks_holds_and_sends_when_answered),
-		cmocka_unit_test(chores__ask_again_then_give_up),
-		cmocka_unit_test(chores__announce_every_second),
+		cmocka_unit_test(periodic__ask_again_then_give_up),
+		cmocka_unit_test(periodic__announce_every_second),
 		cmocka_unit_test(close__gives_held_packets_back),
 		cmocka_unit_test(table__full_drops_and_counts),
-		cmocka_unit_test(meet__answer_needs_no_question),
-		cmocka_unit_test(meet__held_packets_leave),
-		cmocka_unit_test(meet__forged_frames_change_nothing_known),
-		cmocka_unit_test(meet__no_address_of_one_host),
-		cmocka_unit_test(meet__strangers_leave_room_for_others),
-		cmocka_unit_test(meet__derived_addresses_stay),
+		cmocka_unit_test(learn_sender__answer_needs_no_question),
+		cmocka_unit_test(learn_sender__held_packets_leave),
+		cmocka_unit_test(learn_sender__forged_frames_change_nothing_known),
+		cmocka_unit_test(learn_sender__no_address_of_one_host),
+		cmocka_unit_test(learn_sender__strangers_leave_room_for_others),
+		cmocka_unit_test(learn_sender__derived_addresses_stay),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
 }

@@ -105,7 +105,7 @@ static void send_one6(struct fixture *f)
 	assert_int_equal(f->host->ops->tx(f->host, &pkt, 1), 1);
 }
 
-static void meet__ipv6(void **state)
+static void learn_sender__ipv6(void **state)
 {
 	struct fixture f;
 	struct weft_pkt *pkt;
@@ -149,7 +149,7 @@ int main(void)
 		cmocka_unit_test(nd_input__solicitation_for_us_is_answered),
 		cmocka_unit_test(nd_input__duplicate_check_is_answered_to_all),
 		cmocka_unit_test(nd_input__damaged_is_no_solicitation),
-		cmocka_unit_test(meet__ipv6),
+		cmocka_unit_test(learn_sender__ipv6),
 		cmocka_unit_test(tx__asks_by_nd_for_ipv6),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
