@@ -30,6 +30,7 @@ weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now)
 	struct weft_pkt *pkts[ENGINE_BURST];
 	struct weft_port *port = e->pds.out.port;
 	uint16_t received = port->ops->rx(port, pkts, ENGINE_BURST);
+	assert(received <= ENGINE_BURST);
 	if (!received && now < e->due_ns && !ses_wants_poll(&e->ses))
 		return e->due_ns;
 	return work(e, pkts, received, now);

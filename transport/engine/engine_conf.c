@@ -153,6 +153,7 @@ static int derive_credit(struct weft_engine *e, struct weft_err *err)
 
 static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, weft_ns now, struct weft_err *err)
 {
+	assert(conf->cc && conf->lb);
 	pds_init(&e->pds, &ses_events, &e->ses, now);
 	ses_init(&e->ses, &e->pds);
 	e->due_ns = WEFT_NEVER;

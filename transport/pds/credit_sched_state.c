@@ -30,6 +30,7 @@ void sched_fini(struct pds *pds)
 {
 	if (!pds->credit.sched)
 		return;
+	assert(!pds->credit.sched->txs.used && !pds->credit.sched->wheel.count);
 	pool_fini(&pds->credit.sched->txs);
 	weft_mem_free(&pds->mem, pds->credit.sched);
 	pds->credit.sched = NULL;
@@ -37,6 +38,7 @@ void sched_fini(struct pds *pds)
 
 void sched_alarm(struct pds *pds)
 {
+	assert(pds->credit.sched);
 	pds->credit.sched->alarms++;
 	pds->stats.credit_unlimited++;
 }

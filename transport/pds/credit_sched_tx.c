@@ -20,6 +20,7 @@ enum {
 
 bool sched_tx_open(struct pds *pds, struct pdc_tx *p)
 {
+	assert(!p->credit.sched);
 	p->credit.sched = pool_get(&pds->credit.sched->txs);
 	return p->credit.sched;
 }

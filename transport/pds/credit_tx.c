@@ -84,6 +84,7 @@ static uint32_t target(const struct pds *pds, const struct pdc_tx *p)
 static uint32_t announce(const struct pds *pds, struct pdc_tx *p)
 {
 	uint32_t total = target(pds, p);
+	assert(total <= CREDIT_MASK && p->credit.announced <= CREDIT_MASK);
 	if (credit_ahead(total, p->credit.announced) > 0)
 		p->credit.announced = total;
 	return total;
@@ -99,6 +100,7 @@ static uint32_t spend(const struct pds *pds, struct pdc_tx *p, const struct sent
 	uint32_t first = bytes < c->first_bytes ? bytes : c->first_bytes;
 	c->first_bytes -= first;
 	c->balance_bytes -= bytes - first;
+	assert(c->balance_bytes > -(int64_t)pds->conf.full_wire_bytes);
 	return announce(pds, p);
 }
 

@@ -25,6 +25,7 @@ void loss_resend(struct pds *pds, struct pdc_tx *p, uint32_t psn)
 		sendq_lose(&p->q, psn);
 		return;
 	}
+	assert(p->q.inflight.count > 0);
 	pds->stats.tx_retx_rewind += p->q.inflight.count - 1;
 	p->inflight_bytes = 0;
 	sendq_rewind(&p->q);

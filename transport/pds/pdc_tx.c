@@ -14,6 +14,7 @@ enum { SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
 
 static void start_numbering(struct pds *pds, struct pdc_tx *p)
 {
+	assert(!p->q.ring && !p->inflight_bytes);
 	p->start_psn += START_PSN_GAP + (uint32_t)(rng_next(&pds->rng) >> 33);
 	p->state = PDC_TX_SYN;
 	p->remote_id = 0;
@@ -53,6 +54,7 @@ static struct pdc_tx *pdc_tx_open(struct pds *pds, struct remote *remote, bool b
 	wheel_node_init(&p->pdc.timer);
 	list_init(&p->ready_link);
 	list_init(&p->runs);
+	assert(!remote->tx[background]);
 	list_add_tail(&pds->txs, &p->link);
 	p->remote = remote;
 	p->ip = remote->ip;
@@ -77,6 +79,7 @@ struct pdc_tx *pdc_tx_get(struct pds *pds, struct remote *remote, bool backgroun
 void pdc_tx_free(struct pds *pds, struct pdc_tx *p)
 {
 	assert(p->remote->tx[p->background] == p && list_empty(&p->runs));
+	assert(!p->awaiting && !p->held);
 	p->remote->tx[p->background] = NULL;
 	sendq_release(&p->q, &pds->sendq_mem);
 	wheel_cancel(&pds->timers.wheel, &p->pdc.timer);
@@ -118,6 +121,7 @@ bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now)
 /* Queues a control packet with a PSN. False: no memory. */
 static bool queue_control(struct pds *pds, struct pdc_tx *p, enum sent_control kind, weft_ns now)
 {
+	assert(p->state == PDC_TX_OPEN);
 	if (!sendq_reserve(&p->q, &pds->sendq_mem)) {
 		pds->stats.alloc_fail++;
 		return false;
@@ -148,6 +152,7 @@ static void close_start(struct pds *pds, struct pdc_tx *p, weft_ns now)
 
 void pdc_tx_idle(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
+	assert(pdc_tx_is_idle(p) && !p->inflight_bytes && !p->cutting && !p->waiting);
 	sendq_release(&p->q, &pds->sendq_mem);
 	p->idle_since_ns = now;
 	p->rto_backoff = 0;
@@ -179,6 +184,7 @@ void pdc_tx_settle(struct pds *pds, struct pdc_tx *p, weft_ns now)
 
 void pdc_tx_closed(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
+	assert(p->state == PDC_TX_CLOSING);
 	pds->stats.pdc_closed++;
 	if (!list_empty(&p->runs) && pdc_tx_restart(pds, p, now))
 		return;
@@ -218,6 +224,7 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 
 void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns now)
 {
+	assert(!run->cut && !run->cut_bytes && !run->unacked_pkts);
 	if (pdc_tx_is_idle(p)) {
 		p->last_heard_ns = now;
 		tx_timer_arm_at(pds, p, now + pds->conf.tune.peer_timeout_ns);
@@ -230,6 +237,7 @@ void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns
 
 void pdc_tx_abandon(struct pds *pds, struct pdc_tx *p, struct tx_run *run)
 {
+	assert(!list_empty(&run->link));
 	if (pds->credit.rcc)
 		credit_tx_dropped(pds, p, run);
 	run->cut = true;

@@ -15,6 +15,7 @@ enum { ALLOC_RETRY_NS = 1000 };
 
 void pds_init(struct pds *pds, const struct pds_events *events, void *ses, weft_ns now)
 {
+	assert(pds->out.port && pds->conf.cc && pds->conf.lb);
 	pds->events = events;
 	pds->ses = ses;
 	wheel_init(&pds->timers.wheel, now);
@@ -70,6 +71,7 @@ static void init_out(struct pds *pds)
 
 int pds_start(struct pds *pds, weft_ns now)
 {
+	assert(pds->conf.rto_ns && pds->conf.overhead_bytes < pds->conf.full_wire_bytes);
 	rxwin_mem_init(&pds->win, &pds->mem, pds->conf.tune.window_pkts);
 	init_out(pds);
 	if (pds->conf.is_v4)
@@ -80,6 +82,8 @@ int pds_start(struct pds *pds, weft_ns now)
 void pds_fini(struct pds *pds)
 {
 	assert(list_empty(&pds->txs) && list_empty(&pds->rxs));
+	assert(!pds->timers.wheel.count && !pds->ids.count && !pds->syns.count);
+	assert(!pds->win.pool.used && !pds->sendq_mem.small.used);
 	out_fini(&pds->out);
 	for (uint32_t i = 0; pds->remotes.slots && i <= pds->remotes.mask; i++)
 		weft_mem_free(&pds->mem, pds->remotes.slots[i].value);
@@ -104,6 +108,7 @@ void pds_poll_timers(struct pds *pds, weft_ns now)
 	struct wheel_node *n;
 	while ((n = wheel_expire(&pds->timers.wheel, now))) {
 		struct pdc *pdc = list_entry(n, struct pdc, timer);
+		assert(pdc_by_id(&pds->ids, pdc->id) == pdc);
 		if (pdc->is_rx)
 			pdc_rx_expire(pds, list_entry(pdc, struct pdc_rx, pdc), now);
 		else

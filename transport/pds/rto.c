@@ -31,6 +31,7 @@ weft_ns rto_of(const struct pds_conf *conf, const struct pdc_tx *p, const struct
  * timed out together. */
 void rto_raise(const struct pds_conf *conf, struct pdc_tx *p, const struct sent *s, weft_ns now)
 {
+	assert(s->state != SENT_ACKED);
 	weft_ns rto = first_rto(conf, p);
 	if (!s->timed_out || s->sent_at <= p->rto_raised_ns || rto >= conf->tune.rto_max_ns)
 		return;
@@ -43,6 +44,7 @@ weft_ns rto_deadline(const struct pds *pds, const struct pdc_tx *p)
 	if (!p->q.inflight.count)
 		return WEFT_NEVER;
 	const struct sent *oldest = sendq_at(&p->q, p->q.inflight.head);
+	assert(oldest->state == SENT_INFLIGHT);
 	weft_ns at = oldest->sent_at + rto_of(&pds->conf, p, oldest);
 	return at > pds->timers.grace_ns ? at : pds->timers.grace_ns;
 }

@@ -3,6 +3,7 @@
 
 struct tx_run *run_queue_next(const struct pdc_tx *p, const struct tx_run *run)
 {
+	assert(!list_empty(&p->runs) && !list_empty(&run->link));
 	struct tx_run *next = run->link.next == &p->runs ? NULL : list_entry(run->link.next, struct tx_run, link);
 	return next == p->responses ? NULL : next;
 }
@@ -16,6 +17,8 @@ void run_queue_add(struct pdc_tx *p, struct tx_run *run)
 		p->cutting = run;
 	else if (!p->waiting && p->cutting->is_response != run->is_response)
 		p->waiting = run;
+	assert(p->responses == NULL || p->responses->is_response);
+	assert(p->cutting && p->cutting != p->waiting);
 }
 
 void run_queue_skip(struct pdc_tx *p, const struct tx_run *run)
@@ -31,6 +34,7 @@ void run_queue_skip(struct pdc_tx *p, const struct tx_run *run)
 
 void run_queue_rewind(struct pdc_tx *p)
 {
+	assert(!sendq_len(&p->q));
 	list_for_each (l, &p->runs) {
 		struct tx_run *run = list_entry(l, struct tx_run, link);
 		run->cut_bytes = run->unacked_pkts = 0;

@@ -8,6 +8,7 @@ enum { BITS_MIN = 64, WINDOWS_PER_BLOCK = 4 };
 void rxwin_mem_init(struct rxwin_mem *m, const struct weft_mem *mem, uint32_t window_pkts)
 {
 	uint32_t bits = BITS_MIN;
+	assert(window_pkts > 0);
 	while (bits < window_pkts)
 		bits *= 2;
 	m->window_pkts = window_pkts;
@@ -38,6 +39,7 @@ bool __attribute__((noinline)) rxwin_alloc(struct rxwin *w, struct rxwin_mem *m)
 
 void rxwin_release(struct rxwin *w, struct rxwin_mem *m)
 {
+	assert(w->received || !w->ooo_pkts);
 	if (w->received)
 		pool_put(&m->pool, w->received);
 	w->received = NULL;
@@ -74,6 +76,7 @@ void rxwin_mark_ahead(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
 
 bool rxwin_keep_response(struct rxwin *w, struct gtd_rsp rsp)
 {
+	assert(!rxwin_response(w, rsp.psn));
 	if (w->gtd_count >= (rsp.psn == w->next_expected ? RXWIN_GTD_MAX : RXWIN_GTD_MAX - 1))
 		return false;
 	w->gtd[w->gtd_count++] = rsp;

@@ -70,6 +70,7 @@ bool sendq_grow(struct sendq *q, struct sendq_mem *m)
 
 uint32_t sendq_acked_beyond(const struct sendq *q, uint32_t psn, uint32_t max)
 {
+	assert(sendq_has(q, psn));
 	uint32_t n = 0;
 	for (uint32_t at = psn + 1; n < max && psn_before(at, q->nxt); at += 64) {
 		uint32_t room = q->nxt - at;
@@ -110,4 +111,5 @@ void sendq_rewind(struct sendq *q)
 		s->state = SENT_LOST;
 		sendq_list_append(q, &q->lost, psn, s);
 	}
+	assert(q->lost.count <= sendq_len(q));
 }

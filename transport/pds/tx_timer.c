@@ -51,6 +51,7 @@ static weft_ns deadline(const struct pds *pds, const struct pdc_tx *p, weft_ns n
 
 void tx_timer_arm_at(struct pds *pds, struct pdc_tx *p, weft_ns at)
 {
+	assert(p->pdc.id && !p->pdc.is_rx);
 	if (at < p->pdc.timer.at)
 		wheel_set(&pds->timers.wheel, &p->pdc.timer, at);
 }

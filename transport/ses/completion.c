@@ -10,6 +10,7 @@ struct cqe_node *cqe_reserve(struct ses *ses)
 
 void cqe_release(struct ses *ses, struct cqe_node *node)
 {
+	assert(node && ses->cqe_nodes.used > 0);
 	pool_put(&ses->cqe_nodes, node);
 }
 
@@ -31,6 +32,7 @@ void ep_complete(struct ses *ses, struct weft_ep *ep, struct cqe_node *node, con
 
 void ep_complete_recv(struct ses *ses, struct weft_ep *ep, struct rx_req *req, struct weft_cqe cqe)
 {
+	assert(!req->pieces);
 	cqe.context = req->op.context;
 	cqe.kind = req->op.kind;
 	ep_complete(ses, ep, req->node, &cqe);

@@ -24,6 +24,7 @@ static uint32_t ring_entries(uint32_t wanted)
 	uint32_t n = EP_RING_MIN;
 	while (n < wanted && n < EP_RING_MAX)
 		n *= 2;
+	assert((n & (n - 1)) == 0);
 	return n;
 }
 
@@ -105,6 +106,9 @@ void ep_free(struct weft_ep *ep)
 		ep->overflow = n->next;
 		cqe_release(ses, n);
 	}
+	assert(list_empty(&ep->own.claimed));
+	for (int i = 0; i < 2; i++)
+		assert(list_empty(&ep->own.posted[i]) && list_empty(&ep->own.unexpected[i]));
 	list_del(&ep->link);
 	weft_mem_free(ses->mem, ep->sq_slots);
 	weft_mem_free(ses->mem, ep->cq_slots);

@@ -47,6 +47,7 @@ void match_give(struct ses *ses, struct rx_req *req, struct rx_msg *m)
 
 bool match_posted(struct ses *ses, struct rx_msg *m)
 {
+	assert(m->ep && m->in_turn);
 	list_for_each (l, &m->ep->rx->posted[m->tagged]) {
 		struct rx_req *req = list_entry(l, struct rx_req, link);
 		if (fits(&req->op, m->src_peer, m->tag, m->tagged)) {
@@ -91,6 +92,7 @@ static void multi_done(struct ses *ses, struct rx_msg *m, struct weft_cqe cqe)
 
 void match_done(struct ses *ses, struct rx_msg *m, struct weft_cqe cqe)
 {
+	assert(m->req);
 	if (is_multi(m->req))
 		multi_done(ses, m, cqe);
 	else
@@ -99,6 +101,7 @@ void match_done(struct ses *ses, struct rx_msg *m, struct weft_cqe cqe)
 
 static void req_free(struct ses *ses, struct rx_req *req)
 {
+	assert(!req->pieces && list_empty(&req->link));
 	if (req->node)
 		cqe_release(ses, req->node);
 	pool_put(&ses->rx_reqs, req);

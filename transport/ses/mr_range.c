@@ -51,6 +51,7 @@ int mr_add(struct mrs *mrs, const struct weft_mr_attr *attr, struct weft_mr **ou
 
 void mr_forget(struct mrs *mrs, const struct weft_mr *mr)
 {
+	assert(mr_get(mrs, mr->attr.scope, mr->attr.key) == mr);
 	u64map_del(&mrs->map, mr_hash(mr->attr.scope, mr->attr.key));
 }
 
@@ -104,6 +105,7 @@ uint8_t *mr_at(const struct weft_mr *mr, struct mr_range range)
 void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uint64_t bytes)
 {
 	uint64_t len, at = raddr - mr->attr.start;
+	assert(at <= mr->attr.bytes && bytes <= mr->attr.bytes - at);
 	for (; bytes && from; bytes -= len, at += len, from += len) {
 		uint8_t *p = piece(mr, at, bytes, &len);
 		memmove(p, from, len);
@@ -113,6 +115,7 @@ void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uin
 void mr_load(const struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t bytes)
 {
 	uint64_t len, at = raddr - mr->attr.start;
+	assert(at <= mr->attr.bytes && bytes <= mr->attr.bytes - at);
 	for (; bytes && to; bytes -= len, at += len, to += len) {
 		const uint8_t *p = piece(mr, at, bytes, &len);
 		memmove(to, p, len);

@@ -10,6 +10,7 @@
 /* No limit on memory here: a send that waits would keep the receive behind it in the ring from freeing some. */
 static struct rx_msg *whole_open(struct ses *ses, struct weft_ep *to, uint32_t peer, const struct weft_op *op)
 {
+	assert(op->len <= WEFT_MSG_BYTES_MAX);
 	struct rx_msg *m = pool_get(&ses->rx_msg_pool);
 	if (!m)
 		return NULL;

@@ -59,12 +59,13 @@ static bool queue(struct ses *ses, struct weft_ep *ep, const struct weft_op *op,
 	struct tx_msg *m = p ? pool_get(&ses->tx_msgs) : NULL;
 	if (!m)
 		return false;
+	assert(node && to->remote);
 	fill(m, ep, op, node, to->addr.port);
 	if (needs_rma(ses, op) && !rma_tx_attach(ses, p, m, op)) {
 		pool_put(&ses->tx_msgs, m);
 		return false;
 	}
-	pdc_tx_queue(ses->pds, p, &m->run, ses->now_ns);
+	pdc_tx_queue(ses->pds, p, &m->run, now);
 	return true;
 }
 

@@ -79,6 +79,7 @@ bool recv_peek(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
 
 static void cancel(struct ses *ses, struct weft_ep *ep, struct rx_req *req)
 {
+	assert(!req->retired);
 	uint16_t flags = req->op.flags & WEFT_OP_MULTI;
 	struct weft_cqe cqe = {.flags = flags, .err = ECANCELED, .tag = req->op.tag, .peer = req->op.peer};
 	list_del(&req->link);

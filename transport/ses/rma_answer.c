@@ -45,6 +45,7 @@ struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t 
 
 void rma_answer_queue(struct ses *ses, struct tx_msg *a)
 {
+	assert(a->run.is_response && ses->answers < ANSWERS_MAX);
 	ses->answers++;
 	pdc_tx_queue(ses->pds, a->rma->pdc, &a->run, ses->now_ns);
 }

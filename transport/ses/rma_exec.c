@@ -107,6 +107,7 @@ static struct tx_msg *answer_to(struct ses *ses, const struct rx_msg *m, const s
 			cqe_release(ses, node);
 		return NULL;
 	}
+	assert(a->run.is_response);
 	a->run.bytes = m->rma->length;
 	a->rma->event = node;
 	fill_event(m, WEFT_OP_REMOTE_READ, m->rma->length, mr, &a->rma->cqe);
@@ -170,6 +171,7 @@ static bool answer_message(struct ses *ses, struct rx_msg *m, struct tx_msg *ann
 		return false;
 	a->run.buf = announced->run.buf ? announced->run.buf + m->rma->raddr : NULL;
 	a->run.bytes = m->rma->length;
+	assert(!announced->rma->mate);
 	a->rma->mate = announced;
 	announced->rma->mate = a;
 	rma_answer_queue(ses, a);
@@ -190,6 +192,7 @@ static bool execute_read(struct ses *ses, struct rx_msg *m)
 
 bool rma_rx_execute(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
 {
+	assert(m->rma && !m->rma->announced);
 	if (m->rma->done)
 		return true;
 	switch (m->rma->opcode) {

@@ -27,6 +27,7 @@ static void change(const struct weft_mr *mr, const struct weft_op *op)
 	uint8_t was[UINT16_MAX];
 	struct amo_request q;
 	bool fetches = op->kind == WEFT_OP_FETCH_ATOMIC;
+	assert(op->len <= sizeof was);
 	rma_amo_fill(&q, op);
 	rma_amo_apply(&q, mr, (struct mr_range){op->raddr, op->len}, op->buf, fetches ? was : NULL);
 	if (fetches && op->sink)

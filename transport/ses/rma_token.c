@@ -9,6 +9,7 @@ static bool table_grow(struct ses *ses)
 {
 	struct rma_table *t = &ses->asks;
 	uint32_t room = t->room ? t->room * 2 : TABLE_ROOM_MIN;
+	assert((room & (room - 1)) == 0);
 	if (room > TABLE_ROOM_MAX)
 		return false;
 	struct tx_msg **msgs = weft_mem_alloc(ses->mem, room * sizeof(struct tx_msg *));
@@ -32,6 +33,7 @@ static uint32_t token_index(const struct ses *ses, uint64_t token)
 bool rma_token_take(struct ses *ses, struct tx_msg *m)
 {
 	struct rma_table *t = &ses->asks;
+	assert(!m->rma->token && t->count <= t->room);
 	if (t->count >= t->room / 2 && !table_grow(ses) && t->count + 1 >= t->room)
 		return false;
 	do

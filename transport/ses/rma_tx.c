@@ -86,6 +86,7 @@ bool rma_tx_attach(struct ses *ses, struct pdc_tx *p, struct tx_msg *m, const st
 		pool_put(&ses->tx_rmas, r);
 		return false;
 	}
+	assert(r->token);
 	p->awaiting++;
 	return true;
 }

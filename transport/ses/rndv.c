@@ -40,6 +40,7 @@ static struct tx_msg *ask(struct ses *ses, struct rx_msg *m)
 
 void rndv_fetch(struct ses *ses, struct rx_msg *m)
 {
+	assert(m->rma->announced && !m->rma->ask);
 	if (m->ep && !m->req && !m->discard)
 		return; /* no buffer yet */
 	if (ses->destroying) {

@@ -52,6 +52,7 @@ void rx_msg_leave_pdc(struct ses *ses, struct rx_msg *m)
 /* A sender on this engine wanted to know when the message is matched. */
 static void tell_sender(struct ses *ses, struct rx_msg *m)
 {
+	assert(m->sent);
 	struct weft_ep *ep = m->sent->ep;
 	struct weft_cqe cqe = m->sent->cqe;
 	ep_complete(ses, ep, m->sent, &cqe);
@@ -103,6 +104,7 @@ static struct weft_cqe cqe_of(const struct rx_msg *m)
 
 void rx_msg_hand_over(struct ses *ses, struct rx_msg *m)
 {
+	assert(m->req && m->into <= m->req->op.len);
 	const struct weft_op *op = &m->req->op;
 	uint64_t room = op->len - m->into;
 	struct weft_cqe cqe = cqe_of(m);
@@ -140,6 +142,7 @@ void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payl
 /* The sender's key is dead when the sender that knew it is. */
 void rx_msg_fetched(struct ses *ses, struct rx_msg *m, int err)
 {
+	assert(m->rma && m->rma->ask);
 	m->rma->ask = NULL;
 	if (err)
 		rx_msg_fail(ses, m, err == EACCES || err == EHOSTUNREACH ? ECONNRESET : err);

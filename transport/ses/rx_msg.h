@@ -59,6 +59,7 @@ static inline void rx_place_in(const struct weft_op *op, uint64_t offset, const 
 /* One packet of the message. */
 static inline void rx_msg_place(struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len, bool retx)
 {
+	assert((uint64_t)offset + len <= m->bytes);
 	m->received_bytes += len;
 	if (m->direct)
 		rx_place_in(&m->req->op, m->into + offset, payload, len, retx);

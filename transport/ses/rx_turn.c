@@ -8,6 +8,7 @@
 /* Hand over, throw away, or keep for a later receive. */
 static void __attribute__((noinline)) finish(struct ses *ses, struct rx_msg *m)
 {
+	assert(m->in_turn);
 	rx_msg_leave_pdc(ses, m);
 	if (m->req)
 		rx_msg_hand_over(ses, m);
@@ -18,6 +19,7 @@ static void __attribute__((noinline)) finish(struct ses *ses, struct rx_msg *m)
 /* There is one packet of an announced message, and this is it. */
 static void __attribute__((noinline)) announced(struct ses *ses, struct rx_msg *m)
 {
+	assert(m->rma->announced);
 	rx_msg_leave_pdc(ses, m);
 	rndv_fetch(ses, m);
 }
@@ -66,6 +68,7 @@ static void note_stuck(struct ses *ses, struct pdc_rx *p)
 /* A request is executed when all of it is here; false: not yet, or there was no memory for it. */
 static bool execute_request(struct ses *ses, struct pdc_rx *p, struct rx_msg *m)
 {
+	assert(rx_msg_is_request(m));
 	if (m->received_bytes < m->bytes)
 		return false;
 	if (rma_rx_execute(ses, m, m->bounce))

@@ -50,6 +50,7 @@ static void on_shut(void *ses, struct pdc_rx *p, int err)
 	list_for_each_safe (l, &r->msgs)
 		rx_msg_fail(ses, list_entry(l, struct rx_msg, pdc_link), err);
 	assert(!p->unfinished && !r->recent);
+	assert(list_empty(&r->msgs));
 }
 
 const struct pds_events ses_events = {
@@ -99,7 +100,10 @@ void ses_close_all(struct ses *ses)
 
 void ses_fini(struct ses *ses)
 {
-	assert(list_empty(&ses->eps) && !ses->unexpected_bytes);
+	assert(list_empty(&ses->eps) && list_empty(&ses->stuck) && list_empty(&ses->dgrams));
+	assert(!ses->unexpected_bytes && !ses->answers && !ses->asks.count && !ses->rx_msgs.count);
+	assert(!ses->tx_msgs.used && !ses->tx_rmas.used && !ses->rx_msg_pool.used && !ses->rx_rmas.used);
+	assert(!ses->rx_reqs.used && !ses->cqe_nodes.used && !ses->dgram_pool.used);
 	peers_fini(&ses->peers);
 	u64map_fini(&ses->rx_msgs);
 	weft_mem_free(ses->mem, ses->asks.msgs);

@@ -73,6 +73,7 @@ static struct tx_msg *end_rma(struct ses *ses, struct tx_msg *m)
 
 static struct tx_msg *complete_one(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
 {
+	assert(m->run.cut || m->err);
 	if (ses->pds->out.refused && m->run.buf)
 		out_forget(&ses->pds->out, m->run.buf, m->run.bytes);
 	if (m->node)

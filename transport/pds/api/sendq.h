@@ -81,6 +81,7 @@ static inline uint32_t sendq_len(const struct sendq *q)
 
 static inline struct sent *sendq_at(const struct sendq *q, uint32_t psn)
 {
+	assert(q->ring);
 	return &q->ring[psn & q->mask];
 }
 
@@ -102,6 +103,7 @@ static inline bool sendq_reserve(struct sendq *q, struct sendq_mem *m)
 /* Appends the record of `psn`, which is in no list, to one. */
 static inline void sendq_list_append(struct sendq *q, struct sendq_list *l, uint32_t psn, struct sent *s)
 {
+	assert(l->count <= q->mask);
 	if (likely(l->count++))
 		sendq_at(q, l->tail)->next = (uint16_t)psn;
 	else
@@ -188,6 +190,7 @@ static inline void sendq_pop(struct sendq *q)
 /* Moves `una` over what is acknowledged. */
 static inline void sendq_advance(struct sendq *q)
 {
+	assert(q->inflight.count + q->lost.count <= sendq_len(q));
 	while (sendq_len(q) && sendq_at(q, q->una)->state == SENT_ACKED)
 		sendq_pop(q);
 }
