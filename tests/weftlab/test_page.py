@@ -102,6 +102,18 @@ def test_the_command_writes_the_page(two_cases: Runs, tmp_path: Path, capsys: py
     assert main(["report", two_cases.attrs["directory"], "--html", "/nonexistent/page.html"]) == 1
 
 
+def test_claims_stand_on_the_page_with_their_verdicts(write: Write, tmp_path: Path) -> None:
+    path = write("topology: star:4\nmatrix: permutation:4:16KiB\nclaims:\n"
+                 "  - {text: nothing <fails>, paper: none, measure: failed, at_most: 0}\n"
+                 "  - {text: is slow, note: it is not, measure: fct_max_us, at_least: 1000000}\n")
+    weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True)
+    assert main(["report", str(tmp_path / "out"), "--claims", path]) == 0
+    text = (tmp_path / "out" / "report.html").read_text()
+    assert '<strong class="verdict">holds</strong> nothing &lt;fails&gt;' in text
+    assert '<strong class="verdict">breaks</strong> is slow' in text
+    assert "it is not" in text
+
+
 def test_nothing_to_show_is_said(two_cases: Runs) -> None:
     with pytest.raises(WeftlabError, match="no run has a result"):
         page(two_cases[two_cases["id"] > 99])

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Sequence
+from typing import TYPE_CHECKING, Sequence
 
 from .binary import Binary, find
 from .directory import DONE
@@ -15,6 +15,9 @@ from .errors import UnwritableError, WeftlabError
 from .results import Runs, load
 from .stats import require
 from .table import text_table
+
+if TYPE_CHECKING:
+    from .claims import Judgement
 
 SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130  # exit codes
 
@@ -40,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
                                   description="Runs all that a scenario file describes. Options of weft sim win over "
                                   "the file's."))
     add_table(commands.add_parser("table", help="show results as text or CSV"))
+    add_claims(commands.add_parser("claims", help="judge the claims of a scenario by its results"))
     add_report(commands.add_parser("report", help="make a page of results, or draw figures"))
     return top
 
@@ -112,11 +116,40 @@ def table(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return SUCCESS
 
 
+def add_claims(command: argparse.ArgumentParser) -> None:
+    """weftlab claims"""
+    command.set_defaults(command=claims)
+    command.add_argument("file", metavar="FILE.yaml")
+    command.add_argument("directory", nargs="?", metavar="DIR", help="of the results; default: as the file says")
+    command.add_argument("--binary", metavar="WEFT", help="the weft executable; default: $WEFT, build/weft, PATH")
+
+
+def claims(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Prints each claim with what was measured."""
+    from .claims import in_words
+    from .reader import load as load_scenario
+
+    nothing_more(rest)
+    directory = options.directory or load_scenario(options.file, find(options.binary)).out
+    sys.stdout.write(in_words(judged(options.file, options.binary, load(directory))))
+    return SUCCESS
+
+
+def judged(path: str, binary: str | None, runs: Runs) -> "list[Judgement]":
+    """What becomes of a scenario's claims by its results."""
+    from .claims import judge, load_claims
+    from .reader import load as load_scenario
+
+    return [judge(claim, runs) for claim in load_claims(load_scenario(path, find(binary)))]
+
+
 def add_report(command: argparse.ArgumentParser) -> None:
     """weftlab report"""
     command.set_defaults(command=report)
     command.add_argument("directories", nargs="+", metavar="DIR")
     command.add_argument("--html", metavar="FILE", help="the page; default without --figure: report.html in DIR")
+    command.add_argument("--claims", metavar="FILE.yaml", help="of the page: judge the claims of this scenario, too")
+    command.add_argument("--binary", metavar="WEFT", help="the weft executable, for claims")
     command.add_argument("--figure", metavar="NAME", help="fct-cdf, slowdown-cdf, bars, lines, queue, cwnd or goodput")
     for ending in ("pdf", "svg", "png"):
         command.add_argument(f"--{ending}", metavar="FILE", help=f"save it as {ending.upper()}")
@@ -143,7 +176,7 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
         draw(runs, options)
     if options.html or not options.figure:
         path = options.html or os.path.join(options.directories[0], "report.html")
-        write_page(runs, path)
+        write_page(runs, path, judged(options.claims, options.binary, runs) if options.claims else ())
         print(path)
     return SUCCESS
 

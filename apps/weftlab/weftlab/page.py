@@ -12,6 +12,7 @@ import jinja2
 import numpy as np
 import pandas as pd
 
+from .claims import Judgement
 from .directory import DONE, WAITING
 from .errors import UnwritableError, WeftlabError
 from .figures import NAMES, OF_COMPLETION, UNITS, rates_over_time
@@ -29,16 +30,17 @@ HERE = os.path.dirname(__file__)
 NOT_MEASURES = {*LEADING, "digest", "cc", "lb", "route"}
 
 
-def write_page(runs: Runs, path: str | os.PathLike[str]) -> None:
-    """Writes the page of these runs."""
+def write_page(runs: Runs, path: str | os.PathLike[str], judgements: Sequence[Judgement] = ()) -> None:
+    """Writes the page of these runs, with what became of claims about them."""
+    text = page(runs, judgements)
     try:
         with open(path, "w", encoding="utf-8") as file:
-            file.write(page(runs))
+            file.write(text)
     except OSError as error:
         raise UnwritableError(f"{os.fspath(path)}: {error.strerror}") from error
 
 
-def page(runs: Runs) -> str:
+def page(runs: Runs, judgements: Sequence[Judgement] = ()) -> str:
     """The page's text. WeftlabError when there is nothing to show or too much."""
     complete: Runs = runs[(runs["status"] != WAITING) & (runs["directory"] != "")]
     if complete.empty:
@@ -50,7 +52,8 @@ def page(runs: Runs) -> str:
     text = environment.get_template("page.html.j2").render(
         title=runs.attrs.get("title") or "Runs", about=runs.attrs.get("about") or "", data=data, total=len(runs),
         done=int((runs["status"] == DONE).sum()), script=_read("page.js"), sheet=_read("page.css"),
-        failures=[(row.label, row.seed, row.error) for row in failed.head(20).itertuples()], failed=len(failed))
+        failures=[(row.label, row.seed, row.error) for row in failed.head(20).itertuples()], failed=len(failed),
+        judgements=judgements)
     if len(text.encode()) > PAGE_BYTES_MAX:
         raise WeftlabError(f"{len(runs)} runs make a page of more than 2 MB; select some of them")
     return text

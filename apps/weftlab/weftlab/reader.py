@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from .binary import Binary
+from .binary import Binary, find
 from .document import Document, Node, line_of
 from .errors import ScenarioError
 from .scenario import AXES_MAX, LABEL_BYTES_MAX, NOT_OF_A_RUN, RUNS_MAX, SEEDS_MAX
 from .scenario import Axis, Case, Item, Scenario, whole_number
 
 
-def load(path: str | os.PathLike[str], binary: Binary) -> Scenario:
+def load(path: str | os.PathLike[str], binary: Binary | None = None) -> Scenario:
     """Reads and checks a scenario file: names, kinds, and each value as far as it can be judged alone. ScenarioError
     says file, line and key."""
     document = Document(os.fspath(path))
     if document.root is None:
         raise ScenarioError(document.path, None, None, "empty; a scenario says at least one option")
-    return _Reader(document, binary).read()
+    return _Reader(document, binary or find()).read()
 
 
 @dataclass

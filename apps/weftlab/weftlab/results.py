@@ -205,6 +205,7 @@ def _queues_of(record: dict[str, Any]) -> dict[str, Any]:
     for direction, spread in record.get("queue_spread", {}).items():
         if isinstance(spread, dict):
             measures.update((f"queue_{direction}_{name}", value) for name, value in spread.items())
+            measures[f"queue_{direction}_sd"] = measures.pop(f"queue_{direction}_sd_mean", None)
     return measures
 
 

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Claims: what is read, what is measured, and what is made of it."""
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import weftlab
+from conftest import ROOT, Write
+from weftlab import BREAKS, HOLDS, UNDECIDED, Runs, ScenarioError, WeftlabError, judge, load_claims
+from weftlab.__main__ import main
+from weftlab.binary import Binary
+from weftlab.claims import UNKNOWN, in_words, value_is
+from weftlab.measures import MEASURES, Scope, nearest_rank, rates_of
+from weftlab.reader import load
+
+MEASURED = """title: all measures
+topology: leafspine:4:4:4
+matrix: permutation:16:128KiB
+link-gbps: 100
+background: 20%
+cases:
+  - {name: reps, lb: reps}
+  - {name: ecmp, lb: ecmp}
+set: {queue_sample_ns: 1000}
+sweep: {mtu: [1024, 4096]}
+seeds: 2
+outputs: {series: 2us}
+claims:
+"""
+SWEPT = "topology: star:4\ncases: [{name: a}, {name: b}]\nsweep: {topology: [x/a.topo, b.topo]}\nclaims:\n"
+
+
+def all_claims() -> str:
+    """Claims of every measure that these runs have: alone, over and less others, of some ports and flows."""
+    lines = []
+    for name in MEASURES:
+        if name.startswith(("path", "credit")) or name in ("foreground_p999_us", "background_p999_us"):
+            continue  # of credits; and two that the command does not have
+        lines += [f"{{text: {name}, measure: {name}, of: {{}}, at_most: 1}}",
+                  f"{{text: {name}, measure: {name}, of: {{case: ecmp}}, over: {{case: reps}}, at_least: 1.2}}",
+                  f"{{text: {name}, measure: {name}, of: {{case: ecmp, mtu: 4096}}, less: {{mtu: 1024}}, at_least: 0}}"]
+        if name.startswith("port_"):
+            lines.append(f"{{text: {name}, measure: {name}, of: {{}}, ports: 'leaf*:up*', from: 4us, to: 20us, "
+                         "at_most: 1}")
+        if name.startswith("flow_"):
+            lines.append(f"{{text: {name}, measure: {name}, of: {{}}, flows: 2-5, from: 6us, to: 20us, within: 0.5, "
+                         "at_most: 1}")
+    return "".join(f"  - {line}\n" for line in lines)
+
+
+def test_measures_are_those_of_the_command(weft: Binary, tmp_path: Path) -> None:
+    """Values of about 300 claims beside what `weft reproduce` says of the same runs."""
+    (tmp_path / "papers").mkdir()
+    path = tmp_path / "papers" / "all.yaml"
+    path.write_text(MEASURED + all_claims())
+    done = subprocess.run([weft.path, "reproduce", str(tmp_path / "papers"), "--out", str(tmp_path / "out")],
+                          capture_output=True, text=True, check=False)
+    theirs = re.findall(r"^ +ours (.*?), must be", done.stdout, re.M)
+    runs = weftlab.load(tmp_path / "out" / "all")
+    judged = [judge(claim, runs) for claim in load_claims(load(path, weft))]
+    assert len(judged) == len(theirs) > 280
+    for found, said in zip(judged, theirs):
+        value = float(said.split()[0])
+        assert found.value == pytest.approx(value, rel=0.006, abs=1e-9), (found.claim.measure, said)
+        half = re.search(r"±(\S+)", said)
+        if half and found.value != 1:
+            assert found.half == pytest.approx(float(half.group(1)), rel=0.06, abs=1e-9), (found.claim.measure, said)
+
+
+@pytest.mark.parametrize("entry, words", [
+    ("{measure: jain, at_most: 1}", "text: a claim says something"),
+    ("{text: a, at_most: 1}", "measure: is missing"),
+    ("{text: a, measure: beauty, at_most: 1}", "measure: unknown 'beauty'"),
+    ("{text: a, measure: jain}", "at_most: a claim needs at_most or at_least"),
+    ("{text: a, measure: jain, at_most: much}", "at_most: 'much' is not a number"),
+    ("{text: a, measure: jain, at_most: 1, colour: red}", "colour: unknown key of a claim"),
+    ("{text: a, measure: jain, at_most: 1, of: {case: c}}", "case: no run has 'c'"),
+    ("{text: a, measure: jain, at_most: 1, over: {}}", "over: names nothing to compare with"),
+    ("{text: a, measure: jain, at_most: 1, less: {case: a}, over: {case: b}}",
+     "over: a claim has one of over and less"),
+    ("{text: a, measure: jain, at_most: 1, flows: 5-2}", "flows: '5-2' is neither"),
+    ("{text: a, measure: jain, at_most: 1, from: soon}", "from: 'soon' is not a time"),
+    ("{text: a, measure: jain, real: life}", "real: 'life' is not lab"),
+    ("{text: a, measure: port_bytes, real: lab}", "real: takes a number of the result"),
+])
+def test_refusals_name_line_and_key(entry: str, words: str, write: Write, weft: Binary) -> None:
+    scenario = load(write(SWEPT + f"  - {entry}\n"), weft)
+    with pytest.raises(ScenarioError, match="case.yaml:5: ") as caught:
+        load_claims(scenario)
+    assert words in str(caught.value)
+
+
+def test_a_claim_is_read_whole(write: Write, weft: Binary) -> None:
+    text = SWEPT + ("  - {text: a, paper: 2x, note: why, measure: flow_jain, at_most: 2, at_least: 1, "
+                    "of: {case: [a, b]}, less: {topology: a.topo}, flows: 3, from: 2ms, to: 1s, within: 0.1}\n")
+    claim, = load_claims(load(write(text), weft))
+    assert (claim.text, claim.paper, claim.note, claim.bound) == ("a", "2x", "why", "at least 1 and at most 2")
+    assert claim.scope == Scope(None, 3, 3, 2000.0, 1e6, 0.1)
+    assert claim.of == {"case": ["a", "b"]} and claim.over == {"topology": ["a.topo"]} and claim.difference
+
+
+def made_up(**values: list[float]) -> Runs:
+    rows = [{"id": 0, "label": case, "case": case, "seed": seed, "status": "done", "directory": "x", "failed": value}
+            for case, list_ in values.items() for seed, value in enumerate(list_)]
+    for at, row in enumerate(rows):
+        row["id"] = at
+    runs = Runs(rows)
+    runs.attrs.update(axes=[], cases=list(values), title="made up")
+    return runs
+
+
+@pytest.mark.parametrize("a, b, bound, expected", [
+    ([10, 11, 12], [5, 5.5, 6], "at_least: 1.9", HOLDS), ([10, 11, 12], [5, 5.5, 6], "at_least: 2.1", BREAKS),
+    ([10, 11, 14], [5, 6, 6], "at_least: 1.9", UNDECIDED), ([10], [5], "at_least: 1.9", HOLDS),
+    ([10, math.nan], [5, 5], "at_least: 1.9", UNKNOWN), ([0, 0], [0, 0], "at_most: 1", HOLDS),
+    ([1, 1], [0, 0], "at_least: 2", HOLDS)])
+def test_verdicts(a: list[float], b: list[float], bound: str, expected: str, write: Write, weft: Binary) -> None:
+    text = "topology: star:4\ncases: [{name: a}, {name: b}]\nclaims:\n" \
+        f"  - {{text: a claim, measure: failed, of: {{case: a}}, over: {{case: b}}, {bound}}}\n"
+    claim, = load_claims(load(write(text), weft))
+    found = judge(claim, made_up(a=a, b=b))
+    assert found.verdict == expected
+    assert expected in in_words([found])
+
+
+def test_claims_about_no_runs_are_refused(write: Write, weft: Binary) -> None:
+    text = "topology: star:4\ncases: [{name: a}, {name: b}]\nclaims:\n" \
+        "  - {text: t, measure: failed, of: {case: a}, over: {case: b}, at_most: 1}\n"
+    claim, = load_claims(load(write(text), weft))
+    with pytest.raises(ScenarioError, match="over: nothing stands beside a"):
+        judge(claim, made_up(a=[1, 2]))
+    with pytest.raises(ScenarioError, match="of: no run is meant"):
+        judge(claim, made_up(b=[1, 2]))
+
+
+def test_flows_without_an_end_leave_a_claim_open(write: Write, weft: Binary, tmp_path: Path) -> None:
+    path = write("topology: star:4\nmatrix: permutation:4:1MiB\nend: 20us\nclaims:\n"
+                 "  - {text: t, measure: fct_max_us, at_most: 1}\n"
+                 "  - {text: t, measure: port_bytes, ports: 'host9', at_most: 1}\n")
+    runs = weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True)
+    of_times, of_ports = load_claims(load(path, weft))
+    assert judge(of_times, runs).verdict == UNKNOWN
+    with pytest.raises(WeftlabError, match="links.csv: no port is called 'host9'"):
+        judge(of_ports, runs)
+
+
+def test_the_command_prints_verdicts(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("topology: star:4\nmatrix: permutation:4:16KiB\nclaims:\n"
+                 "  - {text: nothing fails, paper: none, measure: failed, at_most: 0}\n")
+    weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True)
+    assert main(["claims", path, str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out == "  holds: nothing fails\n" \
+        "          ours 0 (case), must be at most 0; paper: none\n1 claims: 1 holds\n"
+
+
+def test_claims_of_all_publications_are_read(weft: Binary) -> None:
+    count = 0
+    for path in sorted((ROOT / "configs" / "papers").glob("*/fig0[1-5].yaml")):
+        scenario = load(path, weft)
+        count += len(load_claims(scenario))
+    assert count > 50
+
+
+def test_values_of_axes_are_known_by_the_end_of_their_path() -> None:
+    assert value_is("x/a.topo", "a.topo") and value_is(100, "100") and value_is(0.3, "0.30")
+    assert not value_is("xa.topo", "a.topo")
+
+
+def test_rates_settle_where_they_stay_fair() -> None:
+    rows = [{"time_us": float(t + 1), "interval_us": 1.0, "flow": flow, "bytes": size}
+            for t, sizes in enumerate([(100, 300), (200, 200), (120, 280), (200, 200), (200, 200), (200, 200)])
+            for flow, size in enumerate(sizes)]
+    rates = rates_of(pd.DataFrame(rows), Scope(), 2)
+    assert rates is not None
+    assert (rates.reach_us(), rates.settle_us()) == (2.0, 3.0)
+    assert list(rates.gbps) == pytest.approx([1.36, 1.84])
+    assert rates_of(pd.DataFrame(rows), Scope(from_us=50.0), 2) is None
+
+
+def test_percentiles_are_by_nearest_rank() -> None:
+    assert [nearest_rank([3, 1, 2, 4], share) for share in (0.25, 0.5, 0.51, 1)] == [1, 2, 3, 4]
+    assert nearest_rank([], 0.5) == 0
+    assert nearest_rank([1], 0.999) == 1
