@@ -205,6 +205,7 @@ static int wep_open(struct prov_ep *ep, struct prov_coll *coll, struct weft_err 
 
 int prov_coll_open(struct prov_ep *ep, struct weft_err *err)
 {
+	assert_locked(ep->domain->nic);
 	assert(!ep->coll);
 	if (ep->is_dgram || !(ep->caps & FI_COLLECTIVE))
 		return 0;
@@ -238,6 +239,7 @@ void prov_coll_close(struct prov_ep *ep)
 {
 	struct prov_coll *coll = ep->coll;
 	struct coll_run *run, *next;
+	assert_locked(ep->domain->nic);
 	if (!coll)
 		return;
 	assert(TAILQ_EMPTY(&coll->groups));

@@ -120,5 +120,6 @@ void prov_doorbell(struct prov_nic *nic, bool may_batch)
 
 bool prov_is_idle(const struct prov_nic *nic)
 {
+	assert_locked(nic);
 	return nic->poll.now_ns - nic->poll.active_ns > WEFT_US(IDLE_US);
 }

@@ -140,6 +140,7 @@ int prov_amo_check_flags(uint64_t flags)
 
 ssize_t prov_amo_post(struct prov_ep *ep, const struct prov_amo *amo, struct prov_work work)
 {
+	assert_locked(ep->domain->nic);
 	assert(!prov_amo_check_flags(amo->flags) && !(amo->flags & FI_TRIGGER));
 	return prov_tx_flush(ep->domain->nic, amo_locked(ep, amo, work), amo->flags, false);
 }

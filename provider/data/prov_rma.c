@@ -126,6 +126,7 @@ static ssize_t rma_locked(struct prov_ep *ep, const struct fi_msg_rma *msg, uint
 ssize_t prov_rma_post(struct prov_ep *ep, const struct fi_msg_rma *msg, uint8_t kind, uint64_t flags,
 		      struct prov_work work)
 {
+	assert_locked(ep->domain->nic);
 	assert(kind == WEFT_OP_READ || kind == WEFT_OP_WRITE);
 	assert(!(flags & FI_TRIGGER));
 	return prov_tx_flush(ep->domain->nic, rma_locked(ep, msg, kind, flags, work), flags, false);

@@ -75,6 +75,7 @@ static bool may_batch(const struct prov_ep *ep, const struct prov_op *op)
 
 ssize_t prov_send_post(struct prov_ep *ep, const struct prov_op *op, struct prov_work work)
 {
+	assert_locked(ep->domain->nic);
 	assert(op->kind == WEFT_OP_SEND || (op->kind == WEFT_OP_TSEND && !ep->is_dgram));
 	assert(!(op->flags & FI_TRIGGER));
 	ssize_t ret = send_locked(ep, op, work);

@@ -10,6 +10,8 @@
 
 int prov_submit(struct prov_ep *ep, const struct weft_op *wop)
 {
+	assert_locked(ep->domain->nic);
+	assert(ep->wep);
 	int ret = weft_submit(ep->wep, wop);
 	if (ret == -EAGAIN) {
 		prov_progress(ep->domain->nic);
@@ -92,6 +94,7 @@ ssize_t prov_tx_submit(struct prov_ep *ep, struct prov_req *req, const struct we
 
 ssize_t prov_tx_flush(struct prov_nic *nic, ssize_t ret, uint64_t flags, bool may_batch)
 {
+	assert_locked(nic);
 	if (!ret && !(flags & FI_MORE))
 		prov_doorbell(nic, may_batch); /* the application may not come back soon */
 	return ret;

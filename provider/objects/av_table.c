@@ -119,6 +119,7 @@ struct prov_av_entry *prov_av_resolve_entry(struct prov_av *av, fi_addr_t addr)
 {
 	if (!av)
 		return NULL;
+	assert_locked(av->domain->nic);
 	prov_av_follow(av);
 	addr &= UINT64_MAX >> av->rx_ctx_bits;
 	return addr < av->count && av->entries[addr].uses ? &av->entries[addr] : NULL;

@@ -66,7 +66,7 @@ static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room, str
 	return overrun ? -FI_EOVERRUN : 0;
 }
 
-int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry)
+static int post(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry)
 {
 	assert(entry->err >= 0);
 	size_t len = entry->err ? sizeof *entry : sizeof(struct fi_eq_entry);
@@ -74,9 +74,15 @@ int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event
 	return ev ? event_add(eq, ev, SIZE_MAX, nic) : -FI_ENOMEM;
 }
 
+int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry)
+{
+	assert_locked(nic);
+	return post(eq, nic, event, entry);
+}
+
 int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry)
 {
-	return prov_eq_post_locked(eq, NULL, event, entry);
+	return post(eq, NULL, event, entry);
 }
 
 static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
