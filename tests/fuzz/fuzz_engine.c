@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine_state.h"
+#include "rma.h"
 #include "weft/engine.h"
 
 enum option {
