@@ -68,7 +68,6 @@ static enum wire_error check_l4(const uint8_t *l4, uint32_t left, const struct i
 	if (!o->native)
 		error = check_udp(l4, left, view->total_bytes - view->header_bytes, udp_port, o->trimmed);
 	o->bytes = (uint8_t)(view->header_bytes + bytes);
-	o->entropy_at = (int8_t) - (int)bytes;
 	return error == WIRE_OK && left < bytes + PDS_MIN_BYTES ? WIRE_ERR_SHORT : error;
 }
 
@@ -111,23 +110,27 @@ enum wire_error wire_check_outer(const struct wire_rules *rules, const uint8_t *
 		return error;
 	if (!rules->any_dst && !weft_ip_eq(&dst, &rules->dst))
 		return WIRE_NOT_OURS;
-	o->room = o->trimmed ? 0 : (uint16_t)(o->end - o->bytes);
 	if (may_remember(rules, o))
 		remember(ip, view.total_bytes, o);
 	return WIRE_OK;
 }
 
+static void forget(struct wire_rules *rules)
+{
+	rules->seen_data.total_bytes = rules->seen_ack.total_bytes = UINT32_MAX;
+}
+
 void wire_rules_init(struct wire_rules *rules, uint16_t udp_port, bool require_crc)
 {
 	*rules = (struct wire_rules){.any_dst = true, .require_crc = require_crc, .udp_port = udp_port};
-	rules->seen[0].total_bytes = rules->seen[1].total_bytes = UINT32_MAX;
+	forget(rules);
 }
 
 void wire_rules_set_dst(struct wire_rules *rules, const struct weft_ip *dst)
 {
 	rules->dst = *dst;
 	rules->any_dst = false;
-	rules->seen[0].total_bytes = rules->seen[1].total_bytes = UINT32_MAX;
+	forget(rules);
 }
 
 /* ---- PDS and SES ---- */
@@ -188,45 +191,65 @@ struct wire_inner wire_check_inner(const uint8_t *pds, uint32_t left, bool trimm
 		return (struct wire_inner){.error = WIRE_ERR_SHORT};
 	enum wire_kind kind = kind_of(type, next_hdr);
 	struct wire_inner inner = {.kind = (uint8_t)(trimmed && is_request(kind) ? WIRE_KIND_TRIMMED : kind),
+				   .type = type,
+				   .next_hdr = next_hdr,
 				   .pds_bytes = (uint8_t)bytes};
 	if (next_hdr == WIRE_NH_NONE)
 		return inner;
 	if (!ses_known(next_hdr))
 		return (struct wire_inner){.error = WIRE_ERR_SES};
 	uint32_t span = ses_span(pds + bytes, left - bytes, next_hdr);
+	assert(span <= UINT8_MAX);
 	if (span <= left - bytes)
 		inner.ses_bytes = (uint8_t)span;
 	else if (!trimmed)
 		inner.error = WIRE_ERR_SHORT;
+	else
+		inner.next_hdr = WIRE_NH_NONE;
 	return inner;
 }
 
-/* ---- what most packets are ---- */
+/* ---- both ---- */
 
-#define SHAPE(type, form, kind, pds, ses) [(type) << 4 | (form)] = {(kind), (pds), (pds) + (ses)}
-#define CLOSER(type, first, last)         [(type) << 4 | (first)...(type) << 4 | (last)] = {0, 0, UINT16_MAX}
-#define REQUEST(type, pds)                                                                                             \
-	CLOSER(type, 0, WIRE_NH_MEDIUM), SHAPE(type, WIRE_NH_STD, WIRE_KIND_DATA, pds, 44), CLOSER(type, 4, 4),        \
-		SHAPE(type, WIRE_NH_RSP_DATA, WIRE_KIND_READ_DATA, pds, 20), CLOSER(type, 6, 15)
-#define ANSWER(type, kind, pds)                                                                                        \
-	SHAPE(type, WIRE_NH_NONE, kind, pds, 0), CLOSER(type, WIRE_NH_SMALL, WIRE_NH_STD),                             \
-		SHAPE(type, WIRE_NH_RSP, kind, pds, 12), CLOSER(type, WIRE_NH_RSP_DATA, 15)
+/* Whether a request can be placed. */
+static enum wire_kind kind_that_fits(const struct wire_view *v)
+{
+	if (v->kind == WIRE_KIND_DATA && !wire_std_fits(v->std, v->payload_bytes))
+		return WIRE_KIND_REFUSED;
+	if (v->kind == WIRE_KIND_READ_DATA && !wire_rsp_data_fits(v->rsp_data, v->payload_bytes))
+		return WIRE_KIND_REFUSED;
+	return v->kind;
+}
 
-const struct wire_shape wire_shapes[512] = {
-	CLOSER(0, 0, 15),
-	CLOSER(1, 0, 15),
-	REQUEST(WIRE_PDS_RUD_REQ, 12),
-	REQUEST(WIRE_PDS_ROD_REQ, 12),
-	CLOSER(WIRE_PDS_RUDI_REQ, 0, 15),
-	CLOSER(WIRE_PDS_RUDI_RESP, 0, 15),
-	CLOSER(WIRE_PDS_UUD_REQ, 0, 15),
-	ANSWER(WIRE_PDS_ACK, WIRE_KIND_ACK, 12),
-	ANSWER(WIRE_PDS_ACK_CC, WIRE_KIND_ACK, 32),
-	CLOSER(WIRE_PDS_ACK_CCX, 0, 15),
-	ANSWER(WIRE_PDS_NACK, WIRE_KIND_NACK, 16),
-	[WIRE_PDS_CP << 4 ... WIRE_PDS_CP << 4 | 15] = {WIRE_KIND_CP, 16, 16},
-	CLOSER(WIRE_PDS_NACK_CCX, 0, 15),
-	REQUEST(WIRE_PDS_RUD_CC_REQ, 16),
-	REQUEST(WIRE_PDS_ROD_CC_REQ, 16),
-	[WIRE_PDS_ROD_CC_REQ << 4 | 16 ... 511] = {0, 0, UINT16_MAX},
-};
+/* Where the network headers are kept: with those of usual packets if it looks like one. */
+static struct wire_outer *place_of(struct wire_rules *rules, const uint8_t *ip, uint32_t len)
+{
+	if (len < WIRE_USUAL_ACK_BYTES)
+		return &rules->seen_other;
+	switch (wire_usual_kind(load16(ip + WIRE_USUAL_NET_BYTES))) {
+	case WIRE_KIND_ACK:
+		return &rules->seen_ack;
+	case WIRE_KIND_DATA:
+		return &rules->seen_data;
+	default:
+		return &rules->seen_other;
+	}
+}
+
+struct wire_view wire_check_any(struct wire_rules *rules, const uint8_t *ip, uint32_t len, uint32_t more)
+{
+	struct wire_outer *o = place_of(rules, ip, len);
+	struct wire_view v = {.error = wire_check_outer(rules, ip, len, more, o)};
+
+	if (v.error != WIRE_OK)
+		return v;
+	struct wire_inner inner = wire_check_inner(ip + o->bytes, (o->end < len ? o->end : len) - o->bytes, o->trimmed);
+	v.error = inner.error;
+	if (v.error != WIRE_OK)
+		return v;
+	wire_view_set(&v, ip, o->bytes, o, inner);
+	if (o->trimmed)
+		v.payload_bytes = 0;
+	v.kind = kind_that_fits(&v);
+	return v;
+}

@@ -126,7 +126,6 @@ static void derive(struct weft_engine *e)
 	e->pds.out.link_pace = t->pacing ? (8 * WEFT_S(1) << 20) / bps : 0;
 	e->pds.out.link_ahead_ns = TX_AHEAD_PKTS * (e->pds.conf.full_wire_bytes * e->pds.out.link_pace >> 20);
 	e->pds.conf.ask_below_bytes = (t->ack_every + 1) * e->pds.conf.full_wire_bytes;
-	e->pds.conf.ack_each = t->ack_every == 1 && !t->ack_burst && !t->reorder_shim_ns;
 	while (t->acks_per_window &&
 	       UINT64_C(1) << e->pds.conf.ask_shift < (uint64_t)t->acks_per_window * e->pds.conf.full_wire_bytes)
 		e->pds.conf.ask_shift++;
@@ -176,8 +175,12 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	if (rc)
 		return rc;
 	derive(e);
-	e->pds.conf.has_hot = e->pds.conf.is_v4 && !e->pds.conf.tune.crc;
-	e->pds.conf.has_hot_data = e->pds.conf.has_hot && !e->pds.credit.rcc;
+	const struct weft_engine_tune *t = &e->pds.conf.tune;
+	e->pds.conf.has_templates = e->pds.conf.is_v4 && !t->crc;
+	bool each = e->pds.conf.has_templates && t->ack_every == 1 && !t->ack_burst && !t->reorder_shim_ns;
+	e->pds.conf.ack_policy = each ? PDS_ACK_EACH : PDS_ACK_SHARED;
+	wire_rules_init(&e->rules, WIRE_UDP_PORT, e->pds.conf.tune.crc);
+	wire_rules_set_dst(&e->rules, &e->pds.conf.ip);
 	e->pds.conf.request_type = e->pds.conf.tune.go_back_n ? WIRE_PDS_ROD_REQ : WIRE_PDS_RUD_REQ;
 	if (e->pds.credit.rcc)
 		e->pds.conf.request_type = e->pds.conf.tune.go_back_n ? WIRE_PDS_ROD_CC_REQ : WIRE_PDS_RUD_CC_REQ;

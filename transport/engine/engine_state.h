@@ -9,9 +9,10 @@
 enum { ENGINE_BURST = 32 }; /* packets per receive burst */
 
 struct weft_engine {
-	weft_ns due_ns; /* what the last poll returned */
-	struct pds pds;
+	struct pds pds; /* first, for it is what every packet touches */
 	struct ses ses;
+	struct wire_rules rules; /* what received packets are checked against */
+	weft_ns due_ns;          /* what the last poll returned */
 };
 
 /* One received burst: each packet to the step it belongs to. */

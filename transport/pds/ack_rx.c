@@ -8,9 +8,22 @@
 #include "pdc_tx.h"
 #include "ready.h"
 #include "rto.h"
-#include "wire_hot.h"
+#include "wire_check.h"
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff, RESOURCE_HOLD_BRTTS = 4 };
+
+/* What is asked of an ACK more than once. */
+struct news {
+	uint32_t cack;    /* all up to it arrived */
+	uint32_t trigger; /* PSN of the packet it answers */
+	uint8_t flags;
+};
+
+static inline struct news read_news(const struct wire_view *v)
+{
+	uint32_t cack = wire_hdr_cack(v->hdr);
+	return (struct news){cack, cack + (uint32_t)wire_hdr_ack_offset(v->hdr), wire_hdr_flags(v->hdr)};
+}
 
 /* What one ACK brought. */
 struct gain {
@@ -124,24 +137,31 @@ static inline struct gain ack_oldest(struct pds *pds, struct pdc_tx *p, struct s
 	return g;
 }
 
-/* `s`: the record of `trigger`, if there is one. */
-static inline struct gain ack_covered(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, uint32_t trigger,
-				      struct sent *s, weft_ns now)
+static inline bool is_cc(const struct wire_view *v)
 {
-	uint32_t cack = w->pds.psn;
-	uint64_t bits = w->pds.type == WIRE_PDS_ACK_CC ? w->pds.sack_bitmap : 0;
-	if (psn_after(cack, p->cack_psn))
-		p->cack_psn = cack;
-	if (likely(s && cack == p->q.una && trigger == cack && !bits))
-		return ack_oldest(pds, p, s);
-	return ack_many(pds, p, &(struct cover){cack, trigger, cack + (uint32_t)w->pds.sack_offset, bits, now});
+	return v->type == WIRE_PDS_ACK_CC;
 }
 
-static weft_ns service_time(const struct wire_pkt *w)
+/* `s`: the record of the trigger, if there is one. */
+static inline struct gain ack_covered(struct pds *pds, struct pdc_tx *p, const struct wire_view *v,
+				      const struct news *n, struct sent *s, weft_ns now)
 {
-	bool valid =
-		w->pds.type == WIRE_PDS_ACK_CC && w->pds.cc_type == 0 && w->pds.service_time != SERVICE_TIME_OVERFLOW;
-	return valid ? (weft_ns)w->pds.service_time * SERVICE_TIME_UNIT_NS : 0;
+	uint64_t bits = is_cc(v) ? wire_ack_cc_sack_bitmap(v->ack_cc) : 0;
+	if (psn_after(n->cack, p->cack_psn))
+		p->cack_psn = n->cack;
+	if (likely(s != NULL) && likely(n->cack == p->q.una) && likely(n->trigger == n->cack) && likely(!bits))
+		return ack_oldest(pds, p, s);
+	uint32_t base = n->cack + (is_cc(v) ? (uint32_t)wire_ack_cc_sack_offset(v->ack_cc) : 0);
+	return ack_many(pds, p, &(struct cover){n->cack, n->trigger, base, bits, now});
+}
+
+/* 0 when the ACK does not say. */
+static inline weft_ns service_ns(const struct wire_view *v)
+{
+	if (unlikely(!is_cc(v) || wire_ack_cc_cc_type(v->ack_cc) != WIRE_CC_NSCC))
+		return 0;
+	uint16_t units = wire_ack_cc_service_time(v->ack_cc);
+	return units != SERVICE_TIME_OVERFLOW ? (weft_ns)units * SERVICE_TIME_UNIT_NS : 0;
 }
 
 static bool is_ambiguous(const struct sent *s, bool retx)
@@ -161,16 +181,16 @@ answer_of_retx(struct pds *pds, struct pdc_tx *p, const struct sent *s, bool ret
 /* RTT of the packet that triggered the ACK; 0 when it is ambiguous which transmission was answered (UE 1.0 sec. 3.5).
  */
 static inline weft_ns rtt_sample(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt,
-				 const struct wire_pkt *w, const struct sent *s, weft_ns now)
+				 const struct wire_view *v, const struct news *n, const struct sent *s, weft_ns now)
 {
 	if (unlikely(!s))
 		return 0;
-	bool retx = w->pds.flags & WIRE_F_RETX, first = s->state == SENT_INFLIGHT && !s->tries && !retx;
+	bool retx = n->flags & WIRE_F_RETX, first = s->state == SENT_INFLIGHT && !s->tries && !retx;
 	if (unlikely(!first) && answer_of_retx(pds, p, s, retx, now))
 		return 0;
 	if (s->sent_at > p->newest_acked_ns)
 		p->newest_acked_ns = s->sent_at;
-	weft_ns out = s->sent_at + service_time(w);
+	weft_ns out = s->sent_at + service_ns(v);
 	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
 	if (s->payload_len == pds->conf.tune.payload_bytes && rtt < p->brtt_ns)
 		p->brtt_ns = rtt > pds->conf.tune.brtt_floor_ns ? rtt : pds->conf.tune.brtt_floor_ns;
@@ -189,11 +209,12 @@ static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
 }
 
 /* The probe is short: the base RTT is of a full packet, so the difference is added once each way over our link. */
-static void probe_answered(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_pkt *w)
+static void __attribute__((noinline))
+probe_answered(const struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt, uint16_t opaque, weft_ns service)
 {
-	if (p->probe_sent_ns == WEFT_NEVER || w->pds.opaque != p->probe_opaque)
+	if (p->probe_sent_ns == WEFT_NEVER || opaque != p->probe_opaque)
 		return;
-	weft_ns out = p->probe_sent_ns + service_time(w);
+	weft_ns out = p->probe_sent_ns + service;
 	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
 	weft_ns full = rtt + 2 * (((uint64_t)pds->conf.full_wire_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) /
 				  pds->conf.cc_params.link_bps);
@@ -202,44 +223,44 @@ static void probe_answered(struct pds *pds, struct pdc_tx *p, const struct weft_
 	p->brtt_ns = full > pds->conf.tune.brtt_floor_ns ? full : pds->conf.tune.brtt_floor_ns;
 }
 
-static inline bool is_error(const struct wire_pkt *w)
+static inline bool is_error(const struct wire_view *v)
 {
-	return w->pds.next_hdr == WIRE_NH_RSP && w->ses.opcode == WIRE_RSP_RESPONSE && w->ses.return_code > WIRE_RC_OK;
+	return v->ses_bytes && v->next_hdr == WIRE_NH_RSP && wire_rsp_opcode(v->rsp) == WIRE_RSP_RESPONSE &&
+	       wire_rsp_return_code(v->rsp) > WIRE_RC_OK;
 }
 
 /* SES refused the message of this packet; the packet itself counts as acknowledged and its response waits to be
  * cleared. */
-static void error_response(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
+static void __attribute__((noinline))
+error_response(struct pds *pds, struct pdc_tx *p, uint32_t psn, uint8_t return_code)
 {
-	if (!is_error(w))
-		return;
 	p->clear_wanted = true;
 	p->clear_psn = psn;
 	if (sendq_has(&p->q, psn) && sendq_at(&p->q, psn)->state != SENT_ACKED && sendq_at(&p->q, psn)->run)
-		pds->events->on_refused(pds->ses, p, sendq_at(&p->q, psn)->run, w->ses.return_code);
+		pds->events->on_refused(pds->ses, p, sendq_at(&p->q, psn)->run, return_code);
 }
 
 /* An earlier ACK spoke for the packet already, see tell_covered. */
-static bool spoken_for(const struct pds *pds, const struct pdc_tx *p, const struct wire_pkt *w, uint32_t psn)
+static bool spoken_for(const struct pds *pds, const struct pdc_tx *p, const struct news *n)
 {
-	return unlikely(pds->conf.tune.lb_all_acked) && !(w->pds.flags & WIRE_F_RETX) &&
-	       (!sendq_has(&p->q, psn) || sendq_at(&p->q, psn)->state == SENT_ACKED);
+	return unlikely(pds->conf.tune.lb_all_acked) && !(n->flags & WIRE_F_RETX) &&
+	       (!sendq_has(&p->q, n->trigger) || sendq_at(&p->q, n->trigger)->state == SENT_ACKED);
 }
 
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
-static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, uint32_t ack_psn,
+static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, const struct news *n,
 				 weft_ns now)
 {
-	if (unlikely(ack_psn == p->last_ack_psn))
+	if (unlikely(n->trigger == p->last_ack_psn))
 		return false;
-	p->last_ack_psn = ack_psn;
-	if (w->pds.flags & WIRE_F_ACK_M) {
+	p->last_ack_psn = n->trigger;
+	if (n->flags & WIRE_F_ACK_M) {
 		pds->stats.rx_ack_ce++;
-		lb_feedback(pds, p, w->net.entropy, WEFT_LB_CE, now);
+		lb_feedback(pds, p, wire_view_entropy(v), WEFT_LB_CE, now);
 		return true;
 	}
-	if (likely(!spoken_for(pds, p, w, ack_psn)))
-		lb_feedback(pds, p, w->net.entropy, WEFT_LB_OK, now);
+	if (likely(!spoken_for(pds, p, n)))
+		lb_feedback(pds, p, wire_view_entropy(v), WEFT_LB_OK, now);
 	return false;
 }
 
@@ -272,102 +293,85 @@ static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct gai
 		pdc_tx_idle(pds, p, now);
 }
 
-/* pdc_tx_of for an engine with has_hot. */
-static inline struct pdc_tx *find_hot(const struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w)
-{
-	struct pdc_tx *p = pdc_tx_by_id(&pds->ids, w->pds.dpdcid);
-	return likely(p && wire_hot_is_from(pkt->head, &p->ip)) ? p : NULL;
-}
-
-/* Takes the ACK for the connection `p`, if there is one and it may tell it something; else returns NULL. The PSN first:
+/* Takes the ACK for the connection `p`, if there is one and it may tell it something; false: not. The PSN first:
  * answers to an engine that was here before us may name the same connection. */
-static inline struct pdc_tx *accept_ack(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
+static inline bool accept_ack(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, uint32_t cack, weft_ns now)
 {
 	pds->stats.rx_ack++;
-	if (unlikely(!p || !psn_before(w->pds.psn, p->q.nxt) ||
-		     psn_diff(p->cack_psn, w->pds.psn) > (int32_t)p->window_pkts || !pdc_tx_learn_target(p, w))) {
+	if (unlikely(!p || !psn_before(cack, p->q.nxt) || psn_diff(p->cack_psn, cack) > (int32_t)p->window_pkts ||
+		     !pdc_tx_learn_target(p, v))) {
 		pds->stats.rx_stale++;
-		return NULL;
+		return false;
 	}
 	p->last_heard_ns = now;
-	return p;
+	return true;
 }
 
 static inline __attribute__((always_inline)) void take(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt,
-						       const struct wire_pkt *w, weft_ns now)
+						       const struct wire_view *v, const struct news *n, weft_ns now)
 {
-	uint32_t trigger = w->pds.psn + (uint32_t)w->pds.offset;
-	struct sent *s = likely(sendq_has(&p->q, trigger)) ? sendq_at(&p->q, trigger) : NULL;
-	weft_ns rtt = rtt_sample(pds, p, pkt, w, s, now);
-	bool ce = path_feedback(pds, p, w, trigger, now);
-	const struct gain g = ack_covered(pds, p, w, trigger, s, now);
-	if (w->pds.type == WIRE_PDS_ACK_CC && w->pds.mpr)
-		p->window_pkts = (uint32_t)w->pds.mpr * 128;
+	struct sent *s = likely(sendq_has(&p->q, n->trigger)) ? sendq_at(&p->q, n->trigger) : NULL;
+	weft_ns rtt = rtt_sample(pds, p, pkt, v, n, s, now);
+	bool ce = path_feedback(pds, p, v, n, now);
+	const struct gain g = ack_covered(pds, p, v, n, s, now);
+	if (is_cc(v) && wire_ack_cc_mpr(v->ack_cc))
+		p->window_pkts = (uint32_t)wire_ack_cc_mpr(v->ack_cc) * 128;
 	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
 	p->cc.ops->on_ack(&p->cc, &ev, now);
 	after_ack(pds, p, &g, now);
 }
 
-void pds_rx_ack(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+/* Inline wherever files are optimised together. */
+inline __attribute__((always_inline)) void pds_rx_ack(struct pds *pds, const struct weft_pkt *pkt,
+						      const struct wire_view *v, weft_ns now)
 {
-	struct pdc_tx *p = accept_ack(pds, pdc_tx_of(&pds->ids, w), w, now);
-	if (!p)
+	struct pdc_tx *p = pdc_tx_of(&pds->ids, v);
+	const struct news n = read_news(v);
+	if (unlikely(!accept_ack(pds, p, v, n.cack, now)))
 		return;
-	if (w->pds.flags & WIRE_F_ACK_P) {
-		probe_answered(pds, p, pkt, w);
+	if (!v->usual && n.flags & WIRE_F_ACK_P) {
+		probe_answered(pds, p, pkt, wire_hdr_opaque(v->hdr), service_ns(v));
 		return;
 	}
-	error_response(pds, p, w, w->pds.psn + (uint32_t)w->pds.offset);
-	take(pds, p, pkt, w, now);
+	if (unlikely(is_error(v)))
+		error_response(pds, p, n.trigger, wire_rsp_return_code(v->rsp));
+	take(pds, p, pkt, v, &n, now);
 }
 
-/* Inline wherever files are optimised together. */
-inline __attribute__((always_inline)) bool pds_rx_hot_ack(struct pds *pds, const struct weft_pkt *pkt, weft_ns now)
+static enum weft_lb_fb trim_feedback(const struct wire_view *v)
 {
-	struct wire_pkt w; /* in registers, as long as nothing here needs its address */
-	if (!wire_decode_hot_ack(pkt->head, pkt->head_len, pkt->payload_len, WIRE_UDP_PORT, &pds->conf.ip,
-				 &pds->seen[1], &w) ||
-	    unlikely(is_error(&w)))
-		return false;
-	struct pdc_tx *p = accept_ack(pds, find_hot(pds, pkt, &w), &w, now);
-	if (likely(p != NULL))
-		take(pds, p, pkt, &w, now);
-	return true;
-}
-
-static enum weft_lb_fb trim_feedback(const struct wire_pkt *w)
-{
-	if (w->pds.code == WIRE_NACK_TRIMMED)
+	if (wire_nack_code(v->nack) == WIRE_NACK_TRIMMED)
 		return WEFT_LB_TRIM;
-	return w->pds.flags & WIRE_F_ACK_M ? WEFT_LB_CE
-					   : WEFT_LB_OK; /* the last hop is no fault of the path (UE 1.0 sec. 3.6) */
+	return wire_hdr_flags(v->hdr) & WIRE_F_ACK_M
+		       ? WEFT_LB_CE
+		       : WEFT_LB_OK; /* the last hop is no fault of the path (UE 1.0 sec. 3.6) */
 }
 
 /* The packet must be sent again. A NACK for an earlier transmission than the one in flight is stale. */
-static void refused(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, bool trimmed, weft_ns now)
+static void refused(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, bool trimmed, weft_ns now)
 {
-	const struct sent *s = sendq_at(&p->q, w->pds.psn);
-	if (s->state != SENT_INFLIGHT || (s->tries != 0) != !!(w->pds.flags & WIRE_F_RETX)) {
+	const struct sent *s = sendq_at(&p->q, wire_hdr_psn(v->hdr));
+	if (s->state != SENT_INFLIGHT || (s->tries != 0) != !!(wire_hdr_flags(v->hdr) & WIRE_F_RETX)) {
 		pds->stats.rx_stale++;
 		return;
 	}
 	if (trimmed) {
 		pds->stats.tx_retx_trim++;
-		lb_feedback(pds, p, w->net.entropy, trim_feedback(w), now);
-		loss_mark(pds, p, w->pds.psn, WEFT_CC_LOSS_TRIM, now);
+		lb_feedback(pds, p, wire_view_entropy(v), trim_feedback(v), now);
+		loss_mark(pds, p, wire_hdr_psn(v->hdr), WEFT_CC_LOSS_TRIM, now);
 		return;
 	}
 	pds->stats.tx_retx_nack++;
 	p->hold_until_ns = now + RESOURCE_HOLD_BRTTS * p->brtt_ns;
-	loss_resend(pds, p, w->pds.psn);
+	loss_resend(pds, p, wire_hdr_psn(v->hdr));
 	ready_add(pds, p);
 }
 
 /* A packet arrived before its turn, so the first one not acknowledged is lost (UE 1.0 sec. 3.5, ROD). */
-static void out_of_order(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
+static void out_of_order(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now)
 {
-	const struct sent *s = sendq_at(&p->q, w->pds.psn), *first = sendq_at(&p->q, p->q.una);
-	bool current = s->state == SENT_INFLIGHT && (s->tries != 0) == !!(w->pds.flags & WIRE_F_RETX);
+	const struct sent *s = sendq_at(&p->q, wire_hdr_psn(v->hdr)), *first = sendq_at(&p->q, p->q.una);
+	bool current = s->state == SENT_INFLIGHT && (s->tries != 0) == !!(wire_hdr_flags(v->hdr) & WIRE_F_RETX);
 	if (!pds->conf.tune.go_back_n || !current || s == first || first->state != SENT_INFLIGHT) {
 		pds->stats.rx_stale++;
 		return;
@@ -406,21 +410,25 @@ static bool code_is_fatal(uint8_t code)
 	}
 }
 
-void pds_rx_nack(struct pds *pds, const struct wire_pkt *w, weft_ns now)
+void pds_rx_nack(struct pds *pds, const struct wire_view *v, weft_ns now)
 {
-	struct pdc_tx *p = pdc_tx_of(&pds->ids, w);
+	struct pdc_tx *p = pdc_tx_of(&pds->ids, v);
 	pds->stats.rx_nack++;
-	bool of_request = p && pds->credit.sched && w->pds.psn == p->q.nxt && code_is_fatal(w->pds.code);
-	bool ours = p && (of_request || sendq_has(&p->q, w->pds.psn));
-	if (!ours || (w->pds.spdcid && !pdc_tx_learn_target(p, w))) {
+	bool of_request =
+		p && pds->credit.sched && wire_hdr_psn(v->hdr) == p->q.nxt && code_is_fatal(wire_nack_code(v->nack));
+	bool ours = p && (of_request || sendq_has(&p->q, wire_hdr_psn(v->hdr)));
+	if (!ours || (wire_hdr_spdcid(v->hdr) && !pdc_tx_learn_target(p, v))) {
 		pds->stats.rx_stale++;
 		return;
 	}
 	p->last_heard_ns = now;
-	if (code_is_fatal(w->pds.code))
-		reset(pds, p, w->pds.code, now);
-	else if (w->pds.code == WIRE_NACK_ROD_OOO)
-		out_of_order(pds, p, w, now);
-	else if (w->pds.code != WIRE_NACK_RCVD_SES_PROCG)
-		refused(pds, p, w, w->pds.code == WIRE_NACK_TRIMMED || w->pds.code == WIRE_NACK_TRIMMED_LASTHOP, now);
+	if (code_is_fatal(wire_nack_code(v->nack)))
+		reset(pds, p, wire_nack_code(v->nack), now);
+	else if (wire_nack_code(v->nack) == WIRE_NACK_ROD_OOO)
+		out_of_order(pds, p, v, now);
+	else if (wire_nack_code(v->nack) != WIRE_NACK_RCVD_SES_PROCG)
+		refused(pds, p, v,
+			wire_nack_code(v->nack) == WIRE_NACK_TRIMMED ||
+				wire_nack_code(v->nack) == WIRE_NACK_TRIMMED_LASTHOP,
+			now);
 }

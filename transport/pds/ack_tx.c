@@ -4,7 +4,7 @@
 #include "ack_tx.h"
 
 #include "shim.h"
-#include "wire_hot.h"
+#include "wire_build.h"
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_MAX = 0xfffe, RCVD_BYTES_UNIT = 256, ACK_FLUSH_MAX = 16 };
 
@@ -119,7 +119,7 @@ static void ack_later(struct pds *pds, struct pdc_rx *p, weft_ns at)
 static inline __attribute__((always_inline)) void ack_send_in(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt,
 							      const struct beyond *b, weft_ns now)
 {
-	if (pds->conf.has_hot && !p->closed && !p->win.gtd_count)
+	if (pds->conf.has_templates && !p->closed && !p->win.gtd_count)
 		ack_patched(pds, p, pkt, b, now);
 	else
 		ack_encoded(pds, p, pkt, b, now);
@@ -207,8 +207,9 @@ void ack_now(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	answer(pds, p, true, now);
 }
 
-void ack_note_hot(struct pds *pds, struct pdc_rx *p, weft_ns now)
+void ack_note_plain(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
+	assert(!p->closed && !p->win.gtd_count && pds->conf.has_templates);
 	if (unlikely(p->win.ooo_pkts || !pds->out.spare_count || pds->out.count >= OUT_MAX)) {
 		ack_now(pds, p, now);
 		return;
@@ -239,7 +240,7 @@ void ack_send_due(struct pds *pds, weft_ns now)
 	}
 }
 
-void ack_probe(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *probe_pkt, const struct wire_pkt *probe,
+void ack_probe(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *probe_pkt, const struct wire_view *probe,
 	       weft_ns now)
 {
 	struct weft_pkt *pkt = out_get(&pds->out);
@@ -250,32 +251,32 @@ void ack_probe(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *probe_p
 	/* Probes are answered for their time; initiators do not look at the bitmap. */
 	w->pds.sack_offset = 1;
 	w->pds.sack_bitmap = 0;
-	w->net.entropy = probe->net.entropy;
+	w->net.entropy = wire_view_entropy(probe);
 	w->pds.service_time = service_time(probe_pkt->arrived_ns, now);
 	w->pds.next_hdr = WIRE_NH_NONE;
 	w->pds.flags = WIRE_F_ACK_P;
-	w->pds.opaque = probe->pds.opaque;
+	w->pds.opaque = wire_hdr_opaque(probe->hdr);
 	w->pds.offset = 0;
 	out_send_control(&pds->out, pkt, now);
 	pds->stats.tx_ack++;
 }
 
 /* Lost when there is no packet to put it in: the initiator's timer covers that. */
-void nack_send(struct pds *pds, const struct wire_pkt *refused, uint16_t our_id, uint8_t code, weft_ns now)
+void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code, weft_ns now)
 {
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
 		return;
 	struct wire_pkt *w = &pds->out.control;
-	w->net.dst = refused->net.src;
-	w->net.entropy = refused->net.entropy;
-	uint8_t mark = refused->net.ecn == WEFT_ECN_CE ? WIRE_F_ACK_M : 0;
+	w->net.dst = *wire_view_src(refused);
+	w->net.entropy = wire_view_entropy(refused);
+	uint8_t mark = wire_view_ecn(refused) == WEFT_ECN_CE ? WIRE_F_ACK_M : 0;
 	w->pds = (struct wire_pds){.type = WIRE_PDS_NACK,
-				   .flags = (uint8_t)(mark | (refused->pds.flags & WIRE_F_RETX)),
+				   .flags = (uint8_t)(mark | (wire_hdr_flags(refused->hdr) & WIRE_F_RETX)),
 				   .code = code,
-				   .psn = refused->pds.psn,
+				   .psn = wire_hdr_psn(refused->hdr),
 				   .spdcid = our_id,
-				   .dpdcid = refused->pds.spdcid};
+				   .dpdcid = wire_hdr_spdcid(refused->hdr)};
 	out_send_control(&pds->out, pkt, now);
 	pds->stats.tx_nack++;
 }

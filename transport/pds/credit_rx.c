@@ -60,31 +60,48 @@ static void take_demand(struct pds *pds, struct pdc_rx *p, uint32_t total, weft_
 	enlist(pds, p, now);
 }
 
-/* A trimmed packet as it was sent: how long it was is in the SES header, if that is all there. */
-static uint32_t sent_bytes(const struct pds *pds, const struct wire_pkt *w)
+/* Payload that a trimmed packet had. */
+static uint32_t sent_payload(const struct wire_view *v)
 {
-	uint32_t payload = w->payload_bytes;
-	if (w->trimmed && !w->has_ses)
+	switch (v->next_hdr) {
+	case WIRE_NH_STD:
+		return wire_req_som(v->req) ? wire_std_request_length(v->std) : wire_std_payload_length(v->std);
+	case WIRE_NH_RSP_DATA:
+		return wire_rsp_data_payload_length(v->rsp_data);
+	case WIRE_NH_RSP:
+		return 0;
+	default: /* at the same place in all others */
+		return wire_small_length(v->small);
+	}
+}
+
+/* A trimmed packet as it was sent: how long it was is in the SES header, if that is all there. */
+static uint32_t sent_bytes(const struct pds *pds, const struct wire_view *v)
+{
+	uint32_t payload = v->payload_bytes;
+	if (v->kind == WIRE_KIND_TRIMMED && !v->ses_bytes)
 		return pds->conf.full_wire_bytes;
-	if (w->trimmed)
-		payload = w->ses.flags & WIRE_SES_SOM ? w->ses.request_length : w->ses.payload_length;
+	if (v->kind == WIRE_KIND_TRIMMED)
+		payload = sent_payload(v);
 	return pds->conf.overhead_bytes +
 	       (payload < pds->conf.tune.payload_bytes ? payload : pds->conf.tune.payload_bytes);
 }
 
-void credit_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+void credit_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now)
 {
-	struct weft_rcc_data ev = {.bytes = sent_bytes(pds, w), .trimmed = w->trimmed, .ce = w->net.ecn == WEFT_ECN_CE};
+	struct weft_rcc_data ev = {.bytes = sent_bytes(pds, v),
+				   .trimmed = v->kind == WIRE_KIND_TRIMMED,
+				   .ce = wire_view_ecn(v) == WEFT_ECN_CE};
 	if (p->closed)
 		return;
 	if (pds->credit.sched) {
-		sched_rx_data(pds, p, w, ev.bytes, now);
+		sched_rx_data(pds, p, v, ev.bytes, now);
 		return;
 	}
 	if (pds->credit.rcc->on_data)
 		pds->credit.rcc->on_data(&p->credit.rcc, &ev, now);
-	if (w->pds.type == WIRE_PDS_RUD_CC_REQ || w->pds.type == WIRE_PDS_ROD_CC_REQ)
-		take_demand(pds, p, w->pds.credit, now);
+	if (wire_view_has_credit(v))
+		take_demand(pds, p, wire_view_credit(v), now);
 	enlist(pds, p, now);
 }
 
@@ -107,17 +124,17 @@ static bool send(struct pds *pds, struct pdc_rx *p, weft_ns now)
 }
 
 /* All that was asked for is granted already: our answer was lost, so it is repeated. Otherwise his turn will come. */
-void credit_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+void credit_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.rx_credit_req++;
 	if (pds->credit.sched && !p->closed)
-		sched_rx_request(pds, p, w, now);
-	else if (!pds->credit.rcc || p->closed || w->pds.payload > CREDIT_MASK)
+		sched_rx_request(pds, p, v, now);
+	else if (!pds->credit.rcc || p->closed || wire_cp_payload(v->cp) > CREDIT_MASK)
 		pds->stats.rx_credit_stale++;
-	else if (credit_ahead(w->pds.payload, p->credit.granted) <= 0)
+	else if (credit_ahead(wire_cp_payload(v->cp), p->credit.granted) <= 0)
 		send(pds, p, now);
 	else
-		take_demand(pds, p, w->pds.payload, now);
+		take_demand(pds, p, wire_cp_payload(v->cp), now);
 }
 
 static void spend_time(struct pds *pds, uint32_t bytes)

@@ -9,8 +9,8 @@
 size_t credit_rx_more_bytes(const struct pds *pds);
 void credit_rx_start(struct pds *pds, struct pdc_rx *p, weft_ns now);
 void credit_rx_stop(struct pds *pds, struct pdc_rx *p, weft_ns now); /* no more turns; harmless without an algorithm */
-void credit_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now);
-void credit_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now);
+void credit_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now);
+void credit_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now);
 void credit_rx_due(struct pds *pds, weft_ns now); /* gives the turns that have come */
 
 #endif

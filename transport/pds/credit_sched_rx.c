@@ -62,20 +62,20 @@ static bool note_serial(struct sched_rx *r, uint16_t serial)
 	return true;
 }
 
-void sched_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+void sched_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now)
 {
 	struct sched_rx *r = sched_of(p);
 
-	if (!w->pds.opaque || w->pds.payload > WEFT_RCC_MAX_BYTES / WEFT_RCC_UNIT_BYTES ||
-	    !note_serial(r, w->pds.opaque)) {
+	if (!wire_hdr_opaque(v->hdr) || wire_cp_payload(v->cp) > WEFT_RCC_MAX_BYTES / WEFT_RCC_UNIT_BYTES ||
+	    !note_serial(r, wire_hdr_opaque(v->hdr))) {
 		pds->stats.rx_credit_stale++;
 		return;
 	}
-	if (!w->pds.payload) {
+	if (!wire_cp_payload(v->cp)) {
 		sched_rx_stop(pds, p, now);
 		return;
 	}
-	pds->credit.rcc->on_demand(&p->credit.rcc, w->pds.payload * WEFT_RCC_UNIT_BYTES, now);
+	pds->credit.rcc->on_demand(&p->credit.rcc, wire_cp_payload(v->cp) * WEFT_RCC_UNIT_BYTES, now);
 	if (r->timer.at == WEFT_NEVER && p->credit.rcc.wanted_bytes) {
 		r->answered = r->number;
 		set_timer(pds, r, now);
@@ -85,11 +85,12 @@ void sched_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *
 
 /* A fabric that limits credits has no long data queues: no data is marked that had no marked credit, none is trimmed.
  */
-static void look(struct pds *pds, const struct wire_pkt *w)
+static void look(struct pds *pds, const struct wire_view *v)
 {
 	struct sched *s = pds->credit.sched;
 
-	s->fouled += w->trimmed || (w->net.ecn == WEFT_ECN_CE && !(w->pds.ccc_id & SCHED_MARKED));
+	s->fouled += v->kind == WIRE_KIND_TRIMMED ||
+		     (wire_view_ecn(v) == WEFT_ECN_CE && !(wire_view_ccc_id(v) & SCHED_MARKED));
 	if (++s->looked < LOOK_PKTS)
 		return;
 	if (s->fouled * 100 > FOUL_PERCENT * LOOK_PKTS)
@@ -117,24 +118,24 @@ static void note_answer(struct sched_rx *r, uint32_t number)
 		r->answered = number;
 }
 
-void sched_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_pkt *w, uint32_t bytes, weft_ns now)
+void sched_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, uint32_t bytes, weft_ns now)
 {
 	struct sched_rx *r = sched_of(p);
 	struct weft_rcc_data ev = {.bytes = bytes,
-				   .trimmed = w->trimmed,
-				   .ce = w->net.ecn == WEFT_ECN_CE,
-				   .retx = w->pds.flags & WIRE_F_RETX,
-				   .scheduled = w->pds.ccc_id & SCHED_SYNCED,
-				   .path = path_of(pds, r, w->net.entropy),
-				   .credit = w->pds.credit};
+				   .trimmed = v->kind == WIRE_KIND_TRIMMED,
+				   .ce = wire_view_ecn(v) == WEFT_ECN_CE,
+				   .retx = wire_hdr_flags(v->hdr) & WIRE_F_RETX,
+				   .scheduled = wire_view_ccc_id(v) & SCHED_SYNCED,
+				   .path = path_of(pds, r, wire_view_entropy(v)),
+				   .credit = wire_view_credit(v)};
 
-	if (ev.scheduled && r->timed_at_ns != WEFT_NEVER && r->timed == w->pds.credit) {
+	if (ev.scheduled && r->timed_at_ns != WEFT_NEVER && r->timed == wire_view_credit(v)) {
 		ev.rtt_ns = now > r->timed_at_ns ? now - r->timed_at_ns : 1;
 		r->timed_at_ns = WEFT_NEVER;
 	}
 	if (ev.scheduled) {
-		look(pds, w);
-		note_answer(r, w->pds.credit);
+		look(pds, v);
+		note_answer(r, wire_view_credit(v));
 	}
 	pds->credit.rcc->on_data(&p->credit.rcc, &ev, now);
 }

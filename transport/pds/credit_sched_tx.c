@@ -217,17 +217,18 @@ static bool pace_credit(struct pds *pds, uint32_t bytes, weft_ns now)
 	return true;
 }
 
-static void keep(struct pds *pds, struct sched_tx *t, const struct wire_pkt *w)
+static void keep(struct pds *pds, struct sched_tx *t, const struct wire_view *v)
 {
 	if (t->count == SCHED_RING) {
 		pds->stats.credit_unused++;
 		return;
 	}
 	uint32_t at = t->head + t->count++;
-	t->ring[at < SCHED_RING ? at : at - SCHED_RING] = (struct sched_credit){.number = w->pds.payload,
-										.ev = w->net.entropy,
-										.bytes = w->pds.opaque,
-										.marked = w->net.ecn == WEFT_ECN_CE};
+	t->ring[at < SCHED_RING ? at : at - SCHED_RING] =
+		(struct sched_credit){.number = wire_cp_payload(v->cp),
+				      .ev = wire_view_entropy(v),
+				      .bytes = wire_hdr_opaque(v->hdr),
+				      .marked = wire_view_ecn(v) == WEFT_ECN_CE};
 }
 
 /* Nobody asked for it. Shortly after a stop that is the normal course; when they go on, the stop was lost. */
@@ -244,12 +245,12 @@ static void unasked(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		stop(pds, p, now);
 }
 
-void sched_tx_credit(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w, weft_ns now)
+void sched_tx_credit(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
-	if (w->pds.payload > SCHED_NUMBER_MASK || !w->pds.opaque || w->pds.opaque > pds->conf.full_wire_bytes ||
-	    !note_number(t, w->pds.payload)) {
+	if (wire_cp_payload(v->cp) > SCHED_NUMBER_MASK || !wire_hdr_opaque(v->hdr) ||
+	    wire_hdr_opaque(v->hdr) > pds->conf.full_wire_bytes || !note_number(t, wire_cp_payload(v->cp))) {
 		pds->stats.rx_credit_stale++;
 		return;
 	}
@@ -258,7 +259,7 @@ void sched_tx_credit(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w
 		unasked(pds, p, now);
 		return;
 	}
-	if (!pace_credit(pds, w->pds.opaque, now))
+	if (!pace_credit(pds, wire_hdr_opaque(v->hdr), now))
 		return;
 	t->gap_ns = t->heard_ns && now - t->heard_ns < UINT32_MAX ? (uint32_t)(now - t->heard_ns) : 0;
 	t->heard_ns = now;
@@ -266,6 +267,6 @@ void sched_tx_credit(struct pds *pds, struct pdc_tx *p, const struct wire_pkt *w
 	p->credit.first_bytes = 0;
 	if (has_data(p))
 		p->credit.ask_at_ns = WEFT_NEVER;
-	keep(pds, t, w);
+	keep(pds, t, v);
 	ready_add(pds, p);
 }

@@ -193,24 +193,24 @@ static bool is_plausible(const struct pds *pds, const struct credit_tx *c, uint3
 	       credit_ahead(payload, c->announced) <= (int64_t)pds->credit.limits.credit_bytes + WEFT_RCC_UNIT_BYTES;
 }
 
-void credit_tx_granted(struct pds *pds, const struct wire_pkt *w, weft_ns now)
+void credit_tx_granted(struct pds *pds, const struct wire_view *v, weft_ns now)
 {
-	struct pdc_tx *p = pdc_tx_of(&pds->ids, w);
+	struct pdc_tx *p = pdc_tx_of(&pds->ids, v);
 	pds->stats.rx_credit++;
-	bool known = pds->credit.rcc && p && pdc_tx_learn_target(p, w);
+	bool known = pds->credit.rcc && p && !wire_hdr_syn(v->hdr) && pdc_tx_learn_target(p, v);
 	if (known && pds->credit.sched) {
-		sched_tx_credit(pds, p, w, now);
+		sched_tx_credit(pds, p, v, now);
 		return;
 	}
-	if (!known || !is_plausible(pds, &p->credit, w->pds.payload)) {
+	if (!known || !is_plausible(pds, &p->credit, wire_cp_payload(v->cp))) {
 		pds->stats.rx_credit_stale++;
 		return;
 	}
 	struct credit_tx *c = &p->credit;
-	c->balance_bytes += credit_ahead(w->pds.payload, c->granted);
+	c->balance_bytes += credit_ahead(wire_cp_payload(v->cp), c->granted);
 	if (c->balance_bytes > pds->credit.limits.credit_bytes)
 		c->balance_bytes = pds->credit.limits.credit_bytes;
-	c->granted = w->pds.payload;
+	c->granted = wire_cp_payload(v->cp);
 	c->first_bytes = 0;
 	c->asks = 0;
 	c->ask_at_ns = WEFT_NEVER;

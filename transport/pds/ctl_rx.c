@@ -6,79 +6,82 @@
 #include "pdc_rx.h"
 
 /* Outside of the window there is nothing to note. */
-static void refuse_window(struct pds *pds, const struct pdc_rx *p, const struct wire_pkt *w, weft_ns now)
+static void refuse_window(struct pds *pds, const struct pdc_rx *p, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.rx_window++;
-	nack_send(pds, w, p->pdc.id, WIRE_NACK_PSN_OOR_WINDOW, now);
+	nack_send(pds, v, p->pdc.id, WIRE_NACK_PSN_OOR_WINDOW, now);
 }
 
 /* Control packets that use a PSN: NOOP, NEGOTIATION, CLOSE_CMD. */
-static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_view *v,
 			   weft_ns now)
 {
-	if (!rxwin_takes(&p->win, &pds->win, w->pds.psn)) {
-		refuse_window(pds, p, w, now);
+	if (!rxwin_takes(&p->win, &pds->win, wire_hdr_psn(v->hdr))) {
+		refuse_window(pds, p, v, now);
 		return;
 	}
-	if (p->given_up && w->pds.ctl == WIRE_CTL_NOOP) {
-		nack_send(pds, w, p->pdc.id, WIRE_NACK_CLOSING_IN_ERR, now);
+	if (p->given_up && wire_hdr_ctl(v->hdr) == WIRE_CTL_NOOP) {
+		nack_send(pds, v, p->pdc.id, WIRE_NACK_CLOSING_IN_ERR, now);
 		return;
 	}
-	if (!rxwin_has(&p->win, &pds->win, w->pds.psn)) {
-		if (!rxwin_reserve(&p->win, &pds->win, w->pds.psn))
+	if (!rxwin_has(&p->win, &pds->win, wire_hdr_psn(v->hdr))) {
+		if (!rxwin_reserve(&p->win, &pds->win, wire_hdr_psn(v->hdr)))
 			return; /* it comes again */
-		rxwin_mark(&p->win, &pds->win, w->pds.psn);
-		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD)
+		rxwin_mark(&p->win, &pds->win, wire_hdr_psn(v->hdr));
+		if (wire_hdr_ctl(v->hdr) == WIRE_CTL_CLOSE_CMD)
 			pdc_rx_shut(pds, p, now);
 	}
-	pdc_rx_trigger(p, pkt, w);
+	const struct arrival a = read_arrival(pkt, v);
+	pdc_rx_trigger(p, &a);
 	ack_now(pds, p, now);
 }
 
-static void take_ack_request(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w,
+static void take_ack_request(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_view *v,
 			     weft_ns now)
 {
-	if (rxwin_takes(&p->win, &pds->win, w->pds.psn) && rxwin_has(&p->win, &pds->win, w->pds.psn)) {
-		pdc_rx_trigger(p, pkt, w);
+	if (rxwin_takes(&p->win, &pds->win, wire_hdr_psn(v->hdr)) &&
+	    rxwin_has(&p->win, &pds->win, wire_hdr_psn(v->hdr))) {
+		const struct arrival a = read_arrival(pkt, v);
+		pdc_rx_trigger(p, &a);
 		ack_now(pds, p, now);
 	} else {
-		nack_send(pds, w, p->pdc.id, WIRE_NACK_PKT_NOT_RCVD, now);
+		nack_send(pds, v, p->pdc.id, WIRE_NACK_PKT_NOT_RCVD, now);
 	}
 }
 
-void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now)
+void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.rx_ctrl++;
-	if (w->pds.ctl == WIRE_CTL_CREDIT) {
-		credit_tx_granted(pds, w, now);
+	if (wire_hdr_ctl(v->hdr) == WIRE_CTL_CREDIT) {
+		credit_tx_granted(pds, v, now);
 		return;
 	}
-	bool may_accept = pds->credit.sched && w->pds.ctl == WIRE_CTL_CREDIT_REQ;
-	struct pdc_rx *p = pdc_rx_find(pds, w, may_accept, now);
+	bool may_accept = pds->credit.sched && wire_hdr_ctl(v->hdr) == WIRE_CTL_CREDIT_REQ;
+	struct pdc_rx *p = pdc_rx_find(pds, v, may_accept, now);
 	if (!p) {
 		pds->stats.rx_no_pdc++;
-		if (w->pds.ctl == WIRE_CTL_CLOSE_CMD || w->pds.ctl == WIRE_CTL_NOOP)
-			nack_send(pds, w, 0, WIRE_NACK_INV_DPDCID, now);
+		if (wire_hdr_ctl(v->hdr) == WIRE_CTL_CLOSE_CMD || wire_hdr_ctl(v->hdr) == WIRE_CTL_NOOP)
+			nack_send(pds, v, 0, WIRE_NACK_INV_DPDCID, now);
 		return;
 	}
 	p->last_heard_ns = now;
-	switch (w->pds.ctl) {
+	switch (wire_hdr_ctl(v->hdr)) {
 	case WIRE_CTL_NOOP:
 	case WIRE_CTL_NEGOTIATION:
 	case WIRE_CTL_CLOSE_CMD:
-		take_sequenced(pds, p, pkt, w, now);
+		take_sequenced(pds, p, pkt, v, now);
 		break;
 	case WIRE_CTL_ACK_REQ:
-		take_ack_request(pds, p, pkt, w, now);
+		take_ack_request(pds, p, pkt, v, now);
 		break;
 	case WIRE_CTL_CLEAR_CMD:
-		rxwin_clear(&p->win, w->pds.payload);
+		rxwin_clear(&p->win, wire_cp_payload(v->cp));
 		break;
 	case WIRE_CTL_PROBE:
-		ack_probe(pds, p, pkt, w, now);
+		ack_probe(pds, p, pkt, v, now);
 		break;
 	case WIRE_CTL_CREDIT_REQ:
-		credit_rx_request(pds, p, w, now);
+		credit_rx_request(pds, p, v, now);
 		break;
 	default: /* nothing we ever ask for */
 		break;

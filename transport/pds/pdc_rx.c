@@ -14,9 +14,9 @@ static uint64_t syn_key(const struct weft_ip *ip, uint16_t remote_id)
 	return ip_key(ip, UINT64_C(2) << 32 | remote_id);
 }
 
-static uint32_t start_psn_of(const struct wire_pkt *w)
+static uint32_t start_psn_of(const struct wire_view *v)
 {
-	return w->pds.psn - w->pds.psn_offset;
+	return wire_hdr_psn(v->hdr) - wire_hdr_psn_offset(v->hdr);
 }
 
 void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now)
@@ -56,14 +56,14 @@ static struct pdc_rx *pdc_rx_alloc(struct pds *pds)
 	return p;
 }
 
-static struct pdc_rx *accept(struct pds *pds, const struct wire_pkt *w, weft_ns now)
+static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns now)
 {
 	struct pdc_rx *p = pdc_rx_alloc(pds);
 	if (!p)
 		return NULL;
-	p->ip = w->net.src;
-	p->remote_id = w->pds.spdcid;
-	p->start_psn = start_psn_of(w);
+	p->ip = *wire_view_src(v);
+	p->remote_id = wire_hdr_spdcid(v->hdr);
+	p->start_psn = start_psn_of(v);
 	p->gap_psn = p->start_psn - 1;
 	rxwin_init(&p->win, p->start_psn);
 	p->last_heard_ns = now;
@@ -81,52 +81,47 @@ static struct pdc_rx *accept(struct pds *pds, const struct wire_pkt *w, weft_ns 
 	return p;
 }
 
-static bool is_from(const struct pdc_rx *p, const struct wire_pkt *w)
-{
-	return p->remote_id == w->pds.spdcid && weft_ip_eq(&p->ip, &w->net.src);
-}
-
 /* A SYN finds its connection by (initiator, its PDCID). One with another Start_PSN never takes its place, however
  * silent that has been: nobody can tell a restarted initiator's from one that was on its way since before the restart.
  * An initiator that is alive starts over under another PDCID when the refusal reaches it. */
 static struct pdc_rx *__attribute__((noinline))
-find_syn(struct pds *pds, const struct wire_pkt *w, bool may_accept, weft_ns now)
+find_syn(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns now)
 {
 	struct pdc_rx *p = pds->recent_syn;
-	if (p && is_from(p, w) && p->start_psn == start_psn_of(w))
+	if (p && pdc_rx_is_from(p, v) && p->start_psn == start_psn_of(v))
 		return p;
-	p = u64map_get(&pds->syns, syn_key(&w->net.src, w->pds.spdcid));
-	if (p && !is_from(p, w))
+	p = u64map_get(&pds->syns, syn_key(wire_view_src(v), wire_hdr_spdcid(v->hdr)));
+	if (p && !pdc_rx_is_from(p, v))
 		return NULL;
-	if (p && p->start_psn == start_psn_of(w)) {
+	if (p && p->start_psn == start_psn_of(v)) {
 		pds->recent_syn = p;
 		return p;
 	}
 	if (!may_accept)
 		return NULL;
 	if (p) {
-		nack_send(pds, w, 0, WIRE_NACK_INVALID_SYN, now);
+		nack_send(pds, v, 0, WIRE_NACK_INVALID_SYN, now);
 		return NULL;
 	}
-	p = accept(pds, w, now);
+	p = accept(pds, v, now);
 	if (!p)
-		nack_send(pds, w, 0, WIRE_NACK_NO_PDC_AVAIL, now);
+		nack_send(pds, v, 0, WIRE_NACK_NO_PDC_AVAIL, now);
 	return p;
 }
 
-static struct pdc_rx *find_established(struct pds *pds, const struct wire_pkt *w)
+static struct pdc_rx *find_established(struct pds *pds, const struct wire_view *v)
 {
-	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, w->pds.dpdcid);
-	return p && is_from(p, w) ? p : NULL;
+	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, wire_hdr_dpdcid(v->hdr));
+	return p && pdc_rx_is_from(p, v) ? p : NULL;
 }
 
-struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_pkt *w, bool may_accept, weft_ns now)
+struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns now)
 {
-	if (w->pds.flags & WIRE_F_SYN)
-		return find_syn(pds, w, may_accept, now);
-	struct pdc_rx *p = find_established(pds, w);
+	if (wire_hdr_flags(v->hdr) & WIRE_F_SYN)
+		return find_syn(pds, v, may_accept, now);
+	struct pdc_rx *p = find_established(pds, v);
 	if (!p && may_accept)
-		nack_send(pds, w, 0, WIRE_NACK_INV_DPDCID, now);
+		nack_send(pds, v, 0, WIRE_NACK_INV_DPDCID, now);
 	return p;
 }
 

@@ -4,21 +4,45 @@
 #define WEFT_PDC_RX_H
 
 #include "pds.h"
+#include "wire_check.h"
 
 /* The connection a packet belongs to. With `may_accept` a SYN opens one, and what finds none is refused. NULL: none. */
-struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_pkt *w, bool may_accept, weft_ns now);
+struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns now);
 /* Nothing new is taken; late copies are still answered for a while. */
 void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, weft_ns now);
 void pdc_rx_expire(struct pds *pds, struct pdc_rx *p, weft_ns now); /* the timer has; may free p */
 
-/* The next ACK answers this packet. */
-static inline void pdc_rx_trigger(struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_pkt *w)
+static inline bool pdc_rx_is_from(const struct pdc_rx *p, const struct wire_view *v)
 {
-	p->trigger_at_ns = pkt->arrived_ns;
-	p->trigger_psn = w->pds.psn;
-	p->trigger_ev = w->net.entropy;
-	p->trigger_message_id = w->has_ses ? w->ses.message_id : 0;
-	p->trigger_flags = (uint8_t)((w->pds.flags & WIRE_F_RETX) | (w->net.ecn == WEFT_ECN_CE ? WIRE_F_ACK_M : 0));
+	return p->remote_id == wire_hdr_spdcid(v->hdr) && wire_view_is_from(v, &p->ip);
+}
+
+/* What is asked of a packet with a PSN more than once. */
+struct arrival {
+	weft_ns at_ns;
+	uint32_t psn;
+	uint16_t ev;
+	uint16_t message_id;
+	uint8_t flags; /* enum wire_flags */
+	bool ce;
+};
+
+static inline struct arrival read_arrival(const struct weft_pkt *pkt, const struct wire_view *v)
+{
+	/* The message id is at the same place in all forms that are taken. */
+	return (struct arrival){pkt->arrived_ns,        wire_hdr_psn(v->hdr),
+				wire_view_entropy(v),   v->ses_bytes ? wire_rsp_message_id(v->rsp) : 0,
+				wire_hdr_flags(v->hdr), wire_view_ecn(v) == WEFT_ECN_CE};
+}
+
+/* The next ACK answers this packet. */
+static inline void pdc_rx_trigger(struct pdc_rx *p, const struct arrival *a)
+{
+	p->trigger_at_ns = a->at_ns;
+	p->trigger_psn = a->psn;
+	p->trigger_ev = a->ev;
+	p->trigger_message_id = a->message_id;
+	p->trigger_flags = (uint8_t)((a->flags & WIRE_F_RETX) | (a->ce ? WIRE_F_ACK_M : 0));
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include "rto.h"
 #include "run_queue.h"
 #include "tx_timer.h"
-#include "wire_hot.h"
+#include "wire_build.h"
 
 enum tx_result { TX_SENT, TX_BLOCKED, TX_SHORT };
 
@@ -79,7 +79,7 @@ static inline bool is_middle(const struct pds *pds, const struct sent *s)
  * or head_bytes is cleared. */
 static bool is_template(const struct pds *pds, const struct pdc_tx *p, const struct sent *s)
 {
-	return s->run && is_middle(pds, s) && p->state == PDC_TX_OPEN && pds->conf.has_hot &&
+	return s->run && is_middle(pds, s) && p->state == PDC_TX_OPEN && pds->conf.has_templates &&
 	       pds->conf.request_type == WIRE_PDS_RUD_REQ;
 }
 
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) void build_middle(struct pds *pds, 
 					      .entropy = s->ev,
 					      .message_offset = s->offset};
 	memcpy(head, run->head, head_bytes);
-	if (head_bytes == HOT_DATA_BYTES)
+	if (head_bytes == WIRE_DATA_BYTES)
 		wire_patch_data(head, &patch);
 	else
 		wire_patch_read_data(head, &patch);
@@ -109,7 +109,7 @@ static inline __attribute__((always_inline)) void build_middle(struct pds *pds, 
 static void __attribute__((noinline))
 build_answer(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct sent *s, struct weft_pkt *pkt, weft_ns now)
 {
-	build_middle(pds, p, psn, s, pkt, HOT_ANSWER_BYTES, now);
+	build_middle(pds, p, psn, s, pkt, WIRE_READ_DATA_BYTES, now);
 }
 
 static void __attribute__((noinline))
@@ -137,7 +137,7 @@ build_any(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struc
 		w->net.ecn = WEFT_ECN_NOT;
 	}
 	out_send(&pds->out, pkt, w, now);
-	if (is_template(pds, p, s) && (pkt->head_len == HOT_DATA_BYTES || pkt->head_len == HOT_ANSWER_BYTES)) {
+	if (is_template(pds, p, s) && (pkt->head_len == WIRE_DATA_BYTES || pkt->head_len == WIRE_READ_DATA_BYTES)) {
 		s->run->head_bytes = (uint8_t)pkt->head_len;
 		memcpy(s->run->head, pkt->head, pkt->head_len);
 	}
@@ -149,8 +149,8 @@ static inline void build(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct
 {
 	if (unlikely(!s->run || !s->run->head_bytes || !is_middle(pds, s)))
 		build_any(pds, p, psn, s, pkt, now);
-	else if (likely(s->run->head_bytes == HOT_DATA_BYTES))
-		build_middle(pds, p, psn, s, pkt, HOT_DATA_BYTES, now);
+	else if (likely(s->run->head_bytes == WIRE_DATA_BYTES))
+		build_middle(pds, p, psn, s, pkt, WIRE_DATA_BYTES, now);
 	else
 		build_answer(pds, p, psn, s, pkt, now);
 }

@@ -8,11 +8,11 @@
 #include "tx_done.h"
 
 /* The request this is about; NULL: it has ended, or never was. */
-static struct tx_msg *asker(const struct ses *ses, const struct pdc_rx *p, const struct wire_ses *h)
+static struct tx_msg *asker(const struct ses *ses, const struct pdc_rx *p, const struct wire_rsp_data *h)
 {
-	struct tx_msg *m = rma_token_find(ses, h->job_id, RMA_JOB_ID);
-	bool ours = m && m->rma->role == RMA_ASK && m->message_id && m->message_id == h->read_message_id &&
-		    weft_ip_eq(&m->rma->pdc->ip, &p->ip);
+	struct tx_msg *m = rma_token_find(ses, wire_rsp_job_id((const struct wire_rsp *)h), RMA_JOB_ID);
+	bool ours = m && m->rma->role == RMA_ASK && m->message_id &&
+		    m->message_id == wire_rsp_data_read_message_id(h) && weft_ip_eq(&m->rma->pdc->ip, &p->ip);
 	return ours && !m->err && !m->rma->answered ? m : NULL;
 }
 
@@ -26,27 +26,27 @@ static void place(const struct tx_rma *r, uint32_t offset, const uint8_t *payloa
 		memcpy((uint8_t *)r->buf + offset, payload, len);
 }
 
-static bool take(struct tx_msg *m, const struct wire_pkt *w, const uint8_t *payload)
+static bool take(struct tx_msg *m, const struct wire_view *v, const uint8_t *payload)
 {
 	struct tx_rma *r = m->rma;
-	uint64_t offset = w->ses.message_offset, len = w->payload_bytes;
-	if (w->ses.return_code != WIRE_RC_OK) {
-		m->err = rma_errno(w->ses.return_code);
+	uint64_t offset = wire_rsp_data_message_offset(v->rsp_data), len = v->payload_bytes;
+	if (wire_rsp_return_code(v->rsp) != WIRE_RC_OK) {
+		m->err = rma_errno(wire_rsp_return_code(v->rsp));
 		r->answered = true;
 		return true;
 	}
 	if (offset + len > r->answer_bytes || len > r->answer_bytes - r->answered_bytes || (!len && r->answer_bytes))
 		return false;
-	place(r, (uint32_t)offset, payload, (uint32_t)len, w->pds.flags & WIRE_F_RETX);
+	place(r, (uint32_t)offset, payload, (uint32_t)len, wire_hdr_retx(v->hdr));
 	r->answered_bytes += (uint32_t)len;
 	r->answered = r->answered_bytes == r->answer_bytes;
 	return true;
 }
 
-void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload)
+void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload)
 {
-	struct tx_msg *m = asker(ses, p, &w->ses);
-	if (!m || !take(m, w, payload)) {
+	struct tx_msg *m = asker(ses, p, v->rsp_data);
+	if (!m || !take(m, v, payload)) {
 		ses->stats->rma_stale++;
 		return;
 	}

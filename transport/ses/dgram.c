@@ -165,10 +165,10 @@ void dgram_detach(struct ses *ses, const struct weft_ep *ep)
 
 /* ---- receiving ---- */
 
-static bool is_sane(const struct wire_pkt *w)
+static bool is_sane(const struct wire_view *v)
 {
-	return !w->trimmed && w->has_ses && w->pds.next_hdr == WIRE_NH_MEDIUM &&
-	       w->ses.opcode == WIRE_OP_DATAGRAM_SEND && w->ses.request_length == w->payload_bytes;
+	return v->ses_bytes && v->next_hdr == WIRE_NH_MEDIUM && wire_req_opcode(v->req) == WIRE_OP_DATAGRAM_SEND &&
+	       wire_medium_length(v->medium) == v->payload_bytes && !v->outer->trimmed;
 }
 
 static bool backlog_full(const struct weft_ep *ep)
@@ -189,21 +189,21 @@ static void deliver(struct ses *ses, struct weft_ep *to, uint32_t peer, const st
 		ses->stats->rx_dgram_drop++;
 }
 
-void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire_pkt *w)
+void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire_view *v)
 {
-	if (!is_sane(w)) {
+	if (!is_sane(v)) {
 		ses->stats->rx_bad_ses++;
 		return;
 	}
-	const struct weft_addr from = {w->net.src, (uint16_t)w->ses.initiator};
-	struct weft_ep *ep = ep_find(ses, ep_port_of(&w->ses), true);
-	const uint8_t *payload = pkt->head_len > w->header_bytes ? pkt->head + w->header_bytes : pkt->payload;
+	const struct weft_addr from = {*wire_view_src(v), (uint16_t)wire_medium_initiator(v->medium)};
+	struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), true);
+	const uint8_t *payload = pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
 	const struct weft_op op = {.kind = WEFT_OP_SEND,
-				   .flags = w->ses.flags & WIRE_SES_HD ? WEFT_OP_HAS_DATA : 0,
+				   .flags = wire_req_hd(v->req) ? WEFT_OP_HAS_DATA : 0,
 				   .buf = (void *)payload,
-				   .len = w->payload_bytes,
-				   .tag = w->ses.match,
-				   .data = w->ses.header_data};
+				   .len = v->payload_bytes,
+				   .tag = wire_medium_match(v->medium),
+				   .data = wire_req_hd(v->req) ? wire_medium_header_data(v->medium) : 0};
 	uint32_t peer;
 	if (ep && !peer_add(&ses->peers, &from, &peer))
 		deliver(ses, ep, peer, &op);

@@ -50,9 +50,9 @@ static inline struct weft_ep *ep_find(const struct ses *ses, uint16_t port, bool
 }
 
 /* Number of the endpoint that a request is for. */
-static inline uint16_t ep_port_of(const struct wire_ses *h)
+static inline uint16_t ep_port_of(const struct wire_req *h)
 {
-	return (uint16_t)(h->pid_on_fep << 4 | (h->resource_index & 15));
+	return (uint16_t)(wire_req_pid_on_fep(h) << 4 | (wire_req_resource_index(h) & 15));
 }
 
 /* Carries out what was submitted. */

@@ -6,7 +6,6 @@
 
 #include "rma.h"
 #include "rx_turn.h"
-#include "wire_fmt.h"
 
 enum { MSGS_MIN = 4096 }; /* messages without payload that are always allowed, whatever the limit in bytes */
 
@@ -34,15 +33,15 @@ static bool is_announcement(uint8_t opcode)
 	return opcode == WIRE_OP_RENDEZVOUS_SEND || opcode == WIRE_OP_RENDEZVOUS_TSEND;
 }
 
-static void fill(struct rx_msg *m, struct weft_ep *ep, struct pdc_rx *p, const struct wire_ses *h, uint32_t peer)
+static void fill(struct rx_msg *m, struct weft_ep *ep, struct pdc_rx *p, const struct wire_std *h, uint32_t peer)
 {
 	*m = (struct rx_msg){.ep = ep,
 			     .pdc = p,
-			     .tag = h->match,
-			     .bytes = h->request_length,
+			     .tag = wire_std_match(h),
+			     .bytes = wire_std_request_length(h),
 			     .src_peer = peer,
-			     .message_id = h->message_id,
-			     .tagged = is_tagged(h->opcode)};
+			     .message_id = wire_std_message_id(h),
+			     .tagged = is_tagged(wire_req_opcode(&h->req))};
 	list_init(&m->link);
 	list_init(&m->pdc_link);
 }
@@ -56,18 +55,18 @@ static struct rx_msg *msg_get(struct ses *ses)
 	return pool_get(&ses->rx_msg_pool);
 }
 
-static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep *ep, const struct wire_pkt *w,
+static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep *ep, const struct wire_view *v,
 			       uint8_t rc)
 {
 	uint32_t peer;
-	struct weft_addr from = {p->ip, (uint16_t)w->ses.initiator};
+	struct weft_addr from = {p->ip, (uint16_t)wire_std_initiator(v->std)};
 	struct rx_msg *m = peer_add(&ses->peers, &from, &peer) ? NULL : msg_get(ses);
 	if (!m)
 		return NULL;
-	fill(m, ep, p, &w->ses, peer);
+	fill(m, ep, p, v->std, peer);
 	m->rc = rc;
-	m->plain_op = !rc && is_plain(w->ses.opcode) ? w->ses.opcode : PLAIN_OP_NONE;
-	if (!rc && !is_plain(w->ses.opcode) && !rma_rx_attach(ses, m, w)) {
+	m->plain_op = !rc && is_plain(wire_req_opcode(v->req)) ? wire_req_opcode(v->req) : PLAIN_OP_NONE;
+	if (!rc && !is_plain(wire_req_opcode(v->req)) && !rma_rx_attach(ses, m, v)) {
 		pool_put(&ses->rx_msg_pool, m);
 		return NULL;
 	}
@@ -86,27 +85,28 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 }
 
 /* No endpoint, or nothing we can do: nothing is kept but the message's turn, when that has not come yet. */
-static int undeliverable(struct ses *ses, struct pdc_rx *p, const struct wire_pkt *w, uint8_t rc)
+static int undeliverable(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, uint8_t rc)
 {
-	if (w->ses.message_id == ses_rx_of(p)->next_match_id) {
+	if (wire_std_message_id(v->std) == ses_rx_of(p)->next_match_id) {
 		ses_rx_of(p)->next_match_id = rx_id_after(ses_rx_of(p)->next_match_id);
 		rx_turns(ses, p);
 		return rc;
 	}
-	return msg_open(ses, p, NULL, w, rc) ? rc : PDS_NO_MEM;
+	return msg_open(ses, p, NULL, v, rc) ? rc : PDS_NO_MEM;
 }
 
 /* Why a message can't be taken; WIRE_RC_NULL: it can. */
-static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct weft_ep *ep, const struct wire_pkt *w)
+static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct weft_ep *ep, const struct wire_view *v)
 {
-	if (rma_is_request(w->ses.opcode)) {
-		uint8_t rc = rma_rx_sane(w);
-		rc = rc == WIRE_RC_OK ? rma_rx_check(ses, ep, &p->ip, &w->ses) : rc;
+	if (rma_is_request(wire_req_opcode(v->req))) {
+		uint8_t rc = rma_rx_sane(v);
+		rc = rc == WIRE_RC_OK ? rma_rx_check(ses, ep, &p->ip, v->std) : rc;
 		return rc == WIRE_RC_OK ? WIRE_RC_NULL : rc;
 	}
-	if (is_announcement(w->ses.opcode) && (w->ses.rndv_eager_length || w->payload_bytes))
+	if (is_announcement(wire_req_opcode(v->req)) &&
+	    (wire_rndv_eager_length(wire_rndv_of(v->std)) || v->payload_bytes))
 		return WIRE_RC_UNSUPPORTED_SIZE;
-	if (!is_plain(w->ses.opcode) && !is_announcement(w->ses.opcode))
+	if (!is_plain(wire_req_opcode(v->req)) && !is_announcement(wire_req_opcode(v->req)))
 		return WIRE_RC_UNSUPPORTED_OP;
 	return ep ? WIRE_RC_NULL : WIRE_RC_UNDELIVERABLE;
 }
@@ -116,31 +116,32 @@ static bool is_ahead(const struct pdc_rx *p, uint16_t id)
 	return (int16_t)(id - ses_rx_of(p)->next_match_id) >= 0;
 }
 
-static int msg_first(struct ses *ses, struct pdc_rx *p, const struct wire_pkt *w, struct rx_msg **out)
+static int msg_first(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, struct rx_msg **out)
 {
-	struct weft_ep *ep = ep_find(ses, ep_port_of(&w->ses), false);
-	uint8_t rc = refusal(ses, p, ep, w);
-	if (!is_ahead(p, w->ses.message_id)) /* was refused, or its endpoint went away */
+	struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), false);
+	uint8_t rc = refusal(ses, p, ep, v);
+	if (!is_ahead(p, wire_std_message_id(v->std))) /* was refused, or its endpoint went away */
 		return rc ? rc : WIRE_RC_UNDELIVERABLE;
 	if (rc)
-		return undeliverable(ses, p, w, rc);
-	*out = msg_open(ses, p, ep, w, 0);
+		return undeliverable(ses, p, v, rc);
+	*out = msg_open(ses, p, ep, v, 0);
 	return *out ? PDS_TAKEN : PDS_NO_MEM;
 }
 
-static bool request_agrees(const struct rx_rma *r, const struct wire_pkt *w)
+static bool request_agrees(const struct rx_rma *r, const struct wire_view *v)
 {
-	return r->opcode == w->ses.opcode && r->key == w->ses.match && r->raddr == w->ses.buffer_offset;
+	return r->opcode == wire_req_opcode(v->req) && r->key == wire_std_match(v->std) &&
+	       r->raddr == wire_std_buffer_offset(v->std);
 }
 
 /* Packets of one message agree on it; whatever does not was never sent by an initiator that means well. */
-static int msg_next(const struct rx_msg *m, const struct wire_pkt *w)
+static int msg_next(const struct rx_msg *m, const struct wire_view *v)
 {
 	if (m->rc)
 		return m->rc;
-	bool tagged = w->ses.opcode == WIRE_OP_TAGGED_SEND;
-	bool same = m->rma ? request_agrees(m->rma, w) : tagged == m->tagged && is_plain(w->ses.opcode);
-	return w->ses.request_length == m->bytes && same ? PDS_TAKEN : WIRE_RC_INITIATOR_ERROR;
+	bool tagged = wire_req_opcode(v->req) == WIRE_OP_TAGGED_SEND;
+	bool same = m->rma ? request_agrees(m->rma, v) : tagged == m->tagged && is_plain(wire_req_opcode(v->req));
+	return wire_std_request_length(v->std) == m->bytes && same ? PDS_TAKEN : WIRE_RC_INITIATOR_ERROR;
 }
 
 static inline void take(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len,
@@ -150,14 +151,14 @@ static inline void take(struct ses *ses, struct rx_msg *m, uint32_t offset, cons
 	rx_turn_finish(ses, m);
 }
 
-static void take_packet(struct ses *ses, struct rx_msg *m, const struct wire_pkt *w, const uint8_t *payload)
+static void take_packet(struct ses *ses, struct rx_msg *m, const struct wire_view *v, const uint8_t *payload)
 {
-	bool som = w->ses.flags & WIRE_SES_SOM;
-	if (som && w->ses.flags & WIRE_SES_HD) {
+	bool som = wire_req_som(v->req);
+	if (som && wire_req_hd(v->req)) {
 		m->has_data = true;
-		m->data = w->ses.header_data;
+		m->data = wire_std_header_data(v->std);
 	}
-	take(ses, m, som ? 0 : w->ses.message_offset, payload, w->payload_bytes, w->pds.flags & WIRE_F_RETX);
+	take(ses, m, som ? 0 : wire_std_message_offset(v->std), payload, v->payload_bytes, wire_hdr_retx(v->hdr));
 }
 
 static struct rx_msg *msg_find(const struct ses *ses, const struct pdc_rx *p, uint16_t message_id)
@@ -169,10 +170,10 @@ static struct rx_msg *msg_find(const struct ses *ses, const struct pdc_rx *p, ui
 
 /* A message that can't be placed any more keeps its turn only. */
 static int __attribute__((noinline)) request_packet(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, bool opened,
-						    const struct wire_pkt *w, const uint8_t *payload)
+						    const struct wire_view *v, const uint8_t *payload)
 {
 	bool turn = m->message_id == ses_rx_of(p)->next_match_id;
-	int rc = rma_rx_packet(ses, m, w, payload, turn);
+	int rc = rma_rx_packet(ses, m, v, payload, turn);
 	if (rc == PDS_NO_MEM && opened)
 		rx_msg_free(ses, m);
 	else if (rc != PDS_NO_MEM)
@@ -182,24 +183,24 @@ static int __attribute__((noinline)) request_packet(struct ses *ses, struct pdc_
 	return rc;
 }
 
-int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload)
+int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload)
 {
 	struct ses *ses = arg;
-	if (w->pds.next_hdr != WIRE_NH_STD) {
-		answer_rx(ses, p, w, payload);
+	if (v->next_hdr != WIRE_NH_STD) {
+		answer_rx(ses, p, v, payload);
 		return PDS_TAKEN;
 	}
-	struct rx_msg *m = msg_find(ses, p, w->ses.message_id);
+	struct rx_msg *m = msg_find(ses, p, wire_std_message_id(v->std));
 	bool opened = !m;
-	int rc = m ? msg_next(m, w) : msg_first(ses, p, w, &m);
+	int rc = m ? msg_next(m, v) : msg_first(ses, p, v, &m);
 	if (rc)
 		return rc;
 	if (rx_msg_is_request(m))
-		return request_packet(ses, p, m, opened, w, payload);
+		return request_packet(ses, p, m, opened, v, payload);
 	bool turn_passed = opened && m->in_turn;
 	ses_rx_of(p)->recent = m;
-	if (reserve_room(ses, m, payload, w->payload_bytes))
-		take_packet(ses, m, w, payload);
+	if (reserve_room(ses, m, payload, v->payload_bytes))
+		take_packet(ses, m, v, payload);
 	else
 		rc = PDS_NO_MEM;
 	if (turn_passed)
@@ -208,20 +209,19 @@ int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_pkt *w, const uin
 }
 
 /* A packet of a plain message that has a place for it; the other fields of `m` say nothing against it then. */
-static inline bool expects(const struct rx_msg *m, const uint8_t *head, uint16_t len)
+static inline bool expects(const struct rx_msg *m, const struct wire_std *h)
 {
-	uint64_t end = (uint64_t)load32(head + 36) + len;
-	return m->message_id == load16(head + 2) && m->plain_op == (head[0] & 0x3f) && m->bytes == load32(head + 40) &&
-	       len && (load32(head + 32) & LEN14_MAX) == len && end <= m->bytes && (m->direct || m->bounce);
+	return m->message_id == wire_std_message_id(h) && m->plain_op == wire_req_opcode(&h->req) &&
+	       m->bytes == wire_std_request_length(h) && (m->direct || m->bounce);
 }
 
-bool msg_rx_more_data(void *arg, struct pdc_rx *p, const uint8_t *head, const uint8_t *payload, uint16_t len,
+bool msg_rx_more_data(void *arg, struct pdc_rx *p, const struct wire_std *h, const uint8_t *payload, uint32_t len,
 		      uint8_t flags)
 {
 	struct ses *ses = arg;
 	struct rx_msg *m = ses_rx_of(p)->recent;
-	if (unlikely(!m || !expects(m, head, len)))
+	if (unlikely(!m || !expects(m, h)))
 		return false;
-	take(ses, m, load32(head + 36), payload, len, flags & WIRE_F_RETX);
+	take(ses, m, wire_std_message_offset(h), payload, len, flags & WIRE_F_RETX);
 	return true;
 }

@@ -5,8 +5,8 @@
 #include "rx_msg.h"
 
 /* See pds_events. */
-int msg_rx_data(void *ses, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);
-bool msg_rx_more_data(void *ses, struct pdc_rx *p, const uint8_t *head, const uint8_t *payload, uint16_t len,
+int msg_rx_data(void *ses, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload);
+bool msg_rx_more_data(void *ses, struct pdc_rx *p, const struct wire_std *h, const uint8_t *payload, uint32_t len,
 		      uint8_t flags);
 
 #endif

@@ -81,7 +81,7 @@ int rma_errno(uint8_t return_code);
 /* ---- answer_rx.c ---- */
 
 /* One packet of an answer to us. */
-void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);
+void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload);
 
 /* ---- rma_answer.c ---- */
 
@@ -106,12 +106,12 @@ static inline uint8_t rma_access(uint8_t opcode, const struct amo_request *q)
 }
 
 bool rma_is_request(uint8_t opcode);
-uint8_t rma_rx_sane(const struct wire_pkt *w); /* enum wire_rc: whether a request makes sense in itself */
+uint8_t rma_rx_sane(const struct wire_view *v); /* enum wire_rc: whether a request makes sense in itself */
 /* enum wire_rc: whether the request may be carried out. */
-uint8_t rma_rx_check(struct ses *ses, const struct weft_ep *ep, const struct weft_ip *from, const struct wire_ses *h);
-bool rma_rx_attach(struct ses *ses, struct rx_msg *m, const struct wire_pkt *w); /* false: no memory */
+uint8_t rma_rx_check(struct ses *ses, const struct weft_ep *ep, const struct weft_ip *from, const struct wire_std *h);
+bool rma_rx_attach(struct ses *ses, struct rx_msg *m, const struct wire_view *v); /* false: no memory */
 /* One packet; `turn`: every earlier message has ended. enum pds_taken. */
-int rma_rx_packet(struct ses *ses, struct rx_msg *m, const struct wire_pkt *w, const uint8_t *payload, bool turn);
+int rma_rx_packet(struct ses *ses, struct rx_msg *m, const struct wire_view *v, const uint8_t *payload, bool turn);
 
 /* ---- rma_exec.c ---- */
 

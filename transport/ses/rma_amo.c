@@ -97,13 +97,16 @@ void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wir
 
 /* ---- target ---- */
 
-void rma_amo_take(struct amo_request *q, const struct wire_ses *h)
+void rma_amo_take(struct amo_request *q, const struct wire_std *h)
 {
-	*q = (struct amo_request){.opcode = h->amo_opcode, .datatype = h->amo_datatype};
+	const struct wire_amo *a = wire_amo_of(h);
+	*q = (struct amo_request){.opcode = wire_amo_opcode(a), .datatype = wire_amo_datatype(a)};
 	if (!weft_amo_compares(q->opcode))
 		return;
-	memcpy(q->operand, h->amo_swap, sizeof q->operand);
-	memcpy(q->comparand, h->amo_compare, sizeof q->comparand);
+	for (unsigned i = 0; i < 2; i++) {
+		q->operand[i] = wire_load(a->swap + 8 * i, 8);
+		q->comparand[i] = wire_load(a->compare + 8 * i, 8);
+	}
 }
 
 uint8_t rma_amo_access(const struct amo_request *q, bool fetches)
@@ -112,26 +115,28 @@ uint8_t rma_amo_access(const struct amo_request *q, bool fetches)
 	return fetches ? access | WEFT_MR_READ : access;
 }
 
-static bool is_whole(const struct wire_ses *h)
+static bool is_whole(const struct wire_std *h)
 {
-	return h->flags & WIRE_SES_SOM && h->flags & WIRE_SES_EOM && h->request_length &&
-	       h->request_length <= UINT16_MAX;
+	uint32_t length = wire_std_request_length(h);
+	return wire_req_som(&h->req) && wire_req_eom(&h->req) && length && length <= UINT16_MAX;
 }
 
-uint32_t rma_amo_length(const struct wire_ses *h)
+uint32_t rma_amo_length(const struct wire_std *h)
 {
-	return is_array_form(h->amo_opcode) ? h->request_length / 2 : h->request_length;
+	uint32_t length = wire_std_request_length(h);
+	return is_array_form(wire_amo_opcode(wire_amo_of(h))) ? length / 2 : length;
 }
 
-uint8_t rma_amo_check(const struct wire_pkt *w)
+uint8_t rma_amo_check(const struct wire_view *v)
 {
-	uint8_t opcode = w->ses.amo_opcode, type = w->ses.amo_datatype, op = op_of(opcode);
-	uint32_t bytes = weft_amo_bytes(type), length = rma_amo_length(&w->ses);
+	const struct wire_amo *a = wire_amo_of(v->std);
+	uint8_t opcode = wire_amo_opcode(a), type = wire_amo_datatype(a), op = op_of(opcode);
+	uint32_t bytes = weft_amo_bytes(type), length = rma_amo_length(v->std);
 	if (!bytes)
 		return WIRE_RC_AMO_UNSUPPORTED_DT;
-	if (!weft_amo_valid(op, type) || (op == WEFT_AMO_READ && w->ses.opcode != WIRE_OP_FETCHING_ATOMIC))
+	if (!weft_amo_valid(op, type) || (op == WEFT_AMO_READ && wire_req_opcode(v->req) != WIRE_OP_FETCHING_ATOMIC))
 		return WIRE_RC_AMO_UNSUPPORTED_OP;
-	if (!is_whole(&w->ses) || length % bytes || w->payload_bytes != payload_of(opcode, length) ||
+	if (!is_whole(v->std) || length % bytes || v->payload_bytes != payload_of(opcode, length) ||
 	    (weft_amo_compares(opcode) && !is_single(op, type, length)))
 		return WIRE_RC_AMO_UNSUPPORTED_SIZE;
 	return WIRE_RC_OK;

@@ -5,7 +5,7 @@
 
 #include "mr_range.h"
 #include "weft/atomic.h"
-#include "wire.h"
+#include "wire_check.h"
 
 /* As in the atomic extension; all 0 in messages that are no atomic requests. */
 struct amo_request {
@@ -24,11 +24,11 @@ void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wir
 
 /* ---- target ---- */
 
-void rma_amo_take(struct amo_request *q, const struct wire_ses *h);
+void rma_amo_take(struct amo_request *q, const struct wire_std *h);
 /* enum wire_rc: whether the packet is an atomic request that makes sense. */
-uint8_t rma_amo_check(const struct wire_pkt *w);
+uint8_t rma_amo_check(const struct wire_view *v);
 /* Bytes of the target's elements. */
-uint32_t rma_amo_length(const struct wire_ses *h);
+uint32_t rma_amo_length(const struct wire_std *h);
 /* enum weft_mr_access that it needs. */
 uint8_t rma_amo_access(const struct amo_request *q, bool fetches);
 /* Carries it out on a range that mr_check has passed; `result`, unless NULL, gets what was there. */

@@ -33,21 +33,18 @@ struct wire_outer {
 	struct weft_ip src;
 	uint32_t total_bytes; /* of the IP packet; UINT32_MAX: another packet with these headers may be wrong */
 	uint32_t end;         /* where the payload ends, trailer not included */
-	uint16_t room;        /* for PDS and SES header, up to `end`; 0 when a switch trimmed the packet */
 	uint8_t bytes;        /* of the IP and UDP or entropy header */
-	int8_t entropy_at;    /* from where these end */
 	uint8_t tos;          /* DSCP and ECN */
 	bool trimmed;         /* the DSCP says so */
 	bool native;          /* no UDP header */
 	bool crc;             /* a CRC32C follows the payload */
-	uint8_t reserved[8];
+	uint8_t reserved[11];
 };
-_Static_assert(sizeof(struct wire_outer) == 64, "so that a shift is enough to find one");
+_Static_assert(sizeof(struct wire_outer) == 64, "a cache line");
 
-/* What a receiver takes, and the headers it has seen last: of data and, by the upper bit of the DSCP, of control
- * packets. */
+/* What a receiver takes, and the network headers it has seen last: of usual packets, and of others. */
 struct wire_rules {
-	struct wire_outer seen[2];
+	struct wire_outer seen_data, seen_ack, seen_other;
 	struct weft_ip dst; /* its address, unless any_dst */
 	bool any_dst;
 	bool require_crc;  /* packets end in a CRC32C, but trimmed ones */
@@ -81,30 +78,33 @@ struct wire_view {
 		const struct wire_rsp_data *rsp_data;
 		const struct wire_rsp_small *rsp_small;
 	};
+	const uint8_t *entropy; /* two bytes */
 	uint32_t ses_bytes;     /* SES header with extension; 0: there is none, or it is cut */
 	uint32_t header_bytes;  /* from the IP header to the end of those */
 	uint32_t payload_bytes; /* after them; 0 when trimmed */
 	enum wire_kind kind;
+	uint8_t type, next_hdr; /* as in the PDS header, but next_hdr is 0 when there is no SES header, or it is cut */
+	bool usual;             /* IPv4, UDP, and WIRE_KIND_ACK, but no P, or WIRE_KIND_DATA, but neither SYN nor SOM */
+	enum wire_error error;  /* what wire_check returns */
 };
 
 /* ---- steps of wire_check ---- */
-
-/* What type and form make of most packets. */
-struct wire_shape {
-	uint8_t kind;      /* enum wire_kind */
-	uint8_t pds_bytes; /* PDS header */
-	uint16_t bytes;    /* PDS and SES header; UINT16_MAX: unknown, or with room for an extension, see wire_inner */
-};
-extern const struct wire_shape wire_shapes[512]; /* by type << 4 | next_hdr */
 
 /* What is behind the network headers. */
 struct wire_inner {
 	uint8_t error; /* enum wire_error; if there is one the rest means nothing */
 	uint8_t kind;
-	uint8_t pds_bytes, ses_bytes; /* as in struct wire_view */
+	uint8_t type, next_hdr; /* as in struct wire_view */
+	uint8_t pds_bytes,
+		ses_bytes; /* the PDS header; SES header with extension, 0 when there is none, or it is cut */
 };
 
-enum { WIRE_COMPARED_BYTES = 28 + 4 }; /* and the beginning of a PDS header */
+/* Headers of usual packets. */
+enum {
+	WIRE_USUAL_NET_BYTES = 20 + 8,
+	WIRE_USUAL_ACK_BYTES = WIRE_USUAL_NET_BYTES + 32 + 12,
+	WIRE_USUAL_DATA_BYTES = WIRE_USUAL_NET_BYTES + 12 + 44,
+};
 
 /* Checks IP and UDP or entropy header, lengths, trailer and address, and that there are at least the four bytes behind
  * that all PDS headers have. */
@@ -114,7 +114,7 @@ enum wire_error wire_check_outer(const struct wire_rules *rules, const uint8_t *
 /* Any headers at `pds`, `left` bytes of which are there, at least four. */
 struct wire_inner wire_check_inner(const uint8_t *pds, uint32_t left, bool trimmed);
 
-/* Whether a packet, of which WIRE_COMPARED_BYTES are there, has the same headers. */
+/* Whether a packet, of which WIRE_USUAL_ACK_BYTES are there, has the same headers. */
 static inline __attribute__((always_inline)) bool wire_outer_is(const struct wire_outer *o, const uint8_t *ip)
 {
 	uint64_t version, ttl;
@@ -168,6 +168,16 @@ static inline __attribute__((always_inline)) bool wire_std_fits(const struct wir
 	return likely(payload_bytes) || !length || wire_op_may_lack_payload(wire_req_opcode(&s->req));
 }
 
+/* The same for a packet in the middle of a message, of an opcode without extension, with payload. */
+static inline __attribute__((always_inline)) bool wire_std_continues(const struct wire_std *s, uint32_t payload_bytes)
+{
+	uint32_t length = wire_std_request_length(s);
+	uint64_t end = (uint64_t)wire_std_message_offset(s) + payload_bytes;
+
+	return !wire_req_som(&s->req) && !wire_op_extends(wire_req_opcode(&s->req)) && wire_std_message_id(s) &&
+	       length != UINT32_MAX && wire_std_payload_length(s) == payload_bytes && end <= length;
+}
+
 static inline bool wire_rsp_data_fits(const struct wire_rsp_data *d, uint32_t payload_bytes)
 {
 	return wire_rsp_opcode((const struct wire_rsp *)d) == WIRE_RSP_W_DATA &&
@@ -176,55 +186,92 @@ static inline bool wire_rsp_data_fits(const struct wire_rsp_data *d, uint32_t pa
 
 /* ---- the check ---- */
 
+/* What is the same for all packets with these network headers is known; `inner` says what is behind them. */
+static inline __attribute__((always_inline)) void wire_view_set(struct wire_view *v, const uint8_t *ip,
+								uint32_t net_bytes, const struct wire_outer *o,
+								struct wire_inner inner)
+{
+	v->ip = ip;
+	v->outer = o;
+	v->hdr = (const struct wire_hdr *)(ip + net_bytes);
+	v->ses = ip + net_bytes + inner.pds_bytes;
+	v->entropy = ip + net_bytes - (o->native ? 4 : 8);
+	v->ses_bytes = inner.ses_bytes;
+	v->header_bytes = net_bytes + inner.pds_bytes + inner.ses_bytes;
+	v->payload_bytes = o->end - v->header_bytes;
+	v->type = inner.type;
+	v->next_hdr = inner.next_hdr;
+	v->kind = inner.kind;
+	v->usual = false;
+}
+
+/* A usual packet, by its kind. */
+static inline __attribute__((always_inline)) void wire_view_set_usual(struct wire_view *v, const uint8_t *ip,
+								      const struct wire_outer *o, enum wire_kind kind)
+{
+	static const struct wire_inner data = {WIRE_OK, WIRE_KIND_DATA, WIRE_PDS_RUD_REQ, WIRE_NH_STD, 12, 44};
+	static const struct wire_inner ack = {WIRE_OK, WIRE_KIND_ACK, WIRE_PDS_ACK_CC, WIRE_NH_RSP, 32, 12};
+
+	wire_view_set(v, ip, WIRE_USUAL_NET_BYTES, o, kind == WIRE_KIND_ACK ? ack : data);
+	v->entropy = ip + 20;
+	v->usual = true;
+}
+
+/* What the PDS header of a usual packet begins with, by its kind; 0: it is none. `prologue` is that of a packet over
+ * IPv4 and UDP. */
+static inline enum wire_kind wire_usual_kind(uint32_t prologue)
+{
+	if ((prologue & (0xff80 | WIRE_F_ACK_P)) == (WIRE_PDS_ACK_CC << 11 | WIRE_NH_RSP << 7))
+		return WIRE_KIND_ACK;
+	if ((prologue & (0xff80 | WIRE_F_SYN)) == (WIRE_PDS_RUD_REQ << 11 | WIRE_NH_STD << 7))
+		return WIRE_KIND_DATA;
+	return WIRE_KIND_NONE;
+}
+
+/* Whether a packet has these network headers and is all there: `bytes` of headers in one piece, and payload behind
+ * them if it `has_payload`. */
+static inline __attribute__((always_inline)) bool wire_outer_again(const struct wire_outer *o, const uint8_t *ip,
+								   uint32_t len, uint32_t more, uint32_t bytes,
+								   bool has_payload)
+{
+	return len >= bytes && wire_outer_is(o, ip) && likely(o->total_bytes <= len + more) &&
+	       likely(o->end >= bytes + has_payload);
+}
+
+/* The rest of wire_check: any packet. */
+struct wire_view wire_check_any(struct wire_rules *rules, const uint8_t *ip, uint32_t len, uint32_t more);
+
 /* `len` bytes at `ip`, starting with the IP header, followed elsewhere by `more` of payload (0 for packets from a NIC).
- * Bytes beyond the IP length are padding. Reads nothing outside, accepts anything. On an error `v` means nothing. */
+ * Bytes beyond the IP length are padding. Reads nothing outside, accepts anything. On an error `v` means nothing.
+ *
+ * Most packets have the network headers of one before, and are one of two forms over IPv4 and UDP: these are usual,
+ * and where their fields lie is constant. */
 static inline __attribute__((always_inline)) enum wire_error
 wire_check(struct wire_rules *rules, const uint8_t *ip, uint32_t len, uint32_t more, struct wire_view *v)
 {
-	struct wire_outer *o = &rules->seen[0];
-	if (likely(len >= WIRE_COMPARED_BYTES))
-		o += (size_t)(ip[1] >> 7);
-	if (unlikely(len < WIRE_COMPARED_BYTES || !wire_outer_is(o, ip) || o->total_bytes > len + more)) {
-		enum wire_error error = wire_check_outer(rules, ip, len, more, o);
-		if (error != WIRE_OK)
-			return error;
+	if (likely(len >= WIRE_USUAL_ACK_BYTES)) {
+		enum wire_kind kind = wire_usual_kind((uint32_t)wire_load(ip + WIRE_USUAL_NET_BYTES, 2));
+		const struct wire_outer *data = &rules->seen_data, *ack = &rules->seen_ack;
+		if (kind == WIRE_KIND_ACK && wire_outer_again(ack, ip, len, more, WIRE_USUAL_ACK_BYTES, false)) {
+			wire_view_set_usual(v, ip, ack, WIRE_KIND_ACK);
+			return WIRE_OK;
+		}
+		if (kind == WIRE_KIND_DATA && wire_outer_again(data, ip, len, more, WIRE_USUAL_DATA_BYTES, true)) {
+			wire_view_set_usual(v, ip, data, WIRE_KIND_DATA);
+			if (likely(wire_std_continues(v->std, v->payload_bytes)))
+				return WIRE_OK;
+		}
 	}
-
-	const uint8_t *pds = ip + o->bytes;
-	const struct wire_shape *s = &wire_shapes[wire_load(pds, 2) >> 7];
-	uint32_t kind = s->kind, pds_bytes = s->pds_bytes, header_bytes = (uint32_t)o->bytes + s->bytes, end = o->end;
-	if (unlikely(s->bytes > o->room || header_bytes > len ||
-		     (kind == WIRE_KIND_DATA && wire_op_extends(pds[pds_bytes] & 0x3f)))) {
-		struct wire_inner inner = wire_check_inner(pds, (end < len ? end : len) - o->bytes, o->trimmed);
-		if (inner.error != WIRE_OK)
-			return (enum wire_error)inner.error;
-		kind = inner.kind;
-		pds_bytes = inner.pds_bytes;
-		header_bytes = (uint32_t)o->bytes + pds_bytes + inner.ses_bytes;
-		if (o->trimmed)
-			end = header_bytes;
-	}
-
-	v->ip = ip;
-	v->outer = o;
-	v->hdr = (const struct wire_hdr *)pds;
-	v->ses = pds + pds_bytes;
-	v->ses_bytes = header_bytes - o->bytes - pds_bytes;
-	v->header_bytes = header_bytes;
-	v->payload_bytes = end - header_bytes;
-	v->kind = kind;
-	if (kind == WIRE_KIND_DATA && unlikely(!wire_std_fits(v->std, v->payload_bytes)))
-		v->kind = WIRE_KIND_REFUSED;
-	if (kind == WIRE_KIND_READ_DATA && unlikely(!wire_rsp_data_fits(v->rsp_data, v->payload_bytes)))
-		v->kind = WIRE_KIND_REFUSED;
-	return WIRE_OK;
+	*v = wire_check_any(rules, ip, len, more);
+	v->usual = false; /* which the compiler would not know otherwise */
+	return v->error;
 }
 
 /* ---- fields of the network headers ---- */
 
 static inline uint16_t wire_view_entropy(const struct wire_view *v)
 {
-	return (uint16_t)wire_load((const uint8_t *)v->hdr + v->outer->entropy_at, 2);
+	return (uint16_t)wire_load(v->entropy, 2);
 }
 
 static inline uint8_t wire_view_ecn(const struct wire_view *v)
@@ -237,10 +284,35 @@ static inline uint8_t wire_view_dscp(const struct wire_view *v)
 	return v->outer->tos >> 2;
 }
 
+/* What a request says of credit; 0 when its type says nothing. */
+static inline bool wire_view_has_credit(const struct wire_view *v)
+{
+	return v->type == WIRE_PDS_RUD_CC_REQ || v->type == WIRE_PDS_ROD_CC_REQ;
+}
+
+static inline uint8_t wire_view_ccc_id(const struct wire_view *v)
+{
+	return wire_view_has_credit(v) ? wire_request_cc_ccc_id(v->request_cc) : 0;
+}
+
+static inline uint32_t wire_view_credit(const struct wire_view *v)
+{
+	return wire_view_has_credit(v) ? wire_request_cc_credit_target(v->request_cc) : 0;
+}
+
 /* The packet's source, until the next packet is checked. */
 static inline const struct weft_ip *wire_view_src(const struct wire_view *v)
 {
 	return &v->outer->src;
+}
+
+/* Whether a packet is from `ip`, an address of our family: of IPv4 addresses the second half says it all. */
+static inline __attribute__((always_inline)) bool wire_view_is_from(const struct wire_view *v, const struct weft_ip *ip)
+{
+	const uint8_t *src = wire_view_src(v)->b;
+
+	assert(!v->usual || weft_ip_is_v4(ip));
+	return likely(memcmp(src + 8, ip->b + 8, 8) == 0) && likely(v->usual || memcmp(src, ip->b, 8) == 0);
 }
 
 #endif

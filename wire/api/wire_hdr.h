@@ -194,6 +194,17 @@ _Static_assert(sizeof(struct wire_amo) == 36 && sizeof(struct wire_rndv) == 24, 
 
 WIRE_FIELDS(WIRE_ACCESSORS, WIRE_NO_ACCESSORS, WIRE_NO_ACCESSORS, WIRE_NO_ACCESSORS)
 
+/* What follows a request of an opcode that brings it. */
+static inline const struct wire_amo *wire_amo_of(const struct wire_std *h)
+{
+	return (const struct wire_amo *)(h + 1);
+}
+
+static inline const struct wire_rndv *wire_rndv_of(const struct wire_std *h)
+{
+	return (const struct wire_rndv *)(h + 1);
+}
+
 /* Widths: WIRE_BITS_HEADER_FIELD. */
 #define WIRE_WIDTHS(hdr, type, field, member, shift, bits, show, names, ui, text) WIRE_BITS_##hdr##_##field = (bits),
 enum { WIRE_FIELDS(WIRE_WIDTHS, WIRE_NO_ACCESSORS, WIRE_NO_ACCESSORS, WIRE_NO_ACCESSORS) };

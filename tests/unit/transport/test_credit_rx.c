@@ -220,8 +220,9 @@ static void close__ends_the_turns(void **state)
 	open_eqds(&d);
 	duo_transfer(&d, 0, 1 << 20);
 	first_rx(d.e[1])->closed = true;
-	const struct wire_pkt w = {.pds = {.payload = first_rx(d.e[1])->credit.granted + 100}};
-	credit_rx_request(&d.e[1]->pds, first_rx(d.e[1]), &w, d.now);
+	struct wire_cp cp = {0};
+	wire_cp_set_payload(&cp, first_rx(d.e[1])->credit.granted + 100);
+	credit_rx_request(&d.e[1]->pds, first_rx(d.e[1]), &(struct wire_view){.cp = &cp}, d.now);
 	assert_true(list_empty(&d.e[1]->pds.credit.wanting));
 	duo_close(&d);
 }

@@ -16,6 +16,7 @@
 #include "weft/spi/cc.h"
 #include "weft/spi/lb.h"
 #include "wire.h"
+#include "wire_check.h"
 
 enum pdc_tx_state {
 	PDC_TX_SYN, /* the target's PDCID is not known yet: every packet carries SYN (0-RTT) */
@@ -145,22 +146,22 @@ static inline struct pdc_rx *pdc_rx_by_id(const struct pdc_ids *ids, uint16_t id
 }
 
 /* The connection of ours that a packet answers, or NULL. */
-static inline struct pdc_tx *pdc_tx_of(const struct pdc_ids *ids, const struct wire_pkt *w)
+static inline struct pdc_tx *pdc_tx_of(const struct pdc_ids *ids, const struct wire_view *v)
 {
-	struct pdc_tx *p = pdc_tx_by_id(ids, w->pds.dpdcid);
-	return p && weft_ip_eq(&p->ip, &w->net.src) ? p : NULL;
+	struct pdc_tx *p = pdc_tx_by_id(ids, wire_hdr_dpdcid(v->hdr));
+	return likely(p != NULL) && wire_view_is_from(v, &p->ip) ? p : NULL;
 }
 
 /* The first answer names the target's PDCID; later ones must agree: false, it is from another target. From then on the
  * target may have delivered anything that was on its way, whatever it said of it, or another one before it was
  * restarted may have. */
-static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_pkt *w)
+static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_view *v)
 {
 	if (likely(p->state != PDC_TX_SYN))
-		return p->remote_id == w->pds.spdcid;
-	if (!w->pds.spdcid)
+		return p->remote_id == wire_hdr_spdcid(v->hdr);
+	if (!wire_hdr_spdcid(v->hdr))
 		return false;
-	p->remote_id = w->pds.spdcid;
+	p->remote_id = wire_hdr_spdcid(v->hdr);
 	p->state = PDC_TX_OPEN;
 	p->heard = true;
 	return true;

@@ -10,6 +10,7 @@
 #include "rng.h"
 #include "u64map.h"
 #include "weft/engine.h"
+#include "wire_check.h"
 
 enum { ACK_HEAD_BYTES = 20 + 8 + 32 + 12 }; /* headers of an ACK over IPv4 */
 
@@ -37,14 +38,20 @@ struct pds_events {
 	/* A new connection: SES sets up pdc_rx.user, which is 0. */
 	void (*on_accept)(void *ses, struct pdc_rx *p);
 	/* A packet that is new and whole. enum pds_taken. */
-	int (*on_data)(void *ses, struct pdc_rx *p, const struct wire_pkt *w, const uint8_t *payload);
-	/* The same for one in the usual course of a message: its SES header and payload as they stand in the packet.
-	 * False: it is not, and nothing has been done. */
-	bool (*on_more_data)(void *ses, struct pdc_rx *p, const uint8_t *head, const uint8_t *payload, uint16_t len,
-			     uint8_t flags);
+	int (*on_data)(void *ses, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload);
+	/* The same for WIRE_KIND_DATA without SOM, if it belongs to a message under way: SES header, payload, PDS
+	 * flags. False: it does not, and nothing has been done. */
+	bool (*on_more_data)(void *ses, struct pdc_rx *p, const struct wire_std *h, const uint8_t *payload,
+			     uint32_t len, uint8_t flags);
 	/* No more data will come over this connection: `err` for messages that are not complete. It may live on, and
 	 * this may come twice. */
 	void (*on_shut)(void *ses, struct pdc_rx *p, int err);
+};
+
+/* When data packets are answered. */
+enum pds_ack_policy {
+	PDS_ACK_SHARED, /* several at once, or held back: see ack_note */
+	PDS_ACK_EACH,   /* every one, at once, from the template */
 };
 
 /* Fixed once the engine is set up. */
@@ -52,9 +59,8 @@ struct pds_conf {
 	const struct weft_cc_ops *cc;
 	const struct weft_lb_ops *lb;
 	bool is_v4;               /* we are; peers are of the same family */
-	bool has_hot;             /* packets of the data path are those of wire_hot.h: IPv4, no trailers */
-	bool has_hot_data;        /* data, too: they don't carry demand for credit */
-	bool ack_each;            /* every data packet is answered at once */
+	bool has_templates;       /* headers may be patched copies: IPv4, no trailers */
+	uint8_t ack_policy;       /* enum pds_ack_policy */
 	uint8_t request_type;     /* PDS type of our data packets */
 	uint8_t data_dscp[2];     /* of data, by whether its connection is of the background */
 	uint8_t ask_shift;        /* one packet in cwnd_bytes / 2^n asks for an ACK; 0: see acks_per_window */
@@ -87,7 +93,6 @@ struct pds {
 	struct pdc_ids ids;
 	struct pdc_rx *recent_syn; /* got the last SYN, or NULL */
 	struct rxwin_mem win;
-	struct wire_seen seen[2];         /* headers of the last data packet and ACK */
 	uint8_t ack_head[ACK_HEAD_BYTES]; /* template of ACKs over IPv4, to where the last one went */
 	struct weft_trace_ops trace;
 	struct pds_conf conf;
@@ -114,15 +119,12 @@ int pds_start(struct pds *pds, weft_ns now);
 /* No connection is left. */
 void pds_fini(struct pds *pds);
 
-/* Packets that were received, decoded: requests, control packets, ACKs, NACKs. */
-void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
-void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
-void pds_rx_ack(struct pds *pds, const struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
-void pds_rx_nack(struct pds *pds, const struct wire_pkt *w, weft_ns now);
-/* Packets that are WIRE_HOT_DATA or WIRE_HOT_ACK at a glance. False: not of the ordinary course of a connection, and
- * nothing has been done. */
-bool pds_rx_hot_data(struct pds *pds, const struct weft_pkt *pkt, weft_ns now);
-bool pds_rx_hot_ack(struct pds *pds, const struct weft_pkt *pkt, weft_ns now);
+/* Packets that were received, by kind: usual DATA; DATA, READ_DATA and TRIMMED; CP; ACK; NACK. */
+void pds_rx_data(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now);
+void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now);
+void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now);
+void pds_rx_ack(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now);
+void pds_rx_nack(struct pds *pds, const struct wire_view *v, weft_ns now);
 
 void pds_poll_timers(struct pds *pds, weft_ns now); /* what is due */
 void pds_poll_acks(struct pds *pds, weft_ns now);   /* ACKs that were put off, and credit */

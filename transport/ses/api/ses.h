@@ -69,9 +69,7 @@ static inline bool ses_wants_poll(const struct ses *ses)
 	return ses->short_of_mem || atomic_load_explicit(&ses->doorbell, memory_order_relaxed);
 }
 
-/* Whether a packet makes sense in itself: a request, an answer with data. */
-bool ses_is_sane(const struct wire_pkt *w);
-void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire_pkt *w);
+void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire_view *v);
 
 /* Brings the record of the message that got the last packet into the cache. */
 void ses_prefetch_rx(const struct pdc_rx *p);
