@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rtnet.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ enum {
 	PS_PER_NS = 1000,
 };
 
-/* From another switch packets are taken that far ahead of the link's rate; what is beyond stays in the port. */
+/* The switch takes packets from another switch up to this long before the link's rate allows them; the rest stays in
+ * the port. */
 #define IN_AHEAD_PS (WEFT_US(100) * PS_PER_NS)
 
 /* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
@@ -79,6 +81,7 @@ static void fifo_push(struct fifo *f, struct weft_pkt *pkt)
 static struct weft_pkt *fifo_pop(struct fifo *f)
 {
 	struct weft_pkt *pkt = f->head;
+	assert((pkt == NULL) == (f->count == 0));
 	if (pkt == NULL)
 		return NULL;
 	f->head = pkt->next;
@@ -203,6 +206,7 @@ static void host_flush(struct host *h)
 		sent = n > 0 ? h->port->ops->tx(h->port, pkts, n) : 0;
 		if (sent == 0)
 			return;
+		assert(sent <= n && h->down.count >= sent);
 		h->down.head = sent < n ? pkts[sent] : rest;
 		if (h->down.head == NULL)
 			h->down.tail = &h->down.head;
@@ -262,6 +266,7 @@ static const struct weft_nic_ops nic_ops = {
 static void switch_deliver(void *arg, uint32_t port, struct weft_pkt *pkt, weft_ps now)
 {
 	struct rtnet *r = arg;
+	assert(port - r->hosts[0].out.index < r->host_count);
 	nic_deliver(&r->hosts[port - r->hosts[0].out.index], pkt, now);
 }
 
