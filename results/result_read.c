@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A run back from its JSON. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,11 @@ enum { PATH_MAX_CHARS = 64 };
 static const json_t *json_at(const json_t *json, const char *path)
 {
 	char name[PATH_MAX_CHARS];
-	for (; json && *path; path += strcspn(path, ".")) {
-		path += *path == '.';
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(path, "."), path);
+	for (size_t len; json && *path; path += len + (path[len] == '.')) {
+		len = strcspn(path, ".");
+		assert(len < sizeof name);
+		memcpy(name, path, len);
+		name[len] = '\0';
 		json = json_object_get(json, name);
 	}
 	return json;
