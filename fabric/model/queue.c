@@ -2,7 +2,7 @@
 /* Two classes per port, three with ordered data: control goes first, data is marked, trimmed or dropped. The packet in
  * service counts for the data queue's limit until its last bit has left, and no longer for marking. */
 #include "net_impl.h"
-#include "wire.h"
+#include "wire_peek.h"
 
 /* Data nobody called for may only fill gaps: it finds the queue full when so many full packets are there (SprayPass
  * sec. V-A, the selective dropping of Aeolus). */

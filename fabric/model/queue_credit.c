@@ -16,7 +16,7 @@
 
 #include "net_impl.h"
 #include "weft/mem.h"
-#include "wire.h"
+#include "wire_peek.h"
 
 #define PS_PER_S UINT64_C(1000000000000)
 

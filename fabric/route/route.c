@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "hash.h"
 #include "route_impl.h"
-#include "wire.h"
+#include "wire_peek.h"
 
 enum { IP_PROTOCOL_UDP = 17 };
 

@@ -8,7 +8,7 @@
 
 #include "hash.h"
 #include "route_impl.h"
-#include "wire.h"
+#include "wire_peek.h"
 
 /* Draws before all ways are looked at. */
 enum { SYMMETRIC_TRIES = 8 };
