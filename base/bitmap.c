@@ -10,6 +10,7 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 
 void bitmap_clear_range(uint64_t *words, uint32_t mask, uint32_t i, uint32_t n)
 {
+	assert(bitmap_mask_valid(mask) && n <= mask + 1);
 	while (n > 0) {
 		uint32_t shift = i % WORD_BITS, bits = min_u32(WORD_BITS - shift, n);
 		uint64_t ones = bits == WORD_BITS ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
@@ -23,6 +24,7 @@ void bitmap_clear_range(uint64_t *words, uint32_t mask, uint32_t i, uint32_t n)
 /* Distance from `i` to the first bit that differs from those of `same` (all zeros or all ones), at most `max`. */
 static uint32_t run_of(const uint64_t *words, uint32_t mask, uint32_t i, uint32_t max, uint64_t same)
 {
+	assert(bitmap_mask_valid(mask));
 	for (uint32_t done = 0; done < max;) {
 		uint32_t shift = (i + done) % WORD_BITS;
 		uint64_t differ = (words[((i + done) & mask) / WORD_BITS] ^ same) >> shift;

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "credit_queue.h"
 
+#include <assert.h>
+
+/* Every credit that came has left, was dropped or waits, within the limit. */
+static bool adds_up(const struct credit_queue *q)
+{
+	return q->waiting <= q->limit && q->injected == q->sent + q->dropped + q->waiting;
+}
+
 static uint16_t bounded(uint32_t n)
 {
 	return (uint16_t)(n == 0 ? 1 : n > CREDIT_QUEUE_MAX ? (uint32_t)CREDIT_QUEUE_MAX : n);
@@ -54,6 +62,7 @@ bool credit_queue_push(struct credit_queue *q)
 		q->last_drops = q->round_drops;
 		q->round = q->round_drops = 0;
 	}
+	assert(adds_up(q) && q->round < q->refresh && q->round_drops <= q->round);
 	return !full;
 }
 
@@ -75,10 +84,12 @@ bool credit_queue_pop(struct credit_queue *q, uint64_t now, uint32_t draw)
 {
 	bool mark = (uint64_t)draw * q->refresh < (uint64_t)q->last_drops << 32;
 
+	assert(credit_queue_due(q, now));
 	q->waiting--;
 	q->sent++;
 	q->marked += mark;
 	advance(q, now);
+	assert(adds_up(q));
 	return mark;
 }
 
@@ -86,4 +97,5 @@ void credit_queue_clear(struct credit_queue *q)
 {
 	q->dropped += q->waiting;
 	q->waiting = 0;
+	assert(adds_up(q));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pool.h"
 
+#include <assert.h>
+
 struct pool_block {
 	struct pool_block *next;
 	_Alignas(64) uint8_t elems[];
@@ -12,6 +14,7 @@ struct pool_free {
 
 void pool_init(struct pool *p, const struct weft_mem *mem, size_t elem_bytes, uint32_t per_block)
 {
+	assert(elem_bytes >= sizeof(struct pool_free) && elem_bytes <= UINT32_MAX - 7 && per_block > 0);
 	*p = (struct pool){.mem = mem, .elem_bytes = (uint32_t)((elem_bytes + 7) & ~(size_t)7), .per_block = per_block};
 }
 
@@ -56,6 +59,7 @@ void *pool_get(struct pool *p)
 void pool_put(struct pool *p, void *elem)
 {
 	struct pool_free *f = elem;
+	assert(p->used > 0 && p->blocks && elem != p->free);
 	f->next = p->free;
 	p->free = f;
 	p->used--;

@@ -3,6 +3,7 @@
  * copy of it says full or empty. */
 #include "spsc.h"
 
+#include <assert.h>
 #include <string.h>
 
 size_t spsc_bytes(uint32_t entries, uint32_t elem_bytes)
@@ -12,6 +13,7 @@ size_t spsc_bytes(uint32_t entries, uint32_t elem_bytes)
 
 void spsc_init(struct spsc *r, void *slots, uint32_t entries, uint32_t elem_bytes)
 {
+	assert(entries > 0 && (entries & (entries - 1)) == 0 && elem_bytes > 0);
 	memset(r, 0, sizeof *r);
 	r->mask = entries - 1;
 	r->elem_bytes = elem_bytes;
@@ -27,6 +29,7 @@ bool spsc_push(struct spsc *r, const void *elem)
 {
 	uint32_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
+	assert(head - r->tail_seen <= r->mask + 1);
 	if (head - r->tail_seen > r->mask) {
 		r->tail_seen = atomic_load_explicit(&r->tail, memory_order_acquire);
 		if (head - r->tail_seen > r->mask)
@@ -41,6 +44,7 @@ bool spsc_pop(struct spsc *r, void *elem)
 {
 	uint32_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 
+	assert(r->head_seen - tail <= r->mask + 1);
 	if (tail == r->head_seen) {
 		r->head_seen = atomic_load_explicit(&r->head, memory_order_acquire);
 		if (tail == r->head_seen)

@@ -41,6 +41,7 @@ static bool grow(struct u64map *m)
 {
 	struct u64map bigger = {
 		.mem = m->mem, .mask = m->slots ? m->mask * 2 + 1 : U64MAP_MIN_SLOTS - 1, .count = m->count};
+	assert((bigger.mask & (bigger.mask + 1)) == 0);
 	bigger.slots = weft_mem_alloc(m->mem, ((size_t)bigger.mask + 1) * sizeof *bigger.slots);
 	if (!bigger.slots)
 		return false;
@@ -48,7 +49,8 @@ static bool grow(struct u64map *m)
 		if (m->slots[i].value)
 			bigger.slots[probe(&bigger, m->slots[i].key)] = m->slots[i];
 	weft_mem_free(m->mem, m->slots);
-	*m = bigger;
+	m->slots = bigger.slots;
+	m->mask = bigger.mask;
 	return true;
 }
 
@@ -56,7 +58,7 @@ bool u64map_put(struct u64map *m, uint64_t key, void *value)
 {
 	if ((!m->slots || m->count > m->mask / 2) && !grow(m))
 		return false;
-	assert(m->slots);
+	assert(value && m->count <= m->mask);
 	uint32_t i = probe(m, key);
 	m->count += !m->slots[i].value;
 	m->slots[i] = (struct u64map_slot){key, value};
@@ -70,6 +72,7 @@ void u64map_del(struct u64map *m, uint64_t key)
 	uint32_t hole = probe(m, key);
 	if (!m->slots[hole].value)
 		return;
+	assert(m->count > 0);
 	m->count--;
 	m->slots[hole].value = NULL;
 	/* Entries behind the hole that may have been pushed past it move back. */

@@ -6,6 +6,8 @@
  */
 #include "wheel.h"
 
+#include <assert.h>
+
 enum { TOP = WHEEL_LEVELS - 1, TOP_SHIFT = TOP * WHEEL_SLOT_BITS };
 
 void wheel_init(struct wheel *w, weft_ns now)
@@ -54,6 +56,7 @@ static weft_ns slot_start(const struct wheel *w, uint16_t slot)
 	unsigned level = slot / WHEEL_SLOTS, shift = level * WHEEL_SLOT_BITS;
 	uint64_t base = ticks(w->now) >> shift;
 	uint64_t ahead = (slot - base) % WHEEL_SLOTS;
+	assert(level > 0 && level < WHEEL_LEVELS);
 
 	if (ahead == 0)
 		ahead = WHEEL_SLOTS;
@@ -71,8 +74,10 @@ static uint16_t first_slot(const struct wheel *w)
 {
 	unsigned level = 0;
 
+	assert(w->count > 0);
 	while (w->used[level] == 0)
 		level++;
+	assert(level < WHEEL_LEVELS);
 	if (level < TOP)
 		return (uint16_t)(level * WHEEL_SLOTS + (unsigned)__builtin_ctzll(w->used[level]));
 	unsigned next = ((ticks(w->now) >> TOP_SHIFT) + 1) % WHEEL_SLOTS;
@@ -104,6 +109,7 @@ static void update_wake(struct wheel *w)
 
 static void insert(struct wheel *w, struct wheel_node *n)
 {
+	assert(n->at != WEFT_NEVER);
 	n->slot = slot_of(w, n->at);
 	list_add_tail(slot_list(w, n->slot), &n->link);
 	w->used[n->slot / WHEEL_SLOTS] |= UINT64_C(1) << n->slot % WHEEL_SLOTS;
@@ -112,6 +118,7 @@ static void insert(struct wheel *w, struct wheel_node *n)
 
 static void take_out(struct wheel *w, struct wheel_node *n)
 {
+	assert(w->count > 0 && w->used[n->slot / WHEEL_SLOTS] >> n->slot % WHEEL_SLOTS & 1);
 	list_del(&n->link);
 	if (list_empty(slot_list(w, n->slot)))
 		w->used[n->slot / WHEEL_SLOTS] &= ~(UINT64_C(1) << n->slot % WHEEL_SLOTS);
@@ -156,6 +163,7 @@ static void cascade(struct wheel *w, uint16_t slot)
 	list_add_tail(from, &nodes);
 	list_del(from);
 	w->used[slot / WHEEL_SLOTS] &= ~(UINT64_C(1) << slot % WHEEL_SLOTS);
+	assert(slot_start(w, slot) > w->now);
 	w->now = slot_start(w, slot);
 	list_for_each_safe (pos, &nodes) {
 		w->count--;

@@ -4,23 +4,33 @@
 #ifndef WEFT_BITMAP_H
 #define WEFT_BITMAP_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether `mask` is a bitmap's number of bits - 1. */
+static inline bool bitmap_mask_valid(uint32_t mask)
+{
+	return mask >= 63 && (mask & (mask + 1)) == 0;
+}
+
 static inline bool bitmap_test(const uint64_t *words, uint32_t mask, uint32_t i)
 {
+	assert(bitmap_mask_valid(mask));
 	i &= mask;
 	return words[i >> 6] >> (i & 63) & 1;
 }
 
 static inline void bitmap_set(uint64_t *words, uint32_t mask, uint32_t i)
 {
+	assert(bitmap_mask_valid(mask));
 	i &= mask;
 	words[i >> 6] |= UINT64_C(1) << (i & 63);
 }
 
 static inline void bitmap_clear(uint64_t *words, uint32_t mask, uint32_t i)
 {
+	assert(bitmap_mask_valid(mask));
 	i &= mask;
 	words[i >> 6] &= ~(UINT64_C(1) << (i & 63));
 }
@@ -28,6 +38,7 @@ static inline void bitmap_clear(uint64_t *words, uint32_t mask, uint32_t i)
 /* The 64 bits from index `i` on, bit 0 first. */
 static inline uint64_t bitmap_get64(const uint64_t *words, uint32_t mask, uint32_t i)
 {
+	assert(bitmap_mask_valid(mask));
 	uint32_t word = (i & mask) >> 6, shift = i & 63;
 	uint64_t low = words[word] >> shift;
 

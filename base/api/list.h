@@ -3,6 +3,7 @@
 #ifndef WEFT_LIST_H
 #define WEFT_LIST_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,13 +18,21 @@ static inline void list_init(struct list *l)
 	l->next = l->prev = l;
 }
 
+/* Whether the neighbours of `l` point back: never otherwise. */
+static inline bool list_linked(const struct list *l)
+{
+	return l->next->prev == l && l->prev->next == l;
+}
+
 static inline bool list_empty(const struct list *l)
 {
 	return l->next == l;
 }
 
+/* Puts `n`, which is in no list, before `l`: at the end of the list whose head is `l`. */
 static inline void list_add_tail(struct list *l, struct list *n)
 {
+	assert(n != l && list_linked(l));
 	n->prev = l->prev;
 	n->next = l;
 	l->prev->next = n;
@@ -33,6 +42,7 @@ static inline void list_add_tail(struct list *l, struct list *n)
 /* Also leaves `n` as an empty list of its own, so removing twice is harmless. */
 static inline void list_del(struct list *n)
 {
+	assert(list_linked(n));
 	n->prev->next = n->next;
 	n->next->prev = n->prev;
 	list_init(n);

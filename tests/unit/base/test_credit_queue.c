@@ -190,7 +190,8 @@ static void run_case(const char *pattern, uint32_t refresh, uint32_t first, uint
 	for (uint32_t i = 0; pattern[i]; i++) {
 		uint32_t p_d = ((uint32_t)q.last_drops << 16) / refresh;
 		bool passes = pattern[i] == '1';
-		q.waiting = !passes;
+		q.waiting = !passes; /* as if the link had been idle, or busy */
+		q.injected = q.sent + q.dropped + q.waiting;
 		assert_int_equal(credit_queue_push(&q), passes);
 		if (passes && i + 1 >= first) {
 			*sum += p_d;

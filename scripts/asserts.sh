@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# asserts.sh SOURCE_ROOT LEAST ROOM... - run-time assertions per 100 functions of each room, and in the rooms named at least
+# LEAST. Functions are found by the house format: their braces stand alone in the first column.
+set -u
+cd "$1" || exit 1
+least=$2
+shift 2
+bad=0
+for room in $(git ls-files '*.c' | grep / | grep -vE '^(tests|examples)/' | cut -d/ -f1 | sort -u); do
+	mapfile -t files < <(git ls-files "$room/*.c" "$room/*.h")
+	functions=$(cat "${files[@]}" | grep -c '^{$')
+	asserts=$(cat "${files[@]}" | grep -cE '(^|[^_[:alnum:]])(assert|assert_locked)\(')
+	[ "$functions" -gt 0 ] || continue
+	per=$((asserts * 100 / functions))
+	printf '%-10s %5d functions, %4d assertions, %3d per 100\n' "$room" "$functions" "$asserts" "$per"
+	for wanted in "$@"; do
+		[ "$wanted" != "$room" ] || [ "$per" -ge "$least" ] || { echo "$room: fewer than $least per 100"; bad=1; }
+	done
+done
+exit $bad
