@@ -45,7 +45,7 @@ def page(runs: Runs, judgements: Sequence[Judgement] = ()) -> str:
     complete: Runs = runs[(runs["status"] != WAITING) & (runs["directory"] != "")]
     if complete.empty:
         raise WeftlabError("no run has a result")
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "page")), autoescape=True,
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True,
                                      trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     data = json.dumps(data_of(runs, complete), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     failed = runs[(runs["status"] != DONE) & (runs["error"] != "")]
@@ -182,5 +182,5 @@ def plain(value: Any) -> Any:
 
 
 def _read(name: str) -> str:
-    with open(os.path.join(HERE, "page", name), encoding="utf-8") as file:
+    with open(os.path.join(HERE, "templates", name), encoding="utf-8") as file:
         return file.read()
