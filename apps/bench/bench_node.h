@@ -76,7 +76,7 @@ int bench_node_post(struct bench_node *n, struct bench_op *op);
  * failed. */
 int bench_node_poll(struct bench_node *n, struct bench_event *events, unsigned max);
 
-/* The engine's counters; all zero when the provider has none to tell. */
+/* The engine's counters; all zero when the provider has none. */
 void bench_node_stats(struct bench_node *n, struct weft_stats *stats);
 
 /* Takes a node that was never opened, or only zeroed, too. */

@@ -143,16 +143,17 @@ static void print_usage(const struct opt_command *c, FILE *out)
 }
 
 /* Returns 0 or a negative errno with a message; -ECANCELED: help is wanted. */
-static int parse(const struct opt_command *c, void *base, int argc, char **argv, uint32_t *bare, struct weft_err *err)
+static int parse(const struct opt_command *c, void *base, int argc, char **argv, uint32_t *positionals,
+		 struct weft_err *err)
 {
-	*bare = 0;
+	*positionals = 0;
 	for (int i = 1, used; i < argc; i += used) {
 		const char *value;
 		used = 1;
 		if (argv[i][0] != '-' || !argv[i][1]) {
-			if (*bare == c->bare_max)
+			if (*positionals == c->positional_max)
 				return weft_err_set(err, -EINVAL, "unexpected argument '%s'", argv[i]);
-			argv[++*bare] = argv[i];
+			argv[++*positionals] = argv[i];
 			continue;
 		}
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
@@ -169,16 +170,16 @@ static int parse(const struct opt_command *c, void *base, int argc, char **argv,
 	return 0;
 }
 
-bool opt_main(const struct opt_command *c, void *base, int argc, char **argv, uint32_t *bare, int *status)
+bool opt_main(const struct opt_command *c, void *base, int argc, char **argv, uint32_t *positionals, int *status)
 {
 	struct weft_err err = {""};
-	int rc = parse(c, base, argc, argv, bare, &err);
+	int rc = parse(c, base, argc, argv, positionals, &err);
 	*status = rc == -ECANCELED ? 0 : 2;
 	if (rc == -ECANCELED)
 		print_usage(c, stdout);
 	else if (rc)
 		fprintf(stderr, "weft %s: %s\n", c->name, err.msg);
-	else if (*bare < c->bare_min)
+	else if (*positionals < c->positional_min)
 		print_usage(c, stderr);
-	return !rc && *bare >= c->bare_min;
+	return !rc && *positionals >= c->positional_min;
 }

@@ -60,7 +60,7 @@ int options_credit_fabric(struct options *o, struct weft_err *err)
 	o->lab.warning = lack(o);
 	if (o->lab.warning && is_strict(o))
 		return weft_err_set(err, -EINVAL, "%s: %s; strict=1 refuses that", o->lab.cc_name, o->lab.warning);
-	/* Marks shall tell of credits alone: data queues are short, and not what the receiver can do something about.
+	/* Marks tell receivers of waiting credits only: data queues are short, and a receiver cannot shorten them.
 	 */
 	if (!o->lab.warning && !is_set(o, "ecn_"))
 		o->lab.fabric.ecn_min_pct = o->lab.fabric.ecn_max_pct = 0;

@@ -9,8 +9,8 @@
 static const struct opt_desc config_option = {"config", "FILE", "options from a YAML file, name: value", NULL, 0};
 
 /* An argument without dashes: its option has no name. */
-static int parse_bare(struct options *o, const char *value, const struct opt_desc *extra, void *extra_base,
-		      struct weft_err *err)
+static int parse_positional(struct options *o, const char *value, const struct opt_desc *extra, void *extra_base,
+			    struct weft_err *err)
 {
 	const struct opt_desc *d = opt_find(extra, "", 0);
 	if (!d || o->scenario)
@@ -27,7 +27,7 @@ static int parse_one(struct options *o, char **argv, const struct opt_desc *extr
 	if (!strcmp(name, "-h"))
 		name = "--help";
 	if (strncmp(name, "--", 2) != 0)
-		return parse_bare(o, name, extra, extra_base, err);
+		return parse_positional(o, name, extra, extra_base, err);
 	name += 2;
 	const char *eq = strchr(name, '=');
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
@@ -77,8 +77,9 @@ static void print_algorithms(const struct weft_algos *algos)
 static void print_help(const struct options *o, const char *name, const struct opt_desc *extra, const char *about)
 {
 	const struct opt_desc config[] = {config_option, {NULL, NULL, NULL, NULL, 0}};
-	const struct opt_desc *bare = opt_find(extra, "", 0);
-	printf("usage: weft %s [OPTION]...%s%s\n%s\n\n", name, bare ? " " : "", bare ? bare->arg : "", about);
+	const struct opt_desc *positional = opt_find(extra, "", 0);
+	printf("usage: weft %s [OPTION]...%s%s\n%s\n\n", name, positional ? " " : "", positional ? positional->arg : "",
+	       about);
 	opt_print(stdout, extra, NULL);
 	opt_print(stdout, options_table, extra);
 	opt_print(stdout, config, NULL);

@@ -24,7 +24,7 @@ static void judge_flows(struct simrun *s, const struct run_result *r)
 	}
 }
 
-static int tell(struct simrun *s, struct run_result *r, struct weft_err *err)
+static int write_result(struct simrun *s, struct run_result *r, struct weft_err *err)
 {
 	judge_flows(s, r);
 	s->origin->given = s->o->given;
@@ -55,7 +55,7 @@ int simrun(struct simrun *s, struct weft_err *err)
 	rc = result_of_lab(lab, &r, err);
 	r.wall_s = wall_s() - start;
 	if (!rc)
-		rc = tell(s, &r, err);
+		rc = write_result(s, &r, err);
 	if (!rc && ran && ran != -ETIMEDOUT && ran != -EPROTO)
 		rc = weft_err_set(err, ran, "%s", s->verdict.msg);
 	lab_destroy(lab);

@@ -32,8 +32,8 @@ static const struct opt_command report_command = {
 		 "one run's),\n"
 		 "or files of --json; several are compared. Plots are drawn by gnuplot.",
 	.table = report_options,
-	.bare_min = 1,
-	.bare_max = UINT32_MAX,
+	.positional_min = 1,
+	.positional_max = UINT32_MAX,
 };
 
 static const char *text_in(const json_t *object, const char *key)

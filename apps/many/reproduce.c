@@ -43,7 +43,7 @@ static const struct opt_command reproduce_command = {
 		 "it was\n"
 		 "stopped.",
 	.table = reproduce_options,
-	.bare_max = 1,
+	.positional_max = 1,
 };
 
 /* The directory of a paper's scenarios: as given, below the working directory, beside the program that was built or

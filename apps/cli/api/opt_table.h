@@ -45,11 +45,12 @@ struct opt_command {
 	const char *name, *args; /* "usage: weft NAME [OPTION]...ARGS" */
 	const char *about;
 	const struct opt_desc *table;
-	uint32_t bare_min, bare_max; /* arguments without dashes it takes */
+	uint32_t positional_min, positional_max; /* how many arguments without dashes it takes */
 };
 
-/* Parses argv[1..] into the struct at `base`; arguments without dashes come to stand at argv[1..*bare]. One dash and a
- * letter is the only option that begins with it. Prints help or errors. True: go on. False: leave with *status. */
-bool opt_main(const struct opt_command *c, void *base, int argc, char **argv, uint32_t *bare, int *status);
+/* Parses argv[1..] into the struct at `base`; positional arguments, those without dashes, are moved to
+ * argv[1..*positionals]. A dash and a letter stand for the only option that begins with this letter. Prints help or
+ * errors. True: go on. False: leave with *status. */
+bool opt_main(const struct opt_command *c, void *base, int argc, char **argv, uint32_t *positionals, int *status);
 
 #endif

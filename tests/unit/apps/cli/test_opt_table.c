@@ -21,10 +21,10 @@ static const struct opt_desc table[] = {
 };
 
 static const struct opt_command command = {
-	.name = "try", .args = " PATH...", .about = "", .table = table, .bare_min = 1, .bare_max = 2};
+	.name = "try", .args = " PATH...", .about = "", .table = table, .positional_min = 1, .positional_max = 2};
 
 /* Parses a line of words; true, or false with what the command would leave with. */
-static bool parsed(struct wishes *w, const char *line, char *argv[16], uint32_t *bare, int *status)
+static bool parsed(struct wishes *w, const char *line, char *argv[16], uint32_t *positionals, int *status)
 {
 	static char words[256];
 	int argc = 0;
@@ -33,22 +33,22 @@ static bool parsed(struct wishes *w, const char *line, char *argv[16], uint32_t 
 		argv[argc++] = word;
 	argv[argc] = NULL;
 	*w = (struct wishes){0};
-	return opt_main(&command, w, argc, argv, bare, status);
+	return opt_main(&command, w, argc, argv, positionals, status);
 }
 
 static void opt_main__values_and_arguments_in_any_order(void **state)
 {
 	struct wishes w;
 	char *argv[16];
-	uint32_t bare;
+	uint32_t positionals;
 	int status;
 
-	assert_true(parsed(&w, "try one --out=a --jobs 3 - --fresh --only x=y", argv, &bare, &status));
+	assert_true(parsed(&w, "try one --out=a --jobs 3 - --fresh --only x=y", argv, &positionals, &status));
 	assert_string_equal(w.out, "a");
 	assert_string_equal(w.only, "x=y");
 	assert_int_equal(w.jobs, 3);
 	assert_true(w.fresh);
-	assert_int_equal(bare, 2);
+	assert_int_equal(positionals, 2);
 	assert_string_equal(argv[1], "one");
 	assert_string_equal(argv[2], "-");
 }
@@ -57,13 +57,13 @@ static void opt_main__letters_that_are_unambiguous(void **state)
 {
 	struct wishes w;
 	char *argv[16];
-	uint32_t bare;
+	uint32_t positionals;
 	int status;
 
-	assert_true(parsed(&w, "try -t hello one -f", argv, &bare, &status));
+	assert_true(parsed(&w, "try -t hello one -f", argv, &positionals, &status));
 	assert_string_equal(w.title, "hello");
 	assert_true(w.fresh);
-	assert_false(parsed(&w, "try -o a one", argv, &bare, &status));
+	assert_false(parsed(&w, "try -o a one", argv, &positionals, &status));
 	assert_int_equal(status, 2);
 }
 
@@ -86,11 +86,11 @@ static void opt_main__leaves_with_the_exit_code(void **state)
 		     {"try one -x", 2}};
 	struct wishes w;
 	char *argv[16];
-	uint32_t bare;
+	uint32_t positionals;
 
 	for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int status = -1;
-		assert_false(parsed(&w, cases[i].line, argv, &bare, &status));
+		assert_false(parsed(&w, cases[i].line, argv, &positionals, &status));
 		assert_int_equal(status, cases[i].status);
 	}
 }
