@@ -92,6 +92,24 @@ static void weft_net_part__stays_below_the_leaf(void **state)
 	lan_close(&p.lan);
 }
 
+/* The others stay elsewhere when routing learns of a fault and of its end. */
+static void weft_net_part__outlasts_reroutes(void **state)
+{
+	struct part p;
+
+	part_open(&p, "leafspine:2:2:2", NULL);
+	for (int avoid = 1; avoid >= 0; avoid--) {
+		weft_net_avoid_link(p.lan.net, from_spine(&p, 0), avoid);
+		assert_int_equal(weft_net_reroute(p.lan.net), 0);
+		lan_send(&p.lan, 0, (struct lan_send){.src = 0, .dst = 2});
+		run(&p);
+		assert_int_equal(p.count, 2 - avoid);
+		sim_slab_put(p.lan.slab, p.held[1 - avoid].pkt);
+	}
+	assert_int_equal(p.lan.hosts[2].data, 0);
+	lan_close(&p.lan);
+}
+
 /* Every way of choosing sends over all uplinks; each packet is at the link that the port's counter tells of. */
 static void weft_net_part__chooses_as_ever(void **state)
 {
@@ -171,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weft_net_part__out_and_back),
 		cmocka_unit_test(weft_net_part__stays_below_the_leaf),
+		cmocka_unit_test(weft_net_part__outlasts_reroutes),
 		cmocka_unit_test(weft_net_part__chooses_as_ever),
 		cmocka_unit_test(weft_net_inject__keeps_the_links_rate),
 		cmocka_unit_test(weft_net_part__refuses),
