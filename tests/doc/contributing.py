@@ -114,7 +114,7 @@ class Tree:
         rest = re.sub(r"[ \t]+", " ", self.said)
         for line in expected.strip().split("\n"):
             words = re.sub(r"[ \t]+", " ", line.strip())
-            pattern = r"[^\n]*".join(re.escape(part) for part in words.split("..."))
+            pattern = r"[^\n]*".join(re.escape(part.strip()) for part in words.split("..."))
             found = re.search(pattern, rest)
             assert found, f"not printed: {line.strip()}\nbut:\n{self.said[-4000:]}"
             rest = rest[found.end():]
