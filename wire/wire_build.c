@@ -55,6 +55,20 @@ void wire_build_net(uint8_t *ip, const struct wire_net *net, uint32_t bytes)
 		store64(l4, (uint64_t)net->entropy << 48 | (uint64_t)net->dst_port << 32 | (uint64_t)l4_bytes << 16);
 }
 
+uint8_t *wire_build_control(uint8_t *pds, const struct wire_control *c)
+{
+	struct wire_cp *cp = (struct wire_cp *)pds;
+	uint8_t *end = wire_build_pds(pds, WIRE_PDS_CP, c->ctl, c->flags);
+
+	assert(!(c->flags & WIRE_F_SYN) || !c->dpdcid);
+	wire_hdr_set_opaque(&cp->hdr, c->opaque);
+	wire_hdr_set_psn(&cp->hdr, c->psn);
+	wire_hdr_set_spdcid(&cp->hdr, c->spdcid);
+	wire_hdr_set_dpdcid(&cp->hdr, c->dpdcid);
+	wire_cp_set_payload(cp, c->payload);
+	return end;
+}
+
 void wire_aim_ack(uint8_t *template, const struct weft_ip *dst)
 {
 	assert(weft_ip_is_v4(dst));

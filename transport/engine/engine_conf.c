@@ -93,7 +93,7 @@ static int check_packet_size(struct weft_engine *e, struct weft_err *err)
 static uint32_t ack_bytes(const struct weft_engine *e)
 {
 	uint32_t bytes =
-		ACK_HEAD_BYTES + (e->pds.conf.is_v4 ? 0 : 20) + (e->pds.conf.tune.crc ? 4 : 0) + WEFT_L1_OVERHEAD_BYTES;
+		WIRE_ACK_BYTES + (e->pds.conf.is_v4 ? 0 : 20) + (e->pds.conf.tune.crc ? 4 : 0) + WEFT_L1_OVERHEAD_BYTES;
 	return (bytes + e->pds.conf.tune.ack_every - 1) / e->pds.conf.tune.ack_every;
 }
 

@@ -34,34 +34,31 @@ static uint32_t rcvd_units(const struct pdc_rx *p)
 	return (uint32_t)((p->rcvd_bytes + RCVD_BYTES_UNIT - 1) / RCVD_BYTES_UNIT) & 0xffffff;
 }
 
-static void fill_response(const struct pdc_rx *p, struct wire_pkt *w)
+/* Builds an ACK up to its PDS header's end, which is returned; the response, if any, is not there yet. */
+static uint8_t *build_pds(const struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, uint8_t next_hdr,
+			  uint8_t flags, const struct sack *sack, weft_ns arrived_ns, weft_ns now)
 {
-	const struct gtd_rsp *g = rxwin_response(&p->win, p->trigger_psn);
-	w->ses.opcode = g ? WIRE_RSP_RESPONSE : WIRE_RSP_DEFAULT;
-	w->ses.return_code = g ? g->return_code : WIRE_RC_OK;
-	w->ses.message_id = g ? g->message_id : p->trigger_message_id;
-	w->pds.flags |= g ? WIRE_F_ACK_CLEAR : 0;
+	struct wire_ack_cc *ack = (struct wire_ack_cc *)out_pds(&pds->out, pkt);
+	uint8_t *end = wire_build_pds((uint8_t *)ack, WIRE_PDS_ACK_CC, next_hdr, flags);
+	wire_hdr_set_cack(&ack->hdr, p->win.cack_psn);
+	wire_hdr_set_spdcid(&ack->hdr, p->pdc.id);
+	wire_hdr_set_dpdcid(&ack->hdr, p->remote_id);
+	wire_ack_cc_set_mpr(ack, (uint8_t)(pds->win.window_pkts / 128));
+	wire_ack_cc_set_sack_offset(ack, sack->offset);
+	wire_ack_cc_set_sack_bitmap(ack, sack->bits);
+	wire_ack_cc_set_service_time(ack, service_time(arrived_ns, now));
+	wire_ack_cc_set_rcvd_bytes(ack, rcvd_units(p));
+	wire_ack_cc_set_ooo_count(ack, (uint16_t)p->win.ooo_pkts);
+	return end;
 }
 
-static void fill_ack(const struct pds *pds, struct pdc_rx *p, struct wire_pkt *w, weft_ns now)
+/* Builds the response to the trigger, and returns its end. */
+static uint8_t *build_response(const struct pdc_rx *p, uint8_t *at, const struct gtd_rsp *g)
 {
-	w->net.dst = p->ip;
-	w->net.entropy = p->trigger_ev;
-	w->pds.type = WIRE_PDS_ACK_CC;
-	w->pds.next_hdr = p->closed ? WIRE_NH_NONE : WIRE_NH_RSP;
-	w->pds.flags = p->trigger_flags;
-	w->pds.spdcid = p->pdc.id;
-	w->pds.dpdcid = p->remote_id;
-	w->pds.psn = p->win.cack_psn;
-	w->pds.offset = (int16_t)(p->trigger_psn - p->win.cack_psn);
-	w->pds.cc_type = 0;
-	w->pds.cc_flags = 0;
-	w->pds.mpr = (uint8_t)(pds->win.window_pkts / 128);
-	w->pds.rc = w->pds.rcv_cwnd_pend = 0;
-	w->pds.service_time = service_time(p->trigger_at_ns, now);
-	w->pds.ooo_count = (uint16_t)p->win.ooo_pkts;
-	w->pds.rcvd_bytes = rcvd_units(p);
-	fill_response(p, w);
+	uint8_t *end = wire_build_ses(at, WIRE_NH_RSP, g ? WIRE_RSP_RESPONSE : WIRE_RSP_DEFAULT,
+				      g ? g->return_code : WIRE_RC_OK);
+	wire_rsp_set_message_id((struct wire_rsp *)at, g ? g->message_id : p->trigger_message_id);
+	return end;
 }
 
 /* An ACK with the usual response. */
@@ -90,13 +87,17 @@ static inline __attribute__((always_inline)) void ack_patched(struct pds *pds, c
 }
 
 static void __attribute__((noinline))
-ack_encoded(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const struct beyond *b, weft_ns now)
+ack_built(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const struct beyond *b, weft_ns now)
 {
-	struct wire_pkt *w = &pds->out.control;
-	fill_ack(pds, p, w, now);
-	w->pds.sack_offset = b->sack.offset;
-	w->pds.sack_bitmap = b->sack.bits;
-	out_send_control(&pds->out, pkt, now);
+	const struct gtd_rsp *g = rxwin_response(&p->win, p->trigger_psn);
+	uint8_t flags = p->trigger_flags | (g ? WIRE_F_ACK_CLEAR : 0),
+		next_hdr = p->closed ? WIRE_NH_NONE : WIRE_NH_RSP;
+	uint8_t *end = build_pds(pds, p, pkt, next_hdr, flags, &b->sack, p->trigger_at_ns, now);
+	wire_hdr_set_ack_offset((struct wire_hdr *)out_pds(&pds->out, pkt),
+				(int16_t)(p->trigger_psn - p->win.cack_psn));
+	if (next_hdr == WIRE_NH_RSP)
+		end = build_response(p, end, g);
+	out_send_control(&pds->out, pkt, &p->ip, p->trigger_ev, end, now);
 }
 
 static void owe_ack(struct pds *pds, struct pdc_rx *p)
@@ -122,7 +123,7 @@ static inline __attribute__((always_inline)) void ack_send_in(struct pds *pds, s
 	if (pds->conf.has_templates && !p->closed && !p->win.gtd_count)
 		ack_patched(pds, p, pkt, b, now);
 	else
-		ack_encoded(pds, p, pkt, b, now);
+		ack_built(pds, p, pkt, b, now);
 	p->unacked_pkts = 0;
 	pds->stats.tx_ack++;
 }
@@ -246,18 +247,11 @@ void ack_probe(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *probe_p
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
 		return; /* the initiator probes again */
-	struct wire_pkt *w = &pds->out.control;
-	fill_ack(pds, p, w, now);
 	/* Probes are answered for their time; initiators do not look at the bitmap. */
-	w->pds.sack_offset = 1;
-	w->pds.sack_bitmap = 0;
-	w->net.entropy = wire_view_entropy(probe);
-	w->pds.service_time = service_time(probe_pkt->arrived_ns, now);
-	w->pds.next_hdr = WIRE_NH_NONE;
-	w->pds.flags = WIRE_F_ACK_P;
-	w->pds.opaque = wire_hdr_opaque(probe->hdr);
-	w->pds.offset = 0;
-	out_send_control(&pds->out, pkt, now);
+	const uint8_t *end =
+		build_pds(pds, p, pkt, WIRE_NH_NONE, WIRE_F_ACK_P, &nothing_beyond.sack, probe_pkt->arrived_ns, now);
+	wire_hdr_set_opaque((struct wire_hdr *)out_pds(&pds->out, pkt), wire_hdr_opaque(probe->hdr));
+	out_send_control(&pds->out, pkt, &p->ip, wire_view_entropy(probe), end, now);
 	pds->stats.tx_ack++;
 }
 
@@ -267,16 +261,14 @@ void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
 		return;
-	struct wire_pkt *w = &pds->out.control;
-	w->net.dst = *wire_view_src(refused);
-	w->net.entropy = wire_view_entropy(refused);
+	struct wire_nack *nack = (struct wire_nack *)out_pds(&pds->out, pkt);
 	uint8_t mark = wire_view_ecn(refused) == WEFT_ECN_CE ? WIRE_F_ACK_M : 0;
-	w->pds = (struct wire_pds){.type = WIRE_PDS_NACK,
-				   .flags = (uint8_t)(mark | (wire_hdr_flags(refused->hdr) & WIRE_F_RETX)),
-				   .code = code,
-				   .psn = wire_hdr_psn(refused->hdr),
-				   .spdcid = our_id,
-				   .dpdcid = wire_hdr_spdcid(refused->hdr)};
-	out_send_control(&pds->out, pkt, now);
+	uint8_t flags = mark | (wire_hdr_flags(refused->hdr) & WIRE_F_RETX);
+	const uint8_t *end = wire_build_pds((uint8_t *)nack, WIRE_PDS_NACK, WIRE_NH_NONE, flags);
+	wire_nack_set_code(nack, code);
+	wire_hdr_set_psn(&nack->hdr, wire_hdr_psn(refused->hdr));
+	wire_hdr_set_spdcid(&nack->hdr, our_id);
+	wire_hdr_set_dpdcid(&nack->hdr, wire_hdr_spdcid(refused->hdr));
+	out_send_control(&pds->out, pkt, wire_view_src(refused), wire_view_entropy(refused), end, now);
 	pds->stats.tx_nack++;
 }

@@ -110,15 +110,11 @@ static bool send(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
 		return false;
-	struct wire_pkt *w = &pds->out.control;
-	w->net.dst = p->ip;
-	w->net.entropy = (uint16_t)((rng_next(&pds->rng) >> 32) * pds->conf.tune.evs_size >> 32);
-	w->pds = (struct wire_pds){.type = WIRE_PDS_CP,
-				   .ctl = WIRE_CTL_CREDIT,
-				   .spdcid = p->pdc.id,
-				   .dpdcid = p->remote_id,
-				   .payload = p->credit.granted};
-	out_send_control(&pds->out, pkt, now);
+	uint16_t ev = (uint16_t)((rng_next(&pds->rng) >> 32) * pds->conf.tune.evs_size >> 32);
+	const struct wire_control credit = {
+		.ctl = WIRE_CTL_CREDIT, .spdcid = p->pdc.id, .dpdcid = p->remote_id, .payload = p->credit.granted};
+	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt), &credit);
+	out_send_control(&pds->out, pkt, &p->ip, ev, end, now);
 	pds->stats.tx_credit++;
 	return true;
 }

@@ -170,20 +170,21 @@ static struct pdc_rx *still_wanted(const struct pds *pds, const struct sched_wai
 	return p && p->credit.rcc.wanted_bytes ? p : NULL;
 }
 
-static void fill(struct pds *pds, const struct pdc_rx *p, const struct sched_wait *c, bool marked)
+static void send(struct pds *pds, const struct pdc_rx *p, const struct sched_wait *c, bool marked, struct weft_pkt *pkt,
+		 weft_ns now)
 {
-	struct wire_pkt *w = &pds->out.control;
+	const struct wire_net net =
+		out_net(&pds->out, &p->ip, c->ev, WIRE_DSCP_CREDIT, marked ? WEFT_ECN_CE : WEFT_ECN_ECT0);
+	const struct wire_control credit = {.ctl = WIRE_CTL_CREDIT,
+					    .opaque = (uint16_t)pds->conf.full_wire_bytes,
+					    .spdcid = p->pdc.id,
+					    .dpdcid = p->remote_id,
+					    .payload = c->number};
 
-	w->net.dst = p->ip;
-	w->net.entropy = c->ev;
-	w->net.dscp = WIRE_DSCP_CREDIT;
-	w->net.ecn = marked ? WEFT_ECN_CE : WEFT_ECN_ECT0;
-	w->pds = (struct wire_pds){.type = WIRE_PDS_CP,
-				   .ctl = WIRE_CTL_CREDIT,
-				   .opaque = (uint16_t)pds->conf.full_wire_bytes,
-				   .spdcid = p->pdc.id,
-				   .dpdcid = p->remote_id,
-				   .payload = c->number};
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	out_send(&pds->out, pkt, &net, wire_build_control(out_pds(&pds->out, pkt), &credit), now);
+	pds->stats.tx_credit++;
 }
 
 /* The first credit of the queue leaves. False: there is no packet for it. */
@@ -200,11 +201,7 @@ static bool depart(struct pds *pds, weft_ns at, weft_ns now)
 	s->head = (s->head + 1) % SCHED_HOST_RING;
 	if (!p)
 		return true;
-	fill(pds, p, c, marked);
-	out_send_control(&pds->out, pkt, now);
-	pds->out.control.net.dscp = WIRE_DSCP_CONTROL;
-	pds->out.control.net.ecn = WEFT_ECN_NOT;
-	pds->stats.tx_credit++;
+	send(pds, p, c, marked, pkt, now);
 	struct sched_rx *r = sched_of(p);
 	if (r->timed_at_ns == WEFT_NEVER || now - r->timed_at_ns > SILENT_RTOS * pds->conf.rto_ns) {
 		r->timed = c->number;

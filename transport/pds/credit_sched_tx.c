@@ -59,20 +59,19 @@ bool sched_tx_draw(struct pdc_tx *p, uint32_t bytes)
 static void ask(struct pds *pds, struct pdc_tx *p, weft_ns now);
 
 /* Credit for the rest is asked for meanwhile. */
-static void fill_unscheduled(struct pds *pds, struct pdc_tx *p, const struct sent *s, struct wire_pkt *w, weft_ns now)
+static void fill_unscheduled(struct pds *pds, struct pdc_tx *p, const struct sent *s, struct wire_net *net, weft_ns now)
 {
 	uint32_t first = p->credit.first_bytes;
 
 	p->credit.first_bytes = s->wire_bytes < first ? first - s->wire_bytes : 0;
-	w->pds.ccc_id = 0;
-	w->pds.credit = 0;
-	w->net.dscp = WIRE_DSCP_UNSCHEDULED;
+	net->dscp = WIRE_DSCP_UNSCHEDULED;
 	pds->stats.tx_unscheduled++;
 	if (!p->credit.sched->asked && p->credit.unsent_bytes > p->credit.first_bytes)
 		ask(pds, p, now);
 }
 
-void sched_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now)
+void sched_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wire_net *net, struct wire_request_cc *r,
+		   weft_ns now)
 {
 	struct sched_tx *t = p->credit.sched;
 
@@ -80,15 +79,15 @@ void sched_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wir
 	if (!s->tries)
 		p->credit.unsent_bytes -= s->wire_bytes;
 	if (t->left_bytes < s->wire_bytes) {
-		fill_unscheduled(pds, p, s, w, now);
+		fill_unscheduled(pds, p, s, net, now);
 		return;
 	}
 	t->left_bytes -= s->wire_bytes;
 	s->ev = t->now.ev;
-	w->net.entropy = s->ev;
-	w->net.ecn = t->now.marked ? WEFT_ECN_CE : WEFT_ECN_ECT0;
-	w->pds.ccc_id = (uint8_t)(SCHED_SYNCED | (t->now.marked ? SCHED_MARKED : 0));
-	w->pds.credit = t->now.number;
+	net->entropy = s->ev;
+	net->ecn = t->now.marked ? WEFT_ECN_CE : WEFT_ECN_ECT0;
+	wire_request_cc_set_ccc_id(r, (uint8_t)(SCHED_SYNCED | (t->now.marked ? SCHED_MARKED : 0)));
+	wire_request_cc_set_credit_target(r, t->now.number);
 	if (!has_data(p))
 		p->credit.ask_at_ns = now + pds->credit.limits.linger_ns;
 }

@@ -104,15 +104,13 @@ static uint32_t spend(const struct pds *pds, struct pdc_tx *p, const struct sent
 	return announce(pds, p);
 }
 
-void credit_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wire_pkt *w, weft_ns now)
+void credit_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wire_net *net, struct wire_request_cc *r,
+		    weft_ns now)
 {
-	w->pds.credit = 0;
-	if (!s->run)
-		return; /* CLOSE_CMD */
 	if (pds->credit.sched)
-		sched_tx_fill(pds, p, s, w, now);
+		sched_tx_fill(pds, p, s, net, r, now);
 	else
-		w->pds.credit = spend(pds, p, s);
+		wire_request_cc_set_credit_target(r, spend(pds, p, s));
 }
 
 static bool has_balance(const struct pdc_tx *p)

@@ -15,7 +15,8 @@ void credit_tx_dropped(const struct pds *pds, struct pdc_tx *p,
 /* Makes credit usable until it is enough for a packet of so many bytes. False: there is not enough. */
 bool credit_tx_draw(struct pdc_tx *p, uint32_t bytes);
 /* The record is sent, for which credit was drawn: what the packet says about credit. */
-void credit_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wire_pkt *v, weft_ns now);
+void credit_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wire_net *net, struct wire_request_cc *r,
+		    weft_ns now);
 void credit_tx_blocked(struct pds *pds, struct pdc_tx *p, weft_ns now); /* only credit is missing: asks for it */
 void credit_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now);  /* ask_at_ns has come */
 void credit_tx_lost(const struct pds *pds, struct pdc_tx *p, const struct sent *s, enum weft_cc_loss_kind kind);

@@ -35,38 +35,20 @@ void pds_init(struct pds *pds, const struct pds_events *events, void *ses, weft_
 /* An ACK to nobody yet; what differs is patched in (wire_fill_ack). */
 static void init_ack_head(struct pds *pds)
 {
-	struct wire_pkt ack = {
-		.net = pds->out.control.net,
-		.pds = {.type = WIRE_PDS_ACK_CC,
-			.next_hdr = WIRE_NH_RSP,
-			.cc_type = WIRE_CC_NSCC,
-			.mpr = (uint8_t)(pds->win.window_pkts / 128)},
-		.ses = {.opcode = WIRE_RSP_DEFAULT, .return_code = WIRE_RC_OK},
-	};
-	uint8_t buf[WEFT_PKT_HEAD_MAX];
-	ack.net.dst = weft_ip_v4(0);
-	size_t bytes = wire_encode(&ack, buf);
-	assert(bytes == sizeof pds->ack_head);
-	(void)bytes;
-	memcpy(pds->ack_head, buf, sizeof pds->ack_head);
+	const struct weft_ip nobody = weft_ip_v4(0);
+	const struct wire_net net = out_net(&pds->out, &nobody, 0, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	struct wire_ack_cc *ack = (struct wire_ack_cc *)(pds->ack_head + WIRE_IP4_UDP_BYTES);
+	uint8_t *ses = wire_build_pds((uint8_t *)ack, WIRE_PDS_ACK_CC, WIRE_NH_RSP, 0);
+	uint8_t *end = wire_build_ses(ses, WIRE_NH_RSP, WIRE_RSP_DEFAULT, WIRE_RC_OK);
+	assert(end == pds->ack_head + sizeof pds->ack_head);
+	wire_ack_cc_set_mpr(ack, (uint8_t)(pds->win.window_pkts / 128));
+	wire_build_net(pds->ack_head, &net, (uint32_t)(end - (uint8_t *)ack));
 }
 
 static void init_out(struct pds *pds)
 {
-	struct out_batch *o = &pds->out;
-	struct wire_net data = {.src = pds->conf.ip,
-				.dst_port = WIRE_UDP_PORT,
-				.dscp = WIRE_DSCP_TRIMMABLE,
-				.ecn = WEFT_ECN_ECT0,
-				.crc = pds->conf.tune.crc};
-	o->data.net = data;
-	o->data.has_ses = true;
-	o->control.net = data;
-	o->control.net.dscp = WIRE_DSCP_CONTROL;
-	o->control.net.ecn = WEFT_ECN_NOT;
-	o->control.has_ses = true;
-	o->crc = pds->conf.tune.crc;
-	o->src = weft_ip_low32(&pds->conf.ip);
+	pds->out.net = (struct wire_net){.src = pds->conf.ip, .dst_port = WIRE_UDP_PORT, .crc = pds->conf.tune.crc};
+	pds->out.src = weft_ip_low32(&pds->conf.ip);
 }
 
 int pds_start(struct pds *pds, weft_ns now)

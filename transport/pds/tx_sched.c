@@ -48,23 +48,15 @@ static int16_t clear_offset(const struct pdc_tx *p, uint32_t psn)
 	return (int16_t)(p->q.una - 1 - psn);
 }
 
-static void build_pds(struct pds *pds, const struct pdc_tx *p, uint32_t psn, const struct sent *s, struct wire_pds *h)
+/* What says where a request, or a control packet with a PSN, belongs. */
+static void build_ids(const struct pdc_tx *p, uint32_t psn, struct wire_hdr *h)
 {
-	h->flags = (uint8_t)(request_flags(pds, p, psn, s) | (p->state == PDC_TX_SYN ? WIRE_F_SYN : 0));
-	h->psn = psn;
-	h->spdcid = p->pdc.id;
-	h->dpdcid = p->remote_id;
-	h->psn_offset = p->state == PDC_TX_SYN ? (uint16_t)(psn - p->start_psn) : 0;
-	h->offset = clear_offset(p, psn);
-}
-
-static void build_control(struct wire_pds *h, uint8_t ctl)
-{
-	h->type = WIRE_PDS_CP;
-	h->next_hdr = WIRE_NH_NONE;
-	h->ctl = ctl;
-	h->flags |= WIRE_F_AR;
-	h->offset = 0;
+	wire_hdr_set_psn(h, psn);
+	wire_hdr_set_spdcid(h, p->pdc.id);
+	if (p->state == PDC_TX_SYN)
+		wire_hdr_set_psn_offset(h, (uint16_t)(psn - p->start_psn));
+	else
+		wire_hdr_set_dpdcid(h, p->remote_id);
 }
 
 /* A full packet, neither the first nor the last of its message, between two that know each other over IPv4: it differs
@@ -112,31 +104,42 @@ build_answer(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct sent 
 	build_middle(pds, p, psn, s, pkt, WIRE_READ_DATA_BYTES, now);
 }
 
+/* CLOSE_CMD or NOOP, which take a PSN. */
+static void build_control(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct sent *s, struct weft_pkt *pkt,
+			  uint8_t flags, weft_ns now)
+{
+	uint8_t *h = out_pds(&pds->out, pkt), ctl = sent_is_close(s) ? WIRE_CTL_CLOSE_CMD : WIRE_CTL_NOOP;
+	const uint8_t *end = wire_build_pds(h, WIRE_PDS_CP, ctl, flags | WIRE_F_AR);
+	build_ids(p, psn, (struct wire_hdr *)h);
+	out_send_control(&pds->out, pkt, &p->ip, s->ev, end, now);
+}
+
+static void build_data(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
+		       uint8_t flags, weft_ns now)
+{
+	struct wire_net net = out_net(&pds->out, &p->ip, s->ev, pds->conf.data_dscp[p->background], WEFT_ECN_ECT0);
+	struct wire_request_cc *r = (struct wire_request_cc *)out_pds(&pds->out, pkt);
+	uint8_t next_hdr, *ses = wire_build_pds((uint8_t *)r, pds->conf.request_type, WIRE_NH_NONE, flags);
+	build_ids(p, psn, &r->hdr);
+	wire_hdr_set_clear_offset(&r->hdr, clear_offset(p, psn));
+	if (pds->credit.rcc)
+		credit_tx_fill(pds, p, s, &net, r, now);
+	const uint8_t *end = pds->events->next_segment(p, s->run, s, ses, &next_hdr);
+	wire_hdr_set_next_hdr(&r->hdr, next_hdr);
+	pkt->payload = s->run->buf ? s->run->buf + s->offset : NULL;
+	pkt->payload_len = s->payload_len;
+	out_send(&pds->out, pkt, &net, end, now);
+}
+
 static void __attribute__((noinline))
 build_any(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt, weft_ns now)
 {
-	struct wire_pkt *w = &pds->out.data;
-	w->net.dst = p->ip;
-	w->net.entropy = s->ev;
-	w->pds.type = pds->conf.request_type;
-	w->pds.next_hdr = WIRE_NH_STD;
-	build_pds(pds, p, psn, s, &w->pds);
-	w->payload_bytes = s->payload_len;
-	pkt->payload = NULL;
-	pkt->payload_len = s->payload_len;
-	w->net.dscp = pds->conf.data_dscp[p->background];
-	w->net.ecn = WEFT_ECN_ECT0;
-	if (pds->credit.rcc)
-		credit_tx_fill(pds, p, s, w, now);
-	if (s->run) {
-		pds->events->next_segment(p, s->run, s, w);
-		pkt->payload = s->run->buf ? s->run->buf + s->offset : NULL;
-	} else {
-		build_control(&w->pds, sent_is_close(s) ? WIRE_CTL_CLOSE_CMD : WIRE_CTL_NOOP);
-		w->net.dscp = WIRE_DSCP_CONTROL;
-		w->net.ecn = WEFT_ECN_NOT;
+	uint8_t flags = request_flags(pds, p, psn, s) | (p->state == PDC_TX_SYN ? WIRE_F_SYN : 0);
+	if (!s->run) {
+		build_control(pds, p, psn, s, pkt, flags, now);
+		return;
 	}
-	out_send(&pds->out, pkt, w, now);
+	build_data(pds, p, psn, s, pkt, flags, now);
 	if (is_template(pds, p, s) && (pkt->head_len == WIRE_DATA_BYTES || pkt->head_len == WIRE_READ_DATA_BYTES)) {
 		s->run->head_bytes = (uint8_t)pkt->head_len;
 		memcpy(s->run->head, pkt->head, pkt->head_len);

@@ -50,20 +50,20 @@ static void complete(struct ses *ses, struct weft_ep *ep, struct cqe_node *node,
 	ep_complete(ses, ep, node, &cqe);
 }
 
-static void fill_header(struct wire_ses *h, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op)
+static uint8_t *build_header(const struct weft_ep *ep, const struct peer *to, const struct weft_op *op, uint8_t *at)
 {
+	struct wire_medium *h = (struct wire_medium *)at;
 	bool has_data = op->flags & WEFT_OP_HAS_DATA;
-	*h = (struct wire_ses){
-		.opcode = WIRE_OP_DATAGRAM_SEND,
-		.flags = (uint8_t)(WIRE_SES_SOM | WIRE_SES_EOM | (has_data ? WIRE_SES_HD : 0)),
-		.pid_on_fep = to->addr.port >> 4,
-		.resource_index = to->addr.port & 15,
-		.initiator = ep->port,
-		.match = op->tag,
-		.header_data = has_data ? op->data : 0,
-		.payload_length = (uint32_t)op->len,
-		.request_length = (uint32_t)op->len,
-	};
+	uint8_t *end = wire_build_ses(at, WIRE_NH_MEDIUM, WIRE_OP_DATAGRAM_SEND,
+				      WIRE_SES_SOM | WIRE_SES_EOM | (has_data ? WIRE_SES_HD : 0));
+	wire_medium_set_length(h, (uint16_t)op->len);
+	wire_req_set_pid_on_fep(&h->req, to->addr.port >> 4);
+	wire_req_set_resource_index(&h->req, to->addr.port & 15);
+	wire_medium_set_initiator(h, ep->port);
+	wire_medium_set_match(h, op->tag);
+	if (has_data)
+		wire_medium_set_header_data(h, op->data);
+	return end;
 }
 
 /* All datagrams between two endpoints take one path, so that they rarely overtake each other. */
@@ -76,15 +76,12 @@ static uint16_t entropy_of(const struct weft_ep *ep, const struct peer *to)
 static void build(struct ses *ses, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op,
 		  struct weft_pkt *pkt, weft_ns now)
 {
-	struct wire_pkt w = {.net = ses->pds->out.data.net,
-			     .pds = {.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM},
-			     .payload_bytes = (uint16_t)op->len};
-	w.net.dst = to->addr.ip;
-	w.net.entropy = entropy_of(ep, to);
-	fill_header(&w.ses, ep, to, op);
+	struct out_batch *o = &ses->pds->out;
+	const struct wire_net net = out_net(o, &to->addr.ip, entropy_of(ep, to), WIRE_DSCP_TRIMMABLE, WEFT_ECN_ECT0);
+	uint8_t *at = wire_build_pds(out_pds(o, pkt), WIRE_PDS_UUD_REQ, WIRE_NH_MEDIUM, 0);
 	pkt->payload = op->buf;
 	pkt->payload_len = (uint16_t)op->len;
-	out_send(&ses->pds->out, pkt, &w, now);
+	out_send(o, pkt, &net, build_header(ep, to, op, at), now);
 }
 
 static bool send_packet(struct ses *ses, struct weft_ep *ep, const struct peer *to, const struct weft_op *op,

@@ -84,15 +84,21 @@ uint32_t rma_amo_fill(struct amo_request *q, const struct weft_op *op)
 	return payload_of(q->opcode, length);
 }
 
-void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wire_ses *h)
+uint8_t *rma_amo_build(const struct amo_request *q, uint32_t payload_bytes, struct wire_std *h)
 {
+	struct wire_amo *a = (struct wire_amo *)(h + 1);
 	if (is_array_form(q->opcode))
-		h->request_length = payload_bytes;
-	h->amo_opcode = q->opcode;
-	h->amo_datatype = q->datatype;
-	h->amo_control = 0;
-	memcpy(h->amo_compare, q->comparand, sizeof h->amo_compare);
-	memcpy(h->amo_swap, q->operand, sizeof h->amo_swap);
+		wire_std_set_request_length(h, payload_bytes);
+	wire_store(a, WIRE_AMO_BYTES, 0);
+	wire_amo_set_opcode(a, q->opcode);
+	wire_amo_set_datatype(a, q->datatype);
+	if (!wire_amo_has_operands(q->opcode))
+		return (uint8_t *)a + WIRE_AMO_BYTES;
+	for (unsigned i = 0; i < 2; i++) {
+		wire_store(a->compare + 8 * i, 8, q->comparand[i]);
+		wire_store(a->swap + 8 * i, 8, q->operand[i]);
+	}
+	return (uint8_t *)(a + 1);
 }
 
 /* ---- target ---- */

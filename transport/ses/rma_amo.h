@@ -20,7 +20,8 @@ struct amo_request {
 bool rma_amo_valid(const struct ses *ses, const struct weft_op *op);
 /* Fills in `q` from a valid operation; returns the payload bytes, which are the first of its buffer. */
 uint32_t rma_amo_fill(struct amo_request *q, const struct weft_op *op);
-void rma_amo_ses(const struct amo_request *q, uint32_t payload_bytes, struct wire_ses *h);
+/* Adds the extension to the request's header; returns its end. */
+uint8_t *rma_amo_build(const struct amo_request *q, uint32_t payload_bytes, struct wire_std *h);
 
 /* ---- target ---- */
 

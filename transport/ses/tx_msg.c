@@ -1,61 +1,75 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tx_msg.h"
 
-#include "rma.h"
+#include <string.h>
 
-static void fill_message(const struct tx_msg *m, const struct sent *s, struct wire_ses *h)
+#include "rma.h"
+#include "wire_build.h"
+
+/* A request's header, of an opcode without extension so far; returns its end. */
+static uint8_t *build_message(const struct tx_msg *m, const struct sent *s, struct wire_std *h)
 {
 	bool som = s->offset == 0, eom = s->offset + s->payload_len == m->run.bytes;
-	h->opcode = m->kind == WEFT_OP_TSEND ? WIRE_OP_TAGGED_SEND : WIRE_OP_SEND;
-	h->flags = (uint8_t)(WIRE_SES_REL | (som ? WIRE_SES_SOM : 0) | (eom ? WIRE_SES_EOM : 0) |
-			     (som && m->has_data ? WIRE_SES_HD : 0));
-	h->message_id = m->message_id;
-	h->pid_on_fep = m->dst_port >> 4;
-	h->resource_index = m->dst_port & 15;
-	h->job_id = 0;
-	h->ri_generation = 0;
-	h->buffer_offset = 0;
-	h->initiator = m->src_port;
-	h->match = m->tag;
-	h->header_data = m->data;
-	h->payload_length = s->payload_len;
-	h->message_offset = s->offset;
-	h->request_length = m->run.bytes;
+	uint8_t opcode = m->kind == WEFT_OP_TSEND ? WIRE_OP_TAGGED_SEND : WIRE_OP_SEND;
+	uint8_t flags = WIRE_SES_REL | (som ? WIRE_SES_SOM : 0) | (eom ? WIRE_SES_EOM : 0) |
+			(som && m->has_data ? WIRE_SES_HD : 0);
+	uint8_t *end = wire_build_ses((uint8_t *)h, WIRE_NH_STD, opcode, flags);
+	wire_std_set_message_id(h, m->message_id);
+	wire_req_set_pid_on_fep(&h->req, m->dst_port >> 4);
+	wire_req_set_resource_index(&h->req, m->dst_port & 15);
+	wire_std_set_initiator(h, m->src_port);
+	wire_std_set_match(h, m->tag);
+	wire_std_set_request_length(h, m->run.bytes);
+	if (som) {
+		wire_std_set_header_data(h, m->data);
+	} else {
+		wire_std_set_payload_length(h, s->payload_len);
+		wire_std_set_message_offset(h, s->offset);
+	}
+	return end;
 }
 
-static void fill_answer(const struct tx_msg *m, const struct sent *s, struct wire_ses *h)
+static uint8_t *build_answer(const struct tx_msg *m, const struct sent *s, uint8_t *at)
 {
-	*h = (struct wire_ses){.opcode = WIRE_RSP_W_DATA,
-			       .return_code = m->rma->rc,
-			       .job_id = m->rma->job_id,
-			       .message_id = m->message_id,
-			       .read_message_id = m->message_id,
-			       .payload_length = s->payload_len,
-			       .message_offset = s->offset};
+	struct wire_rsp *h = (struct wire_rsp *)at;
+	struct wire_rsp_data *d = (struct wire_rsp_data *)at;
+	uint8_t *end = wire_build_ses(at, WIRE_NH_RSP_DATA, WIRE_RSP_W_DATA, m->rma->rc);
+	wire_rsp_set_job_id(h, m->rma->job_id);
+	wire_rsp_set_message_id(h, m->message_id);
+	wire_rsp_data_set_read_message_id(d, m->message_id);
+	wire_rsp_data_set_payload_length(d, s->payload_len);
+	wire_rsp_data_set_message_offset(d, s->offset);
+	return end;
 }
 
-static void fill_request(const struct tx_msg *m, struct wire_ses *h)
+/* The message's own header says it is to be fetched. */
+static uint8_t *build_announcement(const struct tx_msg *m, struct wire_rndv *n)
+{
+	memset(n, 0, sizeof *n);
+	wire_rndv_set_ri_generation(n, RMA_GEN_MESSAGE);
+	wire_rndv_set_pid_on_fep(n, m->src_port >> 4);
+	wire_rndv_set_resource_index(n, m->src_port & 15);
+	wire_rndv_set_match(n, m->rma->token);
+	return (uint8_t *)(n + 1);
+}
+
+/* Makes a request of a message's header; returns its end. */
+static uint8_t *build_request(const struct tx_msg *m, struct wire_std *h, uint8_t *end)
 {
 	const struct tx_rma *r = m->rma;
-	h->opcode = r->opcode;
-	h->request_length = r->length;
-	if (r->role == RMA_ANNOUNCE) {
-		h->rndv_eager_length = 0;
-		h->rndv_ri_generation = RMA_GEN_MESSAGE;
-		h->rndv_pid_on_fep = m->src_port >> 4;
-		h->rndv_resource_index = m->src_port & 15;
-		h->rndv_offset = 0;
-		h->rndv_match = r->token;
-		return;
-	}
-	h->match = r->key;
-	h->buffer_offset = r->raddr;
-	h->ri_generation = r->generation;
-	h->job_id = r->token & RMA_JOB_ID;
+	wire_req_set_opcode(&h->req, r->opcode);
+	wire_std_set_request_length(h, r->length);
+	if (r->role == RMA_ANNOUNCE)
+		return build_announcement(m, (struct wire_rndv *)end);
+	wire_std_set_match(h, r->key);
+	wire_std_set_buffer_offset(h, r->raddr);
+	wire_req_set_ri_generation(&h->req, r->generation);
+	wire_req_set_job_id(&h->req, r->token & RMA_JOB_ID);
 	if (r->delivered)
-		h->flags |= WIRE_SES_DC;
+		wire_req_set_dc(&h->req, 1);
 	if (r->opcode == WIRE_OP_ATOMIC || r->opcode == WIRE_OP_FETCHING_ATOMIC)
-		rma_amo_ses(&r->amo, m->run.bytes, h);
+		return rma_amo_build(&r->amo, m->run.bytes, h);
+	return end;
 }
 
 /* Message ids count up in the order messages start (matching needs it); 0 is none. */
@@ -65,18 +79,16 @@ static uint16_t next_message_id(struct pdc_tx *p)
 	return p->user;
 }
 
-void tx_msg_header(struct pdc_tx *p, struct tx_run *run, const struct sent *s, struct wire_pkt *w)
+uint8_t *tx_msg_header(struct pdc_tx *p, struct tx_run *run, const struct sent *s, uint8_t *at, uint8_t *next_hdr)
 {
 	struct tx_msg *m = tx_msg_of(run);
+	struct wire_std *h = (struct wire_std *)at;
 	if (!run->is_response && !s->offset && !s->tries)
 		m->message_id = next_message_id(p);
-	if (run->is_response) {
-		w->pds.next_hdr = WIRE_NH_RSP_DATA;
-		fill_answer(m, s, &w->ses);
-		return;
-	}
+	*next_hdr = run->is_response ? WIRE_NH_RSP_DATA : WIRE_NH_STD;
+	if (run->is_response)
+		return build_answer(m, s, at);
 	assert(m->message_id);
-	fill_message(m, s, &w->ses);
-	if (m->rma)
-		fill_request(m, &w->ses);
+	uint8_t *end = build_message(m, s, h);
+	return m->rma ? build_request(m, h, end) : end;
 }

@@ -18,6 +18,6 @@ static inline struct tx_msg *tx_msg_at(const struct list *l)
 }
 
 /* The SES header of a packet: see pds_events.next_segment. */
-void tx_msg_header(struct pdc_tx *p, struct tx_run *run, const struct sent *s, struct wire_pkt *w);
+uint8_t *tx_msg_header(struct pdc_tx *p, struct tx_run *run, const struct sent *s, uint8_t *at, uint8_t *next_hdr);
 
 #endif

@@ -58,6 +58,18 @@ static inline uint8_t *wire_build_ses(uint8_t *ses, uint8_t next_hdr, uint8_t op
 	return ses + bytes;
 }
 
+/* A control packet. */
+struct wire_control {
+	uint8_t ctl;   /* enum wire_ctl_type */
+	uint8_t flags; /* enum wire_flags */
+	uint16_t opaque;
+	uint16_t spdcid, dpdcid; /* dpdcid: 0 in a SYN, whose first PSN is `psn` */
+	uint32_t psn, payload;
+};
+
+/* Builds one, and returns where it ends. */
+uint8_t *wire_build_control(uint8_t *pds, const struct wire_control *c);
+
 /* ---- patched copies, IPv4 and UDP ---- */
 
 /* What distinguishes a data packet from its neighbours in the same message. */

@@ -194,6 +194,12 @@ _Static_assert(sizeof(struct wire_amo) == 36 && sizeof(struct wire_rndv) == 24, 
 
 WIRE_FIELDS(WIRE_ACCESSORS, WIRE_NO_ACCESSORS, WIRE_NO_ACCESSORS, WIRE_NO_ACCESSORS)
 
+/* The CSWAP family and masked swap bring two operands along. */
+static inline int wire_amo_has_operands(uint8_t amo_opcode)
+{
+	return amo_opcode >= 0x0d && amo_opcode <= 0x13;
+}
+
 /* What follows a request of an opcode that brings it. */
 static inline const struct wire_amo *wire_amo_of(const struct wire_std *h)
 {

@@ -8,7 +8,7 @@
 #include "likely.h"
 #include "weft/spi/port.h"
 #include "weft/stats.h"
-#include "wire.h"
+#include "wire_build.h"
 
 enum {
 	OUT_SPARE = 32,  /* empty packets, fetched in bulk */
@@ -28,12 +28,11 @@ struct out_batch {
 	uint64_t link_pace;      /* 2^-20 ns per byte on our link; 0: no pacing */
 	weft_ns link_ahead_ns;   /* the port may be given packets this long before the link is free */
 	uint32_t src;            /* our address, weft_ip_low32 */
-	bool crc;                /* packets carry a CRC32C trailer */
 	bool short_of_pkts;      /* an allocation failed in this poll */
 	struct weft_stats *stats;
 	struct weft_pkt *spare[OUT_SPARE];
 	struct weft_pkt *pkts[OUT_MAX];
-	struct wire_pkt data, control; /* packet being encoded, with SES header or without; `net` stays set */
+	struct wire_net net; /* of every packet: source, port, trailer */
 };
 
 /* Makes sure that there is an empty packet and room to queue it. False: not, which is counted. */
@@ -55,11 +54,30 @@ static inline struct weft_pkt *out_take(struct out_batch *o)
 /* A packet to fill and to queue, or NULL. */
 struct weft_pkt *out_get(struct out_batch *o);
 
-/* Encodes `w` and queues `pkt`, whose payload is set. */
-void out_send(struct out_batch *o, struct weft_pkt *pkt, const struct wire_pkt *w, weft_ns now);
+/* Where the PDS header of a packet is built. */
+static inline uint8_t *out_pds(const struct out_batch *o, struct weft_pkt *pkt)
+{
+	return pkt->head + wire_net_bytes(&o->net);
+}
 
-/* Sends `control`: a packet without payload. */
-void out_send_control(struct out_batch *o, struct weft_pkt *pkt, weft_ns now);
+/* Network headers of a packet of ours: data, and of control packets. */
+static inline struct wire_net out_net(const struct out_batch *o, const struct weft_ip *to, uint16_t entropy,
+				      uint8_t dscp, uint8_t ecn)
+{
+	struct wire_net net = o->net;
+	net.dst = *to;
+	net.entropy = entropy;
+	net.dscp = dscp;
+	net.ecn = ecn;
+	return net;
+}
+
+/* Puts the network headers in front of what was built from out_pds to `end`, and queues `pkt`, whose payload is set. */
+void out_send(struct out_batch *o, struct weft_pkt *pkt, const struct wire_net *net, const uint8_t *end, weft_ns now);
+
+/* The same for a control packet, which has no payload. */
+void out_send_control(struct out_batch *o, struct weft_pkt *pkt, const struct weft_ip *to, uint16_t entropy,
+		      const uint8_t *end, weft_ns now);
 
 /* Hands all that is queued to the port; what it refuses waits. */
 void out_flush(struct out_batch *o);

@@ -12,8 +12,6 @@
 #include "weft/engine.h"
 #include "wire_check.h"
 
-enum { ACK_HEAD_BYTES = 20 + 8 + 32 + 12 }; /* headers of an ACK over IPv4 */
-
 /* What on_data says of a packet. */
 enum pds_taken {
 	PDS_TAKEN = 0,   /* it is where it belongs */
@@ -23,9 +21,10 @@ enum pds_taken {
 
 /* What PDS asks and tells. `ses` is pds.ses. All of it happens within a call into PDS, and may call into PDS. */
 struct pds_events {
-	/* Writes the SES header of a packet of this run into `w`, and pds.next_hdr. It is the first transmission of the
-	 * run's first packet when s->offset and s->tries are 0. */
-	void (*next_segment)(struct pdc_tx *p, struct tx_run *run, const struct sent *s, struct wire_pkt *w);
+	/* Builds the SES header of a packet of this run at `at`, and says in `next_hdr` which form it has. Returns its
+	 * end. It is the first transmission of the run's first packet when s->offset and s->tries are 0. */
+	uint8_t *(*next_segment)(struct pdc_tx *p, struct tx_run *run, const struct sent *s, uint8_t *at,
+				 uint8_t *next_hdr);
 	/* Every packet of the run was cut and acknowledged. */
 	void (*on_acked)(void *ses, struct pdc_tx *p, struct tx_run *run);
 	/* A packet of the run was taken, but its content refused with enum wire_rc. */
@@ -93,7 +92,7 @@ struct pds {
 	struct pdc_ids ids;
 	struct pdc_rx *recent_syn; /* got the last SYN, or NULL */
 	struct rxwin_mem win;
-	uint8_t ack_head[ACK_HEAD_BYTES]; /* template of ACKs over IPv4, to where the last one went */
+	uint8_t ack_head[WIRE_ACK_BYTES]; /* template of ACKs over IPv4, to where the last one went */
 	struct weft_trace_ops trace;
 	struct pds_conf conf;
 	struct weft_stats stats; /* of all rooms of the engine */
