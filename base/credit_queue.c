@@ -4,7 +4,7 @@
 #include <assert.h>
 
 /* Every credit that came has left, was dropped or waits, within the limit. */
-static bool adds_up(const struct credit_queue *q)
+static inline __attribute__((unused)) bool adds_up(const struct credit_queue *q)
 {
 	return q->waiting <= q->limit && q->injected == q->sent + q->dropped + q->waiting;
 }
