@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,26 @@ static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 		tune->engine.tune.payload_bytes = room;
 }
 
+/* Whether the kernel's list says that the socket at `path` is bound and nobody listens to it yet. Sockets of other
+ * network namespaces are not in that list. */
+static bool socket_awaits_listener(const char *path)
+{
+	enum { LISTENING = 0x10000 }; /* __SO_ACCEPTCON */
+	char line[256], name[128];
+	unsigned flags;
+	bool is_bound = false, is_listening = false;
+	FILE *list = fopen("/proc/net/unix", "r");
+	while (list && fgets(line, sizeof line, list)) {
+		if (sscanf(line, "%*s %*x %*x %x %*x %*x %*u %127s", &flags, name) != 2 || strcmp(name, path) != 0)
+			continue;
+		is_bound = true;
+		is_listening |= (flags & LISTENING) != 0;
+	}
+	if (list)
+		fclose(list);
+	return is_bound && !is_listening;
+}
+
 /* Processes that are joined by a socket start together: the one that connects gives the other time to make it. Drivers
  * do not try again. An abstract socket cannot be seen. */
 static void socket_wait(const char *devargs, weft_ns patience_ns)
@@ -45,7 +66,7 @@ static void socket_wait(const char *devargs, weft_ns patience_ns)
 	if (memif && !strstr(devargs, "socket-abstract=no"))
 		return;
 	weft_ns end = weft_clock_ns() + patience_ns;
-	while (access(path, F_OK) != 0 && weft_clock_ns() < end)
+	while ((access(path, F_OK) != 0 || socket_awaits_listener(path)) && weft_clock_ns() < end)
 		nanosleep(&nap, NULL);
 }
 
