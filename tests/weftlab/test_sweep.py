@@ -16,6 +16,7 @@ import pytest
 import weftlab
 from conftest import ROOT, Write
 from weftlab import Runs
+from weftlab.__main__ import main
 from weftlab.binary import Binary
 
 # Two runs that end at once, then two that would take minutes.
@@ -139,6 +140,10 @@ def test_the_command_prints_the_table(write: Write, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == (tmp_path / "out" / "table.txt").read_text()
     assert "2/2  a title, seed " in done.stderr
-    wrong = subprocess.run(command("sweep", path, "--colour", "red"), capture_output=True, text=True, env=ENVIRONMENT,
-                           check=False)
-    assert (wrong.returncode, wrong.stderr) == (2, "weftlab: unknown option '--colour' (see weft sim --help)\n")
+
+
+def test_unknown_options_are_refused(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", write("topology: star:4\n"), "--colour", "red"]) == 2
+    assert capsys.readouterr().err == "weftlab: unknown option '--colour' (see weft sim --help)\n"
+    assert main(["sweep", write("topology: star:4\n"), "--lb"]) == 2
+    assert capsys.readouterr().err == "weftlab: option '--lb' needs a value: NAME\n"

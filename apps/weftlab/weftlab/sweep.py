@@ -11,7 +11,7 @@ from . import binary as binary_module
 from . import cluster as cluster_module
 from . import reader, work
 from .binary import Binary
-from .directory import FAILED, State, SweepDirectory, origin_of
+from .directory import FAILED, WAITING, State, SweepDirectory, origin_of
 from .errors import UnwritableError
 from .plan import plan
 from .progress import Progress
@@ -148,6 +148,9 @@ def take(directory: SweepDirectory, state: State, outcome: work.Outcome) -> None
 def write_down(directory: SweepDirectory, scenario: Scenario) -> None:
     """sweep.json, runs.csv and table.txt, of whatever there is."""
     directory.discard_unfinished()
+    for state in directory.states:
+        if state.status == WAITING:  # it may have ended just before the sweep was stopped
+            directory.load(state)
     directory.write_summary(scenario)
     runs = load(directory.path)
     directory.write("runs.csv", runs.drop(columns="directory").to_csv(index=False))
