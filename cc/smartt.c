@@ -85,7 +85,7 @@ static void init(struct weft_cc *cc, weft_ns now);
 		    .tunes = smartt_tunes
 #define SMARTT2                                                                                                        \
 	SMARTT_OPS, .name = "smartt2", .tunes = smartt2_tunes,                                                         \
-		    .help = "SMaRTT with a faster ramp, no ignore phase and a target that knows coalesced ACKs"
+		    .help = "SMaRTT with a faster ramp, no ignore phase and a target that accounts for coalesced ACKs"
 #define PUBLISHED .on_ack = on_ack, .on_loss = on_loss
 #define RARE      .on_ack = smartt_rare_on_ack, .on_loss = smartt_variant_on_loss
 #define EACH      .on_ack = smartt_each_on_ack, .on_loss = smartt_variant_on_loss

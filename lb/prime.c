@@ -42,11 +42,11 @@ struct prime {
 	uint8_t freezes;       /* times frozen, modulo 256 */
 	uint8_t sparse;        /* more paths than packets in flight: most are unproven when one fails */
 	uint8_t fresh_count, fresh_at;
-	uint8_t fresh_valid;         /* ... and not used since */
-	uint8_t recycles;            /* switches hash: those come first */
-	uint8_t fresh_covered;       /* bit i: of fresh[i] no ACK came back */
-	uint16_t ce_hold, nack_hold; /* penalties, packets times COUNT */
-	uint16_t fresh[FRESH];       /* entropies answered last */
+	uint8_t fresh_valid;               /* ... and not used since */
+	uint8_t recycles;                  /* switches hash: those come first */
+	uint8_t fresh_covered;             /* bit i: of fresh[i] no ACK came back */
+	uint16_t ce_penalty, nack_penalty; /* penalties, packets times COUNT */
+	uint16_t fresh[FRESH];             /* entropies answered last */
 	struct part part[WEFT_LB_PARTS];
 	uint16_t cells[]; /* history, then the permutation of each part */
 };
@@ -120,7 +120,7 @@ static uint32_t history_size(const struct weft_lb_digits *d)
 	return 1u << (d->bits[0] + d->bits[1] + d->bits[2]);
 }
 
-static size_t bytes(const struct weft_lb_params *params, bool history)
+static size_t state_size(const struct weft_lb_params *params, bool history)
 {
 	struct weft_lb_digits d;
 
@@ -133,33 +133,33 @@ static size_t bytes(const struct weft_lb_params *params, bool history)
 
 static size_t state_bytes(const struct weft_lb_params *params)
 {
-	return bytes(params, true);
+	return state_size(params, true);
 }
 
 static size_t co_state_bytes(const struct weft_lb_params *params)
 {
-	return bytes(params, false);
+	return state_size(params, false);
 }
 
 /* A penalty: the next turn of the path and `pct` percent of the packets of a BDP. */
-static uint16_t hold(const struct weft_lb_params *params, uint32_t turn, uint32_t pct)
+static uint16_t penalty(const struct weft_lb_params *params, uint32_t turn, uint32_t pct)
 {
 	uint64_t pkts = turn + (uint64_t)params->bdp_pkts * pct / 100;
 
 	return (uint16_t)((pkts < PENALTY_MAX ? pkts : PENALTY_MAX) * COUNT);
 }
 
-static void begin(struct weft_lb *lb, uint64_t seed, bool history)
+static void start(struct weft_lb *lb, uint64_t seed, bool history)
 {
 	struct weft_lb_digits d;
 	struct prime *s = state(lb);
 
-	memset(s, 0, bytes(lb->params, history));
+	memset(s, 0, state_size(lb->params, history));
 	layout(lb->params, &d);
 	s->rng.state = seed;
 	s->history_len = history ? (uint16_t)history_size(&d) : 0;
-	s->ce_hold = hold(lb->params, s->history_len, tune(lb->params)->ce_pct);
-	s->nack_hold = hold(lb->params, s->history_len, tune(lb->params)->nack_pct);
+	s->ce_penalty = penalty(lb->params, s->history_len, tune(lb->params)->ce_pct);
+	s->nack_penalty = penalty(lb->params, s->history_len, tune(lb->params)->nack_pct);
 	s->recycles = !lb->params->digits_read && tune(lb->params)->recycle;
 	s->sparse = 2 * s->history_len > lb->params->bdp_pkts;
 	uint16_t cell = s->history_len;
@@ -173,16 +173,16 @@ static void begin(struct weft_lb *lb, uint64_t seed, bool history)
 
 static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
-	begin(lb, seed, true);
+	start(lb, seed, true);
 }
 
 static void co_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
-	begin(lb, seed, false);
+	start(lb, seed, false);
 }
 
 /* The next digit of a part: one step of the shuffle, among those this round has not had. True at a round's start. */
-static inline bool draw(struct prime *s, struct part *p)
+static inline bool draw_digit(struct prime *s, struct part *p)
 {
 	uint16_t at = p->at, *order = s->cells + p->order;
 	uint32_t other = at + rng_below(&s->rng, (uint32_t)(p->values - at));
@@ -199,13 +199,13 @@ static inline uint16_t next_ev(struct prime *s)
 {
 	struct part *p = s->part;
 
-	if (draw(s, p) && (p[1].values | p[2].values) > 1 && draw(s, p + 1) && p[2].values > 1)
-		draw(s, p + 2);
+	if (draw_digit(s, p) && (p[1].values | p[2].values) > 1 && draw_digit(s, p + 1) && p[2].values > 1)
+		draw_digit(s, p + 2);
 	return (uint16_t)(p[0].digit | p[1].digit | p[2].digit);
 }
 
 /* What is left of an entry's penalty, in packets times COUNT; not positive: nothing. */
-static inline int16_t left(const struct prime *s, uint16_t entry)
+static inline int16_t penalty_left(const struct prime *s, uint16_t entry)
 {
 	return (int16_t)((entry & ~FAILED) - s->count);
 }
@@ -223,11 +223,11 @@ static __attribute__((noinline)) uint16_t pick_around(struct prime *s, uint16_t 
 	int32_t least = INT32_MAX;
 
 	for (uint32_t i = 0; i < tries; i++, ev = next_ev(s)) {
-		int32_t penalty = s->cells[ev] & FAILED ? INT16_MAX + 1 : left(s, s->cells[ev]);
-		if (penalty <= 0)
+		int32_t rest = s->cells[ev] & FAILED ? INT16_MAX + 1 : penalty_left(s, s->cells[ev]);
+		if (rest <= 0)
 			return ev;
-		if (penalty < least) {
-			least = penalty;
+		if (rest < least) {
+			least = rest;
 			best = ev;
 		}
 	}
@@ -260,7 +260,7 @@ static __attribute__((noinline)) uint16_t pick_frozen(struct weft_lb *lb, uint16
 
 /* Where switches hash, counting through classes is no more even over links than drawing them, but what came back
  * without a mark is good (REPS section 3.1). */
-static inline uint16_t choose(struct weft_lb *lb, weft_ns now)
+static inline uint16_t choose_ev(struct weft_lb *lb, weft_ns now)
 {
 	struct prime *s = state(lb);
 
@@ -269,16 +269,16 @@ static inline uint16_t choose(struct weft_lb *lb, weft_ns now)
 	uint16_t ev = next_ev(s);
 	if (s->frozen)
 		return pick_frozen(lb, ev, now);
-	return left(s, s->cells[ev]) > 0 ? pick_around(s, ev) : ev;
+	return penalty_left(s, s->cells[ev]) > 0 ? pick_around(s, ev) : ev;
 }
 
 static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 {
 	struct prime *s = state(lb);
-	uint16_t ev = choose(lb, now);
+	uint16_t ev = choose_ev(lb, now);
 
 	s->count += COUNT;
-	if (left(s, s->cells[ev]) <= 0)
+	if (penalty_left(s, s->cells[ev]) <= 0)
 		s->cells[ev] = s->count | (s->cells[ev] & FAILED);
 	return ev;
 }
@@ -289,7 +289,7 @@ static uint16_t co_pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 }
 
 /* Like REPS's ring. */
-static void answered(struct prime *s, uint16_t ev, bool covered)
+static void note_answered(struct prime *s, uint16_t ev, bool covered)
 {
 	if (covered && s->frozen)
 		return;
@@ -301,7 +301,7 @@ static void answered(struct prime *s, uint16_t ev, bool covered)
 }
 
 /* Forgets that `ev` was answered once, and what no ACK came back with: all ACKs could go a dead way. */
-static void unlearn(struct prime *s, uint16_t ev)
+static void forget(struct prime *s, uint16_t ev)
 {
 	uint8_t kept = 0;
 
@@ -319,7 +319,7 @@ static void on_failure(struct weft_lb *lb, uint16_t ev, weft_ns now)
 	struct prime *s = state(lb);
 
 	s->cells[ev] = s->cells[ev] | FAILED;
-	unlearn(s, ev);
+	forget(s, ev);
 	s->freezes += !s->frozen;
 	s->frozen = 1;
 	s->failed_ticks = ticks(now);
@@ -333,15 +333,15 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	if (ev >= s->history_len)
 		return;
 	if (fb <= WEFT_LB_COVERED) {
-		answered(s, ev, fb == WEFT_LB_COVERED);
+		note_answered(s, ev, fb == WEFT_LB_COVERED);
 	} else if (fb == WEFT_LB_TIMEOUT) {
 		on_failure(lb, ev, now);
 	} else {
 		uint16_t failed = s->cells[ev] & FAILED;
 		if (fb != WEFT_LB_CE)
-			s->cells[ev] = (uint16_t)(s->count + s->nack_hold) | failed;
-		else if (left(s, s->cells[ev]) <= 0)
-			s->cells[ev] = (uint16_t)(s->count + s->ce_hold) | failed;
+			s->cells[ev] = (uint16_t)(s->count + s->nack_penalty) | failed;
+		else if (penalty_left(s, s->cells[ev]) <= 0)
+			s->cells[ev] = (uint16_t)(s->count + s->ce_penalty) | failed;
 	}
 }
 
@@ -355,7 +355,7 @@ static void view(const struct weft_lb *lb, struct weft_lb_view *view)
 	uint32_t good = 0;
 
 	for (uint32_t i = 0; i < s->history_len; i++)
-		good += !(s->cells[i] & FAILED) && left(s, s->cells[i]) <= 0;
+		good += !(s->cells[i] & FAILED) && penalty_left(s, s->cells[i]) <= 0;
 	*view = (struct weft_lb_view){.cached_evs = good, .frozen = s->frozen, .freezes = s->freezes};
 }
 

@@ -10,6 +10,7 @@
  *  - with `evict` an entropy that timed out leaves the ring;
  *  - an entropy only known to get there (WEFT_LB_COVERED) is cached, too, but does not outlive a freeze's beginning;
  *  - with `refreeze` exploring is over when a failure comes more than a base RTT after it began. */
+#include <assert.h>
 #include <string.h>
 
 #include "lb_ops.h"
@@ -17,30 +18,29 @@
 enum {
 	RING = 8, /* REPS_BUFFER_SIZE, by the paper's Theorem 5.1 */
 	RING_MAX = 128,
-	TICK_SHIFT = 10, /* the freeze timer counts units of 1,024 ns: 2^32 of them are 73 min */
-	EXPLORE_BITS = 16,
-	EXPLORE_MAX = (1 << EXPLORE_BITS) - 1, /* packets */
-};
-
-enum reps_flags {
-	FROZEN = 1,    /* isFreezingMode */
-	EXPLORING = 2, /* exploreCounter > 0 */
-	FILLING = 4,   /* only the ring's entries before `head` are written yet */
-	COVERED = 8,   /* the ring may have entropies that no ACK came back with */
-	FREEZE = 16,   /* the bits from here on count freezes, modulo 16 */
+	TICK_SHIFT = 10,          /* the freeze timer counts units of 1,024 ns: 2^32 of them are 73 min */
+	EXPLORE_MAX = UINT16_MAX, /* packets */
 };
 
 struct reps {
 	uint64_t random; /* see draw() */
-	/* Frozen: when it froze, in ticks. Exploring: exploreCounter, packets still to be sent at random, in the lower
-	 * half; in the upper when that began, in ticks modulo 2^16. Otherwise: bit i, that entry i (modulo 32) of the
-	 * ring may be an entropy that no ACK came back with. No two of them are needed at once. */
-	uint32_t timer;
-	uint8_t head;    /* where the next good entropy goes */
-	uint8_t valid;   /* numberValidEVs */
-	uint8_t flags;   /* enum reps_flags */
-	uint8_t mask;    /* entries of the ring - 1; it is a power of two */
-	uint16_t ring[]; /* cachedEV */
+	union {
+		uint32_t frozen_ticks; /* frozen: when it froze */
+		struct {
+			uint16_t left_pkts; /* exploreCounter: packets still to be sent at random */
+			uint16_t ticks;     /* when exploring began, modulo 2^16 */
+		} explore;                  /* exploring */
+		uint32_t covered; /* otherwise: bit i, no ACK may have come back with entry i (modulo 32) of the ring */
+	};
+	uint8_t head;             /* where the next good entropy goes */
+	uint8_t valid;            /* numberValidEVs */
+	uint8_t frozen : 1;       /* isFreezingMode */
+	uint8_t exploring : 1;    /* exploreCounter > 0; not while frozen */
+	uint8_t filling : 1;      /* only the ring's entries before `head` are written yet */
+	uint8_t some_covered : 1; /* `covered` may have bits; neither while frozen nor exploring */
+	uint8_t freezes : 4;      /* times frozen, modulo 16 */
+	uint8_t mask;             /* entries of the ring - 1; it is a power of two */
+	uint16_t ring[];          /* cachedEV */
 };
 _Static_assert(sizeof(struct reps) + RING * 2 <= 32, "state budget");
 
@@ -74,8 +74,7 @@ static size_t state_bytes(const struct weft_lb_params *params)
 
 static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
-	*state(lb) =
-		(struct reps){.random = rng_mix(seed), .flags = FILLING, .mask = (uint8_t)(ring_size(lb->params) - 1)};
+	*state(lb) = (struct reps){.random = rng_mix(seed), .filling = 1, .mask = (uint8_t)(ring_size(lb->params) - 1)};
 	memset(state(lb)->ring, 0, state_bytes(lb->params) - sizeof(struct reps));
 }
 
@@ -92,13 +91,14 @@ static inline uint16_t draw(struct weft_lb *lb)
 /* Algorithm 2 lines 4-6: the oldest entropy not used since it was cached. */
 static inline uint16_t pop(struct reps *s)
 {
+	assert(s->valid > 0 && s->valid <= s->mask + 1u);
 	return s->ring[(unsigned)(s->head - s->valid--) & s->mask];
 }
 
 /* Entries of the ring that hold an entropy. */
-static uint32_t written(const struct reps *s)
+static uint32_t entries(const struct reps *s)
 {
-	return s->flags & FILLING ? s->head : s->mask + 1u;
+	return s->filling ? s->head : s->mask + 1u;
 }
 
 /* Algorithm 2 lines 8-9: nothing fresh, so the ring is reused in circles; one that is not full yet by PSN, because
@@ -107,19 +107,20 @@ static uint16_t walk(struct weft_lb *lb, uint32_t psn)
 {
 	struct reps *s = state(lb);
 
-	if (written(s) == 0)
+	if (entries(s) == 0)
 		return draw(lb);
-	if (s->flags & FILLING)
-		return s->ring[psn % written(s)];
+	if (s->filling)
+		return s->ring[psn % entries(s)];
 	uint16_t ev = s->ring[s->head];
 	s->head = (uint8_t)((s->head + 1) & s->mask);
 	return ev;
 }
 
-static void explored(struct reps *s)
+static void end_exploring(struct reps *s)
 {
-	s->flags &= (uint8_t)~EXPLORING;
-	s->timer = 0;
+	assert(!s->frozen);
+	s->exploring = 0;
+	s->covered = 0;
 }
 
 /* Algorithm 2 lines 15-20 when exploring or frozen. */
@@ -127,9 +128,9 @@ static __attribute__((noinline)) uint16_t pick_unusual(struct weft_lb *lb, uint3
 {
 	struct reps *s = state(lb);
 
-	if (s->flags & EXPLORING) {
-		if ((--s->timer & EXPLORE_MAX) == 0)
-			explored(s);
+	if (s->exploring) {
+		if (--s->explore.left_pkts == 0)
+			end_exploring(s);
 		return draw(lb);
 	}
 	return s->valid ? pop(s) : walk(lb, psn);
@@ -139,7 +140,7 @@ static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 {
 	struct reps *s = state(lb);
 
-	if (s->flags & (EXPLORING | FROZEN))
+	if (s->exploring || s->frozen)
 		return pick_unusual(lb, psn);
 	return s->valid ? pop(s) : draw(lb);
 }
@@ -149,11 +150,12 @@ static void try_thaw(struct weft_lb *lb, weft_ns now)
 {
 	struct reps *s = state(lb);
 
-	if (ticks(now) - s->timer <= ticks(tune(lb)->freeze_ns))
+	if (ticks(now) - s->frozen_ticks <= ticks(tune(lb)->freeze_ns))
 		return;
-	s->flags = (uint8_t)((s->flags & ~FROZEN) | EXPLORING);
-	uint32_t pkts = lb->params->bdp_pkts < EXPLORE_MAX ? lb->params->bdp_pkts : EXPLORE_MAX;
-	s->timer = ticks(now) << EXPLORE_BITS | pkts;
+	s->frozen = 0;
+	s->exploring = 1;
+	s->explore.left_pkts = (uint16_t)(lb->params->bdp_pkts < EXPLORE_MAX ? lb->params->bdp_pkts : EXPLORE_MAX);
+	s->explore.ticks = (uint16_t)ticks(now);
 }
 
 /* Notes whether entry `at` is an entropy that no ACK came back with. Entries that share a bit set it for good. */
@@ -162,22 +164,22 @@ static void note_covered(struct reps *s, uint32_t at, bool covered)
 	uint32_t bit = UINT32_C(1) << at % 32;
 
 	if (covered)
-		s->timer |= bit;
+		s->covered |= bit;
 	else if (s->mask < 32)
-		s->timer &= ~bit;
+		s->covered &= ~bit;
 }
 
 /* After an entropy was cached while frozen, in a ring that is not full, or one with entropies that were only covered.
  */
-static __attribute__((noinline)) void cached(struct weft_lb *lb, bool covered, weft_ns now)
+static __attribute__((noinline)) void note_cached(struct weft_lb *lb, bool covered, weft_ns now)
 {
 	struct reps *s = state(lb);
 
 	if (s->head == 0)
-		s->flags &= (uint8_t)~FILLING;
-	if (s->flags & FROZEN)
+		s->filling = 0;
+	if (s->frozen)
 		try_thaw(lb, now);
-	else if (s->flags & COVERED)
+	else if (s->some_covered)
 		note_covered(s, (s->head + s->mask) & s->mask, covered);
 }
 
@@ -186,18 +188,18 @@ static __attribute__((noinline)) void cached(struct weft_lb *lb, bool covered, w
 static void drop_covered(struct reps *s)
 {
 	uint16_t old[RING_MAX];
-	uint32_t count = written(s), first = s->flags & FILLING ? 0 : s->head, kept = 0;
+	uint32_t count = entries(s), first = s->filling ? 0 : s->head, kept = 0;
 
-	s->flags &= (uint8_t)~COVERED;
+	s->some_covered = 0;
 	memcpy(old, s->ring, count * sizeof *old);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t at = (first + i) & s->mask;
-		if (!(s->timer >> at % 32 & 1))
+		if (!(s->covered >> at % 32 & 1))
 			s->ring[kept++] = old[at];
 	}
 	s->head = (uint8_t)(kept & s->mask);
 	s->valid = 0;
-	s->flags |= kept <= s->mask ? FILLING : 0;
+	s->filling |= kept <= s->mask;
 }
 
 /* Overwrites `ev` by the last other entry before `head`; empties the ring when there is no other. The acknowledged
@@ -206,10 +208,10 @@ static void drop_covered(struct reps *s)
 static void evict(struct weft_lb *lb, uint16_t ev)
 {
 	struct reps *s = state(lb);
-	uint32_t count = written(s);
+	uint32_t count = entries(s);
 	uint32_t good = UINT32_MAX;
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = count; i-- > 0 && good == UINT32_MAX;) {
 		uint16_t other = s->ring[(s->head + i) % count];
 		good = other == ev ? good : other;
 	}
@@ -219,7 +221,7 @@ static void evict(struct weft_lb *lb, uint16_t ev)
 	}
 	if (good == UINT32_MAX) {
 		s->head = s->valid = 0;
-		s->flags |= FILLING;
+		s->filling = 1;
 	}
 }
 
@@ -227,7 +229,7 @@ static void evict(struct weft_lb *lb, uint16_t ev)
  * freeze before. With a collapsed window it takes a timeout per packet; what fails then was explored. */
 static bool explores_long(const struct weft_lb *lb, const struct reps *s, weft_ns now)
 {
-	uint16_t since = (uint16_t)(ticks(now) - (s->timer >> EXPLORE_BITS));
+	uint16_t since = (uint16_t)(ticks(now) - s->explore.ticks);
 
 	return tune(lb)->refreeze && since > ticks(lb->params->brtt_ns);
 }
@@ -237,16 +239,19 @@ static __attribute__((noinline)) void on_failure(struct weft_lb *lb, uint16_t ev
 {
 	struct reps *s = state(lb);
 
-	bool freezes = !(s->flags & FROZEN) && (!(s->flags & EXPLORING) || explores_long(lb, s, now));
+	assert(!s->frozen || !s->exploring);
+	bool freezes = !s->frozen && (!s->exploring || explores_long(lb, s, now));
 
-	if (freezes && s->flags & COVERED)
+	if (freezes && s->some_covered)
 		drop_covered(s);
 	if (tune(lb)->evict)
 		evict(lb, ev);
 	if (!freezes)
 		return;
-	s->flags = (uint8_t)(((s->flags & ~EXPLORING) | FROZEN) + FREEZE);
-	s->timer = ticks(now);
+	s->exploring = 0;
+	s->frozen = 1;
+	s->freezes++;
+	s->frozen_ticks = ticks(now);
 }
 
 static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
@@ -256,9 +261,9 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	if (fb != WEFT_LB_OK) {
 		if (fb == WEFT_LB_TIMEOUT)
 			on_failure(lb, ev, now);
-		if (fb != WEFT_LB_COVERED || s->flags & (FROZEN | EXPLORING))
+		if (fb != WEFT_LB_COVERED || (s->frozen || s->exploring))
 			return;
-		s->flags |= COVERED;
+		s->some_covered = 1;
 	}
 	if (ev >= lb->params->evs_size)
 		return;
@@ -266,16 +271,15 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	s->head = (uint8_t)((head + 1) & s->mask);
 	s->ring[head] = ev;
 	s->valid += s->valid <= s->mask;
-	if (s->flags & (FROZEN | FILLING | COVERED))
-		cached(lb, fb == WEFT_LB_COVERED, now);
+	if (s->frozen || s->filling || s->some_covered)
+		note_cached(lb, fb == WEFT_LB_COVERED, now);
 }
 
 static void view(const struct weft_lb *lb, struct weft_lb_view *view)
 {
 	const struct reps *s = (const struct reps *)(lb + 1);
 
-	*view = (struct weft_lb_view){
-		.cached_evs = written(s), .frozen = !!(s->flags & FROZEN), .freezes = s->flags / FREEZE};
+	*view = (struct weft_lb_view){.cached_evs = entries(s), .frozen = s->frozen, .freezes = s->freezes};
 }
 
 static const struct weft_param tunes[] = {
