@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """peers.py WEFT PEER_APP - several processes through `weft switch`: killed, started again with the same address, forked,
 taken over by exec, ended without closing anything, idle. Needs FI_PROVIDER_PATH."""
+import glob
 import os
+import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 WEFT, APP = sys.argv[1:]
 LIMIT_MS = 30000  # nothing here takes nearly as long
@@ -27,12 +31,13 @@ def start(*args, **kwargs):
 class Peer:
     """A process; `name` is its endpoint's address."""
 
-    def __init__(self, number, options=""):
+    def __init__(self, number, options="", connected=True):
         env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_ADDR=f"10.0.0.{number + 1}",
                    FI_WEFT_DEVICE=f"net_virtio_user0,path={SOCKET}{number}", FI_WEFT_PEER_TIMEOUT_MS=str(PEER_TIMEOUT_MS))
         self.process = start([APP], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addresses = {}
-        self.open(options)
+        if connected:
+            self.open(options)
 
     def open(self, options=""):
         self.name = self.ask(f"open {options}").removeprefix("name ")
@@ -188,7 +193,24 @@ def idle(peers):
     assert threads["fd"] == threads["manual"] + 1, threads
 
 
+def awaits_listener():
+    """A device is not opened while its socket is bound and nobody listens to it yet."""
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(SOCKET + "9")
+        peer = Peer(9, connected=False)
+        peer.tell("open")
+        comms = f"/proc/{peer.process.pid}/task/*/comm"
+        while not any(pathlib.Path(comm).read_text().startswith("eal-intr") for comm in glob.glob(comms)):
+            time.sleep(0.05)  # EAL is not up
+        os.set_blocking(peer.process.stdout.fileno(), False)
+        time.sleep(1)
+        said = peer.process.stdout.readline()
+        assert not said, f"the device was opened: {said}"
+        peer.kill()
+
+
 def main():
+    awaits_listener()
     switch = start([WEFT, "switch", "--vhost", SOCKET + ":4"], text=True, stdout=subprocess.PIPE)
     assert "ready" in switch.stdout.readline()
     a, b, c = Peer(0), Peer(1), Peer(2, "auto")

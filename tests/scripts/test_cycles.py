@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_cycles.py CYCLES - the check of call directions accepts calls in the order of the rooms, and refuses a cycle within a room and a
-call against the order. CYCLES is scripts/cycles.py."""
+"""test_cycles.py CYCLES - the check of call directions accepts calls in the order of the rooms. It refuses a cycle within a
+room, and a call against the order. CYCLES is scripts/cycles.py."""
 
 from __future__ import annotations
 
