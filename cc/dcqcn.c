@@ -209,7 +209,7 @@ static const struct weft_param tunes[] = {
 
 const struct weft_cc_ops weft_cc_dcqcn = {
 	.name = "dcqcn",
-	.help = "DCQCN: a rate from ECN marks, as RoCEv2 has it",
+	.help = "DCQCN: RoCEv2's rate control by ECN marks",
 	.tunes = tunes,
 	.tune_size = sizeof(struct dcqcn_tune),
 	.state_size = sizeof(struct dcqcn),

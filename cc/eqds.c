@@ -87,7 +87,7 @@ static const struct weft_param tunes[] = {
 
 const struct weft_rcc_ops weft_rcc_eqds = {
 	.name = "eqds",
-	.help = "EQDS: the receiver pulls, in turn, at the rate of its link",
+	.help = "EQDS: the receiver grants credit to its senders in turn, at the rate of its link",
 	.sender = "fixed",
 	.sender_set = "cwnd_pct=150",
 	.tunes = tunes,

@@ -9,7 +9,8 @@ static const struct weft_param tunes[] = {
 
 const struct weft_rcc_ops weft_rcc_expresspass = {
 	.name = "expresspass",
-	.help = "ExpressPass: credits on one path per connection call for each packet (needs credit queues)",
+	.help = "ExpressPass: one credit per data packet, all credits of a connection on one path (needs credit "
+		"queues)",
 	.tunes = tunes,
 	SCHEDULE_OPS,
 };

@@ -41,7 +41,7 @@
 			TUNE(ewma_shift, "average RTT, a sample weighs 1/2^n", ewma, 1, 16),                           \
 			SWITCH(quick_adapt, "QuickAdapt", 1),                                                          \
 			TUNE(ignore_phase,                                                                             \
-			     "of what was in flight when QuickAdapt acted, ignore 0: nothing, 1: all, 2: marked ACKs", \
+			     "ACKs ignored for data in flight when QuickAdapt acted; 0: none, 1: all, 2: marked ones", \
 			     ignore, SMARTT_IGNORE_NONE, SMARTT_IGNORE_MARKED),                                        \
 			SWITCH(fast_increase, "fast increase", 1),                                                     \
 			SWITCH(fair_increase,                                                                          \

@@ -22,7 +22,7 @@ static const struct weft_param tunes[] = {
 
 const struct weft_rcc_ops weft_rcc_spraypass = {
 	.name = "spraypass",
-	.help = "SprayPass: credits sprayed over all paths call for each packet (needs credit queues)",
+	.help = "SprayPass: one credit per data packet, credits sprayed over all paths (needs credit queues)",
 	.tunes = tunes,
 	SCHEDULE_OPS,
 };

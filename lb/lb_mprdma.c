@@ -72,7 +72,7 @@ static const struct weft_param tunes[] = {
 
 const struct weft_lb_ops weft_lb_mprdma = {
 	.name = "mprdma",
-	.help = "MP-RDMA's ACK clock: a packet takes the path of the ACK that lets it go",
+	.help = "MP-RDMA's ACK clock: a packet takes the path of the ACK that released it",
 	.tunes = tunes,
 	.tune_size = sizeof(struct mprdma_lb_tune),
 	.state_size = sizeof(struct mprdma),

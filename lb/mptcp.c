@@ -58,7 +58,7 @@ static const struct weft_param tunes[] = {
 
 const struct weft_lb_ops weft_lb_mptcp = {
 	.name = "mptcp",
-	.help = "eight subflows that take turns",
+	.help = "eight subflows in round robin",
 	.tunes = tunes,
 	.tune_size = sizeof(struct mptcp_tune),
 	.state_size = sizeof(struct mptcp),

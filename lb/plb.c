@@ -88,7 +88,7 @@ static const struct weft_param tunes[] = {
 
 const struct weft_lb_ops weft_lb_plb = {
 	.name = "plb",
-	.help = "one path, another after congested round trips: PLB with FlowBender's settings",
+	.help = "PLB with FlowBender's settings: one path, replaced after congested round trips",
 	.tunes = tunes,
 	.tune_size = sizeof(struct plb_tune),
 	.state_size = sizeof(struct plb),

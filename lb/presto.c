@@ -113,7 +113,7 @@ static const struct weft_param tunes[] = {
 
 const struct weft_lb_ops weft_lb_presto = {
 	.name = "presto",
-	.help = "Presto: flowcells of 64 KiB in turn over the paths, by weight where routing tells",
+	.help = "Presto: 64 KiB flowcells in round robin over the paths, weighted where routing gives weights",
 	.tunes = tunes,
 	.tune_size = sizeof(struct presto_tune),
 	.state_size = sizeof(struct presto),

@@ -376,12 +376,13 @@ static const struct weft_param tunes[] = {
 	 offsetof(struct prime_tune, classes), WEFT_PARAM_U32},
 	{"prime_recycle", "where switches hash, an entropy whose ACK came back unmarked is used again first", 1, 0, 1,
 	 offsetof(struct prime_tune, recycle), WEFT_PARAM_BOOL},
-	{"prime_ce_pct", "rest of a path after a mark, packets sent, % of a BDP and its next turn", 5, 0, 10000,
+	{"prime_ce_pct", "packets for which a marked path is not used, % of a BDP, and its next turn", 5, 0, 10000,
 	 offsetof(struct prime_tune, ce_pct), WEFT_PARAM_U32},
-	{"prime_nack_pct", "rest of a path after a trimmed or lost packet, packets sent, % of a BDP and its next turn",
-	 100, 0, 10000, offsetof(struct prime_tune, nack_pct), WEFT_PARAM_U32},
-	{"prime_failed_ns", "rest of failed paths, nanoseconds after the last timeout", 20000000, 0, 1000000000000,
-	 offsetof(struct prime_tune, failed_ns), WEFT_PARAM_U64},
+	{"prime_nack_pct",
+	 "packets for which a path is not used after a trimmed or lost packet, % of a BDP, and its next turn", 100, 0,
+	 10000, offsetof(struct prime_tune, nack_pct), WEFT_PARAM_U32},
+	{"prime_failed_ns", "time for which a failed path is not used after its last timeout, ns", 20000000, 0,
+	 1000000000000, offsetof(struct prime_tune, failed_ns), WEFT_PARAM_U64},
 	{NULL},
 };
 
@@ -402,7 +403,7 @@ const struct weft_lb_ops weft_lb_prime = {
 const struct weft_lb_ops weft_lb_co_prime = {
 	.name = "co-prime",
 	.counts_paths = 1,
-	.help = "the same without the history: congestion is ignored",
+	.help = "PRIME without the congestion history: congestion is ignored",
 	.tunes = tunes,
 	.tune_size = sizeof(struct prime_tune),
 	.state_size = sizeof(struct prime) + STATE_CELLS(0) * sizeof(uint16_t),
