@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "plain_pkt.h"
 #include "text_file.h"
-#include "wire.h"
 
 static struct weft_pkt *lan_pull(void *arg)
 {
@@ -162,7 +162,7 @@ static struct weft_pkt *make_pkt(struct lan *lan, const struct lan_send *s, uint
 	struct weft_pkt *pkt = sim_slab_get(lan->slab);
 	bool control = s->control || s->credit;
 	uint32_t wire_bytes = s->wire_bytes ? s->wire_bytes : s->credit ? WEFT_WIRE_MIN_BYTES : LAN_MTU;
-	struct wire_pkt w = {
+	struct plain_pkt w = {
 		.net = {.src = weft_ip_v4(weft_net_host_ip(s->src)),
 			.dst = weft_ip_v4(weft_net_host_ip(s->dst)),
 			.entropy = (uint16_t)(s->entropy + (s->spray ? i : 0)),
@@ -177,9 +177,9 @@ static struct weft_pkt *make_pkt(struct lan *lan, const struct lan_send *s, uint
 	};
 
 	assert_non_null(pkt);
-	size_t head = wire_encode(&w, pkt->head);
+	size_t head = plain_encode(&w, pkt->head);
 	w.payload_bytes = (uint16_t)(wire_bytes - WEFT_L1_OVERHEAD_BYTES - head);
-	pkt->head_len = (uint16_t)wire_encode(&w, pkt->head);
+	pkt->head_len = (uint16_t)plain_encode(&w, pkt->head);
 	pkt->payload_len = w.payload_bytes;
 	assert_true(wire_peek(pkt));
 	assert_int_equal(pkt->wire_bytes, wire_bytes);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine_state.h"
+#include "plain_pkt.h"
 #include "rma.h"
 #include "weft/engine.h"
 
@@ -68,9 +69,9 @@ static void port_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n
 static uint16_t port_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 {
 	struct fuzz_port *p = (struct fuzz_port *)port;
-	struct wire_pkt w;
+	struct plain_pkt w;
 	for (uint16_t i = 0; i < n; i++) {
-		CHECK(wire_decode(pkts[i]->head, pkts[i]->head_len, pkts[i]->payload_len, WIRE_UDP_PORT, false, &w) ==
+		CHECK(plain_decode(pkts[i]->head, pkts[i]->head_len, pkts[i]->payload_len, WIRE_UDP_PORT, false, &w) ==
 		      WIRE_OK);
 		p->checksum = wire_crc32c(p->checksum, pkts[i]->payload, pkts[i]->payload ? pkts[i]->payload_len : 0);
 	}

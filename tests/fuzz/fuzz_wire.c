@@ -50,10 +50,10 @@ static void repair(uint8_t *ip, size_t len)
 }
 
 /* Building gives headers of the same size that are read the same. */
-static void check_again(struct wire_pkt *p)
+static void check_again(struct plain_pkt *p)
 {
 	uint8_t head[WEFT_PKT_HEAD_MAX];
-	struct wire_pkt q;
+	struct plain_pkt q;
 
 	p->net.crc = 0;
 	size_t len = plain_encode(p, head);
@@ -98,7 +98,7 @@ static void check_kind(const struct wire_view *v)
 }
 
 static void check_view(const struct wire_view *v, const struct wire_rules *rules, size_t len, size_t more,
-		       struct wire_pkt *p)
+		       struct plain_pkt *p)
 {
 	char text[64];
 
@@ -116,7 +116,7 @@ static void check_packet(const uint8_t *data, size_t len, uint8_t options)
 {
 	size_t more = options & SPLIT ? len / 3 : 0, head = len - more;
 	uint8_t *copy = exact_copy(data, head);
-	struct wire_pkt p[2];
+	struct plain_pkt p[2];
 	struct wire_rules rules;
 	struct wire_view v;
 	enum wire_error error[2];

@@ -9,9 +9,9 @@
 #include <time.h>
 
 #include "net.h"
+#include "plain_pkt.h"
 #include "rng.h"
 #include "sim_port.h"
-#include "wire.h"
 #include "workload.h"
 
 enum { DATA_BYTES = 4260, ACK_BYTES = 110, HEAD_BYTES = 72 };
@@ -34,7 +34,7 @@ struct bench {
 
 static void fill(struct weft_pkt *pkt, uint32_t src, uint32_t dst, bool control, uint16_t entropy)
 {
-	struct wire_pkt w = {
+	struct plain_pkt w = {
 		.net = {.src = weft_ip_v4(src),
 			.dst = weft_ip_v4(dst),
 			.entropy = entropy,
@@ -45,7 +45,7 @@ static void fill(struct weft_pkt *pkt, uint32_t src, uint32_t dst, bool control,
 		.payload_bytes = (control ? ACK_BYTES : DATA_BYTES) - WEFT_L1_OVERHEAD_BYTES - HEAD_BYTES,
 	};
 
-	pkt->head_len = (uint16_t)wire_encode(&w, pkt->head);
+	pkt->head_len = (uint16_t)plain_encode(&w, pkt->head);
 	pkt->payload_len = w.payload_bytes;
 	wire_peek(pkt);
 }

@@ -98,7 +98,7 @@ static void apply(struct duo *d, struct duo_port *to, struct weft_pkt *pkt, enum
 	deliver(to, pkt, at);
 }
 
-static void record(struct duo *d, int from, const struct wire_pkt *w, enum duo_fate fate)
+static void record(struct duo *d, int from, const struct plain_pkt *w, enum duo_fate fate)
 {
 	if (d->log_len == d->log_room) {
 		d->log_room = d->log_room ? 2 * d->log_room : 256;
@@ -112,9 +112,10 @@ static void transmit(struct duo_port *from, struct weft_pkt *pkt)
 {
 	struct duo *d = from->duo;
 	struct weft_pkt *copy = gather(d, pkt);
-	struct wire_pkt w;
+	struct plain_pkt w;
 	enum duo_fate fate = DUO_PASS;
-	assert_int_equal(wire_decode(copy->head, copy->head_len, copy->payload_len, WIRE_UDP_PORT, false, &w), WIRE_OK);
+	assert_int_equal(plain_decode(copy->head, copy->head_len, copy->payload_len, WIRE_UDP_PORT, false, &w),
+			 WIRE_OK);
 	if (d->fate)
 		fate = d->fate(d->fate_arg, from->side, &w, d->sent[from->side]);
 	d->sent[from->side]++;
@@ -344,7 +345,7 @@ const struct weft_stats *duo_stats(const struct duo *d, int side)
 const struct duo_rec *duo_nth_ctl(const struct duo *d, int side, uint8_t ctl, uint32_t n)
 {
 	for (uint32_t i = 0; i < d->log_len; i++) {
-		const struct wire_pds *pds = &d->log[i].w.pds;
+		const struct plain_pds *pds = &d->log[i].w.pds;
 		if (d->log[i].from == side && pds->type == WIRE_PDS_CP && pds->ctl == ctl && !n--)
 			return &d->log[i];
 	}
@@ -369,7 +370,7 @@ void duo_inject(struct duo *d, int to, const uint8_t *bytes, uint16_t len)
 	deliver(&d->port[to], p, d->now);
 }
 
-void duo_inject_pkt(struct duo *d, int to, struct wire_pkt *w, const uint8_t *payload)
+void duo_inject_pkt(struct duo *d, int to, struct plain_pkt *w, const uint8_t *payload)
 {
 	uint8_t buf[ROOM];
 	const struct weft_ip *ours = &weft_peer_addr(d->e[!to], d->peer[!to])->ip;
@@ -377,17 +378,17 @@ void duo_inject_pkt(struct duo *d, int to, struct wire_pkt *w, const uint8_t *pa
 	w->net.src = *theirs;
 	w->net.dst = *ours;
 	w->net.dst_port = WIRE_UDP_PORT;
-	size_t head = wire_encode(w, buf);
+	size_t head = plain_encode(w, buf);
 	assert_true(head > 0);
 	if (w->payload_bytes)
 		memcpy(buf + head, payload, w->payload_bytes);
 	duo_inject(d, to, buf, (uint16_t)(head + w->payload_bytes));
 }
 
-struct wire_pkt duo_syn(int to, uint16_t payload_bytes)
+struct plain_pkt duo_syn(int to, uint16_t payload_bytes)
 {
 	uint16_t port = (uint16_t)(100 + 100 * to);
-	return (struct wire_pkt){
+	return (struct plain_pkt){
 		.net = {.dscp = WIRE_DSCP_TRIMMABLE, .ecn = WEFT_ECN_ECT0, .entropy = 5},
 		.pds = {.type = WIRE_PDS_RUD_REQ,
 			.next_hdr = WIRE_NH_STD,

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plain_pkt.h"
 #include "weft/engine.h"
-#include "wire.h"
 
 enum duo_fate { DUO_PASS, DUO_DROP, DUO_DUP, DUO_TRIM, DUO_TRIM_LASTHOP, DUO_MARK, DUO_LATE };
 
@@ -17,7 +17,7 @@ struct duo_rec {
 	weft_ns at;
 	int from;
 	enum duo_fate fate;
-	struct wire_pkt w;
+	struct plain_pkt w;
 };
 
 struct duo;
@@ -48,7 +48,7 @@ struct duo {
 	struct duo_mem mem[2];
 	int64_t pkts;     /* packets alive */
 	uint64_t sent[2]; /* packets given to the wire by side */
-	enum duo_fate (*fate)(void *arg, int from, const struct wire_pkt *w, uint64_t nth);
+	enum duo_fate (*fate)(void *arg, int from, const struct plain_pkt *w, uint64_t nth);
 	void *fate_arg;
 	bool logging; /* keep every packet sent in `log`, in order */
 	struct duo_rec *log;
@@ -110,10 +110,10 @@ void duo_inject(struct duo *d, int to, const uint8_t *bytes, uint16_t len);
 
 /* Encodes a packet with `w->payload_bytes` of payload and injects it as if the other side had sent it (addresses and
  * UDP port are filled in). */
-void duo_inject_pkt(struct duo *d, int to, struct wire_pkt *w, const uint8_t *payload);
+void duo_inject_pkt(struct duo *d, int to, struct plain_pkt *w, const uint8_t *payload);
 
 /* A data packet with a standard SES header for endpoint 100 or 200 of `to`: the first and only one of message 1 of a
  * new connection. Tests change what they are about and inject it. */
-struct wire_pkt duo_syn(int to, uint16_t payload_bytes);
+struct plain_pkt duo_syn(int to, uint16_t payload_bytes);
 
 #endif

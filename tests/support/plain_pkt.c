@@ -8,7 +8,7 @@
 
 /* ---- decode ---- */
 
-static void get_ids(const struct wire_hdr *h, bool syn, struct wire_pds *d)
+static void get_ids(const struct wire_hdr *h, bool syn, struct plain_pds *d)
 {
 	d->spdcid = wire_hdr_spdcid(h);
 	if (syn) {
@@ -19,13 +19,13 @@ static void get_ids(const struct wire_hdr *h, bool syn, struct wire_pds *d)
 	}
 }
 
-static void get_vendor(const uint8_t *b, unsigned words, struct wire_pds *d)
+static void get_vendor(const uint8_t *b, unsigned words, struct plain_pds *d)
 {
 	for (unsigned i = 0; i < words; i++)
 		d->ccx[i] = wire_load(b + 8 * i, 8);
 }
 
-static void get_ack_cc(const struct wire_ack_cc *a, struct wire_pds *d)
+static void get_ack_cc(const struct wire_ack_cc *a, struct plain_pds *d)
 {
 	d->cc_type = wire_ack_cc_cc_type(a);
 	d->cc_flags = wire_ack_cc_cc_flags(a);
@@ -51,7 +51,7 @@ static void get_ack_cc(const struct wire_ack_cc *a, struct wire_pds *d)
 	d->rcvd_bytes = wire_ack_cc_rcvd_bytes(a);
 }
 
-static void get_ack(const struct wire_view *v, struct wire_pds *d)
+static void get_ack(const struct wire_view *v, struct plain_pds *d)
 {
 	if (wire_hdr_p(v->hdr))
 		d->opaque = wire_hdr_opaque(v->hdr);
@@ -62,7 +62,7 @@ static void get_ack(const struct wire_view *v, struct wire_pds *d)
 		get_ack_cc(v->ack_cc, d);
 }
 
-static void get_request(const struct wire_view *v, struct wire_pds *d)
+static void get_request(const struct wire_view *v, struct plain_pds *d)
 {
 	d->offset = wire_hdr_clear_offset(v->hdr);
 	get_ids(v->hdr, wire_hdr_syn(v->hdr), d);
@@ -72,7 +72,7 @@ static void get_request(const struct wire_view *v, struct wire_pds *d)
 	}
 }
 
-static void get_nack(const struct wire_view *v, struct wire_pds *d)
+static void get_nack(const struct wire_view *v, struct plain_pds *d)
 {
 	d->code = wire_nack_code(v->nack);
 	d->vendor_code = wire_nack_vendor_code(v->nack);
@@ -82,7 +82,7 @@ static void get_nack(const struct wire_view *v, struct wire_pds *d)
 		get_vendor(v->nack_ccx->vendor, 2, d);
 }
 
-static void get_cp(const struct wire_view *v, struct wire_pds *d)
+static void get_cp(const struct wire_view *v, struct plain_pds *d)
 {
 	d->next_hdr = WIRE_NH_NONE;
 	d->ctl = wire_hdr_ctl(v->hdr);
@@ -91,9 +91,9 @@ static void get_cp(const struct wire_view *v, struct wire_pds *d)
 	get_ids(v->hdr, wire_hdr_syn(v->hdr), d);
 }
 
-static void get_pds(const struct wire_view *v, struct wire_pds *d)
+static void get_pds(const struct wire_view *v, struct plain_pds *d)
 {
-	*d = (struct wire_pds){
+	*d = (struct plain_pds){
 		.type = wire_hdr_type(v->hdr), .next_hdr = wire_hdr_next_hdr(v->hdr), .flags = wire_hdr_flags(v->hdr)};
 	if (d->type != WIRE_PDS_UUD_REQ)
 		d->psn = wire_hdr_psn(v->hdr);
@@ -119,7 +119,7 @@ static void get_pds(const struct wire_view *v, struct wire_pds *d)
 	}
 }
 
-static void get_std(const struct wire_std *b, struct wire_ses *s)
+static void get_std(const struct wire_std *b, struct plain_ses *s)
 {
 	s->message_id = wire_std_message_id(b);
 	s->buffer_offset = wire_std_buffer_offset(b);
@@ -134,7 +134,7 @@ static void get_std(const struct wire_std *b, struct wire_ses *s)
 	}
 }
 
-static void get_medium(const struct wire_medium *b, struct wire_ses *s)
+static void get_medium(const struct wire_medium *b, struct plain_ses *s)
 {
 	s->payload_length = s->request_length = wire_medium_length(b);
 	s->initiator = wire_medium_initiator(b);
@@ -145,7 +145,7 @@ static void get_medium(const struct wire_medium *b, struct wire_ses *s)
 		s->buffer_offset = wire_medium_buffer_offset(b);
 }
 
-static void get_extension(const uint8_t *ext, uint32_t bytes, uint8_t opcode, struct wire_ses *s)
+static void get_extension(const uint8_t *ext, uint32_t bytes, uint8_t opcode, struct plain_ses *s)
 {
 	const struct wire_amo *a = (const struct wire_amo *)ext;
 	const struct wire_rndv *r = (const struct wire_rndv *)ext;
@@ -168,7 +168,7 @@ static void get_extension(const uint8_t *ext, uint32_t bytes, uint8_t opcode, st
 	}
 }
 
-static void get_requested(const struct wire_view *v, uint8_t form, struct wire_ses *s)
+static void get_requested(const struct wire_view *v, uint8_t form, struct plain_ses *s)
 {
 	uint32_t bytes = wire_ses_bytes(form);
 
@@ -191,7 +191,7 @@ static void get_requested(const struct wire_view *v, uint8_t form, struct wire_s
 		get_extension(v->ses + bytes, v->ses_bytes - bytes, s->opcode, s);
 }
 
-static void get_response(const struct wire_view *v, uint8_t form, struct wire_ses *s)
+static void get_response(const struct wire_view *v, uint8_t form, struct plain_ses *s)
 {
 	s->list = wire_rsp_list(v->rsp);
 	s->opcode = wire_rsp_opcode(v->rsp);
@@ -215,7 +215,7 @@ static void get_response(const struct wire_view *v, uint8_t form, struct wire_se
 	s->message_offset = wire_rsp_data_message_offset(v->rsp_data);
 }
 
-void plain_of(const struct wire_view *v, const struct wire_rules *rules, struct wire_pkt *p)
+void plain_of(const struct wire_view *v, const struct wire_rules *rules, struct plain_pkt *p)
 {
 	bool v4 = v->ip[0] >> 4 == 4;
 
@@ -243,7 +243,7 @@ void plain_of(const struct wire_view *v, const struct wire_rules *rules, struct 
 }
 
 enum wire_error plain_decode(const uint8_t *buf, size_t len, size_t more, uint16_t udp_port, bool require_crc,
-			     struct wire_pkt *p)
+			     struct plain_pkt *p)
 {
 	struct wire_rules rules;
 	struct wire_view v;
@@ -264,7 +264,7 @@ enum wire_error plain_decode(const uint8_t *buf, size_t len, size_t more, uint16
 			wire_##hdr##_set_##field(to, value);                                                           \
 	} while (0)
 
-static bool put_ids(struct wire_hdr *h, bool syn, const struct wire_pds *d)
+static bool put_ids(struct wire_hdr *h, bool syn, const struct plain_pds *d)
 {
 	bool bad = false;
 
@@ -278,13 +278,13 @@ static bool put_ids(struct wire_hdr *h, bool syn, const struct wire_pds *d)
 	return bad;
 }
 
-static void put_vendor(uint8_t *b, unsigned words, const struct wire_pds *d)
+static void put_vendor(uint8_t *b, unsigned words, const struct plain_pds *d)
 {
 	for (unsigned i = 0; i < words; i++)
 		wire_store(b + 8 * i, 8, d->ccx[i]);
 }
 
-static bool put_ack_cc(struct wire_ack_cc *a, const struct wire_pds *d)
+static bool put_ack_cc(struct wire_ack_cc *a, const struct plain_pds *d)
 {
 	bool bad = false;
 
@@ -310,7 +310,7 @@ static bool put_ack_cc(struct wire_ack_cc *a, const struct wire_pds *d)
 	return bad;
 }
 
-static bool put_request(struct wire_request_cc *r, const struct wire_pds *d)
+static bool put_request(struct wire_request_cc *r, const struct plain_pds *d)
 {
 	bool bad = put_ids(&r->hdr, d->flags & WIRE_F_SYN, d);
 
@@ -322,7 +322,7 @@ static bool put_request(struct wire_request_cc *r, const struct wire_pds *d)
 	return bad;
 }
 
-static bool put_ack(struct wire_ack_cc *a, const struct wire_pds *d)
+static bool put_ack(struct wire_ack_cc *a, const struct plain_pds *d)
 {
 	if (d->flags & WIRE_F_ACK_P)
 		wire_hdr_set_opaque(&a->hdr, d->opaque);
@@ -331,7 +331,7 @@ static bool put_ack(struct wire_ack_cc *a, const struct wire_pds *d)
 	return put_ids(&a->hdr, false, d) | (d->type != WIRE_PDS_ACK && put_ack_cc(a, d));
 }
 
-static void put_nack(struct wire_nack_ccx *n, const struct wire_pds *d)
+static void put_nack(struct wire_nack_ccx *n, const struct plain_pds *d)
 {
 	put_ids(&n->nack.hdr, false, d);
 	wire_nack_set_code(&n->nack, d->code);
@@ -341,14 +341,14 @@ static void put_nack(struct wire_nack_ccx *n, const struct wire_pds *d)
 		put_vendor(n->vendor, 2, d);
 }
 
-static bool put_cp(struct wire_cp *c, const struct wire_pds *d)
+static bool put_cp(struct wire_cp *c, const struct plain_pds *d)
 {
 	wire_hdr_set_opaque(&c->hdr, d->opaque);
 	wire_cp_set_payload(c, d->payload);
 	return put_ids(&c->hdr, d->flags & WIRE_F_SYN, d);
 }
 
-static bool put_pds(uint8_t *at, const struct wire_pds *d)
+static bool put_pds(uint8_t *at, const struct plain_pds *d)
 {
 	if (d->type != WIRE_PDS_UUD_REQ)
 		wire_hdr_set_psn((struct wire_hdr *)at, d->psn);
@@ -373,7 +373,7 @@ static bool put_pds(uint8_t *at, const struct wire_pds *d)
 	}
 }
 
-static bool put_std(struct wire_std *b, const struct wire_ses *s)
+static bool put_std(struct wire_std *b, const struct plain_ses *s)
 {
 	bool bad = false;
 
@@ -391,7 +391,7 @@ static bool put_std(struct wire_std *b, const struct wire_ses *s)
 	return bad;
 }
 
-static bool put_medium(struct wire_medium *b, const struct wire_ses *s)
+static bool put_medium(struct wire_medium *b, const struct plain_ses *s)
 {
 	bool bad = false;
 
@@ -402,7 +402,7 @@ static bool put_medium(struct wire_medium *b, const struct wire_ses *s)
 	return bad;
 }
 
-static bool put_small(struct wire_small *b, const struct wire_ses *s)
+static bool put_small(struct wire_small *b, const struct plain_ses *s)
 {
 	bool bad = false;
 
@@ -411,7 +411,7 @@ static bool put_small(struct wire_small *b, const struct wire_ses *s)
 	return bad;
 }
 
-static bool put_req(struct wire_req *r, const struct wire_ses *s)
+static bool put_req(struct wire_req *r, const struct plain_ses *s)
 {
 	bool bad = false;
 
@@ -425,7 +425,7 @@ static bool put_req(struct wire_req *r, const struct wire_ses *s)
 	return bad;
 }
 
-static bool put_response(uint8_t *at, uint8_t form, const struct wire_ses *s)
+static bool put_response(uint8_t *at, uint8_t form, const struct plain_ses *s)
 {
 	struct wire_rsp *r = (struct wire_rsp *)at;
 	struct wire_rsp_data *data = (struct wire_rsp_data *)at;
@@ -454,7 +454,7 @@ static bool put_response(uint8_t *at, uint8_t form, const struct wire_ses *s)
 	return bad;
 }
 
-static bool put_ses(uint8_t *at, uint8_t form, const struct wire_ses *s)
+static bool put_ses(uint8_t *at, uint8_t form, const struct plain_ses *s)
 {
 	if (form >= WIRE_NH_RSP)
 		return put_response(at, form, s);
@@ -466,7 +466,7 @@ static bool put_ses(uint8_t *at, uint8_t form, const struct wire_ses *s)
 	return put_small((struct wire_small *)at, s) | bad;
 }
 
-static uint32_t put_rndv(struct wire_rndv *r, const struct wire_ses *s)
+static uint32_t put_rndv(struct wire_rndv *r, const struct plain_ses *s)
 {
 	bool bad = false;
 
@@ -480,7 +480,7 @@ static uint32_t put_rndv(struct wire_rndv *r, const struct wire_ses *s)
 	return bad ? UINT32_MAX : sizeof *r;
 }
 
-static uint32_t put_amo(struct wire_amo *a, const struct wire_ses *s)
+static uint32_t put_amo(struct wire_amo *a, const struct plain_ses *s)
 {
 	bool operands = s->amo_opcode >= 0x0d && s->amo_opcode <= 0x13;
 
@@ -496,7 +496,7 @@ static uint32_t put_amo(struct wire_amo *a, const struct wire_ses *s)
 }
 
 /* Bytes; UINT32_MAX: a field does not fit. */
-static uint32_t put_extension(uint8_t *at, uint8_t form, const struct wire_ses *s)
+static uint32_t put_extension(uint8_t *at, uint8_t form, const struct plain_ses *s)
 {
 	bool announces = s->opcode == WIRE_OP_RENDEZVOUS_SEND || s->opcode == WIRE_OP_RENDEZVOUS_TSEND;
 
@@ -514,9 +514,9 @@ static bool net_fits(const struct wire_net *net, uint32_t bytes)
 	return v4 == weft_ip_is_v4(&net->dst) && net->dscp < 64 && net->ecn < 4 && ip_bytes <= UINT16_MAX;
 }
 
-size_t plain_encode(const struct wire_pkt *p, uint8_t *buf)
+size_t plain_encode(const struct plain_pkt *p, uint8_t *buf)
 {
-	const struct wire_pds *d = &p->pds;
+	const struct plain_pds *d = &p->pds;
 	bool cp = d->type == WIRE_PDS_CP;
 	uint8_t form = cp ? WIRE_NH_NONE : d->next_hdr, nibble = cp ? d->ctl : d->next_hdr;
 	uint8_t *pds = buf + wire_net_bytes(&p->net);

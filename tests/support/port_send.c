@@ -3,12 +3,12 @@
 
 #include <assert.h>
 
-bool port_send(struct weft_port *port, const struct wire_pkt *w, const uint8_t *payload)
+bool port_send(struct weft_port *port, const struct plain_pkt *w, const uint8_t *payload)
 {
 	struct weft_pkt *pkt;
 	if (port->ops->alloc(port, &pkt, 1) != 1)
 		return false;
-	pkt->head_len = (uint16_t)wire_encode(w, pkt->head);
+	pkt->head_len = (uint16_t)plain_encode(w, pkt->head);
 	assert(pkt->head_len > 0); /* aborts: the caller may be a process that a test forked */
 	pkt->payload = payload;
 	pkt->payload_len = w->payload_bytes;
@@ -18,9 +18,9 @@ bool port_send(struct weft_port *port, const struct wire_pkt *w, const uint8_t *
 	return false;
 }
 
-struct wire_pkt port_data_pkt(uint32_t src, uint32_t dst, uint16_t entropy, uint32_t psn, uint16_t payload_bytes)
+struct plain_pkt port_data_pkt(uint32_t src, uint32_t dst, uint16_t entropy, uint32_t psn, uint16_t payload_bytes)
 {
-	return (struct wire_pkt){
+	return (struct plain_pkt){
 		.net = {.src = weft_ip_v4(src),
 			.dst = weft_ip_v4(dst),
 			.entropy = entropy,

@@ -5,14 +5,14 @@
 
 #include <stdbool.h>
 
+#include "plain_pkt.h"
 #include "weft/spi/port.h"
-#include "wire.h"
 
 /* Encodes `w` into a packet of the port's, with w->payload_bytes of payload by reference, and sends it. False: the port
  * had no packet or no room. */
-bool port_send(struct weft_port *port, const struct wire_pkt *w, const uint8_t *payload);
+bool port_send(struct weft_port *port, const struct plain_pkt *w, const uint8_t *payload);
 
 /* A trimmable data packet between two IPv4 addresses, which is a whole message. */
-struct wire_pkt port_data_pkt(uint32_t src, uint32_t dst, uint16_t entropy, uint32_t psn, uint16_t payload_bytes);
+struct plain_pkt port_data_pkt(uint32_t src, uint32_t dst, uint16_t entropy, uint32_t psn, uint16_t payload_bytes);
 
 #endif

@@ -23,7 +23,7 @@ static inline void open_default(struct duo *d)
 	duo_open(d, &conf);
 }
 
-static inline bool is_data(const struct wire_pkt *w)
+static inline bool is_data(const struct plain_pkt *w)
 {
 	return w->pds.type == WIRE_PDS_RUD_REQ || w->pds.type == WIRE_PDS_RUD_CC_REQ;
 }
@@ -34,7 +34,7 @@ struct hit {
 	enum duo_fate fate;
 };
 
-static inline enum duo_fate hit_data(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static inline enum duo_fate hit_data(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const struct hit *h = arg;
 	return from == 0 && is_data(w) && nth >= h->first && nth <= h->last ? h->fate : DUO_PASS;
@@ -47,7 +47,7 @@ struct lose_ctl {
 	uint64_t count;
 };
 
-static inline enum duo_fate lose_ctl(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static inline enum duo_fate lose_ctl(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	struct lose_ctl *l = arg;
 	if (from != l->from || w->pds.type != WIRE_PDS_CP || w->pds.ctl != l->ctl || !l->count)
@@ -72,7 +72,7 @@ static inline uint32_t count_ctl(const struct duo *d, int side, uint8_t ctl)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < d->log_len; i++) {
-		const struct wire_pds *pds = &d->log[i].w.pds;
+		const struct plain_pds *pds = &d->log[i].w.pds;
 		n += d->log[i].from == side && pds->type == WIRE_PDS_CP && pds->ctl == ctl;
 	}
 	return n;

@@ -65,7 +65,7 @@ static void trim__last_hop_is_no_fault_of_the_path(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate trim_every_third(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate trim_every_third(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 0 && is_data(w) && !(w->pds.flags & WIRE_F_RETX) && w->pds.psn % 3 == 0 ? DUO_TRIM : DUO_PASS;
 }
@@ -88,7 +88,7 @@ static void trim__storm(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate every_third_ack_late(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate every_third_ack_late(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 1 && nth % 3 == 0 ? DUO_LATE : DUO_PASS;
 }
@@ -112,7 +112,7 @@ static void all_acked__every_packet_counts_once(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate dup_acks(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate dup_acks(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 1 ? DUO_DUP : DUO_PASS;
 }
@@ -133,20 +133,20 @@ static void ack__duplicates_are_harmless(void **state)
 }
 
 /* An ACK of side 1 for the connection of side 0. */
-static struct wire_pkt ack_of(const struct duo *d, uint32_t cack)
+static struct plain_pkt ack_of(const struct duo *d, uint32_t cack)
 {
 	const struct pdc_tx *p = first_tx(d->e[0]);
-	return (struct wire_pkt){.net = {.dscp = WIRE_DSCP_CONTROL},
-				 .pds = {.type = WIRE_PDS_ACK_CC,
-					 .spdcid = p->remote_id ? p->remote_id : 77,
-					 .dpdcid = p->pdc.id,
-					 .psn = cack}};
+	return (struct plain_pkt){.net = {.dscp = WIRE_DSCP_CONTROL},
+				  .pds = {.type = WIRE_PDS_ACK_CC,
+					  .spdcid = p->remote_id ? p->remote_id : 77,
+					  .dpdcid = p->pdc.id,
+					  .psn = cack}};
 }
 
-static struct wire_pkt nack_of(const struct duo *d, uint32_t psn, uint8_t code, uint16_t target)
+static struct plain_pkt nack_of(const struct duo *d, uint32_t psn, uint8_t code, uint16_t target)
 {
-	struct wire_pkt w = ack_of(d, 0);
-	w.pds = (struct wire_pds){
+	struct plain_pkt w = ack_of(d, 0);
+	w.pds = (struct plain_pds){
 		.type = WIRE_PDS_NACK, .code = code, .psn = psn, .spdcid = target, .dpdcid = w.pds.dpdcid};
 	return w;
 }
@@ -165,7 +165,7 @@ static void ack__beyond_what_was_sent_is_stale(void **state)
 	open_default(&d);
 	submit_and_send(&d, out, sizeof out);
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = ack_of(&d, p->q.nxt);
+	struct plain_pkt w = ack_of(&d, p->q.nxt);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w = ack_of(&d, p->q.nxt + 100);
 	duo_inject_pkt(&d, 0, &w, NULL);
@@ -191,7 +191,7 @@ static void ack__bitmap_beyond_the_queue_is_cut(void **state)
 	assert_true(sent >= 2);
 	static const int16_t offsets[] = {1, -60, -64, -32768, 32767, 5};
 	for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
-		struct wire_pkt w = ack_of(&d, p->start_psn - 1);
+		struct plain_pkt w = ack_of(&d, p->start_psn - 1);
 		w.pds.sack_offset = offsets[i];
 		w.pds.sack_bitmap = UINT64_MAX;
 		w.pds.offset = -5;
@@ -212,7 +212,7 @@ static void ack__from_another_target_id_is_stale(void **state)
 	duo_transfer(&d, 0, 1);
 	submit_and_send(&d, out, 1);
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = ack_of(&d, p->q.nxt - 1);
+	struct plain_pkt w = ack_of(&d, p->q.nxt - 1);
 	w.pds.spdcid++;
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w.pds.spdcid = 0;
@@ -233,7 +233,7 @@ static void answers_to_others__do_not_name_our_target(void **state)
 	open_default(&d);
 	submit_and_send(&d, out, 1);
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = ack_of(&d, p->start_psn + 5000);
+	struct plain_pkt w = ack_of(&d, p->start_psn + 5000);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w = nack_of(&d, p->start_psn + 5000, WIRE_NACK_TRIMMED, 77);
 	duo_inject_pkt(&d, 0, &w, NULL);
@@ -255,7 +255,7 @@ static void nack__unknown_connection_after_an_answer_is_an_error(void **state)
 	open_default(&d);
 	submit_and_send(&d, out, 1);
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_TRIMMED, 77);
+	struct plain_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_TRIMMED, 77);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w = nack_of(&d, p->start_psn, WIRE_NACK_INV_DPDCID, 0);
 	duo_inject_pkt(&d, 0, &w, NULL);
@@ -274,7 +274,7 @@ static void nack__closing_in_error_starts_nothing_over(void **state)
 	struct duo d;
 	open_default(&d);
 	submit_and_send(&d, out, 1);
-	struct wire_pkt w = nack_of(&d, first_tx(d.e[0])->start_psn, WIRE_NACK_CLOSING_IN_ERR, 0);
+	struct plain_pkt w = nack_of(&d, first_tx(d.e[0])->start_psn, WIRE_NACK_CLOSING_IN_ERR, 0);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	duo_poll(&d, 0);
 	assert_true(duo_cqe(&d, 0, &cqe));
@@ -296,7 +296,7 @@ static void rtt__retransmissions_are_ambiguous(void **state)
 		duo_run(&d, d.now + 75000); /* sent again after 70 us */
 		assert_int_equal(weft_engine_stats(d.e[0])->timeouts, 1);
 		struct pdc_tx *p = first_tx(d.e[0]);
-		struct wire_pkt w = ack_of(&d, p->start_psn);
+		struct plain_pkt w = ack_of(&d, p->start_psn);
 		w.pds.flags = retx ? WIRE_F_RETX : 0;
 		duo_inject_pkt(&d, 0, &w, NULL);
 		duo_poll(&d, 0);
@@ -317,7 +317,7 @@ static void nack__lack_of_resources_holds_the_connection(void **state)
 	d.fate_arg = &h;
 	submit_and_send(&d, out, sizeof out);
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_NO_PKT_BUFFER, 0);
+	struct plain_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_NO_PKT_BUFFER, 0);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	weft_ns start = d.now;
 	duo_run(&d, start + WEFT_MS(1));

@@ -6,7 +6,7 @@
 
 #include "inside.h"
 
-static uint32_t ack_psn(const struct wire_pkt *w)
+static uint32_t ack_psn(const struct plain_pkt *w)
 {
 	return w->pds.psn + (uint32_t)w->pds.offset;
 }
@@ -82,13 +82,13 @@ static void data__mark_is_echoed_at_once(void **state)
 }
 
 /* Every third packet late by more than a hundred others: nothing but ACKs tells the sender what arrived. */
-static enum duo_fate shuffle(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate shuffle(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 0 && is_data(w) && nth % 3 == 1 ? DUO_LATE : DUO_PASS;
 }
 
 /* Marks in `seen` what an ACK reports, relative to `first`. */
-static void note_reported(const struct wire_pkt *w, uint32_t first, uint8_t *seen, uint32_t n)
+static void note_reported(const struct plain_pkt *w, uint32_t first, uint8_t *seen, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t psn = first + i, bit = psn - (w->pds.psn + (uint32_t)w->pds.sack_offset);
@@ -173,7 +173,7 @@ static void coalesced__waits_no_longer_than_the_delay(void **state)
 	duo_conf_init(&conf);
 	conf.tune.ack_every = 64;
 	duo_open(&d, &conf);
-	struct wire_pkt w = duo_syn(1, 100);
+	struct plain_pkt w = duo_syn(1, 100);
 	uint8_t payload[100] = {0};
 	w.ses.request_length = 1000;
 	w.ses.flags &= (uint8_t)~WIRE_SES_EOM;
@@ -199,7 +199,7 @@ static void inject_burst(struct duo *d, uint32_t first, uint32_t n, uint32_t mar
 {
 	uint8_t payload[100] = {0};
 	for (uint32_t i = first; i < first + n; i++) {
-		struct wire_pkt w = duo_syn(1, 100);
+		struct plain_pkt w = duo_syn(1, 100);
 		w.ses.request_length = 100000;
 		w.ses.flags &= (uint8_t) ~(WIRE_SES_EOM | (i ? WIRE_SES_SOM : 0));
 		w.ses.message_offset = 100 * i;
@@ -277,7 +277,7 @@ static void burst__does_not_hurry_a_coalesced_ack(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate drop_odd_acks(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_odd_acks(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 1 && nth % 2 ? DUO_DROP : shuffle(arg, from, w, nth);
 }
@@ -321,7 +321,7 @@ static void sack__base_moves_until_all_is_reported(void **state)
 	duo_open(&d, &conf);
 	d.logging = true;
 	for (uint32_t i = 1; i < PKTS; i++) { /* all but the first */
-		struct wire_pkt w = duo_syn(1, 8);
+		struct plain_pkt w = duo_syn(1, 8);
 		w.pds.psn += i;
 		w.pds.psn_offset = (uint16_t)i;
 		w.ses.message_id = (uint16_t)(1 + i);

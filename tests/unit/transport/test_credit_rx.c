@@ -18,7 +18,7 @@ static void open_eqds(struct duo *d)
 /* A first packet from sender `id` on the other host, which says it wants this many units. */
 static void syn(struct duo *d, uint16_t id, uint32_t units)
 {
-	struct wire_pkt w = duo_syn(1, 8);
+	struct plain_pkt w = duo_syn(1, 8);
 	w.pds.type = WIRE_PDS_RUD_CC_REQ;
 	w.pds.spdcid = id;
 	w.pds.credit = units;
@@ -27,8 +27,8 @@ static void syn(struct duo *d, uint16_t id, uint32_t units)
 
 static void request(struct duo *d, uint16_t id, uint32_t total)
 {
-	struct wire_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
-			     .pds = {.type = WIRE_PDS_CP, .ctl = WIRE_CTL_CREDIT_REQ, .spdcid = id, .payload = total}};
+	struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
+			      .pds = {.type = WIRE_PDS_CP, .ctl = WIRE_CTL_CREDIT_REQ, .spdcid = id, .payload = total}};
 	list_for_each (l, &d->e[1]->pds.rxs) {
 		const struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
 		if (p->remote_id == id)
@@ -201,7 +201,7 @@ static void trim__calls_for_the_packet(void **state)
 {
 	struct duo d;
 	open_eqds(&d);
-	struct wire_pkt w = duo_syn(1, 0);
+	struct plain_pkt w = duo_syn(1, 0);
 	w.pds.type = WIRE_PDS_RUD_CC_REQ;
 	w.net.dscp = WIRE_DSCP_TRIMMED;
 	w.ses.request_length = 100;

@@ -15,14 +15,14 @@ static void open_spraypass(struct duo *d)
 /* A request of the other host's sender `id`, of so many units; 0: a stop. */
 static void request(struct duo *d, uint16_t id, uint16_t serial, uint32_t units)
 {
-	struct wire_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
-			     .pds = {.type = WIRE_PDS_CP,
-				     .ctl = WIRE_CTL_CREDIT_REQ,
-				     .flags = WIRE_F_SYN,
-				     .psn = 1000,
-				     .spdcid = id,
-				     .opaque = serial,
-				     .payload = units}};
+	struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
+			      .pds = {.type = WIRE_PDS_CP,
+				      .ctl = WIRE_CTL_CREDIT_REQ,
+				      .flags = WIRE_F_SYN,
+				      .psn = 1000,
+				      .spdcid = id,
+				      .opaque = serial,
+				      .payload = units}};
 	duo_inject_pkt(d, 1, &w, NULL);
 	duo_poll(d, 1);
 }
@@ -37,7 +37,7 @@ static void request__credits_until_a_stop(void **state)
 	duo_run(&d, d.now + WEFT_US(50));
 	assert_in_range(duo_stats(&d, 1)->tx_credit, 5, 15); /* w_init of the link: one in 5.6 us */
 	for (uint32_t i = 0; i < duo_stats(&d, 1)->tx_credit; i++) {
-		const struct wire_pkt *w = &duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i)->w;
+		const struct plain_pkt *w = &duo_nth_ctl(&d, 1, WIRE_CTL_CREDIT, i)->w;
 		assert_int_equal(w->pds.payload, i);
 		assert_int_equal(w->pds.opaque, FULL_WIRE);
 		assert_int_equal(w->pds.dpdcid, 9);
@@ -159,7 +159,7 @@ static void free__a_sender_whose_credit_waits(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate mark_data(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate mark_data(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return is_data(w) ? DUO_MARK : DUO_PASS;
 }

@@ -42,17 +42,17 @@ static void transfer__first_of_all_a_request(void **state)
 }
 
 /* The credit of this number in the log. */
-static const struct wire_pkt *credit_of(const struct duo *d, uint32_t number)
+static const struct plain_pkt *credit_of(const struct duo *d, uint32_t number)
 {
 	for (uint32_t i = 0; i < d->log_len; i++) {
-		const struct wire_pkt *w = &d->log[i].w;
+		const struct plain_pkt *w = &d->log[i].w;
 		if (w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_CREDIT && w->pds.payload == number)
 			return w;
 	}
 	return NULL;
 }
 
-static enum duo_fate mark_some(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate mark_some(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_CREDIT && w->pds.payload % 3 == 1 ? DUO_MARK
 												      : DUO_PASS;
@@ -67,10 +67,10 @@ static void fill__path_number_and_mark_of_the_credit(void **state)
 	d.fate = mark_some;
 	duo_transfer(&d, 0, 1 << 20);
 	for (uint32_t i = 0; i < d.log_len; i++) {
-		const struct wire_pkt *w = &d.log[i].w;
+		const struct plain_pkt *w = &d.log[i].w;
 		if (!is_data(w))
 			continue;
-		const struct wire_pkt *c = credit_of(&d, w->pds.credit);
+		const struct plain_pkt *c = credit_of(&d, w->pds.credit);
 		assert_non_null(c);
 		assert_int_equal(w->net.entropy, c->net.entropy);
 		assert_int_equal(c->net.dscp, WIRE_DSCP_CREDIT);
@@ -120,7 +120,7 @@ static void allows__no_more_than_was_granted(void **state)
 	int64_t granted = 0, sent = 0;
 	duo_run(&d, d.now + WEFT_MS(1));
 	for (uint32_t i = 0; i < d.log_len; i++) {
-		const struct wire_pkt *w = &d.log[i].w;
+		const struct plain_pkt *w = &d.log[i].w;
 		if (w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_CREDIT)
 			granted += w->pds.opaque;
 		if (is_data(w))
@@ -180,7 +180,7 @@ static void loss__of_anything_is_repaired(void **state)
 	}
 }
 
-static enum duo_fate lose_stops(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate lose_stops(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint32_t *left = arg;
 	bool stop = w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_CREDIT_REQ && !w->pds.payload;
@@ -210,7 +210,7 @@ static void silence__a_peer_without_credit_is_not_waited_for(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate mute(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate mute(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 1 ? DUO_DROP : DUO_PASS;
 }
@@ -232,7 +232,7 @@ static void silence__a_dead_peer_is_noticed(void **state)
 }
 
 /* The peer dies after so many packets of both sides. */
-static enum duo_fate dies(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate dies(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint64_t *left = arg;
 	if (!*left)
@@ -264,7 +264,7 @@ static void silence__a_peer_that_dies_after_any_packet(void **state)
 	}
 }
 
-static enum duo_fate no_credit(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate no_credit(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	bool about_credit = w->pds.ctl == WIRE_CTL_CREDIT || w->pds.ctl == WIRE_CTL_CREDIT_REQ;
 	return w->pds.type == WIRE_PDS_CP && about_credit ? DUO_DROP : DUO_PASS;
@@ -345,15 +345,15 @@ static struct pdc_tx *midway(struct duo *d)
 	return first_tx(d->e[0]);
 }
 
-static struct wire_pkt credit(const struct pdc_tx *p, uint32_t number, uint16_t bytes)
+static struct plain_pkt credit(const struct pdc_tx *p, uint32_t number, uint16_t bytes)
 {
-	return (struct wire_pkt){.net = {.dscp = WIRE_DSCP_CREDIT, .entropy = 5},
-				 .pds = {.type = WIRE_PDS_CP,
-					 .ctl = WIRE_CTL_CREDIT,
-					 .opaque = bytes,
-					 .spdcid = p->remote_id,
-					 .dpdcid = p->pdc.id,
-					 .payload = number}};
+	return (struct plain_pkt){.net = {.dscp = WIRE_DSCP_CREDIT, .entropy = 5},
+				  .pds = {.type = WIRE_PDS_CP,
+					  .ctl = WIRE_CTL_CREDIT,
+					  .opaque = bytes,
+					  .spdcid = p->remote_id,
+					  .dpdcid = p->pdc.id,
+					  .payload = number}};
 }
 
 static void credit__forged_ones_are_ignored(void **state)
@@ -361,16 +361,16 @@ static void credit__forged_ones_are_ignored(void **state)
 	struct duo d;
 	struct pdc_tx *p = midway(&d);
 	uint32_t next = p->credit.sched->newest + 1;
-	struct wire_pkt bad[] = {credit(p, next, 0),
-				 credit(p, next, FULL_WIRE + 1),
-				 credit(p, next, UINT16_MAX),
-				 credit(p, next - 1, FULL_WIRE),
-				 credit(p, (next - 2000) & SCHED_NUMBER_MASK, FULL_WIRE),
-				 credit(p, (next + (1 << 20)) & SCHED_NUMBER_MASK, FULL_WIRE),
-				 credit(p, 1u << 24 | next, FULL_WIRE),
-				 credit(p, UINT32_MAX, FULL_WIRE),
-				 credit(p, next, FULL_WIRE),
-				 credit(p, next, FULL_WIRE)};
+	struct plain_pkt bad[] = {credit(p, next, 0),
+				  credit(p, next, FULL_WIRE + 1),
+				  credit(p, next, UINT16_MAX),
+				  credit(p, next - 1, FULL_WIRE),
+				  credit(p, (next - 2000) & SCHED_NUMBER_MASK, FULL_WIRE),
+				  credit(p, (next + (1 << 20)) & SCHED_NUMBER_MASK, FULL_WIRE),
+				  credit(p, 1u << 24 | next, FULL_WIRE),
+				  credit(p, UINT32_MAX, FULL_WIRE),
+				  credit(p, next, FULL_WIRE),
+				  credit(p, next, FULL_WIRE)};
 	bad[8].pds.dpdcid += 77;
 	bad[9].pds.spdcid++;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -395,7 +395,7 @@ static void credit__late_ones_count_once(void **state)
 	const uint64_t stale[] = {0, 0, 1, 1, 1, 2};
 	uint64_t before = duo_stats(&d, 0)->rx_credit_stale;
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		struct wire_pkt w = credit(p, numbers[i], FULL_WIRE);
+		struct plain_pkt w = credit(p, numbers[i], FULL_WIRE);
 		duo_inject_pkt(&d, 0, &w, NULL);
 		d.port[0].tx_room = 0;
 		duo_poll(&d, 0);
@@ -413,7 +413,7 @@ static void credit__nobody_asked_for(void **state)
 	duo_transfer(&d, 0, 10000);
 	duo_run(&d, d.now + WEFT_MS(1));
 	struct pdc_tx *p = first_tx(d.e[0]);
-	struct wire_pkt w = credit(p, p->credit.sched->newest + 1, FULL_WIRE);
+	struct plain_pkt w = credit(p, p->credit.sched->newest + 1, FULL_WIRE);
 	uint64_t stale = duo_stats(&d, 0)->rx_credit_stale;
 	duo_inject_pkt(&d, 0, &w, NULL);
 	duo_poll(&d, 0);
@@ -422,7 +422,7 @@ static void credit__nobody_asked_for(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate twice(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate twice(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return DUO_DUP;
 }
@@ -447,7 +447,7 @@ static void credit__unpaced_ones_are_noticed(void **state)
 	struct pdc_tx *p = midway(&d);
 	uint32_t next = p->credit.sched->newest + 1;
 	for (uint32_t i = 0; i < 300; i++) {
-		struct wire_pkt w = credit(p, next + i, FULL_WIRE);
+		struct plain_pkt w = credit(p, next + i, FULL_WIRE);
 		duo_inject_pkt(&d, 0, &w, NULL);
 		duo_poll(&d, 0);
 	}

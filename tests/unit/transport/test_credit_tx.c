@@ -127,7 +127,7 @@ static void silence__a_peer_without_credit_is_not_waited_for(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate mute(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate mute(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 1 ? DUO_DROP : DUO_PASS;
 }
@@ -198,14 +198,14 @@ static struct pdc_tx *midway(struct duo *d)
 	return first_tx(d->e[0]);
 }
 
-static struct wire_pkt credit(const struct pdc_tx *p, uint32_t total)
+static struct plain_pkt credit(const struct pdc_tx *p, uint32_t total)
 {
-	return (struct wire_pkt){.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
-				 .pds = {.type = WIRE_PDS_CP,
-					 .ctl = WIRE_CTL_CREDIT,
-					 .spdcid = p->remote_id,
-					 .dpdcid = p->pdc.id,
-					 .payload = total}};
+	return (struct plain_pkt){.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
+				  .pds = {.type = WIRE_PDS_CP,
+					  .ctl = WIRE_CTL_CREDIT,
+					  .spdcid = p->remote_id,
+					  .dpdcid = p->pdc.id,
+					  .payload = total}};
 }
 
 static void granted__forged_credits_are_ignored(void **state)
@@ -213,14 +213,14 @@ static void granted__forged_credits_are_ignored(void **state)
 	struct duo d;
 	struct pdc_tx *p = midway(&d);
 	uint32_t total = p->credit.granted;
-	struct wire_pkt bad[] = {credit(p, total),
-				 credit(p, total - 1),
-				 credit(p, total + (1 << 20)),
-				 credit(p, (total + (1 << 23)) & CREDIT_MASK),
-				 credit(p, 1u << 24 | total),
-				 credit(p, UINT32_MAX),
-				 credit(p, total + 1),
-				 credit(p, total + 1)};
+	struct plain_pkt bad[] = {credit(p, total),
+				  credit(p, total - 1),
+				  credit(p, total + (1 << 20)),
+				  credit(p, (total + (1 << 23)) & CREDIT_MASK),
+				  credit(p, 1u << 24 | total),
+				  credit(p, UINT32_MAX),
+				  credit(p, total + 1),
+				  credit(p, total + 1)};
 	bad[6].pds.dpdcid += 77;
 	bad[7].pds.spdcid++;
 	int64_t balance = p->credit.balance_bytes;
@@ -242,7 +242,7 @@ static void granted__without_rcc_it_means_nothing(void **state)
 	open_with_cc(&d, "fixed", NULL);
 	duo_send(&d, 0, NULL, 1 << 20, 7, NULL);
 	duo_run(&d, d.now + WEFT_US(20));
-	struct wire_pkt w = credit(first_tx(d.e[0]), 10);
+	struct plain_pkt w = credit(first_tx(d.e[0]), 10);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	duo_poll(&d, 0);
 	assert_int_equal(duo_stats(&d, 0)->rx_credit, 1);

@@ -169,7 +169,7 @@ static void dgram__without_receive(void **state)
 	duo_close(&p.d);
 }
 
-static enum duo_fate drop_first(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_first(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 0 && nth == 0 ? DUO_DROP : DUO_PASS;
 }
@@ -241,16 +241,16 @@ static void dgram__bad_packets(void **state)
 	uint8_t bytes[8] = {0}, in = 0;
 	pair_open(&p);
 	post(&p, &in, 1);
-	struct wire_pkt good = {.net = {.dst_port = WIRE_UDP_PORT, .entropy = 0xC000},
-				.pds = {.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM},
-				.ses = {.opcode = WIRE_OP_DATAGRAM_SEND,
-					.flags = WIRE_SES_SOM | WIRE_SES_EOM,
-					.pid_on_fep = weft_ep_port(p.ep[1]) >> 4,
-					.resource_index = weft_ep_port(p.ep[1]) & 15,
-					.initiator = 1,
-					.request_length = 8},
-				.payload_bytes = 8};
-	struct wire_pkt w = good;
+	struct plain_pkt good = {.net = {.dst_port = WIRE_UDP_PORT, .entropy = 0xC000},
+				 .pds = {.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM},
+				 .ses = {.opcode = WIRE_OP_DATAGRAM_SEND,
+					 .flags = WIRE_SES_SOM | WIRE_SES_EOM,
+					 .pid_on_fep = weft_ep_port(p.ep[1]) >> 4,
+					 .resource_index = weft_ep_port(p.ep[1]) & 15,
+					 .initiator = 1,
+					 .request_length = 8},
+				 .payload_bytes = 8};
+	struct plain_pkt w = good;
 	w.ses.request_length = 9;
 	duo_inject_pkt(&p.d, 1, &w, bytes);
 	w = good;

@@ -116,7 +116,7 @@ static void poll__deadline_is_ahead(void **state)
 }
 
 /* An application that calls us far too rarely still recovers from loss. */
-static enum duo_fate drop_first(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_first(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 0 && nth == 0 ? DUO_DROP : DUO_PASS;
 }

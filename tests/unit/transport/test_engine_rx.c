@@ -11,12 +11,12 @@ enum { IP_BYTES = 20, UDP_BYTES = 8 };
 /* A good packet for side 1 with one byte changed; the header checksum made right if asked for. */
 static void inject_changed(struct duo *d, uint32_t at, uint8_t value, uint16_t len)
 {
-	struct wire_pkt w = duo_syn(1, 8);
+	struct plain_pkt w = duo_syn(1, 8);
 	uint8_t buf[WEFT_PKT_HEAD_MAX + 8] = {0};
 	w.net.src = weft_peer_addr(d->e[1], d->peer[1])->ip;
 	w.net.dst = weft_peer_addr(d->e[0], d->peer[0])->ip;
 	w.net.dst_port = WIRE_UDP_PORT;
-	size_t bytes = wire_encode(&w, buf) + 8;
+	size_t bytes = plain_encode(&w, buf) + 8;
 	buf[at] = value;
 	duo_inject(d, 1, buf, len ? len : (uint16_t)bytes);
 	duo_poll(d, 1);
@@ -46,13 +46,13 @@ static void bad__counted_by_reason(void **state)
 static void bad__not_ours(void **state)
 {
 	struct duo d;
-	struct wire_pkt w = duo_syn(1, 0);
+	struct plain_pkt w = duo_syn(1, 0);
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 	open_default(&d);
 	w.net.src = weft_ip_v4(0x0a000001);
 	w.net.dst = weft_ip_v4(0x0a000055);
 	w.net.dst_port = WIRE_UDP_PORT;
-	duo_inject(&d, 1, buf, (uint16_t)wire_encode(&w, buf));
+	duo_inject(&d, 1, buf, (uint16_t)plain_encode(&w, buf));
 	duo_poll(&d, 1);
 	assert_int_equal(weft_engine_stats(d.e[1])->rx_not_ours, 1);
 	duo_close(&d);
@@ -77,7 +77,7 @@ static void burst__more_is_announced(void **state)
 	struct duo d;
 	open_default(&d);
 	for (uint16_t i = 0; i < 70; i++) {
-		struct wire_pkt w = duo_syn(1, 8);
+		struct plain_pkt w = duo_syn(1, 8);
 		w.pds.psn += i;
 		w.pds.psn_offset = i;
 		w.ses.message_id = (uint16_t)(1 + i);
@@ -93,7 +93,7 @@ static void burst__more_is_announced(void **state)
 enum { MESSAGES = 6, MESSAGE_BYTES = 150000 };
 
 /* Every sixth packet or so does not simply arrive. Only data is trimmed or marked. */
-static enum duo_fate hard_times(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate hard_times(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	static const enum duo_fate kinds[] = {DUO_DROP, DUO_DUP, DUO_LATE, DUO_MARK, DUO_TRIM, DUO_LATE};
 	uint64_t dice = rng_mix(nth * 2 + (uint64_t)from);
@@ -152,9 +152,9 @@ static void run_logged(struct duo *d, bool short_cuts)
 static void check_same_packet(const struct duo_rec *a, const struct duo_rec *b)
 {
 	uint8_t x[WEFT_PKT_HEAD_MAX], y[WEFT_PKT_HEAD_MAX];
-	size_t bytes = wire_encode(&a->w, x);
+	size_t bytes = plain_encode(&a->w, x);
 	assert_true(bytes > 0);
-	assert_int_equal(bytes, wire_encode(&b->w, y));
+	assert_int_equal(bytes, plain_encode(&b->w, y));
 	assert_memory_equal(x, y, bytes);
 	assert_int_equal(a->w.payload_bytes, b->w.payload_bytes);
 	assert_true(a->at == b->at && a->from == b->from && a->fate == b->fate);

@@ -25,7 +25,7 @@ static uint32_t count_nacks(const struct duo *d, uint8_t code)
 	return n;
 }
 
-static enum duo_fate hit_ordered(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate hit_ordered(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const struct hit *h = arg;
 	return from == 0 && w->pds.type == WIRE_PDS_ROD_REQ && nth >= h->first && nth <= h->last ? h->fate : DUO_PASS;
@@ -65,7 +65,7 @@ static void loss__coalesced_acks_come_first(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate lose_nacks(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate lose_nacks(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return w->pds.type == WIRE_PDS_NACK ? DUO_DROP : hit_ordered(arg, from, w, nth);
 }
@@ -111,7 +111,7 @@ static void trim__goes_back_at_once(void **state)
 }
 
 /* Not by counting: what is repeated would meet the same fate again. */
-static enum duo_fate lose_some(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate lose_some(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint64_t draw = rng_mix(nth * 2 + (uint64_t)from) % 100;
 	return draw < 5 ? DUO_DROP : draw < 8 ? DUO_DUP : draw < 10 ? DUO_LATE : DUO_PASS;
@@ -143,13 +143,13 @@ static struct pdc_tx *midway(struct duo *d, bool go_back_n)
 
 static void inject_ooo(struct duo *d, const struct pdc_tx *p, uint32_t psn, uint8_t flags)
 {
-	struct wire_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
-			     .pds = {.type = WIRE_PDS_NACK,
-				     .code = WIRE_NACK_ROD_OOO,
-				     .flags = flags,
-				     .psn = psn,
-				     .spdcid = p->remote_id,
-				     .dpdcid = p->pdc.id}};
+	struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
+			      .pds = {.type = WIRE_PDS_NACK,
+				      .code = WIRE_NACK_ROD_OOO,
+				      .flags = flags,
+				      .psn = psn,
+				      .spdcid = p->remote_id,
+				      .dpdcid = p->pdc.id}};
 	duo_inject_pkt(d, 0, &w, NULL);
 	d->port[0].tx_room = 0;
 	duo_poll(d, 0);

@@ -7,16 +7,16 @@
 
 #include "inside.h"
 
-static void inject(struct duo *d, struct wire_pkt w, const uint8_t *payload)
+static void inject(struct duo *d, struct plain_pkt w, const uint8_t *payload)
 {
 	duo_inject_pkt(d, 1, &w, payload);
 	duo_poll(d, 1);
 }
 
 /* Message `id` of side 0's hand-made connection, tagged 7, in a packet of its own. */
-static struct wire_pkt whole(uint16_t id, uint16_t bytes)
+static struct plain_pkt whole(uint16_t id, uint16_t bytes)
 {
-	struct wire_pkt w = duo_syn(1, bytes);
+	struct plain_pkt w = duo_syn(1, bytes);
 	w.pds.psn += id - 1u;
 	w.pds.psn_offset = id - 1;
 	w.ses.message_id = id;
@@ -24,9 +24,9 @@ static struct wire_pkt whole(uint16_t id, uint16_t bytes)
 }
 
 /* Part of message 1, in the packet with the given PSN offset. */
-static struct wire_pkt part(uint16_t psn_offset, uint32_t offset, uint16_t bytes, uint32_t total)
+static struct plain_pkt part(uint16_t psn_offset, uint32_t offset, uint16_t bytes, uint32_t total)
 {
-	struct wire_pkt w = duo_syn(1, bytes);
+	struct plain_pkt w = duo_syn(1, bytes);
 	w.pds.psn += psn_offset;
 	w.pds.psn_offset = psn_offset;
 	w.ses.request_length = total;
@@ -220,7 +220,7 @@ static void send_to_nobody(struct duo *d, const uint8_t *out, uint32_t len)
 	d->due[0] = d->now;
 }
 
-static enum duo_fate drop_first_acks(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_first_acks(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 1 && nth < 3 ? DUO_DROP : DUO_PASS;
 }
@@ -241,7 +241,7 @@ static void undeliverable__error_survives_lost_answers(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate drop_some(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_some(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const uint64_t *mask = arg;
 	return *mask >> (nth & 63) & 1 ? DUO_DROP : DUO_PASS;
@@ -283,7 +283,7 @@ static void inconsistent__later_packets_keep_to_the_first(void **state)
 		inject(&d, part(1, 100000, 1000, 200000), out); /* far beyond */
 		inject(&d, part(2, 1500, 1000, 2500), out);     /* just beyond */
 		inject(&d, part(3, 0x7fffffff, 1000, 0xfffffff0), out);
-		struct wire_pkt untagged = part(4, 1000, 500, 2000);
+		struct plain_pkt untagged = part(4, 1000, 500, 2000);
 		untagged.ses.opcode = WIRE_OP_SEND;
 		inject(&d, untagged, out);
 		assert_int_equal(weft_engine_stats(d.e[1])->rx_bad_ses + weft_engine_stats(d.e[1])->rx_no_gtd, 4);
@@ -299,7 +299,7 @@ static void inconsistent__single_packets_are_refused(void **state)
 	uint8_t out[2000] = {1};
 	struct duo d;
 	open_default(&d);
-	struct wire_pkt w = part(0, 0, 1000, 999); /* more than the message */
+	struct plain_pkt w = part(0, 0, 1000, 999); /* more than the message */
 	inject(&d, w, out);
 	w = part(0, 1500, 1000, 2000); /* over its end */
 	inject(&d, w, out);
@@ -326,7 +326,7 @@ static void unsupported__turn_passes_to_the_next(void **state)
 	open_default(&d);
 	d.logging = true;
 	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
-	struct wire_pkt w = whole(1, 10);
+	struct plain_pkt w = whole(1, 10);
 	w.ses.opcode = WIRE_OP_DEFERRABLE_SEND;
 	inject(&d, w, out);
 	assert_int_equal(d.log[0].w.ses.return_code, WIRE_RC_UNSUPPORTED_OP);

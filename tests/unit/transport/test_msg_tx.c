@@ -8,7 +8,7 @@
 #include "inside.h"
 
 /* What one packet says about its message. */
-static void check_part(const struct wire_pkt *w, uint32_t i, uint32_t total)
+static void check_part(const struct plain_pkt *w, uint32_t i, uint32_t total)
 {
 	uint32_t offset = i * 4096, rest = total - offset;
 	assert_int_equal(w->ses.opcode, WIRE_OP_TAGGED_SEND);
@@ -69,7 +69,7 @@ static void cut__messages_follow_each_other(void **state)
 static void cut__retransmission_says_the_same(void **state)
 {
 	struct hit h = {2, 2, DUO_DROP};
-	const struct wire_pkt *first = NULL, *again = NULL;
+	const struct plain_pkt *first = NULL, *again = NULL;
 	struct duo d;
 	open_default(&d);
 	d.logging = true;

@@ -8,13 +8,13 @@
 
 static const uint8_t payload[4096];
 
-static void inject(struct duo *d, struct wire_pkt w)
+static void inject(struct duo *d, struct plain_pkt w)
 {
 	duo_inject_pkt(d, 1, &w, payload);
 	duo_poll(d, 1);
 }
 
-static const struct wire_pds *last_sent(const struct duo *d)
+static const struct plain_pds *last_sent(const struct duo *d)
 {
 	assert_true(d->log_len > 0);
 	return &d->log[d->log_len - 1].w.pds;
@@ -27,7 +27,7 @@ static void open_logged(struct duo *d)
 }
 
 /* The same packet after the target's id is known. */
-static struct wire_pkt established(const struct duo *d, struct wire_pkt w, uint32_t psn_offset)
+static struct plain_pkt established(const struct duo *d, struct plain_pkt w, uint32_t psn_offset)
 {
 	w.pds.flags &= (uint8_t)~WIRE_F_SYN;
 	w.pds.dpdcid = first_rx(d->e[1])->pdc.id;
@@ -40,7 +40,7 @@ static void accept__syns_share_one_connection(void **state)
 {
 	struct duo d;
 	open_logged(&d);
-	struct wire_pkt w = duo_syn(1, 8);
+	struct plain_pkt w = duo_syn(1, 8);
 	w.pds.psn += 3;
 	w.pds.psn_offset = 3;
 	w.ses.message_id = 4;
@@ -59,7 +59,7 @@ static void accept__trimmed_syn_opens_nothing(void **state)
 {
 	struct duo d;
 	open_logged(&d);
-	struct wire_pkt w = duo_syn(1, 0);
+	struct plain_pkt w = duo_syn(1, 0);
 	w.net.dscp = WIRE_DSCP_TRIMMED;
 	w.ses.request_length = 100;
 	inject(&d, w);
@@ -78,7 +78,7 @@ static void accept__no_other_numbering(void **state)
 	struct duo d;
 	open_logged(&d);
 	inject(&d, duo_syn(1, 8));
-	struct wire_pkt w = duo_syn(1, 8);
+	struct plain_pkt w = duo_syn(1, 8);
 	w.pds.psn = 5000000;
 	for (int i = 0; i < 3; i++) {
 		inject(&d, w);
@@ -97,8 +97,8 @@ static void give_up__answers_what_came_and_refuses_the_rest(void **state)
 	struct duo d;
 	open_logged(&d);
 	inject(&d, duo_syn(1, 8));
-	struct wire_pkt late = established(&d, duo_syn(1, 8), 0), w = established(&d, duo_syn(1, 8), 1);
-	struct wire_pkt noop = {.net = w.net, .pds = w.pds};
+	struct plain_pkt late = established(&d, duo_syn(1, 8), 0), w = established(&d, duo_syn(1, 8), 1);
+	struct plain_pkt noop = {.net = w.net, .pds = w.pds};
 	noop.pds.type = WIRE_PDS_CP;
 	noop.pds.ctl = WIRE_CTL_NOOP;
 	pdc_rx_give_up(&d.e[1]->pds, first_rx(d.e[1]), d.now);
@@ -135,7 +135,7 @@ static void request__unknown_connection(void **state)
 {
 	struct duo d;
 	open_logged(&d);
-	struct wire_pkt w = duo_syn(1, 8);
+	struct plain_pkt w = duo_syn(1, 8);
 	w.pds.flags = 0;
 	w.pds.dpdcid = 3;
 	inject(&d, w);
@@ -149,7 +149,7 @@ static void request__another_initiator_is_unknown(void **state)
 	struct duo d;
 	open_logged(&d);
 	inject(&d, duo_syn(1, 8));
-	struct wire_pkt w = established(&d, duo_syn(1, 8), 1);
+	struct plain_pkt w = established(&d, duo_syn(1, 8), 1);
 	w.pds.spdcid++;
 	inject(&d, w);
 	assert_int_equal(last_sent(&d)->code, WIRE_NACK_INV_DPDCID);
@@ -177,9 +177,9 @@ static void window__ends_where_offered(void **state)
 	duo_close(&d);
 }
 
-static struct wire_pkt control(const struct duo *d, uint8_t ctl, uint32_t psn)
+static struct plain_pkt control(const struct duo *d, uint8_t ctl, uint32_t psn)
 {
-	struct wire_pkt w = established(d, duo_syn(1, 0), 0);
+	struct plain_pkt w = established(d, duo_syn(1, 0), 0);
 	w.pds.type = WIRE_PDS_CP;
 	w.pds.next_hdr = WIRE_NH_NONE;
 	w.pds.ctl = ctl;
@@ -213,7 +213,7 @@ static void control__close_and_late_copies(void **state)
 	assert_int_equal(last_sent(&d)->type, WIRE_PDS_ACK_CC);
 	inject(&d, established(&d, duo_syn(1, 8), 2));
 	assert_int_equal(last_sent(&d)->code, WIRE_NACK_CLOSING);
-	struct wire_pkt again = control(&d, WIRE_CTL_CLOSE_CMD, 1001);
+	struct plain_pkt again = control(&d, WIRE_CTL_CLOSE_CMD, 1001);
 	duo_run(&d, d.now + WEFT_MS(1));
 	assert_null(first_rx(d.e[1]));
 	inject(&d, again);
@@ -235,7 +235,7 @@ static void control__others_are_ignored(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate drop_later(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_later(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 0 && nth >= 10 ? DUO_DROP : DUO_PASS;
 }

@@ -47,7 +47,7 @@ static void close__after_idling(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate drop_closes(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_closes(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint32_t *left = arg;
 	bool close = w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_CLOSE_CMD;
@@ -71,7 +71,7 @@ static void close__lost_is_repeated(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate drop_acks_of_closes(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_acks_of_closes(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint32_t *left = arg;
 	return from == 1 && w->pds.next_hdr == WIRE_NH_NONE && *left && (*left)-- ? DUO_DROP : DUO_PASS;
@@ -149,7 +149,7 @@ static void shutdown__waits_for_messages(void **state)
 	free(out);
 }
 
-static enum duo_fate drop_all(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate drop_all(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return DUO_DROP;
 }
@@ -257,7 +257,7 @@ static void syn__refused_takes_another_id(void **state)
 	struct duo d;
 	uint8_t payload[8] = {0};
 	open_default(&d);
-	struct wire_pkt w = duo_syn(1, 8);
+	struct plain_pkt w = duo_syn(1, 8);
 	w.ses.match = 99;
 	w.pds.spdcid = 1; /* the first id that side 0 will use */
 	duo_inject_pkt(&d, 1, &w, payload);
@@ -278,7 +278,7 @@ static struct pdc_tx *open_at(struct duo *d, uint32_t psn)
 	return p;
 }
 
-static enum duo_fate every_fifth_lost(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate every_fifth_lost(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return nth % 5 == 3 ? DUO_DROP : nth % 7 == 2 ? DUO_LATE : DUO_PASS;
 }
@@ -332,7 +332,7 @@ static uint32_t entropies(const struct duo *d, uint16_t pdc_id, uint32_t *pkts)
 	memset(seen, 0, sizeof seen);
 	*pkts = 0;
 	for (uint32_t i = 0; i < d->log_len; i++) {
-		const struct wire_pkt *w = &d->log[i].w;
+		const struct plain_pkt *w = &d->log[i].w;
 		if (d->log[i].from != 0 || !is_data(w) || w->pds.spdcid != pdc_id)
 			continue;
 		different += !seen[w->net.entropy];

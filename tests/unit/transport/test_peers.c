@@ -30,7 +30,7 @@ static void add__unknown_senders_get_ids(void **state)
 	struct duo d;
 	uint8_t in[4];
 	open_default(&d);
-	struct wire_pkt w = duo_syn(1, 4);
+	struct plain_pkt w = duo_syn(1, 4);
 	w.ses.initiator = 0x4321;
 	duo_inject_pkt(&d, 1, &w, payload);
 	duo_recv(&d, 1, in, 4, 7, 0, in);

@@ -24,7 +24,7 @@ struct run {
 };
 
 /* What a switch does to this kind of packet: only data is trimmed or marked. */
-static enum duo_fate fate_of(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate fate_of(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	static const enum duo_fate kinds[] = {DUO_DROP, DUO_DUP, DUO_LATE, DUO_MARK, DUO_TRIM, DUO_TRIM_LASTHOP};
 	struct run *r = arg;

@@ -25,7 +25,7 @@ struct run {
 static uint8_t regions[2][MODEL_REGION_BYTES];
 
 /* Some percent of the packets, each fate as likely. */
-static enum duo_fate fate_of(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate fate_of(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	static const enum duo_fate fates[] = {DUO_DROP, DUO_DUP, DUO_LATE, DUO_TRIM};
 	struct run *r = arg;

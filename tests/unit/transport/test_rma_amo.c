@@ -53,11 +53,11 @@ static void expect(struct world *w, const void *context, int err)
 }
 
 /* The only packet of this opcode from side 0. */
-static const struct wire_pkt *sent(const struct world *w, uint8_t opcode)
+static const struct plain_pkt *sent(const struct world *w, uint8_t opcode)
 {
-	const struct wire_pkt *found = NULL;
+	const struct plain_pkt *found = NULL;
 	for (uint32_t i = 0; i < w->d.log_len; i++) {
-		const struct wire_pkt *p = &w->d.log[i].w;
+		const struct plain_pkt *p = &w->d.log[i].w;
 		if (w->d.log[i].from != 0 || !is_data(p) || p->ses.opcode != opcode)
 			continue;
 		assert_null(found);
@@ -79,7 +79,7 @@ static void swap__one_element_travels_in_the_extension(void **state)
 	expect(&w, &a, 0);
 	assert_int_equal(was, 7);
 	assert_memory_equal(w.region + 8, args, 4);
-	const struct wire_pkt *p = sent(&w, WIRE_OP_FETCHING_ATOMIC);
+	const struct plain_pkt *p = sent(&w, WIRE_OP_FETCHING_ATOMIC);
 	assert_int_equal(p->ses.amo_opcode, 0x0d);
 	assert_int_equal(p->ses.amo_datatype, 0x05);
 	assert_int_equal(p->ses.amo_swap[0], 0);
@@ -101,7 +101,7 @@ static void swap__arrays_have_a_vendor_opcode(void **state)
 	expect(&w, &a, 0);
 	assert_memory_equal(w.region, after, sizeof after);
 	assert_int_equal(was[0] | was[1] | was[2], 0);
-	const struct wire_pkt *p = sent(&w, WIRE_OP_FETCHING_ATOMIC);
+	const struct plain_pkt *p = sent(&w, WIRE_OP_FETCHING_ATOMIC);
 	assert_int_equal(p->ses.amo_opcode, 0xe0);
 	assert_int_equal(p->ses.request_length, sizeof args);
 	assert_int_equal(p->payload_bytes, sizeof args);
@@ -156,7 +156,7 @@ struct trouble {
 	enum duo_fate fate;
 };
 
-static enum duo_fate one_packet(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate one_packet(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const struct trouble *t = arg;
 	return from == t->from && nth == t->nth ? t->fate : DUO_PASS;
@@ -214,7 +214,7 @@ struct silence {
 	weft_ns until;
 };
 
-static enum duo_fate silent(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate silent(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const struct silence *s = arg;
 	return from == s->from && s->d->now < s->until ? DUO_DROP : DUO_PASS;
@@ -321,7 +321,7 @@ static void target__refuses_what_makes_no_sense(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct world w;
 		start(&w, NULL);
-		struct wire_pkt p = duo_syn(1, bad[i].payload);
+		struct plain_pkt p = duo_syn(1, bad[i].payload);
 		p.ses.opcode = bad[i].opcode;
 		p.ses.flags = (uint8_t)(bad[i].flags | WIRE_SES_REL);
 		p.ses.match = KEY;
@@ -332,7 +332,7 @@ static void target__refuses_what_makes_no_sense(void **state)
 		duo_poll(&w.d, 1);
 		assert_memory_equal(w.region, zero, sizeof zero);
 		assert_true(w.d.log_len > 0);
-		const struct wire_pkt *answer = &w.d.log[w.d.log_len - 1].w;
+		const struct plain_pkt *answer = &w.d.log[w.d.log_len - 1].w;
 		assert_int_equal(answer->ses.opcode, WIRE_RSP_RESPONSE);
 		assert_int_equal(answer->ses.return_code, bad[i].rc);
 		stop(&w);

@@ -135,7 +135,7 @@ struct shuffle {
 	uint64_t late; /* which */
 };
 
-static enum duo_fate make_late(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate make_late(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const struct shuffle *s = arg;
 	return from == 0 && is_data(w) && nth == s->late ? DUO_LATE : DUO_PASS;
@@ -370,17 +370,17 @@ static void stale__answers_change_nothing(void **state)
 		if (r.d.log[i].w.has_ses && r.d.log[i].w.ses.opcode == WIRE_OP_READ)
 			job = r.d.log[i].w.ses.job_id;
 	for (int i = 0; i < 6; i++) {
-		struct wire_pkt w = duo_syn(0, i == 5 ? 0 : i == 4 ? 101 : 10);
+		struct plain_pkt w = duo_syn(0, i == 5 ? 0 : i == 4 ? 101 : 10);
 		w.pds.spdcid = (uint16_t)(50 + i);
 		w.pds.next_hdr = WIRE_NH_RSP_DATA;
-		w.ses = (struct wire_ses){.opcode = WIRE_RSP_W_DATA,
-					  .return_code = WIRE_RC_OK,
-					  .job_id = i == 0   ? job ^ 1u << 20
-						    : i == 1 ? 9
-							     : job,
-					  .read_message_id = i == 2 ? 7 : 1,
-					  .message_offset = i == 3 ? 91 : 0,
-					  .payload_length = w.payload_bytes};
+		w.ses = (struct plain_ses){.opcode = WIRE_RSP_W_DATA,
+					   .return_code = WIRE_RC_OK,
+					   .job_id = i == 0   ? job ^ 1u << 20
+						     : i == 1 ? 9
+							      : job,
+					   .read_message_id = i == 2 ? 7 : 1,
+					   .message_offset = i == 3 ? 91 : 0,
+					   .payload_length = w.payload_bytes};
 		duo_inject_pkt(&r.d, 0, &w, payload);
 		duo_poll(&r.d, 0);
 	}
@@ -402,7 +402,7 @@ static void forged__requests_write_nothing(void **state)
 	rma_open(&r, NULL, BYTES, ALL);
 	memset(payload, 0xbb, sizeof payload);
 	for (int i = 0; i < 4; i++) {
-		struct wire_pkt w = duo_syn(1, 64);
+		struct plain_pkt w = duo_syn(1, 64);
 		w.pds.spdcid = (uint16_t)(50 + i);
 		w.ses.opcode = i == 0 ? WIRE_OP_READ : WIRE_OP_WRITE;
 		w.ses.match = RMA_KEY;
@@ -429,7 +429,7 @@ static void forged__requests_write_nothing(void **state)
 }
 
 /* Side 1 never sends data, and once it is dead nobody sends anything. */
-static enum duo_fate no_answers(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate no_answers(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const bool *dead = arg;
 	return *dead || (from == 1 && is_data(w)) ? DUO_DROP : DUO_PASS;
@@ -483,7 +483,7 @@ static void answer_lost__other_connections_stay(void **state)
 	bool dead = false;
 	open_unanswered(&r, &dead);
 	for (uint16_t i = 0; i < 2; i++) {
-		struct wire_pkt w = duo_syn(1, 0);
+		struct plain_pkt w = duo_syn(1, 0);
 		w.pds.spdcid = 50 + i;
 		w.ses.opcode = i ? WIRE_OP_WRITE : WIRE_OP_READ;
 		w.ses.match = RMA_KEY;

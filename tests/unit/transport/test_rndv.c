@@ -286,7 +286,7 @@ static void sender_closes__receiver_gets_it_all(void **state)
 }
 
 /* Everything after `from` packets of either side is lost. */
-static enum duo_fate silence(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate silence(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const weft_ns *since = arg;
 	return *since ? DUO_DROP : DUO_PASS;
@@ -368,7 +368,7 @@ enum { LONG = 1 << 20 };
 static uint32_t nth_of(const struct duo *d, uint8_t next_hdr, uint8_t opcode, uint32_t n)
 {
 	for (uint32_t i = 0; i < d->log_len; i++) {
-		const struct wire_pkt *w = &d->log[i].w;
+		const struct plain_pkt *w = &d->log[i].w;
 		if (d->log[i].from != 0 || !is_data(w) || w->pds.next_hdr != next_hdr)
 			continue;
 		if ((next_hdr == WIRE_NH_RSP_DATA || w->ses.opcode == opcode) && !n--)
@@ -538,7 +538,7 @@ static void forged__tokens_open_nothing(void **state)
 			token = r.d.log[i].w.ses.rndv_match;
 	assert_true(token);
 	for (int i = 0; i < 4; i++) {
-		struct wire_pkt w = duo_syn(0, 0);
+		struct plain_pkt w = duo_syn(0, 0);
 		w.pds.spdcid = (uint16_t)(50 + i);
 		w.ses.opcode = WIRE_OP_READ;
 		w.ses.ri_generation = RMA_GEN_MESSAGE;

@@ -90,7 +90,7 @@ static void count__the_tail_waits_for_the_timer(void **state)
 }
 
 /* Drops the packet sent as the sixth, and what it is sent again as. */
-static enum duo_fate sixth_twice(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate sixth_twice(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint32_t *psn = arg;
 	if (from != 0 || !is_data(w))
@@ -144,7 +144,7 @@ static void create__counting_or_going_back(void **state)
 static void assert_hidden(const struct duo *d)
 {
 	for (uint32_t i = 0; i < d->log_len; i++) {
-		const struct wire_pds *pds = &d->log[i].w.pds;
+		const struct plain_pds *pds = &d->log[i].w.pds;
 		if (d->log[i].from == 1 && pds->type == WIRE_PDS_ACK_CC)
 			assert_true(!pds->ooo_count && !pds->sack_bitmap);
 	}
@@ -246,7 +246,7 @@ static void shim__bursts_do_not_tell_of_a_gap(void **state)
 	struct duo d;
 	open_acking(&d, 1, 1);
 	for (uint16_t i = 0; i < 6; i++) {
-		struct wire_pkt w = duo_syn(1, sizeof payload);
+		struct plain_pkt w = duo_syn(1, sizeof payload);
 		w.pds.psn += order[i];
 		w.pds.psn_offset = order[i];
 		w.ses.message_id = 1 + order[i];
@@ -270,7 +270,7 @@ static void shim__gives_up_after_its_packets(void **state)
 }
 
 /* What one packet closes, another has opened meanwhile: acknowledged up to there, and the next gap has its own time. */
-static enum duo_fate two_late(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate two_late(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from == 0 && is_data(w) && (nth == 5 || nth == 8) ? DUO_LATE : DUO_PASS;
 }
@@ -294,7 +294,7 @@ static void shim__one_gap_after_the_other(void **state)
 	duo_close(&d);
 }
 
-static enum duo_fate anything(void *arg, int from, const struct wire_pkt *w, uint64_t nth)
+static enum duo_fate anything(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint64_t draw = rng_mix(nth * 2 + (uint64_t)from) % 100;
 	return draw < 3 ? DUO_DROP : draw < 5 ? DUO_DUP : draw < 30 ? DUO_LATE : DUO_PASS;

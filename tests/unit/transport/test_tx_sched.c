@@ -214,7 +214,7 @@ static uint32_t longest_without_asking(uint32_t acks_per_window, uint32_t window
 	duo_transfer(&d, 0, 256 * 4096);
 	uint32_t run = 0, longest = 0;
 	for (uint32_t i = 0; i < window_pkts; i++) {
-		const struct wire_pkt *w = &d.log[i].w;
+		const struct plain_pkt *w = &d.log[i].w;
 		assert_true(d.log[i].from == 0 && is_data(w));
 		longest = ++run > longest ? run : longest;
 		run = w->pds.flags & WIRE_F_AR ? 0 : run;

@@ -31,7 +31,7 @@ static void random_net(struct rng *r, struct wire_net *net)
 	net->crc = (uint8_t)bits(r, 1);
 }
 
-static void random_peer(struct rng *r, struct wire_pds *d)
+static void random_peer(struct rng *r, struct plain_pds *d)
 {
 	d->spdcid = (uint16_t)bits(r, 16);
 	if (d->flags & WIRE_F_SYN) {
@@ -42,7 +42,7 @@ static void random_peer(struct rng *r, struct wire_pds *d)
 	}
 }
 
-static void random_cc_state(struct rng *r, struct wire_pds *d)
+static void random_cc_state(struct rng *r, struct plain_pds *d)
 {
 	d->cc_type = (uint8_t)(bits(r, 1) ? bits(r, 1) : bits(r, 4));
 	d->cc_flags = (uint8_t)bits(r, 4);
@@ -65,7 +65,7 @@ static void random_cc_state(struct rng *r, struct wire_pds *d)
 	d->rcvd_bytes = (uint32_t)bits(r, 24);
 }
 
-static void random_ack(struct rng *r, struct wire_pds *d)
+static void random_ack(struct rng *r, struct plain_pds *d)
 {
 	if (d->flags & WIRE_F_ACK_P)
 		d->opaque = (uint16_t)bits(r, 16);
@@ -77,7 +77,7 @@ static void random_ack(struct rng *r, struct wire_pds *d)
 		random_cc_state(r, d);
 }
 
-static void random_nack(struct rng *r, struct wire_pds *d)
+static void random_nack(struct rng *r, struct plain_pds *d)
 {
 	d->code = (uint8_t)bits(r, 8);
 	d->vendor_code = (uint8_t)bits(r, 8);
@@ -90,7 +90,7 @@ static void random_nack(struct rng *r, struct wire_pds *d)
 	}
 }
 
-static void random_pds(struct rng *r, struct wire_pds *d)
+static void random_pds(struct rng *r, struct plain_pds *d)
 {
 	d->flags = (uint8_t)bits(r, 7);
 	if (d->type != WIRE_PDS_UUD_REQ)
@@ -124,7 +124,7 @@ static void random_pds(struct rng *r, struct wire_pds *d)
 	}
 }
 
-static void random_extension(struct rng *r, unsigned ext, struct wire_ses *s)
+static void random_extension(struct rng *r, unsigned ext, struct plain_ses *s)
 {
 	static const uint8_t ops[4][2] = {{WIRE_OP_SEND, WIRE_OP_WRITE},
 					  {WIRE_OP_ATOMIC, WIRE_OP_FETCHING_ATOMIC},
@@ -151,7 +151,7 @@ static void random_extension(struct rng *r, unsigned ext, struct wire_ses *s)
 	}
 }
 
-static void random_request(struct rng *r, uint8_t form, unsigned ext, struct wire_ses *s)
+static void random_request(struct rng *r, uint8_t form, unsigned ext, struct plain_ses *s)
 {
 	random_extension(r, ext, s);
 	s->flags = (uint8_t)bits(r, 6);
@@ -180,7 +180,7 @@ static void random_request(struct rng *r, uint8_t form, unsigned ext, struct wir
 	}
 }
 
-static void random_response(struct rng *r, uint8_t form, struct wire_ses *s)
+static void random_response(struct rng *r, uint8_t form, struct plain_ses *s)
 {
 	s->opcode = (uint8_t)bits(r, 6);
 	s->list = (uint8_t)bits(r, 2);
@@ -201,7 +201,7 @@ static void random_response(struct rng *r, uint8_t form, struct wire_ses *s)
 	s->message_offset = (uint32_t)bits(r, 32);
 }
 
-void random_pkt(struct rng *r, uint8_t type, uint8_t next_hdr, unsigned ext, struct wire_pkt *p)
+void random_pkt(struct rng *r, uint8_t type, uint8_t next_hdr, unsigned ext, struct plain_pkt *p)
 {
 	memset(p, 0, sizeof *p);
 	random_net(r, &p->net);

@@ -62,7 +62,7 @@ size_t uet_offset(const struct wire_net *net)
 
 size_t wrap_uet(bool v4, const uint8_t *uet, size_t len, uint8_t *buf)
 {
-	struct wire_pkt p = {
+	struct plain_pkt p = {
 		.net = {.src = weft_ip_v4(0x0a000001), .dst = weft_ip_v4(0x0a000002), .dst_port = WIRE_UDP_PORT},
 		.pds = {.type = WIRE_PDS_UUD_REQ},
 		.payload_bytes = (uint16_t)(len - 4),

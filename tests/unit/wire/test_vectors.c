@@ -14,7 +14,7 @@ static const char *const derived[] = {"uet_derived_ip_v4.pcap", "uet_derived_udp
 enum { ENCAPSULATIONS = 4, DERIVED_PACKETS = 40, TRIMMED_PACKET = 37 /* D38 */ };
 
 /* decode, encode, and the same bytes again, trailer included. */
-static void check_exact(const uint8_t *packet, size_t len, bool crc, struct wire_pkt *p)
+static void check_exact(const uint8_t *packet, size_t len, bool crc, struct plain_pkt *p)
 {
 	uint8_t again[PACKET_MAX];
 
@@ -37,7 +37,7 @@ static void check_exact(const uint8_t *packet, size_t len, bool crc, struct wire
 static void derived__decode_encode_exact(void **state)
 {
 	struct samples s;
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	for (int i = 0; i < ENCAPSULATIONS; i++) {
 		samples_load(&s, derived[i]);
@@ -55,7 +55,7 @@ static void derived__decode_encode_exact(void **state)
 static void derived__trimmed(void **state)
 {
 	struct samples s;
-	struct wire_pkt p = {0}, whole = {0};
+	struct plain_pkt p = {0}, whole = {0};
 
 	for (int i = 0; i < ENCAPSULATIONS; i++) {
 		samples_load(&s, derived[i]);
@@ -75,7 +75,7 @@ static void derived__trimmed(void **state)
 }
 
 /* The PDS fields as derived.txt writes them. */
-static void describe_tail(const struct wire_pds *d, char *text, size_t size)
+static void describe_tail(const struct plain_pds *d, char *text, size_t size)
 {
 	switch (d->type) {
 	case WIRE_PDS_RUD_REQ:
@@ -123,7 +123,7 @@ static void describe_tail(const struct wire_pds *d, char *text, size_t size)
 	}
 }
 
-static void describe(const struct wire_pds *d, char *text, size_t size)
+static void describe(const struct plain_pds *d, char *text, size_t size)
 {
 	int n = snprintf(text, size, "%s nh/ctl=%u flags=0x%02x", wire_pds_name(d->type),
 			 d->type == WIRE_PDS_CP ? d->ctl : d->next_hdr, d->flags);
@@ -142,7 +142,7 @@ static void check_hex(const char *hex, const uint8_t *bytes)
 /* One line of derived.txt against one packet. */
 static void check_line(char *columns[7], int encapsulation, const uint8_t *packet, size_t len, bool trimmed)
 {
-	struct wire_pkt p;
+	struct plain_pkt p;
 	char text[512];
 
 	if (trimmed)
@@ -193,7 +193,7 @@ static void derived__fields_as_in_text(void **state)
 static void derived__ses_fields(void **state)
 {
 	struct samples s;
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	samples_load(&s, derived[1]);
 	check_exact(s.packets[1].data, s.packets[1].len, true, &p);
@@ -250,7 +250,7 @@ static const enum deviation ses_deviations[17] = {[2] = SOM_MISSING, [3] = SOM_M
 enum { UET_AT = 28 };
 
 /* Their outer headers deviate always (IPv4 id 1, no DF, computed UDP checksum), so only the UET bytes count. */
-static enum wire_error uet_again(const uint8_t *packet, size_t len, uint8_t *again, struct wire_pkt *p)
+static enum wire_error uet_again(const uint8_t *packet, size_t len, uint8_t *again, struct plain_pkt *p)
 {
 	memset(p, 0, sizeof *p);
 	enum wire_error error = plain_decode(packet, len, 0, WIRE_UDP_PORT, false, p);
@@ -266,7 +266,7 @@ static enum wire_error uet_again(const uint8_t *packet, size_t len, uint8_t *aga
 static void check_ccx(const uint8_t *packet, size_t len)
 {
 	uint8_t uet[PACKET_MAX] = {0}, fixed[PACKET_MAX], again[PACKET_MAX];
-	struct wire_pkt p;
+	struct plain_pkt p;
 	size_t after_state = len - UET_AT - 12;
 
 	assert_int_equal(uet_again(packet, len, again, &p), WIRE_ERR_SHORT);
@@ -284,7 +284,7 @@ static void check_som(uint8_t *packet, size_t len)
 {
 	enum { SES_FLAGS_AT = UET_AT + 12 + 1, DATA_AT = UET_AT + 12 + 32 };
 	uint8_t again[PACKET_MAX];
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	assert_int_equal(uet_again(packet, len, again, &p), WIRE_OK);
 	assert_memory_equal(again + UET_AT, packet + UET_AT, DATA_AT - UET_AT);
@@ -299,7 +299,7 @@ static void check_generated(const char *name, const enum deviation *deviations, 
 {
 	uint8_t again[PACKET_MAX];
 	struct samples s;
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	samples_load(&s, name);
 	assert_int_equal(s.count, count);
@@ -340,7 +340,7 @@ static void xdp2_ses__reproduced_or_known_deviation(void **state)
 static void xdp2_pds__other_deviations(void **state)
 {
 	struct samples s;
-	struct wire_pkt p = {0};
+	struct plain_pkt p = {0};
 
 	samples_load(&s, "uet_pds.pcap");
 	assert_int_equal(plain_decode(s.packets[14].data, s.packets[14].len, 0, WIRE_UDP_PORT, false, &p), WIRE_OK);
@@ -355,18 +355,18 @@ static void xdp2_pds__other_deviations(void **state)
 
 /* ---- golden headers of a model of specification 1.0.3 ---- */
 
-static struct wire_pkt blank(void)
+static struct plain_pkt blank(void)
 {
-	return (struct wire_pkt){
+	return (struct plain_pkt){
 		.net = {.src = weft_ip_v4(1), .dst = weft_ip_v4(2), .dst_port = WIRE_UDP_PORT},
 	};
 }
 
 /* `p` encodes to these bytes behind UDP, and they decode to `p`. */
-static void check_golden(const struct wire_pkt *p, const char *hex)
+static void check_golden(const struct plain_pkt *p, const char *hex)
 {
 	uint8_t buf[PACKET_MAX] = {0}, again[PACKET_MAX];
-	struct wire_pkt q = {0};
+	struct plain_pkt q = {0};
 	size_t header_bytes = plain_encode(p, buf);
 
 	assert_int_equal(header_bytes, UET_AT + strlen(hex) / 2);
@@ -378,92 +378,92 @@ static void check_golden(const struct wire_pkt *p, const char *hex)
 
 static void golden__pds(void **state)
 {
-	struct wire_pkt p = blank();
+	struct plain_pkt p = blank();
 
-	p.pds = (struct wire_pds){
+	p.pds = (struct plain_pds){
 		.type = WIRE_PDS_ACK, .offset = 2, .psn = 0x10203040, .spdcid = 0x0102, .dpdcid = 0x0304};
 	check_golden(&p, "380000021020304001020304");
-	p.pds = (struct wire_pds){.type = WIRE_PDS_NACK,
-				  .code = WIRE_NACK_ROD_OOO,
-				  .psn = 0x01020304,
-				  .spdcid = 0x1122,
-				  .dpdcid = 0x3344,
-				  .payload = 0x05060708};
+	p.pds = (struct plain_pds){.type = WIRE_PDS_NACK,
+				   .code = WIRE_NACK_ROD_OOO,
+				   .psn = 0x01020304,
+				   .spdcid = 0x1122,
+				   .dpdcid = 0x3344,
+				   .payload = 0x05060708};
 	check_golden(&p, "50000d00010203041122334405060708");
-	p.pds = (struct wire_pds){.type = WIRE_PDS_ACK_CC,
-				  .flags = WIRE_F_ACK_M,
-				  .offset = -2,
-				  .psn = 0x10203040,
-				  .spdcid = 0x0102,
-				  .dpdcid = 0x0304,
-				  .mpr = 0x80,
-				  .sack_offset = -16,
-				  .sack_bitmap = UINT64_C(1) << 63 | 1,
-				  .service_time = 0x1234,
-				  .rc = 1,
-				  .rcv_cwnd_pend = 0x12,
-				  .rcvd_bytes = 0x345678,
-				  .ooo_count = 0x9abc};
+	p.pds = (struct plain_pds){.type = WIRE_PDS_ACK_CC,
+				   .flags = WIRE_F_ACK_M,
+				   .offset = -2,
+				   .psn = 0x10203040,
+				   .spdcid = 0x0102,
+				   .dpdcid = 0x0304,
+				   .mpr = 0x80,
+				   .sack_offset = -16,
+				   .sack_bitmap = UINT64_C(1) << 63 | 1,
+				   .service_time = 0x1234,
+				   .rc = 1,
+				   .rcv_cwnd_pend = 0x12,
+				   .rcvd_bytes = 0x345678,
+				   .ooo_count = 0x9abc};
 	check_golden(&p, "4020fffe10203040010203040080fff0800000000000000112349234"
 			 "56789abc");
 }
 
 static void golden__cp(void **state)
 {
-	struct wire_pkt p = blank();
+	struct plain_pkt p = blank();
 
 	/* The model has a 12-byte header; the first word of its payload takes the fourth's place. It puts 0x3344 into
 	 * the last two bytes, of which a SYN reserves 0x3000. */
-	p.pds = (struct wire_pds){.type = WIRE_PDS_CP,
-				  .ctl = WIRE_CTL_NEGOTIATION,
-				  .flags = WIRE_F_ISROD | WIRE_F_AR | WIRE_F_SYN,
-				  .opaque = 0x1234,
-				  .psn = 0x01020304,
-				  .spdcid = 0x1122,
-				  .psn_offset = 0x344,
-				  .payload = 0x01020000};
+	p.pds = (struct plain_pds){.type = WIRE_PDS_CP,
+				   .ctl = WIRE_CTL_NEGOTIATION,
+				   .flags = WIRE_F_ISROD | WIRE_F_AR | WIRE_F_SYN,
+				   .opaque = 0x1234,
+				   .psn = 0x01020304,
+				   .spdcid = 0x1122,
+				   .psn_offset = 0x344,
+				   .payload = 0x01020000};
 	p.payload_bytes = 4;
 	check_golden(&p, "5cac1234010203041122034401020000");
 }
 
 static void golden__ses(void **state)
 {
-	struct wire_pkt p = blank();
+	struct plain_pkt p = blank();
 
-	p.pds = (struct wire_pds){.type = WIRE_PDS_RUD_REQ,
-				  .next_hdr = WIRE_NH_STD,
-				  .flags = WIRE_F_RETX | WIRE_F_AR,
-				  .offset = 0x1234,
-				  .psn = 0x01020304,
-				  .spdcid = 0x1122,
-				  .dpdcid = 0x3344};
-	p.ses = (struct wire_ses){.opcode = WIRE_OP_WRITE,
-				  .flags = WIRE_SES_DC | WIRE_SES_REL | WIRE_SES_HD | WIRE_SES_EOM | WIRE_SES_SOM,
-				  .message_id = 0x0102,
-				  .ri_generation = 0x12,
-				  .job_id = 0x345678,
-				  .pid_on_fep = 0xabc,
-				  .resource_index = 0xdef,
-				  .buffer_offset = UINT64_C(0x0102030405060708),
-				  .initiator = 0x11223344,
-				  .match = UINT64_C(0x1020304050607080),
-				  .header_data = UINT64_C(0xa1a2a3a4a5a6a7a8),
-				  .request_length = 8};
+	p.pds = (struct plain_pds){.type = WIRE_PDS_RUD_REQ,
+				   .next_hdr = WIRE_NH_STD,
+				   .flags = WIRE_F_RETX | WIRE_F_AR,
+				   .offset = 0x1234,
+				   .psn = 0x01020304,
+				   .spdcid = 0x1122,
+				   .dpdcid = 0x3344};
+	p.ses = (struct plain_ses){.opcode = WIRE_OP_WRITE,
+				   .flags = WIRE_SES_DC | WIRE_SES_REL | WIRE_SES_HD | WIRE_SES_EOM | WIRE_SES_SOM,
+				   .message_id = 0x0102,
+				   .ri_generation = 0x12,
+				   .job_id = 0x345678,
+				   .pid_on_fep = 0xabc,
+				   .resource_index = 0xdef,
+				   .buffer_offset = UINT64_C(0x0102030405060708),
+				   .initiator = 0x11223344,
+				   .match = UINT64_C(0x1020304050607080),
+				   .header_data = UINT64_C(0xa1a2a3a4a5a6a7a8),
+				   .request_length = 8};
 	check_golden(&p, "119812340102030411223344"
 			 "012f0102123456780abc0def0102030405060708112233441020304050607080a1a2a3a4a5a6a7a800000008");
-	p.pds = (struct wire_pds){.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM};
-	p.ses = (struct wire_ses){
+	p.pds = (struct plain_pds){.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM};
+	p.ses = (struct plain_ses){
 		.opcode = WIRE_OP_DATAGRAM_SEND, .flags = WIRE_SES_SOM | WIRE_SES_EOM, .request_length = 128};
 	check_golden(&p, "31000000"
 			 "0703008000000000000000000000000000000000000000000000000000000000");
-	p.pds = (struct wire_pds){.type = WIRE_PDS_RUDI_RESP, .next_hdr = WIRE_NH_RSP};
-	p.ses = (struct wire_ses){.list = 1,
-				  .opcode = WIRE_RSP_RESPONSE,
-				  .return_code = WIRE_RC_BAD_GENERATION,
-				  .message_id = 0x1234,
-				  .ri_generation = 0x56,
-				  .job_id = 0x789abc,
-				  .modified_length = 0x01020304};
+	p.pds = (struct plain_pds){.type = WIRE_PDS_RUDI_RESP, .next_hdr = WIRE_NH_RSP};
+	p.ses = (struct plain_ses){.list = 1,
+				   .opcode = WIRE_RSP_RESPONSE,
+				   .return_code = WIRE_RC_BAD_GENERATION,
+				   .message_id = 0x1234,
+				   .ri_generation = 0x56,
+				   .job_id = 0x789abc,
+				   .modified_length = 0x01020304};
 	check_golden(&p, "2a00000000000000410212345678"
 			 "9abc01020304");
 }

@@ -15,9 +15,9 @@
 
 enum { ROUNDS = 30000, KINDS = WIRE_KIND_FOREIGN + 1 };
 
-static struct wire_pkt request(uint8_t next_hdr, uint8_t opcode)
+static struct plain_pkt request(uint8_t next_hdr, uint8_t opcode)
 {
-	return (struct wire_pkt){
+	return (struct plain_pkt){
 		.net = {.src = weft_ip_v4(1), .dst = weft_ip_v4(2), .dst_port = WIRE_UDP_PORT},
 		.pds = {.type = WIRE_PDS_RUD_REQ, .next_hdr = next_hdr},
 		.ses = {.opcode = opcode,
@@ -29,7 +29,7 @@ static struct wire_pkt request(uint8_t next_hdr, uint8_t opcode)
 	};
 }
 
-static struct wire_view view_of(const struct wire_pkt *p, uint8_t *buf)
+static struct wire_view view_of(const struct plain_pkt *p, uint8_t *buf)
 {
 	static struct wire_rules rules;
 	struct wire_view v;
@@ -42,7 +42,7 @@ static struct wire_view view_of(const struct wire_pkt *p, uint8_t *buf)
 	return v;
 }
 
-static enum wire_kind kind_of(const struct wire_pkt *p)
+static enum wire_kind kind_of(const struct plain_pkt *p)
 {
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 
@@ -60,7 +60,7 @@ static void wire_check__kinds_of_types(void **state)
 		[WIRE_PDS_NACK] = WIRE_KIND_NACK,        [WIRE_PDS_CP] = WIRE_KIND_CP,
 		[WIRE_PDS_NACK_CCX] = WIRE_KIND_FOREIGN,
 	};
-	struct wire_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
+	struct plain_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
 
 	for (unsigned type = WIRE_PDS_RUD_REQ; type <= WIRE_PDS_ROD_CC_REQ; type++) {
 		p.pds.type = (uint8_t)type;
@@ -75,7 +75,7 @@ static void wire_check__kinds_of_types(void **state)
 /* A request that no receiver can place: one field is changed. */
 #define REFUSED(field, value)                                                                                          \
 	do {                                                                                                           \
-		struct wire_pkt q = request(WIRE_NH_STD, WIRE_OP_SEND);                                                \
+		struct plain_pkt q = request(WIRE_NH_STD, WIRE_OP_SEND);                                               \
 		assert_int_equal(kind_of(&q), WIRE_KIND_DATA);                                                         \
 		q.field = (value);                                                                                     \
 		assert_int_equal(kind_of(&q), WIRE_KIND_REFUSED);                                                      \
@@ -99,7 +99,7 @@ static void wire_check__requests_that_do_not_fit(void **state)
 static void wire_check__requests_without_payload(void **state)
 {
 	for (unsigned op = WIRE_OP_NO_OP; op <= WIRE_OP_MSG_ERROR; op++) {
-		struct wire_pkt p = request(WIRE_NH_STD, (uint8_t)op);
+		struct plain_pkt p = request(WIRE_NH_STD, (uint8_t)op);
 		bool may = op == WIRE_OP_READ || op == WIRE_OP_ATOMIC || op == WIRE_OP_FETCHING_ATOMIC ||
 			   op == WIRE_OP_RENDEZVOUS_SEND || op == WIRE_OP_RENDEZVOUS_TSEND;
 		p.payload_bytes = 0;
@@ -114,7 +114,7 @@ static void wire_check__requests_without_payload(void **state)
 
 static void wire_check__first_packets_have_no_offset(void **state)
 {
-	struct wire_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
+	struct plain_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
 
 	p.ses.flags = WIRE_SES_SOM;
 	p.ses.header_data = UINT64_MAX; /* where others have offset and length */
@@ -125,7 +125,7 @@ static void wire_check__first_packets_have_no_offset(void **state)
 
 static void wire_check__read_data(void **state)
 {
-	struct wire_pkt p = request(WIRE_NH_RSP_DATA, WIRE_RSP_W_DATA);
+	struct plain_pkt p = request(WIRE_NH_RSP_DATA, WIRE_RSP_W_DATA);
 
 	assert_int_equal(kind_of(&p), WIRE_KIND_READ_DATA);
 	p.ses.payload_length = 99;
@@ -136,7 +136,7 @@ static void wire_check__read_data(void **state)
 
 static void wire_check__trimmed(void **state)
 {
-	struct wire_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
+	struct plain_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 
 	p.payload_bytes = 0;
@@ -153,7 +153,7 @@ static void wire_check__trimmed(void **state)
 
 static void wire_check__not_ours(void **state)
 {
-	struct wire_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
+	struct plain_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
 	const struct weft_ip us = p.net.dst, other = weft_ip_v4(3);
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 	struct wire_rules rules;
@@ -174,7 +174,7 @@ static enum wire_error check_both(const uint8_t *buf, size_t len, size_t more, s
 {
 	struct wire_rules fresh;
 	struct wire_view v, w;
-	struct wire_pkt p, q;
+	struct plain_pkt p, q;
 	uint8_t *exact = exact_copy(buf, len);
 
 	wire_rules_init(&fresh, WIRE_UDP_PORT, used->require_crc);
@@ -224,7 +224,7 @@ static void wire_check__whatever_came_before(void **state)
 
 	wire_rules_init(&rules, WIRE_UDP_PORT, false);
 	for (int round = 0; round < ROUNDS; round++) {
-		struct wire_pkt p;
+		struct plain_pkt p;
 		enum wire_kind kind = WIRE_KIND_NONE;
 		uint8_t buf[PACKET_MAX] = {0}, type = rng_below(&r, 6);
 		random_pkt(&r, types[type][0], types[type][1], rng_below(&r, 8) ? 0 : types[type][1] == WIRE_NH_STD,

@@ -26,7 +26,7 @@ static void for_each_packet(unsigned file_count, void (*check)(const uint8_t *pa
 
 static enum wire_error decode(const uint8_t *packet, size_t len, bool crc)
 {
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	return plain_decode(packet, len, 0, WIRE_UDP_PORT, crc, &p);
 }
@@ -55,7 +55,7 @@ static void check_shortened(const uint8_t *packet, size_t len, uint8_t dscp)
 
 	for (size_t cut = ip_bytes; cut < len; cut++) {
 		uint8_t *exact = exact_copy(packet, cut);
-		struct wire_pkt p;
+		struct plain_pkt p;
 		set_ip_length(exact, cut);
 		set_ip_tos(exact, (uint8_t)(dscp << 2));
 		if (udp && dscp != WIRE_DSCP_TRIMMED && cut >= ip_bytes + 6) {
@@ -94,7 +94,7 @@ static void wire_decode__shortened_at_every_length(void **state)
 static void wire_decode__trimmed_within_ses(void **state)
 {
 	struct samples s;
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	samples_load(&s, "uet_derived_udp_v4.pcap");
 	uint8_t *d05 = s.packets[D05].data;
@@ -240,7 +240,7 @@ static void wire_decode__unknown_ses_form(void **state)
 static void wire_decode__padding_is_not_payload(void **state)
 {
 	uint8_t buf[PACKET_MAX];
-	struct wire_pkt p;
+	struct plain_pkt p;
 	size_t len = wrap_uet(true, ack, sizeof ack, buf);
 
 	memset(buf + len, 0xee, 20);
@@ -252,7 +252,7 @@ static void wire_decode__padding_is_not_payload(void **state)
 static void wire_decode__payload_elsewhere(void **state)
 {
 	uint8_t uet[500] = {0x31}, buf[PACKET_MAX];
-	struct wire_pkt p;
+	struct plain_pkt p;
 	size_t len = wrap_uet(true, uet, sizeof uet, buf), head = 20 + 8 + 4 + 32;
 	uint8_t *exact = exact_copy(buf, head);
 

@@ -8,10 +8,10 @@
 #include "samples.h"
 
 /* Encodes, appends payload and trailer, decodes from an exactly sized copy: the same packet must come out. */
-static void check_round_trip(struct wire_pkt *p, struct rng *r)
+static void check_round_trip(struct plain_pkt *p, struct rng *r)
 {
 	uint8_t buf[PACKET_MAX];
-	struct wire_pkt q;
+	struct plain_pkt q;
 
 	memset(&q, 0, sizeof q);
 	size_t at = plain_encode(p, buf);
@@ -33,7 +33,7 @@ static void check_round_trip(struct wire_pkt *p, struct rng *r)
 static void wire_encode__round_trip_of_every_type_and_form(void **state)
 {
 	struct rng r = {11};
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	for (int round = 0; round < 50; round++) {
 		for (uint8_t type = WIRE_PDS_RUD_REQ; type <= WIRE_PDS_ROD_CC_REQ; type++) {
@@ -48,7 +48,7 @@ static void wire_encode__round_trip_of_every_type_and_form(void **state)
 static void wire_encode__round_trip_of_every_extension(void **state)
 {
 	struct rng r = {12};
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	for (int round = 0; round < 200; round++) {
 		for (uint8_t form = WIRE_NH_SMALL; form <= WIRE_NH_STD; form++) {
@@ -63,7 +63,7 @@ static void wire_encode__round_trip_of_every_extension(void **state)
 static void wire_encode__largest_header_fits(void **state)
 {
 	struct rng r = {13};
-	struct wire_pkt p;
+	struct plain_pkt p;
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 
 	random_pkt(&r, WIRE_PDS_ACK_CCX, WIRE_NH_STD, 2, &p);
@@ -76,7 +76,7 @@ static void wire_encode__largest_header_fits(void **state)
 
 static void wire_encode__outer_headers(void **state)
 {
-	struct wire_pkt p = {
+	struct plain_pkt p = {
 		.net = {.src = weft_ip_v4(0x0a010203),
 			.dst = weft_ip_v4(0x0a0a0b0c),
 			.entropy = 0xabcd,
@@ -110,16 +110,16 @@ static void wire_encode__outer_headers(void **state)
 /* Sets one field to its largest value, which must be encoded, and to one more, which must not. */
 #define CHECK_WIDTH(base, field, bits)                                                                                 \
 	do {                                                                                                           \
-		struct wire_pkt q = base;                                                                              \
+		struct plain_pkt q = base;                                                                             \
 		q.field = (UINT64_C(1) << (bits)) - 1;                                                                 \
 		assert_int_not_equal(plain_encode(&q, buf), 0);                                                        \
 		q.field = UINT64_C(1) << (bits);                                                                       \
 		assert_int_equal(plain_encode(&q, buf), 0);                                                            \
 	} while (0)
 
-static struct wire_pkt plain(uint8_t type, uint8_t next_hdr)
+static struct plain_pkt plain(uint8_t type, uint8_t next_hdr)
 {
-	return (struct wire_pkt){
+	return (struct plain_pkt){
 		.net = {.src = weft_ip_v4(1), .dst = weft_ip_v4(2), .dst_port = WIRE_UDP_PORT},
 		.pds = {.type = type, .next_hdr = next_hdr},
 	};
@@ -127,7 +127,7 @@ static struct wire_pkt plain(uint8_t type, uint8_t next_hdr)
 
 static void wire_encode__rejects_too_wide_net_fields(void **state)
 {
-	struct wire_pkt p = plain(WIRE_PDS_RUD_REQ, WIRE_NH_NONE);
+	struct plain_pkt p = plain(WIRE_PDS_RUD_REQ, WIRE_NH_NONE);
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 
 	CHECK_WIDTH(p, net.dscp, 6);
@@ -145,7 +145,7 @@ static void wire_encode__rejects_too_wide_net_fields(void **state)
 
 static void wire_encode__rejects_mixed_families(void **state)
 {
-	struct wire_pkt p = plain(WIRE_PDS_RUD_REQ, WIRE_NH_NONE);
+	struct plain_pkt p = plain(WIRE_PDS_RUD_REQ, WIRE_NH_NONE);
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 
 	p.net.dst.b[0] = 0x20;
@@ -158,7 +158,7 @@ static void wire_encode__rejects_mixed_families(void **state)
 static void wire_encode__rejects_too_wide_pds_fields(void **state)
 {
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
-	struct wire_pkt p = plain(WIRE_PDS_RUD_CC_REQ, WIRE_NH_NONE);
+	struct plain_pkt p = plain(WIRE_PDS_RUD_CC_REQ, WIRE_NH_NONE);
 
 	CHECK_WIDTH(p, pds.flags, 7);
 	CHECK_WIDTH(p, pds.credit, 24);
@@ -180,7 +180,7 @@ static void wire_encode__rejects_too_wide_pds_fields(void **state)
 static void wire_encode__rejects_too_wide_ses_fields(void **state)
 {
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
-	struct wire_pkt p = plain(WIRE_PDS_RUD_REQ, WIRE_NH_STD);
+	struct plain_pkt p = plain(WIRE_PDS_RUD_REQ, WIRE_NH_STD);
 
 	CHECK_WIDTH(p, ses.opcode, 6);
 	CHECK_WIDTH(p, ses.version, 2);
@@ -210,7 +210,7 @@ static void wire_encode__rejects_too_wide_ses_fields(void **state)
 static void wire_encode__ignores_fields_the_form_does_not_carry(void **state)
 {
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
-	struct wire_pkt p = plain(WIRE_PDS_RUD_REQ, WIRE_NH_STD);
+	struct plain_pkt p = plain(WIRE_PDS_RUD_REQ, WIRE_NH_STD);
 
 	p.ses.flags = WIRE_SES_SOM;
 	p.ses.payload_length = UINT32_MAX;
@@ -225,12 +225,12 @@ static void wire_encode__rejects_unknown_types_and_forms(void **state)
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 
 	for (unsigned type = 0; type <= UINT8_MAX; type++) {
-		struct wire_pkt p = plain((uint8_t)type, WIRE_NH_NONE);
+		struct plain_pkt p = plain((uint8_t)type, WIRE_NH_NONE);
 		bool known = type >= WIRE_PDS_RUD_REQ && type <= WIRE_PDS_ROD_CC_REQ;
 		assert_int_equal(plain_encode(&p, buf) != 0, known);
 	}
 	for (unsigned form = 0; form <= UINT8_MAX; form++) {
-		struct wire_pkt p = plain(WIRE_PDS_RUD_REQ, (uint8_t)form);
+		struct plain_pkt p = plain(WIRE_PDS_RUD_REQ, (uint8_t)form);
 		assert_int_equal(plain_encode(&p, buf) != 0, form <= WIRE_NH_RSP_DATA_SMALL);
 	}
 }

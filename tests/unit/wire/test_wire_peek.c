@@ -32,7 +32,7 @@ static void for_each_packet(void (*check)(const uint8_t *data, size_t len))
 static void check_agrees(const uint8_t *data, size_t len)
 {
 	struct weft_pkt pkt = held(data, len);
-	struct wire_pkt p;
+	struct plain_pkt p;
 
 	pkt.flags = WEFT_PKT_TRAILER | WEFT_PKT_TRIMMED;
 	assert_true(wire_peek(&pkt));
@@ -159,7 +159,7 @@ static void wire_mark_ce__changes_ecn_and_checksum_only(void **state)
 static void check_trim(const uint8_t *data, size_t len)
 {
 	struct weft_pkt pkt = held(data, len);
-	struct wire_pkt before, after;
+	struct plain_pkt before, after;
 
 	if (plain_decode(data, len, 0, WIRE_UDP_PORT, true, &before) != WIRE_OK) {
 		free(pkt.head);

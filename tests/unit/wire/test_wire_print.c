@@ -48,7 +48,7 @@ static void wire_print__samples(void **state)
 }
 
 /* What is sent of `p`, without payload, in `buf`. */
-static int print_plain(const struct wire_pkt *p, char *text, size_t size)
+static int print_plain(const struct plain_pkt *p, char *text, size_t size)
 {
 	uint8_t buf[WEFT_PKT_HEAD_MAX];
 	struct wire_rules rules;
@@ -62,7 +62,7 @@ static int print_plain(const struct wire_pkt *p, char *text, size_t size)
 
 static void wire_print__numbers_without_name(void **state)
 {
-	struct wire_pkt p = {
+	struct plain_pkt p = {
 		.net = {.src = weft_ip_v4(1), .dst = weft_ip_v4(2), .dst_port = 1},
 		.pds = {.type = WIRE_PDS_NACK, .next_hdr = WIRE_NH_RSP, .code = 0xfd, .flags = 0x41},
 		.ses = {.opcode = 0x30, .return_code = 0x37},
@@ -79,7 +79,7 @@ static void wire_print__numbers_without_name(void **state)
 static void wire_print__cut_like_snprintf(void **state)
 {
 	struct rng r = {31};
-	struct wire_pkt p;
+	struct plain_pkt p;
 	char whole[1024];
 
 	for (uint8_t type = WIRE_PDS_RUD_REQ; type <= WIRE_PDS_ROD_CC_REQ; type++) {

@@ -59,16 +59,16 @@ static void lab_close(struct lab *l)
 /* A data packet; false: the port had no packet or no room. */
 static bool send_data(struct weft_port *port, uint32_t src, uint32_t dst, uint32_t psn)
 {
-	struct wire_pkt w = port_data_pkt(src, dst, (uint16_t)(49152 + psn % 1000), psn, PAYLOAD);
+	struct plain_pkt w = port_data_pkt(src, dst, (uint16_t)(49152 + psn % 1000), psn, PAYLOAD);
 	return port_send(port, &w, payload);
 }
 
 /* A credit, likewise. */
 static bool send_credit(struct weft_port *port, uint32_t src, uint32_t dst, uint32_t number)
 {
-	struct wire_pkt w = port_data_pkt(src, dst, (uint16_t)(49152 + number % 1000), number, 0);
+	struct plain_pkt w = port_data_pkt(src, dst, (uint16_t)(49152 + number % 1000), number, 0);
 	w.net.dscp = WIRE_DSCP_CREDIT;
-	w.pds = (struct wire_pds){.type = WIRE_PDS_ACK, .psn = number};
+	w.pds = (struct plain_pds){.type = WIRE_PDS_ACK, .psn = number};
 	return port_send(port, &w, NULL);
 }
 

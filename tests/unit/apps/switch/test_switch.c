@@ -116,7 +116,7 @@ static struct weft_port *open_client(const char *devargs, const char *host)
 
 static bool send_one(struct weft_port *port, uint32_t psn, const uint8_t *data)
 {
-	struct wire_pkt w =
+	struct plain_pkt w =
 		port_data_pkt(weft_net_host_ip(0), weft_net_host_ip(1), (uint16_t)(49152 + psn % 64), psn, PAYLOAD);
 	return port_send(port, &w, data);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What encoder, decoder and the switch's calls share: big-endian access, the outer headers at a glance, header sizes.
+/* What check, builder and the switch's calls share: big-endian access, the outer headers at a glance, header sizes.
  */
 #ifndef WEFT_WIRE_FMT_H
 #define WEFT_WIRE_FMT_H
@@ -32,8 +32,6 @@ enum {
 	TRIM_KEEP_BYTES = 16, /* of the PDS header, at least (UE 1.0 table 4-1) */
 	LEN14_MAX = 0x3fff,
 };
-
-#define HOT inline __attribute__((always_inline))
 
 static inline uint16_t load16(const uint8_t *p)
 {
@@ -98,31 +96,6 @@ static inline void put_raw64(uint8_t *p, uint64_t v)
 {
 	memcpy(p, &v, sizeof v);
 }
-
-/* Neighbouring fields as one word, first field lowest: FIELDS32(d, dpdcid) is spdcid << 16 | dpdcid. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "first field lowest");
-_Static_assert(offsetof(struct wire_net, entropy) == offsetof(struct wire_net, dst_port) + 2, "one word");
-_Static_assert(offsetof(struct wire_net, ecn) == offsetof(struct wire_net, dscp) + 1, "one word");
-_Static_assert(offsetof(struct wire_net, crc) == offsetof(struct wire_net, dscp) + 3, "one word");
-_Static_assert(offsetof(struct wire_pds, next_hdr) == 1 && offsetof(struct wire_pds, flags) == 2 &&
-		       offsetof(struct wire_pds, ctl) == 3,
-	       "one word");
-_Static_assert(offsetof(struct wire_pds, spdcid) == offsetof(struct wire_pds, dpdcid) + 2, "one word");
-_Static_assert(offsetof(struct wire_pds, mpr) == offsetof(struct wire_pds, sack_offset) + 2, "one word");
-_Static_assert(offsetof(struct wire_pds, cc_flags) == offsetof(struct wire_pds, sack_offset) + 3, "one word");
-_Static_assert(offsetof(struct wire_ses, message_id) == offsetof(struct wire_ses, job_id) + 4, "one word");
-_Static_assert(offsetof(struct wire_ses, flags) == offsetof(struct wire_ses, job_id) + 6, "one word");
-_Static_assert(offsetof(struct wire_ses, opcode) == offsetof(struct wire_ses, job_id) + 7, "one word");
-_Static_assert(offsetof(struct wire_ses, pid_on_fep) == offsetof(struct wire_ses, resource_index) + 2, "one word");
-_Static_assert(offsetof(struct wire_ses, ri_generation) == offsetof(struct wire_ses, version) + 1, "one word");
-_Static_assert(offsetof(struct wire_ses, return_code) == offsetof(struct wire_ses, version) + 3, "one word");
-_Static_assert(offsetof(struct wire_ses, payload_length) == offsetof(struct wire_ses, message_offset) + 4, "one word");
-
-#define FIELDS_AT(s, first)       ((const uint8_t *)(s) + ((const uint8_t *)&(s)->first - (const uint8_t *)(s)))
-#define FIELDS32(s, first)        raw32(FIELDS_AT(s, first))
-#define FIELDS64(s, first)        raw64(FIELDS_AT(s, first))
-#define SET_FIELDS32(s, first, v) put_raw32((uint8_t *)FIELDS_AT(s, first), v)
-#define SET_FIELDS64(s, first, v) put_raw64((uint8_t *)FIELDS_AT(s, first), v)
 
 /* Ones' complement sum of 16-bit words, folded from 64 to 16 bits; byte order does not matter to it (RFC 1071). The
  * upper half of a number plus itself rotated by half is the sum of its halves with the carry added in. */
