@@ -6,14 +6,16 @@ failed=0
 names=$(python3 "$(dirname "$0")/public_names.py" "$1") || failed=1
 cd "$1" || exit 1
 
-compiles() { # HEADER COMPILER LANGUAGE STANDARD
-	printf '#include "%s"\n#include "%s"\nextern int weft_unit;\n' "$1" "$1" |
-		"$2" -std="$4" -pedantic -Wall -Wextra -Werror -fsyntax-only -I. -x "$3" - || failed=1
+compiles() { # HEADER LANGUAGE COMPILER...
+	header=$1 language=$2
+	shift 2
+	printf '#include "%s"\n#include "%s"\nextern int weft_unit;\n' "$header" "$header" |
+		"$@" -Wall -Wextra -Werror -fsyntax-only -I. -x "$language" - || failed=1
 }
 
 for h in weft/*.h weft/spi/*.h; do
-	compiles "$h" "${CC:-cc}" c c11
-	compiles "$h" "${CXX:-c++}" c++ c++17
+	compiles "$h" c "${CC:-cc}" -std=c11 -pedantic
+	compiles "$h" c++ "${CXX:-c++}" -std=c++17
 	foreign=$(grep -oE '^# *define +[A-Za-z_0-9]+' "$h" | awk '{print $NF}' | grep -v '^WEFT_')
 	[ -z "$foreign" ] || { echo "$h: macros without WEFT_: $foreign"; failed=1; }
 done
