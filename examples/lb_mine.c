@@ -29,6 +29,11 @@ static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 	*s = (struct turns){.evs = evs, .base = (uint16_t)(seed % (lb->params->evs_size - evs + 1))};
 }
 
+static void advance(struct turns *s)
+{
+	s->next = (uint16_t)(s->next + 1u < s->evs ? s->next + 1u : 0);
+}
+
 static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 {
 	struct turns *s = weft_lb_state(lb);
@@ -36,10 +41,10 @@ static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 	(void)psn, (void)now;
 	for (uint32_t i = 0; i < s->evs && s->skip >> s->next & 1; i++) {
 		s->skip &= ~(UINT64_C(1) << s->next);
-		s->next = (uint16_t)((s->next + 1u) % s->evs);
+		advance(s);
 	}
 	uint16_t ev = (uint16_t)(s->base + s->next);
-	s->next = (uint16_t)((s->next + 1u) % s->evs);
+	advance(s);
 	return ev;
 }
 
