@@ -3,16 +3,6 @@
 
 #include "wire_fmt.h"
 
-uint32_t wire_pds_bytes(uint8_t type)
-{
-	return pds_bytes(type);
-}
-
-uint32_t wire_ses_bytes(uint8_t next_hdr)
-{
-	return ses_bytes(next_hdr);
-}
-
 /* Addresses stay in network order; so do the words around them, for one sum over all. */
 static inline void put_ip4(uint8_t *ip, const struct wire_net *net, uint8_t proto, uint32_t total)
 {
@@ -42,9 +32,10 @@ void wire_build_net(uint8_t *ip, const struct wire_net *net, uint32_t bytes)
 {
 	bool v4 = weft_ip_is_v4(&net->src);
 	uint8_t proto = net->native ? IP_PROTO_NATIVE : IP_PROTO_UDP, *l4 = ip + (v4 ? IP4_BYTES : IP6_BYTES);
-	uint32_t l4_bytes = bytes + (net->native ? ENTROPY_BYTES : UDP_BYTES) + (net->crc ? CRC_BYTES : 0);
+	uint32_t l4_bytes = bytes + (net->native ? ENTROPY_BYTES : UDP_BYTES) + CRC_BYTES * net->crc;
 
-	assert(v4 == weft_ip_is_v4(&net->dst) && net->dscp < 64 && net->ecn < 4 && (!net->native || !net->dst_port));
+	assert(v4 == weft_ip_is_v4(&net->dst) && net->dscp < 64 && net->ecn < 4 && net->crc < 2 &&
+	       (!net->native || !net->dst_port));
 	if (v4)
 		put_ip4(ip, net, proto, l4_bytes + IP4_BYTES);
 	else

@@ -168,7 +168,7 @@ static bool is_request(enum wire_kind kind)
 /* Bytes of the SES header at `ses` with its extension; more than `left` when it ends before they do. */
 static uint32_t ses_span(const uint8_t *ses, uint32_t left, uint8_t next_hdr)
 {
-	uint32_t bytes = ses_bytes(next_hdr);
+	uint32_t bytes = wire_ses_bytes(next_hdr);
 
 	if (left < bytes)
 		return bytes;
@@ -182,7 +182,7 @@ struct wire_inner wire_check_inner(const uint8_t *pds, uint32_t left, bool trimm
 {
 	const struct wire_hdr *hdr = (const struct wire_hdr *)pds;
 	uint8_t type = wire_hdr_type(hdr), next_hdr = type == WIRE_PDS_CP ? WIRE_NH_NONE : wire_hdr_next_hdr(hdr);
-	uint32_t bytes = pds_bytes(type);
+	uint32_t bytes = wire_pds_bytes(type);
 
 	assert(left >= PDS_MIN_BYTES);
 	if (!bytes)

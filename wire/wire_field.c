@@ -125,7 +125,7 @@ static void add_pds(struct list_of_parts *l, const struct wire_view *v)
 
 static void add_extension(struct list_of_parts *l, const struct wire_view *v, uint8_t form)
 {
-	const uint8_t *ext = v->ses + ses_bytes(form);
+	const uint8_t *ext = v->ses + wire_ses_bytes(form);
 	enum ses_ext kind = ses_ext(form, wire_req_opcode(v->req));
 
 	if (kind == EXT_RNDV)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "wire.h"
+#include "wire_hdr.h"
 
 enum {
 	IP4_BYTES = 20,
@@ -147,33 +148,10 @@ static inline bool dscp_trimmed(uint8_t dscp)
 	return dscp == WIRE_DSCP_TRIMMED || dscp == WIRE_DSCP_TRIMMED_LASTHOP;
 }
 
-/* Bytes of a PDS header, 0 for types without one we know. */
-static inline uint32_t pds_bytes(uint8_t type)
-{
-	static const uint8_t bytes[32] = {
-		[WIRE_PDS_RUD_REQ] = 12,    [WIRE_PDS_ROD_REQ] = 12,  [WIRE_PDS_RUDI_REQ] = 8,
-		[WIRE_PDS_RUDI_RESP] = 8,   [WIRE_PDS_UUD_REQ] = 4,   [WIRE_PDS_ACK] = 12,
-		[WIRE_PDS_ACK_CC] = 32,     [WIRE_PDS_ACK_CCX] = 40,  [WIRE_PDS_NACK] = 16,
-		[WIRE_PDS_CP] = 16,         [WIRE_PDS_NACK_CCX] = 32, [WIRE_PDS_RUD_CC_REQ] = 16,
-		[WIRE_PDS_ROD_CC_REQ] = 16,
-	};
-	return bytes[type & 31];
-}
-
 /* Whether there is an SES header (or none, by 0) of that form. */
 static inline bool ses_known(uint8_t next_hdr)
 {
 	return next_hdr <= WIRE_NH_RSP_DATA_SMALL;
-}
-
-/* Bytes of the SES header without extension, 0 for unknown forms. */
-static inline uint32_t ses_bytes(uint8_t next_hdr)
-{
-	static const uint8_t bytes[16] = {
-		[WIRE_NH_SMALL] = 20, [WIRE_NH_MEDIUM] = 32,   [WIRE_NH_STD] = 44,
-		[WIRE_NH_RSP] = 12,   [WIRE_NH_RSP_DATA] = 20, [WIRE_NH_RSP_DATA_SMALL] = 12,
-	};
-	return bytes[next_hdr & 15];
 }
 
 enum { EXT_AMO_BYTES = 4, EXT_CSWAP_BYTES = 36, EXT_RNDV_BYTES = 24 };

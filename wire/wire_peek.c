@@ -97,7 +97,7 @@ void wire_mark_ce(struct weft_pkt *pkt)
 /* SES header and extension at `b` with `left` bytes. */
 static uint32_t ses_span(const uint8_t *b, uint32_t left, uint8_t next_hdr)
 {
-	uint32_t size = ses_bytes(next_hdr);
+	uint32_t size = wire_ses_bytes(next_hdr);
 
 	if (size >= left)
 		return left;
@@ -112,7 +112,7 @@ static uint32_t kept_bytes(const uint8_t *b, uint32_t left, uint8_t proto)
 	if (left >= l4_bytes + PDS_MIN_BYTES) {
 		uint16_t prologue = load16(b + l4_bytes);
 		uint8_t type = (uint8_t)(prologue >> 11), next_hdr = type == WIRE_PDS_CP ? 0 : prologue >> 7 & 0xf;
-		uint32_t headers = l4_bytes + pds_bytes(type);
+		uint32_t headers = l4_bytes + wire_pds_bytes(type);
 
 		if (headers < left)
 			headers += ses_span(b + headers, left - headers, next_hdr);

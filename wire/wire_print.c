@@ -272,7 +272,7 @@ static void add_request(struct line *l, const struct wire_view *v, uint8_t form)
 						 {WIRE_SES_SOM, "SOM"},
 						 {0}};
 	const struct wire_req *r = v->req;
-	const uint8_t *ext = v->ses + ses_bytes(form);
+	const uint8_t *ext = v->ses + wire_ses_bytes(form);
 
 	add_name(l, " | ", wire_op_name(wire_req_opcode(r)), wire_req_opcode(r));
 	add_flags(l, wire_req_flags(r), flags);

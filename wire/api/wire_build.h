@@ -19,10 +19,6 @@ enum {
 	WIRE_ACK_BYTES = WIRE_IP4_UDP_BYTES + sizeof(struct wire_ack_cc) + sizeof(struct wire_rsp),
 };
 
-/* Bytes of a PDS header, of an SES header without extension; 0 for types and forms without one. */
-uint32_t wire_pds_bytes(uint8_t type);
-uint32_t wire_ses_bytes(uint8_t next_hdr);
-
 /* Bytes in front of the PDS header. */
 static inline uint32_t wire_net_bytes(const struct wire_net *net)
 {

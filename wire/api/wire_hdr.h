@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "wire.h"
 #include "wire_be.h"
 #include "wire_fields.h"
 
@@ -193,6 +194,29 @@ _Static_assert(sizeof(struct wire_amo) == 36 && sizeof(struct wire_rndv) == 24, 
 #define WIRE_NO_ACCESSORS(...)
 
 WIRE_FIELDS(WIRE_ACCESSORS, WIRE_NO_ACCESSORS, WIRE_NO_ACCESSORS, WIRE_NO_ACCESSORS)
+
+/* Bytes of a PDS header, 0 for types without one we know. */
+static inline uint32_t wire_pds_bytes(uint8_t type)
+{
+	static const uint8_t bytes[32] = {
+		[WIRE_PDS_RUD_REQ] = 12,    [WIRE_PDS_ROD_REQ] = 12,  [WIRE_PDS_RUDI_REQ] = 8,
+		[WIRE_PDS_RUDI_RESP] = 8,   [WIRE_PDS_UUD_REQ] = 4,   [WIRE_PDS_ACK] = 12,
+		[WIRE_PDS_ACK_CC] = 32,     [WIRE_PDS_ACK_CCX] = 40,  [WIRE_PDS_NACK] = 16,
+		[WIRE_PDS_CP] = 16,         [WIRE_PDS_NACK_CCX] = 32, [WIRE_PDS_RUD_CC_REQ] = 16,
+		[WIRE_PDS_ROD_CC_REQ] = 16,
+	};
+	return bytes[type & 31];
+}
+
+/* Bytes of the SES header without extension, 0 for unknown forms. */
+static inline uint32_t wire_ses_bytes(uint8_t next_hdr)
+{
+	static const uint8_t bytes[16] = {
+		[WIRE_NH_SMALL] = 20, [WIRE_NH_MEDIUM] = 32,   [WIRE_NH_STD] = 44,
+		[WIRE_NH_RSP] = 12,   [WIRE_NH_RSP_DATA] = 20, [WIRE_NH_RSP_DATA_SMALL] = 12,
+	};
+	return bytes[next_hdr & 15];
+}
 
 /* The CSWAP family and masked swap bring two operands along. */
 static inline int wire_amo_has_operands(uint8_t amo_opcode)

@@ -173,7 +173,7 @@ static enum wire_error check_both(const uint8_t *buf, size_t len, size_t more, s
 				  enum wire_kind *kind)
 {
 	struct wire_rules fresh;
-	struct wire_view v, w;
+	struct wire_view v = {0}, w = {0};
 	struct plain_pkt p, q;
 	uint8_t *exact = exact_copy(buf, len);
 
