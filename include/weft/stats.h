@@ -88,14 +88,20 @@ struct weft_stats {
 #undef WEFT_COUNTER_FIELD
 };
 
+/* What a counter is called and counts. */
 struct weft_counter_desc {
-	const char *name, *help;
+	const char *name;
+	const char *help;
+	size_t offset; /* of the counter in struct weft_stats, bytes */
 };
 
 enum { WEFT_COUNTER_COUNT = sizeof(struct weft_stats) / sizeof(uint64_t) };
 
 /* In struct order; WEFT_COUNTER_COUNT entries. */
 extern const struct weft_counter_desc weft_counter_descs[];
+
+/* The counter that weft_counter_descs[i] describes; `i` is below WEFT_COUNTER_COUNT. */
+uint64_t weft_stats_value(const struct weft_stats *stats, int i);
 
 /* Adds the counters of `more` to those of `sum`. */
 void weft_stats_add(struct weft_stats *sum, const struct weft_stats *more);

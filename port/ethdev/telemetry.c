@@ -56,10 +56,9 @@ static int device_stats(const char *cmd, const char *params, struct rte_tel_data
 	struct weft_stats stats;
 	if (params == NULL || !device_read(params, &stats))
 		return -ENODEV;
-	const uint64_t *values = (const uint64_t *)&stats;
 	rte_tel_data_start_dict(data);
 	for (int i = 0; i < WEFT_COUNTER_COUNT; i++)
-		rte_tel_data_add_dict_u64(data, weft_counter_descs[i].name, values[i]);
+		rte_tel_data_add_dict_u64(data, weft_counter_descs[i].name, weft_stats_value(&stats, i));
 	return 0;
 }
 

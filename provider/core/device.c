@@ -108,8 +108,7 @@ static void stats_log(const struct prov_nic *nic)
 	const struct weft_stats *stats = weft_engine_stats(nic->engine);
 	for (int i = 0; i < WEFT_COUNTER_COUNT; i++) {
 		const struct weft_counter_desc *desc = &weft_counter_descs[i];
-		uint64_t value;
-		memcpy(&value, (const char *)stats + (size_t)i * sizeof value, sizeof value);
+		uint64_t value = weft_stats_value(stats, i);
 		if (value)
 			FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: %s %llu: %s\n", nic->name, desc->name,
 				(unsigned long long)value, desc->help);
