@@ -212,16 +212,31 @@ int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const ui
 static inline bool expects(const struct rx_msg *m, const struct wire_std *h)
 {
 	return m->message_id == wire_std_message_id(h) && m->plain_op == wire_req_opcode(&h->req) &&
-	       m->bytes == wire_std_request_length(h) && (m->direct || m->bounce);
+	       m->bytes == wire_std_request_length(h);
+}
+
+/* The last packet of a message, or one of a message that waits for its receive. */
+static bool __attribute__((noinline))
+take_expected(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len, bool retx)
+{
+	if (!m->direct && !m->bounce)
+		return false;
+	take(ses, m, offset, payload, len, retx);
+	return true;
 }
 
 bool msg_rx_more_data(void *arg, struct pdc_rx *p, const struct wire_std *h, const uint8_t *payload, uint32_t len,
 		      uint8_t flags)
 {
-	struct ses *ses = arg;
 	struct rx_msg *m = ses_rx_of(p)->recent;
 	if (unlikely(!m || !expects(m, h)))
 		return false;
-	take(ses, m, wire_std_message_offset(h), payload, len, flags & WIRE_F_RETX);
+	uint32_t received_bytes = m->received_bytes + len;
+	if (unlikely(!m->direct || received_bytes >= m->bytes))
+		return take_expected(arg, m, wire_std_message_offset(h), payload, len, flags & WIRE_F_RETX);
+	/* It has had its turn, and this packet does not end it: nothing is left to do once it is in its place. */
+	assert(m->in_turn && !m->rma);
+	m->received_bytes = received_bytes;
+	rx_place_in(&m->req->op, m->into + wire_std_message_offset(h), payload, len, flags & WIRE_F_RETX);
 	return true;
 }
