@@ -40,7 +40,7 @@ print("%s: %d of %d flows verified, inflation %.3f, %.2f M hops in %.2f s CPU: %
 	rm -f "$json"
 }
 
-echo "== lab, permutation of 2 MiB at 800 Gb/s; budgets at 1,024 hosts: 4 M hops/s, 300 MiB"
+echo "== lab, permutation of 2 MiB at 800 Gb/s; budget at 1,024 hosts: 160 MiB"
 lab "128 hosts" --topology configs/topologies/ft128_800g_tor1os.topo --matrix configs/matrices/perm_128n_2M.cm
 lab "1,024 hosts" --topology configs/topologies/ft1024_800g_tor1os.topo --matrix configs/matrices/perm_1024n_2M.cm
 lab "8,192 hosts" --topology fattree:32 --link-gbps 800 --matrix permutation:8192:2MiB

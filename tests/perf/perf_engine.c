@@ -188,7 +188,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "memory"))
 		return run_memory(NULL, 0) ? EXIT_SUCCESS : EXIT_FAILURE;
 	static const struct perf_case cases[] = {
-		{"packet", 800, "engine: packet sent, received, acknowledged", run_packets, NULL},
+		{"packet", 700, "engine: packet sent, received, acknowledged", run_packets, NULL},
 		{"idle", 60, "engine: poll with nothing to do", run_idle, NULL},
 		{NULL, 0, NULL, NULL, NULL},
 	};
