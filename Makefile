@@ -6,7 +6,8 @@ BUILD ?= build
 PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric-dev libfabric-bin libnuma-dev \
 	libcmocka-dev libjansson-dev libyaml-dev libpcap-dev libpmix-dev openmpi-bin libopenmpi-dev valgrind clang \
 	clang-format clang-tidy libclang-rt-14-dev gnuplot-nox python3 mypy flake8 git tshark groff-base \
-	python3-yaml python3-pandas python3-scipy python3-matplotlib python3-jinja2 python3-distributed python3-dask python3-pytest
+	python3-yaml python3-pandas python3-scipy python3-matplotlib python3-jinja2 python3-distributed python3-dask python3-pytest \
+	chromium
 
 SOAK_SECONDS ?= 1800
 
