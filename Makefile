@@ -47,15 +47,16 @@ soak: deps
 	ninja -C $(BUILD)-asan
 	@scripts/soak.sh $(BUILD)-asan $(SOAK_SECONDS)
 
-# The quick part of `make test`: rules about the sources themselves.
+# Rules about the sources, the libraries and the pages; all but clang-tidy, which takes minutes (make tidy).
 check: build
 	meson test -C $(BUILD) --suite check --print-errorlogs
 
 format:
-	git ls-files '*.c' '*.h' | xargs clang-format -i
+	git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
 
 tidy: build
 	scripts/tidy.sh $(BUILD)
 
+# Outputs of runs (weft-out) stay.
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-clang-asan $(BUILD)-tsan $(BUILD)-fuzz out
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-clang-asan $(BUILD)-tsan $(BUILD)-fuzz

@@ -7,8 +7,8 @@ cd "$1" || exit 1
 least=$2
 shift 2
 bad=0
-for room in $(git ls-files '*.c' | grep / | grep -vE '^(tests|examples)/' | cut -d/ -f1 | sort -u); do
-	mapfile -t files < <(git ls-files "$room/*.c" "$room/*.h")
+for room in $(git ls-files -co --exclude-standard '*.c' | grep / | grep -vE '^(tests|examples)/' | cut -d/ -f1 | sort -u); do
+	mapfile -t files < <(git ls-files -co --exclude-standard "$room/*.c" "$room/*.h")
 	functions=$(cat "${files[@]}" | grep -c '^{$')
 	asserts=$(cat "${files[@]}" | grep -cE '(^|[^_[:alnum:]])(assert|assert_locked)\(')
 	[ "$functions" -gt 0 ] || continue

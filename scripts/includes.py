@@ -18,7 +18,8 @@ def room(path: str) -> str:
 
 
 def main(root: str) -> int:
-    listed = subprocess.run(["git", "-C", root, "ls-files", "*.c", "*.h"], stdout=subprocess.PIPE, text=True, check=True)
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "*.c", "*.h"],
+                            stdout=subprocess.PIPE, text=True, check=True)
     files = listed.stdout.split()
     headers = {pathlib.PurePath(f).name: f for f in files
                if f.endswith(".h") and not f.startswith(("include/", "tests/"))}

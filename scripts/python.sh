@@ -7,12 +7,13 @@ cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
 failed=0
 # One program at a time: two programs may both have a module of the same name beside them.
-for f in $(git ls-files 'scripts/*.py' 'apps/*.py' ':!apps/weftlab'); do
+for f in $(git ls-files -co --exclude-standard 'scripts/*.py' 'apps/*.py' ':!apps/weftlab'); do
 	mypy --strict --no-error-summary --cache-dir "$cache" "$f" || failed=1
 done
 # shellcheck disable=SC2046
-mypy --no-error-summary --cache-dir "$cache" --scripts-are-modules $(git ls-files 'tests/*.py' ':!tests/weftlab') || failed=1
+mypy --no-error-summary --cache-dir "$cache" --scripts-are-modules \
+	$(git ls-files -co --exclude-standard 'tests/*.py' ':!tests/weftlab') || failed=1
 # E203: the space that formatters put before the colon of a slice.
 # shellcheck disable=SC2046
-flake8 --max-line-length 130 --extend-ignore E203 $(git ls-files '*.py') || failed=1
+flake8 --max-line-length 130 --extend-ignore E203 $(git ls-files -co --exclude-standard '*.py') || failed=1
 exit $failed

@@ -3,8 +3,8 @@
 # shape.sh SOURCE_ROOT - no function over 60 lines, no product file over 500, the median function at most 10; no file's name
 # twice. Functions are found by the house format: their braces stand alone in the first column.
 cd "$1" || exit 1
-files=$(git ls-files '*.c' '*.h')
-product=$(git ls-files '*.c' '*.h' ':!tests')
+files=$(git ls-files -co --exclude-standard '*.c' '*.h')
+product=$(git ls-files -co --exclude-standard '*.c' '*.h' ':!tests')
 [ -n "$files" ] || { echo "no sources"; exit 1; }
 lengths=$(mktemp)
 trap 'rm -f "$lengths"' EXIT
