@@ -111,6 +111,19 @@ static void check_view(const struct wire_view *v, const struct wire_rules *rules
 	plain_of(v, rules, p);
 }
 
+/* A remembered answer is the one that checking everything gives. */
+static void check_usual(const struct wire_view *v, struct wire_rules rules, uint32_t len, uint32_t more)
+{
+	struct wire_view w = wire_check_any(&rules, v->ip, len, more);
+
+	CHECK(w.error == WIRE_OK && v->kind == w.kind && v->type == w.type && v->next_hdr == w.next_hdr);
+	CHECK(v->hdr == w.hdr && v->ses == w.ses && v->entropy == w.entropy && v->ses_bytes == w.ses_bytes);
+	CHECK(v->header_bytes == w.header_bytes && v->payload_bytes == w.payload_bytes);
+	CHECK(weft_ip_eq(&v->outer->src, &w.outer->src) && v->outer->end == w.outer->end &&
+	      v->outer->tos == w.outer->tos);
+	CHECK(!v->outer->trimmed && !w.outer->trimmed && !v->outer->crc && !w.outer->crc);
+}
+
 /* Checked twice, for what was seen before must make no difference. */
 static void check_packet(const uint8_t *data, size_t len, uint8_t options)
 {
@@ -126,6 +139,8 @@ static void check_packet(const uint8_t *data, size_t len, uint8_t options)
 		error[i] = wire_check(&rules, copy, (uint32_t)head, (uint32_t)more, &v);
 		if (error[i] == WIRE_OK)
 			check_view(&v, &rules, head, more, &p[i]);
+		if (error[i] == WIRE_OK && v.usual)
+			check_usual(&v, rules, (uint32_t)head, (uint32_t)more);
 	}
 	CHECK(error[0] == error[1]);
 	if (error[0] == WIRE_OK) {

@@ -99,7 +99,9 @@ struct wire_inner {
 		ses_bytes; /* the PDS header; SES header with extension, 0 when there is none, or it is cut */
 };
 
-/* Headers of usual packets. */
+/* Headers of usual packets. What follows about these two forms is no second decision on what a packet is: it is the
+ * answer that wire_check_any gives to them, written down. Where it is given, wire_check_any would give the same view,
+ * `usual` aside (tests/unit/wire/test_wire_check.c, tests/fuzz/fuzz_wire.c). */
 enum {
 	WIRE_USUAL_NET_BYTES = 20 + 8,
 	WIRE_USUAL_ACK_BYTES = WIRE_USUAL_NET_BYTES + 32 + 12,
@@ -168,7 +170,7 @@ static inline __attribute__((always_inline)) bool wire_std_fits(const struct wir
 	return likely(payload_bytes) || !length || wire_op_may_lack_payload(wire_req_opcode(&s->req));
 }
 
-/* The same for a packet in the middle of a message, of an opcode without extension, with payload. */
+/* Whether wire_std_fits is certain: in the middle of a message, of an opcode without extension, with payload. */
 static inline __attribute__((always_inline)) bool wire_std_continues(const struct wire_std *s, uint32_t payload_bytes)
 {
 	uint32_t length = wire_std_request_length(s);
@@ -245,7 +247,7 @@ struct wire_view wire_check_any(struct wire_rules *rules, const uint8_t *ip, uin
  * Bytes beyond the IP length are padding. Reads nothing outside, accepts anything. On an error `v` means nothing.
  *
  * Most packets have the network headers of one before, and are one of two forms over IPv4 and UDP: these are usual,
- * and where their fields lie is constant. */
+ * where their fields lie is constant, and what wire_check_any says of them is remembered. */
 static inline __attribute__((always_inline)) enum wire_error
 wire_check(struct wire_rules *rules, const uint8_t *ip, uint32_t len, uint32_t more, struct wire_view *v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a receiver finds a packet to be: its kind, every reason to refuse it, and that what it has seen before makes no
- * difference. Fields and lengths: test_wire_dec. */
+ * difference. Fields and lengths: test_wire_check_fields. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +168,28 @@ static void wire_check__not_ours(void **state)
 	}
 }
 
+/* All that two views say, but which rules they are of. */
+static void check_equal_views(const struct wire_view *v, const struct wire_view *w)
+{
+	assert_int_equal(v->kind, w->kind);
+	assert_int_equal(v->type, w->type);
+	assert_int_equal(v->next_hdr, w->next_hdr);
+	assert_ptr_equal(v->ip, w->ip);
+	assert_ptr_equal(v->hdr, w->hdr);
+	assert_ptr_equal(v->ses, w->ses);
+	assert_ptr_equal(v->entropy, w->entropy);
+	assert_int_equal(v->ses_bytes, w->ses_bytes);
+	assert_int_equal(v->header_bytes, w->header_bytes);
+	assert_int_equal(v->payload_bytes, w->payload_bytes);
+	assert_true(weft_ip_eq(&v->outer->src, &w->outer->src));
+	assert_int_equal(v->outer->end, w->outer->end);
+	assert_int_equal(v->outer->bytes, w->outer->bytes);
+	assert_int_equal(v->outer->tos, w->outer->tos);
+	assert_int_equal(v->outer->trimmed, w->outer->trimmed);
+	assert_int_equal(v->outer->native, w->outer->native);
+	assert_int_equal(v->outer->crc, w->outer->crc);
+}
+
 /* The same packet after others: rules that have seen other packets say the same. */
 static enum wire_error check_both(const uint8_t *buf, size_t len, size_t more, struct wire_rules *used,
 				  enum wire_kind *kind)
@@ -194,6 +216,22 @@ static enum wire_error check_both(const uint8_t *buf, size_t len, size_t more, s
 	}
 	free(exact);
 	return error;
+}
+
+/* What wire_check answers, quickly or not, is what wire_check_any answers with the same rules. Whether it was quick. */
+static bool check_usual(const uint8_t *buf, size_t len, size_t more, const struct wire_rules *used)
+{
+	struct wire_rules rules = *used, again = *used;
+	struct wire_view v = {0};
+	uint8_t *exact = exact_copy(buf, len);
+
+	enum wire_error error = wire_check(&rules, exact, (uint32_t)len, (uint32_t)more, &v);
+	struct wire_view w = wire_check_any(&again, exact, (uint32_t)len, (uint32_t)more);
+	assert_int_equal(error, w.error);
+	if (error == WIRE_OK)
+		check_equal_views(&v, &w);
+	free(exact);
+	return error == WIRE_OK && v.usual;
 }
 
 static void fix_checksum(uint8_t *ip)
@@ -250,6 +288,63 @@ static void wire_check__whatever_came_before(void **state)
 		assert_true(errors[error] > 10);
 	for (int kind = 0; kind < KINDS; kind++)
 		assert_true(kinds[kind] > 10);
+}
+
+/* One of the two usual forms, mostly: over IPv4 and UDP, in the middle of a message that it fits into. */
+static void random_usual(struct rng *r, bool ack, struct plain_pkt *p)
+{
+	do
+		random_pkt(r, ack ? WIRE_PDS_ACK_CC : WIRE_PDS_RUD_REQ, ack ? WIRE_NH_RSP : WIRE_NH_STD, 0, p);
+	while (!weft_ip_is_v4(&p->net.src) || p->net.native);
+	p->net.crc = 0;
+	p->net.dscp = rng_below(r, 8) ? WIRE_DSCP_TRIMMABLE : p->net.dscp;
+	if (ack)
+		return;
+	p->pds.flags &= (uint8_t) ~(rng_below(r, 8) ? WIRE_F_SYN : 0);
+	p->ses.flags &= (uint8_t) ~(rng_below(r, 8) ? WIRE_SES_SOM : 0);
+	p->ses.message_id = rng_below(r, 8) ? p->ses.message_id | 1 : 0;
+	p->ses.payload_length = p->payload_bytes;
+	p->ses.message_offset &= UINT32_MAX >> 2;
+	p->ses.request_length = rng_below(r, 8) ? p->ses.request_length | 1u << 31 : UINT32_MAX;
+}
+
+/* Anything behind the network headers differs, now and then within them. */
+static void mutate_inner(struct rng *r, uint8_t *buf, size_t head)
+{
+	uint32_t dice = (uint32_t)rng_next(r);
+
+	if (dice % 4 == 0)
+		mutate(r, buf, head);
+	else if (dice % 4 == 1) /* type, next header and flags */
+		buf[WIRE_USUAL_NET_BYTES + (dice >> 8 & 1)] ^= (uint8_t)(1u << (dice >> 16 & 7));
+	else
+		buf[WIRE_USUAL_NET_BYTES + rng_below(r, (uint32_t)head - WIRE_USUAL_NET_BYTES)] = (uint8_t)(dice >> 8);
+}
+
+static void wire_check__usual_is_any_remembered(void **state)
+{
+	unsigned usual[2] = {0}, others = 0;
+	struct wire_rules rules;
+	struct wire_view v;
+	struct rng r = {19};
+
+	wire_rules_init(&rules, WIRE_UDP_PORT, false);
+	for (int round = 0; round < ROUNDS; round++) {
+		uint8_t buf[PACKET_MAX] = {0};
+		struct plain_pkt p;
+		bool ack = rng_below(&r, 2);
+		random_usual(&r, ack, &p);
+		size_t head = plain_encode(&p, buf);
+		(void)wire_check(&rules, buf, (uint32_t)head, p.payload_bytes, &v);
+		for (int i = 0; i < 8; i++) {
+			size_t len = rng_below(&r, 8) ? head : rng_below(&r, (uint32_t)head);
+			bool quick = check_usual(buf, len, head + p.payload_bytes - len, &rules);
+			usual[ack] += quick;
+			others += !quick;
+			mutate_inner(&r, buf, head);
+		}
+	}
+	assert_true(usual[false] > ROUNDS / 2 && usual[true] > ROUNDS / 2 && others > ROUNDS);
 }
 
 /* A step that trips an assertion. */
@@ -318,6 +413,7 @@ int main(void)
 		cmocka_unit_test(wire_check__trimmed),
 		cmocka_unit_test(wire_check__not_ours),
 		cmocka_unit_test(wire_check__whatever_came_before),
+		cmocka_unit_test(wire_check__usual_is_any_remembered),
 		cmocka_unit_test(wire_build__asserts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
