@@ -37,10 +37,25 @@ static uint16_t port_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t
 	return got;
 }
 
+/* Sets the IPv4 identification and mends the checksum (RFC 1624, equation 3). */
+static void set_ip_id(uint8_t *ip, uint16_t id)
+{
+	uint32_t old = (uint32_t)ip[4] << 8 | ip[5], sum = (uint32_t)ip[10] << 8 | ip[11];
+	sum = (~sum & 0xffff) + (~old & 0xffff) + id;
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~((sum & 0xffff) + (sum >> 16));
+	ip[4] = (uint8_t)(id >> 8);
+	ip[5] = (uint8_t)id;
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
+}
+
 /* Arrivals stay sorted by time; equal times keep their order. */
 static void deliver(struct duo_port *to, struct weft_pkt *pkt, weft_ns at)
 {
 	struct weft_pkt **pos = &to->rx;
+	if (to->duo->numbers_packets && pkt->head[0] >> 4 == 4)
+		set_ip_id(pkt->head, ++to->duo->ip_id);
 	while (*pos && (*pos)->arrived_ns <= at)
 		pos = &(*pos)->next;
 	pkt->arrived_ns = at;

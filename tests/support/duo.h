@@ -50,6 +50,10 @@ struct duo {
 	uint64_t sent[2]; /* packets given to the wire by side */
 	enum duo_fate (*fate)(void *arg, int from, const struct plain_pkt *w, uint64_t nth);
 	void *fate_arg;
+	/* Every packet that arrives has another IPv4 identification, as those of some hosts have: no network headers
+	 * are seen twice. `ip_id` is the last one. */
+	bool numbers_packets;
+	uint16_t ip_id;
 	bool logging; /* keep every packet sent in `log`, in order */
 	struct duo_rec *log;
 	uint32_t log_len, log_room;
