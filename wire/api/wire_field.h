@@ -53,7 +53,7 @@ struct wire_part {
 	enum wire_group group;
 	const uint8_t *header;
 };
-enum { WIRE_PARTS_MAX = 12 };
+enum { WIRE_PARTS_MAX = 13 }; /* an ACK_CC with a standard SES header, an atomic and its operands */
 uint32_t wire_parts(const struct wire_view *v, struct wire_part parts[WIRE_PARTS_MAX]);
 
 #endif

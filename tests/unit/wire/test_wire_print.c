@@ -6,6 +6,7 @@
 #include "plain_pkt.h"
 #include "random_pkt.h"
 #include "samples.h"
+#include "wire_field.h"
 #include "wire_print.h"
 
 static void check_line(const struct samples *s, unsigned packet, const char *expected)
@@ -101,12 +102,39 @@ static void wire_print__cut_like_snprintf(void **state)
 	}
 }
 
+/* No packet has more parts than there is room for, and one has as many. */
+static void wire_parts__as_many_as_there_can_be(void **state)
+{
+	struct rng r = {16};
+	uint32_t most = 0;
+
+	for (int round = 0; round < 2000; round++) {
+		struct wire_part parts[WIRE_PARTS_MAX];
+		uint8_t buf[WEFT_PKT_HEAD_MAX];
+		struct wire_rules rules;
+		struct wire_view v;
+		struct plain_pkt p;
+		random_pkt(&r, (uint8_t)(WIRE_PDS_RUD_REQ + round % WIRE_PDS_ROD_CC_REQ), WIRE_NH_STD, rng_below(&r, 4),
+			   &p);
+		if (!wire_pds_bytes(p.pds.type))
+			continue;
+		p.net.crc = 0;
+		uint32_t bytes = (uint32_t)plain_encode(&p, buf);
+		wire_rules_init(&rules, WIRE_UDP_PORT, false);
+		assert_int_equal(wire_check(&rules, buf, bytes, p.payload_bytes, &v), WIRE_OK);
+		uint32_t count = wire_parts(&v, parts);
+		most = count > most ? count : most;
+	}
+	assert_int_equal(most, WIRE_PARTS_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wire_print__samples),
 		cmocka_unit_test(wire_print__numbers_without_name),
 		cmocka_unit_test(wire_print__cut_like_snprintf),
+		cmocka_unit_test(wire_parts__as_many_as_there_can_be),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
