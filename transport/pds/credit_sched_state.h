@@ -3,6 +3,7 @@
 #ifndef WEFT_CREDIT_SCHED_STATE_H
 #define WEFT_CREDIT_SCHED_STATE_H
 
+#include "credit_sched.h"
 #include "pds.h"
 
 int sched_init(struct pds *pds, weft_ns now); /* -ENOMEM; 0 also when the algorithm does not schedule */

@@ -22,7 +22,7 @@ static uint32_t start_psn_of(const struct wire_view *v)
 void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	pds->events->on_shut(pds->ses, p, ECONNRESET);
-	assert(!p->unfinished);
+	assert(!pdc_rx_has_msgs(p));
 	if (pds->recent_syn == p)
 		pds->recent_syn = NULL;
 	if (u64map_get(&pds->syns, syn_key(&p->ip, p->remote_id)) == p)
@@ -147,7 +147,7 @@ static weft_ns silence_deadline(const struct pds *pds, const struct pdc_rx *p)
 {
 	if (p->closed)
 		return p->last_heard_ns + TIME_WAIT_RTOS * pds->conf.rto_ns;
-	if (p->unfinished)
+	if (pdc_rx_has_msgs(p))
 		return p->last_heard_ns + pds->conf.tune.peer_timeout_ns;
 	if (!pds->conf.tune.idle_close_ns)
 		return WEFT_NEVER;
@@ -164,7 +164,7 @@ void pdc_rx_expire(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	if (at < pds->timers.grace_ns)
 		at = pds->timers.grace_ns;
 	if (now >= at) {
-		pds->stats.pdc_failed += p->unfinished != 0;
+		pds->stats.pdc_failed += pdc_rx_has_msgs(p);
 		pds->events->on_shut(pds->ses, p, ETIMEDOUT);
 		pdc_rx_free(pds, p, now);
 		return;

@@ -306,7 +306,7 @@ static enum tx_result send_one(struct pds *pds, struct pdc_tx *p, weft_ns now)
 
 void tx_sched_run(struct pds *pds, weft_ns now)
 {
-	while (!list_empty(&pds->ready) && pds->out.count < OUT_DATA && out_link_allows(&pds->out, now)) {
+	while (!list_empty(&pds->ready) && pds_has_room(pds) && out_link_allows(&pds->out, now)) {
 		struct pdc_tx *p = list_entry(pds->ready.next, struct pdc_tx, ready_link);
 		assert(p->ready);
 		enum tx_result r = send_one(pds, p, now);

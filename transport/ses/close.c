@@ -77,8 +77,7 @@ static bool copy_bytes(struct ses *ses, struct tx_msg *m, uint32_t bytes)
 	if (!m->copy)
 		return false;
 	memcpy(m->copy, m->run.buf, bytes);
-	if (ses->pds->out.refused)
-		out_forget(&ses->pds->out, m->run.buf, bytes);
+	pds_forget(ses->pds, m->run.buf, bytes);
 	return true;
 }
 

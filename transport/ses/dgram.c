@@ -87,7 +87,7 @@ static void build(struct ses *ses, const struct weft_ep *ep, const struct peer *
 static bool send_packet(struct ses *ses, struct weft_ep *ep, const struct peer *to, const struct weft_op *op,
 			struct cqe_node *node, weft_ns now)
 {
-	struct dgram *d = ses->pds->out.count < OUT_DATA ? pool_get(&ses->dgram_pool) : NULL;
+	struct dgram *d = pds_has_room(ses->pds) ? pool_get(&ses->dgram_pool) : NULL;
 	struct weft_pkt *pkt = d ? out_get(&ses->pds->out) : NULL;
 	if (!pkt) {
 		if (d)
@@ -138,7 +138,7 @@ void dgram_flushed(struct ses *ses)
 {
 	list_for_each_safe (l, &ses->dgrams) {
 		struct dgram *d = list_entry(l, struct dgram, link);
-		if (ses->pds->out.count && out_holds(&ses->pds->out, d->pkt))
+		if (pds_is_queued(ses->pds, d->pkt))
 			return;
 		list_del(l);
 		complete(ses, d->ep, d->node, &d->op, 0);
@@ -154,7 +154,7 @@ void dgram_detach(struct ses *ses, const struct weft_ep *ep)
 			continue;
 		list_del(l);
 		if (d->op.buf && d->op.len)
-			out_forget(&ses->pds->out, d->op.buf, (uint32_t)d->op.len);
+			pds_forget(ses->pds, d->op.buf, (uint32_t)d->op.len);
 		cqe_release(ses, d->node);
 		pool_put(&ses->dgram_pool, d);
 	}

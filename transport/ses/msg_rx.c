@@ -76,7 +76,7 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 		return NULL;
 	}
 	list_add_tail(&ses_rx_of(p)->msgs, &m->pdc_link);
-	p->unfinished++;
+	pdc_rx_begin_msg(p);
 	if (m->message_id == ses_rx_of(p)->next_match_id && !rc && !rx_msg_is_request(m)) {
 		ses_rx_of(p)->next_match_id = rx_id_after(ses_rx_of(p)->next_match_id);
 		rx_turn_match(ses, m);

@@ -87,7 +87,7 @@ bool rma_tx_attach(struct ses *ses, struct pdc_tx *p, struct tx_msg *m, const st
 		return false;
 	}
 	assert(r->token);
-	p->awaiting++;
+	pdc_tx_await_answer(p);
 	return true;
 }
 

@@ -49,7 +49,7 @@ static void on_shut(void *ses, struct pdc_rx *p, int err)
 	list_del(&r->stuck_link);
 	list_for_each_safe (l, &r->msgs)
 		rx_msg_fail(ses, list_entry(l, struct rx_msg, pdc_link), err);
-	assert(!p->unfinished && !r->recent);
+	assert(!pdc_rx_has_msgs(p) && !r->recent);
 	assert(list_empty(&r->msgs));
 }
 

@@ -54,11 +54,10 @@ static struct tx_msg *end_rma(struct ses *ses, struct tx_msg *m)
 	struct tx_rma *r = m->rma;
 	struct tx_msg *ended = NULL;
 	if (r->held)
-		r->pdc->held--;
+		pdc_tx_release_run(r->pdc);
 	if (r->token) {
-		assert(r->pdc->awaiting > 0);
 		rma_token_put(ses, r->token);
-		r->pdc->awaiting--;
+		pdc_tx_end_await(r->pdc);
 	}
 	if (r->role == RMA_ANSWER)
 		ended = end_answer(ses, m);
@@ -74,8 +73,8 @@ static struct tx_msg *end_rma(struct ses *ses, struct tx_msg *m)
 static struct tx_msg *complete_one(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
 {
 	assert(m->run.cut || m->err);
-	if (ses->pds->out.refused && m->run.buf)
-		out_forget(&ses->pds->out, m->run.buf, m->run.bytes);
+	if (m->run.buf)
+		pds_forget(ses->pds, m->run.buf, m->run.bytes);
 	if (m->node)
 		tell(ses, m);
 	pdc_tx_remove(p, &m->run);
@@ -106,7 +105,7 @@ static void acked_rma(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
 	struct tx_rma *r = m->rma;
 	if (r->role == RMA_REQUEST && r->delivered && !m->err && !earlier_acked(p, m)) {
 		r->held = true;
-		p->held++;
+		pdc_tx_hold_run(p);
 		return;
 	}
 	bool ended = r->role == RMA_REQUEST || r->role == RMA_ANSWER || r->answered || m->err;
@@ -140,7 +139,7 @@ void tx_done_progress(void *ses, struct pdc_tx *p)
 {
 	list_for_each_safe (l, &p->runs) {
 		struct tx_msg *m = tx_msg_at(l);
-		if (!p->held || !is_sent(m))
+		if (!pdc_tx_holds_runs(p) || !is_sent(m))
 			return;
 		if (m->rma && m->rma->held)
 			tx_done_complete(ses, p, m);

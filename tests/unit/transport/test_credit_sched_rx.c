@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "credit_sched.h"
 #include "inside.h"
 
 enum { FULL_WIRE = 4096 + 20 + 8 + 60 + 38, CYCLE_NS = (FULL_WIRE + 84 + 110) * 8 / 100 };

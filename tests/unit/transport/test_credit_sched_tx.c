@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "credit_sched.h"
 #include "inside.h"
 
 enum { FULL_WIRE = 4096 + 20 + 8 + 60 + 38 };

@@ -5,6 +5,7 @@
 #ifndef WEFT_PDC_H
 #define WEFT_PDC_H
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "credit.h"
@@ -165,6 +166,52 @@ static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_view 
 	p->state = PDC_TX_OPEN;
 	p->heard = true;
 	return true;
+}
+
+/* A run needs an answer from the target, beside its acknowledgement; and later it does not any more. */
+static inline void pdc_tx_await_answer(struct pdc_tx *p)
+{
+	p->awaiting++;
+}
+
+static inline void pdc_tx_end_await(struct pdc_tx *p)
+{
+	assert(p->awaiting > 0);
+	p->awaiting--;
+}
+
+/* SES lets a run end only after all before it: on_progress comes with every ACK until the last of them is released. */
+static inline void pdc_tx_hold_run(struct pdc_tx *p)
+{
+	p->held++;
+}
+
+static inline void pdc_tx_release_run(struct pdc_tx *p)
+{
+	assert(p->held > 0);
+	p->held--;
+}
+
+static inline bool pdc_tx_holds_runs(const struct pdc_tx *p)
+{
+	return p->held > 0;
+}
+
+/* SES expects more of a message, so the initiator's silence means that it is gone; and later no more of it. */
+static inline void pdc_rx_begin_msg(struct pdc_rx *p)
+{
+	p->unfinished++;
+}
+
+static inline void pdc_rx_end_msg(struct pdc_rx *p)
+{
+	assert(p->unfinished > 0);
+	p->unfinished--;
+}
+
+static inline bool pdc_rx_has_msgs(const struct pdc_rx *p)
+{
+	return p->unfinished > 0;
 }
 
 /* Nothing is on its way and nothing waits. */

@@ -4,12 +4,13 @@
 #ifndef WEFT_PDS_H
 #define WEFT_PDS_H
 
-#include "credit_sched.h"
+#include "credit.h"
 #include "out_batch.h"
 #include "pdc.h"
 #include "rng.h"
 #include "u64map.h"
 #include "weft/engine.h"
+#include "wheel.h"
 #include "wire_check.h"
 
 /* What on_data says of a packet. */
@@ -157,5 +158,24 @@ void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now);
 void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now);
 /* The fabric does not limit credits, and the algorithm insists on that: nothing new is begun. */
 bool pds_refuses(const struct pds *pds);
+
+/* Whether there is room for one more data packet; the rest is for ACKs. */
+static inline bool pds_has_room(const struct pds *pds)
+{
+	return pds->out.count < OUT_DATA;
+}
+
+/* Whether this packet still waits for the port. */
+static inline bool pds_is_queued(const struct pds *pds, const struct weft_pkt *pkt)
+{
+	return pds->out.count && out_holds(&pds->out, pkt);
+}
+
+/* The buffer is about to change hands: drops packets that the port refused and that point into it. */
+static inline void pds_forget(struct pds *pds, const uint8_t *buf, uint32_t bytes)
+{
+	if (pds->out.refused)
+		out_forget(&pds->out, buf, bytes);
+}
 
 #endif
