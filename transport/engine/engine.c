@@ -8,7 +8,7 @@ work(struct weft_engine *e, struct weft_pkt **pkts, uint16_t received, weft_ns n
 	struct pds *pds = &e->pds;
 	struct ses *ses = &e->ses;
 	pds->out.short_of_pkts = ses->short_of_mem = false;
-	ses->now_ns = now;
+	ses->polled_ns = now;
 	pds_note_lateness(pds, e->due_ns, now);
 	engine_rx(e, pkts, received, now);
 	pds_poll_timers(pds, now);

@@ -37,7 +37,7 @@ void weft_ep_close(struct weft_ep *ep)
 	struct ses *ses = ses_ep_close(ep);
 	struct weft_engine *e = list_entry(ses, struct weft_engine, ses);
 	if (ses->kicked)
-		e->due_ns = ses->now_ns;
+		e->due_ns = ses->polled_ns;
 }
 
 int weft_mr_add(struct weft_engine *e, const struct weft_mr_attr *attr, struct weft_mr **out)

@@ -13,7 +13,7 @@ enum {
 	LINK_GUESS_GBPS = 10,   /* ports that do not know their rate */
 	RTO_BRTTS = 7,          /* SMaRTT sec. III-D */
 	REORDER_BRTTS = 3,
-	TX_AHEAD_PKTS = 2,       /* full packets at the port while the link is busy */
+	TX_BACKLOG_PKTS = 2,     /* full packets at the port while the link is busy */
 	RUD_SES_BYTES = 12 + 44, /* PDS request and standard SES header */
 	DEMAND_BYTES = 4,        /* what a request with congestion control state is longer */
 };
@@ -124,7 +124,7 @@ static void derive(struct weft_engine *e)
 	e->pds.conf.reorder_ns = t->reorder_ns ? t->reorder_ns : REORDER_BRTTS * brtt;
 	e->pds.conf.ack_delay_ns = t->ack_delay_ns ? t->ack_delay_ns : brtt / 2;
 	e->pds.out.link_pace = t->pacing ? (8 * WEFT_S(1) << 20) / bps : 0;
-	e->pds.out.link_ahead_ns = TX_AHEAD_PKTS * (e->pds.conf.full_wire_bytes * e->pds.out.link_pace >> 20);
+	e->pds.out.link_backlog_ns = TX_BACKLOG_PKTS * (e->pds.conf.full_wire_bytes * e->pds.out.link_pace >> 20);
 	e->pds.conf.ask_below_bytes = (t->ack_every + 1) * e->pds.conf.full_wire_bytes;
 	while (t->acks_per_window &&
 	       UINT64_C(1) << e->pds.conf.ask_shift < (uint64_t)t->acks_per_window * e->pds.conf.full_wire_bytes)
@@ -156,7 +156,7 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	pds_init(&e->pds, &ses_events, &e->ses, now);
 	ses_init(&e->ses, &e->pds);
 	e->due_ns = WEFT_NEVER;
-	e->ses.now_ns = now;
+	e->ses.polled_ns = now;
 	e->pds.conf.cc_tune = tune_copy(e, conf->cc_tune, conf->cc->tunes, conf->cc->tune_size);
 	e->pds.conf.lb_tune = tune_copy(e, conf->lb_tune, conf->lb->tunes, conf->lb->tune_size);
 	/* A background balancer that is the same one has the same parameters, too. */
@@ -238,7 +238,7 @@ void weft_engine_destroy(struct weft_engine *e)
 		pdc_tx_fail(pds, list_entry(l, struct pdc_tx, link), ECANCELED);
 	ses_close_all(&e->ses);
 	list_for_each_safe (l, &pds->rxs)
-		pdc_rx_free(pds, list_entry(l, struct pdc_rx, link), e->ses.now_ns);
+		pdc_rx_free(pds, list_entry(l, struct pdc_rx, link), e->ses.polled_ns);
 	ses_fini(&e->ses);
 	pds_fini(pds);
 	weft_mem_free(&pds->mem, pds->conf.cc_tune);

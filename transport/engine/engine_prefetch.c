@@ -2,7 +2,7 @@
 /* What the next poll will touch, brought into the cache while a simulator still does something else. */
 #include "engine_state.h"
 
-/* `bytes` from `at` on. Inlined, for the compiler takes a call without visible effects to be useless. */
+/* `bytes` from `at` on. Always inline: GCC drops a call that has no visible effect. */
 static inline __attribute__((always_inline)) void prefetch(const void *at, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += 64)

@@ -9,7 +9,7 @@
 enum { ENGINE_BURST = 32 }; /* packets per receive burst */
 
 struct weft_engine {
-	struct pds pds; /* first, for it is what every packet touches */
+	struct pds pds; /* first, because every packet touches it */
 	struct ses ses;
 	struct wire_rules rules; /* what received packets are checked against */
 	weft_ns due_ns;          /* what the last poll returned */

@@ -12,28 +12,28 @@
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff, RESOURCE_HOLD_BRTTS = 4 };
 
-/* What is asked of an ACK more than once. */
-struct news {
+/* Fields of an ACK that are used more than once. */
+struct ack_fields {
 	uint32_t cack;    /* all up to it arrived */
 	uint32_t trigger; /* PSN of the packet it answers */
 	uint8_t flags;
 };
 
-static inline struct news read_news(const struct wire_view *v)
+static inline struct ack_fields read_ack_fields(const struct wire_view *v)
 {
 	uint32_t cack = wire_hdr_cack(v->hdr);
-	return (struct news){cack, cack + (uint32_t)wire_hdr_ack_offset(v->hdr), wire_hdr_flags(v->hdr)};
+	return (struct ack_fields){cack, cack + (uint32_t)wire_hdr_ack_offset(v->hdr), wire_hdr_flags(v->hdr)};
 }
 
-/* What one ACK brought. */
-struct gain {
+/* What one ACK acknowledged for the first time. */
+struct acked {
 	uint32_t bytes; /* newly acknowledged, wire bytes */
 	uint32_t pkts;
 	bool closed; /* CLOSE_CMD among them */
 };
 
 /* What one ACK covers: all up to `cack`, `trigger`, and the set bits of `bits`, bit 0: `base`. */
-struct cover {
+struct ack_coverage {
 	uint32_t cack, trigger, base;
 	uint64_t bits;
 	weft_ns now;
@@ -47,7 +47,7 @@ static inline void note_acked(struct pds *pds, struct pdc_tx *p, struct tx_run *
 }
 
 /* The record leaves the list of its state. */
-static inline void ack_one(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct gain *g)
+static inline void ack_one(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct acked *acked)
 {
 	if (likely(sendq_unlink(&p->q, psn, s))) {
 		assert(p->inflight_bytes >= s->wire_bytes);
@@ -55,34 +55,35 @@ static inline void ack_one(struct pds *pds, struct pdc_tx *p, uint32_t psn, stru
 	} else {
 		pds->stats.spurious++;
 	}
-	g->bytes += s->wire_bytes;
-	g->pkts++;
+	acked->bytes += s->wire_bytes;
+	acked->pkts++;
 	if (likely(s->run != NULL))
 		note_acked(pds, p, s->run);
 	else
-		g->closed |= sent_is_close(s);
+		acked->closed |= sent_is_close(s);
 }
 
 /* A marked packet is answered at once, so whatever else an ACK covers had no mark. It answers one packet; with several
  * transmissions it is not known which of them arrived. */
-static void tell_covered(struct pds *pds, struct pdc_tx *p, const struct cover *c, uint32_t psn, const struct sent *s)
+static void lb_feedback_covered(struct pds *pds, struct pdc_tx *p, const struct ack_coverage *c, uint32_t psn,
+				const struct sent *s)
 {
 	if (pds->conf.tune.lb_all_acked && psn != c->trigger && !s->tries)
 		lb_feedback(pds, p, s->ev, WEFT_LB_COVERED, c->now);
 }
 
-static void ack_ahead(struct pds *pds, struct pdc_tx *p, const struct cover *c, uint32_t psn, struct gain *g)
+static void ack_ooo(struct pds *pds, struct pdc_tx *p, const struct ack_coverage *c, uint32_t psn, struct acked *acked)
 {
 	struct sent *s = sendq_at(&p->q, psn);
 	if (s->state == SENT_ACKED)
 		return;
-	tell_covered(pds, p, c, psn, s);
-	ack_one(pds, p, psn, s, g);
+	lb_feedback_covered(pds, p, c, psn, s);
+	ack_one(pds, p, psn, s, acked);
 	sendq_mark(&p->q, psn, s);
 }
 
 /* Of the bitmap's packets those that are new; it may reach beyond what we have in flight. */
-static void ack_bits(struct pds *pds, struct pdc_tx *p, const struct cover *c, struct gain *g)
+static void ack_bits(struct pds *pds, struct pdc_tx *p, const struct ack_coverage *c, struct acked *acked)
 {
 	const struct sendq *q = &p->q;
 	int32_t below = psn_diff(q->una, c->base), room = psn_diff(q->nxt, c->base);
@@ -97,44 +98,44 @@ static void ack_bits(struct pds *pds, struct pdc_tx *p, const struct cover *c, s
 		return; /* nothing of ours: there may be no ring */
 	bits &= ~bitmap_get64(q->acked, q->mask, c->base);
 	for (; bits; bits &= bits - 1)
-		ack_ahead(pds, p, c, c->base + (uint32_t)__builtin_ctzll(bits), g);
+		ack_ooo(pds, p, c, c->base + (uint32_t)__builtin_ctzll(bits), acked);
 }
 
-static void ack_cumulative(struct pds *pds, struct pdc_tx *p, const struct cover *c, struct gain *g)
+static void ack_cumulative(struct pds *pds, struct pdc_tx *p, const struct ack_coverage *c, struct acked *acked)
 {
 	while (psn_diff(p->q.una, c->cack) <= 0) {
 		struct sent *s = sendq_at(&p->q, p->q.una);
 		if (s->state == SENT_ACKED) {
 			sendq_pop(&p->q);
 		} else {
-			tell_covered(pds, p, c, p->q.una, s);
-			ack_one(pds, p, p->q.una, s, g);
+			lb_feedback_covered(pds, p, c, p->q.una, s);
+			ack_one(pds, p, p->q.una, s, acked);
 			p->q.una++; /* its record needs no mark */
 		}
 	}
 }
 
-static struct gain __attribute__((noinline)) ack_many(struct pds *pds, struct pdc_tx *p, const struct cover *c)
+static struct acked __attribute__((noinline)) ack_many(struct pds *pds, struct pdc_tx *p, const struct ack_coverage *c)
 {
-	struct gain g = {0};
-	ack_cumulative(pds, p, c, &g);
+	struct acked acked = {0};
+	ack_cumulative(pds, p, c, &acked);
 	if (sendq_has(&p->q, c->trigger))
-		ack_ahead(pds, p, c, c->trigger, &g);
+		ack_ooo(pds, p, c, c->trigger, &acked);
 	if (c->bits)
-		ack_bits(pds, p, c, &g);
+		ack_bits(pds, p, c, &acked);
 	sendq_advance(&p->q);
-	return g;
+	return acked;
 }
 
 /* The oldest packet, and nothing else: all that came before has been acknowledged, nothing behind it has arrived. */
-static inline struct gain ack_oldest(struct pds *pds, struct pdc_tx *p, struct sent *s)
+static inline struct acked ack_oldest(struct pds *pds, struct pdc_tx *p, struct sent *s)
 {
-	struct gain g = {0};
-	ack_one(pds, p, p->q.una, s, &g);
+	struct acked acked = {0};
+	ack_one(pds, p, p->q.una, s, &acked);
 	p->q.una++;
 	if (sendq_len(&p->q) && unlikely(sendq_at(&p->q, p->q.una)->state == SENT_ACKED))
 		sendq_advance(&p->q);
-	return g;
+	return acked;
 }
 
 static inline bool is_cc(const struct wire_view *v)
@@ -143,8 +144,8 @@ static inline bool is_cc(const struct wire_view *v)
 }
 
 /* `s`: the record of the trigger, if there is one. */
-static inline struct gain ack_covered(struct pds *pds, struct pdc_tx *p, const struct wire_view *v,
-				      const struct news *n, struct sent *s, weft_ns now)
+static inline struct acked ack_covered(struct pds *pds, struct pdc_tx *p, const struct wire_view *v,
+				       const struct ack_fields *n, struct sent *s, weft_ns now)
 {
 	uint64_t bits = is_cc(v) ? wire_ack_cc_sack_bitmap(v->ack_cc) : 0;
 	if (psn_after(n->cack, p->cack_psn))
@@ -152,7 +153,7 @@ static inline struct gain ack_covered(struct pds *pds, struct pdc_tx *p, const s
 	if (likely(s != NULL) && likely(n->cack == p->q.una) && likely(n->trigger == n->cack) && likely(!bits))
 		return ack_oldest(pds, p, s);
 	uint32_t base = n->cack + (is_cc(v) ? (uint32_t)wire_ack_cc_sack_offset(v->ack_cc) : 0);
-	return ack_many(pds, p, &(struct cover){n->cack, n->trigger, base, bits, now});
+	return ack_many(pds, p, &(struct ack_coverage){n->cack, n->trigger, base, bits, now});
 }
 
 /* 0 when the ACK does not say. */
@@ -169,9 +170,10 @@ static bool is_ambiguous(const struct sent *s, bool retx)
 	return s->state == SENT_ACKED || s->tries > 1 || (s->tries == 1) != retx;
 }
 
-/* An answer to another transmission than the first and only one. Returns whether it says nothing of the RTT. */
+/* An ACK of another transmission than the first and only one may show that the RTO was too short. Returns whether it
+ * is of no use as an RTT sample. */
 static bool __attribute__((noinline))
-answer_of_retx(struct pds *pds, struct pdc_tx *p, const struct sent *s, bool retx, weft_ns now)
+take_retx_answer(struct pds *pds, struct pdc_tx *p, const struct sent *s, bool retx, weft_ns now)
 {
 	if (s->state != SENT_ACKED && s->tries && !retx)
 		rto_raise(&pds->conf, p, s, now);
@@ -180,13 +182,14 @@ answer_of_retx(struct pds *pds, struct pdc_tx *p, const struct sent *s, bool ret
 
 /* RTT of the packet that triggered the ACK; 0 when it is ambiguous which transmission was answered (UE 1.0 sec. 3.5).
  */
-static inline weft_ns rtt_sample(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt,
-				 const struct wire_view *v, const struct news *n, const struct sent *s, weft_ns now)
+static inline weft_ns take_rtt_sample(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt,
+				      const struct wire_view *v, const struct ack_fields *n, const struct sent *s,
+				      weft_ns now)
 {
 	if (unlikely(!s))
 		return 0;
 	bool retx = n->flags & WIRE_F_RETX, first = s->state == SENT_INFLIGHT && !s->tries && !retx;
-	if (unlikely(!first) && answer_of_retx(pds, p, s, retx, now))
+	if (unlikely(!first) && take_retx_answer(pds, p, s, retx, now))
 		return 0;
 	if (s->sent_at > p->newest_acked_ns)
 		p->newest_acked_ns = s->sent_at;
@@ -240,16 +243,16 @@ error_response(struct pds *pds, struct pdc_tx *p, uint32_t psn, uint8_t return_c
 		pds->events->on_refused(pds->ses, p, sendq_at(&p->q, psn)->run, return_code);
 }
 
-/* An earlier ACK spoke for the packet already, see tell_covered. */
-static bool spoken_for(const struct pds *pds, const struct pdc_tx *p, const struct news *n)
+/* An earlier ACK covered the packet already, and the load balancer was told then (lb_feedback_covered). */
+static bool was_covered_before(const struct pds *pds, const struct pdc_tx *p, const struct ack_fields *n)
 {
 	return unlikely(pds->conf.tune.lb_all_acked) && !(n->flags & WIRE_F_RETX) &&
 	       (!sendq_has(&p->q, n->trigger) || sendq_at(&p->q, n->trigger)->state == SENT_ACKED);
 }
 
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
-static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, const struct news *n,
-				 weft_ns now)
+static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct wire_view *v,
+				 const struct ack_fields *n, weft_ns now)
 {
 	if (unlikely(n->trigger == p->last_ack_psn))
 		return false;
@@ -259,7 +262,7 @@ static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct
 		lb_feedback(pds, p, wire_view_entropy(v), WEFT_LB_CE, now);
 		return true;
 	}
-	if (likely(!spoken_for(pds, p, n)))
+	if (likely(!was_covered_before(pds, p, n)))
 		lb_feedback(pds, p, wire_view_entropy(v), WEFT_LB_OK, now);
 	return false;
 }
@@ -272,10 +275,10 @@ static void clear(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	ctl_send(pds, p, WIRE_CTL_CLEAR_CMD, 0, p->q.una - 1, now);
 }
 
-static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct gain *g, weft_ns now)
+static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct acked *acked, weft_ns now)
 {
 	loss_by_gap(pds, p, now);
-	if (g->pkts) {
+	if (acked->pkts) {
 		p->rto_backoff = 0;
 		p->heard = true;
 		p->syn_tries = 0;
@@ -283,13 +286,13 @@ static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct gai
 	clear(pds, p, now);
 	if (unlikely(p->held))
 		pds->events->on_progress(pds->ses, p);
-	if (unlikely(g->closed)) {
+	if (unlikely(acked->closed)) {
 		pdc_tx_closed(pds, p, now);
 		return;
 	}
 	probe(pds, p, now);
 	ready_add(pds, p);
-	if (g->pkts && unlikely(!sendq_len(&p->q)) && list_empty(&p->runs))
+	if (acked->pkts && unlikely(!sendq_len(&p->q)) && list_empty(&p->runs))
 		pdc_tx_idle(pds, p, now);
 }
 
@@ -308,17 +311,18 @@ static inline bool accept_ack(struct pds *pds, struct pdc_tx *p, const struct wi
 }
 
 static inline __attribute__((always_inline)) void take(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt,
-						       const struct wire_view *v, const struct news *n, weft_ns now)
+						       const struct wire_view *v, const struct ack_fields *n,
+						       weft_ns now)
 {
 	struct sent *s = likely(sendq_has(&p->q, n->trigger)) ? sendq_at(&p->q, n->trigger) : NULL;
-	weft_ns rtt = rtt_sample(pds, p, pkt, v, n, s, now);
+	weft_ns rtt = take_rtt_sample(pds, p, pkt, v, n, s, now);
 	bool ce = path_feedback(pds, p, v, n, now);
-	const struct gain g = ack_covered(pds, p, v, n, s, now);
+	const struct acked acked = ack_covered(pds, p, v, n, s, now);
 	if (is_cc(v) && wire_ack_cc_mpr(v->ack_cc))
 		p->window_pkts = (uint32_t)wire_ack_cc_mpr(v->ack_cc) * 128;
-	struct weft_cc_ack ev = {g.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
+	struct weft_cc_ack ev = {acked.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
 	p->cc.ops->on_ack(&p->cc, &ev, now);
-	after_ack(pds, p, &g, now);
+	after_ack(pds, p, &acked, now);
 }
 
 /* Inline wherever files are optimised together. */
@@ -326,7 +330,7 @@ inline __attribute__((always_inline)) void pds_rx_ack(struct pds *pds, const str
 						      const struct wire_view *v, weft_ns now)
 {
 	struct pdc_tx *p = pdc_tx_of(&pds->ids, v);
-	const struct news n = read_news(v);
+	const struct ack_fields n = read_ack_fields(v);
 	if (unlikely(!accept_ack(pds, p, v, n.cack, now)))
 		return;
 	if (!v->usual && n.flags & WIRE_F_ACK_P) {

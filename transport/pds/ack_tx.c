@@ -62,8 +62,8 @@ static uint8_t *build_response(const struct pdc_rx *p, uint8_t *at, const struct
 }
 
 /* An ACK with the usual response. */
-static inline __attribute__((always_inline)) void ack_patched(struct pds *pds, const struct pdc_rx *p,
-							      struct weft_pkt *pkt, const struct beyond *b, weft_ns now)
+static inline __attribute__((always_inline)) void
+ack_send_template(struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, const struct beyond *b, weft_ns now)
 {
 	if (unlikely(!wire_ack_is_to(pds->ack_head, &p->ip)))
 		wire_aim_ack(pds->ack_head, &p->ip);
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void ack_patched(struct pds *pds, c
 }
 
 static void __attribute__((noinline))
-ack_built(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const struct beyond *b, weft_ns now)
+ack_send_full(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const struct beyond *b, weft_ns now)
 {
 	const struct gtd_rsp *g = rxwin_response(&p->win, p->trigger_psn);
 	uint8_t flags = p->trigger_flags | (g ? WIRE_F_ACK_CLEAR : 0),
@@ -100,7 +100,7 @@ ack_built(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const struct 
 	out_send_control(&pds->out, pkt, &p->ip, p->trigger_ev, end, now);
 }
 
-static void owe_ack(struct pds *pds, struct pdc_rx *p)
+static void ack_owe(struct pds *pds, struct pdc_rx *p)
 {
 	if (p->ack_owed)
 		return;
@@ -109,21 +109,21 @@ static void owe_ack(struct pds *pds, struct pdc_rx *p)
 	list_add_tail(&pds->ack_due, &p->ack_link);
 }
 
-/* A coalesced ACK, or the rest of the news, is due at `at`. */
-static void ack_later(struct pds *pds, struct pdc_rx *p, weft_ns at)
+/* A coalesced ACK, or what the last one could not report, is due at `at`. */
+static void ack_defer(struct pds *pds, struct pdc_rx *p, weft_ns at)
 {
 	p->ack_at_ns = at;
 	if (at < p->pdc.timer.at)
 		wheel_set(&pds->timers.wheel, &p->pdc.timer, at);
 }
 
-static inline __attribute__((always_inline)) void ack_send_in(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt,
-							      const struct beyond *b, weft_ns now)
+static inline __attribute__((always_inline)) void ack_send_pkt(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt,
+							       const struct beyond *b, weft_ns now)
 {
 	if (pds->conf.has_templates && !p->closed && !p->win.gtd_count)
-		ack_patched(pds, p, pkt, b, now);
+		ack_send_template(pds, p, pkt, b, now);
 	else
-		ack_built(pds, p, pkt, b, now);
+		ack_send_full(pds, p, pkt, b, now);
 	p->unacked_pkts = 0;
 	pds->stats.tx_ack++;
 }
@@ -132,39 +132,40 @@ static inline __attribute__((always_inline)) bool ack_send(struct pds *pds, stru
 {
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt) {
-		owe_ack(pds, p);
+		ack_owe(pds, p);
 		return false;
 	}
 	const struct beyond b = report_beyond(pds, p);
-	ack_send_in(pds, p, pkt, &b, now);
+	ack_send_pkt(pds, p, pkt, &b, now);
 	return true;
 }
 
-/* What has not been told yet will be, when the delay is over. */
-static inline void ack_rest_later(struct pds *pds, struct pdc_rx *p, weft_ns now)
+/* Packets that no ACK has reported yet are reported when the delay is over. */
+static inline void ack_defer_rest(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	if ((p->unacked_pkts || p->win.unreported_pkts) && p->ack_at_ns == WEFT_NEVER)
-		ack_later(pds, p, now + pds->conf.ack_delay_ns);
+		ack_defer(pds, p, now + pds->conf.ack_delay_ns);
 }
 
-static inline __attribute__((always_inline)) void answer(struct pds *pds, struct pdc_rx *p, bool at_once, weft_ns now)
+static inline __attribute__((always_inline)) void ack_or_defer(struct pds *pds, struct pdc_rx *p, bool at_once,
+							       weft_ns now)
 {
 	p->unacked_pkts++;
 	if (at_once || p->unacked_pkts >= pds->conf.tune.ack_every)
 		ack_send(pds, p, now);
-	ack_rest_later(pds, p, now);
+	ack_defer_rest(pds, p, now);
 }
 
-/* All up to the gap, and nothing of what is beyond. */
-static void ack_to_gap(struct pds *pds, struct pdc_rx *p, weft_ns now)
+/* Acknowledges everything up to the gap, and nothing beyond it. */
+static void ack_send_to_gap(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	struct weft_pkt *pkt = out_get(&pds->out);
 	p->unacked_pkts++;
 	if (pkt)
-		ack_send_in(pds, p, pkt, &nothing_beyond, now);
+		ack_send_pkt(pds, p, pkt, &nothing_beyond, now);
 	else
-		owe_ack(pds, p);
-	ack_rest_later(pds, p, now);
+		ack_owe(pds, p);
+	ack_defer_rest(pds, p, now);
 }
 
 /* True: the packet needs no answer beside what was done here. */
@@ -174,9 +175,9 @@ static bool hold_back(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	enum shim_verdict verdict = shim_decide(&pds->conf, p, now, &until);
 	if (verdict == SHIM_PASS)
 		return false;
-	ack_later(pds, p, until);
+	ack_defer(pds, p, until);
 	if (verdict == SHIM_TO_GAP) {
-		ack_to_gap(pds, p, now);
+		ack_send_to_gap(pds, p, now);
 	} else {
 		p->unacked_pkts++;
 		pds->stats.rx_held++;
@@ -184,50 +185,51 @@ static bool hold_back(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	return true;
 }
 
-/* An ACK tells of one packet's mark, transmission and response, and its bitmap has an end. */
-static bool may_share(const struct pdc_rx *p)
+/* Whether one ACK can answer this packet together with others: an ACK carries the mark, the retransmission flag and the
+ * response of one packet only, and its bitmap is limited. */
+static bool may_coalesce(const struct pdc_rx *p)
 {
 	return !p->trigger_flags && !p->win.ooo_pkts && !p->win.gtd_count && !p->closed;
 }
 
-void ack_note(struct pds *pds, struct pdc_rx *p, bool at_once, weft_ns now)
+void ack_data(struct pds *pds, struct pdc_rx *p, bool at_once, weft_ns now)
 {
 	if (pds->conf.tune.reorder_shim_ns && hold_back(pds, p, now))
 		return;
-	bool wanted = at_once || p->unacked_pkts + 1 >= pds->conf.tune.ack_every;
-	if (pds->conf.tune.ack_burst && wanted && may_share(p)) {
+	bool due = at_once || p->unacked_pkts + 1 >= pds->conf.tune.ack_every;
+	if (pds->conf.tune.ack_burst && due && may_coalesce(p)) {
 		p->unacked_pkts++;
-		owe_ack(pds, p);
+		ack_owe(pds, p);
 	} else {
-		answer(pds, p, at_once || (pds->conf.tune.ack_burst && p->win.ooo_pkts), now);
+		ack_or_defer(pds, p, at_once || (pds->conf.tune.ack_burst && p->win.ooo_pkts), now);
 	}
 }
 
-void ack_now(struct pds *pds, struct pdc_rx *p, weft_ns now)
+void ack_at_once(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
-	answer(pds, p, true, now);
+	ack_or_defer(pds, p, true, now);
 }
 
-void ack_note_plain(struct pds *pds, struct pdc_rx *p, weft_ns now)
+void ack_data_each(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	assert(!p->closed && !p->win.gtd_count && pds->conf.has_templates);
 	if (unlikely(p->win.ooo_pkts || !pds->out.spare_count || pds->out.count >= OUT_MAX)) {
-		ack_now(pds, p, now);
+		ack_at_once(pds, p, now);
 		return;
 	}
-	ack_patched(pds, p, out_take(&pds->out), &nothing_beyond, now);
+	ack_send_template(pds, p, out_take(&pds->out), &nothing_beyond, now);
 	p->unacked_pkts = 0;
 	pds->stats.tx_ack++;
 }
 
 /* Until every received PSN has been reported: one bitmap covers little when hundreds of packets are on many paths. */
-void ack_flush(struct pds *pds, struct pdc_rx *p, weft_ns now)
+void ack_send_all(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	for (int i = 0; i < ACK_FLUSH_MAX && (p->unacked_pkts || p->win.unreported_pkts); i++)
 		if (!ack_send(pds, p, now))
 			break;
 	if (p->unacked_pkts || p->win.unreported_pkts)
-		ack_later(pds, p, now + pds->conf.ack_delay_ns);
+		ack_defer(pds, p, now + pds->conf.ack_delay_ns);
 }
 
 void ack_send_due(struct pds *pds, weft_ns now)
@@ -241,8 +243,8 @@ void ack_send_due(struct pds *pds, weft_ns now)
 	}
 }
 
-void ack_probe(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *probe_pkt, const struct wire_view *probe,
-	       weft_ns now)
+void ack_send_probe_answer(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *probe_pkt,
+			   const struct wire_view *probe, weft_ns now)
 {
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The target's side of receiver-driven congestion control: who wants credit stands in one list, and one pacer for the
- * whole host gives the next of them his turn. Nobody without demand is ever looked at. */
+/* The target's side of receiver-driven congestion control: connections that want credit are in one list, and one
+ * pacer for the whole host serves them in turn. Connections without demand cost nothing. */
 #include "credit_rx.h"
 
 #include "credit_sched_rx.h"
@@ -49,7 +49,7 @@ static void enlist(struct pds *pds, struct pdc_rx *p, weft_ns now)
 
 static void take_demand(struct pds *pds, struct pdc_rx *p, uint32_t total, weft_ns now)
 {
-	int64_t bytes = credit_ahead(total, p->credit.granted);
+	int64_t bytes = credit_diff(total, p->credit.granted);
 	if (p->closed || bytes <= 0)
 		return;
 	if (bytes > WEFT_RCC_MAX_BYTES) {
@@ -119,7 +119,7 @@ static bool send(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	return true;
 }
 
-/* All that was asked for is granted already: our answer was lost, so it is repeated. Otherwise his turn will come. */
+/* All that was asked for is granted already: our answer was lost, so it is repeated. Otherwise its turn will come. */
 void credit_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.rx_credit_req++;
@@ -127,7 +127,7 @@ void credit_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_view
 		sched_rx_request(pds, p, v, now);
 	else if (!pds->credit.rcc || p->closed || wire_cp_payload(v->cp) > CREDIT_MASK)
 		pds->stats.rx_credit_stale++;
-	else if (credit_ahead(wire_cp_payload(v->cp), p->credit.granted) <= 0)
+	else if (credit_diff(wire_cp_payload(v->cp), p->credit.granted) <= 0)
 		send(pds, p, now);
 	else
 		take_demand(pds, p, wire_cp_payload(v->cp), now);
@@ -140,7 +140,8 @@ static void spend_time(struct pds *pds, uint32_t bytes)
 	pds->credit.free_frac = busy & ((1 << PACE_SHIFT) - 1);
 }
 
-static bool give_turn(struct pds *pds, weft_ns now)
+/* Grants credit to the first in the list, which then goes to its end. False: no packet to send it in. */
+static bool grant_next(struct pds *pds, weft_ns now)
 {
 	struct pdc_rx *p = list_entry(pds->credit.wanting.next, struct pdc_rx, credit.link);
 	struct weft_rcc *rcc = &p->credit.rcc;
@@ -172,7 +173,7 @@ void credit_rx_due(struct pds *pds, weft_ns now)
 	if (pds->credit.free_ns + pds->conf.cc_params.brtt_ns < now)
 		pds->credit.free_ns = now - pds->conf.cc_params.brtt_ns;
 	while (!list_empty(&pds->credit.wanting) && pds->credit.free_ns <= now) {
-		if (give_turn(pds, now))
+		if (grant_next(pds, now))
 			continue;
 		pds->credit.due_ns = now + RETRY_NS;
 		return;

@@ -106,15 +106,15 @@ static uint16_t path_of(const struct pds *pds, const struct sched_rx *r, uint16_
 	return n < pds->credit.limits.paths ? (uint16_t)n : UINT16_MAX;
 }
 
-/* How far number `a` is ahead of `b`; negative: behind. */
-static int32_t number_ahead(uint32_t a, uint32_t b)
+/* `a` - `b`, modulo the 24 bits of credit numbers. */
+static int32_t number_diff(uint32_t a, uint32_t b)
 {
 	return (int32_t)((a - b) << 8) >> 8;
 }
 
 static void note_answer(struct sched_rx *r, uint32_t number)
 {
-	if (number_ahead(number, r->answered) > 0 && number_ahead(r->number, number) > 0)
+	if (number_diff(number, r->answered) > 0 && number_diff(r->number, number) > 0)
 		r->answered = number;
 }
 
@@ -150,8 +150,8 @@ static void issue(struct pds *pds, struct sched_rx *r, weft_ns at)
 	pds->credit.rcc->schedule(&p->credit.rcc, rng_next(&pds->rng), &credit, at);
 	uint32_t number = r->number;
 	r->number = (r->number + 1) & SCHED_NUMBER_MASK;
-	/* Somebody who does not answer, for he is not polled, say, finds no more than that when he is back. */
-	if (number_ahead(r->number, r->answered) > (int32_t)s->unanswered_max &&
+	/* A sender that does not answer, for example because nobody polls it, gets one credit per base RTT. */
+	if (number_diff(r->number, r->answered) > (int32_t)s->unanswered_max &&
 	    credit.wait_ns < pds->conf.cc_params.brtt_ns)
 		credit.wait_ns = pds->conf.cc_params.brtt_ns;
 	set_timer(pds, r, at + credit.wait_ns);
@@ -163,8 +163,8 @@ static void issue(struct pds *pds, struct sched_rx *r, weft_ns at)
 	s->ring[(s->head + s->queue.waiting - 1) % SCHED_HOST_RING] = (struct sched_wait){at, p->pdc.id, ev, number};
 }
 
-/* What was asked of a sender that is not there, or has no data any more, costs its place in the queue only. */
-static struct pdc_rx *still_wanted(const struct pds *pds, const struct sched_wait *c)
+/* The connection this credit is for; NULL: it is gone, or its sender has no more data, and the credit is dropped. */
+static struct pdc_rx *target_of_wait(const struct pds *pds, const struct sched_wait *c)
 {
 	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, c->pdc_id);
 	return p && p->credit.rcc.wanted_bytes ? p : NULL;
@@ -192,7 +192,7 @@ static bool depart(struct pds *pds, weft_ns at, weft_ns now)
 {
 	struct sched *s = pds->credit.sched;
 	const struct sched_wait *c = &s->ring[s->head];
-	struct pdc_rx *p = still_wanted(pds, c);
+	struct pdc_rx *p = target_of_wait(pds, c);
 	struct weft_pkt *pkt = p ? out_get(&pds->out) : NULL;
 
 	if (p && !pkt)

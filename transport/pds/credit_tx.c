@@ -66,13 +66,13 @@ void credit_tx_dropped(const struct pds *pds, struct pdc_tx *p, const struct tx_
 static int64_t lacking(const struct pds *pds, const struct pdc_tx *p)
 {
 	const struct credit_tx *c = &p->credit;
-	uint64_t wanted = c->unsent_bytes + (uint64_t)p->q.lost.count * pds->conf.full_wire_bytes;
+	uint64_t demand = c->unsent_bytes + (uint64_t)p->q.lost.count * pds->conf.full_wire_bytes;
 	uint64_t window = (uint64_t)p->cc.cwnd_bytes + pds->conf.full_wire_bytes;
-	if (wanted > pds->credit.limits.credit_bytes)
-		wanted = pds->credit.limits.credit_bytes;
-	if (wanted > window)
-		wanted = window;
-	return (int64_t)wanted - c->balance_bytes - c->first_bytes;
+	if (demand > pds->credit.limits.credit_bytes)
+		demand = pds->credit.limits.credit_bytes;
+	if (demand > window)
+		demand = window;
+	return (int64_t)demand - c->balance_bytes - c->first_bytes;
 }
 
 static uint32_t target(const struct pds *pds, const struct pdc_tx *p)
@@ -85,7 +85,7 @@ static uint32_t announce(const struct pds *pds, struct pdc_tx *p)
 {
 	uint32_t total = target(pds, p);
 	assert(total <= CREDIT_MASK && p->credit.announced <= CREDIT_MASK);
-	if (credit_ahead(total, p->credit.announced) > 0)
+	if (credit_diff(total, p->credit.announced) > 0)
 		p->credit.announced = total;
 	return total;
 }
@@ -145,7 +145,7 @@ void credit_tx_blocked(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	if (pds->credit.sched)
 		sched_tx_blocked(pds, p, now);
-	else if (credit_ahead(p->credit.announced, p->credit.granted) <= 0)
+	else if (credit_diff(p->credit.announced, p->credit.granted) <= 0)
 		ask(pds, p, now);
 	else if (p->credit.ask_at_ns == WEFT_NEVER)
 		p->credit.ask_at_ns = now + ask_interval(pds, p);
@@ -187,8 +187,8 @@ void credit_tx_lost(const struct pds *pds, struct pdc_tx *p, const struct sent *
  * tells us of a trimmed packet the target has counted. */
 static bool is_plausible(const struct pds *pds, const struct credit_tx *c, uint32_t payload)
 {
-	return payload <= CREDIT_MASK && credit_ahead(payload, c->granted) > 0 &&
-	       credit_ahead(payload, c->announced) <= (int64_t)pds->credit.limits.credit_bytes + WEFT_RCC_UNIT_BYTES;
+	return payload <= CREDIT_MASK && credit_diff(payload, c->granted) > 0 &&
+	       credit_diff(payload, c->announced) <= (int64_t)pds->credit.limits.credit_bytes + WEFT_RCC_UNIT_BYTES;
 }
 
 void credit_tx_granted(struct pds *pds, const struct wire_view *v, weft_ns now)
@@ -205,7 +205,7 @@ void credit_tx_granted(struct pds *pds, const struct wire_view *v, weft_ns now)
 		return;
 	}
 	struct credit_tx *c = &p->credit;
-	c->balance_bytes += credit_ahead(wire_cp_payload(v->cp), c->granted);
+	c->balance_bytes += credit_diff(wire_cp_payload(v->cp), c->granted);
 	if (c->balance_bytes > pds->credit.limits.credit_bytes)
 		c->balance_bytes = pds->credit.limits.credit_bytes;
 	c->granted = wire_cp_payload(v->cp);

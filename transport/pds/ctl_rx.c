@@ -33,7 +33,7 @@ static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_
 	}
 	const struct arrival a = read_arrival(pkt, v);
 	pdc_rx_trigger(p, &a);
-	ack_now(pds, p, now);
+	ack_at_once(pds, p, now);
 }
 
 static void take_ack_request(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_view *v,
@@ -43,7 +43,7 @@ static void take_ack_request(struct pds *pds, struct pdc_rx *p, const struct wef
 	    rxwin_has(&p->win, &pds->win, wire_hdr_psn(v->hdr))) {
 		const struct arrival a = read_arrival(pkt, v);
 		pdc_rx_trigger(p, &a);
-		ack_now(pds, p, now);
+		ack_at_once(pds, p, now);
 	} else {
 		nack_send(pds, v, p->pdc.id, WIRE_NACK_PKT_NOT_RCVD, now);
 	}
@@ -78,7 +78,7 @@ void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 		rxwin_clear(&p->win, wire_cp_payload(v->cp));
 		break;
 	case WIRE_CTL_PROBE:
-		ack_probe(pds, p, pkt, v, now);
+		ack_send_probe_answer(pds, p, pkt, v, now);
 		break;
 	case WIRE_CTL_CREDIT_REQ:
 		credit_rx_request(pds, p, v, now);

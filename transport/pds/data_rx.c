@@ -12,20 +12,21 @@ refuse(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, uint8_t cod
 	nack_send(pds, v, p->pdc.id, code, now);
 }
 
-/* Returns whether an open wish of the sender is to be met now: it was for everything up to its packet, so what that one
- * overtook is answered when the last of it arrives, instead of after ack_delay_ns. */
-static bool note_wish(struct pdc_rx *p, const struct wire_view *v)
+/* Remembers the packet's request for an ACK (AR) while there is a hole. Returns whether an earlier request must be
+ * answered now: it was for everything up to its packet, so the ACK is sent when the last hole below it closes, instead
+ * of after ack_delay_ns. */
+static bool note_ack_request(struct pdc_rx *p, const struct wire_view *v)
 {
 	bool closed = p->asked && !p->win.ooo_pkts;
 	p->asked = (p->asked || (wire_hdr_flags(v->hdr) & WIRE_F_AR)) && p->win.ooo_pkts;
 	return closed;
 }
 
-/* Also after a trigger is set: CE is reported at once (ACK_On_ECN), as are the sender's wishes and a connection's first
- * packet. Of marks that credits brought the sender has no use. */
-static bool take_wishes(const struct pds *pds, struct pdc_rx *p, const struct wire_view *v, bool first)
+/* Notes the packet's request for an ACK, and returns whether an ACK is due at once: for that, for a connection's first
+ * packet and for CE (ACK_On_ECN). With scheduled credit the sender has no use for marks. The trigger is set. */
+static bool take_ack_requests(const struct pds *pds, struct pdc_rx *p, const struct wire_view *v, bool first)
 {
-	return note_wish(p, v) || first || (wire_hdr_flags(v->hdr) & WIRE_F_AR) ||
+	return note_ack_request(p, v) || first || (wire_hdr_flags(v->hdr) & WIRE_F_AR) ||
 	       ((p->trigger_flags & WIRE_F_ACK_M) && !pds->credit.sched);
 }
 
@@ -70,7 +71,7 @@ static void new_data(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *p
 	}
 	const struct arrival a = read_arrival(pkt, v);
 	bool first = count_in(pds, p, &a, v->payload_bytes);
-	ack_note(pds, p, take_wishes(pds, p, v, first) || rc, now);
+	ack_data(pds, p, take_ack_requests(pds, p, v, first) || rc, now);
 }
 
 static bool is_ordered(const struct wire_view *v)
@@ -87,7 +88,7 @@ out_of_order(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_
 	if (p->gap_psn == p->win.next_expected)
 		return;
 	p->gap_psn = p->win.next_expected;
-	ack_flush(pds, p, now);
+	ack_send_all(pds, p, now);
 	nack_send(pds, v, p->pdc.id, WIRE_NACK_ROD_OOO, now);
 }
 
@@ -97,7 +98,7 @@ duplicate(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const s
 	pds->stats.rx_dup++;
 	const struct arrival a = read_arrival(pkt, v);
 	pdc_rx_trigger(p, &a);
-	ack_now(pds, p, now);
+	ack_at_once(pds, p, now);
 }
 
 static void __attribute__((noinline))
@@ -175,9 +176,9 @@ static inline __attribute__((always_inline)) bool take_more(struct pds *pds, con
 	p->last_heard_ns = now;
 	bool first = count_in(pds, p, &a, v->payload_bytes);
 	if (likely(pds->conf.ack_policy == PDS_ACK_EACH))
-		ack_note_plain(pds, p, now);
+		ack_data_each(pds, p, now);
 	else
-		ack_note(pds, p, take_wishes(pds, p, v, first), now);
+		ack_data(pds, p, take_ack_requests(pds, p, v, first), now);
 	return true;
 }
 

@@ -158,7 +158,7 @@ void pdc_rx_expire(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	if (now >= p->ack_at_ns) {
 		p->ack_at_ns = WEFT_NEVER;
-		ack_flush(pds, p, now);
+		ack_send_all(pds, p, now);
 	}
 	weft_ns at = silence_deadline(pds, p);
 	if (at < pds->timers.grace_ns)

@@ -121,7 +121,7 @@ static weft_ns next_tx(const struct pds *pds, bool short_of_mem, weft_ns now)
 		return WEFT_NEVER;
 	if (out_link_allows(&pds->out, now))
 		return now;
-	return pds->out.link_free_ns - pds->out.link_ahead_ns;
+	return pds->out.link_free_ns - pds->out.link_backlog_ns;
 }
 
 weft_ns pds_next(const struct pds *pds, bool short_of_mem, weft_ns now)

@@ -64,7 +64,7 @@ void __attribute__((noinline)) rxwin_close_hole(struct rxwin *w, struct rxwin_me
 		rxwin_release(w, m);
 }
 
-void rxwin_mark_ahead(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
+void rxwin_mark_ooo(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
 {
 	assert(w->received && psn - w->next_expected <= m->mask);
 	bitmap_set(w->received, m->mask, psn);

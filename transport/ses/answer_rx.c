@@ -54,5 +54,5 @@ void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, con
 	if (!m->rma->answered || m->run.unacked_pkts || !m->run.cut)
 		return;
 	tx_done_complete(ses, tx, m);
-	pdc_tx_settle(ses->pds, tx, ses->now_ns);
+	pdc_tx_settle(ses->pds, tx, ses->polled_ns);
 }

@@ -19,18 +19,18 @@ static uint16_t free_port(const struct ses *ses)
 	return 0;
 }
 
-static uint32_t ring_entries(uint32_t wanted)
+static uint32_t ring_entries(uint32_t requested)
 {
 	uint32_t n = EP_RING_MIN;
-	while (n < wanted && n < EP_RING_MAX)
+	while (n < requested && n < EP_RING_MAX)
 		n *= 2;
 	assert((n & (n - 1)) == 0);
 	return n;
 }
 
-static bool ring_open(struct ses *ses, struct spsc *r, void **slots, uint32_t wanted, uint32_t elem_bytes)
+static bool ring_open(struct ses *ses, struct spsc *r, void **slots, uint32_t requested, uint32_t elem_bytes)
 {
-	uint32_t entries = ring_entries(wanted);
+	uint32_t entries = ring_entries(requested);
 	*slots = weft_mem_alloc(ses->mem, spsc_bytes(entries, elem_bytes));
 	if (*slots)
 		spsc_init(r, *slots, entries, elem_bytes);

@@ -111,7 +111,8 @@ static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct wef
 	return ep ? WIRE_RC_NULL : WIRE_RC_UNDELIVERABLE;
 }
 
-static bool is_ahead(const struct pdc_rx *p, uint16_t id)
+/* The turn of this message has not passed. */
+static bool is_id_unmatched(const struct pdc_rx *p, uint16_t id)
 {
 	return (int16_t)(id - ses_rx_of(p)->next_match_id) >= 0;
 }
@@ -120,7 +121,7 @@ static int msg_first(struct ses *ses, struct pdc_rx *p, const struct wire_view *
 {
 	struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), false);
 	uint8_t rc = refusal(ses, p, ep, v);
-	if (!is_ahead(p, wire_std_message_id(v->std))) /* was refused, or its endpoint went away */
+	if (!is_id_unmatched(p, wire_std_message_id(v->std))) /* was refused, or its endpoint went away */
 		return rc ? rc : WIRE_RC_UNDELIVERABLE;
 	if (rc)
 		return undeliverable(ses, p, v, rc);

@@ -26,7 +26,7 @@ static struct tx_msg *answer_alloc(struct ses *ses, uint64_t copy_bytes)
 struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t copy_bytes)
 {
 	struct remote *to = peer_get(&ses->peers, m->src_peer)->remote;
-	struct pdc_tx *p = ses->answers < ANSWERS_MAX ? pdc_tx_get(ses->pds, to, false, ses->now_ns) : NULL;
+	struct pdc_tx *p = ses->answers < ANSWERS_MAX ? pdc_tx_get(ses->pds, to, false, ses->polled_ns) : NULL;
 	struct tx_msg *a = p ? answer_alloc(ses, copy_bytes) : NULL;
 	if (!a) {
 		ses->stats->alloc_fail++;
@@ -47,5 +47,5 @@ void rma_answer_queue(struct ses *ses, struct tx_msg *a)
 {
 	assert(a->run.is_response && ses->answers < ANSWERS_MAX);
 	ses->answers++;
-	pdc_tx_queue(ses->pds, a->rma->pdc, &a->run, ses->now_ns);
+	pdc_tx_queue(ses->pds, a->rma->pdc, &a->run, ses->polled_ns);
 }

@@ -9,7 +9,7 @@
 #include "rx_msg.h"
 
 /* Bytes that the receive takes. */
-static uint32_t wanted(const struct rx_msg *m)
+static uint32_t fetch_bytes(const struct rx_msg *m)
 {
 	if (!m->req)
 		return 0;
@@ -21,9 +21,9 @@ static struct tx_msg *ask(struct ses *ses, struct rx_msg *m)
 {
 	struct rx_rma *r = m->rma;
 	const struct weft_op op = {
-		.kind = WEFT_OP_READ, .rkey = r->key, .raddr = r->raddr, .len = wanted(m), .peer = m->src_peer};
+		.kind = WEFT_OP_READ, .rkey = r->key, .raddr = r->raddr, .len = fetch_bytes(m), .peer = m->src_peer};
 	const struct peer *from = peer_get(&ses->peers, m->src_peer);
-	struct pdc_tx *p = pdc_tx_get(ses->pds, from->remote, false, ses->now_ns);
+	struct pdc_tx *p = pdc_tx_get(ses->pds, from->remote, false, ses->polled_ns);
 	struct tx_msg *t = p ? pool_get(&ses->tx_msgs) : NULL;
 	if (!t)
 		return NULL;
@@ -34,7 +34,7 @@ static struct tx_msg *ask(struct ses *ses, struct rx_msg *m)
 	}
 	t->rma->fetch = m;
 	t->rma->generation = r->generation;
-	pdc_tx_queue(ses->pds, p, &t->run, ses->now_ns);
+	pdc_tx_queue(ses->pds, p, &t->run, ses->polled_ns);
 	return t;
 }
 

@@ -21,7 +21,7 @@ static void forget_asker(struct ses *ses, const struct tx_msg *m)
 		return;
 	struct pdc_rx *asker = pdc_rx_by_id(&ses->pds->ids, m->rma->asked_on);
 	if (asker && weft_ip_eq(&asker->ip, &m->rma->pdc->ip))
-		pdc_rx_give_up(ses->pds, asker, ses->now_ns);
+		pdc_rx_give_up(ses->pds, asker, ses->polled_ns);
 }
 
 static void on_failed(void *arg, struct pdc_tx *p, int err)
@@ -137,9 +137,9 @@ void ses_poll_retry(struct ses *ses)
 /* One flag for all endpoints: a poll that nobody wants anything of does not look at their rings. */
 void ses_poll_submissions(struct ses *ses, weft_ns now)
 {
-	bool rung = atomic_load_explicit(&ses->doorbell, memory_order_relaxed) &&
-		    atomic_exchange_explicit(&ses->doorbell, false, memory_order_acq_rel);
-	if (!rung && !ses->more_submissions && !ses->left_over)
+	bool doorbell = atomic_load_explicit(&ses->doorbell, memory_order_relaxed) &&
+			atomic_exchange_explicit(&ses->doorbell, false, memory_order_acq_rel);
+	if (!doorbell && !ses->more_submissions && !ses->left_over)
 		return;
 	ses->more_submissions = ses->left_over = false;
 	list_for_each (l, &ses->eps) {

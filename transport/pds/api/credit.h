@@ -13,8 +13,8 @@
 
 enum { CREDIT_MASK = 0xffffff };
 
-/* How far total `a` is ahead of `b`, in bytes; negative: behind. Right within 2 GiB. */
-static inline int64_t credit_ahead(uint32_t a, uint32_t b)
+/* Total `a` - `b` in bytes, right within 2 GiB; negative: `a` is older. */
+static inline int64_t credit_diff(uint32_t a, uint32_t b)
 {
 	return (int64_t)((int32_t)((a - b) << 8) >> 8) * WEFT_RCC_UNIT_BYTES;
 }

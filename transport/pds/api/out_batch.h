@@ -26,7 +26,7 @@ struct out_batch {
 	uint32_t link_free_frac; /* fraction of link_free_ns, 2^-20 ns */
 	weft_ns link_free_ns;    /* when the link will have sent what it was given (pacing) */
 	uint64_t link_pace;      /* 2^-20 ns per byte on our link; 0: no pacing */
-	weft_ns link_ahead_ns;   /* the port may be given packets this long before the link is free */
+	weft_ns link_backlog_ns; /* the port may hold packets for this much link time */
 	uint32_t src;            /* our address, weft_ip_low32 */
 	bool short_of_pkts;      /* an allocation failed in this poll */
 	struct weft_stats *stats;
@@ -100,10 +100,10 @@ static inline weft_ns out_departure(const struct out_batch *o, weft_ns now)
 /* Whether the link is free, or will be so soon that the port may have more. */
 static inline bool out_link_allows(const struct out_batch *o, weft_ns now)
 {
-	return !o->link_pace || o->link_free_ns <= now + o->link_ahead_ns;
+	return !o->link_pace || o->link_free_ns <= now + o->link_backlog_ns;
 }
 
-/* ---- queueing: inline, for it is on the way of every packet ---- */
+/* ---- queueing: inline because every packet passes here ---- */
 
 static inline uint16_t out_wire_bytes(size_t head, uint32_t payload, uint32_t trailer)
 {

@@ -50,7 +50,7 @@ struct pds_events {
 
 /* When data packets are answered. */
 enum pds_ack_policy {
-	PDS_ACK_SHARED, /* several at once, or held back: see ack_note */
+	PDS_ACK_SHARED, /* several at once, or held back: see ack_data */
 	PDS_ACK_EACH,   /* every one, at once, from the template */
 };
 

@@ -93,7 +93,7 @@ static inline void rxwin_update_cack(struct rxwin *w)
 
 /* The hole at next_expected is filled: everything contiguous is covered by CACK from now on. */
 void rxwin_close_hole(struct rxwin *w, struct rxwin_mem *m);
-void rxwin_mark_ahead(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn);
+void rxwin_mark_ooo(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn);
 
 /* The PSN has arrived: not before, within the window, and after rxwin_reserve. */
 static inline void rxwin_mark(struct rxwin *w, struct rxwin_mem *m, uint32_t psn)
@@ -104,7 +104,7 @@ static inline void rxwin_mark(struct rxwin *w, struct rxwin_mem *m, uint32_t psn
 		if (w->ooo_pkts)
 			rxwin_close_hole(w, m);
 	} else {
-		rxwin_mark_ahead(w, m, psn);
+		rxwin_mark_ooo(w, m, psn);
 	}
 	rxwin_update_cack(w);
 }

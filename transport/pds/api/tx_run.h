@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What PDS knows of a message: a run of bytes that is cut into packets, in order, and ends when all of them are
- * acknowledged. Whoever has something to send embeds one in his own record. */
+ * acknowledged. Whoever has something to send embeds one in its own record. */
 #ifndef WEFT_TX_RUN_H
 #define WEFT_TX_RUN_H
 

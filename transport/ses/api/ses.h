@@ -34,7 +34,7 @@ struct ses {
 	struct list stuck;         /* ses_rx with a request whose turn has come and that there was no memory for */
 	struct list fetches;       /* announced rx_msgs that are being fetched */
 	struct list dgrams;        /* datagrams that the port may still have to take */
-	weft_ns now_ns;            /* of the poll under way, or the latest: endpoints also close between polls */
+	weft_ns polled_ns;         /* begin of the latest poll: API calls without a time, such as closing, use it */
 	uint64_t unexpected_bytes; /* bounce memory in use */
 
 	const struct weft_mem *mem;
