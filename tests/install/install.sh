@@ -25,12 +25,11 @@ says() {
 
 DESTDIR=$stage meson install -C "$build" --no-rebuild --quiet
 pc=$(find "$stage" -name weft.pc)
-export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$stage
+export PKG_CONFIG_PATH=${pc%/*}
 libdir=${pc%/pkgconfig/weft.pc}
 weft=$(find "$stage" -path '*/bin/weft')
 prefix=${weft%/bin/weft}
 include=$prefix/include
-export LD_LIBRARY_PATH=$libdir
 cd "$clean"
 
 [ "$(pkg-config --modversion weft)" = "$("$weft" --version | awk '{print $2}')" ] || fail "weft.pc: another version"
@@ -49,7 +48,7 @@ make --silent CFLAGS='-O2 -Wall -Wextra -Werror'
 ./pingpong
 # shellcheck disable=SC2046
 cc pingpong.c -o static $(pkg-config --cflags weft) "$libdir/libweft.a" $(pkg-config --libs --static weft | sed 's/-lweft//')
-LD_LIBRARY_PATH='' ./static
+./static
 
 run=(sim --topology leafspine:2:2:4 --matrix incast:4:256KiB)
 "$weft" "${run[@]}" --plugin ./cc_mine.so --plugin ./lb_mine.so --cc mine --lb turns --set mine_cut_pct=30 \
@@ -86,6 +85,10 @@ grep -q '^run' table || fail "the benchmark has no result"
 mkdir moved && mv "$prefix" moved/weft
 moved/weft/bin/weft reproduce prime --list | cmp - figures || fail "moved, it finds other figures"
 [ -s figures ] || fail "no figures"
+export PKG_CONFIG_PATH=$PWD/moved/weft${PKG_CONFIG_PATH#"$prefix"}
+make --silent clean
+make --silent
+./pingpong
 for page in man1/weft.1 man3/libweft.3 man7/fi_weft.7; do
 	[ -s "moved/weft/share/man/$page" ] || [ -s "moved/weft/man/$page" ] || fail "no $page"
 done
