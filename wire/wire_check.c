@@ -165,23 +165,10 @@ static bool is_request(enum wire_kind kind)
 	return kind == WIRE_KIND_DATA || kind == WIRE_KIND_READ_DATA || kind == WIRE_KIND_REFUSED;
 }
 
-/* Bytes of the SES header at `ses` with its extension; more than `left` when it ends before they do. */
-static uint32_t ses_span(const uint8_t *ses, uint32_t left, uint8_t next_hdr)
-{
-	uint32_t bytes = wire_ses_bytes(next_hdr);
-
-	if (left < bytes)
-		return bytes;
-	enum ses_ext ext = ses_ext(next_hdr, ses[0] & 0x3f);
-	if (ext == EXT_NONE)
-		return bytes;
-	return left > bytes ? bytes + ext_bytes(ext, ses[bytes]) : bytes + 1;
-}
-
 struct wire_inner wire_check_inner(const uint8_t *pds, uint32_t left, bool trimmed)
 {
 	const struct wire_hdr *hdr = (const struct wire_hdr *)pds;
-	uint8_t type = wire_hdr_type(hdr), next_hdr = type == WIRE_PDS_CP ? WIRE_NH_NONE : wire_hdr_next_hdr(hdr);
+	uint8_t type = wire_hdr_type(hdr), next_hdr = ses_form(hdr);
 	uint32_t bytes = wire_pds_bytes(type);
 
 	assert(left >= PDS_MIN_BYTES);

@@ -4,6 +4,7 @@
 #ifndef WEFT_WIRE_FMT_H
 #define WEFT_WIRE_FMT_H
 
+#include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -187,6 +188,27 @@ static inline uint32_t ext_bytes(enum ses_ext ext, uint8_t amo_opcode)
 	if (ext == EXT_AMO)
 		return amo_has_operands(amo_opcode) ? EXT_CSWAP_BYTES : EXT_AMO_BYTES;
 	return ext == EXT_RNDV ? EXT_RNDV_BYTES : 0;
+}
+
+/* What form of SES header follows; control packets have none, and their type in the place of it. */
+static inline uint8_t ses_form(const struct wire_hdr *hdr)
+{
+	return wire_hdr_type(hdr) == WIRE_PDS_CP ? WIRE_NH_NONE : wire_hdr_next_hdr(hdr);
+}
+
+/* Bytes of the SES header at `ses` with its extension; more than `left`, the bytes that are there, when they end before
+ * it does. Reads none beyond them. */
+static inline uint32_t ses_span(const uint8_t *ses, uint32_t left, uint8_t next_hdr)
+{
+	uint32_t bytes = wire_ses_bytes(next_hdr);
+
+	assert(bytes || left);
+	if (left < bytes)
+		return bytes;
+	enum ses_ext ext = ses_ext(next_hdr, wire_req_opcode((const struct wire_req *)ses));
+	if (ext == EXT_NONE)
+		return bytes;
+	return left > bytes ? bytes + ext_bytes(ext, ses[bytes]) : bytes + 1;
 }
 
 #endif

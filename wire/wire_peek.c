@@ -94,28 +94,17 @@ void wire_mark_ce(struct weft_pkt *pkt)
 	pkt->ecn = WEFT_ECN_CE;
 }
 
-/* SES header and extension at `b` with `left` bytes. */
-static uint32_t ses_span(const uint8_t *b, uint32_t left, uint8_t next_hdr)
-{
-	uint32_t size = wire_ses_bytes(next_hdr);
-
-	if (size >= left)
-		return left;
-	return size + ext_bytes(ses_ext(next_hdr, b[0] & 0x3f), b[size]);
-}
-
 /* All headers after IP, or the minimum a trimming switch keeps when they make no sense; at most `left`. */
 static uint32_t kept_bytes(const uint8_t *b, uint32_t left, uint8_t proto)
 {
 	uint32_t l4_bytes = proto == IP_PROTO_UDP ? UDP_BYTES : ENTROPY_BYTES, kept = l4_bytes + TRIM_KEEP_BYTES;
 
 	if (left >= l4_bytes + PDS_MIN_BYTES) {
-		uint16_t prologue = load16(b + l4_bytes);
-		uint8_t type = (uint8_t)(prologue >> 11), next_hdr = type == WIRE_PDS_CP ? 0 : prologue >> 7 & 0xf;
-		uint32_t headers = l4_bytes + wire_pds_bytes(type);
+		const struct wire_hdr *hdr = (const struct wire_hdr *)(b + l4_bytes);
+		uint32_t headers = l4_bytes + wire_pds_bytes(wire_hdr_type(hdr));
 
 		if (headers < left)
-			headers += ses_span(b + headers, left - headers, next_hdr);
+			headers += ses_span(b + headers, left - headers, ses_form(hdr));
 		kept = headers > kept ? headers : kept;
 	}
 	return kept < left ? kept : left;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one description of header fields. From it come the accessors (wire_hdr.h), the table that the printer and the
- * tests walk (wire_field.h), and the lists in the Wireshark dissector (wire_lua).
+/* The one description of header fields. From it come the accessors (wire_hdr.h), by which wire_print reads the fields
+ * it names, the table that tests walk (wire_field.h), and the lists in the Wireshark dissector (wire_lua).
  *
  * WIRE_FIELDS(F, S, B, G) lists, in groups that packets carry together:
  *   G(group)                            the fields that follow are of this group
