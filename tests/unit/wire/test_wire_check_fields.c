@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Where headers end and what makes them wrong: packets cut, shortened and damaged everywhere. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ static void check_cut(const uint8_t *packet, size_t len)
 	}
 }
 
-static void wire_decode__cut_at_every_length(void **state)
+static void wire_check__cut_at_every_length(void **state)
 {
 	for_each_packet(FILES, check_cut);
 }
@@ -84,14 +85,14 @@ static void check_shortened_trimmed(const uint8_t *packet, size_t len)
 }
 
 /* D38 claims more UDP bytes than it has and is left out here; its trimmed form is tested with the vectors. */
-static void wire_decode__shortened_at_every_length(void **state)
+static void wire_check__shortened_at_every_length(void **state)
 {
 	for_each_packet(FILES, check_shortened_data);
 	for_each_packet(FILES, check_shortened_trimmed);
 }
 
 /* What a trimming switch leaves may end within the SES header. */
-static void wire_decode__trimmed_within_ses(void **state)
+static void wire_check__trimmed_within_ses(void **state)
 {
 	struct samples s;
 	struct plain_pkt p;
@@ -124,7 +125,7 @@ static void check_flips(const uint8_t *packet, size_t len)
 	free(copy);
 }
 
-static void wire_decode__every_flipped_bit_is_noticed(void **state)
+static void wire_check__every_flipped_bit_is_noticed(void **state)
 {
 	for_each_packet(2, check_flips);
 }
@@ -146,7 +147,7 @@ static void check_noise(const uint8_t *packet, size_t len)
 	free(copy);
 }
 
-static void wire_decode__noise(void **state)
+static void wire_check__noise(void **state)
 {
 	for_each_packet(FILES, check_noise);
 }
@@ -165,7 +166,7 @@ static void check_byte(bool v4, size_t at, uint8_t value, enum wire_error expect
 	assert_int_equal(decode(buf, len, false), expected);
 }
 
-static void wire_decode__bad_ip(void **state)
+static void wire_check__bad_ip(void **state)
 {
 	check_byte(true, 0, 0x46, WIRE_ERR_IP);  /* options */
 	check_byte(true, 0, 0x44, WIRE_ERR_IP);  /* header length below the minimum */
@@ -179,7 +180,7 @@ static void wire_decode__bad_ip(void **state)
 	check_byte(false, 6, 0, WIRE_ERR_UDP);   /* extension header */
 }
 
-static void wire_decode__bad_version_or_checksum(void **state)
+static void wire_check__bad_version_or_checksum(void **state)
 {
 	uint8_t buf[PACKET_MAX];
 	size_t len = wrap_uet(true, ack, sizeof ack, buf);
@@ -193,7 +194,7 @@ static void wire_decode__bad_version_or_checksum(void **state)
 	assert_int_equal(decode(buf, 0, false), WIRE_ERR_SHORT);
 }
 
-static void wire_decode__mapped_address_in_ipv6(void **state)
+static void wire_check__mapped_address_in_ipv6(void **state)
 {
 	const struct weft_ip mapped = weft_ip_v4(0x0a000001);
 	uint8_t buf[PACKET_MAX];
@@ -206,7 +207,7 @@ static void wire_decode__mapped_address_in_ipv6(void **state)
 	assert_int_equal(decode(buf, len, false), WIRE_ERR_IP);
 }
 
-static void wire_decode__bad_udp(void **state)
+static void wire_check__bad_udp(void **state)
 {
 	check_byte(true, 22, 0, WIRE_ERR_UDP);       /* port */
 	check_byte(true, 25, 8 + 13, WIRE_ERR_UDP);  /* one more byte than IP has */
@@ -215,7 +216,7 @@ static void wire_decode__bad_udp(void **state)
 	check_byte(true, 26, 0xff, WIRE_OK);         /* checksum: ignored */
 }
 
-static void wire_decode__bad_pds_or_ses(void **state)
+static void wire_check__bad_pds_or_ses(void **state)
 {
 	check_byte(true, 28, 0x00, WIRE_ERR_PDS);   /* type 0 */
 	check_byte(true, 28, 0x08, WIRE_ERR_PDS);   /* TSS, not supported */
@@ -225,7 +226,7 @@ static void wire_decode__bad_pds_or_ses(void **state)
 	check_byte(true, 28, 0x3b, WIRE_ERR_SHORT); /* small data response does not fit */
 }
 
-static void wire_decode__unknown_ses_form(void **state)
+static void wire_check__unknown_ses_form(void **state)
 {
 	uint8_t uet[64] = {0x38}, buf[PACKET_MAX];
 
@@ -237,7 +238,7 @@ static void wire_decode__unknown_ses_form(void **state)
 	}
 }
 
-static void wire_decode__padding_is_not_payload(void **state)
+static void wire_check__padding_is_not_payload(void **state)
 {
 	uint8_t buf[PACKET_MAX];
 	struct plain_pkt p;
@@ -249,7 +250,7 @@ static void wire_decode__padding_is_not_payload(void **state)
 	assert_int_equal(p.header_bytes, len);
 }
 
-static void wire_decode__payload_elsewhere(void **state)
+static void wire_check__payload_elsewhere(void **state)
 {
 	uint8_t uet[500] = {0x31}, buf[PACKET_MAX];
 	struct plain_pkt p;
@@ -265,7 +266,7 @@ static void wire_decode__payload_elsewhere(void **state)
 	free(exact);
 }
 
-static void wire_decode__crc_required_but_missing(void **state)
+static void wire_check__crc_required_but_missing(void **state)
 {
 	uint8_t buf[PACKET_MAX], *trailer;
 	size_t len = wrap_uet(true, ack, sizeof ack, buf);
@@ -284,20 +285,20 @@ static void wire_decode__crc_required_but_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(wire_decode__cut_at_every_length),
-		cmocka_unit_test(wire_decode__shortened_at_every_length),
-		cmocka_unit_test(wire_decode__trimmed_within_ses),
-		cmocka_unit_test(wire_decode__every_flipped_bit_is_noticed),
-		cmocka_unit_test(wire_decode__noise),
-		cmocka_unit_test(wire_decode__bad_ip),
-		cmocka_unit_test(wire_decode__bad_version_or_checksum),
-		cmocka_unit_test(wire_decode__mapped_address_in_ipv6),
-		cmocka_unit_test(wire_decode__bad_udp),
-		cmocka_unit_test(wire_decode__bad_pds_or_ses),
-		cmocka_unit_test(wire_decode__unknown_ses_form),
-		cmocka_unit_test(wire_decode__padding_is_not_payload),
-		cmocka_unit_test(wire_decode__payload_elsewhere),
-		cmocka_unit_test(wire_decode__crc_required_but_missing),
+		cmocka_unit_test(wire_check__cut_at_every_length),
+		cmocka_unit_test(wire_check__shortened_at_every_length),
+		cmocka_unit_test(wire_check__trimmed_within_ses),
+		cmocka_unit_test(wire_check__every_flipped_bit_is_noticed),
+		cmocka_unit_test(wire_check__noise),
+		cmocka_unit_test(wire_check__bad_ip),
+		cmocka_unit_test(wire_check__bad_version_or_checksum),
+		cmocka_unit_test(wire_check__mapped_address_in_ipv6),
+		cmocka_unit_test(wire_check__bad_udp),
+		cmocka_unit_test(wire_check__bad_pds_or_ses),
+		cmocka_unit_test(wire_check__unknown_ses_form),
+		cmocka_unit_test(wire_check__padding_is_not_payload),
+		cmocka_unit_test(wire_check__payload_elsewhere),
+		cmocka_unit_test(wire_check__crc_required_but_missing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
