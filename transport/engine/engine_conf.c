@@ -111,6 +111,7 @@ static void derive(struct weft_engine *e)
 		t->ack_burst = 0; /* an ACK at the end of a burst would tell of gaps that opened in it */
 	e->pds.conf.cc_params = (struct weft_cc_params){
 		bps, brtt, e->pds.conf.full_wire_bytes, t->trimming, e->pds.conf.cc_tune, ack_bytes(e)};
+	assert(bps > 0 && brtt > 0 && t->window_pkts % 128 == 0);
 	uint64_t bdp_bytes = bps / 1000000 * brtt / 8000;
 	uint64_t bdp_pkts = bdp_bytes / e->pds.conf.full_wire_bytes;
 	e->pds.conf.lb_params.evs_size = t->evs_size;
@@ -193,6 +194,7 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 /* By a hash of their own: what the seed means for everything else stays the same. */
 static void begin_ids(struct weft_engine *e, uint64_t seed)
 {
+	assert(!e->ses.asks.count); /* tokens keep their indices */
 	uint64_t h = rng_mix(rng_mix(seed ^ ip_key(&e->pds.conf.ip, 1)));
 	e->pds.ids.cursor = (uint16_t)h;
 	e->ses.asks.salt = (uint16_t)(h >> 16);
@@ -201,6 +203,7 @@ static void begin_ids(struct weft_engine *e, uint64_t seed)
 int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *port, weft_ns now,
 		       struct weft_engine **out, struct weft_err *err)
 {
+	assert(conf && port && out);
 	struct weft_engine *e = weft_mem_alloc(&conf->mem, sizeof *e);
 	if (!e)
 		return weft_err_set(err, -ENOMEM, "no memory for an engine");
@@ -239,6 +242,8 @@ void weft_engine_destroy(struct weft_engine *e)
 	ses_close_all(&e->ses);
 	list_for_each_safe (l, &pds->rxs)
 		pdc_rx_free(pds, list_entry(l, struct pdc_rx, link), e->ses.polled_ns);
+	assert(list_empty(&pds->txs) && list_empty(&pds->rxs));
+	assert(list_empty(&pds->ready) && list_empty(&pds->ack_due));
 	ses_fini(&e->ses);
 	pds_fini(pds);
 	weft_mem_free(&pds->mem, pds->conf.cc_tune);

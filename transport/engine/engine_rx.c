@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receive dispatch: what kind of packet it is. */
+#include <assert.h>
+
 #include "engine_state.h"
 #include "wire_check.h"
 
@@ -11,6 +13,7 @@ static void __attribute__((noinline)) count_bad(struct weft_engine *e, enum wire
 		[WIRE_ERR_SES] = &e->pds.stats.rx_bad_ses,     [WIRE_ERR_CRC] = &e->pds.stats.rx_bad_crc,
 		[WIRE_NOT_OURS] = &e->pds.stats.rx_not_ours,
 	};
+	assert((size_t)error < sizeof counters / sizeof *counters && counters[error]);
 	(*counters[error])++;
 }
 
@@ -63,6 +66,7 @@ __attribute__((noinline)) void engine_rx(struct weft_engine *e, struct weft_pkt 
 {
 	if (!n)
 		return;
+	assert(pkts && n <= ENGINE_BURST);
 	for (struct weft_pkt **at = pkts, **end = pkts + n; at < end; at++) {
 		if (at + 1 < end)
 			__builtin_prefetch(at[1]->head);

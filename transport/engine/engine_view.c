@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an engine shows of itself. */
+#include <assert.h>
+
 #include "engine_state.h"
 
 const struct weft_stats *weft_engine_stats(const struct weft_engine *e)
@@ -23,6 +25,7 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 					   .srtt_ns = p->srtt_ns,
 					   .ev = newest_ev(&p->q),
 					   .background = p->background};
+		assert(p->cc.ops == e->pds.conf.cc && p->lb.ops);
 		if (p->cc.ops->view)
 			p->cc.ops->view(&p->cc, &v.cc);
 		if (p->lb.ops->view)
@@ -40,6 +43,7 @@ void weft_engine_credit_view(const struct weft_engine *e,
 	list_for_each (l, &e->pds.rxs) {
 		const struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
 		struct weft_rcc_view v = {0};
+		assert(p->credit.rcc.ops == e->pds.credit.rcc);
 		e->pds.credit.rcc->view(&p->credit.rcc, &v);
 		fn(arg, &p->ip, &v);
 	}

@@ -22,54 +22,73 @@ enum {
  * what t becomes. */
 typedef void (*amo_step_fn)(uint8_t op, const void *t, const void *a, const void *c, void *next);
 
-#define SELECT(condition) ((condition) ? a : t)
-
+/* Cases of a switch over the operation, in a function with the element `t`, the operand `a`, the comparand `c` and the
+ * result `next`, which is `t` when none applies. */
 #define ANY_CASES                                                                                                      \
 	case WEFT_AMO_LOR:                                                                                             \
-		return t || a;                                                                                         \
+		next = t || a;                                                                                         \
+		break;                                                                                                 \
 	case WEFT_AMO_LAND:                                                                                            \
-		return t && a;                                                                                         \
+		next = t && a;                                                                                         \
+		break;                                                                                                 \
 	case WEFT_AMO_LXOR:                                                                                            \
-		return !t != !a;                                                                                       \
+		next = !t != !a;                                                                                       \
+		break;                                                                                                 \
 	case WEFT_AMO_WRITE:                                                                                           \
-		return a;                                                                                              \
+		next = a;                                                                                              \
+		break;                                                                                                 \
 	case WEFT_AMO_CSWAP:                                                                                           \
-		return SELECT(c == t);                                                                                 \
+		next = c == t ? a : t;                                                                                 \
+		break;                                                                                                 \
 	case WEFT_AMO_CSWAP_NE:                                                                                        \
-		return SELECT(c != t);
+		next = c != t ? a : t;                                                                                 \
+		break;
 
 #define ORDER_CASES                                                                                                    \
 	case WEFT_AMO_MIN:                                                                                             \
-		return SELECT(a < t);                                                                                  \
+		next = a < t ? a : t;                                                                                  \
+		break;                                                                                                 \
 	case WEFT_AMO_MAX:                                                                                             \
-		return SELECT(a > t);                                                                                  \
+		next = a > t ? a : t;                                                                                  \
+		break;                                                                                                 \
 	case WEFT_AMO_CSWAP_LE:                                                                                        \
-		return SELECT(c <= t);                                                                                 \
+		next = c <= t ? a : t;                                                                                 \
+		break;                                                                                                 \
 	case WEFT_AMO_CSWAP_LT:                                                                                        \
-		return SELECT(c < t);                                                                                  \
+		next = c < t ? a : t;                                                                                  \
+		break;                                                                                                 \
 	case WEFT_AMO_CSWAP_GE:                                                                                        \
-		return SELECT(c >= t);                                                                                 \
+		next = c >= t ? a : t;                                                                                 \
+		break;                                                                                                 \
 	case WEFT_AMO_CSWAP_GT:                                                                                        \
-		return SELECT(c > t);
+		next = c > t ? a : t;                                                                                  \
+		break;
 
 #define BIT_CASES                                                                                                      \
 	case WEFT_AMO_BOR:                                                                                             \
-		return (t | a);                                                                                        \
+		next = t | a;                                                                                          \
+		break;                                                                                                 \
 	case WEFT_AMO_BAND:                                                                                            \
-		return (t & a);                                                                                        \
+		next = t & a;                                                                                          \
+		break;                                                                                                 \
 	case WEFT_AMO_BXOR:                                                                                            \
-		return (t ^ a);                                                                                        \
+		next = t ^ a;                                                                                          \
+		break;                                                                                                 \
 	case WEFT_AMO_MSWAP:                                                                                           \
-		return (a & c) | (t & ~c);
+		next = (a & c) | (t & ~c);                                                                             \
+		break;
 
 /* W: an unsigned type no narrower than int, in which arithmetic wraps around. */
 #define ARITHMETIC_CASES(T, W)                                                                                         \
 	case WEFT_AMO_SUM:                                                                                             \
-		return (T)((W)t + (W)a);                                                                               \
+		next = (T)((W)t + (W)a);                                                                               \
+		break;                                                                                                 \
 	case WEFT_AMO_DIFF:                                                                                            \
-		return (T)((W)t - (W)a);                                                                               \
+		next = (T)((W)t - (W)a);                                                                               \
+		break;                                                                                                 \
 	case WEFT_AMO_PROD:                                                                                            \
-		return (T)((W)t * (W)a);
+		next = (T)((W)t * (W)a);                                                                               \
+		break;
 
 /* Copies an element without the bytes that mean nothing. */
 static void store(void *to, const void *from, size_t bytes)
@@ -87,11 +106,13 @@ static void store_long(void *to, const void *from, size_t bytes)
 #define STEP(NAME, T, STORE, CASES)                                                                                    \
 	static T NAME##_next(uint8_t op, T t, T a, T c)                                                                \
 	{                                                                                                              \
+		T next = t;                                                                                            \
 		switch (op) {                                                                                          \
 			CASES                                                                                          \
 		default:                                                                                               \
-			return t;                                                                                      \
+			break;                                                                                         \
 		}                                                                                                      \
+		return next;                                                                                           \
 	}                                                                                                              \
 	static void NAME##_step(uint8_t op, const void *t, const void *a, const void *c, void *next)                   \
 	{                                                                                                              \

@@ -26,6 +26,7 @@ void ep_complete(struct ses *ses, struct weft_ep *ep, struct cqe_node *node, con
 	ses->left_over = true;
 	node->cqe = *cqe;
 	node->next = NULL;
+	assert(!*ep->overflow_tail);
 	*ep->overflow_tail = node;
 	ep->overflow_tail = &node->next;
 }

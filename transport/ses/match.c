@@ -198,6 +198,7 @@ struct rx_msg *match_take(struct ses *ses, struct weft_ep *ep, struct rx_req *re
 	struct rx_msg *m = match_find_unexpected(ep, &req->op, tagged);
 	if (!m)
 		return NULL;
+	assert(m->in_turn);
 	list_del(&m->link);
 	match_give(ses, req, m);
 	return m;

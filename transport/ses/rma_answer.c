@@ -25,6 +25,7 @@ static struct tx_msg *answer_alloc(struct ses *ses, uint64_t copy_bytes)
 
 struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t copy_bytes)
 {
+	assert(m->rma && !m->rma->announced);
 	struct remote *to = peer_get(&ses->peers, m->src_peer)->remote;
 	struct pdc_tx *p = ses->answers < ANSWERS_MAX ? pdc_tx_get(ses->pds, to, false, ses->polled_ns) : NULL;
 	struct tx_msg *a = p ? answer_alloc(ses, copy_bytes) : NULL;

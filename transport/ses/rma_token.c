@@ -41,6 +41,7 @@ bool rma_token_take(struct ses *ses, struct tx_msg *m)
 	while (!t->cursor || t->msgs[t->cursor]);
 	t->msgs[t->cursor] = m;
 	t->count++;
+	assert(t->cursor < t->room && t->count < t->room); /* entry 0 stays free */
 	m->rma->token = (rng_next(&ses->pds->rng) & ~(uint64_t)RMA_TOKEN_INDEX) | (t->cursor ^ t->salt);
 	return true;
 }
@@ -56,6 +57,7 @@ struct tx_msg *rma_token_find(const struct ses *ses, uint64_t token, uint64_t ma
 {
 	uint32_t i = token_index(ses, token);
 	struct tx_msg *m = i < ses->asks.room ? ses->asks.msgs[i] : NULL;
+	assert(!m || m->rma);
 	return m && !((m->rma->token ^ token) & mask) ? m : NULL;
 }
 

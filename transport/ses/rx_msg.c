@@ -71,8 +71,10 @@ static void free_rma(struct ses *ses, struct rx_msg *m)
 	struct rx_rma *r = m->rma;
 	if (r->event)
 		cqe_release(ses, r->event);
-	if (r->ask)
+	if (r->ask) {
+		assert(r->ask->rma->fetch == m);
 		r->ask->rma->fetch = NULL;
+	}
 	pool_put(&ses->rx_rmas, r);
 	m->rma = NULL;
 }

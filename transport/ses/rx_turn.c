@@ -36,6 +36,7 @@ void rx_turn_finish(struct ses *ses, struct rx_msg *m)
 
 void rx_turn_discard(struct ses *ses, struct rx_msg *m)
 {
+	assert(m->in_turn && !m->req);
 	list_del(&m->link);
 	rx_msg_bounce_free(ses, m);
 	m->discard = true;
@@ -44,6 +45,7 @@ void rx_turn_discard(struct ses *ses, struct rx_msg *m)
 
 static void unexpected(struct ses *ses, struct rx_msg *m)
 {
+	assert(m->ep && list_empty(&m->link));
 	ses->stats->msg_unexpected++;
 	list_add_tail(&m->ep->rx->unexpected[m->tagged], &m->link);
 }
