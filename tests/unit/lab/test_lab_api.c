@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lab as a program uses it: topology, workload and configuration made by calls, no command line. What comes out is
- * what the command line gives. */
+/* The lab as a program uses it: topology, workload and configuration made by calls, no command line. */
 #include "lab.h"
 
 #include <errno.h>
@@ -8,96 +7,17 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "lab_args.h"
-
-#define GBPS50 UINT64_C(50000000000)
-
-/* Four leaves, four spines, 16 hosts at 50 Gb/s. */
-static void make_config(struct lab_config *c, const char *pattern)
-{
-	struct weft_err err = {""};
-	lab_config_begin(c);
-	struct weft_workload_site site = {.topo = &c->topo, .seed = c->seed};
-	if (weft_topo_preset("leafspine:4:4:4", GBPS50, &c->topo, &err) ||
-	    weft_workload_pattern(pattern, &site, &c->workload, &err))
-		fail_msg("%s", err.msg);
-}
-
-static struct lab *make_lab(const struct lab_config *c)
-{
-	struct lab *lab = NULL;
-	struct weft_err err = {""};
-	if (lab_create(c, &lab, &err))
-		fail_msg("%s", err.msg);
-	return lab;
-}
-
-static void run(struct lab *lab)
-{
-	struct weft_err err = {""};
-	if (lab_run(lab, &err))
-		fail_msg("%s", err.msg);
-}
-
-static uint64_t digest_of(struct lab *lab)
-{
-	struct weft_net_stats stats;
-	weft_net_get_stats(lab_net(lab), &stats);
-	return stats.digest;
-}
-
-static void assert_same_run(struct lab *a, struct lab *b)
-{
-	assert_int_equal(lab_flow_count(a), lab_flow_count(b));
-	for (uint32_t i = 0; i < lab_flow_count(a); i++) {
-		const struct run_flow *x = &lab_flows(a)[i], *y = &lab_flows(b)[i];
-		assert_int_equal(x->bytes, y->bytes);
-		assert_int_equal(x->start, y->start);
-		assert_int_equal(x->acked, y->acked);
-		assert_int_equal(x->delivered, y->delivered);
-		assert_true(x->verified && y->verified);
-	}
-	assert_int_equal(lab_now(a), lab_now(b));
-	assert_int_not_equal(digest_of(a), 0);
-	assert_int_equal(digest_of(a), digest_of(b));
-}
-
-/* The same pattern by calls and by a command line. */
-static void check_against_command_line(const char *pattern, const char *const *args)
-{
-	struct lab_config c;
-	struct options o;
-	struct lab *told = NULL;
-	struct weft_err err = {""};
-	make_config(&c, pattern);
-	struct lab *lab = make_lab(&c);
-	run(lab);
-	args_lab_made(&o, args, &told, &err);
-	run(told);
-	assert_same_run(lab, told);
-	assert_int_equal(lab_destroy(told), 0);
-	assert_int_equal(lab_destroy(lab), 0);
-	options_free(&o);
-	weft_workload_free(&c.workload);
-}
-
-static void lab_run__is_the_run_of_the_command_line(void **state)
-{
-	check_against_command_line("permutation:16:1MiB",
-				   (const char *const[]){"--matrix", "permutation:16:1MiB", NULL});
-	check_against_command_line("alltoall:16:32KiB:2",
-				   (const char *const[]){"--matrix", "alltoall:16:32KiB:2", NULL});
-}
+#include "lab_run.h"
 
 /* Two labs of one configuration at the same time: what they count, triggers included, is their own. */
 static void lab_create__shares_a_configuration(void **state)
 {
 	struct lab_config c;
-	make_config(&c, "alltoall:16:16KiB:1");
-	struct lab *first = make_lab(&c), *second = make_lab(&c);
-	run(first);
-	run(second);
-	assert_same_run(first, second);
+	lab_run_configure(&c, "alltoall:16:16KiB:1");
+	struct lab *first = lab_run_make(&c), *second = lab_run_make(&c);
+	lab_run_finish(first);
+	lab_run_finish(second);
+	lab_run_assert_same(first, second);
 	assert_ptr_equal(lab_conf(first), &c);
 	assert_int_equal(lab_destroy(first), 0);
 	assert_int_equal(lab_destroy(second), 0);
@@ -108,9 +28,9 @@ static void lab_run__ends_when_the_configuration_says(void **state)
 {
 	struct lab_config c;
 	struct weft_err err = {""};
-	make_config(&c, "permutation:16:1MiB");
+	lab_run_configure(&c, "permutation:16:1MiB");
 	c.end_ns = WEFT_US(20);
-	struct lab *lab = make_lab(&c);
+	struct lab *lab = lab_run_make(&c);
 	assert_int_equal(lab_run(lab, &err), -ETIMEDOUT);
 	assert_non_null(strstr(err.msg, "16 of 16 flows"));
 	lab_destroy(lab);
@@ -154,8 +74,8 @@ static void lab_tap__tells_of_packets_and_samples(void **state)
 	struct lab_config c;
 	struct observer o = {0};
 	struct weft_stats stats;
-	make_config(&c, "incast:4:64KiB");
-	struct lab *lab = make_lab(&c), *bare = make_lab(&c);
+	lab_run_configure(&c, "incast:4:64KiB");
+	struct lab *lab = lab_run_make(&c), *bare = lab_run_make(&c);
 	lab_tap(lab, &taps, &o, WEFT_US(5));
 	for (uint32_t id = 0; id < weft_net_port_count(lab_net(lab)); id++) {
 		struct weft_port_info info;
@@ -163,9 +83,9 @@ static void lab_tap__tells_of_packets_and_samples(void **state)
 		if (info.dir == WEFT_PORT_NIC)
 			weft_net_tap_port(lab_net(lab), id);
 	}
-	run(lab);
-	run(bare);
-	assert_same_run(lab, bare);
+	lab_run_finish(lab);
+	lab_run_finish(bare);
+	lab_run_assert_same(lab, bare);
 	lab_stats(lab, &stats);
 	assert_true(o.delivered >= stats.rx_data);
 	assert_int_equal(o.samples, lab_now(lab) / (1000 * WEFT_US(5)));
@@ -181,8 +101,8 @@ static void lab_tap__ends_the_run(void **state)
 	struct lab_config c;
 	struct observer o = {.refuse_at = 10};
 	struct weft_err err = {""};
-	make_config(&c, "incast:4:64KiB");
-	struct lab *lab = make_lab(&c);
+	lab_run_configure(&c, "incast:4:64KiB");
+	struct lab *lab = lab_run_make(&c);
 	lab_tap(lab, &taps, &o, 0);
 	weft_net_tap_port(lab_net(lab), 0);
 	assert_int_equal(lab_run(lab, &err), -EIO);
@@ -204,7 +124,6 @@ static void lab_wire_bytes__hold_headers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lab_run__is_the_run_of_the_command_line),
 		cmocka_unit_test(lab_create__shares_a_configuration),
 		cmocka_unit_test(lab_run__ends_when_the_configuration_says),
 		cmocka_unit_test(lab_tap__tells_of_packets_and_samples),
