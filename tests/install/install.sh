@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # install.sh BUILD SOURCE - installs into a temporary DESTDIR and uses nothing but what lies there: every header from C
 # and C++, the examples by pkg-config, shared and static, plug-ins in the command and the provider, configurations after
-# the installation was moved, manual pages and completion.
+# the installation was moved, the dissector, manual pages and completion.
 set -eu -o pipefail
 build=$(cd "$1" && pwd) source=$(cd "$2" && pwd)
 work=$(mktemp -d)
@@ -89,6 +89,8 @@ export PKG_CONFIG_PATH=$PWD/moved/weft${PKG_CONFIG_PATH#"$prefix"}
 make --silent clean
 make --silent
 ./pingpong
+diff -r "$source/configs" moved/weft/share/weft/configs || fail "other configurations than the sources have"
+cmp "$source/doc/wireshark/weft.lua" moved/weft/share/weft/wireshark/weft.lua || fail "no dissector, or another one"
 for page in man1/weft.1 man3/libweft.3 man7/fi_weft.7; do
 	[ -s "moved/weft/share/man/$page" ] || [ -s "moved/weft/man/$page" ] || fail "no $page"
 done
