@@ -23,7 +23,7 @@ static uint32_t window_bytes(struct weft_cc *cc)
 
 /* A window of a packet or less cannot give one: it is halved, at most once per average RTT as Swift's is, for what was
  * in flight before was sent at another window. */
-void halve_below(struct weft_cc *cc, weft_ns now)
+static void halve_below(struct weft_cc *cc, weft_ns now)
 {
 	struct smartt *s = smartt_state(cc);
 	bool early = (uint32_t)now - s->decreased_ns < s->avg_rtt >> RTT_SHIFT;
@@ -44,7 +44,7 @@ static void shrink(struct weft_cc *cc, uint64_t bytes, weft_ns now)
 		smartt_set_window(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
 
-/* True at the end of a measurement, unless an option forbids QuickAdapt: altogether, or but for severe congestion. */
+/* True at the end of a measurement, unless an option forbids QuickAdapt: always, or while congestion is not severe. */
 static bool may_adapt(const struct weft_cc *cc, const struct smartt *s)
 {
 	const struct smartt_tune *t = smartt_tune(cc);
@@ -84,7 +84,7 @@ static void decrease_below(struct weft_cc *cc, weft_ns now)
 
 /* One signal alone, or an answer to marks below the target too: what figures 5 and 11 compare with. Without delays a
  * mark costs what it does MPRDMA (sec. III-B), and an increase cannot be proportional. */
-void variant_cases(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+static void variant_cases(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
 {
 	const struct smartt_tune *t = smartt_tune(cc);
 	uint32_t trtt_ns = smartt_state(cc)->trtt_ns, rtt_ns = (uint32_t)ev->rtt_ns;

@@ -145,7 +145,7 @@ static inline void net_drop(struct weft_net *net, struct weft_pkt *pkt, uint64_t
 	net->conf.free_pkt(net->conf.free_arg, pkt);
 }
 
-/* ... that port `p` had. */
+/* Drops a packet that waited at port `p`, and counts it there as well. */
 static inline void port_drop(struct weft_net *net, const struct net_port *p, struct weft_pkt *pkt, uint64_t *counter)
 {
 	port_cold(&net->tree, p)->dropped++;

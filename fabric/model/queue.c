@@ -234,7 +234,8 @@ static void admit_pfc(struct weft_net *net, struct net_port *p, struct weft_pkt 
 		return;
 	}
 	data_enqueue(net, p, pkt);
-	assert(!(pkt->flags & WEFT_PKT_TRAILER)); /* of a sender: its place is taken from here on */
+	/* `fabric_ingress` shares a union with the sender's trailer, which must not be there any more. */
+	assert(!(pkt->flags & WEFT_PKT_TRAILER));
 	pkt->fabric_ingress = from;
 	if (p->data_bytes > net->stats.max_queue_bytes)
 		net->stats.max_queue_bytes = p->data_bytes;

@@ -68,7 +68,8 @@ bool weft_engine_idle(const struct weft_engine *e);
 weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now);
 
 /* The part of a poll that sends: takes up submissions and gives the port what may leave, but does not look at what has
- * arrived. For shells that poll soon, and are given one submission after the other. */
+ * arrived. For shells that poll soon, and are given one submission after the other. Returns what weft_engine_poll does.
+ */
 weft_ns weft_engine_xmit(struct weft_engine *e, weft_ns now);
 
 /* A hint, never needed, for shells that serve many engines in turn: the engine will be polled soon, and find `pkt`

@@ -21,14 +21,15 @@ WEFT_BEGIN_DECLS
 #define WEFT_EAL_DEFAULTS WEFT_EAL_ALONE " --no-telemetry"
 
 /* Starts EAL once per process (later calls return 0): no PCI, no hugepages, no telemetry, no root needed unless
- * `eal_args` (blank separated, replaces the defaults) says otherwise. NULL: $WEFT_EAL_ARGS, else the defaults. */
+ * `eal_args` (blank separated, replaces the defaults) says otherwise. NULL: $WEFT_EAL_ARGS, else the defaults. -E2BIG,
+ * -ENOMEM, or the error of rte_eal_init, with a message. */
 int weft_eal_start(const char *eal_args, struct weft_err *err);
 
 struct weft_ethdev_conf {
-	const char
-		*dev; /* name of an existing DPDK port, or devargs of a vdev to create: "net_memif0,role=client,..." */
-	uint16_t
-		queue; /* which rx/tx queue pair of it to use; queues > 1 only for ports created elsewhere (net_ring) */
+	/* Name of an existing DPDK port, or devargs of a vdev to create: "net_memif0,role=client,..." */
+	const char *dev;
+	/* Which rx/tx queue pair of it to use; queues > 1 only for ports created elsewhere (net_ring). */
+	uint16_t queue;
 	struct weft_ip ip; /* our address: announced every second; ARP and neighbour solicitations for it are answered.
 			      All zero: a switch port. It takes every packet, remembers the MAC addresses of senders and
 			      answers ARP and solicitations for everybody else */
@@ -47,15 +48,25 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
  * fit. */
 bool weft_ethdev_arg(const char *devargs, const char *key, char *value, size_t size);
 
+/* Counters of one port since it was opened; they never fall. Bytes are those of Ethernet frames without FCS. */
 struct weft_ethdev_stats {
-	uint64_t rx_pkts, rx_bytes, tx_pkts, tx_bytes;
+	uint64_t rx_pkts;     /* packets given to the caller of rx */
+	uint64_t rx_bytes;    /* their bytes */
+	uint64_t tx_pkts;     /* packets the device took from tx; not those sent after their neighbour answered */
+	uint64_t tx_bytes;    /* their bytes */
 	uint64_t tx_full;     /* packets the device did not take */
 	uint64_t tx_oversize; /* packets larger than max_ip_bytes: dropped */
 	uint64_t rx_foreign;  /* frames that are neither ours nor ARP/ND: dropped */
-	uint64_t rx_nombuf, rx_missed;
-	uint64_t arp_sent, arp_answered;
+	uint64_t rx_nombuf;   /* frames lost because no mbuf was free, in the device or for a copy */
+	uint64_t rx_missed;   /* frames lost in the device because its receive ring was full */
+	/* IPv4's ARP and IPv6's neighbour discovery together. */
+	uint64_t arp_sent;            /* requests sent, repetitions included */
+	uint64_t arp_answered;        /* requests of others answered */
 	uint64_t arp_pending_dropped; /* packets for neighbours that did not answer, or too many waiting for one */
 };
+
+/* Copies the counters of a port of weft_ethdev_open or weft_ethdev_ring_pair to the caller's `stats`. Called by the
+ * thread that polls the port. */
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats);
 
 /* Called from inside rx when ARP or ND told the address of a neighbour (not for every packet). NULL: nobody. */

@@ -15,14 +15,14 @@ WEFT_BEGIN_DECLS
 
 /* What to break. Shares are in parts per million of transmitted packets, 0 to 1000000. */
 struct weft_fault_conf {
-	uint64_t seed;        /* of all faults */
-	uint32_t loss_ppm;    /* packets lost */
-	uint32_t dup_ppm;     /* packets sent twice */
-	uint32_t reorder_ppm; /* packets held back and sent after `reorder_pkts` later ones */
-	uint32_t reorder_pkts;
-	uint32_t corrupt_ppm; /* packets with one bit of the first 128 bytes flipped */
-	uint8_t blackhole;    /* everything is lost */
-	uint8_t rx;           /* break received packets too */
+	uint64_t seed;         /* of all faults */
+	uint32_t loss_ppm;     /* packets lost */
+	uint32_t dup_ppm;      /* packets sent twice */
+	uint32_t reorder_ppm;  /* packets held back and sent after `reorder_pkts` later ones */
+	uint32_t reorder_pkts; /* 1 to 1024 */
+	uint32_t corrupt_ppm;  /* packets with one bit of the first 128 bytes flipped */
+	uint8_t blackhole;     /* everything is lost */
+	uint8_t rx;            /* break received packets too */
 };
 
 /* Describes struct weft_fault_conf, for weft_param_set: keys fault_seed, fault_loss_ppm, ... */

@@ -18,11 +18,12 @@ struct weft_telemetry {
 	const char *name;                /* the caller's, distinct */
 	/* Copies the counters of `arg`. Called on a thread of DPDK's, between add and remove alone. */
 	void (*read)(void *arg, struct weft_stats *stats);
-	void *arg;
+	void *arg; /* given to `read`; the caller's */
 };
 
 /* Starts EAL as weft_eal_start(NULL) does, but with telemetry, in a runtime directory weft-PID of this process alone;
- * it goes when the process exits. $WEFT_EAL_ARGS and an EAL that runs already decide for themselves. */
+ * it goes when the process exits. $WEFT_EAL_ARGS and an EAL that runs already decide for themselves. Errors as of
+ * weft_eal_start, with a message. */
 int weft_telemetry_start(struct weft_err *err);
 
 /* The device can be read from now on, wherever EAL has telemetry. -ENOMEM, -EINVAL: DPDK takes no more commands. */

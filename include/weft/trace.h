@@ -26,8 +26,8 @@ struct weft_conn_view {
 	weft_ns srtt_ns;          /* smoothed RTT; 0: no sample yet */
 	int32_t ev;               /* entropy of the newest transmission in flight; -1: nothing is in flight */
 	bool background;          /* the connection of WEFT_OP_BACKGROUND; there may be another to the same peer */
-	struct weft_cc_view cc;
-	struct weft_lb_view lb;
+	struct weft_cc_view cc;   /* as the algorithm tells it; all zero when it has no view */
+	struct weft_lb_view lb;   /* likewise, of the load balancer */
 };
 
 /* Calls `fn` for each connection we send on, in order of opening. */

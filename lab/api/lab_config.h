@@ -43,8 +43,8 @@ struct lab_config {
 	const struct weft_cc_ops *cc_odd;
 	const void *cc_odd_tune;
 
-	struct weft_engine_tune
-		engine; /* `trimming` says what the switches do: lab_config_begin and the parameter trim */
+	/* Its `trimming` follows `fabric.trim`: lab_config_begin and the parameter trim set it. */
+	struct weft_engine_tune engine;
 	struct weft_net_tune fabric;
 	struct lab_tune tune;
 	struct weft_fault_conf fault;

@@ -11,7 +11,7 @@
 #include "wire.h"
 #include "wire_hdr.h"
 
-/* What a receiver does with a packet is up to its kind. */
+/* The kind of a packet decides what its receiver does with it. */
 enum wire_kind {
 	WIRE_KIND_NONE,      /* no type of UET */
 	WIRE_KIND_DATA,      /* RUD, ROD request with a standard SES header, and a payload that fits into its message */
@@ -95,8 +95,8 @@ struct wire_inner {
 	uint8_t error; /* enum wire_error; if there is one the rest means nothing */
 	uint8_t kind;
 	uint8_t type, next_hdr; /* as in struct wire_view */
-	uint8_t pds_bytes,
-		ses_bytes; /* the PDS header; SES header with extension, 0 when there is none, or it is cut */
+	uint8_t pds_bytes;      /* the PDS header */
+	uint8_t ses_bytes;      /* SES header with extension, 0 when there is none, or it is cut */
 };
 
 /* Headers of usual packets. What follows about these two forms is no second decision on what a packet is: it is the

@@ -81,7 +81,9 @@ struct weft_cc_ops {
 	 * parameters: it may set cc->ops to another table, with the same name and parameters. */
 	void (*init)(struct weft_cc *cc, weft_ns now);
 	void (*on_sent)(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns now); /* optional */
+	/* After every ACK; sets cwnd_bytes and pace. `ev` is the caller's, valid during the call. */
 	void (*on_ack)(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now);
+	/* After every packet declared lost, and every trimmed one; otherwise as on_ack. */
 	void (*on_loss)(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now);
 	void (*view)(const struct weft_cc *cc, struct weft_cc_view *view); /* optional */
 };

@@ -105,19 +105,24 @@ struct weft_lb_view {
 	uint32_t freezes;    /* times frozen so far */
 };
 
+/* One load balancer, constant. */
 struct weft_lb_ops {
-	const char *name;
-	const char *help;
-	const struct weft_param *tunes;
-	size_t tune_size;
-	size_t state_size;    /* with default parameters; multiple of 8 */
+	const char *name;               /* on the command line, distinct, without blanks and ',' */
+	const char *help;               /* one line for --help and doc/ */
+	const struct weft_param *tunes; /* NULL-key-terminated description of `tune`, or NULL */
+	size_t tune_size;               /* bytes of the struct behind params->tune; 0: none */
+	size_t state_size;              /* with default parameters; multiple of 8 */
 	uint8_t counts_paths; /* its entropies go through the paths one by one: pointless where nothing looks at them */
 	/* The same when it depends on the parameters; optional. */
 	size_t (*state_bytes)(const struct weft_lb_params *params);
 	void (*init)(struct weft_lb *lb, uint64_t seed, weft_ns now); /* ops and params are set already */
 	/* Optional: who all packets are for, as params->routes is asked; once after `init`. */
 	void (*towards)(struct weft_lb *lb, uint32_t dst);
+	/* The entropy of the packet with this number, 0..params->evs_size-1; called once per packet sent,
+	 * retransmissions and control packets included. */
 	uint16_t (*pick)(struct weft_lb *lb, uint32_t psn, weft_ns now);
+	/* What became of a packet with entropy `ev`. It may have been read from the network: any 16 bits, picked or
+	 * not. */
 	void (*feedback)(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now);
 	void (*view)(const struct weft_lb *lb, struct weft_lb_view *view); /* optional */
 };

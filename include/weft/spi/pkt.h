@@ -11,8 +11,8 @@
 WEFT_BEGIN_DECLS
 
 enum {
-	WEFT_PKT_HEAD_MAX =
-		192, /* bytes of header room behind `head`: IPv6 40 + UDP 8 + PDS 40 + SES 44 + extension 36 */
+	/* Bytes of header room behind `head`: IPv6 40 + UDP 8 + PDS 40 + SES 44 + extension 36. */
+	WEFT_PKT_HEAD_MAX = 192,
 	WEFT_L1_OVERHEAD_BYTES = 38, /* Ethernet header 14, FCS 4, preamble and gap 20 */
 	WEFT_WIRE_MIN_BYTES = 84,    /* a minimum Ethernet frame with preamble and gap */
 };

@@ -12,6 +12,7 @@ WEFT_BEGIN_DECLS
 
 struct weft_port;
 
+/* What a port does, constant. All functions are called by the one thread that polls the port. */
 struct weft_port_ops {
 	/* Up to `n` received packets; they become the caller's. The port sets every field but `next`. Returns how many.
 	 */
@@ -28,11 +29,12 @@ struct weft_port_ops {
 	void (*close)(struct weft_port *port);
 };
 
+/* Head of a port, set when it is opened; what the port keeps for itself follows. */
 struct weft_port {
-	const struct weft_port_ops *ops;
-	uint64_t link_bps;     /* bits per second, 0 when unknown */
-	uint32_t max_ip_bytes; /* largest IP packet the port carries */
-	uint32_t reserved;
+	const struct weft_port_ops *ops; /* never NULL; outlives the port */
+	uint64_t link_bps;               /* bits per second, 0 when unknown */
+	uint32_t max_ip_bytes;           /* largest IP packet the port carries */
+	uint32_t reserved;               /* 0 */
 };
 
 WEFT_END_DECLS

@@ -32,7 +32,7 @@ enum {
 	WEFT_RCC_MAX_BYTES = 1 << 30, /* demand beyond what was granted, and unused credit, are never more */
 };
 
-/* Numbers of the whole host, asked for once. */
+/* Numbers of the whole host, asked for once; filled in by the algorithm. */
 struct weft_rcc_limits {
 	uint32_t first_bytes;  /* an idle sender may send this much before it has credit; 0: it must ask first */
 	uint32_t credit_bytes; /* most a sender asks for ahead and keeps unused, full packet..WEFT_RCC_MAX_BYTES */
@@ -59,42 +59,50 @@ struct weft_rcc_data {
 
 /* One credit that is about to leave. */
 struct weft_rcc_credit {
-	uint32_t path;   /* 0..paths-1 */
+	uint32_t path;   /* 0..limits.paths-1 */
 	weft_ns wait_ns; /* from it to the next one of this sender */
 };
 
+/* One sender's credit at its receiver, embedded in the connection. */
 struct weft_rcc {
-	const struct weft_rcc_ops *ops;
+	const struct weft_rcc_ops *ops;      /* the handlers to call */
 	const struct weft_cc_params *params; /* shared by all connections; `tune` is this algorithm's */
-	uint32_t wanted_bytes; /* read by the engine after every event: > 0 while the sender shall have turns */
-	void *more;            /* more_bytes() of further state, zeroed before init; the connection's; or NULL */
-	WEFT_ALIGNAS(8) uint8_t state[WEFT_RCC_STATE_MAX];
+	/* Credit still to be granted, 0..WEFT_RCC_MAX_BYTES. The engine reads it after every event; as long as it is
+	 * not 0, the sender gets turns. */
+	uint32_t wanted_bytes;
+	void *more; /* more_bytes() of further state, zeroed before init; the connection's; or NULL */
+	WEFT_ALIGNAS(8) uint8_t state[WEFT_RCC_STATE_MAX]; /* the algorithm's */
 };
 
 /* What an algorithm that schedules credits knows of one sender, for time series. */
 struct weft_rcc_view {
-	uint32_t rate_permille;    /* of credits, of the highest without tolerated losses; can be above 1000 */
-	uint32_t looks;            /* how often the speeds of paths were compared */
-	uint16_t paths, valid;     /* path numbers, and how many of them are not excluded */
-	uint16_t slowest_permille; /* speed of the slowest valid path over the fastest at the last comparison */
-	uint16_t least_permille;   /* the least of these so far; 1000: no comparison yet */
+	uint32_t rate_permille; /* of credits, of the highest without tolerated losses; can be above 1000 */
+	uint32_t looks;         /* how often the speeds of paths were compared so far */
+	uint16_t paths;         /* path numbers in use */
+	uint16_t valid;         /* how many of them are not excluded, 0..paths */
+	/* Speed of the slowest valid path over the fastest at the last comparison, 0..1000. */
+	uint16_t slowest_permille;
+	uint16_t least_permille; /* the least of these so far; 1000: no comparison yet */
 };
 
+/* One algorithm, constant. */
 struct weft_rcc_ops {
-	const char *name;
+	const char *name;               /* on the command line, without blanks, '+', ',' and '/' */
 	const char *help;               /* one line for --help and doc/ */
 	const char *sender;             /* name of the sender's algorithm (cc.h) when none is chosen beside this one */
 	const char *sender_set;         /* a parameter of it that differs from its default then, key=value; or NULL */
 	const struct weft_param *tunes; /* NULL-key-terminated description of `tune`, or NULL */
 	size_t tune_size;               /* bytes of the struct behind params->tune */
 	size_t state_size;              /* <= WEFT_RCC_STATE_MAX, asserted in the algorithm's file */
+	/* Fills in what these parameters give; called once per engine. `limits` is the caller's. */
 	void (*limits)(const struct weft_cc_params *params, struct weft_rcc_limits *limits);
 	void (*init)(struct weft_rcc *rcc, weft_ns now); /* ops and params are set already, wanted_bytes is 0 */
 	void (*view)(const struct weft_rcc *rcc, struct weft_rcc_view *view); /* optional; for time series */
 	/* The sender said it lacks credit for `bytes` beyond all it was granted; > 0, up to WEFT_RCC_MAX_BYTES, a
 	 * multiple of the unit. Late news may be lower than what is known; nobody takes demand back. */
 	void (*on_demand)(struct weft_rcc *rcc, uint32_t bytes, weft_ns now);
-	void (*on_data)(struct weft_rcc *rcc, const struct weft_rcc_data *ev, weft_ns now); /* optional */
+	/* Optional. After every data packet of the sender; `ev` is the caller's, valid during the call. */
+	void (*on_data)(struct weft_rcc *rcc, const struct weft_rcc_data *ev, weft_ns now);
 	/* The sender's turn, while wanted_bytes > 0: bytes to grant now, a positive multiple of the unit. Algorithms
 	 * that schedule have none. */
 	uint32_t (*next_credit)(struct weft_rcc *rcc, weft_ns now);

@@ -17,8 +17,8 @@ enum wire_dscp {
 	WIRE_DSCP_UNSCHEDULED = 12, /* trimmable; dropped or trimmed first, for no credit called for it */
 	WIRE_DSCP_TRIMMED = 16,
 	WIRE_DSCP_TRIMMED_LASTHOP = 18,
-	WIRE_DSCP_CREDIT =
-		40, /* credits whose losses in the switches are meant (SprayPass, ExpressPass); ECN-capable */
+	/* Credits whose losses in the switches are meant (SprayPass, ExpressPass); ECN-capable. */
+	WIRE_DSCP_CREDIT = 40,
 	WIRE_DSCP_CONTROL = 46
 };
 

@@ -121,8 +121,8 @@ struct net_tree {
 	struct net_switch *switches;
 	uint32_t port_count, switch_count;
 	uint32_t tier_first[WEFT_TOPO_TIERS_MAX]; /* index of a tier's first switch */
-	uint32_t
-		*down_first; /* first port to each child, by switch, and the end; NULL: all links have as many cables */
+	/* First port to each child, by switch, and the end; NULL: all links have as many cables. */
+	uint32_t *down_first;
 	uint32_t *ordered_bytes; /* by port: ordered data that waits, apart from data_bytes; NULL: one data queue */
 	uint64_t seed;           /* of the fabric, from which switches draw theirs */
 
