@@ -42,9 +42,9 @@ static void wire_build__round_trip_of_every_type_and_form(void **state)
 	struct plain_pkt p;
 
 	for (int round = 0; round < 50; round++) {
-		for (uint8_t type = WIRE_PDS_RUD_REQ; type <= WIRE_PDS_ROD_CC_REQ; type++) {
-			for (uint8_t form = WIRE_NH_NONE; form <= WIRE_NH_RSP_DATA_SMALL; form++) {
-				random_pkt(&r, type, form, 0, &p);
+		for (unsigned type = WIRE_PDS_RUD_REQ; type <= WIRE_PDS_ROD_CC_REQ; type++) {
+			for (unsigned form = WIRE_NH_NONE; form <= WIRE_NH_RSP_DATA_SMALL; form++) {
+				random_pkt(&r, (uint8_t)type, (uint8_t)form, 0, &p);
 				check_round_trip(&p, &r);
 			}
 		}
@@ -57,9 +57,9 @@ static void wire_build__round_trip_of_every_extension(void **state)
 	struct plain_pkt p;
 
 	for (int round = 0; round < 200; round++) {
-		for (uint8_t form = WIRE_NH_SMALL; form <= WIRE_NH_STD; form++) {
+		for (unsigned form = WIRE_NH_SMALL; form <= WIRE_NH_STD; form++) {
 			for (unsigned ext = 1; ext <= (form == WIRE_NH_STD ? 3 : 2); ext++) {
-				random_pkt(&r, WIRE_PDS_RUD_REQ, form, ext, &p);
+				random_pkt(&r, WIRE_PDS_RUD_REQ, (uint8_t)form, ext, &p);
 				check_round_trip(&p, &r);
 			}
 		}
