@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """contributing.py [CONTRIBUTING.md] - follows the numbered steps of CONTRIBUTING.md in a copy of the tree, as a newcomer
-would: it creates and edits the files as told, runs the commands and compares what they print. The instructions are read
-from the page itself:
+would: it creates and edits the files as told, runs the commands and compares what they print. In the end the C files that
+it touched are as clang-format writes them. The instructions are read from the page itself:
 
     Create `FILE`:                           and a block of code: the new file
     Append to `FILE`:                        and a block of code
@@ -66,13 +66,14 @@ def instructions(page):
 
 class Tree:
     def __init__(self, root):
-        self.root, self.said = root, ""
+        self.root, self.said, self.touched = root, "", set()
 
     def read(self, file):
         with open(os.path.join(self.root, file), encoding="utf-8") as f:
             return f.read()
 
     def write(self, file, text):
+        self.touched.add(file)
         with open(os.path.join(self.root, file), "w", encoding="utf-8") as f:
             f.write(text)
 
@@ -119,6 +120,11 @@ class Tree:
             assert found, f"not printed: {line.strip()}\nbut:\n{self.said[-4000:]}"
             rest = rest[found.end():]
 
+    def check_format(self):
+        sources = sorted(f for f in self.touched if f.endswith((".c", ".h")))
+        ran = subprocess.run(["clang-format", "--dry-run", "--Werror", *sources], cwd=self.root, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+
 
 def main(page):
     began = time.monotonic()
@@ -128,6 +134,8 @@ def main(page):
     with tempfile.TemporaryDirectory(prefix="weft-contributing-") as work:
         tree = Tree(os.path.join(work, "weft"))
         copied(tree.root)
+        # The checks ask git for the files.
+        subprocess.run(["git", "init", "-q", tree.root], check=True)
         for offset, kind, args in instructions(text):
             try:
                 getattr(tree, kind)(*args)
@@ -135,6 +143,11 @@ def main(page):
                 print(f"{page}:{text.count(chr(10), 0, offset) + 1}: {kind}: {e}")
                 return 1
             done[kind] = done.get(kind, 0) + 1
+        try:
+            tree.check_format()
+        except AssertionError as e:
+            print(f"{page}: the code is not as clang-format writes it:\n{e}")
+            return 1
     print(f"{done} in {time.monotonic() - began:.0f} s")
     return 0 if done.get("create", 0) >= 3 and done.get("sh", 0) >= 5 else 1
 

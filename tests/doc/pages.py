@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """pages.py WEFT - what README.md, CONTRIBUTING.md and the pages in doc/ name exists: the target of every relative link,
 every path of this tree in backticks, every function before the path of its file, every option and every --set key of the
-commands they show, and every page of doc/ that a source file names."""
+commands they show, and every page of doc/ that a source file names. The page of algorithms describes all of them."""
 import os
 import re
 import subprocess
@@ -16,6 +16,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 KEY = re.compile(r"--set '?([a-z][a-z0-9_.-]*)=")
 # Options of other programs, alone in backticks.
 OTHERS = {"--allow-run-as-root": "mpirun", "--no-telemetry": "EAL", "--buildtype": "meson"}
+ALGORITHMS = "doc/reference/algorithms.md"
 PAGE = re.compile(r"\bdoc/[\w./-]*\.(?:md|lua|7|1|png)\b")
 
 
@@ -129,6 +130,18 @@ def options(text, known, keys):
                 yield f"--set {key}: no such parameter"
 
 
+def algorithms(weft, page):
+    """Algorithms that the command lists have a section of the page, or a row of a table in it."""
+    said = subprocess.run([weft, "sim", "--help"], capture_output=True, text=True).stdout
+    listed = re.findall(r"^(?:congestion control|receiver-driven|load balancing)[^\n]*:\n((?:  .*\n)+)", said, re.M)
+    names = {name for part in listed for name in re.findall(r"^  (\S+)", part, re.M)} - {"auto"}  # it chooses among the others
+    assert len(listed) == 3 and len(names) > 15, "the command lists too few algorithms"
+    heads = set(re.findall(r"[\w-]+", " ".join(re.findall(r"^## (.*)$", page, re.M))))
+    rows = set(re.findall(r"^\| `([\w-]+)` \|", page, re.M))
+    for name in sorted(names - heads - rows):
+        yield f"no section or row of `{name}`"
+
+
 def sources(files):
     """Pages that comments, messages and scripts name."""
     for name in sorted(files):
@@ -148,6 +161,7 @@ def main(weft):
     bad = [f"{p}: {what}" for p in pages for text in [read(p)]
            for check in (links(p, text), paths(text, files), functions(text, files), options(text, known, keys))
            for what in check]
+    bad += [f"{ALGORITHMS}: {what}" for what in algorithms(weft, read(ALGORITHMS))]
     bad += sources(files)
     print("\n".join(bad) or f"{len(pages)} pages name only what exists")
     return 1 if bad else 0

@@ -21,10 +21,11 @@ static const struct {
 
 enum { PLACES = sizeof places / sizeof places[0] };
 
+/* Names go where cmocka writes failures, so that the last name before a failure is the algorithm that failed. */
 static void for_each(void (*test)(const struct weft_cc_ops *ops))
 {
 	for (const struct weft_cc_ops *const *ops = weft_cc_table; *ops; ops++) {
-		print_message("    %s\n", (*ops)->name);
+		print_error("    %s\n", (*ops)->name);
 		test(*ops);
 	}
 }
@@ -158,6 +159,15 @@ static void time__origin_does_not_matter(void **state)
 	for_each(check_origin);
 }
 
+static void assert_loss(bool good, const struct cc_box *box, int kind, const char *what)
+{
+	static const char *const names[WEFT_CC_LOSS_KINDS] = {"trim", "gap", "timeout"};
+
+	if (!good)
+		fail_msg("%s, loss by %s: %s, window %u, pace %u", box->cc.ops->name, names[kind], what,
+			 box->cc.cwnd_bytes, box->cc.pace);
+}
+
 static void check_loss(const struct weft_cc_ops *ops)
 {
 	for (int kind = 0; kind < WEFT_CC_LOSS_KINDS; kind++) {
@@ -167,7 +177,7 @@ static void check_loss(const struct weft_cc_ops *ops)
 			for (int i = 0; i < 1000; i++) {
 				uint32_t before = box.cc.cwnd_bytes;
 				cc_box_lose(&box, (enum weft_cc_loss_kind)kind, 1, 0);
-				assert_true(box.cc.cwnd_bytes <= before);
+				assert_loss(box.cc.cwnd_bytes <= before, &box, kind, "the window grew");
 				assert_sane(&box, before);
 			}
 		}
@@ -190,7 +200,7 @@ static void check_reaction(const struct weft_cc_ops *ops)
 		uint32_t cwnd_bytes = box.cc.cwnd_bytes, pace = box.cc.pace;
 		for (int i = 0; i < 10; i++, box.now += box.params.brtt_ns)
 			cc_box_lose(&box, (enum weft_cc_loss_kind)kind, 1, cwnd_bytes / 2);
-		assert_true(box.cc.cwnd_bytes < cwnd_bytes || box.cc.pace > pace);
+		assert_loss(box.cc.cwnd_bytes < cwnd_bytes || box.cc.pace > pace, &box, kind, "no effect");
 	}
 }
 
