@@ -17,7 +17,7 @@
 enum {
 	ETHDEV_BURST = 32,
 	ETHDEV_NEIGHS = 1024,  /* neighbours of one port */
-	ETHDEV_PENDING = 8,    /* packets that wait for one neighbour's MAC address */
+	ETHDEV_PENDING = 32,   /* packets that wait for one neighbour's MAC address: the first burst to a new peer */
 	ETHDEV_LEARNED = 1024, /* senders that are known, by the end of their addresses; a power of two */
 	ETHDEV_IP_MAX_BYTES = 9000,
 	ETHDEV_CRC_BYTES = 4,

@@ -113,6 +113,25 @@ static void tx__asks_holds_and_sends_when_answered(void **state)
 	fixture_close(&f);
 }
 
+static void tx__first_burst_is_kept_whole(void **state)
+{
+	enum { BURST = 20 };
+	struct fixture f;
+	fixture_open(&f, weft_ip_v4(ME), false);
+	for (unsigned i = 0; i < BURST; i++)
+		send_one(&f, PEER);
+	take_arp(&f);
+	struct arp_frame reply = arp(RTE_ARP_OP_REPLY, PEER, ME);
+	feed(&f, &reply, sizeof reply);
+	for (unsigned i = 0; i < BURST; i++) {
+		struct rte_mbuf *m = fixture_sent(&f);
+		assert_non_null(m);
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(stats_of(&f).arp_pending_dropped, 0);
+	fixture_close(&f);
+}
+
 /* Time is the argument of neigh_periodic. */
 static void periodic__ask_again_then_give_up(void **state)
 {
@@ -302,6 +321,7 @@ int main(void)
 		cmocka_unit_test(arp_input__switch_answers_for_others),
 		cmocka_unit_test(on_neigh__told_of_announcements),
 		cmocka_unit_test(tx__asks_holds_and_sends_when_answered),
+		cmocka_unit_test(tx__first_burst_is_kept_whole),
 		cmocka_unit_test(periodic__ask_again_then_give_up),
 		cmocka_unit_test(periodic__announce_every_second),
 		cmocka_unit_test(close__gives_held_packets_back),
