@@ -17,14 +17,13 @@ from collections import defaultdict
 # per file see only what is named here. The longest matching path is the room of a file.
 PORTS = ["port/sim", "port/fault", "port/ethdev"]
 TRANSPORT = ["transport/engine", "transport/ses", "transport/pds"]
-CORE = ["wire", "cc", "lb"]
-LAB = [*TRANSPORT, *CORE, "port/sim", "port/fault", "fabric", "workload"]
+LAB = ["wire", "port/sim", "fabric", "workload"]
 ROOMS: dict[str, list[str]] = {
     "base": [],
     "wire": [],
     "cc": [],
     "lb": [],
-    "plugin": ["cc", "lb"],
+    "plugin": [],
     "transport/pds": ["wire"],
     "transport/ses": ["transport/pds", "wire"],
     "transport/engine": ["transport/pds", "transport/ses", "wire"],
@@ -35,9 +34,13 @@ ROOMS: dict[str, list[str]] = {
     "workload": ["fabric/topo"],
     "lab": LAB,
     "results": [*LAB, "lab"],
-    "provider": [*TRANSPORT, "cc", "lb", "plugin", "port/ethdev", "port/fault"],
-    "apps": [*LAB, "plugin", "lab", "results", "port/ethdev"],
+    "provider": [],
+    "apps": [*LAB, "lab", "results"],
 }
+# What include/weft declares: symbols that begin with weft_, of these rooms, for these rooms.
+PUBLIC_PREFIX = "weft_"
+PUBLIC_OF = [*TRANSPORT, "cc", "lb", "plugin", "port/fault", "port/ethdev"]
+PUBLIC_FOR = ["plugin", "lab", "results", "provider", "apps"]
 # Rooms within rooms: in the order of their calls, the lowest first.
 INNER: dict[str, list[str]] = {
     "fabric": ["topo", "route", "model"],
@@ -113,9 +116,11 @@ def room_of(source: str) -> str:
     return max(matching, key=len) if matching else ""
 
 
-def may_see(source: str, other: str) -> bool:
-    """Whether a file may use what another file defines."""
+def may_see(source: str, other: str, names: list[str]) -> bool:
+    """Whether a file may use these symbols that another file defines."""
     room = room_of(source)
+    if room in PUBLIC_FOR and room_of(other) in PUBLIC_OF and all(name.startswith(PUBLIC_PREFIX) for name in names):
+        return True
     if room == room_of(other):
         order = INNER.get(room, [])
         level = [order.index(path.split("/")[1]) if path.split("/")[1] in order else len(order) for path in (source, other)]
@@ -130,7 +135,7 @@ def trespasses(graph: Graph) -> list[str]:
         for source in graph
         if room_of(source)
         for other, names in graph[source].items()
-        if room_of(other) and not may_see(source, other)
+        if room_of(other) and not may_see(source, other, names)
     ]
 
 

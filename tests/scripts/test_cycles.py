@@ -51,4 +51,9 @@ status, out = outcome(GOOD)
 assert status == 0 and "3 object files, 0 cycles, 0 calls against the order" in out, (status, out)
 expect("cycle of 2 files: wire/build.c wire/check.c", {**GOOD, "wire/check.c": "void build(void); void check(void) { build(); }"})
 expect("base/leaf.c may not see wire/build.c: build", {**GOOD, "base/leaf.c": "void build(void); void leaf(void) { build(); }"})
+ENGINE = {"transport/engine/engine.c": "void weft_open(void) {} void engine_open(void) {}"}
+status, out = outcome({**ENGINE, "provider/core/nic.c": "void weft_open(void); void nic(void) { weft_open(); }"})
+assert status == 0, out
+expect("provider/core/nic.c may not see transport/engine/engine.c: engine_open",
+       {**ENGINE, "provider/core/nic.c": "void engine_open(void); void nic(void) { engine_open(); }"})
 expect("lost/leaf.c: in no room", {"lost/leaf.c": "void leaf(void) {}"})
