@@ -101,7 +101,8 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 		return ret;
 	tune->engine.cc = choice.cc;
 	tune->engine.rcc = choice.rcc;
-	assert(tune->engine.cc && tune->engine.lb);
+	if (!choice.cc || !tune->engine.lb)
+		return weft_err_set(err, -EINVAL, "FI_WEFT_CC '%s' or FI_WEFT_LB '%s' chooses nothing", cc, lb);
 	const struct weft_rcc_ops *rcc = choice.rcc;
 	tune->rcc_tune = tune_alloc(rcc ? rcc->tunes : NULL, rcc ? rcc->tune_size : 0);
 	/* With manual progress an application may stop polling after its last injected message: that one must not wait
