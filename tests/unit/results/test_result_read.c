@@ -7,22 +7,6 @@
 #include "file.h"
 #include "result_box.h"
 
-/* All a run's JSON can say of where it comes from. */
-static struct run_origin origin_of(const struct run_option *given, uint32_t count)
-{
-	static const char *const axes[] = {"link-gbps", "lb"}, *const values[] = {"2.5", "reps"};
-	return (struct run_origin){.given = given,
-				   .given_count = count,
-				   .scenario = "a title",
-				   .label = "one link-gbps=2.5",
-				   .case_name = "one",
-				   .identity = "0123456789abcdef-0123456789abcdef",
-				   .axes = axes,
-				   .values = values,
-				   .axis_count = 2,
-				   .error = "flow 2 (0->1): not delivered correctly"};
-}
-
 static void read_json__is_what_was_written(void **state)
 {
 	char dir[] = "/tmp/weft-run-XXXXXX", path[FILE_PATH_MAX];
