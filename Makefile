@@ -3,27 +3,33 @@
 BUILD ?= build
 
 # Debian 12 package names.
-PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric-dev libfabric-bin libnuma-dev \
+PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric-dev libfabric-bin libnuma-dev libmnl-dev iproute2 \
 	libcmocka-dev libjansson-dev libyaml-dev libpcap-dev libpmix-dev openmpi-bin libopenmpi-dev valgrind clang \
-	clang-format clang-tidy libclang-rt-14-dev gnuplot-nox python3 mypy flake8 git tshark groff-base \
-	python3-yaml python3-pandas python3-scipy python3-matplotlib python3-jinja2 python3-distributed python3-dask python3-pytest \
-	chromium
+	clang-format clang-tidy libclang-rt-14-dev python3 mypy flake8 git tshark groff-base \
+	python3-yaml python3-pandas python3-scipy python3-matplotlib python3-jinja2 python3-pil python3-distributed python3-dask python3-pytest \
+	chromium qemu-system-x86 busybox-static cpio kmod ethtool bpftool libbpf-dev procps
 
 SOAK_SECONDS ?= 1800
 
-.PHONY: all deps build demo test bench bench-provider soak check format tidy clean
+.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider reproduce soak check format tidy clean
 
 all: build
 
 # Installs what is missing; does nothing (and needs no network) when everything is there.
 deps:
 	@scripts/deps.sh $(PACKAGES)
+	@python3 tests/nic/parts.py
 
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
 build: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
+
+# Debian packages of the commit, in build-deb.
+deb:
+	@scripts/deps.sh debhelper
+	@scripts/deb.sh $(BUILD)-deb -b
 
 demo: deps build
 	@scripts/demo.sh $(BUILD)
@@ -32,6 +38,16 @@ demo: deps build
 test: deps
 	@BUILD=$(BUILD) scripts/test.sh
 
+# Emulated NICs in virtual machines, all models and cases (doc/guide/nics.md); a quarter of an hour with KVM, hours without.
+# NIC_OPTIONS='--model igb --case VLAN': only these.
+test-nic: deps build
+	@tests/nic/matrix.py $(BUILD) $(NIC_OPTIONS)
+
+# The provider beside TCP on a leaf-spine of the kernel: a table, and whether the targets hold. Root; some minutes.
+FABRIC_REPEATS ?= 3
+test-fabric: deps build
+	@tests/fabric-kernel/run.py $(BUILD)/tests/fabric-kernel/flows $(BUILD) --repeats $(FABRIC_REPEATS)
+
 # Instruction counts, lab speed and memory, against the budgets in doc/notes/performance.md.
 bench: deps build
 	@scripts/bench.sh $(BUILD)
@@ -39,6 +55,13 @@ bench: deps build
 # The provider's latency, rate and bandwidth beside those of libfabric's own providers; doc/notes/performance.md has a run.
 bench-provider: deps build
 	@scripts/bench_provider.py $(BUILD)
+
+# All publications: figures run, claims judged, pages of doc/papers and the gallery written. Goes on where it was stopped.
+reproduce: export PYTHONPATH := apps/weftlab
+reproduce: deps build
+	python3 -m weftlab papers --binary $(BUILD)/weft
+	python3 -m weftlab gallery weft-out/reproduce
+	python3 -m weftlab pages
 
 # Random operations through the provider for SOAK_SECONDS, under address and undefined behaviour sanitizers.
 soak: deps
@@ -59,4 +82,4 @@ tidy: build
 
 # Outputs of runs (weft-out) stay.
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-clang-asan $(BUILD)-tsan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-deb $(BUILD)-asan $(BUILD)-clang $(BUILD)-clang-asan $(BUILD)-tsan $(BUILD)-fuzz

@@ -154,7 +154,7 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 	weft_topo_digits(&c->topo, &conf.digits);
 	conf.digits_read = c->route->reads_digits;
 	conf.lb_routes = &h->lb_routes;
-	if (!conf.tune.brtt_ns)
+	if (!conf.tune.brtt_ns && conf.tune.probe_rate != 2)
 		conf.tune.brtt_ns = weft_net_brtt_ns(h->lab->net);
 	int rc = weft_engine_create(&conf, h->port, 0, &h->engine, err);
 	if (rc)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The only exported symbol: libfabric calls fi_prov_ini after loading the library. */
-#define EXTERNALLY_VISIBLE /* the attribute macro of fi_prov.h is empty unless the includer defines it */
 #include "prov_conf.h"
 #include "prov_fabric.h"
 #include "prov_fork.h"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # All tests, whatever fails on the way; non-zero at the end if anything did. Each result is one line in
-# $BUILD/results.txt: "OK name" or "FAIL name". BUILD names the release build directory, FUZZ_SECONDS the time per target,
-# SOAK_SECONDS that of random operations through the provider.
+# $BUILD/results.txt: "OK name", "FAIL name", or "SKIP name" (this machine cannot run it). BUILD names the release build
+# directory, FUZZ_SECONDS the time per target, SOAK_SECONDS that of random operations through the provider.
 set -u
 export LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/lsan.supp"
 # Tests that ask for more memory than there is expect a refusal.
@@ -32,7 +32,10 @@ suites() {
 import json, sys
 for line in open(sys.argv[1]):
     t = json.loads(line)
-    print("OK" if t["result"] in ("OK", "EXPECTEDFAIL") else "FAIL", sys.argv[2] + ":" + t["name"], t["result"])
+    verdict = {"OK": "OK", "EXPECTEDFAIL": "OK", "SKIP": "SKIP"}.get(t["result"], "FAIL")
+    print(verdict, sys.argv[2] + ":" + t["name"], t["result"])
+    if verdict == "SKIP":
+        print(*(t.get("stdout") or "").strip().splitlines()[-1:], file=sys.stderr)
 PY
 }
 
@@ -47,6 +50,7 @@ configured "$build" || exit 1
 : >"$results.new"
 step build ninja -C "$build"
 suites "$build" release
+step libfabric2 scripts/libfabric2.py "$build"
 
 configured "$build-asan" --buildtype debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 suites "$build-asan" asan --suite unit --suite sim --suite fabric --suite provider --timeout-multiplier 4
@@ -65,6 +69,6 @@ suites "$build-tsan" tsan --suite threads --timeout-multiplier 4
 if [ -x scripts/fuzz.sh ]; then step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
 
 mv "$results.new" "$results"
-grep '^FAIL' "$results"
-echo "$(grep -c '^OK' "$results") passed, $(grep -c '^FAIL' "$results") failed (release, asan, clang, tsan, fuzz)"
+grep -E '^(FAIL|SKIP)' "$results"
+echo "$(grep -c '^OK' "$results") passed, $(grep -c '^FAIL' "$results") failed, $(grep -c '^SKIP' "$results") could not run (release, asan, clang, tsan, fuzz)"
 ! grep -q '^FAIL' "$results"

@@ -106,6 +106,7 @@ const char *wire_op_name(uint8_t opcode)
 		[WIRE_OP_TSEND_ATOMIC] = "TSEND_ATOMIC",
 		[WIRE_OP_TSEND_FETCH_ATOMIC] = "TSEND_FETCH_ATOMIC",
 		[WIRE_OP_MSG_ERROR] = "MSG_ERROR",
+		[WIRE_OP_WITHDRAW] = "WITHDRAW",
 	};
 	return name_of(names, COUNT(names), opcode);
 }

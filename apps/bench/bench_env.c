@@ -42,14 +42,6 @@ static void log_set(void)
 	setenv("FI_LOG_SUBSYS", "fabric,domain,ep_ctrl,ep_data,av,cq,eq", 1);
 }
 
-static uint64_t param_value(const struct weft_param *p, const void *base)
-{
-	const char *field = (const char *)base + p->offset;
-	if (p->type == WEFT_PARAM_U64)
-		return *(const uint64_t *)field;
-	return p->type == WEFT_PARAM_U32 ? *(const uint32_t *)field : *(const uint8_t *)field;
-}
-
 /* Where the provider's own default is another than the engine's and ours is meant, and what the user has set: that may
  * be the engine's default. */
 static bool must_pass(const struct options *o, const char *key)
@@ -72,8 +64,8 @@ static bool must_pass(const struct options *o, const char *key)
 static void tunes_print(FILE *out, const struct options *o, const struct weft_param *table, const void *base)
 {
 	for (const struct weft_param *p = table; base && p && p->key; p++)
-		if (param_value(p, base) != p->def || must_pass(o, p->key))
-			fprintf(out, "%s=%" PRIu64 ",", p->key, param_value(p, base));
+		if (options_param_value(p, base) != p->def || must_pass(o, p->key))
+			fprintf(out, "%s=%" PRIu64 ",", p->key, options_param_value(p, base));
 }
 
 /* The provider does not know the fabric. Where its switches read digits, the parts of an entropy are told as parameters

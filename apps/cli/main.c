@@ -3,17 +3,21 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "doctor_cmd.h"
+#include "launch.h"
 
 /* One line per subcommand. */
 static const struct {
 	const char *name, *help;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{"balls", "balls into bins: the model behind REPS", weft_cmd_balls},
-	{"bench", "run a connection matrix through libfabric, in real time", weft_cmd_bench},
-	{"reproduce", "run a publication's figures and judge its claims", weft_cmd_reproduce},
-	{"report", "make an HTML page with tables and plots of runs", weft_cmd_report},
+	{"balls", "balls into bins: the model behind REPS", launch_weftlab},
+	{"bench", "run a connection matrix through libfabric, in real time", launch_bench},
+	{"doctor", "find what is wrong with a machine or a NIC, and what mends it", weft_cmd_doctor},
+	{"reproduce", "run a publication's figures and judge its claims", launch_weftlab},
+	{"report", "make an HTML page with tables and plots of runs", launch_weftlab},
 	{"sim", "run a workload on a virtual fabric in virtual time", weft_cmd_sim},
+	{"sweep", "run all that a scenario file describes", launch_weftlab},
 	{"switch", "switch packets between DPDK ports in real time", weft_cmd_switch},
 	{NULL, NULL, NULL},
 };

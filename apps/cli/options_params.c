@@ -120,6 +120,24 @@ void options_print_keys(const struct options *o, FILE *out)
 	}
 }
 
+uint64_t options_param_value(const struct weft_param *p, const void *base)
+{
+	const char *field = (const char *)base + p->offset;
+	if (p->type == WEFT_PARAM_U64)
+		return *(const uint64_t *)field;
+	return p->type == WEFT_PARAM_U32 ? *(const uint32_t *)field : *(const uint8_t *)field;
+}
+
+void options_each_param(const struct options *o, void (*fn)(void *arg, const char *key, uint64_t value), void *arg)
+{
+	struct group g[GROUPS];
+	groups_of((struct options *)o, g);
+	for (unsigned i = 0; i < GROUPS; i++) {
+		for (const struct weft_param *p = g[i].params; p && p->key; p++)
+			fn(arg, p->key, options_param_value(p, g[i].base));
+	}
+}
+
 static void print_params_title(FILE *out, const char *title)
 {
 	fprintf(out, "\n### %s\n\n| key | default | range | meaning |\n|---|---|---|---|\n", title);

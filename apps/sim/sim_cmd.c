@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `weft sim`: a workload in the lab, or all runs of a scenario. */
-#include <errno.h>
+/* `weft sim`: a workload in the lab. Scenarios with many runs are weftlab's. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +7,14 @@
 #include <unistd.h>
 
 #include "cmd.h"
-#include "file.h"
+#include "launch.h"
+#include "sim_file.h"
+#include "sim_tell.h"
 #include "simrun.h"
-#include "sweep.h"
 
 struct sim_args {
-	uint32_t jobs;
-	bool fresh, any_build;
+	uint32_t jobs; /* as the next two for weftlab, which reads the command line again */
+	bool fresh, any_build, dry_run, metrics;
 	struct options o;
 };
 
@@ -25,6 +25,10 @@ static const struct opt_desc sim_options[] = {
 	{"fresh", NULL, "discard a scenario's earlier results", opt_flag, offsetof(struct sim_args, fresh)},
 	{"any-build", NULL, "use a scenario's earlier results of other builds, too", opt_flag,
 	 offsetof(struct sim_args, any_build)},
+	{"dry-run", NULL, "tell what would be run (JSON; of a scenario its list of runs), run nothing", opt_flag,
+	 offsetof(struct sim_args, dry_run)},
+	{"metrics", NULL, "tell the metrics of a run and where run.json has them (JSON), run nothing", opt_flag,
+	 offsetof(struct sim_args, metrics)},
 	{NULL, NULL, NULL, NULL, 0},
 };
 
@@ -68,84 +72,67 @@ static int run_one(struct options *o)
 	return rc ? complain(err.msg) : 0;
 }
 
-/* A file of the result directory on standard output. */
-static int show_file(const char *dir, const char *name, struct weft_err *err)
+/* weftlab wants the file first: it does not know which options of ours take a value. */
+static int run_many(int argc, char **argv, const char *file)
 {
-	char path[FILE_PATH_MAX];
-	size_t len;
-	int rc = file_path(path, dir, name, err);
-	char *text = rc ? NULL : file_read(path, &len, &rc, err);
-	if (text)
-		fwrite(text, 1, len, stdout);
-	free(text);
-	return rc;
-}
-
-/* The table of the only run, or of all; JSON of the only one when it was asked for. */
-static int show(const struct sweep *w, const struct options *o, struct weft_err *err)
-{
-	if (w->count == 1 && w->runs[0].known) {
-		bool json = o->json && !strcmp(o->json, "-");
-		return show_file(w->dir, json ? "runs/0000/run.json" : "runs/0000/table.txt", err);
+	static char command[] = "sweep";
+	char **args = calloc((size_t)argc + 1, sizeof *args);
+	int count = 0, status = 1;
+	if (!args)
+		return complain("no memory");
+	args[count++] = command;
+	args[count++] = (char *)file;
+	for (int i = 1; i < argc; i++) {
+		if (argv[i] != file)
+			args[count++] = argv[i];
 	}
-	sweep_print_table(w, stdout);
-	return 0;
+	status = launch_weftlab(count, args);
+	free(args);
+	return status;
 }
 
-/* What a user needs to know after the table. */
-static int conclude(const struct sweep *w, int rc, const struct weft_err *err)
+static int run_file(const struct sim_args *args)
 {
-	uint32_t failed = sweep_count(w, SWEEP_FAILED), waiting = sweep_count(w, SWEEP_WAITING);
-	for (uint32_t i = 0; i < w->count && w->count == 1 && failed; i++)
-		fprintf(stderr, "weft sim: %s\n", w->runs[i].error);
-	if (failed && w->count > 1)
-		fprintf(stderr, "weft sim: %u of %u runs failed; %s/sweep.json says why\n", failed, w->count, w->dir);
-	if (rc)
-		fprintf(stderr, "weft sim: %s\n", err->msg);
-	if (waiting)
-		fprintf(stderr, "weft sim: %u of %u runs have results in %s; the same command goes on from there\n",
-			w->count - waiting, w->count, w->dir);
-	else
-		fprintf(stderr, "results in %s\n", w->dir);
-	return rc == -EINTR ? 130 : rc || failed ? 1 : 0;
-}
-
-static int run_sweep(struct sweep *w, const struct sim_args *args)
-{
+	struct options o;
 	struct weft_err err = {""};
-	const struct sweep_conf conf = {.jobs = args->jobs, .fresh = args->fresh, .any_build = args->any_build};
-	int rc = sweep_run(w, &conf, &err);
-	if (sweep_count(w, SWEEP_WAITING) < w->count) {
-		struct weft_err late;
-		int shown = show(w, &args->o, &late);
-		if (shown && !rc) {
-			rc = shown;
-			err = late;
-		}
-	}
-	return conclude(w, rc, &err);
-}
-
-static int run_scenario(const struct sim_args *args)
-{
-	struct scenario s;
-	struct sweep w = {.lock = -1};
-	struct weft_err err = {""};
-	int status = 2, rc = scenario_load(&s, args->o.scenario, &err);
-	if (!rc)
-		rc = scenario_override(&s, &args->o, &err);
-	if (!rc)
-		rc = sweep_plan(&w, &s, &err);
-	if (!rc && args->o.json && (w.count > 1 || strcmp(args->o.json, "-") != 0))
-		rc = weft_err_set(&err, -EINVAL, "json: a scenario's results are in %s; - shows that of a single run",
-				  s.out);
+	int rc = sim_file_read(&o, args->o.scenario, &args->o, &err), status = 2;
 	if (rc)
 		complain(err.msg);
+	else if (args->dry_run)
+		status = sim_tell_config(&o, &err) ? complain(err.msg) : 0;
 	else
-		status = run_sweep(&w, args);
-	sweep_free(&w);
-	scenario_free(&s);
+		status = run_one(&o);
+	if (!rc && !args->dry_run)
+		fprintf(stderr, "results in %s\n", o.files.dir);
+	options_free(&o);
 	return status;
+}
+
+static int run_scenario(int argc, char **argv, const struct sim_args *args)
+{
+	struct weft_err err = {""};
+	bool many;
+	if (sim_file_is_many(args->o.scenario, &many, &err)) {
+		complain(err.msg);
+		return 2;
+	}
+	return many ? run_many(argc, argv, args->o.scenario) : run_file(args);
+}
+
+/* What the command line alone describes. */
+static int run_options(struct sim_args *args)
+{
+	struct weft_err err = {""};
+	int rc = args->metrics ? sim_tell_metrics(&err) : args->dry_run ? sim_tell_config(&args->o, &err) : 0;
+	if (rc)
+		return complain(err.msg);
+	if (args->metrics || args->dry_run)
+		return 0;
+	if (args->o.files.series_ns && !args->o.files.dir) {
+		complain("--series: needs a directory to write to, --out DIR");
+		return 2;
+	}
+	return run_one(&args->o);
 }
 
 int weft_cmd_sim(int argc, char **argv)
@@ -157,12 +144,7 @@ int weft_cmd_sim(int argc, char **argv)
 			  "Defaults: --topology leafspine:4:4:4 --end 100s.",
 			  &status))
 		return status;
-	if (args.o.files.series_ns && !args.o.files.dir && !args.o.scenario) {
-		complain("--series: needs a directory to write to, --out DIR");
-		options_free(&args.o);
-		return 2;
-	}
-	status = args.o.scenario ? run_scenario(&args) : run_one(&args.o);
+	status = args.o.scenario ? run_scenario(argc, argv, &args) : run_options(&args);
 	options_free(&args.o);
 	return status;
 }

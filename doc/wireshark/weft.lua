@@ -113,6 +113,7 @@ local OPCODES = {
 	[13] = "TSEND_ATOMIC",
 	[14] = "TSEND_FETCH_ATOMIC",
 	[15] = "MSG_ERROR",
+	[48] = "WITHDRAW",
 }
 local RESPONSES = {
 	[0] = "DEFAULT_RESPONSE",

@@ -59,6 +59,10 @@ void weft_engine_destroy(struct weft_engine *e);
 /* Begins a clean end: no new operations, connections are closed once their data is acknowledged. */
 void weft_engine_shutdown(struct weft_engine *e, weft_ns now);
 
+/* Ends every operation that waits for a peer with `err` (an errno), as when the device is gone; receives stay. For
+ * operations to come it has to be called again. Not from inside another call of the engine. */
+void weft_engine_fail(struct weft_engine *e, int err);
+
 /* True when nothing is in flight and no connection of ours is open. */
 bool weft_engine_idle(const struct weft_engine *e);
 
@@ -71,6 +75,10 @@ weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now);
  * arrived. For shells that poll soon, and are given one submission after the other. Returns what weft_engine_poll does.
  */
 weft_ns weft_engine_xmit(struct weft_engine *e, weft_ns now);
+
+/* The port tells another speed of its link, bits per second; 0: none any more. It bounds the rate of engines that look
+ * for it (weft_engine_tune.probe_rate); one that was told its rate keeps that. */
+void weft_engine_link(struct weft_engine *e, uint64_t link_bps, weft_ns now);
 
 /* A hint, never needed, for shells that serve many engines in turn: the engine will be polled soon, and find `pkt`
  * unless that is NULL. Stage 0 fetches into the caches what every poll touches, later stages (1, 2) what that leads to:

@@ -101,9 +101,10 @@ struct weft_cqe {
 	uint8_t kind;   /* enum weft_op_kind of the operation */
 	uint16_t flags; /* WEFT_OP_HAS_DATA, WEFT_OP_TAGGED */
 	int32_t err;    /* 0, or errno: EMSGSIZE truncated (olen bytes lost), ECANCELED, ENOMSG (PEEK/CLAIM found none),
-			 * ETIMEDOUT peer silent, ECONNRESET peer restarted, EHOSTUNREACH no such endpoint, EINVAL bad
-			 * operation, EACCES no such key or not allowed, ERANGE outside the region */
-	uint32_t peer;  /* receives and REMOTE_*: the sender's id */
+			 * ETIMEDOUT peer silent, ENETUNREACH no route to it, ECONNRESET peer restarted, EHOSTUNREACH no
+			 * such endpoint, EINVAL bad    operation, EACCES no such key or not allowed, ERANGE outside the
+			 * region */
+	uint32_t peer;  /* receives and REMOTE_*: the sender's id; others: that of the operation */
 	uint64_t len;   /* bytes placed (receives), sent, read, or waiting (PEEK) */
 	uint64_t olen;  /* bytes that did not fit */
 	uint64_t offset;    /* with WEFT_OP_MULTI: where in the buffer the message lies */

@@ -10,34 +10,78 @@
 #include "weft/addr.h"
 #include "weft/decl.h"
 #include "weft/err.h"
+#include "weft/ethdev_stats.h"
+#include "weft/kernel_if.h"
 #include "weft/spi/port.h"
 
 WEFT_BEGIN_DECLS
 
-/* What EAL is started with: no hardware, no hugepages, no privileges, nothing shared with other processes. -m is the
- * memory in MiB for packets and tables; a later -m wins. */
-#define WEFT_EAL_ALONE "--no-pci --iova-mode=va --no-huge --no-shconf -m 512"
+/* Memory in MiB for packets and tables is -m; a later -m wins. */
+#define WEFT_EAL_NO_HUGEPAGES "--iova-mode=va --no-huge --no-shconf -m 512"
+/* What EAL is started with: no hardware, no hugepages, no privileges, nothing shared with other processes. */
+#define WEFT_EAL_ALONE "--no-pci " WEFT_EAL_NO_HUGEPAGES
 /* Nor a socket that tells of this process, see weft/telemetry.h. */
 #define WEFT_EAL_DEFAULTS WEFT_EAL_ALONE " --no-telemetry"
 
 /* Starts EAL once per process (later calls return 0): no PCI, no hugepages, no telemetry, no root needed unless
- * `eal_args` (blank separated, replaces the defaults) says otherwise. NULL: $WEFT_EAL_ARGS, else the defaults. -E2BIG,
- * -ENOMEM, or the error of rte_eal_init, with a message. */
+ * `eal_args` (blank separated, replaces the defaults) says otherwise. NULL: $WEFT_EAL_ARGS, else the defaults. Without
+ * --file-prefix and --proc-type among them, the process shares no files with others (--in-memory, or --no-shconf
+ * beside --no-huge), and has its telemetry socket, if any, below the prefix weft-PID. -E2BIG, -ENOMEM, or the error of
+ * rte_eal_init (-EIO when that has none), with a message. */
 int weft_eal_start(const char *eal_args, struct weft_err *err);
 
+/* The same with arguments that suit `count` devices, named as in weft_ethdev_conf: with the PCI devices among them, on
+ * hugepages when there are any free. $WEFT_EAL_ARGS decides instead when it is set. `telemetry`: with DPDK's telemetry
+ * socket, in a runtime directory weft-PID that goes when the process exits (weft/telemetry.h). */
+int weft_eal_start_for(const char *const *devs, unsigned count, bool telemetry, struct weft_err *err);
+
+/* Code points (0..63) a fabric's switches know the classes of packets by, instead of those of
+ * doc/reference/protocol.md. They are translated where packets enter and leave the port. All zero: nothing is
+ * translated. */
+struct weft_dscp {
+	uint8_t data;            /* trimmable data; 8 */
+	uint8_t ordered;         /* of background flows; 10 */
+	uint8_t unscheduled;     /* that no credit requested; 12 */
+	uint8_t trimmed;         /* data a switch has trimmed; 16 */
+	uint8_t trimmed_lasthop; /* the same at the last hop; 18 */
+	uint8_t credit;          /* 40 */
+	uint8_t control;         /* ACKs and the like; 46 */
+};
+
+/* The network behind a port. All zero: everybody is on the link, frames are untagged. */
+struct weft_ethdev_net {
+	uint8_t prefix_len; /* of `ip`, bits of its address family; 0: only `routes` and the kernel say who is on the
+			       link, or everybody is */
+	uint32_t route_count;
+	const struct weft_route *routes; /* the caller's until the port is open; gateways are on the link */
+	const char *kernel_if; /* an interface of the kernel whose routes are taken and followed, the caller's until the
+				  port is open; NULL: none. `routes` come before them */
+	uint16_t vlan;         /* 1..4094: frames carry this tag, and others are dropped; 0: untagged */
+	uint8_t vlan_pcp;      /* 0..7: priority in the tag */
+	struct weft_dscp dscp;
+};
+
 struct weft_ethdev_conf {
-	/* Name of an existing DPDK port, or devargs of a vdev to create: "net_memif0,role=client,..." */
+	/* Name of an existing DPDK port, devargs of one to create ("net_memif0,role=client,..."), a PCI address, or an
+	 * interface of the kernel ("eth0"), which keeps everything but UET's packets: then `ip` should be an address of
+	 * it. -EADDRINUSE: another process has that address there. */
 	const char *dev;
-	/* Which rx/tx queue pair of it to use; queues > 1 only for ports created elsewhere (net_ring). */
+	/* Which rx/tx queue pair of it to use, from 0; -EBUSY when another port has it. */
 	uint16_t queue;
+	/* Queue pairs to configure when this is the first port on the device; 0: queue + 1. The next ones share the
+	 * device and take another queue of these. */
+	uint16_t queues;
 	struct weft_ip ip; /* our address: announced every second; ARP and neighbour solicitations for it are answered.
 			      All zero: a switch port. It takes every packet, remembers the MAC addresses of senders and
 			      answers ARP and solicitations for everybody else */
 	uint32_t max_ip_bytes; /* largest IP packet wanted, -EINVAL when the device can't; 0: 9000 or what the device
 				  can, see port->max_ip_bytes */
-	uint32_t pool_pkts;    /* mbufs; 0: 8191 */
+	uint32_t pool_pkts;    /* mbufs; 0: 8191, fewer when packets are large or memory is short */
+	weft_ns link_wait_ns;  /* how long to wait for the link of a NIC to come up; it may still be down then */
 	uint8_t no_arp; /* peers' MAC addresses are derived from their IP (02:00 + low 32 bits), nothing is asked:
 			   fabrics of ours */
+	struct weft_ethdev_net net; /* IPv6 with a prefix, and neither routes nor kernel_if: routers that advertise
+				       themselves are listened to */
 };
 
 /* Opens a port for one thread. The pool and rings lie on the device's NUMA node. The message names the device and what
@@ -48,23 +92,6 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
  * fit. */
 bool weft_ethdev_arg(const char *devargs, const char *key, char *value, size_t size);
 
-/* Counters of one port since it was opened; they never fall. Bytes are those of Ethernet frames without FCS. */
-struct weft_ethdev_stats {
-	uint64_t rx_pkts;     /* packets given to the caller of rx */
-	uint64_t rx_bytes;    /* their bytes */
-	uint64_t tx_pkts;     /* packets the device took from tx; not those sent after their neighbour answered */
-	uint64_t tx_bytes;    /* their bytes */
-	uint64_t tx_full;     /* packets the device did not take */
-	uint64_t tx_oversize; /* packets larger than max_ip_bytes: dropped */
-	uint64_t rx_foreign;  /* frames that are neither ours nor ARP/ND: dropped */
-	uint64_t rx_nombuf;   /* frames lost because no mbuf was free, in the device or for a copy */
-	uint64_t rx_missed;   /* frames lost in the device because its receive ring was full */
-	/* IPv4's ARP and IPv6's neighbour discovery together. */
-	uint64_t arp_sent;            /* requests sent, repetitions included */
-	uint64_t arp_answered;        /* requests of others answered */
-	uint64_t arp_pending_dropped; /* packets for neighbours that did not answer, or too many waiting for one */
-};
-
 /* Copies the counters of a port of weft_ethdev_open or weft_ethdev_ring_pair to the caller's `stats`. Called by the
  * thread that polls the port. */
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats);
@@ -72,6 +99,17 @@ void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *s
 /* Called from inside rx when ARP or ND told the address of a neighbour (not for every packet). NULL: nobody. */
 typedef void (*weft_neigh_fn)(void *arg, const struct weft_ip *ip);
 void weft_ethdev_on_neigh(struct weft_port *port, weft_neigh_fn fn, void *arg);
+
+enum weft_link_state {
+	WEFT_LINK_UP,
+	WEFT_LINK_DOWN,    /* packets are dropped and counted; it may come back */
+	WEFT_LINK_REMOVED, /* the device is gone for good: close the port */
+};
+
+/* Called from inside rx when the link of a NIC or of an interface of the kernel has changed; port->link_bps is that of
+ * now. Nothing may be sent from inside. NULL: nobody. */
+typedef void (*weft_link_fn)(void *arg, enum weft_link_state state);
+void weft_ethdev_on_link(struct weft_port *port, weft_link_fn fn, void *arg);
 
 /* Makes a pair of rings in this process: one end is the device "net_ring_<name>" for weft_ethdev_open (by <name> alone,
  * too), the other end a switch port, to be polled by one thread. The switch port has no pool: its alloc gives nothing.

@@ -21,6 +21,8 @@ struct weft_fault_conf {
 	uint32_t reorder_ppm;  /* packets held back and sent after `reorder_pkts` later ones */
 	uint32_t reorder_pkts; /* 1 to 1024 */
 	uint32_t corrupt_ppm;  /* packets with one bit of the first 128 bytes flipped */
+	uint32_t mtu_bytes;    /* larger IP packets are lost; 0: none is */
+	uint32_t mtu_from_pkt; /* ... but not the first so many packets of a direction */
 	uint8_t blackhole;     /* everything is lost */
 	uint8_t rx;            /* break received packets too */
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the libfabric provider `weft` offers beyond libfabric: its engine's counters, by fi_open_ops. */
+/* What the libfabric provider `weft` offers beyond libfabric: counters of its engine and its port, by fi_open_ops. */
 #ifndef WEFT_PROVIDER_H
 #define WEFT_PROVIDER_H
 
 #include <rdma/fabric.h>
 
 #include "weft/decl.h"
+#include "weft/ethdev_stats.h"
 #include "weft/stats.h"
 
 WEFT_BEGIN_DECLS
@@ -20,6 +21,8 @@ struct weft_fi_ops {
 	/* Copies the counters of the engine behind `fid`. Same thread rules as reading its completion queue. 0 or
 	 * -FI_EINVAL when fid is neither a domain nor an enabled endpoint. */
 	int (*stats)(struct fid *fid, struct weft_stats *stats);
+	/* The same for the counters of the port below that engine. */
+	int (*port_stats)(struct fid *fid, struct weft_ethdev_stats *stats);
 };
 
 WEFT_END_DECLS

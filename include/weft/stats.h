@@ -16,8 +16,10 @@ WEFT_BEGIN_DECLS
 	X(tx_retx_trim, "... because a trim NACK asked for it")                                                        \
 	X(tx_retx_gap, "... because later packets were acknowledged")                                                  \
 	X(tx_retx_rto, "... because the retransmission timer expired")                                                 \
+	X(tx_retx_path, "... because it was too large for the path: in smaller packets")                               \
 	X(tx_retx_rewind, "... because one before it was lost (go_back_n)")                                            \
 	X(tx_retx_nack, "... because a NACK for lack of resources asked for it")                                       \
+	X(tx_withdrawn, "requests to withdraw a data packet that is too large for the path")                           \
 	X(tx_ack, "ACKs sent")                                                                                         \
 	X(tx_nack, "NACKs sent")                                                                                       \
 	X(tx_ctrl, "control packets sent")                                                                             \
@@ -27,6 +29,7 @@ WEFT_BEGIN_DECLS
 	X(tx_full, "bursts the port took only in part")                                                                \
 	X(rx_data, "data packets received, each counted once")                                                         \
 	X(rx_dup, "data packets received again")                                                                       \
+	X(rx_withdrawn, "data packets that were withdrawn before they arrived")                                        \
 	X(rx_held, "data packets beyond a gap that were not reported at once (reorder_shim_ns)")                       \
 	X(rx_ce, "data packets received with a congestion mark")                                                       \
 	X(rx_trimmed, "trimmed data packets received")                                                                 \
@@ -65,6 +68,10 @@ WEFT_BEGIN_DECLS
 	X(lost_gap, "packets declared lost because later ones were acknowledged")                                      \
 	X(spurious, "packets acknowledged after they had been declared lost")                                          \
 	X(probes, "probes sent for the base RTT")                                                                      \
+	X(pmtu_probes, "padded probes sent for the path MTU")                                                          \
+	X(pmtu_answers, "of these, answered")                                                                          \
+	X(pmtu_lost, "of these, not answered in time")                                                                 \
+	X(pmtu_holes, "black holes found: paths on which only large packets were lost")                                \
 	X(msg_sent, "messages sent and acknowledged")                                                                  \
 	X(msg_received, "messages received and delivered")                                                             \
 	X(msg_unexpected, "messages that arrived before their receive")                                                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters of a process that others may read while it runs, through DPDK's telemetry socket: /weft/devices lists the
- * devices, /weft/stats,DEVICE gives the counters of one (weft/stats.h). */
+ * devices, /weft/stats,DEVICE gives the counters of one (weft/stats.h, weft/ethdev_stats.h). */
 #ifndef WEFT_TELEMETRY_H
 #define WEFT_TELEMETRY_H
 
@@ -8,6 +8,7 @@
 
 #include "weft/decl.h"
 #include "weft/err.h"
+#include "weft/ethdev_stats.h"
 #include "weft/stats.h"
 
 WEFT_BEGIN_DECLS
@@ -16,15 +17,11 @@ WEFT_BEGIN_DECLS
 struct weft_telemetry {
 	LIST_ENTRY(weft_telemetry) link; /* ours */
 	const char *name;                /* the caller's, distinct */
-	/* Copies the counters of `arg`. Called on a thread of DPDK's, between add and remove alone. */
-	void (*read)(void *arg, struct weft_stats *stats);
+	/* Copies the counters of `arg`: its engine's and its port's. Called on a thread of DPDK's, between add and
+	 * remove alone. */
+	void (*read)(void *arg, struct weft_stats *stats, struct weft_ethdev_stats *port);
 	void *arg; /* given to `read`; the caller's */
 };
-
-/* Starts EAL as weft_eal_start(NULL) does, but with telemetry, in a runtime directory weft-PID of this process alone;
- * it goes when the process exits. $WEFT_EAL_ARGS and an EAL that runs already decide for themselves. Errors as of
- * weft_eal_start, with a message. */
-int weft_telemetry_start(struct weft_err *err);
 
 /* The device can be read from now on, wherever EAL has telemetry. -ENOMEM, -EINVAL: DPDK takes no more commands. */
 int weft_telemetry_add(struct weft_telemetry *device, struct weft_err *err);

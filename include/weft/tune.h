@@ -13,6 +13,7 @@ WEFT_BEGIN_DECLS
 /* Ranges and defaults are in weft_engine_tunes; weft_param_defaults(weft_engine_tunes, &tune) sets the defaults. */
 struct weft_engine_tune {
 	uint64_t link_bps;         /* rate of the host's link, bits per second; 0: the port's */
+	uint64_t brtt_window_ns;   /* base RTTs are the smallest sample of a time of this length or the one before */
 	uint64_t brtt_ns;          /* base RTT of a full packet on the longest idle path; 0: measured by probes */
 	uint64_t brtt_floor_ns;    /* measured base RTTs never go below this (software peers answer late) */
 	uint64_t rto_ns;           /* retransmission timeout; 0: 7 base RTTs (SMaRTT sec. III-D) */
@@ -23,7 +24,10 @@ struct weft_engine_tune {
 	uint64_t idle_close_ns;    /* idle connections are closed after this; 0: never */
 	uint64_t unexpected_bytes; /* memory for messages without a receive; beyond it packets are refused, and their
 				    * sender tries again */
+	uint64_t pmtu_raise_ns;    /* sizes that a path did not carry are tried again after this; with pmtu_discovery */
 	uint64_t rndv_bytes;       /* longer messages are announced, and fetched by their receiver; 0: none is */
+	uint32_t probe_rate;       /* what is known of link_bps, 0..2: true, an upper bound, nothing */
+	uint32_t brtt_floor_pkts;  /* ... nor below the link's time for so many full packets; 0: see probe_rate */
 	uint32_t payload_bytes;    /* payload per full packet (UET Payload MTU) */
 	uint32_t ack_every;        /* data packets per ACK, 1..64 */
 	uint32_t acks_per_window;  /* fewest ACKs per window that a sender asks for, 0..256, so that targets coalesce
@@ -39,6 +43,7 @@ struct weft_engine_tune {
 	uint8_t go_back_n;          /* 1: our connections deliver in order; a loss repeats all that was sent after it */
 	uint8_t lb_all_acked;       /* 1: the load balancer hears of all packets of a coalesced ACK (REPS sec. 4.5.2) */
 	uint8_t pacing;             /* 1: packets go to the port at link rate, so that no queue builds in the NIC */
+	uint8_t pmtu_discovery;     /* 1: packets have payload_bytes only after probes of that size were answered */
 	uint8_t ack_burst;          /* 1: packets of a connection that arrive in one burst share an ACK */
 };
 

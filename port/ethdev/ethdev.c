@@ -2,11 +2,31 @@
 /* What can be asked of an open DPDK port. */
 #include "weft/ethdev.h"
 
+#include <assert.h>
 #include <numa.h>
+#include <stddef.h>
+#include <string.h>
 
 #include <rte_ethdev.h>
 
 #include "ethdev_priv.h"
+
+const struct weft_counter_desc weft_port_counter_descs[] = {
+#define COUNTER_DESC(name, help) {#name, help, offsetof(struct weft_ethdev_stats, name)},
+	WEFT_PORT_COUNTERS(COUNTER_DESC)
+#undef COUNTER_DESC
+};
+
+_Static_assert(sizeof weft_port_counter_descs / sizeof weft_port_counter_descs[0] == WEFT_PORT_COUNTER_COUNT,
+	       "one description per counter");
+
+uint64_t weft_ethdev_stats_value(const struct weft_ethdev_stats *stats, int i)
+{
+	assert(i >= 0 && i < WEFT_PORT_COUNTER_COUNT);
+	uint64_t value;
+	memcpy(&value, (const char *)stats + weft_port_counter_descs[i].offset, sizeof value);
+	return value;
+}
 
 static const struct ethdev *dev_of(const struct weft_port *port)
 {
@@ -30,6 +50,13 @@ void weft_ethdev_on_neigh(struct weft_port *port, weft_neigh_fn fn, void *arg)
 	struct ethdev *d = to_ethdev(port);
 	d->on_neigh = fn;
 	d->on_neigh_arg = arg;
+}
+
+void weft_ethdev_on_link(struct weft_port *port, weft_link_fn fn, void *arg)
+{
+	struct ethdev *d = to_ethdev(port);
+	d->link.changed = fn;
+	d->link.changed_arg = arg;
 }
 
 void weft_ethdev_bind_thread(const struct weft_port *port)

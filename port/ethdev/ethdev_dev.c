@@ -13,6 +13,7 @@
 #include <rte_devargs.h>
 
 #include "ethdev_dev.h"
+#include "ethdev_priv.h"
 #include "weft/ethdev.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
 	BUFFER_STEP_BYTES = 64,
 	/* A frame in af_packet's ring follows struct tpacket2_hdr and sockaddr_ll, aligned for the IP header. */
 	AF_PACKET_OFFSET_BYTES = 66,
+	XDP_HEADROOM_BYTES = 256, /* in front of each frame, the kernel's XDP_PACKET_HEADROOM */
 };
 
 /* Value of `key=` in "name,key=value,..."; NULL: not there. */
@@ -108,6 +110,12 @@ static const char *device_args(const struct rte_eth_dev_info *info)
 	return devargs != NULL && devargs->args != NULL ? devargs->args : "";
 }
 
+/* The kernel maps af_xdp's buffers page by page. */
+uint32_t ethdev_elem_bytes_max(const struct rte_eth_dev_info *info)
+{
+	return ethdev_driver_is(info->driver_name, "net_af_xdp") ? (uint32_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
 uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info)
 {
 	const char *args = device_args(info);
@@ -116,6 +124,8 @@ uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info)
 		return sub_or_0(buffer_bytes(args, "bsize"), RTE_ETHER_HDR_LEN);
 	if (ethdev_driver_is(info->driver_name, "net_af_packet"))
 		return af_packet_ip_bytes(args);
+	if (ethdev_driver_is(info->driver_name, "net_af_xdp"))
+		return ethdev_pool_ip_bytes(ethdev_elem_bytes_max(info), XDP_HEADROOM_BYTES);
 	return RTE_MIN((uint32_t)info->max_mtu, sub_or_0(info->max_rx_pktlen, RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN));
 }
 
@@ -127,7 +137,8 @@ uint32_t ethdev_rx_buffer_bytes(const struct rte_eth_dev_info *info)
 uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes)
 {
 	bool fixed = ethdev_driver_is(info->driver_name, "net_memif") ||
-		     ethdev_driver_is(info->driver_name, "net_af_packet");
+		     ethdev_driver_is(info->driver_name, "net_af_packet") ||
+		     ethdev_driver_is(info->driver_name, "net_af_xdp");
 	return fixed ? 0 : ip_bytes;
 }
 

@@ -2,7 +2,6 @@
 /* EAL, once per process, and the clock that runs on its calibrated TSC. */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +13,9 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include "ethdev_args.h"
 #include "ethdev_dev.h"
 #include "weft/ethdev.h"
-
-enum { EAL_ARGS_MAX = 64, EAL_ARGS_OURS = 4 /* log level, lcores and its value, NULL */ };
 
 static pthread_mutex_t eal_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool eal_up;     /* under eal_lock */
@@ -64,73 +62,28 @@ static void clock_start(void)
 	atomic_store_explicit(&clock_base.mult, mult, memory_order_release);
 }
 
-struct eal_args {
-	int argc;
-	char *argv[EAL_ARGS_MAX];
-	bool cores, log; /* the caller chose lcores, log levels */
-};
-
-static bool args_add(struct eal_args *a, char *arg)
+/* EAL reports some failures without an error number, such as files that another process has locked. */
+static int eal_failure(struct weft_err *err)
 {
-	if (a->argc == EAL_ARGS_MAX - EAL_ARGS_OURS)
-		return false;
-	a->argv[a->argc++] = arg;
-	return true;
-}
-
-/* Splits `text` in place. */
-static bool args_split(struct eal_args *a, char *text)
-{
-	char *save = NULL;
-	for (char *tok = strtok_r(text, " \t\n", &save); tok != NULL; tok = strtok_r(NULL, " \t\n", &save)) {
-		a->cores |= strncmp(tok, "-l", 2) == 0 || strncmp(tok, "-c", 2) == 0 ||
-			    strncmp(tok, "--lcores", 8) == 0 || strncmp(tok, "--main-lcore", 12) == 0;
-		a->log |= strncmp(tok, "--log-level", 11) == 0;
-		if (!args_add(a, tok))
-			return false;
-	}
-	return true;
-}
-
-/* "(0)@(1,3)": one lcore that may run on every CPU this thread may use, so that EAL neither pins the application nor
- * starts idle threads for the other CPUs. */
-static void lcores_format(const cpu_set_t *cpus, char *buf, size_t size)
-{
-	int len = snprintf(buf, size, "(0)@(");
-	const char *comma = "";
-	for (int cpu = 0; cpu < CPU_SETSIZE && (size_t)len < size - 8; cpu++) {
-		if (!CPU_ISSET(cpu, cpus))
-			continue;
-		len += snprintf(buf + len, size - (size_t)len, "%s%d", comma, cpu);
-		comma = ",";
-	}
-	snprintf(buf + len, size - (size_t)len, ")");
+	int code = rte_errno > 0 ? rte_errno : EIO;
+	return weft_err_set(err, -code, "EAL: cannot start: %s (its log lines say more: --log-level=*:info)",
+			    rte_errno > 0 ? rte_strerror(rte_errno) : "it gives no reason");
 }
 
 static int eal_init(char *text, struct weft_err *err)
 {
-	struct eal_args a = {.argc = 0};
-	static char name[] = "weft", lcores[] = "--lcores", quiet[] = "--log-level=*:error";
-	char set[4096];
-	cpu_set_t cpus;
+	struct eal_args a;
 
-	if (!args_add(&a, name) || !args_split(&a, text))
+	if (!eal_args_split(&a, text))
 		return weft_err_set(err, -E2BIG, "EAL: more than %d arguments", EAL_ARGS_MAX - EAL_ARGS_OURS);
-	if (!a.log)
-		a.argv[a.argc++] = quiet;
-	if (!a.cores && sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
-		lcores_format(&cpus, set, sizeof set);
-		a.argv[a.argc++] = lcores;
-		a.argv[a.argc++] = set;
-	}
+	eal_args_complete(&a);
 	eal_tried = true;
 	sigset_t before;
 	ethdev_sigpipe_hold(&before); /* EAL's threads inherit it */
+	rte_errno = 0;
 	int rc = rte_eal_init(a.argc, a.argv);
 	ethdev_sigpipe_release(&before);
-	if (rc < 0 && rte_errno != EALREADY)
-		return weft_err_set(err, -rte_errno, "EAL: cannot start: %s", rte_strerror(rte_errno));
-	return 0;
+	return rc < 0 && rte_errno != EALREADY ? eal_failure(err) : 0;
 }
 
 /* The lcore count is set as soon as anybody called rte_eal_init; asking it avoids EAL's complaint about a second call.
@@ -165,4 +118,31 @@ int weft_eal_start(const char *eal_args, struct weft_err *err)
 	}
 	pthread_mutex_unlock(&eal_lock);
 	return rc;
+}
+
+/* "-a ADDRESS" for each PCI device. False: too many for `size`. */
+static bool pci_args(const char *const *devs, unsigned count, char *args, size_t size)
+{
+	size_t len = strlen(args);
+	for (unsigned i = 0; i < count && len < size; i++)
+		if (eal_is_pci(devs[i]))
+			len += (size_t)snprintf(args + len, size - len, " -a %s", devs[i]);
+	return len < size;
+}
+
+int weft_eal_start_for(const char *const *devs, unsigned count, bool telemetry, struct weft_err *err)
+{
+	char args[2048] = WEFT_EAL_ALONE;
+	bool pci = false;
+	for (unsigned i = 0; i < count; i++)
+		pci |= eal_is_pci(devs[i]);
+	if (getenv("WEFT_EAL_ARGS") != NULL)
+		return weft_eal_start(NULL, err);
+	if (pci)
+		strcpy(args, eal_has_hugepages() ? "--in-memory" : WEFT_EAL_NO_HUGEPAGES);
+	if (!telemetry)
+		strcat(args, " --no-telemetry");
+	if (!pci_args(devs, count, args, sizeof args))
+		return weft_err_set(err, -E2BIG, "EAL: too many PCI devices");
+	return weft_eal_start(args, err);
 }

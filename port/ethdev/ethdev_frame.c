@@ -3,6 +3,27 @@
 
 #include <assert.h>
 
+#include "ethdev_edge.h"
+
+uint16_t ethdev_special_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
+{
+	if (d->tx_ring != NULL)
+		return (uint16_t)rte_ring_sp_enqueue_burst(d->tx_ring, (void **)m, n, NULL);
+	assert(d->edge != NULL);
+	n = edge_out(d, m, n);
+	uint16_t sent = rte_eth_tx_burst(d->id, d->queue, m, n);
+	edge_take_back(d, m + sent, (uint16_t)(n - sent));
+	return sent;
+}
+
+uint16_t ethdev_special_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
+{
+	if (d->rx_ring != NULL)
+		return (uint16_t)rte_ring_sc_dequeue_burst(d->rx_ring, (void **)m, n, NULL);
+	assert(d->edge != NULL);
+	return edge_in(d, m, rte_eth_rx_burst(d->id, d->queue, m, n));
+}
+
 bool frame_xmit(struct ethdev *d, struct rte_mbuf *m)
 {
 	assert(m->data_len >= RTE_ETHER_HDR_LEN && rte_mbuf_refcnt_read(m) == 1);

@@ -7,11 +7,15 @@
 
 #include "ethdev_priv.h"
 
+/* The same for bare rings and for ports with an edge. */
+uint16_t ethdev_special_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n);
+uint16_t ethdev_special_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n);
+
 /* Frames the device or ring takes; the rest stay the caller's. */
 static inline uint16_t ethdev_burst_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 {
-	if (d->tx_ring != NULL)
-		return (uint16_t)rte_ring_sp_enqueue_burst(d->tx_ring, (void **)m, n, NULL);
+	if (unlikely(d->is_special))
+		return ethdev_special_tx(d, m, n);
 	return rte_eth_tx_burst(d->id, d->queue, m, n);
 }
 

@@ -17,8 +17,8 @@ enum {
 
 static uint16_t burst_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 {
-	if (d->rx_ring != NULL)
-		return (uint16_t)rte_ring_sc_dequeue_burst(d->rx_ring, (void **)m, n, NULL);
+	if (unlikely(d->is_special))
+		return ethdev_special_rx(d, m, n);
 	return rte_eth_rx_burst(d->id, d->queue, m, n);
 }
 
@@ -137,7 +137,7 @@ static uint16_t run_send(struct ethdev *d, struct rte_mbuf **m, uint16_t run)
 		d->stats.tx_bytes -= m[i]->pkt_len;
 		pkt_unchain(m[i]);
 	}
-	d->stats.tx_full += (uint64_t)(run - sent);
+	d->stats.tx_ring_full += (uint64_t)(run - sent);
 	d->tx_run = 1;
 	return sent;
 }
@@ -251,7 +251,7 @@ uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 	weft_ns now = weft_clock_ns();
 
 	if (unlikely(now >= d->periodic_at))
-		neigh_periodic(d, now);
+		ethdev_periodic(d, now);
 	for (int i = 0; i < RTE_MIN((int)got, RX_AHEAD); i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *)); // NOLINT(clang-analyzer-core.NullDereference)
 	for (uint16_t i = 0; i < got; i++) {
@@ -302,4 +302,11 @@ void ethdev_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 		pkts += k;
 		n = (uint16_t)(n - k);
 	}
+}
+
+uint16_t ethdev_tx_down(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
+{
+	to_ethdev(port)->stats.tx_link_down += n;
+	ethdev_free(port, pkts, n);
+	return n;
 }

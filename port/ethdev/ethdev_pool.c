@@ -38,22 +38,38 @@ static void chunk_touch(struct rte_mempool *pool, void *arg, struct rte_mempool_
 		at[i] = at[i];
 }
 
-int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int node, struct rte_mempool **pool,
+/* Room for packets in an element of at most `elem_bytes`. DPDK pads elements so that they start on all memory channels
+ * alike, which an odd number of cache lines needs not. */
+static uint32_t room_within(uint32_t elem_bytes)
+{
+	uint32_t lines = (elem_bytes / RTE_CACHE_LINE_SIZE - 1) | 1;
+	return lines * RTE_CACHE_LINE_SIZE - (uint32_t)(sizeof(struct rte_mbuf) + sizeof(struct weft_pkt)) -
+	       (uint32_t)RTE_CACHE_LINE_ROUNDUP(sizeof(struct rte_mempool_objhdr));
+}
+
+uint32_t ethdev_pool_ip_bytes(uint32_t elem_bytes, uint32_t driver_bytes)
+{
+	return room_within(elem_bytes) - RTE_PKTMBUF_HEADROOM - FRAME_EXTRA_BYTES - driver_bytes;
+}
+
+int ethdev_pool_create(const struct ethdev_pool_want *want, uint32_t pkts, struct rte_mempool **pool,
 		       struct weft_err *err)
 {
 	static _Atomic uint32_t serial;
 	char name[RTE_MEMPOOL_NAMESIZE];
-	uint32_t room = RTE_PKTMBUF_HEADROOM + ip_bytes + FRAME_EXTRA_BYTES;
+	uint32_t room = RTE_PKTMBUF_HEADROOM + want->ip_bytes + FRAME_EXTRA_BYTES;
 	uint32_t cache = pkts >= 4 * POOL_CACHE ? POOL_CACHE : 0;
 
 	room = RTE_ALIGN_CEIL(RTE_MAX(room, (uint32_t)POOL_ELEM_MIN_BYTES), RTE_CACHE_LINE_SIZE);
+	if (want->elem_bytes_max != 0)
+		room = RTE_MIN(room, room_within(want->elem_bytes_max));
 	ethdev_unique_name(name, sizeof name, "weft_pkts", &serial);
-	*pool = rte_pktmbuf_pool_create(name, pkts, cache, sizeof(struct weft_pkt), (uint16_t)room, node);
+	*pool = rte_pktmbuf_pool_create(name, pkts, cache, sizeof(struct weft_pkt), (uint16_t)room, want->node);
 	if (*pool == NULL)
 		return weft_err_set(err, -ENOMEM,
 				    "%s: no memory for %u packets of %u bytes: %s (raise -m in WEFT_EAL_ARGS or ask "
 				    "for fewer packets)",
-				    dev, pkts, room, rte_strerror(rte_errno));
+				    want->dev, pkts, room, rte_strerror(rte_errno));
 	rte_mempool_mem_iter(*pool, chunk_touch, NULL);
 	return 0;
 }

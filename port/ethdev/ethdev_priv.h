@@ -3,11 +3,13 @@
 #ifndef WEFT_ETHDEV_PRIV_H
 #define WEFT_ETHDEV_PRIV_H
 
+#include <net/if.h>
 #include <stddef.h>
 #include <string.h>
 
 #include <rte_byteorder.h>
 #include <rte_dev.h>
+#include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
@@ -39,6 +41,18 @@ static inline struct rte_mbuf *pkt_mbuf(struct weft_pkt *pkt)
 
 struct neigh_table;
 
+/* What is watched of a NIC or an interface of the kernel. */
+struct ethdev_link {
+	weft_ns look_at_ns; /* when to look at it again; WEFT_NEVER: it is not watched */
+	enum weft_link_state state;
+	unsigned index;                                /* the interface's */
+	const struct weft_port_ops *ops_up, *ops_down; /* the port's in either state */
+	weft_link_fn changed;                          /* NULL: nobody */
+	void *changed_arg;
+};
+struct paths;
+struct edge;
+
 struct ethdev {
 	struct weft_port port; /* first: weft_port is what callers hold */
 	uint16_t id;           /* ethdev port, or RTE_MAX_ETHPORTS for bare rings */
@@ -46,6 +60,7 @@ struct ethdev {
 	uint16_t tx_run; /* packets framed before one burst; small after a refusal, so that little is framed twice */
 	bool is_switch;  /* conf.ip was zero */
 	bool no_arp;
+	bool is_special;    /* has bare rings, or an edge */
 	uint8_t src_low_at; /* where in an IP header of our family the source's last four bytes are */
 	bool copies;        /* the driver copies what it transmits before it returns: payload may lie elsewhere */
 	struct rte_ring *rx_ring, *tx_ring; /* bare rings: read and written instead of a device */
@@ -54,6 +69,8 @@ struct ethdev {
 	struct rte_ether_addr mac;     /* source of our frames */
 	struct rte_ether_addr mac_too; /* also ours: the other one of the device's and the derived address */
 	struct neigh_table *neigh;
+	struct paths *paths;                       /* routes; NULL on bare rings: everybody is on the link */
+	struct edge *edge;                         /* VLAN tag and code points to translate; NULL: none */
 	weft_ns periodic_at;                       /* when neigh_periodic has something to do */
 	weft_ns announce_at;                       /* next time we tell everybody our address */
 	int rx_fd;                                 /* epoll set with the queue's interrupt, or -1 */
@@ -63,6 +80,9 @@ struct ethdev {
 	void *on_neigh_arg;
 	struct weft_ethdev_stats stats;
 	char name[RTE_DEV_NAME_MAX_LEN];
+	struct ethdev_link link;
+	char iface[IFNAMSIZ];             /* the kernel's interface we stand on; empty: none */
+	int guard_fd;                     /* keeps the kernel silent about our packets, or -1 */
 	uint32_t learned[ETHDEV_LEARNED]; /* last four bytes, as sent, of senders neigh_learn_sender needs no further
 					     word of */
 };
@@ -77,6 +97,8 @@ static inline struct ethdev *to_ethdev(struct weft_port *port)
 /* weft_port_ops (port.h) of devices and bare rings. */
 uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 uint16_t ethdev_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
+/* Takes everything, and drops it. */
+uint16_t ethdev_tx_down(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 uint16_t ethdev_alloc(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 void ethdev_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 
@@ -86,30 +108,49 @@ void ethdev_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 void ethdev_wake_init(struct ethdev *d);
 void ethdev_wake_fini(struct ethdev *d);
 
+/* ---- ethdev_link.c ---- */
+
+/* After the device has started: its speed, once the link is up or `wait_ns` are over. */
+void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, weft_ns wait_ns);
+/* What is due at `now`: a look at the link, and neigh_periodic. */
+void ethdev_periodic(struct ethdev *d, weft_ns now);
+
 /* ---- ethdev_pool.c ---- */
 
 /* A name nobody else in this process has: a program and a plugin may hold a copy of this library each, over one DPDK.
  * `serial` counts what is named `what`, one variable in each copy. */
 void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint32_t *serial);
 
-/* A pool whose elements hold an IP packet of `ip_bytes` in an Ethernet frame. -ENOMEM, with a message naming `dev`. */
-int ethdev_pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, int node, struct rte_mempool **pool,
+struct ethdev_pool_want {
+	const char *dev;         /* for messages */
+	uint32_t ip_bytes;       /* an element holds an IP packet of this length in an Ethernet frame ... */
+	uint32_t elem_bytes_max; /* ... and is no larger than this with all that belongs to it; 0: no limit */
+	int node;                /* NUMA node, or -1 */
+};
+
+/* A pool of `pkts` packets. -ENOMEM, with a message. */
+int ethdev_pool_create(const struct ethdev_pool_want *want, uint32_t pkts, struct rte_mempool **pool,
 		       struct weft_err *err);
+/* Longest IP packet in an element of at most `elem_bytes`, of which the driver takes `driver_bytes`. */
+uint32_t ethdev_pool_ip_bytes(uint32_t elem_bytes, uint32_t driver_bytes);
 /* Frees the pool now, or, when others still hold its packets, at a later call once they are back. NULL: only looks for
  * such pools. */
 void ethdev_pool_retire(struct rte_mempool *pool);
 
 /* ---- ethdev_neigh.c ---- */
 
+/* NULL: no memory. */
 struct neigh_table *neigh_create(int node);
 void neigh_destroy(struct neigh_table *t);
+
+/* ---- ethdev_nud.c, ethdev_neigh_input.c ---- */
 
 /* The MAC address every member of a no_arp fabric has: 02:00 and the low 32 bits of its IP. */
 struct rte_ether_addr mac_derive(uint32_t ip_low32);
 
-/* MAC address of the destination of the IP packet at `ip`; false: not known yet. */
+/* MAC address of the next hop of the IP packet at `ip`; false: not known yet, or no route. */
 bool neigh_mac(struct ethdev *d, const uint8_t *ip, struct rte_ether_addr *mac);
-/* Queues a framed packet until its neighbour answers, and probes. The mbuf becomes the table's or is dropped (counted).
+/* Queues a framed packet until its next hop answers, and probes. The mbuf becomes the table's or is dropped (counted).
  */
 void neigh_queue(struct ethdev *d, struct rte_mbuf *m, const uint8_t *ip);
 /* Consumes an ARP frame. */
@@ -135,7 +176,10 @@ static inline bool neigh_is_learned(const struct ethdev *d, const uint8_t *ip)
 	uint32_t low, slot = neigh_learned_slot(d, ip, &low);
 	return d->learned[slot] == low;
 }
-/* Announces us, probes again for neighbours that did not answer, gives up on others. */
+/* `reach` and `doubt` of struct weft_port_ops. */
+int neigh_reach(const struct ethdev *d, const struct weft_ip *ip, struct weft_ip *next_hop);
+void neigh_doubt(struct ethdev *d, const struct weft_ip *ip);
+/* Announces us, follows routes, probes again for neighbours that did not answer, gives up on others. */
 void neigh_periodic(struct ethdev *d, weft_ns now);
 
 #endif

@@ -88,6 +88,7 @@ int weft_ethdev_ring_pair(const char *name, uint32_t entries, struct weft_port *
 		.id = RTE_MAX_ETHPORTS,
 		.tx_run = ETHDEV_BURST,
 		.is_switch = true,
+		.is_special = true,
 		.rx_fd = -1,
 		.node = SOCKET_ID_ANY,
 		.periodic_at = WEFT_NEVER,

@@ -4,12 +4,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <rte_eal.h>
 #include <rte_telemetry.h>
 
 #include "weft/ethdev.h"
@@ -20,10 +16,6 @@ enum { DEVICES_LISTED = 256 }; /* DPDK's arrays end at 512 */
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before any lock of a device */
 static LIST_HEAD(, weft_telemetry) devices = LIST_HEAD_INITIALIZER(devices);
 static bool commands_there; /* under devices_lock */
-
-static pthread_once_t dir_once = PTHREAD_ONCE_INIT;
-static pid_t dir_owner;
-static char dir_name[32]; /* of our runtime directory, without its parents */
 
 static int devices_list(const char *cmd, const char *params, struct rte_tel_data *data)
 {
@@ -38,7 +30,7 @@ static int devices_list(const char *cmd, const char *params, struct rte_tel_data
 	return 0;
 }
 
-static bool device_read(const char *name, struct weft_stats *stats)
+static bool device_read(const char *name, struct weft_stats *stats, struct weft_ethdev_stats *port)
 {
 	struct weft_telemetry *device;
 	pthread_mutex_lock(&devices_lock);
@@ -46,7 +38,7 @@ static bool device_read(const char *name, struct weft_stats *stats)
 	if (strcmp(device->name, name) == 0)
 		break;
 	if (device != NULL)
-		device->read(device->arg, stats);
+		device->read(device->arg, stats, port);
 	pthread_mutex_unlock(&devices_lock);
 	return device != NULL;
 }
@@ -54,11 +46,14 @@ static bool device_read(const char *name, struct weft_stats *stats)
 static int device_stats(const char *cmd, const char *params, struct rte_tel_data *data)
 {
 	struct weft_stats stats;
-	if (params == NULL || !device_read(params, &stats))
+	struct weft_ethdev_stats port;
+	if (params == NULL || !device_read(params, &stats, &port))
 		return -ENODEV;
 	rte_tel_data_start_dict(data);
 	for (int i = 0; i < WEFT_COUNTER_COUNT; i++)
 		rte_tel_data_add_dict_u64(data, weft_counter_descs[i].name, weft_stats_value(&stats, i));
+	for (int i = 0; i < WEFT_PORT_COUNTER_COUNT; i++)
+		rte_tel_data_add_dict_u64(data, weft_port_counter_descs[i].name, weft_ethdev_stats_value(&port, i));
 	return 0;
 }
 
@@ -69,7 +64,7 @@ static int commands_register(void)
 	int rc = rte_telemetry_register_cmd("/weft/devices", devices_list, "Devices with an engine. No parameters");
 	if (rc == 0)
 		rc = rte_telemetry_register_cmd("/weft/stats", device_stats,
-						"Counters of an engine. Parameter: name of its device");
+						"Counters of an engine and its port. Parameter: name of its device");
 	commands_there = rc == 0;
 	return rc;
 }
@@ -92,31 +87,4 @@ void weft_telemetry_remove(struct weft_telemetry *device)
 	pthread_mutex_lock(&devices_lock);
 	LIST_REMOVE(device, link);
 	pthread_mutex_unlock(&devices_lock);
-}
-
-/* Of the process that made it; a forked child has its pages, and its exit handlers. */
-static void dir_remove(void)
-{
-	const char *dir = rte_eal_get_runtime_dir();
-	const char *name = dir != NULL ? strrchr(dir, '/') : NULL;
-	if (getpid() == dir_owner && name != NULL && strcmp(name + 1, dir_name) == 0)
-		rmdir(dir);
-}
-
-/* Before EAL starts: its handler, which removes the socket, then runs before ours. */
-static void dir_prepare(void)
-{
-	dir_owner = getpid();
-	snprintf(dir_name, sizeof dir_name, "weft-%d", (int)dir_owner);
-	atexit(dir_remove);
-}
-
-int weft_telemetry_start(struct weft_err *err)
-{
-	char args[sizeof WEFT_EAL_DEFAULTS + sizeof " --file-prefix=" + sizeof dir_name];
-	if (getenv("WEFT_EAL_ARGS") != NULL)
-		return weft_eal_start(NULL, err);
-	pthread_once(&dir_once, dir_prepare);
-	snprintf(args, sizeof args, WEFT_EAL_ALONE " --file-prefix=%s", dir_name);
-	return weft_eal_start(args, err);
 }

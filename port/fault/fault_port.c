@@ -45,6 +45,14 @@ const struct weft_param weft_fault_params[] = {
 	 .help = "packets with one bit flipped, per million",
 	 .max = FAULT_PPM,
 	 .offset = offsetof(struct weft_fault_conf, corrupt_ppm)},
+	{.key = "fault_mtu_bytes",
+	 .help = "larger IP packets are lost, bytes; 0: none is",
+	 .max = UINT16_MAX,
+	 .offset = offsetof(struct weft_fault_conf, mtu_bytes)},
+	{.key = "fault_mtu_from_pkt",
+	 .help = "... after so many packets",
+	 .max = UINT32_MAX,
+	 .offset = offsetof(struct weft_fault_conf, mtu_from_pkt)},
 	{.key = "fault_blackhole",
 	 .help = "everything is lost",
 	 .max = 1,
@@ -102,13 +110,19 @@ static bool draw(struct rng *rng, uint32_t ppm)
 	return rng_below(rng, FAULT_PPM) < ppm;
 }
 
-/* A function of seed, direction and number only. */
-static struct verdict judge(const struct fault_port *f, const struct side *side)
+static bool too_large(const struct weft_fault_conf *c, const struct side *side, const struct weft_pkt *pkt)
+{
+	return c->mtu_bytes && side->number >= c->mtu_from_pkt &&
+	       (uint32_t)pkt->head_len + pkt->payload_len > c->mtu_bytes;
+}
+
+/* A function of seed, direction, number and size only. */
+static struct verdict judge(const struct fault_port *f, const struct side *side, const struct weft_pkt *pkt)
 {
 	const struct weft_fault_conf *c = &f->conf;
 	struct rng rng = {rng_mix(c->seed + (side == &f->rx)) ^ rng_mix(side->number + 1)};
 	struct verdict v = {
-		.lost = draw(&rng, c->loss_ppm) | c->blackhole,
+		.lost = draw(&rng, c->loss_ppm) | c->blackhole | too_large(c, side, pkt),
 		.duplicated = draw(&rng, c->dup_ppm),
 		.held = draw(&rng, c->reorder_ppm),
 		.corrupted = draw(&rng, c->corrupt_ppm),
@@ -227,7 +241,7 @@ static bool send_one(struct fault_port *f, struct weft_pkt *pkt, const struct ve
 
 static bool tx_one(struct fault_port *f, struct weft_pkt *pkt)
 {
-	struct verdict v = judge(f, &f->tx);
+	struct verdict v = judge(f, &f->tx, pkt);
 
 	if (v.lost) {
 		f->stats.lost++;
@@ -267,7 +281,7 @@ static uint16_t take_held(struct fault_port *f, struct weft_pkt **out, uint16_t 
 /* Judges a received packet; writes what is left of it to `out` (`room` >= 1) and returns how many that are. */
 static uint16_t rx_one(struct fault_port *f, struct weft_pkt *pkt, struct weft_pkt **out, uint16_t room)
 {
-	struct verdict v = judge(f, &f->rx);
+	struct verdict v = judge(f, &f->rx, pkt);
 	uint16_t n = 0;
 
 	assert(room > 0);
@@ -341,8 +355,30 @@ static void fault_close(struct weft_port *port)
 	free(f);
 }
 
+static int fault_reach(const struct weft_port *port, const struct weft_ip *ip, struct weft_ip *next_hop)
+{
+	const struct weft_port *inner = ((const struct fault_port *)port)->inner;
+
+	return inner->ops->reach ? inner->ops->reach(inner, ip, next_hop) : 0;
+}
+
+static void fault_doubt(struct weft_port *port, const struct weft_ip *ip)
+{
+	struct weft_port *inner = fault_of(port)->inner;
+
+	if (inner->ops->doubt)
+		inner->ops->doubt(inner, ip);
+}
+
 static const struct weft_port_ops fault_ops = {
-	.rx = fault_rx, .tx = fault_tx, .alloc = fault_alloc, .free = fault_free, .close = fault_close};
+	.rx = fault_rx,
+	.tx = fault_tx,
+	.alloc = fault_alloc,
+	.free = fault_free,
+	.close = fault_close,
+	.reach = fault_reach,
+	.doubt = fault_doubt,
+};
 
 int weft_fault_open(const struct weft_fault_conf *conf, struct weft_port *inner, struct weft_port **out,
 		    struct weft_err *err)

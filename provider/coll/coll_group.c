@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "coll.h"
+#include "member.h"
 #include "prov_av.h"
 #include "prov_coll.h"
 #include "prov_eq.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "coll.h"
+#include "member.h"
 #include "prov_coll.h"
 #include "prov_cq.h"
 #include "prov_eq.h"

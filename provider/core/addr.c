@@ -10,6 +10,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 
+#include "member.h"
 #include "prov_addr.h"
 #include "weft/err.h"
 
@@ -135,15 +136,16 @@ int prov_addr_resolve(const char *node, const char *service, uint64_t flags, str
 	return ret;
 }
 
+const char *prov_ip_print(const struct weft_ip *ip, char *buf, size_t len)
+{
+	bool is_v4 = weft_ip_is_v4(ip);
+	return inet_ntop(is_v4 ? AF_INET : AF_INET6, is_v4 ? ip->b + 12 : ip->b, buf, (socklen_t)len);
+}
+
 const char *prov_addr_print(const struct weft_addr *addr, char *buf, size_t len)
 {
 	char host[INET6_ADDRSTRLEN];
-	if (weft_ip_is_v4(&addr->ip)) {
-		inet_ntop(AF_INET, addr->ip.b + 12, host, sizeof host);
-		snprintf(buf, len, "fi_sockaddr_in://%s:%u", host, addr->port);
-	} else {
-		inet_ntop(AF_INET6, addr->ip.b, host, sizeof host);
-		snprintf(buf, len, "fi_sockaddr_in6://[%s]:%u", host, addr->port);
-	}
+	const char *format = weft_ip_is_v4(&addr->ip) ? "fi_sockaddr_in://%s:%u" : "fi_sockaddr_in6://[%s]:%u";
+	snprintf(buf, len, format, prov_ip_print(&addr->ip, host, sizeof host), addr->port);
 	return buf;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "prov_attr.h"
+#include "prov_compat.h"
 #include "prov_limits.h"
 #include "prov_log.h"
 #include "weft/engine.h"
@@ -45,7 +46,6 @@ static const struct fi_tx_attr tx_have = {
 	.caps = TX_CAPS,
 	.op_flags = TX_OP_FLAGS,
 	.msg_order = MSG_ORDER,
-	.comp_order = FI_ORDER_NONE,
 	.inject_size = PROV_INJECT_BYTES,
 	.size = PROV_QUEUE_MAX,
 	.iov_limit = PROV_IOV_MAX,
@@ -56,7 +56,6 @@ static const struct fi_rx_attr rx_have = {
 	.caps = RX_CAPS,
 	.op_flags = RX_OP_FLAGS,
 	.msg_order = MSG_ORDER,
-	.comp_order = FI_ORDER_NONE,
 	.size = PROV_QUEUE_MAX,
 	.iov_limit = PROV_IOV_MAX,
 };
@@ -81,8 +80,6 @@ static const struct fi_ep_attr ep_have = {
 static const struct fi_tx_attr tx_dgram = {
 	.caps = DGRAM_TX_CAPS,
 	.op_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_TRIGGER,
-	.msg_order = FI_ORDER_NONE,
-	.comp_order = FI_ORDER_NONE,
 	.inject_size = PROV_DGRAM_BYTES,
 	.size = PROV_QUEUE_MAX,
 	.iov_limit = PROV_IOV_MAX,
@@ -91,8 +88,6 @@ static const struct fi_tx_attr tx_dgram = {
 static const struct fi_rx_attr rx_dgram = {
 	.caps = DGRAM_RX_CAPS,
 	.op_flags = RX_OP_FLAGS,
-	.msg_order = FI_ORDER_NONE,
-	.comp_order = FI_ORDER_NONE,
 	.size = PROV_QUEUE_MAX,
 	.iov_limit = PROV_IOV_MAX,
 };
@@ -244,7 +239,7 @@ bool prov_attr_fits(uint32_t version, enum prov_kind kind, const struct fi_info 
 	if (!hints)
 		return true;
 	if (FI_VERSION_LT(version, FI_VERSION(1, 5)) && hints->domain_attr &&
-	    hints->domain_attr->mr_mode > FI_MR_SCALABLE)
+	    hints->domain_attr->mr_mode > PROV_MR_SCALABLE)
 		return refuse("mr_mode of a newer interface");
 	if (hints->fabric_attr && hints->fabric_attr->name && strcmp(hints->fabric_attr->name, PROV_NAME) != 0)
 		return refuse("fabric name");
@@ -287,9 +282,9 @@ static void rx_fill(const struct kind *k, const struct fi_rx_attr *h, uint64_t c
 static int mr_mode_granted(uint32_t version, const struct fi_domain_attr *h)
 {
 	int asked = h ? h->mr_mode : 0;
-	if (asked == FI_MR_BASIC || asked == FI_MR_SCALABLE)
+	if (asked == PROV_MR_BASIC || asked == PROV_MR_SCALABLE)
 		return asked;
-	return FI_VERSION_LT(version, FI_VERSION(1, 5)) ? FI_MR_SCALABLE : 0;
+	return FI_VERSION_LT(version, FI_VERSION(1, 5)) ? PROV_MR_SCALABLE : 0;
 }
 
 static void domain_fill(uint32_t version, const struct fi_domain_attr *h, struct fi_domain_attr *domain)

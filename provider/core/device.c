@@ -2,7 +2,9 @@
 #include "device.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,27 +12,34 @@
 #include "prov_log.h"
 #include "weft/ethdev.h"
 
-/* Assumed for devices that report no speed: shared memory, interfaces of the kernel. */
-enum { SOFT_PAYLOAD_BYTES = 8192 };
-#define SOFT_LINK_BPS (UINT64_C(400) * 1000000000)
+/* UE 1.0 sec. 3.4.1.11: Payload MTU. */
+enum { PAYLOAD_MIN = 1024, PAYLOAD_MAX = 8192 };
 
-/* Packets are as large as the port carries, unless a parameter says otherwise. A link of memory costs by the packet: it
- * gets the largest there are, and no rate it could not exceed. */
+enum { LINK_IS_BOUND = 1 }; /* weft_engine_tune.probe_rate */
+
+/* The largest of UET's payload sizes in an IP packet that the port carries, over IPv6 and with all options. */
+static uint32_t payload_fit(uint32_t max_ip_bytes)
+{
+	enum { HEADERS_MAX = 40 + 8 + 56 + 4 + 4 }; /* IPv6, UDP, PDS and SES of a data packet, demand, CRC */
+	uint32_t room = max_ip_bytes > HEADERS_MAX ? max_ip_bytes - HEADERS_MAX : 0;
+	for (uint32_t bytes = PAYLOAD_MAX; bytes >= PAYLOAD_MIN; bytes /= 2)
+		if (bytes <= room)
+			return bytes;
+	return room;
+}
+
+/* Packets are as large as the port carries, unless a parameter says otherwise; what the path to a peer carries, the
+ * engine finds out. What a port says of its speed is no more than an upper bound: the path behind it may be slower.
+ * Where it says nothing, the engine looks for the rate. */
 static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 {
-	enum { HEADERS_MAX = 40 + 8 + 56 + 4, DEMAND = 4 }; /* IPv6, UDP, PDS and SES of a data packet, CRC */
-	if (!port->link_bps && !tune->payload_chosen)
-		tune->engine.tune.payload_bytes = SOFT_PAYLOAD_BYTES;
-	if (!port->link_bps && !tune->link_chosen) {
-		tune->engine.tune.link_bps = SOFT_LINK_BPS;
-		if (!tune->pacing_chosen)
-			tune->engine.tune.pacing =
-				0; /* the queue of such a device is shared memory, so pacing gains nothing */
-	}
-	uint32_t headers = HEADERS_MAX + (tune->engine.rcc ? DEMAND : 0);
-	uint32_t room = port->max_ip_bytes > headers ? port->max_ip_bytes - headers : 0;
-	if (!tune->payload_chosen && tune->engine.tune.payload_bytes > room)
-		tune->engine.tune.payload_bytes = room;
+	if (!tune->probe_chosen && !tune->link_chosen && port->link_bps)
+		tune->engine.tune.probe_rate = LINK_IS_BOUND;
+	/* The queue of such a device is shared memory, so pacing gains nothing. */
+	if (!port->link_bps && !tune->link_chosen && !tune->pacing_chosen)
+		tune->engine.tune.pacing = 0;
+	if (!tune->payload_chosen)
+		tune->engine.tune.payload_bytes = payload_fit(port->max_ip_bytes);
 }
 
 /* Whether the kernel's list says that the socket at `path` is bound and nobody listens to it yet. Sockets of other
@@ -70,23 +79,42 @@ static void socket_wait(const char *devargs, weft_ns patience_ns)
 		nanosleep(&nap, NULL);
 }
 
+/* For all devices that are named: EAL starts once, with the first of them that is opened. */
+static int eal_start(const struct prov_conf *conf, const struct prov_tune *tune, struct weft_err *err)
+{
+	if (tune->eal_args)
+		return weft_eal_start(tune->eal_args, err);
+	const char **devs = calloc(conf->count, sizeof *devs);
+	for (unsigned i = 0; devs && i < conf->count; i++)
+		devs[i] = conf->devs[i].devargs;
+	int ret = devs ? weft_eal_start_for(devs, conf->count, tune->telemetry, err)
+		       : weft_err_set(err, -ENOMEM, "out of memory");
+	free(devs);
+	return ret;
+}
+
 static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune,
 		     struct weft_err *err)
 {
-	const struct weft_ethdev_conf conf = {.pool_pkts = tune->pool_pkts,
-					      .dev = dev->devargs,
-					      .ip = dev->ip,
-					      .max_ip_bytes = tune->max_ip_bytes,
-					      .no_arp = tune->no_arp};
-	int ret = tune->telemetry && !tune->eal_args ? weft_telemetry_start(err) : weft_eal_start(tune->eal_args, err);
+	struct weft_ethdev_conf conf = {.net = dev->net,
+					.pool_pkts = tune->pool_pkts,
+					.dev = dev->devargs,
+					.ip = dev->ip,
+					.max_ip_bytes = tune->max_ip_bytes,
+					.no_arp = tune->no_arp,
+					.link_wait_ns = tune->wait_ns};
+	conf.net.kernel_if = dev->iface[0] ? dev->iface : NULL;
 	socket_wait(dev->devargs, tune->wait_ns);
-	return ret ? ret : weft_ethdev_open(&conf, &nic->port, err);
+	return weft_ethdev_open(&conf, &nic->port, err);
 }
 
-int prov_device_open(struct prov_nic *nic, const struct prov_dev *dev, struct prov_tune *tune, struct weft_err *err)
+int prov_device_open(struct prov_nic *nic, const struct prov_conf *conf, const struct prov_dev *dev,
+		     struct prov_tune *tune, struct weft_err *err)
 {
 	assert(!nic->port && !nic->engine);
-	int ret = port_open(nic, dev, tune, err);
+	int ret = eal_start(conf, tune, err);
+	if (!ret)
+		ret = port_open(nic, dev, tune, err);
 	if (ret)
 		return ret;
 	tune->engine.ip = dev->ip;
@@ -102,17 +130,23 @@ int prov_device_open(struct prov_nic *nic, const struct prov_dev *dev, struct pr
 	return ret;
 }
 
+static void counter_log(const struct prov_nic *nic, const struct weft_counter_desc *desc, uint64_t value)
+{
+	if (value)
+		FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: %s %llu: %s\n", nic->name, desc->name,
+			(unsigned long long)value, desc->help);
+}
+
 /* What happened on the wire, for FI_LOG_LEVEL=info. */
 static void stats_log(const struct prov_nic *nic)
 {
 	const struct weft_stats *stats = weft_engine_stats(nic->engine);
-	for (int i = 0; i < WEFT_COUNTER_COUNT; i++) {
-		const struct weft_counter_desc *desc = &weft_counter_descs[i];
-		uint64_t value = weft_stats_value(stats, i);
-		if (value)
-			FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: %s %llu: %s\n", nic->name, desc->name,
-				(unsigned long long)value, desc->help);
-	}
+	struct weft_ethdev_stats port;
+	weft_ethdev_stats(nic->port, &port);
+	for (int i = 0; i < WEFT_COUNTER_COUNT; i++)
+		counter_log(nic, &weft_counter_descs[i], weft_stats_value(stats, i));
+	for (int i = 0; i < WEFT_PORT_COUNTER_COUNT; i++)
+		counter_log(nic, &weft_port_counter_descs[i], weft_ethdev_stats_value(&port, i));
 }
 
 /* Warns once, with the total. */

@@ -38,6 +38,21 @@ static void locks_init(struct prov_nic *nic)
 	pthread_cond_init(&nic->sleep.changed, NULL);
 }
 
+static void on_link(void *arg, enum weft_link_state state)
+{
+	struct prov_nic *nic = arg;
+	struct prov_link_listener *listener;
+	int err = state == WEFT_LINK_UP ? 0 : state == WEFT_LINK_DOWN ? FI_ENETDOWN : FI_ENODEV;
+	assert_locked(nic);
+	nic->is_removed |= state == WEFT_LINK_REMOVED;
+	FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s: %s\n", nic->name,
+		state == WEFT_LINK_UP     ? "the link is up again"
+		: state == WEFT_LINK_DOWN ? "the link is down; operations wait"
+					  : "the device is gone; operations fail");
+	TAILQ_FOREACH(listener, &nic->link_listeners, link)
+	listener->heard(listener, err);
+}
+
 static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune)
 {
 	assert(nic->engine && nic->port);
@@ -46,15 +61,18 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	locks_init(nic);
 	TAILQ_INIT(&nic->to_notify);
 	TAILQ_INIT(&nic->pollers);
+	TAILQ_INIT(&nic->link_listeners);
 	prov_req_pool_init(&nic->reqs);
 	prov_deferred_init(&nic->deferred);
+	weft_ethdev_on_link(nic->port, on_link, nic);
 }
 
-static void telemetry_read(void *arg, struct weft_stats *stats)
+static void telemetry_read(void *arg, struct weft_stats *stats, struct weft_ethdev_stats *port)
 {
 	struct prov_nic *nic = arg;
 	prov_nic_lock(nic);
 	*stats = *weft_engine_stats(nic->engine);
+	weft_ethdev_stats(nic->port, port);
 	prov_nic_unlock(nic);
 }
 
@@ -89,7 +107,8 @@ static struct prov_nic *nic_new(const char *name)
 	return NULL;
 }
 
-static int nic_open(const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err)
+static int nic_open(const struct prov_conf *conf, const struct prov_dev *dev, struct prov_nic **out,
+		    struct weft_err *err)
 {
 	struct prov_tune tune;
 	struct prov_nic *nic = nic_new(dev->name);
@@ -97,7 +116,7 @@ static int nic_open(const struct prov_dev *dev, struct prov_nic **out, struct we
 		return weft_err_set(err, -ENOMEM, "no memory or no file descriptor left");
 	int ret = prov_tune_load(&tune, err);
 	if (!ret)
-		ret = prov_device_open(nic, dev, &tune, err);
+		ret = prov_device_open(nic, conf, dev, &tune, err);
 	if (!ret) {
 		nic_init(nic, dev, &tune);
 		telemetry_add(nic);
@@ -118,7 +137,7 @@ static struct prov_nic *nic_find(const char *name)
 	return NULL;
 }
 
-int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err)
+int prov_nic_get(const struct prov_conf *conf, const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err)
 {
 	int ret = 0;
 	pthread_mutex_lock(&open_lock);
@@ -128,7 +147,7 @@ int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_
 				   dev->name);
 	} else if (!nic) {
 		eal_used = true;
-		ret = nic_open(dev, &nic, err);
+		ret = nic_open(conf, dev, &nic, err);
 		if (!ret)
 			TAILQ_INSERT_TAIL(&open_nics, nic, link);
 	}

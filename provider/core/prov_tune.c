@@ -8,7 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "member.h"
 #include "prov_log.h"
+#include "prov_text.h"
 #include "prov_tune.h"
 #include "weft/algos.h"
 
@@ -26,17 +28,6 @@ enum {
 #define RNDV_BYTES (UINT64_C(256) << 10)
 /* With manual progress a peer that computes is silent: waiting longer is cheap, aborting a job too early is not. */
 #define PEER_TIMEOUT_NS WEFT_S(120)
-
-/* A number of the environment, or `def` when it is not set. */
-static int param_int(const char *name, int min, int def, int *value, struct weft_err *err)
-{
-	int n = def;
-	int ret = fi_param_get_int(&prov_weft, name, &n);
-	if (ret == -FI_EINVAL || (!ret && n < min))
-		return weft_err_set(err, -EINVAL, "FI_WEFT parameter '%s' is not a number of at least %d", name, min);
-	*value = ret ? def : n;
-	return 0;
-}
 
 static void *tune_alloc(const struct weft_param *table, size_t size)
 {
@@ -63,12 +54,9 @@ static int lb_find(const struct weft_algos *algos, const char *name, const struc
 /* The files of FI_WEFT_PLUGIN, separated by colons. */
 static int plugins_load(struct weft_algos *algos, struct weft_err *err)
 {
-	char *text = NULL, *save = NULL;
+	char *copy = NULL, *save = NULL;
 	weft_algos_init(algos);
-	if (fi_param_get_str(&prov_weft, "plugin", &text) || !text)
-		return 0;
-	char *copy = strdup(text);
-	int ret = copy ? 0 : weft_err_set(err, -ENOMEM, "out of memory");
+	int ret = prov_param_text("plugin", &copy, err);
 	for (char *file = copy ? strtok_r(copy, ":", &save) : NULL; file && !ret; file = strtok_r(NULL, ":", &save))
 		ret = weft_plugin_load(algos, file, err);
 	free(copy);
@@ -90,20 +78,11 @@ static int algorithms_choose(struct prov_tune *tune, const char *cc, const char 
 	return 0;
 }
 
-static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
+/* Parameters of the chosen algorithms, at their defaults. */
+static int algorithms_tune(struct prov_tune *tune, const char *cc, const struct weft_cc_choice *choice,
+			   struct weft_err *err)
 {
-	char *cc = "smartt", *lb = "reps";
-	fi_param_get_str(&prov_weft, "cc", &cc);
-	fi_param_get_str(&prov_weft, "lb", &lb);
-	struct weft_cc_choice choice = {NULL};
-	int ret = algorithms_choose(tune, cc, lb, &choice, err);
-	if (ret)
-		return ret;
-	tune->engine.cc = choice.cc;
-	tune->engine.rcc = choice.rcc;
-	if (!choice.cc || !tune->engine.lb)
-		return weft_err_set(err, -EINVAL, "FI_WEFT_CC '%s' or FI_WEFT_LB '%s' chooses nothing", cc, lb);
-	const struct weft_rcc_ops *rcc = choice.rcc;
+	const struct weft_rcc_ops *rcc = choice->rcc;
 	tune->rcc_tune = tune_alloc(rcc ? rcc->tunes : NULL, rcc ? rcc->tune_size : 0);
 	/* With manual progress an application may stop polling after its last injected message: that one must not wait
 	 * for credit. */
@@ -113,11 +92,37 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 	tune->lb_tune = tune_alloc(tune->engine.lb->tunes, tune->engine.lb->tune_size);
 	if (!tune->cc_tune || !tune->lb_tune || !tune->rcc_tune)
 		return weft_err_set(err, -ENOMEM, "out of memory");
-	weft_cc_select_defaults(cc, &choice, tune->cc_tune);
+	weft_cc_select_defaults(cc, choice, tune->cc_tune);
 	tune->engine.cc_tune = tune->cc_tune;
 	tune->engine.lb_tune = tune->lb_tune;
 	tune->engine.rcc_tune = tune->rcc_tune;
 	return 0;
+}
+
+static int algorithms_named(struct prov_tune *tune, const char *cc, const char *lb, struct weft_err *err)
+{
+	struct weft_cc_choice choice = {NULL};
+	int ret = algorithms_choose(tune, cc, lb, &choice, err);
+	if (ret)
+		return ret;
+	tune->engine.cc = choice.cc;
+	tune->engine.rcc = choice.rcc;
+	if (!choice.cc || !tune->engine.lb)
+		return weft_err_set(err, -EINVAL, "FI_WEFT_CC '%s' or FI_WEFT_LB '%s' chooses nothing", cc, lb);
+	return algorithms_tune(tune, cc, &choice, err);
+}
+
+static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
+{
+	char *cc = NULL, *lb = NULL;
+	int ret = prov_param_text("cc", &cc, err);
+	if (!ret)
+		ret = prov_param_text("lb", &lb, err);
+	if (!ret)
+		ret = algorithms_named(tune, cc ? cc : "smartt", lb ? lb : "reps", err);
+	free(cc);
+	free(lb);
+	return ret;
 }
 
 /* The first of the tables that knows `key` takes the value. */
@@ -145,11 +150,8 @@ static int tune_set(struct prov_tune *tune, const char *key, const char *value, 
 
 static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 {
-	char *text = NULL, *save = NULL;
-	if (fi_param_get_str(&prov_weft, "tune", &text) || !text)
-		return 0;
-	char *copy = strdup(text);
-	int ret = copy ? 0 : weft_err_set(err, -ENOMEM, "out of memory");
+	char *copy = NULL, *save = NULL;
+	int ret = prov_param_text("tune", &copy, err);
 	for (char *item = copy ? strtok_r(copy, ",", &save) : NULL; item && !ret; item = strtok_r(NULL, ",", &save)) {
 		char *eq = strchr(item, '=');
 		if (!eq) {
@@ -159,6 +161,7 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 		*eq = 0;
 		tune->payload_chosen |= strcmp(item, "payload_bytes") == 0;
 		tune->link_chosen |= strcmp(item, "link_bps") == 0;
+		tune->probe_chosen |= strcmp(item, "probe_rate") == 0;
 		tune->pacing_chosen |= strcmp(item, "pacing") == 0;
 		tune->faulty |= strncmp(item, "fault_", 6) == 0;
 		ret = tune_set(tune, item, eq + 1, err);
@@ -182,27 +185,29 @@ static uint64_t seed_random(void)
 static int limits_load(struct prov_tune *tune, struct weft_err *err)
 {
 	weft_ns *peer_ns = &tune->engine.tune.peer_timeout_ns;
-	int rndv_bytes = -1;
-	int mtu = 0, pool_pkts = 0, no_arp = 0, telemetry = 0, peer_ms = 0, wait_ms = 0, linger_ms = 0, seed = 0;
+	int mtu = 0, pool_pkts = 0, peer_ms = 0, seed = 0, rndv_bytes = -1;
+	int wait_ms = WAIT_DEFAULT_MS, linger_ms = LINGER_DEFAULT_MS;
 	const struct {
 		const char *name;
-		int min, def, *value;
+		int min, *value;
 	} rows[] = {
-		{"mtu", 0, 0, &mtu},
-		{"pool_pkts", 0, 0, &pool_pkts},
-		{"peer_timeout_ms", 1, 0, &peer_ms},
-		{"rndv_bytes", 0, -1, &rndv_bytes},
-		{"wait_ms", 0, WAIT_DEFAULT_MS, &wait_ms},
-		{"linger_ms", 0, LINGER_DEFAULT_MS, &linger_ms},
-		{"seed", 0, 0, &seed},
+		{"mtu", 0, &mtu},
+		{"pool_pkts", 0, &pool_pkts},
+		{"peer_timeout_ms", 1, &peer_ms},
+		{"rndv_bytes", 0, &rndv_bytes},
+		{"wait_ms", 0, &wait_ms},
+		{"linger_ms", 0, &linger_ms},
+		{"seed", 0, &seed},
 	};
-	for (size_t i = 0; i < count_of(rows); i++) {
-		int ret = param_int(rows[i].name, rows[i].min, rows[i].def, rows[i].value, err);
-		if (ret)
-			return ret;
-	}
-	fi_param_get_bool(&prov_weft, "no_arp", &no_arp);
-	fi_param_get_bool(&prov_weft, "telemetry", &telemetry);
+	int ret = 0;
+	for (size_t i = 0; i < count_of(rows) && !ret; i++)
+		ret = prov_param_int(rows[i].name, rows[i].min, rows[i].value, err);
+	if (!ret)
+		ret = prov_param_bool("no_arp", &tune->no_arp, err);
+	if (!ret)
+		ret = prov_param_bool("telemetry", &tune->telemetry, err);
+	if (ret)
+		return ret;
 	tune->max_ip_bytes = (uint32_t)mtu;
 	tune->pool_pkts = (uint32_t)pool_pkts;
 	if (peer_ms)
@@ -211,8 +216,6 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 		tune->engine.tune.rndv_bytes = (uint64_t)rndv_bytes;
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
-	tune->no_arp = no_arp != 0;
-	tune->telemetry = telemetry != 0;
 	tune->engine.seed = seed ? (uint64_t)seed : seed_random();
 	tune->engine.ids_by_seed = 1;
 	return 0;
@@ -221,12 +224,12 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 {
 	*tune = (struct prov_tune){0};
-	char *eal_args = NULL;
 	weft_param_defaults(weft_engine_tunes, &tune->engine.tune);
 	weft_param_defaults(weft_fault_params, &tune->fault);
 	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
 	tune->engine.tune.peer_timeout_ns = PEER_TIMEOUT_NS;
 	tune->engine.tune.rndv_bytes = RNDV_BYTES;
+	tune->engine.tune.pmtu_discovery = 1; /* between our interface and the peer's there may be anything */
 	/* A CPU does the work of the NIC here, so the cost per packet counts. */
 	tune->engine.tune.ack_every = ACK_EVERY;
 	tune->engine.tune.acks_per_window = ACKS_PER_WINDOW;
@@ -236,8 +239,8 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 		ret = tunes_parse(tune, err);
 	if (!ret)
 		ret = limits_load(tune, err);
-	if (fi_param_get_str(&prov_weft, "eal_args", &eal_args) == 0)
-		tune->eal_args = eal_args;
+	if (!ret)
+		ret = prov_param_text("eal_args", &tune->eal_args, err);
 	return ret;
 }
 
@@ -246,4 +249,5 @@ void prov_tune_free(struct prov_tune *tune)
 	free(tune->cc_tune);
 	free(tune->lb_tune);
 	free(tune->rcc_tune);
+	free(tune->eal_args);
 }

@@ -17,14 +17,15 @@ struct prov_tune {
 	uint32_t pool_pkts;                 /* 0: the port's default */
 	bool payload_chosen;                /* FI_WEFT_TUNE says payload_bytes */
 	bool link_chosen;                   /* or link_bps */
+	bool probe_chosen;                  /* or probe_rate */
 	bool pacing_chosen;                 /* or pacing */
 	bool faulty;                        /* or one of the faults below */
 	struct weft_fault_conf fault;       /* breaks what we send, for tests */
 	bool no_arp;
-	bool telemetry;       /* EAL is started with it, unless eal_args say how */
-	const char *eal_args; /* NULL: the defaults */
-	weft_ns wait_ns;      /* how long an open waits for the other end's socket */
-	weft_ns linger_ns;    /* how long a close waits for the last packets */
+	bool telemetry;    /* EAL is started with it, unless eal_args say how */
+	char *eal_args;    /* ours; NULL: the defaults */
+	weft_ns wait_ns;   /* how long an open waits for the other end's socket */
+	weft_ns linger_ns; /* how long a close waits for the last packets */
 };
 
 /* -EINVAL, -ENOMEM. Free with prov_tune_free also after an error. */

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <rdma/fi_errno.h>
 
+#include "member.h"
 #include "prov_amo.h"
 #include "prov_atomic.h"
 

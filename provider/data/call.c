@@ -2,6 +2,7 @@
 /* What calls with and without tags share. */
 #include <errno.h>
 
+#include "member.h"
 #include "prov_calls.h"
 #include "trigger.h"
 

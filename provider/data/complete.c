@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "member.h"
 #include "prov_addr.h"
 #include "prov_av.h"
 #include "prov_cntr.h"
 #include "prov_cq.h"
 #include "prov_data.h"
 #include "prov_ep.h"
+#include "prov_explain.h"
 #include "prov_iov.h"
 #include "prov_mr.h"
 
@@ -56,6 +58,16 @@ static void source_err_set(struct prov_ep *ep, struct prov_req *req, const struc
 	req->entry.err = req->entry.prov_errno = FI_EADDRNOTAVAIL;
 	req->entry.err_data = copy; /* the queue frees it */
 	req->entry.err_data_size = copy ? len : 0;
+}
+
+/* Who did not answer, and by which way: as an error's details, which fi_cq_strerror prints. */
+static void reason_set(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe)
+{
+	if (!cqe->err || !req->is_send)
+		return;
+	char *text = prov_explain(ep->domain->nic, cqe->peer, cqe->err);
+	req->entry.err_data = text; /* the queue frees it */
+	req->entry.err_data_size = text ? strlen(text) + 1 : 0;
 }
 
 static void count(struct prov_ep *ep, const struct prov_req *req, int err)
@@ -173,6 +185,7 @@ static void send_finish(struct prov_ep *ep, struct prov_req *req, const struct w
 	assert(ep->tx_used > 0 && req->ep == ep);
 	ep->tx_used--;
 	entry_fill(req, &cqe);
+	reason_set(ep, req, &cqe);
 	count(ep, req, cqe.err);
 	report(ep, req, &cqe);
 }

@@ -2,6 +2,7 @@
 /* Operations that wait for a counter: how they start, and how they end before that. They start at the end of progress,
  * with the lock held. */
 #include "trigger.h"
+#include "member.h"
 
 #include <assert.h>
 #include <errno.h>

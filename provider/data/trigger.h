@@ -7,6 +7,7 @@
 #include <rdma/fi_trigger.h>
 #include <stdbool.h>
 
+#include "member.h"
 #include "post.h"
 #include "prov_amo.h"
 #include "prov_cntr.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "member.h"
 #include "prov_calls.h"
 #include "trigger.h"
 

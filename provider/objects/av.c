@@ -5,6 +5,7 @@
 
 #include "av_table.h"
 #include "avshare.h"
+#include "member.h"
 #include "prov_eq.h"
 #include "prov_log.h"
 #include "prov_ref.h"

@@ -11,6 +11,7 @@
 
 #include "av_table.h"
 #include "avshare.h"
+#include "member.h"
 #include "prov_addr.h"
 #include "prov_eq.h"
 

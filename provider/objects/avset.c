@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "member.h"
 #include "prov_av.h"
 #include "prov_ref.h"
 #include "prov_refuse.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "member.h"
 #include "prov_cntr.h"
 #include "prov_progress.h"
 #include "prov_ref.h"

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "member.h"
 #include "prov_cq.h"
 #include "prov_ep.h"
+#include "prov_explain.h"
 #include "prov_progress.h"
 #include "prov_ref.h"
 #include "prov_refuse.h"
@@ -118,8 +120,11 @@ static void err_data_copy_out(struct prov_cq *cq, struct fi_cq_err_entry *entry,
 	}
 	if (buf->err_data_size > entry->err_data_size)
 		buf->err_data_size = entry->err_data_size;
-	if (buf->err_data_size)
-		memcpy(buf->err_data, entry->err_data, buf->err_data_size);
+	if (!buf->err_data_size)
+		return;
+	memcpy(buf->err_data, entry->err_data, buf->err_data_size);
+	if (prov_explains(entry->prov_errno)) /* text, cut or not */
+		((char *)buf->err_data)[buf->err_data_size - 1] = 0;
 }
 
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
@@ -224,7 +229,7 @@ static int cq_signal(struct fid_cq *fid)
 
 static const char *cq_strerror(struct fid_cq *cq, int prov_errno, const void *err_data, char *buf, size_t len)
 {
-	const char *text = fi_strerror(prov_errno);
+	const char *text = err_data && prov_explains(prov_errno) ? err_data : fi_strerror(prov_errno);
 	if (!buf || !len)
 		return text;
 	snprintf(buf, len, "%s", text);

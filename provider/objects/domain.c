@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "member.h"
+#include "prov_compat.h"
 #include "prov_conf.h"
 #include "prov_domain.h"
 #include "prov_eq.h"
@@ -36,6 +38,9 @@ int prov_domain_close(struct fid *fid)
 	struct prov_domain *domain = domain_of(fid);
 	if (domain->refs)
 		return -FI_EBUSY;
+	prov_nic_lock(domain->nic);
+	TAILQ_REMOVE(&domain->nic->link_listeners, &domain->link_listener, link);
+	prov_nic_unlock(domain->nic);
 	if (domain->auto_progress)
 		prov_nic_thread_put(domain->nic);
 	if (domain->eq)
@@ -57,13 +62,13 @@ int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	if (bfid->fclass != FI_CLASS_EQ || domain->eq)
 		return -FI_EINVAL;
 	struct prov_eq *eq = container_of(bfid, struct prov_eq, fid.fid);
-	if (flags & ~FI_REG_MR)
+	if (flags & ~PROV_REG_MR)
 		return -FI_EBADFLAGS;
 	if (eq->fabric != domain->fabric)
 		return -FI_EINVAL;
 	prov_ref(&eq->refs);
 	domain->eq = eq;
-	domain->mr_events = flags & FI_REG_MR;
+	domain->mr_events = flags & PROV_REG_MR;
 	return 0;
 }
 
@@ -78,11 +83,21 @@ static int domain_device(const struct fi_info *info, struct prov_nic **nic)
 	if (!ret && !dev)
 		ret = weft_err_set(&err, -ENODEV, "FI_WEFT_DEVICE names no device '%s'", name ? name : "(null)");
 	if (!ret)
-		ret = prov_nic_get(dev, nic, &err);
+		ret = prov_nic_get(&conf, dev, nic, &err);
 	if (ret)
 		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s\n", err.msg);
 	prov_conf_free(&conf);
 	return ret;
+}
+
+/* FI_NOTIFY: the link is up again; else an error entry. Nobody hears of it without an event queue. */
+static void link_heard(struct prov_link_listener *listener, int err)
+{
+	struct prov_domain *domain = container_of(listener, struct prov_domain, link_listener);
+	const struct fi_eq_err_entry entry = {
+		.fid = &domain->fid.fid, .context = domain->fid.fid.context, .err = err, .prov_errno = err};
+	if (domain->eq)
+		prov_eq_post_locked(domain->eq, domain->nic, FI_NOTIFY, &entry);
 }
 
 static int domain_start(struct prov_domain *domain, const struct fi_info *info)
@@ -90,9 +105,10 @@ static int domain_start(struct prov_domain *domain, const struct fi_info *info)
 	int ret = domain_device(info, &domain->nic);
 	if (ret)
 		return ret;
-	domain->mr_basic = info->domain_attr->mr_mode == FI_MR_BASIC;
+	domain->mr_basic = info->domain_attr->mr_mode == PROV_MR_BASIC;
 	prov_nic_lock(domain->nic);
 	domain->scope = ++domain->nic->scopes;
+	domain->link_listener.heard = link_heard;
 	prov_nic_unlock(domain->nic);
 	domain->auto_progress = info->domain_attr->data_progress == FI_PROGRESS_AUTO;
 	ret = domain->auto_progress ? prov_nic_thread_get(domain->nic) : 0;
@@ -120,6 +136,9 @@ int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid
 	pthread_mutex_lock(&domains_lock);
 	TAILQ_INSERT_TAIL(&domains, domain, link);
 	pthread_mutex_unlock(&domains_lock);
+	prov_nic_lock(domain->nic);
+	TAILQ_INSERT_TAIL(&domain->nic->link_listeners, &domain->link_listener, link);
+	prov_nic_unlock(domain->nic);
 	*out = &domain->fid;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "ep_parts.h"
+#include "member.h"
 #include "prov_av.h"
 #include "prov_cntr.h"
 #include "prov_cq.h"

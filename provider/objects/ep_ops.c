@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ep_parts.h"
+#include "member.h"
 #include "prov_addr.h"
 
 static struct prov_ep *ep_of(struct fid *fid)

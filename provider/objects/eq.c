@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "member.h"
 #include "prov_eq.h"
 #include "prov_nic.h"
 #include "prov_progress.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "member.h"
 #include "prov_fi_ops.h"
 
 #include <rdma/fi_errno.h>
@@ -6,16 +7,21 @@
 
 #include "prov_domain.h"
 #include "prov_ep.h"
+#include "weft/ethdev.h"
 #include "weft/provider.h"
+
+/* NULL: neither a domain nor an endpoint. */
+static struct prov_nic *nic_of(struct fid *fid)
+{
+	if (fid->fclass == FI_CLASS_DOMAIN)
+		return container_of(fid, struct prov_domain, fid.fid)->nic;
+	return fid->fclass == FI_CLASS_EP ? prov_ep_of(container_of(fid, struct fid_ep, fid))->domain->nic : NULL;
+}
 
 static int engine_stats(struct fid *fid, struct weft_stats *stats)
 {
-	struct prov_nic *nic;
-	if (fid->fclass == FI_CLASS_DOMAIN)
-		nic = container_of(fid, struct prov_domain, fid.fid)->nic;
-	else if (fid->fclass == FI_CLASS_EP)
-		nic = prov_ep_of(container_of(fid, struct fid_ep, fid))->domain->nic;
-	else
+	struct prov_nic *nic = nic_of(fid);
+	if (!nic)
 		return -FI_EINVAL;
 	prov_nic_lock(nic);
 	*stats = *weft_engine_stats(nic->engine);
@@ -23,9 +29,21 @@ static int engine_stats(struct fid *fid, struct weft_stats *stats)
 	return 0;
 }
 
+static int port_stats(struct fid *fid, struct weft_ethdev_stats *stats)
+{
+	struct prov_nic *nic = nic_of(fid);
+	if (!nic)
+		return -FI_EINVAL;
+	prov_nic_lock(nic);
+	weft_ethdev_stats(nic->port, stats);
+	prov_nic_unlock(nic);
+	return 0;
+}
+
 int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
 {
-	static struct weft_fi_ops weft_ops = {.size = sizeof(struct weft_fi_ops), .stats = engine_stats};
+	static struct weft_fi_ops weft_ops = {
+		.size = sizeof(struct weft_fi_ops), .stats = engine_stats, .port_stats = port_stats};
 	if (strcmp(name, WEFT_FI_OPS) != 0)
 		return -FI_ENOSYS;
 	*ops = &weft_ops;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "member.h"
 #include "prov_getinfo.h"
 
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "member.h"
 #include "prov_cntr.h"
 #include "prov_cq.h"
 #include "prov_poll.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ep_parts.h"
+#include "member.h"
 #include "prov_addr.h"
 #include "prov_cq.h"
 #include "prov_fi_ops.h"

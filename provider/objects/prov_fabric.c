@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The fabric object, and waiting on several queues. */
 #include "prov_fabric.h"
+#include "member.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>

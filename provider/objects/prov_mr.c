@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "member.h"
 #include "prov_av.h"
 #include "prov_cntr.h"
 #include "prov_cq.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "ep_parts.h"
+#include "member.h"
 #include "prov_fi_ops.h"
 #include "prov_log.h"
 #include "prov_ref.h"

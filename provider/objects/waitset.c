@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "member.h"
 #include "prov_progress.h"
 #include "prov_ref.h"
 #include "prov_refuse.h"

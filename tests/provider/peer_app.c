@@ -170,12 +170,15 @@ static void do_recv(char *args)
 	answer("posted");
 }
 
+static char why[256]; /* the last error, in words */
+
 static void error_tell(void)
 {
 	struct fi_cq_err_entry err = {0};
 	must(fi_cq_readerr(cq, &err, 0) == 1 ? 0 : -FI_EAGAIN, "fi_cq_readerr");
 	struct slot *s = err.op_context;
 	s->busy = false;
+	fi_cq_strerror(cq, err.prov_errno, err.err_data, why, sizeof why);
 	answer("error %d tag %llu", err.err, (unsigned long long)s->tag);
 }
 
@@ -242,6 +245,12 @@ static void do_cpu(char *args)
 	wall_before = wall;
 }
 
+/* why: the last error in the provider's words */
+static void do_why(char *args)
+{
+	answer("why %s", why);
+}
+
 /* sleep MILLISECONDS: without progress of our own */
 static void do_sleep(char *args)
 {
@@ -295,7 +304,7 @@ static const struct {
 } commands[] = {
 	{"open", open_all}, {"close", do_close}, {"add", do_add},   {"send", do_send},
 	{"recv", do_recv},  {"wait", do_wait},   {"cpu", do_cpu},   {"sleep", do_sleep},
-	{"fork", do_fork},  {"exec", do_exec},   {"exit", do_exit},
+	{"fork", do_fork},  {"exec", do_exec},   {"exit", do_exit}, {"why", do_why},
 };
 
 /* Next command; the transport works while we wait for it. */

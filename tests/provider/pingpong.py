@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pingpong.py WEFT - Debian's fi_pingpong, data check on, between two processes through `weft switch`, unprivileged:
+"""pingpong.py WEFT [mtu] - Debian's fi_pingpong, data check on, between two processes through `weft switch`, unprivileged:
 messages and tagged messages, and under a hook of libfabric; with credits that are scheduled;
-then without a switch. Needs FI_PROVIDER_PATH."""
+then without a switch. With `mtu` only where large packets get lost. Needs FI_PROVIDER_PATH."""
 import os
 import signal
 import subprocess
@@ -14,9 +14,11 @@ SIZES = ["64", "4096", "100000", "1048576"]
 PORT = str(20000 + os.getpid() % 20000)  # fi_pingpong's control connection
 
 
-def pingpong(device, hook, cc, *args):
-    env = dict(os.environ, FI_WEFT_DEVICE=device, FI_WEFT_CC=cc, FI_HOOK=hook, FI_LOG_LEVEL="info" if hook else "",
-               FI_LOG_PROV="hook_" + hook)
+def pingpong(device, hook, cc, tune, *args):
+    if cc != "smartt":  # credit is granted at the rate of the link, which a vhost port does not know
+        tune = ",".join(["link_bps=400000000000,pacing=off", *filter(None, [tune])])
+    env = dict(os.environ, FI_WEFT_DEVICE=device, FI_WEFT_CC=cc, FI_WEFT_TUNE=tune, FI_HOOK=hook,
+               FI_LOG_LEVEL="info" if hook else "", FI_LOG_PROV="hook_" + hook)
     return subprocess.Popen(["fi_pingpong", "-p", "weft", "-e", "rdm", "-c", *args], env=env, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -31,11 +33,11 @@ def check(process, out, what):
     return out
 
 
-def pair(devices, mode, size, hook="", cc="smartt"):
+def pair(devices, mode, size, hook="", cc="smartt", tune=""):
     """A server and its client; the table's line for this size must stand in both outputs."""
-    server = pingpong(devices[0], hook, cc, "-m", mode, "-S", size, "-B", PORT)
+    server = pingpong(devices[0], hook, cc, tune, "-m", mode, "-S", size, "-B", PORT)
     while True:
-        client = pingpong(devices[1], hook, cc, "-m", mode, "-S", size, "-P", PORT, "127.0.0.1")
+        client = pingpong(devices[1], hook, cc, tune, "-m", mode, "-S", size, "-P", PORT, "127.0.0.1")
         out = output(client)
         if client.returncode == 0 or "failed to connect" not in out or server.poll() is not None:
             break  # not merely because nobody listened yet
@@ -75,7 +77,17 @@ def point_to_point(folder):
         pair([f"net_vhost0,iface={socket}", f"net_virtio_user0,path={socket}"], "msg", SIZES[0])
 
 
+def small_mtu(folder):
+    """Nothing tells of the MTU in the middle, or that it falls during the run."""
+    for tune, size in (("fault_mtu_bytes=1500", "100000"), ("fault_mtu_bytes=1500,fault_mtu_from_pkt=1500", "4194304")):
+        socket = f"{folder}/mtu{size}"
+        pair([f"net_vhost0,iface={socket}", f"net_virtio_user0,path={socket}"], "tagged", size, tune=tune)
+
+
 with tempfile.TemporaryDirectory(prefix="weft-pp-") as folder:
+    if sys.argv[2:] == ["mtu"]:
+        small_mtu(folder)
+        sys.exit(0)
     through_switch(folder + "/vhost")
     for scheduling in ("spraypass", "expresspass"):
         with_credit(folder + "/" + scheduling, scheduling)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters. An endpoint of a sends to itself; each message is two events. */
 #include "fixture.h"
+#include "member.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queues and counters. */
 #include "fixture.h"
+#include "member.h"
 
 #include <poll.h>
 #include <pthread.h>

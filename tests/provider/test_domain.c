@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Many domains and endpoints at once, on one device and on two; what a domain tells and refuses. */
 #include "fixture.h"
+#include "member.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Domains and endpoints: opening, binding, names, closing. */
 #include "fixture.h"
+#include "member.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

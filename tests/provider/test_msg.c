@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
+#include "member.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Many messages of random sizes between two hosts, both ways, each byte checked and the order as well. */
 #include "fixture.h"
+#include "member.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

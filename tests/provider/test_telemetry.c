@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The provider starts EAL itself here, on a ring that leads back to us: what it counts is read over the socket. */
 #include "fixture.h"
+#include "member.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -68,9 +69,14 @@ static void send_one(struct host *h)
 	assert_int_equal(fi_cq_read(h->cq, &entry, 1), -FI_EAGAIN);
 }
 
-static void expect_counters(const char *answer, const struct weft_stats *stats)
+static void expect_counters(const char *answer, const struct weft_stats *stats, const struct weft_ethdev_stats *port)
 {
 	char text[96];
+	for (int i = 0; i < WEFT_PORT_COUNTER_COUNT; i++) {
+		snprintf(text, sizeof text, "\"%s\":%llu", weft_port_counter_descs[i].name,
+			 (unsigned long long)((const uint64_t *)port)[i]);
+		assert_non_null(strstr(answer, text));
+	}
 	for (int i = 0; i < WEFT_COUNTER_COUNT; i++) {
 		snprintf(text, sizeof text, "\"%s\":%llu", weft_counter_descs[i].name,
 			 (unsigned long long)((const uint64_t *)stats)[i]);
@@ -78,10 +84,11 @@ static void expect_counters(const char *answer, const struct weft_stats *stats)
 	}
 }
 
-static void stats__are_those_of_the_engine(void **state)
+static void stats__are_those_of_engine_and_port(void **state)
 {
 	static char answer[16384];
 	struct weft_stats stats;
+	struct weft_ethdev_stats port;
 	struct weft_fi_ops *ops;
 	struct host h = {0};
 	domain_open(&h);
@@ -92,8 +99,10 @@ static void stats__are_those_of_the_engine(void **state)
 	ok(fi_open_ops(&h.domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL));
 	ok(ops->stats(&h.domain->fid, &stats));
 	assert_int_equal(stats.tx_data, 1);
+	ok(ops->port_stats(&h.domain->fid, &port));
+	assert_int_equal(port.tx_pkts, 1);
 	ask(fd, "/weft/stats," DEVICE, answer, sizeof answer);
-	expect_counters(answer, &stats);
+	expect_counters(answer, &stats, &port);
 	host_close(&h);
 	close(fd);
 }
@@ -182,7 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(directory__comes_and_goes), /* first: forks before EAL is up */
-		cmocka_unit_test(stats__are_those_of_the_engine),
+		cmocka_unit_test(stats__are_those_of_engine_and_port),
 		cmocka_unit_test(stats__unknown_and_closed_devices),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);

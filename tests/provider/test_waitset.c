@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wait sets: completion queues, counters and event queues, also of several devices, that wake the same sleepers. */
 #include "fixture.h"
+#include "member.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -68,6 +68,8 @@ static void draw_atomic(struct model *m, struct model_op *op)
 	if (op->kind == MODEL_FETCH && rng_below(dice, 8) == 0)
 		op->amo = WEFT_AMO_READ;
 	size_t bytes = weft_amo_bytes(op->type);
+	size_t most = op->kind == MODEL_COMPARE ? MODEL_COMPARE_BYTES : MODEL_AMO_BYTES;
+	op->len = op->len < most ? op->len : most;
 	op->len = rng_below(dice, 4) == 0 || op->len < bytes ? bytes : op->len / bytes * bytes;
 }
 

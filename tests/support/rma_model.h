@@ -14,10 +14,12 @@
 #include "rng.h"
 
 enum {
-	MODEL_SLOTS = 16,         /* of each host: pieces of memory with operations of their own */
-	MODEL_DEPTH = 6,          /* operations of a slot under way */
-	MODEL_SLOT_BYTES = 16384, /* memory of a slot */
-	MODEL_SMALL_BYTES = 1024, /* longer ones wait for those before them, and those behind for them */
+	MODEL_SLOTS = 16,          /* of each host: pieces of memory with operations of their own */
+	MODEL_DEPTH = 6,           /* operations of a slot under way */
+	MODEL_SLOT_BYTES = 16384,  /* memory of a slot */
+	MODEL_AMO_BYTES = 992,     /* most operands of an atomic: a packet of 1024 bytes, which every path carries */
+	MODEL_COMPARE_BYTES = 480, /* the same with comparands */
+	MODEL_SMALL_BYTES = 1024,  /* longer ones wait for those before them, and those behind for them */
 	MODEL_REGION_BYTES = 2 * MODEL_SLOTS * MODEL_SLOT_BYTES,
 };
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import subprocess
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -14,62 +14,46 @@ import weftlab
 from conftest import ROOT, Write
 from weftlab import BREAKS, HOLDS, UNDECIDED, Runs, ScenarioError, WeftlabError, judge, load_claims
 from weftlab.__main__ import main
-from weftlab.binary import Binary
-from weftlab.claims import UNKNOWN, in_words, value_is
-from weftlab.measures import MEASURES, Scope, nearest_rank, rates_of
+from weftlab.binary import Binary, Metric
+from weftlab.claim_reader import load_bench
+from weftlab.claims import REPORTED, UNKNOWN, in_words, paired
+from weftlab.fields import value_is
+from weftlab.measures import MEASURES, Scope, explained, known, nearest_rank, rates_of
 from weftlab.reader import load
 
-MEASURED = """title: all measures
-topology: leafspine:4:4:4
-matrix: permutation:16:128KiB
-link-gbps: 100
-background: 20%
-cases:
-  - {name: reps, lb: reps}
-  - {name: ecmp, lb: ecmp}
-set: {queue_sample_ns: 1000}
-seeds: 2
-outputs: {series: 2us}
-claims:
-"""
+GOLDEN = ROOT / "tests" / "weftlab" / "golden"  # results of one sweep, and what they were measured to be
 SWEPT = "topology: star:4\ncases: [{name: a}, {name: b}]\nsweep: {topology: [x/a.topo, b.topo]}\nclaims:\n"
 
 
-def all_claims() -> str:
-    """Claims of every measure that these runs have: alone, over and less others, of some ports and flows."""
-    lines = []
-    for name in MEASURES:
-        if name.startswith(("path", "credit")) or name in ("foreground_p999_us", "background_p999_us"):
-            continue  # of credits; and two that the command does not have
-        lines += [f"{{text: {name}, measure: {name}, of: {{}}, at_most: 1}}",
-                  f"{{text: {name}, measure: {name}, of: {{case: ecmp}}, over: {{case: reps}}, at_least: 1.2}}",
-                  f"{{text: {name}, measure: {name}, of: {{case: ecmp}}, less: {{case: reps}}, at_least: 0}}"]
-        if name.startswith("port_"):
-            lines.append(f"{{text: {name}, measure: {name}, of: {{}}, ports: 'leaf*:up*', from: 4us, to: 20us, "
-                         "at_most: 1}")
-        if name.startswith("flow_"):
-            lines.append(f"{{text: {name}, measure: {name}, of: {{}}, flows: 2-5, from: 6us, to: 20us, within: 0.5, "
-                         "at_most: 1}")
-    return "".join(f"  - {line}\n" for line in lines)
-
-
-def test_measures_are_those_of_the_command(weft: Binary, tmp_path: Path) -> None:
-    """Values of about 300 claims beside what `weft reproduce` says of the same runs."""
-    (tmp_path / "papers").mkdir()
-    path = tmp_path / "papers" / "all.yaml"
-    path.write_text(MEASURED + all_claims())
-    done = subprocess.run([weft.path, "reproduce", str(tmp_path / "papers"), "--out", str(tmp_path / "out")],
-                          capture_output=True, text=True, check=False)
-    theirs = re.findall(r"^ +ours (.*?), must be", done.stdout, re.M)
-    runs = weftlab.load(tmp_path / "out" / "all")
-    judged = [judge(claim, runs) for claim in load_claims(load(path, weft))]
-    assert len(judged) == len(theirs) > 280
-    for found, said in zip(judged, theirs):
+def test_measures_of_kept_results(weft: Binary) -> None:
+    """Values and intervals of about 300 claims: each measure alone, over and less others, of some ports and flows."""
+    expected = (GOLDEN / "claims.txt").read_text().splitlines()
+    runs = weftlab.load(GOLDEN / "results")
+    judged = [judge(claim, runs) for claim in load_claims(load(GOLDEN / "claims.yaml", weft))]
+    assert len(judged) == len(expected) > 280
+    for found, said in zip(judged, expected):
         value = float(said.split()[0])
         assert found.value == pytest.approx(value, rel=0.006, abs=1e-9), (found.claim.measure, said)
         half = re.search(r"±(\S+)", said)
         if half and found.value != 1:
             assert found.half == pytest.approx(float(half.group(1)), rel=0.06, abs=1e-9), (found.claim.measure, said)
+
+
+def test_measures_of_the_result_are_the_metrics_of_the_command(weft: Binary) -> None:
+    """Names and meanings have one source."""
+    assert {name for name, measure in MEASURES.items() if measure.of_result} == set(weft.metrics)
+    assert all(measure.help for name, measure in MEASURES.items() if name not in weft.metrics)
+    assert explained(weft)["fct_max_us"] == weft.metrics["fct_max_us"].help
+
+
+def test_a_new_metric_of_the_command_is_a_measure(weft: Binary, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"schema": "weft.run/1", "packets": {"lucky": 7}}')
+    newer = Binary(weft.path, weft.options, weft.digest)
+    newer.metrics.update(lucky=Metric("packets.lucky", "packets", "luck"), derived=Metric(None, None, "of others"))
+    assert known("lucky", newer) and not known("derived", newer) and not known("nothing", newer)
+    assert MEASURES["lucky"].of({"directory": str(tmp_path)}, Scope()) == 7
+    assert explained(newer)["lucky"] == "luck"
+    del MEASURES["lucky"]
 
 
 @pytest.mark.parametrize("entry, words", [
@@ -86,7 +70,9 @@ def test_measures_are_those_of_the_command(weft: Binary, tmp_path: Path) -> None
     ("{text: a, measure: jain, at_most: 1, flows: 5-2}", "flows: '5-2' is neither"),
     ("{text: a, measure: jain, at_most: 1, from: soon}", "from: 'soon' is not a time"),
     ("{text: a, measure: jain, real: life}", "real: 'life' is not lab"),
+    ("{text: a, measure: jain, at_most: 1, bound: mine}", "bound: 'mine' is not published"),
     ("{text: a, measure: port_bytes, real: lab}", "real: takes a number of the result"),
+    ("{text: a, measure: jain, real: lab}", "real: the scenario has no bench"),
 ])
 def test_refusals_name_line_and_key(entry: str, words: str, write: Write, weft: Binary) -> None:
     scenario = load(write(SWEPT + f"  - {entry}\n"), weft)
@@ -164,6 +150,61 @@ def test_claims_of_all_publications_are_read(weft: Binary) -> None:
         scenario = load(path, weft)
         count += len(load_claims(scenario))
     assert count > 50
+
+
+REAL = """topology: star:4
+matrix: permutation:4:16KiB
+seeds: 2
+bench: {link-gbps: 0.25, set: {ack_every: 2}, runs: [{}]}
+claims:
+  - {text: as fast, measure: inflation, real: lab}
+  - {text: nothing fails, measure: failed, real: lab, at_most: 1}
+"""
+
+
+def test_real_time_stands_beside_the_lab(write: Write, weft: Binary, tmp_path: Path) -> None:
+    path = write(REAL)
+    runs = weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True)
+    scenario = load(path, weft)
+    inflation, failed = load_claims(scenario)
+    assert judge(inflation, runs).verdict == UNKNOWN
+    shutil.copytree(tmp_path / "out" / "runs" / "0000", tmp_path / "out" / "real" / "0000")
+    found = judge(inflation, runs)
+    assert found.verdict == REPORTED and found.ours.startswith("1 (case: in real time "), found
+    assert judge(failed, runs).verdict == HOLDS
+    assert in_words([found, judge(failed, runs)]).endswith("2 claims: 1 holds, 1 reported\n")
+    bench = load_bench(scenario)
+    assert [item.argument for item in bench.items] == ["--link-gbps=0.25", "--set=ack_every=2"]
+    assert bench.picks == ({},)
+
+
+@pytest.mark.parametrize("key, words", [("[]", "a mapping"), ("{link-gbps: 1}", "bench: names no runs"),
+                                        ("{runs: [{case: x}]}", "case: no run has 'x'")])
+def test_runs_in_real_time_are_named(key: str, words: str, write: Write, weft: Binary) -> None:
+    with pytest.raises(ScenarioError, match=words):
+        load_bench(load(write(f"topology: star:4\nbench: {key}\n"), weft))
+
+
+def test_the_combination_that_speaks_most_against_a_claim_decides(write: Write, weft: Binary) -> None:
+    path = write("topology: star:4\ncases: [{name: a}, {name: b}]\nclaims:\n"
+                 "  - {text: t, measure: failed, of: {}, at_most: 10}\n")
+    claim, = load_claims(load(path, weft))
+    near, wide, beyond = [9.9, 9.9], [2.0, 8.0], [11.0, 11.1]
+    assert judge(claim, made_up(a=near, b=wide)).verdict == UNDECIDED
+    assert judge(claim, made_up(a=near, b=wide)).runs == "b"
+    assert judge(claim, made_up(a=beyond, b=wide)).verdict == BREAKS
+    assert judge(claim, made_up(a=near, b=near)).verdict == HOLDS
+
+
+def test_pairs_tell_how_large_a_difference_is(write: Write, weft: Binary) -> None:
+    path = write("topology: star:4\ncases: [{name: a}, {name: b}]\nclaims:\n"
+                 "  - {text: t, measure: failed, of: {case: a}, over: {case: b}, at_least: 1}\n")
+    claim, = load_claims(load(path, weft))
+    found = judge(claim, made_up(a=[10, 12, 14], b=[5, 6, 9]))
+    assert (found.pairs, round(found.effect, 2), round(found.p_value, 4)) == (3, 9.24, 0.0039)
+    assert paired(found) == "3 pairs, p 0.0039, effect size 9.2 (large)"
+    assert paired(judge(claim, made_up(a=[1, 2], b=[1, 2]))) == "2 pairs, no difference"
+    assert judge(claim, made_up(a=[10], b=[5])).pairs == 1
 
 
 def test_values_of_axes_are_known_by_the_end_of_their_path() -> None:

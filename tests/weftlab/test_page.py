@@ -62,10 +62,48 @@ pre.id = "found"; pre.textContent = JSON.stringify(found); parent.document.body.
 """
 
 
-def browse(text: str, directory: Path, width: int, *more: str) -> dict[str, Any]:
+# What a reader sees without doing anything: marks of data in each plot, where they lie, and where the verdicts are.
+LOOKER = """
+const shown = one => { const box = one.getBoundingClientRect(); return [box.left, box.right, box.width, box.height]; };
+const marks = chart => [...chart.querySelectorAll("svg[role=img] g[clip-path] > *")].filter(
+  one => ["path", "circle", "rect"].includes(one.tagName) && Math.max(...shown(one).slice(2)) > 1);
+const found = {wide: document.documentElement.scrollWidth, view: innerWidth};
+found.plots = [...document.querySelectorAll("section .chart")].map(chart => marks(chart).length);
+found.lines = [...document.querySelectorAll("#curves .chart, #time .chart")].map(
+  chart => Math.max(...marks(chart).map(one => shown(one)[2])));
+found.pictures = [...document.querySelectorAll(".published img")].map(one => [one.naturalWidth, ...shown(one)]);
+found.verdicts = [...document.querySelectorAll(".verdict, .claim, .claim p")].map(shown);
+const pre = parent.document.createElement("pre");
+pre.id = "found"; pre.textContent = JSON.stringify(found); parent.document.body.append(pre);
+"""
+FAILING_LINK = """title: an uplink fails and two cases go on
+topology: leafspine:2:4:4
+matrix: permutation:8:256KiB
+faults: ["10us fail uplink:leaf:0:0"]
+end: 400us
+reconverge: 1s
+cases:
+  - {name: ops, lb: ops}
+  - {name: reps, lb: reps}
+seeds: 2
+outputs: {series: 2us}
+figure: {shows: Figure 1, form: time, split: case, values: ports.gbps, ports: "leaf0:up*"}
+claims:
+  - text: OPS suffers more, at ports such as leaf0:up0,leaf0:up1,leaf0:up2,leaf0:up3,leaf1:up0,leaf1:up1,leaf1:up2
+    paper: 40 times
+    measure: retransmitted
+    of: {case: ops}
+    over: {case: reps}
+    at_least: 1000
+  - {text: No flow of REPS fails, measure: failed, of: {case: reps}, at_most: 0}
+  - {text: Nothing is lost, measure: fct_max_us, of: {case: ops}, at_most: 1, note: it is}
+"""
+
+
+def browse(text: str, directory: Path, width: int, *more: str, reader: str = READER) -> dict[str, Any]:
     """What READER finds in a frame of this width: windows cannot be as narrow as a phone."""
     path = directory / "frame.html"
-    text = text.replace("</body>", f"<script>addEventListener('load', () => {{ {READER} }})</script></body>")
+    text = text.replace("</body>", f"<script>addEventListener('load', () => {{ {reader} }})</script></body>")
     path.write_text(f'<!doctype html><body style="margin:0"><iframe srcdoc="{html.escape(text)}" width="{width}" '
                     'height="2400" style="border:0"></iframe></body>')
     command = [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000",
@@ -140,3 +178,41 @@ def test_readers_hover_zoom_sort_and_filter(width: int, more: tuple[str, ...], t
     assert up == sorted(up) and down == sorted(down, reverse=True)
     assert (found["all"], found["filtered"]) == (12, 6)
     assert found["measure"].startswith("goodput (Gb/s) over mtu")
+
+
+@pytest.fixture(scope="module")
+def figure_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page that `weft reproduce` writes of FAILING_LINK."""
+    directory = tmp_path_factory.mktemp("paper")
+    (directory / "fig1.yaml").write_text(FAILING_LINK)
+    assert main(["reproduce", str(directory), "--out", str(directory / "out"), "--quiet"]) == 0
+    return (directory / "out" / "fig1" / "report.html").read_text()
+
+
+def assert_seen(found: dict[str, Any]) -> None:
+    """No plot is blank, and no verdict is off the screen."""
+    assert found["wide"] <= found["view"]
+    assert len(found["plots"]) == 3 and min(found["plots"]) > 1, "a blank plot"
+    assert min(found["lines"]) > found["view"] / 8, "a plot without a line"
+    (natural, left, right, wide, high), = found["pictures"]
+    assert natural > 100 and left >= 0 and right <= found["view"] and wide > 300 and high > 50
+    assert len(found["verdicts"]) >= 9
+    for left, right, wide, high in found["verdicts"]:
+        assert left >= 0 and right <= found["view"] and wide > 10 and high > 5, "a verdict off the screen"
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_plot_is_blank_and_no_verdict_off_the_screen(width: int, figure_page: str, tmp_path: Path) -> None:
+    found = browse(figure_page, tmp_path, width, reader=LOOKER)
+    assert found["view"] == width
+    assert_seen(found)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
+@pytest.mark.parametrize("rule", [".claim p { white-space: nowrap; }", ".verdict { position: relative; left: -99px; }",
+                                  ".chart g { display: none; }"])
+def test_what_is_not_seen_is_noticed(rule: str, figure_page: str, tmp_path: Path) -> None:
+    found = browse(figure_page.replace("</style>", f"{rule}</style>", 1), tmp_path, 390, reader=LOOKER)
+    with pytest.raises(AssertionError):
+        assert_seen(found)

@@ -61,6 +61,11 @@ uint32_t weft_atomic_bytes(const struct weft_engine *e, uint8_t op)
 	return ses_atomic_bytes(&e->ses, op);
 }
 
+void weft_engine_fail(struct weft_engine *e, int err)
+{
+	pds_fail(&e->pds, err);
+}
+
 bool weft_engine_idle(const struct weft_engine *e)
 {
 	return pds_is_quiet(&e->pds);

@@ -8,9 +8,12 @@
 #include "engine_state.h"
 #include "ip_key.h"
 
+/* Before the first RTT sample, rate not told: a window of 10 full packets at 4 Mb/s. TCP waits a second (RFC 6298). */
+#define FIRST_RTO_NS WEFT_MS(100)
+
 enum {
 	BRTT_GUESS_NS = 100000, /* until a probe has measured it */
-	LINK_GUESS_GBPS = 10,   /* ports that do not know their rate */
+	RTO_SRTTS = 4,          /* rate not told: the largest RTT of so many smoothed ones leads to the RTO */
 	RTO_BRTTS = 7,          /* SMaRTT sec. III-D */
 	REORDER_BRTTS = 3,
 	TX_BACKLOG_PKTS = 2,     /* full packets at the port while the link is busy */
@@ -28,8 +31,16 @@ enum {
 
 const struct weft_param weft_engine_tunes[] = {
 	TUNE64(link_bps, 0, 0, 10000000000000, "our link, bits per second; 0: what the port says"),
+	TUNE32(probe_rate, 0, 0, 2,
+	       "link_bps is 0: true, 1: an upper bound, lowered to what gets through, 2: not known, and found by "
+	       "windows "
+	       "that double per round trip; always 2 where neither link_bps nor the port says anything"),
 	TUNE64(brtt_ns, 0, 0, 10000000000, "base RTT of a full packet on the longest idle path, ns; 0: probed"),
 	TUNE64(brtt_floor_ns, 0, 0, 10000000000, "measured base RTTs never go below this, ns"),
+	TUNE32(brtt_floor_pkts, 0, 0, 1000,
+	       "nor below the time our link takes for so many full packets; 0: 5 where probe_rate is not 0"),
+	TUNE64(brtt_window_ns, 10000000000, 1000000, 3600000000000,
+	       "base RTTs are the smallest sample, and measured anew after this time, ns"),
 	TUNE64(rto_ns, 0, 0, 60000000000, "retransmission timeout, ns; 0: 7 base RTTs"),
 	TUNE64(rto_max_ns, 8000000000, 1000, 60000000000, "ceiling of the retransmission timeout's back-off, ns"),
 	TUNE64(reorder_ns, 0, 0, 60000000000,
@@ -39,9 +50,12 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNE64(peer_timeout_ns, 5000000000, 1000, 3600000000000, "silence after which a peer's operations fail, ns"),
 	TUNE64(idle_close_ns, 1000000000, 0, 3600000000000, "idle connections are closed after this, ns; 0: never"),
 	TUNE64(unexpected_bytes, 268435456, 0, 1099511627776, "memory for messages that have no receive yet, bytes"),
+	TUNE64(pmtu_raise_ns, 600000000000, 1000, 86400000000000,
+	       "packet sizes that a path did not carry are tried again after this, ns; with pmtu_discovery"),
 	TUNE64(rndv_bytes, 0, 0, 4294967294,
 	       "longer messages are announced and fetched by their receivers (rendezvous), bytes; 0: none is"),
-	TUNE32(payload_bytes, 4096, 64, 8192, "payload of a full packet (UET Payload MTU), bytes"),
+	TUNE32(payload_bytes, 4096, 64, 8192,
+	       "payload of a full packet (UET Payload MTU), bytes; with pmtu_discovery the largest"),
 	TUNE32(ack_every, 1, 1, 64, "data packets per ACK"),
 	TUNE32(acks_per_window, 0, 0, 256,
 	       "ACKs a sender asks for in a window at least, however many packets the peer's ack_every coalesces; 0: "
@@ -59,6 +73,8 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNEON(go_back_n, 0, "deliver in order: a loss repeats everything after it; for one path per connection"),
 	TUNEON(lb_all_acked, 0,
 	       "the load balancer learns the entropies of all packets of a coalesced ACK, not only its own"),
+	TUNEON(pmtu_discovery, 0,
+	       "find out what the path to each peer carries, by probes: 1024, 2048, 4096 ... payload_bytes"),
 	TUNEON(pacing, 1, "hand packets to the port at link rate"),
 	TUNEON(ack_burst, 0,
 	       "one ACK for the packets of a connection that one poll finds, but for those with news of their own"),
@@ -97,15 +113,55 @@ static uint32_t ack_bytes(const struct weft_engine *e)
 	return (bytes + e->pds.conf.tune.ack_every - 1) / e->pds.conf.tune.ack_every;
 }
 
+/* The rate that fits the first window of a link of which nothing is known. */
+static uint64_t start_bps(const struct weft_engine *e, weft_ns brtt_ns)
+{
+	return (uint64_t)RATE_START_PKTS * e->pds.conf.full_wire_bytes * 8 * WEFT_S(1) / brtt_ns;
+}
+
+/* Of the longest path, as far as it is known; sets the floor under those that are measured. */
+static weft_ns base_rtt(struct weft_engine *e, uint64_t told_bps)
+{
+	struct weft_engine_tune *t = &e->pds.conf.tune;
+	if (t->probe_rate != RATE_TOLD && !t->brtt_floor_pkts)
+		t->brtt_floor_pkts = RATE_FLOOR_PKTS;
+	if (t->probe_rate != RATE_UNKNOWN) {
+		weft_ns floor_ns = rate_floor_ns(told_bps, e->pds.conf.full_wire_bytes, t->brtt_floor_pkts);
+		t->brtt_floor_ns = floor_ns > t->brtt_floor_ns ? floor_ns : t->brtt_floor_ns;
+	}
+	weft_ns brtt_ns = t->brtt_ns ? t->brtt_ns : BRTT_GUESS_NS;
+	return brtt_ns > t->brtt_floor_ns ? brtt_ns : t->brtt_floor_ns;
+}
+
+/* Finding the rate, unless it was told. `told_bps` 0: nobody says anything. */
+static void derive_rate(struct weft_engine *e, uint64_t told_bps)
+{
+	const struct weft_engine_tune *t = &e->pds.conf.tune;
+	struct weft_cc_params params = e->pds.conf.cc_params;
+	if (t->probe_rate == RATE_TOLD)
+		return;
+	params.link_bps = told_bps;
+	rate_init(&e->pds.rate, e->pds.conf.cc, &params, t->probe_rate, t->brtt_floor_pkts);
+	e->pds.conf.rto_srtts = RTO_SRTTS;
+	e->pds.conf.first_rto_ns = t->probe_rate == RATE_UNKNOWN ? FIRST_RTO_NS : 0;
+}
+
+/* The rate at which the port is given packets; 0: as they come. */
+static void set_pace(struct weft_engine *e, uint64_t bps)
+{
+	struct out_batch *out = &e->pds.out;
+	out->link_pace = bps && e->pds.conf.tune.pacing ? (8 * WEFT_S(1) << 20) / bps : 0;
+	out->link_backlog_ns = TX_BACKLOG_PKTS * (e->pds.conf.full_wire_bytes * out->link_pace >> 20);
+}
+
 static void derive(struct weft_engine *e)
 {
 	struct weft_engine_tune *t = &e->pds.conf.tune;
-	uint64_t bps = t->link_bps ? t->link_bps : e->pds.out.port->link_bps;
-	if (!bps)
-		bps = LINK_GUESS_GBPS * UINT64_C(1000000000);
-	weft_ns brtt = t->brtt_ns ? t->brtt_ns : BRTT_GUESS_NS;
-	if (brtt < t->brtt_floor_ns)
-		brtt = t->brtt_floor_ns;
+	uint64_t told_bps = t->link_bps ? t->link_bps : e->pds.out.port->link_bps;
+	if (!told_bps)
+		t->probe_rate = RATE_UNKNOWN;
+	weft_ns brtt = base_rtt(e, told_bps);
+	uint64_t bps = t->probe_rate == RATE_UNKNOWN ? start_bps(e, brtt) : told_bps;
 	t->window_pkts = (t->window_pkts + 127) / 128 * 128;
 	if (t->reorder_shim_ns)
 		t->ack_burst = 0; /* an ACK at the end of a burst would tell of gaps that opened in it */
@@ -118,14 +174,16 @@ static void derive(struct weft_engine *e)
 	e->pds.conf.lb_params.bdp_pkts = bdp_pkts ? (uint32_t)bdp_pkts : 1;
 	e->pds.conf.lb_params.brtt_ns = brtt;
 	e->pds.conf.lb_params.payload_bytes = t->payload_bytes;
+	e->pds.conf.sure_bytes =
+		t->pmtu_discovery && t->payload_bytes > PATH_BASE_BYTES ? PATH_BASE_BYTES : t->payload_bytes;
 	e->pds.conf.lb_params.tune = e->pds.conf.lb_tune;
 	e->pds.conf.background_lb_params = e->pds.conf.lb_params;
 	e->pds.conf.background_lb_params.tune = e->pds.conf.background_lb_tune;
 	e->pds.conf.rto_ns = t->rto_ns ? t->rto_ns : RTO_BRTTS * brtt;
 	e->pds.conf.reorder_ns = t->reorder_ns ? t->reorder_ns : REORDER_BRTTS * brtt;
 	e->pds.conf.ack_delay_ns = t->ack_delay_ns ? t->ack_delay_ns : brtt / 2;
-	e->pds.out.link_pace = t->pacing ? (8 * WEFT_S(1) << 20) / bps : 0;
-	e->pds.out.link_backlog_ns = TX_BACKLOG_PKTS * (e->pds.conf.full_wire_bytes * e->pds.out.link_pace >> 20);
+	derive_rate(e, told_bps);
+	set_pace(e, t->probe_rate == RATE_UNKNOWN ? 0 : bps);
 	e->pds.conf.ask_below_bytes = (t->ack_every + 1) * e->pds.conf.full_wire_bytes;
 	while (t->acks_per_window &&
 	       UINT64_C(1) << e->pds.conf.ask_shift < (uint64_t)t->acks_per_window * e->pds.conf.full_wire_bytes)
@@ -136,6 +194,11 @@ static int derive_credit(struct weft_engine *e, struct weft_err *err)
 {
 	if (!e->pds.credit.rcc)
 		return 0;
+	if (e->pds.conf.tune.probe_rate == RATE_UNKNOWN)
+		return weft_err_set(
+			err, -EINVAL,
+			"%s grants credit at the rate of the link, which the port does not know: set link_bps",
+			e->pds.credit.rcc->name);
 	e->pds.credit.params = e->pds.conf.cc_params;
 	e->pds.credit.params.tune = e->pds.credit.tune;
 	e->pds.credit.rcc->limits(&e->pds.credit.params, &e->pds.credit.limits);
@@ -189,6 +252,16 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	if (!rc && pds_start(&e->pds, now))
 		rc = weft_err_set(err, -ENOMEM, "no memory for an engine");
 	return rc;
+}
+
+void weft_engine_link(struct weft_engine *e, uint64_t link_bps, weft_ns now)
+{
+	uint8_t known = e->pds.conf.tune.probe_rate;
+	if (known == RATE_TOLD || e->pds.conf.tune.link_bps)
+		return;
+	rate_set_bound(&e->pds.rate, link_bps);
+	if (known == RATE_BOUND)
+		set_pace(e, link_bps);
 }
 
 /* By a hash of their own: what the seed means for everything else stays the same. */

@@ -24,8 +24,9 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 					   .brtt_ns = p->brtt_ns,
 					   .srtt_ns = p->srtt_ns,
 					   .ev = newest_ev(&p->q),
+					   .payload_bytes = p->pdc.payload_bytes,
 					   .background = p->background};
-		assert(p->cc.ops == e->pds.conf.cc && p->lb.ops);
+		assert(p->cc.ops && p->lb.ops);
 		if (p->cc.ops->view)
 			p->cc.ops->view(&p->cc, &v.cc);
 		if (p->lb.ops->view)

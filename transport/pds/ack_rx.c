@@ -5,10 +5,12 @@
 #include "bitmap.h"
 #include "ctl_tx.h"
 #include "loss.h"
+#include "path_search.h"
 #include "pdc_tx.h"
 #include "ready.h"
 #include "rto.h"
 #include "wire_check.h"
+#include "withdraw.h"
 
 enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff, RESOURCE_HOLD_BRTTS = 4 };
 
@@ -195,8 +197,8 @@ static inline weft_ns take_rtt_sample(struct pds *pds, struct pdc_tx *p, const s
 		p->newest_acked_ns = s->sent_at;
 	weft_ns out = s->sent_at + service_ns(v);
 	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
-	if (s->payload_len == pds->conf.tune.payload_bytes && rtt < p->brtt_ns)
-		p->brtt_ns = rtt > pds->conf.tune.brtt_floor_ns ? rtt : pds->conf.tune.brtt_floor_ns;
+	if (s->payload_len == p->pdc.payload_bytes && rtt < p->min_rtt_ns)
+		rto_lower_brtt(&pds->conf, p, rtt);
 	rto_sample(&pds->conf, p, rtt, now);
 	return rtt;
 }
@@ -204,11 +206,22 @@ static inline weft_ns take_rtt_sample(struct pds *pds, struct pdc_tx *p, const s
 /* One probe per connection, in the control class, right after the target is known (UE 1.0 sec. 3.5, Probe). */
 static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (likely(p->probed) || p->probe_sent_ns != WEFT_NEVER)
+	if (p->probe_sent_ns != WEFT_NEVER)
 		return;
 	p->probe_sent_ns = now;
-	ctl_send(pds, p, WIRE_CTL_PROBE, ++p->probe_opaque, p->cack_psn, now);
+	p->probe_opaque = (p->probe_opaque + 1) & (PATH_OPAQUE - 1);
+	ctl_send(pds, p, WIRE_CTL_PROBE, p->probe_opaque, p->cack_psn, now);
 	pds->stats.probes++;
+}
+
+static void __attribute__((noinline)) do_chores(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	if (p->chores & CHORE_PATH && p->state == PDC_TX_OPEN) {
+		p->chores &= (uint8_t)~CHORE_PATH;
+		path_opened(pds, p, now);
+	}
+	if (p->chores & CHORE_BRTT)
+		probe(pds, p, now);
 }
 
 /* The probe is short: the base RTT is of a full packet, so the difference is added once each way over our link. */
@@ -220,8 +233,8 @@ probe_answered(const struct pds *pds, struct pdc_tx *p, const struct weft_pkt *p
 	weft_ns out = p->probe_sent_ns + service;
 	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
 	weft_ns full = rtt + 2 * (((uint64_t)pds->conf.full_wire_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) /
-				  pds->conf.cc_params.link_bps);
-	p->probed = true;
+				  p->cc.params->link_bps);
+	p->chores &= (uint8_t)~CHORE_BRTT;
 	p->probe_sent_ns = WEFT_NEVER;
 	p->brtt_ns = full > pds->conf.tune.brtt_floor_ns ? full : pds->conf.tune.brtt_floor_ns;
 }
@@ -233,14 +246,20 @@ static inline bool is_error(const struct wire_view *v)
 }
 
 /* SES refused the message of this packet; the packet itself counts as acknowledged and its response waits to be
- * cleared. */
-static void __attribute__((noinline))
+ * cleared. False: the answer cannot be taken now, and will come again. */
+static bool __attribute__((noinline))
 error_response(struct pds *pds, struct pdc_tx *p, uint32_t psn, uint8_t return_code)
 {
+	const struct sent *s = sendq_has(&p->q, psn) ? sendq_at(&p->q, psn) : NULL;
+	bool of_data = s && s->state != SENT_ACKED && s->run;
+	bool of_withdrawal = of_data && sent_is_withdrawn(s) && return_code == WIRE_RC_UNSUPPORTED_OP;
+	if (of_withdrawal && !withdraw_refused(pds, p, psn))
+		return false;
 	p->clear_wanted = true;
 	p->clear_psn = psn;
-	if (sendq_has(&p->q, psn) && sendq_at(&p->q, psn)->state != SENT_ACKED && sendq_at(&p->q, psn)->run)
-		pds->events->on_refused(pds->ses, p, sendq_at(&p->q, psn)->run, return_code);
+	if (of_data && !of_withdrawal)
+		pds->events->on_refused(pds->ses, p, s->run, return_code);
+	return true;
 }
 
 /* An earlier ACK covered the packet already, and the load balancer was told then (lb_feedback_covered). */
@@ -290,7 +309,8 @@ static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct ack
 		pdc_tx_closed(pds, p, now);
 		return;
 	}
-	probe(pds, p, now);
+	if (unlikely(p->chores))
+		do_chores(pds, p, now);
 	ready_add(pds, p);
 	if (acked->pkts && unlikely(!sendq_len(&p->q)) && list_empty(&p->runs))
 		pdc_tx_idle(pds, p, now);
@@ -334,11 +354,14 @@ inline __attribute__((always_inline)) void pds_rx_ack(struct pds *pds, const str
 	if (unlikely(!accept_ack(pds, p, v, n.cack, now)))
 		return;
 	if (!v->usual && n.flags & WIRE_F_ACK_P) {
-		probe_answered(pds, p, pkt, wire_hdr_opaque(v->hdr), service_ns(v));
+		if (wire_hdr_opaque(v->hdr) & PATH_OPAQUE)
+			path_answered(pds, p, wire_hdr_opaque(v->hdr), now);
+		else
+			probe_answered(pds, p, pkt, wire_hdr_opaque(v->hdr), service_ns(v));
 		return;
 	}
-	if (unlikely(is_error(v)))
-		error_response(pds, p, n.trigger, wire_rsp_return_code(v->rsp));
+	if (unlikely(is_error(v)) && !error_response(pds, p, n.trigger, wire_rsp_return_code(v->rsp)))
+		return;
 	take(pds, p, pkt, v, &n, now);
 }
 

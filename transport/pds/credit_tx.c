@@ -43,22 +43,29 @@ void credit_tx_idle(const struct pds *pds, struct pdc_tx *p)
 }
 
 /* Of a run's part that has not been cut. */
-static uint64_t wire_bytes_left(const struct pds *pds, const struct tx_run *run)
+static uint64_t wire_bytes_left(const struct pds *pds, const struct pdc_tx *p, const struct tx_run *run)
 {
 	uint32_t left = run->bytes - run->cut_bytes;
-	uint32_t pkts = left ? (left - 1) / pds->conf.tune.payload_bytes + 1 : 1;
+	uint32_t pkts = left ? (left - 1) / p->pdc.payload_bytes + 1 : 1;
 	return run->cut ? 0 : left + (uint64_t)pkts * pds->conf.overhead_bytes;
 }
 
 void credit_tx_queued(const struct pds *pds, struct pdc_tx *p, const struct tx_run *run)
 {
-	p->credit.unsent_bytes += wire_bytes_left(pds, run);
+	p->credit.unsent_bytes += wire_bytes_left(pds, p, run);
 }
 
 void credit_tx_dropped(const struct pds *pds, struct pdc_tx *p, const struct tx_run *run)
 {
-	assert(p->credit.unsent_bytes >= wire_bytes_left(pds, run));
-	p->credit.unsent_bytes -= wire_bytes_left(pds, run);
+	assert(p->credit.unsent_bytes >= wire_bytes_left(pds, p, run));
+	p->credit.unsent_bytes -= wire_bytes_left(pds, p, run);
+}
+
+void credit_tx_recount(const struct pds *pds, struct pdc_tx *p)
+{
+	p->credit.unsent_bytes = 0;
+	list_for_each (l, &p->runs)
+		credit_tx_queued(pds, p, list_entry(l, struct tx_run, link));
 }
 
 /* Bytes we lack credit for: all that waits, as far as the window would let it go (SMaRTT sec. VI: the sender's

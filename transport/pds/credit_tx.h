@@ -11,7 +11,8 @@ void credit_tx_start(const struct pds *pds, struct pdc_tx *p); /* numbering star
 void credit_tx_idle(const struct pds *pds, struct pdc_tx *p);  /* all acknowledged: the first window is new */
 void credit_tx_queued(const struct pds *pds, struct pdc_tx *p, const struct tx_run *run);
 void credit_tx_dropped(const struct pds *pds, struct pdc_tx *p,
-		       const struct tx_run *run); /* what is not cut of it never will be */
+		       const struct tx_run *run);                /* what is not cut of it never will be */
+void credit_tx_recount(const struct pds *pds, struct pdc_tx *p); /* packets have another size */
 /* Makes credit usable until it is enough for a packet of so many bytes. False: there is not enough. */
 bool credit_tx_draw(struct pdc_tx *p, uint32_t bytes);
 /* The record is sent, for which credit was drawn: what the packet says about credit. */

@@ -22,3 +22,33 @@ void ctl_send(struct pds *pds, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, u
 	out_send_control(&pds->out, pkt, &p->ip, p->lb.ops->pick(&p->lb, p->q.nxt, now), end, now);
 	pds->stats.tx_ctrl++;
 }
+
+/* A trailer is computed from bytes that are there. */
+static const uint8_t *padding(const struct pds *pds)
+{
+	static const uint8_t zeros[8192 + WEFT_PKT_HEAD_MAX];
+	return pds->conf.tune.crc ? zeros : NULL;
+}
+
+void ctl_send_padded(struct pds *pds, struct pdc_tx *p, uint16_t opaque, uint16_t payload_bytes, weft_ns now)
+{
+	struct weft_pkt *pkt = out_get(&pds->out);
+	if (!pkt)
+		return;
+	assert(p->state == PDC_TX_OPEN);
+	const struct wire_control c = {.ctl = WIRE_CTL_PROBE,
+				       .flags = WIRE_F_AR,
+				       .opaque = opaque,
+				       .spdcid = p->pdc.id,
+				       .dpdcid = p->remote_id,
+				       .payload = p->cack_psn};
+	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt), &c);
+	const struct wire_net net =
+		out_net(&pds->out, &p->ip, p->lb.ops->pick(&p->lb, p->q.nxt, now), WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	uint32_t full_bytes = pds->conf.overhead_bytes - WEFT_L1_OVERHEAD_BYTES + payload_bytes;
+	pkt->payload = padding(pds);
+	pkt->payload_len =
+		(uint16_t)(full_bytes - (uint32_t)(end - pkt->head) - (pds->conf.tune.crc ? CRC_TRAILER_BYTES : 0));
+	out_send(&pds->out, pkt, &net, end, now);
+	pds->stats.tx_ctrl++;
+}

@@ -36,6 +36,8 @@ static bool keep_response(struct pds *pds, struct pdc_rx *p, const struct wire_v
 		return false;
 	if (rc == WIRE_RC_UNDELIVERABLE)
 		pds->stats.rx_no_ep++;
+	else if (wire_req_opcode(v->req) == WIRE_OP_WITHDRAW)
+		pds->stats.rx_withdrawn++;
 	else
 		pds->stats.rx_bad_ses++;
 	return true;

@@ -3,6 +3,7 @@
 #include "loss.h"
 
 #include "credit_tx.h"
+#include "path_search.h"
 #include "ready.h"
 #include "rto.h"
 
@@ -42,6 +43,8 @@ void loss_mark(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_los
 	p->cc.ops->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);
 	if (kind != WEFT_CC_LOSS_TRIM)
 		lb_feedback(pds, p, s->ev, likely_cause(pds, p), now);
+	if (pds->conf.tune.pmtu_discovery && kind != WEFT_CC_LOSS_TRIM && s->run && s->tries && !sent_is_withdrawn(s))
+		path_suspect(pds, p, s->payload_len, now);
 	ready_add(pds, p);
 }
 

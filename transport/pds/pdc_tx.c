@@ -7,8 +7,10 @@
 #include "credit_tx.h"
 #include "loss.h"
 #include "ready.h"
+#include "rto.h"
 #include "run_queue.h"
 #include "tx_timer.h"
+#include "way.h"
 
 enum { SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
 
@@ -20,6 +22,8 @@ static void start_numbering(struct pds *pds, struct pdc_tx *p)
 	p->remote_id = 0;
 	p->user = 0;
 	p->window_pkts = pds->win.window_pkts;
+	p->pdc.payload_bytes = (uint16_t)pds->conf.sure_bytes;
+	p->chores |= pds->conf.tune.pmtu_discovery ? CHORE_PATH : 0;
 	p->cack_psn = p->start_psn - 1;
 	p->last_ack_psn = p->start_psn - 1;
 	p->rto_backoff = 0;
@@ -33,7 +37,10 @@ static void init_algorithms(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	p->cc.ops = pds->conf.cc;
 	p->cc.params = &pds->conf.cc_params;
-	pds->conf.cc->init(&p->cc, now);
+	if (pds->conf.tune.probe_rate != RATE_TOLD)
+		rate_open(&pds->rate, &p->cc, now);
+	else
+		pds->conf.cc->init(&p->cc, now);
 	p->lb.ops->init(&p->lb, rng_next(&pds->rng), now);
 	if (p->lb.ops->towards)
 		p->lb.ops->towards(&p->lb, weft_ip_low32(&p->ip));
@@ -62,8 +69,10 @@ static struct pdc_tx *pdc_tx_open(struct pds *pds, struct remote *remote, bool b
 	p->lb = lb;
 	remote->tx[background] = p;
 	p->brtt_ns = pds->conf.cc_params.brtt_ns;
+	p->max_rtt_ns[0] = (uint32_t)(pds->conf.first_rto_ns / 2); /* until two periods of samples have passed */
+	rto_brtt_window_start(p, now);
 	p->probe_sent_ns = WEFT_NEVER;
-	p->probed = pds->conf.tune.brtt_ns != 0;
+	p->chores |= pds->conf.tune.brtt_ns ? 0 : CHORE_BRTT;
 	p->last_heard_ns = now;
 	start_numbering(pds, p);
 	init_algorithms(pds, p, now);
@@ -202,9 +211,12 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		pds->timers.put_off |= p->q.inflight.count != 0 || now >= tx_silence_deadline(pds, p);
 	} else {
 		pds->timers.put_off = false;
+		int err = way_check(pds, p, now);
 		loss_by_timeout(pds, p, now);
-		if (now >= tx_silence_deadline(pds, p)) {
-			pdc_tx_fail(pds, p, ETIMEDOUT);
+		if (!err && now >= tx_silence_deadline(pds, p))
+			err = ETIMEDOUT;
+		if (err) {
+			pdc_tx_fail(pds, p, err);
 			return;
 		}
 	}

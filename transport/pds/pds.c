@@ -7,6 +7,7 @@
 #include "ack_tx.h"
 #include "credit_rx.h"
 #include "credit_sched_state.h"
+#include "path_search.h"
 #include "pdc_rx.h"
 #include "pdc_tx.h"
 #include "tx_sched.h"
@@ -61,15 +62,25 @@ int pds_start(struct pds *pds, weft_ns now)
 	return sched_init(pds, now);
 }
 
+static void free_remotes(struct pds *pds)
+{
+	for (uint32_t i = 0; pds->remotes.slots && i <= pds->remotes.mask; i++) {
+		struct remote *r = pds->remotes.slots[i].value;
+		if (r)
+			path_stop(pds, r);
+		weft_mem_free(&pds->mem, r);
+	}
+	u64map_fini(&pds->remotes);
+}
+
 void pds_fini(struct pds *pds)
 {
 	assert(list_empty(&pds->txs) && list_empty(&pds->rxs));
-	assert(!pds->timers.wheel.count && !pds->ids.count && !pds->syns.count);
+	assert(!pds->ids.count && !pds->syns.count);
 	assert(!pds->win.pool.used && !pds->sendq_mem.small.used);
 	out_fini(&pds->out);
-	for (uint32_t i = 0; pds->remotes.slots && i <= pds->remotes.mask; i++)
-		weft_mem_free(&pds->mem, pds->remotes.slots[i].value);
-	u64map_fini(&pds->remotes);
+	free_remotes(pds);
+	assert(!pds->timers.wheel.count);
 	u64map_fini(&pds->syns);
 	rxwin_mem_fini(&pds->win);
 	sendq_mem_fini(&pds->sendq_mem);
@@ -90,6 +101,10 @@ void pds_poll_timers(struct pds *pds, weft_ns now)
 	struct wheel_node *n;
 	while ((n = wheel_expire(&pds->timers.wheel, now))) {
 		struct pdc *pdc = list_entry(n, struct pdc, timer);
+		if (!pdc->id) {
+			path_expire(pds, list_entry(pdc, struct remote, path.timer), now);
+			continue;
+		}
 		assert(pdc_by_id(&pds->ids, pdc->id) == pdc);
 		if (pdc->is_rx)
 			pdc_rx_expire(pds, list_entry(pdc, struct pdc_rx, pdc), now);
@@ -137,6 +152,13 @@ void pds_shutdown(struct pds *pds, weft_ns now)
 	pds->shutting_down = true;
 	list_for_each_safe (l, &pds->txs)
 		pdc_tx_shutdown(pds, list_entry(l, struct pdc_tx, link), now);
+}
+
+void pds_fail(struct pds *pds, int err)
+{
+	assert(err > 0);
+	list_for_each_safe (l, &pds->txs)
+		pdc_tx_fail(pds, list_entry(l, struct pdc_tx, link), err);
 }
 
 bool pds_is_quiet(const struct pds *pds)

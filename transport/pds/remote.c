@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ip_key.h"
-#include "pds.h"
+#include "path_search.h"
 
 struct remote *pds_remote(struct pds *pds, const struct weft_ip *ip)
 {
@@ -12,6 +12,7 @@ struct remote *pds_remote(struct pds *pds, const struct weft_ip *ip)
 	if (!r)
 		return NULL;
 	r->ip = *ip;
+	path_init(r);
 	if (u64map_put(&pds->remotes, key, r))
 		return r;
 	weft_mem_free(&pds->mem, r);

@@ -8,6 +8,11 @@ weft_ns rto_max_rtt(const struct pdc_tx *p)
 	return p->max_rtt_ns[0] > p->max_rtt_ns[1] ? p->max_rtt_ns[0] : p->max_rtt_ns[1];
 }
 
+static uint32_t saturated(weft_ns ns)
+{
+	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
 static weft_ns first_rto(const struct pds_conf *conf, const struct pdc_tx *p)
 {
 	weft_ns rto = 2 * rto_max_rtt(p);
@@ -35,7 +40,7 @@ void rto_raise(const struct pds_conf *conf, struct pdc_tx *p, const struct sent 
 	weft_ns rto = first_rto(conf, p);
 	if (!s->timed_out || s->sent_at <= p->rto_raised_ns || rto >= conf->tune.rto_max_ns)
 		return;
-	p->max_rtt_ns[0] = rto;
+	p->max_rtt_ns[0] = saturated(rto);
 	p->rto_raised_ns = now;
 }
 
@@ -49,16 +54,57 @@ weft_ns rto_deadline(const struct pds *pds, const struct pdc_tx *p)
 	return at > pds->timers.grace_ns ? at : pds->timers.grace_ns;
 }
 
+/* Where nothing was known of the path beforehand, the configured timeout may be shorter than an RTT. */
+static weft_ns period_ns(const struct pds_conf *conf, const struct pdc_tx *p)
+{
+	weft_ns ns = conf->rto_srtts * p->srtt_ns;
+	return ns > conf->rto_ns ? ns : conf->rto_ns;
+}
+
+static weft_ns floored(const struct pds_conf *conf, weft_ns rtt_ns)
+{
+	return rtt_ns > conf->tune.brtt_floor_ns ? rtt_ns : conf->tune.brtt_floor_ns;
+}
+
+void rto_lower_brtt(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_ns)
+{
+	assert(rtt_ns < p->min_rtt_ns);
+	p->min_rtt_ns = (uint32_t)rtt_ns;
+	if (rtt_ns < p->brtt_ns)
+		p->brtt_ns = floored(conf, rtt_ns);
+}
+
+void rto_brtt_window_start(struct pdc_tx *p, weft_ns now)
+{
+	p->min_rtt_ns = UINT32_MAX;
+	p->min_rtt_from_ms = (uint32_t)(now / WEFT_MS(1));
+}
+
+/* What was measured long ago may be of another path, or of a shaper's first burst. A base RTT that was configured is an
+ * upper bound. The next ACK asks for a probe, which does not wait in the queues of data. */
+static void renew_brtt(const struct pds_conf *conf, struct pdc_tx *p, weft_ns now)
+{
+	bool told = conf->tune.brtt_ns != 0;
+	if (p->min_rtt_ns != UINT32_MAX)
+		p->brtt_ns =
+			floored(conf, told && p->min_rtt_ns > conf->tune.brtt_ns ? conf->tune.brtt_ns : p->min_rtt_ns);
+	rto_brtt_window_start(p, now);
+	if (!told)
+		p->chores |= CHORE_BRTT;
+}
+
 void rto_sample(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now)
 {
 	assert(rtt_ns > 0);
 	if (unlikely(now >= p->max_rtt_until_ns)) {
 		p->max_rtt_ns[1] = p->max_rtt_ns[0];
 		p->max_rtt_ns[0] = 0;
-		p->max_rtt_until_ns = now + conf->rto_ns;
+		p->max_rtt_until_ns = now + period_ns(conf, p);
+		if ((uint32_t)(now / WEFT_MS(1)) - p->min_rtt_from_ms > conf->tune.brtt_window_ns / WEFT_MS(1))
+			renew_brtt(conf, p, now);
 	}
 	if (rtt_ns > p->max_rtt_ns[0])
-		p->max_rtt_ns[0] = rtt_ns;
+		p->max_rtt_ns[0] = saturated(rtt_ns);
 	p->srtt_ns = p->srtt_ns ? p->srtt_ns - p->srtt_ns / 8 + rtt_ns / 8 : rtt_ns;
 }
 

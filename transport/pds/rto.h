@@ -14,6 +14,10 @@ weft_ns rto_of(const struct pds_conf *conf, const struct pdc_tx *p, const struct
 weft_ns rto_deadline(const struct pds *pds, const struct pdc_tx *p);
 /* A transmission before the last one arrived after all: the RTT is longer than the timeout was. */
 void rto_raise(const struct pds_conf *conf, struct pdc_tx *p, const struct sent *s, weft_ns now);
+/* The smallest sample of a full packet so far. */
+void rto_lower_brtt(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_ns);
+/* From now on the smallest sample is looked for anew. */
+void rto_brtt_window_start(struct pdc_tx *p, weft_ns now);
 /* A timeout has expired. */
 void rto_back_off(struct pdc_tx *p, weft_ns now);
 

@@ -80,12 +80,29 @@ uint32_t sendq_acked_beyond(const struct sendq *q, uint32_t psn, uint32_t max)
 	return n < max ? n : max;
 }
 
+static void list_prepend(struct sendq *q, struct sendq_list *l, uint32_t psn, struct sent *s)
+{
+	assert(l->count > 0 && l->count <= q->mask);
+	l->count++;
+	sendq_at(q, l->head)->prev = (uint16_t)psn;
+	s->next = l->head;
+	l->head = (uint16_t)psn;
+}
+
+static bool is_unsent(const struct sent *s)
+{
+	return s->sent_at == WEFT_NEVER;
+}
+
 void sendq_lose(struct sendq *q, uint32_t psn)
 {
 	struct sent *s = sendq_at(q, psn);
 	assert(sendq_has(q, psn) && s->state == SENT_INFLIGHT);
 	sendq_list_remove(q, &q->inflight, psn, s);
-	sendq_list_append(q, &q->lost, psn, s);
+	if (q->lost.count && is_unsent(sendq_at(q, q->lost.tail)) && !is_unsent(s))
+		list_prepend(q, &q->lost, psn, s);
+	else
+		sendq_list_append(q, &q->lost, psn, s);
 	s->state = SENT_LOST;
 }
 
@@ -96,7 +113,7 @@ void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 	sendq_list_remove(q, &q->lost, psn, s);
 	sendq_list_append(q, &q->inflight, psn, s);
 	s->state = SENT_INFLIGHT;
-	if (s->sent_at != WEFT_NEVER && s->tries < SENT_TRIES_MAX)
+	if (!is_unsent(s) && s->tries < SENT_TRIES_MAX)
 		s->tries++;
 	s->sent_at = now;
 }

@@ -10,6 +10,7 @@
 #include "run_queue.h"
 #include "tx_timer.h"
 #include "wire_build.h"
+#include "withdraw.h"
 
 enum tx_result { TX_SENT, TX_BLOCKED, TX_SHORT };
 
@@ -61,17 +62,16 @@ static void build_ids(const struct pdc_tx *p, uint32_t psn, struct wire_hdr *h)
 
 /* A full packet, neither the first nor the last of its message, between two that know each other over IPv4: it differs
  * from its neighbours in few fields. */
-static inline bool is_middle(const struct pds *pds, const struct sent *s)
+static inline bool is_middle(const struct pdc_tx *p, const struct sent *s)
 {
-	return s->offset && s->payload_len == pds->conf.tune.payload_bytes &&
-	       s->offset + s->payload_len != s->run->bytes;
+	return s->offset && s->payload_len == p->pdc.payload_bytes && s->offset + s->payload_len != s->run->bytes;
 }
 
 /* Whether such a packet's headers may be copied for others: later ones of its message are sent on the same connection,
  * or head_bytes is cleared. */
 static bool is_template(const struct pds *pds, const struct pdc_tx *p, const struct sent *s)
 {
-	return s->run && is_middle(pds, s) && p->state == PDC_TX_OPEN && pds->conf.has_templates &&
+	return s->run && is_middle(p, s) && p->state == PDC_TX_OPEN && pds->conf.has_templates &&
 	       pds->conf.request_type == WIRE_PDS_RUD_REQ;
 }
 
@@ -150,7 +150,7 @@ build_any(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struc
 static inline void build(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
 			 weft_ns now)
 {
-	if (unlikely(!s->run || !s->run->head_bytes || !is_middle(pds, s)))
+	if (unlikely(!s->run || !s->run->head_bytes || !is_middle(p, s)))
 		build_any(pds, p, psn, s, pkt, now);
 	else if (likely(s->run->head_bytes == WIRE_DATA_BYTES))
 		build_middle(pds, p, psn, s, pkt, WIRE_DATA_BYTES, now);
@@ -174,8 +174,31 @@ static void __attribute__((noinline)) pace_conn(struct pdc_tx *p, uint32_t bytes
 	p->pace_at_ns = from_ns + gap_ns;
 }
 
+/* In place of a packet that is too large for the path: any request that its target refuses, and that is short. */
+static void build_withdrawal(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
+			     weft_ns now)
+{
+	struct wire_net net = out_net(&pds->out, &p->ip, s->ev, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	struct wire_request_cc *r = (struct wire_request_cc *)out_pds(&pds->out, pkt);
+	uint8_t *ses = wire_build_pds((uint8_t *)r, pds->conf.request_type, WIRE_NH_STD, WIRE_F_RETX | WIRE_F_AR);
+	const uint8_t *end =
+		wire_build_ses(ses, WIRE_NH_STD, WIRE_OP_WITHDRAW, WIRE_SES_REL | WIRE_SES_SOM | WIRE_SES_EOM);
+	build_ids(p, psn, &r->hdr);
+	wire_hdr_set_clear_offset(&r->hdr, clear_offset(p, psn));
+	if (pds->credit.rcc)
+		credit_tx_fill(pds, p, s, &net, r, now);
+	wire_std_set_message_id((struct wire_std *)ses, 1); /* of no message in particular, but not 0 */
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	out_send(&pds->out, pkt, &net, end, now);
+}
+
+typedef void (*build_fn)(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
+			 weft_ns now);
+
+/* `build` is a constant to the compiler. */
 static inline __attribute__((always_inline)) void transmit(struct pds *pds, struct pdc_tx *p, uint32_t psn,
-							   struct sent *s, weft_ns now)
+							   struct sent *s, build_fn build, weft_ns now)
 {
 	struct weft_pkt *pkt = out_take(&pds->out);
 	const struct weft_cc_sent ev = {s->wire_bytes, p->inflight_bytes + s->wire_bytes};
@@ -200,15 +223,51 @@ static bool __attribute__((noinline)) draw_credit(struct pds *pds, struct pdc_tx
 	return false;
 }
 
-static enum tx_result __attribute__((noinline)) send_lost(struct pds *pds, struct pdc_tx *p, weft_ns now)
+/* Targets keep few refusals, and none of those that wait behind one may be cleared before it. */
+static bool may_withdraw(const struct pdc_tx *p)
+{
+	return p->q.inflight.count < RXWIN_GTD_MAX - 1;
+}
+
+/* What was numbered in place of something withdrawn may be beyond the window; then so is all behind it. */
+static bool may_send_again(const struct pdc_tx *p, uint32_t psn, const struct sent *s)
+{
+	if (sent_is_withdrawn(s) && !may_withdraw(p))
+		return false;
+	return s->sent_at != WEFT_NEVER || psn_diff(psn, p->cack_psn) <= (int32_t)p->window_pkts;
+}
+
+static bool is_too_large(const struct pdc_tx *p, const struct sent *s)
+{
+	return s->run && s->payload_len > p->pdc.payload_bytes;
+}
+
+/* Refusals are cleared in the order of PSNs: nothing is withdrawn before the oldest packet, or there would be no place
+ * for its refusal. */
+static uint32_t next_lost(const struct pdc_tx *p)
 {
 	uint32_t psn = sendq_psn(&p->q, p->q.lost.head);
+	bool oldest_first = is_too_large(p, sendq_at(&p->q, psn)) && sendq_at(&p->q, p->q.una)->state == SENT_LOST;
+	return oldest_first ? p->q.una : psn;
+}
+
+static enum tx_result __attribute__((noinline)) send_lost(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	uint32_t psn = next_lost(p);
 	struct sent *s = sendq_at(&p->q, psn);
-	if (!cwnd_allows(p, s->wire_bytes) || (pds->credit.rcc && s->run && !draw_credit(pds, p, s->wire_bytes, now)))
+	if (is_too_large(p, s) && !sent_is_withdrawn(s))
+		withdraw(pds, s);
+	if (!may_send_again(p, psn, s) || !cwnd_allows(p, s->wire_bytes) ||
+	    (pds->credit.rcc && s->run && !draw_credit(pds, p, s->wire_bytes, now)))
 		return TX_BLOCKED;
 	s->ev = p->lb.ops->pick(&p->lb, psn, now);
 	sendq_resend(&p->q, psn, out_departure(&pds->out, now));
-	transmit(pds, p, psn, s, now);
+	if (sent_is_withdrawn(s)) {
+		transmit(pds, p, psn, s, build_withdrawal, now);
+		pds->stats.tx_withdrawn++;
+		return TX_SENT;
+	}
+	transmit(pds, p, psn, s, build, now);
 	if (s->run)
 		pds->stats.tx_retx++;
 	else
@@ -242,10 +301,10 @@ static struct tx_run *__attribute__((noinline)) take_unfenced(struct pdc_tx *p)
 	return p->cutting;
 }
 
-static inline uint16_t next_payload(const struct pds_conf *conf, const struct tx_run *run)
+static inline uint16_t next_payload(const struct pdc_tx *p, const struct tx_run *run)
 {
 	uint32_t left = run->bytes - run->cut_bytes;
-	return (uint16_t)(left < conf->tune.payload_bytes ? left : conf->tune.payload_bytes);
+	return (uint16_t)(left < p->pdc.payload_bytes ? left : p->pdc.payload_bytes);
 }
 
 /* Runs of one kind never interleave with each other on a connection. */
@@ -270,7 +329,7 @@ static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	struct tx_run *run = likely(!p->cutting->fenced) ? p->cutting : take_unfenced(p);
 	if (unlikely(!run))
 		return TX_BLOCKED;
-	uint16_t payload = next_payload(&pds->conf, run);
+	uint16_t payload = next_payload(p, run);
 	uint32_t wire_bytes = pds->conf.overhead_bytes + payload;
 	if (unlikely(!psn_allows(p) || !cwnd_allows(p, wire_bytes) ||
 		     (pds->credit.rcc && !draw_credit(pds, p, wire_bytes, now))))
@@ -287,7 +346,7 @@ static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	cut(p, run, s, payload);
 	s->wire_bytes = (uint16_t)wire_bytes;
 	s->ev = ev;
-	transmit(pds, p, psn, s, now);
+	transmit(pds, p, psn, s, build, now);
 	pds->stats.tx_data++;
 	return TX_SENT;
 }

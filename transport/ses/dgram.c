@@ -26,13 +26,20 @@ struct dgram {
 
 /* ---- sending ---- */
 
+/* What is known not to arrive is not sent; before the path has been searched nothing is known. */
+static uint32_t bytes_max(const struct ses *ses, const struct remote *to)
+{
+	bool known = to->path.payload_bytes && to->path.raise_at_ns;
+	return known ? to->path.payload_bytes : ses->pds->conf.tune.payload_bytes;
+}
+
 static int check(const struct ses *ses, const struct weft_ep *ep, const struct peer *to, const struct weft_op *op)
 {
 	if (ses->shutting_down)
 		return ESHUTDOWN;
 	if (!ep->is_dgram || !to || weft_ip_is_v4(&to->addr.ip) != ses->pds->conf.is_v4)
 		return EINVAL;
-	return op->len > ses->pds->conf.tune.payload_bytes ? EMSGSIZE : 0;
+	return op->len > bytes_max(ses, to->remote) ? EMSGSIZE : 0;
 }
 
 static void complete(struct ses *ses, struct weft_ep *ep, struct cqe_node *node, const struct weft_op *op, int err)

@@ -28,6 +28,7 @@ struct tx_msg {
 	uint16_t src_port, dst_port; /* endpoint numbers */
 	uint8_t kind;                /* enum weft_op_kind */
 	bool has_data;
+	uint32_t peer; /* the id it was submitted for */
 };
 
 /* One posted receive, from its submission until its completion. Lives in the engine's pool. */

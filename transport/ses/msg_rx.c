@@ -117,12 +117,20 @@ static bool is_id_unmatched(const struct pdc_rx *p, uint16_t id)
 	return (int16_t)(id - ses_rx_of(p)->next_match_id) >= 0;
 }
 
+/* It is refused and has no part in any message, whatever id it has. */
+static bool is_withdrawal(const struct wire_view *v)
+{
+	return wire_req_opcode(v->req) == WIRE_OP_WITHDRAW;
+}
+
 static int msg_first(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, struct rx_msg **out)
 {
 	struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), false);
 	uint8_t rc = refusal(ses, p, ep, v);
 	if (!is_id_unmatched(p, wire_std_message_id(v->std))) /* was refused, or its endpoint went away */
 		return rc ? rc : WIRE_RC_UNDELIVERABLE;
+	if (rc && is_withdrawal(v))
+		return rc;
 	if (rc)
 		return undeliverable(ses, p, v, rc);
 	*out = msg_open(ses, p, ep, v, 0);
@@ -139,10 +147,12 @@ static bool request_agrees(const struct rx_rma *r, const struct wire_view *v)
 static int msg_next(const struct rx_msg *m, const struct wire_view *v)
 {
 	if (m->rc)
-		return m->rc;
+		return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : m->rc;
 	bool tagged = wire_req_opcode(v->req) == WIRE_OP_TAGGED_SEND;
 	bool same = m->rma ? request_agrees(m->rma, v) : tagged == m->tagged && is_plain(wire_req_opcode(v->req));
-	return wire_std_request_length(v->std) == m->bytes && same ? PDS_TAKEN : WIRE_RC_INITIATOR_ERROR;
+	if (wire_std_request_length(v->std) == m->bytes && same)
+		return PDS_TAKEN;
+	return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : WIRE_RC_INITIATOR_ERROR;
 }
 
 static inline void take(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len,

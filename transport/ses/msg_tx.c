@@ -40,7 +40,8 @@ static void fill(struct tx_msg *m, struct weft_ep *ep, const struct weft_op *op,
 			     .src_port = ep->port,
 			     .dst_port = dst_port,
 			     .kind = op->kind,
-			     .has_data = op->flags & WEFT_OP_HAS_DATA};
+			     .has_data = op->flags & WEFT_OP_HAS_DATA,
+			     .peer = op->peer};
 }
 
 /* More than a plain message: for memory, announced, or completed by a receive. */

@@ -41,7 +41,7 @@ static uint32_t payload_of(uint8_t opcode, uint32_t length)
 
 uint32_t ses_atomic_bytes(const struct ses *ses, uint8_t op)
 {
-	uint32_t bytes = ses->pds->conf.tune.payload_bytes - EXTENSION_BYTES;
+	uint32_t bytes = ses->pds->conf.sure_bytes - EXTENSION_BYTES;
 	return (weft_amo_compares(op) ? bytes / 2 : bytes) & ~(uint32_t)(EXTENSION_BYTES - 1);
 }
 

@@ -15,6 +15,7 @@ static void tell(struct ses *ses, struct tx_msg *m)
 	struct weft_cqe cqe = {.context = m->context,
 			       .kind = m->kind,
 			       .err = m->err,
+			       .peer = m->peer,
 			       .len = m->err   ? 0
 				      : m->rma ? m->rma->length
 					       : m->run.bytes,

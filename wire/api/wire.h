@@ -113,6 +113,7 @@ enum wire_op {
 	WIRE_OP_TSEND_ATOMIC = 13,
 	WIRE_OP_TSEND_FETCH_ATOMIC = 14,
 	WIRE_OP_MSG_ERROR = 15,
+	WIRE_OP_WITHDRAW = 0x30, /* vendor space: ours; every target refuses it (UNSUPPORTED_OP) */
 };
 enum wire_ses_flags {
 	WIRE_SES_DC = 0x20,

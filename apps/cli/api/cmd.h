@@ -4,9 +4,6 @@
 #ifndef WEFT_CMD_H
 #define WEFT_CMD_H
 
-int weft_cmd_balls(int argc, char **argv);
-int weft_cmd_report(int argc, char **argv);
-int weft_cmd_reproduce(int argc, char **argv);
 int weft_cmd_sim(int argc, char **argv);
 int weft_cmd_bench(int argc, char **argv);
 int weft_cmd_switch(int argc, char **argv);

@@ -84,6 +84,12 @@ char *options_keep(struct options *o, const char *text);
  * those of plug-ins. */
 void options_print_params(const struct options *o, FILE *out);
 
+/* Calls fn with each parameter of the parts of this run, which is resolved. */
+void options_each_param(const struct options *o, void (*fn)(void *arg, const char *key, uint64_t value), void *arg);
+
+/* The value of a parameter in the struct that its table describes. */
+uint64_t options_param_value(const struct weft_param *p, const void *base);
+
 /* A topology from a .topo file or a preset. `link_bps` overrides every link's rate when not 0; presets take
  * `preset_bps` otherwise. Errors of reading and of weft_topo_parse and weft_topo_preset. */
 int options_topology(const char *spec, uint64_t link_bps, uint64_t preset_bps, struct weft_topo *topo,

@@ -1,104 +1,75 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line: python3 -m weftlab COMMAND."""
+"""The command line: weft COMMAND, or python3 -m weftlab COMMAND."""
 from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-from types import FrameType
 from typing import TYPE_CHECKING, Sequence
 
-from .binary import Binary, find
-from .directory import DONE
-from .errors import UnwritableError, WeftlabError
-from .results import Runs, load
-from .stats import require
-from .table import text_table
+from . import balls, needs, pages, papers, reproduce, sweep_command
+from .binary import find
+from .errors import UnwritableError, UsageError, WeftlabError
+from .help import Parser
 
 if TYPE_CHECKING:
     from .claims import Judgement
+    from .published import Published
+    from .results import Runs
 
-SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130  # exit codes
+SUCCESS, FAILURE, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130  # exit codes
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command and returns its exit code."""
-    options, rest = parser().parse_known_args(arguments)
+def main(arguments: Sequence[str] | None = None, prog: str = "weftlab") -> int:
+    """Runs a command and returns its exit code. `prog` stands before messages and in the help."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    top, commands = parser(prog)
+    name = f"{prog} {words[0]}" if words else prog
     try:
-        return int(options.command(options, rest))
+        rest: list[str] = []
+        if words[:1] == ["sweep"] and not {"--help", "-h"} & set(words):
+            words, rest = sweep_command.split(words, commands["sweep"])
+        options, more = top.parse_known_args(words)
+        return run(options, [*rest, *more], words, name)
+    except UsageError as error:
+        return complain(name, str(error), USAGE)
     except UnwritableError as error:
-        return complain(str(error), FAILURE)
+        return complain(name, str(error), FAILURE)
     except WeftlabError as error:
-        return complain(str(error), USAGE)
+        return complain(name, str(error), USAGE if words[0] in ("sweep", "table", "claims") else FAILURE)
     except KeyboardInterrupt:
-        return complain("stopped; complete results are kept, and the same command goes on from there", INTERRUPTED)
+        return complain(name, "stopped; complete results are kept, and the same command goes on from there",
+                        INTERRUPTED)
 
 
-def parser() -> argparse.ArgumentParser:
+def run(options: argparse.Namespace, rest: Sequence[str], words: Sequence[str], name: str) -> int:
+    """Runs a command that was understood, if all it needs is installed."""
+    missing = needs.missing()
+    if missing:
+        needs.try_system_python([*words, *rest])
+        return complain(name, needs.advice(missing), MISSING)
+    return int(options.command(options, rest))
+
+
+def parser(prog: str) -> tuple[Parser, dict[str, argparse.ArgumentParser]]:
     """All commands and their options."""
-    top = argparse.ArgumentParser(prog="weftlab", description="Experiments over many runs of weft sim.")
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
-    add_sweep(commands.add_parser("sweep", allow_abbrev=False, help="run a scenario file",
-                                  description="Runs all that a scenario file describes. Options of weft sim win over "
-                                  "the file's."))
-    add_table(commands.add_parser("table", help="show results as text or CSV"))
-    add_claims(commands.add_parser("claims", help="judge the claims of a scenario by its results"))
-    add_report(commands.add_parser("report", help="make a page of results, or draw figures"))
-    return top
-
-
-def add_sweep(command: argparse.ArgumentParser) -> None:
-    """weftlab sweep"""
-    command.set_defaults(command=sweep)
-    command.add_argument("file", metavar="FILE.yaml")
-    command.add_argument("--jobs", type=int, metavar="N", help="runs at the same time; default: one per core")
-    command.add_argument("--out", metavar="DIR", help="directory of the results; default: as the file says")
-    command.add_argument("--fresh", action="store_true", help="discard earlier results")
-    command.add_argument("--any-build", action="store_true", help="use earlier results of other builds, too")
-    command.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, or slurm; default: workers on this machine")
-    command.add_argument("--binary", metavar="WEFT", help="the weft executable; default: $WEFT, build/weft, PATH")
-    command.add_argument("--quiet", action="store_true", help="nothing on standard error")
-
-
-def sweep(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Runs a scenario and prints its table."""
-    from .sweep import run_pairs
-
-    signal.signal(signal.SIGTERM, stop)
-    weft = find(options.binary)
-    runs = run_pairs(options.file, sim_options(rest, weft), weft, jobs=options.jobs, out=options.out,
-                     fresh=options.fresh, scheduler=options.scheduler, any_build=options.any_build,
-                     quiet=options.quiet)
-    sys.stdout.write(text_table(runs))
-    failed = int((runs["status"] != DONE).sum())
-    if failed:
-        complain(f"{failed} of {len(runs)} runs failed; {runs.attrs['directory']}/sweep.json says why", FAILURE)
-    print(f"results in {runs.attrs['directory']}", file=sys.stderr)
-    return FAILURE if failed else SUCCESS
-
-
-def sim_options(rest: Sequence[str], weft: Binary) -> list[tuple[str, str]]:
-    """Options of weft sim as (name, value); flags have the value true."""
-    pairs: list[tuple[str, str]] = []
-    left = list(rest)
-    while left:
-        word = left.pop(0)
-        name, equals, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or name not in weft.options:
-            raise WeftlabError(f"unknown option '{word}' (see weft sim --help)")
-        if not equals and weft.options[name] and not left:
-            raise WeftlabError(f"option '{word}' needs a value: {weft.options[name]}")
-        if not equals:
-            value = left.pop(0) if weft.options[name] else "true"
-        pairs.append((name, value))
-    return pairs
-
-
-def stop(number: int, frame: FrameType | None) -> None:
-    """SIGTERM ends a sweep as Ctrl-C does."""
-    del number, frame
-    raise KeyboardInterrupt
+    top = Parser(prog=prog, description="Experiments over many runs of weft sim.")
+    commands: argparse._SubParsersAction[argparse.ArgumentParser] = top.add_subparsers(  # type: ignore[assignment]
+        required=True, metavar="COMMAND")
+    sweep_command.add(commands)
+    add_table(commands.add_parser("table", help="show results as text or CSV",
+                                  description="Prints the results of sweeps and of single runs."))
+    add_claims(commands.add_parser("claims", help="judge the claims of a scenario by its results",
+                                   description="Prints each claim of a scenario with what was measured."))
+    add_report(commands.add_parser("report", help="make a page of results, or draw figures",
+                                   description="Makes one HTML page of results, or draws figures for papers."))
+    reproduce.add(commands)
+    papers.add(commands)
+    pages.add(commands)
+    add_gallery(commands.add_parser("gallery", help="draw all published figures, small, on one page",
+                                    description="Draws the published figures whose results are there."))
+    balls.add(commands)
+    return top, dict(commands.choices)
 
 
 def add_table(command: argparse.ArgumentParser) -> None:
@@ -110,6 +81,9 @@ def add_table(command: argparse.ArgumentParser) -> None:
 
 def table(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Prints results that are there."""
+    from .results import load
+    from .table import text_table
+
     nothing_more(rest)
     runs: Runs = load(*options.directories)
     sys.stdout.write(runs.to_csv(index=False) if options.csv else text_table(runs))
@@ -128,6 +102,7 @@ def claims(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Prints each claim with what was measured."""
     from .claims import in_words
     from .reader import load as load_scenario
+    from .results import load
 
     nothing_more(rest)
     directory = options.directory or load_scenario(options.file, find(options.binary)).out
@@ -135,9 +110,10 @@ def claims(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return SUCCESS
 
 
-def judged(path: str, binary: str | None, runs: Runs) -> "list[Judgement]":
+def judged(path: str, binary: str | None, runs: "Runs") -> "list[Judgement]":
     """What becomes of a scenario's claims by its results."""
-    from .claims import judge, load_claims
+    from .claim_reader import load_claims
+    from .claims import judge
     from .reader import load as load_scenario
 
     return [judge(claim, runs) for claim in load_claims(load_scenario(path, find(binary)))]
@@ -147,10 +123,13 @@ def add_report(command: argparse.ArgumentParser) -> None:
     """weftlab report"""
     command.set_defaults(command=report)
     command.add_argument("directories", nargs="+", metavar="DIR")
-    command.add_argument("--html", metavar="FILE", help="the page; default without --figure: report.html in DIR")
-    command.add_argument("--claims", metavar="FILE.yaml", help="of the page: judge the claims of this scenario, too")
-    command.add_argument("--binary", metavar="WEFT", help="the weft executable, for claims")
-    command.add_argument("--figure", metavar="NAME", help="fct-cdf, slowdown-cdf, bars, lines, queue, cwnd or goodput")
+    command.add_argument("--html", "--output", "-o", metavar="FILE",
+                         help="the page; default without --figure: report.html in DIR")
+    command.add_argument("--scenario", "--claims", metavar="FILE.yaml",
+                         help="of the results: its claims and its figure are on the page, too")
+    command.add_argument("--binary", metavar="WEFT", help="the weft executable, for --scenario")
+    command.add_argument("--figure", metavar="NAME", help="fct-cdf, slowdown-cdf, bars, lines, queue, cwnd, goodput, "
+                         "or published: as --scenario says")
     for ending in ("pdf", "svg", "png"):
         command.add_argument(f"--{ending}", metavar="FILE", help=f"save it as {ending.upper()}")
     command.add_argument("--style", default="paper", help="paper, screen or a matplotlib style sheet; default: paper")
@@ -167,6 +146,7 @@ def add_report(command: argparse.ArgumentParser) -> None:
 def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Writes the page, or draws a figure into files."""
     from .page import write_page
+    from .results import load
 
     nothing_more(rest)
     runs = load(*options.directories)
@@ -176,25 +156,69 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
         draw(runs, options)
     if options.html or not options.figure:
         path = options.html or os.path.join(options.directories[0], "report.html")
-        write_page(runs, path, judged(options.claims, options.binary, runs) if options.claims else ())
+        write_page(runs, path, judged(options.scenario, options.binary, runs) if options.scenario else ())
         print(path)
     return SUCCESS
 
 
 def draw(runs: Runs, options: argparse.Namespace) -> None:
     """Draws a figure into files."""
-    from .figures import figure, save
+    from .drawing import save
+    from .figures import figure
+    from .forms import draw_published
 
     files = [path for path in (options.pdf, options.svg, options.png) if path]
     if not files:
-        raise WeftlabError("report: names no file to write (--pdf, --svg or --png)")
+        raise UsageError("--figure names no file to write (--pdf, --svg or --png)")
+    if options.figure == "published":
+        save(draw_published(published_of(options), runs, options.style), *files)
+        return
     wanted = {name: getattr(options, name) for name in ("measure", "x", "by", "ports", "title", "log")}
     given = {name: value for name, value in wanted.items() if value is not None}
     save(figure(runs, options.figure, style=options.style, **given), *files)
 
 
+def published_of(options: argparse.Namespace) -> "Published":
+    """The form that --scenario declares."""
+    from .published import load_published
+    from .reader import load as load_scenario
+
+    if not options.scenario:
+        raise WeftlabError("report: --figure published needs --scenario FILE.yaml")
+    form = load_published(load_scenario(options.scenario, find(options.binary)))
+    if form is None:
+        raise WeftlabError(f"{options.scenario}: declares no figure")
+    return form
+
+
+def add_gallery(command: argparse.ArgumentParser) -> None:
+    """weftlab gallery"""
+    command.set_defaults(command=gallery)
+    command.add_argument("results", metavar="RESULTS", help="of weft reproduce: PAPER/FIGURE/ below it")
+    command.add_argument("--papers", metavar="DIR", default="configs/papers", help="scenarios; default: configs/papers")
+    command.add_argument("--out", metavar="DIR", default="doc/papers",
+                         help="of gallery.md and figures/; default: doc/papers")
+    command.add_argument("--binary", metavar="WEFT", help="the weft executable; default: $WEFT, build/weft, PATH")
+
+
+def gallery(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Draws the gallery."""
+    from .gallery import write_gallery
+
+    nothing_more(rest)
+    outcome = write_gallery(options.results, options.papers, options.out, find(options.binary))
+    print(os.path.join(options.out, "gallery.md"))
+    if outcome.missing:
+        print(f"{outcome.drawn} figures drawn; no results of {', '.join(outcome.missing)}", file=sys.stderr)
+    for failure in outcome.failures:
+        complain("weftlab gallery", failure, FAILURE)
+    return FAILURE if outcome.failures else SUCCESS
+
+
 def where(runs: Runs, condition: str) -> Runs:
     """Runs whose column has one of the values of COLUMN=VALUE,VALUE; of a path its last part is enough."""
+    from .stats import require
+
     column, equals, values = condition.partition("=")
     if not equals:
         raise WeftlabError(f"'{condition}' is not COLUMN=VALUE")
@@ -208,14 +232,14 @@ def where(runs: Runs, condition: str) -> Runs:
 
 
 def nothing_more(rest: Sequence[str]) -> None:
-    """WeftlabError when there are arguments left."""
+    """UsageError when there are arguments left."""
     if rest:
-        raise WeftlabError(f"unknown option '{rest[0]}'")
+        raise UsageError(f"unknown option '{rest[0]}' (see --help)")
 
 
-def complain(reason: str, code: int) -> int:
+def complain(name: str, reason: str, code: int) -> int:
     """Says why on standard error."""
-    print(f"weftlab: {reason}", file=sys.stderr)
+    print(f"{name}: {reason}", file=sys.stderr)
     return code
 
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Sequence
 
 from .errors import WeftlabError
 
 OPTION = re.compile(r"^  --([a-z][a-z-]*)(?: (\S+))? ")
-NO_DIRECTORY = "--series: needs a directory to write to, --out DIR"
 MESSAGE = re.compile(r"^weft sim: ")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a run, as the command describes it."""
+
+    json: str | None  # where run.json has it: "fct_us.max"
+    unit: str | None
+    help: str  # meaning, one line
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,13 @@ class Binary:
     options: dict[str, str]  # of `weft sim`: name without dashes -> placeholder of its value, "" for a flag
     digest: str  # of the file's contents, 16 hexadecimal digits
 
+    @cached_property
+    def metrics(self) -> dict[str, Metric]:
+        """The metrics that have a name for people and claims."""
+        said = subprocess.run([self.path, "sim", "--metrics"], capture_output=True, text=True, check=False).stdout
+        return {entry["name"]: Metric(entry["json"], entry["unit"], entry["help"])
+                for entry in json.loads(said or "[]") if entry["name"]}
+
     def refusal(self, arguments: Sequence[str]) -> str | None:
         """Why `weft sim` does not take these arguments; None: it does. Runs nothing: `--help` stops the command before
         it puts names and files together, so that each value is judged alone."""
@@ -33,9 +49,8 @@ class Binary:
 
     def impossible(self, arguments: Sequence[str]) -> str | None:
         """Why a run with these arguments cannot be: unknown names, files, hosts that do not exist. None: it can. Runs
-        nothing: the command puts everything together before it finds that a time series has no directory to go to."""
-        complaint = self._complaint([*arguments, "--series=1us"])
-        return None if complaint == NO_DIRECTORY else complaint
+        nothing."""
+        return self._complaint([*arguments, "--dry-run"])
 
     def _complaint(self, arguments: Sequence[str]) -> str | None:
         done = subprocess.run([self.path, "sim", *arguments], capture_output=True, text=True, errors="replace")

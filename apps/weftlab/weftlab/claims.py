@@ -4,24 +4,23 @@ doc/guide/reproduce.md has the format."""
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, Sequence
 
-import yaml
-
-from .document import Document, Node, line_of
+from .directory import read_record
 from .errors import ScenarioError
+from .fields import Pick, picks
 from .measures import MEASURES, Scope
-from .plan import value_of
-from .results import Runs
-from .scenario import Scenario
-from .stats import BREAKS, HOLDS, UNDECIDED, Interval, combination_keys, groups, interval, over, verdict
+from .results import Runs, measures_of
+from .scenario import Item
+from .stats import (BREAKS, HOLDS, UNDECIDED, Comparison, Interval, combination_keys, compare_values, effect_in_words,
+                    groups, interval, over, verdict)
 
 UNKNOWN = "not known"  # a run it needs has no result, or flows without an end
-TEXTS = ("text", "paper", "note")
-UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}  # in microseconds
-
-Pick = Mapping[str, Sequence[str]]  # runs where a column has one of these values; of a path the end is enough
+REPORTED = "reported"  # the claim has no bound
+VERDICTS = (HOLDS, BREAKS, UNDECIDED, UNKNOWN, REPORTED)
+WORST_FIRST = (BREAKS, UNDECIDED, HOLDS, REPORTED)
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,14 @@ class Claim:
     real: bool  # of runs in real time beside the same ones in the lab
     at_most: float | None
     at_least: float | None
+    published: bool = False  # the bound is the publication's own
 
     @property
     def bound(self) -> str:
-        """The bound in words."""
+        """The bound in words; empty: the claim has none."""
         words = [f"at least {self.at_least:g}" if self.at_least is not None else "",
                  f"at most {self.at_most:g}" if self.at_most is not None else ""]
-        return " and ".join(word for word in words if word) or "nothing"
+        return " and ".join(word for word in words if word)
 
     def margin(self, value: float) -> float:
         """How far inside the bounds; negative: outside."""
@@ -55,52 +55,63 @@ class Claim:
         above = math.inf if self.at_least is None else value - self.at_least
         return min(below, above)
 
+    def verdict(self, value: float, half: float) -> str:
+        """What a value with half of its interval (NaN: none) says of the claim."""
+        if math.isnan(value):
+            return UNKNOWN
+        if not self.bound:
+            return REPORTED
+        return verdict(Interval(0, value, math.nan, half, 0.95), self.at_most, self.at_least)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Which runs of a scenario are repeated in real time."""
+
+    items: tuple[Item, ...]  # options of `weft bench`, over those of the runs
+    picks: tuple[Pick, ...]  # the runs; empty: none
+
 
 @dataclass(frozen=True)
 class Judgement:
-    """How a claim fares: by the combination nearest to breaking its bound, or furthest beyond it."""
+    """How a claim fares: by the combination that speaks most against it. That is one that breaks the bound, if there is
+    one, else one whose interval contains it; among several the one farthest beyond the bound or nearest to it."""
 
     claim: Claim
-    verdict: str  # HOLDS, BREAKS, UNDECIDED or UNKNOWN
+    verdict: str  # one of VERDICTS
     value: float  # NaN: not known
     half: float  # of its 95 % confidence interval over the seeds; NaN: none
     runs: str  # where the value comes from
+    pairs: int = 0  # runs with the same seed that were compared; 0: the value is no comparison
+    p_value: float = math.nan  # of no difference between the two sides (paired t test)
+    effect: float = math.nan  # Cohen's d of the paired differences
 
     @property
     def ours(self) -> str:
         """The value, its interval, and the runs."""
+        return f"{self.shown} ({self.runs})" if self.verdict != UNKNOWN else self.shown
+
+    @property
+    def shown(self) -> str:
+        """The value and its interval."""
         if self.verdict == UNKNOWN:
             return "a run it needs has no result, or flows without an end"
-        shown = f"{self.value:.3g}" if self.claim.over is not None else f"{self.value:.6g}"
+        shown = f"{self.value:.3g}" if self.claim.over is not None or self.claim.real else f"{self.value:.6g}"
         if not math.isnan(self.half):
             shown += f" ±{self.half:.2g}" if self.half < 99.5 else f" ±{self.half:.0f}"
-        return f"{shown} ({self.runs})"
-
-
-def load_claims(scenario: Scenario) -> list[Claim]:
-    """The claims of a scenario file. ScenarioError says file, line and key."""
-    document = Document(scenario.path)
-    return [_Reader(document, scenario).read(entry) for entry in scenario.claims]
+        return shown
 
 
 def judge(claim: Claim, runs: Runs) -> Judgement:
     """Holds a claim against the results of its scenario. ScenarioError when it is about no run, WeftlabError when files
     it needs are not there."""
-    if claim.real:
-        return Judgement(claim, UNKNOWN, math.nan, math.nan, "")
-    worst = Judgement(claim, UNKNOWN, math.inf, math.nan, "")
-    for value, half, where in _Trial(claim, runs).values():
-        if math.isnan(value):
-            return Judgement(claim, UNKNOWN, math.nan, math.nan, "")
-        if worst.verdict == UNKNOWN or claim.margin(value) < claim.margin(worst.value):
-            worst = Judgement(claim, _verdict(claim, value, half), value, half, where)
-    if worst.verdict == UNKNOWN:
+    found = list(_Trial(claim, runs).judgements())
+    if not found:
         raise ScenarioError(claim.path, claim.line, "of", "no run is meant")
-    return worst
-
-
-def _verdict(claim: Claim, value: float, half: float) -> str:
-    return verdict(Interval(0, value, math.nan, half, 0.95), claim.at_most, claim.at_least)
+    for judgement in found:
+        if judgement.verdict == UNKNOWN:
+            return judgement
+    return min(found, key=lambda each: (WORST_FIRST.index(each.verdict), claim.margin(each.value)))
 
 
 @dataclass
@@ -111,20 +122,27 @@ class _Trial:
     runs: Runs
     known: dict[int, float] = field(default_factory=dict)
 
-    def values(self) -> Iterator[tuple[float, float, str]]:
-        """Of every combination that the claim is of, and all it is set against: value, half interval, which runs."""
+    def judgements(self) -> Iterator[Judgement]:
+        """Of every combination that the claim is of, and all it is set against."""
         combinations = list(groups(self.runs, combination_keys(self.runs) or ["label"]))
         for values, group in combinations:
             if not picks(self.claim.of, values):
                 continue
             mine = self._seeds(group)
-            if self.claim.over is None:
-                yield _mean(mine), _half(mine), str(group["label"].iloc[0])
-                continue
-            yield from self._against(values, group, mine, combinations)
+            label = str(group["label"].iloc[0])
+            if self.claim.real:
+                yield self._beside_lab(group, _mean(mine), label)
+            elif self.claim.over is None:
+                yield self._judgement(_mean(mine), _half(mine), label)
+            else:
+                yield from self._against(values, group, mine, combinations)
+
+    def _judgement(self, value: float, half: float, where: str, pairs: Comparison | None = None) -> Judgement:
+        compared = (pairs.pairs, pairs.p_value, pairs.effect) if pairs else (0, math.nan, math.nan)
+        return Judgement(self.claim, self.claim.verdict(value, half), value, half, where, *compared)
 
     def _against(self, values: Mapping[str, Any], group: Runs, mine: Sequence[float],
-                 combinations: Sequence[tuple[dict[str, Any], Runs]]) -> Iterator[tuple[float, float, str]]:
+                 combinations: Sequence[tuple[dict[str, Any], Runs]]) -> Iterator[Judgement]:
         changed = self.claim.over or {}
         found = False
         for other_values, other in combinations:
@@ -135,14 +153,24 @@ class _Trial:
             theirs = self._seeds(other)
             pairs = [self._set_against(a, b) for a, b in zip(mine, theirs)]
             labels = [str(table["label"].iloc[0]) for table in (group, other)]
-            yield (self._set_against(_mean(mine), _mean(theirs)), _half(pairs),
-                   f"{labels[0]}: {_mean(mine):.6g}; {labels[1]}: {_mean(theirs):.6g}")
+            yield self._judgement(self._set_against(_mean(mine), _mean(theirs)), _half(pairs),
+                                  f"{labels[0]}: {_mean(mine):.6g}; {labels[1]}: {_mean(theirs):.6g}",
+                                  compare_values(self.claim.measure, mine, theirs))
         if not found:
             raise ScenarioError(self.claim.path, self.claim.line, "over",
                                 f"nothing stands beside {group['label'].iloc[0]}")
 
     def _set_against(self, value: float, other: float) -> float:
         return value - other if self.claim.difference else over(value, other)
+
+    def _beside_lab(self, group: Runs, lab: float, label: str) -> Judgement:
+        """The first seed's run in real time over the mean of the lab's."""
+        first = group.iloc[0]
+        directory = os.path.join(str(self.runs.attrs["directory"]), "real", f"{int(first['id']):04d}")
+        record = read_record(directory)
+        row = {**measures_of(record), "directory": directory}
+        real = MEASURES[self.claim.measure].of(row, self.claim.scope) if record else math.nan
+        return self._judgement(over(real, lab), math.nan, f"{label}: in real time {real:.6g}, in the lab {lab:.6g}")
 
     def _seeds(self, group: Runs) -> list[float]:
         """A value per seed."""
@@ -164,123 +192,38 @@ def _half(values: Sequence[float]) -> float:
     return interval(values).half if all(math.isfinite(value) for value in values) else math.nan
 
 
-def picks(pick: Pick, values: Mapping[str, Any]) -> bool:
-    """Whether a combination has one of the values for each key."""
-    return all(key in values and any(value_is(values[key], wanted) for wanted in wanteds)
-               for key, wanteds in pick.items())
-
-
-def value_is(have: object, wanted: str) -> bool:
-    """The same value, or a path that ends with it."""
-    return have == wanted or have == value_of(wanted) or (isinstance(have, str) and have.endswith("/" + wanted))
-
-
 def in_words(judgements: Sequence[Judgement]) -> str:
     """All verdicts as text, and how many hold."""
     lines = []
     for found in judgements:
         claim = found.claim
         lines.append(f"  {found.verdict}: {claim.text}")
-        lines.append(f"          ours {found.ours}, must be {claim.bound}" +
+        lines.append(f"          ours {found.ours}" + (f", must be {claim.bound}" if claim.bound else "") +
                      (f"; paper: {claim.paper}" if claim.paper else ""))
+        if found.pairs > 1:
+            lines.append(f"          {paired(found)}")
         if claim.note and found.verdict != HOLDS:
             lines.append(f"          note: {claim.note}")
-    counts = ", ".join(f"{sum(found.verdict == word for found in judgements)} {word}"
-                       for word in (HOLDS, BREAKS, UNDECIDED, UNKNOWN) if any(f.verdict == word for f in judgements))
-    return "\n".join([*lines, f"{len(judgements)} claims: {counts}" if lines else "no claims"]) + "\n"
+    return "\n".join([*lines, counted(judgements)]) + "\n"
 
 
-@dataclass
-class _Reader:
-    """Reads the entries of `claims`."""
+def paired(found: Judgement) -> str:
+    """What the comparison of the pairs says apart from the bound."""
+    if found.effect == 0:
+        return f"{found.pairs} pairs, no difference"
+    size = f"{abs(found.effect):.2g}" if math.isfinite(found.effect) else "infinite"
+    return f"{found.pairs} pairs, p {probability(found.p_value)}, effect size {size} " \
+        f"({effect_in_words(found.effect)})"
 
-    doc: Document
-    scenario: Scenario
 
-    def read(self, entry: Node) -> Claim:
-        fields: dict[str, Any] = dict(text="", paper="", note="", measure="", of={}, over=None, difference=False,
-                                      real=False, at_most=None, at_least=None)
-        scope: dict[str, Any] = {}
-        for name, node in self.doc.pairs(entry, "claims"):
-            if name in ("ports", "flows", "from", "to", "within"):
-                scope.update(self._scope(name, node))
-            else:
-                fields.update(self._field(name, node, fields))
-        self._check(entry, fields)
-        return Claim(path=self.doc.path, line=line_of(entry), scope=Scope(**scope), **fields)
+def probability(value: float) -> str:
+    """Two digits are enough, and of small ones that they are small."""
+    return "< 0.001" if value < 0.001 else f"{value:.2g}"
 
-    def _field(self, name: str, node: Node, fields: dict[str, Any]) -> dict[str, Any]:
-        if name in TEXTS:
-            return {name: self.doc.scalar(node, name)}
-        if name in ("at_most", "at_least"):
-            return {name: self._number(name, node)}
-        if name == "of":
-            return {name: self._pick(name, node)}
-        if name == "measure":
-            text = self.doc.scalar(node, name)
-            if text not in MEASURES:
-                self.doc.refuse(node, name, f"unknown '{text}' (weft reproduce --measures)")
-            return {name: text}
-        if name == "real":
-            if self.doc.scalar(node, name) != "lab":
-                self.doc.refuse(node, name, f"'{node.value}' is not lab: real time stands beside the lab")
-            return {name: True}
-        if name not in ("over", "less"):
-            self.doc.refuse(node, name, "unknown key of a claim")
-        if fields["over"] is not None:
-            self.doc.refuse(node, name, "a claim has one of over and less")
-        return {"over": self._pick(name, node), "difference": name == "less"}
 
-    def _scope(self, name: str, node: Node) -> dict[str, Any]:
-        text = self.doc.scalar(node, name)
-        if name == "ports":
-            return {name: text}
-        if name == "within":
-            return {name: self._number(name, node)}
-        if name == "flows":
-            first, _, last = text.partition("-")
-            if not first.isdigit() or not (last or first).isdigit() or int(last or first) < int(first):
-                self.doc.refuse(node, name, f"'{text}' is neither a flow's number nor FIRST-LAST")
-            return {"first_flow": int(first), "last_flow": int(last or first)}
-        return {f"{name}_us": self._time(name, node, text)}
-
-    def _time(self, name: str, node: Node, text: str) -> float:
-        for unit, factor in UNITS.items():
-            number = text.removesuffix(unit)
-            if number != text and number.replace(".", "", 1).isdigit():
-                return float(number) * factor
-        self.doc.refuse(node, name, f"'{text}' is not a time such as 500us, 20ms or 1s")
-
-    def _number(self, name: str, node: Node) -> float:
-        text = self.doc.scalar(node, name)
-        number = value_of(text)
-        if isinstance(number, str) or not math.isfinite(number):
-            self.doc.refuse(node, name, f"'{text}' is not a number")
-        return float(number)
-
-    def _pick(self, name: str, node: Node) -> Pick:
-        found: dict[str, list[str]] = {}
-        for key, value in self.doc.pairs(node, name):
-            entries = self.doc.items(value, key) if isinstance(value, yaml.SequenceNode) else [value]
-            found[key] = [self._pick_value(key, entry) for entry in entries]
-        return found
-
-    def _pick_value(self, key: str, node: Node) -> str:
-        text = self.doc.scalar(node, key)
-        there = [case.name for case in self.scenario.cases] if key == "case" else []
-        there += [value for axis in self.scenario.axes if axis.name == key for value in axis.values]
-        if not any(value == text or value.endswith("/" + text) for value in there):
-            self.doc.refuse(node, key, f"no run has '{text}'")
-        return text
-
-    def _check(self, entry: Node, fields: dict[str, Any]) -> None:
-        if not fields["text"]:
-            self.doc.refuse(entry, "text", "a claim says something")
-        if not fields["measure"]:
-            self.doc.refuse(entry, "measure", "is missing (weft reproduce --measures lists them)")
-        if fields["real"] and (fields["over"] is not None or not MEASURES[fields["measure"]].of_result):
-            self.doc.refuse(entry, "real", "takes a number of the result, and neither over nor less")
-        if not fields["real"] and fields["at_most"] is None and fields["at_least"] is None:
-            self.doc.refuse(entry, "at_most", "a claim needs at_most or at_least")
-        if fields["over"] is not None and not fields["over"]:
-            self.doc.refuse(entry, "less" if fields["difference"] else "over", "names nothing to compare with")
+def counted(judgements: Sequence[Judgement]) -> str:
+    """How many claims there are, by verdict."""
+    if not judgements:
+        return "no claims"
+    counts = [(word, sum(found.verdict == word for found in judgements)) for word in VERDICTS]
+    return f"{len(judgements)} claims: " + ", ".join(f"{count} {word}" for word, count in counts if count)

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where runs are done: Dask workers on this machine, under a scheduler elsewhere, or as jobs of Slurm."""
+"""Where runs are done: by a Dask worker in this process, under a scheduler elsewhere, or as jobs of Slurm."""
 from __future__ import annotations
 
 import importlib
-import os
-import shutil
 import socket
-import subprocess
-import sys
 from typing import Any, Protocol
 
 from . import work
 from .errors import WeftlabError
+from .needs import advice
 
 CONNECT_S = 10.0  # a scheduler answers within
 
@@ -19,56 +16,48 @@ CONNECT_S = 10.0  # a scheduler answers within
 def distributed() -> Any:
     """The package, which only sweeps need."""
     try:
-        cloudpickle = importlib.import_module("cloudpickle")
-        package = importlib.import_module("distributed")
+        return importlib.import_module("distributed")
     except ImportError as error:
-        raise WeftlabError("sweeps need Dask (apt install python3-distributed)") from error
-    cloudpickle.register_pickle_by_value(work)  # so that workers need not have weftlab
-    return package
+        raise WeftlabError(f"sweeps need Dask: {advice(['distributed'])}") from error
+
+
+def send_code_of_work(sent: bool) -> None:
+    """Whether workers get module `work` with their tasks: those elsewhere need not have weftlab; one in this process
+    shares the list of the runs that are under way."""
+    cloudpickle = importlib.import_module("cloudpickle")
+    work.begin()  # an earlier sweep of this process has stopped its own; what it left would be sent
+    if sent:
+        cloudpickle.register_pickle_by_value(work)
+    elif work.__name__ in cloudpickle.list_registry_pickle_by_value():
+        cloudpickle.unregister_pickle_by_value(work)
 
 
 class Cluster(Protocol):
     """Workers behind a Dask client."""
 
     client: Any  # distributed.Client
-
-    def mend(self) -> None:
-        """Replaces workers that are gone, where that is ours to do."""
+    perform: Any  # what its workers are given, a function from work.Task to work.Outcome
 
     def close(self) -> None:
         """Ends what was started for this sweep."""
 
 
 class LocalCluster:
-    """Worker processes on this machine. They are started anew when they die, and end with this process."""
+    """A worker in this process with a thread for each run at a time: the runs are processes of their own, and Python
+    has nothing to do but to wait for them."""
 
     def __init__(self, jobs: int) -> None:
-        self.scheduler = distributed().LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0",
-                                                    host="tcp://127.0.0.1", silence_logs="ERROR")
-        self.client = distributed().Client(self.scheduler, set_as_default=False)
-        self.workers = [self._start() for _ in range(jobs)]
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        guard = shutil.which("setpriv")
-        command = [guard, "--pdeathsig", "KILL", "--"] if guard else []
-        command += [sys.executable, "-m", "distributed.cli.dask_worker", self.scheduler.scheduler_address, "--no-nanny",
-                    "--nthreads", "1", "--memory-limit", "0", "--no-dashboard", "--host", "127.0.0.1"]
-        environment = {**os.environ, "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                env=environment, start_new_session=True)
-
-    def mend(self) -> None:
-        for i, worker in enumerate(self.workers):
-            if worker.poll() is not None:
-                self.workers[i] = self._start()
+        package = distributed()
+        send_code_of_work(False)
+        self.perform: Any = work.perform_here
+        self.cluster = package.LocalCluster(n_workers=1, threads_per_worker=jobs, processes=False, memory_limit=0,
+                                            dashboard_address="127.0.0.1:0", silence_logs="ERROR")
+        self.client = package.Client(self.cluster, set_as_default=False)
 
     def close(self) -> None:
-        for worker in self.workers:
-            worker.kill()
-        for worker in self.workers:
-            worker.wait()
+        work.stop()
         self.client.close()
-        self.scheduler.close()
+        self.cluster.close()
 
 
 class RemoteCluster:
@@ -77,12 +66,11 @@ class RemoteCluster:
     def __init__(self, address: str) -> None:
         try:
             probe(address)
+            send_code_of_work(True)
+            self.perform: Any = work.perform
             self.client = distributed().Client(address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise WeftlabError(f"scheduler {address}: {error}") from error
-
-    def mend(self) -> None:
-        """Its own keeper does that."""
 
     def close(self) -> None:
         self.client.close()
@@ -96,12 +84,11 @@ class SlurmCluster:
             from dask_jobqueue import SLURMCluster
         except ImportError as error:
             raise WeftlabError("scheduler slurm: needs dask-jobqueue (pip install dask-jobqueue)") from error
+        send_code_of_work(True)
+        self.perform: Any = work.perform
         self.cluster = SLURMCluster(cores=1, processes=1)
         self.cluster.adapt(minimum_jobs=0, maximum_jobs=jobs)
         self.client = distributed().Client(self.cluster, set_as_default=False)
-
-    def mend(self) -> None:
-        """Adaptive scaling does that."""
 
     def close(self) -> None:
         self.client.close()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 from .errors import UnwritableError, WeftlabError
+from .files import write_text
 from .plan import Planned, value_of
 from .scenario import Scenario
 
@@ -135,13 +136,7 @@ class SweepDirectory:
 
     def write(self, name: str, text: str) -> None:
         """A file of the directory, complete or as it was before."""
-        path = os.path.join(self.path, name)
-        try:
-            with open(path + ".part", "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(path + ".part", path)
-        except OSError as error:
-            raise UnwritableError(f"{path}: {error.strerror or error}") from error
+        write_text(os.path.join(self.path, name), text)
 
 
 def origin_of(planned: Planned) -> dict[str, Any]:

@@ -20,3 +20,7 @@ class ScenarioError(WeftlabError):
 
 class UnwritableError(WeftlabError):
     """A result could not be written; the text names the file."""
+
+
+class UsageError(WeftlabError):
+    """The command line is wrong."""

@@ -4,9 +4,8 @@ series over time. Each is a matplotlib Figure that the caller may change before 
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator
 
 import matplotlib
 import numpy as np
@@ -14,23 +13,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from .directory import WAITING
+from .drawing import draw_line, label_axes, legend_above, look, named, scale, short, style_path, tilt
 from .errors import WeftlabError
 from .results import Runs
 from .stats import Interval, combination_keys, groups, interval, require
 
-STYLES = os.path.join(os.path.dirname(__file__), "styles")
 WORTH_DRAWING = 0.1  # of the deepest queue: ports with less are left out
 LINES_MAX = 8  # ports, connections or flows in one figure
 RATE_POINTS = 120  # of a rate over time
-POINTS_MAX = 600  # of a line over time; longer ones are binned
-COLOURS = 8  # of the style sheets
-DASHES = ("-", "--", ":", "-.")
-LOG_RATIO = 30  # an axis whose largest value is so many times its smallest is logarithmic
 OF_COMPLETION = ("fct_", "slowdown_", "makespan_us", "inflation", "goodput_gbps", "jain", "foreground_", "background_")
-UNITS = {"us": "µs", "gbps": "Gb/s", "bytes": "bytes"}
-NAMES = {"fct_max_us": "tail FCT (µs)", "fct_mean_us": "mean FCT (µs)", "fct_p99_us": "p99 FCT (µs)",
-         "goodput_gbps": "goodput (Gb/s)", "inflation": "makespan over ideal", "jain": "Jain's fairness",
-         "queue_max_bytes": "deepest queue (bytes)", "retransmitted": "packets retransmitted", "seed": "seed"}
 
 
 @dataclass(frozen=True)
@@ -67,43 +58,20 @@ def figure(runs: Runs, kind: str, style: str = "screen", **options: Any) -> Figu
     return drawn
 
 
-def save(drawn: Figure, *paths: str | os.PathLike[str]) -> None:
-    """Writes a figure as PDF, SVG or PNG, by the ending of each path. The same results give the same file."""
-    with matplotlib.rc_context(fname=style_path(getattr(drawn, "weft_style", "screen"))):
-        for path in [os.fspath(path) for path in paths]:
-            ending = os.path.splitext(path)[1].lower()
-            undated: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-            if ending not in (".pdf", ".svg", ".png"):
-                raise WeftlabError(f"{path}: figures are saved as .pdf, .svg or .png")
-            try:
-                drawn.savefig(path, metadata=undated.get(ending))
-            except OSError as error:
-                raise WeftlabError(f"{path}: {error.strerror}") from error
-
-
-def style_path(style: str) -> str:
-    """The style sheet of a name, or the path itself."""
-    ours = os.path.join(STYLES, f"{style}.mplstyle")
-    path = ours if os.path.exists(ours) else style
-    if not os.path.isfile(path):
-        raise WeftlabError(f"no style '{style}'; there are paper, screen, and paths of style sheets")
-    return path
-
-
 def fct_cdf(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
     """Share of flows that have ended within a time, all seeds together. A flow that did not end counts, so that its
     curve does not reach 1. Dashed: what each flow would need alone in the fabric."""
     _cdf(axes, runs, options, "fct_us")
-    _label(axes, "flow completion time (µs)", "share of flows")
-    _legend(drawn, axes)
+    label_axes(axes, "flow completion time (µs)", "share of flows")
+    legend_above(drawn, axes)
 
 
 def slowdown_cdf(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
     """The same of each flow's time over its ideal."""
     _cdf(axes, runs, options, "slowdown")
     axes.axvline(1, color="0.5", linestyle="--", linewidth=0.8)
-    _label(axes, "FCT over the flow's ideal", "share of flows")
-    _legend(drawn, axes)
+    label_axes(axes, "FCT over the flow's ideal", "share of flows")
+    legend_above(drawn, axes)
 
 
 def _cdf(axes: Any, runs: Runs, options: Options, column: str) -> None:
@@ -117,7 +85,7 @@ def _cdf(axes: Any, runs: Runs, options: Options, column: str) -> None:
         shares = np.arange(1, len(values) + 1) / len(flows)
         open_flows = len(flows) - len(values)
         label = f"{name} ({100 * open_flows / len(flows):.2g} % did not end)" if open_flows else name
-        line, = axes.step(np.append(values[0], values), np.append(0, shares), where="post", label=label, **_look(at))
+        line, = axes.step(np.append(values[0], values), np.append(0, shares), where="post", label=label, **look(at))
         if open_flows:
             axes.plot(values[-1], shares[-1], marker="x", color=line.get_color(), markersize=6)
         least, most = min(least, values[0]), max(most, values[-1])
@@ -128,7 +96,7 @@ def _cdf(axes: Any, runs: Runs, options: Options, column: str) -> None:
                       linewidth=0.8, label="ideal, alone")
             least = min(least, ideal[0])
     axes.set_ylim(0, 1.02)
-    _scale(axes.set_xscale, options.log, least, most)
+    scale(axes.set_xscale, options.log, least, most)
 
 
 def bars(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
@@ -143,7 +111,7 @@ def bars(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
         places = np.arange(len(values)) - 0.4 + width * (at + 0.5)
         means = [0.0 if math.isnan(cell.mean) else cell.mean for cell, _ in cells]
         sure = [i for i, (cell, _) in enumerate(cells) if cell.half > 0]  # not for NaN
-        drawn_bars = axes.bar(places, means, width * 0.92, label=_short(name), linewidth=0.5, edgecolor="white")
+        drawn_bars = axes.bar(places, means, width * 0.92, label=short(name), linewidth=0.5, edgecolor="white")
         axes.errorbar(places[sure], [means[i] for i in sure], [cells[i][0].half for i in sure], fmt="none",
                       ecolor="0.15", elinewidth=0.8)
         for bar, (cell, is_open) in zip(drawn_bars, cells):
@@ -154,14 +122,14 @@ def bars(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
                 axes.annotate("no value", (bar.get_x() + bar.get_width() / 2, 0), rotation=90, ha="center",
                               va="bottom", xytext=(0, 2), textcoords="offset points", fontsize="x-small", color="0.4")
         heights += [mean for mean in means if mean > 0]
-    axes.set_xticks(np.arange(len(values)), [_short(value) for value in values])
+    axes.set_xticks(np.arange(len(values)), [short(value) for value in values])
     axes.grid(axis="x", visible=False)
     if options.log and heights:
         axes.set_yscale("log")
-    _tilt(axes, [_short(value) for value in values])
-    _label(axes, _named(x) if x else "", _named(options.measure))
+    tilt(axes, [short(value) for value in values])
+    label_axes(axes, named(x) if x else "", named(options.measure))
     note = "hatched: of runs in which flows did not end" if hatched else None
-    _legend(drawn, axes, note, titled=len(names) > 1)
+    legend_above(drawn, axes, note, titled=len(names) > 1)
 
 
 def lines(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
@@ -175,18 +143,18 @@ def lines(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
         cells = [_cell(group, options.measure, {x: value}) for value in values]
         means = np.array([cell.mean for cell, _ in cells])
         halves = np.array([0.0 if math.isnan(cell.half) else cell.half for cell, _ in cells])
-        line, = axes.plot(values, means, marker="o", label=_short(name[by]) if by else None, **_look(at))
+        line, = axes.plot(values, means, marker="o", label=short(name[by]) if by else None, **look(at))
         axes.fill_between(values, means - halves, means + halves, alpha=0.2, color=line.get_color(), linewidth=0)
         open_at = [i for i, (_, is_open) in enumerate(cells) if is_open]
         axes.plot([values[i] for i in open_at], means[open_at], "o", color=line.get_color(), markerfacecolor="white")
     numbers = [value for value in runs[x] if value > 0]
-    _scale(axes.set_xscale, None, min(numbers, default=0), max(numbers, default=0))
+    scale(axes.set_xscale, None, min(numbers, default=0), max(numbers, default=0))
     if options.log:
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
-    _label(axes, _named(x), _named(options.measure))
-    _legend(drawn, axes)
+    label_axes(axes, named(x), named(options.measure))
+    legend_above(drawn, axes)
 
 
 def queue(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
@@ -201,7 +169,7 @@ def queue(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
         for place, port in enumerate(worth_it[:1 if len(chosen) > 1 else LINES_MAX]):
             samples = ports[ports["port"] == port]
             label = f"{name}: {port}" if len(chosen) > 1 else port
-            _line(axes, samples["time_us"], samples["queue_bytes"] / 1e3, label, at + place)
+            draw_line(axes, samples["time_us"], samples["queue_bytes"] / 1e3, label, at + place)
     _over_time(drawn, axes, "queue (kB)")
 
 
@@ -216,10 +184,10 @@ def cwnd(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
         wide = table.pivot_table(index="time_us", columns="conn", values="cwnd_bytes", aggfunc="last", sort=False)
         wide = wide.ffill().sort_index() / 1e3
         if len(chosen) > 1:
-            _line(axes, wide.index, wide.mean(axis=1), name, at)
+            draw_line(axes, wide.index, wide.mean(axis=1), name, at)
         else:
             for place, conn in enumerate(wide.columns[:LINES_MAX]):
-                _line(axes, wide.index, wide[conn], conn, place)
+                draw_line(axes, wide.index, wide[conn], conn, place)
     _over_time(drawn, axes, "cwnd (kB)" if len(chosen) == 1 else "mean cwnd (kB)")
 
 
@@ -235,7 +203,7 @@ def goodput(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
         rates = rates_over_time(arrivals)
         for place, flow in enumerate(rates.columns[:LINES_MAX]):
             label = flow if len(chosen) > 1 else f"flow {flow}"
-            axes.plot(rates.index, rates[flow], label=label, **_look(at + place))
+            axes.plot(rates.index, rates[flow], label=label, **look(at + place))
     _over_time(drawn, axes, "goodput (Gb/s)" if len(chosen) == 1 else "goodput of all flows (Gb/s)")
 
 
@@ -260,7 +228,7 @@ def _combinations(runs: Runs) -> Iterator[tuple[str, Runs]]:
     """Combinations with what tells them apart as a name."""
     keys = [key for key in combination_keys(runs) if runs[key].nunique(dropna=False) > 1]
     for values, group in groups(runs, keys):
-        words = [_short(value) if key == "case" else f"{key} {_short(value)}" for key, value in values.items()]
+        words = [short(value) if key == "case" else f"{key} {short(value)}" for key, value in values.items()]
         yield ", ".join(words) or str(group["label"].iloc[0]), group
 
 
@@ -298,79 +266,17 @@ def _cell(runs: Runs, measure: str, values: dict[str | None, object]) -> tuple[I
     return interval(pd.to_numeric(runs[measure])), is_open
 
 
-def _look(at: int) -> dict[str, str]:
-    """Colour and dashes of the line with this number: no two of the first 32 are alike."""
-    return {"color": f"C{at % COLOURS}", "linestyle": DASHES[at // COLOURS % len(DASHES)]}
-
-
-def _line(axes: Any, times: Any, values: Any, label: str, at: int) -> None:
-    """A line over time. A long one is drawn as means of stretches, in a band from their least to their largest
-    value."""
-    if len(values) <= POINTS_MAX:
-        axes.plot(np.asarray(times), np.asarray(values), label=label, **_look(at))
-        return
-    series = pd.Series(np.asarray(values), index=np.asarray(times))
-    bins = np.linspace(series.index.min(), series.index.max(), POINTS_MAX // 2 + 1)
-    stretches = series.groupby(np.digitize(series.index, bins[1:-1])).agg(["mean", "min", "max"])
-    middles = (bins[:-1] + bins[1:])[stretches.index] / 2
-    line, = axes.plot(middles, stretches["mean"], label=label, **_look(at))
-    axes.fill_between(middles, stretches["min"], stretches["max"], alpha=0.15, color=line.get_color(), linewidth=0)
-
-
 def _over_time(drawn: Figure, axes: Any, name: str) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
-    _label(axes, "time (µs)", name)
-    _legend(drawn, axes)
+    label_axes(axes, "time (µs)", name)
+    legend_above(drawn, axes)
 
 
 def _needed(table: pd.DataFrame, name: str) -> pd.DataFrame:
     if table.empty:
         raise WeftlabError(f"no run has {name}: sample it with outputs: {{series: TIME}} in the scenario")
     return table
-
-
-def _scale(set_scale: Callable[[str], None], wanted: bool | None, least: float, most: float) -> None:
-    if wanted or (wanted is None and 0 < least < math.inf and most > LOG_RATIO * least):
-        set_scale("log")
-
-
-def _label(axes: Any, x: str, y: str) -> None:
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-
-
-def _legend(drawn: Figure, axes: Any, note: str | None = None, titled: bool = True) -> None:
-    """Above the plot, in as many columns as there is room for, so that it hides nothing."""
-    handles, labels = axes.get_legend_handles_labels()
-    if not titled or (len(labels) < 2 and not any("did not end" in label for label in labels)):
-        handles, labels = [], []
-    if not labels and not note:
-        return
-    room = drawn.get_size_inches()[0] * 72 * 0.85 / (matplotlib.rcParams["legend.fontsize"] * 0.55)  # characters
-    longest = max((len(label) for label in labels), default=0) + 6
-    axes.legend(handles, labels, loc="lower center", bbox_to_anchor=(0.5, 1.0), title=note, borderaxespad=0.3,
-                ncol=max(1, min(len(labels), int(room / longest))))
-
-
-def _tilt(axes: Any, labels: Sequence[str]) -> None:
-    if sum(len(label) for label in labels) > 60:
-        for tick in axes.get_xticklabels():
-            tick.set(rotation=25, ha="right")
-
-
-def _short(value: object) -> str:
-    """A value without the directories of a path."""
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return os.path.basename(text) if "/" in text and ":" not in text else text
-
-
-def _named(column: str) -> str:
-    """A column's name for an axis, with its unit in brackets."""
-    if column in NAMES:
-        return NAMES[column]
-    stem, _, unit = column.rpartition("_")
-    return f"{stem.replace('_', ' ')} ({UNITS[unit]})" if unit in UNITS and stem else column.replace("_", " ")
 
 
 def _matches(name: str, patterns: str) -> bool:

@@ -12,6 +12,8 @@ from typing import Any, Callable, Mapping
 import numpy as np
 import pandas as pd
 
+from .binary import Binary
+from .directory import read_record
 from .errors import WeftlabError
 from .results import read_csv
 from .stats import over
@@ -38,7 +40,7 @@ class Scope:
 class Measure:
     """One measure. It is NaN where it is not known."""
 
-    help: str
+    help: str  # empty: what the command says of its metric of this name
     of: Callable[[Row, Scope], float]
     of_result: bool  # a number of the result, so that a run without further files has it
 
@@ -222,100 +224,130 @@ def _spread(values: Any) -> float:
     return float(np.max(values) - np.min(values))
 
 
+FILE_MEASURES: tuple[tuple[str, str, str, str, Callable[[Any], float]], ...] = (  # name, meaning, file, column, tally
+    ("flow_fct_max_us", "slowest of `flows`", "flows.csv", "fct_us", np.max),
+    ("flow_fct_mean_us", "mean of `flows`", "flows.csv", "fct_us", np.mean),
+    ("flow_dup_acks_max", "most arrivals beyond one gap of `flows`", "flows.csv", "dup_acks", np.max),
+    ("flow_reordered_mean", "mean of the packets of `flows` that came late", "flows.csv", "reordered", np.mean),
+    ("port_queue_max_bytes", "deepest sampled queue of `ports`, between `from` and `to`", "ports.csv", "queue_bytes",
+     np.max),
+    ("port_queue_mean_bytes", "mean of the sampled queues that are not idle", "ports.csv", "queue_bytes", np.mean),
+    ("port_utilisation_mean", "mean utilisation of the samples of `ports`", "ports.csv", "utilisation", np.mean),
+    ("port_utilisation_max", "largest sample", "ports.csv", "utilisation", np.max),
+    ("port_utilisation_min", "smallest sample", "ports.csv", "utilisation", np.min),
+    ("port_marked", "packets marked with ECN at `ports`", "ports.csv", "marked", np.sum),
+    ("port_bytes", "bytes sent by `ports`", "ports.csv", "tx_bytes", np.sum),
+    ("port_dropped", "packets dropped at `ports`", "ports.csv", "dropped", np.sum),
+    ("port_trimmed", "packets trimmed at `ports`", "ports.csv", "trimmed", np.sum),
+    ("link_share_max", "largest share of one of `ports` in its group", "links.csv", "share", np.max),
+    ("link_share_min", "smallest such share", "links.csv", "share", np.min),
+    ("link_share_spread", "their difference", "links.csv", "share", _spread),
+    ("link_utilisation_mean", "mean utilisation of `ports` over the run", "links.csv", "utilisation", np.mean),
+    ("cwnd_mean_bytes", "mean window of all samples between `from` and `to`", "conns.csv", "cwnd_bytes", np.mean),
+    ("cwnd_max_bytes", "largest sampled window", "conns.csv", "cwnd_bytes", np.max),
+    ("cwnd_min_bytes", "smallest sampled window", "conns.csv", "cwnd_bytes", np.min),
+    ("srtt_mean_us", "mean of the sampled smoothed RTTs", "conns.csv", "srtt_us", np.mean),
+    ("path_speed_least", "least speed of a path over the fastest's, permille, at any comparison of a receiver",
+     "credits.csv", "least_permille", np.min),
+    ("path_speed_mean", "mean of that over the samples' last comparisons", "credits.csv", "slowest_permille", np.mean),
+    ("path_looks", "comparisons of the receiver that made most", "credits.csv", "looks", np.max),
+    ("paths_valid_min", "fewest paths that some receiver had left", "credits.csv", "valid", np.min),
+    ("credit_rate_mean", "mean of the sampled credit rates, permille of the link", "credits.csv", "rate_permille",
+     np.mean),
+)
+
+
+RATE_MEASURES: tuple[tuple[str, str, Callable[[Rates], float]], ...] = (  # name, meaning; of arrivals.csv
+    ("flow_gbps_mean", "mean payload rate of `flows`, between `from` and `to`", lambda rates: float(rates.gbps.mean())),
+    ("flow_gbps_min", "the slowest of them", lambda rates: float(rates.gbps.min())),
+    ("flow_gbps_max", "the fastest of them", lambda rates: float(rates.gbps.max())),
+    ("flow_jain", "fairness of their rates, 1 is equal", Rates.jain),
+    ("flow_unsteadiness", "standard deviation over mean of a flow's samples, mean of `flows`", Rates.unsteady),
+    ("flow_reach_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate in one sample",
+     Rates.reach_us),
+    ("flow_settle_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate and stay there",
+     Rates.settle_us),
+)
+
+
 def _all() -> dict[str, Measure]:
     measures: dict[str, Measure] = {}
 
-    def of_complete(name: str, text: str, value: Callable[[Row], float] | None = None) -> None:
-        measures[name] = Measure(text, _of_complete(value or (lambda row: _number(row, name))), True)
+    def of_complete(name: str, value: Callable[[Row], float] | None = None) -> None:
+        measures[name] = Measure("", _of_complete(value or (lambda row: _number(row, name))), True)
 
-    def of_result(name: str, text: str, value: Callable[[Row, Scope], float] | None = None) -> None:
-        measures[name] = Measure(text, value or _of_result(name), True)
+    def of_result(name: str, value: Callable[[Row, Scope], float] | None = None) -> None:
+        measures[name] = Measure("", value or _of_result(name), True)
 
-    def of_file(name: str, text: str, file: str, column: str, tally: Any) -> None:
-        measures[name] = Measure(text, _of_file(file, column, tally), False)
-
-    of_complete("fct_min_us", "fastest flow's completion time")
-    of_complete("fct_mean_us", "mean completion time")
-    of_complete("fct_p50_us", "median completion time")
-    of_complete("fct_p99_us", "99th percentile of the completion times")
-    of_complete("fct_max_us", "slowest flow's completion time (tail)")
-    of_complete("spread_us", "slowest less fastest completion time",
-                lambda row: _number(row, "fct_max_us") - _number(row, "fct_min_us"))
-    of_complete("slowest_over_fastest", "slowest completion time over the fastest",
-                lambda row: over(_number(row, "fct_max_us"), _number(row, "fct_min_us")))
-    for kind, text in (("foreground", "of flows not of the background"), ("background", "of the background flows")):
+    for statistic in ("min", "mean", "p50", "p99", "max"):
+        of_complete(f"fct_{statistic}_us")
+    of_complete("spread_us", lambda row: _number(row, "fct_max_us") - _number(row, "fct_min_us"))
+    of_complete("slowest_over_fastest", lambda row: over(_number(row, "fct_max_us"), _number(row, "fct_min_us")))
+    for kind in ("foreground", "background"):
         for statistic in ("mean", "max"):
-            of_complete(f"{kind}_{statistic}_us", f"{statistic} completion time {text}",
-                        _or_nothing(f"{kind}_fct_{statistic}_us"))
-    of_complete("makespan_us", "first submission to last acknowledgement")
-    of_complete("inflation", "makespan over the ideal")
-    of_complete("goodput_gbps", "payload over the makespan, all hosts together")
-    of_complete("jain", "fairness of the flows' rates, 1 is equal")
-    of_result("failed", "flows that did not arrive whole")
-    of_result("retransmitted", "packets sent again")
-    of_result("trimmed", "packets trimmed by switches")
-    of_result("dropped", "packets dropped by switches and links")
-    of_result("lost", "packets trimmed or dropped",
-              lambda row, scope: _number(row, "dropped") + _number(row, "trimmed"))
-    of_result("data_lost", "data packets trimmed, or dropped by full queues",
-              lambda row, scope: _number(row, "dropped_data") + _number(row, "trimmed"))
-    of_result("marked", "packets marked with ECN")
-    of_result("timeouts", "retransmission timeouts")
-    of_result("reordered_share", "packets that arrived after one sent later, over all",
+            of_complete(f"{kind}_{statistic}_us", _or_nothing(f"{kind}_fct_{statistic}_us"))
+    for name in ("makespan_us", "inflation", "goodput_gbps", "jain"):
+        of_complete(name)
+    for name in ("failed", "retransmitted", "trimmed", "dropped", "marked", "timeouts"):
+        of_result(name)
+    of_result("lost", lambda row, scope: _number(row, "dropped") + _number(row, "trimmed"))
+    of_result("data_lost", lambda row, scope: _number(row, "dropped_data") + _number(row, "trimmed"))
+    of_result("reordered_share",
               lambda row, scope: over(_number(row, "packets_reordered"), _number(row, "packets_arrived")))
     for name in ("reorder_extent_p99", "reorder_extent_max", "ooo_p99", "ooo_max", "dup_acks_max", "dup_ack_flows",
-                 "dup_ack3_flows", "reorder_ack_flows", "reorder_ack3_flows"):
-        of_result(name, "order of arrival, see doc/guide/lab.md")
-    of_result("queue_max_bytes", "deepest queue of the run")
-    of_result("queue_mean_bytes", "mean depth of all queues over the run")
+                 "dup_ack3_flows", "reorder_ack_flows", "reorder_ack3_flows", "queue_max_bytes", "queue_mean_bytes"):
+        of_result(name)
     for place in PLACES:
-        text = place.replace("_", " ")
-        of_result(f"wait_{place}_mean_us", f"mean time that data waits at {text} ports",
-                  _at(place, (f"wait_{place}_mean_us",)))
-        of_result(f"wait_{place}_max_us", "the longest there", _at(place, (f"wait_{place}_max_us",)))
-        of_result(f"lost_{place}", "packets dropped or trimmed there",
-                  _at(place, (f"dropped_{place}", f"trimmed_{place}")))
-    of_result("wait_leaf_up_share", "share of all waiting in switches at leaf up ports", _wait_share("leaf_up"))
-    of_result("wait_leaf_host_share", "the same at leaf host ports", _wait_share("leaf_host"))
-    for direction, text in (("up", "a leaf's uplinks"), ("down", "the links from the spines to a leaf")):
-        for name in ("sd", "mean", "p99", "p99999"):
-            of_result(f"queue_{direction}_{name}", f"with queue_sample_ns: queue lengths of {text}, packets")
-    of_file("flow_fct_max_us", "slowest of `flows`", "flows.csv", "fct_us", np.max)
-    of_file("flow_fct_mean_us", "mean of `flows`", "flows.csv", "fct_us", np.mean)
-    of_file("flow_dup_acks_max", "most arrivals beyond one gap of `flows`", "flows.csv", "dup_acks", np.max)
-    of_file("flow_reordered_mean", "mean of the packets of `flows` that came late", "flows.csv", "reordered", np.mean)
-    of_file("port_queue_max_bytes", "deepest sampled queue of `ports`", "ports.csv", "queue_bytes", np.max)
-    of_file("port_queue_mean_bytes", "mean of the sampled queues that are not idle", "ports.csv", "queue_bytes",
-            np.mean)
-    for word, tally in (("mean", np.mean), ("max", np.max), ("min", np.min)):
-        of_file(f"port_utilisation_{word}", f"{word} of the samples of `ports`", "ports.csv", "utilisation", tally)
-        of_file(f"cwnd_{word}_bytes", f"{word} of the sampled windows", "conns.csv", "cwnd_bytes", tally)
-    for name, column in (("marked", "marked"), ("bytes", "tx_bytes"), ("dropped", "dropped"), ("trimmed", "trimmed")):
-        of_file(f"port_{name}", f"{name} at `ports`, between `from` and `to`", "ports.csv", column, np.sum)
-    for word, tally in (("max", np.max), ("min", np.min), ("spread", _spread)):
-        of_file(f"link_share_{word}", f"{word} of the shares of `ports` in their groups", "links.csv", "share", tally)
-    of_file("link_utilisation_mean", "mean utilisation of `ports` over the run", "links.csv", "utilisation", np.mean)
-    of_file("srtt_mean_us", "mean of the sampled smoothed RTTs", "conns.csv", "srtt_us", np.mean)
-    for name, column, tally in (("path_speed_least", "least_permille", np.min), ("path_looks", "looks", np.max),
-                                ("path_speed_mean", "slowest_permille", np.mean), ("paths_valid_min", "valid", np.min),
-                                ("credit_rate_mean", "rate_permille", np.mean)):
-        of_file(name, "of credits.csv, see doc/guide/lab.md", "credits.csv", column, tally)
-    for name, text, what in (
-            ("flow_gbps_mean", "mean payload rate of `flows`", lambda rates: rates.gbps.mean()),
-            ("flow_gbps_min", "the slowest of them", lambda rates: rates.gbps.min()),
-            ("flow_gbps_max", "the fastest of them", lambda rates: rates.gbps.max()),
-            ("flow_jain", "fairness of their rates, 1 is equal", Rates.jain),
-            ("flow_unsteadiness", "deviation over mean of a flow's samples, mean of `flows`", Rates.unsteady),
-            ("flow_reach_us", "until all `flows` are `within` of a fair rate in one sample", Rates.reach_us),
-            ("flow_settle_us", "until all `flows` are `within` of a fair rate and stay there", Rates.settle_us)):
+        of_result(f"wait_{place}_mean_us", _at(place, (f"wait_{place}_mean_us",)))
+        of_result(f"wait_{place}_max_us", _at(place, (f"wait_{place}_max_us",)))
+        of_result(f"lost_{place}", _at(place, (f"dropped_{place}", f"trimmed_{place}")))
+    for place in ("leaf_up", "leaf_host"):
+        of_result(f"wait_{place}_share", _wait_share(place))
+    for direction in ("up", "down"):
+        for statistic in ("sd", "mean", "p99", "p99999"):
+            of_result(f"queue_{direction}_{statistic}")
+    for name, text, file, column, tally in FILE_MEASURES:
+        measures[name] = Measure(text, _of_file(file, column, tally), False)
+    for name, text, what in RATE_MEASURES:
         measures[name] = Measure(text, _of_rates(what), False)
-    for prefix, code in (("fct", None), ("foreground", 0), ("background", 1)):
-        for word, share in (("p99", 0.99), ("p999", 0.999), ("p9999", 0.9999)):
-            measures.setdefault(f"{prefix}_{word}_us", Measure("percentile of the completion times",
-                                                               _of_flows(code, share), False))
+    for prefix, whose, code in (("fct", "the completion times", None),
+                                ("foreground", "flows not of the background", 0),
+                                ("background", "the background flows", 1)):
+        for word, percent in (("p99", 99), ("p999", 99.9), ("p9999", 99.99)):
+            measures.setdefault(f"{prefix}_{word}_us", Measure(f"{percent:g}th percentile of {whose}; of few flows the "
+                                                               "slowest", _of_flows(code, percent / 100), False))
     measures["foreground_gbps_mean"] = Measure("mean of the payload rates of flows not of the background",
                                                _of_flows(0, None), False)
     return measures
 
 
 MEASURES = _all()
+
+
+def known(name: str, weft: Binary) -> bool:
+    """Whether there is such a measure: one of MEASURES, or a metric that this build of the command has in run.json,
+    which is then added to them."""
+    metric = weft.metrics.get(name)
+    if name not in MEASURES and metric and metric.json:
+        MEASURES[name] = Measure("", _of_record(metric.json), True)
+    return name in MEASURES
+
+
+def explained(weft: Binary) -> dict[str, str]:
+    """All measures and their meanings."""
+    for name in weft.metrics:
+        known(name, weft)
+    texts = {name: metric.help for name, metric in weft.metrics.items()}
+    ordered = [*(name for name in texts if name in MEASURES), *(name for name in MEASURES if name not in texts)]
+    return {name: texts.get(name) or MEASURES[name].help for name in ordered}
+
+
+def _of_record(place: str) -> Callable[[Row, Scope], float]:
+    """A number of run.json; NaN: this run does not have it."""
+    def value(row: Row, scope: Scope) -> float:
+        del scope
+        found: Any = read_record(row["directory"])
+        for key in place.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        return math.nan if found is None else float(found)
+    return value

@@ -3,9 +3,11 @@
 network, works on a phone, in the dark and on paper, and stays below PAGE_BYTES_MAX."""
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
+from dataclasses import dataclass
 from typing import Any, Iterator, Sequence
 
 import jinja2
@@ -15,7 +17,8 @@ import pandas as pd
 from .claims import Judgement
 from .directory import DONE, WAITING
 from .errors import UnwritableError, WeftlabError
-from .figures import NAMES, OF_COMPLETION, UNITS, rates_over_time
+from .drawing import NAMES, UNITS
+from .figures import OF_COMPLETION, rates_over_time
 from .results import LEADING, Runs
 from .stats import combination_keys, groups, interval
 
@@ -26,13 +29,30 @@ STRETCHES = 200  # of a curve over time
 LINES_OF_ONE = 6  # ports, connections or flows of a combination
 RUNS_IN_TABLE = 2000
 DIGITS = 5  # of every number
+PICTURE_BYTES_MAX = 500 << 10  # of the published form; of a larger one the page says so
 HERE = os.path.dirname(__file__)
 NOT_MEASURES = {*LEADING, "digest", "cc", "lb", "route"}
 
 
-def write_page(runs: Runs, path: str | os.PathLike[str], judgements: Sequence[Judgement] = ()) -> None:
-    """Writes the page of these runs, with what became of claims about them."""
-    text = page(runs, judgements)
+@dataclass(frozen=True)
+class Picture:
+    """A published figure, redrawn."""
+
+    shows: str  # "Figure 7"
+    note: str  # what differs from the paper's form; may be empty
+    svg: str  # empty: it could not be drawn
+    trouble: str = ""  # why
+
+    @property
+    def source(self) -> str:
+        """The SVG as an image's address, so that its names do not clash with those of the page."""
+        return "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode()).decode()
+
+
+def write_page(runs: Runs, path: str | os.PathLike[str], judgements: Sequence[Judgement] = (),
+               published: Picture | None = None) -> None:
+    """Writes the page of these runs, with what became of claims about them, and the published figure redrawn."""
+    text = page(runs, judgements, published)
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -40,7 +60,7 @@ def write_page(runs: Runs, path: str | os.PathLike[str], judgements: Sequence[Ju
         raise UnwritableError(f"{os.fspath(path)}: {error.strerror}") from error
 
 
-def page(runs: Runs, judgements: Sequence[Judgement] = ()) -> str:
+def page(runs: Runs, judgements: Sequence[Judgement] = (), published: Picture | None = None) -> str:
     """The page's text. WeftlabError when there is nothing to show or too much."""
     complete: Runs = runs[(runs["status"] != WAITING) & (runs["directory"] != "")]
     if complete.empty:
@@ -53,7 +73,7 @@ def page(runs: Runs, judgements: Sequence[Judgement] = ()) -> str:
         title=runs.attrs.get("title") or "Runs", about=runs.attrs.get("about") or "", data=data, total=len(runs),
         done=int((runs["status"] == DONE).sum()), script=_read("page.js"), sheet=_read("page.css"),
         failures=[(row.label, row.seed, row.error) for row in failed.head(20).itertuples()], failed=len(failed),
-        judgements=judgements)
+        judgements=judgements, published=published)
     if len(text.encode()) > PAGE_BYTES_MAX:
         raise WeftlabError(f"{len(runs)} runs make a page of more than 2 MB; select some of them")
     return text

@@ -13,7 +13,6 @@ from .binary import Binary
 from .errors import ScenarioError, WeftlabError
 from .scenario import Item, Run, Scenario
 
-CHECKS_AT_ONCE = 8  # starting the command is mostly waiting
 NOWHERE = 1 << 30
 
 
@@ -75,7 +74,7 @@ class _Contents:
 def _check(scenario: Scenario, runs: Sequence[Run], binary: Binary) -> None:
     """Each combination by its first seed."""
     firsts = runs[::max(1, len(scenario.seeds))]
-    with ThreadPoolExecutor(CHECKS_AT_ONCE) as pool:
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for run, reason in zip(firsts, pool.map(lambda run: binary.impossible(run.arguments), firsts)):
             if reason:
                 pool.shutdown(cancel_futures=True)

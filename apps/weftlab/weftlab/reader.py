@@ -39,6 +39,8 @@ class _Reader:
     seeds_at: Node | None = None  # key `seeds`
     seed_at: Node | None = None  # option `seed` of the whole file
     claims: list[Node] = field(default_factory=list)
+    figure: Node | None = None
+    bench: Node | None = None
     said: list[tuple[Item, Node]] = field(default_factory=list)  # every option and axis value, in the file's order
 
     def read(self) -> Scenario:
@@ -52,7 +54,7 @@ class _Reader:
         scenario = Scenario(path=self.doc.path, title=self.title or stem, about=self.about,
                             out=self.out or os.path.join("weft-out", stem), base=tuple(self.base),
                             cases=tuple(self.cases) or (Case("", (), 0),), axes=tuple(self.axes), seeds=self.seeds,
-                            paths=paths, claims=tuple(self.claims))
+                            paths=paths, claims=tuple(self.claims), figure=self.figure, bench=self.bench)
         if scenario.run_count() > RUNS_MAX:
             raise ScenarioError(self.doc.path, None, None, f"more than {RUNS_MAX} runs")
         return scenario
@@ -72,9 +74,12 @@ class _Reader:
                 self._output(key, value)
         elif name == "claims":
             self._claims(node)
+        elif name == "figure":
+            self.figure = node
         elif name == "bench":
             if not isinstance(node, yaml.MappingNode):
                 self.doc.refuse(node, name, "a mapping is expected here")
+            self.bench = node
         else:
             self._options(self.base, name, node)
             self.seed_at = node if name == "seed" else self.seed_at

@@ -18,7 +18,8 @@ RUNS_MAX = 20000  # cases x axis values x seeds
 NUMBER = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\Z")
 U64_MAX = 2**64 - 1
 
-NOT_OF_A_RUN = ("out", "json", "help", "help-params", "jobs", "fresh", "any-build", "config")
+NOT_OF_A_RUN = ("out", "json", "help", "help-params", "jobs", "fresh", "any-build", "config", "dry-run",
+                "metrics")
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,9 @@ class Scenario:
     seeds: tuple[int, ...]  # empty: what option `seed` says
     paths: frozenset[str]  # options whose values may name files
     overrides: tuple[Item, ...] = ()  # given by the caller; they win over everything
-    claims: tuple[Node, ...] = field(default=(), repr=False)  # entries of `claims`, which claims.py reads
+    claims: tuple[Node, ...] = field(default=(), repr=False)  # entries of `claims`, which claim_reader.py reads
+    bench: Node | None = field(default=None, repr=False)  # key `bench`, which claim_reader.py reads, too
+    figure: Node | None = field(default=None, repr=False)  # what published.py reads
 
     def override(self, given: Sequence[tuple[str, str]]) -> "Scenario":
         """The same with options (name, value) that win in every run: a seed replaces the seeds, an option that is an
@@ -142,7 +145,7 @@ class Scenario:
         seed = next((whole_number(item.value) for item in items if item.name == "seed"), 1) or 0
         values = {axis.name: value for axis, value in zip(self.axes, chosen)}
         return Run(index, self._label(case, chosen), case.name, values, seed,
-                   tuple(self._located(item) for item in items))
+                   tuple(self.located(item) for item in items))
 
     def _combine(self, case: Case, chosen: Sequence[str], seed_index: int) -> list[Item]:
         """Options of one run. What is said nearer to the run wins and takes the later place."""
@@ -160,7 +163,7 @@ class Scenario:
         words += [f"{axis.name}={value}" for axis, value in zip(self.axes, chosen)]
         return shorten(words or [self.title])
 
-    def _located(self, item: Item) -> Item:
+    def located(self, item: Item) -> Item:
         """The item with the paths of files that are only found beside the scenario as they are from here."""
         if not item.line or item.name not in self.paths:
             return item

@@ -8,7 +8,7 @@ from typing import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats as scipy_stats
+from scipy import special  # scipy.stats takes a second to import
 
 from .errors import WeftlabError
 
@@ -53,7 +53,7 @@ def interval(values: Iterable[float], confidence: float = 0.95) -> Interval:
     if (x == x[0]).all():
         return Interval(len(x), mean, 0.0, 0.0, confidence)
     sd = float(x.std(ddof=1))
-    t = float(scipy_stats.t.ppf((1 + confidence) / 2, len(x) - 1))
+    t = float(special.stdtrit(len(x) - 1, (1 + confidence) / 2))
     return Interval(len(x), mean, sd, t * sd / math.sqrt(len(x)), confidence)
 
 
@@ -141,7 +141,7 @@ def _p_value(difference: Interval) -> float:
     if difference.sd == 0:
         return 1.0 if difference.mean == 0 else 0.0
     t = difference.mean / (difference.sd / math.sqrt(difference.n))
-    return float(2 * scipy_stats.t.sf(abs(t), difference.n - 1))
+    return float(2 * special.stdtr(difference.n - 1, -abs(t)))
 
 
 def effect_in_words(effect: float) -> str:

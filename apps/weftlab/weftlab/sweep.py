@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import queue
 import uuid
+from dataclasses import replace
 from typing import Any, Mapping, Sequence, cast
 
 from . import binary as binary_module
 from . import cluster as cluster_module
-from . import reader, work
+from . import reader, results, table, work
 from .binary import Binary
 from .directory import FAILED, WAITING, State, SweepDirectory, origin_of
 from .errors import UnwritableError
-from .plan import plan
+from .plan import Planned, plan
 from .progress import Progress
-from .results import Runs, load
+from .results import Runs
 from .scenario import Scenario
-from .table import text_table
 
-BLINK_S = 0.2  # between looks at the workers
+BLINK_S = 0.2  # between two states of the bar
 
 Ended = queue.SimpleQueue[tuple[State, work.Outcome]]
 
@@ -45,16 +45,24 @@ def run_pairs(path: str | os.PathLike[str], pairs: Sequence[tuple[str, str]], we
               quiet: bool) -> Runs:
     """run() with options as (name, value) pairs."""
     scenario = reader.load(path, weft).override(pairs)
-    directory = SweepDirectory(os.fspath(out) if out else scenario.out, plan(scenario, weft), any_build)
+    scenario = replace(scenario, out=os.fspath(out) if out else scenario.out)
+    return run_plan(scenario, plan(scenario, weft), weft, jobs=jobs, fresh=fresh, scheduler=scheduler,
+                    any_build=any_build, quiet=quiet)
+
+
+def run_plan(scenario: Scenario, planned: Sequence[Planned], weft: Binary, *, jobs: int | None, fresh: bool = False,
+             scheduler: str | None = None, any_build: bool = False, quiet: bool = False) -> Runs:
+    """run() of a scenario whose runs are checked."""
+    directory = SweepDirectory(scenario.out, planned, any_build)
     directory.open(fresh)
     try:
         work_off(directory, weft, scenario, jobs or os.cpu_count() or 1, scheduler, quiet)
     finally:
         try:
-            write_down(directory, scenario)
+            runs = write_down(directory, scenario)
         finally:
             directory.close()
-    return load(directory.path)
+    return runs
 
 
 def given(options: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -87,7 +95,7 @@ def work_off(directory: SweepDirectory, weft: Binary, scenario: Scenario, jobs: 
     try:
         futures = [submit(cluster, task_of(state, scenario, weft, directory), state, ended) for state in waiting]
         for _ in futures:
-            state, outcome = next_of(ended, cluster, progress)
+            state, outcome = next_of(ended, progress)
             take(directory, state, outcome)
             progress.ended(state, outcome)
     finally:
@@ -109,7 +117,7 @@ def submit(cluster: cluster_module.Cluster, task: work.Task, state: State, ended
     """Hands a run to the workers; how it went comes to stand in `ended`. When a worker is lost another takes its run,
     up to distributed.scheduler.allowed-failures times (3)."""
     run_ = state.planned.run
-    future = cluster.client.submit(work.perform, task, key=f"run-{run_.id:04d}-{uuid.uuid4().hex}", pure=False,
+    future = cluster.client.submit(cluster.perform, task, key=f"run-{run_.id:04d}-{uuid.uuid4().hex}", pure=False,
                                    priority=-run_.id)
     future.add_done_callback(lambda done: ended.put((state, outcome_of(done))))
     return future
@@ -125,13 +133,12 @@ def outcome_of(future: Any) -> work.Outcome:
         return work.Outcome(error=reason, complete=False, unwritable=False, seconds=0.0, host="")
 
 
-def next_of(ended: Ended, cluster: cluster_module.Cluster, progress: Progress) -> tuple[State, work.Outcome]:
-    """Waits for a run to end, keeping workers alive and the user informed."""
+def next_of(ended: Ended, progress: Progress) -> tuple[State, work.Outcome]:
+    """Waits for a run to end and keeps the user informed."""
     while True:
         try:
             return ended.get(timeout=BLINK_S)
         except queue.Empty:
-            cluster.mend()
             progress.show()
 
 
@@ -145,13 +152,14 @@ def take(directory: SweepDirectory, state: State, outcome: work.Outcome) -> None
     state.error = outcome["error"] or "the result cannot be read back"
 
 
-def write_down(directory: SweepDirectory, scenario: Scenario) -> None:
-    """sweep.json, runs.csv and table.txt, of whatever there is."""
+def write_down(directory: SweepDirectory, scenario: Scenario) -> Runs:
+    """sweep.json, runs.csv and table.txt, of whatever there is. Returns the table of all runs."""
     directory.discard_unfinished()
     for state in directory.states:
         if state.status == WAITING:  # it may have ended just before the sweep was stopped
             directory.load(state)
     directory.write_summary(scenario)
-    runs = load(directory.path)
+    runs = results.load(directory.path)
     directory.write("runs.csv", runs.drop(columns="directory").to_csv(index=False))
-    directory.write("table.txt", text_table(runs))
+    directory.write("table.txt", table.text_table(runs))
+    return runs

@@ -13,6 +13,9 @@ import subprocess
 import time
 from typing import Any, TypedDict
 
+RUNNING: set[Any] = set()  # processes of the runs that this process has under way
+ALLOWED = [True]  # whether more may be started
+
 
 class Task(TypedDict):
     """What a worker has to do."""
@@ -33,6 +36,18 @@ class Outcome(TypedDict):
     unwritable: bool  # the error is that something could not be written
     seconds: float  # wall clock
     host: str
+
+
+def begin() -> None:
+    """Runs may be started."""
+    ALLOWED[0] = True
+
+
+def stop() -> None:
+    """Ends the runs that this process has under way, and starts no more."""
+    ALLOWED[0] = False
+    for process in list(RUNNING):
+        process.kill()
 
 
 def perform(task: Task) -> Outcome:
@@ -59,6 +74,12 @@ def perform(task: Task) -> Outcome:
     return outcome
 
 
+def perform_here(task: Task) -> Outcome:
+    """The same by a worker in this process. Dask keeps a function as it was sent first, with its module or without, so
+    that the two need two names."""
+    return perform(task)
+
+
 def call(task: Task, directory: str) -> tuple[int, str]:
     """The run's process: its exit code, negative for a signal, and what it said on standard error. It ends with the
     worker, whatever becomes of that."""
@@ -67,9 +88,16 @@ def call(task: Task, directory: str) -> tuple[int, str]:
     command += [task["program"], "sim", *task["arguments"], f"--out={directory}"]
     if task["capture"]:
         command.append("--pcap=" + os.path.join(directory, task["capture"]))
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True, errors="replace", check=False, cwd=task["start_in"])
-    return done.returncode, done.stderr
+    if not ALLOWED[0]:
+        return -signal.SIGTERM, ""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, errors="replace", cwd=task["start_in"]) as process:
+        RUNNING.add(process)
+        if not ALLOWED[0]:  # stopped in between
+            process.kill()
+        _, said = process.communicate()
+        RUNNING.discard(process)
+    return process.returncode, said
 
 
 def complaint(code: int, said: str) -> str:

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "weft/addr.h"
 #include "weft/decl.h"
 #include "weft/spi/pkt.h"
 
@@ -27,6 +28,13 @@ struct weft_port_ops {
 	void (*free)(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 	/* Releases the port; all packets must have been given back. */
 	void (*close)(struct weft_port *port);
+	/* How far packets to `ip` get. 0: onto the link, as far as the port knows. -EINPROGRESS: they wait for the MAC
+	 * address of `*next_hop`, which was asked for. -EHOSTUNREACH: `*next_hop` does not answer. -ENETUNREACH: no
+	 * route leads there; `*next_hop` is all zero. NULL: always 0. Not for every packet: it may take a search. */
+	int (*reach)(const struct weft_port *port, const struct weft_ip *ip, struct weft_ip *next_hop);
+	/* The peer `ip` seems to be silent: its next hop is to be asked whether it is still there. NULL: nobody asks.
+	 */
+	void (*doubt)(struct weft_port *port, const struct weft_ip *ip);
 };
 
 /* Head of a port, set when it is opened; what the port keeps for itself follows. */

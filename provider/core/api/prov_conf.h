@@ -5,13 +5,17 @@
 
 #include "weft/addr.h"
 #include "weft/err.h"
+#include "weft/ethdev.h"
 
 /* One device the user named, usable as one domain. */
 struct prov_dev {
-	char *name;          /* domain name: the device without its arguments */
-	char *devargs;       /* what DPDK gets */
-	struct weft_ip ip;   /* our address on it */
-	struct weft_ip base; /* the same before +N: common to all processes with this setting */
+	char *name;                     /* domain name: the device without its arguments */
+	char *devargs;                  /* what DPDK gets */
+	struct weft_ip ip;              /* our address on it */
+	struct weft_ip base;            /* the same before +N: common to all processes with this setting */
+	struct weft_ethdev_net net;     /* the network behind it; `routes` are ours, `kernel_if` is not set */
+	struct weft_route *routes;      /* of `net` */
+	char iface[WEFT_IF_NAME_BYTES]; /* the kernel's interface whose routes are followed; empty: none */
 };
 
 /* The environment, read anew by each fi_getinfo and fi_domain. */
@@ -22,7 +26,8 @@ struct prov_conf {
 
 /* Declares all FI_WEFT_* parameters to libfabric. */
 void prov_conf_define(void);
-/* -ENODATA: no device named; -EINVAL, -ENOMEM. Free with prov_conf_free also after an error. */
+/* -ENODATA: no device named; -EINVAL: one of the variables makes no sense; -ENOMEM. Free with prov_conf_free also after
+ * an error. */
 int prov_conf_load(struct prov_conf *conf, struct weft_err *err);
 void prov_conf_free(struct prov_conf *conf);
 /* NULL when no device has this name. */

@@ -31,6 +31,15 @@ struct prov_poller {
 };
 TAILQ_HEAD(prov_poller_list, prov_poller);
 
+/* Who hears that the link went down, came back or that the device is gone. Embedded in its owner; under the device's
+ * lock. */
+struct prov_link_listener {
+	TAILQ_ENTRY(prov_link_listener) link;
+	/* `err`: 0 up, FI_ENETDOWN, or FI_ENODEV for good. Called while the engine is polled. */
+	void (*heard)(struct prov_link_listener *listener, int err);
+};
+TAILQ_HEAD(prov_link_listener_list, prov_link_listener);
+
 /* When the engine was looked at, and when it wants to be again. */
 struct prov_poll_state {
 	weft_ns now_ns;    /* of the latest poll or doorbell */
@@ -72,12 +81,15 @@ struct prov_nic {
 	struct weft_port *engine_port; /* the engine's: the same, or faults around it; closes both */
 	struct weft_engine *engine;
 	struct weft_ip ip;
-	weft_ns linger_ns; /* how long a close waits for the last packets */
-	uint32_t scopes;   /* given out to domains so far */
-	bool is_orphan;    /* inherited by a forked child: nothing reaches the device any more */
+	weft_ns linger_ns;       /* how long a close waits for the last packets */
+	uint64_t explained_peer; /* whose failures the log told of last, plus 1; 0: nobody's */
+	uint32_t scopes;         /* given out to domains so far */
+	bool is_removed;         /* the device is gone: operations fail */
+	bool is_orphan;          /* inherited by a forked child: nothing reaches the device any more */
 	bool has_telemetry;
 	struct weft_telemetry telemetry;
 	struct prov_poller_list pollers;
+	struct prov_link_listener_list link_listeners;
 	struct prov_req_pool reqs;
 	struct prov_deferred_queue deferred;
 	struct prov_poll_state poll;
@@ -86,8 +98,8 @@ struct prov_nic {
 	struct prov_auto_thread thread;
 };
 
-/* Opens the device, or shares it with an open domain. */
-int prov_nic_get(const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err);
+/* Opens the device `dev` of `conf`, or shares it with an open domain. */
+int prov_nic_get(const struct prov_conf *conf, const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err);
 /* The last user waits, for a bounded time, until connections are closed and peers have their acknowledgements. */
 void prov_nic_put(struct prov_nic *nic);
 /* In a forked child: cuts all devices off from the parent's. */

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "member.h"
 #include "prov_fabric.h"
 #include "prov_nic.h"
 #include "prov_wait.h"
@@ -19,8 +20,9 @@ struct prov_domain {
 	struct prov_nic *nic;
 	const struct prov_tables *tables;
 	TAILQ_ENTRY(prov_domain) link; /* all domains */
-	struct prov_eq *eq;            /* where asynchronous operations report by default; may be NULL */
-	bool mr_events;                /* memory is registered asynchronously (FI_REG_MR) */
+	struct prov_link_listener link_listener;
+	struct prov_eq *eq; /* where asynchronous operations report by default; may be NULL */
+	bool mr_events;     /* memory is registered asynchronously (FI_REG_MR) */
 	bool auto_progress;
 	bool mr_basic;    /* FI_MR_BASIC: our keys, virtual addresses */
 	uint32_t scope;   /* of its regions on the engine */

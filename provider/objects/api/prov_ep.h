@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "member.h"
 #include "prov_domain.h"
 #include "prov_nic.h"
 #include "prov_req.h"

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "member.h"
 #include "prov_tables.h"
 
 struct prov_fabric {

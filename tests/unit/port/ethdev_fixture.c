@@ -18,16 +18,29 @@ int fixture_eal(void **state)
 	return -1;
 }
 
-void fixture_open(struct fixture *f, struct weft_ip ip, bool no_arp)
+static void pair_open(struct fixture *f, struct weft_ethdev_conf *conf)
 {
 	static unsigned serial;
 	char name[16];
 	snprintf(name, sizeof name, "t%u", serial++);
-	struct weft_ethdev_conf conf = {.dev = name, .ip = ip, .pool_pkts = 255, .no_arp = no_arp};
+	conf->dev = name;
+	conf->pool_pkts = 255;
 	*f = (struct fixture){0};
 	if (weft_ethdev_ring_pair(name, FIXTURE_RING, &f->sw, &f->err) != 0 ||
-	    weft_ethdev_open(&conf, &f->host, &f->err) != 0)
+	    weft_ethdev_open(conf, &f->host, &f->err) != 0)
 		fail_msg("%s", f->err.msg);
+}
+
+void fixture_open(struct fixture *f, struct weft_ip ip, bool no_arp)
+{
+	struct weft_ethdev_conf conf = {.ip = ip, .no_arp = no_arp};
+	pair_open(f, &conf);
+}
+
+void fixture_open_net(struct fixture *f, struct weft_ip ip, const struct weft_ethdev_net *net)
+{
+	struct weft_ethdev_conf conf = {.ip = ip, .net = *net};
+	pair_open(f, &conf);
 }
 
 void fixture_close(struct fixture *f)

@@ -99,7 +99,7 @@ static void refused(bool copies)
 	weft_ethdev_stats(f.host, &stats);
 	assert_int_equal(stats.tx_pkts, FIXTURE_RING + 16);
 	assert_int_equal(stats.tx_bytes, (FIXTURE_RING + 16) * (14 + 28 + 2000));
-	assert_true(stats.tx_full >= 2);
+	assert_true(stats.tx_ring_full >= 2);
 	assert_int_equal(rte_mempool_in_use_count(to_ethdev(f.host)->pool), 0);
 	fixture_close(&f);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_eth_ring.h>
@@ -7,10 +8,16 @@
 
 #include "ethdev_fixture.h"
 
+static uint16_t queues_first; /* what the first port on a device configures */
+
 static int try_open(const char *dev, uint16_t queue, uint32_t ip_bytes, struct weft_port **port, struct weft_err *err)
 {
-	struct weft_ethdev_conf conf = {
-		.dev = dev, .queue = queue, .ip = weft_ip_v4(0x0a000001), .max_ip_bytes = ip_bytes, .pool_pkts = 255};
+	struct weft_ethdev_conf conf = {.dev = dev,
+					.queue = queue,
+					.queues = 4,
+					.ip = weft_ip_v4(0x0a000001),
+					.max_ip_bytes = ip_bytes,
+					.pool_pkts = 255};
 	return weft_ethdev_open(&conf, port, err);
 }
 
@@ -64,7 +71,7 @@ static void open__refuses_impossible_numbers(void **state)
 	struct weft_err err;
 	assert_int_equal(try_open("net_null0", 0, 100000, &port, &err), -EINVAL);
 	assert_int_equal(try_open("net_null0", 0, 100, &port, &err), -EINVAL);
-	assert_int_equal(try_open("net_null0", 1, 0, &port, &err), -EINVAL);
+	assert_int_equal(try_open("net_null0", 64, 0, &port, &err), -EINVAL);
 	assert_int_equal(
 		try_open("net_memif0,role=server,id=0,socket=weft-unit-small,bsize=2048", 0, 4000, &port, &err),
 		-EINVAL);
@@ -94,6 +101,7 @@ static void open__queues_of_an_existing_device(void **state)
 	for (unsigned i = 0; i < 4; i++, name[1]++)
 		assert_non_null(rings[i] = rte_ring_create(name, 64, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ));
 	assert_true(rte_eth_from_rings("many", rings, 4, rings, 4, 0) >= 0);
+	queues_first = 4;
 	for (uint16_t q = 0; q < 4; q++) {
 		if (try_open("net_ring_many", q, 0, &ports[q], &err) != 0)
 			fail_msg("%s", err.msg);
@@ -110,14 +118,62 @@ static void open__queues_of_an_existing_device(void **state)
 	assert_int_equal(rte_eth_dev_get_port_by_name("net_ring_many", &id), 0);
 	assert_int_equal(try_open("many", 1, 0, &ports[0], &err), 0);
 	ports[0]->ops->close(ports[0]);
+	queues_first = 0;
+}
+
+/* Queues cost descriptors and packets: only those that are used, or asked for, are configured. */
+static void open__configures_queues_in_use(void **state)
+{
+	struct rte_ring *rings[4];
+	struct weft_port *port, *again;
+	struct weft_err err;
+	struct rte_eth_dev_info info;
+	char name[8] = "u0";
+	uint16_t id;
+	for (unsigned i = 0; i < 4; i++, name[1]++)
+		assert_non_null(rings[i] = rte_ring_create(name, 64, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ));
+	assert_true(rte_eth_from_rings("few", rings, 4, rings, 4, 0) >= 0);
+	for (uint16_t queues = 0; queues <= 3; queues += 3) {
+		struct weft_ethdev_conf conf = {
+			.dev = "few", .queues = queues, .ip = weft_ip_v4(0x0a000001), .pool_pkts = 255};
+		assert_int_equal(weft_ethdev_open(&conf, &port, &err), 0);
+		assert_int_equal(rte_eth_dev_get_port_by_name("net_ring_few", &id), 0);
+		assert_int_equal(rte_eth_dev_info_get(id, &info), 0);
+		assert_int_equal(info.nb_rx_queues, queues ? 3 : 1);
+		assert_int_equal(info.nb_tx_queues, queues ? 3 : 1);
+		conf.queue = queues ? queues : 1;
+		assert_int_equal(weft_ethdev_open(&conf, &again, &err), -EINVAL);
+		port->ops->close(port);
+	}
+}
+
+/* Nobody chose a number of packets: ports share what memory there is. */
+static void open__several_ports_fit(void **state)
+{
+	struct weft_port *ports[8];
+	struct weft_err err;
+	char name[32];
+	for (unsigned i = 0; i < 8; i++) {
+		struct weft_ethdev_conf conf = {.dev = name, .ip = weft_ip_v4(0x0a000001)};
+		snprintf(name, sizeof name, "net_null%u,size=100,no-rx=1", i);
+		if (weft_ethdev_open(&conf, &ports[i], &err) != 0)
+			fail_msg("port %u: %s", i, err.msg);
+		assert_int_equal(ports[i]->max_ip_bytes, ETHDEV_IP_MAX_BYTES);
+	}
+	for (unsigned i = 0; i < 8; i++)
+		ports[i]->ops->close(ports[i]);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(open__makes_and_removes_virtual_device), cmocka_unit_test(open__names_bad_devices),
-		cmocka_unit_test(open__refuses_impossible_numbers),       cmocka_unit_test(open__busy_device_says_so),
+		cmocka_unit_test(open__makes_and_removes_virtual_device),
+		cmocka_unit_test(open__names_bad_devices),
+		cmocka_unit_test(open__refuses_impossible_numbers),
+		cmocka_unit_test(open__busy_device_says_so),
 		cmocka_unit_test(open__queues_of_an_existing_device),
+		cmocka_unit_test(open__configures_queues_in_use),
+		cmocka_unit_test(open__several_ports_fit),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
 }

@@ -6,13 +6,20 @@
 
 #include "ethdev_fixture.h"
 
+static int pool_create(const char *dev, uint32_t pkts, uint32_t ip_bytes, struct rte_mempool **pool,
+		       struct weft_err *err)
+{
+	const struct ethdev_pool_want want = {.dev = dev, .ip_bytes = ip_bytes, .node = SOCKET_ID_ANY};
+	return ethdev_pool_create(&want, pkts, pool, err);
+}
+
 static void create__elements_hold_metadata_and_packet(void **state)
 {
 	struct rte_mempool *pool;
 	struct weft_err err;
 	static const uint32_t sizes[] = {576, 1500, 4200, 9000, 65000};
 	for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-		assert_int_equal(ethdev_pool_create("x", 63, sizes[i], SOCKET_ID_ANY, &pool, &err), 0);
+		assert_int_equal(pool_create("x", 63, sizes[i], &pool, &err), 0);
 		assert_true(rte_pktmbuf_priv_size(pool) >= sizeof(struct weft_pkt));
 		assert_true(rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + RTE_ETHER_HDR_LEN + sizes[i]);
 		assert_true(pool->elt_size > 4096);
@@ -20,11 +27,25 @@ static void create__elements_hold_metadata_and_packet(void **state)
 	}
 }
 
+/* As the kernel maps the buffers of af_xdp. */
+static void create__elements_within_a_page(void **state)
+{
+	const struct ethdev_pool_want want = {
+		.dev = "x", .ip_bytes = ethdev_pool_ip_bytes(4096, 256), .elem_bytes_max = 4096, .node = SOCKET_ID_ANY};
+	struct rte_mempool *pool;
+	struct weft_err err;
+	assert_true(want.ip_bytes >= 3000);
+	assert_int_equal(ethdev_pool_create(&want, 63, &pool, &err), 0);
+	assert_true(rte_mempool_calc_obj_size(pool->elt_size, pool->flags, NULL) <= 4096);
+	assert_true(rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + 256 + RTE_ETHER_HDR_LEN + want.ip_bytes);
+	ethdev_pool_retire(pool);
+}
+
 static void create__out_of_memory_names_the_device(void **state)
 {
 	struct rte_mempool *pool;
 	struct weft_err err = {""};
-	assert_int_equal(ethdev_pool_create("net_foo7", 10000000, 9000, SOCKET_ID_ANY, &pool, &err), -ENOMEM);
+	assert_int_equal(pool_create("net_foo7", 10000000, 9000, &pool, &err), -ENOMEM);
 	assert_non_null(strstr(err.msg, "net_foo7"));
 }
 
@@ -33,7 +54,7 @@ static void retire__waits_for_the_last_packet(void **state)
 	struct rte_mempool *pool;
 	struct weft_err err;
 	char name[RTE_MEMPOOL_NAMESIZE];
-	assert_int_equal(ethdev_pool_create("x", 63, 1500, SOCKET_ID_ANY, &pool, &err), 0);
+	assert_int_equal(pool_create("x", 63, 1500, &pool, &err), 0);
 	strcpy(name, pool->name);
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
 	ethdev_pool_retire(pool);
@@ -59,6 +80,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(create__elements_hold_metadata_and_packet),
+		cmocka_unit_test(create__elements_within_a_page),
 		cmocka_unit_test(create__out_of_memory_names_the_device),
 		cmocka_unit_test(retire__waits_for_the_last_packet),
 		cmocka_unit_test(unique_name__counts),

@@ -205,6 +205,21 @@ static void fault_tx__blackhole(void **state)
 	assert_int_equal(o.stats.lost, SENT);
 }
 
+static void fault_tx__mtu(void **state)
+{
+	struct outcome o = run_tx((struct weft_fault_conf){.seed = 1, .mtu_bytes = BYTES});
+	assert_int_equal(o.received, SENT);
+	o = run_tx((struct weft_fault_conf){.seed = 1, .mtu_bytes = BYTES - 1});
+	assert_int_equal(o.received, 0);
+}
+
+static void fault_tx__mtu_falls(void **state)
+{
+	struct outcome o = run_tx((struct weft_fault_conf){.seed = 1, .mtu_bytes = BYTES - 1, .mtu_from_pkt = 1000});
+	assert_int_equal(o.received, 1000);
+	assert_int_equal(o.stats.lost, SENT - 1000);
+}
+
 static struct weft_fault_conf everything(uint64_t seed)
 {
 	return (struct weft_fault_conf){.seed = seed,
@@ -329,13 +344,22 @@ static void fault_params__describe_the_struct(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(fault_tx__passes_unharmed),     TEST(fault_tx__loss),
-		TEST(fault_tx__duplication),         TEST(fault_tx__reordering),
-		TEST(fault_tx__reordering_distance), TEST(fault_tx__held_without_followers),
-		TEST(fault_tx__corruption),          TEST(fault_tx__blackhole),
-		TEST(fault_tx__repeats_exactly),     TEST(fault_tx__full_ring),
-		TEST(fault_rx__left_alone),          TEST(fault_rx__everything),
-		TEST(fault_rx__one_at_a_time),       TEST(fault_params__describe_the_struct),
+		TEST(fault_tx__passes_unharmed),
+		TEST(fault_tx__loss),
+		TEST(fault_tx__duplication),
+		TEST(fault_tx__reordering),
+		TEST(fault_tx__reordering_distance),
+		TEST(fault_tx__held_without_followers),
+		TEST(fault_tx__corruption),
+		TEST(fault_tx__blackhole),
+		TEST(fault_tx__mtu),
+		TEST(fault_tx__mtu_falls),
+		TEST(fault_tx__repeats_exactly),
+		TEST(fault_tx__full_ring),
+		TEST(fault_rx__left_alone),
+		TEST(fault_rx__everything),
+		TEST(fault_rx__one_at_a_time),
+		TEST(fault_params__describe_the_struct),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,6 +340,42 @@ struct seen {
 	uint32_t total;
 };
 
+/* Whatever its message id, a withdrawal is refused, uses its PSN up and leaves every message alone. */
+static void withdrawal__is_refused_without_effect(void **state)
+{
+	static const uint16_t ids[] = {1, 2, 40000};
+	uint8_t *out = duo_pattern(2000, 1), in[2000];
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
+	inject(&d, part(0, 0, 1000, 2000), out);
+	for (uint16_t i = 0; i < 3; i++) {
+		struct plain_pkt w = whole(ids[i], 0);
+		w.pds.psn = 1001u + i;
+		w.pds.psn_offset = i + 1;
+		w.pds.flags |= WIRE_F_AR;
+		w.ses.opcode = WIRE_OP_WITHDRAW;
+		inject(&d, w, out);
+		inject(&d, w, out);
+		const struct plain_pkt *first = &d.log[d.log_len - 2].w, *again = &d.log[d.log_len - 1].w;
+		assert_int_equal(first->ses.return_code, WIRE_RC_UNSUPPORTED_OP);
+		assert_int_equal(again->ses.return_code, WIRE_RC_UNSUPPORTED_OP);
+		assert_int_equal(again->pds.psn, 1000 + i);
+		w = part(i + 1, 1000, 1000, 2000);
+		inject(&d, w, out);
+	}
+	struct weft_cqe cqe;
+	assert_false(duo_cqe(&d, 1, &cqe)); /* its data came too late */
+	inject(&d, part(4, 1000, 1000, 2000), out + 1000);
+	duo_expect(&d, 1, in, 0);
+	assert_memory_equal(in, out, 2000);
+	assert_int_equal(duo_stats(&d, 1)->rx_withdrawn, 3);
+	assert_int_equal(duo_stats(&d, 1)->rx_bad_ses, 0);
+	duo_close(&d);
+	free(out);
+}
+
 static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len, bool retx)
 {
 	struct seen *s = arg;
@@ -449,6 +485,7 @@ int main(void)
 		cmocka_unit_test(inconsistent__later_packets_keep_to_the_first),
 		cmocka_unit_test(inconsistent__single_packets_are_refused),
 		cmocka_unit_test(unsupported__turn_passes_to_the_next),
+		cmocka_unit_test(withdrawal__is_refused_without_effect),
 		cmocka_unit_test(sink__gets_each_byte_once),
 		cmocka_unit_test(local__messages_to_ourselves),
 		cmocka_unit_test(local__beyond_the_memory_limit),

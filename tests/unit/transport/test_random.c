@@ -20,14 +20,27 @@ struct run {
 	uint64_t mask[2]; /* bit per packet, by side */
 	uint32_t hits;
 	bool trimming;
+	bool narrow;                   /* the path's MTU changes all the time */
+	uint32_t too_large;            /* packets it did not carry, or late */
 	struct message m[2][MESSAGES]; /* by sender */
 };
+
+/* What the path carries for a while, IP bytes. */
+static uint32_t mtu_at(weft_ns now)
+{
+	static const uint32_t mtus[] = {9000, 1500, 1500, 1500, 1500, 9000, 4300, 2200};
+	return mtus[now / WEFT_US(250) & 7];
+}
 
 /* What a switch does to this kind of packet: only data is trimmed or marked. */
 static enum duo_fate fate_of(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	static const enum duo_fate kinds[] = {DUO_DROP, DUO_DUP, DUO_LATE, DUO_MARK, DUO_TRIM, DUO_TRIM_LASTHOP};
 	struct run *r = arg;
+	if (r->narrow && (uint32_t)w->header_bytes + w->payload_bytes > mtu_at(r->d.now)) {
+		r->too_large++;
+		return r->too_large & 3 ? DUO_DROP : DUO_LATE;
+	}
 	if (!(r->mask[from] >> (nth & 63) & 1))
 		return DUO_PASS;
 	r->hits++;
@@ -113,9 +126,9 @@ static void verify(struct run *r)
 	assert_int_equal(weft_engine_stats(r->d.e[1])->msg_received, MESSAGES);
 }
 
-static void run(const struct duo_conf *conf, uint64_t seed)
+static void run(const struct duo_conf *conf, uint64_t seed, uint64_t *withdrawn)
 {
-	struct run r = {.rng = {seed}, .trimming = conf->tune.trimming};
+	struct run r = {.rng = {seed}, .trimming = conf->tune.trimming, .narrow = conf->tune.pmtu_discovery};
 	for (int i = 0; i < 2; i++)
 		r.mask[i] = rng_next(&r.rng) & rng_next(&r.rng) & rng_next(&r.rng);
 	duo_open(&r.d, conf);
@@ -127,6 +140,7 @@ static void run(const struct duo_conf *conf, uint64_t seed)
 	duo_run(&r.d, r.d.now + WEFT_S(4));
 	verify(&r);
 	assert_true(r.hits > 0);
+	*withdrawn += weft_engine_stats(r.d.e[0])->tx_withdrawn + weft_engine_stats(r.d.e[1])->tx_withdrawn;
 	for (int i = 0; i < 2; i++)
 		weft_engine_shutdown(r.d.e[i], r.d.now);
 	duo_run(&r.d, r.d.now + WEFT_S(8));
@@ -142,6 +156,7 @@ struct variant {
 	uint32_t ack_every, window_pkts;
 	bool trimming, smartt;
 	uint32_t rndv_bytes; /* 0: nothing is announced */
+	bool narrow;
 };
 
 static void random__everything_arrives(void **state)
@@ -155,21 +170,40 @@ static void random__everything_arrives(void **state)
 	conf.tune.rndv_bytes = v->rndv_bytes;
 	conf.cc = v->smartt ? "smartt" : "fixed";
 	conf.lb = v->smartt ? "reps" : "ops";
+	if (v->narrow) {
+		conf.tune.pmtu_discovery = 1;
+		conf.tune.payload_bytes = 8192;
+		conf.tune.pmtu_raise_ns = WEFT_US(100);
+		conf.tune.link_bps = 10000000000;
+	}
+	uint64_t withdrawn = 0;
 	for (uint64_t seed = 1; seed <= SEEDS_PER_CASE; seed++) {
 		conf.seed = seed * 1000 + v->ack_every;
 		print_message("seed %u\n", (unsigned)conf.seed);
-		run(&conf, conf.seed);
+		run(&conf, conf.seed, &withdrawn);
 	}
+	assert_true(!v->narrow || withdrawn > 0);
 }
 
 int main(void)
 {
 	static struct variant variants[] = {
-		{1, 1024, true, false, 4000}, {16, 1024, false, true, 30000}, {1, 1024, true, false},
-		{1, 1024, false, false},      {1, 128, true, true},           {1, 1024, false, true},
-		{4, 1024, true, true},        {16, 1024, true, true},         {64, 1024, true, true},
-		{4, 128, false, true},        {64, 1024, false, true},        {16, 128, true, false},
+		{1, 1024, true, false, 4000},
+		{16, 1024, false, true, 30000},
+		{1, 1024, true, false},
+		{1, 1024, false, false},
+		{1, 128, true, true},
+		{1, 1024, false, true},
+		{4, 1024, true, true},
+		{16, 1024, true, true},
+		{64, 1024, true, true},
+		{4, 128, false, true},
+		{64, 1024, false, true},
+		{16, 128, true, false},
 		{64, 128, true, false},
+		{1, 1024, true, false, 4000, true},
+		{16, 128, false, true, 0, true},
+		{64, 1024, true, true, 0, true},
 	};
 	enum { COUNT = sizeof variants / sizeof *variants };
 	struct CMUnitTest tests[COUNT];

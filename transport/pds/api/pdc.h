@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "credit.h"
+#include "path_mtu.h"
 #include "pdc_id.h"
 #include "rxwin.h"
 #include "sendq.h"
@@ -25,10 +26,17 @@ enum pdc_tx_state {
 	PDC_TX_CLOSING, /* CLOSE_CMD sent */
 };
 
+/* What the next ACK is the time for. */
+enum pdc_tx_chore {
+	CHORE_BRTT = 1, /* the base RTT is not known: probe, unless a probe is out */
+	CHORE_PATH = 2, /* the target is known now: what the path carries may be used, or looked for */
+};
+
 /* One host we talk to. */
 struct remote {
 	struct weft_ip ip;
 	struct pdc_tx *tx[2]; /* our connections to it, or NULL: the usual one, and that of background messages */
+	struct path_mtu path;
 };
 
 /* Initiator side. Lines: 0 and 1 scheduling and acknowledgement, 2 in-flight record, then congestion control and load
@@ -55,19 +63,21 @@ struct pdc_tx {
 	struct weft_ip ip; /* target's address */
 
 	/* slow path */
-	_Alignas(64) weft_ns max_rtt_ns[2]; /* largest samples of this and the previous period */
-	weft_ns max_rtt_until_ns;           /* end of this period */
-	weft_ns srtt_ns;                    /* smoothed, for views */
-	weft_ns rto_raised_ns;              /* a timeout proved too short then */
-	weft_ns hold_until_ns;              /* the target is short of resources until then */
+	_Alignas(64) weft_ns max_rtt_until_ns; /* end of this period */
+	uint32_t max_rtt_ns[2];   /* largest samples of this and the previous period; UINT32_MAX: that or more */
+	uint32_t min_rtt_ns;      /* smallest sample of a full packet since min_rtt_from_ms; UINT32_MAX: none */
+	uint32_t min_rtt_from_ms; /* ... and the base RTT is as old at most: see brtt_window_ns; wraps */
+	weft_ns srtt_ns;          /* smoothed, for views */
+	weft_ns rto_raised_ns;    /* a timeout proved too short then */
+	weft_ns hold_until_ns;    /* the target is short of resources until then */
 	weft_ns idle_since_ns;
 	weft_ns probe_sent_ns; /* WEFT_NEVER: none outstanding */
 	uint16_t probe_opaque;
 	uint16_t user;         /* SES's own; 0 whenever numbering starts */
 	uint8_t rto_backoff;   /* doublings */
 	uint8_t syn_tries;     /* new PDCIDs tried after refusals */
+	uint8_t chores;        /* enum pdc_tx_chore */
 	bool background : 1;   /* for what may wait: see remote.tx */
-	bool probed : 1;       /* base RTT probe answered, or none wanted */
 	bool heard : 1;        /* something was acknowledged since we were last idle */
 	bool clear_wanted : 1; /* the target waits for us to clear up to clear_psn */
 	weft_ns backoff_at_ns; /* when rto_backoff last grew */

@@ -15,6 +15,9 @@ struct pdc {
 	struct wheel_node timer;
 	uint16_t id; /* our PDCID, 1..65535; 0: none yet */
 	bool is_rx;
+	/* Of initiators: payload of a full packet, what the path carries as far as is known. It is here because there
+	 * is room in the line that every packet needs. */
+	uint16_t payload_bytes;
 };
 
 struct pdc_ids {

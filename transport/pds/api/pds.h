@@ -7,6 +7,7 @@
 #include "credit.h"
 #include "out_batch.h"
 #include "pdc.h"
+#include "rate.h"
 #include "rng.h"
 #include "u64map.h"
 #include "weft/engine.h"
@@ -66,10 +67,13 @@ struct pds_conf {
 	uint8_t ask_shift;        /* one packet in cwnd_bytes / 2^n asks for an ACK; 0: see acks_per_window */
 	struct weft_ip ip;        /* ours */
 	weft_ns rto_ns;           /* derived from the configuration, like the following */
+	weft_ns first_rto_ns;     /* before the first RTT sample, if longer */
+	uint32_t rto_srtts;       /* the largest recent RTT is that of so many smoothed RTTs at least */
 	weft_ns reorder_ns;       /* overtaken for so long is lost */
 	weft_ns ack_delay_ns;     /* longest wait of a coalesced ACK */
 	uint32_t full_wire_bytes; /* of a full data packet */
 	uint32_t overhead_bytes;  /* wire bytes of a data packet without payload */
+	uint32_t sure_bytes;      /* payload that every path carries: of full packets until it is known better */
 	uint32_t ask_below_bytes; /* smaller windows hold too few packets for a coalesced ACK */
 	struct weft_engine_tune tune;
 	struct weft_cc_params cc_params;
@@ -108,6 +112,7 @@ struct pds {
 	struct u64map remotes; /* struct remote by IP */
 	struct sendq_mem sendq_mem;
 	bool shutting_down; /* idle connections close */
+	struct rate rate;   /* meaningful unless the rate was told (conf.tune.probe_rate) */
 };
 
 /* ---- what the engine calls ---- */
@@ -135,6 +140,8 @@ weft_ns pds_next(const struct pds *pds, bool short_of_mem, weft_ns now);
 /* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. */
 void pds_note_lateness(struct pds *pds, weft_ns due_ns, weft_ns now);
 void pds_shutdown(struct pds *pds, weft_ns now);
+/* All our connections fail. */
+void pds_fail(struct pds *pds, int err);
 bool pds_is_quiet(const struct pds *pds);
 
 /* ---- what SES calls ---- */

@@ -22,13 +22,15 @@ enum { SENT_TRIES_MAX = 127 };
 
 enum sent_control { SENT_CLOSE, SENT_NOOP };
 
+enum { SENT_WITHDRAWN = 0x8000 }; /* in payload_len: sent as a withdrawal (withdraw.h), never as data again */
+
 enum sent_state { SENT_NONE, SENT_INFLIGHT, SENT_LOST, SENT_ACKED };
 
 struct sent {
 	weft_ns sent_at;      /* last transmission */
 	struct tx_run *run;   /* whose bytes it carries; NULL: a control packet */
 	uint32_t offset;      /* of the payload in the run; control packets: enum sent_control */
-	uint16_t payload_len; /* bytes */
+	uint16_t payload_len; /* bytes; see also SENT_WITHDRAWN */
 	uint16_t wire_bytes;
 	uint16_t ev;         /* entropy of the last transmission */
 	uint16_t prev, next; /* neighbours in the list of its state, if any: low 16 bits of their PSNs */
@@ -42,6 +44,17 @@ _Static_assert(sizeof(struct sent) == 32, "two in-flight records per cache line"
 static inline bool sent_is_close(const struct sent *s)
 {
 	return !s->run && s->offset == SENT_CLOSE;
+}
+
+static inline bool sent_is_withdrawn(const struct sent *s)
+{
+	return s->payload_len & SENT_WITHDRAWN;
+}
+
+/* Bytes, withdrawn or not. */
+static inline uint16_t sent_payload_bytes(const struct sent *s)
+{
+	return s->payload_len & (uint16_t)~SENT_WITHDRAWN;
 }
 
 struct sendq_list {
@@ -142,7 +155,7 @@ static inline struct sent *sendq_add(struct sendq *q, weft_ns now)
 	return s;
 }
 
-/* In flight -> lost. */
+/* In flight -> lost: last, but before those that were never sent, which may have to wait for the window. */
 void sendq_lose(struct sendq *q, uint32_t psn);
 
 /* Lost -> in flight since `now`. A record whose sent_at is WEFT_NEVER has not been sent before. */

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""weftlab pages: the pages of publications, from their templates and the results that are kept beside the scenarios."""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Sequence
+
+from .errors import WeftlabError
+
+PAPERS = "configs/papers"
+SUCCESS, FAILURE = 0, 1
+
+
+def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """weftlab pages"""
+    command = commands.add_parser(
+        "pages", allow_abbrev=False, help="write the pages of publications",
+        description="Writes the page of each publication from its template and the results that are kept beside its "
+        "scenarios. Runs nothing.")
+    command.set_defaults(command=pages)
+    command.add_argument("papers", nargs="*", metavar="PAPER", help="names or directories; default: all")
+    add_places(command)
+    command.add_argument("--results", metavar="DIR", help="judge these results (DIR/PAPER/FIGURE, as weft reproduce "
+                         "leaves them) and keep what the pages need of them")
+    command.add_argument("--check", action="store_true", help="write nothing; exit code 1 when a page would change")
+    command.add_argument("--binary", metavar="WEFT", help="the weft executable, for --results")
+
+
+def add_places(command: argparse.ArgumentParser) -> None:
+    """Where publications, their pages and pictures are."""
+    command.add_argument("--papers", dest="root", default=PAPERS, metavar="DIR",
+                         help="directory of the publications; default: configs/papers")
+    command.add_argument("--out", default="doc/papers", metavar="DIR", help="of the pages; default: doc/papers")
+    command.add_argument("--gallery", default="doc/papers/figures", metavar="DIR",
+                         help="of the pictures that the pages show; default: doc/papers/figures")
+
+
+def pages(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Writes the pages and prints the names of those that changed."""
+    from .publish import write_pages
+
+    if rest:
+        raise WeftlabError(f"unknown option '{rest[0]}'")
+    directories = directories_of(options, with_results=not options.results)
+    if options.results:
+        for directory in directories:
+            keep_results(directory, options.results, options.binary)
+    changed = write_pages(directories, options.out, options.gallery, options.check)
+    for path in changed:
+        print(path if not options.check else f"{path}: is not what its template and results make", file=sys.stdout)
+    return FAILURE if options.check and changed else SUCCESS
+
+
+def directories_of(options: argparse.Namespace, with_results: bool) -> list[str]:
+    """The publications that are named, or all: those with a template, and maybe with results that are kept."""
+    return [directory_of(paper, options.root) for paper in options.papers or names(options.root, with_results)]
+
+
+def names(root: str, with_results: bool = True) -> list[str]:
+    """Publications with a template, and with results that are kept if it must be."""
+    endings = (".md.j2", ".json") if with_results else (".md.j2",)
+    found = [name for name in sorted(os.listdir(root))
+             if all(os.path.exists(os.path.join(root, name, name + ending)) for ending in endings)]
+    if not found:
+        raise WeftlabError(f"{root}: no directory PAPER with " + " and ".join("PAPER" + ending for ending in endings))
+    return found
+
+
+def directory_of(paper: str, root: str) -> str:
+    """Where the scenarios of a publication are."""
+    found = paper if "/" in paper else os.path.join(root, paper)
+    if not os.path.isdir(found):
+        raise WeftlabError(f"{found}: no such directory")
+    return found
+
+
+def keep_results(directory: str, results: str, binary: str | None) -> None:
+    """Judges the results of all figures of a publication and keeps what its page needs."""
+    from .binary import find
+    from .publication import name_of, scenarios
+    from .publish import judged_figure, keep
+    from .reader import load as load_scenario
+    from .results import load
+
+    paper = os.path.basename(os.path.normpath(directory))
+    weft = find(binary)
+    keep(directory, [judged_figure(load_scenario(path, weft), load(os.path.join(results, paper, name_of(path))))
+                     for path in scenarios(directory)])

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`weft reproduce`: the figures of a publication as scenarios with claims: run, repeated in real time where they say
+so, and judged."""
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from dataclasses import dataclass, field, replace
+from typing import Any, Sequence
+
+from . import sweep_command
+from .binary import Binary, find
+from .errors import UnwritableError, UsageError, WeftlabError
+
+
+@dataclass
+class Figure:
+    """One scenario of a publication."""
+
+    name: str  # of the file, without its ending
+    scenario: Any  # Scenario; its results lie in `out`
+    planned: Sequence[Any]  # Planned
+    claims: Sequence[Any]  # Claim
+    runs: Any = None  # Runs, once they are there
+    judgements: Sequence[Any] = field(default=())  # Judgement, one for each claim
+
+
+def add(commands: Any) -> None:
+    """weft reproduce"""
+    command = commands.add_parser(
+        "reproduce", help="run a publication's figures and judge its claims", allow_abbrev=False,
+        description="Runs the scenarios of a publication's figures (configs/papers/PAPER, or any directory of scenario "
+        "files with\nclaims), judges each claim by the results and makes pages with the figures redrawn. Goes on where "
+        "it was stopped.")
+    command.set_defaults(command=reproduce)
+    command.add_argument("paper", metavar="PAPER|DIRECTORY", nargs="?")
+    command.add_argument("--only", metavar="NAME[,NAME]...",
+                         help="these figures; a name is that of the file without .yaml, or its beginning")
+    command.add_argument("--out", metavar="DIR", help="results; default: weft-out/reproduce/PAPER")
+    command.add_argument("--list", action="store_true", help="tell the figures and their claims, run nothing")
+    command.add_argument("--measures", action="store_true", help="tell what a claim can be about")
+    sweep_command.add_options(command)
+
+
+def reproduce(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Runs, judges and writes the pages; or lists."""
+    if rest:
+        raise UsageError(f"unknown option '{rest[0]}' (see --help)")
+    weft = find(options.binary)
+    if options.measures:
+        list_measures(weft)
+        return 0
+    if not options.paper:
+        raise UsageError("which paper? (see --help)")
+    signal.signal(signal.SIGTERM, sweep_command.stop)
+    paper = os.path.basename(os.path.normpath(options.paper))
+    out = options.out or os.path.join("weft-out", "reproduce", paper)
+    figures = figures_of(find_directory(options.paper, weft), options.only, out, weft)
+    if options.list:
+        list_figures(figures)
+        return 0
+    for number, figure in enumerate(figures, 1):
+        if not options.quiet:
+            print(f"[{number} of {len(figures)}] {figure.name}: {figure.scenario.title}", file=sys.stderr)
+        run_figure(figure, weft, options)
+    conclude(paper, figures, out)
+    return 0
+
+
+def list_measures(weft: Binary) -> None:
+    """What a claim can be about."""
+    from .measures import explained
+
+    for name, text in explained(weft).items():
+        print(f"{name:<24} {text}")
+
+
+def list_figures(figures: Sequence[Figure]) -> None:
+    """Figures and what they claim."""
+    for figure in figures:
+        print(f"{figure.name}: {figure.scenario.title} ({len(figure.planned)} runs)")
+        for claim in figure.claims:
+            print(f"  {claim.text}")
+
+
+def find_directory(paper: str, weft: Binary) -> str:
+    """The directory of a paper's scenarios: as given, below the working directory, beside the program that was built or
+    installed."""
+    home = os.path.dirname(weft.path)
+    places = [os.path.join("configs", "papers", paper), os.path.join(home, "..", "configs", "papers", paper),
+              os.path.join(home, "..", "share", "weft", "configs", "papers", paper)]
+    for place in [paper] if "/" in paper else [paper, *places]:
+        if os.path.isdir(place):
+            return place
+    raise WeftlabError(f"no scenarios for '{paper}' (configs/papers/{paper} is no directory)")
+
+
+def figures_of(directory: str, only: str | None, out: str, weft: Binary) -> list[Figure]:
+    """The figures of a paper, or those whose names begin with one of `only`. All are checked before the first runs."""
+    try:
+        names = sorted(name for name in os.listdir(directory) if name.endswith(".yaml") and not name.startswith("."))
+    except OSError as error:
+        raise WeftlabError(f"{directory}: {error.strerror}") from error
+    wanted = [word for word in (only or "").split(",") if word]
+    names = [name for name in names if not only or any(name.startswith(word) for word in wanted)]
+    if not names:
+        raise WeftlabError(f"{directory}: no scenario" + (f" begins with {only}" if only else ""))
+    return [load_figure(os.path.join(directory, name), out, weft) for name in names]
+
+
+def load_figure(path: str, out: str, weft: Binary) -> Figure:
+    """Reads and checks one figure."""
+    from .claim_reader import load_bench, load_claims
+    from .plan import plan
+    from .published import load_published
+    from .reader import load as load_scenario
+
+    name = os.path.basename(path).removesuffix(".yaml")
+    scenario = replace(load_scenario(path, weft), out=os.path.join(out, name))
+    load_bench(scenario)
+    load_published(scenario)
+    return Figure(name, scenario, plan(scenario, weft), load_claims(scenario))
+
+
+def run_figure(figure: Figure, weft: Binary, options: argparse.Namespace) -> None:
+    """Runs what has no result yet, and judges."""
+    from .claim_reader import load_bench
+    from .claims import judge
+    from .real import repeat
+    from .sweep import run_plan
+
+    figure.runs = run_plan(figure.scenario, figure.planned, weft, jobs=options.jobs, fresh=options.fresh,
+                           scheduler=options.scheduler, any_build=options.any_build, quiet=options.quiet)
+    repeat(figure.scenario, figure.planned, load_bench(figure.scenario), weft, fresh=options.fresh,
+           any_build=options.any_build)
+    figure.judgements = [judge(claim, figure.runs) for claim in figure.claims]
+
+
+def conclude(paper: str, figures: Sequence[Figure], out: str) -> None:
+    """Prints the verdicts; writes claims.txt, a page for each figure, and one that leads to them."""
+    from .claims import in_words
+
+    text = ""
+    for figure in figures:
+        text += f"{figure.name}: {figure.scenario.title}\n{in_words(figure.judgements)}"
+    write(os.path.join(out, "claims.txt"), text)
+    sys.stdout.write(text)
+    write_pages(paper, figures, out)
+
+
+def write_pages(paper: str, figures: Sequence[Figure], out: str) -> None:
+    """FIGURE/report.html, and report.html with all claims."""
+    import jinja2
+
+    from .page import write_page
+
+    templates = os.path.join(os.path.dirname(__file__), "templates")
+    for figure in figures:
+        if (figure.runs["directory"] != "").any():
+            write_page(figure.runs, os.path.join(out, figure.name, "report.html"), figure.judgements,
+                       picture_of(figure))
+    with open(os.path.join(templates, "page.css"), encoding="utf-8") as file:
+        sheet = file.read()
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(templates), autoescape=True)
+    template = environment.get_template("reproduce.html.j2")
+    path = os.path.join(out, "report.html")
+    write(path, template.render(paper=paper, figures=figures, sheet=sheet))
+    print(f"{path}: {(os.path.getsize(path) + 1023) // 1024} KiB")
+
+
+def picture_of(figure: Figure) -> Any:
+    """The published form of a figure, as page.Picture; None: it declares none."""
+    from .forms import draw_published, svg_of
+    from .page import PICTURE_BYTES_MAX, Picture
+    from .published import load_published
+
+    form = load_published(figure.scenario)
+    if form is None:
+        return None
+    try:
+        svg = svg_of(draw_published(form, figure.runs))
+        if len(svg) > PICTURE_BYTES_MAX:
+            return Picture(form.shows, form.note, "", f"{len(svg) >> 10} KiB are too much for this page; weft report "
+                           "--figure published draws it")
+        return Picture(form.shows, form.note, svg)
+    except WeftlabError as error:  # verdicts count more than a picture
+        return Picture(form.shows, form.note, "", str(error))
+
+
+def write(path: str, text: str) -> None:
+    """A file of the results."""
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UnwritableError(f"{path}: {error.strerror}") from error

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counters of a DPDK port. One list makes the struct, the names and the help. */
+#ifndef WEFT_ETHDEV_STATS_H
+#define WEFT_ETHDEV_STATS_H
+
+#include <stdint.h>
+
+#include "weft/decl.h"
+#include "weft/stats.h"
+
+WEFT_BEGIN_DECLS
+
+/* Names differ from those of WEFT_COUNTERS, so that both fit one table. Bytes are those of Ethernet frames without FCS;
+ * "arp" is IPv4's ARP and IPv6's neighbour discovery together. */
+#define WEFT_PORT_COUNTERS(X)                                                                                          \
+	X(rx_pkts, "packets given to the engine")                                                                      \
+	X(rx_bytes, "their bytes")                                                                                     \
+	X(tx_pkts, "packets the device took; not those sent after their neighbour answered")                           \
+	X(tx_bytes, "their bytes")                                                                                     \
+	X(tx_ring_full, "packets the device did not take at once")                                                     \
+	X(tx_link_down, "dropped: packets sent while the link was down")                                               \
+	X(tx_oversize, "dropped: packets larger than the port carries")                                                \
+	X(rx_foreign, "dropped: frames that are neither ours nor ARP or neighbour discovery")                          \
+	X(rx_nombuf, "lost: frames without a free buffer, in the device or for a copy")                                \
+	X(rx_missed, "lost: frames that found the device's receive ring full")                                         \
+	X(arp_sent, "requests for neighbours' MAC addresses sent, repetitions included")                               \
+	X(arp_answered, "requests of others for our MAC address answered")                                             \
+	X(arp_unsent, "requests and answers that found no buffer or no room in the device")                            \
+	X(arp_pending_dropped, "dropped: packets for neighbours that did not answer, or too many waiting for one")     \
+	X(arp_failed, "neighbours that stopped answering, or never did")                                               \
+	X(arp_moved, "neighbours that have another MAC address now")                                                   \
+	X(arp_conflicts, "claims to a neighbour's address that the neighbour denied by answering itself")              \
+	X(arp_evicted, "unused neighbours forgotten to make room for others")                                          \
+	X(arp_table_full, "neighbours that found no room")                                                             \
+	X(tx_no_route, "dropped: packets to where no route leads")                                                     \
+	X(route_changes, "times the routes were set up anew")                                                          \
+	X(rx_bad_vlan, "dropped: frames of another VLAN than ours, or of none")                                        \
+	X(tx_no_headroom, "not sent: frames without room for a VLAN tag")
+
+/* Since the port was opened; they never fall. */
+struct weft_ethdev_stats {
+#define WEFT_COUNTER_FIELD(name, help) uint64_t name;
+	WEFT_PORT_COUNTERS(WEFT_COUNTER_FIELD)
+#undef WEFT_COUNTER_FIELD
+};
+
+enum { WEFT_PORT_COUNTER_COUNT = sizeof(struct weft_ethdev_stats) / sizeof(uint64_t) };
+
+/* In struct order; WEFT_PORT_COUNTER_COUNT entries, whose offsets are those in struct weft_ethdev_stats. */
+extern const struct weft_counter_desc weft_port_counter_descs[];
+
+/* The counter that weft_port_counter_descs[i] describes; `i` is below WEFT_PORT_COUNTER_COUNT. */
+uint64_t weft_ethdev_stats_value(const struct weft_ethdev_stats *stats, int i);
+
+WEFT_END_DECLS
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The link of a port: whether it is up, how fast it is. */
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_bus.h>
+#include <rte_cycles.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include "ethdev_priv.h"
+#include "weft/kernel_if.h"
+
+enum { WAIT_LOOK_US = 10000 };
+
+/* A system call; registers of a NIC, some behind a slow bus. */
+#define LOOK_IFACE_NS  WEFT_MS(100)
+#define LOOK_DEVICE_NS WEFT_S(1)
+
+/* Virtual devices report speeds that are made up. */
+static bool is_virtual(const struct rte_eth_dev_info *info)
+{
+	return info->device == NULL || strcmp(rte_bus_name(rte_dev_bus(info->device)), "vdev") == 0;
+}
+
+/* The kernel's virtual interfaces, too: only those with hardware behind them know. 0: unknown. */
+static uint64_t interface_bps(const char *iface)
+{
+	char path[64];
+	struct weft_if info;
+	snprintf(path, sizeof path, "/sys/class/net/%s/device", iface);
+	return access(path, F_OK) == 0 && weft_if_read(iface, &info, NULL) == 0 && info.has_carrier ? info.link_bps : 0;
+}
+
+/* Bits per second; 0: unknown. */
+static uint64_t speed_bps(const struct rte_eth_link *link)
+{
+	bool known = link->link_speed != RTE_ETH_SPEED_NUM_UNKNOWN && link->link_status == RTE_ETH_LINK_UP;
+	return known ? link->link_speed * UINT64_C(1000000) : 0;
+}
+
+static uint64_t bps_now(const struct ethdev *d)
+{
+	struct rte_eth_link link;
+	if (d->iface[0] != '\0')
+		return interface_bps(d->iface);
+	return rte_eth_link_get_nowait(d->id, &link) == 0 ? speed_bps(&link) : 0;
+}
+
+/* Another interface may have taken the name. */
+static enum weft_link_state interface_state(const struct ethdev *d)
+{
+	struct ifreq req = {.ifr_flags = 0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return d->link.state;
+	snprintf(req.ifr_name, sizeof req.ifr_name, "%s", d->iface);
+	bool there = if_nametoindex(d->iface) == d->link.index && ioctl(fd, SIOCGIFFLAGS, &req) == 0;
+	close(fd);
+	if (!there)
+		return WEFT_LINK_REMOVED;
+	return (req.ifr_flags & IFF_UP) && (req.ifr_flags & IFF_RUNNING) ? WEFT_LINK_UP : WEFT_LINK_DOWN;
+}
+
+static enum weft_link_state device_state(const struct ethdev *d)
+{
+	struct rte_eth_link link;
+	if (rte_eth_dev_is_removed(d->id))
+		return WEFT_LINK_REMOVED;
+	if (rte_eth_link_get_nowait(d->id, &link) != 0)
+		return d->link.state;
+	return link.link_status == RTE_ETH_LINK_UP ? WEFT_LINK_UP : WEFT_LINK_DOWN;
+}
+
+/* Drivers must not be given packets for a link that is down: their rings fill, and some wait for room. */
+static void state_set(struct ethdev *d, enum weft_link_state state)
+{
+	d->link.state = state;
+	d->port.ops = state == WEFT_LINK_UP ? d->link.ops_up : d->link.ops_down;
+	d->port.link_bps = bps_now(d);
+	d->announce_at = 0; /* switches forget where we are */
+	if (d->link.changed != NULL)
+		d->link.changed(d->link.changed_arg, state);
+}
+
+static void look(struct ethdev *d, weft_ns now)
+{
+	bool is_iface = d->iface[0] != '\0';
+	enum weft_link_state state = is_iface ? interface_state(d) : device_state(d);
+	d->link.look_at_ns = now + (is_iface ? LOOK_IFACE_NS : LOOK_DEVICE_NS);
+	if (state == WEFT_LINK_REMOVED)
+		d->link.look_at_ns = WEFT_NEVER;
+	if (state != d->link.state)
+		state_set(d, state);
+}
+
+void ethdev_periodic(struct ethdev *d, weft_ns now)
+{
+	if (now >= d->link.look_at_ns)
+		look(d, now);
+	neigh_periodic(d, now);
+	d->periodic_at = RTE_MIN(d->periodic_at, d->link.look_at_ns);
+}
+
+/* Until the link is up or `wait_ns` are over. */
+static void device_wait(const struct ethdev *d, weft_ns wait_ns)
+{
+	weft_ns end = weft_clock_ns() + wait_ns;
+	while (device_state(d) == WEFT_LINK_DOWN && weft_clock_ns() < end)
+		rte_delay_us_sleep(WAIT_LOOK_US);
+}
+
+void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, weft_ns wait_ns)
+{
+	bool is_iface = d->iface[0] != '\0';
+	d->link.state = WEFT_LINK_UP;
+	d->port.link_bps = 0;
+	if (d->is_switch || (!is_iface && is_virtual(info)))
+		return;
+	d->link.index = is_iface ? if_nametoindex(d->iface) : 0;
+	if (!is_iface)
+		device_wait(d, wait_ns);
+	d->link.look_at_ns = 0; /* the first poll tells of a link that is down */
+	d->port.link_bps = bps_now(d);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ethdev_slot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_dev.h>
+
+#include "ethdev_dev.h"
+
+enum { DESC_MAX = 1024, QUEUES_MAX = 64 };
+
+struct slot {
+	uint32_t users;
+	uint16_t queues; /* configured by its first user; 0: not by us */
+	bool ours;       /* made here: removed with its last user */
+	bool started;    /* by us: stopped with its last user */
+	bool queue_used[QUEUES_MAX];
+};
+
+static struct slot slots[RTE_MAX_ETHPORTS]; /* under the lock of all devices */
+
+/* A device by its own name or, for ring pairs, without the driver's prefix. */
+static bool dev_find(const char *name, uint16_t *id)
+{
+	char ring_name[RTE_DEV_NAME_MAX_LEN + 16];
+	if (rte_eth_dev_get_port_by_name(name, id) == 0)
+		return true;
+	snprintf(ring_name, sizeof ring_name, "net_ring_%s", name);
+	return rte_eth_dev_get_port_by_name(ring_name, id) == 0;
+}
+
+/* Drivers return -1 for everything; the bus does not tell names it does not know from other mistakes. */
+static const char *probe_reason(int rc)
+{
+	if (rc == -1)
+		return "its driver refused it";
+	return rc == -EFAULT ? "no driver has such a name" : strerror(-rc);
+}
+
+/* As a code whose usual text does not mislead who sees nothing else. */
+static int probe_code(int rc)
+{
+	if (rc == -EEXIST)
+		return -EBUSY;
+	return rc == -1 || rc == -EFAULT ? -ENODEV : rc;
+}
+
+/* Makes the device. Probing may fail silently, so only the port itself counts. */
+static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uint16_t *id, struct weft_err *err)
+{
+	char full[ETHDEV_ARGS_MAX];
+	struct rte_ether_addr mac = mac_derive(weft_ip_low32(&conf->ip));
+	uint32_t ip_bytes = conf->max_ip_bytes != 0 ? conf->max_ip_bytes : (uint32_t)ETHDEV_IP_MAX_BYTES;
+	int rc = ethdev_args_complete(conf->dev, ip_bytes, &mac, full, sizeof full, err);
+	if (rc != 0)
+		return rc;
+	rc = rte_dev_probe(full);
+	if (rc < 0)
+		return weft_err_set(err, probe_code(rc), "%s: cannot create device: %s", full, probe_reason(rc));
+	if (rte_eth_dev_get_port_by_name(name, id) != 0)
+		return weft_err_set(err, -ENODEV, "%s: no such device, or its driver refused these arguments", full);
+	assert(slots[*id].users == 0);
+	slots[*id] = (struct slot){.ours = true};
+	return 0;
+}
+
+int slot_get(const struct weft_ethdev_conf *conf, uint16_t *id, struct weft_err *err)
+{
+	const char *devargs = conf->dev;
+	char name[RTE_DEV_NAME_MAX_LEN];
+	size_t len = devargs != NULL ? strcspn(devargs, ",") : 0;
+
+	if (len == 0 || len >= sizeof name)
+		return weft_err_set(err, -EINVAL, "device \"%s\": no valid name", devargs != NULL ? devargs : "");
+	memcpy(name, devargs, len);
+	name[len] = '\0';
+	if (!dev_find(name, id))
+		return dev_create(conf, name, id, err);
+	if (devargs[len] == ',')
+		return weft_err_set(err, -EBUSY, "device %s exists already; give its name alone to use it", name);
+	return 0;
+}
+
+void slot_release(uint16_t id)
+{
+	struct rte_eth_dev_info info;
+	if (slots[id].users > 0)
+		return;
+	if (rte_eth_dev_info_get(id, &info) == 0) {
+		ethdev_dev_end(id, &info, slots[id].started, slots[id].ours);
+		if (slots[id].ours && info.device != NULL)
+			rte_dev_remove(info.device);
+	}
+	slots[id] = (struct slot){.users = 0};
+}
+
+/* Descriptors of each queue: a quarter of the pool fills all receive rings, so that packets remain for everything else.
+ */
+static uint16_t desc_count(const struct rte_mempool *pool, uint16_t queues)
+{
+	uint32_t n = DESC_MAX;
+	while (n > pool->size / 4 / queues && n > 1)
+		n /= 2;
+	return (uint16_t)n;
+}
+
+static uint16_t queues_wanted(const struct weft_ethdev_conf *conf)
+{
+	return conf->queues != 0 ? conf->queues : (uint16_t)(conf->queue + 1);
+}
+
+static int queues_setup(struct ethdev *d, uint16_t queues, struct weft_err *err)
+{
+	uint16_t desc = desc_count(d->pool, queues), rx_desc = desc, tx_desc = desc;
+	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(d->id, &rx_desc, &tx_desc);
+	if (rc != 0)
+		return weft_err_set(err, rc, "%s: queue of %u packets refused: %s", d->name, desc, strerror(-rc));
+	for (uint16_t q = 0; q < queues && rc == 0; q++) {
+		rc = rte_eth_rx_queue_setup(d->id, q, rx_desc, (unsigned)d->node, NULL, d->pool);
+		if (rc == 0)
+			rc = rte_eth_tx_queue_setup(d->id, q, tx_desc, (unsigned)d->node, NULL);
+	}
+	if (rc != 0)
+		return weft_err_set(err, rc, "%s: cannot set up %u queues of %u packets: %s", d->name, queues, desc,
+				    strerror(-rc));
+	return 0;
+}
+
+static bool wait_link_up(uint16_t id)
+{
+	enum { WAIT_MS = 200 };
+	struct rte_eth_link link = {0};
+	for (int i = 0; i < WAIT_MS && link.link_status == RTE_ETH_LINK_DOWN; i++) {
+		rte_delay_us_sleep(1000);
+		if (rte_eth_link_get_nowait(id, &link) != 0)
+			return true; /* nothing to go by */
+	}
+	return link.link_status != RTE_ETH_LINK_DOWN;
+}
+
+/* A memif client connects once, when it is started. A server whose socket is there but which has not started yet hangs
+ * up on it, and nothing tells. */
+static int start_connected(uint16_t id, const struct rte_eth_dev_info *info)
+{
+	enum { TRIES = 25 };
+	const struct rte_devargs *args = info->device != NULL ? rte_dev_devargs(info->device) : NULL;
+	bool client = strcmp(info->driver_name, "net_memif") == 0 && args != NULL && args->args != NULL &&
+		      strstr(args->args, "role=client") != NULL;
+	int rc = rte_eth_dev_start(id);
+	if (!client)
+		return rc;
+	for (int i = 0; i < TRIES && rc == 0; i++) {
+		if (wait_link_up(id))
+			return 0;
+		rte_eth_dev_stop(id);
+		rc = rte_eth_dev_start(id);
+	}
+	return rc != 0 ? rc : -ENOTCONN;
+}
+
+static int dev_start(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
+		     struct weft_err *err)
+{
+	struct slot *s = &slots[d->id];
+	uint16_t queues = queues_wanted(conf);
+	struct rte_eth_conf eth = {.rxmode = {.mtu = ethdev_mtu(info, d->port.max_ip_bytes)},
+				   .intr_conf = {.rxq = ethdev_has_interrupts(info)}};
+
+	int rc = rte_eth_dev_configure(d->id, queues, queues, &eth);
+	if (rc == -EBUSY && !s->ours) {
+		s->queues = RTE_MIN(info->nb_rx_queues, info->nb_tx_queues);
+		return 0;
+	}
+	if (rc != 0)
+		return weft_err_set(err, rc, "%s: cannot configure %u queues: %s", d->name, queues, probe_reason(rc));
+	rc = queues_setup(d, queues, err);
+	if (rc != 0)
+		return rc;
+	rc = start_connected(d->id, info);
+	if (rc != 0)
+		return weft_err_set(err, rc, "%s: cannot start: %s", d->name, strerror(-rc));
+	s->started = true;
+	s->queues = queues;
+	return 0;
+}
+
+int slot_check_queue(const struct weft_ethdev_conf *conf, uint16_t id, const struct rte_eth_dev_info *info,
+		     struct weft_err *err)
+{
+	const struct slot *s = &slots[id];
+	uint16_t most = RTE_MIN(RTE_MIN(info->max_rx_queues, info->max_tx_queues), (uint16_t)QUEUES_MAX);
+	uint16_t queues = s->users > 0 ? s->queues : RTE_MIN(queues_wanted(conf), most);
+	if (conf->queue < queues && !s->queue_used[conf->queue])
+		return 0;
+	if (conf->queue < queues)
+		return weft_err_set(err, -EBUSY, "%s: queue %u is in use", conf->dev, conf->queue);
+	return weft_err_set(err, -EINVAL, "%s: has no queue %u; %u %s", conf->dev, conf->queue, queues,
+			    s->users > 0 ? "were configured when it was opened first" : "can be had");
+}
+
+int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
+	      struct weft_err *err)
+{
+	struct slot *s = &slots[d->id];
+	int rc = s->users == 0 ? dev_start(d, conf, info, err) : 0;
+	if (rc != 0)
+		return rc;
+	assert(d->queue < s->queues && !s->queue_used[d->queue]);
+	s->users++;
+	s->queue_used[d->queue] = true;
+	return 0;
+}
+
+void slot_leave(const struct ethdev *d)
+{
+	struct slot *s = &slots[d->id];
+	assert(s->users > 0 && s->queue_used[d->queue]);
+	s->users--;
+	s->queue_used[d->queue] = false;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Why an operation to a peer failed, as far as the port knows: text for applications and the log. */
+#include "prov_explain.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prov_addr.h"
+#include "prov_log.h"
+
+bool prov_explains(int err)
+{
+	return err == ETIMEDOUT || err == ENETUNREACH;
+}
+
+/* What the port says of the way to the peer. */
+static void way_print(const struct prov_nic *nic, const struct weft_ip *peer, int err, char *buf, size_t len)
+{
+	const struct weft_port *port = nic->engine_port;
+	char to[INET6_ADDRSTRLEN], by[INET6_ADDRSTRLEN + 16] = "it";
+	struct weft_ip hop = {{0}};
+	int way = port->ops->reach ? port->ops->reach(port, peer, &hop) : 0;
+	prov_ip_print(peer, to, sizeof to);
+	if (!prov_ip_is_any(&hop) && !weft_ip_eq(&hop, peer)) {
+		snprintf(by, sizeof by, "its next hop ");
+		prov_ip_print(&hop, by + strlen(by), INET6_ADDRSTRLEN);
+	}
+	if (err == ENETUNREACH || way == -ENETUNREACH)
+		snprintf(buf, len, "peer %s: no route leads there from %s", to, nic->name);
+	else if (way)
+		snprintf(buf, len, "peer %s: %s does not answer %s on %s", to, by,
+			 weft_ip_is_v4(peer) ? "ARP requests" : "neighbour solicitations", nic->name);
+	else
+		snprintf(buf, len, "peer %s: silent, although packets for it leave %s towards %s", to, nic->name,
+			 by[0] == 'i' && by[1] == 't' && !by[2] ? to : by);
+}
+
+char *prov_explain(struct prov_nic *nic, uint32_t peer, int err)
+{
+	char text[PROV_EXPLAIN_BYTES];
+	assert_locked(nic);
+	if (!prov_explains(err))
+		return NULL;
+	way_print(nic, &weft_peer_addr(nic->engine, peer)->ip, err, text, sizeof text);
+	if (nic->explained_peer != peer + UINT64_C(1)) /* many operations of a peer fail at once */
+		FI_WARN(&prov_weft, FI_LOG_EP_DATA, "%s\n", text);
+	nic->explained_peer = peer + UINT64_C(1);
+	return strdup(text);
+}

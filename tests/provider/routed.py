@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""routed.py PEER_APP [CASE...] - two hosts in different networks with a router of the kernel between them, all in network
+namespaces of this test: IPv4 and IPv6 routes, a VLAN, a gateway whose MAC address changes, one that is dead, no route at
+all, a path of smaller MTU. All payload is verified. Exit 77: the kernel gives no namespaces. Needs FI_PROVIDER_PATH."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+APP, CASES = sys.argv[1], sys.argv[2:]
+LIMIT_MS = 30000  # nothing here takes nearly as long
+ETIMEDOUT, ENETUNREACH = 110, 101
+SKIPPED = 77
+
+# Hosts a and b, router r between them, and a link without it. Hosts have no addresses but those that a case gives them.
+LINKS = """
+link add a0 address 02:00:00:00:0a:01 netns {a} type veth peer name ra netns {r}
+link add b0 address 02:00:00:00:0b:01 netns {b} type veth peer name rb netns {r}
+link add a1 netns {a} type veth peer name b1 netns {b}
+"""
+ROUTER = """
+link set lo up
+addr add 10.1.0.1/24 dev ra
+addr add 10.2.0.1/24 dev rb
+addr add fd01::1/64 dev ra nodad
+addr add fd02::1/64 dev rb nodad
+link set ra up
+link set rb up
+"""
+
+
+class Namespace:
+    """A network namespace, held by a process that sleeps."""
+
+    def __init__(self) -> None:
+        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "600"], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        atexit.register(self.end)
+        self.pid = self.holder.pid
+        while os.path.exists(f"/proc/{self.pid}") and self.is_ours():
+            time.sleep(0.01)
+
+    def is_ours(self) -> bool:
+        return os.readlink(f"/proc/{self.pid}/ns/net") == os.readlink("/proc/self/ns/net")
+
+    def command(self, *args: str) -> list[str]:
+        return ["nsenter", "--net", "--target", str(self.pid), *args]
+
+    def ip(self, batch: str) -> None:
+        subprocess.run(self.command("ip", "-batch", "-"), input=batch, text=True, check=True)
+
+    def sysctl(self, *settings: str) -> None:
+        for setting in settings:
+            path, value = setting.split("=")
+            subprocess.run(self.command("sh", "-c", f"echo {value} > /proc/sys/net/{path}"), check=True)
+
+    def end(self) -> None:
+        self.holder.kill()
+        self.holder.wait()
+
+
+class Peer:
+    """A process on a host."""
+
+    def __init__(self, namespace: Namespace, device: str, **settings: str) -> None:
+        env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_DEVICE=device, FI_WEFT_POOL_PKTS="1023",
+                   **{f"FI_WEFT_{key}": value for key, value in settings.items()})
+        self.process = subprocess.Popen(namespace.command(APP), env=env, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        atexit.register(self.process.kill)
+        self.name = self.ask("open").removeprefix("name ")
+
+    def tell(self, command: str) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> str:
+        assert self.process.stdout
+        line = self.process.stdout.readline().rstrip("\n")
+        assert line and not line.startswith("failed"), f"a peer says: '{line}'"
+        return line
+
+    def ask(self, command: str) -> str:
+        self.tell(command)
+        return self.hear()
+
+    def send(self, name: str, tag: int, length: int = 100) -> None:
+        address = self.ask(f"add {name}").removeprefix("addr ")
+        expect(self.ask(f"send {address} {tag} {length}"), "posted")
+
+    def wait(self) -> str:
+        return self.ask(f"wait {LIMIT_MS}")
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            expect(self.ask("close"), "closed")
+            assert self.process.stdin
+            self.process.stdin.close()
+        assert self.process.wait(timeout=LIMIT_MS / 1000) == 0
+
+
+def expect(heard: str, wanted: str) -> None:
+    assert heard == wanted, f"'{heard}' instead of '{wanted}'"
+
+
+def exchange(one: Peer, other: Peer, tag: int) -> None:
+    """Messages each way, one packet and many."""
+    for length in (100, 200000):
+        for source, target in ((one, other), (other, one)):
+            expect(target.ask(f"recv {tag}"), "posted")
+            source.send(target.name, tag, length)
+            target.tell(f"wait {LIMIT_MS}")  # both work meanwhile
+            expect(source.wait(), f"sent {tag}")
+            expect(target.hear(), f"received {tag} length {length} wrong 0")
+
+
+class Net:
+    """The two hosts and the router."""
+
+    def __init__(self) -> None:
+        self.a, self.b, self.r = Namespace(), Namespace(), Namespace()
+        subprocess.run(["ip", "-batch", "-"], text=True, check=True,
+                       input=LINKS.format(a=self.a.pid, b=self.b.pid, r=self.r.pid))
+        self.r.ip(ROUTER)
+        self.r.sysctl("ipv4/ip_forward=1", "ipv6/conf/all/forwarding=1")
+        self.a.ip("link set lo up\nlink set a0 up\nlink set a1 up\n")
+        self.b.ip("link set lo up\nlink set b0 up\nlink set b1 up\n")
+
+    @contextlib.contextmanager
+    def peers(self, a: dict[str, str], b: dict[str, str], link: int = 0) -> Iterator[tuple[Peer, Peer]]:
+        one = Peer(self.a, f"net_af_packet0,iface=a{link}", **a)
+        other = Peer(self.b, f"net_af_packet0,iface=b{link}", **b)
+        yield one, other
+        other.end()
+        one.end()
+
+
+STATIC_A = {"ADDR": "10.1.0.5/24", "GATEWAY": "10.1.0.1"}
+STATIC_B = {"ADDR": "10.2.0.5/24", "ROUTES": "10.9.0.0/24 via 10.2.0.9, 10.1.0.0/16 via 10.2.0.1"}
+
+
+def ipv4(net: Net) -> None:
+    """A gateway on one side; the kernel's address and routes on the other, where nothing but the device is named."""
+    net.b.ip("addr add 10.2.0.7/24 dev b0\nroute add default via 10.2.0.1\n")
+    with net.peers(STATIC_A, {}) as (a, b):
+        exchange(a, b, 1)
+    net.b.ip("addr flush dev b0\n")
+
+
+def ipv6(net: Net) -> None:
+    """No IPv4 anywhere on the way."""
+    net.b.ip("addr add fd02::7/64 dev b0 nodad\nroute add fd01::/64 via fd02::1\n")
+    with net.peers({"ADDR": "fd01::5/64", "GATEWAY": "fd01::1"}, {"ADDR": "fd02::7"}) as (a, b):
+        exchange(a, b, 2)
+    net.b.ip("addr del fd02::7/64 dev b0\n")
+
+
+def vlan(net: Net) -> None:
+    """Both are members; who is not, reaches nobody."""
+    tagged = {"VLAN": "100", "PEER_TIMEOUT_MS": "2500"}
+    with net.peers({"ADDR": "10.3.0.5/24", "VLAN_PCP": "3", **tagged}, {"ADDR": "10.3.0.6/24", **tagged}, 1) as (a, b):
+        exchange(a, b, 3)
+    other = {"VLAN": "101", "PEER_TIMEOUT_MS": "2500"}
+    with net.peers({"ADDR": "10.3.0.5/24", **tagged}, {"ADDR": "10.3.0.6/24", **other}, 1) as (a, b):
+        a.send(b.name, 30)
+        expect(a.wait(), f"error {ETIMEDOUT} tag 30")
+
+
+def dscp(net: Net) -> None:
+    """The same translation at both ends; each end sees its own classes."""
+    classes = {"DSCP": "data:26,control:48,trimmed:28"}
+    with net.peers({**STATIC_A, **classes}, {**STATIC_B, **classes}) as (a, b):
+        exchange(a, b, 4)
+
+
+def moved(net: Net) -> None:
+    """The gateway gets another MAC address and tells nobody."""
+    with net.peers(STATIC_A, STATIC_B) as (a, b):
+        exchange(a, b, 5)
+        net.r.ip("link set ra address 02:00:00:00:00:99\nneigh flush dev ra\n")
+        exchange(a, b, 6)
+
+
+def dead(net: Net) -> None:
+    """The gateway answers no more: the error names the peer and the gateway."""
+    impatient = {"PEER_TIMEOUT_MS": "2500"}
+    with net.peers({**STATIC_A, **impatient}, {**STATIC_B, **impatient}) as (a, b):
+        exchange(a, b, 7)
+        net.r.ip("addr del 10.1.0.1/24 dev ra\n")
+        a.send(b.name, 8)
+        expect(a.wait(), f"error {ETIMEDOUT} tag 8")
+        why = a.ask("why")
+        assert "10.2.0.5" in why and "10.1.0.1" in why and "answer" in why, why
+        net.r.ip("addr add 10.1.0.1/24 dev ra\n")
+
+
+def no_route(net: Net) -> None:
+    """Nothing is waited for where no route leads."""
+    with net.peers({"ADDR": "10.1.0.5/24"}, STATIC_B) as (a, b):
+        a.send(b.name, 9)
+        expect(a.wait(), f"error {ENETUNREACH} tag 9")
+        why = a.ask("why")
+        assert "10.2.0.5" in why and "no route" in why, why
+
+
+def mtu(net: Net) -> None:
+    """Hosts with jumbo frames, and less in the middle of the router: from some packet on, then from the start."""
+    net.a.ip("link set a0 mtu 9000\n")
+    net.b.ip("link set b0 mtu 9000\n")
+    net.r.ip("link set ra mtu 9000\nlink set rb mtu 9000\n")
+    with net.peers(STATIC_A, STATIC_B) as (a, b):
+        exchange(a, b, 10)
+        net.r.ip("route replace 10.1.0.0/24 dev ra mtu lock 1500\nroute replace 10.2.0.0/24 dev rb mtu lock 1500\n")
+        exchange(a, b, 11)
+    with net.peers(STATIC_A, STATIC_B) as (a, b):
+        exchange(a, b, 12)
+
+
+def can_have_namespaces() -> bool:
+    tried = subprocess.run(["unshare", "--net", "ip", "link", "add", "v0", "type", "veth"], capture_output=True, text=True)
+    if tried.returncode:
+        print(f"no network namespaces here: {tried.stderr.strip()}", file=sys.stderr)
+    return tried.returncode == 0
+
+
+def main() -> None:
+    if os.geteuid() and "WEFT_IN_USER_NS" not in os.environ:
+        os.environ["WEFT_IN_USER_NS"] = "1"
+        os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", sys.executable, *sys.argv])
+    if not can_have_namespaces():
+        sys.exit(SKIPPED)
+    net = Net()
+    for case in (ipv4, ipv6, vlan, dscp, moved, dead, no_route, mtu):
+        if not CASES or case.__name__ in CASES:
+            print(case.__name__, flush=True)
+            case(net)
+
+
+main()

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The link of an interface of the kernel goes down, comes back and disappears. */
+#include "ethdev_fixture.h"
+#include "netns.h"
+
+enum { PATIENCE_S = 20 };
+
+struct heard {
+	unsigned count;
+	enum weft_link_state state;
+};
+
+static void note(void *arg, enum weft_link_state state)
+{
+	struct heard *h = arg;
+	h->count++;
+	h->state = state;
+}
+
+/* Polls until the port says so. */
+static void expect_state(struct weft_port *port, const struct heard *h, enum weft_link_state state, unsigned count)
+{
+	struct weft_pkt *pkt;
+	weft_ns end = weft_clock_ns() + WEFT_S(PATIENCE_S);
+	while (h->count < count && weft_clock_ns() < end)
+		if (port->ops->rx(port, &pkt, 1) == 1)
+			port->ops->free(port, &pkt, 1);
+	assert_int_equal(h->count, count);
+	assert_int_equal(h->state, state);
+}
+
+static void expect_dropped(struct weft_port *port, uint64_t count)
+{
+	struct weft_ethdev_stats stats;
+	struct weft_pkt *pkt = fixture_pkt(port, 0x0a000002, "x", 1);
+	assert_int_equal(port->ops->tx(port, &pkt, 1), 1);
+	weft_ethdev_stats(port, &stats);
+	assert_int_equal(stats.tx_link_down, count);
+}
+
+static void link__down_up_and_removed(void **state)
+{
+	struct weft_ethdev_conf conf = {.dev = "lnk0", .ip = weft_ip_v4(0x0a000001), .pool_pkts = 255};
+	struct weft_port *port;
+	struct weft_err err;
+	struct heard heard = {0};
+	if (!netns_enter() || !ip_run("link add lnk0 type veth peer name lnk1") || !ip_run("link set lo up") ||
+	    !ip_run("link set lnk1 up") || !ip_run("addr add 10.0.0.1/24 dev lnk0") || !ip_run("link set lnk0 up")) {
+		skip();
+		return;
+	}
+	if (weft_ethdev_open(&conf, &port, &err) != 0)
+		fail_msg("%s", err.msg);
+	assert_int_equal(port->link_bps, 0); /* no hardware behind it */
+	assert_int_equal(port->max_ip_bytes, 1500);
+	weft_ethdev_on_link(port, note, &heard);
+	assert_true(ip_run("link set lnk1 down")); /* only the cable */
+	expect_state(port, &heard, WEFT_LINK_DOWN, 1);
+	expect_dropped(port, 1);
+	assert_true(ip_run("link set lnk1 up"));
+	expect_state(port, &heard, WEFT_LINK_UP, 2);
+	expect_dropped(port, 1);
+	assert_true(ip_run("link set lnk0 down"));
+	expect_state(port, &heard, WEFT_LINK_DOWN, 3);
+	assert_true(ip_run("link del lnk0"));
+	expect_state(port, &heard, WEFT_LINK_REMOVED, 4);
+	expect_dropped(port, 2);
+	port->ops->close(port);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(link__down_up_and_removed)};
+	return cmocka_run_group_tests(tests, fixture_eal, NULL);
+}

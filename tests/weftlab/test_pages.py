@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pages of publications: what is kept of results, what texts quote, and that the committed pages are what they make."""
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import types
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import weftlab
+from conftest import ROOT
+from weftlab import WeftlabError
+from weftlab.__main__ import main
+from weftlab.binary import Binary
+from weftlab.pages import names
+from weftlab.papers import Pass, Step
+from weftlab.publish import fill, read_text, render, table, wrapped
+from weftlab.quotes import Number, Quotes, environment, plain, significant, with_interval
+
+PAPERS = ROOT / "configs" / "papers"
+PAGES = ROOT / "doc" / "papers"
+
+FIGURE = """title: "Figure 3: two cases"
+topology: star:4
+matrix: permutation:4:16KiB
+cases: [{name: ops, lb: ops}, {name: reps, lb: reps}]
+sweep: {mtu: [1024, 4096]}
+seeds: 2
+claims:
+  - text: REPS is at most twice as slow
+    paper: "2x"
+    measure: fct_max_us
+    of: {case: reps}
+    over: {case: ops}
+    at_most: 2
+    bound: published
+  - {text: nothing ends, measure: fct_max_us, of: {mtu: 4096}, at_most: 0.5,
+     note: 'in {{ q("fct_max_us", case="reps", mtu=4096)|d(1) }} us it does'}
+"""
+TEMPLATE = """# A paper
+
+{{ counts.holds }} of {{ counts.judged }} hold. OPS takes
+{{ ratio("fct_max_us", {"case": "ops"}, {"case": "reps"}, "fig03", mtu=1024)|pm }}.
+
+{{ results() }}
+
+{{ causes() }}
+"""
+
+
+@pytest.mark.parametrize("paper", names(str(PAPERS)))
+def test_committed_pages_are_what_their_templates_and_results_make(paper: str) -> None:
+    text = render(str(PAPERS / paper), gallery=str(PAGES / "figures"))
+    assert text == (PAGES / f"{paper}.md").read_text(), f"weftlab pages {paper} writes another page"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of FIGURE; not to be changed."""
+    top = tmp_path_factory.mktemp("results")
+    (top / "fig03.yaml").write_text(FIGURE)
+    weftlab.run(top / "fig03.yaml", jobs=1, out=top / "mine" / "fig03", quiet=True)
+    return top
+
+
+@pytest.fixture
+def paper(tmp_path: Path, results: Path) -> Path:
+    """A publication with one figure, and its results in tmp_path/results."""
+    directory = tmp_path / "papers" / "mine"
+    directory.mkdir(parents=True)
+    (directory / "fig03.yaml").write_text(FIGURE)
+    (directory / "mine.md.j2").write_text(TEMPLATE)
+    shutil.copytree(results, tmp_path / "results")
+    return directory
+
+
+def pages(paper: Path, *options: str) -> int:
+    """weftlab pages for the publication."""
+    return main(["pages", str(paper), "--out", str(paper.parent.parent), "--gallery", str(paper.parent / "pictures"),
+                 *options])
+
+
+def test_a_page_is_written_from_results_and_then_without_them(paper: Path) -> None:
+    top = paper.parent.parent
+    assert pages(paper, "--results", str(top / "results")) == 0
+    text = (top / "mine.md").read_text()
+    assert text.startswith("# A paper\n\n1 of 2 hold. OPS takes 1") or "1 of 2 hold. OPS takes 0." in text, text
+    assert "### Figure 3: two cases\n\n`fig03.yaml`, 8 runs\n" in text
+    assert "| claim | the publication says | its bound | our bound | measured | verdict |" in text
+    assert "| REPS is at most twice as slow | 2x | at most 2 |  |" in text and "; 2 pairs, " in text
+    assert "| **breaks** |" in text
+    row = next(line for line in text.splitlines() if line.startswith("| fig03 | nothing ends |"))
+    assert " us it does |" in row and "{{" not in row
+    shutil.rmtree(top / "results")
+    os.remove(top / "mine.md")
+    assert pages(paper) == 0 and (top / "mine.md").read_text() == text
+    assert pages(paper, "--check") == 0
+
+
+def test_one_pass_runs_all_publications_and_goes_on_where_it_was_stopped(
+        paper: Path, weft: Binary, capfd: pytest.CaptureFixture[str]) -> None:
+    results = paper.parent.parent / "results"
+    command = ["papers", str(paper), "--results", str(results), "--binary", weft.path, "--jobs", "1"]
+    assert main(command) == 0
+    said = capfd.readouterr()
+    assert "[1 of 1, 0 %] mine/fig03: Figure 3: two cases" in said.err and "8 of 8 runs were done before" in said.err
+    assert "2 claims: 1 holds, 1 breaks" in said.out
+    shutil.rmtree(results / "mine" / "fig03" / "runs" / "0003")
+    assert main(command) == 0
+    assert "7 of 8 runs were done before" in capfd.readouterr().err
+    assert pages(paper) == 0 and (paper.parent.parent / "mine.md").exists()
+
+
+def test_work_is_counted_in_events() -> None:
+    def step(events: float, made: list[float]) -> Step:
+        runs = pd.DataFrame({"events": made, "directory": ["" for _ in made]})
+        return Step("papers/mine", types.SimpleNamespace(runs=runs), events)
+
+    steps = [step(100.0, [100.0]), step(300.0, []), step(0.0, [])]
+    tell = Pass(steps, quiet=True)
+    assert tell.in_words() == "0 %"
+    tell.begin(steps[0])
+    tell.end(steps[0])
+    assert tell.in_words() == "17 %"  # of 100, 300, and their mean for what is not known
+    tell.events, tell.seconds = 50.0, 60.0
+    assert tell.in_words() == "17 %, about 10 min left"
+
+
+def test_check_tells_of_pages_that_would_change(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    top = paper.parent.parent
+    pages(paper, "--results", str(top / "results"))
+    (top / "mine.md").write_text("by hand\n")
+    assert pages(paper, "--check") == 1
+    assert "mine.md: is not what its template and results make" in capsys.readouterr().out
+    assert (top / "mine.md").read_text() == "by hand\n"
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ("of: {case: reps}", "of: {case: [reps]}", "was measured in another form"),
+    ("permutation:4:16KiB", "permutation:4:32KiB", "those of other settings"),
+    ("- {text: nothing ends", "- {text: more, measure: jain, at_most: 1}\n  - {text: nothing ends", "other settings"),
+])
+def test_results_of_other_scenarios_make_no_page(old: str, new: str, words: str, paper: Path,
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    pages(paper, "--results", str(paper.parent.parent / "results"))
+    assert old in FIGURE
+    (paper / "fig03.yaml").write_text(FIGURE.replace(old, new))
+    assert pages(paper) != 0
+    assert words in capsys.readouterr().err
+
+
+def test_a_bound_is_judged_again_without_a_run(paper: Path) -> None:
+    pages(paper, "--results", str(paper.parent.parent / "results"))
+    (paper / "fig03.yaml").write_text(FIGURE.replace("at_most: 0.5", "at_most: 1e6"))
+    pages(paper)
+    assert (paper.parent.parent / "mine.md").read_text().count("| holds |") == 2
+
+
+def test_what_is_quoted_must_be_kept(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages(paper, "--results", str(paper.parent.parent / "results"))
+    (paper / "mine.md.j2").write_text('{{ q("jain", figure="fig03", case="ops", mtu=1024) }}')
+    assert pages(paper) != 0
+    assert "'fig03 jain case=ops mtu=1024' is quoted and not in the results that are kept" in capsys.readouterr().err
+    (paper / "mine.md.j2").write_text('{{ q("jain", figure="fig03", case="ops") }}')
+    assert pages(paper, "--results", str(paper.parent.parent / "results")) != 0
+    assert "means 2 combinations, not one" in capsys.readouterr().err
+
+
+def test_kept_results_have_a_line_for_each_number(paper: Path) -> None:
+    pages(paper, "--results", str(paper.parent.parent / "results"))
+    text = (paper / "mine.json").read_text()
+    kept = json.loads(text)
+    assert kept["schema"] == "weft.paper/1" and len(kept["figures"]["fig03"]["claims"]) == 2
+    assert sum('"claim": ' in line for line in text.splitlines()) == 2
+    assert len(text) < 2000
+
+
+def test_numbers_are_shown_with_the_digits_that_they_have() -> None:
+    assert [significant(value) for value in (2317.4, 0.8127, 12.73, 1e6, math.nan)] == \
+        ["2,317", "0.813", "12.7", "1,000,000", "not known"]
+    assert plain(15400.2) == "15,400" and plain(1.0375, 2) == "1.04"
+    assert with_interval(Number(3.844, 1.02, 3, 5, 5)) == "3.84 ±1"
+    assert with_interval(Number(3.844, math.nan, 3, 5, 1)) == "3.84"
+    quotes = Quotes({"f m case=a": [0.25, 0.05, 0.2, 0.3, 3], "f m case=a over case=b": [2.0, None, 2.0, 2.0, 1]})
+    made = environment(quotes, "f").from_string(
+        '{{ q("m", case="a")|percent }} % {{ q("m", case="a").low }} {{ ratio("m", {"case": "a"}, {"case": "b"})|pm }}')
+    assert made.render() == "25 % 0.2 2"
+
+
+def test_paragraphs_are_wrapped_and_tables_are_not() -> None:
+    words = "word " * 40
+    text = wrapped(f"# {words}\n\n{words}`a b` {words}\n\n* one {words}\n* two\n\n| {words} |\n|---|\n\n    {words}\n")
+    blocks = text.split("\n\n")
+    assert max(len(line) for line in blocks[1].split("\n") + blocks[2].split("\n")) <= 130
+    assert "`a b`" in blocks[1] and blocks[2].split("\n")[-1] == "* two"
+    assert blocks[3] == f"| {words} |\n|---|" and blocks[0] == f"# {words}"
+    assert fill("a  b\nc") == "a b c"
+    assert table(["a", "b"], [["x | y", "1"]], numbers_from=1) == "| a | b |\n|---|--:|\n| x \\| y | 1 |\n"
+
+
+def test_a_page_that_is_not_there_has_no_text(tmp_path: Path) -> None:
+    assert read_text(str(tmp_path / "none.md")) == ""
+    with pytest.raises(WeftlabError, match="no directory PAPER with PAPER.md.j2 and PAPER.json"):
+        names(str(tmp_path))

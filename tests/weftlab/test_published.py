@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The forms of published figures: what is declared, what is refused, and what is drawn of flows that did not end."""
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import weftlab
+from conftest import ROOT, Write
+from weftlab import Runs, ScenarioError, WeftlabError
+from weftlab.__main__ import main
+from weftlab.binary import Binary
+from weftlab.forms import draw_published
+from weftlab.gallery import entry_of, scenario_files, write_gallery
+from weftlab.measures import Scope
+from weftlab.panels import lower_bound, number_of, over_time
+from weftlab.published import FORMS, SOURCES, Published, load_published
+from weftlab.reader import load
+
+PAPERS = ROOT / "configs" / "papers"
+SCENARIO = """title: a dead cable
+topology: leafspine:2:2:4
+sweep: {matrix: ["permutation:8:256KiB"]}
+end: 300us
+reconverge: 1s
+fault: "5us fail cable:leaf:0:0"
+cases:
+  - {name: one, lb: ecmp}
+  - {name: two, lb: ops}
+outputs: {series: 10us}
+figure:
+  shows: Figure 1
+  names: {two: sprayed, one: hashed}
+  by: case
+  panels:
+    - {form: bars, measure: fct_max_us, x: matrix:2, ideal: true, paper: [{value: 90, by: one}]}
+    - {form: lines, measure: fct_p99_us, x: seed}
+    - {form: cdf, values: flows.fct_us, ideal: true}
+    - {form: violin, values: flows.fct_us, x: case}
+    - {form: each, values: arrivals.gbps, marks: [{y: 50, text: half}]}
+    - {form: time, values: arrivals.gbps, split: case, right: ports.queue_bytes, events: ports.dropped}
+"""
+
+
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory: pytest.TempPathFactory, weft: Binary) -> tuple[Published, Runs]:
+    """A figure with a panel of each form, of runs in which flows do not end."""
+    directory = tmp_path_factory.mktemp("dead")
+    (directory / "fig01.yaml").write_text(SCENARIO)
+    runs = weftlab.run(directory / "fig01.yaml", jobs=2, out=directory / "results" / "paper" / "fig01", quiet=True)
+    form = load_published(load(directory / "fig01.yaml", weft))
+    assert form is not None
+    return form, runs
+
+
+def test_every_scenario_of_a_paper_declares_its_form(weft: Binary) -> None:
+    files = {f"{path.parent.name}/{path.stem}" for path in PAPERS.glob("*/*.yaml")}
+    found = {f"{entry.paper}/{entry.name}": entry.form
+             for entry in (entry_of(path, weft) for path in scenario_files(str(PAPERS))) if entry}
+    assert files - set(found) == set()
+    assert len(found) > 70
+    assert all(form.shows and form.panels for form in found.values())
+    assert {panel.form for form in found.values() for panel in form.panels} == set(FORMS)
+
+
+@pytest.mark.parametrize("said, message", [
+    ("{shows: 1, form: pie}", r"case.yaml:2: form: unknown 'pie'; there are bars"),
+    ("{shows: 1, form: bars}", r"case.yaml:2: measure: is missing; bars need it"),
+    ("{form: bars, measure: failed}", r"case.yaml:2: shows: is missing"),
+    ("{shows: 1, measure: failed}", r"case.yaml:2: form: is missing"),
+    ("{shows: 1, form: bars, measure: beauty}", r"case.yaml:2: measure: unknown 'beauty'"),
+    ("{shows: 1, form: bars, measure: failed, x: matrix}", r"case.yaml:2: x: no column 'matrix'; there are measure"),
+    ("{shows: 1, form: cdf, values: flows.colour}", r"case.yaml:2: values: unknown 'flows.colour'"),
+    ("{shows: 1, form: time, values: flows.fct_us}", r"case.yaml:2: values: flows.fct_us has no samples over time"),
+    ("{shows: 1, form: cdf, values: flows.fct_us, y_range: [2, 1]}", r"case.yaml:2: y_range: is a list of the lower"),
+    ("{shows: 1, form: cdf, values: flows.fct_us, x_log: yes}", r"case.yaml:2: x_log: 'yes' is neither"),
+    ("{shows: 1, form: cdf, values: flows.fct_us, marks: [{text: a}]}", r"case.yaml:2: marks: a mark has one of x and"),
+    ("{shows: 1, form: cdf, values: flows.fct_us, paper: [{x: 1}]}", r"case.yaml:2: value: is missing"),
+    ("{shows: 1, form: cdf, values: flows.fct_us, colour: red}", r"case.yaml:2: colour: unknown key of a figure"),
+    ("{shows: 1, form: time, values: ports.gbps}", r"case.yaml:2: figure: needs samples over time: give outputs:"),
+    ("{shows: 1, form: bars, measure: port_dropped}", r"case.yaml:2: figure: needs samples.*for ports.dropped"),
+    ("{shows: 1, form: bars, measure: flow_jain}", r"case.yaml:2: figure: needs samples.*for arrivals"),
+    ("{shows: 1, form: time, values: ports.gbps, ports: 'leaf0:up*'}\nseries: 1us\nseries-ports: 'leaf1:*'",
+     r"case.yaml:2: ports: 'leaf0:up\*' are not among the sampled ports, series-ports: leaf1"),
+    ("{shows: 1, panels: []}", r"case.yaml:2: panels: there must be at least one"),
+])
+def test_what_is_wrong_is_said_with_its_place(said: str, message: str, write: Write, weft: Binary) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        load_published(load(write(f"topology: star:4\nfigure: {said}\n"), weft))
+
+
+def test_no_panel_is_blank_and_flows_without_an_end_are_seen(dead: tuple[Published, Runs]) -> None:
+    form, runs = dead
+    assert (runs["completed"] < runs["flows"]).all(), "all flows ended, so that nothing is tested"
+    drawn = draw_published(form, runs)
+    panels = [axes for axes in drawn.axes if axes.axison and axes.get_ylabel() != "queue (bytes)"]
+    assert len(panels) == 7
+    assert all(axes.has_data() for axes in panels)
+    bars = panels[0]
+    assert {patch.get_hatch() for patch in bars.patches} == {"/////"}
+    assert all(patch.get_height() > 200 for patch in bars.patches), "shorter than the time they have taken"
+    for axes in panels[:4]:
+        assert any(line.get_marker() in "^>" for line in axes.lines), axes.get_title()
+    words = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert words[:2] == ["sprayed", "hashed"]
+    assert {"published", "ideal", "flows did not end: at least so much", "open: did not end"} <= set(words)
+
+
+def test_a_lower_bound_counts_the_time_so_far(dead: tuple[Published, Runs]) -> None:
+    row = dead[1].to_dict("records")[0]
+    assert lower_bound(row, "fct_max_us") == pytest.approx(row["virtual_us"], rel=0.01)
+    assert lower_bound(row, "fct_min_us") < lower_bound(row, "fct_mean_us") < lower_bound(row, "fct_p99_us")
+    assert lower_bound(row, "inflation") == pytest.approx(lower_bound(row, "makespan_us") / row["ideal_us"])
+
+
+def test_sources_are_columns_of_the_files(dead: tuple[Published, Runs]) -> None:
+    runs = dead[1]
+    files: dict[str, Any] = {"flows": runs.flows(), "ports": runs.ports(), "links": runs.links(),
+                             "conns": runs.series(), "arrivals": runs.arrivals()}
+    missing = [source for source in SOURCES if source.partition(".")[0] in files and source != "ports.gbps" and
+               source.partition(".")[2] not in files[source.partition(".")[0]].columns]
+    assert not missing
+    rates = over_time(runs.head(1), "ports.gbps", Scope(ports="leaf0:*"))
+    assert rates.max().max() == pytest.approx(runs.links()["gbps"].max(), rel=0.1)
+
+
+def test_words_with_units_are_numbers() -> None:
+    assert (number_of("64KiB"), number_of("0.8"), number_of("2ms")) == (65536.0, 0.8, 2000.0)
+    assert number_of("reps") != number_of("reps")
+
+
+def test_the_gallery_shows_what_has_results(dead: tuple[Published, Runs], tmp_path: Path, weft: Binary) -> None:
+    directory = Path(dead[0].path).parent
+    papers = tmp_path / "papers" / "paper"
+    papers.mkdir(parents=True)
+    for name in ("fig01", "fig02"):
+        (papers / f"{name}.yaml").write_text(SCENARIO)
+    out = tmp_path / "doc"
+    outcome = write_gallery(str(directory / "results"), str(papers.parent), str(out), weft)
+    assert (outcome.drawn, outcome.missing, outcome.failures) == (1, ["paper/fig02"], [])
+    picture = (out / "figures" / "paper-fig01.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and len(picture) < 60000
+    assert "![Figure 1 of paper](figures/paper-fig01.png)" in (out / "gallery.md").read_text()
+    write_gallery(str(directory / "results"), str(papers.parent), str(out), weft)
+    assert (out / "figures" / "paper-fig01.png").read_bytes() == picture
+    with pytest.raises(WeftlabError, match="no results of a figure"):
+        write_gallery(str(tmp_path), str(papers.parent), str(tmp_path / "none"), weft)
+
+
+def test_a_figure_that_fails_keeps_no_other_from_the_gallery(
+        dead: tuple[Published, Runs], tmp_path: Path, weft: Binary, capsys: pytest.CaptureFixture[str]) -> None:
+    papers, results = tmp_path / "papers" / "paper", tmp_path / "results" / "paper"
+    papers.mkdir(parents=True)
+    results.mkdir(parents=True)
+    for name in ("fig01", "fig02", "fig03", "fig04"):
+        (papers / f"{name}.yaml").write_text(SCENARIO)
+        shutil.copytree(str(dead[1].attrs["directory"]), results / name)
+    (papers / "fig01.yaml").write_text(SCENARIO.replace("outputs: {series: 10us}\n", ""))
+    for file in (results / "fig02").glob("**/arrivals.csv"):
+        file.unlink()
+    (results / "fig03" / "sweep.json").write_text("{}")
+    command = ["gallery", str(results.parent), "--papers", str(papers.parent), "--out", str(tmp_path / "doc")]
+    assert main([*command, "--binary", weft.path]) == 1
+    assert [path.name for path in (tmp_path / "doc" / "figures").iterdir()] == ["paper-fig04.png"]
+    assert "paper-fig04.png" in (tmp_path / "doc" / "gallery.md").read_text()
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert all(f"{papers}/{name}.yaml" in line for name, line in zip(("fig01", "fig02", "fig03"), said))
+    assert "needs samples over time" in said[0] and "nothing is drawn" in said[1]
+
+
+def test_the_command_draws_the_published_form(dead: tuple[Published, Runs], tmp_path: Path) -> None:
+    results = str(dead[1].attrs["directory"])
+    files = [option for ending in ("pdf", "svg", "png") for option in (f"--{ending}", str(tmp_path / f"a.{ending}"))]
+    assert main(["report", results, "--figure", "published", "--scenario", dead[0].path, *files]) == 0
+    assert all((tmp_path / f"a.{ending}").stat().st_size > 5000 for ending in ("pdf", "svg", "png"))
+    assert main(["report", results, "--figure", "published", "--pdf", str(tmp_path / "b.pdf")]) == 1

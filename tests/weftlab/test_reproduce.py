@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`weft reproduce`: small scenarios with claims, run, judged and written down; runs in real time beside the lab."""
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from weftlab.__main__ import main
+
+SMALL = """title: two incasts
+topology: leafspine:2:2:2
+cases:
+  - {name: three, matrix: "incast:3:64KiB"}
+  - {name: one, matrix: "incast:1:64KiB"}
+sweep:
+  lb: [reps, ops]
+seeds: 2
+claims:
+"""
+BENCH = "bench: {link-gbps: 1, runs: [{case: one, lb: ops}]}\n"
+
+
+class Paper:
+    """A directory of scenarios, and where its results go."""
+
+    def __init__(self, home: Path, output: pytest.CaptureFixture[str]) -> None:
+        self.home, self.out, self.output = home / "paper", home / "out", output
+        self.home.mkdir()
+
+    def write(self, *claims: str, name: str = "fig1", more: str = "") -> None:
+        """A figure with these claims."""
+        text = SMALL + "".join(f"  - {claim}\n" for claim in claims) + more
+        (self.home / f"{name}.yaml").write_text(text)
+
+    def reproduce(self, *arguments: str) -> tuple[int, str, str]:
+        """Exit code, standard output and error."""
+        code = main(["reproduce", str(self.home), "--out", str(self.out), *arguments])
+        said = self.output.readouterr()
+        return code, said.out, said.err
+
+
+@pytest.fixture
+def paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Paper:
+    """An empty one."""
+    return Paper(tmp_path, capsys)
+
+
+def test_claims_are_judged_and_written(paper: Paper) -> None:
+    ratio = "measure: fct_max_us, of: {case: three, lb: ops}, over: {case: one}"
+    paper.write(f"{{text: slower, {ratio}, at_least: 0.1, paper: thrice}}", f"{{text: faster, {ratio}, at_most: 0.1}}",
+                f"{{text: about thrice, {ratio}, at_least: 2.9}}")
+    code, said, _ = paper.reproduce()
+    assert code == 0
+    assert said.startswith("fig1: two incasts\n")
+    assert re.search(r"holds: slower\n +ours [2-4]\.\d* ±\S+ \(three lb=ops: .*one lb=ops: .*paper: thrice", said)
+    assert "breaks: faster\n" in said
+    assert "report.html: " in said
+    assert said.startswith((paper.out / "claims.txt").read_text())
+    page = (paper.out / "report.html").read_text()
+    for word in ("slower", "breaks", "two incasts", 'href="fig1/report.html"'):
+        assert word in page
+    assert "two incasts" in (paper.out / "fig1" / "report.html").read_text()
+
+
+def test_it_goes_on_where_it_stopped(paper: Paper) -> None:
+    paper.write("{text: a, measure: failed, of: {}, at_most: 0}")
+    assert paper.reproduce()[0] == 0
+    record = paper.out / "fig1" / "runs" / "0003" / "run.json"
+    before = record.stat().st_mtime_ns
+    code, _, said = paper.reproduce()
+    assert code == 0 and "8 of 8 runs were done before" in said
+    assert record.stat().st_mtime_ns == before
+
+
+def test_some_figures_only(paper: Paper) -> None:
+    for name in ("fig1", "fig12", "fig2"):
+        paper.write("{text: about %s, measure: failed, of: {}, at_most: 0}" % name, name=name)
+    code, said, _ = paper.reproduce("--list", "--only", "fig12,fig2")
+    assert code == 0
+    assert said == "fig12: two incasts (8 runs)\n  about fig12\nfig2: two incasts (8 runs)\n  about fig2\n"
+    assert not paper.out.exists()
+    code, _, said = paper.reproduce("--only", "fig3")
+    assert code == 1 and "no scenario begins with fig3" in said
+
+
+def test_a_wrong_claim_is_named_before_anything_runs(paper: Paper) -> None:
+    paper.write("{text: a, measure: beauty, of: {}, at_most: 0}")
+    code, _, said = paper.reproduce()
+    assert code == 1 and "fig1.yaml:10: measure: unknown 'beauty'" in said
+    assert not paper.out.exists()
+
+
+def test_real_time_stands_beside_the_lab(paper: Paper) -> None:
+    paper.write("{text: whole, measure: failed, real: lab, of: {case: one, lb: ops}, at_most: 1}",
+                "{text: slower, measure: inflation, real: lab, of: {case: one, lb: ops}}",
+                "{text: not run, measure: jain, real: lab, of: {case: three}, at_least: 0}", more=BENCH)
+    code, said, _ = paper.reproduce()
+    assert code == 0
+    assert re.search(r"holds: whole\n +ours 1 \(one lb=ops: in real time 0, in the lab 0\)", said)
+    assert re.search(r": slower\n +ours \S+ \(one lb=ops: in real time \S+, in the lab \S+\)", said)
+    assert "not known: not run\n" in said
+    real = paper.out / "fig1" / "real"
+    assert [path.name for path in real.iterdir()] == ["0006"]
+    assert json.loads((real / "0006" / "run.json").read_text())["mode"] == "bench"
+    command = (real / "0006" / "command.txt").read_text()
+    assert re.search(r"\nbench --local .*--lb ops --seed 1 --link-gbps 1 --json=", command)
+    first = (real / "0006" / "run.json").stat().st_mtime_ns
+    paper.reproduce()
+    assert (real / "0006" / "run.json").stat().st_mtime_ns == first
+    paper.reproduce("--fresh")
+    assert (real / "0006" / "run.json").stat().st_mtime_ns != first
+
+
+def test_a_run_that_fails_in_real_time_is_not_known(paper: Paper) -> None:
+    paper.write("{text: a, measure: inflation, real: lab, of: {case: one, lb: ops}, at_least: 0}",
+                more=BENCH.replace("link-gbps: 1", "threads: 99"))
+    code, said, told = paper.reproduce()
+    assert code == 0 and "not known: a\n" in said
+    assert "failed, see " in told
+    assert "--threads 99" in (paper.out / "fig1" / "real" / "0006" / "bench.log").read_text()
+
+
+def test_usage(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "nothing"]) == 1
+    assert "no scenarios for 'nothing'" in capsys.readouterr().err
+    assert main(["reproduce"]) == 2
+    assert "which paper?" in capsys.readouterr().err
+    assert main(["reproduce", "--measures"]) == 0
+    assert re.search(r"(?m)^fct_max_us +slowest", capsys.readouterr().out)
