@@ -5,6 +5,7 @@ test, with Debian's fi_pingpong and Open MPI. Exit 77: the kernel gives no names
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import subprocess
@@ -12,9 +13,11 @@ import sys
 import tempfile
 import time
 
+import namespaces
+from namespaces import Namespace
+
 PROGRAM, CASES = sys.argv[1], sys.argv[2:]
 PORT = "29228"  # fi_pingpong's control connection, in namespaces of its own
-SKIPPED = 77
 LIMIT_S = 150
 STREAM_BYTES = 8 << 20
 # Takes a stream over TCP and says how long it was; sends one in pieces until its standard input is closed.
@@ -25,40 +28,25 @@ SOURCE = "import socket, sys, time, select\nc = socket.create_connection(('10.9.
          "print(n)"
 
 
-class Namespace:
-    """A network namespace, held by a process that sleeps."""
+def unreachables(namespace: Namespace) -> int:
+    """ICMP messages that say 'unreachable' which this host has sent."""
+    names, values = (line.split() for line in namespace.output("cat", "/proc/net/snmp").splitlines() if line.startswith("Icmp:"))
+    return int(values[names.index("OutDestUnreachs")])
 
-    def __init__(self) -> None:
-        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "600"])
-        own = os.readlink("/proc/self/ns/net")
-        while os.readlink(f"/proc/{self.holder.pid}/ns/net") == own:
-            time.sleep(0.01)
 
-    def command(self, *args: str) -> list[str]:
-        return ["nsenter", "--net", "--target", str(self.holder.pid), *args]
+def sent_packets(namespace: Namespace) -> int:
+    """By the interface, so far."""
+    lines = namespace.output("cat", "/proc/net/dev").splitlines()
+    return next(int(line.split(":")[1].split()[9]) for line in lines if "eth0:" in line)
 
-    def ip(self, batch: str) -> None:
-        subprocess.run(self.command("ip", "-batch", "-"), input=batch, text=True, check=True)
 
-    def unreachables(self) -> int:
-        """ICMP messages that say 'unreachable' which this host has sent."""
-        out = subprocess.run(self.command("cat", "/proc/net/snmp"), text=True, capture_output=True, check=True).stdout
-        names, values = (line.split() for line in out.splitlines() if line.startswith("Icmp:"))
-        return int(values[names.index("OutDestUnreachs")])
-
-    def sent_packets(self) -> int:
-        """By the interface, so far."""
-        out = subprocess.run(self.command("cat", "/proc/net/dev"), text=True, capture_output=True, check=True).stdout
-        return next(int(line.split(":")[1].split()[9]) for line in out.splitlines() if "eth0:" in line)
-
-    def popen(self, *args: str, **settings: str) -> subprocess.Popen[str]:
-        env = {key: value for key, value in os.environ.items() if not key.startswith("FI_WEFT_")}
-        return subprocess.Popen(self.command(*args), env={**env, **settings}, text=True, stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-    def end(self) -> None:
-        self.holder.kill()
-        self.holder.wait()
+def popen(namespace: Namespace, *args: str, **settings: str) -> subprocess.Popen[str]:
+    """Ends with this program, whatever happens to that."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("FI_WEFT_")}
+    process = subprocess.Popen(namespace.command(*args), env={**env, **settings}, text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    atexit.register(process.kill)
+    return process
 
 
 class Net:
@@ -66,26 +54,22 @@ class Net:
 
     def __init__(self) -> None:
         self.a, self.b = Namespace(), Namespace()
-        subprocess.run(["ip", "link", "add", "eth0", "netns", str(self.a.holder.pid), "type", "veth", "peer", "name",
-                        "eth0", "netns", str(self.b.holder.pid)], check=True)
+        subprocess.run(["ip", "link", "add", "eth0", "netns", str(self.a.pid), "type", "veth", "peer", "name",
+                        "eth0", "netns", str(self.b.pid)], check=True)
         for namespace, address in ((self.a, "10.9.0.1/24"), (self.b, "10.9.0.2/24")):
             namespace.ip(f"link set lo up\naddr add {address} dev eth0\nlink set eth0 up\n")
 
     def pingpong(self, server: bool, messages: int, length: int, **settings: str) -> subprocess.Popen[str]:
         """On host a when it is the server; with nothing but the name of the interface, unless told otherwise."""
         ends = ["-B", PORT] if server else ["-P", PORT, "10.9.0.1"]
-        return (self.a if server else self.b).popen("fi_pingpong", "-p", "weft", "-e", "rdm", "-c", "-I", str(messages),
-                                                    "-S", str(length), *ends, **{"FI_WEFT_DEVICE": "eth0", **settings})
+        return popen(self.a if server else self.b, "fi_pingpong", "-p", "weft", "-e", "rdm", "-c", "-I", str(messages),
+                     "-S", str(length), *ends, **{"FI_WEFT_DEVICE": "eth0", **settings})
 
     def pair(self, messages: int, length: int, **settings: str) -> tuple[subprocess.Popen[str], subprocess.Popen[str]]:
         server = self.pingpong(True, messages, length, **settings)
         while server.poll() is None and not listening(self.a):
             time.sleep(0.02)
         return server, self.pingpong(False, messages, length, **settings)
-
-    def end(self) -> None:
-        self.a.end()
-        self.b.end()
 
 
 def finish(process: subprocess.Popen[str], what: str) -> str:
@@ -96,8 +80,7 @@ def finish(process: subprocess.Popen[str], what: str) -> str:
 
 
 def listening(namespace: Namespace) -> bool:
-    out = subprocess.run(namespace.command("cat", "/proc/net/tcp"), text=True, capture_output=True, check=True).stdout
-    return any(f":{int(PORT):04X} 00000000:0000 0A" in line for line in out.splitlines())
+    return any(f":{int(PORT):04X} 00000000:0000 0A" in line for line in namespace.output("cat", "/proc/net/tcp").splitlines())
 
 
 def finish_pair(pair: tuple[subprocess.Popen[str], subprocess.Popen[str]]) -> None:
@@ -108,19 +91,19 @@ def finish_pair(pair: tuple[subprocess.Popen[str], subprocess.Popen[str]]) -> No
 
 def alone(net: Net) -> None:
     """No other variable; a stream over TCP goes on meanwhile, and no kernel answers our packets."""
-    sink = net.a.popen(sys.executable, "-c", SINK)
+    sink = popen(net.a, sys.executable, "-c", SINK)
     assert sink.stdout and sink.stdout.readline() == "up\n"
-    source = net.b.popen(sys.executable, "-c", SOURCE)
+    source = popen(net.b, sys.executable, "-c", SOURCE)
     finish_pair(net.pair(20, 4096))
     sent, got = int(finish(source, "source")), int(finish(sink, "sink"))
     assert sent == got >= STREAM_BYTES, (sent, got)
-    assert net.a.unreachables() == net.b.unreachables() == 0, (net.a.unreachables(), net.b.unreachables())
+    assert unreachables(net.a) == unreachables(net.b) == 0, (unreachables(net.a), unreachables(net.b))
 
 
 def address_in_use(net: Net) -> None:
     """Two processes cannot be one address, and the second is told so."""
-    holder = net.a.popen(sys.executable, "-c", "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-                         "s.bind(('10.9.0.1', 4793)); print('up', flush=True); sys.stdin.read()")
+    holder = popen(net.a, sys.executable, "-c", "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                   "s.bind(('10.9.0.1', 4793)); print('up', flush=True); sys.stdin.read()")
     assert holder.stdout and holder.stdout.readline() == "up\n"
     second = net.pingpong(True, 1, 64, FI_LOG_LEVEL="warn", FI_LOG_PROV="weft")
     while second.poll() is None and not listening(net.a):
@@ -149,7 +132,7 @@ def removed(net: Net) -> None:
     """The interface is deleted under two processes: what is sent ends with an error, and the log says why."""
     loud = {"FI_LOG_LEVEL": "warn", "FI_LOG_PROV": "weft"}
     pair = net.pair(1000000, 64, **loud)
-    while net.b.sent_packets() < 500:
+    while sent_packets(net.b) < 500:
         time.sleep(0.05)
     net.a.ip("link del eth0\n")
     while all(process.poll() is None for process in pair):
@@ -168,8 +151,8 @@ def nonsense(net: Net) -> None:
                                ("LB", "dice", "FI_WEFT_LB"), ("TUNE", "speed=high", "parameter 'speed'"),
                                ("NO_ARP", "perhaps", "neither yes nor no"), ("ADDR", "10.0.0.x", "10.0.0.x"),
                                ("SEED", "%l", "no process manager set a rank")):
-        asked = net.a.popen("fi_info", "-p", "weft", FI_LOG_LEVEL="warn", FI_LOG_PROV="weft", FI_WEFT_DEVICE="eth0",
-                            **{f"FI_WEFT_{key}": value})
+        asked = popen(net.a, "fi_info", "-p", "weft", FI_LOG_LEVEL="warn", FI_LOG_PROV="weft", FI_WEFT_DEVICE="eth0",
+                      **{f"FI_WEFT_{key}": value})
         out, _ = asked.communicate(timeout=LIMIT_S)
         assert asked.returncode != 0 and reason in out, (key, value, out)
 
@@ -178,7 +161,7 @@ def ranks(net: Net) -> None:
     """Two ranks on one host, an interface each, joined by a bridge; every variable says %l or is a list by rank."""
     net.b.ip("link add br0 type bridge\nlink set br0 up\n")
     for i in range(2):
-        net.b.ip(f"link add r{i} type veth peer name nic{i} netns {net.a.holder.pid}\nlink set r{i} master br0 up\n")
+        net.b.ip(f"link add r{i} type veth peer name nic{i} netns {net.a.pid}\nlink set r{i} master br0 up\n")
         net.a.ip(f"addr add 10.8.0.{i + 1}/24 dev nic{i}\nlink set nic{i} up\n")
     for device, parts in (("nic%l", ["modes"]), ("nic0,nic1", ["matching"])):
         variables = {"FI_PROVIDER": "weft", "FI_WEFT_DEVICE": device, "FI_WEFT_ADDR": "10.8.0.1+%l", "FI_WEFT_SEED": "1%l",
@@ -189,34 +172,20 @@ def ranks(net: Net) -> None:
                       *(word for name in variables for word in ("-x", name)), "--mca", "pml", "cm", "--mca", "mtl", "ofi",
                       "--mca", "btl", "self,vader", "--mca", "osc", "pt2pt", "--mca", "opal_common_ofi_provider_include",
                       "weft", PROGRAM, *parts]
-            out = finish(net.a.popen(*mpirun, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                                     TMPDIR=folder, **variables), "mpirun")
+            out = finish(popen(net.a, *mpirun, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                               TMPDIR=folder, **variables), "mpirun")
         assert all(f"{part}: 2 ranks agree" in out for part in parts), out
         for i in range(2):
             assert re.search(rf"nic{i}: tx_data \d\d+:", out), out[-4000:]
 
 
-def can_have_namespaces() -> bool:
-    tried = subprocess.run(["unshare", "--net", "ip", "link", "add", "v0", "type", "veth"], capture_output=True, text=True)
-    if tried.returncode:
-        print(f"no network namespaces here: {tried.stderr.strip()}", file=sys.stderr)
-    return tried.returncode == 0
-
-
 def main() -> None:
-    if os.geteuid() and "WEFT_IN_USER_NS" not in os.environ:
-        os.environ["WEFT_IN_USER_NS"] = "1"
-        os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", sys.executable, *sys.argv])
-    if not can_have_namespaces():
-        sys.exit(SKIPPED)
+    namespaces.enter()
     net = Net()
-    try:
-        for case in (nonsense, alone, address_in_use, flap, ranks, removed):
-            if not CASES or case.__name__ in CASES:
-                print(case.__name__, flush=True)
-                case(net)
-    finally:
-        net.end()
+    for case in (nonsense, alone, address_in_use, flap, ranks, removed):
+        if not CASES or case.__name__ in CASES:
+            print(case.__name__, flush=True)
+            case(net)
 
 
 main()

@@ -6,18 +6,16 @@ all, a path of smaller MTU. All payload is verified. Exit 77: the kernel gives n
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
+import namespaces
+from namespaces import Namespace, Peer, exchange, expect
+
 APP, CASES = sys.argv[1], sys.argv[2:]
-LIMIT_MS = 30000  # nothing here takes nearly as long
 ETIMEDOUT, ENETUNREACH = 110, 101
-SKIPPED = 77
 
 # Hosts a and b, router r between them, and a link without it. Hosts have no addresses but those that a case gives them.
 LINKS = """
@@ -36,92 +34,6 @@ link set rb up
 """
 
 
-class Namespace:
-    """A network namespace, held by a process that sleeps."""
-
-    def __init__(self) -> None:
-        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "600"], stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        atexit.register(self.end)
-        self.pid = self.holder.pid
-        while os.path.exists(f"/proc/{self.pid}") and self.is_ours():
-            time.sleep(0.01)
-
-    def is_ours(self) -> bool:
-        return os.readlink(f"/proc/{self.pid}/ns/net") == os.readlink("/proc/self/ns/net")
-
-    def command(self, *args: str) -> list[str]:
-        return ["nsenter", "--net", "--target", str(self.pid), *args]
-
-    def ip(self, batch: str) -> None:
-        subprocess.run(self.command("ip", "-batch", "-"), input=batch, text=True, check=True)
-
-    def sysctl(self, *settings: str) -> None:
-        for setting in settings:
-            path, value = setting.split("=")
-            subprocess.run(self.command("sh", "-c", f"echo {value} > /proc/sys/net/{path}"), check=True)
-
-    def end(self) -> None:
-        self.holder.kill()
-        self.holder.wait()
-
-
-class Peer:
-    """A process on a host."""
-
-    def __init__(self, namespace: Namespace, device: str, **settings: str) -> None:
-        env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_DEVICE=device, FI_WEFT_POOL_PKTS="1023",
-                   **{f"FI_WEFT_{key}": value for key, value in settings.items()})
-        self.process = subprocess.Popen(namespace.command(APP), env=env, text=True, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
-        atexit.register(self.process.kill)
-        self.name = self.ask("open").removeprefix("name ")
-
-    def tell(self, command: str) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-
-    def hear(self) -> str:
-        assert self.process.stdout
-        line = self.process.stdout.readline().rstrip("\n")
-        assert line and not line.startswith("failed"), f"a peer says: '{line}'"
-        return line
-
-    def ask(self, command: str) -> str:
-        self.tell(command)
-        return self.hear()
-
-    def send(self, name: str, tag: int, length: int = 100) -> None:
-        address = self.ask(f"add {name}").removeprefix("addr ")
-        expect(self.ask(f"send {address} {tag} {length}"), "posted")
-
-    def wait(self) -> str:
-        return self.ask(f"wait {LIMIT_MS}")
-
-    def end(self) -> None:
-        if self.process.poll() is None:
-            expect(self.ask("close"), "closed")
-            assert self.process.stdin
-            self.process.stdin.close()
-        assert self.process.wait(timeout=LIMIT_MS / 1000) == 0
-
-
-def expect(heard: str, wanted: str) -> None:
-    assert heard == wanted, f"'{heard}' instead of '{wanted}'"
-
-
-def exchange(one: Peer, other: Peer, tag: int) -> None:
-    """Messages each way, one packet and many."""
-    for length in (100, 200000):
-        for source, target in ((one, other), (other, one)):
-            expect(target.ask(f"recv {tag}"), "posted")
-            source.send(target.name, tag, length)
-            target.tell(f"wait {LIMIT_MS}")  # both work meanwhile
-            expect(source.wait(), f"sent {tag}")
-            expect(target.hear(), f"received {tag} length {length} wrong 0")
-
-
 class Net:
     """The two hosts and the router."""
 
@@ -136,8 +48,8 @@ class Net:
 
     @contextlib.contextmanager
     def peers(self, a: dict[str, str], b: dict[str, str], link: int = 0) -> Iterator[tuple[Peer, Peer]]:
-        one = Peer(self.a, f"net_af_packet0,iface=a{link}", **a)
-        other = Peer(self.b, f"net_af_packet0,iface=b{link}", **b)
+        one = Peer(self.a, APP, f"net_af_packet0,iface=a{link}", **a)
+        other = Peer(self.b, APP, f"net_af_packet0,iface=b{link}", **b)
         yield one, other
         other.end()
         one.end()
@@ -224,19 +136,8 @@ def mtu(net: Net) -> None:
         exchange(a, b, 12)
 
 
-def can_have_namespaces() -> bool:
-    tried = subprocess.run(["unshare", "--net", "ip", "link", "add", "v0", "type", "veth"], capture_output=True, text=True)
-    if tried.returncode:
-        print(f"no network namespaces here: {tried.stderr.strip()}", file=sys.stderr)
-    return tried.returncode == 0
-
-
 def main() -> None:
-    if os.geteuid() and "WEFT_IN_USER_NS" not in os.environ:
-        os.environ["WEFT_IN_USER_NS"] = "1"
-        os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", sys.executable, *sys.argv])
-    if not can_have_namespaces():
-        sys.exit(SKIPPED)
+    namespaces.enter()
     net = Net()
     for case in (ipv4, ipv6, vlan, dscp, moved, dead, no_route, mtu):
         if not CASES or case.__name__ in CASES:
