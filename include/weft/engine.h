@@ -59,8 +59,8 @@ void weft_engine_destroy(struct weft_engine *e);
 /* Begins a clean end: no new operations, connections are closed once their data is acknowledged. */
 void weft_engine_shutdown(struct weft_engine *e, weft_ns now);
 
-/* Ends every operation that waits for a peer with `err` (an errno), as when the device is gone; receives stay. For
- * operations to come it has to be called again. Not from inside another call of the engine. */
+/* Ends every operation with `err` (an errno > 0), as when the device is gone: sends, receives, and those to come.
+ * Messages that nobody has received are dropped. Nothing brings the engine back. Not from inside another call of it. */
 void weft_engine_fail(struct weft_engine *e, int err);
 
 /* True when nothing is in flight and no connection of ours is open. */

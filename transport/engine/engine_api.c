@@ -63,7 +63,8 @@ uint32_t weft_atomic_bytes(const struct weft_engine *e, uint8_t op)
 
 void weft_engine_fail(struct weft_engine *e, int err)
 {
-	pds_fail(&e->pds, err);
+	ses_fail(&e->ses, err);
+	e->due_ns = e->ses.polled_ns;
 }
 
 bool weft_engine_idle(const struct weft_engine *e)

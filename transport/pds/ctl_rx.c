@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Control packets that arrive, at either end. */
+#include <errno.h>
+
 #include "ack_tx.h"
 #include "credit_rx.h"
 #include "credit_tx.h"
@@ -29,7 +31,7 @@ static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_
 			return; /* it comes again */
 		rxwin_mark(&p->win, &pds->win, wire_hdr_psn(v->hdr));
 		if (wire_hdr_ctl(v->hdr) == WIRE_CTL_CLOSE_CMD)
-			pdc_rx_shut(pds, p, now);
+			pdc_rx_shut(pds, p, ECONNRESET, now);
 	}
 	const struct arrival a = read_arrival(pkt, v);
 	pdc_rx_trigger(p, &a);

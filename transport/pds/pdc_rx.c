@@ -125,12 +125,12 @@ struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_view *v, bool may_
 	return p;
 }
 
-void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, weft_ns now)
+void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now)
 {
 	p->closed = true;
 	credit_rx_stop(pds, p, now);
 	rxwin_clear_all(&p->win);
-	pds->events->on_shut(pds->ses, p, ECONNRESET);
+	pds->events->on_shut(pds->ses, p, err);
 	wheel_set(&pds->timers.wheel, &p->pdc.timer, now + TIME_WAIT_RTOS * pds->conf.rto_ns);
 }
 
@@ -138,7 +138,7 @@ void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	p->given_up = true;
 	p->last_heard_ns = now;
-	pdc_rx_shut(pds, p, now);
+	pdc_rx_shut(pds, p, ECONNRESET, now);
 }
 
 /* Silence in the middle of a message means the initiator is gone. Between messages it may just have nothing to say,

@@ -8,8 +8,8 @@
 
 /* The connection a packet belongs to. With `may_accept` a SYN opens one, and what finds none is refused. NULL: none. */
 struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns now);
-/* Nothing new is taken; late copies are still answered for a while. */
-void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, weft_ns now);
+/* Nothing new is taken, messages that are not complete end with `err`; late copies are still answered for a while. */
+void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now);
 void pdc_rx_expire(struct pds *pds, struct pdc_rx *p, weft_ns now); /* the timer has; may free p */
 
 static inline bool pdc_rx_is_from(const struct pdc_rx *p, const struct wire_view *v)

@@ -154,11 +154,13 @@ void pds_shutdown(struct pds *pds, weft_ns now)
 		pdc_tx_shutdown(pds, list_entry(l, struct pdc_tx, link), now);
 }
 
-void pds_fail(struct pds *pds, int err)
+void pds_fail(struct pds *pds, int err, weft_ns now)
 {
 	assert(err > 0);
 	list_for_each_safe (l, &pds->txs)
 		pdc_tx_fail(pds, list_entry(l, struct pdc_tx, link), err);
+	list_for_each (l, &pds->rxs)
+		pdc_rx_shut(pds, list_entry(l, struct pdc_rx, link), err, now);
 }
 
 bool pds_is_quiet(const struct pds *pds)

@@ -77,20 +77,19 @@ bool recv_peek(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
 	return true;
 }
 
-static void cancel(struct ses *ses, struct weft_ep *ep, struct rx_req *req)
+void recv_end(struct ses *ses, struct weft_ep *ep, struct rx_req *req, int err)
 {
 	assert(!req->retired);
 	uint16_t flags = req->op.flags & WEFT_OP_MULTI;
-	struct weft_cqe cqe = {.flags = flags, .err = ECANCELED, .tag = req->op.tag, .peer = req->op.peer};
+	struct weft_cqe cqe = {.flags = flags, .err = err, .tag = req->op.tag, .peer = req->op.peer};
 	list_del(&req->link);
-	req->err = ECANCELED;
+	req->err = err;
 	req->retired = true;
 	if (!req->pieces)
 		ep_complete_recv(ses, ep, req, cqe);
 }
 
-/* A receive that has found its message can't be cancelled any more: it completes as usual. One for many messages ends
- * when those it has found are complete. */
+/* A receive that has found its message can't be cancelled any more: it completes as usual. */
 void recv_cancel(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
 {
 	for (int tagged = 0; tagged < 2; tagged++)
@@ -98,7 +97,7 @@ void recv_cancel(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
 			struct rx_req *req = list_entry(l, struct rx_req, link);
 			if (req->op.context != op->context)
 				continue;
-			cancel(ses, ep, req);
+			recv_end(ses, ep, req, ECANCELED);
 			return;
 		}
 }

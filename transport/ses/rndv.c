@@ -43,7 +43,7 @@ void rndv_fetch(struct ses *ses, struct rx_msg *m)
 	assert(m->rma->announced && !m->rma->ask);
 	if (m->ep && !m->req && !m->discard)
 		return; /* no buffer yet */
-	if (ses->destroying) {
+	if (ses->destroying || ses->failed) {
 		rx_msg_free(ses, m);
 		return;
 	}

@@ -9,16 +9,27 @@
 
 enum { SUBMIT_MAX = 64 }; /* per endpoint and poll */
 
-static bool refuse(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
+/* A receive for many messages gets its buffer back. */
+static bool refuse(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, int err)
 {
+	const struct weft_cqe cqe = {.context = op->context,
+				     .kind = op->kind,
+				     .flags = op->flags & WEFT_OP_MULTI,
+				     .err = err,
+				     .peer = op->peer,
+				     .tag = op->tag};
 	struct cqe_node *node = cqe_reserve(ses);
-	if (node)
-		ep_complete(ses, ep, node, &(struct weft_cqe){.context = op->context, .kind = op->kind, .err = EINVAL});
-	return node;
+	if (!node)
+		return false;
+	ses->stats->msg_failed++;
+	ep_complete(ses, ep, node, &cqe);
+	return true;
 }
 
 static bool perform(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, weft_ns now)
 {
+	if (unlikely(ses->failed) && op->kind != WEFT_OP_CANCEL)
+		return refuse(ses, ep, op, ses->failed);
 	switch (op->kind) {
 	case WEFT_OP_SEND:
 	case WEFT_OP_TSEND:
@@ -38,7 +49,7 @@ static bool perform(struct ses *ses, struct weft_ep *ep, const struct weft_op *o
 		recv_cancel(ses, ep, op);
 		return true;
 	default:
-		return refuse(ses, ep, op);
+		return refuse(ses, ep, op, EINVAL);
 	}
 }
 

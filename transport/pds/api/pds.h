@@ -140,8 +140,6 @@ weft_ns pds_next(const struct pds *pds, bool short_of_mem, weft_ns now);
 /* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. */
 void pds_note_lateness(struct pds *pds, weft_ns due_ns, weft_ns now);
 void pds_shutdown(struct pds *pds, weft_ns now);
-/* All our connections fail. */
-void pds_fail(struct pds *pds, int err);
 bool pds_is_quiet(const struct pds *pds);
 
 /* ---- what SES calls ---- */
@@ -163,6 +161,8 @@ void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err);
 /* What the connection brings is refused from now on. */
 void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now);
 void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now);
+/* All connections end, ours and those of peers, and with them their messages: `err`. */
+void pds_fail(struct pds *pds, int err, weft_ns now);
 /* The fabric does not limit credits, and the algorithm insists on that: nothing new is begun. */
 bool pds_refuses(const struct pds *pds);
 

@@ -30,6 +30,7 @@ struct ses {
 	bool kicked;               /* something was begun, and the next poll must not think that nothing is due */
 	bool destroying;           /* nothing new is begun */
 	bool shutting_down;        /* operations are refused */
+	int failed;                /* so are all, receives too, with this errno; 0: they are not */
 	struct list eps;           /* endpoints */
 	struct list stuck;         /* ses_rx with a request whose turn has come and that there was no memory for */
 	struct list fetches;       /* announced rx_msgs that are being fetched */
@@ -68,6 +69,9 @@ static inline bool ses_wants_poll(const struct ses *ses)
 {
 	return ses->short_of_mem || atomic_load_explicit(&ses->doorbell, memory_order_relaxed);
 }
+
+/* Ends every operation and refuses those to come (fail.c). */
+void ses_fail(struct ses *ses, int err);
 
 void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire_view *v);
 
