@@ -12,7 +12,10 @@
 #include "pdc_tx.h"
 #include "tx_sched.h"
 
-enum { ALLOC_RETRY_NS = 1000 };
+enum {
+	ALLOC_RETRY_NS = 1000,
+	PAUSE_SHARE = 4, /* polled later than due by this share of the peer timeout: the process was stopped */
+};
 
 void pds_init(struct pds *pds, const struct pds_events *events, void *ses, weft_ns now)
 {
@@ -88,12 +91,25 @@ void pds_fini(struct pds *pds)
 	pdc_ids_fini(&pds->ids);
 }
 
+/* We did not listen for so long: that is no silence of anybody's. */
+static void silence_forgive(struct pds *pds, weft_ns deaf_ns)
+{
+	list_for_each (l, &pds->txs)
+		list_entry(l, struct pdc_tx, link)->last_heard_ns += deaf_ns;
+	list_for_each (l, &pds->rxs)
+		list_entry(l, struct pdc_rx, link)->last_heard_ns += deaf_ns;
+}
+
 /* What was put off once is not put off again, or nothing would ever count as lost with somebody who always polls late.
  */
 void pds_note_lateness(struct pds *pds, weft_ns due_ns, weft_ns now)
 {
-	if (now > due_ns && now - due_ns > pds->conf.rto_ns / 4 && !pds->timers.put_off)
+	if (now <= due_ns)
+		return;
+	if (now - due_ns > pds->conf.rto_ns / 4 && !pds->timers.put_off)
 		pds->timers.grace_ns = now + pds->conf.rto_ns / 2;
+	if (now - due_ns > pds->conf.tune.peer_timeout_ns / PAUSE_SHARE)
+		silence_forgive(pds, now - due_ns);
 }
 
 void pds_poll_timers(struct pds *pds, weft_ns now)

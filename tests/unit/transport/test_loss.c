@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cmocka_all.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "inside.h"
@@ -134,6 +135,36 @@ static void timeout__late_poll_gets_grace(void **state)
 	duo_close(&d);
 }
 
+/* The engine was stopped for longer than the peer timeout, and what came meanwhile was lost: the peer is asked again,
+ * not declared dead. A peer that is dead is found out afterwards. */
+static void timeout__a_pause_of_ours_is_no_silence(void **state)
+{
+	const struct hit all = {0, UINT64_MAX, DUO_DROP};
+	struct hit first = {0, 0, DUO_DROP};
+	struct duo_conf conf;
+	struct duo d;
+	uint8_t out[10] = {1};
+	duo_conf_init(&conf);
+	conf.tune.peer_timeout_ns = WEFT_MS(100);
+	for (int is_dead = 0; is_dead < 2; is_dead++) {
+		duo_open(&d, &conf);
+		d.fate = hit_data;
+		d.fate_arg = is_dead ? (void *)&all : (void *)&first;
+		duo_send(&d, 0, out, sizeof out, 1, out);
+		duo_poll(&d, 0);
+		d.now += WEFT_S(1);
+		duo_run(&d, d.now + WEFT_MS(90));
+		struct weft_cqe cqe;
+		assert_true(duo_cqe(&d, 0, &cqe) == !is_dead);
+		duo_run(&d, d.now + WEFT_MS(20));
+		if (is_dead)
+			duo_expect(&d, 0, out, ETIMEDOUT);
+		else
+			assert_int_equal(cqe.err, 0);
+		duo_close(&d);
+	}
+}
+
 static void timeout__grows_with_the_rtt(void **state)
 {
 	struct duo d;
@@ -203,6 +234,7 @@ int main(void)
 		cmocka_unit_test(timeout__tail_loss),
 		cmocka_unit_test(timeout__doubles_up_to_the_ceiling),
 		cmocka_unit_test(timeout__late_poll_gets_grace),
+		cmocka_unit_test(timeout__a_pause_of_ours_is_no_silence),
 		cmocka_unit_test(timeout__grows_with_the_rtt),
 		cmocka_unit_test(cause__failed_path_or_congestion),
 	};

@@ -137,7 +137,8 @@ void pds_poll_tx(struct pds *pds, weft_ns now);     /* data, and everything to t
 /* When to poll again. `short_of_mem`: somebody above us waits for memory, too. */
 weft_ns pds_next(const struct pds *pds, bool short_of_mem, weft_ns now);
 
-/* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost. */
+/* Polled much later than asked: whatever arrived meanwhile must be looked at before anything counts as lost, and a long
+ * pause of ours is no silence of our peers. */
 void pds_note_lateness(struct pds *pds, weft_ns due_ns, weft_ns now);
 void pds_shutdown(struct pds *pds, weft_ns now);
 bool pds_is_quiet(const struct pds *pds);
