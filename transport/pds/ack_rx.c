@@ -232,8 +232,8 @@ probe_answered(const struct pds *pds, struct pdc_tx *p, const struct weft_pkt *p
 		return;
 	weft_ns out = p->probe_sent_ns + service;
 	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
-	weft_ns full = rtt + 2 * (((uint64_t)pds->conf.full_wire_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) /
-				  p->cc.params->link_bps);
+	uint64_t full_bytes = pds->conf.overhead_bytes + p->pdc.payload_bytes;
+	weft_ns full = rtt + 2 * ((full_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) / p->cc.params->link_bps);
 	p->chores &= (uint8_t)~CHORE_BRTT;
 	p->probe_sent_ns = WEFT_NEVER;
 	p->brtt_ns = full > pds->conf.tune.brtt_floor_ns ? full : pds->conf.tune.brtt_floor_ns;

@@ -3,6 +3,7 @@
 
 #include "credit_tx.h"
 #include "ready.h"
+#include "rto.h"
 #include "tx_timer.h"
 
 /* Headers that are kept for copies tell the size. */
@@ -29,7 +30,9 @@ void resize(struct pds *pds, struct pdc_tx *p, uint16_t payload_bytes, weft_ns n
 	assert(payload_bytes > 0 && payload_bytes <= pds->conf.tune.payload_bytes);
 	if (payload_bytes == p->pdc.payload_bytes)
 		return;
+	uint32_t before_bytes = p->pdc.payload_bytes;
 	p->pdc.payload_bytes = payload_bytes;
+	rto_resized(&pds->conf, p, before_bytes, now);
 	forget_heads(p);
 	lose_larger(pds, p);
 	if (pds->credit.rcc)

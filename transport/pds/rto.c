@@ -93,6 +93,19 @@ static void renew_brtt(const struct pds_conf *conf, struct pdc_tx *p, weft_ns no
 		p->chores |= CHORE_BRTT;
 }
 
+/* Twice our link, as for a probe: what the hops behind it take, samples tell, but none of the other size does. */
+void rto_resized(const struct pds_conf *conf, struct pdc_tx *p, uint32_t before_bytes, weft_ns now)
+{
+	uint32_t bytes = p->pdc.payload_bytes;
+	if (bytes > before_bytes)
+		p->brtt_ns += 2 * ((uint64_t)(bytes - before_bytes) * 8 * WEFT_S(1) / p->cc.params->link_bps);
+	rto_brtt_window_start(p, now);
+	if (!conf->tune.brtt_ns)
+		p->chores |= CHORE_BRTT;
+	else if (p->brtt_ns > conf->tune.brtt_ns)
+		p->brtt_ns = floored(conf, conf->tune.brtt_ns);
+}
+
 void rto_sample(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now)
 {
 	assert(rtt_ns > 0);

@@ -18,6 +18,8 @@ void rto_raise(const struct pds_conf *conf, struct pdc_tx *p, const struct sent 
 void rto_lower_brtt(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_ns);
 /* From now on the smallest sample is looked for anew. */
 void rto_brtt_window_start(struct pdc_tx *p, weft_ns now);
+/* Full packets had `before_bytes` of payload until now: the base RTT is that of one, and measured anew. */
+void rto_resized(const struct pds_conf *conf, struct pdc_tx *p, uint32_t before_bytes, weft_ns now);
 /* A timeout has expired. */
 void rto_back_off(struct pdc_tx *p, weft_ns now);
 

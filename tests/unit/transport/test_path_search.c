@@ -97,6 +97,32 @@ static void search__packets_become_as_large_as_the_path_carries(void **state)
 	}
 }
 
+/* On slow links full packets of another size take another time: the base RTT is that of today's, and no sample of
+ * yesterday's stays. */
+static void resize__measures_the_base_rtt_anew(void **state)
+{
+	struct duo_conf conf;
+	struct path path;
+	struct duo d;
+	conf_init(&conf);
+	conf.tune.brtt_ns = 0;
+	conf.tune.idle_close_ns = 0;
+	conf.tune.pmtu_raise_ns = WEFT_MS(10);
+	open_path(&d, &conf, &path, ETHERNET);
+	duo_transfer(&d, 0, 1 << 20);
+	assert_int_equal(payload_of(&d), 1024);
+	assert_true(first_tx(d.e[0])->brtt_ns < 3 * d.latency_ns);
+	path.mtu = JUMBO;
+	d.latency_ns *= 8;
+	for (int i = 0; i < 4; i++) {
+		duo_run(&d, d.now + conf.tune.pmtu_raise_ns);
+		duo_transfer(&d, 0, 1 << 20);
+	}
+	assert_int_equal(payload_of(&d), 8192);
+	assert_true(first_tx(d.e[0])->brtt_ns >= 2 * d.latency_ns);
+	duo_close(&d);
+}
+
 static void search__needs_no_probes_when_there_is_one_size(void **state)
 {
 	struct duo_conf conf;
@@ -416,6 +442,7 @@ int main(void)
 	};
 	enum { CASES = sizeof cases / sizeof *cases, PLAIN = 11 };
 	struct CMUnitTest tests[PLAIN + CASES] = {
+		cmocka_unit_test(resize__measures_the_base_rtt_anew),
 		cmocka_unit_test(search__packets_become_as_large_as_the_path_carries),
 		cmocka_unit_test(search__needs_no_probes_when_there_is_one_size),
 		cmocka_unit_test(search__ends_at_a_size_that_is_none_of_the_standard),
