@@ -37,6 +37,7 @@ struct wait {
 	weft_ns limit_ns; /* when to give up */
 	bool awaits_ops;  /* it waits for finished operations, not only for packets */
 	bool yields;      /* it never sleeps */
+	int cancel_state; /* the caller's */
 };
 
 static void wait_restart(struct wait *wait)
@@ -68,29 +69,62 @@ static bool arm(struct prov_nic *nic)
 	return false;
 }
 
+/* The application may cancel a thread of its own that sleeps in a call. */
+static void listener_cancelled(void *arg)
+{
+	struct prov_nic *nic = arg;
+	prov_nic_lock(nic);
+	nic->sleep.listening = false;
+	pthread_cond_signal(&nic->sleep.changed); /* another thread has to listen from now on */
+	prov_nic_unlock(nic);
+}
+
+/* The wait has taken the lock again. */
+static void sleeper_cancelled(void *arg)
+{
+	struct prov_nic *nic = arg;
+	prov_nic_note_owner(nic, true);
+	assert(nic->sleep.sleepers > 0);
+	nic->sleep.sleepers--;
+	prov_nic_unlock(nic);
+}
+
 /* Sleeps as the one listener of the device; others are woken by prov_nic_wake when it finds something. Lock held, but
  * released during the sleep. */
-static void listen_until(struct prov_nic *nic, weft_ns until, weft_ns now, bool wakes, bool awaits_ops)
+static void listen_until(struct prov_nic *nic, const struct wait *wait, weft_ns until, weft_ns now, bool wakes)
 {
 	struct prov_sleep_state *sleep = &nic->sleep;
 	eventfd_t value;
 	assert(!sleep->listening && until > now);
 	sleep->listening = true;
-	sleep->listener_awaits_ops = awaits_ops;
+	sleep->listener_awaits_ops = wait->awaits_ops;
 	sleep->listen_until_ns = until;
 	prov_nic_unlock(nic);
+	pthread_cleanup_push(listener_cancelled, nic);
+	pthread_setcancelstate(wait->cancel_state, NULL);
 	weft_ethdev_sleep_or(&nic->port, wakes, until - now, sleep->wake_fd);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(false);
 	prov_nic_lock(nic);
 	sleep->listening = false;
 	eventfd_read(sleep->wake_fd, &value);
 }
 
-/* Lets other threads take the lock, and the CPU if `yields`. */
-static void give_way(struct prov_nic *nic, bool yields)
+/* Lets other threads take the lock. */
+static void give_way(struct prov_nic *nic)
 {
 	prov_nic_unlock(nic);
-	if (yields)
-		sched_yield();
+	prov_nic_lock(nic);
+}
+
+/* And the CPU; whoever wants to cancel this thread may. */
+static void yield_now(struct prov_nic *nic, const struct wait *wait)
+{
+	prov_nic_unlock(nic);
+	pthread_setcancelstate(wait->cancel_state, NULL);
+	pthread_testcancel();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	sched_yield();
 	prov_nic_lock(nic);
 }
 
@@ -100,14 +134,14 @@ static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
 	bool wakes = !nic->is_orphan && weft_ethdev_rx_fd(nic->port) >= 0;
 	weft_ns now = weft_clock_ns(), until = nap_end(nic, wait, now);
 	if (until <= now) {
-		give_way(nic, true); /* while the device takes no packets, the engine always has work due */
+		yield_now(nic, wait); /* while the device takes no packets, the engine always has work due */
 		return;
 	}
 	nap_lengthen(wait, wakes ? WEFT_MS(NAP_WOKEN_MAX_MS) : WEFT_US(NAP_MAX_US));
 	if (wakes && !arm(nic))
 		wait_restart(wait);
 	else
-		listen_until(nic, until, now, wakes, wait->awaits_ops);
+		listen_until(nic, wait, until, now, wakes);
 }
 
 /* Sleeps until another thread, which listens to the device, wakes us. */
@@ -118,12 +152,16 @@ static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
 	weft_ns latest = weft_clock_ns() + WEFT_MS(BESIDE_MAX_MS);
 	prov_deadline(latest < wait->limit_ns ? latest : wait->limit_ns, &end);
 	if (!TAILQ_EMPTY(&nic->to_notify)) {
-		give_way(nic, false);
+		give_way(nic);
 		return; /* the state may have changed while the lock was free */
 	}
 	nic->sleep.sleepers++;
 	prov_nic_note_owner(nic, false);
+	pthread_cleanup_push(sleeper_cancelled, nic);
+	pthread_setcancelstate(wait->cancel_state, NULL);
 	pthread_cond_clockwait(&nic->sleep.changed, &nic->lock, CLOCK_MONOTONIC, &end);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(false);
 	prov_nic_note_owner(nic, true);
 	assert(nic->sleep.sleepers > 0);
 	nic->sleep.sleepers--;
@@ -134,8 +172,10 @@ static void wait_step(struct prov_nic *nic, struct wait *wait)
 {
 	assert_locked(nic);
 	weft_ns idle_ns = weft_clock_ns() - wait->since_ns;
-	if (idle_ns < WEFT_US(YIELD_US) || wait->yields)
-		give_way(nic, idle_ns >= WEFT_US(SPIN_US));
+	if (idle_ns < WEFT_US(SPIN_US))
+		give_way(nic);
+	else if (idle_ns < WEFT_US(YIELD_US) || wait->yields)
+		yield_now(nic, wait);
 	else if (nic->sleep.listening)
 		sleep_beside(nic, wait);
 	else
@@ -146,6 +186,7 @@ static bool wait_loop(struct prov_nic *nic, bool (*done)(void *arg), void *arg, 
 {
 	bool end;
 	wait_restart(wait);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait->cancel_state); /* never with the lock held */
 	prov_nic_lock(nic);
 	for (;;) {
 		bool active = prov_progress(nic);
@@ -159,6 +200,7 @@ static bool wait_loop(struct prov_nic *nic, bool (*done)(void *arg), void *arg, 
 	if (nic->sleep.sleepers && !nic->sleep.listening)
 		pthread_cond_signal(&nic->sleep.changed); /* another thread has to listen from now on */
 	prov_nic_unlock(nic);
+	pthread_setcancelstate(wait->cancel_state, NULL);
 	return end;
 }
 

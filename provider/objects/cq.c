@@ -185,6 +185,16 @@ static bool signal_take(struct prov_cq *cq)
 	return pending;
 }
 
+/* Also when the application cancels the thread in its sleep. */
+static void waiter_leave(void *arg)
+{
+	struct prov_cq *cq = arg;
+	prov_nic_lock(cq->domain->nic);
+	assert(cq->waiters > 0);
+	cq->waiters--;
+	prov_nic_unlock(cq->domain->nic);
+}
+
 static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src, const void *cond, int timeout)
 {
 	struct prov_cq *cq = cq_of(fid);
@@ -195,13 +205,13 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 	sr.signals = cq->signals - signal_take(cq);
 	cq->waiters++;
 	prov_nic_unlock(nic);
+	pthread_cleanup_push(waiter_leave, cq);
 	if (cq->wait.attr.kind == FI_WAIT_YIELD)
 		prov_yield_until(nic, sread_try, &sr, timeout);
 	else
 		prov_wait_until(nic, sread_try, &sr, timeout);
+	pthread_cleanup_pop(true);
 	prov_nic_lock(nic);
-	assert(cq->waiters > 0);
-	cq->waiters--;
 	if (sr.got == -FI_EAGAIN) /* return fewer entries than wanted rather than none */
 		sr.got = entries_take(cq, buf, count, src);
 	prov_nic_unlock(nic);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct host *const a = &hosts[0], *const b = &hosts[1];
 
@@ -177,6 +178,29 @@ static void sread__several_threads(void **state)
 			assert_int_equal(readers[i].got, 1);
 		}
 		fi_cq_read(a->cq, NULL, 0);
+	}
+}
+
+/* Threads that wait are cancelled: one that listens to the device, others beside it. Nobody is kept waiting for them.
+ */
+static void sread__cancelled_threads(void **state)
+{
+	enum { THREADS = 4, ROUNDS = 10 };
+	struct sreader reader = {.cq = b->cq, .timeout_ms = -1};
+	pthread_t threads[THREADS];
+	void *result;
+	meet();
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < THREADS; i++)
+			ok(pthread_create(&threads[i], NULL, sread_run, &reader));
+		usleep(1000 * (unsigned)round); /* they spin, then yield, then sleep */
+		for (int i = 0; i < THREADS; i++)
+			ok(pthread_cancel(threads[i]));
+		for (int i = 0; i < THREADS; i++) {
+			ok(pthread_join(threads[i], &result));
+			assert_ptr_equal(result, PTHREAD_CANCELED);
+		}
+		meet();
 	}
 }
 
@@ -477,6 +501,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(signal__ends_the_wait, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(sread__several_threads, hosts_setup, hosts_teardown),
 		cmocka_unit_test_prestate_setup_teardown(sread__several_threads, hosts_setup, hosts_teardown,
+							 (void *)&with_auto),
+		cmocka_unit_test_setup_teardown(sread__cancelled_threads, hosts_setup, hosts_teardown),
+		cmocka_unit_test_prestate_setup_teardown(sread__cancelled_threads, hosts_setup, hosts_teardown,
 							 (void *)&with_auto),
 		cmocka_unit_test_setup_teardown(signal__ends_all_waits, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(sread__threshold, hosts_setup, hosts_teardown),
