@@ -106,8 +106,8 @@ enum weft_link_state {
 	WEFT_LINK_REMOVED, /* the device is gone for good: close the port */
 };
 
-/* Called from inside rx when the link of a NIC or of an interface of the kernel has changed; port->link_bps is that of
- * now. Nothing may be sent from inside. NULL: nobody. */
+/* Called from inside rx when the link of a NIC or of an interface of the kernel has changed, or only its rate;
+ * port->link_bps is that of now. Nothing may be sent from inside. NULL: nobody. */
 typedef void (*weft_link_fn)(void *arg, enum weft_link_state state);
 void weft_ethdev_on_link(struct weft_port *port, weft_link_fn fn, void *arg);
 

@@ -94,7 +94,7 @@ static void look(struct ethdev *d, weft_ns now)
 	d->link.look_at_ns = now + (is_iface ? LOOK_IFACE_NS : LOOK_DEVICE_NS);
 	if (state == WEFT_LINK_REMOVED)
 		d->link.look_at_ns = WEFT_NEVER;
-	if (state != d->link.state)
+	if (state != d->link.state || (state == WEFT_LINK_UP && bps_now(d) != d->port.link_bps))
 		state_set(d, state);
 }
 

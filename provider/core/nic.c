@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "prov_link.h"
 #include "prov_log.h"
 #include "prov_nic.h"
 #include "prov_progress.h"
@@ -38,21 +39,6 @@ static void locks_init(struct prov_nic *nic)
 	pthread_cond_init(&nic->sleep.changed, NULL);
 }
 
-static void on_link(void *arg, enum weft_link_state state)
-{
-	struct prov_nic *nic = arg;
-	struct prov_link_listener *listener;
-	int err = state == WEFT_LINK_UP ? 0 : state == WEFT_LINK_DOWN ? FI_ENETDOWN : FI_ENODEV;
-	assert_locked(nic);
-	nic->is_removed |= state == WEFT_LINK_REMOVED;
-	FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s: %s\n", nic->name,
-		state == WEFT_LINK_UP     ? "the link is up again"
-		: state == WEFT_LINK_DOWN ? "the link is down; operations wait"
-					  : "the device is gone; operations fail");
-	TAILQ_FOREACH(listener, &nic->link_listeners, link)
-	listener->heard(listener, err);
-}
-
 static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune)
 {
 	assert(nic->engine && nic->port);
@@ -64,7 +50,7 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	TAILQ_INIT(&nic->link_listeners);
 	prov_req_pool_init(&nic->reqs);
 	prov_deferred_init(&nic->deferred);
-	weft_ethdev_on_link(nic->port, on_link, nic);
+	weft_ethdev_on_link(nic->port, prov_link_heard, nic);
 }
 
 static void telemetry_read(void *arg, struct weft_stats *stats, struct weft_ethdev_stats *port)

@@ -2,9 +2,9 @@
 /* Everything advances here. Called from reading queues (manual progress), after sends, and from a thread of our own
  * (automatic progress). */
 #include <assert.h>
-#include <errno.h>
 #include <sys/eventfd.h>
 
+#include "prov_link.h"
 #include "prov_progress.h"
 #include "weft/ethdev.h"
 
@@ -92,8 +92,8 @@ static bool progress_at(struct prov_nic *nic, weft_ns now)
 	poll->polled_ns = now;
 	poll->batched = 0;
 	poll->next_ns = weft_engine_poll(nic->engine, now);
-	if (nic->is_removed)
-		weft_engine_fail(nic->engine, ENODEV);
+	if (nic->port_link.is_news)
+		prov_link_tell(nic, now);
 	return settle(nic);
 }
 

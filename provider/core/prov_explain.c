@@ -13,7 +13,7 @@
 
 bool prov_explains(int err)
 {
-	return err == ETIMEDOUT || err == ENETUNREACH;
+	return err == ETIMEDOUT || err == ENETUNREACH || err == ENODEV;
 }
 
 /* What the port says of the way to the peer. */
@@ -44,6 +44,10 @@ char *prov_explain(struct prov_nic *nic, uint32_t peer, int err)
 	assert_locked(nic);
 	if (!prov_explains(err))
 		return NULL;
+	if (err == ENODEV) {
+		snprintf(text, sizeof text, "device %s is gone", nic->name);
+		return strdup(text);
+	}
 	way_print(nic, &weft_peer_addr(nic->engine, peer)->ip, err, text, sizeof text);
 	if (nic->explained_peer != peer + UINT64_C(1)) /* many operations of a peer fail at once */
 		FI_WARN(&prov_weft, FI_LOG_EP_DATA, "%s\n", text);

@@ -60,10 +60,10 @@ static void source_err_set(struct prov_ep *ep, struct prov_req *req, const struc
 	req->entry.err_data_size = copy ? len : 0;
 }
 
-/* Who did not answer, and by which way: as an error's details, which fi_cq_strerror prints. */
+/* Who did not answer, and by which way, or which device is gone: as an error's details, which fi_cq_strerror prints. */
 static void reason_set(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe)
 {
-	if (!cqe->err || !req->is_send)
+	if (!cqe->err || (!req->is_send && cqe->err != ENODEV))
 		return;
 	char *text = prov_explain(ep->domain->nic, cqe->peer, cqe->err);
 	req->entry.err_data = text; /* the queue frees it */
@@ -170,6 +170,7 @@ static void recv_finish(struct prov_ep *ep, struct prov_req *req, const struct w
 		req = multi_piece_take(ep->domain->nic, req, cqe);
 	req->ep = ep;
 	entry_fill(req, cqe);
+	reason_set(ep, req, cqe);
 	if (cqe->kind != WEFT_OP_PEEK)
 		count(ep, req, cqe->err);
 	req->claim &= !cqe->err;

@@ -6,12 +6,15 @@
 #include <rdma/fi_errno.h>
 
 #include "prov_cq.h"
+#include "prov_link.h"
 #include "prov_progress.h"
 
 int prov_submit(struct prov_ep *ep, const struct weft_op *wop)
 {
 	assert_locked(ep->domain->nic);
 	assert(ep->wep);
+	if (prov_link_is_gone(ep->domain->nic))
+		return -FI_ENODEV;
 	int ret = weft_submit(ep->wep, wop);
 	if (ret == -EAGAIN) {
 		prov_progress(ep->domain->nic);
@@ -55,6 +58,8 @@ int prov_tx_make_room(struct prov_ep *ep, unsigned parts)
 {
 	assert_locked(ep->domain->nic);
 	assert(parts > 0 && ep->enabled);
+	if (prov_link_is_gone(ep->domain->nic))
+		return -FI_ENODEV;
 	if (has_room(ep, parts))
 		return 0;
 	prov_progress(ep->domain->nic);

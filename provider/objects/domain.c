@@ -22,13 +22,14 @@ static struct prov_domain *domain_of(struct fid *fid)
 	return container_of(fid, struct prov_domain, fid.fid);
 }
 
-struct prov_domain *prov_domain_find(const char *name)
+struct fid_domain *prov_domain_find(const char *name)
 {
-	struct prov_domain *domain, *found = NULL;
+	struct prov_domain *domain;
+	struct fid_domain *found = NULL;
 	pthread_mutex_lock(&domains_lock);
 	TAILQ_FOREACH(domain, &domains, link)
 	if (!found && strcmp(domain->nic->name, name) == 0)
-		found = domain;
+		found = &domain->fid;
 	pthread_mutex_unlock(&domains_lock);
 	return found;
 }
@@ -43,8 +44,10 @@ int prov_domain_close(struct fid *fid)
 	prov_nic_unlock(domain->nic);
 	if (domain->auto_progress)
 		prov_nic_thread_put(domain->nic);
-	if (domain->eq)
+	if (domain->eq) {
+		prov_eq_unwatch(domain->eq, &domain->eq_source);
 		prov_unref(&domain->eq->refs);
+	}
 	pthread_mutex_lock(&domains_lock);
 	assert(!TAILQ_EMPTY(&domains));
 	TAILQ_REMOVE(&domains, domain, link);
@@ -66,8 +69,14 @@ int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return -FI_EBADFLAGS;
 	if (eq->fabric != domain->fabric)
 		return -FI_EINVAL;
+	domain->eq_source.nic = domain->nic;
+	int ret = prov_eq_watch(eq, &domain->eq_source);
+	if (ret)
+		return ret;
 	prov_ref(&eq->refs);
+	prov_nic_lock(domain->nic);
 	domain->eq = eq;
+	prov_nic_unlock(domain->nic);
 	domain->mr_events = flags & PROV_REG_MR;
 	return 0;
 }

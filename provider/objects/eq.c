@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Event queue: a list under a lock of its own, because it belongs to the fabric and not to a device. Events come from
- * calls of this process only, so waiting is a condition variable. */
+ * calls of this process, so waiting is a condition variable; only those of links come from devices, which are looked at
+ * now and then. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include "prov_refuse.h"
 #include "prov_waitset.h"
 #include "weft/ethdev.h"
+
+enum { LOOK_MS = 10 }; /* between looks at devices while somebody waits */
 
 /* One event; `size` bytes of `data` are what the application reads. Error events hold a struct fi_eq_err_entry. */
 struct prov_event {
@@ -125,9 +128,51 @@ static ssize_t read_locked(struct prov_eq *eq, uint32_t *event, void *buf, size_
 	return (ssize_t)size;
 }
 
+int prov_eq_watch(struct prov_eq *eq, struct prov_eq_source *source)
+{
+	int ret = prov_wait_needs_thread(&eq->wait) ? prov_nic_thread_get(source->nic) : 0;
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&eq->sources_lock);
+	TAILQ_INSERT_TAIL(&eq->sources, source, link);
+	pthread_mutex_unlock(&eq->sources_lock);
+	return 0;
+}
+
+/* A forked child is alone, and a thread of its parent may have held the lock. */
+void prov_eq_unwatch(struct prov_eq *eq, struct prov_eq_source *source)
+{
+	if (source->nic->is_orphan)
+		pthread_mutex_init(&eq->sources_lock, NULL);
+	pthread_mutex_lock(&eq->sources_lock);
+	assert(!TAILQ_EMPTY(&eq->sources));
+	TAILQ_REMOVE(&eq->sources, source, link);
+	pthread_mutex_unlock(&eq->sources_lock);
+	if (prov_wait_needs_thread(&eq->wait))
+		prov_nic_thread_put(source->nic);
+}
+
+/* True when there are any, of which another thread may be looking at some already. */
+static bool sources_look(struct prov_eq *eq)
+{
+	struct prov_eq_source *source;
+	if (pthread_mutex_trylock(&eq->sources_lock) != 0)
+		return true;
+	bool any = !TAILQ_EMPTY(&eq->sources);
+	TAILQ_FOREACH(source, &eq->sources, link)
+	{
+		prov_nic_lock(source->nic);
+		prov_progress(source->nic);
+		prov_nic_unlock(source->nic);
+	}
+	pthread_mutex_unlock(&eq->sources_lock);
+	return any;
+}
+
 static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
 	struct prov_eq *eq = eq_of(&fid->fid);
+	sources_look(eq);
 	pthread_mutex_lock(&eq->lock);
 	ssize_t ret = read_locked(eq, event, buf, len, flags);
 	pthread_mutex_unlock(&eq->lock);
@@ -167,18 +212,31 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint6
 	return ret;
 }
 
+/* Until `until`, or until there is something to read, as the caller sees. */
+static ssize_t sread_until(struct prov_eq *eq, weft_ns until, uint32_t *event, void *buf, size_t len, uint64_t flags)
+{
+	struct timespec end;
+	int expired = 0;
+	prov_deadline(until, &end);
+	pthread_mutex_lock(&eq->lock);
+	while (TAILQ_EMPTY(&eq->events) && !eq->overrun && !expired)
+		expired = until == WEFT_NEVER ? pthread_cond_wait(&eq->cond, &eq->lock)
+					      : pthread_cond_clockwait(&eq->cond, &eq->lock, CLOCK_MONOTONIC, &end);
+	ssize_t ret = read_locked(eq, event, buf, len, flags);
+	pthread_mutex_unlock(&eq->lock);
+	return ret;
+}
+
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
 {
 	struct prov_eq *eq = eq_of(&fid->fid);
-	struct timespec end;
-	int expired = 0;
-	prov_deadline(timeout < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout), &end);
-	pthread_mutex_lock(&eq->lock);
-	while (TAILQ_EMPTY(&eq->events) && !eq->overrun && !expired)
-		expired = timeout < 0 ? pthread_cond_wait(&eq->cond, &eq->lock)
-				      : pthread_cond_clockwait(&eq->cond, &eq->lock, CLOCK_MONOTONIC, &end);
-	ssize_t ret = read_locked(eq, event, buf, len, flags);
-	pthread_mutex_unlock(&eq->lock);
+	weft_ns limit = timeout < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout), until = limit;
+	ssize_t ret;
+	do {
+		weft_ns look = sources_look(eq) ? weft_clock_ns() + WEFT_MS(LOOK_MS) : WEFT_NEVER;
+		until = look < limit ? look : limit;
+		ret = sread_until(eq, until, event, buf, len, flags);
+	} while (ret == -FI_EAGAIN && until < limit);
 	return ret;
 }
 
@@ -213,6 +271,8 @@ static int eq_close(struct fid *fid)
 		event_drop(eq, TAILQ_FIRST(&eq->events));
 	assert(!eq->count);
 	prov_wait_close(&eq->wait);
+	assert(TAILQ_EMPTY(&eq->sources));
+	pthread_mutex_destroy(&eq->sources_lock);
 	pthread_cond_destroy(&eq->cond);
 	pthread_mutex_destroy(&eq->lock);
 	prov_unref(&eq->fabric->refs);
@@ -241,6 +301,8 @@ static void eq_init(struct prov_eq *eq, struct prov_fabric *fabric, void *contex
 {
 	pthread_cond_init(&eq->cond, NULL);
 	pthread_mutex_init(&eq->lock, NULL);
+	pthread_mutex_init(&eq->sources_lock, NULL);
+	TAILQ_INIT(&eq->sources);
 	TAILQ_INIT(&eq->events);
 	eq->fabric = fabric;
 	prov_ref(&fabric->refs);

@@ -112,8 +112,7 @@ static int names_fill(const struct prov_dev *dev, struct fi_info *info)
 {
 	info->fabric_attr->name = strdup(PROV_NAME);
 	info->domain_attr->name = strdup(dev->name);
-	struct prov_domain *open = prov_domain_find(dev->name);
-	info->domain_attr->domain = open ? &open->fid : NULL;
+	info->domain_attr->domain = prov_domain_find(dev->name);
 	return info->fabric_attr->name && info->domain_attr->name ? 0 : -FI_ENOMEM;
 }
 

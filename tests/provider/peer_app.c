@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One process of peers.py: does what its standard input says, a command per line, and answers each with a line. */
+/* One process of a test in Python: does what its standard input says, a command per line, and answers each with a line.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <rdma/fabric.h>
@@ -26,6 +27,7 @@ static struct fid_domain *domain;
 static struct fid_av *av;
 static struct fid_cq *cq;
 static struct fid_ep *ep;
+static struct fid_eq *eq; /* of the domain */
 static bool has_fd;
 static char **arguments;
 
@@ -106,12 +108,15 @@ static void open_all(char *options)
 	struct fi_info *hints = hints_of(options);
 	struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_TAGGED};
 	struct fi_av_attr av_attr = {.type = FI_AV_MAP};
+	struct fi_eq_attr eq_attr = {.wait_obj = FI_WAIT_UNSPEC};
 	has_fd = options_have(options, "fd");
 	cq_attr.wait_obj = has_fd ? FI_WAIT_FD : FI_WAIT_UNSPEC;
 	must(fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info), "fi_getinfo");
 	fi_freeinfo(hints);
 	must(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
 	must(fi_domain(fabric, info, &domain, NULL), "fi_domain");
+	must(fi_eq_open(fabric, &eq_attr, &eq, NULL), "fi_eq_open");
+	must(fi_domain_bind(domain, &eq->fid, 0), "fi_domain_bind");
 	must(fi_av_open(domain, &av_attr, &av, NULL), "fi_av_open");
 	must(fi_cq_open(domain, &cq_attr, &cq, NULL), "fi_cq_open");
 	must(fi_endpoint(domain, info, &ep, NULL), "fi_endpoint");
@@ -123,7 +128,7 @@ static void open_all(char *options)
 
 static int close_all(void)
 {
-	struct fid *fids[] = {&ep->fid, &cq->fid, &av->fid, &domain->fid, &fabric->fid};
+	struct fid *fids[] = {&ep->fid, &cq->fid, &av->fid, &domain->fid, &eq->fid, &fabric->fid};
 	int ret = 0;
 	for (size_t i = 0; i < sizeof fids / sizeof *fids && !ret; i++)
 		ret = fi_close(fids[i]);
@@ -150,6 +155,15 @@ static void do_add(char *args)
 	answer("addr %llu", (unsigned long long)addr);
 }
 
+static void posted(struct slot *s, ssize_t ret)
+{
+	s->busy = !ret;
+	if (ret)
+		answer("refused %d", (int)-ret);
+	else
+		answer("posted");
+}
+
 /* send ADDR TAG LENGTH: what becomes of it is told by "wait" */
 static void do_send(char *args)
 {
@@ -158,16 +172,14 @@ static void do_send(char *args)
 	struct slot *s = slot_get(tag, len);
 	for (size_t i = 0; i < len; i++)
 		s->buf[i] = byte_of(tag, i);
-	must((int)fi_tsend(ep, s->buf, len, NULL, addr, tag, s), "fi_tsend");
-	answer("posted");
+	posted(s, fi_tsend(ep, s->buf, len, NULL, addr, tag, s));
 }
 
 /* recv TAG */
 static void do_recv(char *args)
 {
 	struct slot *s = slot_get(strtoull(args, NULL, 10), BYTES_MAX);
-	must((int)fi_trecv(ep, s->buf, BYTES_MAX, NULL, FI_ADDR_UNSPEC, s->tag, 0, s), "fi_trecv");
-	answer("posted");
+	posted(s, fi_trecv(ep, s->buf, BYTES_MAX, NULL, FI_ADDR_UNSPEC, s->tag, 0, s));
 }
 
 static char why[256]; /* the last error, in words */
@@ -217,6 +229,21 @@ static void do_wait(char *args)
 		error_tell();
 	else
 		answer("nothing");
+}
+
+/* event MILLISECONDS: what the event queue tells; nothing but that call makes progress */
+static void do_event(char *args)
+{
+	struct fi_eq_err_entry err = {0};
+	struct fi_eq_entry entry;
+	uint32_t event;
+	ssize_t n = fi_eq_sread(eq, &event, &entry, sizeof entry, atoi(args), 0);
+	if (n == -FI_EAVAIL && fi_eq_readerr(eq, &err, 0) > 0)
+		answer("event error %d", err.err);
+	else if (n == sizeof entry && event == FI_NOTIFY && entry.fid == &domain->fid)
+		answer("event notify");
+	else
+		answer(n == -FI_EAGAIN ? "event none" : "event strange");
 }
 
 static double seconds(struct timeval t)
@@ -302,9 +329,9 @@ static const struct {
 	const char *name;
 	void (*run)(char *args);
 } commands[] = {
-	{"open", open_all}, {"close", do_close}, {"add", do_add},   {"send", do_send},
-	{"recv", do_recv},  {"wait", do_wait},   {"cpu", do_cpu},   {"sleep", do_sleep},
-	{"fork", do_fork},  {"exec", do_exec},   {"exit", do_exit}, {"why", do_why},
+	{"open", open_all}, {"close", do_close}, {"add", do_add},     {"send", do_send}, {"recv", do_recv},
+	{"wait", do_wait},  {"cpu", do_cpu},     {"sleep", do_sleep}, {"fork", do_fork}, {"exec", do_exec},
+	{"exit", do_exit},  {"why", do_why},     {"event", do_event},
 };
 
 /* Next command; the transport works while we wait for it. */

@@ -50,6 +50,12 @@ struct prov_poll_state {
 	unsigned batched;  /* doorbells since then that waited for the next one */
 };
 
+/* What is known of the link (link.c). */
+struct prov_link_state {
+	int err;      /* 0: up; FI_ENETDOWN: operations wait; FI_ENODEV: the device is gone for good, they fail */
+	bool is_news; /* it, or the link's rate, has changed, and the engine has not been told */
+};
+
 /* Threads that wait for something to happen: at most one listens to the device, the others wait for it. */
 struct prov_sleep_state {
 	bool listening;           /* a thread sleeps until the device has packets */
@@ -84,7 +90,6 @@ struct prov_nic {
 	weft_ns linger_ns;       /* how long a close waits for the last packets */
 	uint64_t explained_peer; /* whose failures the log told of last, plus 1; 0: nobody's */
 	uint32_t scopes;         /* given out to domains so far */
-	bool is_removed;         /* the device is gone: operations fail */
 	bool is_orphan;          /* inherited by a forked child: nothing reaches the device any more */
 	bool has_telemetry;
 	struct weft_telemetry telemetry;
@@ -93,6 +98,7 @@ struct prov_nic {
 	struct prov_req_pool reqs;
 	struct prov_deferred_queue deferred;
 	struct prov_poll_state poll;
+	struct prov_link_state port_link;
 	struct prov_sleep_state sleep;
 	struct prov_wait_list to_notify; /* wait objects to be notified once the lock is free */
 	struct prov_auto_thread thread;

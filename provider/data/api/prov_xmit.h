@@ -13,7 +13,7 @@
 #include "weft/engine.h"
 
 /* Makes sure that `parts` operations of the engine can be submitted; progress may make room. -FI_EAGAIN: too many
- * operations are outstanding or completions unread, or the engine's ring is full. */
+ * operations are outstanding or completions unread, or the engine's ring is full. -FI_ENODEV: the device is gone. */
 int prov_tx_make_room(struct prov_ep *ep, unsigned parts);
 /* Completion level and fence of the API's flags as the engine's. -FI_EOPNOTSUPP: FI_COMMIT_COMPLETE. */
 int prov_tx_set_level(uint64_t flags, struct weft_op *wop);
@@ -32,7 +32,7 @@ struct prov_req *prov_req_new(struct prov_ep *ep, const struct prov_req_attr *at
 /* The same for the transmit side, which knows whether success is reported. */
 struct prov_req *prov_tx_req_new(struct prov_ep *ep, const struct prov_req_attr *attr);
 
-/* Submits one operation of the engine; progress may make room. -FI_EAGAIN. */
+/* Submits one operation of the engine; progress may make room. -FI_EAGAIN, -FI_ENODEV. */
 int prov_submit(struct prov_ep *ep, const struct weft_op *wop);
 /* Hands `parts` operations with this request as context to the engine, which owns it until prov_req_finish. Refused, it
  * is freed. */

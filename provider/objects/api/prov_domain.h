@@ -8,11 +8,10 @@
 #include <stdbool.h>
 
 #include "member.h"
+#include "prov_eq.h"
 #include "prov_fabric.h"
 #include "prov_nic.h"
 #include "prov_wait.h"
-
-struct prov_eq;
 
 struct prov_domain {
 	struct fid_domain fid;
@@ -21,8 +20,9 @@ struct prov_domain {
 	const struct prov_tables *tables;
 	TAILQ_ENTRY(prov_domain) link; /* all domains */
 	struct prov_link_listener link_listener;
-	struct prov_eq *eq; /* where asynchronous operations report by default; may be NULL */
-	bool mr_events;     /* memory is registered asynchronously (FI_REG_MR) */
+	struct prov_eq *eq; /* where asynchronous operations report by default, and the link; may be NULL */
+	struct prov_eq_source eq_source;
+	bool mr_events; /* memory is registered asynchronously (FI_REG_MR) */
 	bool auto_progress;
 	bool mr_basic;    /* FI_MR_BASIC: our keys, virtual addresses */
 	uint32_t scope;   /* of its regions on the engine */
@@ -35,8 +35,9 @@ static inline struct prov_domain *prov_domain_of(struct fid_domain *fid)
 	return container_of(fid, struct prov_domain, fid);
 }
 
-/* The first domain opened on this device, or NULL. */
-struct prov_domain *prov_domain_find(const char *name);
+/* The first domain opened on this device, or NULL. For the application, which knows whether it closes it meanwhile: not
+ * to be looked into. */
+struct fid_domain *prov_domain_find(const char *name);
 int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context);
 int prov_domain_close(struct fid *fid);
 int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags);

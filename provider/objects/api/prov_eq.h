@@ -15,9 +15,18 @@ struct prov_nic;
 struct prov_event;
 TAILQ_HEAD(prov_event_list, prov_event);
 
+/* A device whose link is told of in the queue: looking at the queue looks at the device. Embedded in its owner. */
+struct prov_eq_source {
+	TAILQ_ENTRY(prov_eq_source) link;
+	struct prov_nic *nic;
+};
+TAILQ_HEAD(prov_eq_source_list, prov_eq_source);
+
 struct prov_eq {
 	struct fid_eq fid;
 	struct prov_fabric *fabric;
+	pthread_mutex_t sources_lock; /* guards `sources`; taken before a device's */
+	struct prov_eq_source_list sources;
 	pthread_mutex_t lock; /* guards what follows but `refs`; taken after a device's */
 	pthread_cond_t cond;
 	struct prov_event_list events;
@@ -33,6 +42,10 @@ int prov_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_
 int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry);
 /* The same while the device's lock is held. */
 int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry);
+/* From now on `source` is looked at; a thread does it for those who wait for the queue's wait object. No lock held. An
+ * errno value < 0. */
+int prov_eq_watch(struct prov_eq *eq, struct prov_eq_source *source);
+void prov_eq_unwatch(struct prov_eq *eq, struct prov_eq_source *source);
 /* fi_trywait: -FI_EAGAIN when there is something to look at. */
 int prov_eq_trywait(struct fid *fid);
 
