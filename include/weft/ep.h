@@ -103,7 +103,7 @@ struct weft_cqe {
 	int32_t err;    /* 0, or errno: EMSGSIZE truncated (olen bytes lost), ECANCELED, ENOMSG (PEEK/CLAIM found none),
 			 * ETIMEDOUT peer silent, ENETUNREACH no route to it, ECONNRESET peer restarted, EHOSTUNREACH no
 			 * such endpoint, EINVAL bad operation, what weft_engine_fail was given, EACCES no such key or not
-			 * allowed, ERANGE outside the    region */
+			 * allowed, ERANGE outside the region */
 	uint32_t peer;  /* receives and REMOTE_*: the sender's id; others: that of the operation */
 	uint64_t len;   /* bytes placed (receives), sent, read, or waiting (PEEK) */
 	uint64_t olen;  /* bytes that did not fit */

@@ -50,7 +50,7 @@ struct prov_poll_state {
 	unsigned batched;  /* doorbells since then that waited for the next one */
 };
 
-/* What is known of the link (link.c). */
+/* What is known of the link (prov_link.c). */
 struct prov_link_state {
 	int err;      /* 0: up; FI_ENETDOWN: operations wait; FI_ENODEV: the device is gone for good, they fail */
 	bool is_news; /* it, or the link's rate, has changed, and the engine has not been told */
