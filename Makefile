@@ -56,12 +56,11 @@ bench: deps build
 bench-provider: deps build
 	@scripts/bench_provider.py $(BUILD)
 
-# All publications: figures run, claims judged, pages of doc/papers and the gallery written. Goes on where it was stopped.
+# All publications: figures run, claims judged, pages of doc/papers and the gallery written, and a table of them at the end.
+# Goes on where it was stopped.
 reproduce: export PYTHONPATH := apps/weftlab
 reproduce: deps build
-	python3 -m weftlab papers --binary $(BUILD)/weft
-	python3 -m weftlab gallery weft-out/reproduce
-	python3 -m weftlab pages
+	python3 -m weftlab papers --pages --binary $(BUILD)/weft
 
 # Random operations through the provider for SOAK_SECONDS, under address and undefined behaviour sanitizers.
 soak: deps

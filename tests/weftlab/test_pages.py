@@ -18,9 +18,10 @@ from weftlab import WeftlabError
 from weftlab.__main__ import main
 from weftlab.binary import Binary
 from weftlab.pages import names
-from weftlab.papers import Pass, Step
+from weftlab.papers import Pass, Row, Step, summary
 from weftlab.publish import fill, read_text, render, table, wrapped
 from weftlab.quotes import Number, Quotes, environment, plain, significant, with_interval
+from weftlab.stats import BREAKS, HOLDS, UNDECIDED
 
 PAPERS = ROOT / "configs" / "papers"
 PAGES = ROOT / "doc" / "papers"
@@ -114,6 +115,32 @@ def test_one_pass_runs_all_publications_and_goes_on_where_it_was_stopped(
     assert main(command) == 0
     assert "7 of 8 runs were done before" in capfd.readouterr().err
     assert pages(paper) == 0 and (paper.parent.parent / "mine.md").exists()
+
+
+def test_a_pass_ends_with_one_table_of_all_publications(paper: Path, weft: Binary,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
+    top = paper.parent.parent
+    assert main(["papers", str(paper), "--results", str(top / "results"), "--binary", weft.path, "--quiet",
+                 "--pages", "--papers", str(paper.parent), "--out", str(top), "--gallery", str(top / "figures")]) != 0
+    assert "no results of a figure" in capsys.readouterr().err  # FIGURE declares none
+    (paper / "fig03.yaml").write_text(FIGURE + "figure: {shows: Figure 3, form: bars, measure: fct_max_us, x: mtu, "
+                                      "by: case}\n")
+    assert main(["papers", str(paper), "--results", str(top / "results"), "--binary", weft.path, "--quiet",
+                 "--pages", "--papers", str(paper.parent), "--out", str(top), "--gallery", str(top / "figures")]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[-4].split() == ["publication", "runs", "claims", "holds", "breaks", "time", "CPU", "time"]
+    assert said[-3].split()[:5] == ["mine", "8", "2", "1", "1"] and said[-2].split()[:5] == ["all", "8", "2", "1", "1"]
+    assert "![Figure 3: two cases](figures/mine-fig03.png)" in (top / "mine.md").read_text()
+    assert (top / "figures" / "mine-fig03.png").exists() and "mine-fig03.png" in (top / "gallery.md").read_text()
+
+
+def test_the_table_of_publications_adds_up() -> None:
+    text = summary([Row("one", 3, [HOLDS, BREAKS], 59.0, 100.0), Row("two", 40, [HOLDS, UNDECIDED], 3601.0, 7000.0)])
+    assert text.splitlines()[1:5] == [
+        "publication  runs  claims  holds  breaks  not decided by these seeds     time  CPU time",
+        "one             3       2      1       1                           0     0:59      1:40",
+        "two            40       2      1       0                           1  1:00:01   1:56:40",
+        "all            43       4      2       1                           1  1:01:00   1:58:20"]
 
 
 def test_work_is_counted_in_events() -> None:

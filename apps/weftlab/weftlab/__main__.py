@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Sequence
 from . import balls, needs, pages, papers, reproduce, sweep_command
 from .binary import find
 from .errors import UnwritableError, UsageError, WeftlabError
-from .help import Parser
+from .help import Parser, nothing_more
 
 if TYPE_CHECKING:
     from .claims import Judgement
@@ -203,16 +203,9 @@ def add_gallery(command: argparse.ArgumentParser) -> None:
 
 def gallery(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Draws the gallery."""
-    from .gallery import write_gallery
-
     nothing_more(rest)
-    outcome = write_gallery(options.results, options.papers, options.out, find(options.binary))
-    print(os.path.join(options.out, "gallery.md"))
-    if outcome.missing:
-        print(f"{outcome.drawn} figures drawn; no results of {', '.join(outcome.missing)}", file=sys.stderr)
-    for failure in outcome.failures:
-        complain("weftlab gallery", failure, FAILURE)
-    return FAILURE if outcome.failures else SUCCESS
+    failures = pages.draw_gallery(options.results, options.papers, options.out, find(options.binary))
+    return FAILURE if failures else SUCCESS
 
 
 def where(runs: Runs, condition: str) -> Runs:
@@ -229,12 +222,6 @@ def where(runs: Runs, condition: str) -> Runs:
         there = ", ".join(str(value) for value in runs[column].unique())
         raise WeftlabError(f"no run has {condition}; there are {there}")
     return chosen
-
-
-def nothing_more(rest: Sequence[str]) -> None:
-    """UsageError when there are arguments left."""
-    if rest:
-        raise UsageError(f"unknown option '{rest[0]}' (see --help)")
 
 
 def complain(name: str, reason: str, code: int) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from .errors import UnwritableError, UsageError
+from .help import new_command, nothing_more
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,12 +149,11 @@ def _mix_array(x: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
 
 def add(commands: Any) -> None:
     """weft balls"""
-    command = commands.add_parser(
-        "balls", help="balls into bins: the model behind REPS", allow_abbrev=False,
-        description="Balls into bins, the model behind REPS (section 5.1): output ports are bins that lose a ball in "
-        "every round, packets\nare balls that go to a bin by chance (OPS), or to the one their color remembers from a "
-        "ball that found it short.")
-    command.set_defaults(command=balls)
+    command = new_command(
+        commands, "balls", balls, "balls into bins: the model behind REPS",
+        "Balls into bins, the model behind REPS (section 5.1): output ports are bins that lose a ball in every round, "
+        "packets\nare balls that go to a bin by chance (OPS), or to the one their color remembers from a ball that "
+        "found it short.")
     for name, text, default in (
             ("bins", "output ports; default: 8", 8), ("rounds", "default: 200", 200),
             ("load", "percent of one new ball per bin and round; default: 100", 100),
@@ -169,8 +169,7 @@ def add(commands: Any) -> None:
 
 def balls(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Prints the model's tables."""
-    if rest:
-        raise UsageError(f"unknown option '{rest[0]}' (see --help)")
+    nothing_more(rest)
     if min(options.bins, options.recycle, options.flows, options.rounds) < 1 or not 1 <= options.load <= 100:
         raise UsageError("bins, rounds, recycle, flows: at least 1; load: 1 to 100 percent")
     if min(options.threshold, options.colors, options.entropies, options.seed) < 0:

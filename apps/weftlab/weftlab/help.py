@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import Any, Callable, NoReturn, Sequence
+
+from .errors import UsageError
 
 LEFT = 28  # columns of an option and its value
 
@@ -25,6 +27,22 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see --help)\n")
+
+
+def new_command(commands: Any, name: str, perform: Callable[[argparse.Namespace, Sequence[str]], int],
+                summary: str, description: str) -> argparse.ArgumentParser:
+    """A command among `commands`: `summary` is its line in the list of commands, `description` the text above its
+    options, and `perform` does it."""
+    command: argparse.ArgumentParser = commands.add_parser(name, allow_abbrev=False, help=summary,
+                                                           description=description)
+    command.set_defaults(command=perform)
+    return command
+
+
+def nothing_more(rest: Sequence[str]) -> None:
+    """UsageError when there are arguments left."""
+    if rest:
+        raise UsageError(f"unknown option '{rest[0]}' (see --help)")
 
 
 def _placeholder(action: argparse.Action) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Sequence
+from typing import TYPE_CHECKING, Sequence
 
 from .errors import WeftlabError
+from .help import new_command, nothing_more
+
+if TYPE_CHECKING:
+    from .binary import Binary
 
 PAPERS = "configs/papers"
 SUCCESS, FAILURE = 0, 1
@@ -15,12 +19,10 @@ SUCCESS, FAILURE = 0, 1
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """weftlab pages"""
-    command = commands.add_parser(
-        "pages", allow_abbrev=False, help="write the pages of publications",
-        description="Writes the page of each publication from its template and the results that are kept beside its "
-        "scenarios. Runs nothing.")
-    command.set_defaults(command=pages)
-    command.add_argument("papers", nargs="*", metavar="PAPER", help="names or directories; default: all")
+    command = new_command(
+        commands, "pages", pages, "write the pages of publications",
+        "Writes the page of each publication from its template and the results that are kept beside its scenarios. "
+        "Runs nothing.")
     add_places(command)
     command.add_argument("--results", metavar="DIR", help="judge these results (DIR/PAPER/FIGURE, as weft reproduce "
                          "leaves them) and keep what the pages need of them")
@@ -29,7 +31,8 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 
 
 def add_places(command: argparse.ArgumentParser) -> None:
-    """Where publications, their pages and pictures are."""
+    """Which publications, and where they, their pages and pictures are."""
+    command.add_argument("papers", nargs="*", metavar="PAPER", help="names or directories; default: all")
     command.add_argument("--papers", dest="root", default=PAPERS, metavar="DIR",
                          help="directory of the publications; default: configs/papers")
     command.add_argument("--out", default="doc/papers", metavar="DIR", help="of the pages; default: doc/papers")
@@ -41,16 +44,28 @@ def pages(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Writes the pages and prints the names of those that changed."""
     from .publish import write_pages
 
-    if rest:
-        raise WeftlabError(f"unknown option '{rest[0]}'")
+    nothing_more(rest)
     directories = directories_of(options, with_results=not options.results)
     if options.results:
         for directory in directories:
             keep_results(directory, options.results, options.binary)
     changed = write_pages(directories, options.out, options.gallery, options.check)
     for path in changed:
-        print(path if not options.check else f"{path}: is not what its template and results make", file=sys.stdout)
+        print(path if not options.check else f"{path}: is not what its template and results make")
     return FAILURE if options.check and changed else SUCCESS
+
+
+def draw_gallery(results: str, root: str, out: str, weft: "Binary") -> int:
+    """Draws the gallery of the results, names the figures that are not in it, and returns how many failed."""
+    from .gallery import write_gallery
+
+    outcome = write_gallery(results, root, out, weft)
+    print(os.path.join(out, "gallery.md"))
+    if outcome.missing:
+        print(f"{outcome.drawn} figures drawn; no results of {', '.join(outcome.missing)}", file=sys.stderr)
+    for failure in outcome.failures:
+        print(f"weftlab gallery: {failure}", file=sys.stderr)
+    return len(outcome.failures)
 
 
 def directories_of(options: argparse.Namespace, with_results: bool) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any, Sequence
 from . import sweep_command
 from .binary import Binary, find
 from .errors import UnwritableError, UsageError, WeftlabError
+from .help import new_command, nothing_more
 
 
 @dataclass
@@ -29,12 +30,11 @@ class Figure:
 
 def add(commands: Any) -> None:
     """weft reproduce"""
-    command = commands.add_parser(
-        "reproduce", help="run a publication's figures and judge its claims", allow_abbrev=False,
-        description="Runs the scenarios of a publication's figures (configs/papers/PAPER, or any directory of scenario "
-        "files with\nclaims), judges each claim by the results and makes pages with the figures redrawn. Goes on where "
-        "it was stopped.")
-    command.set_defaults(command=reproduce)
+    command = new_command(
+        commands, "reproduce", reproduce, "run a publication's figures and judge its claims",
+        "Runs the scenarios of a publication's figures (configs/papers/PAPER, or any directory of scenario files with\n"
+        "claims), judges each claim by the results and makes pages with the figures redrawn. Goes on where it was "
+        "stopped.")
     command.add_argument("paper", metavar="PAPER|DIRECTORY", nargs="?")
     command.add_argument("--only", metavar="NAME[,NAME]...",
                          help="these figures; a name is that of the file without .yaml, or its beginning")
@@ -46,8 +46,7 @@ def add(commands: Any) -> None:
 
 def reproduce(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Runs, judges and writes the pages; or lists."""
-    if rest:
-        raise UsageError(f"unknown option '{rest[0]}' (see --help)")
+    nothing_more(rest)
     weft = find(options.binary)
     if options.measures:
         list_measures(weft)

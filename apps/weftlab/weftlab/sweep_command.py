@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 from .binary import Binary, find
 from .directory import DONE, WAITING
 from .errors import UsageError
+from .help import new_command
 from .scenario import NOT_OF_A_RUN, Scenario
 
 if TYPE_CHECKING:
@@ -22,11 +23,10 @@ SUCCESS, FAILURE, INTERRUPTED = 0, 1, 130  # exit codes
 
 def add(commands: Any) -> None:
     """weft sweep"""
-    command = commands.add_parser(
-        "sweep", help="run all that a scenario file describes", allow_abbrev=False,
-        description="Runs all that a scenario file describes: cases, axes and seeds, on all cores or on a cluster. "
-        "Options of\nweft sim win over the file's. After Ctrl-C the same command goes on with what is left.")
-    command.set_defaults(command=sweep)
+    command = new_command(
+        commands, "sweep", sweep, "run all that a scenario file describes",
+        "Runs all that a scenario file describes: cases, axes and seeds, on all cores or on a cluster. Options of\n"
+        "weft sim win over the file's. After Ctrl-C the same command goes on with what is left.")
     command.add_argument("file", metavar="FILE.yaml")
     add_options(command)
     command.add_argument("--out", metavar="DIR", help="directory of the results; default: as the file says")
