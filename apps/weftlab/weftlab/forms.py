@@ -28,6 +28,7 @@ LEGEND_INCHES = 0.17  # of a row of the legend
 LINES_NAMED = 12  # more lines than these are thin, without names
 LONG = 200  # points of a line, which is thin then
 LETTERS = 40  # of all names below a panel that stand side by side
+GROUPS_MAX = 9  # of bars in one column of a page
 HATCH = "/////"
 DIAMOND = {"marker": "D", "linestyle": "", "markersize": 4, "color": "black", "markerfacecolor": "white", "zorder": 5}
 ARROW = {"marker": "^", "linestyle": "", "markersize": 5, "markerfacecolor": "white", "clip_on": False, "zorder": 4}
@@ -149,8 +150,10 @@ def _share(grid: Any, panels: Sequence[Panel]) -> None:
 
 
 def _legend(drawn: Figure, looks: Looks, rows: int, columns: int) -> None:
-    """Above all panels, in as many columns as there is room for; the figure grows by its rows."""
-    width = COLUMN_INCHES if columns == 1 else PAGE_INCHES
+    """Above all panels, in as many columns as there is room for; the figure grows by its rows. Bars of many groups get
+    the width of a page."""
+    crowded = any(len(axes.get_xticklabels()) > GROUPS_MAX for axes in drawn.axes if axes.patches)
+    width = COLUMN_INCHES if columns == 1 and not crowded else PAGE_INCHES
     named_first = {looks.word(value): at for at, value in enumerate(looks.names)}
     entries = sorted(looks.handles.items(), key=lambda entry: named_first.get(entry[0], len(named_first)))
     beside = _columns_of([len(words) for words, _ in entries], width)
