@@ -2,7 +2,6 @@
 #include "file.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,18 +95,5 @@ int file_make_dir(const char *dir, struct weft_err *err)
 	struct stat st;
 	if (stat(dir, &st) || !S_ISDIR(st.st_mode))
 		return weft_err_set(err, -ENOTDIR, "%s: not a directory", dir);
-	return 0;
-}
-
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-	return remove(path);
-}
-
-int file_remove_tree(const char *path, struct weft_err *err)
-{
-	enum { DIRS_OPEN = 16 };
-	if (nftw(path, remove_entry, DIRS_OPEN, FTW_DEPTH | FTW_PHYS) && errno != ENOENT)
-		return weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	return 0;
 }

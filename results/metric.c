@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 #include "metric_int.h"
@@ -35,33 +34,12 @@ uint64_t metric_count(const struct metric *m, const struct run_record *record)
 	return m->type == METRIC_U32 ? *(const uint32_t *)field : *(const uint64_t *)field;
 }
 
-double metric_raw(const struct metric *m, const struct run_record *record)
+double metric_value(const struct metric *m, const struct run_record *record)
 {
 	const char *field = (const char *)record + m->offset;
-	if (m->type == METRIC_DERIVED)
-		return m->derive(record);
 	if (m->type == METRIC_REAL)
 		return *(const double *)field;
 	if (m->type == METRIC_PS)
 		return (double)*(const weft_ps *)field / 1e6;
 	return (double)metric_count(m, record);
-}
-
-double metric_value(const struct metric *m, const struct run_record *record)
-{
-	return m->is_known && !m->is_known(record) ? NAN : metric_raw(m, record);
-}
-
-void metric_set(const struct metric *m, struct run_record *record, uint64_t count, double value)
-{
-	char *field = (char *)record + m->offset;
-	assert(m->type != METRIC_DERIVED);
-	if (m->type == METRIC_U32)
-		*(uint32_t *)field = (uint32_t)count;
-	else if (m->type == METRIC_U64)
-		*(uint64_t *)field = count;
-	else if (m->type == METRIC_REAL)
-		*(double *)field = value;
-	else
-		*(weft_ps *)field = (weft_ps)(value * 1e6);
 }

@@ -2,47 +2,6 @@
 /* Metrics of flows and of their packets. */
 #include "metric_int.h"
 
-/* Completion times are known when every flow has completed. */
-static bool is_complete(const struct run_record *r)
-{
-	return r->summary.completed == r->result.flow_count;
-}
-
-static bool has_inflation(const struct run_record *r)
-{
-	return is_complete(r) && r->summary.ideal_us > 0;
-}
-
-static bool is_ordered(const struct run_record *r)
-{
-	return r->result.order.known;
-}
-
-static double spread_us(const struct run_record *r)
-{
-	return r->summary.fct_us.max - r->summary.fct_us.min;
-}
-
-static double slowest_over_fastest(const struct run_record *r)
-{
-	return r->summary.fct_us.min > 0 ? r->summary.fct_us.max / r->summary.fct_us.min : 0;
-}
-
-static double lost(const struct run_record *r)
-{
-	return (double)(r->result.packets.dropped + r->result.packets.trimmed);
-}
-
-static double data_lost(const struct run_record *r)
-{
-	return (double)(r->result.drops.data + r->result.packets.trimmed);
-}
-
-static double reordered_share(const struct run_record *r)
-{
-	return (double)r->result.order.reordered / (double)r->result.order.packets;
-}
-
 const struct metric metrics_of_flows[] = {
 	{.json = "flows.count", .unit = "flows", .help = "flows of the workload", METRIC_FIELD(result.flow_count)},
 	{.json = "flows.completed",
@@ -57,41 +16,27 @@ const struct metric metrics_of_flows[] = {
 	 .json = "fct_us.min",
 	 .unit = "us",
 	 .help = "fastest flow's completion time",
-	 METRIC_FIELD(summary.fct_us.min),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.fct_us.min)},
 	{.name = "fct_mean_us",
 	 .json = "fct_us.mean",
 	 .unit = "us",
 	 .help = "mean completion time",
-	 METRIC_FIELD(summary.fct_us.mean),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.fct_us.mean)},
 	{.name = "fct_p50_us",
 	 .json = "fct_us.p50",
 	 .unit = "us",
 	 .help = "median completion time",
-	 METRIC_FIELD(summary.fct_us.p50),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.fct_us.p50)},
 	{.name = "fct_p99_us",
 	 .json = "fct_us.p99",
 	 .unit = "us",
 	 .help = "99th percentile of the completion times",
-	 METRIC_FIELD(summary.fct_us.p99),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.fct_us.p99)},
 	{.name = "fct_max_us",
 	 .json = "fct_us.max",
 	 .unit = "us",
 	 .help = "slowest flow's completion time (tail)",
-	 METRIC_FIELD(summary.fct_us.max),
-	 .is_known = is_complete},
-	{.name = "spread_us",
-	 .unit = "us",
-	 .help = "slowest less fastest completion time",
-	 METRIC_OF(spread_us),
-	 .is_known = is_complete},
-	{.name = "slowest_over_fastest",
-	 .help = "slowest completion time over the fastest",
-	 METRIC_OF(slowest_over_fastest),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.fct_us.max)},
 	{.json = "delivered_us.min",
 	 .unit = "us",
 	 .help = "shortest time until a flow had arrived",
@@ -136,8 +81,7 @@ const struct metric metrics_of_flows[] = {
 	 .json = "foreground_fct_us.mean",
 	 .unit = "us",
 	 .help = "with background traffic: mean of the other flows",
-	 METRIC_FIELD(summary.foreground_fct_us.mean),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.foreground_fct_us.mean)},
 	{.json = "foreground_fct_us.p50",
 	 .unit = "us",
 	 .help = "median of the completion time of flows not of the background",
@@ -150,8 +94,7 @@ const struct metric metrics_of_flows[] = {
 	 .json = "foreground_fct_us.max",
 	 .unit = "us",
 	 .help = "the slowest of them",
-	 METRIC_FIELD(summary.foreground_fct_us.max),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.foreground_fct_us.max)},
 	{.json = "background_fct_us.min",
 	 .unit = "us",
 	 .help = "shortest completion time of background flows",
@@ -160,8 +103,7 @@ const struct metric metrics_of_flows[] = {
 	 .json = "background_fct_us.mean",
 	 .unit = "us",
 	 .help = "mean of the background flows",
-	 METRIC_FIELD(summary.background_fct_us.mean),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.background_fct_us.mean)},
 	{.json = "background_fct_us.p50",
 	 .unit = "us",
 	 .help = "median of the completion time of background flows",
@@ -174,8 +116,7 @@ const struct metric metrics_of_flows[] = {
 	 .json = "background_fct_us.max",
 	 .unit = "us",
 	 .help = "the slowest of them",
-	 METRIC_FIELD(summary.background_fct_us.max),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.background_fct_us.max)},
 	{.json = "ideal_us",
 	 .unit = "us",
 	 .help = "least time the workload can take: bytes with headers through the bottleneck, plus latency",
@@ -183,24 +124,17 @@ const struct metric metrics_of_flows[] = {
 	{.name = "makespan_us",
 	 .unit = "us",
 	 .help = "first submission to last acknowledgement",
-	 METRIC_FIELD(summary.makespan_us),
-	 .is_known = is_complete},
-	{.name = "inflation",
-	 .json = "inflation",
-	 .help = "makespan over the ideal",
-	 METRIC_FIELD(summary.inflation),
-	 .is_known = has_inflation},
+	 METRIC_FIELD(summary.makespan_us)},
+	{.name = "inflation", .json = "inflation", .help = "makespan over the ideal", METRIC_FIELD(summary.inflation)},
 	{.name = "goodput_gbps",
 	 .json = "goodput_gbps",
 	 .unit = "Gb/s",
 	 .help = "payload over the makespan, all hosts together",
-	 METRIC_FIELD(summary.goodput_gbps),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.goodput_gbps)},
 	{.name = "jain",
 	 .json = "jain",
 	 .help = "fairness of the flows' rates, 1 is equal",
-	 METRIC_FIELD(summary.jain),
-	 .is_known = is_complete},
+	 METRIC_FIELD(summary.jain)},
 	{.name = "failed", .unit = "flows", .help = "flows that did not arrive whole", METRIC_FIELD(summary.failed)},
 	{.json = "packets.data", .unit = "packets", .help = "data packets sent", METRIC_FIELD(result.packets.data)},
 	{.name = "retransmitted",
@@ -218,11 +152,6 @@ const struct metric metrics_of_flows[] = {
 	 .unit = "packets",
 	 .help = "packets dropped by switches and links",
 	 METRIC_FIELD(result.packets.dropped)},
-	{.name = "lost", .unit = "packets", .help = "packets trimmed or dropped", METRIC_OF(lost)},
-	{.name = "data_lost",
-	 .unit = "packets",
-	 .help = "data packets trimmed, or dropped by full queues",
-	 METRIC_OF(data_lost)},
 	{.name = "marked",
 	 .json = "packets.marked",
 	 .unit = "packets",
@@ -283,10 +212,6 @@ const struct metric metrics_of_flows[] = {
 	 .unit = "packets",
 	 .help = "arrivals beyond a packet that was still missing",
 	 METRIC_FIELD(result.order.beyond)},
-	{.name = "reordered_share",
-	 .help = "packets that arrived after one sent later, over all",
-	 METRIC_OF(reordered_share),
-	 .is_known = is_ordered},
 	{.json = "reordering.extent.p50",
 	 .unit = "packets",
 	 .help = "median over packets of how many sent later came first",
@@ -295,14 +220,12 @@ const struct metric metrics_of_flows[] = {
 	 .json = "reordering.extent.p99",
 	 .unit = "packets",
 	 .help = "99th percentile over packets of how many sent later came first",
-	 METRIC_FIELD(result.order.extent_p99),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.extent_p99)},
 	{.name = "reorder_extent_max",
 	 .json = "reordering.extent.max",
 	 .unit = "packets",
 	 .help = "the largest",
-	 METRIC_FIELD(result.order.extent_max),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.extent_max)},
 	{.json = "reordering.ooo_p50",
 	 .unit = "packets",
 	 .help = "median over packets of how many of its flow wait behind a gap when one arrives",
@@ -311,40 +234,33 @@ const struct metric metrics_of_flows[] = {
 	 .json = "reordering.ooo_p99",
 	 .unit = "packets",
 	 .help = "99th percentile over packets of how many of its flow wait behind a gap when one arrives",
-	 METRIC_FIELD(result.order.ooo_p99),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.ooo_p99)},
 	{.name = "ooo_max",
 	 .json = "reordering.ooo_max",
 	 .unit = "packets",
 	 .help = "most packets of a flow waiting behind a gap",
-	 METRIC_FIELD(result.order.ooo_max),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.ooo_max)},
 	{.name = "dup_acks_max",
 	 .json = "reordering.dup_acks_max",
 	 .unit = "packets",
 	 .help = "most arrivals beyond one gap of a flow",
-	 METRIC_FIELD(result.order.dup_acks_max),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.dup_acks_max)},
 	{.name = "dup_ack_flows",
 	 .json = "reordering.flows.dup_ack",
 	 .help = "share of flows with an arrival beyond a gap (duplicate ACK)",
-	 METRIC_FIELD(result.order.dup_ack_flows),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.dup_ack_flows)},
 	{.name = "dup_ack3_flows",
 	 .json = "reordering.flows.dup_ack3",
 	 .help = "share of flows with three beyond the same gap",
-	 METRIC_FIELD(result.order.dup_ack3_flows),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.dup_ack3_flows)},
 	{.name = "reorder_ack_flows",
 	 .json = "reordering.flows.reorder_ack",
 	 .help = "as dup_ack_flows, but not for gaps of lost packets",
-	 METRIC_FIELD(result.order.reorder_ack_flows),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.reorder_ack_flows)},
 	{.name = "reorder_ack3_flows",
 	 .json = "reordering.flows.reorder_ack3",
 	 .help = "as dup_ack3_flows, but not for gaps of lost packets",
-	 METRIC_FIELD(result.order.reorder_ack3_flows),
-	 .is_known = is_ordered},
+	 METRIC_FIELD(result.order.reorder_ack3_flows)},
 };
 
 const uint32_t metrics_of_flows_count = sizeof metrics_of_flows / sizeof *metrics_of_flows;

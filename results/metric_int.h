@@ -13,9 +13,8 @@
 								      : METRIC_U32, uint64_t                           \
 								      : METRIC_U64, double                             \
 								      : METRIC_REAL)
-#define METRIC_OF(function) .type = METRIC_DERIVED, .derive = (function)
 
-/* Within an object of the JSON, rows stand in its order; claims list them in this one. */
+/* Within an object of the JSON, rows stand in its order; the list of measures has this one. */
 extern const struct metric metrics_of_flows[], metrics_of_fabric[];
 extern const uint32_t metrics_of_flows_count, metrics_of_fabric_count;
 

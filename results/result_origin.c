@@ -60,29 +60,10 @@ static json_t *json_options(const struct run_origin *origin)
 	return NULL;
 }
 
-static json_t *json_values(const struct run_origin *origin)
-{
-	json_t *values = json_object();
-	for (uint32_t i = 0; i < origin->axis_count && values; i++) {
-		if (!json_object_set_new(values, origin->axes[i], result_value(origin->values[i])))
-			continue;
-		json_decref(values);
-		return NULL;
-	}
-	return values;
-}
-
 int result_add_origin(json_t *json, const struct run_origin *o)
 {
-	json_t *options = json_options(o);
-	if (json_object_set_new(json, "options", options))
+	if (json_object_set_new(json, "options", json_options(o)))
 		return -ENOMEM;
-	if (!o->scenario)
-		return 0;
-	json_t *more = json_pack("{s:o,s:o,s:s,s:o?,s:s,s:o}", "scenario", result_text(o->scenario), "label",
-				 result_text(o->label), "case", o->case_name, "values", json_values(o), "identity",
-				 o->identity, "error", result_text(o->error));
-	int rc = more ? json_object_update(json, more) : -1;
-	json_decref(more);
-	return rc ? -ENOMEM : 0;
+	bool failed = o->error && *o->error;
+	return failed && json_object_set_new(json, "error", result_text(o->error)) ? -ENOMEM : 0;
 }

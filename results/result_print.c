@@ -79,7 +79,7 @@ static void print_metric(FILE *out, const char *text, size_t len, const struct r
 		fprintf(out, "%" PRIu64, metric_count(m, record));
 	else
 		fprintf(out, "%.*f", atoi(text + name_len + 1),
-			metric_raw(m, record) * (text[name_len] == '%' ? 100 : 1));
+			metric_value(m, record) * (text[name_len] == '%' ? 100 : 1));
 }
 
 static void print_text(FILE *out, const char *text, const struct run_record *record)
@@ -98,7 +98,7 @@ static void print_text(FILE *out, const char *text, const struct run_record *rec
 
 static bool is_shown(const struct line *l, const struct run_record *record)
 {
-	return !l->when || metric_raw(metric_find(l->when), record) > 0;
+	return !l->when || metric_value(metric_find(l->when), record) > 0;
 }
 
 /* Algorithms, and why they were chosen. */

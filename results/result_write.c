@@ -60,7 +60,7 @@ enum { SECTIONS = sizeof sections / sizeof *sections };
 
 static bool is_above_0(const char *name, const struct run_record *record)
 {
-	return name && metric_raw(metric_find(name), record) > 0;
+	return name && metric_value(metric_find(name), record) > 0;
 }
 
 static bool is_there(const struct section *s, const struct run_record *record)
@@ -101,7 +101,7 @@ static int put(json_t *json, const char *path, json_t *value)
 static json_t *json_metric(const struct metric *m, const struct run_record *record)
 {
 	return metric_is_count(m) ? json_integer((json_int_t)metric_count(m, record))
-				  : json_real(metric_raw(m, record));
+				  : json_real(metric_value(m, record));
 }
 
 static bool is_in(const struct metric *m, const struct section *s)

@@ -27,12 +27,12 @@ static void judge_flows(struct simrun *s, const struct run_result *r)
 static int write_result(struct simrun *s, struct run_result *r, struct weft_err *err)
 {
 	judge_flows(s, r);
-	s->origin->given = s->o->given;
-	s->origin->given_count = s->o->given_count;
-	s->origin->error = s->verdict.msg;
-	r->origin = s->origin;
+	const struct run_origin origin = {s->o->given, s->o->given_count, s->verdict.msg};
+	r->origin = &origin;
 	int rc = s->o->files.dir ? result_write_dir(r, &s->o->lab.workload, s->o->files.dir, err) : 0;
-	return rc || !s->report ? rc : s->report(r, s->report_arg, err);
+	rc = rc || !s->report ? rc : s->report(r, s->report_arg, err);
+	r->origin = NULL;
+	return rc;
 }
 
 int simrun(struct simrun *s, struct weft_err *err)

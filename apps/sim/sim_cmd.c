@@ -58,10 +58,8 @@ static int complain(const char *reason)
 /* Runs and reports; the table is shown even when not all flows ended well, because it says how. */
 static int run_one(struct options *o)
 {
-	struct run_origin origin = {0};
 	struct weft_err err = {""};
 	struct simrun run = {.o = o,
-			     .origin = &origin,
 			     .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 			     .progress_arg = o,
 			     .report = report,

@@ -28,7 +28,4 @@ int file_path(char path[FILE_PATH_MAX], const char *dir, const char *name, struc
 /* Makes a directory and those above it, as far as they are not there. An errno with a message. */
 int file_make_dir(const char *dir, struct weft_err *err);
 
-/* Removes a directory with all that is in it, or a file; nothing there is fine, too. An errno with a message. */
-int file_remove_tree(const char *path, struct weft_err *err);
-
 #endif

@@ -28,13 +28,7 @@ struct run_option {
 struct run_origin {
 	const struct run_option *given; /* options, so that the run can be repeated */
 	uint32_t given_count;
-	const char *scenario; /* title; NULL: the run belongs to no scenario, and nothing below is set */
-	const char *label;    /* case and axis values */
-	const char *case_name;
-	const char *identity; /* same text: same results */
-	const char *const *axes, *const *values;
-	uint32_t axis_count;
-	const char *error; /* why the run is no success; empty */
+	const char *error; /* why the run is no success; NULL or empty: it is one */
 };
 
 /* Why the fabric dropped packets; together run_packets.dropped. */
@@ -139,16 +133,10 @@ int result_print(const struct run_result *r, FILE *out, struct weft_err *err);
  * of `r`. An errno of the file system, with a message that names the file. */
 int result_write_dir(const struct run_result *r, const struct weft_workload *w, const char *dir, struct weft_err *err);
 
-/* A run read back from its JSON, without its flows. */
+/* What metrics are taken from. */
 struct run_record {
-	struct run_result result;   /* flow_count without flows; strings are below */
-	struct run_summary summary; /* failed: flows that were not verified */
-	char cc[24], lb[24];
-	char identity[40]; /* see struct run_origin; empty: none */
-	char error[256];   /* why the run is no success; empty */
+	struct run_result result;
+	struct run_summary summary;
 };
-
-/* -ENOENT: no such file; -EINVAL: not of schema weft.run/1; other errnos of reading. */
-int result_read_json(const char *path, struct run_record *rec, struct weft_err *err);
 
 #endif

@@ -74,6 +74,14 @@ def test_single_runs_and_several_directories(weft: Binary, tmp_path: Path, two_c
     assert len(weftlab.load(tmp_path / "1", two_cases.attrs["directory"])) == 13
 
 
+def test_a_single_run_says_why_it_failed(weft: Binary, tmp_path: Path) -> None:
+    done = subprocess.run([weft.path, "sim", "--topology=star:4", "--matrix=permutation:4:1MiB", "--end=5us",
+                           f"--out={tmp_path}/one"], capture_output=True, text=True, check=False)
+    row = weftlab.load(tmp_path / "one").iloc[0]
+    assert row["status"] == "failed" and "had not ended at 5.0 us" in row["error"]
+    assert row["error"] in done.stderr
+
+
 def test_directories_without_results_are_named(tmp_path: Path) -> None:
     with pytest.raises(WeftlabError, match="no results"):
         weftlab.load(tmp_path)

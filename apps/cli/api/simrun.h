@@ -6,8 +6,7 @@
 #include "options.h"
 
 struct simrun {
-	struct options *o;         /* resolved; o->files says what is written */
-	struct run_origin *origin; /* goes into the JSON, with given options and error filled in here */
+	struct options *o; /* resolved; o->files says what is written */
 	/* Called during the run as lab_progress does; may be NULL. */
 	void (*progress)(struct lab *lab, void *arg);
 	void *progress_arg;

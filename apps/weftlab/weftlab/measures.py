@@ -273,16 +273,18 @@ RATE_MEASURES: tuple[tuple[str, str, Callable[[Rates], float]], ...] = (  # name
 def _all() -> dict[str, Measure]:
     measures: dict[str, Measure] = {}
 
-    def of_complete(name: str, value: Callable[[Row], float] | None = None) -> None:
-        measures[name] = Measure("", _of_complete(value or (lambda row: _number(row, name))), True)
+    def of_complete(name: str, value: Callable[[Row], float] | None = None, text: str = "") -> None:
+        measures[name] = Measure(text, _of_complete(value or (lambda row: _number(row, name))), True)
 
-    def of_result(name: str, value: Callable[[Row, Scope], float] | None = None) -> None:
-        measures[name] = Measure("", value or _of_result(name), True)
+    def of_result(name: str, value: Callable[[Row, Scope], float] | None = None, text: str = "") -> None:
+        measures[name] = Measure(text, value or _of_result(name), True)
 
     for statistic in ("min", "mean", "p50", "p99", "max"):
         of_complete(f"fct_{statistic}_us")
-    of_complete("spread_us", lambda row: _number(row, "fct_max_us") - _number(row, "fct_min_us"))
-    of_complete("slowest_over_fastest", lambda row: over(_number(row, "fct_max_us"), _number(row, "fct_min_us")))
+    of_complete("spread_us", lambda row: _number(row, "fct_max_us") - _number(row, "fct_min_us"),
+                "slowest less fastest completion time")
+    of_complete("slowest_over_fastest", lambda row: over(_number(row, "fct_max_us"), _number(row, "fct_min_us")),
+                "slowest completion time over the fastest")
     for kind in ("foreground", "background"):
         for statistic in ("mean", "max"):
             of_complete(f"{kind}_{statistic}_us", _or_nothing(f"{kind}_fct_{statistic}_us"))
@@ -290,19 +292,24 @@ def _all() -> dict[str, Measure]:
         of_complete(name)
     for name in ("failed", "retransmitted", "trimmed", "dropped", "marked", "timeouts"):
         of_result(name)
-    of_result("lost", lambda row, scope: _number(row, "dropped") + _number(row, "trimmed"))
-    of_result("data_lost", lambda row, scope: _number(row, "dropped_data") + _number(row, "trimmed"))
+    of_result("lost", lambda row, scope: _number(row, "dropped") + _number(row, "trimmed"),
+              "packets trimmed or dropped")
+    of_result("data_lost", lambda row, scope: _number(row, "dropped_data") + _number(row, "trimmed"),
+              "data packets trimmed, or dropped by full queues")
     of_result("reordered_share",
-              lambda row, scope: over(_number(row, "packets_reordered"), _number(row, "packets_arrived")))
+              lambda row, scope: over(_number(row, "packets_reordered"), _number(row, "packets_arrived")),
+              "packets that arrived after one sent later, over all")
     for name in ("reorder_extent_p99", "reorder_extent_max", "ooo_p99", "ooo_max", "dup_acks_max", "dup_ack_flows",
                  "dup_ack3_flows", "reorder_ack_flows", "reorder_ack3_flows", "queue_max_bytes", "queue_mean_bytes"):
         of_result(name)
     for place in PLACES:
         of_result(f"wait_{place}_mean_us", _at(place, (f"wait_{place}_mean_us",)))
         of_result(f"wait_{place}_max_us", _at(place, (f"wait_{place}_max_us",)))
-        of_result(f"lost_{place}", _at(place, (f"dropped_{place}", f"trimmed_{place}")))
+        of_result(f"lost_{place}", _at(place, (f"dropped_{place}", f"trimmed_{place}")),
+                  f"packets dropped or trimmed at the ports of `wait_{place}_mean_us`")
     for place in ("leaf_up", "leaf_host"):
-        of_result(f"wait_{place}_share", _wait_share(place))
+        of_result(f"wait_{place}_share", _wait_share(place),
+                  f"share of all waiting in switches that is at the ports of `wait_{place}_mean_us`")
     for direction in ("up", "down"):
         for statistic in ("sd", "mean", "p99", "p99999"):
             of_result(f"queue_{direction}_{statistic}")

@@ -5,6 +5,9 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cmocka_all.h"
 #include "result.h"
@@ -31,20 +34,29 @@ static inline struct run_result result_of(const struct run_flow *flows, uint32_t
 				   .digest = 0xabc};
 }
 
-/* All a run's JSON can say of where it comes from. */
-static inline struct run_origin origin_of(const struct run_option *given, uint32_t count)
+/* Its JSON, read back from a file; to be released by the caller. */
+static inline json_t *json_of(const struct run_result *r)
 {
-	static const char *const axes[] = {"link-gbps", "lb"}, *const values[] = {"2.5", "reps"};
-	return (struct run_origin){.given = given,
-				   .given_count = count,
-				   .scenario = "a title",
-				   .label = "one link-gbps=2.5",
-				   .case_name = "one",
-				   .identity = "0123456789abcdef-0123456789abcdef",
-				   .axes = axes,
-				   .values = values,
-				   .axis_count = 2,
-				   .error = "flow 2 (0->1): not delivered correctly"};
+	char name[] = "/tmp/weft-json-XXXXXX";
+	close(mkstemp(name));
+	assert_int_equal(result_write_json(r, name, NULL), 0);
+	json_t *json = json_load_file(name, 0, NULL);
+	unlink(name);
+	assert_non_null(json);
+	return json;
+}
+
+/* The number at a path of names: "fct_us.max". */
+static inline double number_at(const json_t *json, const char *path)
+{
+	char name[32];
+	for (size_t len; *path; path += len + (path[len] == '.')) {
+		len = strcspn(path, ".");
+		snprintf(name, sizeof name, "%.*s", (int)len, path);
+		json = json_object_get(json, name);
+	}
+	assert_true(json_is_number(json));
+	return json_number_value(json);
 }
 
 #endif

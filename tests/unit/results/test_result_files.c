@@ -6,6 +6,7 @@
 
 #include "file.h"
 #include "result_box.h"
+#include "temp_dir.h"
 
 static json_t *load(const char *dir, const char *name)
 {
@@ -25,30 +26,25 @@ static void write_dir__origin_and_options(void **state)
 	char dir[] = "/tmp/weft-run-XXXXXX";
 	struct weft_flow flows[3] = {{.src = 0, .dst = 1}, {.src = 2, .dst = 1}, {.src = 0, .dst = 1}};
 	struct weft_workload w = {.flows = flows, .flow_count = 3};
-	struct run_origin origin = origin_of(given, 7);
+	struct run_origin origin = {.given = given, .given_count = 7, .error = ""};
 	struct run_result r = result_of(three, 3);
 	r.origin = &origin;
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(result_write_dir(&r, &w, dir, NULL), 0);
 	json_t *json = load(dir, "run.json");
-	const char *label, *name;
 	int seed, trimmed, ack_every;
-	double gbps;
 	json_t *faults;
-	assert_int_equal(json_unpack(json, "{s:s, s:s, s:{s:f}, s:{s:i, s:b, s:{s:i}, s:o}}", "label", &label, "case",
-				     &name, "values", "link-gbps", &gbps, "options", "seed", &seed, "no-trim", &trimmed,
-				     "set", "ack_every", &ack_every, "faults", &faults),
+	assert_int_equal(json_unpack(json, "{s:{s:i, s:b, s:{s:i}, s:o}}", "options", "seed", &seed, "no-trim",
+				     &trimmed, "set", "ack_every", &ack_every, "faults", &faults),
 			 0);
-	assert_string_equal(label, "one link-gbps=2.5");
-	assert_string_equal(name, "one");
-	assert_float_equal(gbps, 2.5, 0);
+	assert_null(json_object_get(json, "error"));
 	assert_int_equal(seed, 3);
 	assert_int_equal(trimmed, 1);
 	assert_int_equal(ack_every, 2);
 	assert_int_equal(json_array_size(faults), 2);
 	assert_null(json_object_get(json_object_get(json, "options"), "out"));
 	json_decref(json);
-	assert_int_equal(file_remove_tree(dir, NULL), 0);
+	assert_int_equal(temp_dir_remove(dir), 0);
 }
 
 /* A file's name can hold any bytes; the result is not lost for it. */
@@ -58,22 +54,21 @@ static void write_dir__text_that_is_no_utf8(void **state)
 	char dir[] = "/tmp/weft-run-XXXXXX";
 	struct weft_flow flows[3] = {{.dst = 1}, {.dst = 1}, {.dst = 1}};
 	struct weft_workload w = {.flows = flows, .flow_count = 3};
-	struct run_origin origin = origin_of(given, 2);
+	struct run_origin origin = {.given = given, .given_count = 2, .error = "\xc3\xbc cut \xc3"};
 	struct run_result r = result_of(three, 3);
-	origin.label = "\xc3\xbc cut \xc3";
 	r.origin = &origin;
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(result_write_dir(&r, &w, dir, NULL), 0);
 	json_t *json = load(dir, "run.json");
-	const char *label, *matrix, *fault;
-	assert_int_equal(json_unpack(json, "{s:s, s:{s:s, s:[s]}}", "label", &label, "options", "matrix", &matrix,
+	const char *error, *matrix, *fault;
+	assert_int_equal(json_unpack(json, "{s:s, s:{s:s, s:[s]}}", "error", &error, "options", "matrix", &matrix,
 				     "faults", &fault),
 			 0);
-	assert_string_equal(label, "?? cut ?");
+	assert_string_equal(error, "?? cut ?");
 	assert_string_equal(matrix, "y?.cm");
 	assert_string_equal(fault, "?");
 	json_decref(json);
-	assert_int_equal(file_remove_tree(dir, NULL), 0);
+	assert_int_equal(temp_dir_remove(dir), 0);
 }
 
 static void write_dir__a_line_per_flow(void **state)
@@ -105,7 +100,7 @@ static void write_dir__a_line_per_flow(void **state)
 				  "1,2,3,2000,,,,2.000000,0,0,0,0,0,0\n"
 				  "2,4,5,3000,0.000000,,3.000000,,0,1,0,0,0,0\n");
 	free(text);
-	assert_int_equal(file_remove_tree(dir, NULL), 0);
+	assert_int_equal(temp_dir_remove(dir), 0);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include "cmocka_all.h"
 #include "file.h"
 #include "lab_args.h"
+#include "temp_dir.h"
 
 enum { ROWS_MAX = 20000 };
 
@@ -61,7 +62,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 	finish(f);
-	file_remove_tree(f->dir, NULL);
+	temp_dir_remove(f->dir);
 	free(f);
 	return 0;
 }
