@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,9 +70,25 @@ static int put(void *arg, const char *name, const char *value, const yaml_node_t
 	return rc ? yamldoc_refuse(&c->y, at, NULL, "%s", why.msg[0] ? why.msg : "no memory") : 0;
 }
 
+/* Keys of scenarios, which say more than the options of a run. */
+static bool is_of_scenario(const char *name)
+{
+	static const char *const names[] = {"title",   "about",  "cases", "sweep", "seeds",
+					    "outputs", "claims", "bench", "figure"};
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 static int pair(void *arg, const char *name, const yaml_node_t *value)
 {
 	struct config *c = arg;
+	if (is_of_scenario(name))
+		return yamldoc_refuse(
+			&c->y, value, name,
+			"is for a scenario, as weft sweep FILE.yaml runs it; --config takes options alone");
 	return config_pair(&c->y, name, value, put, c);
 }
 

@@ -14,6 +14,7 @@ import weftlab
 from weftlab import Runs, WeftlabError, figure, save
 from weftlab.__main__ import main, where
 from weftlab.binary import Binary
+from weftlab.drawing import named
 from weftlab.figures import FIGURES, rates_over_time
 
 
@@ -55,6 +56,12 @@ def test_a_file_is_the_same_each_time(ending: str, start: bytes, two_cases: Runs
     one = (tmp_path / f"one.{ending}").read_bytes()
     assert one.startswith(start)
     assert one == (tmp_path / f"two.{ending}").read_bytes()
+
+
+def test_axes_have_the_names_of_their_columns() -> None:
+    names = {"fct_p99_us": "p99 FCT (µs)", "queue_max_bytes": "max queue (bytes)", "max_rss_kib": "max rss (KiB)",
+             "flow_gbps_min": "min flow (Gb/s)", "jain": "Jain's fairness", "seed": "seed", "bytes": "bytes"}
+    assert {column: named(column) for column in names} == names
 
 
 def test_bars_are_means_over_the_seeds(two_cases: Runs) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import weftlab
-from conftest import Write
+from conftest import ROOT, Write
 from weftlab import Runs, WeftlabError
 from weftlab.__main__ import main
 from weftlab.page import PAGE_BYTES_MAX, page, plain, rounded
@@ -49,7 +51,7 @@ found.log = labels() !== whole;
 const rows = () => document.querySelectorAll("#runs tbody tr");
 const cells = at => [...document.querySelectorAll(`#runs tbody td:nth-child(${at})`)].map(cell => cell.textContent);
 const heads = [...document.querySelectorAll("#runs th")];
-const at = heads.findIndex(head => head.textContent.startsWith("tail FCT"));
+const at = heads.findIndex(head => head.textContent.startsWith("max FCT"));
 heads[at].click(); const up = cells(at + 1); heads[at].click(); found.sorted = [up, cells(at + 1)];
 const filter = document.querySelector("#runs input");
 found.all = rows().length; filter.value = "hashed"; filter.dispatchEvent(new Event("input"));
@@ -138,6 +140,18 @@ def test_the_command_writes_the_page(two_cases: Runs, tmp_path: Path, capsys: py
     assert capsys.readouterr().out == f"{path}\n"
     assert "sprayed" not in path.read_text()
     assert main(["report", two_cases.attrs["directory"], "--html", "/nonexistent/page.html"]) == 1
+    assert main(["report", two_cases.attrs["directory"], "--where", "case=hashed", "-o", "-"]) == 0
+    assert capsys.readouterr().out == path.read_text()
+
+
+def test_a_reader_may_stop_reading(two_cases: Runs) -> None:
+    command = [sys.executable, "-m", "weftlab", "table", two_cases.attrs["directory"]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "apps" / "weftlab")}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 def test_claims_stand_on_the_page_with_their_verdicts(write: Write, tmp_path: Path) -> None:
@@ -181,12 +195,18 @@ def test_readers_hover_zoom_sort_and_filter(width: int, more: tuple[str, ...], t
 
 
 @pytest.fixture(scope="module")
-def figure_page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page that `weft reproduce` writes of FAILING_LINK."""
+def publication(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `weft reproduce` writes of FAILING_LINK."""
     directory = tmp_path_factory.mktemp("paper")
     (directory / "fig1.yaml").write_text(FAILING_LINK)
     assert main(["reproduce", str(directory), "--out", str(directory / "out"), "--quiet"]) == 0
-    return (directory / "out" / "fig1" / "report.html").read_text()
+    return directory / "out"
+
+
+@pytest.fixture(scope="module")
+def figure_page(publication: Path) -> str:
+    """The page of its figure."""
+    return (publication / "fig1" / "report.html").read_text()
 
 
 def assert_seen(found: dict[str, Any]) -> None:
@@ -196,9 +216,27 @@ def assert_seen(found: dict[str, Any]) -> None:
     assert min(found["lines"]) > found["view"] / 8, "a plot without a line"
     (natural, left, right, wide, high), = found["pictures"]
     assert natural > 100 and left >= 0 and right <= found["view"] and wide > 300 and high > 50
+    assert_verdicts(found)
+
+
+def assert_verdicts(found: dict[str, Any]) -> None:
+    """All are on the screen, with what they are about."""
+    assert found["wide"] <= found["view"]
     assert len(found["verdicts"]) >= 9
     for left, right, wide, high in found["verdicts"]:
         assert left >= 0 and right <= found["view"] and wide > 10 and high > 5, "a verdict off the screen"
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_verdict_of_a_publication_is_off_the_screen(width: int, publication: Path, tmp_path: Path) -> None:
+    text = (publication / "report.html").read_text()
+    found = browse(text, tmp_path, width, reader=LOOKER)
+    assert found["view"] == width
+    assert_verdicts(found)
+    with pytest.raises(AssertionError):
+        assert_verdicts(browse(text.replace("</style>", ".verdict { position: relative; left: -99px; }</style>"),
+                               tmp_path, width, reader=LOOKER))
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium")

@@ -77,6 +77,13 @@ def test_options_win_over_the_file(write: Write, tmp_path: Path) -> None:
                                  "set": {"ack_every": 2}, "no-trim": "true"}
 
 
+def test_a_scenario_is_no_file_of_options(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    many = tmp_path / "many.yaml"
+    many.write_text("lb: ops\nseeds: 3\n")
+    assert main(["sweep", write("topology: star:4\nmatrix: permutation:4:16KiB\n"), "--config", str(many)]) == 2
+    assert capsys.readouterr().err.startswith(f"weftlab sweep: {many}:2: seeds: is for a scenario")
+
+
 def test_unfinished_flows_fail_their_run_and_keep_its_result(write: Write, tmp_path: Path) -> None:
     runs = weftlab.run(write("topology: star:4\nmatrix: permutation:4:1MiB\nsweep: {end: [20us, 1s]}\n"), quiet=True,
                        jobs=1, out=tmp_path / "out")

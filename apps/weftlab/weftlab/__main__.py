@@ -30,13 +30,18 @@ def main(arguments: Sequence[str] | None = None, prog: str = "weftlab") -> int:
         if words[:1] == ["sweep"] and not {"--help", "-h"} & set(words):
             words, rest = sweep_command.split(words, commands["sweep"])
         options, more = top.parse_known_args(words)
-        return run(options, [*rest, *more], words, name)
+        code = run(options, [*rest, *more], words, name)
+        sys.stdout.flush()
+        return code
     except UsageError as error:
         return complain(name, str(error), USAGE)
     except UnwritableError as error:
         return complain(name, str(error), FAILURE)
     except WeftlabError as error:
         return complain(name, str(error), USAGE if words[0] in ("sweep", "table", "claims") else FAILURE)
+    except BrokenPipeError:  # whoever reads has seen enough; what is still buffered must not complain, either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SUCCESS
     except KeyboardInterrupt:
         return complain(name, "stopped; complete results are kept, and the same command goes on from there",
                         INTERRUPTED)
@@ -124,7 +129,7 @@ def add_report(command: argparse.ArgumentParser) -> None:
     command.set_defaults(command=report)
     command.add_argument("directories", nargs="+", metavar="DIR")
     command.add_argument("--html", "--output", "-o", metavar="FILE",
-                         help="the page; default without --figure: report.html in DIR")
+                         help="the page; - is standard output; default without --figure: report.html in DIR")
     command.add_argument("--scenario", "--claims", metavar="FILE.yaml",
                          help="of the results: its claims and its figure are on the page, too")
     command.add_argument("--binary", metavar="WEFT", help="the weft executable, for --scenario")
@@ -157,7 +162,8 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.html or not options.figure:
         path = options.html or os.path.join(options.directories[0], "report.html")
         write_page(runs, path, judged(options.scenario, options.binary, runs) if options.scenario else ())
-        print(path)
+        if path != "-":
+            print(path)
     return SUCCESS
 
 

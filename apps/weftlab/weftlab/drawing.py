@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from typing import Any, Callable, Sequence
 
 import matplotlib
@@ -18,10 +19,9 @@ POINTS_MAX = 600  # of a line over time; longer ones are binned
 COLOURS = 8  # of the style sheets
 DASHES = ("-", "--", ":", "-.")
 LOG_RATIO = 30  # an axis whose largest value is so many times its smallest is logarithmic
-UNITS = {"us": "µs", "gbps": "Gb/s", "bytes": "bytes"}
-NAMES = {"fct_max_us": "tail FCT (µs)", "fct_mean_us": "mean FCT (µs)", "fct_p99_us": "p99 FCT (µs)",
-         "goodput_gbps": "goodput (Gb/s)", "inflation": "makespan over ideal", "jain": "Jain's fairness",
-         "queue_max_bytes": "deepest queue (bytes)", "retransmitted": "packets retransmitted", "seed": "seed"}
+UNITS = {"us": "µs", "s": "s", "gbps": "Gb/s", "bytes": "bytes", "kib": "KiB"}
+STATISTIC = re.compile(r"min|mean|max|sd|p\d+")
+WRITTEN = {"fct": "FCT", "rtt": "RTT", "srtt": "SRTT", "jain": "Jain's fairness"}  # otherwise than in a column's name
 
 
 def save(drawn: Figure, *paths: str | os.PathLike[str]) -> None:
@@ -103,8 +103,9 @@ def short(value: object) -> str:
 
 
 def named(column: str) -> str:
-    """A column's name for an axis, with its unit in brackets."""
-    if column in NAMES:
-        return NAMES[column]
-    stem, _, unit = column.rpartition("_")
-    return f"{stem.replace('_', ' ')} ({UNITS[unit]})" if unit in UNITS and stem else column.replace("_", " ")
+    """A column's name in words, statistic first and unit in brackets: fct_p99_us is p99 FCT (µs)."""
+    first, *others = column.split("_")
+    unit = "".join(f" ({UNITS[word]})" for word in others if word in UNITS)
+    words = [first, *(word for word in others if word not in UNITS)]
+    words.sort(key=lambda word: not STATISTIC.fullmatch(word))
+    return " ".join(WRITTEN.get(word, word) for word in words) + unit

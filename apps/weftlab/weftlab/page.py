@@ -7,6 +7,7 @@ import base64
 import json
 import math
 import os
+import sys
 from dataclasses import dataclass
 from typing import Any, Iterator, Sequence
 
@@ -17,10 +18,11 @@ import pandas as pd
 from .claims import Judgement
 from .directory import DONE, WAITING
 from .errors import UnwritableError, WeftlabError
-from .drawing import NAMES, UNITS
+from .drawing import named
 from .figures import OF_COMPLETION, rates_over_time
 from .results import LEADING, Runs
 from .stats import combination_keys, groups, interval
+from .table import COLUMNS
 
 PAGE_BYTES_MAX = 2 << 20
 SERIES_BYTES_MAX = 1 << 20  # of the curves over time; combinations beyond it are left out and named
@@ -51,8 +53,12 @@ class Picture:
 
 def write_page(runs: Runs, path: str | os.PathLike[str], judgements: Sequence[Judgement] = (),
                published: Picture | None = None) -> None:
-    """Writes the page of these runs, with what became of claims about them, and the published figure redrawn."""
+    """Writes the page of these runs, with what became of claims about them, and the published figure redrawn. Path
+    "-" is standard output."""
     text = page(runs, judgements, published)
+    if path == "-":
+        sys.stdout.write(text)
+        return
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -65,13 +71,11 @@ def page(runs: Runs, judgements: Sequence[Judgement] = (), published: Picture | 
     complete: Runs = runs[(runs["status"] != WAITING) & (runs["directory"] != "")]
     if complete.empty:
         raise WeftlabError("no run has a result")
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True,
-                                     trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     data = json.dumps(data_of(runs, complete), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     failed = runs[(runs["status"] != DONE) & (runs["error"] != "")]
-    text = environment.get_template("page.html.j2").render(
-        title=runs.attrs.get("title") or "Runs", about=runs.attrs.get("about") or "", data=data, total=len(runs),
-        done=int((runs["status"] == DONE).sum()), script=_read("page.js"), sheet=_read("page.css"),
+    text = rendered(
+        "page.html.j2", title=runs.attrs.get("title") or "Runs", about=runs.attrs.get("about") or "", data=data,
+        total=len(runs), done=int((runs["status"] == DONE).sum()), script=_read("page.js"),
         failures=[(row.label, row.seed, row.error) for row in failed.head(20).itertuples()], failed=len(failed),
         judgements=judgements, published=published)
     if len(text.encode()) > PAGE_BYTES_MAX:
@@ -85,19 +89,12 @@ def data_of(runs: Runs, complete: Runs) -> dict[str, Any]:
     measures = [str(name) for name in complete.columns if _is_measure(complete, str(name))]
     combinations = list(groups(complete, keys))
     over_time, left_out = _all_over_time(combinations)
-    return {"keys": keys, "measures": [{"name": name, "title": title_of(name)} for name in measures],
+    return {"keys": keys, "measures": [{"name": name, "title": named(name)} for name in measures],
             "combinations": [_combination(values, group, measures) for values, group in combinations],
             "curves": {column: [_distribution(group.flows()[column]) for _, group in combinations]
                        for column in ("fct_us", "slowdown")},
             "ideal": _distribution(complete.flows()["ideal_us"]), "time": over_time, "left_out": left_out,
             "runs": _table(runs, keys, measures)}
-
-
-def title_of(measure: str) -> str:
-    """A measure in words, with its unit in brackets."""
-    stem, _, unit = measure.rpartition("_")
-    plain = f"{stem.replace('_', ' ')} ({UNITS[unit]})" if unit in UNITS and stem else measure.replace("_", " ")
-    return NAMES.get(measure, plain)
 
 
 def _is_measure(runs: Runs, name: str) -> bool:
@@ -176,11 +173,10 @@ def _binned(times: Any, values: Any) -> dict[str, Any]:
 
 def _table(runs: Runs, keys: Sequence[str], measures: Sequence[str]) -> dict[str, Any]:
     """Single runs."""
-    shown = [name for name in ("fct_max_us", "fct_mean_us", "fct_p99_us", "inflation", "goodput_gbps", "jain",
-                               "retransmitted", "trimmed", "dropped", "timeouts", "failed") if name in measures]
+    shown = [name for _, name, _ in COLUMNS if name in measures]
     columns = [*keys, "seed", "status", *shown]
     rows = [[plain(value) for value in row] for row in runs.head(RUNS_IN_TABLE)[columns].itertuples(index=False)]
-    return {"columns": [title_of(name) if name in shown else name for name in columns], "rows": rows,
+    return {"columns": [named(name) if name in shown else name for name in columns], "rows": rows,
             "left_out": max(0, len(runs) - RUNS_IN_TABLE)}
 
 
@@ -199,6 +195,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, (int, np.integer)):
         return int(value)
     return rounded(value) if value is not None else None
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A template of ours, with the style sheet of all pages."""
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True,
+                                     trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    return environment.get_template(template).render(sheet=_read("page.css"), **values)
 
 
 def _read(name: str) -> str:

@@ -151,21 +151,16 @@ def conclude(paper: str, figures: Sequence[Figure], out: str) -> None:
 
 def write_pages(paper: str, figures: Sequence[Figure], out: str) -> None:
     """FIGURE/report.html, and report.html with all claims."""
-    import jinja2
+    from .claims import counted
+    from .page import rendered, write_page
 
-    from .page import write_page
-
-    templates = os.path.join(os.path.dirname(__file__), "templates")
     for figure in figures:
         if (figure.runs["directory"] != "").any():
             write_page(figure.runs, os.path.join(out, figure.name, "report.html"), figure.judgements,
                        picture_of(figure))
-    with open(os.path.join(templates, "page.css"), encoding="utf-8") as file:
-        sheet = file.read()
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(templates), autoescape=True)
-    template = environment.get_template("reproduce.html.j2")
     path = os.path.join(out, "report.html")
-    write(path, template.render(paper=paper, figures=figures, sheet=sheet))
+    counts = counted([found for figure in figures for found in figure.judgements])
+    write(path, rendered("reproduce.html.j2", paper=paper, figures=figures, counts=counts))
     print(f"{path}: {(os.path.getsize(path) + 1023) // 1024} KiB")
 
 

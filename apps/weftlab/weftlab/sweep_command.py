@@ -134,6 +134,9 @@ def of_file(path: str, weft: Binary) -> list[tuple[str, str]]:
     """Options from a YAML file (--config)."""
     from .reader import load as load_scenario
 
+    reason = weft.refusal([f"--config={path}"])
+    if reason:
+        raise UsageError(reason)
     return [(item.name, item.value) for item in load_scenario(path, weft).base]
 
 

@@ -103,6 +103,7 @@ static void config__errors_have_file_and_line(void **state)
 	refused(f, "seed: 1\n\nend: x\n", -EINVAL, "3", "end");
 	refused(f, "seed: [1, 2]\n", -EINVAL, "1", "single value");
 	refused(f, "- seed\n", -EINVAL, "1", "mapping");
+	refused(f, "seed: 1\ncases: [{lb: ops}]\n", -EINVAL, "2", "cases: is for a scenario");
 	refused(f, "seed: 1\nset:\n  ack_every: {a: 1}\n", -EINVAL, "3", "single value");
 	refused(f, "seed: \"1\nmtu: 2\n", -EINVAL, "3", "");
 	refused(f, "[a]: 1\n", -EINVAL, "1", "name");
