@@ -129,6 +129,11 @@ static int opt_route(void *o, const char *value, struct weft_err *err)
 	return weft_route_find(value, &((struct switch_opts *)o)->route, err);
 }
 
+static int opt_dscp(void *o, const char *value, struct weft_err *err)
+{
+	return weft_dscp_parse("--dscp", value, &((struct switch_opts *)o)->ports.dscp, err);
+}
+
 #define FIELD(name) offsetof(struct switch_opts, name)
 #define BELOW       "\n                               " /* a further line of --help */
 
@@ -159,6 +164,10 @@ static const struct opt_desc switch_options[] = {
 	 "hosts, with --route symmetric when there is more than one path; default 0:" BELOW
 	 "credits are control packets",
 	 opt_credit_queue, 0},
+	{"dscp", "CLASS:CODE,...",
+	 "the DSCPs that hosts use by FI_WEFT_DSCP: data, ordered, unscheduled, trimmed," BELOW
+	 "trimmed_lasthop, credit, control; default: those of doc/reference/protocol.md",
+	 opt_dscp, 0},
 	{"no-trim", NULL, "full queues drop instead of trimming", opt_no_trim, 0},
 	{"set", "KEY=VALUE",
 	 "a parameter of the fabric (queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, ...) or of" BELOW

@@ -156,7 +156,10 @@ int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_p
 	if (rc == 0)
 		rc = eal_start(p, ip_bytes, pool_pkts, err);
 	for (uint32_t i = 0; i < p->count && rc == 0; i++) {
-		struct weft_ethdev_conf conf = {.dev = p->devargs[i], .max_ip_bytes = ip_bytes, .pool_pkts = pool_pkts};
+		struct weft_ethdev_conf conf = {.dev = p->devargs[i],
+						.max_ip_bytes = ip_bytes,
+						.pool_pkts = pool_pkts,
+						.net = {.dscp = p->dscp}};
 		rc = weft_ethdev_open(&conf, &p->port[i], err);
 	}
 	if (rc != 0)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "weft/err.h"
+#include "weft/ethdev.h"
 #include "weft/spi/port.h"
 
 enum { SWITCH_PORTS_MAX = 32, SWITCH_DEVARGS_MAX = 256 };
@@ -14,6 +15,7 @@ struct switch_ports {
 	char devargs[SWITCH_PORTS_MAX][SWITCH_DEVARGS_MAX];
 	struct weft_port *port[SWITCH_PORTS_MAX]; /* NULL: not open */
 	uint32_t count;
+	struct weft_dscp dscp; /* of the classes, on all ports */
 };
 
 /* One port. -E2BIG: too many, -ENAMETOOLONG. */

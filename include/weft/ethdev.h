@@ -48,6 +48,10 @@ struct weft_dscp {
 	uint8_t control;         /* ACKs and the like; 46 */
 };
 
+/* Reads "data:26,control:48": classes by the names of these fields; the others get the numbers above. -EINVAL, with a
+ * message that begins with `what`: not such a list, or two classes with one code point. */
+int weft_dscp_parse(const char *what, const char *text, struct weft_dscp *dscp, struct weft_err *err);
+
 /* The network behind a port. All zero: everybody is on the link, frames are untagged. */
 struct weft_ethdev_net {
 	uint8_t prefix_len; /* of `ip`, bits of its address family; 0: only `routes` and the kernel say who is on the

@@ -8,6 +8,8 @@
 
 #include <rte_ip.h>
 
+#include "ethdev_dscp.h"
+
 enum {
 	TAG_BYTES = sizeof(struct rte_vlan_hdr),
 	MACS_BYTES = 2 * RTE_ETHER_ADDR_LEN,
@@ -15,16 +17,7 @@ enum {
 	VID_MASK = 0xfff,
 	PCP_MAX = 7,
 	PCP_SHIFT = 13,
-	DSCPS = 64,
-	CLASSES = sizeof(struct weft_dscp),
 };
-
-_Static_assert(CLASSES == 7, "a byte for each class");
-
-/* What the engine and the network know the classes by, in the order of struct weft_dscp. */
-static const uint8_t ours[CLASSES] = {8, 10, 12, 16, 18, 40, 46};
-static const char *const class_names[CLASSES] = {"data",   "ordered", "unscheduled", "trimmed", "trimmed_lasthop",
-						 "credit", "control"};
 
 struct edge {
 	bool has_dscps;
@@ -32,45 +25,31 @@ struct edge {
 	uint8_t out[DSCPS], in[DSCPS];
 };
 
-static int dscps_check(const char *dev, const uint8_t *theirs, struct weft_err *err)
-{
-	for (int i = 0; i < CLASSES; i++) {
-		if (theirs[i] >= DSCPS)
-			return weft_err_set(err, -EINVAL, "%s: DSCP %u of class %s is not below %d", dev, theirs[i],
-					    class_names[i], DSCPS);
-		for (int j = 0; j < i; j++)
-			if (theirs[i] == theirs[j])
-				return weft_err_set(err, -EINVAL, "%s: classes %s and %s have the same DSCP %u", dev,
-						    class_names[j], class_names[i], theirs[i]);
-	}
-	return 0;
-}
-
 /* Code points that mean nothing to us stay, unless the network means a class of ours by them. */
-static void dscps_fill(struct edge *e, const uint8_t *theirs)
+static void dscps_fill(struct edge *e, const struct weft_dscp *dscp)
 {
 	enum { OTHER = 0 };
+	uint8_t theirs[DSCP_CLASSES];
+	memcpy(theirs, dscp, sizeof theirs);
 	for (unsigned i = 0; i < DSCPS; i++)
 		e->out[i] = e->in[i] = (uint8_t)i;
-	for (int i = 0; i < CLASSES; i++)
-		e->in[ours[i]] = OTHER;
-	for (int i = 0; i < CLASSES; i++) {
-		e->out[ours[i]] = theirs[i];
-		e->in[theirs[i]] = ours[i];
+	for (int i = 0; i < DSCP_CLASSES; i++)
+		e->in[dscp_ours[i]] = OTHER;
+	for (int i = 0; i < DSCP_CLASSES; i++) {
+		e->out[dscp_ours[i]] = theirs[i];
+		e->in[theirs[i]] = dscp_ours[i];
 	}
 }
 
 int edge_create(const char *dev, const struct weft_ethdev_net *net, struct edge **edge, struct weft_err *err)
 {
 	static const struct weft_dscp none;
-	uint8_t theirs[CLASSES];
 	bool has_dscps = memcmp(&net->dscp, &none, sizeof none) != 0;
-	memcpy(theirs, &net->dscp, sizeof theirs);
 	*edge = NULL;
 	if (net->vlan > VID_MAX || net->vlan_pcp > PCP_MAX)
 		return weft_err_set(err, -EINVAL, "%s: VLAN %u with priority %u: there are 1 to %d, and 0 to %d", dev,
 				    net->vlan, net->vlan_pcp, VID_MAX, PCP_MAX);
-	int rc = has_dscps ? dscps_check(dev, theirs, err) : 0;
+	int rc = has_dscps ? dscp_check(dev, &net->dscp, err) : 0;
 	if (rc != 0 || (!has_dscps && net->vlan == 0))
 		return rc;
 	*edge = calloc(1, sizeof **edge);
@@ -79,7 +58,7 @@ int edge_create(const char *dev, const struct weft_ethdev_net *net, struct edge 
 	(*edge)->has_dscps = has_dscps;
 	if (net->vlan != 0)
 		(*edge)->tci = (uint16_t)(net->vlan | net->vlan_pcp << PCP_SHIFT);
-	dscps_fill(*edge, theirs);
+	dscps_fill(*edge, &net->dscp);
 	return 0;
 }
 

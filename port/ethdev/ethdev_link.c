@@ -51,17 +51,16 @@ static uint64_t bps_now(const struct ethdev *d)
 	return rte_eth_link_get_nowait(d->id, &link) == 0 ? speed_bps(&link) : 0;
 }
 
-/* Another interface may have taken the name. */
+/* Another interface may have taken the name. The thread may be in another network namespace than when it opened the
+ * port; the socket is not. */
 static enum weft_link_state interface_state(const struct ethdev *d)
 {
-	struct ifreq req = {.ifr_flags = 0};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
+	struct ifreq req = {.ifr_ifindex = 0};
+	if (d->link.fd < 0)
 		return d->link.state;
 	snprintf(req.ifr_name, sizeof req.ifr_name, "%s", d->iface);
-	bool there = if_nametoindex(d->iface) == d->link.index && ioctl(fd, SIOCGIFFLAGS, &req) == 0;
-	close(fd);
-	if (!there)
+	if (ioctl(d->link.fd, SIOCGIFINDEX, &req) != 0 || (unsigned)req.ifr_ifindex != d->link.index ||
+	    ioctl(d->link.fd, SIOCGIFFLAGS, &req) != 0)
 		return WEFT_LINK_REMOVED;
 	return (req.ifr_flags & IFF_UP) && (req.ifr_flags & IFF_RUNNING) ? WEFT_LINK_UP : WEFT_LINK_DOWN;
 }
@@ -122,8 +121,16 @@ void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, wef
 	if (d->is_switch || (!is_iface && is_virtual(info)))
 		return;
 	d->link.index = is_iface ? if_nametoindex(d->iface) : 0;
+	d->link.fd = is_iface ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
 	if (!is_iface)
 		device_wait(d, wait_ns);
 	d->link.look_at_ns = 0; /* the first poll tells of a link that is down */
 	d->port.link_bps = bps_now(d);
+}
+
+void ethdev_link_fini(struct ethdev *d)
+{
+	if (d->link.fd >= 0)
+		close(d->link.fd);
+	d->link.fd = -1;
 }

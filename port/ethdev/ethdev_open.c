@@ -143,6 +143,7 @@ static void device_release(struct ethdev *d)
 static void ethdev_release(struct ethdev *d)
 {
 	device_release(d);
+	ethdev_link_fini(d);
 	if (d->guard_fd >= 0)
 		close(d->guard_fd);
 	free(d);
@@ -253,7 +254,7 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		.ip = conf->ip,
 		.rx_fd = -1,
 		.guard_fd = -1,
-		.link = {.look_at_ns = WEFT_NEVER, .ops_up = &ethdev_ops, .ops_down = &ethdev_down_ops},
+		.link = {.look_at_ns = WEFT_NEVER, .fd = -1, .ops_up = &ethdev_ops, .ops_down = &ethdev_down_ops},
 		.node = SOCKET_ID_ANY,
 		.elsewhere = {.refcnt = 1},
 	};

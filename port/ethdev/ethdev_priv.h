@@ -46,6 +46,7 @@ struct ethdev_link {
 	weft_ns look_at_ns; /* when to look at it again; WEFT_NEVER: it is not watched */
 	enum weft_link_state state;
 	unsigned index;                                /* the interface's */
+	int fd;                                        /* a socket in its network namespace; -1: none */
 	const struct weft_port_ops *ops_up, *ops_down; /* the port's in either state */
 	weft_link_fn changed;                          /* NULL: nobody */
 	void *changed_arg;
@@ -112,6 +113,7 @@ void ethdev_wake_fini(struct ethdev *d);
 
 /* After the device has started: its speed, once the link is up or `wait_ns` are over. */
 void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, weft_ns wait_ns);
+void ethdev_link_fini(struct ethdev *d);
 /* What is due at `now`: a look at the link, and neigh_periodic. */
 void ethdev_periodic(struct ethdev *d, weft_ns now);
 

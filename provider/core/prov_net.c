@@ -13,7 +13,7 @@
 #include "prov_addr.h"
 #include "prov_log.h"
 
-enum { PREFIX_V4_MAX = 32, PREFIX_V6_MAX = 128, VLAN_MAX = 4094, PCP_MAX = 7, DSCP_MAX = 63, TEXT_MAX = 1024 };
+enum { PREFIX_V4_MAX = 32, PREFIX_V6_MAX = 128, VLAN_MAX = 4094, PCP_MAX = 7, TEXT_MAX = 1024 };
 
 static char *trim(char *text)
 {
@@ -251,66 +251,9 @@ static int vlan_pcp_parse(struct prov_dev *dev, char *text, struct weft_err *err
 	return 0;
 }
 
-static const struct {
-	const char *name;
-	size_t offset;
-	uint8_t def;
-} dscp_classes[] = {
-	{"data", offsetof(struct weft_dscp, data), 8},
-	{"ordered", offsetof(struct weft_dscp, ordered), 10},
-	{"unscheduled", offsetof(struct weft_dscp, unscheduled), 12},
-	{"trimmed", offsetof(struct weft_dscp, trimmed), 16},
-	{"trimmed_lasthop", offsetof(struct weft_dscp, trimmed_lasthop), 18},
-	{"credit", offsetof(struct weft_dscp, credit), 40},
-	{"control", offsetof(struct weft_dscp, control), 46},
-};
-enum { DSCP_CLASSES = count_of(dscp_classes) };
-
-static uint8_t *dscp_at(struct prov_dev *dev, size_t i)
-{
-	return (uint8_t *)&dev->net.dscp + dscp_classes[i].offset;
-}
-
-/* Switches have to tell the classes apart. */
-static int dscp_check(struct prov_dev *dev, struct weft_err *err)
-{
-	for (size_t i = 0; i < DSCP_CLASSES; i++)
-		for (size_t j = 0; j < i; j++)
-			if (*dscp_at(dev, i) == *dscp_at(dev, j))
-				return weft_err_set(err, -EINVAL, "FI_WEFT_DSCP: %s and %s have the same code point %u",
-						    dscp_classes[j].name, dscp_classes[i].name, *dscp_at(dev, i));
-	return 0;
-}
-
-static int dscp_item(struct prov_dev *dev, char *item, struct weft_err *err)
-{
-	char *colon = strchr(item, ':');
-	unsigned long code;
-	if (!colon || !number_parse(colon + 1, DSCP_MAX, &code))
-		return weft_err_set(err, -EINVAL, "FI_WEFT_DSCP: '%s' is not CLASS:CODE with a code from 0 to %d", item,
-				    DSCP_MAX);
-	*colon = 0;
-	for (size_t i = 0; i < DSCP_CLASSES; i++) {
-		if (strcmp(item, dscp_classes[i].name) != 0)
-			continue;
-		*dscp_at(dev, i) = (uint8_t)code;
-		return 0;
-	}
-	return weft_err_set(err, -EINVAL,
-			    "FI_WEFT_DSCP: no class '%s': there are data, ordered, unscheduled, trimmed, "
-			    "trimmed_lasthop, credit and control",
-			    item);
-}
-
 static int dscp_parse(struct prov_dev *dev, char *text, struct weft_err *err)
 {
-	char *save = NULL;
-	int ret = 0;
-	for (size_t i = 0; i < DSCP_CLASSES; i++)
-		*dscp_at(dev, i) = dscp_classes[i].def;
-	for (char *item = strtok_r(text, ",", &save); item && !ret; item = strtok_r(NULL, ",", &save))
-		ret = dscp_item(dev, trim(item), err);
-	return ret ? ret : dscp_check(dev, err);
+	return weft_dscp_parse("FI_WEFT_DSCP", text, &dev->net.dscp, err);
 }
 
 /* ---- lists ---- */

@@ -37,8 +37,8 @@ def run(*command: str, text: str | None = None) -> str:
 class Fabric:
     """Namespaces PREFIXl0 (leaf 0), PREFIXs0 (spine 0), PREFIXh0_0 (host 0 of leaf 0) and so on."""
 
-    def __init__(self, shape: Shape, prefix: str = "wf", proxy_arp: bool = False) -> None:
-        self.shape, self.prefix, self.proxy_arp = shape, prefix, proxy_arp
+    def __init__(self, shape: Shape, prefix: str = "wf") -> None:
+        self.shape = shape
         self.state = pathlib.Path("/run") / f"weft-fabric-{prefix}{os.getpid()}"
         self.prefix = f"{prefix}{os.getpid()}"
 
@@ -133,9 +133,6 @@ class Fabric:
             run("ip", "-n", self.leaf(leaf), "address", "add", f"{net}.1/24", "dev", f"h{h}")
             run("ip", "-n", self.host(i), "address", "add", f"{net}.2/24", "dev", f"eth{i}")
             run("ip", "-n", self.host(i), "route", "add", "default", "via", f"{net}.1")
-            if self.proxy_arp:
-                self._inside(self.leaf(leaf), "sysctl", "-q", "-w", f"net.ipv4.conf.h{h}.proxy_arp=1",
-                             f"net.ipv4.neigh.h{h}.proxy_delay=0")
         for leaf in range(s.leaves):
             for spine in range(s.spines):
                 run("ip", "-n", self.leaf(leaf), "address", "add", f"172.{16 + leaf}.{spine}.1/24", "dev", f"u{spine}")

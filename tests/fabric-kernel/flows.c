@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* flows weft|tcp:ALGORITHM [-n ROUNDS] [-t SECONDS] [-x COMMAND -X MS] HOST... -- FLOW...
- * HOST: NETNS,DEVICE,ADDRESS[,IP]; FLOW: SRC,DST,BYTES, all begin together. One line of JSON per round, one with
+ * HOST: NETNS,DEVICE,IP; FLOW: SRC,DST,BYTES, all begin together. One line of JSON per round, one with
  * counters. Exit status 1: a flow was not delivered as it was sent. */
 #include "flows.h"
 
@@ -46,14 +46,12 @@ void flows_enter(const struct host *host)
 static void host_add(struct flows *f, char *text)
 {
 	struct host *h = &f->hosts[f->host_count];
-	char *netns = strsep(&text, ","), *ip, *device = strsep(&text, ";"), *addr = strsep(&text, ";");
-	if (f->host_count++ == HOSTS_MAX || !device || !addr)
-		flows_die("HOST is NETNS,DEVICE;ADDRESS;IP", 0);
-	ip = strsep(&text, ";");
+	char *netns = strsep(&text, ","), *device = strsep(&text, ",");
+	if (f->host_count++ == HOSTS_MAX || !device || !text)
+		flows_die("HOST is NETNS,DEVICE,IP", 0);
 	snprintf(h->netns, sizeof h->netns, "%s", netns);
 	snprintf(h->device, sizeof h->device, "%s", device);
-	snprintf(h->addr, sizeof h->addr, "%s", addr);
-	snprintf(h->ip, sizeof h->ip, "%s", ip ? ip : addr);
+	snprintf(h->ip, sizeof h->ip, "%s", text);
 }
 
 static void flow_add(struct flows *f, const char *text)

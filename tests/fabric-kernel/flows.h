@@ -17,7 +17,6 @@ enum { FLOWS_MAX = 64, HOSTS_MAX = 16 };
 struct host {
 	char netns[128]; /* path */
 	char device[64]; /* FI_WEFT_DEVICE */
-	char addr[64];   /* "" : the interface's own */
 	char ip[64];     /* the address alone, for TCP */
 	struct fi_info *info;
 	struct fid_fabric *fabric;

@@ -24,8 +24,6 @@ static void info_get(struct host *h)
 	struct fi_info *hints = fi_allocinfo();
 	flows_enter(h);
 	setenv("FI_WEFT_DEVICE", h->device, 1);
-	if (h->addr[0])
-		setenv("FI_WEFT_ADDR", h->addr, 1);
 	hints->caps = FI_TAGGED;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup("weft");

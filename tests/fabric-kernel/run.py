@@ -49,12 +49,7 @@ class Bench:
         self.net, self.flows, self.provider, self.seconds = net, flows, provider, seconds
 
     def _hosts(self) -> list[str]:
-        texts = []
-        for i in range(self.net.host_count):
-            device = f"eth{i}" if BY_NAME else f"net_af_packet{i},iface=eth{i}"
-            address = "" if BY_NAME else self.net.address(i)
-            texts.append(f"/run/netns/{self.net.host(i)},{device};{address};{self.net.address(i)}")
-        return texts
+        return [f"/run/netns/{self.net.host(i)},eth{i},{self.net.address(i)}" for i in range(self.net.host_count)]
 
     def run(self, carrier: Carrier, flows: list[tuple[int, int, int]], event: str = "") -> Outcome:
         """One round of flows; `event` happens to the fabric after EVENT_MS."""
@@ -73,9 +68,6 @@ class Bench:
         if not rounds:
             raise RuntimeError(f"{carrier.name}: exit {done.returncode}: {done.stderr.strip()}")
         return Outcome(rounds[0]["makespan_ms"], rounds[0]["failed"], counters[0] if counters else {}, done.stderr)
-
-
-BY_NAME = False
 
 
 def permutation(net: fabric.Fabric, size: int) -> list[tuple[int, int, int]]:
@@ -222,7 +214,7 @@ def main() -> int:
     if reason:
         print(f"skipped: {reason}")
         return SKIPPED
-    with fabric.Fabric(fabric.Shape(), proxy_arp=not BY_NAME) as net:
+    with fabric.Fabric(fabric.Shape()) as net:
         bench = Bench(net, os.path.abspath(options.flows), os.path.abspath(options.provider), 20)
         report = Report()
         if options.quick:
