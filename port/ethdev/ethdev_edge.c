@@ -67,6 +67,18 @@ void edge_destroy(struct edge *edge)
 	free(edge);
 }
 
+/* Filters stay with the device: other ports on it may want them, too. */
+int edge_admit(const struct ethdev *d, uint16_t vlan, const struct rte_eth_dev_info *info, struct weft_err *err)
+{
+	if (vlan == 0 || !(info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER))
+		return 0;
+	int chosen = rte_eth_dev_get_vlan_offload(d->id);
+	int rc = chosen < 0 ? chosen : rte_eth_dev_set_vlan_offload(d->id, chosen | RTE_ETH_VLAN_FILTER_OFFLOAD);
+	if (rc == 0)
+		rc = rte_eth_dev_vlan_filter(d->id, vlan, 1);
+	return rc == 0 ? 0 : weft_err_set(err, rc, "%s: does not admit VLAN %u: %s", d->name, vlan, strerror(-rc));
+}
+
 /* The IPv4 header's checksum follows; IPv6 has none. CRCs of the transport leave the field out. */
 static void dscp_translate(struct rte_mbuf *m, const uint8_t *map)
 {

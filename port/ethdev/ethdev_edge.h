@@ -13,6 +13,10 @@ struct edge;
 int edge_create(const char *dev, const struct weft_ethdev_net *net, struct edge **edge, struct weft_err *err);
 void edge_destroy(struct edge *edge);
 
+/* Has a started device receive frames with the tag, if it drops those it was not told of. The driver's error, with a
+ * message that names the device and the tag. */
+int edge_admit(const struct ethdev *d, uint16_t vlan, const struct rte_eth_dev_info *info, struct weft_err *err);
+
 /* Makes frames that are about to leave those of the network. Returns how many of the first can go. */
 uint16_t edge_out(struct ethdev *d, struct rte_mbuf **m, uint16_t n);
 /* Takes that back for frames the device did not take. */

@@ -10,6 +10,7 @@
 #include <rte_dev.h>
 
 #include "ethdev_dev.h"
+#include "ethdev_edge.h"
 
 enum { DESC_MAX = 1024, QUEUES_MAX = 64 };
 
@@ -207,6 +208,8 @@ int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struc
 {
 	struct slot *s = &slots[d->id];
 	int rc = s->users == 0 ? dev_start(d, conf, info, err) : 0;
+	if (rc == 0)
+		rc = edge_admit(d, conf->net.vlan, info, err);
 	if (rc != 0)
 		return rc;
 	assert(d->queue < s->queues && !s->queue_used[d->queue]);
