@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """peers.py WEFT PEER_APP - several processes through `weft switch`: killed, started again with the same address, forked,
-taken over by exec, ended without closing anything, idle. Needs FI_PROVIDER_PATH."""
+taken over by exec, ended without closing anything, idle; with other DSCPs. Needs FI_PROVIDER_PATH."""
 import glob
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -209,6 +210,29 @@ def awaits_listener():
         peer.kill()
 
 
+def classes():
+    """Hosts and switch agree on other code points. Two of them send to the third, whose queue is short: what finds it full
+    is trimmed, as a switch does with data alone."""
+    words = os.environ["FI_WEFT_DSCP"] = "data:26,control:48,trimmed:28"
+    switch = start([WEFT, "switch", "--vhost", SOCKET + ":3", "--dscp", words, "--link-gbps", "0.5", "--queue-bytes", "20000",
+                    "--set", "ecn_min_pct=0", "--set", "ecn_max_pct=0"], text=True, stdout=subprocess.PIPE)
+    assert "ready" in switch.stdout.readline()
+    a, b, c = peers = [Peer(i) for i in range(3)]
+    for tag, source in enumerate((a, b)):
+        expect(c.ask(f"recv {tag}"), "posted")
+        source.send(c, tag, 1000000)
+        source.tell(f"wait {LIMIT_MS}")
+    heard = {c.wait() for _ in range(2)}
+    assert heard == {f"received {tag} length 1000000 wrong 0" for tag in range(2)}, heard
+    assert [source.hear() for source in (a, b)] == ["sent 0", "sent 1"]
+    for peer in peers:
+        assert peer.end() == 0
+    switch.send_signal(signal.SIGINT)
+    said, _ = switch.communicate(timeout=30)
+    trimmed = re.search(r"^fabric: .* (\d+) trimmed", said, re.MULTILINE)
+    assert switch.returncode == 0 and trimmed and int(trimmed[1]) > 0, said
+
+
 def main():
     awaits_listener()
     switch = start([WEFT, "switch", "--vhost", SOCKET + ":4"], text=True, stdout=subprocess.PIPE)
@@ -243,6 +267,7 @@ with tempfile.TemporaryDirectory(prefix="weft-peers-") as folder:
     os.environ["LSAN_OPTIONS"] = f"suppressions={folder}/suppressions:print_suppressions=0"
     try:
         main()
+        classes()
     finally:
         for process in processes:
             process.kill()
