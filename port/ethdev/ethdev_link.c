@@ -27,13 +27,11 @@ static bool is_virtual(const struct rte_eth_dev_info *info)
 	return info->device == NULL || strcmp(rte_bus_name(rte_dev_bus(info->device)), "vdev") == 0;
 }
 
-/* The kernel's virtual interfaces, too: only those with hardware behind them know. 0: unknown. */
+/* 0: unknown. */
 static uint64_t interface_bps(const char *iface)
 {
-	char path[64];
 	struct weft_if info;
-	snprintf(path, sizeof path, "/sys/class/net/%s/device", iface);
-	return access(path, F_OK) == 0 && weft_if_read(iface, &info, NULL) == 0 && info.has_carrier ? info.link_bps : 0;
+	return weft_if_read(iface, &info, NULL) == 0 && info.has_carrier ? info.link_bps : 0;
 }
 
 /* Bits per second; 0: unknown. */

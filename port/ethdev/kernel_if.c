@@ -17,9 +17,25 @@
 
 #include "netlink.h"
 
-static void link_attr(const struct nlattr *attr, struct weft_if *out)
+/* What the kernel makes without hardware (veth, bridge, VLAN, ...) names its kind. */
+static bool has_kind(const struct nlattr *info)
 {
+	const struct nlattr *attr;
+	mnl_attr_for_each_nested(attr, info) if (mnl_attr_get_type(attr) == IFLA_INFO_KIND) return true;
+	return false;
+}
+
+struct link_answer {
+	struct weft_if *out;
+	bool is_virtual;
+};
+
+static void link_attr(const struct nlattr *attr, struct link_answer *answer)
+{
+	struct weft_if *out = answer->out;
 	uint16_t type = mnl_attr_get_type(attr);
+	if (type == IFLA_LINKINFO)
+		answer->is_virtual = has_kind(attr);
 	if (type == IFLA_MTU && netlink_has_bytes(attr, sizeof(uint32_t)))
 		out->mtu_bytes = mnl_attr_get_u32(attr);
 	if (type == IFLA_ADDRESS && mnl_attr_get_payload_len(attr) == sizeof out->mac)
@@ -29,7 +45,8 @@ static void link_attr(const struct nlattr *attr, struct weft_if *out)
 static int on_link(const struct nlmsghdr *head, void *arg)
 {
 	const struct ifinfomsg *msg = mnl_nlmsg_get_payload(head);
-	struct weft_if *out = arg;
+	struct link_answer *answer = arg;
+	struct weft_if *out = answer->out;
 	const struct nlattr *attr;
 
 	if (head->nlmsg_type != RTM_NEWLINK)
@@ -37,17 +54,17 @@ static int on_link(const struct nlmsghdr *head, void *arg)
 	out->index = (uint32_t)msg->ifi_index;
 	out->is_up = msg->ifi_flags & IFF_UP;
 	out->has_carrier = msg->ifi_flags & IFF_LOWER_UP;
-	mnl_attr_for_each(attr, head, sizeof *msg) link_attr(attr, out);
+	mnl_attr_for_each(attr, head, sizeof *msg) link_attr(attr, answer);
 	return MNL_CB_OK;
 }
 
-static int link_read(const char *name, struct weft_if *out, struct weft_err *err)
+static int link_read(const char *name, struct link_answer *answer, struct weft_err *err)
 {
 	struct netlink_request q;
 	netlink_request_init(&q, RTM_GETLINK, sizeof(struct ifinfomsg), false);
 	mnl_attr_put_strz(q.head, IFLA_IFNAME, name);
-	int rc = netlink_ask(&q, on_link, out, name, err);
-	return rc == 0 && out->index == 0 ? weft_err_set(err, -ENODEV, "%s: no such interface", name) : rc;
+	int rc = netlink_ask(&q, on_link, answer, name, err);
+	return rc == 0 && answer->out->index == 0 ? weft_err_set(err, -ENODEV, "%s: no such interface", name) : rc;
 }
 
 static bool is_link_local(const struct weft_ip *ip)
@@ -155,9 +172,10 @@ int weft_if_read(const char *name, struct weft_if *out, struct weft_err *err)
 	if (strlen(name) >= sizeof out->name)
 		return weft_err_set(err, -ENODEV, "%.40s: no interface has so long a name", name);
 	strcpy(out->name, name);
-	int rc = link_read(name, out, err);
+	struct link_answer answer = {.out = out};
+	int rc = link_read(name, &answer, err);
 	if (rc != 0)
 		return rc;
-	out->link_bps = speed_bps(name);
+	out->link_bps = answer.is_virtual ? 0 : speed_bps(name); /* such speeds are made up */
 	return addrs_read(name, out, err);
 }

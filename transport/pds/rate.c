@@ -98,7 +98,7 @@ static uint64_t round_bps(const struct rate_round *n)
 static void learn(struct rate *r, uint64_t bps)
 {
 	assert(r->starting);
-	r->starting = r->leaving = false;
+	r->starting = r->leaving = r->left = false;
 	r->best_bps[0] = bps;
 	r->best_bps[1] = 0;
 	set_rate(r, bps);
@@ -110,15 +110,18 @@ static bool is_queued(const struct rate *r)
 	return r->knee_rtt_ns && r->round.min_rtt_ns != WEFT_NEVER && r->round.min_rtt_ns > 2 * r->knee_rtt_ns;
 }
 
-/* While windows double, so does the rate, until the link is full. What the first round brings may be more than the link
- * carries (a shaper's burst), so it is not what is learnt. */
+/* While windows double, so does the rate, until the link is full. A round may bring more than the link carries (a
+ * shaper's burst): so where the network said that it is full, the rate of one more round is learnt. */
 static void end_start_round(struct rate *r, uint64_t bps)
 {
 	uint64_t full_bps = highest(bps, r->round_bps);
-	if (r->leaving) {
-		learn(r, full_bps);
+	if (r->leaving && r->left) {
+		learn(r, bps);
 		return;
 	}
+	r->left = r->leaving;
+	if (r->leaving)
+		return;
 	if (!r->round.limited && !is_queued(r))
 		return;
 	if (bps >= r->full_bps + r->full_bps / 4) {

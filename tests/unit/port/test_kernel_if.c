@@ -37,6 +37,7 @@ static void if_read__link_and_addresses(void **state)
 	assert_string_equal(e.name, "e0");
 	assert_int_equal(e.mtu_bytes, 3000);
 	assert_int_equal(e.mac[5], 7);
+	assert_int_equal(e.link_bps, 0); /* whatever a veth says, and other namespaces' interfaces of this name */
 	assert_true(e.is_up && e.has_carrier && e.index > 0);
 	assert_true(e.addr_count >= 2);
 	struct weft_ip v4 = weft_ip_v4(0x0a010005), v6 = ip6("fd00::5");

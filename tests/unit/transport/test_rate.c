@@ -109,9 +109,27 @@ static void start__trims_end_it(void **state)
 	send_window(&w, 2);
 	assert_true(r.leaving || !r.starting);
 	assert_true(w.cc.cwnd_bytes < before_bytes);
-	send_window(&w, 0);
+	for (int i = 0; i < 2; i++)
+		send_window(&w, 0);
 	assert_false(r.starting);
 	assert_in_range(r.bps, 2000000000, 10500000000);
+}
+
+/* A token bucket lets the first packets pass as fast as they come, and the network is full at once. What these brought
+ * is no rate of the link. */
+static void start__a_burst_is_no_rate(void **state)
+{
+	const struct weft_cc_params params = params_of(0, WEFT_US(100));
+	struct rate r;
+	struct wire w;
+	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS);
+	wire_start(&w, &r, 80000000, WEFT_MS(2));
+	send_window(&w, 3);
+	w.bps = 40000000;
+	for (int i = 0; i < 4 && r.starting; i++)
+		send_window(&w, 0);
+	assert_false(r.starting);
+	assert_in_range(r.bps, 35000000, 45000000);
 }
 
 /* Timeouts before anything was heard say nothing of the rate: nobody listens yet. */
@@ -227,10 +245,15 @@ static void engine__with_an_unknown_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(floor__is_the_time_of_packets), cmocka_unit_test(start__finds_the_rate),
-		cmocka_unit_test(start__trims_end_it),           cmocka_unit_test(start__timeouts_without_an_answer),
-		cmocka_unit_test(bound__losses_lower_it),        cmocka_unit_test(bound__kept_without_losses),
-		cmocka_unit_test(set_bound__follows_the_port),   cmocka_unit_test(brtt__is_forgotten),
+		cmocka_unit_test(floor__is_the_time_of_packets),
+		cmocka_unit_test(start__finds_the_rate),
+		cmocka_unit_test(start__trims_end_it),
+		cmocka_unit_test(start__a_burst_is_no_rate),
+		cmocka_unit_test(start__timeouts_without_an_answer),
+		cmocka_unit_test(bound__losses_lower_it),
+		cmocka_unit_test(bound__kept_without_losses),
+		cmocka_unit_test(set_bound__follows_the_port),
+		cmocka_unit_test(brtt__is_forgotten),
 		cmocka_unit_test(engine__with_an_unknown_link),
 	};
 

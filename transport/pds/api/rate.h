@@ -45,7 +45,8 @@ struct rate {
 	uint8_t rounds;      /* of the present window */
 	uint8_t changes;     /* of the estimate, modulo 256 */
 	bool starting;       /* doubling */
-	bool leaving;        /* the network is full: doubling ends with this round */
+	bool leaving;        /* the network is full: no more doubling */
+	bool left;           /* ... and a round has ended since */
 };
 
 /* `params` as for an engine that was told; params->link_bps: the bound of RATE_BOUND, or 0. */
