@@ -70,10 +70,13 @@ struct weft_ethdev_conf {
 	 * interface of the kernel ("eth0"), which keeps everything but UET's packets: then `ip` should be an address of
 	 * it. -EADDRINUSE: another process has that address there. */
 	const char *dev;
-	/* Which rx/tx queue pair of it to use, from 0; -EBUSY when another port has it. */
+	/* Which of the ports that share the device this one is, from 0: it uses that queue pair. -EBUSY when another
+	 * port is it. */
 	uint16_t queue;
-	/* Queue pairs to configure when this is the first port on the device; 0: queue + 1. The next ones share the
-	 * device and take another queue of these. */
+	/* Ports that may share the device, as the first one on it says, at most 64; 0: queue + 1. A queue pair is
+	 * configured for each as far as the device has so many; the others use one of another port, too. All have the
+	 * first one's packet size and number of packets, and `ip` of each is its own (-EADDRINUSE): packets find their
+	 * port by it, whatever queue they come to. One thread may poll each port. */
 	uint16_t queues;
 	struct weft_ip ip; /* our address: announced every second; ARP and neighbour solicitations for it are answered.
 			      All zero: a switch port. It takes every packet, remembers the MAC addresses of senders and
@@ -99,6 +102,26 @@ bool weft_ethdev_arg(const char *devargs, const char *key, char *value, size_t s
 /* Copies the counters of a port of weft_ethdev_open or weft_ethdev_ring_pair to the caller's `stats`. Called by the
  * thread that polls the port. */
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats);
+
+/* What the device's RSS spreads packets by over the queues of ports that share it. */
+enum weft_queue_hash {
+	WEFT_HASH_NONE,      /* there is one queue */
+	WEFT_HASH_ADDRESSES, /* or nothing: a peer's packets stay on one queue */
+	WEFT_HASH_PORTS,     /* UDP ports, too, and cannot be told not to: most packets come to another port's queue */
+	WEFT_HASH_UNKNOWN,   /* the device does not tell */
+};
+
+/* How packets find one of the ports that share a device. Those that come to another's queue are handed over by the
+ * thread that finds them (rx_handed_over, rx_taken_over). */
+struct weft_ethdev_steering {
+	uint16_t ports;  /* that may share the device; 1: it is the port's alone */
+	uint16_t queues; /* of the device, for them */
+	uint16_t queue;  /* the port's */
+	bool by_rule;    /* a flow rule of the device brings packets for the port's address to its queue */
+	enum weft_queue_hash hash;
+};
+
+void weft_ethdev_steering(const struct weft_port *port, struct weft_ethdev_steering *steering);
 
 /* Called from inside rx when ARP or ND told the address of a neighbour (not for every packet). NULL: nobody. */
 typedef void (*weft_neigh_fn)(void *arg, const struct weft_ip *ip);

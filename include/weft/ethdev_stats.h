@@ -23,6 +23,9 @@ WEFT_BEGIN_DECLS
 	X(rx_foreign, "dropped: frames that are neither ours nor ARP or neighbour discovery")                          \
 	X(rx_nombuf, "lost: frames without a free buffer, in the device or for a copy")                                \
 	X(rx_missed, "lost: frames that found the device's receive ring full")                                         \
+	X(rx_handed_over, "frames found, or sent, for other engines of the device and given to them")                  \
+	X(rx_taken_over, "frames that other engines of the device gave to this one")                                   \
+	X(rx_handover_full, "dropped: frames for another engine of the device that has too many waiting")              \
 	X(arp_sent, "requests for neighbours' MAC addresses sent, repetitions included")                               \
 	X(arp_answered, "requests of others for our MAC address answered")                                             \
 	X(arp_unsent, "requests and answers that found no buffer or no room in the device")                            \

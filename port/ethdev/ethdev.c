@@ -45,6 +45,11 @@ void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *s
 	}
 }
 
+void weft_ethdev_steering(const struct weft_port *port, struct weft_ethdev_steering *steering)
+{
+	*steering = dev_of(port)->steering;
+}
+
 void weft_ethdev_on_neigh(struct weft_port *port, weft_neigh_fn fn, void *arg)
 {
 	struct ethdev *d = to_ethdev(port);

@@ -4,14 +4,26 @@
 #include <assert.h>
 
 #include "ethdev_edge.h"
+#include "ethdev_share.h"
+
+static uint16_t device_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
+{
+	return d->share != NULL ? share_tx(d, m, n) : rte_eth_tx_burst(d->id, d->queue, m, n);
+}
+
+static uint16_t device_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
+{
+	return d->share != NULL ? share_rx(d, m, n) : rte_eth_rx_burst(d->id, d->queue, m, n);
+}
 
 uint16_t ethdev_special_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 {
 	if (d->tx_ring != NULL)
 		return (uint16_t)rte_ring_sp_enqueue_burst(d->tx_ring, (void **)m, n, NULL);
-	assert(d->edge != NULL);
+	if (d->edge == NULL)
+		return device_tx(d, m, n);
 	n = edge_out(d, m, n);
-	uint16_t sent = rte_eth_tx_burst(d->id, d->queue, m, n);
+	uint16_t sent = device_tx(d, m, n);
 	edge_take_back(d, m + sent, (uint16_t)(n - sent));
 	return sent;
 }
@@ -20,8 +32,8 @@ uint16_t ethdev_special_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 {
 	if (d->rx_ring != NULL)
 		return (uint16_t)rte_ring_sc_dequeue_burst(d->rx_ring, (void **)m, n, NULL);
-	assert(d->edge != NULL);
-	return edge_in(d, m, rte_eth_rx_burst(d->id, d->queue, m, n));
+	uint16_t got = device_rx(d, m, n);
+	return d->edge != NULL ? edge_in(d, m, got) : got;
 }
 
 bool frame_xmit(struct ethdev *d, struct rte_mbuf *m)

@@ -7,7 +7,7 @@
 
 #include "ethdev_priv.h"
 
-/* The same for bare rings and for ports with an edge. */
+/* The same for bare rings, for ports with an edge and for engines that share a device. */
 uint16_t ethdev_special_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n);
 uint16_t ethdev_special_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n);
 

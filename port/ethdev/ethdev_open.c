@@ -30,10 +30,12 @@ enum {
 static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER; /* of all devices */
 
 /* Largest IP packet to use. 0 in the configuration: what the device can, up to the default. */
-static int ip_bytes_choose(const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info, uint32_t *ip_bytes,
-			   struct weft_err *err)
+static int ip_bytes_choose(const struct weft_ethdev_conf *conf, uint16_t id, const struct rte_eth_dev_info *info,
+			   uint32_t *ip_bytes, struct weft_err *err)
 {
-	uint32_t most = ethdev_ip_bytes_max(info);
+	uint32_t most = ethdev_ip_bytes_max(info), shared = slot_ip_bytes(id);
+	if (shared != 0)
+		most = RTE_MIN(most, shared);
 	*ip_bytes = conf->max_ip_bytes != 0 ? conf->max_ip_bytes : RTE_MIN(most, (uint32_t)ETHDEV_IP_MAX_BYTES);
 	if (*ip_bytes > most)
 		return weft_err_set(err, -EINVAL, "%s: carries IP packets of up to %u bytes, %u were asked for",
@@ -55,6 +57,7 @@ static void addresses_choose(struct ethdev *d)
 		device = derived;
 	d->mac = d->no_arp && !d->is_switch ? derived : device;
 	d->mac_too = d->no_arp ? device : derived;
+	d->mac_derived = rte_is_same_ether_addr(&d->mac, &derived);
 	/* Devices that filter need to be told; the others refuse, and need not. */
 	if (d->is_switch || d->no_arp)
 		rte_eth_promiscuous_enable(d->id);
@@ -81,6 +84,23 @@ static int pool_choose(struct ethdev *d, const struct weft_ethdev_conf *conf, co
 	return rc;
 }
 
+/* The first engine on a device brings packets for all that may share it. */
+static int pools_take(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
+		      struct weft_err *err)
+{
+	int rc = 0;
+	for (uint16_t i = 0; i < slot_engines(conf, d->id) && rc == 0; i++) {
+		if (slot_pool(d->id, i) != NULL)
+			continue;
+		rc = pool_choose(d, conf, info, err);
+		if (rc == 0)
+			slot_give_pool(d->id, i, d->pool);
+	}
+	if (rc == 0)
+		d->pool = slot_pool(d->id, d->engine);
+	return rc;
+}
+
 static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
 {
 	struct rte_eth_dev_info info;
@@ -91,9 +111,9 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 	d->copies = ethdev_copies(&info);
 	rc = slot_check_queue(conf, d->id, &info, err);
 	if (rc == 0)
-		rc = ip_bytes_choose(conf, &info, &d->port.max_ip_bytes, err);
+		rc = ip_bytes_choose(conf, d->id, &info, &d->port.max_ip_bytes, err);
 	if (rc == 0)
-		rc = pool_choose(d, conf, &info, err);
+		rc = pools_take(d, conf, &info, err);
 	if (rc != 0)
 		return rc;
 	d->neigh = neigh_create(d->node);
@@ -106,10 +126,11 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 		rc = slot_join(d, conf, &info, err);
 	if (rc != 0)
 		return rc;
-	d->is_special = d->edge != NULL;
+	d->is_special = d->edge != NULL || d->share != NULL;
 	ethdev_link_init(d, &info, conf->link_wait_ns);
 	addresses_choose(d);
-	if (ethdev_has_interrupts(&info))
+	/* Interrupts of one queue do not tell of what comes to the others. */
+	if (ethdev_has_interrupts(&info) && d->share == NULL)
 		ethdev_wake_init(d);
 	return 0;
 }
@@ -133,8 +154,7 @@ static void device_release(struct ethdev *d)
 	edge_destroy(d->edge);
 	ethdev_wake_fini(d);
 	slot_release(d->id);
-	/* Last: a device holds packets until it is closed. */
-	ethdev_pool_retire(d->pool);
+	ethdev_pool_retire(NULL);
 	d->neigh = NULL;
 	d->edge = NULL;
 	d->pool = NULL;
@@ -245,7 +265,7 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		return weft_err_set(err, -ENOMEM, "%s: out of memory", conf->dev);
 	*d = (struct ethdev){
 		.port = {.ops = &ethdev_ops},
-		.queue = conf->queue,
+		.engine = conf->queue,
 		.tx_run = ETHDEV_BURST,
 		.is_switch = ip_is_zero(&conf->ip),
 		.no_arp = conf->no_arp,

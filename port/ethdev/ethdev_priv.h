@@ -53,15 +53,18 @@ struct ethdev_link {
 };
 struct paths;
 struct edge;
+struct share_end;
 
 struct ethdev {
 	struct weft_port port; /* first: weft_port is what callers hold */
 	uint16_t id;           /* ethdev port, or RTE_MAX_ETHPORTS for bare rings */
-	uint16_t queue;
+	uint16_t queue;        /* of the device */
+	uint16_t engine;       /* which of the engines that share the device */
 	uint16_t tx_run; /* packets framed before one burst; small after a refusal, so that little is framed twice */
 	bool is_switch;  /* conf.ip was zero */
 	bool no_arp;
-	bool is_special;    /* has bare rings, or an edge */
+	bool mac_derived;   /* from our address: other engines of the device have others */
+	bool is_special;    /* has bare rings or an edge, or shares the device */
 	uint8_t src_low_at; /* where in an IP header of our family the source's last four bytes are */
 	bool copies;        /* the driver copies what it transmits before it returns: payload may lie elsewhere */
 	struct rte_ring *rx_ring, *tx_ring; /* bare rings: read and written instead of a device */
@@ -69,6 +72,7 @@ struct ethdev {
 	struct weft_ip ip;
 	struct rte_ether_addr mac;     /* source of our frames */
 	struct rte_ether_addr mac_too; /* also ours: the other one of the device's and the derived address */
+	struct share_end *share;       /* with other engines; NULL: the device is ours alone */
 	struct neigh_table *neigh;
 	struct paths *paths;                       /* routes; NULL on bare rings: everybody is on the link */
 	struct edge *edge;                         /* VLAN tag and code points to translate; NULL: none */
@@ -80,6 +84,7 @@ struct ethdev {
 	weft_neigh_fn on_neigh;
 	void *on_neigh_arg;
 	struct weft_ethdev_stats stats;
+	struct weft_ethdev_steering steering;
 	char name[RTE_DEV_NAME_MAX_LEN];
 	struct ethdev_link link;
 	char iface[IFNAMSIZ];             /* the kernel's interface we stand on; empty: none */

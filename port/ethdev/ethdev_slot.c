@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -11,15 +12,26 @@
 
 #include "ethdev_dev.h"
 #include "ethdev_edge.h"
+#include "ethdev_share.h"
+#include "ethdev_steer.h"
 
-enum { DESC_MAX = 1024, QUEUES_MAX = 64 };
+enum { DESC_MAX = 1024 };
 
 struct slot {
 	uint32_t users;
-	uint16_t queues; /* configured by its first user; 0: not by us */
-	bool ours;       /* made here: removed with its last user */
-	bool started;    /* by us: stopped with its last user */
-	bool queue_used[QUEUES_MAX];
+	uint16_t engines;  /* that may share it, as its first user said */
+	uint16_t queues;   /* for them */
+	uint32_t ip_bytes; /* longest IP packet */
+	bool ours;         /* made here: removed with its last user */
+	bool started;      /* by us: stopped with its last user */
+	char *devargs;     /* what it was made of */
+	enum weft_queue_hash hash;
+	struct share *share; /* NULL: one engine alone uses it */
+	struct {
+		bool in_use;
+		struct rte_mempool *pool;
+		struct rte_flow *rule;
+	} engine[SHARE_ENGINES_MAX];
 };
 
 static struct slot slots[RTE_MAX_ETHPORTS]; /* under the lock of all devices */
@@ -65,7 +77,7 @@ static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uin
 	if (rte_eth_dev_get_port_by_name(name, id) != 0)
 		return weft_err_set(err, -ENODEV, "%s: no such device, or its driver refused these arguments", full);
 	assert(slots[*id].users == 0);
-	slots[*id] = (struct slot){.ours = true};
+	slots[*id] = (struct slot){.ours = true, .devargs = strdup(conf->dev)};
 	return 0;
 }
 
@@ -81,47 +93,74 @@ int slot_get(const struct weft_ethdev_conf *conf, uint16_t *id, struct weft_err 
 	name[len] = '\0';
 	if (!dev_find(name, id))
 		return dev_create(conf, name, id, err);
-	if (devargs[len] == ',')
-		return weft_err_set(err, -EBUSY, "device %s exists already; give its name alone to use it", name);
+	bool same = slots[*id].devargs != NULL && strcmp(slots[*id].devargs, devargs) == 0;
+	if (devargs[len] == ',' && !same)
+		return weft_err_set(err, -EBUSY,
+				    "device %s exists already; with other arguments; give its name alone to use it",
+				    name);
 	return 0;
 }
 
 void slot_release(uint16_t id)
 {
 	struct rte_eth_dev_info info;
-	if (slots[id].users > 0)
+	struct slot *s = &slots[id];
+	if (s->users > 0)
 		return;
 	if (rte_eth_dev_info_get(id, &info) == 0) {
-		ethdev_dev_end(id, &info, slots[id].started, slots[id].ours);
-		if (slots[id].ours && info.device != NULL)
+		ethdev_dev_end(id, &info, s->started, s->ours);
+		if (s->ours && info.device != NULL)
 			rte_dev_remove(info.device);
 	}
-	slots[id] = (struct slot){.users = 0};
+	share_destroy(s->share);
+	/* Last: a device holds packets until it is closed. */
+	for (unsigned i = 0; i < SHARE_ENGINES_MAX; i++)
+		if (s->engine[i].pool != NULL)
+			ethdev_pool_retire(s->engine[i].pool);
+	free(s->devargs);
+	*s = (struct slot){.users = 0};
 }
 
-/* Descriptors of each queue: a quarter of the pool fills all receive rings, so that packets remain for everything else.
- */
-static uint16_t desc_count(const struct rte_mempool *pool, uint16_t queues)
+uint16_t slot_engines(const struct weft_ethdev_conf *conf, uint16_t id)
+{
+	uint16_t wanted = conf->queues != 0 ? conf->queues : (uint16_t)(conf->queue + 1);
+	return slots[id].users > 0 ? slots[id].engines : RTE_MIN(wanted, (uint16_t)SHARE_ENGINES_MAX);
+}
+
+uint32_t slot_ip_bytes(uint16_t id)
+{
+	return slots[id].users > 0 ? slots[id].ip_bytes : 0;
+}
+
+struct rte_mempool *slot_pool(uint16_t id, uint16_t engine)
+{
+	assert(engine < SHARE_ENGINES_MAX);
+	return slots[id].engine[engine].pool;
+}
+
+void slot_give_pool(uint16_t id, uint16_t engine, struct rte_mempool *pool)
+{
+	assert(engine < SHARE_ENGINES_MAX && slots[id].engine[engine].pool == NULL);
+	slots[id].engine[engine].pool = pool;
+}
+
+/* Descriptors of a queue: a quarter of its pool fills the receive ring, so that packets remain for everything else. */
+static uint16_t desc_count(const struct rte_mempool *pool)
 {
 	uint32_t n = DESC_MAX;
-	while (n > pool->size / 4 / queues && n > 1)
+	while (n > pool->size / 4 && n > 1)
 		n /= 2;
 	return (uint16_t)n;
 }
 
-static uint16_t queues_wanted(const struct weft_ethdev_conf *conf)
-{
-	return conf->queues != 0 ? conf->queues : (uint16_t)(conf->queue + 1);
-}
-
 static int queues_setup(struct ethdev *d, uint16_t queues, struct weft_err *err)
 {
-	uint16_t desc = desc_count(d->pool, queues), rx_desc = desc, tx_desc = desc;
+	uint16_t desc = desc_count(d->pool), rx_desc = desc, tx_desc = desc;
 	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(d->id, &rx_desc, &tx_desc);
 	if (rc != 0)
 		return weft_err_set(err, rc, "%s: queue of %u packets refused: %s", d->name, desc, strerror(-rc));
 	for (uint16_t q = 0; q < queues && rc == 0; q++) {
-		rc = rte_eth_rx_queue_setup(d->id, q, rx_desc, (unsigned)d->node, NULL, d->pool);
+		rc = rte_eth_rx_queue_setup(d->id, q, rx_desc, (unsigned)d->node, NULL, slot_pool(d->id, q));
 		if (rc == 0)
 			rc = rte_eth_tx_queue_setup(d->id, q, tx_desc, (unsigned)d->node, NULL);
 	}
@@ -163,19 +202,29 @@ static int start_connected(uint16_t id, const struct rte_eth_dev_info *info)
 	return rc != 0 ? rc : -ENOTCONN;
 }
 
-static int dev_start(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
-		     struct weft_err *err)
+/* -EBUSY of a device that was not made here: its program has started it, and knows what its queues are for. */
+static int started_take(struct ethdev *d, const struct rte_eth_dev_info *info, struct weft_err *err)
 {
 	struct slot *s = &slots[d->id];
-	uint16_t queues = queues_wanted(conf);
+	s->queues = RTE_MIN(RTE_MIN(info->nb_rx_queues, info->nb_tx_queues), s->engines);
+	if (d->engine >= s->queues)
+		return weft_err_set(err, -EINVAL, "%s: has no queue %u; it was started with %u", d->name, d->engine,
+				    s->queues);
+	s->hash = steer_hash_look(d->id, s->queues, false);
+	return 0;
+}
+
+static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, struct weft_err *err)
+{
+	struct slot *s = &slots[d->id];
+	uint16_t queues = RTE_MIN(RTE_MIN(info->max_rx_queues, info->max_tx_queues), s->engines);
 	struct rte_eth_conf eth = {.rxmode = {.mtu = ethdev_mtu(info, d->port.max_ip_bytes)},
 				   .intr_conf = {.rxq = ethdev_has_interrupts(info)}};
 
+	steer_hash_configure(info, queues, &eth);
 	int rc = rte_eth_dev_configure(d->id, queues, queues, &eth);
-	if (rc == -EBUSY && !s->ours) {
-		s->queues = RTE_MIN(info->nb_rx_queues, info->nb_tx_queues);
-		return 0;
-	}
+	if (rc == -EBUSY && !s->ours)
+		return started_take(d, info, err);
 	if (rc != 0)
 		return weft_err_set(err, rc, "%s: cannot configure %u queues: %s", d->name, queues, probe_reason(rc));
 	rc = queues_setup(d, queues, err);
@@ -186,6 +235,7 @@ static int dev_start(struct ethdev *d, const struct weft_ethdev_conf *conf, cons
 		return weft_err_set(err, rc, "%s: cannot start: %s", d->name, strerror(-rc));
 	s->started = true;
 	s->queues = queues;
+	s->hash = steer_hash_look(d->id, queues, true);
 	return 0;
 }
 
@@ -193,35 +243,75 @@ int slot_check_queue(const struct weft_ethdev_conf *conf, uint16_t id, const str
 		     struct weft_err *err)
 {
 	const struct slot *s = &slots[id];
-	uint16_t most = RTE_MIN(RTE_MIN(info->max_rx_queues, info->max_tx_queues), (uint16_t)QUEUES_MAX);
-	uint16_t queues = s->users > 0 ? s->queues : RTE_MIN(queues_wanted(conf), most);
-	if (conf->queue < queues && !s->queue_used[conf->queue])
-		return 0;
-	if (conf->queue < queues)
+	uint16_t engines = slot_engines(conf, id);
+	if (info->max_rx_queues == 0 || info->max_tx_queues == 0)
+		return weft_err_set(err, -EINVAL, "%s: has no queues", conf->dev);
+	if (conf->queue >= engines)
+		return weft_err_set(err, -EINVAL, "%s: has no queue %u; %u %s", conf->dev, conf->queue, engines,
+				    s->users > 0 ? "were asked for when it was opened first" : "can be had");
+	if (s->engine[conf->queue].in_use)
 		return weft_err_set(err, -EBUSY, "%s: queue %u is in use", conf->dev, conf->queue);
-	return weft_err_set(err, -EINVAL, "%s: has no queue %u; %u %s", conf->dev, conf->queue, queues,
-			    s->users > 0 ? "were configured when it was opened first" : "can be had");
+	if (s->share != NULL && share_has_address(s->share, &conf->ip))
+		return weft_err_set(err, -EADDRINUSE, "%s: another queue of it has that address", conf->dev);
+	return 0;
+}
+
+/* What the first engine on a device brings about. */
+static int slot_start(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
+		      struct weft_err *err)
+{
+	struct slot *s = &slots[d->id];
+	s->engines = slot_engines(conf, d->id);
+	s->ip_bytes = d->port.max_ip_bytes;
+	int rc = dev_start(d, info, err);
+	if (rc != 0 || s->engines == 1)
+		return rc;
+	s->share = share_create(s->engines, d->node);
+	if (s->share == NULL)
+		return weft_err_set(err, -ENOMEM, "%s: no memory to share it", d->name);
+	share_set_queues(s->share, s->queues, s->started);
+	return 0;
+}
+
+static void rule_add(struct ethdev *d, const struct weft_ethdev_conf *conf)
+{
+	struct slot *s = &slots[d->id];
+	if (s->started && s->queues > 1 && !d->is_switch)
+		s->engine[d->engine].rule = steer_rule_add(d->id, d->queue, &d->ip, conf->net.vlan);
 }
 
 int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
 	      struct weft_err *err)
 {
 	struct slot *s = &slots[d->id];
-	int rc = s->users == 0 ? dev_start(d, conf, info, err) : 0;
+	int rc = s->users == 0 ? slot_start(d, conf, info, err) : 0;
 	if (rc == 0)
 		rc = edge_admit(d, conf->net.vlan, info, err);
 	if (rc != 0)
 		return rc;
-	assert(d->queue < s->queues && !s->queue_used[d->queue]);
+	assert(d->engine < s->engines && !s->engine[d->engine].in_use);
+	d->queue = d->engine % s->queues;
+	rc = s->share != NULL ? share_join(d, s->share) : 0;
+	if (rc != 0)
+		return weft_err_set(err, rc, "%s: no memory to share it", d->name);
 	s->users++;
-	s->queue_used[d->queue] = true;
+	s->engine[d->engine].in_use = true;
+	rule_add(d, conf);
+	d->steering = (struct weft_ethdev_steering){.ports = s->engines,
+						    .queues = s->queues,
+						    .queue = d->queue,
+						    .by_rule = s->engine[d->engine].rule != NULL,
+						    .hash = s->hash};
 	return 0;
 }
 
-void slot_leave(const struct ethdev *d)
+void slot_leave(struct ethdev *d)
 {
 	struct slot *s = &slots[d->id];
-	assert(s->users > 0 && s->queue_used[d->queue]);
+	assert(s->users > 0 && s->engine[d->engine].in_use);
+	steer_rule_remove(d->id, s->engine[d->engine].rule);
+	s->engine[d->engine].rule = NULL;
+	share_leave(d);
 	s->users--;
-	s->queue_used[d->queue] = false;
+	s->engine[d->engine].in_use = false;
 }

@@ -12,12 +12,20 @@ int slot_get(const struct weft_ethdev_conf *conf, uint16_t *id, struct weft_err 
 /* Stops, closes and removes the device when nobody uses it, as far as it was us who started and made it. */
 void slot_release(uint16_t id);
 
-/* Takes a queue pair; the first user configures and starts the device, with the packets of d->pool. A device the
- * application has started is used as it is. */
+/* What the first user's configuration makes of the device: how many engines may share it, and the longest IP packet of
+ * all (0: not known yet). */
+uint16_t slot_engines(const struct weft_ethdev_conf *conf, uint16_t id);
+uint32_t slot_ip_bytes(uint16_t id);
+/* The packets of an engine, the device's as long as it is open. NULL: none yet. */
+struct rte_mempool *slot_pool(uint16_t id, uint16_t engine);
+void slot_give_pool(uint16_t id, uint16_t engine, struct rte_mempool *pool);
+
+/* Becomes an engine of the device; the first one configures and starts it, with the pools given for each queue. A
+ * device the application has started is used as it is. */
 int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
 	      struct weft_err *err);
-void slot_leave(const struct ethdev *d);
-/* -EINVAL: the device has no such queue; -EBUSY: it is in use. */
+void slot_leave(struct ethdev *d);
+/* -EINVAL: the device has no such queue; -EBUSY: it is in use; -EADDRINUSE: the address is. */
 int slot_check_queue(const struct weft_ethdev_conf *conf, uint16_t id, const struct rte_eth_dev_info *info,
 		     struct weft_err *err);
 

@@ -8,14 +8,12 @@
 
 #include "ethdev_fixture.h"
 
-static uint16_t queues_first; /* what the first port on a device configures */
-
 static int try_open(const char *dev, uint16_t queue, uint32_t ip_bytes, struct weft_port **port, struct weft_err *err)
 {
 	struct weft_ethdev_conf conf = {.dev = dev,
 					.queue = queue,
 					.queues = 4,
-					.ip = weft_ip_v4(0x0a000001),
+					.ip = weft_ip_v4(0x0a000001u + queue),
 					.max_ip_bytes = ip_bytes,
 					.pool_pkts = 255};
 	return weft_ethdev_open(&conf, port, err);
@@ -49,7 +47,7 @@ static void open__names_bad_devices(void **state)
 					  "net_af_packet0,iface=nonesuch",
 					  "net_virtio_user0,path=/nonexistent/socket",
 					  "net_vhost0",
-					  "eth0",
+					  "nosuchif0",
 					  "!!"};
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct weft_port *port = NULL;
@@ -101,7 +99,6 @@ static void open__queues_of_an_existing_device(void **state)
 	for (unsigned i = 0; i < 4; i++, name[1]++)
 		assert_non_null(rings[i] = rte_ring_create(name, 64, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ));
 	assert_true(rte_eth_from_rings("many", rings, 4, rings, 4, 0) >= 0);
-	queues_first = 4;
 	for (uint16_t q = 0; q < 4; q++) {
 		if (try_open("net_ring_many", q, 0, &ports[q], &err) != 0)
 			fail_msg("%s", err.msg);
@@ -118,7 +115,6 @@ static void open__queues_of_an_existing_device(void **state)
 	assert_int_equal(rte_eth_dev_get_port_by_name("net_ring_many", &id), 0);
 	assert_int_equal(try_open("many", 1, 0, &ports[0], &err), 0);
 	ports[0]->ops->close(ports[0]);
-	queues_first = 0;
 }
 
 /* Queues cost descriptors and packets: only those that are used, or asked for, are configured. */
