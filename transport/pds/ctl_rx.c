@@ -29,7 +29,7 @@ static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_
 	if (!rxwin_has(&p->win, &pds->win, wire_hdr_psn(v->hdr))) {
 		if (!rxwin_reserve(&p->win, &pds->win, wire_hdr_psn(v->hdr)))
 			return; /* it comes again */
-		rxwin_mark(&p->win, &pds->win, wire_hdr_psn(v->hdr));
+		pdc_rx_mark(pds, p, wire_hdr_psn(v->hdr));
 		if (wire_hdr_ctl(v->hdr) == WIRE_CTL_CLOSE_CMD)
 			pdc_rx_shut(pds, p, ECONNRESET, now);
 	}

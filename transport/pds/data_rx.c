@@ -50,7 +50,7 @@ static inline bool count_in(struct pds *pds, struct pdc_rx *p, const struct arri
 	pds->stats.rx_data++;
 	pds->stats.rx_ce += a->ce;
 	p->rcvd_bytes += pds->conf.overhead_bytes + payload_bytes;
-	rxwin_mark(&p->win, &pds->win, a->psn);
+	pdc_rx_mark(pds, p, a->psn);
 	pdc_rx_trigger(p, a);
 	return first;
 }

@@ -17,6 +17,13 @@ static inline bool pdc_rx_is_from(const struct pdc_rx *p, const struct wire_view
 	return p->remote_id == wire_hdr_spdcid(v->hdr) && wire_view_is_from(v, &p->ip);
 }
 
+/* The packet with this PSN has arrived and is where it belongs: see rxwin_mark. */
+static inline void pdc_rx_mark(struct pds *pds, struct pdc_rx *p, uint32_t psn)
+{
+	if (unlikely(rxwin_mark(&p->win, &pds->win, psn)))
+		pds->events->on_hole_closed(pds->ses, p);
+}
+
 /* What is asked of a packet with a PSN more than once. */
 struct arrival {
 	weft_ns at_ns;

@@ -63,7 +63,7 @@ static void detach_rx(struct ses *ses, struct weft_ep *ep)
 			if (m->rma && !m->rma->announced)
 				m->rc = WIRE_RC_UNDELIVERABLE;
 		}
-		rx_turns(ses, p);
+		rx_turns(ses, p, p->win.next_expected);
 	}
 }
 

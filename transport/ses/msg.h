@@ -44,6 +44,12 @@ struct rx_req {
 	struct weft_op op;
 };
 
+/* Of a message that waits for its turn (rx_order.h). */
+struct rx_wait {
+	uint32_t psn;   /* of its first packet, or the lowest seen while that is not here */
+	bool has_begun; /* the first packet is here */
+};
+
 /* One message that arrives, from its first packet until it has been handed over. Lives in the engine's pool. */
 struct rx_msg {
 	struct list link;      /* in rx_side.unexpected[tagged] or rx_side.claimed, else alone */
@@ -54,7 +60,10 @@ struct rx_msg {
 	uint8_t *bounce;       /* `bytes` of memory for payload without a receive, or NULL */
 	struct rx_rma *rma;    /* NULL: a plain message */
 	struct cqe_node *sent; /* completion of a local sender that waits for our end, or NULL */
-	void *claimed_by;      /* context of the PEEK that reserved it, while in rx_side.claimed */
+	union {
+		void *claimed_by;    /* context of the PEEK that reserved it, while in rx_side.claimed */
+		struct rx_wait wait; /* until in_turn; of requests until they are carried out */
+	};
 	struct cqe_node *node; /* for the completion, once matched; NULL: use the receive's */
 	uint64_t into;         /* where in the receive's buffer it begins; 0 but with WEFT_OP_MULTI */
 	uint64_t tag, data;
@@ -66,7 +75,7 @@ struct rx_msg {
 	uint8_t rc;       /* enum wire_rc that its packets are answered with while there is no endpoint */
 	bool tagged, has_data;
 	bool direct;  /* the receive was there first: payload goes straight to it */
-	bool in_turn; /* all earlier messages of the connection have been matched */
+	bool in_turn; /* all earlier messages of the connection have been matched; false of requests */
 	bool discard; /* throw away and free when complete */
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that arrive: packets in any order are placed by offset; messages are matched in the order they were sent
- * (FI_ORDER_SAS on an unordered wire: message ids count up, so a later message waits for the turn of an earlier one).
- */
+ * (FI_ORDER_SAS on an unordered wire: a later message waits for the turn of an earlier one, see rx_order.h). */
 #include "msg_rx.h"
 
 #include "rma.h"
+#include "rx_order.h"
 #include "rx_turn.h"
 
 enum { MSGS_MIN = 4096 }; /* messages without payload that are always allowed, whatever the limit in bytes */
@@ -55,6 +55,23 @@ static struct rx_msg *msg_get(struct ses *ses)
 	return pool_get(&ses->rx_msg_pool);
 }
 
+/* Every packet before this PSN is here, once this packet has been taken. */
+static uint32_t all_before(const struct pdc_rx *p, const struct wire_view *v)
+{
+	return p->win.next_expected + (wire_hdr_psn(v->hdr) == p->win.next_expected);
+}
+
+static void __attribute__((noinline))
+open_waiting(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const struct wire_view *v)
+{
+	rx_order_wait(p, m, v);
+	rx_order_find_gap(ses, p, all_before(p, v));
+	if (!rx_order_is_by_psn(ses_rx_of(p)) || m->rc || rx_msg_is_request(m) || !rx_turn_has_come(p, m))
+		return;
+	rx_order_turned(ses_rx_of(p), m);
+	rx_turn_match(ses, m);
+}
+
 static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep *ep, const struct wire_view *v,
 			       uint8_t rc)
 {
@@ -75,11 +92,13 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 		rx_msg_free(ses, m);
 		return NULL;
 	}
-	list_add_tail(&ses_rx_of(p)->msgs, &m->pdc_link);
 	pdc_rx_begin_msg(p);
 	if (m->message_id == ses_rx_of(p)->next_match_id && !rc && !rx_msg_is_request(m)) {
 		ses_rx_of(p)->next_match_id = rx_id_after(ses_rx_of(p)->next_match_id);
+		rx_order_turned(ses_rx_of(p), m);
 		rx_turn_match(ses, m);
+	} else {
+		open_waiting(ses, p, m, v);
 	}
 	return m;
 }
@@ -87,12 +106,15 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 /* No endpoint, or nothing we can do: nothing is kept but the message's turn, when that has not come yet. */
 static int undeliverable(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, uint8_t rc)
 {
-	if (wire_std_message_id(v->std) == ses_rx_of(p)->next_match_id) {
-		ses_rx_of(p)->next_match_id = rx_id_after(ses_rx_of(p)->next_match_id);
-		rx_turns(ses, p);
+	struct ses_rx *r = ses_rx_of(p);
+	if (rx_order_is_by_psn(r))
 		return rc;
-	}
-	return msg_open(ses, p, NULL, v, rc) ? rc : PDS_NO_MEM;
+	if (wire_std_message_id(v->std) == r->next_match_id)
+		r->next_match_id = rx_id_after(r->next_match_id);
+	else if (!msg_open(ses, p, NULL, v, rc))
+		return PDS_NO_MEM;
+	rx_turns(ses, p, all_before(p, v));
+	return rc;
 }
 
 /* Why a message can't be taken; WIRE_RC_NULL: it can. */
@@ -111,24 +133,34 @@ static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct wef
 	return ep ? WIRE_RC_NULL : WIRE_RC_UNDELIVERABLE;
 }
 
-/* The turn of this message has not passed. */
-static bool is_id_unmatched(const struct pdc_rx *p, uint16_t id)
-{
-	return (int16_t)(id - ses_rx_of(p)->next_match_id) >= 0;
-}
-
 /* It is refused and has no part in any message, whatever id it has. */
 static bool is_withdrawal(const struct wire_view *v)
 {
 	return wire_req_opcode(v->req) == WIRE_OP_WITHDRAW;
 }
 
+/* Why a packet with another id than the next opens no message; WIRE_RC_NULL: it does. `rc`: what `refusal` says. */
+static uint8_t __attribute__((noinline)) refusal_of_id(struct pdc_rx *p, const struct wire_view *v, uint8_t rc)
+{
+	if (is_withdrawal(v))
+		return rc;
+	if (!wire_std_message_id(v->std))
+		return WIRE_RC_INITIATOR_ERROR;
+	if (!rx_order_is_stale(p, v))
+		return WIRE_RC_NULL;
+	return rc ? rc : WIRE_RC_UNDELIVERABLE;
+}
+
 static int msg_first(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, struct rx_msg **out)
 {
 	struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), false);
 	uint8_t rc = refusal(ses, p, ep, v);
-	if (!is_id_unmatched(p, wire_std_message_id(v->std))) /* was refused, or its endpoint went away */
-		return rc ? rc : WIRE_RC_UNDELIVERABLE;
+	uint16_t id = wire_std_message_id(v->std);
+	if (unlikely(id != ses_rx_of(p)->next_match_id || !id)) {
+		uint8_t id_rc = refusal_of_id(p, v, rc);
+		if (id_rc)
+			return id_rc;
+	}
 	if (rc && is_withdrawal(v))
 		return rc;
 	if (rc)
@@ -144,15 +176,29 @@ static bool request_agrees(const struct rx_rma *r, const struct wire_view *v)
 }
 
 /* Packets of one message agree on it; whatever does not was never sent by an initiator that means well. */
-static int msg_next(const struct rx_msg *m, const struct wire_view *v)
+static int msg_next(struct pdc_rx *p, struct rx_msg *m, const struct wire_view *v)
 {
 	if (m->rc)
 		return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : m->rc;
 	bool tagged = wire_req_opcode(v->req) == WIRE_OP_TAGGED_SEND;
 	bool same = m->rma ? request_agrees(m->rma, v) : tagged == m->tagged && is_plain(wire_req_opcode(v->req));
-	if (wire_std_request_length(v->std) == m->bytes && same)
-		return PDS_TAKEN;
-	return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : WIRE_RC_INITIATOR_ERROR;
+	if (wire_std_request_length(v->std) != m->bytes || !same)
+		return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : WIRE_RC_INITIATOR_ERROR;
+	if (!m->in_turn)
+		rx_order_more(p, m, v);
+	return PDS_TAKEN;
+}
+
+/* What that says of the initiator and of the message. */
+static int __attribute__((noinline)) refused(struct pdc_rx *p, const struct wire_view *v, int rc)
+{
+	if (rc == PDS_NO_MEM)
+		return rc;
+	if (is_withdrawal(v))
+		rx_order_is_ours(ses_rx_of(p));
+	else
+		rx_order_refused(ses_rx_of(p), wire_hdr_psn(v->hdr));
+	return rc;
 }
 
 static inline void take(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len,
@@ -183,14 +229,14 @@ static struct rx_msg *msg_find(const struct ses *ses, const struct pdc_rx *p, ui
 static int __attribute__((noinline)) request_packet(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, bool opened,
 						    const struct wire_view *v, const uint8_t *payload)
 {
-	bool turn = m->message_id == ses_rx_of(p)->next_match_id;
+	bool turn = rx_turn_has_come(p, m);
 	int rc = rma_rx_packet(ses, m, v, payload, turn);
 	if (rc == PDS_NO_MEM && opened)
 		rx_msg_free(ses, m);
 	else if (rc != PDS_NO_MEM)
 		m->rc = (uint8_t)rc;
 	if (turn)
-		rx_turns(ses, p);
+		rx_turns(ses, p, all_before(p, v));
 	return rc;
 }
 
@@ -203,9 +249,9 @@ int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const ui
 	}
 	struct rx_msg *m = msg_find(ses, p, wire_std_message_id(v->std));
 	bool opened = !m;
-	int rc = m ? msg_next(m, v) : msg_first(ses, p, v, &m);
+	int rc = m ? msg_next(p, m, v) : msg_first(ses, p, v, &m);
 	if (rc)
-		return rc;
+		return refused(p, v, rc);
 	if (rx_msg_is_request(m))
 		return request_packet(ses, p, m, opened, v, payload);
 	bool turn_passed = opened && m->in_turn;
@@ -215,7 +261,7 @@ int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const ui
 	else
 		rc = PDS_NO_MEM;
 	if (turn_passed)
-		rx_turns(ses, p);
+		rx_turns(ses, p, all_before(p, v));
 	return rc;
 }
 

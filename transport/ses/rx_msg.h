@@ -8,10 +8,13 @@
 
 /* SES's part of a connection to us, in pdc_rx.user. */
 struct ses_rx {
-	struct list msgs;       /* rx_msgs not complete */
+	struct list msgs;       /* rx_msgs not complete, in the order that rx_order.h says */
 	struct list stuck_link; /* in ses.stuck */
 	struct rx_msg *recent;  /* the one of them that got the last packet, or NULL */
-	uint16_t next_match_id; /* message whose turn to be matched it is */
+	uint16_t next_match_id; /* message whose turn to be matched it is; 0: PSNs order, not ids */
+	bool is_ours;           /* ids order, whatever is missing: only our own initiators send so */
+	bool has_refused;
+	uint32_t refused_psn; /* latest packet of a refused message, if has_refused */
 };
 
 _Static_assert(sizeof(struct ses_rx) <= PDC_RX_USER_BYTES, "SES's part of a connection has its place there");

@@ -4,6 +4,7 @@
 #include "match.h"
 #include "rma.h"
 #include "rndv.h"
+#include "rx_order.h"
 
 /* Hand over, throw away, or keep for a later receive. */
 static void __attribute__((noinline)) finish(struct ses *ses, struct rx_msg *m)
@@ -79,8 +80,9 @@ static bool execute_request(struct ses *ses, struct pdc_rx *p, struct rx_msg *m)
 	return false;
 }
 
-static void begin_turn(struct ses *ses, struct rx_msg *m)
+static void begin_turn(struct ses *ses, struct pdc_rx *p, struct rx_msg *m)
 {
+	rx_order_turned(ses_rx_of(p), m);
 	if (m->ep) {
 		rx_turn_match(ses, m);
 		rx_turn_finish(ses, m);
@@ -91,19 +93,65 @@ static void begin_turn(struct ses *ses, struct rx_msg *m)
 	}
 }
 
-void rx_turns(struct ses *ses, struct pdc_rx *p)
+/* It waits no more, if it is no request that can't be carried out yet: false. */
+static bool take_turn(struct ses *ses, struct pdc_rx *p, struct rx_msg *m)
+{
+	if (rx_msg_is_request(m) && !execute_request(ses, p, m))
+		return false;
+	if (m->rc)
+		rx_order_refused(ses_rx_of(p), m->wait.psn);
+	if (m->rc || rx_msg_is_request(m))
+		rx_msg_free(ses, m);
+	else
+		begin_turn(ses, p, m);
+	return true;
+}
+
+static void turns_by_id(struct ses *ses, struct pdc_rx *p)
 {
 	struct ses_rx *r = ses_rx_of(p);
 	struct rx_msg *m;
 	while ((m = u64map_get(&ses->rx_msgs, rx_msg_key(p, r->next_match_id))) && !m->in_turn) {
-		if (rx_msg_is_request(m) && !execute_request(ses, p, m))
+		if (!take_turn(ses, p, m))
 			return;
 		r->next_match_id = rx_id_after(r->next_match_id);
-		if (m->rc || rx_msg_is_request(m))
-			rx_msg_free(ses, m);
-		else
-			begin_turn(ses, m);
 	}
+}
+
+/* A message whose first packet was refused does not begin any more. */
+static void turns_by_psn(struct ses *ses, struct pdc_rx *p, uint32_t psn)
+{
+	struct rx_msg *m;
+	while ((m = rx_order_first(ses_rx_of(p))) && psn_before(m->wait.psn, psn)) {
+		if (!m->wait.has_begun)
+			rx_msg_free(ses, m);
+		else if (!take_turn(ses, p, m))
+			return;
+	}
+}
+
+void rx_turns(struct ses *ses, struct pdc_rx *p, uint32_t psn)
+{
+	if (rx_order_is_by_psn(ses_rx_of(p)))
+		turns_by_psn(ses, p, psn);
+	else
+		turns_by_id(ses, p);
+}
+
+void rx_turns_hole_closed(void *ses, struct pdc_rx *p)
+{
+	if (!rx_order_first(ses_rx_of(p)))
+		return;
+	rx_order_find_gap(ses, p, p->win.next_expected);
+	rx_turns(ses, p, p->win.next_expected);
+}
+
+bool rx_turn_has_come(const struct pdc_rx *p, const struct rx_msg *m)
+{
+	const struct ses_rx *r = ses_rx_of(p);
+	if (!rx_order_is_by_psn(r))
+		return m->message_id == r->next_match_id;
+	return m->wait.has_begun && rx_order_first(r) == m && !psn_after(m->wait.psn, p->win.next_expected);
 }
 
 void rx_turns_retry(struct ses *ses)
@@ -118,6 +166,6 @@ void rx_turns_retry(struct ses *ses)
 	while (!list_empty(&again)) {
 		struct ses_rx *r = list_entry(again.next, struct ses_rx, stuck_link);
 		list_del(&r->stuck_link);
-		rx_turns(ses, ses_rx_pdc(r));
+		rx_turns(ses, ses_rx_pdc(r), ses_rx_pdc(r)->win.next_expected);
 	}
 }

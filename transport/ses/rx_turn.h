@@ -12,8 +12,12 @@ void rx_turn_match(struct ses *ses, struct rx_msg *m);
 void rx_turn_finish(struct ses *ses, struct rx_msg *m);
 /* Throws the message away, as soon as it is complete. */
 void rx_turn_discard(struct ses *ses, struct rx_msg *m);
-/* Matches the waiting messages whose turn has come now, and executes requests. */
-void rx_turns(struct ses *ses, struct pdc_rx *p);
+/* Whether it is the turn of a message that waits: every earlier one of the connection has had its own. */
+bool rx_turn_has_come(const struct pdc_rx *p, const struct rx_msg *m);
+/* Matches the waiting messages whose turn has come now, and executes requests. Every packet before `psn` is here. */
+void rx_turns(struct ses *ses, struct pdc_rx *p, uint32_t psn);
+/* See pds_events. */
+void rx_turns_hole_closed(void *ses, struct pdc_rx *p);
 /* The same for connections with a request that there was no memory for. */
 void rx_turns_retry(struct ses *ses);
 

@@ -62,6 +62,7 @@ const struct pds_events ses_events = {
 	.on_accept = on_accept,
 	.on_data = msg_rx_data,
 	.on_more_data = msg_rx_more_data,
+	.on_hole_closed = rx_turns_hole_closed,
 	.on_shut = on_shut,
 };
 

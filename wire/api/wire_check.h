@@ -157,7 +157,7 @@ static inline __attribute__((always_inline)) bool wire_std_fits(const struct wir
 {
 	uint32_t length = wire_std_request_length(s);
 
-	if (unlikely(!wire_std_message_id(s) || length == UINT32_MAX))
+	if (unlikely(length == UINT32_MAX))
 		return false;
 	uint64_t offset = 0;
 	if (likely(!wire_req_som(&s->req))) {
@@ -176,8 +176,8 @@ static inline __attribute__((always_inline)) bool wire_std_continues(const struc
 	uint32_t length = wire_std_request_length(s);
 	uint64_t end = (uint64_t)wire_std_message_offset(s) + payload_bytes;
 
-	return !wire_req_som(&s->req) && !wire_op_extends(wire_req_opcode(&s->req)) && wire_std_message_id(s) &&
-	       length != UINT32_MAX && wire_std_payload_length(s) == payload_bytes && end <= length;
+	return !wire_req_som(&s->req) && !wire_op_extends(wire_req_opcode(&s->req)) && length != UINT32_MAX &&
+	       wire_std_payload_length(s) == payload_bytes && end <= length;
 }
 
 static inline bool wire_rsp_data_fits(const struct wire_rsp_data *d, uint32_t payload_bytes)

@@ -83,7 +83,6 @@ static void wire_check__kinds_of_types(void **state)
 
 static void wire_check__requests_that_do_not_fit(void **state)
 {
-	REFUSED(ses.message_id, 0);
 	REFUSED(ses.request_length, UINT32_MAX);
 	REFUSED(ses.request_length, 999);
 	REFUSED(ses.message_offset, 901);
@@ -302,7 +301,6 @@ static void random_usual(struct rng *r, bool ack, struct plain_pkt *p)
 		return;
 	p->pds.flags &= (uint8_t) ~(rng_below(r, 8) ? WIRE_F_SYN : 0);
 	p->ses.flags &= (uint8_t) ~(rng_below(r, 8) ? WIRE_SES_SOM : 0);
-	p->ses.message_id = rng_below(r, 8) ? p->ses.message_id | 1 : 0;
 	p->ses.payload_length = p->payload_bytes;
 	p->ses.message_offset &= UINT32_MAX >> 2;
 	p->ses.request_length = rng_below(r, 8) ? p->ses.request_length | 1u << 31 : UINT32_MAX;

@@ -44,6 +44,9 @@ struct pds_events {
 	 * flags. False: it does not, and nothing has been done. */
 	bool (*on_more_data)(void *ses, struct pdc_rx *p, const struct wire_std *h, const uint8_t *payload,
 			     uint32_t len, uint8_t flags);
+	/* All packets before pdc_rx.win.next_expected are here now, later than some of those behind the last of them
+	 * that was missing. */
+	void (*on_hole_closed)(void *ses, struct pdc_rx *p);
 	/* No more data will come over this connection: `err` for messages that are not complete. It may live on, and
 	 * this may come twice. */
 	void (*on_shut)(void *ses, struct pdc_rx *p, int err);

@@ -95,18 +95,23 @@ static inline void rxwin_update_cack(struct rxwin *w)
 void rxwin_close_hole(struct rxwin *w, struct rxwin_mem *m);
 void rxwin_mark_ooo(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn);
 
-/* The PSN has arrived: not before, within the window, and after rxwin_reserve. */
-static inline void rxwin_mark(struct rxwin *w, struct rxwin_mem *m, uint32_t psn)
+/* The PSN has arrived: not before, within the window, and after rxwin_reserve. Returns whether it was the lowest one
+ * missing below others. */
+static inline bool rxwin_mark(struct rxwin *w, struct rxwin_mem *m, uint32_t psn)
 {
+	bool closes_hole = false;
 	assert(rxwin_takes(w, m, psn) && !rxwin_has(w, m, psn));
 	if (psn == w->next_expected) {
 		w->next_expected++;
-		if (w->ooo_pkts)
+		if (w->ooo_pkts) {
 			rxwin_close_hole(w, m);
+			closes_hole = true;
+		}
 	} else {
 		rxwin_mark_ooo(w, m, psn);
 	}
 	rxwin_update_cack(w);
+	return closes_hole;
 }
 
 /* Keeps a response until it is cleared. False: no place. The last place is for the oldest PSN missing: the initiator
