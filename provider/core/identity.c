@@ -3,6 +3,6 @@
 
 struct fi_provider prov_weft = {
 	.name = PROV_NAME,
-	.version = FI_VERSION(0, 1),
+	.version = PROV_VERSION,
 	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
 };

@@ -258,6 +258,9 @@ static void refused__first_packet_last(void **state)
 	inject(&d, w, out);
 	inject_whole(&d, 1, 41); /* a duplicate, whatever it says */
 	duo_expect(&d, 1, &in[0], 0);
+	duo_expect(&d, 1, &in[1], 0);
+	assert_int_equal(in[1], 3);
+	assert_int_equal(d.e[1]->ses.rx_msgs.count, 0);
 	duo_close(&d);
 }
 
