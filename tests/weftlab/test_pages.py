@@ -80,6 +80,11 @@ def paper(tmp_path: Path, results: Path) -> Path:
     return directory
 
 
+def test_committed_index_counts_all_publications(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pages", "--check", "--papers", str(PAPERS), "--out", str(PAGES),
+                 "--gallery", str(PAGES / "figures")]) == 0, capsys.readouterr().out
+
+
 def pages(paper: Path, *options: str) -> int:
     """weftlab pages for the publication."""
     return main(["pages", str(paper), "--out", str(paper.parent.parent), "--gallery", str(paper.parent / "pictures"),
@@ -101,6 +106,10 @@ def test_a_page_is_written_from_results_and_then_without_them(paper: Path) -> No
     os.remove(top / "mine.md")
     assert pages(paper) == 0 and (top / "mine.md").read_text() == text
     assert pages(paper, "--check") == 0
+    assert not (top / "README.md").exists()
+    assert main(["pages", "--papers", str(paper.parent), "--out", str(top), "--gallery", str(top / "none")]) == 0
+    assert "| [A paper](mine.md) | 8 | 2 | 1 | 1 | 0 | 0 | 0 |\n| all | 8 | 2 | 1 | 1 | 0 | 0 | 0 |" in \
+        (top / "README.md").read_text()
 
 
 def test_one_pass_runs_all_publications_and_goes_on_where_it_was_stopped(

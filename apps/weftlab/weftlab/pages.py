@@ -49,7 +49,7 @@ def pages(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.results:
         for directory in directories:
             keep_results(directory, options.results, options.binary)
-    changed = write_pages(directories, options.out, options.gallery, options.check)
+    changed = write_pages(directories, options.out, options.gallery, options.check, with_index=not options.papers)
     for path in changed:
         print(path if not options.check else f"{path}: is not what its template and results make")
     return FAILURE if options.check and changed else SUCCESS

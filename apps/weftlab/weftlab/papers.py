@@ -100,7 +100,8 @@ def write_all(directories: Sequence[str], weft: Any, options: argparse.Namespace
     from .publish import write_pages
 
     failures = draw_gallery(options.results, options.root, options.out, weft)
-    for path in write_pages(directories, options.out, options.gallery, check=False):
+    for path in write_pages(directories, options.out, options.gallery, check=False,
+                            with_index=not options.papers):
         print(path)
     return failures
 

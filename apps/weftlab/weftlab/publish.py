@@ -28,6 +28,16 @@ HEAD = ["claim", "the publication says", "its bound", "our bound", "measured", "
 LEFT_ALONE = ("|", "#", "<", "!", "    ", "```")  # how blocks begin that are no paragraphs
 LIST = "* "
 LONG_PATH = re.compile(r"(?:\w+=)?(?:\.\./)+(?:\w+/)*")  # of a matrix in the label of a run; its name is enough
+INDEX = """<!-- SPDX-License-Identifier: BSD-3-Clause -->
+# Publications
+
+Claims of publications, judged by runs of the lab, and their figures, redrawn: [all pictures](gallery.md).
+[reproduce.md](../guide/reproduce.md) explains claims and verdicts. `make reproduce` repeats all runs and
+writes the pages.
+
+{table}
+`reported` are comparisons of real time with the lab, which have no bound.
+"""
 WITHIN = "The bound lies within the interval."
 MARKS = {HOLDS: HOLDS, BREAKS: f"**{BREAKS}**"}
 
@@ -189,18 +199,32 @@ def render(directory: str, found: Mapping[str, Any] | None = None, quotes: Quote
     return text
 
 
-def write_pages(directories: Sequence[str], out: str, gallery: str, check: bool) -> list[str]:
-    """Writes PAPER.md of each publication into `out`, and returns the files that changed; `check` writes nothing."""
-    changed = []
+def write_pages(directories: Sequence[str], out: str, gallery: str, check: bool, with_index: bool = False) -> list[str]:
+    """Writes PAPER.md of each publication into `out`, maybe README.md about all of them, and returns the files that
+    changed; `check` writes nothing."""
+    texts = {os.path.basename(os.path.normpath(directory)): render(directory, gallery=gallery)
+             for directory in directories}
+    if with_index:
+        texts["README"] = index(directories, texts)
+    paths = {name: os.path.join(out, name + ".md") for name in texts}
+    changed = [name for name, text in texts.items() if text != read_text(paths[name])]
+    for name in changed if not check else []:
+        write_text(paths[name], texts[name])
+    return [paths[name] for name in changed]
+
+
+def index(directories: Sequence[str], pages: Mapping[str, str]) -> str:
+    """The page that leads to the pages of publications (text by name), with their verdicts."""
+    rows = []
     for directory in directories:
-        text = render(directory, gallery=gallery)
-        path = os.path.join(out, os.path.basename(os.path.normpath(directory)) + ".md")
-        if text == read_text(path):
-            continue
-        changed.append(path)
-        if not check:
-            write_text(path, text)
-    return changed
+        paper = os.path.basename(os.path.normpath(directory))
+        figures = publication.figures_of(directory, publication.kept(directory))
+        verdicts = [judgement.verdict for figure in figures for judgement in figure.judgements]
+        title = next(line[2:] for line in pages[paper].splitlines() if line.startswith("# "))
+        rows.append([f"[{title}]({paper}.md)", str(sum(each.runs for each in figures)), str(len(verdicts)),
+                     *(str(verdicts.count(word)) for word in VERDICTS)])
+    total = ["all", *(f"{sum(int(row[at]) for row in rows):,}" for at in range(1, len(VERDICTS) + 3))]
+    return INDEX.format(table=table(["publication", "runs", "claims", *VERDICTS], [*rows, total], numbers_from=1))
 
 
 def read_text(path: str) -> str:
