@@ -75,7 +75,9 @@ static uint32_t sent_payload(const struct wire_view *v)
 	}
 }
 
-/* A trimmed packet as it was sent: how long it was is in the SES header, if that is all there. */
+/* A trimmed packet as it was sent: how long it was is in the SES header, if that is all there. The first packet of a
+ * message tells the message's length alone; it counts as a full one of ours, although its sender's may be smaller (path
+ * MTU): too much credit is left over, too little would have to be asked for again. */
 static uint32_t sent_bytes(const struct pds *pds, const struct wire_view *v)
 {
 	uint32_t payload = v->payload_bytes;

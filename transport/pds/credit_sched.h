@@ -36,6 +36,7 @@ struct sched_tx {
 	bool asked;                     /* the target sends credits, or will */
 	bool stopped;                   /* it was told to stop, at stopped_ns */
 	bool numbered;                  /* `newest` means something */
+	bool lingering;                 /* no data is left: ask_at_ns is when to say stop */
 	struct sched_credit now;        /* the credit in use */
 	uint32_t left_bytes;            /* of it, and of those before it */
 	uint32_t newest;                /* highest number seen */

@@ -88,7 +88,8 @@ void sched_tx_fill(struct pds *pds, struct pdc_tx *p, struct sent *s, struct wir
 	net->ecn = t->now.marked ? WEFT_ECN_CE : WEFT_ECN_ECT0;
 	wire_request_cc_set_ccc_id(r, (uint8_t)(SCHED_SYNCED | (t->now.marked ? SCHED_MARKED : 0)));
 	wire_request_cc_set_credit_target(r, t->now.number);
-	if (!has_data(p))
+	t->lingering = !has_data(p);
+	if (t->lingering)
 		p->credit.ask_at_ns = now + pds->credit.limits.linger_ns;
 }
 
@@ -136,12 +137,16 @@ static void ask(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	tell(pds, p, now);
 }
 
+/* Every poll may call it while we wait: what is waited for comes no later for that. */
 void sched_tx_blocked(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (!p->credit.sched->asked)
+	struct sched_tx *t = p->credit.sched;
+
+	if (!t->asked)
 		ask(pds, p, now);
-	else if (p->credit.ask_at_ns == WEFT_NEVER || !p->credit.asks)
+	else if (p->credit.ask_at_ns == WEFT_NEVER || t->lingering)
 		p->credit.ask_at_ns = now + ask_interval(pds, p);
+	t->lingering = false;
 }
 
 static void stop(struct pds *pds, struct pdc_tx *p, weft_ns now)
