@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """routed.py PEER_APP [CASE...] - two hosts in different networks with a router of the kernel between them, all in network
-namespaces of this test: IPv4 and IPv6 routes, a VLAN, a gateway whose MAC address changes, one that is dead, no route at
-all, a path of smaller MTU. All payload is verified. Exit 77: the kernel gives no namespaces. Needs FI_PROVIDER_PATH."""
+namespaces of this test: IPv4 and IPv6 routes, VLANs, a gateway whose MAC address changes, one that is dead, no route at
+all, paths of smaller MTU. All payload is verified. Exit 77: the kernel gives no namespaces. Needs FI_PROVIDER_PATH."""
 
 from __future__ import annotations
 
@@ -47,12 +47,16 @@ class Net:
         self.b.ip("link set lo up\nlink set b0 up\nlink set b1 up\n")
 
     @contextlib.contextmanager
-    def peers(self, a: dict[str, str], b: dict[str, str], link: int = 0) -> Iterator[tuple[Peer, Peer]]:
-        one = Peer(self.a, APP, f"net_af_packet0,iface=a{link}", **a)
-        other = Peer(self.b, APP, f"net_af_packet0,iface=b{link}", **b)
+    def on(self, device_a: str, device_b: str, a: dict[str, str], b: dict[str, str]) -> Iterator[tuple[Peer, Peer]]:
+        one, other = Peer(self.a, APP, device_a, **a), Peer(self.b, APP, device_b, **b)
         yield one, other
         other.end()
         one.end()
+
+    @contextlib.contextmanager
+    def peers(self, a: dict[str, str], b: dict[str, str], link: int = 0) -> Iterator[tuple[Peer, Peer]]:
+        with self.on(f"net_af_packet0,iface=a{link}", f"net_af_packet0,iface=b{link}", a, b) as both:
+            yield both
 
 
 STATIC_A = {"ADDR": "10.1.0.5/24", "GATEWAY": "10.1.0.1"}
@@ -84,6 +88,39 @@ def vlan(net: Net) -> None:
     with net.peers({"ADDR": "10.3.0.5/24", **tagged}, {"ADDR": "10.3.0.6/24", **other}, 1) as (a, b):
         a.send(b.name, 30)
         expect(a.wait(), f"error {ETIMEDOUT} tag 30")
+
+
+def names(net: Net) -> None:
+    """Nothing but the interfaces' names: addresses, gateways and MTUs are the kernel's."""
+    net.a.ip("addr add 10.1.0.7/24 dev a0\nroute add default via 10.1.0.1\n")
+    net.b.ip("addr add 10.2.0.7/24 dev b0\nroute add 10.1.0.0/16 via 10.2.0.1\n")
+    with net.on("a0", "b0", {}, {}) as (a, b):
+        exchange(a, b, 13)
+    net.a.ip("addr flush dev a0\n")
+    net.b.ip("addr flush dev b0\n")
+
+
+def vlan_named(net: Net) -> None:
+    """Interfaces by their names, tagged by us: the kernel takes tags off what arrives."""
+    with net.on("a1", "b1", {"VLAN": "100", "ADDR": "10.4.0.5/24"}, {"VLAN": "100", "ADDR": "10.4.0.6/24"}) as (a, b):
+        exchange(a, b, 14)
+
+
+def vlan_interface(net: Net) -> None:
+    """VLAN interfaces of the kernel by their names; then one of them with an interface that is tagged by us."""
+    tried = subprocess.run(net.a.command("ip", "link", "add", "link", "a1", "name", "a1.100", "type", "vlan", "id", "100"),
+                           capture_output=True, text=True, check=False)
+    if tried.returncode:
+        print(f"vlan_interface: not tested, the kernel has no VLAN interfaces: {tried.stderr.strip()}", flush=True)
+        return
+    net.b.ip("link add link b1 name b1.100 type vlan id 100\naddr add 10.4.0.6/24 dev b1.100\nlink set b1.100 up\n")
+    net.a.ip("addr add 10.4.0.5/24 dev a1.100\nlink set a1.100 up\n")
+    with net.on("a1.100", "b1.100", {}, {}) as (a, b):
+        exchange(a, b, 15)
+    net.a.ip("link del a1.100\n")
+    with net.on("a1", "b1.100", {"VLAN": "100", "ADDR": "10.4.0.5/24"}, {}) as (a, b):
+        exchange(a, b, 16)
+    net.b.ip("link del b1.100\n")
 
 
 def dscp(net: Net) -> None:
@@ -136,10 +173,24 @@ def mtu(net: Net) -> None:
         exchange(a, b, 12)
 
 
+def bridge(net: Net) -> None:
+    """Jumbo frames at both ends of one link, and a cable of less between its bridges: they drop what is larger in silence."""
+    net.r.ip("link add x0 type bridge\nlink add x1 type bridge\nlink add y0 type veth peer name y1\n"
+             f"link add pa mtu 9000 type veth peer name a2 netns {net.a.pid}\n"
+             f"link add pb mtu 9000 type veth peer name b2 netns {net.b.pid}\n" +
+             "".join(f"link set {port} master {switch} up\n"
+                     for port, switch in (("pa", "x0"), ("y0", "x0"), ("pb", "x1"), ("y1", "x1"))) +
+             "link set x0 up\nlink set x1 up\n")
+    net.a.ip("link set a2 mtu 9000 up\naddr add 10.5.0.5/24 dev a2\n")
+    net.b.ip("link set b2 mtu 9000 up\naddr add 10.5.0.6/24 dev b2\n")
+    with net.on("a2", "b2", {}, {}) as (a, b):
+        exchange(a, b, 17)
+
+
 def main() -> None:
     namespaces.enter()
     net = Net()
-    for case in (ipv4, ipv6, vlan, dscp, moved, dead, no_route, mtu):
+    for case in (ipv4, ipv6, names, vlan, vlan_named, vlan_interface, dscp, moved, dead, no_route, mtu, bridge):
         if not CASES or case.__name__ in CASES:
             print(case.__name__, flush=True)
             case(net)
