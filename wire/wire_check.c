@@ -42,7 +42,7 @@ static enum wire_error check_crc(const uint8_t *ip, uint32_t len, const struct i
 		return WIRE_ERR_SHORT;
 	uint32_t end = view->total_bytes - CRC_BYTES;
 	memcpy(&trailer, ip + end, sizeof trailer);
-	return le32toh(trailer) == wire_crc32c(0, ip + from, end - from) ? WIRE_OK : WIRE_ERR_CRC;
+	return be32toh(trailer) == wire_crc32c(0, ip + from, end - from) ? WIRE_OK : WIRE_ERR_CRC;
 }
 
 /* UDP header; its checksum is 0 or ignored. A switch that trims shortens the IP length only. */

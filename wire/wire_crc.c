@@ -47,5 +47,5 @@ uint32_t wire_crc(const uint8_t *buf, size_t header_bytes, const uint8_t *payloa
 {
 	size_t from = buf[0] >> 4 == 4 ? IP4_SRC_AT : IP6_SRC_AT;
 
-	return wire_crc32c(wire_crc32c(0, buf + from, header_bytes - from), payload, payload_bytes);
+	return __builtin_bswap32(wire_crc32c(wire_crc32c(0, buf + from, header_bytes - from), payload, payload_bytes));
 }

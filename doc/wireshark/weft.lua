@@ -521,7 +521,7 @@ local function show_payload(tree, tvb, at)
 	if weft.prefs.trailer and real >= 4 then
 		real = real - 4
 		if there >= real + 4 then
-			tree:add_le(f["crc"], tvb(at + real, 4))
+			tree:add(f["crc"], tvb(at + real, 4))
 		end
 	end
 	derived(tree, "payload_bytes", real)

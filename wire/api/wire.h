@@ -218,8 +218,8 @@ static inline uint32_t wire_peek_acked_psn(const struct weft_pkt *pkt)
 	return cack_psn + (uint32_t)(int16_t)(pds[2] << 8 | pds[3]);
 }
 
-/* CRC32C of the trailer over the encoded headers at `buf` and the payload: from the IP source address on (UE 1.0
- * sec. 3.5). */
+/* The trailer (weft_pkt.trailer) of the encoded headers at `buf` and the payload: a CRC32C from the IP source address
+ * on (UE 1.0 sec. 3.5), whose most significant byte goes first. */
 uint32_t wire_crc(const uint8_t *buf, size_t header_bytes, const uint8_t *payload, size_t payload_bytes);
 
 /* Castagnoli CRC, hardware instruction when the CPU has it. Start with 0; chains: crc32c(crc32c(0, a), b). */

@@ -43,7 +43,7 @@ struct weft_pkt {
 	uint32_t src; /* low 32 bits of the source address, host order */
 	uint32_t dst; /* low 32 bits of the destination address, host order */
 	union {
-		uint32_t trailer;        /* tx: CRC32C, see WEFT_PKT_TRAILER; stored little endian on the wire */
+		uint32_t trailer; /* tx: the last four bytes on the wire, stored little endian; see WEFT_PKT_TRAILER */
 		uint32_t fabric_ingress; /* in a fabric with PFC: the port whose link the packet came over */
 	};
 	uint16_t wire_bytes;  /* on the link: IP length + WEFT_L1_OVERHEAD_BYTES, at least WEFT_WIRE_MIN_BYTES */

@@ -125,7 +125,7 @@ class Vectors(Case):
         checked = 0
         for number, row in enumerate(rows):
             if trailers[number] and trailers[number] != ["-"]:
-                self.assertEqual(int(row["weft.crc"], 0).to_bytes(4, "little").hex(), trailers[number][0])
+                self.assertEqual(int(row["weft.crc"], 0).to_bytes(4, "big").hex(), trailers[number][0])
                 checked += 1
         self.assertEqual(checked, 39)
 
