@@ -268,6 +268,15 @@ uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 	return out;
 }
 
+uint16_t ethdev_rx_parked(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
+{
+	struct ethdev *d = to_ethdev(port);
+	weft_ns now = weft_clock_ns();
+	if (now >= d->periodic_at)
+		ethdev_periodic(d, now);
+	return 0;
+}
+
 uint16_t ethdev_alloc(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 {
 	struct ethdev *d = to_ethdev(port);

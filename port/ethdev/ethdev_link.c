@@ -13,12 +13,13 @@
 #include <rte_ethdev.h>
 
 #include "ethdev_priv.h"
+#include "ethdev_reset.h"
 #include "weft/kernel_if.h"
 
 enum { WAIT_LOOK_US = 10000 };
 
-/* A system call; registers of a NIC, some behind a slow bus. */
-#define LOOK_IFACE_NS  WEFT_MS(100)
+/* A system call, or nothing; registers of a NIC, some behind a slow bus. */
+#define LOOK_SOON_NS   WEFT_MS(100)
 #define LOOK_DEVICE_NS WEFT_S(1)
 
 /* Virtual devices report speeds that are made up. */
@@ -73,12 +74,20 @@ static enum weft_link_state device_state(const struct ethdev *d)
 	return link.link_status == RTE_ETH_LINK_UP ? WEFT_LINK_UP : WEFT_LINK_DOWN;
 }
 
-/* Drivers must not be given packets for a link that is down: their rings fill, and some wait for room. */
+/* Drivers must not be given packets for a link that is down: their rings fill, and some wait for room. Nor must a
+ * device that is gone, or being set up, be asked for any. */
+static void ops_set(struct ethdev *d)
+{
+	d->port.ops = d->link.state == WEFT_LINK_UP ? d->link.ops_up : d->link.ops_down;
+	if (d->link.is_parked || d->link.state == WEFT_LINK_REMOVED)
+		d->port.ops = d->link.ops_parked;
+}
+
 static void state_set(struct ethdev *d, enum weft_link_state state)
 {
+	d->stats.link_downs += d->link.state == WEFT_LINK_UP && state != WEFT_LINK_UP;
 	d->link.state = state;
-	d->port.ops = state == WEFT_LINK_UP ? d->link.ops_up : d->link.ops_down;
-	d->port.link_bps = bps_now(d);
+	d->port.link_bps = state == WEFT_LINK_UP ? bps_now(d) : 0;
 	d->announce_at = 0; /* switches forget where we are */
 	if (d->link.changed != NULL)
 		d->link.changed(d->link.changed_arg, state);
@@ -86,20 +95,25 @@ static void state_set(struct ethdev *d, enum weft_link_state state)
 
 static void look(struct ethdev *d, weft_ns now)
 {
-	bool is_iface = d->iface[0] != '\0';
-	enum weft_link_state state = is_iface ? interface_state(d) : device_state(d);
-	d->link.look_at_ns = now + (is_iface ? LOOK_IFACE_NS : LOOK_DEVICE_NS);
+	bool is_iface = d->iface[0] != '\0', is_parked = reset_look(d);
+	enum weft_link_state state = WEFT_LINK_DOWN;
+	if (!is_parked)
+		state = is_iface ? interface_state(d) : device_state(d);
+	d->link.look_at_ns = now + (is_iface || is_parked ? LOOK_SOON_NS : LOOK_DEVICE_NS);
 	if (state == WEFT_LINK_REMOVED)
 		d->link.look_at_ns = WEFT_NEVER;
 	if (state != d->link.state || (state == WEFT_LINK_UP && bps_now(d) != d->port.link_bps))
 		state_set(d, state);
+	ops_set(d);
 }
 
 void ethdev_periodic(struct ethdev *d, weft_ns now)
 {
 	if (now >= d->link.look_at_ns)
 		look(d, now);
-	neigh_periodic(d, now);
+	d->periodic_at = WEFT_NEVER;
+	if (d->port.ops != d->link.ops_parked)
+		neigh_periodic(d, now);
 	d->periodic_at = RTE_MIN(d->periodic_at, d->link.look_at_ns);
 }
 
@@ -124,10 +138,13 @@ void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, wef
 		device_wait(d, wait_ns);
 	d->link.look_at_ns = 0; /* the first poll tells of a link that is down */
 	d->port.link_bps = bps_now(d);
+	if (!is_iface)
+		reset_watch(d);
 }
 
 void ethdev_link_fini(struct ethdev *d)
 {
+	reset_unwatch(d);
 	if (d->link.fd >= 0)
 		close(d->link.fd);
 	d->link.fd = -1;

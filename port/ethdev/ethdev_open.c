@@ -27,8 +27,6 @@ enum {
 	IP_BYTES_MAX = 65000,
 };
 
-static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER; /* of all devices */
-
 /* Largest IP packet to use. 0 in the configuration: what the device can, up to the default. */
 static int ip_bytes_choose(const struct weft_ethdev_conf *conf, uint16_t id, const struct rte_eth_dev_info *info,
 			   uint32_t *ip_bytes, struct weft_err *err)
@@ -211,6 +209,16 @@ static const struct weft_port_ops ethdev_down_ops = {
 	.doubt = ethdev_doubt,
 };
 
+static const struct weft_port_ops ethdev_parked_ops = {
+	.rx = ethdev_rx_parked,
+	.tx = ethdev_tx_down,
+	.alloc = ethdev_alloc,
+	.free = ethdev_free,
+	.close = ethdev_close,
+	.reach = ethdev_reach,
+	.doubt = ethdev_doubt,
+};
+
 static int device_open(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
 {
 	int rc = slot_get(conf, &d->id, err);
@@ -269,12 +277,17 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		.tx_run = ETHDEV_BURST,
 		.is_switch = ip_is_zero(&conf->ip),
 		.no_arp = conf->no_arp,
+		.vlan = conf->net.vlan,
 		.src_low_at = weft_ip_is_v4(&conf->ip) ? offsetof(struct rte_ipv4_hdr, src_addr)
 						       : offsetof(struct rte_ipv6_hdr, src_addr) + 12,
 		.ip = conf->ip,
 		.rx_fd = -1,
 		.guard_fd = -1,
-		.link = {.look_at_ns = WEFT_NEVER, .fd = -1, .ops_up = &ethdev_ops, .ops_down = &ethdev_down_ops},
+		.link = {.look_at_ns = WEFT_NEVER,
+			 .fd = -1,
+			 .ops_up = &ethdev_ops,
+			 .ops_down = &ethdev_down_ops,
+			 .ops_parked = &ethdev_parked_ops},
 		.node = SOCKET_ID_ANY,
 		.elsewhere = {.refcnt = 1},
 	};

@@ -4,6 +4,7 @@
 #define WEFT_ETHDEV_PRIV_H
 
 #include <net/if.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -48,6 +49,11 @@ struct ethdev_link {
 	unsigned index;                                /* the interface's */
 	int fd;                                        /* a socket in its network namespace; -1: none */
 	const struct weft_port_ops *ops_up, *ops_down; /* the port's in either state */
+	const struct weft_port_ops *ops_parked;        /* while nothing may touch the device */
+	_Atomic bool reset_asked;                      /* by the driver, on another thread */
+	bool heeds_resets;                             /* the driver is listened to */
+	bool is_parked;                                /* the device waits to be set up anew, see slot_park ... */
+	uint32_t restarts;                             /* ... and had been so often before */
 	weft_link_fn changed;                          /* NULL: nobody */
 	void *changed_arg;
 };
@@ -63,6 +69,7 @@ struct ethdev {
 	uint16_t tx_run; /* packets framed before one burst; small after a refusal, so that little is framed twice */
 	bool is_switch;  /* conf.ip was zero */
 	bool no_arp;
+	uint16_t vlan;      /* that the device admits to us, 0: untagged */
 	bool mac_derived;   /* from our address: other engines of the device have others */
 	bool is_special;    /* has bare rings or an edge, or shares the device */
 	uint8_t src_low_at; /* where in an IP header of our family the source's last four bytes are */
@@ -103,6 +110,8 @@ static inline struct ethdev *to_ethdev(struct weft_port *port)
 /* weft_port_ops (port.h) of devices and bare rings. */
 uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 uint16_t ethdev_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
+/* Brings nothing, and leaves the device alone. */
+uint16_t ethdev_rx_parked(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 /* Takes everything, and drops it. */
 uint16_t ethdev_tx_down(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 uint16_t ethdev_alloc(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);

@@ -32,7 +32,11 @@ struct slot {
 		struct rte_mempool *pool;
 		struct rte_flow *rule;
 	} engine[SHARE_ENGINES_MAX];
+	uint32_t parked;   /* users that leave the device alone until it is set up anew */
+	uint32_t restarts; /* times it was */
 };
+
+pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct slot slots[RTE_MAX_ETHPORTS]; /* under the lock of all devices */
 
@@ -273,11 +277,23 @@ static int slot_start(struct ethdev *d, const struct weft_ethdev_conf *conf, con
 	return 0;
 }
 
-static void rule_add(struct ethdev *d, const struct weft_ethdev_conf *conf)
+static void rule_add(struct ethdev *d)
 {
 	struct slot *s = &slots[d->id];
 	if (s->started && s->queues > 1 && !d->is_switch)
-		s->engine[d->engine].rule = steer_rule_add(d->id, d->queue, &d->ip, conf->net.vlan);
+		s->engine[d->engine].rule = steer_rule_add(d->id, d->queue, &d->ip, d->vlan);
+	d->steering = (struct weft_ethdev_steering){.ports = s->engines,
+						    .queues = s->queues,
+						    .queue = d->queue,
+						    .by_rule = s->engine[d->engine].rule != NULL,
+						    .hash = s->hash};
+}
+
+static void rule_remove(const struct ethdev *d)
+{
+	struct slot *s = &slots[d->id];
+	steer_rule_remove(d->id, s->engine[d->engine].rule);
+	s->engine[d->engine].rule = NULL;
 }
 
 int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
@@ -296,22 +312,77 @@ int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struc
 		return weft_err_set(err, rc, "%s: no memory to share it", d->name);
 	s->users++;
 	s->engine[d->engine].in_use = true;
-	rule_add(d, conf);
-	d->steering = (struct weft_ethdev_steering){.ports = s->engines,
-						    .queues = s->queues,
-						    .queue = d->queue,
-						    .by_rule = s->engine[d->engine].rule != NULL,
-						    .hash = s->hash};
+	rule_add(d);
+	atomic_init(&d->link.reset_asked, s->parked > 0); /* the others wait for us, too */
 	return 0;
+}
+
+static bool awaits_restart(const struct ethdev *d)
+{
+	return d->link.is_parked && d->link.restarts == slots[d->id].restarts;
 }
 
 void slot_leave(struct ethdev *d)
 {
 	struct slot *s = &slots[d->id];
 	assert(s->users > 0 && s->engine[d->engine].in_use);
-	steer_rule_remove(d->id, s->engine[d->engine].rule);
-	s->engine[d->engine].rule = NULL;
+	rule_remove(d);
 	share_leave(d);
 	s->users--;
+	s->parked -= awaits_restart(d);
 	s->engine[d->engine].in_use = false;
+}
+
+/* ---- drivers that ask for it ---- */
+
+bool slot_is_set_up(const struct ethdev *d)
+{
+	return slots[d->id].started;
+}
+
+void slot_park(struct ethdev *d)
+{
+	struct slot *s = &slots[d->id];
+	assert(!d->link.is_parked && s->parked < s->users);
+	rule_remove(d);
+	d->link.is_parked = true;
+	d->link.restarts = s->restarts;
+	s->parked++;
+}
+
+/* Drivers without a reset of their own are stopped and started. Starting restores addresses and modes. */
+static int dev_restart(struct ethdev *d, struct weft_err *err)
+{
+	struct rte_eth_dev_info info;
+	int rc = rte_eth_dev_reset(d->id);
+	if (rc == -ENOTSUP)
+		rc = rte_eth_dev_stop(d->id);
+	if (rc == 0)
+		rc = rte_eth_dev_info_get(d->id, &info);
+	return rc == 0 ? dev_start(d, &info, err) : rc;
+}
+
+static bool vlan_readmit(const struct ethdev *d)
+{
+	struct rte_eth_dev_info info;
+	return rte_eth_dev_info_get(d->id, &info) == 0 && edge_admit(d, d->vlan, &info, NULL) == 0;
+}
+
+void slot_unpark(struct ethdev *d)
+{
+	struct slot *s = &slots[d->id];
+	assert(d->link.is_parked);
+	if (awaits_restart(d) && s->parked < s->users)
+		return;
+	if (awaits_restart(d) && dev_restart(d, NULL) == 0) {
+		s->restarts++;
+		s->parked = 0;
+	}
+	d->link.is_parked = awaits_restart(d) || !vlan_readmit(d);
+	if (d->link.is_parked) {
+		d->stats.link_reset_failed++;
+		return;
+	}
+	d->stats.link_resets++;
+	rule_add(d);
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DPDK devices that ports share, a queue pair each. The caller holds the lock of all devices (ethdev_open.c). */
+/* DPDK devices that ports share, a queue pair each. The caller holds the lock of all devices. */
 #ifndef WEFT_ETHDEV_SLOT_H
 #define WEFT_ETHDEV_SLOT_H
+
+#include <pthread.h>
+#include <stdbool.h>
 
 #include <rte_ethdev.h>
 
 #include "ethdev_priv.h"
+
+extern pthread_mutex_t slot_lock; /* of all devices */
 
 /* The device that `conf` names: one there is, or a new one. */
 int slot_get(const struct weft_ethdev_conf *conf, uint16_t *id, struct weft_err *err);
@@ -25,6 +30,12 @@ void slot_give_pool(uint16_t id, uint16_t engine, struct rte_mempool *pool);
 int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struct rte_eth_dev_info *info,
 	      struct weft_err *err);
 void slot_leave(struct ethdev *d);
+/* Whether it was us who configured the device. */
+bool slot_is_set_up(const struct ethdev *d);
+/* The port leaves the device alone from now on, until slot_unpark ends it: when all ports on the device are parked, the
+ * first to come here has it reset and set up anew; a failure is counted, and tried again by the next call. */
+void slot_park(struct ethdev *d);
+void slot_unpark(struct ethdev *d);
 /* -EINVAL: the device has no such queue; -EBUSY: it is in use; -EADDRINUSE: the address is. */
 int slot_check_queue(const struct weft_ethdev_conf *conf, uint16_t id, const struct rte_eth_dev_info *info,
 		     struct weft_err *err);
