@@ -15,7 +15,7 @@ from weftlab import Runs, WeftlabError, figure, save
 from weftlab.__main__ import main, where
 from weftlab.binary import Binary
 from weftlab.drawing import named
-from weftlab.figures import FIGURES, rates_over_time
+from weftlab.figures import FIGURES, ideals, rates_over_time
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,16 @@ def test_a_file_is_the_same_each_time(ending: str, start: bytes, two_cases: Runs
     one = (tmp_path / f"one.{ending}").read_bytes()
     assert one.startswith(start)
     assert one == (tmp_path / f"two.{ending}").read_bytes()
+
+
+def test_each_combination_has_its_ideal() -> None:
+    def alone(rate: int, mtu: int, *times: float) -> tuple[dict[str, object], Any]:
+        return {"case": "a", "rate": rate, "mtu": mtu}, np.array(times)
+    found = ideals([alone(1, 5, 2.0, 3.0), alone(1, 6, 2.0, 3.0), alone(4, 5, 1.0, 1.5), alone(4, 6)])
+    assert [name for name, _ in found] == ["ideal, alone, rate 1", "ideal, alone, rate 4, mtu 5"]
+    assert list(found[1][1]) == [1.0, 1.5]
+    assert [name for name, _ in ideals([alone(1, 5, 2.0), alone(1, 6, 2.0)])] == ["ideal, alone"]
+    assert ideals([alone(rate, 5, float(rate)) for rate in range(5)]) == []
 
 
 def test_axes_have_the_names_of_their_columns() -> None:

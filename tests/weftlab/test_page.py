@@ -18,7 +18,7 @@ import weftlab
 from conftest import ROOT, Write
 from weftlab import Runs, WeftlabError
 from weftlab.__main__ import main
-from weftlab.page import PAGE_BYTES_MAX, page, plain, rounded
+from weftlab.page import PAGE_BYTES_MAX, as_json, data_of, page, plain, rounded
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -169,6 +169,24 @@ def test_claims_stand_on_the_page_with_their_verdicts(write: Write, tmp_path: Pa
 def test_nothing_to_show_is_said(two_cases: Runs) -> None:
     with pytest.raises(WeftlabError, match="no run has a result"):
         page(two_cases[two_cases["id"] > 99])
+
+
+def test_what_has_no_room_is_left_out(two_cases: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a large sweep first curves over time, then measures that no table has, and points of the distributions."""
+    whole = data_of(two_cases, two_cases)
+    assert (whole["left_out"], {curve["of"] for curve in whole["time"]}) == (0, {0, 1, 2, 3})
+    size = len(as_json({**whole, "time": []}))
+    some = data_of(two_cases, two_cases, size + len(as_json(whole["time"])) // 2)
+    assert 0 < some["left_out"] < 4 and len(as_json(some)) < len(as_json(whole))
+    none = data_of(two_cases, two_cases, size)
+    assert (none["time"], none["left_out"]) == ([], 4)
+    monkeypatch.setattr("weftlab.page.CELLS_MAX", 10)
+    monkeypatch.setattr("weftlab.page.CURVES_BYTES_MAX", 10)
+    least = data_of(two_cases, two_cases, size)
+    assert [measure["name"] for measure in least["measures"]] == whole["shown"] == least["shown"]
+    assert max(len(curve["x"]) for curve in least["curves"]["fct_us"]) <= 12
+    assert {combination["cells"][0][0] for combination in least["combinations"]} == set(
+        weftlab.summary(two_cases, "fct_max_us")["mean"].map(rounded))
 
 
 def test_numbers_are_short() -> None:

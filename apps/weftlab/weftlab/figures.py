@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import matplotlib
 import numpy as np
@@ -20,6 +20,7 @@ from .stats import Interval, combination_keys, groups, interval, require
 
 WORTH_DRAWING = 0.1  # of the deepest queue: ports with less are left out
 LINES_MAX = 8  # ports, connections or flows in one figure
+IDEALS_MAX = 4  # different ones in one figure
 RATE_POINTS = 120  # of a rate over time
 OF_COMPLETION = ("fct_", "slowdown_", "makespan_us", "inflation", "goodput_gbps", "jain", "foreground_", "background_")
 
@@ -76,8 +77,10 @@ def slowdown_cdf(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None
 
 def _cdf(axes: Any, runs: Runs, options: Options, column: str) -> None:
     least, most = math.inf, 0.0
+    alone = []
     for at, (name, group) in enumerate(_combinations(runs)):
         flows = group.flows()
+        alone.append(({key: group[key].iloc[0] for key in combination_keys(runs)}, times_alone(flows)))
         values = np.sort(flows[column].dropna().to_numpy())
         if not len(values):
             axes.plot([], [], label=f"{name} (no flow ended)")
@@ -89,14 +92,38 @@ def _cdf(axes: Any, runs: Runs, options: Options, column: str) -> None:
         if open_flows:
             axes.plot(values[-1], shares[-1], marker="x", color=line.get_color(), markersize=6)
         least, most = min(least, values[0]), max(most, values[-1])
-    if column == "fct_us":
-        ideal = np.sort(runs.flows()["ideal_us"].dropna().to_numpy())
-        if len(ideal):
-            axes.step(ideal, np.arange(1, len(ideal) + 1) / len(ideal), where="post", color="0.5", linestyle="--",
-                      linewidth=0.8, label="ideal, alone")
-            least = min(least, ideal[0])
+    for at, (name, ideal) in enumerate(ideals(alone) if column == "fct_us" else []):
+        axes.step(ideal, np.arange(1, len(ideal) + 1) / len(ideal), where="post", color="0.5", linewidth=0.8,
+                  linestyle=(0, (4, 1 + 2 * at)), label=name)
+        least = min(least, ideal[0])
     axes.set_ylim(0, 1.02)
     scale(axes.set_xscale, options.log, least, most)
+
+
+def ideals(alone: Sequence[tuple[Mapping[str, object], Any]]) -> list[tuple[str, Any]]:
+    """What flows would need alone, once for all combinations of which it is the same, with what tells these from the
+    others. None at all if there would be more than IDEALS_MAX. alone: values of a combination and its sorted times."""
+    found: dict[bytes, list[int]] = {}
+    for at, (_, times) in enumerate(alone):
+        if len(times):
+            found.setdefault(times.tobytes(), []).append(at)
+    if len(found) > IDEALS_MAX:
+        return []
+    named_by = [(", ".join(["ideal, alone", *_shared([alone[at][0] for at in alike], alone)]), alike[0])
+                for alike in found.values()]
+    return [(name, alone[first][1]) for name, first in named_by]
+
+
+def _shared(alike: Sequence[Mapping[str, object]], alone: Sequence[tuple[Mapping[str, object], Any]]) -> Iterator[str]:
+    """Values that these combinations have in common, and not with all others."""
+    for key in alike[0]:
+        if len({values[key] for values in alike}) == 1 < len({values[key] for values, _ in alone}):
+            yield short(alike[0][key]) if key == "case" else f"{key} {short(alike[0][key])}"
+
+
+def times_alone(flows: pd.DataFrame) -> Any:
+    """In ascending order."""
+    return np.sort(flows["ideal_us"].dropna().to_numpy())
 
 
 def bars(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:

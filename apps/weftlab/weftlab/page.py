@@ -19,20 +19,25 @@ from .claims import Judgement
 from .directory import DONE, WAITING
 from .errors import UnwritableError, WeftlabError
 from .drawing import named
-from .figures import OF_COMPLETION, rates_over_time
+from .figures import OF_COMPLETION, ideals, rates_over_time, times_alone
 from .results import LEADING, Runs
 from .stats import combination_keys, groups, interval
-from .table import COLUMNS
 
 PAGE_BYTES_MAX = 2 << 20
 SERIES_BYTES_MAX = 1 << 20  # of the curves over time; combinations beyond it are left out and named
-CURVE_POINTS = 160  # of a distribution
+CURVES_BYTES_MAX = 500 << 10  # of all distributions: of many combinations they have fewer points
+CURVE_POINTS = 160, 12  # of a distribution: most, least
+POINT_BYTES = 14
+CELLS_MAX = 50000  # combinations times measures: beyond it the page has only the measures of the tables
+REST_BYTES = 100 << 10  # of the page, apart from its data and picture
 STRETCHES = 200  # of a curve over time
 LINES_OF_ONE = 6  # ports, connections or flows of a combination
 RUNS_IN_TABLE = 2000
 DIGITS = 5  # of every number
 PICTURE_BYTES_MAX = 500 << 10  # of the published form; of a larger one the page says so
 HERE = os.path.dirname(__file__)
+SHOWN = ("fct_max_us", "fct_mean_us", "fct_p99_us", "inflation", "goodput_gbps", "jain", "retransmitted", "trimmed",
+         "dropped", "timeouts", "failed")  # in the tables
 NOT_MEASURES = {*LEADING, "digest", "cc", "lb", "route"}
 
 
@@ -71,7 +76,8 @@ def page(runs: Runs, judgements: Sequence[Judgement] = (), published: Picture | 
     complete: Runs = runs[(runs["status"] != WAITING) & (runs["directory"] != "")]
     if complete.empty:
         raise WeftlabError("no run has a result")
-    data = json.dumps(data_of(runs, complete), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    drawn = len(published.source) if published else 0
+    data = as_json(data_of(runs, complete, PAGE_BYTES_MAX - REST_BYTES - drawn))
     failed = runs[(runs["status"] != DONE) & (runs["error"] != "")]
     text = rendered(
         "page.html.j2", title=runs.attrs.get("title") or "Runs", about=runs.attrs.get("about") or "", data=data,
@@ -83,18 +89,39 @@ def page(runs: Runs, judgements: Sequence[Judgement] = (), published: Picture | 
     return text
 
 
-def data_of(runs: Runs, complete: Runs) -> dict[str, Any]:
-    """What the page's script draws from."""
+def data_of(runs: Runs, complete: Runs, room: int = PAGE_BYTES_MAX - REST_BYTES) -> dict[str, Any]:
+    """What the page's script draws from, in about `room` bytes if that can be done by leaving out curves over time."""
     keys = [key for key in combination_keys(complete) if complete[key].nunique(dropna=False) > 1]
-    measures = [str(name) for name in complete.columns if _is_measure(complete, str(name))]
     combinations = list(groups(complete, keys))
-    over_time, left_out = _all_over_time(combinations)
-    return {"keys": keys, "measures": [{"name": name, "title": named(name)} for name in measures],
+    measures = [str(name) for name in complete.columns if _is_measure(complete, str(name))]
+    if len(combinations) * len(measures) > CELLS_MAX:
+        measures = [name for name in SHOWN if name in measures]
+    data = {"keys": keys, "measures": [{"name": name, "title": named(name)} for name in measures],
             "combinations": [_combination(values, group, measures) for values, group in combinations],
-            "curves": {column: [_distribution(group.flows()[column]) for _, group in combinations]
-                       for column in ("fct_us", "slowdown")},
-            "ideal": _distribution(complete.flows()["ideal_us"]), "time": over_time, "left_out": left_out,
-            "runs": _table(runs, keys, measures)}
+            "shown": [name for name in SHOWN if name in measures], "runs": _table(runs, keys, measures),
+            **_of_flows(combinations)}
+    data["time"], data["left_out"] = _all_over_time(combinations, min(SERIES_BYTES_MAX, room - len(as_json(data))))
+    return data
+
+
+def as_json(data: Any) -> str:
+    """In few bytes, and fit to stand within a page."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+
+
+def _of_flows(combinations: Sequence[tuple[dict[str, object], Runs]]) -> dict[str, Any]:
+    """Distributions of the combinations, and those of their ideals. Flows may be many: one combination at a time."""
+    most, least = CURVE_POINTS
+    points = max(least, min(most, CURVES_BYTES_MAX // (2 * POINT_BYTES * len(combinations))))
+    curves: dict[str, list[Any]] = {"fct_us": [], "slowdown": []}
+    alone = []
+    for values, group in combinations:
+        flows = group.flows()
+        for column, found in curves.items():
+            found.append(_distribution(flows[column], points))
+        alone.append((values, times_alone(flows)))
+    return {"curves": curves, "ideals": [{"name": name, **_distribution(pd.Series(times), most)}
+                                         for name, times in ideals(alone)]}
 
 
 def _is_measure(runs: Runs, name: str) -> bool:
@@ -112,29 +139,33 @@ def _combination(values: dict[str, object], group: Runs, measures: Sequence[str]
     return {"values": [plain(value) for value in values.values()], "n": len(group), "cells": cells}
 
 
-def _distribution(values: pd.Series) -> dict[str, Any]:
+def _distribution(values: pd.Series, points: int) -> dict[str, Any]:
     """Quantiles of the values that are known, and the share of those that are not."""
     known = np.sort(values.dropna().to_numpy())
     if not len(known):
         return {"x": [], "y": [], "open": 1.0 if len(values) else 0.0}
-    ranks = np.unique(np.linspace(0, len(known) - 1, min(CURVE_POINTS, len(known))).astype(int))
+    ranks = np.unique(np.linspace(0, len(known) - 1, min(points, len(known))).astype(int))
     return {"x": [rounded(known[rank]) for rank in ranks], "y": [rounded((rank + 1) / len(values)) for rank in ranks],
             "open": rounded(1 - len(known) / len(values))}
 
 
-def _all_over_time(combinations: Sequence[tuple[dict[str, object], Runs]]) -> tuple[list[dict[str, Any]], int]:
+def _all_over_time(combinations: Sequence[tuple[dict[str, object], Runs]],
+                   room: int) -> tuple[list[dict[str, Any]], int]:
     """Curves of the first seed of each combination, as many as there is room for, and how many combinations were left
     out."""
     curves: list[dict[str, Any]] = []
-    used = left_out = 0
+    left_out = 0
     for at, (_, group) in enumerate(combinations):
         first: Runs = group[group["seed"] == group["seed"].iloc[0]]
-        if used > SERIES_BYTES_MAX:
-            left_out += int(not first.ports().empty)
+        if room <= 0:
+            left_out += os.path.exists(os.path.join(first["directory"].iloc[0], "ports.csv"))
             continue
-        for curve in _over_time(first):
-            used += len(json.dumps(curve))
-            curves.append({"of": at, **curve})
+        found = [{"of": at, **curve} for curve in _over_time(first)]
+        room -= len(as_json(found))
+        if room > 0:
+            curves += found
+        else:
+            left_out += 1
     return curves, left_out
 
 
@@ -173,7 +204,7 @@ def _binned(times: Any, values: Any) -> dict[str, Any]:
 
 def _table(runs: Runs, keys: Sequence[str], measures: Sequence[str]) -> dict[str, Any]:
     """Single runs."""
-    shown = [name for _, name, _ in COLUMNS if name in measures]
+    shown = [name for name in SHOWN if name in measures]
     columns = [*keys, "seed", "status", *shown]
     rows = [[plain(value) for value in row] for row in runs.head(RUNS_IN_TABLE)[columns].itertuples(index=False)]
     return {"columns": [named(name) if name in shown else name for name in columns], "rows": rows,

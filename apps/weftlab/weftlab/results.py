@@ -89,9 +89,7 @@ class Runs(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     def _keyed(self, table: pd.DataFrame, row: dict[str, Any]) -> pd.DataFrame:
         keys = ["id", "label", *self.keys_of_runs()]
         table = table.rename(columns={name: f"file_{name}" for name in table.columns if name in keys})
-        for at, name in enumerate(keys):
-            table.insert(at, name, row[name])
-        return table
+        return pd.concat([pd.DataFrame({name: row[name] for name in keys}, index=table.index), table], axis=1)
 
 
 def read_csv(path: str) -> pd.DataFrame:

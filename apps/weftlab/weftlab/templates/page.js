@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const COLOURS = 8, DASHES = ["", "6 3", "2 3", "8 3 2 3"], HEIGHT = 340, MARGIN = {left: 62, right: 14, top: 10, bottom: 46};
+const COLOURS = 8, DASHES = ["", "6 3", "2 3", "8 3 2 3"], HEIGHT = 340, PAPER = 900, MANY = 16, MARGIN = {left: 62, right: 14, top: 10, bottom: 46};
 
 /** An element with attributes, properties of `on` as listeners, and children. */
 function element(name, attributes = {}, ...children) {
@@ -26,7 +26,8 @@ function shown(value) {
 /** Half of an interval, with two figures. */
 function halfShown(value) { return ` ±${shown(+value.toPrecision(2))}`; }
 
-function dash(at) { return DASHES[Math.floor(at / COLOURS) % DASHES.length]; }
+/** Lines below 0 are ideals. */
+function dash(at) { return at < 0 ? `4 ${2 - at}` : DASHES[Math.floor(at / COLOURS) % DASHES.length]; }
 function colour(at) { return at < 0 ? "var(--quiet)" : `var(--c${at % COLOURS})`; }
 
 /** Round values between two bounds for an axis. */
@@ -48,8 +49,11 @@ function ticks(low, high, log, wanted) {
 
 /** A plot of lines, bars or both. Hover tells values, dragging zooms, a double click shows all again, the legend hides. */
 class Chart {
+  static all = [];
+  static paper = null; // width while it is printed
   constructor(place) {
     this.place = place;
+    Chart.all.push(this);
     this.hidden = new Set();
     this.range = null;
     this.legend = element("div", {class: "legend"});
@@ -62,7 +66,7 @@ class Chart {
   /** plot: {series: [{name, x, y, lo, hi, open, cross, look}], x, y (titles), categories, logX, logY, step} */
   show(plot) {
     const names = plot.series.map(series => series.name).join("\n");
-    if (names !== this.names) this.hidden.clear();
+    if (names !== this.names) this.hidden = new Set(plot.series.filter(series => series.look >= MANY).map(series => series.name));
     this.names = names;
     this.plot = plot;
     this.range = null;
@@ -77,7 +81,9 @@ class Chart {
       on: {click: () => { this.hidden.has(series.name) ? this.hidden.delete(series.name) : this.hidden.add(series.name); this.draw(); },
         dblclick: () => { this.hidden = new Set(this.plot.series.map(other => other.name).filter(name => name !== series.name)); this.draw(); }},
     }, element("svg", {viewBox: "0 0 22 10"}, element("line", {x1: 0, y1: 5, x2: 22, y2: 5, stroke: colour(series.look),
-      "stroke-width": 3, "stroke-dasharray": series.look < 0 ? "4 3" : dash(series.look)})), series.name)));
+      "stroke-width": 3, "stroke-dasharray": dash(series.look)})), series.name)));
+    if (this.plot.series.length > MANY) this.legend.prepend(...["all", "none"].map(word => element("button", {class: "several",
+      on: {click: () => { this.hidden = new Set(word === "all" ? [] : this.plot.series.map(series => series.name)); this.draw(); }}}, `show ${word}`)));
   }
 
   bounds() {
@@ -100,7 +106,7 @@ class Chart {
   }
 
   draw() {
-    const width = Math.max(260, this.place.clientWidth), plot = this.plot, {x, y} = this.bounds();
+    const width = Chart.paper || Math.max(260, this.place.clientWidth), plot = this.plot, {x, y} = this.bounds();
     const scale = (range, from, to, log) => {
       const f = log ? Math.log : value => value, a = f(range[0]), b = f(range[1]);
       const forth = value => from + (f(value) - a) / (b - a) * (to - from);
@@ -136,11 +142,19 @@ class Chart {
       plot.categories.forEach((name, at) => at >= x[0] && at <= x[1] && svg.append(element("text",
         {x: this.toX(at), y: floor + 16, "text-anchor": "middle"},
         name.length > letters ? name.slice(0, letters - 1) + "…" : name, element("title", {}, name))));
-    } else for (const tick of ticks(x[0], x[1], plot.logX, Math.max(2, Math.floor(room / 90)))) svg.append(
+    } else for (const tick of this.placesOf(x, Math.max(2, Math.floor(room / 90)))) svg.append(
       element("line", {class: "grid", x1: this.toX(tick), x2: this.toX(tick), y1: MARGIN.top, y2: floor}),
       element("text", {x: this.toX(tick), y: floor + 16, "text-anchor": "middle"}, shown(tick)));
     svg.append(element("text", {x: MARGIN.left + room / 2, y: HEIGHT - 8, "text-anchor": "middle"}, plot.x),
       element("text", {transform: `translate(12 ${(MARGIN.top + floor) / 2}) rotate(-90)`, "text-anchor": "middle"}, plot.y));
+  }
+
+  /** Ticks of the horizontal axis: the values that were measured, if they are few. */
+  placesOf(x, wanted) {
+    const {marks, logX, series} = this.plot, inside = marks ? [...new Set(series.flatMap(one => one.x))] : [];
+    const measured = inside.filter(value => value >= x[0] && value <= x[1]).sort((a, b) => a - b).map(value => [value, this.toX(value)]);
+    const apart = measured.every(([, at], i) => !i || at - measured[i - 1][1] > 45);
+    return measured.length && apart ? measured.map(([value]) => value) : ticks(x[0], x[1], logX, wanted);
   }
 
   points(series) {
@@ -161,7 +175,7 @@ class Chart {
     const steps = points.flatMap((point, i) => this.plot.step && i ? [[point[0], points[i - 1][1]], point] : [point]);
     if (this.plot.step) steps.unshift([points[0][0], 0]);
     body.append(element("path", {d: "M" + steps.map(at).join("L"), fill: "none", stroke: paint, "stroke-width": series.look < 0 ? 1.2 : 1.9,
-      "stroke-dasharray": series.look < 0 ? "4 3" : dash(series.look), "stroke-linejoin": "round"}));
+      "stroke-dasharray": dash(series.look), "stroke-linejoin": "round"}));
     if (this.plot.marks) for (const [x, y, i] of points) body.append(element("circle", {cx: this.toX(x), cy: this.toY(y), r: 4,
       stroke: paint, "stroke-width": 1.8, fill: series.open && series.open[i] ? "var(--paper)" : paint}));
     if (series.cross) {
@@ -306,7 +320,7 @@ function curves() {
       const curve = data.curves[state.kind][at], open = curve.open ? ` (${shown(100 * curve.open)} % did not end)` : "";
       return {name: nameOf(one) + open, look: at, x: curve.x, y: curve.y, cross: curve.open > 0};
     });
-    if (state.kind === "fct_us" && data.ideal.x.length) series.push({name: "ideal, alone", look: -1, ...data.ideal});
+    if (state.kind === "fct_us") data.ideals.forEach((ideal, at) => series.push({look: -1 - at, ...ideal}));
     chart.show({series, x: state.kind === "fct_us" ? "flow completion time (µs)" : "FCT over the flow's ideal", y: "share of flows",
       step: true, logX: state.log, top: 1.02});
   };
@@ -366,8 +380,7 @@ function table(section, columns, rows, left) {
 }
 
 function tables() {
-  const wanted = ["fct_max_us", "fct_mean_us", "fct_p99_us", "inflation", "goodput_gbps", "jain", "retransmitted", "trimmed", "dropped", "timeouts", "failed"];
-  const names = data.measures.map(measure => measure.name), shownAt = wanted.map(name => names.indexOf(name)).filter(at => at >= 0);
+  const names = data.measures.map(measure => measure.name), shownAt = data.shown.map(name => names.indexOf(name));
   const cellOf = ([mean, half, open]) => ({value: mean, text: shown(mean) + (half ? halfShown(half) : "") + (open && mean !== null ? " *" : "")});
   table(document.getElementById("combinations"), [...data.keys, "runs", ...shownAt.map(at => data.measures[at].title)],
     data.combinations.map(one => [...one.values.map(value => ({value, text: shown(value)})), {value: one.n, text: String(one.n)}, ...shownAt.map(at => cellOf(one.cells[at]))]), 0);
@@ -375,6 +388,8 @@ function tables() {
   table(document.getElementById("runs"), data.runs.columns, data.runs.rows.map(row => row.map(value => ({value, text: shown(value)}))), data.runs.left_out);
 }
 
+addEventListener("beforeprint", () => { Chart.paper = PAPER; Chart.all.forEach(chart => chart.plot && chart.draw()); });
+addEventListener("afterprint", () => { Chart.paper = null; Chart.all.forEach(chart => chart.plot && chart.draw()); });
 compare();
 curves();
 overTime();
