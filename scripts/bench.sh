@@ -19,6 +19,10 @@ echo "== event queue, switches and links alone"
 echo "== next hops of all switches after a failure, CPU time"
 "$build/tests/perf/perf_route" fattree:16
 
+echo "== a second engine on a device, straight and handed over"
+FI_PROVIDER_PATH=$build "$build/tests/perf/perf_engines" --seconds 5
+FI_PROVIDER_PATH=$build "$build/tests/perf/perf_engines" --seconds 5 --crossed
+
 # lab NAME ARGUMENTS...: three runs, the one of median speed; packet-hops over the CPU time it took.
 lab() {
 	local name=$1 json i

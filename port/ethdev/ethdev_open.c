@@ -243,7 +243,8 @@ static int interface_open(struct ethdev *d, const struct weft_ethdev_conf *conf,
 	if (rc != 0)
 		return rc;
 	rc = -ENODEV;
-	for (unsigned i = 0; rc != 0 && rc != -EBUSY && iface_devargs(d->iface, i, devargs, sizeof devargs); i++)
+	for (unsigned i = 0;
+	     rc != 0 && rc != -EBUSY && rc != -EADDRINUSE && iface_devargs(d->iface, i, devargs, sizeof devargs); i++)
 		rc = device_open(d, &way, err);
 	if (rc == 0 && !d->is_switch)
 		iface_filter(d->iface);

@@ -14,13 +14,14 @@
 
 /* Nobody has looked at a queue for so long: its engine's thread does other things. */
 #define UNATTENDED_NS WEFT_US(50)
-/* Between looks at the queues of others. */
+/* Between looks at the queues of others; none while there was something for us within the latter. */
 #define LOOK_ROUND_NS WEFT_US(20)
+#define ATTEND_NS     WEFT_MS(1)
 
 /* Whoever holds a lock is through within one burst. */
 struct share_queue {
 	alignas(RTE_CACHE_LINE_SIZE) pthread_mutex_t rx;
-	_Atomic weft_ns looked_ns; /* when it was looked at last */
+	_Atomic weft_ns looked_ns; /* when an engine whose queue it is looked at it last */
 	_Atomic bool is_ours;      /* set up by us, or an engine has or had it: others belong to the program */
 	alignas(RTE_CACHE_LINE_SIZE) pthread_mutex_t tx;
 };
@@ -39,7 +40,7 @@ struct share_end {
 	struct share *share;
 	uint32_t version; /* of what `owners` was copied from */
 	struct owners owners;
-	weft_ns look_round_at;
+	weft_ns look_round_at, attend_until;
 	bool tx_is_shared; /* other engines transmit on our queue, too */
 };
 
@@ -228,7 +229,8 @@ static uint16_t queue_rx(struct ethdev *d, uint16_t q, struct rte_mbuf **m, uint
 	if (pthread_mutex_trylock(&queue->rx) != 0)
 		return 0;
 	uint16_t got = rte_eth_rx_burst(d->id, q, m, n);
-	atomic_store_explicit(&queue->looked_ns, now, memory_order_relaxed);
+	if (q == d->queue)
+		atomic_store_explicit(&queue->looked_ns, now, memory_order_relaxed);
 	pthread_mutex_unlock(&queue->rx);
 	return frames_sort(d, m, got);
 }
@@ -238,13 +240,15 @@ static uint16_t others_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n, wef
 {
 	const struct share *s = d->share->share;
 	uint16_t got = 0;
-	d->share->look_round_at = now + LOOK_ROUND_NS;
 	for (uint16_t q = 0; q < s->queues && got < n; q++) {
 		weft_ns looked = atomic_load_explicit(&s->queue[q].looked_ns, memory_order_relaxed);
 		if (q != d->queue && atomic_load_explicit(&s->queue[q].is_ours, memory_order_relaxed) &&
 		    now > looked + UNATTENDED_NS)
 			got = (uint16_t)(got + queue_rx(d, q, m + got, (uint16_t)(n - got), now));
 	}
+	if (got > 0)
+		d->share->attend_until = now + ATTEND_NS;
+	d->share->look_round_at = now < d->share->attend_until ? now : now + LOOK_ROUND_NS;
 	return got;
 }
 

@@ -23,7 +23,8 @@ static const struct {
 	{"device", FI_PARAM_STRING,
 	 "device of this process: an interface of the kernel (eth0), a PCI address (0000:03:00.0), the name of "
 	 "a DPDK port or devargs such as net_virtio_user0,path=/tmp/weft0. Of several, separated by ',', the "
-	 "one for its rank on the node; ';' separates devices it has at once. In this and all other "
+	 "one for its rank on the node; ';' separates devices it has at once: a device named again is one more "
+	 "engine on it, domain NAME#1 and so on, with an address of its own. In this and all other "
 	 "parameters %r, %l, %p and %n stand for the process's rank, rank on its node, process id, and the "
 	 "first number no other process of the node has"},
 	{"addr", FI_PARAM_STRING,
@@ -91,6 +92,33 @@ static struct weft_ip ip_default(unsigned index)
 	return weft_ip_v4(0x0a000000u | (((uint32_t)getpid() + index) & 0xffffffu));
 }
 
+/* Where `dev` is named again: another engine on the device. */
+static int dev_share(struct prov_conf *conf, struct prov_dev *dev, struct weft_err *err)
+{
+	struct prov_dev *first = conf->devs; /* `dev` at the latest */
+	while (strcmp(first->name, dev->name) != 0)
+		first++;
+	char *name = NULL;
+	if (first == dev)
+		return 0;
+	if (strchr(dev->devargs, ',') && strcmp(dev->devargs, first->devargs) != 0)
+		return weft_err_set(err, -EINVAL, "FI_WEFT_DEVICE: '%s' is named twice, with different arguments",
+				    dev->name);
+	dev->engine = first->engines;
+	free(dev->devargs);
+	dev->devargs = strdup(first->devargs);
+	if (asprintf(&name, "%s#%u", first->name, dev->engine) < 0 || !dev->devargs) {
+		free(name);
+		return weft_err_set(err, -ENOMEM, "out of memory");
+	}
+	free(dev->name);
+	dev->name = name;
+	for (struct prov_dev *d = first; d <= dev; d++)
+		if (d == dev || strcmp(d->devargs, first->devargs) == 0)
+			d->engines = (uint16_t)(dev->engine + 1);
+	return 0;
+}
+
 static int dev_add(struct prov_conf *conf, const char *devargs, const char *addr, struct weft_err *err)
 {
 	struct prov_dev *devs = realloc(conf->devs, (conf->count + 1) * sizeof *devs);
@@ -98,13 +126,13 @@ static int dev_add(struct prov_conf *conf, const char *devargs, const char *addr
 		return weft_err_set(err, -ENOMEM, "out of memory");
 	conf->devs = devs;
 	struct prov_dev *dev = &devs[conf->count];
-	*dev = (struct prov_dev){.devargs = strdup(devargs), .name = strndup(devargs, strcspn(devargs, ","))};
+	*dev = (struct prov_dev){
+		.devargs = strdup(devargs), .name = strndup(devargs, strcspn(devargs, ",")), .engines = 1};
 	conf->count++;
 	if (!dev->devargs || !dev->name)
 		return weft_err_set(err, -ENOMEM, "out of memory");
-	if (prov_conf_find(conf, dev->name) != dev)
-		return weft_err_set(err, -EINVAL, "FI_WEFT_DEVICE: '%s' is named twice", dev->name);
-	return addr ? prov_net_addr(addr, dev, err) : 0;
+	int ret = dev_share(conf, dev, err);
+	return ret || !addr ? ret : prov_net_addr(addr, dev, err);
 }
 
 /* Of "A,B,C" without arguments (key=value) the one for this process's rank on the node. */
@@ -137,6 +165,20 @@ static int devs_parse(struct prov_conf *conf, char *devices, char *addrs, struct
 	}
 	if (addr)
 		return weft_err_set(err, -EINVAL, "FI_WEFT_ADDR has more addresses than FI_WEFT_DEVICE devices");
+	return 0;
+}
+
+/* Packets find the engines of a device by address. */
+static int addrs_check(const struct prov_conf *conf, struct weft_err *err)
+{
+	for (const struct prov_dev *a = conf->devs; a < conf->devs + conf->count; a++)
+		for (const struct prov_dev *b = conf->devs; b < a; b++)
+			if (strcmp(a->devargs, b->devargs) == 0 && weft_ip_eq(&a->ip, &b->ip))
+				return weft_err_set(
+					err, -EINVAL,
+					"FI_WEFT_ADDR: %s and %s need an address each: one of both is missing, or "
+					"they are the same",
+					b->name, a->name);
 	return 0;
 }
 
@@ -184,6 +226,8 @@ int prov_conf_load(struct prov_conf *conf, struct weft_err *err)
 		ret = devs_parse(conf, devices, addrs, err);
 	if (!ret)
 		ret = nets_load(conf, err);
+	if (!ret)
+		ret = addrs_check(conf, err);
 	if (!ret)
 		ret = tune_check(err);
 	free(devices);

@@ -85,9 +85,11 @@ static int eal_start(const struct prov_conf *conf, const struct prov_tune *tune,
 	if (tune->eal_args)
 		return weft_eal_start(tune->eal_args, err);
 	const char **devs = calloc(conf->count, sizeof *devs);
+	unsigned count = 0;
 	for (unsigned i = 0; devs && i < conf->count; i++)
-		devs[i] = conf->devs[i].devargs;
-	int ret = devs ? weft_eal_start_for(devs, conf->count, tune->telemetry, err)
+		if (conf->devs[i].engine == 0)
+			devs[count++] = conf->devs[i].devargs;
+	int ret = devs ? weft_eal_start_for(devs, count, tune->telemetry, err)
 		       : weft_err_set(err, -ENOMEM, "out of memory");
 	free(devs);
 	return ret;
@@ -99,6 +101,8 @@ static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const str
 	struct weft_ethdev_conf conf = {.net = dev->net,
 					.pool_pkts = tune->pool_pkts,
 					.dev = dev->devargs,
+					.queue = dev->engine,
+					.queues = dev->engines,
 					.ip = dev->ip,
 					.max_ip_bytes = tune->max_ip_bytes,
 					.no_arp = tune->no_arp,
@@ -106,6 +110,27 @@ static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const str
 	conf.net.kernel_if = dev->iface[0] ? dev->iface : NULL;
 	socket_wait(dev->devargs, tune->wait_ns);
 	return weft_ethdev_open(&conf, &nic->port, err);
+}
+
+/* How packets find this one of several engines on a device. */
+static void steering_log(const struct prov_nic *nic)
+{
+	struct weft_ethdev_steering s;
+	weft_ethdev_steering(nic->port, &s);
+	if (s.ports == 1)
+		return;
+	const char *way = s.by_rule                       ? "by a flow rule"
+			  : s.queues == 1                 ? "from hand to hand: the device has one queue"
+			  : s.hash == WEFT_HASH_ADDRESSES ? "by a hash of addresses, then from hand to hand"
+							  : "from hand to hand";
+	FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: queue %u of %u for %u engines; packets find it %s\n", nic->name,
+		s.queue, s.queues, s.ports, way);
+	if (s.hash == WEFT_HASH_PORTS && !s.by_rule)
+		FI_WARN(&prov_weft, FI_LOG_DOMAIN,
+			"%s: the device chooses queues by UDP ports, which are entropy, and cannot be told not to: "
+			"most "
+			"packets come to other engines first\n",
+			nic->name);
 }
 
 int prov_device_open(struct prov_nic *nic, const struct prov_conf *conf, const struct prov_dev *dev,
@@ -119,6 +144,7 @@ int prov_device_open(struct prov_nic *nic, const struct prov_conf *conf, const s
 		return ret;
 	tune->engine.ip = dev->ip;
 	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices have different seeds even if the user chose one */
+	steering_log(nic);
 	link_fit(tune, nic->port);
 	nic->engine_port = nic->port;
 	if (tune->faulty)

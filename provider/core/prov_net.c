@@ -118,6 +118,20 @@ static const struct weft_if_addr *iface_net(const struct weft_if *iface, const s
 	return NULL;
 }
 
+/* Engines on one interface take its addresses in turn, those of the first one's family; the last where there are
+ * fewer. */
+static const struct weft_if_addr *iface_addr(const struct weft_if *iface, uint16_t engine)
+{
+	const struct weft_if_addr *found = &iface->addrs[0];
+	for (uint32_t i = 1; i < iface->addr_count && engine; i++) {
+		if (weft_ip_is_v4(&iface->addrs[i].ip) != weft_ip_is_v4(&found->ip))
+			continue;
+		found = &iface->addrs[i];
+		engine--;
+	}
+	return found;
+}
+
 /* An address that is not of one of the interface's networks is a network of the user's own. */
 static void iface_take(struct prov_dev *dev, bool has_routes)
 {
@@ -126,7 +140,7 @@ static void iface_take(struct prov_dev *dev, bool has_routes)
 	if (!iface_name(dev, name, sizeof name) || weft_if_read(name, &iface, NULL))
 		return;
 	if (prov_ip_is_any(&dev->ip) && iface.addr_count)
-		dev->ip = dev->base = iface.addrs[0].ip;
+		dev->ip = dev->base = iface_addr(&iface, dev->engine)->ip;
 	const struct weft_if_addr *net = iface_net(&iface, &dev->ip);
 	if (!net)
 		return;

@@ -54,7 +54,7 @@ int rings_setup(void **state)
 	int ports[] = {rte_eth_from_rings("host0", &rings[1], 1, &rings[0], 1, 0),
 		       rte_eth_from_rings("host1", &rings[0], 1, &rings[1], 1, 0)};
 	for (int i = 0; i < 2; i++)
-		if (ports[i] < 0 || handover_watch((uint16_t)ports[i]))
+		if (ports[i] < 0 || handover_watch((uint16_t)ports[i], 1))
 			return -1;
 	fixture_env();
 	return 0;
@@ -90,7 +90,7 @@ void host_open_ep(struct host *h, const struct host_opts *opts)
 	ok(fi_enable(h->ep));
 }
 
-static void host_meet(struct host *h)
+void host_meet(struct host *h)
 {
 	char name[FI_NAME_MAX];
 	size_t len = sizeof name;

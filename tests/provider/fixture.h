@@ -57,6 +57,8 @@ int hosts_teardown(void **state);
 /* Piecewise, for tests that need less or something else. */
 void host_open_domain(struct host *h, struct fi_info *hints);
 void host_open_ep(struct host *h, const struct host_opts *opts);
+/* Puts the other host into the address vector. */
+void host_meet(struct host *h);
 void host_close(struct host *h);
 
 /* Next completion of `h`, while the other host makes progress too. */

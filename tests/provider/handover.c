@@ -22,12 +22,13 @@ static uint16_t after_rx(uint16_t device, uint16_t queue, struct rte_mbuf **mbuf
 	return n;
 }
 
-int handover_watch(uint16_t device)
+int handover_watch(uint16_t device, uint16_t queues)
 {
-	return rte_eth_add_rx_callback(device, 0, after_rx, NULL) != NULL &&
-			       rte_eth_add_tx_callback(device, 0, before_tx, NULL) != NULL
-		       ? 0
-		       : -1;
+	for (uint16_t q = 0; q < queues; q++)
+		if (rte_eth_add_rx_callback(device, q, after_rx, NULL) == NULL ||
+		    rte_eth_add_tx_callback(device, q, before_tx, NULL) == NULL)
+			return -1;
+	return 0;
 }
 
 void handover_taken(struct rte_mbuf *mbuf)
@@ -37,7 +38,7 @@ void handover_taken(struct rte_mbuf *mbuf)
 
 #else
 
-int handover_watch(uint16_t device)
+int handover_watch(uint16_t device, uint16_t queues)
 {
 	return 0;
 }

@@ -9,8 +9,8 @@
 
 struct rte_mbuf;
 
-/* Watches the first queue of a device. -1: it cannot be watched. */
-int handover_watch(uint16_t device);
+/* Watches the first `queues` queues of a device. -1: it cannot be watched. */
+int handover_watch(uint16_t device, uint16_t queues);
 
 /* A packet was taken out of a ring without the device. */
 void handover_taken(struct rte_mbuf *mbuf);

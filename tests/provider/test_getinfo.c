@@ -320,7 +320,8 @@ static void conf__bad_input_is_refused(void **state)
 		{"net_memif0", "10.0.0.1+x"},
 		{"net_memif0", "10.0.0.1;10.0.0.2"},
 		{"net_memif0;net_memif1", "10.0.0.1"},
-		{"net_memif0;net_memif0", "10.0.0.1;10.0.0.2"},
+		{"net_memif0;net_memif0", "10.0.0.1;10.0.0.1"},
+		{"net_memif0,id=0;net_memif0,id=1", "10.0.0.1;10.0.0.2"},
 		{"net_memif%r", "10.0.0.1"},
 		{"net_memif0", "0.0.0.0"},
 	};

@@ -9,8 +9,10 @@
 
 /* One device the user named, usable as one domain. */
 struct prov_dev {
-	char *name;                     /* domain name: the device without its arguments */
+	char *name;                     /* domain name: the device without its arguments; "#1" and so on behind it where
+					   the device is named again */
 	char *devargs;                  /* what DPDK gets */
+	uint16_t engine, engines;       /* which one of how many on this device */
 	struct weft_ip ip;              /* our address on it */
 	struct weft_ip base;            /* the same before +N: common to all processes with this setting */
 	struct weft_ethdev_net net;     /* the network behind it; `routes` are ours, `kernel_if` is not set */
