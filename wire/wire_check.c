@@ -148,6 +148,7 @@ static enum wire_kind kind_of(uint8_t type, uint8_t next_hdr)
 		return next_hdr == WIRE_NH_RSP_DATA ? WIRE_KIND_READ_DATA : WIRE_KIND_REFUSED;
 	case WIRE_PDS_ACK:
 	case WIRE_PDS_ACK_CC:
+	case WIRE_PDS_ACK_CCX:
 		return WIRE_KIND_ACK;
 	case WIRE_PDS_NACK:
 		return WIRE_KIND_NACK;

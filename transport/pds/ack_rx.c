@@ -140,9 +140,10 @@ static inline struct acked ack_oldest(struct pds *pds, struct pdc_tx *p, struct 
 	return acked;
 }
 
+/* ACK_CCX begins like ACK_CC, with another type of state. */
 static inline bool is_cc(const struct wire_view *v)
 {
-	return v->type == WIRE_PDS_ACK_CC;
+	return v->type != WIRE_PDS_ACK;
 }
 
 /* `s`: the record of the trigger, if there is one. */

@@ -18,14 +18,23 @@ static bool reserve_room(struct ses *ses, struct rx_msg *m, const uint8_t *paylo
 	return rx_msg_bounce(ses, m);
 }
 
-static bool is_tagged(uint8_t opcode)
+static inline bool is_among(uint64_t opcodes, uint8_t opcode)
 {
-	return opcode == WIRE_OP_TAGGED_SEND || opcode == WIRE_OP_RENDEZVOUS_TSEND;
+	return opcodes >> (opcode & 63) & 1;
 }
 
-static bool is_plain(uint8_t opcode)
+static inline bool is_tagged(uint8_t opcode)
 {
-	return opcode == WIRE_OP_SEND || opcode == WIRE_OP_TAGGED_SEND;
+	return is_among(1 << WIRE_OP_TAGGED_SEND | 1 << WIRE_OP_RENDEZVOUS_TSEND | 1 << WIRE_OP_DEFERRABLE_TSEND,
+			opcode);
+}
+
+/* A message may wait here for its receive, so a sender that offers to begin again need not (UE 1.0, AI Base). */
+static inline bool is_plain(uint8_t opcode)
+{
+	return is_among(1 << WIRE_OP_SEND | 1 << WIRE_OP_TAGGED_SEND | 1 << WIRE_OP_DEFERRABLE_SEND |
+				1 << WIRE_OP_DEFERRABLE_TSEND,
+			opcode);
 }
 
 static bool is_announcement(uint8_t opcode)
@@ -180,7 +189,7 @@ static int msg_next(struct pdc_rx *p, struct rx_msg *m, const struct wire_view *
 {
 	if (m->rc)
 		return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : m->rc;
-	bool tagged = wire_req_opcode(v->req) == WIRE_OP_TAGGED_SEND;
+	bool tagged = is_tagged(wire_req_opcode(v->req));
 	bool same = m->rma ? request_agrees(m->rma, v) : tagged == m->tagged && is_plain(wire_req_opcode(v->req));
 	if (wire_std_request_length(v->std) != m->bytes || !same)
 		return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : WIRE_RC_INITIATOR_ERROR;

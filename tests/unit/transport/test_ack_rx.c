@@ -204,6 +204,32 @@ static void ack__bitmap_beyond_the_queue_is_cut(void **state)
 	duo_close(&d);
 }
 
+/* Its bitmap is that of ACK_CC; its state says nothing to us, whatever it looks like. */
+static void ack__with_vendor_state_acknowledges(void **state)
+{
+	uint8_t out[10 * 4096] = {1};
+	struct duo d;
+	open_default(&d);
+	submit_and_send(&d, out, sizeof out);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	uint32_t sent = sendq_len(&p->q);
+	assert_true(sent >= 3);
+	struct plain_pkt w = ack_of(&d, p->start_psn);
+	w.pds.type = WIRE_PDS_ACK_CCX;
+	w.pds.cc_type = 14;
+	w.pds.ccx[0] = w.pds.ccx[1] = UINT64_MAX;
+	w.pds.sack_offset = 2;
+	w.pds.sack_bitmap = 1;
+	duo_inject_pkt(&d, 0, &w, NULL);
+	duo_poll(&d, 0);
+	assert_int_equal(p->q.una, p->start_psn + 1);
+	assert_int_equal(sendq_at(&p->q, p->start_psn + 1)->state, SENT_INFLIGHT);
+	assert_int_equal(sendq_at(&p->q, p->start_psn + 2)->state, SENT_ACKED);
+	assert_int_equal(weft_engine_stats(d.e[0])->rx_bad_pds, 0);
+	duo_run(&d, d.now + WEFT_MS(10));
+	duo_close(&d);
+}
+
 static void ack__from_another_target_id_is_stale(void **state)
 {
 	uint8_t out[1] = {1};
@@ -338,6 +364,7 @@ int main(void)
 		cmocka_unit_test(ack__duplicates_are_harmless),
 		cmocka_unit_test(ack__beyond_what_was_sent_is_stale),
 		cmocka_unit_test(ack__bitmap_beyond_the_queue_is_cut),
+		cmocka_unit_test(ack__with_vendor_state_acknowledges),
 		cmocka_unit_test(ack__from_another_target_id_is_stale),
 		cmocka_unit_test(answers_to_others__do_not_name_our_target),
 		cmocka_unit_test(nack__unknown_connection_after_an_answer_is_an_error),

@@ -225,7 +225,7 @@ static void refused__rest_is_refused_too(void **state)
 	for (uint16_t n = 1; n < 4; n++) {
 		struct plain_pkt w = part(n, 40, (n - 1) * 1000u, 1000, 3000);
 		if (n == 1)
-			w.ses.opcode = WIRE_OP_DEFERRABLE_SEND;
+			w.ses.opcode = WIRE_OP_TSEND_ATOMIC;
 		inject(&d, w, out);
 		assert_int_equal(d.log[d.log_len - 1].w.ses.return_code,
 				 n == 1 ? WIRE_RC_UNSUPPORTED_OP : WIRE_RC_UNDELIVERABLE);
@@ -254,7 +254,7 @@ static void refused__first_packet_last(void **state)
 	assert_int_equal(d.e[1]->ses.rx_msgs.count, 1);
 	inject_whole(&d, 3, 30);
 	struct plain_pkt w = part(1, 40, 0, 1000, 2000);
-	w.ses.opcode = WIRE_OP_DEFERRABLE_SEND;
+	w.ses.opcode = WIRE_OP_TSEND_ATOMIC;
 	inject(&d, w, out);
 	inject_whole(&d, 1, 41); /* a duplicate, whatever it says */
 	duo_expect(&d, 1, &in[0], 0);
