@@ -49,10 +49,11 @@ static inline struct weft_ep *ep_find(const struct ses *ses, uint16_t port, bool
 	return NULL;
 }
 
-/* Number of the endpoint that a request is for. */
+/* Number of the endpoint that a request is for; 0: our numbers have no such resource index, so it is nobody's. */
 static inline uint16_t ep_port_of(const struct wire_req *h)
 {
-	return (uint16_t)(wire_req_pid_on_fep(h) << 4 | (wire_req_resource_index(h) & 15));
+	uint16_t index = wire_req_resource_index(h);
+	return likely(index < 16) ? (uint16_t)(wire_req_pid_on_fep(h) << 4 | index) : 0;
 }
 
 /* Carries out what was submitted. */

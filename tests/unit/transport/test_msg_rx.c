@@ -241,6 +241,27 @@ static void undeliverable__error_survives_lost_answers(void **state)
 	duo_close(&d);
 }
 
+/* Resource indices have 12 bits, ours 4 of them. */
+static void undeliverable__other_resource_index(void **state)
+{
+	uint8_t out[10] = {1}, in[10];
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
+	struct plain_pkt w = whole(1, 10);
+	w.ses.resource_index |= 16;
+	inject(&d, w, out);
+	assert_int_equal(d.log[0].w.ses.return_code, WIRE_RC_UNDELIVERABLE);
+	w = whole(2, 10);
+	w.ses.resource_index |= 0x800;
+	inject(&d, w, out);
+	assert_int_equal(duo_stats(&d, 1)->rx_no_ep, 2);
+	inject(&d, whole(3, 10), out);
+	duo_expect(&d, 1, in, 0);
+	duo_close(&d);
+}
+
 static enum duo_fate drop_some(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const uint64_t *mask = arg;
@@ -506,6 +527,7 @@ int main(void)
 		cmocka_unit_test(truncated__fills_the_buffer_and_tells),
 		cmocka_unit_test(data__travels_with_the_message),
 		cmocka_unit_test(undeliverable__error_survives_lost_answers),
+		cmocka_unit_test(undeliverable__other_resource_index),
 		cmocka_unit_test(undeliverable__long_messages),
 		cmocka_unit_test(inconsistent__later_packets_keep_to_the_first),
 		cmocka_unit_test(inconsistent__single_packets_are_refused),
