@@ -3,6 +3,8 @@
  * (FI_ORDER_SAS on an unordered wire: a later message waits for the turn of an earlier one, see rx_order.h). */
 #include "msg_rx.h"
 
+#include <errno.h>
+
 #include "rma.h"
 #include "rx_order.h"
 #include "rx_turn.h"
@@ -137,6 +139,8 @@ static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct wef
 	if (is_announcement(wire_req_opcode(v->req)) &&
 	    (wire_rndv_eager_length(wire_rndv_of(v->std)) || v->payload_bytes))
 		return WIRE_RC_UNSUPPORTED_SIZE;
+	if (wire_req_opcode(v->req) == WIRE_OP_MSG_ERROR)
+		return WIRE_RC_CANCELLED;
 	if (!is_plain(wire_req_opcode(v->req)) && !is_announcement(wire_req_opcode(v->req)))
 		return WIRE_RC_UNSUPPORTED_OP;
 	return ep ? WIRE_RC_NULL : WIRE_RC_UNDELIVERABLE;
@@ -184,11 +188,23 @@ static bool request_agrees(const struct rx_rma *r, const struct wire_view *v)
 	       r->raddr == wire_std_buffer_offset(v->std);
 }
 
+/* Its initiator gives it up (MSG_ERROR): no more of it comes. */
+static uint8_t given_up(struct ses *ses, struct rx_msg *m)
+{
+	m->rc = WIRE_RC_CANCELLED;
+	m->plain_op = PLAIN_OP_NONE;
+	if (m->in_turn)
+		rx_msg_fail(ses, m, EIO);
+	return WIRE_RC_CANCELLED;
+}
+
 /* Packets of one message agree on it; whatever does not was never sent by an initiator that means well. */
-static int msg_next(struct pdc_rx *p, struct rx_msg *m, const struct wire_view *v)
+static int msg_next(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const struct wire_view *v)
 {
 	if (m->rc)
 		return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : m->rc;
+	if (wire_req_opcode(v->req) == WIRE_OP_MSG_ERROR)
+		return given_up(ses, m);
 	bool tagged = is_tagged(wire_req_opcode(v->req));
 	bool same = m->rma ? request_agrees(m->rma, v) : tagged == m->tagged && is_plain(wire_req_opcode(v->req));
 	if (wire_std_request_length(v->std) != m->bytes || !same)
@@ -258,7 +274,7 @@ int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const ui
 	}
 	struct rx_msg *m = msg_find(ses, p, wire_std_message_id(v->std));
 	bool opened = !m;
-	int rc = m ? msg_next(p, m, v) : msg_first(ses, p, v, &m);
+	int rc = m ? msg_next(ses, p, m, v) : msg_first(ses, p, v, &m);
 	if (rc)
 		return refused(p, v, rc);
 	if (rx_msg_is_request(m))

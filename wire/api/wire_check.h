@@ -138,11 +138,11 @@ static inline bool wire_op_extends(uint8_t opcode)
 	return ops >> (opcode & 63) & 1;
 }
 
-/* READ, some atomics, and messages that are announced: the length is of something else. */
+/* READ, some atomics, messages that are announced or given up: the length is of something else. */
 static inline bool wire_op_may_lack_payload(uint8_t opcode)
 {
 	const uint64_t ops = 1 << WIRE_OP_READ | 1 << WIRE_OP_ATOMIC | 1 << WIRE_OP_FETCHING_ATOMIC |
-			     1 << WIRE_OP_RENDEZVOUS_SEND | 1 << WIRE_OP_RENDEZVOUS_TSEND;
+			     1 << WIRE_OP_RENDEZVOUS_SEND | 1 << WIRE_OP_RENDEZVOUS_TSEND | 1 << WIRE_OP_MSG_ERROR;
 	return ops >> (opcode & 63) & 1;
 }
 

@@ -241,27 +241,6 @@ static void undeliverable__error_survives_lost_answers(void **state)
 	duo_close(&d);
 }
 
-/* Resource indices have 12 bits, ours 4 of them. */
-static void undeliverable__other_resource_index(void **state)
-{
-	uint8_t out[10] = {1}, in[10];
-	struct duo d;
-	open_default(&d);
-	d.logging = true;
-	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
-	struct plain_pkt w = whole(1, 10);
-	w.ses.resource_index |= 16;
-	inject(&d, w, out);
-	assert_int_equal(d.log[0].w.ses.return_code, WIRE_RC_UNDELIVERABLE);
-	w = whole(2, 10);
-	w.ses.resource_index |= 0x800;
-	inject(&d, w, out);
-	assert_int_equal(duo_stats(&d, 1)->rx_no_ep, 2);
-	inject(&d, whole(3, 10), out);
-	duo_expect(&d, 1, in, 0);
-	duo_close(&d);
-}
-
 static enum duo_fate drop_some(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	const uint64_t *mask = arg;
@@ -335,34 +314,6 @@ static void inconsistent__single_packets_are_refused(void **state)
 	assert_int_equal(weft_engine_stats(d.e[1])->rx_bad_ses, 5);
 	assert_null(first_rx(d.e[1]));
 	duo_close(&d);
-}
-
-/* The tokens lie where other requests have their buffer offset: they are of no use here. */
-static void deferrable__is_sent_as_a_plain_message(void **state)
-{
-	static const uint8_t opcodes[] = {WIRE_OP_DEFERRABLE_SEND, WIRE_OP_DEFERRABLE_TSEND};
-	uint8_t *out = duo_pattern(2000, 1), in[2000];
-	for (int tagged = 0; tagged < 2; tagged++) {
-		struct duo d;
-		open_default(&d);
-		struct weft_op recv = {.kind = tagged ? WEFT_OP_TRECV : WEFT_OP_RECV,
-				       .buf = in,
-				       .len = sizeof in,
-				       .tag = tagged ? 7 : 0,
-				       .context = in};
-		assert_int_equal(weft_submit(d.ep[1], &recv), 0);
-		for (uint16_t i = 0; i < 2; i++) {
-			struct plain_pkt w = part(i, i * 1000u, 1000, 2000);
-			w.ses.opcode = opcodes[tagged];
-			w.ses.buffer_offset = 0x1234567800000000;
-			inject(&d, w, out + i * 1000);
-		}
-		struct weft_cqe cqe = duo_expect(&d, 1, in, 0);
-		assert_int_equal(cqe.flags & WEFT_OP_TAGGED, tagged ? WEFT_OP_TAGGED : 0);
-		assert_memory_equal(in, out, 2000);
-		duo_close(&d);
-	}
-	free(out);
 }
 
 static void unsupported__turn_passes_to_the_next(void **state)
@@ -527,11 +478,9 @@ int main(void)
 		cmocka_unit_test(truncated__fills_the_buffer_and_tells),
 		cmocka_unit_test(data__travels_with_the_message),
 		cmocka_unit_test(undeliverable__error_survives_lost_answers),
-		cmocka_unit_test(undeliverable__other_resource_index),
 		cmocka_unit_test(undeliverable__long_messages),
 		cmocka_unit_test(inconsistent__later_packets_keep_to_the_first),
 		cmocka_unit_test(inconsistent__single_packets_are_refused),
-		cmocka_unit_test(deferrable__is_sent_as_a_plain_message),
 		cmocka_unit_test(unsupported__turn_passes_to_the_next),
 		cmocka_unit_test(withdrawal__is_refused_without_effect),
 		cmocka_unit_test(sink__gets_each_byte_once),

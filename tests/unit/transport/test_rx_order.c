@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers whose message ids are not ours: any but 0, in any order, with gaps. Packets are made by hand. */
+/* Peers whose message ids are not ours: any but 0, in any order, with gaps; and requests that we never send. Packets
+ * are made by hand. */
 #include "cmocka_all.h"
 
 #include <errno.h>
@@ -295,6 +296,107 @@ static void writes__as_sent(void **state)
 	}
 }
 
+/* ---- what only others send ---- */
+
+/* The tokens lie where other requests have their buffer offset: they are of no use here. */
+static void deferrable__is_sent_as_a_plain_message(void **state)
+{
+	static const uint8_t opcodes[] = {WIRE_OP_DEFERRABLE_SEND, WIRE_OP_DEFERRABLE_TSEND};
+	uint8_t *out = duo_pattern(2000, 1), in[2000];
+	for (int tagged = 0; tagged < 2; tagged++) {
+		struct duo d;
+		open_default(&d);
+		struct weft_op recv = {.kind = tagged ? WEFT_OP_TRECV : WEFT_OP_RECV,
+				       .buf = in,
+				       .len = sizeof in,
+				       .tag = tagged ? 7 : 0,
+				       .context = in};
+		assert_int_equal(weft_submit(d.ep[1], &recv), 0);
+		for (uint16_t i = 0; i < 2; i++) {
+			struct plain_pkt w = part(i, 1, i * 1000u, 1000, 2000);
+			w.ses.opcode = opcodes[tagged];
+			w.ses.buffer_offset = 0x1234567800000000;
+			inject(&d, w, out + i * 1000);
+		}
+		struct weft_cqe cqe = duo_expect(&d, 1, in, 0);
+		assert_int_equal(cqe.flags & WEFT_OP_TAGGED, tagged ? WEFT_OP_TAGGED : 0);
+		assert_memory_equal(in, out, 2000);
+		duo_close(&d);
+	}
+	free(out);
+}
+
+static struct plain_pkt msg_error(uint16_t n, uint16_t id, uint32_t offset, uint32_t total)
+{
+	struct plain_pkt w = part(n, id, offset, 0, total);
+	w.ses.opcode = WIRE_OP_MSG_ERROR;
+	w.ses.flags = WIRE_SES_REL | WIRE_SES_EOM;
+	return w;
+}
+
+/* The rest of a message does not come: its receive fails, if there is one; its memory is free again. */
+static void given_up__with_and_without_receive(void **state)
+{
+	uint8_t out[2000] = {1}, in[3000];
+	for (int posted = 0; posted < 2; posted++) {
+		struct duo d;
+		open_default(&d);
+		d.logging = true;
+		if (posted)
+			duo_recv(&d, 1, in, sizeof in, 7, 0, in);
+		inject(&d, part(0, 1, 0, 1000, 3000), out);
+		inject(&d, msg_error(1, 1, 1000, 3000), NULL);
+		assert_int_equal(d.log[d.log_len - 1].w.ses.return_code, WIRE_RC_CANCELLED);
+		if (posted)
+			duo_expect(&d, 1, in, EIO);
+		assert_int_equal(d.e[1]->ses.unexpected_bytes, 0);
+		assert_int_equal(d.e[1]->ses.rx_msgs.count, 0);
+		duo_recv(&d, 1, in, sizeof in, 7, 0, out);
+		inject(&d, whole(2, 2, 10), out);
+		assert_int_equal(duo_expect(&d, 1, out, 0).len, 10);
+		duo_close(&d);
+	}
+}
+
+/* It ends when its turn comes; nothing waits for it. */
+static void given_up__before_its_turn(void **state)
+{
+	uint8_t out[100] = {1}, in[100];
+	struct duo d;
+	open_default(&d);
+	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
+	duo_recv(&d, 1, in, sizeof in, 7, 0, out);
+	inject(&d, part(1, 2, 0, 10, 100), out);
+	inject(&d, msg_error(2, 2, 10, 100), NULL);
+	inject(&d, whole(3, 3, 20), out);
+	inject(&d, whole(0, 1, 30), out);
+	assert_int_equal(duo_expect(&d, 1, in, 0).len, 30);
+	assert_int_equal(duo_expect(&d, 1, out, 0).len, 20);
+	assert_int_equal(d.e[1]->ses.rx_msgs.count, 0);
+	duo_close(&d);
+}
+
+/* Resource indices have 12 bits, ours 4 of them. */
+static void resource_index__has_twelve_bits(void **state)
+{
+	uint8_t out[10] = {1}, in[10];
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	duo_recv(&d, 1, in, sizeof in, 7, 0, in);
+	struct plain_pkt w = whole(0, 1, 10);
+	w.ses.resource_index |= 16;
+	inject(&d, w, out);
+	assert_int_equal(d.log[0].w.ses.return_code, WIRE_RC_UNDELIVERABLE);
+	w = whole(1, 2, 10);
+	w.ses.resource_index |= 0x800;
+	inject(&d, w, out);
+	assert_int_equal(duo_stats(&d, 1)->rx_no_ep, 2);
+	inject(&d, whole(2, 3, 10), out);
+	duo_expect(&d, 1, in, 0);
+	duo_close(&d);
+}
+
 enum { MANY = 200, AHEAD = 16 };
 
 /* Random ids, packets up to AHEAD places out of order: every message comes, as sent. */
@@ -338,6 +440,10 @@ int main(void)
 		cmocka_unit_test(refused__rest_is_refused_too),
 		cmocka_unit_test(refused__first_packet_last),
 		cmocka_unit_test(writes__as_sent),
+		cmocka_unit_test(deferrable__is_sent_as_a_plain_message),
+		cmocka_unit_test(given_up__with_and_without_receive),
+		cmocka_unit_test(given_up__before_its_turn),
+		cmocka_unit_test(resource_index__has_twelve_bits),
 		cmocka_unit_test(random__ids_and_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

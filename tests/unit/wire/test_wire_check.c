@@ -100,7 +100,7 @@ static void wire_check__requests_without_payload(void **state)
 	for (unsigned op = WIRE_OP_NO_OP; op <= WIRE_OP_MSG_ERROR; op++) {
 		struct plain_pkt p = request(WIRE_NH_STD, (uint8_t)op);
 		bool may = op == WIRE_OP_READ || op == WIRE_OP_ATOMIC || op == WIRE_OP_FETCHING_ATOMIC ||
-			   op == WIRE_OP_RENDEZVOUS_SEND || op == WIRE_OP_RENDEZVOUS_TSEND;
+			   op == WIRE_OP_RENDEZVOUS_SEND || op == WIRE_OP_RENDEZVOUS_TSEND || op == WIRE_OP_MSG_ERROR;
 		p.payload_bytes = 0;
 		p.ses.payload_length = 0;
 		assert_int_equal(kind_of(&p), may ? WIRE_KIND_DATA : WIRE_KIND_REFUSED);
