@@ -25,7 +25,8 @@ static void grow(const char *cc)
 	struct scenario s;
 	print_message("%s\n", cc);
 	SCENARIO_PASSES(&s, COMMON(cc));
-	assert_int_equal(s.stats.pmtu_probes, s.stats.pmtu_answers);
+	assert_int_equal(s.stats.pmtu_probes, FLOWS); /* one is enough where the largest packets pass */
+	assert_int_equal(s.stats.pmtu_answers, FLOWS);
 	assert_in_range(s.stats.tx_data, LARGE, LARGE + SMALL);
 	scenario_end(&s);
 }

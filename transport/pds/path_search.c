@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Discovery of path MTUs after RFC 8899. A round sends probes of several sizes at once, always the smallest among them:
- * that one's answer tells that the others would have been answered, too. */
+/* Discovery of path MTUs after RFC 8899. A round begins with a probe of the largest size alone: most paths carry it,
+ * and where many senders meet, more probes would be a burst of their own. Without an answer it sends probes of several
+ * sizes at once, always the smallest among them: that one's answer tells that the others would have been answered, too.
+ */
 #include "path_search.h"
 
 #include "ctl_tx.h"
@@ -82,14 +84,20 @@ static void arm(struct pds *pds, struct remote *r, weft_ns at)
 	wheel_set(&pds->timers.wheel, &r->path.timer.timer, at);
 }
 
+/* The sizes that a try asks for. */
+static uint8_t asked(const struct path_mtu *m, unsigned try)
+{
+	return try ? m->wanted : (uint8_t)(1u << highest(m->wanted));
+}
+
 /* Largest first: where they share a path, the answer to a larger one is not overtaken by that to the smallest. */
 static void send_probes(struct pds *pds, struct remote *r, struct pdc_tx *p, weft_ns now)
 {
 	struct path_mtu *m = &r->path;
-	unsigned doublings = m->tries - m->heard;
+	unsigned silent = m->tries - m->heard, doublings = silent ? silent - 1 : 0;
 	m->answered &= (uint8_t)~BASE_BIT;
 	for (unsigned i = PATH_SIZES; i-- > 0;) {
-		if (!(m->wanted & ~m->answered & 1u << i))
+		if (!(asked(m, m->tries) & ~m->answered & 1u << i))
 			continue;
 		uint16_t opaque = (uint16_t)(PATH_OPAQUE | (m->round & ROUND_MASK) << ROUND_SHIFT | i);
 		ctl_send_padded(pds, p, opaque, size_of(&pds->conf, i), now);
@@ -135,9 +143,11 @@ static void set_size(struct pds *pds, struct remote *r, uint16_t payload_bytes, 
 			resize(pds, r->tx[i], payload_bytes, now);
 }
 
+/* Probes of the last try. */
 static uint32_t unanswered(const struct path_mtu *m)
 {
-	return (uint32_t)__builtin_popcount(m->wanted & ~m->answered);
+	assert(m->tries > 0);
+	return (uint32_t)__builtin_popcount(asked(m, m->tries - 1u) & ~m->answered);
 }
 
 /* Packets as large as today's were not answered, smaller ones were: there is a black hole for large packets. */
@@ -191,8 +201,8 @@ void path_answered(struct pds *pds, struct pdc_tx *p, uint16_t opaque, weft_ns n
 	}
 	pds->stats.pmtu_answers++;
 	if (!(m->wanted & 1u << index))
-		return; /* the round is over: a larger one was answered */
-	m->answered |= (uint8_t)(1u << index);
+		return;                 /* the round is over: a larger one was answered */
+	m->answered |= sizes(0, index); /* who carries it carries smaller ones */
 	if (size_of(&pds->conf, index) > m->payload_bytes)
 		set_size(pds, r, size_of(&pds->conf, index), now);
 	if (index == highest(m->wanted))
