@@ -53,9 +53,8 @@ class Bench:
 
     def run(self, carrier: Carrier, flows: list[tuple[int, int, int]], event: str = "") -> Outcome:
         """One round of flows; `event` happens to the fabric after EVENT_MS."""
-        env = dict(os.environ, FI_PROVIDER_PATH=self.provider, FI_LOG_LEVEL="warn", FI_LOG_PROV="weft",
-                   FI_WEFT_POOL_PKTS="2047")  # eight hosts in one process
-        if carrier.lb:
+        env = dict(os.environ, FI_PROVIDER_PATH=self.provider, FI_LOG_LEVEL="warn", FI_LOG_PROV="weft")
+        if carrier.lb != REPS.lb:  # which is the default
             env["FI_WEFT_LB"] = carrier.lb
         command = [self.flows, f"tcp:{carrier.tcp}" if carrier.tcp else "weft", "-t", str(self.seconds)]
         if event:
