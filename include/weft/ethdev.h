@@ -65,6 +65,14 @@ struct weft_ethdev_net {
 	struct weft_dscp dscp;
 };
 
+/* What a device can do in place of the CPU. All of it is used where the device offers it. */
+enum weft_ethdev_offload {
+	WEFT_OFFLOAD_TX_SEGMENTS = 1,  /* the driver copies payload from where the sender has it, so that we need not */
+	WEFT_OFFLOAD_RX_SEGMENTS = 2,  /* it receives into small buffers, a frame in as many as it takes */
+	WEFT_OFFLOAD_RX_CHECKSUM = 4,  /* it finds wrong checksums of IPv4 headers */
+	WEFT_OFFLOAD_RX_INTERRUPT = 8, /* it wakes a thread that sleeps until packets come */
+};
+
 struct weft_ethdev_conf {
 	/* Name of an existing DPDK port, devargs of one to create ("net_memif0,role=client,..."), a PCI address, or an
 	 * interface of the kernel ("eth0"), which keeps everything but UET's packets: then `ip` should be an address of
@@ -81,10 +89,15 @@ struct weft_ethdev_conf {
 	struct weft_ip ip; /* our address: announced every second; ARP and neighbour solicitations for it are answered.
 			      All zero: a switch port. It takes every packet, remembers the MAC addresses of senders and
 			      answers ARP and solicitations for everybody else */
-	uint32_t max_ip_bytes; /* largest IP packet wanted, -EINVAL when the device can't; 0: 9000 or what the device
-				  can, see port->max_ip_bytes */
-	uint32_t pool_pkts;    /* mbufs; 0: 8191, fewer when packets are large or memory is short */
-	weft_ns link_wait_ns;  /* how long to wait for the link of a NIC to come up; it may still be down then */
+	uint32_t max_ip_bytes;    /* largest IP packet wanted, -EINVAL when the device can't; 0: 9000 or what the device
+				     can, see port->max_ip_bytes */
+	uint32_t pool_pkts;       /* mbufs; 0: 8191, fewer when packets are large or memory is short */
+	uint32_t rx_buffer_bytes; /* receive into buffers of so many bytes, at least 256, a frame in as many as it
+				     takes; -EINVAL: the device can't. 0: a buffer holds a frame */
+	uint8_t rx_interrupt;     /* ask the driver of a NIC for receive interrupts, too: some choose slower paths then.
+				     Others     need not be asked */
+	uint32_t offloads_off;    /* of enum weft_ethdev_offload: not to be used */
+	weft_ns link_wait_ns;     /* how long to wait for the link of a NIC to come up; it may still be down then */
 	uint8_t no_arp; /* peers' MAC addresses are derived from their IP (02:00 + low 32 bits), nothing is asked:
 			   fabrics of ours */
 	struct weft_ethdev_net net; /* IPv6 with a prefix, and neither routes nor kernel_if: routers that advertise
@@ -122,6 +135,11 @@ struct weft_ethdev_steering {
 };
 
 void weft_ethdev_steering(const struct weft_port *port, struct weft_ethdev_steering *steering);
+
+/* What the device does in place of the CPU: enum weft_ethdev_offload. */
+uint32_t weft_ethdev_offloads(const struct weft_port *port);
+/* Their names, separated by blanks; empty: none. 64 bytes are enough. */
+void weft_ethdev_offload_names(uint32_t offloads, char *out, size_t size);
 
 /* Called from inside rx when ARP or ND told the address of a neighbour (not for every packet). NULL: nobody. */
 typedef void (*weft_neigh_fn)(void *arg, const struct weft_ip *ip);
@@ -162,8 +180,8 @@ void weft_ethdev_sleep_or(struct weft_port *const *ports, unsigned n, weft_ns ti
 /* Packets that come after this call end the next weft_ethdev_sleep, so that one look in between leaves no gap. */
 void weft_ethdev_arm(struct weft_port *const *ports, unsigned n);
 
-/* Becomes readable when packets arrive while weft_ethdev_sleep sleeps, or -1: the device has no receive interrupts.
- * vhost-user and virtio-user have. */
+/* Becomes readable when packets arrive while weft_ethdev_sleep sleeps, or -1: the device has no receive interrupts, or
+ * several ports share it. vhost-user, virtio-user, tap and interfaces of the kernel have. */
 int weft_ethdev_rx_fd(const struct weft_port *port);
 
 WEFT_END_DECLS

@@ -41,7 +41,10 @@ WEFT_BEGIN_DECLS
 	X(tx_no_route, "dropped: packets to where no route leads")                                                     \
 	X(route_changes, "times the routes were set up anew")                                                          \
 	X(rx_bad_vlan, "dropped: frames of another VLAN than ours, or of none")                                        \
-	X(tx_no_headroom, "not sent: frames without room for a VLAN tag")
+	X(tx_no_headroom, "not sent: frames without room for a VLAN tag")                                              \
+	X(tx_segments, "payloads that the driver copied from where the sender has them")                               \
+	X(rx_joined, "frames that came in several buffers and were copied into one")                                   \
+	X(rx_bad_checksum, "dropped: IPv4 headers that the device found to be wrong")
 
 /* Since the port was opened; they never fall. */
 struct weft_ethdev_stats {

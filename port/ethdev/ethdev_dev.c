@@ -144,13 +144,23 @@ uint32_t ethdev_mtu(const struct rte_eth_dev_info *info, uint32_t ip_bytes)
 
 bool ethdev_copies(const struct rte_eth_dev_info *info)
 {
+	static const char *const drivers[] = {"net_vhost", "net_af_packet", "net_tap", "net_pcap"};
 	if (ethdev_driver_is(info->driver_name, "net_memif"))
 		return arg_find(device_args(info), "zero-copy") == NULL;
-	return ethdev_driver_is(info->driver_name, "net_vhost") || ethdev_driver_is(info->driver_name, "net_af_packet");
+	for (size_t i = 0; i < RTE_DIM(drivers); i++)
+		if (ethdev_driver_is(info->driver_name, drivers[i]))
+			return true;
+	return false;
 }
 
 bool ethdev_has_interrupts(const struct rte_eth_dev_info *info)
 {
 	return ethdev_driver_is(info->driver_name, "net_vhost") ||
-	       ethdev_driver_is(info->driver_name, "net_virtio_user");
+	       ethdev_driver_is(info->driver_name, "net_virtio_user") || ethdev_driver_is(info->driver_name, "net_tap");
+}
+
+bool ethdev_has_socket(const struct rte_eth_dev_info *info)
+{
+	return info->if_index != 0 && (ethdev_driver_is(info->driver_name, "net_af_packet") ||
+				       ethdev_driver_is(info->driver_name, "net_pcap"));
 }

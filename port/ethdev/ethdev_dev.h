@@ -40,6 +40,9 @@ bool ethdev_copies(const struct rte_eth_dev_info *info);
 /* Whether to ask for receive interrupts. Drivers of hardware choose slower paths when asked. */
 bool ethdev_has_interrupts(const struct rte_eth_dev_info *info);
 
+/* The driver receives from a packet socket, which can be waited for in place of an interrupt. */
+bool ethdev_has_socket(const struct rte_eth_dev_info *info);
+
 /* Blocks SIGPIPE in this thread; `before` is for the release, which also forgets one that came meanwhile. */
 void ethdev_sigpipe_hold(sigset_t *before);
 void ethdev_sigpipe_release(const sigset_t *before);

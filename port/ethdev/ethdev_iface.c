@@ -97,7 +97,7 @@ int iface_guard(const char *iface, const struct weft_ip *ip, int *fd, struct wef
 }
 
 /* Arriving ARP, neighbour discovery and UDP to UET's port. Offsets are from the Ethernet header. */
-static void filter_attach(int fd)
+static void filter_attach(int fd, void *arg)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE), /* 0 */
@@ -137,15 +137,19 @@ static bool is_packet_socket(int fd, unsigned index)
 }
 
 /* Drivers do not tell their sockets. */
-void iface_filter(const char *iface)
+void iface_each_socket(unsigned index, void (*fn)(int fd, void *arg), void *arg)
 {
-	unsigned index = if_nametoindex(iface);
 	DIR *dir = opendir("/proc/self/fd");
 	for (const struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
 		int fd = atoi(e->d_name);
 		if (is_packet_socket(fd, index))
-			filter_attach(fd);
+			fn(fd, arg);
 	}
 	if (dir != NULL)
 		closedir(dir);
+}
+
+void iface_filter(const char *iface)
+{
+	iface_each_socket(if_nametoindex(iface), filter_attach, NULL);
 }

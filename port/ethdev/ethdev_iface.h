@@ -27,4 +27,7 @@ int iface_guard(const char *iface, const struct weft_ip *ip, int *fd, struct wef
  * costs time nor fills their rings. Without effect on drivers that have none. */
 void iface_filter(const char *iface);
 
+/* Calls `fn` for every packet socket of this process on the interface with that index: its drivers'. */
+void iface_each_socket(unsigned index, void (*fn)(int fd, void *arg), void *arg);
+
 #endif

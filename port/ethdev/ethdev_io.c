@@ -125,16 +125,21 @@ static __attribute__((noinline)) void pkt_queue_or_drop(struct ethdev *d, struct
 /* Bytes are counted before the burst: what was sent belongs to others afterwards. */
 static uint16_t run_send(struct ethdev *d, struct rte_mbuf **m, uint16_t run)
 {
-	for (uint16_t i = 0; i < run; i++)
+	uint16_t segments = 0;
+	for (uint16_t i = 0; i < run; i++) {
 		d->stats.tx_bytes += m[i]->pkt_len;
+		segments = (uint16_t)(segments + m[i]->nb_segs);
+	}
 	uint16_t sent = ethdev_burst_tx(d, m, run);
 	assert(sent <= run);
 	d->stats.tx_pkts += sent;
+	d->stats.tx_segments += (uint64_t)(segments - run);
 	d->tx_run = RTE_MIN((uint16_t)(2 * d->tx_run), (uint16_t)ETHDEV_BURST);
 	if (likely(sent == run))
 		return sent;
 	for (uint16_t i = sent; i < run; i++) {
 		d->stats.tx_bytes -= m[i]->pkt_len;
+		d->stats.tx_segments -= (uint64_t)(m[i]->nb_segs - 1);
 		pkt_unchain(m[i]);
 	}
 	d->stats.tx_ring_full += (uint64_t)(run - sent);
@@ -195,28 +200,49 @@ static struct weft_pkt *pkt_fill(struct rte_mbuf *m, uint8_t *ip, uint32_t bytes
 	return pkt;
 }
 
-/* One contiguous buffer with our metadata; NULL: dropped. Rings may bring packets of other pools. */
-static struct rte_mbuf *mbuf_adopt(struct ethdev *d, struct rte_mbuf *m)
+static bool checksum_is_bad(const struct rte_mbuf *m)
 {
-	struct rte_mbuf *own = m;
-	if (unlikely(rte_pktmbuf_priv_size(m->pool) < sizeof(struct weft_pkt))) {
-		own = d->pool != NULL ? rte_pktmbuf_copy(m, d->pool, 0, UINT32_MAX) : NULL;
+	return (m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD;
+}
+
+/* As most frames come. */
+static bool mbuf_is_plain(const struct rte_mbuf *m)
+{
+	return rte_pktmbuf_priv_size(m->pool) >= sizeof(struct weft_pkt) && m->nb_segs == 1 && !checksum_is_bad(m);
+}
+
+/* A copy in one buffer of ours; NULL: there is none. */
+static struct rte_mbuf *mbuf_copy(struct ethdev *d, struct rte_mbuf *m)
+{
+	struct rte_mbuf *own = d->pool != NULL ? rte_pktmbuf_copy(m, d->pool, 0, UINT32_MAX) : NULL;
+	rte_pktmbuf_free(m);
+	if (own == NULL || own->nb_segs == 1)
+		return own;
+	rte_pktmbuf_free(own);
+	return NULL;
+}
+
+/* One contiguous buffer with our metadata; NULL: dropped. Rings may bring packets of other pools. */
+static __attribute__((noinline)) struct rte_mbuf *mbuf_adopt(struct ethdev *d, struct rte_mbuf *m)
+{
+	if (checksum_is_bad(m) && (d->offloads & WEFT_OFFLOAD_RX_CHECKSUM)) {
+		d->stats.rx_bad_checksum++;
 		rte_pktmbuf_free(m);
+		return NULL;
 	}
-	if (own != NULL && unlikely(own->nb_segs > 1) && rte_pktmbuf_linearize(own) != 0) {
-		rte_pktmbuf_free(own);
-		own = NULL;
-	}
-	assert(own == NULL || (own->nb_segs == 1 && own->data_len == own->pkt_len));
-	d->stats.rx_nombuf += own == NULL;
-	return own;
+	bool is_ours = rte_pktmbuf_priv_size(m->pool) >= sizeof(struct weft_pkt);
+	d->stats.rx_joined += m->nb_segs > 1;
+	if (!is_ours || (m->nb_segs > 1 && rte_pktmbuf_linearize(m) != 0))
+		m = mbuf_copy(d, m);
+	assert(m == NULL || (m->nb_segs == 1 && m->data_len == m->pkt_len));
+	d->stats.rx_nombuf += m == NULL;
+	return m;
 }
 
 /* The IP packet in a frame; NULL: the frame was none for the caller. The mbuf is consumed either way. */
 static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns now)
 {
-	m = mbuf_adopt(d, m);
-	if (m == NULL)
+	if (unlikely(!mbuf_is_plain(m)) && (m = mbuf_adopt(d, m)) == NULL)
 		return NULL;
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 	uint8_t *ip = (uint8_t *)(eth + 1);

@@ -14,6 +14,8 @@
 #include "ethdev_dev.h"
 #include "ethdev_edge.h"
 #include "ethdev_iface.h"
+#include "ethdev_mtu.h"
+#include "ethdev_offload.h"
 #include "ethdev_paths.h"
 #include "ethdev_priv.h"
 #include "ethdev_slot.h"
@@ -25,21 +27,8 @@ enum {
 	POOL_BYTES_MAX = 32 << 20, /* by default, so that a dozen ports fit EAL's memory */
 	IP_BYTES_MIN = 576,
 	IP_BYTES_MAX = 65000,
+	RX_BUFFER_MIN = 256,
 };
-
-/* Largest IP packet to use. 0 in the configuration: what the device can, up to the default. */
-static int ip_bytes_choose(const struct weft_ethdev_conf *conf, uint16_t id, const struct rte_eth_dev_info *info,
-			   uint32_t *ip_bytes, struct weft_err *err)
-{
-	uint32_t most = ethdev_ip_bytes_max(info), shared = slot_ip_bytes(id);
-	if (shared != 0)
-		most = RTE_MIN(most, shared);
-	*ip_bytes = conf->max_ip_bytes != 0 ? conf->max_ip_bytes : RTE_MIN(most, (uint32_t)ETHDEV_IP_MAX_BYTES);
-	if (*ip_bytes > most)
-		return weft_err_set(err, -EINVAL, "%s: carries IP packets of up to %u bytes, %u were asked for",
-				    conf->dev, most, *ip_bytes);
-	return 0;
-}
 
 static bool ip_is_zero(const struct weft_ip *ip)
 {
@@ -99,6 +88,20 @@ static int pools_take(struct ethdev *d, const struct weft_ethdev_conf *conf, con
 	return rc;
 }
 
+/* Likewise for all. */
+static int rx_pool_choose(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
+{
+	const struct ethdev_pool_want want = {.dev = conf->dev, .buffer_bytes = conf->rx_buffer_bytes, .node = d->node};
+	struct rte_mempool *pool;
+	bool is_first = slot_ip_bytes(d->id) == 0;
+	if (conf->rx_buffer_bytes == 0 || !is_first)
+		return 0;
+	int rc = ethdev_pool_create(&want, d->pool->size * slot_engines(conf, d->id), &pool, err);
+	if (rc == 0)
+		slot_give_rx_pool(d->id, pool);
+	return rc;
+}
+
 static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
 {
 	struct rte_eth_dev_info info;
@@ -106,12 +109,15 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 	int rc = rte_eth_dev_info_get(d->id, &info);
 	if (rc != 0)
 		return weft_err_set(err, rc, "%s: tells nothing about itself: %s", conf->dev, strerror(-rc));
-	d->copies = ethdev_copies(&info);
 	rc = slot_check_queue(conf, d->id, &info, err);
 	if (rc == 0)
-		rc = ip_bytes_choose(conf, d->id, &info, &d->port.max_ip_bytes, err);
+		rc = offload_choose(conf, &info, &d->offloads, err);
+	if (rc == 0)
+		rc = mtu_choose(conf, &info, slot_ip_bytes(d->id), &d->port.max_ip_bytes, err);
 	if (rc == 0)
 		rc = pools_take(d, conf, &info, err);
+	if (rc == 0)
+		rc = rx_pool_choose(d, conf, err);
 	if (rc != 0)
 		return rc;
 	d->neigh = neigh_create(d->node);
@@ -124,12 +130,11 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 		rc = slot_join(d, conf, &info, err);
 	if (rc != 0)
 		return rc;
+	d->copies = d->offloads & WEFT_OFFLOAD_TX_SEGMENTS;
 	d->is_special = d->edge != NULL || d->share != NULL;
 	ethdev_link_init(d, &info, conf->link_wait_ns);
 	addresses_choose(d);
-	/* Interrupts of one queue do not tell of what comes to the others. */
-	if (ethdev_has_interrupts(&info) && d->share == NULL)
-		ethdev_wake_init(d);
+	ethdev_wake_init(d, &info);
 	return 0;
 }
 
@@ -138,6 +143,10 @@ static int conf_check(const struct weft_ethdev_conf *conf, struct weft_err *err)
 	if (conf->max_ip_bytes != 0 && (conf->max_ip_bytes < IP_BYTES_MIN || conf->max_ip_bytes > IP_BYTES_MAX))
 		return weft_err_set(err, -EINVAL, "%s: max_ip_bytes %u is outside %d..%d", conf->dev,
 				    conf->max_ip_bytes, IP_BYTES_MIN, IP_BYTES_MAX);
+	if (conf->rx_buffer_bytes != 0 &&
+	    (conf->rx_buffer_bytes < RX_BUFFER_MIN || conf->rx_buffer_bytes > IP_BYTES_MAX))
+		return weft_err_set(err, -EINVAL, "%s: rx_buffer_bytes %u is outside %d..%d", conf->dev,
+				    conf->rx_buffer_bytes, RX_BUFFER_MIN, IP_BYTES_MAX);
 	if (conf->pool_pkts != 0 && conf->pool_pkts < PKTS_MIN)
 		return weft_err_set(err, -EINVAL, "%s: a pool of %u packets is too small, %d at least", conf->dev,
 				    conf->pool_pkts, PKTS_MIN);

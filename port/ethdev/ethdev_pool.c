@@ -17,6 +17,7 @@ enum {
 	PAGE_MIN_BYTES = 4096,
 	/* Without hugepages elements of 4 KiB or less alias in the L1 cache and cost twice as much. */
 	POOL_ELEM_MIN_BYTES = 4096,
+	BUFFER_STEP_BYTES = 1024,
 	FRAME_EXTRA_BYTES = 64, /* Ethernet header, VLAN tag, CRC, what drivers put in front */
 };
 
@@ -52,17 +53,24 @@ uint32_t ethdev_pool_ip_bytes(uint32_t elem_bytes, uint32_t driver_bytes)
 	return room_within(elem_bytes) - RTE_PKTMBUF_HEADROOM - FRAME_EXTRA_BYTES - driver_bytes;
 }
 
+/* Bytes of an element behind the metadata. Many NICs count receive buffers in KiB. */
+static uint32_t room_of(const struct ethdev_pool_want *want)
+{
+	uint32_t frame = RTE_ALIGN_CEIL(want->ip_bytes + FRAME_EXTRA_BYTES, BUFFER_STEP_BYTES);
+	uint32_t room = RTE_MAX(RTE_PKTMBUF_HEADROOM + frame, (uint32_t)POOL_ELEM_MIN_BYTES);
+	if (want->buffer_bytes != 0)
+		return RTE_PKTMBUF_HEADROOM + want->buffer_bytes;
+	return want->elem_bytes_max != 0 ? RTE_MIN(room, room_within(want->elem_bytes_max)) : room;
+}
+
 int ethdev_pool_create(const struct ethdev_pool_want *want, uint32_t pkts, struct rte_mempool **pool,
 		       struct weft_err *err)
 {
 	static _Atomic uint32_t serial;
 	char name[RTE_MEMPOOL_NAMESIZE];
-	uint32_t room = RTE_PKTMBUF_HEADROOM + want->ip_bytes + FRAME_EXTRA_BYTES;
+	uint32_t room = room_of(want);
 	uint32_t cache = pkts >= 4 * POOL_CACHE ? POOL_CACHE : 0;
 
-	room = RTE_ALIGN_CEIL(RTE_MAX(room, (uint32_t)POOL_ELEM_MIN_BYTES), RTE_CACHE_LINE_SIZE);
-	if (want->elem_bytes_max != 0)
-		room = RTE_MIN(room, room_within(want->elem_bytes_max));
 	ethdev_unique_name(name, sizeof name, "weft_pkts", &serial);
 	*pool = rte_pktmbuf_pool_create(name, pkts, cache, sizeof(struct weft_pkt), (uint16_t)room, want->node);
 	if (*pool == NULL)

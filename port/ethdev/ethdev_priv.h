@@ -74,6 +74,7 @@ struct ethdev {
 	bool is_special;    /* has bare rings or an edge, or shares the device */
 	uint8_t src_low_at; /* where in an IP header of our family the source's last four bytes are */
 	bool copies;        /* the driver copies what it transmits before it returns: payload may lie elsewhere */
+	uint32_t offloads;  /* in use: enum weft_ethdev_offload */
 	struct rte_ring *rx_ring, *tx_ring; /* bare rings: read and written instead of a device */
 	struct rte_mempool *pool;           /* NULL for bare rings */
 	struct weft_ip ip;
@@ -85,7 +86,9 @@ struct ethdev {
 	struct edge *edge;                         /* VLAN tag and code points to translate; NULL: none */
 	weft_ns periodic_at;                       /* when neigh_periodic has something to do */
 	weft_ns announce_at;                       /* next time we tell everybody our address */
-	int rx_fd;                                 /* epoll set with the queue's interrupt, or -1 */
+	int rx_fd;                                 /* epoll set with the queue's interrupt or socket, or -1 */
+	uint8_t unwoken;                           /* sleeps in a row that packets should have ended, and did not */
+	bool rx_fd_is_socket;                      /* it is readable while there are packets, needs no arming */
 	int node;                                  /* NUMA node, or -1 */
 	struct rte_mbuf_ext_shared_info elsewhere; /* of payload that is not ours: counted, never freed */
 	weft_neigh_fn on_neigh;
@@ -119,8 +122,9 @@ void ethdev_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
 
 /* ---- ethdev_sleep.c ---- */
 
-/* After the device has started: the queue's interrupt, if it has one. */
-void ethdev_wake_init(struct ethdev *d);
+/* After the device has started: the queue's interrupt, or the driver's socket. WEFT_OFFLOAD_RX_INTERRUPT goes from
+ * d->offloads when there is neither. */
+void ethdev_wake_init(struct ethdev *d, const struct rte_eth_dev_info *info);
 void ethdev_wake_fini(struct ethdev *d);
 
 /* ---- ethdev_link.c ---- */
@@ -141,6 +145,7 @@ struct ethdev_pool_want {
 	const char *dev;         /* for messages */
 	uint32_t ip_bytes;       /* an element holds an IP packet of this length in an Ethernet frame ... */
 	uint32_t elem_bytes_max; /* ... and is no larger than this with all that belongs to it; 0: no limit */
+	uint32_t buffer_bytes;   /* not 0: instead of all that, an element holds so many bytes of a frame */
 	int node;                /* NUMA node, or -1 */
 };
 

@@ -9,19 +9,49 @@
 #include <rte_epoll.h>
 #include <rte_ethdev.h>
 
+#include "ethdev_dev.h"
+#include "ethdev_iface.h"
 #include "ethdev_priv.h"
 
-enum { SLEEP_PORTS_MAX = 64 };
+enum { SLEEP_PORTS_MAX = 64, UNWOKEN_MAX = 4 };
 
-void ethdev_wake_init(struct ethdev *d)
+struct found {
+	unsigned count;
+	int fd;
+};
+
+static void note_socket(int fd, void *arg)
+{
+	struct found *found = arg;
+	found->count++;
+	found->fd = fd;
+}
+
+/* Of several sockets nothing tells which one is the queue's. */
+static bool socket_add(int epoll_fd, unsigned if_index)
+{
+	struct found found = {0};
+	struct epoll_event event = {.events = EPOLLIN};
+	iface_each_socket(if_index, note_socket, &found);
+	return found.count == 1 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, found.fd, &event) == 0;
+}
+
+void ethdev_wake_init(struct ethdev *d, const struct rte_eth_dev_info *info)
 {
 	assert(d->rx_fd < 0);
-	int fd = epoll_create1(EPOLL_CLOEXEC);
-	if (fd < 0)
+	if (!(d->offloads & WEFT_OFFLOAD_RX_INTERRUPT))
 		return;
-	if (rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, fd, RTE_INTR_EVENT_ADD, NULL) == 0)
+	/* Interrupts of one queue do not tell of what comes to the others. */
+	int fd = d->share == NULL ? epoll_create1(EPOLL_CLOEXEC) : -1;
+	d->rx_fd_is_socket = ethdev_has_socket(info);
+	if (fd >= 0 &&
+	    (d->rx_fd_is_socket ? socket_add(fd, info->if_index)
+				: rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, fd, RTE_INTR_EVENT_ADD, NULL) == 0)) {
 		d->rx_fd = fd;
-	else
+		return;
+	}
+	d->offloads &= ~(uint32_t)WEFT_OFFLOAD_RX_INTERRUPT;
+	if (fd >= 0)
 		close(fd);
 }
 
@@ -29,7 +59,8 @@ void ethdev_wake_fini(struct ethdev *d)
 {
 	if (d->rx_fd < 0)
 		return;
-	rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, d->rx_fd, RTE_INTR_EVENT_DEL, NULL);
+	if (!d->rx_fd_is_socket)
+		rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, d->rx_fd, RTE_INTR_EVENT_DEL, NULL);
 	close(d->rx_fd);
 	d->rx_fd = -1;
 }
@@ -41,22 +72,34 @@ static unsigned wake_arm(struct weft_port *const *ports, unsigned n, struct poll
 		const struct ethdev *d = to_ethdev(ports[i]);
 		if (d->rx_fd < 0)
 			continue;
-		rte_eth_dev_rx_intr_enable(d->id, d->queue);
+		if (!d->rx_fd_is_socket)
+			rte_eth_dev_rx_intr_enable(d->id, d->queue);
 		fds[armed++] = (struct pollfd){.fd = d->rx_fd, .events = POLLIN};
 	}
 	return armed;
+}
+
+/* A driver may offer interrupts that never come. What waits at the end of one sleep may have come just then. */
+static void wake_check(struct ethdev *d, bool woken)
+{
+	if (woken || rte_eth_rx_queue_count(d->id, d->queue) <= 0)
+		d->unwoken = 0;
+	else if (++d->unwoken >= UNWOKEN_MAX) {
+		ethdev_wake_fini(d);
+		d->offloads &= ~(uint32_t)WEFT_OFFLOAD_RX_INTERRUPT;
+	}
 }
 
 static void wake_disarm(struct weft_port *const *ports, unsigned n)
 {
 	struct rte_epoll_event event;
 	for (unsigned i = 0; i < n; i++) {
-		const struct ethdev *d = to_ethdev(ports[i]);
-		if (d->rx_fd < 0)
+		struct ethdev *d = to_ethdev(ports[i]);
+		if (d->rx_fd < 0 || d->rx_fd_is_socket)
 			continue;
 		rte_eth_dev_rx_intr_disable(d->id, d->queue);
 		/* Takes the event out of the set and the counter behind it. */
-		rte_epoll_wait(d->rx_fd, &event, 1, 0);
+		wake_check(d, rte_epoll_wait(d->rx_fd, &event, 1, 0) > 0);
 	}
 }
 

@@ -12,6 +12,8 @@
 
 #include "ethdev_dev.h"
 #include "ethdev_edge.h"
+#include "ethdev_mtu.h"
+#include "ethdev_offload.h"
 #include "ethdev_share.h"
 #include "ethdev_steer.h"
 
@@ -19,12 +21,15 @@ enum { DESC_MAX = 1024 };
 
 struct slot {
 	uint32_t users;
-	uint16_t engines;  /* that may share it, as its first user said */
-	uint16_t queues;   /* for them */
-	uint32_t ip_bytes; /* longest IP packet */
-	bool ours;         /* made here: removed with its last user */
-	bool started;      /* by us: stopped with its last user */
-	char *devargs;     /* what it was made of */
+	uint16_t engines;            /* that may share it, as its first user said */
+	uint16_t queues;             /* for them */
+	uint32_t ip_bytes;           /* longest IP packet */
+	uint32_t offloads;           /* it was configured with: enum weft_ethdev_offload */
+	bool mtu_is_wanted;          /* or is an error: somebody asked for it, or it was there before */
+	struct rte_mempool *rx_pool; /* small receive buffers of all queues; NULL: those of the engines' pools */
+	bool ours;                   /* made here: removed with its last user */
+	bool started;                /* by us: stopped with its last user */
+	char *devargs;               /* what it was made of */
 	enum weft_queue_hash hash;
 	struct share *share; /* NULL: one engine alone uses it */
 	struct {
@@ -121,6 +126,7 @@ void slot_release(uint16_t id)
 	for (unsigned i = 0; i < SHARE_ENGINES_MAX; i++)
 		if (s->engine[i].pool != NULL)
 			ethdev_pool_retire(s->engine[i].pool);
+	ethdev_pool_retire(s->rx_pool);
 	free(s->devargs);
 	*s = (struct slot){.users = 0};
 }
@@ -148,6 +154,12 @@ void slot_give_pool(uint16_t id, uint16_t engine, struct rte_mempool *pool)
 	slots[id].engine[engine].pool = pool;
 }
 
+void slot_give_rx_pool(uint16_t id, struct rte_mempool *pool)
+{
+	assert(slots[id].rx_pool == NULL);
+	slots[id].rx_pool = pool;
+}
+
 /* Descriptors of a queue: a quarter of its pool fills the receive ring, so that packets remain for everything else. */
 static uint16_t desc_count(const struct rte_mempool *pool)
 {
@@ -164,7 +176,8 @@ static int queues_setup(struct ethdev *d, uint16_t queues, struct weft_err *err)
 	if (rc != 0)
 		return weft_err_set(err, rc, "%s: queue of %u packets refused: %s", d->name, desc, strerror(-rc));
 	for (uint16_t q = 0; q < queues && rc == 0; q++) {
-		rc = rte_eth_rx_queue_setup(d->id, q, rx_desc, (unsigned)d->node, NULL, slot_pool(d->id, q));
+		rc = rte_eth_rx_queue_setup(d->id, q, rx_desc, (unsigned)d->node, NULL,
+					    slots[d->id].rx_pool != NULL ? slots[d->id].rx_pool : slot_pool(d->id, q));
 		if (rc == 0)
 			rc = rte_eth_tx_queue_setup(d->id, q, tx_desc, (unsigned)d->node, NULL);
 	}
@@ -215,23 +228,26 @@ static int started_take(struct ethdev *d, const struct rte_eth_dev_info *info, s
 		return weft_err_set(err, -EINVAL, "%s: has no queue %u; it was started with %u", d->name, d->engine,
 				    s->queues);
 	s->hash = steer_hash_look(d->id, s->queues, false);
+	s->offloads = 0;
 	return 0;
 }
 
-static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, struct weft_err *err)
+static int dev_try_start(struct ethdev *d, const struct rte_eth_dev_info *info, struct weft_err *err)
 {
 	struct slot *s = &slots[d->id];
 	uint16_t queues = RTE_MIN(RTE_MIN(info->max_rx_queues, info->max_tx_queues), s->engines);
-	struct rte_eth_conf eth = {.rxmode = {.mtu = ethdev_mtu(info, d->port.max_ip_bytes)},
-				   .intr_conf = {.rxq = ethdev_has_interrupts(info)}};
+	struct rte_eth_conf eth = {.rxmode = {.mtu = ethdev_mtu(info, d->port.max_ip_bytes)}};
 
+	offload_ask(s->offloads, info, &eth);
 	steer_hash_configure(info, queues, &eth);
 	int rc = rte_eth_dev_configure(d->id, queues, queues, &eth);
 	if (rc == -EBUSY && !s->ours)
 		return started_take(d, info, err);
 	if (rc != 0)
 		return weft_err_set(err, rc, "%s: cannot configure %u queues: %s", d->name, queues, probe_reason(rc));
-	rc = queues_setup(d, queues, err);
+	rc = mtu_set(d, s->mtu_is_wanted, info, err);
+	if (rc == 0)
+		rc = queues_setup(d, queues, err);
 	if (rc != 0)
 		return rc;
 	rc = start_connected(d->id, info);
@@ -239,8 +255,22 @@ static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, stru
 		return weft_err_set(err, rc, "%s: cannot start: %s", d->name, strerror(-rc));
 	s->started = true;
 	s->queues = queues;
+	s->ip_bytes = d->port.max_ip_bytes;
+	s->mtu_is_wanted = true;
 	s->hash = steer_hash_look(d->id, queues, true);
 	return 0;
+}
+
+/* Drivers do not tell whether they have interrupts, those that have none may refuse. */
+static int dev_start(struct ethdev *d, const struct rte_eth_dev_info *info, struct weft_err *err)
+{
+	struct slot *s = &slots[d->id];
+	int rc = dev_try_start(d, info, err);
+	if (rc == 0 || !(s->offloads & WEFT_OFFLOAD_RX_INTERRUPT) || ethdev_has_interrupts(info) ||
+	    ethdev_has_socket(info))
+		return rc;
+	s->offloads &= ~(uint32_t)WEFT_OFFLOAD_RX_INTERRUPT;
+	return dev_try_start(d, info, err);
 }
 
 int slot_check_queue(const struct weft_ethdev_conf *conf, uint16_t id, const struct rte_eth_dev_info *info,
@@ -267,6 +297,8 @@ static int slot_start(struct ethdev *d, const struct weft_ethdev_conf *conf, con
 	struct slot *s = &slots[d->id];
 	s->engines = slot_engines(conf, d->id);
 	s->ip_bytes = d->port.max_ip_bytes;
+	s->offloads = d->offloads;
+	s->mtu_is_wanted = conf->max_ip_bytes != 0;
 	int rc = dev_start(d, info, err);
 	if (rc != 0 || s->engines == 1)
 		return rc;
@@ -311,6 +343,7 @@ int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struc
 	if (rc != 0)
 		return weft_err_set(err, rc, "%s: no memory to share it", d->name);
 	s->users++;
+	d->offloads &= s->offloads;
 	s->engine[d->engine].in_use = true;
 	rule_add(d);
 	atomic_init(&d->link.reset_asked, s->parked > 0); /* the others wait for us, too */

@@ -24,6 +24,8 @@ uint32_t slot_ip_bytes(uint16_t id);
 /* The packets of an engine, the device's as long as it is open. NULL: none yet. */
 struct rte_mempool *slot_pool(uint16_t id, uint16_t engine);
 void slot_give_pool(uint16_t id, uint16_t engine, struct rte_mempool *pool);
+/* Small receive buffers for all queues, likewise the device's. */
+void slot_give_rx_pool(uint16_t id, struct rte_mempool *pool);
 
 /* Becomes an engine of the device; the first one configures and starts it, with the pools given for each queue. A
  * device the application has started is used as it is. */

@@ -61,6 +61,10 @@ static const struct {
 	{"mtu", FI_PARAM_INT, "largest IP packet in bytes (default: what the device carries, at most 9000)"},
 	{"pool_pkts", FI_PARAM_INT, "packet buffers of a device (default: 8191)"},
 	{"no_arp", FI_PARAM_BOOL, "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},
+	{"rx_interrupt", FI_PARAM_BOOL,
+	 "let the packets of a NIC wake a process that waits, instead of looking for them every millisecond; the "
+	 "drivers of "
+	 "some NICs are slower then (default: no; other devices always do)"},
 	{"eal_args", FI_PARAM_STRING, "arguments for DPDK's EAL instead of the unprivileged defaults"},
 	{"telemetry", FI_PARAM_BOOL,
 	 "let dpdk-telemetry.py -f weft-PID read the counters while the process runs; without effect beside "

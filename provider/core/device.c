@@ -95,6 +95,14 @@ static int eal_start(const struct prov_conf *conf, const struct prov_tune *tune,
 	return ret;
 }
 
+static void port_log(const struct prov_nic *nic)
+{
+	char offloads[64];
+	weft_ethdev_offload_names(weft_ethdev_offloads(nic->port), offloads, sizeof offloads);
+	FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: IP packets of up to %u bytes; offloads: %s\n", nic->name,
+		nic->port->max_ip_bytes, offloads[0] ? offloads : "none");
+}
+
 static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const struct prov_tune *tune,
 		     struct weft_err *err)
 {
@@ -106,10 +114,14 @@ static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const str
 					.ip = dev->ip,
 					.max_ip_bytes = tune->max_ip_bytes,
 					.no_arp = tune->no_arp,
+					.rx_interrupt = tune->rx_interrupt,
 					.link_wait_ns = tune->wait_ns};
 	conf.net.kernel_if = dev->iface[0] ? dev->iface : NULL;
 	socket_wait(dev->devargs, tune->wait_ns);
-	return weft_ethdev_open(&conf, &nic->port, err);
+	int ret = weft_ethdev_open(&conf, &nic->port, err);
+	if (!ret)
+		port_log(nic);
+	return ret;
 }
 
 /* How packets find this one of several engines on a device. */

@@ -205,6 +205,8 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	if (!ret)
 		ret = prov_param_bool("no_arp", &tune->no_arp, err);
 	if (!ret)
+		ret = prov_param_bool("rx_interrupt", &tune->rx_interrupt, err);
+	if (!ret)
 		ret = prov_param_bool("telemetry", &tune->telemetry, err);
 	if (ret)
 		return ret;

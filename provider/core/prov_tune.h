@@ -21,7 +21,7 @@ struct prov_tune {
 	bool pacing_chosen;                 /* or pacing */
 	bool faulty;                        /* or one of the faults below */
 	struct weft_fault_conf fault;       /* breaks what we send, for tests */
-	bool no_arp;
+	bool no_arp, rx_interrupt;
 	bool telemetry;    /* EAL is started with it, unless eal_args say how */
 	char *eal_args;    /* ours; NULL: the defaults */
 	weft_ns wait_ns;   /* how long an open waits for the other end's socket */

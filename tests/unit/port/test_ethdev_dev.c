@@ -107,6 +107,30 @@ static void has_interrupts__by_driver(void **state)
 	assert_false(ethdev_has_interrupts(&info));
 }
 
+/* Sockets can be waited for where there is an interface behind them; a file has none. */
+static void has_socket__by_driver(void **state)
+{
+	struct rte_eth_dev_info info = {.driver_name = "net_pcap"};
+	assert_false(ethdev_has_socket(&info));
+	info.if_index = 2;
+	assert_true(ethdev_has_socket(&info));
+	info.driver_name = "net_tap";
+	assert_false(ethdev_has_socket(&info));
+}
+
+/* A NIC reads packets later. */
+static void copies__by_driver(void **state)
+{
+	struct rte_eth_dev_info info = {.driver_name = "net_tap"};
+	assert_true(ethdev_copies(&info));
+	info.driver_name = "net_memif";
+	assert_true(ethdev_copies(&info));
+	info.driver_name = "net_ring";
+	assert_false(ethdev_copies(&info));
+	info.driver_name = "net_e1000_igb";
+	assert_false(ethdev_copies(&info));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +144,8 @@ int main(void)
 		cmocka_unit_test(mtu__only_where_drivers_take_it),
 		cmocka_unit_test(rx_buffer_bytes__frames_of_af_packet),
 		cmocka_unit_test(has_interrupts__by_driver),
+		cmocka_unit_test(has_socket__by_driver),
+		cmocka_unit_test(copies__by_driver),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,31 +17,70 @@ static struct weft_port *open_dev(const char *dev, uint32_t ip)
 	return port;
 }
 
-static void sleep__packets_wake(void **state)
+/* ports[0] is the server. */
+static void pair_open(char *dir, struct weft_port **ports)
 {
-	char dir[] = "/tmp/weft-sleep-XXXXXX", args[128];
+	char args[128];
 	assert_non_null(mkdtemp(dir));
 	snprintf(args, sizeof args, "net_vhost0,iface=%s/s", dir);
-	struct weft_port *server = open_dev(args, 0x0a000001), *client, *ports[2];
+	ports[0] = open_dev(args, 0x0a000001);
 	snprintf(args, sizeof args, "net_virtio_user0,path=%s/s", dir);
-	client = open_dev(args, 0x0a000002);
-	assert_true(weft_ethdev_rx_fd(server) >= 0);
-	assert_true(weft_ethdev_rx_fd(client) >= 0);
-	ports[0] = server;
-	ports[1] = client;
+	ports[1] = open_dev(args, 0x0a000002);
+}
+
+static void pair_close(const char *dir, struct weft_port **ports)
+{
+	ports[1]->ops->close(ports[1]);
+	ports[0]->ops->close(ports[0]);
+	rmdir(dir);
+}
+
+static void send_from(struct weft_port *from, uint32_t to)
+{
+	struct weft_pkt *pkt = fixture_pkt(from, to, "x", 1);
+	while (from->ops->tx(from, &pkt, 1) != 1) /* the two sides are still shaking hands */
+		usleep(1000);
+}
+
+static void sleep__packets_wake(void **state)
+{
+	char dir[] = "/tmp/weft-sleep-XXXXXX";
+	struct weft_port *ports[2];
+	struct weft_pkt *pkt;
+	pair_open(dir, ports);
+	assert_true(weft_ethdev_rx_fd(ports[0]) >= 0);
+	assert_true(weft_ethdev_rx_fd(ports[1]) >= 0);
 	/* Each packet is found after at most a few sleeps that would last an hour. */
 	for (unsigned i = 0; i < 20; i++) {
-		struct weft_port *from = ports[i % 2], *to = ports[(i + 1) % 2];
-		struct weft_pkt *pkt = fixture_pkt(from, i % 2 ? 0x0a000001 : 0x0a000002, "x", 1);
-		while (from->ops->tx(from, &pkt, 1) != 1) /* the two sides are still shaking hands */
-			usleep(1000);
+		struct weft_port *to = ports[(i + 1) % 2];
+		send_from(ports[i % 2], i % 2 ? 0x0a000001 : 0x0a000002);
 		while (to->ops->rx(to, &pkt, 1) == 0)
 			weft_ethdev_sleep(ports, 2, WEFT_MS(100));
 		to->ops->free(to, &pkt, 1);
 	}
-	client->ops->close(client);
-	server->ops->close(server);
-	rmdir(dir);
+	pair_close(dir, ports);
+}
+
+/* As from a driver that never sends any. */
+static void sleep__interrupts_that_never_come_are_given_up(void **state)
+{
+	enum { SLEEPS = 4 };
+	char dir[] = "/tmp/weft-sleep-XXXXXX";
+	struct weft_port *ports[2];
+	struct weft_pkt *pkt;
+	pair_open(dir, ports);
+	struct ethdev *d = to_ethdev(ports[0]);
+	rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, d->rx_fd, RTE_INTR_EVENT_DEL, NULL);
+	send_from(ports[1], 0x0a000001);
+	for (int i = 0; i < SLEEPS; i++) {
+		assert_true(weft_ethdev_rx_fd(ports[0]) >= 0);
+		weft_ethdev_sleep(ports, 1, 0);
+	}
+	assert_int_equal(weft_ethdev_rx_fd(ports[0]), -1);
+	assert_false(weft_ethdev_offloads(ports[0]) & WEFT_OFFLOAD_RX_INTERRUPT);
+	assert_int_equal(ports[0]->ops->rx(ports[0], &pkt, 1), 1);
+	ports[0]->ops->free(ports[0], &pkt, 1);
+	pair_close(dir, ports);
 }
 
 static void sleep__without_interrupts_ends_with_the_timeout(void **state)
@@ -59,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sleep__packets_wake),
+		cmocka_unit_test(sleep__interrupts_that_never_come_are_given_up),
 		cmocka_unit_test(sleep__without_interrupts_ends_with_the_timeout),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
