@@ -11,6 +11,8 @@ from .errors import WeftlabError
 from .needs import advice
 
 CONNECT_S = 10.0  # a scheduler answers within
+IDLE = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}  # no sampling of threads
+# that wait: a twentieth of a core
 
 
 def distributed() -> Any:
@@ -50,8 +52,9 @@ class LocalCluster:
         package = distributed()
         send_code_of_work(False)
         self.perform: Any = work.perform_here
-        self.cluster = package.LocalCluster(n_workers=1, threads_per_worker=jobs, processes=False, memory_limit=0,
-                                            dashboard_address="127.0.0.1:0", silence_logs="ERROR")
+        with importlib.import_module("dask").config.set(IDLE):
+            self.cluster = package.LocalCluster(n_workers=1, threads_per_worker=jobs, processes=False, memory_limit=0,
+                                                dashboard_address="127.0.0.1:0", silence_logs="ERROR")
         self.client = package.Client(self.cluster, set_as_default=False)
 
     def close(self) -> None:
