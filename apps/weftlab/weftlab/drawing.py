@@ -16,7 +16,7 @@ from .errors import WeftlabError
 
 STYLES = os.path.join(os.path.dirname(__file__), "styles")
 POINTS_MAX = 600  # of a line over time; longer ones are binned
-COLOURS = 8  # of the style sheets
+COLOURS = 10  # of the style sheets
 DASHES = ("-", "--", ":", "-.")
 LOG_RATIO = 30  # an axis whose largest value is so many times its smallest is logarithmic
 UNITS = {"us": "µs", "s": "s", "gbps": "Gb/s", "bytes": "bytes", "kib": "KiB"}

@@ -27,7 +27,7 @@ ROW_INCHES = 1.75  # of a panel
 LEGEND_INCHES = 0.17  # of a row of the legend
 LINES_NAMED = 12  # more lines than these are thin, without names
 LONG = 200  # points of a line, which is thin then
-LETTERS = 40  # of all names below a panel that stand side by side
+LETTERS = 40  # of all names below a panel, of one or two beside each other, that stand side by side
 GROUPS_MAX = 9  # of bars in one column of a page
 HATCH = "/////"
 DIAMOND = {"marker": "D", "linestyle": "", "markersize": 4, "color": "black", "markerfacecolor": "white", "zorder": 5}
@@ -174,7 +174,7 @@ def _columns_of(lengths: Sequence[int], width: float) -> int:
         rows, more = divmod(len(lengths), beside)
         ends = np.cumsum([rows + (at < more) for at in range(beside)])
         parts = np.split(np.array(lengths), ends[:-1])
-        if sum(int(part.max()) + 5.5 for part in parts if len(part)) <= room:
+        if sum(int(part.max()) + 6.5 for part in parts if len(part)) <= room:
             return beside
     return 1
 
@@ -265,7 +265,7 @@ def _places(place: Place, xs: Sequence[str]) -> None:
     place.axes.set_xticks(np.arange(len(xs)), labels)
     place.axes.set_xlim(-0.6, len(xs) - 0.4)
     place.axes.grid(axis="x", visible=False)
-    tilt(place.axes, labels, LETTERS)
+    tilt(place.axes, labels, LETTERS if place.axes.get_gridspec().ncols < 3 else LETTERS * 2 // 3)
 
 
 def _nice(word: str) -> str:
