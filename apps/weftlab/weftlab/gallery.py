@@ -118,7 +118,7 @@ def picture_of(entry: Entry, directory: str) -> bytes:
         buffer = io.BytesIO()
         drawn.savefig(buffer, format="png", dpi=DOTS_PER_INCH, facecolor="white")
     whole = Image.open(buffer).convert("RGB")
-    small = whole.quantize(COLOURS_MAX, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small = whole.quantize(COLOURS_MAX, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     packed = io.BytesIO()
     small.save(packed, format="PNG", optimize=True)
     return packed.getvalue()
