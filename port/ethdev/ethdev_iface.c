@@ -20,7 +20,6 @@
 #include "weft/kernel_if.h"
 
 enum {
-	UET_PORT = 4793,
 	FRAME_EXTRA_BYTES = 96, /* what af_packet's ring has in front of an IP packet, and its Ethernet header */
 	FRAME_MIN_BYTES = 2048,
 	FRAME_MAX_BYTES = 16384,

@@ -24,6 +24,7 @@ enum {
 	ETHDEV_LEARNED = 1024, /* senders that are known, by the end of their addresses; a power of two */
 	ETHDEV_IP_MAX_BYTES = 9000,
 	ETHDEV_CRC_BYTES = 4,
+	UET_PORT = 4793, /* UDP destination port of all packets */
 };
 
 /* The metadata of a packet is the private area of its mbuf, directly behind it. */

@@ -12,7 +12,7 @@
 #define HASH_PORTS                                                                                                     \
 	(RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_IPV6_UDP_EX | RTE_ETH_RSS_PORT)
 
-enum { PATTERN_MAX = 4 };
+enum { PATTERN_MAX = 5 };
 
 void steer_hash_configure(const struct rte_eth_dev_info *info, uint16_t queues, struct rte_eth_conf *eth)
 {
@@ -53,28 +53,54 @@ static struct rte_flow *rule_make(uint16_t id, uint16_t queue, const struct rte_
 	return rte_flow_create(id, &attr, pattern, actions, &err);
 }
 
+/* Drivers differ in how much of a packet a rule has to name: some take addresses for packets without a UDP header only,
+ * some leave ports alone. */
+enum rule_form { RULE_PORT, RULE_UDP, RULE_IP, RULE_FORMS };
+
+/* Ethernet, VLAN unless 0, then IP to `ip`; returns the number of items. The specifications stay the caller's. */
+static unsigned pattern_begin(struct rte_flow_item *pattern, const struct rte_flow_item *ip,
+			      const struct rte_flow_item_vlan *vlan)
+{
+	static const struct rte_flow_item_vlan mask = {.hdr.vlan_tci = RTE_BE16(0xfff)};
+	unsigned n = 0;
+	pattern[n++] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_ETH};
+	if (vlan->hdr.vlan_tci != 0)
+		pattern[n++] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_VLAN, .spec = vlan, .mask = &mask};
+	pattern[n++] = *ip;
+	return n;
+}
+
+static void pattern_end(struct rte_flow_item *item, enum rule_form form)
+{
+	static const struct rte_flow_item_udp spec = {.hdr.dst_port = RTE_BE16(UET_PORT)},
+					      mask = {.hdr.dst_port = RTE_BE16(UINT16_MAX)};
+	if (form == RULE_PORT)
+		*item++ = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &spec, .mask = &mask};
+	if (form == RULE_UDP)
+		*item++ = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_UDP};
+	*item = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_END};
+}
+
 struct rte_flow *steer_rule_add(uint16_t id, uint16_t queue, const struct weft_ip *ip, uint16_t vlan)
 {
 	static const struct rte_flow_item_ipv4 mask4 = {.hdr.dst_addr = UINT32_MAX};
-	struct rte_flow_item_ipv6 mask6 = {.has_frag_ext = 0};
-	static const struct rte_flow_item_vlan mask_vlan = {.hdr.vlan_tci = RTE_BE16(0xfff)};
+	struct rte_flow_item_ipv6 spec6 = {.has_frag_ext = 0}, mask6 = spec6;
 	const struct rte_flow_item_ipv4 spec4 = {.hdr.dst_addr = rte_cpu_to_be_32(weft_ip_low32(ip))};
-	const struct rte_flow_item_vlan spec_vlan = {.hdr.vlan_tci = rte_cpu_to_be_16(vlan)};
-	struct rte_flow_item_ipv6 spec6 = {.has_frag_ext = 0};
-	struct rte_flow_item pattern[PATTERN_MAX] = {{.type = RTE_FLOW_ITEM_TYPE_ETH}};
-	unsigned n = 1;
-	memset(mask6.hdr.dst_addr, 0xff, sizeof mask6.hdr.dst_addr);
+	const struct rte_flow_item_vlan tag = {.hdr.vlan_tci = rte_cpu_to_be_16(vlan)};
+	struct rte_flow_item item = {.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &spec4, .mask = &mask4};
+	struct rte_flow_item pattern[PATTERN_MAX];
+	struct rte_flow *rule = NULL;
+	memset(mask6.hdr.dst_addr, UINT8_MAX, sizeof mask6.hdr.dst_addr);
 	memcpy(spec6.hdr.dst_addr, ip->b, sizeof spec6.hdr.dst_addr);
-	if (vlan != 0)
-		pattern[n++] =
-			(struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_VLAN, .spec = &spec_vlan, .mask = &mask_vlan};
-	if (weft_ip_is_v4(ip))
-		pattern[n++] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &spec4, .mask = &mask4};
-	else
-		pattern[n++] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_IPV6, .spec = &spec6, .mask = &mask6};
-	assert(n < PATTERN_MAX);
-	pattern[n] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_END};
-	return rule_make(id, queue, pattern);
+	if (!weft_ip_is_v4(ip))
+		item = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_IPV6, .spec = &spec6, .mask = &mask6};
+	unsigned n = pattern_begin(pattern, &item, &tag);
+	assert(n + 2 <= PATTERN_MAX);
+	for (enum rule_form form = 0; form < RULE_FORMS && rule == NULL; form++) {
+		pattern_end(pattern + n, form);
+		rule = rule_make(id, queue, pattern);
+	}
+	return rule;
 }
 
 void steer_rule_remove(uint16_t id, struct rte_flow *rule)

@@ -98,7 +98,8 @@ static bool iface_name(const struct prov_dev *dev, char *name, size_t size)
 	bool on_iface = strncmp(dev->devargs, "net_af_", 7) == 0;
 	if (on_iface)
 		return weft_ethdev_arg(dev->devargs, "iface", name, size);
-	return (size_t)snprintf(name, size, "%s", dev->name) < size && if_nametoindex(name);
+	size_t len = strcspn(dev->devargs, ",");
+	return (size_t)snprintf(name, size, "%.*s", (int)len, dev->devargs) < size && if_nametoindex(name);
 }
 
 static bool is_in(const struct weft_ip *ip, const struct weft_if_addr *net)

@@ -128,6 +128,19 @@ def flap(net: Net) -> None:
     finish_pair(pair)
 
 
+def second_engine(net: Net) -> None:
+    """An interface that is named twice has two engines, which take its addresses in turn."""
+    common = ["fi_pingpong", "-p", "weft", "-e", "rdm", "-c", "-d", "eth0#1", "-I", "20", "-S", "4096"]
+    for namespace, address in ((net.a, "10.9.0.11/24"), (net.b, "10.9.0.12/24")):
+        namespace.ip(f"addr add {address} dev eth0\n")
+    server = popen(net.a, *common, "-B", PORT, FI_WEFT_DEVICE="eth0;eth0")
+    while server.poll() is None and not listening(net.a):
+        time.sleep(0.02)
+    finish_pair((server, popen(net.b, *common, "-P", PORT, "10.9.0.11", FI_WEFT_DEVICE="eth0;eth0")))
+    for namespace, address in ((net.a, "10.9.0.11/24"), (net.b, "10.9.0.12/24")):
+        namespace.ip(f"addr del {address} dev eth0\n")
+
+
 def removed(net: Net) -> None:
     """The pair of interfaces is deleted under two processes, one of which has nothing but a receive: what waits ends with
     an error at both, and the log says why."""
@@ -178,7 +191,7 @@ def ranks(net: Net) -> None:
 def main() -> None:
     namespaces.enter()
     net = Net()
-    for case in (nonsense, alone, address_in_use, flap, ranks, removed):
+    for case in (nonsense, alone, address_in_use, flap, second_engine, ranks, removed):
         if not CASES or case.__name__ in CASES:
             print(case.__name__, flush=True)
             case(net)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <dlfcn.h>
+#include <errno.h>
+
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
@@ -6,6 +9,94 @@
 #include "ethdev_fixture.h"
 
 enum { QUEUES = 2, UDP = RTE_ETH_RSS_NONFRAG_IPV4_UDP };
+
+/* ---- in DPDK's place: drivers without hardware take no rules, and hash as they are told ---- */
+
+static struct {
+	bool takes_rules;    /* validate agrees ... */
+	bool wants_plain_ip; /* ... to rules that name no UDP header */
+	unsigned validated, created, destroyed;
+	struct rte_flow_item items[8]; /* of the rule created last */
+	rte_be32_t dst4;
+	uint8_t dst6[16];
+	rte_be16_t vlan, port;
+	uint16_t queue;
+	bool hashes_ports, is_stubborn;
+	unsigned updates;
+} dpdk;
+
+static bool names_udp(const struct rte_flow_item *pattern)
+{
+	while (pattern->type != RTE_FLOW_ITEM_TYPE_END && pattern->type != RTE_FLOW_ITEM_TYPE_UDP)
+		pattern++;
+	return pattern->type == RTE_FLOW_ITEM_TYPE_UDP;
+}
+
+int rte_flow_validate(uint16_t id, const struct rte_flow_attr *attr, const struct rte_flow_item pattern[],
+		      const struct rte_flow_action actions[], struct rte_flow_error *error)
+{
+	dpdk.validated++;
+	assert_true(attr->ingress);
+	return dpdk.takes_rules && !(dpdk.wants_plain_ip && names_udp(pattern)) ? 0 : -ENOTSUP;
+}
+
+struct rte_flow *rte_flow_create(uint16_t id, const struct rte_flow_attr *attr, const struct rte_flow_item pattern[],
+				 const struct rte_flow_action actions[], struct rte_flow_error *error)
+{
+	dpdk.created++;
+	dpdk.port = 0;
+	for (unsigned i = 0; i < RTE_DIM(dpdk.items); i++) {
+		const struct rte_flow_item *item = &pattern[i];
+		dpdk.items[i] = *item;
+		if (item->type == RTE_FLOW_ITEM_TYPE_END)
+			break;
+		if (item->type == RTE_FLOW_ITEM_TYPE_IPV4)
+			dpdk.dst4 = ((const struct rte_flow_item_ipv4 *)item->spec)->hdr.dst_addr;
+		if (item->type == RTE_FLOW_ITEM_TYPE_IPV6)
+			memcpy(dpdk.dst6, ((const struct rte_flow_item_ipv6 *)item->spec)->hdr.dst_addr, 16);
+		if (item->type == RTE_FLOW_ITEM_TYPE_VLAN)
+			dpdk.vlan = ((const struct rte_flow_item_vlan *)item->spec)->hdr.vlan_tci;
+		if (item->type == RTE_FLOW_ITEM_TYPE_UDP)
+			dpdk.port = ((const struct rte_flow_item_udp *)item->spec)->hdr.dst_port;
+	}
+	assert_int_equal(actions[0].type, RTE_FLOW_ACTION_TYPE_QUEUE);
+	assert_int_equal(actions[1].type, RTE_FLOW_ACTION_TYPE_END);
+	dpdk.queue = ((const struct rte_flow_action_queue *)actions[0].conf)->index;
+	return (struct rte_flow *)&dpdk;
+}
+
+int rte_flow_destroy(uint16_t id, struct rte_flow *flow, struct rte_flow_error *error)
+{
+	assert_ptr_equal(flow, &dpdk);
+	dpdk.destroyed++;
+	return 0;
+}
+
+int rte_eth_dev_rss_hash_conf_get(uint16_t id, struct rte_eth_rss_conf *conf)
+{
+	int (*real)(uint16_t, struct rte_eth_rss_conf *) =
+		(int (*)(uint16_t, struct rte_eth_rss_conf *))dlsym(RTLD_NEXT, "rte_eth_dev_rss_hash_conf_get");
+	int rc = real(id, conf);
+	if (dpdk.hashes_ports)
+		conf->rss_hf |= UDP;
+	return rc;
+}
+
+int rte_eth_dev_rss_hash_update(uint16_t id, struct rte_eth_rss_conf *conf)
+{
+	dpdk.updates++;
+	assert_int_equal(conf->rss_hf & UDP, 0);
+	dpdk.hashes_ports &= dpdk.is_stubborn;
+	return 0;
+}
+
+static int dpdk_reset(void **state)
+{
+	memset(&dpdk, 0, sizeof dpdk);
+	return 0;
+}
+
+/* ---- tests ---- */
 
 static struct weft_ethdev_steering steering_of(const struct weft_port *port)
 {
@@ -86,12 +177,99 @@ static void hash__over_ports_is_told(void **state)
 	rte_mempool_free(pool);
 }
 
+/* A device that hashes ports though it was configured not to is told so again. */
+static void hash__over_ports_is_switched_off(void **state)
+{
+	for (int stubborn = 0; stubborn < 2; stubborn++) {
+		dpdk_reset(NULL);
+		dpdk.hashes_ports = true;
+		dpdk.is_stubborn = stubborn;
+		struct weft_port *port = open_one("net_null0,no-rx=1", 0, QUEUES);
+		assert_int_equal(dpdk.updates, 1);
+		assert_int_equal(steering_of(port).hash, stubborn ? WEFT_HASH_PORTS : WEFT_HASH_ADDRESSES);
+		port->ops->close(port);
+	}
+}
+
+static void rule__brings_packets_to_the_engines_queue(void **state)
+{
+	dpdk.takes_rules = true;
+	struct weft_port *ports[QUEUES];
+	for (uint16_t q = 0; q < QUEUES; q++) {
+		ports[q] = open_one("net_null0,no-rx=1", q, QUEUES);
+		assert_true(steering_of(ports[q]).by_rule);
+		assert_int_equal(dpdk.created, q + 1);
+		assert_int_equal(dpdk.queue, q);
+		assert_int_equal(dpdk.dst4, rte_cpu_to_be_32(0x0a000001u + q));
+		assert_int_equal(dpdk.port, RTE_BE16(4793));
+		assert_int_equal(dpdk.items[0].type, RTE_FLOW_ITEM_TYPE_ETH);
+		assert_int_equal(dpdk.items[1].type, RTE_FLOW_ITEM_TYPE_IPV4);
+		assert_int_equal(dpdk.items[2].type, RTE_FLOW_ITEM_TYPE_UDP);
+		assert_int_equal(dpdk.items[3].type, RTE_FLOW_ITEM_TYPE_END);
+	}
+	for (uint16_t q = 0; q < QUEUES; q++)
+		ports[q]->ops->close(ports[q]);
+	assert_int_equal(dpdk.destroyed, QUEUES);
+}
+
+static void rule__is_as_plain_as_the_driver_wants(void **state)
+{
+	dpdk.takes_rules = dpdk.wants_plain_ip = true;
+	struct weft_port *port = open_one("net_null0,no-rx=1", 0, QUEUES);
+	assert_true(steering_of(port).by_rule);
+	assert_int_equal(dpdk.created, 1);
+	assert_int_equal(dpdk.items[1].type, RTE_FLOW_ITEM_TYPE_IPV4);
+	assert_int_equal(dpdk.items[2].type, RTE_FLOW_ITEM_TYPE_END);
+	port->ops->close(port);
+}
+
+static void rule__of_ipv6_and_vlan(void **state)
+{
+	struct weft_port *port;
+	struct weft_err err;
+	const struct weft_ethdev_conf conf = {.dev = "net_null0,no-rx=1",
+					      .queues = QUEUES,
+					      .ip = {{0xfd, [15] = 7}},
+					      .net = {.vlan = 100},
+					      .pool_pkts = 255};
+	dpdk.takes_rules = true;
+	if (weft_ethdev_open(&conf, &port, &err) != 0)
+		fail_msg("%s", err.msg);
+	assert_true(steering_of(port).by_rule);
+	assert_int_equal(dpdk.items[1].type, RTE_FLOW_ITEM_TYPE_VLAN);
+	assert_int_equal(dpdk.vlan, RTE_BE16(100));
+	assert_int_equal(dpdk.items[2].type, RTE_FLOW_ITEM_TYPE_IPV6);
+	assert_memory_equal(dpdk.dst6, conf.ip.b, 16);
+	port->ops->close(port);
+}
+
+/* One queue needs none; who refuses is asked no further. */
+static void rule__only_where_it_helps(void **state)
+{
+	dpdk.takes_rules = true;
+	struct weft_port *port = open_one("net_null0,no-rx=1", 0, 1);
+	assert_int_equal(dpdk.validated, 0);
+	port->ops->close(port);
+	dpdk.takes_rules = false;
+	port = open_one("net_null0,no-rx=1", 0, QUEUES);
+	assert_false(steering_of(port).by_rule);
+	assert_int_not_equal(dpdk.validated, 0);
+	assert_int_equal(dpdk.created, 0);
+	port->ops->close(port);
+	assert_int_equal(dpdk.destroyed, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hash__of_one_queue_is_none),
-		cmocka_unit_test(hash__of_several_queues_is_over_addresses),
-		cmocka_unit_test(hash__over_ports_is_told),
+		cmocka_unit_test_setup(hash__of_one_queue_is_none, dpdk_reset),
+		cmocka_unit_test_setup(hash__of_several_queues_is_over_addresses, dpdk_reset),
+		cmocka_unit_test_setup(hash__over_ports_is_told, dpdk_reset),
+		cmocka_unit_test_setup(hash__over_ports_is_switched_off, dpdk_reset),
+		cmocka_unit_test_setup(rule__brings_packets_to_the_engines_queue, dpdk_reset),
+		cmocka_unit_test_setup(rule__is_as_plain_as_the_driver_wants, dpdk_reset),
+		cmocka_unit_test_setup(rule__of_ipv6_and_vlan, dpdk_reset),
+		cmocka_unit_test_setup(rule__only_where_it_helps, dpdk_reset),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
 }
