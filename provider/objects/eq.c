@@ -230,7 +230,7 @@ static ssize_t sread_until(struct prov_eq *eq, weft_ns until, uint32_t *event, v
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
 {
 	struct prov_eq *eq = eq_of(&fid->fid);
-	weft_ns limit = timeout < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout), until = limit;
+	weft_ns limit = timeout < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout), until;
 	ssize_t ret;
 	do {
 		weft_ns look = sources_look(eq) ? weft_clock_ns() + WEFT_MS(LOOK_MS) : WEFT_NEVER;
