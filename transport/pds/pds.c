@@ -104,9 +104,9 @@ static void silence_forgive(struct pds *pds, weft_ns deaf_ns)
  */
 void pds_note_lateness(struct pds *pds, weft_ns due_ns, weft_ns now)
 {
-	if (now <= due_ns)
+	if (likely(now <= due_ns || now - due_ns <= pds->conf.rto_ns / 4))
 		return;
-	if (now - due_ns > pds->conf.rto_ns / 4 && !pds->timers.put_off)
+	if (!pds->timers.put_off)
 		pds->timers.grace_ns = now + pds->conf.rto_ns / 2;
 	if (now - due_ns > pds->conf.tune.peer_timeout_ns / PAUSE_SHARE)
 		silence_forgive(pds, now - due_ns);
