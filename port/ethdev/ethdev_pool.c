@@ -18,6 +18,7 @@ enum {
 	/* Without hugepages elements of 4 KiB or less alias in the L1 cache and cost twice as much. */
 	POOL_ELEM_MIN_BYTES = 4096,
 	BUFFER_STEP_BYTES = 1024,
+	ROOM_MAX_BYTES = UINT16_MAX + 1 - RTE_CACHE_LINE_SIZE, /* lengths of mbufs have 16 bits */
 	FRAME_EXTRA_BYTES = 64, /* Ethernet header, VLAN tag, CRC, what drivers put in front */
 };
 
@@ -58,6 +59,7 @@ static uint32_t room_of(const struct ethdev_pool_want *want)
 {
 	uint32_t frame = RTE_ALIGN_CEIL(want->ip_bytes + FRAME_EXTRA_BYTES, BUFFER_STEP_BYTES);
 	uint32_t room = RTE_MAX(RTE_PKTMBUF_HEADROOM + frame, (uint32_t)POOL_ELEM_MIN_BYTES);
+	room = RTE_MIN(room, (uint32_t)ROOM_MAX_BYTES);
 	if (want->buffer_bytes != 0)
 		return RTE_PKTMBUF_HEADROOM + want->buffer_bytes;
 	return want->elem_bytes_max != 0 ? RTE_MIN(room, room_within(want->elem_bytes_max)) : room;
