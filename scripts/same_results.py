@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apps", "weftlab"))
 load = importlib.import_module("weftlab.results").load
+WeftlabError = importlib.import_module("weftlab.errors").WeftlabError
 
 OF_THE_MACHINE = ["directory", "wall_s", "max_rss_kib"]
 
@@ -34,7 +35,10 @@ def main(old: str, *news: str) -> int:
     runs = columns = 0
     for new in news:
         name = os.path.basename(os.path.normpath(new))
-        found, rows, width = differences(os.path.join(old, name), new)
+        try:
+            found, rows, width = differences(os.path.join(old, name), new)
+        except WeftlabError as error:
+            found, rows, width = [str(error)], 0, 0
         runs, columns = runs + rows, max(columns, width)
         print(f"{name}: {rows} runs, {width} columns: {'the same' if not found else 'they differ'}")
         print("".join(f"  {line}\n" for line in found), end="")

@@ -85,6 +85,9 @@ grep -q '^run' table || fail "the benchmark has no result"
 mkdir moved && mv "$prefix" moved/weft
 moved/weft/bin/weft reproduce prime --list | cmp - figures || fail "moved, it finds other figures"
 [ -s figures ] || fail "no figures"
+printf 'topology: star:4\nmatrix: permutation:4:16KiB\n' >one.yaml
+moved/weft/bin/weft sweep one.yaml --quiet >table || fail "moved, it runs no sweep"
+moved/weft/bin/weft report weft-out/one >table || fail "moved, it makes no page"
 export PKG_CONFIG_PATH=$PWD/moved/weft${PKG_CONFIG_PATH#"$prefix"}
 make --silent clean
 make --silent

@@ -83,7 +83,7 @@ def test_a_single_run_says_why_it_failed(weft: Binary, tmp_path: Path) -> None:
 
 
 def test_directories_without_results_are_named(tmp_path: Path) -> None:
-    with pytest.raises(WeftlabError, match="no results"):
+    with pytest.raises(WeftlabError, match="run.json: no results: No such file or directory$"):
         weftlab.load(tmp_path)
     (tmp_path / "sweep.json").write_text("{}")
     with pytest.raises(WeftlabError, match="sweep.json: not the results of a sweep"):

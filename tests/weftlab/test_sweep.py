@@ -77,6 +77,13 @@ def test_options_win_over_the_file(write: Write, tmp_path: Path) -> None:
                                  "set": {"ack_every": 2}, "no-trim": "true"}
 
 
+@pytest.mark.parametrize("jobs", ["0", "-1", "x"])
+def test_a_number_of_jobs_is_one_at_least(jobs: str, write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["sweep", write("topology: star:4\nmatrix: permutation:4:16KiB\n"), f"--jobs={jobs}"])
+    assert f"--jobs: '{jobs}' is not a number from 1" in capsys.readouterr().err
+
+
 def test_a_scenario_is_no_file_of_options(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     many = tmp_path / "many.yaml"
     many.write_text("lb: ops\nseeds: 3\n")

@@ -280,7 +280,9 @@ def _columns(runs: Runs, options: Options) -> tuple[str | None, str | None]:
     by = options.by or ("case" if "case" in left else left[-1] if left else None)
     mixed = [key for key in varied if key not in (x, by)]
     if mixed:
-        raise WeftlabError(f"the runs differ in {mixed[0]}, too: select one of its values, or draw a figure for each")
+        value = short(runs[mixed[0]].iloc[0])
+        raise WeftlabError(f"the runs differ in {mixed[0]}, too: select one of its values (weft report: --where "
+                           f"{mixed[0]}={value}), or draw a figure for each")
     return x, by
 
 

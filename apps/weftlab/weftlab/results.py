@@ -138,7 +138,8 @@ def _load_run(path: str) -> Runs:
         with open(os.path.join(directory, name), encoding="utf-8") as file:
             record = json.load(file)
     except (OSError, ValueError) as error:
-        raise WeftlabError(f"{path}: no results: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise WeftlabError(f"{os.path.join(directory, name)}: no results: {reason}") from error
     if not isinstance(record, dict) or record.get("schema") != "weft.run/1":
         raise WeftlabError(f"{path}: not a run's result (schema weft.run/1)")
     title = os.path.basename(os.path.normpath(path))

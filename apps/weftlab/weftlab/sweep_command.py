@@ -35,12 +35,20 @@ def add(commands: Any) -> None:
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Options of all commands that run scenarios."""
-    command.add_argument("--jobs", type=int, metavar="N", help="runs at the same time; default: one per core")
+    command.add_argument("--jobs", type=at_least_one, metavar="N",
+                         help="runs at the same time; default: one per core")
     command.add_argument("--fresh", action="store_true", help="discard earlier results")
     command.add_argument("--any-build", action="store_true", help="use earlier results of other builds, too")
     command.add_argument("--scheduler", metavar="ADDRESS", help="of Dask, or slurm; default: this machine")
     command.add_argument("--binary", metavar="WEFT", help="the weft executable; default: $WEFT, build/weft, PATH")
     command.add_argument("--quiet", action="store_true", help="nothing on standard error")
+
+
+def at_least_one(text: str) -> int:
+    """A number from 1."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 1")
+    return int(text)
 
 
 def sweep(options: argparse.Namespace, rest: Sequence[str]) -> int:
