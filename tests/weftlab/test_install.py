@@ -21,8 +21,8 @@ BUILDS = all(importlib.util.find_spec(name) for name in ("pip", "setuptools", "w
 def test_pip_installs_all_that_is_needed(write: Write, weft: Binary, tmp_path: Path) -> None:
     source, target, out = (str(tmp_path / name) for name in ("source", "target", "out"))
     shutil.copytree(ROOT / "apps" / "weftlab", source, ignore=shutil.ignore_patterns("__pycache__"))
-    subprocess.run([sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-build-isolation", "--target",
-                    target, source], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-build-isolation",
+                    "--target", target, source], check=True, capture_output=True)
     environment = {**os.environ, "PYTHONPATH": target}
     command = [sys.executable, "-m", "weftlab"]
     subprocess.run([*command, "sweep", write("topology: star:4\nmatrix: permutation:4:16KiB\nlb: ops\n"), "--out", out,
