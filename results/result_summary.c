@@ -15,7 +15,7 @@ static struct run_times times_of(double *us, uint32_t n)
 	stat_sort(us, n);
 	return (struct run_times){
 		.min = us[0],
-		.mean = stat_mean(us, n).mean,
+		.mean = stat_mean(us, n),
 		.p50 = stat_percentile(us, n, 0.50),
 		.p99 = stat_percentile(us, n, 0.99),
 		.max = us[n - 1],
