@@ -92,9 +92,11 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 	if (!m)
 		return NULL;
 	fill(m, ep, p, v->std, peer);
+	uint8_t opcode = wire_req_opcode(v->req);
+	bool is_plain_msg = !rc && is_plain(opcode);
 	m->rc = rc;
-	m->plain_op = !rc && is_plain(wire_req_opcode(v->req)) ? wire_req_opcode(v->req) : PLAIN_OP_NONE;
-	if (!rc && !is_plain(wire_req_opcode(v->req)) && !rma_rx_attach(ses, m, v)) {
+	m->plain_op = is_plain_msg ? opcode : PLAIN_OP_NONE;
+	if (!rc && !is_plain_msg && !rma_rx_attach(ses, m, v)) {
 		pool_put(&ses->rx_msg_pool, m);
 		return NULL;
 	}
@@ -106,7 +108,7 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 	pdc_rx_begin_msg(p);
 	if (m->message_id == ses_rx_of(p)->next_match_id && !rc && !rx_msg_is_request(m)) {
 		ses_rx_of(p)->next_match_id = rx_id_after(ses_rx_of(p)->next_match_id);
-		rx_order_turned(ses_rx_of(p), m);
+		list_add_tail(ses_rx_of(p)->msgs.next, &m->pdc_link); /* the first of all: see rx_order.h */
 		rx_turn_match(ses, m);
 	} else {
 		open_waiting(ses, p, m, v);
@@ -139,10 +141,8 @@ static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct wef
 	if (is_announcement(wire_req_opcode(v->req)) &&
 	    (wire_rndv_eager_length(wire_rndv_of(v->std)) || v->payload_bytes))
 		return WIRE_RC_UNSUPPORTED_SIZE;
-	if (wire_req_opcode(v->req) == WIRE_OP_MSG_ERROR)
-		return WIRE_RC_CANCELLED;
 	if (!is_plain(wire_req_opcode(v->req)) && !is_announcement(wire_req_opcode(v->req)))
-		return WIRE_RC_UNSUPPORTED_OP;
+		return wire_req_opcode(v->req) == WIRE_OP_MSG_ERROR ? WIRE_RC_CANCELLED : WIRE_RC_UNSUPPORTED_OP;
 	return ep ? WIRE_RC_NULL : WIRE_RC_UNDELIVERABLE;
 }
 
