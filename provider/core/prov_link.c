@@ -5,7 +5,6 @@
 
 #include "prov_link.h"
 #include "prov_log.h"
-#include "prov_progress.h"
 
 static int link_err(enum weft_link_state state)
 {
@@ -51,5 +50,5 @@ void prov_link_tell(struct prov_nic *nic, weft_ns now)
 		weft_engine_link(nic->engine, nic->port->link_bps, now);
 	else if (prov_link_is_gone(nic))
 		weft_engine_fail(nic->engine, FI_ENODEV);
-	prov_nic_poll_soon(nic);
+	nic->poll.next_ns = 0; /* there are completions to hand out, or packets to send */
 }
