@@ -76,7 +76,8 @@ enum weft_ethdev_offload {
 struct weft_ethdev_conf {
 	/* Name of an existing DPDK port, devargs of one to create ("net_memif0,role=client,..."), a PCI address, or an
 	 * interface of the kernel ("eth0"), which keeps everything but UET's packets: then `ip` should be an address of
-	 * it. -EADDRINUSE: another process has that address there. */
+	 * it. -EADDRINUSE: another process has that address there. It is reached by AF_XDP, or if that cannot be had
+	 * by packet sockets, see weft_ethdev_note. */
 	const char *dev;
 	/* Which of the ports that share the device this one is, from 0: it uses that queue pair. -EBUSY when another
 	 * port is it. */
@@ -107,6 +108,10 @@ struct weft_ethdev_conf {
 /* Opens a port for one thread. The pool and rings lie on the device's NUMA node. The message names the device and what
  * failed. */
 int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out, struct weft_err *err);
+
+/* Why the port does not reach its interface of the kernel in the best way there is; empty: nothing to say. The port's.
+ */
+const char *weft_ethdev_note(const struct weft_port *port);
 
 /* Copies the value of `key` in "name,key=value,..."; NULL as value only asks. False when it is not there or does not
  * fit. */

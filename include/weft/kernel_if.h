@@ -28,7 +28,10 @@ struct weft_if {
 	bool is_up;                    /* the administrator says so */
 	bool has_carrier;              /* the link is there */
 	uint32_t mtu_bytes;            /* largest IP packet */
-	uint64_t link_bps;             /* 0: unknown, as of all without hardware (veth, bridge, VLAN) */
+	char qdisc[16];     /* queueing discipline of what is sent ("noqueue", "mq", "htb"); empty: unknown */
+	bool has_xdp;       /* an XDP program is attached */
+	uint32_t rx_queues; /* receive queues in use, 1 at least */
+	uint64_t link_bps;  /* 0: unknown, as of all without hardware (veth, bridge, VLAN) */
 	uint32_t addr_count;
 	/* The usable ones, in the kernel's order, link-local IPv6 addresses last; more than WEFT_IF_ADDRS are left out
 	 */

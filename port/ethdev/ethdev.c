@@ -64,6 +64,11 @@ void weft_ethdev_on_link(struct weft_port *port, weft_link_fn fn, void *arg)
 	d->link.changed_arg = arg;
 }
 
+const char *weft_ethdev_note(const struct weft_port *port)
+{
+	return dev_of(port)->note.msg;
+}
+
 void weft_ethdev_bind_thread(const struct weft_port *port)
 {
 	int node = dev_of(port)->node;

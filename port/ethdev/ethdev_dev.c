@@ -103,6 +103,17 @@ static uint32_t af_packet_ip_bytes(const char *args)
 	return mtu != 0 ? RTE_MIN(mtu, room) : room;
 }
 
+uint32_t ethdev_xdp_ip_bytes(void)
+{
+	return ethdev_pool_ip_bytes((uint32_t)sysconf(_SC_PAGESIZE), XDP_HEADROOM_BYTES);
+}
+
+static uint32_t af_xdp_ip_bytes(const char *args)
+{
+	uint32_t room = ethdev_xdp_ip_bytes(), mtu = interface_mtu(args);
+	return mtu != 0 ? RTE_MIN(mtu, room) : room;
+}
+
 /* What the device was created with. */
 static const char *device_args(const struct rte_eth_dev_info *info)
 {
@@ -125,7 +136,7 @@ uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info)
 	if (ethdev_driver_is(info->driver_name, "net_af_packet"))
 		return af_packet_ip_bytes(args);
 	if (ethdev_driver_is(info->driver_name, "net_af_xdp"))
-		return ethdev_pool_ip_bytes(ethdev_elem_bytes_max(info), XDP_HEADROOM_BYTES);
+		return af_xdp_ip_bytes(args);
 	return RTE_MIN((uint32_t)info->max_mtu, sub_or_0(info->max_rx_pktlen, RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN));
 }
 

@@ -25,6 +25,9 @@ int ethdev_args_complete(const char *devargs, uint32_t ip_bytes, const struct rt
 /* Largest IP packet the device carries as it was created. */
 uint32_t ethdev_ip_bytes_max(const struct rte_eth_dev_info *info);
 
+/* Longest IP packet in a buffer that the kernel maps for AF_XDP. */
+uint32_t ethdev_xdp_ip_bytes(void);
+
 /* Most bytes a pool's element may have, with all that belongs to it; 0: no limit. */
 uint32_t ethdev_elem_bytes_max(const struct rte_eth_dev_info *info);
 

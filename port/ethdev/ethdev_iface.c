@@ -152,3 +152,19 @@ void iface_filter(const char *iface)
 {
 	iface_each_socket(if_nametoindex(iface), filter_attach, NULL);
 }
+
+int iface_tap(const char *iface, int *fd, struct weft_err *err)
+{
+	const struct sockaddr_ll ll = {
+		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_nametoindex(iface)};
+	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); /* takes nothing until it is bound */
+	if (*fd < 0)
+		return weft_err_set(err, -errno, "%s: no packet socket: %s", iface, strerror(errno));
+	filter_attach(*fd, NULL);
+	if (bind(*fd, (const struct sockaddr *)&ll, sizeof ll) == 0)
+		return 0;
+	int rc = -errno;
+	close(*fd);
+	*fd = -1;
+	return weft_err_set(err, rc, "%s: no packet socket: %s", iface, strerror(-rc));
+}

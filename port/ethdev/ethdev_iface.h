@@ -15,7 +15,8 @@ struct ethdev;
 /* True when `dev` is the name of an interface of the kernel, in this thread's network namespace. */
 bool iface_named(const char *dev);
 
-/* The way number `i` to open an interface, best first: arguments of a DPDK device. False: there are no more. */
+/* The way number `i` to open an interface without AF_XDP, best first: arguments of a DPDK device. False: there are no
+ * more. */
 bool iface_devargs(const char *iface, unsigned i, char *devargs, size_t size);
 
 /* Before the device is made. Keeps the kernel from answering peers that their packets reach nobody, and other processes
@@ -29,5 +30,9 @@ void iface_filter(const char *iface);
 
 /* Calls `fn` for every packet socket of this process on the interface with that index: its drivers'. */
 void iface_each_socket(unsigned index, void (*fn)(int fd, void *arg), void *arg);
+
+/* A packet socket on the interface with that filter, the caller's to close: what the XDP program leaves to the kernel.
+ * Errors of socket(2) and bind(2). */
+int iface_tap(const char *iface, int *fd, struct weft_err *err);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "ethdev_priv.h"
 #include "ethdev_reset.h"
+#include "ethdev_xdp.h"
 #include "weft/kernel_if.h"
 
 enum { WAIT_LOOK_US = 10000 };
@@ -112,8 +113,10 @@ void ethdev_periodic(struct ethdev *d, weft_ns now)
 	if (now >= d->link.look_at_ns)
 		look(d, now);
 	d->periodic_at = WEFT_NEVER;
-	if (d->port.ops != d->link.ops_parked)
+	if (d->port.ops != d->link.ops_parked) {
 		neigh_periodic(d, now);
+		xdp_tap_poll(d, now);
+	}
 	d->periodic_at = RTE_MIN(d->periodic_at, d->link.look_at_ns);
 }
 

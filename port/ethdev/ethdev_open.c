@@ -19,6 +19,7 @@
 #include "ethdev_paths.h"
 #include "ethdev_priv.h"
 #include "ethdev_slot.h"
+#include "ethdev_xdp.h"
 
 enum {
 	PKTS_DEFAULT = 8191,
@@ -167,12 +168,19 @@ static void device_release(struct ethdev *d)
 	d->pool = NULL;
 }
 
+static void fds_close(const struct ethdev *d)
+{
+	if (d->guard_fd >= 0)
+		close(d->guard_fd);
+	if (d->tap_fd >= 0)
+		close(d->tap_fd);
+}
+
 static void ethdev_release(struct ethdev *d)
 {
 	device_release(d);
 	ethdev_link_fini(d);
-	if (d->guard_fd >= 0)
-		close(d->guard_fd);
+	fds_close(d);
 	free(d);
 }
 
@@ -241,17 +249,51 @@ static int device_open(struct ethdev *d, const struct weft_ethdev_conf *conf, st
 	return rc;
 }
 
+/* By AF_XDP. The program's file is needed while the device is made. */
+static int xdp_open(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
+{
+	char devargs[ETHDEV_ARGS_MAX];
+	struct weft_ethdev_conf way = *conf;
+	struct xdp_facts facts;
+	struct weft_if info;
+	int program_fd;
+	int rc = xdp_look(conf, &info, &facts, err);
+	if (rc == 0)
+		rc = xdp_judge(&facts, err);
+	if (rc == 0)
+		rc = xdp_program_open(&conf->ip, &program_fd, err);
+	if (rc != 0)
+		return rc;
+	xdp_devargs(conf->dev, program_fd, devargs, sizeof devargs);
+	way.dev = devargs;
+	rc = iface_tap(conf->dev, &d->tap_fd, err);
+	if (rc == 0)
+		rc = device_open(d, &way, err);
+	close(program_fd);
+	if (rc == 0 || d->tap_fd < 0)
+		return rc;
+	close(d->tap_fd);
+	d->tap_fd = -1;
+	return rc;
+}
+
 /* The first way that works. */
 static int interface_open(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
 {
 	char devargs[ETHDEV_ARGS_MAX];
 	struct weft_ethdev_conf way = *conf;
+	struct weft_err why;
 	snprintf(d->iface, sizeof d->iface, "%s", conf->dev);
 	way.dev = devargs;
 	int rc = d->is_switch ? 0 : iface_guard(d->iface, &conf->ip, &d->guard_fd, err);
 	if (rc != 0)
 		return rc;
-	rc = -ENODEV;
+	rc = xdp_open(d, conf, &why);
+	if (rc == 0)
+		return 0;
+	if (!d->is_switch)
+		weft_err_set(&d->note, 0, "%s: by packet sockets, which are slower than AF_XDP: %s", conf->dev,
+			     why.msg);
 	for (unsigned i = 0;
 	     rc != 0 && rc != -EBUSY && rc != -EADDRINUSE && iface_devargs(d->iface, i, devargs, sizeof devargs); i++)
 		rc = device_open(d, &way, err);
@@ -265,8 +307,7 @@ static int open_locked(struct ethdev *d, const struct weft_ethdev_conf *conf, st
 	int rc = iface_named(conf->dev) ? interface_open(d, conf, err) : device_open(d, conf, err);
 	if (rc == 0)
 		return 0;
-	if (d->guard_fd >= 0)
-		close(d->guard_fd);
+	fds_close(d);
 	free(d);
 	return rc;
 }
@@ -293,6 +334,7 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		.ip = conf->ip,
 		.rx_fd = -1,
 		.guard_fd = -1,
+		.tap_fd = -1,
 		.link = {.look_at_ns = WEFT_NEVER,
 			 .fd = -1,
 			 .ops_up = &ethdev_ops,

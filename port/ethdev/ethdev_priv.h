@@ -100,6 +100,8 @@ struct ethdev {
 	struct ethdev_link link;
 	char iface[IFNAMSIZ];             /* the kernel's interface we stand on; empty: none */
 	int guard_fd;                     /* keeps the kernel silent about our packets, or -1 */
+	int tap_fd;                       /* where ARP comes in beside an AF_XDP socket, or -1 */
+	struct weft_err note;             /* see weft_ethdev_note */
 	uint32_t learned[ETHDEV_LEARNED]; /* last four bytes, as sent, of senders neigh_learn_sender needs no further
 					     word of */
 };

@@ -12,10 +12,19 @@
 #include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
+#include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 
 #include "netlink.h"
+
+static int on_xdp(const struct nlattr *attr, void *arg)
+{
+	struct weft_if *out = arg;
+	if (mnl_attr_get_type(attr) == IFLA_XDP_ATTACHED && netlink_has_bytes(attr, sizeof(uint8_t)))
+		out->has_xdp = mnl_attr_get_u8(attr) != XDP_ATTACHED_NONE;
+	return MNL_CB_OK;
+}
 
 /* What the kernel makes without hardware (veth, bridge, VLAN, ...) names its kind. */
 static bool has_kind(const struct nlattr *info)
@@ -40,6 +49,10 @@ static void link_attr(const struct nlattr *attr, struct link_answer *answer)
 		out->mtu_bytes = mnl_attr_get_u32(attr);
 	if (type == IFLA_ADDRESS && mnl_attr_get_payload_len(attr) == sizeof out->mac)
 		memcpy(out->mac, mnl_attr_get_payload(attr), sizeof out->mac);
+	if (type == IFLA_QDISC)
+		snprintf(out->qdisc, sizeof out->qdisc, "%s", mnl_attr_get_str(attr));
+	if (type == IFLA_XDP)
+		mnl_attr_parse_nested(attr, on_xdp, out);
 }
 
 static int on_link(const struct nlmsghdr *head, void *arg)
@@ -154,6 +167,21 @@ static uint64_t speed_bps(const char *name)
 	return known ? e.s.speed * UINT64_C(1000000) : 0;
 }
 
+/* Interfaces that do not tell have one. */
+static uint32_t rx_queues(const char *name)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	struct ifreq req = {.ifr_data = (char *)&channels};
+	snprintf(req.ifr_name, sizeof req.ifr_name, "%s", name);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return 1;
+	bool known = ioctl(fd, SIOCETHTOOL, &req) == 0;
+	close(fd);
+	uint32_t queues = known ? channels.combined_count + channels.rx_count : 0;
+	return queues > 0 ? queues : 1;
+}
+
 static int addrs_read(const char *name, struct weft_if *out, struct weft_err *err)
 {
 	struct netlink_request q;
@@ -177,5 +205,6 @@ int weft_if_read(const char *name, struct weft_if *out, struct weft_err *err)
 	if (rc != 0)
 		return rc;
 	out->link_bps = answer.is_virtual ? 0 : speed_bps(name); /* such speeds are made up */
+	out->rx_queues = rx_queues(name);
 	return addrs_read(name, out, err);
 }

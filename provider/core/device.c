@@ -119,6 +119,8 @@ static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const str
 	conf.net.kernel_if = dev->iface[0] ? dev->iface : NULL;
 	socket_wait(dev->devargs, tune->wait_ns);
 	int ret = weft_ethdev_open(&conf, &nic->port, err);
+	if (!ret && weft_ethdev_note(nic->port)[0])
+		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s\n", weft_ethdev_note(nic->port));
 	if (!ret)
 		port_log(nic);
 	return ret;

@@ -40,6 +40,11 @@ def sent_packets(namespace: Namespace) -> int:
     return next(int(line.split(":")[1].split()[9]) for line in lines if "eth0:" in line)
 
 
+def xdp_attached(namespace: Namespace) -> bool:
+    """Whether the interface has an XDP program."""
+    return "prog/xdp" in namespace.output("ip", "link", "show", "eth0")
+
+
 def popen(namespace: Namespace, *args: str, **settings: str) -> subprocess.Popen[str]:
     """Ends with this program, whatever happens to that."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("FI_WEFT_")}
@@ -83,21 +88,57 @@ def listening(namespace: Namespace) -> bool:
     return any(f":{int(PORT):04X} 00000000:0000 0A" in line for line in namespace.output("cat", "/proc/net/tcp").splitlines())
 
 
-def finish_pair(pair: tuple[subprocess.Popen[str], subprocess.Popen[str]]) -> None:
+def finish_pair(pair: tuple[subprocess.Popen[str], subprocess.Popen[str]]) -> list[str]:
+    """Their output, the client's first."""
     outputs = [process.communicate(timeout=LIMIT_S)[0] for process in reversed(pair)]
     for process, out in zip(reversed(pair), outputs):
         assert process.returncode == 0 and "MB/sec" in out, f"exit {process.returncode}, client and server: {outputs}"
+    return outputs
 
 
 def alone(net: Net) -> None:
-    """No other variable; a stream over TCP goes on meanwhile, and no kernel answers our packets."""
+    """No other variable; a stream over TCP goes on meanwhile, and no kernel answers our packets. It goes by AF_XDP, or the
+    log says why not."""
     sink = popen(net.a, sys.executable, "-c", SINK)
     assert sink.stdout and sink.stdout.readline() == "up\n"
     source = popen(net.b, sys.executable, "-c", SOURCE)
-    finish_pair(net.pair(20, 4096))
+    pair = net.pair(200, 4096, FI_LOG_LEVEL="warn", FI_LOG_PROV="weft")
+    attached = False
+    while pair[0].poll() is None and not attached:
+        attached = xdp_attached(net.a)
+    outputs = finish_pair(pair)
+    print("by AF_XDP" if attached else outputs[1])
+    assert attached != ("by packet sockets, which are slower than AF_XDP: " in outputs[1]), outputs
+    assert not xdp_attached(net.a) and not xdp_attached(net.b)
     sent, got = int(finish(source, "source")), int(finish(sink, "sink"))
     assert sent == got >= STREAM_BYTES, (sent, got)
     assert unreachables(net.a) == unreachables(net.b) == 0, (unreachables(net.a), unreachables(net.b))
+
+
+def killed(net: Net) -> None:
+    """A process that is killed leaves its XDP program: the next one works, and says what stands in its way."""
+    first = net.pair(1000000, 64)
+    while sent_packets(net.b) < 500:
+        assert all(process.poll() is None for process in first), [process.communicate()[0] for process in first]
+        time.sleep(0.05)
+    was_attached = xdp_attached(net.a)
+    for process in first:
+        process.kill()
+        process.communicate()
+    outputs = finish_pair(net.pair(20, 4096, FI_LOG_LEVEL="warn", FI_LOG_PROV="weft"))
+    assert not was_attached or all("XDP program already" in out for out in outputs), outputs
+    for namespace in (net.a, net.b):
+        namespace.ip("link set eth0 xdp off\n")
+
+
+def shaped(net: Net) -> None:
+    """AF_XDP would pass by the shaper of the interface."""
+    for namespace in (net.a, net.b):
+        namespace.output("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "1gbit", "burst", "1m", "limit", "1m")
+    outputs = finish_pair(net.pair(20, 4096, FI_LOG_LEVEL="warn", FI_LOG_PROV="weft"))
+    assert all("by packet sockets, which are slower than AF_XDP: " in out for out in outputs), outputs
+    for namespace in (net.a, net.b):
+        namespace.output("tc", "qdisc", "del", "dev", "eth0", "root")
 
 
 def address_in_use(net: Net) -> None:
@@ -191,7 +232,7 @@ def ranks(net: Net) -> None:
 def main() -> None:
     namespaces.enter()
     net = Net()
-    for case in (nonsense, alone, address_in_use, flap, second_engine, ranks, removed):
+    for case in (nonsense, alone, killed, shaped, address_in_use, flap, second_engine, ranks, removed):
         if not CASES or case.__name__ in CASES:
             print(case.__name__, flush=True)
             case(net)
