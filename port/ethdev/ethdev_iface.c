@@ -20,6 +20,7 @@
 #include "weft/kernel_if.h"
 
 enum {
+	NATIVE_PROTOCOL = 253,  /* UET without UDP */
 	FRAME_EXTRA_BYTES = 96, /* what af_packet's ring has in front of an IP packet, and its Ethernet header */
 	FRAME_MIN_BYTES = 2048,
 	FRAME_MAX_BYTES = 16384,
@@ -95,33 +96,35 @@ int iface_guard(const char *iface, const struct weft_ip *ip, int *fd, struct wef
 			    rc == -EADDRINUSE ? " by another process; each needs an address of its own" : "");
 }
 
-/* Arriving ARP, neighbour discovery and UDP to UET's port. Offsets are from the Ethernet header. */
+/* Arriving ARP, neighbour discovery and UET. Offsets are from the Ethernet header. */
 static void filter_attach(int fd, void *arg)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE), /* 0 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 20, 0),     /* 1 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 22, 0),     /* 1 */
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),                          /* 2: type */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_ARP, 17, 0),           /* 3 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 8, 0),           /* 4 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 16),            /* 5 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_ARP, 19, 0),           /* 3 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 9, 0),           /* 4 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 18),            /* 5 */
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),                          /* 6: protocol */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 14),         /* 7 */
-		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),                          /* 8: fragment offset */
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 12, 0),             /* 9 */
-		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 14),                         /* 10: length of the IP header */
-		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 16),                          /* 11: destination port */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT, 8, 9),             /* 12 */
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),                          /* 13: next header */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 3, 0),          /* 14 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 0, 6),       /* 15 */
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 54),                          /* 16: ICMP's type */
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ICMP6_ND_FIRST, 2, 4),       /* 17 */
-		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 56),                          /* 18: destination port */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT, 1, 2),             /* 19 */
-		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, ICMP6_ND_LAST, 1, 0),        /* 20 */
-		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),                           /* 21 */
-		BPF_STMT(BPF_RET | BPF_K, 0),                                    /* 22 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_PROTOCOL, 15, 0),     /* 7 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 15),         /* 8 */
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),                          /* 9: fragment offset */
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 13, 0),             /* 10 */
+		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 14),                         /* 11: length of the IP header */
+		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 16),                          /* 12: destination port */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT, 9, 10),            /* 13 */
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),                          /* 14: next header */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_PROTOCOL, 7, 0),      /* 15 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 3, 0),          /* 16 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 0, 6),       /* 17 */
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 54),                          /* 18: ICMP's type */
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ICMP6_ND_FIRST, 2, 4),       /* 19 */
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 56),                          /* 20: destination port */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT, 1, 2),             /* 21 */
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, ICMP6_ND_LAST, 1, 0),        /* 22 */
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),                           /* 23 */
+		BPF_STMT(BPF_RET | BPF_K, 0),                                    /* 24 */
 	};
 	const struct sock_fprog filter = {.len = RTE_DIM(code), .filter = code};
 	setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);

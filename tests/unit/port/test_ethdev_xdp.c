@@ -115,8 +115,10 @@ static void open__as_judged(void **state)
 	assert_false(facts.is_taken);
 	int rc = xdp_judge(&facts, &err);
 	struct weft_port *port = port_open(0);
-	if (port == NULL)
+	if (port == NULL) {
 		skip(); /* nor packet sockets */
+		return;
+	}
 	print_message("%s\n", rc == 0 ? "by AF_XDP" : err.msg);
 	assert_int_equal(is_attached(), rc == 0);
 	assert_int_equal(strlen(weft_ethdev_note(port)) == 0, rc == 0);
@@ -132,8 +134,10 @@ static void open__otherwise_by_packet_sockets(void **state)
 	if (!has_netns)
 		skip();
 	struct weft_port *port = port_open(1023);
-	if (port == NULL)
+	if (port == NULL) {
 		skip();
+		return;
+	}
 	assert_false(is_attached());
 	assert_non_null(strstr(weft_ethdev_note(port), "e0: by packet sockets"));
 	port->ops->close(port);
