@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -24,6 +25,10 @@ from machine import Gone, Machine, kvm_boots
 BOOT_SECONDS = 40    # about, for the time left
 CASE_LIMIT = 1500    # seconds until a guest that says nothing is given up
 NOT_RUN = "not run"
+HERE = os.path.dirname(os.path.abspath(__file__))
+RESULTS = os.path.join(HERE, "results.json")
+PAGE = os.path.join(HERE, "../../doc/guide/nics.md")
+TABLE_BEGINS, TABLE_ENDS = "<!-- table of matrix.py -->", "<!-- end of the table -->"
 SKIPPED = 77         # meson's status of a test that could not run
 
 
@@ -110,6 +115,54 @@ class Station:
 
 
 @dataclass
+class Record:
+    """Results that outlive a run: a file with the latest of each model and case, and a page with their table."""
+
+    file: str
+    page: str
+
+    def add(self, setting: str, results: dict[tuple[str, str], Result]) -> None:
+        """What did not run here leaves an earlier result alone."""
+        known: dict[str, dict[str, dict[str, str]]] = {}
+        if os.path.exists(self.file):
+            with open(self.file, encoding="utf-8") as file:
+                known = json.load(file)
+        for (model, case), result in results.items():
+            row = known.setdefault(model, {})
+            if result.verdict != NOT_RUN or case not in row:
+                row[case] = {"verdict": result.verdict, "why": last_line(result.why), "setting": setting}
+        with open(self.file, "w", encoding="utf-8") as file:
+            json.dump(known, file, indent=1, sort_keys=True)
+            file.write("\n")
+        self._write_page(known)
+
+    def _write_page(self, known: dict[str, dict[str, dict[str, str]]]) -> None:
+        with open(self.page, encoding="utf-8") as file:
+            before, rest = file.read().split(TABLE_BEGINS)
+        after = rest.split(TABLE_ENDS)[1]
+        with open(self.page, "w", encoding="utf-8") as file:
+            file.write(before + TABLE_BEGINS + "\n" + page_table(known) + TABLE_ENDS + after)
+
+
+def last_line(text: str) -> str:
+    return text.strip().splitlines()[-1] if text.strip() else ""
+
+
+def page_table(known: dict[str, dict[str, dict[str, str]]]) -> str:
+    """Verdicts by case and model, in the order of cases.py, then the reasons and with what it was run."""
+    models = [model.name for model in MODELS if model.name in known]
+    lines = ["| case | " + " | ".join(models) + " |", "|" + "---|" * (len(models) + 1)]
+    notes, settings = [], set()
+    for case in CASES:
+        cells = [known[model].get(case.name, {"verdict": "", "why": "", "setting": ""}) for model in models]
+        if any(cell["verdict"] for cell in cells):
+            lines.append(f"| {case.name} | " + " | ".join(cell["verdict"] for cell in cells) + " |")
+        notes += [f"* {model}, {case.name}: {cell['verdict']}: {cell['why']}" for model, cell in zip(models, cells) if cell["why"]]
+        settings |= {cell["setting"] for cell in cells if cell["verdict"] not in ("", NOT_RUN)}
+    return "\n".join([*lines, "", *notes, *([""] if notes else []), *(f"Run with {s}." for s in sorted(settings))]) + "\n"
+
+
+@dataclass
 class Run:
     """Everything the runs of models share."""
 
@@ -118,12 +171,13 @@ class Run:
     folder: str
     progress: Progress
     results: dict[tuple[str, str], Result]
+    settings: list[str]
 
     def note(self, model: Model, case: Case, result: Result, seconds: float = 0) -> None:
         self.results[model.name, case.name] = result
         self.progress.add(case.seconds)
         took = f" ({seconds:.0f} s)" if seconds else ""
-        why = f": {result.why.strip().splitlines()[-1]}" if result.why else ""
+        why = f": {last_line(result.why)}" if result.why else ""
         print(f"[{self.progress}] {model.name}, {case.name}: {result.verdict}{took}{why}", flush=True)
 
     def guest(self, model: Model, qemu: list[str], kvm: bool, cases: list[Case]) -> None:
@@ -155,6 +209,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one guest with virtio-net, one case")
     parser.add_argument("--model", action="append", choices=[model.name for model in MODELS], help="only this model; repeatable")
     parser.add_argument("--case", action="append", choices=[case.name for case in CASES], help="only this case; repeatable")
+    parser.add_argument("--record", action="store_true", help="keep the results, and write the table of doc/guide/nics.md")
     parser.add_argument("--keep", metavar="DIR", help="keep logs and consoles there; default: removed unless something fails")
     return parser.parse_args()
 
@@ -180,8 +235,9 @@ def run_models(run: Run, models: list[Model], cases: list[Case]) -> None:
             continue
         if model.newer_qemu not in kvm:
             kvm[model.newer_qemu] = kvm_boots(qemu, run.kernel, run.folder + "/probe")
-            print(f"{parts.run(*qemu, '-version').split(chr(10))[0]}, {'KVM' if kvm[model.newer_qemu] else 'emulation'}, "
-                  f"kernel {run.kernel.version}", flush=True)
+            run.settings.append(f"{parts.run(*qemu, '-version').split(chr(10))[0]}, "
+                                f"{'KVM' if kvm[model.newer_qemu] else 'emulation'}, kernel {run.kernel.version}")
+            print(run.settings[-1], flush=True)
         run.guest(model, qemu, kvm[model.newer_qemu], cases)
 
 
@@ -197,9 +253,11 @@ def main() -> int:
         return SKIPPED
     total = sum(case.seconds for case in cases) * len(models) + BOOT_SECONDS * len(models)
     folder = args.keep or tempfile.mkdtemp(prefix="weft-nic-")
-    run = Run(os.path.abspath(args.build), kernel, os.path.abspath(folder), Progress(total), {})
+    run = Run(os.path.abspath(args.build), kernel, os.path.abspath(folder), Progress(total), {}, [])
     run_models(run, models, cases)
     run.table(models, cases)
+    if args.record:
+        Record(RESULTS, PAGE).add("; ".join(run.settings), run.results)
     verdicts = [result.verdict for result in run.results.values()]
     print(", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("PASS", "FAIL", NOT_RUN)))
     if "FAIL" in verdicts:
