@@ -157,7 +157,8 @@ def page_table(known: dict[str, dict[str, dict[str, str]]]) -> str:
         cells = [known[model].get(case.name, {"verdict": "", "why": "", "setting": ""}) for model in models]
         if any(cell["verdict"] for cell in cells):
             lines.append(f"| {case.name} | " + " | ".join(cell["verdict"] for cell in cells) + " |")
-        notes += [f"* {model}, {case.name}: {cell['verdict']}: {cell['why']}" for model, cell in zip(models, cells) if cell["why"]]
+        notes += [f"* {model}, {case.name}: {cell['verdict']}: {cell['why']}" for model, cell in zip(models, cells)
+                  if cell["why"]]
         settings |= {cell["setting"] for cell in cells if cell["verdict"] not in ("", NOT_RUN)}
     return "\n".join([*lines, "", *notes, *([""] if notes else []), *(f"Run with {s}." for s in sorted(settings))]) + "\n"
 
