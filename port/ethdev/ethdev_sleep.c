@@ -79,10 +79,18 @@ static unsigned wake_arm(struct weft_port *const *ports, unsigned n, struct poll
 	return armed;
 }
 
+/* vhost's driver writes a line for each question about a queue while no guest is there. */
+static bool has_waiting(const struct ethdev *d)
+{
+	struct rte_eth_link link = {.link_status = RTE_ETH_LINK_DOWN};
+	return rte_eth_link_get_nowait(d->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP &&
+	       rte_eth_rx_queue_count(d->id, d->queue) > 0;
+}
+
 /* A driver may offer interrupts that never come. What waits at the end of one sleep may have come just then. */
 static void wake_check(struct ethdev *d, bool woken)
 {
-	if (woken || rte_eth_rx_queue_count(d->id, d->queue) <= 0)
+	if (woken || !has_waiting(d))
 		d->unwoken = 0;
 	else if (++d->unwoken >= UNWOKEN_MAX) {
 		ethdev_wake_fini(d);

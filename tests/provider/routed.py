@@ -139,8 +139,9 @@ def moved(net: Net) -> None:
 
 
 def dead(net: Net) -> None:
-    """The gateway answers no more: the error names the peer and the gateway."""
-    impatient = {"PEER_TIMEOUT_MS": "2500"}
+    """The gateway answers no more: the error names the peer and the gateway. It is doubted a second after its last answer, by
+    the next timeout, and asked for a second: the peer is waited for longer."""
+    impatient = {"PEER_TIMEOUT_MS": "6000"}
     with net.peers({**STATIC_A, **impatient}, {**STATIC_B, **impatient}) as (a, b):
         exchange(a, b, 7)
         net.r.ip("addr del 10.1.0.1/24 dev ra\n")

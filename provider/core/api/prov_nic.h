@@ -79,10 +79,8 @@ struct prov_nic {
 	char *name;                 /* device name */
 	unsigned users;             /* domains */
 	pthread_mutex_t lock;       /* guards what follows but `thread`, and what hangs from it */
-#ifndef NDEBUG
-	bool locked; /* by `owner`; written by it alone */
+	bool locked;                /* by `owner`, which alone writes it; false without assertions */
 	pthread_t owner;
-#endif
 	struct weft_port *port;        /* the device's */
 	struct weft_port *engine_port; /* the engine's: the same, or faults around it; closes both */
 	struct weft_engine *engine;
