@@ -61,6 +61,13 @@ static void sleep__packets_wake(void **state)
 	pair_close(dir, ports);
 }
 
+static void wait_for_link(const struct ethdev *d)
+{
+	struct rte_eth_link link = {.link_status = RTE_ETH_LINK_DOWN};
+	while (rte_eth_link_get_nowait(d->id, &link) != 0 || link.link_status != RTE_ETH_LINK_UP)
+		usleep(1000);
+}
+
 /* As from a driver that never sends any. */
 static void sleep__interrupts_that_never_come_are_given_up(void **state)
 {
@@ -72,6 +79,7 @@ static void sleep__interrupts_that_never_come_are_given_up(void **state)
 	struct ethdev *d = to_ethdev(ports[0]);
 	rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, d->rx_fd, RTE_INTR_EVENT_DEL, NULL);
 	send_from(ports[1], 0x0a000001);
+	wait_for_link(d);
 	for (int i = 0; i < SLEEPS; i++) {
 		assert_true(weft_ethdev_rx_fd(ports[0]) >= 0);
 		weft_ethdev_sleep(ports, 1, 0);
