@@ -14,7 +14,7 @@ import weftlab
 from weftlab import Runs, WeftlabError, figure, save
 from weftlab.__main__ import main, where
 from weftlab.binary import Binary
-from weftlab.drawing import named
+from weftlab.drawing import fold, named
 from weftlab.figures import FIGURES, ideals, rates_over_time
 
 
@@ -152,3 +152,9 @@ def test_runs_are_selected_by_value(two_cases: Runs) -> None:
 def test_paths_are_known_by_their_last_part(two_cases: Runs) -> None:
     runs = two_cases.assign(case=["a/b.topo", "c.topo"] * 6)
     assert len(where(runs, "case=b.topo")) == 6
+
+
+def test_long_names_are_folded_into_the_same_number_of_lines() -> None:
+    assert fold(["SMaRTT", "EQDS+SMaRTT", "no FI", "a-b"], 6) == ["SMaRTT\n", "EQDS+\nSMaRTT", "no FI\n", "a-b\n"]
+    assert fold(["EQDS+SMaRTT"], 20) == ["EQDS+SMaRTT"]
+    assert fold([], 5) == []

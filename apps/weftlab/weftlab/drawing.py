@@ -96,6 +96,20 @@ def tilt(axes: Any, labels: Sequence[str], letters: int = 60) -> None:
             tick.set(rotation=25, ha="right")
 
 
+def fold(names: Sequence[str], letters: float) -> list[str]:
+    """Names in lines of about so many letters, broken after + and - and at spaces; all get the same number of lines."""
+    folded = []
+    for name in names:
+        lines = [""]
+        for part in re.findall(r"[^-+ ]+[-+ ]?|[-+ ]", name):
+            if lines[-1] and len(lines[-1]) + len(part.rstrip()) > letters:
+                lines.append("")
+            lines[-1] += part
+        folded.append([line.rstrip() for line in lines])
+    most = max(map(len, folded), default=1)
+    return ["\n".join(lines + [""] * (most - len(lines))) for lines in folded]
+
+
 def short(value: object) -> str:
     """A value without the directories of a path."""
     text = f"{value:g}" if isinstance(value, float) else str(value)

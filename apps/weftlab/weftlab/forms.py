@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from .directory import WAITING
-from .drawing import COLOURS, DASHES, draw_line, named, style_path, tilt
+from .drawing import COLOURS, DASHES, draw_line, fold, named, style_path, tilt
 from .errors import WeftlabError
 from .panels import Cell, cells, each, expand, number_of, ordered, samples, series
 from .published import SOURCES, Panel, Published
@@ -81,7 +81,7 @@ def draw_published(figure: Published, runs: Runs, style: str = "paper") -> Figur
         panels = [(panel, group) for panel, group in expand(figure, complete) if not group.empty]
         columns = min(figure.columns or (3 if len(panels) > 4 else 2 if len(panels) in (2, 4) else 3), len(panels))
         rows = math.ceil(len(panels) / columns)
-        drawn = Figure()
+        drawn = Figure(figsize=(COLUMN_INCHES if columns == 1 else PAGE_INCHES, ROW_INCHES))  # _legend sets the height
         grid = drawn.subplots(rows, columns, squeeze=False)
         looks, blank = Looks(figure.names), []  # blank: titles of panels without data of runs
         for place, (panel, group) in zip(grid.flat, panels):
@@ -366,8 +366,10 @@ def _violin(place: Place, runs: Runs) -> None:
     panel = place.panel
     found = {sample.x: sample for sample in samples(panel, runs)}
     xs = _words(place, list(found))
+    across = place.axes.figure.get_size_inches()[0] / place.axes.get_subplotspec().get_gridspec().ncols
+    letters = across * 72 * 0.85 / (matplotlib.rcParams["xtick.labelsize"] * 0.68) / max(len(xs), 1)
     labels = []
-    for at, x in enumerate(xs):
+    for at, (x, name) in enumerate(zip(xs, fold([place.looks.word(x) for x in xs], letters))):
         known, late = found[x].values * panel.y_factor, found[x].open_values * panel.y_factor
         look = place.looks.line(x)
         if len(known) > 1 and known[-1] > known[0]:
@@ -381,9 +383,11 @@ def _violin(place: Place, runs: Runs) -> None:
             place.axes.plot(np.full(len(late), at), late, markeredgecolor=look["color"], **ARROW)
             _explain_open(place.looks)
         everything = np.concatenate([known, late])
-        labels.append(f"{place.looks.word(x)}\n{'> ' if len(late) else ''}{everything.max():.4g}\n"
+        labels.append(f"{name}\n{'> ' if len(late) else ''}{everything.max():.4g}\n"
                       f"{everything.max() - everything.min():.3g}")
-    place.axes.set_xticks(np.arange(len(xs)), labels)
+    longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    smaller = max(0.7, min(1.0, letters / max(longest, 1)))
+    place.axes.set_xticks(np.arange(len(xs)), labels, fontsize=matplotlib.rcParams["xtick.labelsize"] * smaller)
     place.axes.grid(axis="x", visible=False)
     place.axes.set_ylim(bottom=0)
     if panel.ideal:
