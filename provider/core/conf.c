@@ -31,18 +31,15 @@ static const struct {
 	 "IP address of this process on the device, optionally with the length of its network's prefix "
 	 "(10.1.0.5/24; without, everybody is on the link), and with +N to be added (10.0.0.1+%r); one per "
 	 "device, separated by ';', or one per rank on the node, separated by ','. Default: that of the "
-	 "kernel's "
-	 "interface the device stands on, with its routes, else 10.0.0.0 + process id"},
+	 "kernel's interface the device stands on, with its routes, else 10.0.0.0 + process id"},
 	{"gateway", FI_PARAM_STRING,
-	 "router for everybody who is in no other route; one for each device, separated by ';', or one for "
-	 "all. "
+	 "router for everybody who is in no other route; one for each device, separated by ';', or one for all. "
 	 "FI_WEFT_ADDR needs a prefix then (10.1.0.5/24)"},
 	{"routes", FI_PARAM_STRING,
 	 "further routes, separated by ',': 10.2.0.0/16 via 10.1.0.1; without 'via' the prefix is on the link. "
 	 "Of each device, separated by ';', or for all"},
 	{"vlan", FI_PARAM_STRING,
-	 "number of the VLAN that all frames belong to, 1 to 4094; one for each device, separated by ';', or "
-	 "one "
+	 "number of the VLAN that all frames belong to, 1 to 4094; one for each device, separated by ';', or one "
 	 "for all (default: untagged)"},
 	{"vlan_pcp", FI_PARAM_STRING, "priority in the VLAN tag, 0 to 7, likewise (default: 0)"},
 	{"dscp", FI_PARAM_STRING,
@@ -55,30 +52,27 @@ static const struct {
 	 "shared objects with algorithms for FI_WEFT_CC and FI_WEFT_LB, separated by colons"},
 	{"lb", FI_PARAM_STRING, "load balancing algorithm, or auto (default: reps)"},
 	{"tune", FI_PARAM_STRING,
-	 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=500000, for peers that "
-	 "share "
-	 "CPUs)"},
+	 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=500000, for peers "
+	 "that share CPUs)"},
 	{"mtu", FI_PARAM_INT, "largest IP packet in bytes (default: what the device carries, at most 9000)"},
 	{"pool_pkts", FI_PARAM_INT, "packet buffers of a device (default: 8191)"},
 	{"no_arp", FI_PARAM_BOOL, "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},
 	{"rx_interrupt", FI_PARAM_BOOL,
 	 "let the packets of a NIC wake a process that waits, instead of looking for them every millisecond; the "
-	 "drivers of "
-	 "some NICs are slower then (default: no; other devices always do)"},
+	 "drivers of some NICs are slower then (default: no; other devices always do)"},
 	{"eal_args", FI_PARAM_STRING, "arguments for DPDK's EAL instead of the unprivileged defaults"},
 	{"telemetry", FI_PARAM_BOOL,
 	 "let dpdk-telemetry.py -f weft-PID read the counters while the process runs; without effect beside "
 	 "eal_args (default: no, as it takes a thread and a socket)"},
 	{"seed", FI_PARAM_INT, "of entropies and sequence numbers (default, or 0: another one each time)"},
 	{"peer_timeout_ms", FI_PARAM_INT,
-	 "silence of a peer after which its operations fail (default: 120000; a peer that "
-	 "makes no progress is silent)"},
+	 "silence of a peer after which its operations fail (default: 120000; a peer that makes no progress is "
+	 "silent)"},
 	{"rndv_bytes", FI_PARAM_INT,
 	 "longer messages are announced and fetched by their receiver, so that they need no memory before they "
 	 "have a receive (default: 262144; 0: none)"},
 	{"wait_ms", FI_PARAM_INT,
-	 "longest wait for the socket of a memif server or vhost to appear, and for the link of a NIC to come "
-	 "up "
+	 "longest wait for the socket of a memif server or vhost to appear, and for the link of a NIC to come up "
 	 "(default: 5000)"},
 	{"linger_ms", FI_PARAM_INT,
 	 "longest wait for outstanding packets when an endpoint or domain is closed (default: 500)"},

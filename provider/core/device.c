@@ -142,8 +142,7 @@ static void steering_log(const struct prov_nic *nic)
 	if (s.hash == WEFT_HASH_PORTS && !s.by_rule)
 		FI_WARN(&prov_weft, FI_LOG_DOMAIN,
 			"%s: the device chooses queues by UDP ports, which are entropy, and cannot be told not to: "
-			"most "
-			"packets come to other engines first\n",
+			"most packets come to other engines first\n",
 			nic->name);
 }
 

@@ -72,8 +72,8 @@ static int expand(const char *name, const char *text, char **out, struct weft_er
 		int ret = special ? piece_of(*++p, value, &piece, err) : 0;
 		if (ret == -EINVAL)
 			return weft_err_set(err, -EINVAL,
-					    "FI_WEFT parameter '%s': %%%c in '%s', but no process "
-					    "manager set a rank",
+					    "FI_WEFT parameter '%s': %%%c in '%s', but no process manager "
+					    "set a rank",
 					    name, *p, text);
 		if (ret)
 			return ret;

@@ -33,8 +33,7 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNE64(link_bps, 0, 0, 10000000000000, "our link, bits per second; 0: what the port says"),
 	TUNE32(probe_rate, 0, 0, 2,
 	       "link_bps is 0: true, 1: an upper bound, lowered to what gets through, 2: not known, and found by "
-	       "windows "
-	       "that double per round trip; always 2 where neither link_bps nor the port says anything"),
+	       "windows that double per round trip; always 2 where neither link_bps nor the port says anything"),
 	TUNE64(brtt_ns, 0, 0, 10000000000, "base RTT of a full packet on the longest idle path, ns; 0: probed"),
 	TUNE64(brtt_floor_ns, 0, 0, 10000000000, "measured base RTTs never go below this, ns"),
 	TUNE32(brtt_floor_pkts, 0, 0, 1000,
