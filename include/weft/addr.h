@@ -48,6 +48,14 @@ static inline bool weft_ip_eq(const struct weft_ip *a, const struct weft_ip *b)
 	return a_high == b_high && a_low == b_low;
 }
 
+/* :: or 0.0.0.0, which stand for no address, or any. */
+static inline bool weft_ip_is_any(const struct weft_ip *ip)
+{
+	const struct weft_ip any_v4 = weft_ip_v4(0), any_v6 = {{0}};
+
+	return weft_ip_eq(ip, &any_v4) || weft_ip_eq(ip, &any_v6);
+}
+
 /* The last four bytes in host order: the IPv4 address, or the low word of an IPv6 address. The fabric routes by it. */
 static inline uint32_t weft_ip_low32(const struct weft_ip *ip)
 {

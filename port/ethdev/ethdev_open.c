@@ -31,12 +31,6 @@ enum {
 	RX_BUFFER_MIN = 256,
 };
 
-static bool ip_is_zero(const struct weft_ip *ip)
-{
-	static const struct weft_ip zero;
-	return weft_ip_eq(ip, &zero) || (weft_ip_is_v4(ip) && weft_ip_low32(ip) == 0);
-}
-
 /* A fabric of ours finds members by derived addresses, everybody else asks for the device's; both are accepted. */
 static void addresses_choose(struct ethdev *d)
 {
@@ -326,7 +320,7 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		.port = {.ops = &ethdev_ops},
 		.engine = conf->queue,
 		.tx_run = ETHDEV_BURST,
-		.is_switch = ip_is_zero(&conf->ip),
+		.is_switch = weft_ip_is_any(&conf->ip),
 		.no_arp = conf->no_arp,
 		.vlan = conf->net.vlan,
 		.src_low_at = weft_ip_is_v4(&conf->ip) ? offsetof(struct rte_ipv4_hdr, src_addr)

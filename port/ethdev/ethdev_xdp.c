@@ -106,12 +106,6 @@ static int bpf_try(void)
 	return 0;
 }
 
-static bool is_zero(const struct weft_ip *ip)
-{
-	static const struct weft_ip none;
-	return weft_ip_eq(ip, &none) || (weft_ip_is_v4(ip) && weft_ip_low32(ip) == 0);
-}
-
 int xdp_look(const struct weft_ethdev_conf *conf, struct weft_if *info, struct xdp_facts *facts, struct weft_err *err)
 {
 	int rc = weft_if_read(conf->dev, info, err);
@@ -119,7 +113,7 @@ int xdp_look(const struct weft_ethdev_conf *conf, struct weft_if *info, struct x
 		return rc;
 	*facts = (struct xdp_facts){
 		.has_program = sizeof xdp_program > sizeof own_address,
-		.is_switch = is_zero(&conf->ip),
+		.is_switch = weft_ip_is_any(&conf->ip),
 		.has_vlan = conf->net.vlan != 0,
 		.is_taken = info->has_xdp,
 		.qdisc = info->qdisc,

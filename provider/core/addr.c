@@ -14,12 +14,6 @@
 #include "prov_addr.h"
 #include "weft/err.h"
 
-bool prov_ip_is_any(const struct weft_ip *ip)
-{
-	static const struct weft_ip zero;
-	return weft_ip_eq(ip, &zero) || (weft_ip_is_v4(ip) && weft_ip_low32(ip) == 0);
-}
-
 socklen_t prov_addr_len(const struct weft_ip *ip)
 {
 	return weft_ip_is_v4(ip) ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "member.h"
-#include "prov_addr.h"
 #include "prov_conf.h"
 #include "prov_log.h"
 #include "prov_net.h"
@@ -204,7 +203,7 @@ static int nets_load(struct prov_conf *conf, struct weft_err *err)
 	for (int i = 0; i < COUNT; i++)
 		free(texts[i]);
 	for (unsigned i = 0; i < conf->count; i++)
-		if (prov_ip_is_any(&conf->devs[i].ip))
+		if (weft_ip_is_any(&conf->devs[i].ip))
 			conf->devs[i].base = conf->devs[i].ip = ip_default(i);
 	return ret;
 }

@@ -24,7 +24,7 @@ static void way_print(const struct prov_nic *nic, const struct weft_ip *peer, in
 	struct weft_ip hop = {{0}};
 	int way = port->ops->reach ? port->ops->reach(port, peer, &hop) : 0;
 	prov_ip_print(peer, to, sizeof to);
-	if (!prov_ip_is_any(&hop) && !weft_ip_eq(&hop, peer)) {
+	if (!weft_ip_is_any(&hop) && !weft_ip_eq(&hop, peer)) {
 		snprintf(by, sizeof by, "its next hop ");
 		prov_ip_print(&hop, by + strlen(by), INET6_ADDRSTRLEN);
 	}

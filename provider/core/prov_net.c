@@ -80,7 +80,7 @@ int prov_net_addr(const char *text, struct prov_dev *dev, struct weft_err *err)
 	if (!good || strpbrk(host, "+/"))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_ADDR: '%s' is not ADDRESS, ADDRESS/PREFIX or either with +N",
 				    text);
-	if (!ip_parse(host, &dev->ip) || prov_ip_is_any(&dev->ip))
+	if (!ip_parse(host, &dev->ip) || weft_ip_is_any(&dev->ip))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_ADDR: '%s' is not an IPv4 or IPv6 address", text);
 	if (prefix_len > prefix_max(&dev->ip))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_ADDR: '%s' has a longer prefix than its address", text);
@@ -140,7 +140,7 @@ static void iface_take(struct prov_dev *dev, bool has_routes)
 	char name[WEFT_IF_NAME_BYTES];
 	if (!iface_name(dev, name, sizeof name) || weft_if_read(name, &iface, NULL))
 		return;
-	if (prov_ip_is_any(&dev->ip) && iface.addr_count)
+	if (weft_ip_is_any(&dev->ip) && iface.addr_count)
 		dev->ip = dev->base = iface_addr(&iface, dev->engine)->ip;
 	const struct weft_if_addr *net = iface_net(&iface, &dev->ip);
 	if (!net)

@@ -31,7 +31,7 @@ static int insert_one(struct prov_av *av, const void *sock, const fi_addr_t *use
 	struct weft_addr addr;
 	uint32_t index = UINT32_MAX;
 	if (prov_addr_from_sock(sock, prov_addr_len(&nic->ip), &nic->ip, &addr) || !addr.port ||
-	    prov_ip_is_any(&addr.ip))
+	    weft_ip_is_any(&addr.ip))
 		return -FI_EINVAL;
 	int ret = av->share ? prov_avshare_insert(av->share, &addr, &index) : 0;
 	if (ret)

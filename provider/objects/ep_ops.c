@@ -20,7 +20,7 @@ int prov_ep_setname(fid_t fid, void *addr, size_t addrlen)
 	if (ep->wep)
 		return -FI_EOPBADSTATE;
 	if (prov_addr_from_sock(addr, addrlen, &ep->addr.ip, &parsed) ||
-	    (!prov_ip_is_any(&parsed.ip) && !weft_ip_eq(&parsed.ip, &ep->addr.ip)))
+	    (!weft_ip_is_any(&parsed.ip) && !weft_ip_eq(&parsed.ip, &ep->addr.ip)))
 		return -FI_EADDRNOTAVAIL;
 	ep->addr.port = parsed.port;
 	return 0;

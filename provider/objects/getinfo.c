@@ -45,7 +45,7 @@ static int side_hint(struct side *side, const void *sock, size_t len)
 	if (side->port)
 		addr.port = side->port; /* the caller gave a service without a node */
 	side->port = addr.port;
-	if (!prov_ip_is_any(&addr.ip))
+	if (!weft_ip_is_any(&addr.ip))
 		side->addrs = (struct prov_addrs){.addr = {addr}, .count = 1};
 	return 0;
 }
@@ -66,7 +66,7 @@ static int want_parse(const char *node, const char *service, uint64_t flags, str
 static bool side_has_ip(const struct side *side, const struct weft_ip *ip)
 {
 	for (unsigned i = 0; i < side->addrs.count; i++)
-		if (prov_ip_is_any(&side->addrs.addr[i].ip) || weft_ip_eq(&side->addrs.addr[i].ip, ip))
+		if (weft_ip_is_any(&side->addrs.addr[i].ip) || weft_ip_eq(&side->addrs.addr[i].ip, ip))
 			return true;
 	return side->addrs.count == 0;
 }

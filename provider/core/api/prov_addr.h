@@ -3,7 +3,6 @@
 #ifndef PROV_ADDR_H
 #define PROV_ADDR_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -30,7 +29,6 @@ int prov_addr_resolve(const char *node, const char *service, uint64_t flags, str
 const struct weft_addr *prov_addr_pick(const struct prov_addrs *addrs, const struct weft_ip *like);
 /* Copies a socket address as fi_getname and fi_av_lookup do: `*len` becomes its length; -FI_ETOOSMALL when cut. */
 int prov_addr_copy_out(const struct sockaddr_storage *ss, void *buf, size_t *len);
-bool prov_ip_is_any(const struct weft_ip *ip);
 /* "10.0.0.1"; returns buf. */
 const char *prov_ip_print(const struct weft_ip *ip, char *buf, size_t len);
 /* "fi_sockaddr_in://10.0.0.1:49152"; returns buf. */
