@@ -18,6 +18,9 @@
 #define LOOK_ROUND_NS WEFT_US(20)
 #define ATTEND_NS     WEFT_MS(1)
 
+/* Of an engine that is not there, and of a switch port. */
+static const struct weft_ip no_address;
+
 /* Whoever holds a lock is through within one burst. */
 struct share_queue {
 	alignas(RTE_CACHE_LINE_SIZE) pthread_mutex_t rx;
@@ -92,13 +95,12 @@ void share_set_queues(struct share *s, uint16_t queues, bool all_ours)
 
 bool share_has_address(struct share *s, const struct weft_ip *ip)
 {
-	static const struct weft_ip none;
 	bool found = false;
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < s->engines; i++)
 		found |= weft_ip_eq(&s->ips[i], ip);
 	pthread_mutex_unlock(&s->lock);
-	return found && !weft_ip_eq(ip, &none);
+	return found && !weft_ip_eq(ip, &no_address);
 }
 
 static void address_set(struct share *s, uint16_t engine, const struct weft_ip *ip)
@@ -127,7 +129,6 @@ static void owners_renew(struct share_end *e)
 
 int share_join(struct ethdev *d, struct share *s)
 {
-	static const struct weft_ip none;
 	assert(d->share == NULL && d->engine < s->engines && d->queue < s->queues);
 	d->share = calloc(1, sizeof *d->share);
 	if (d->share == NULL)
@@ -138,17 +139,16 @@ int share_join(struct ethdev *d, struct share *s)
 	d->share->owners.self = d->engine;
 	inbox_drain(s->inbox[d->engine]);
 	atomic_store(&s->queue[d->queue].is_ours, true);
-	address_set(s, d->engine, d->is_switch ? &none : &d->ip);
+	address_set(s, d->engine, d->is_switch ? &no_address : &d->ip);
 	owners_copy(d->share);
 	return 0;
 }
 
 void share_leave(struct ethdev *d)
 {
-	static const struct weft_ip none;
 	if (d->share == NULL)
 		return;
-	address_set(d->share->share, d->engine, &none);
+	address_set(d->share->share, d->engine, &no_address);
 	inbox_drain(d->share->share->inbox[d->engine]);
 	free(d->share);
 	d->share = NULL;
@@ -174,10 +174,9 @@ static void give_copy(struct ethdev *d, unsigned engine, const struct rte_mbuf *
 
 static void give_copies(struct ethdev *d, const struct rte_mbuf *m)
 {
-	static const struct weft_ip none;
 	const struct owners *o = &d->share->owners;
 	for (unsigned i = 0; i < o->count; i++)
-		if (i != o->self && !weft_ip_eq(&o->ips[i], &none))
+		if (i != o->self && !weft_ip_eq(&o->ips[i], &no_address))
 			give_copy(d, i, m);
 }
 
