@@ -200,35 +200,16 @@ static void ethdev_doubt(struct weft_port *port, const struct weft_ip *ip)
 	neigh_doubt(to_ethdev(port), ip);
 }
 
-static const struct weft_port_ops ethdev_ops = {
-	.rx = ethdev_rx,
-	.tx = ethdev_tx,
-	.alloc = ethdev_alloc,
-	.free = ethdev_free,
-	.close = ethdev_close,
-	.reach = ethdev_reach,
-	.doubt = ethdev_doubt,
-};
+/* The states of a link differ in how packets come and go. */
+#define OPS(rx_way, tx_way)                                                                                            \
+	{                                                                                                              \
+		.rx = (rx_way), .tx = (tx_way), .alloc = ethdev_alloc, .free = ethdev_free, .close = ethdev_close,     \
+		.reach = ethdev_reach, .doubt = ethdev_doubt,                                                          \
+	}
 
-static const struct weft_port_ops ethdev_down_ops = {
-	.rx = ethdev_rx,
-	.tx = ethdev_tx_down,
-	.alloc = ethdev_alloc,
-	.free = ethdev_free,
-	.close = ethdev_close,
-	.reach = ethdev_reach,
-	.doubt = ethdev_doubt,
-};
-
-static const struct weft_port_ops ethdev_parked_ops = {
-	.rx = ethdev_rx_parked,
-	.tx = ethdev_tx_down,
-	.alloc = ethdev_alloc,
-	.free = ethdev_free,
-	.close = ethdev_close,
-	.reach = ethdev_reach,
-	.doubt = ethdev_doubt,
-};
+static const struct weft_port_ops ethdev_ops = OPS(ethdev_rx, ethdev_tx);
+static const struct weft_port_ops ethdev_down_ops = OPS(ethdev_rx, ethdev_tx_down);
+static const struct weft_port_ops ethdev_parked_ops = OPS(ethdev_rx_parked, ethdev_tx_down);
 
 static int device_open(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
 {
