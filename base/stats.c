@@ -2,7 +2,8 @@
 #include "weft/stats.h"
 
 #include <assert.h>
-#include <string.h>
+
+#include "counter.h"
 
 const struct weft_counter_desc weft_counter_descs[] = {
 #define COUNTER_DESC(name, help) {#name, help, offsetof(struct weft_stats, name)},
@@ -16,9 +17,7 @@ _Static_assert(sizeof weft_counter_descs / sizeof weft_counter_descs[0] == WEFT_
 uint64_t weft_stats_value(const struct weft_stats *stats, int i)
 {
 	assert(i >= 0 && i < WEFT_COUNTER_COUNT);
-	uint64_t value;
-	memcpy(&value, (const char *)stats + weft_counter_descs[i].offset, sizeof value);
-	return value;
+	return counter_value(stats, &weft_counter_descs[i]);
 }
 
 void weft_stats_add(struct weft_stats *sum, const struct weft_stats *more)

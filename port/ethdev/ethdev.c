@@ -5,10 +5,10 @@
 #include <assert.h>
 #include <numa.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <rte_ethdev.h>
 
+#include "counter.h"
 #include "ethdev_priv.h"
 
 const struct weft_counter_desc weft_port_counter_descs[] = {
@@ -23,9 +23,7 @@ _Static_assert(sizeof weft_port_counter_descs / sizeof weft_port_counter_descs[0
 uint64_t weft_ethdev_stats_value(const struct weft_ethdev_stats *stats, int i)
 {
 	assert(i >= 0 && i < WEFT_PORT_COUNTER_COUNT);
-	uint64_t value;
-	memcpy(&value, (const char *)stats + weft_port_counter_descs[i].offset, sizeof value);
-	return value;
+	return counter_value(stats, &weft_port_counter_descs[i]);
 }
 
 static const struct ethdev *dev_of(const struct weft_port *port)
