@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every row of the conformance matrix against an engine, in each encapsulation. */
+#include "engine_io.h"
+
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that do not pass yet, and over which encapsulation. */
+static const struct {
+	const char *name, *why;
+	enum { EVERYWHERE, NATIVE_ONLY } where;
+} marks[] = {
+	{"encapsulation", "answers go over UDP whatever was asked", NATIVE_ONLY},
+	{"job", "responses carry job id 0", EVERYWHERE},
+	{"length", "responses carry modified_length 0", EVERYWHERE},
+	{"other-mode", "the mode of a packet is not compared with its connection's", EVERYWHERE},
+	{"noop", "control packets are acknowledged with a response", EVERYWHERE},
+	{"negotiation", "control packets are acknowledged with a response", EVERYWHERE},
+	{"no-op", "NO_OP is refused", EVERYWHERE},
+	{"bad-job", "job ids are not compared", EVERYWHERE},
+	{"version", "the version is not looked at", EVERYWHERE},
+	{"initiator-error", "flag IE is not looked at", EVERYWHERE},
+	{"rendezvous", "an announcement is refused with another code", EVERYWHERE},
+	{"read-ack", "read data comes on a connection of the target's own", EVERYWHERE},
+	{"read", "read data comes on a connection of the target's own", EVERYWHERE},
+	{"read-parts", "read data comes on a connection of the target's own", EVERYWHERE},
+	{"fetch", "what was fetched comes on a connection of the target's own", EVERYWHERE},
+	{"cswap", "a comparison counts the operands' bytes otherwise", EVERYWHERE},
+	{"small-read", "small headers are dropped", EVERYWHERE},
+	{"rudi", "RUDI is not served", EVERYWHERE},
+	{NULL, NULL, EVERYWHERE},
+};
+
+static const char *mark_of(const char *name, enum uet_encap encap)
+{
+	for (int i = 0; marks[i].name; i++)
+		if (!strcmp(marks[i].name, name) && (marks[i].where == EVERYWHERE || encap == UET_NATIVE))
+			return marks[i].why;
+	return NULL;
+}
+
+static const struct link_kind {
+	const char *name;
+	bool v6;
+	enum uet_encap encap;
+	bool crc;
+} kinds[] = {
+	{"native IPv4", false, UET_NATIVE, false},     {"UDP IPv4", false, UET_UDP, false},
+	{"native IPv6", true, UET_NATIVE, false},      {"UDP IPv6", true, UET_UDP, false},
+	{"native IPv4, CRC", false, UET_NATIVE, true}, {"UDP IPv6, CRC", true, UET_UDP, true},
+};
+
+/* A row on an engine of its own. Returns 0 when it is as wanted. */
+static int run_row(const struct link_kind *kind, const struct conform_row *row, uint32_t *excused)
+{
+	struct engine_box *b = malloc(sizeof *b);
+	struct conform_peer *p = malloc(sizeof *p);
+	assert_true(b && p);
+	box_open(b, kind->v6, kind->encap, kind->crc);
+	box_peer(b, p);
+	p->excused = *excused;
+	for (uint32_t i = 0; i < 4; i++)
+		box_receive(b, i, i & 1);
+	enum conform_result result = conform_run(p, row);
+	*excused = p->excused;
+	const char *why = mark_of(row->name, kind->encap);
+	bool fine = result == CONFORM_PASS || (result == CONFORM_REFUSED && row->need >= CONFORM_HPC);
+	if (fine != !why)
+		print_message("%s, %s: %s%s%s%s%s\n", kind->name, row->name, conform_result_name(result),
+			      *p->said ? ": " : "", p->said, why ? "; take its mark away: " : "", why ? why : "");
+	box_close(b);
+	free(b);
+	free(p);
+	return fine || why ? 0 : 1;
+}
+
+static void rows__pass(void **state)
+{
+	const struct link_kind *kind = *state;
+	uint32_t excused = 0;
+	int bad = 0;
+
+	for (const struct conform_row *row = conform_rows; row->name; row++)
+		bad += run_row(kind, row, &excused);
+	assert_int_equal(bad, 0);
+}
+
+static void marks__name_rows(void **state)
+{
+	for (int i = 0; marks[i].name; i++) {
+		const struct conform_row *row = conform_rows;
+		while (row->name && strcmp(row->name, marks[i].name) != 0)
+			row++;
+		assert_non_null(row->name);
+	}
+}
+
+int main(void)
+{
+	enum { KINDS = sizeof kinds / sizeof kinds[0] };
+	struct CMUnitTest tests[KINDS + 1] = {cmocka_unit_test(marks__name_rows)};
+
+	for (uint32_t i = 0; i < KINDS; i++)
+		tests[i + 1] = (struct CMUnitTest){kinds[i].name, rows__pass, NULL, NULL, (void *)&kinds[i]};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
