@@ -145,21 +145,3 @@ enum conform_result conform_judge_nack(struct conform_peer *p, const struct conf
 		return conform_say(p, "flags 0x%02x in a NACK", (unsigned)got->f[UET_FLAGS]);
 	return CONFORM_PASS;
 }
-
-enum conform_result conform_close(struct conform_peer *p, struct conform_pdc *pdc)
-{
-	struct uet_pkt pkt;
-
-	if (!pdc->dpdcid)
-		return CONFORM_SILENT;
-	pkt = conform_control(p, pdc, UET_CLOSE_CMD);
-	if (!conform_ask(p, pdc, &pkt))
-		return CONFORM_SILENT;
-	return conform_judge_ack(p, pdc, &pkt, UET_RC_OK, (uint32_t)pkt.f[UET_PSN]);
-}
-
-enum conform_result conform_run(struct conform_peer *p, const struct conform_row *row)
-{
-	p->said[0] = '\0';
-	return row->run(p);
-}

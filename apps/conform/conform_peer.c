@@ -151,45 +151,6 @@ bool conform_ask(struct conform_peer *p, struct conform_pdc *pdc, struct uet_pkt
 	return false;
 }
 
-/* Packet `i` of a message. */
-static struct uet_pkt part(const struct uet_pkt *whole, uint32_t i, uint32_t mtu)
-{
-	struct uet_pkt pkt = *whole;
-	uint32_t len = (uint32_t)whole->f[UET_REQUEST_LENGTH], at = i * mtu;
-	bool last = len - at <= mtu;
-
-	pkt.f[UET_SES_FLAGS] = UET_REL | (i ? 0 : UET_SOM) | (last ? UET_EOM : 0);
-	pkt.payload_bytes = last ? len - at : mtu;
-	if (i) {
-		pkt.f[UET_PAYLOAD_LENGTH] = pkt.payload_bytes;
-		pkt.f[UET_MESSAGE_OFFSET] = at;
-		pkt.f[UET_PSN] += i;
-		if (pkt.f[UET_FLAGS] & UET_SYN)
-			pkt.f[UET_DPDCID] += i;
-	}
-	return pkt;
-}
-
-enum conform_result conform_message(struct conform_peer *p, struct conform_pdc *pdc, enum uet_op op, uint32_t id,
-				    uint32_t len)
-{
-	struct uet_pkt whole = conform_request(p, pdc, op, len), last;
-	uint32_t mtu = p->target.mtu, packets = len > mtu ? (len + mtu - 1) / mtu : 1;
-
-	whole.f[UET_MESSAGE] = id;
-	if (op == UET_WRITE)
-		whole.f[UET_MATCH] = p->target.key;
-	for (uint32_t i = 0; i + 1 < packets; i++) {
-		struct uet_pkt pkt = part(&whole, i, mtu);
-		conform_send(p, pdc, &pkt);
-	}
-	pdc->psn += packets - 1;
-	last = part(&whole, packets - 1, mtu);
-	if (!conform_ask(p, pdc, &last))
-		return CONFORM_SILENT;
-	return conform_judge_ack(p, pdc, &last, UET_RC_OK, pdc->psn - 1);
-}
-
 void conform_clear(struct conform_peer *p, struct conform_pdc *pdc)
 {
 	struct uet_pkt pkt = conform_control(p, pdc, UET_CLEAR_CMD);

@@ -62,21 +62,8 @@ const struct conform_row conform_rows[] = {
 	{NULL, NULL, CONFORM_OPTIONAL, NULL},
 };
 
-enum conform_result conform_done(struct conform_peer *p, struct conform_pdc *pdc, enum conform_result result)
+enum conform_result conform_run(struct conform_peer *p, const struct conform_row *row)
 {
-	enum conform_result closed = conform_close(p, pdc);
-	return result == CONFORM_PASS && closed != CONFORM_PASS ? closed : result;
-}
-
-enum conform_result conform_asked(struct conform_peer *p, struct conform_pdc *pdc, struct uet_pkt *pkt, uint32_t rc)
-{
-	uint32_t psn = (uint32_t)pkt->f[UET_PSN];
-	enum conform_result result;
-
-	if (!conform_ask(p, pdc, pkt))
-		return CONFORM_SILENT;
-	result = conform_judge_ack(p, pdc, pkt, rc, rc == UET_RC_OK ? psn : psn - 1);
-	if (p->got.pkt.f[UET_FLAGS] & UET_CLEAR)
-		conform_clear(p, pdc);
-	return result;
+	p->said[0] = '\0';
+	return row->run(p);
 }
