@@ -11,6 +11,7 @@ const struct conform_free conform_free_fields[] = {
 	{"Start_PSN", "random"},
 	{"which packets without AR are acknowledged", "acknowledgements may be coalesced"},
 	{"nack payload and vendor_code", "only code NEW_START_PSN defines a payload"},
+	{"response to a repeated packet", "the one that was given, or return code NULL, which has no job and length"},
 	{"DSCP", "configured by the operator"},
 	{"IPv4 identification, TTL, flow label", "not part of UET"},
 	{"entropy of requests", "chosen by the sender; answers carry that of the packet they answer"},
@@ -29,6 +30,12 @@ const char *conform_need_name(enum conform_need need)
 	return names[need];
 }
 
+static void take(struct uet_pkt *to, const struct uet_pkt *from, const uint8_t *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to->f[fields[i]] = from->f[fields[i]];
+}
+
 void conform_wanted_ack(const struct uet_pkt *pkt, const struct uet_frame *got, uint32_t rc, uint32_t cack,
 			struct uet_pkt *want)
 {
@@ -37,8 +44,7 @@ void conform_wanted_ack(const struct uet_pkt *pkt, const struct uet_frame *got, 
 	bool control = pkt->f[UET_TYPE] == UET_CP, ok = rc == UET_RC_OK;
 
 	*want = (struct uet_pkt){.payload = NULL};
-	for (size_t i = 0; i < sizeof taken; i++)
-		want->f[taken[i]] = got->pkt.f[taken[i]];
+	take(want, &got->pkt, taken, sizeof taken);
 	want->f[UET_NEXT] = control ? UET_NONE : UET_RSP;
 	want->f[UET_FLAGS] = (pkt->f[UET_FLAGS] & UET_RETX) | (ok ? 0 : UET_CLEAR);
 	want->f[UET_CACK] = cack;
@@ -95,12 +101,15 @@ static bool is_ack(const struct uet_pkt *pkt)
 static void want_answer(const struct conform_peer *p, const struct uet_pkt *pkt, uint32_t rc, uint32_t cack,
 			struct uet_pkt *want)
 {
+	static const uint8_t nothing_new[] = {UET_RETURN_CODE, UET_JOB, UET_MODIFIED_LENGTH};
 	const struct uet_pkt *got = &p->got.pkt;
 
 	if (rc == UET_RC_OK && got->f[UET_RETURN_CODE] == UET_RC_UNSUPPORTED_OP)
 		conform_wanted_ack(pkt, &p->got, UET_RC_UNSUPPORTED_OP, (uint32_t)got->f[UET_CACK], want);
 	else
 		conform_wanted_ack(pkt, &p->got, rc, cack, want);
+	if (rc == UET_RC_OK && pkt->f[UET_FLAGS] & UET_RETX && got->f[UET_RETURN_CODE] == UET_RC_NULL)
+		take(want, got, nothing_new, sizeof nothing_new);
 	if (p->excused & CONFORM_JOB)
 		want->f[UET_JOB] = got->f[UET_JOB];
 	if (p->excused & CONFORM_LENGTH)
@@ -125,7 +134,8 @@ enum conform_result conform_judge_ack(struct conform_peer *p, struct conform_pdc
 				   (unsigned long long)got->f[field], (unsigned long long)want.f[field]);
 	if (got->payload_bytes)
 		return conform_say(p, "%u bytes behind the headers", got->payload_bytes);
-	return want.f[UET_RETURN_CODE] == rc || pkt->f[UET_TYPE] == UET_CP ? CONFORM_PASS : CONFORM_REFUSED;
+	bool refused = rc == UET_RC_OK && want.f[UET_RETURN_CODE] == UET_RC_UNSUPPORTED_OP;
+	return refused ? CONFORM_REFUSED : CONFORM_PASS;
 }
 
 enum conform_result conform_judge_nack(struct conform_peer *p, const struct conform_pdc *pdc, const struct uet_pkt *pkt,

@@ -90,6 +90,16 @@ static void set_link(struct engine_box *b, bool v6, enum uet_encap encap, bool c
 	memcpy(b->link.local, peer->b + skip, 16 - skip);
 }
 
+void box_region(struct engine_box *b, uint32_t bytes)
+{
+	struct weft_mr_attr attr = {
+		.key = BOX_KEY, .base = b->region, .bytes = bytes, .access = WEFT_MR_READ | WEFT_MR_WRITE};
+
+	if (b->mr)
+		weft_mr_del(b->mr);
+	assert_int_equal(weft_mr_add(b->duo.e[0], &attr, &b->mr), 0);
+}
+
 void box_open(struct engine_box *b, bool v6, enum uet_encap encap, bool crc)
 {
 	struct duo_conf conf;
@@ -107,9 +117,7 @@ void box_open(struct engine_box *b, bool v6, enum uet_encap encap, bool crc)
 	assert_int_equal(weft_peer_add(b->duo.e[0], &other, &b->peer), 0);
 	b->region = calloc(1, BOX_REGION_BYTES);
 	assert_non_null(b->region);
-	struct weft_mr_attr attr = {
-		.key = BOX_KEY, .base = b->region, .bytes = BOX_REGION_BYTES, .access = WEFT_MR_READ | WEFT_MR_WRITE};
-	assert_int_equal(weft_mr_add(b->duo.e[0], &attr, &b->mr), 0);
+	box_region(b, BOX_REGION_BYTES);
 }
 
 void box_close(struct engine_box *b)
@@ -145,7 +153,7 @@ void box_receive(struct engine_box *b, uint32_t n, bool tagged)
 			     .peer = WEFT_PEER_ANY,
 			     .buf = b->buffers[n],
 			     .len = BOX_MESSAGE_MAX,
-			     .tag = BOX_TAG,
+			     .ignore = tagged ? UINT64_MAX : 0,
 			     .context = b->buffers[n]};
 	assert_int_equal(weft_submit(b->ep, &op), 0);
 	duo_poll(&b->duo, 0);

@@ -16,7 +16,7 @@ enum {
 	BOX_REGION_BYTES = 1 << 20,
 };
 #define BOX_TAG UINT64_C(0xabcd)
-#define BOX_KEY UINT64_C(0x0000000000000003)
+#define BOX_KEY UINT64_C(0x77)
 
 struct engine_box {
 	struct duo duo;     /* side 0 is the engine; side 1 only stands for its peer and is never polled */
@@ -34,10 +34,13 @@ struct engine_box {
 void box_open(struct engine_box *b, bool v6, enum uet_encap encap, bool crc);
 void box_close(struct engine_box *b);
 
+/* Makes the region shorter. */
+void box_region(struct engine_box *b, uint32_t bytes);
+
 /* A peer that talks to it. */
 void box_peer(struct engine_box *b, struct conform_peer *p);
 
-/* Posts a receive with the box's n-th buffer, tagged or not; its completion's context is the buffer. */
+/* Posts a receive with the box's n-th buffer, tagged (for every tag) or not; its completion's context is the buffer. */
 void box_receive(struct engine_box *b, uint32_t n, bool tagged);
 
 /* Takes the completion of a receive: `len` bytes of what message `id` carries. Fails the test otherwise. */

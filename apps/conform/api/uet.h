@@ -104,8 +104,10 @@ enum uet_op {
 };
 enum uet_rsp_op { UET_DEFAULT, UET_RESPONSE, UET_RESPONSE_DATA };
 enum uet_rc {
+	UET_RC_NULL = 0x00,
 	UET_RC_OK = 0x01,
 	UET_RC_UNSUPPORTED_OP = 0x06,
+	UET_RC_AT_OUT_OF_RANGE = 0x0c,
 	UET_RC_BAD_INDEX = 0x19,
 	UET_RC_BAD_PID = 0x1a,
 	UET_RC_BAD_JOB_ID = 0x1b,
