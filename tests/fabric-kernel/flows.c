@@ -1,45 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* flows weft|tcp:ALGORITHM [-n ROUNDS] [-t SECONDS] [-x COMMAND -X MS] HOST... -- FLOW...
  * HOST: NETNS,DEVICE,IP; FLOW: SRC,DST,BYTES, all begin together. One line of JSON per round, one with
- * counters. Exit status 1: a flow was not delivered as it was sent. */
+ * counters. Exit status 1: a flow was not delivered as it was sent; 2: something else failed. */
 #include "flows.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <rdma/fi_errno.h>
 #include <sched.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
-static double clock_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 double flows_now_s(const struct flows *f)
 {
-	return clock_s() - f->start_s;
-}
-
-void flows_die(const char *what, long error)
-{
-	fprintf(stderr, "flows: %s: %s\n", what, error < 0 ? fi_strerror((int)-error) : strerror(errno));
-	exit(2);
+	return now_s() - f->start_s;
 }
 
 void flows_enter(const struct host *host)
 {
 	int fd = open(host->netns, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		flows_die(host->netns, 0);
+		fail(host->netns, -errno);
 	close(fd);
 }
 
@@ -48,7 +31,7 @@ static void host_add(struct flows *f, char *text)
 	struct host *h = &f->hosts[f->host_count];
 	char *netns = strsep(&text, ","), *device = strsep(&text, ",");
 	if (f->host_count++ == HOSTS_MAX || !device || !text)
-		flows_die("HOST is NETNS,DEVICE,IP", 0);
+		fail("HOST is NETNS,DEVICE,IP", 0);
 	snprintf(h->netns, sizeof h->netns, "%s", netns);
 	snprintf(h->device, sizeof h->device, "%s", device);
 	snprintf(h->ip, sizeof h->ip, "%s", text);
@@ -59,11 +42,11 @@ static void flow_add(struct flows *f, const char *text)
 	struct flow *w = &f->flows[f->flow_count];
 	if (f->flow_count++ == FLOWS_MAX || sscanf(text, "%d,%d,%zu", &w->src, &w->dst, &w->bytes) != 3 || w->src < 0 ||
 	    w->src >= f->host_count || w->dst < 0 || w->dst >= f->host_count || !w->bytes)
-		flows_die("FLOW is SRC,DST,BYTES", 0);
+		fail("FLOW is SRC,DST,BYTES", 0);
 	w->sent = malloc(w->bytes);
 	w->received = malloc(w->bytes);
 	if (!w->sent || !w->received)
-		flows_die("memory", 0);
+		fail("memory", -FI_ENOMEM);
 	for (size_t i = 0; i < w->bytes; i++)
 		w->sent[i] = (uint8_t)((i * UINT32_C(2654435761) >> 13) + (i >> 8) + (size_t)f->flow_count);
 }
@@ -76,7 +59,7 @@ static void run_event(struct flows *f)
 	if (!f->event || flows_now_s(f) < f->event_s)
 		return;
 	if (posix_spawn(&pid, "/bin/sh", NULL, NULL, args, environ))
-		flows_die("sh", 0);
+		fail("sh", 0);
 	f->event = NULL;
 }
 
@@ -128,7 +111,7 @@ static int round_run(struct flows *f)
 	round_reset(f);
 	if (f->tcp_algorithm)
 		tcp_open(f);
-	f->start_s = clock_s();
+	f->start_s = now_s();
 	if (!f->tcp_algorithm)
 		weft_begin(f);
 	do {
@@ -183,7 +166,7 @@ int main(int argc, char **argv)
 	static struct flows f = {.limit_s = 60};
 	int failed = 0;
 	if (argc < 2)
-		flows_die("usage: flows weft|tcp:ALGORITHM ...", 0);
+		fail("usage: flows weft|tcp:ALGORITHM ...", 0);
 	if (strncmp(argv[1], "tcp:", 4) == 0)
 		f.tcp_algorithm = argv[1] + 4;
 	int rounds = parse(&f, argc, argv);

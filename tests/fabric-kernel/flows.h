@@ -4,11 +4,11 @@
 #ifndef FLOWS_H
 #define FLOWS_H
 
-#include <rdma/fabric.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fi_side.h"
 #include "weft/stats.h"
 
 enum { FLOWS_MAX = 64, HOSTS_MAX = 16 };
@@ -18,12 +18,7 @@ struct host {
 	char netns[128]; /* path */
 	char device[64]; /* FI_WEFT_DEVICE */
 	char ip[64];     /* the address alone, for TCP */
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_cq *cq;
-	struct fid_av *av;
-	struct fid_ep *ep;
+	struct fi_side fi;
 	fi_addr_t peers[HOSTS_MAX];
 };
 
@@ -51,9 +46,8 @@ struct flows {
 	double start_s;            /* of the round, CLOCK_MONOTONIC */
 };
 
-double flows_now_s(const struct flows *f);    /* since the round began */
-void flows_die(const char *what, long error); /* error < 0: libfabric's; 0: errno */
-void flows_enter(const struct host *host);    /* this thread's network namespace */
+double flows_now_s(const struct flows *f); /* since the round began */
+void flows_enter(const struct host *host); /* this thread's network namespace */
 
 void weft_open(struct flows *f);
 void weft_begin(struct flows *f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The same flows by the kernel's TCP, one connection each. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -12,10 +13,10 @@
 
 enum { POLL_MS = 20 };
 
-static void check(const char *what, int result)
+static void check_call(const char *what, int result)
 {
 	if (result < 0)
-		flows_die(what, 0);
+		fail(what, -errno);
 }
 
 static void connect_flow(struct flows *f, struct flow *w)
@@ -26,17 +27,17 @@ static void connect_flow(struct flows *f, struct flow *w)
 	inet_pton(AF_INET, f->hosts[w->dst].ip, &to.sin_addr);
 	flows_enter(&f->hosts[w->dst]);
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	check("bind", bind(listener, (struct sockaddr *)&to, sizeof to));
-	check("listen", listen(listener, 1));
-	check("getsockname", getsockname(listener, (struct sockaddr *)&to, &len));
+	check_call("bind", bind(listener, (struct sockaddr *)&to, sizeof to));
+	check_call("listen", listen(listener, 1));
+	check_call("getsockname", getsockname(listener, (struct sockaddr *)&to, &len));
 	flows_enter(&f->hosts[w->src]);
 	w->send_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	check("TCP_NODELAY", setsockopt(w->send_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one));
-	check(f->tcp_algorithm, setsockopt(w->send_fd, IPPROTO_TCP, TCP_CONGESTION, f->tcp_algorithm,
-					   (socklen_t)strlen(f->tcp_algorithm)));
-	check("connect", connect(w->send_fd, (struct sockaddr *)&to, sizeof to));
+	check_call("TCP_NODELAY", setsockopt(w->send_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one));
+	check_call(f->tcp_algorithm, setsockopt(w->send_fd, IPPROTO_TCP, TCP_CONGESTION, f->tcp_algorithm,
+						(socklen_t)strlen(f->tcp_algorithm)));
+	check_call("connect", connect(w->send_fd, (struct sockaddr *)&to, sizeof to));
 	w->receive_fd = accept(listener, NULL, NULL);
-	check("accept", w->receive_fd);
+	check_call("accept", w->receive_fd);
 	close(listener);
 }
 
@@ -69,7 +70,7 @@ void tcp_poll(struct flows *f)
 		fds[2 * k] = (struct pollfd){w->send_done ? -1 : w->send_fd, POLLOUT, 0};
 		fds[2 * k + 1] = (struct pollfd){w->receive_done ? -1 : w->receive_fd, POLLIN, 0};
 	}
-	check("poll", poll(fds, 2 * (nfds_t)f->flow_count, POLL_MS));
+	check_call("poll", poll(fds, 2 * (nfds_t)f->flow_count, POLL_MS));
 	for (int k = 0; k < f->flow_count; k++)
 		move_bytes(f, &f->flows[k]);
 }

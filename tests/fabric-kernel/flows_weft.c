@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Each host has a domain, an endpoint and a completion queue of its own, opened in its namespace. */
 #include <netinet/in.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "flows.h"
 #include "weft/provider.h"
-
-static void check(const char *what, long error)
-{
-	if (error)
-		flows_die(what, error);
-}
 
 /* The environment names one device at a time: the interfaces of other namespaces cannot be seen from this one. */
 static void info_get(struct host *h)
@@ -28,36 +17,23 @@ static void info_get(struct host *h)
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup("weft");
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-	check("fi_getinfo", fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &h->info));
+	check("fi_getinfo", fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &h->fi.info));
 	fi_freeinfo(hints);
-}
-
-static void host_open(struct host *h)
-{
-	struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_TAGGED, .size = 1024};
-	struct fi_av_attr av = {.type = FI_AV_TABLE};
-	info_get(h);
-	check("fi_fabric", fi_fabric(h->info->fabric_attr, &h->fabric, NULL));
-	check(h->device, fi_domain(h->fabric, h->info, &h->domain, NULL));
-	check("fi_cq_open", fi_cq_open(h->domain, &cq, &h->cq, NULL));
-	check("fi_av_open", fi_av_open(h->domain, &av, &h->av, NULL));
-	check("fi_endpoint", fi_endpoint(h->domain, h->info, &h->ep, NULL));
-	check("fi_ep_bind", fi_ep_bind(h->ep, &h->cq->fid, FI_SEND | FI_RECV));
-	check("fi_ep_bind", fi_ep_bind(h->ep, &h->av->fid, 0));
-	check("fi_enable", fi_enable(h->ep));
 }
 
 void weft_open(struct flows *f)
 {
-	for (int i = 0; i < f->host_count; i++)
-		host_open(&f->hosts[i]);
+	for (int i = 0; i < f->host_count; i++) {
+		info_get(&f->hosts[i]);
+		fi_side_open(&f->hosts[i].fi, 1024);
+	}
 	for (int i = 0; i < f->host_count; i++) {
 		struct sockaddr_in6 name;
 		size_t len = sizeof name;
-		check("fi_getname", fi_getname(&f->hosts[i].ep->fid, &name, &len));
+		check("fi_getname", fi_getname(&f->hosts[i].fi.ep->fid, &name, &len));
 		for (int j = 0; j < f->host_count; j++)
-			if (fi_av_insert(f->hosts[j].av, &name, 1, &f->hosts[j].peers[i], 0, NULL) != 1)
-				flows_die("fi_av_insert", -FI_EINVAL);
+			if (fi_av_insert(f->hosts[j].fi.av, &name, 1, &f->hosts[j].peers[i], 0, NULL) != 1)
+				fail("fi_av_insert", 0);
 	}
 }
 
@@ -66,14 +42,14 @@ void weft_begin(struct flows *f)
 	for (int k = 0; k < f->flow_count; k++) {
 		struct flow *w = &f->flows[k];
 		struct host *dst = &f->hosts[w->dst];
-		check("fi_trecv", fi_trecv(dst->ep, w->received, w->bytes, NULL, dst->peers[w->src], (uint64_t)k, 0,
+		check("fi_trecv", fi_trecv(dst->fi.ep, w->received, w->bytes, NULL, dst->peers[w->src], (uint64_t)k, 0,
 					   &w->receive_context));
 	}
 	for (int k = 0; k < f->flow_count; k++) {
 		struct flow *w = &f->flows[k];
 		struct host *src = &f->hosts[w->src];
 		long error;
-		while ((error = fi_tsend(src->ep, w->sent, w->bytes, NULL, src->peers[w->dst], (uint64_t)k,
+		while ((error = fi_tsend(src->fi.ep, w->sent, w->bytes, NULL, src->peers[w->dst], (uint64_t)k,
 					 &w->send_context)) == -FI_EAGAIN)
 			weft_poll(f);
 		check("fi_tsend", error);
@@ -100,8 +76,8 @@ static void host_poll(struct flows *f, struct host *h)
 {
 	struct fi_cq_tagged_entry entries[8];
 	struct fi_cq_err_entry failure = {0};
-	ssize_t n = fi_cq_read(h->cq, entries, 8);
-	if (n == -FI_EAVAIL && fi_cq_readerr(h->cq, &failure, 0) == 1)
+	ssize_t n = fi_cq_read(h->fi.cq, entries, 8);
+	if (n == -FI_EAVAIL && fi_cq_readerr(h->fi.cq, &failure, 0) == 1)
 		complete(f, failure.op_context, failure.err);
 	for (ssize_t i = 0; i < n; i++)
 		complete(f, entries[i].op_context, 0);
@@ -118,8 +94,8 @@ void weft_count(struct flows *f, struct weft_stats *sum)
 	for (int i = 0; i < f->host_count; i++) {
 		struct weft_fi_ops *ops;
 		struct weft_stats one;
-		check("fi_open_ops", fi_open_ops(&f->hosts[i].domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL));
-		check("counters", ops->stats(&f->hosts[i].domain->fid, &one));
+		check("fi_open_ops", fi_open_ops(&f->hosts[i].fi.domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL));
+		check("counters", ops->stats(&f->hosts[i].fi.domain->fid, &one));
 		for (size_t n = 0; n < sizeof one / sizeof(uint64_t); n++)
 			((uint64_t *)sum)[n] += ((const uint64_t *)&one)[n];
 	}
@@ -127,13 +103,6 @@ void weft_count(struct flows *f, struct weft_stats *sum)
 
 void weft_close(struct flows *f)
 {
-	for (int i = 0; i < f->host_count; i++) {
-		struct host *h = &f->hosts[i];
-		fi_close(&h->ep->fid);
-		fi_close(&h->cq->fid);
-		fi_close(&h->av->fid);
-		fi_close(&h->domain->fid);
-		fi_close(&h->fabric->fid);
-		fi_freeinfo(h->info);
-	}
+	for (int i = 0; i < f->host_count; i++)
+		fi_side_close(&f->hosts[i].fi);
 }

@@ -6,31 +6,19 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include <rdma/fabric.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 #include <rte_eth_ring.h>
 #include <rte_ring.h>
 
+#include "fi_side.h"
 #include "weft/ethdev.h"
 
 enum { PAIRS = 2, ENTRIES = 4096, WINDOW = 16, BATCHES = 5, NAME_MAX_BYTES = 256, TURNS_PER_LOOK = 256, TAG = 7 };
 
 struct side {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_cq *cq;
-	struct fid_av *av;
-	struct fid_ep *ep;
+	struct fi_side fi;
 	fi_addr_t peer;
 };
 
@@ -45,25 +33,6 @@ struct pair {
 
 static double seconds = 1;
 static atomic_uint waiting; /* threads that are not ready */
-
-static _Noreturn void fail(const char *what, long ret)
-{
-	fprintf(stderr, "%s: %s\n", what, ret < 0 ? fi_strerror((int)-ret) : "failed");
-	exit(1);
-}
-
-static void check(const char *what, long ret)
-{
-	if (ret < 0)
-		fail(what, ret);
-}
-
-static double now_s(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 static struct rte_ring *ring_make(unsigned i)
 {
@@ -100,8 +69,6 @@ static void devices_make(bool crossed)
 
 static void side_open(struct side *s, const char *device, unsigned engine)
 {
-	struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_TAGGED, .size = 4 * WINDOW};
-	struct fi_av_attr av_attr = {.count = 1};
 	struct fi_info *hints = fi_allocinfo();
 	char name[NAME_MAX_BYTES];
 	snprintf(name, sizeof name, engine > 0 ? "%s#%u" : "%s", device, engine);
@@ -110,33 +77,18 @@ static void side_open(struct side *s, const char *device, unsigned engine)
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	hints->domain_attr->name = strdup(name);
-	check("fi_getinfo", fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &s->info));
+	check("fi_getinfo", fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &s->fi.info));
 	fi_freeinfo(hints);
-	check("fi_fabric", fi_fabric(s->info->fabric_attr, &s->fabric, NULL));
-	check("fi_domain", fi_domain(s->fabric, s->info, &s->domain, NULL));
-	check("fi_cq_open", fi_cq_open(s->domain, &cq_attr, &s->cq, NULL));
-	check("fi_av_open", fi_av_open(s->domain, &av_attr, &s->av, NULL));
-	check("fi_endpoint", fi_endpoint(s->domain, s->info, &s->ep, NULL));
-	check("fi_ep_bind", fi_ep_bind(s->ep, &s->cq->fid, FI_TRANSMIT | FI_RECV));
-	check("fi_ep_bind", fi_ep_bind(s->ep, &s->av->fid, 0));
-	check("fi_enable", fi_enable(s->ep));
+	fi_side_open(&s->fi, 4 * WINDOW);
 }
 
 static void side_meet(struct side *s, const struct side *other)
 {
 	char name[NAME_MAX_BYTES];
 	size_t len = sizeof name;
-	check("fi_getname", fi_getname(&other->ep->fid, name, &len));
-	if (fi_av_insert(s->av, name, 1, &s->peer, 0, NULL) != 1)
+	check("fi_getname", fi_getname(&other->fi.ep->fid, name, &len));
+	if (fi_av_insert(s->fi.av, name, 1, &s->peer, 0, NULL) != 1)
 		fail("fi_av_insert", 0);
-}
-
-static void side_close(struct side *s)
-{
-	struct fid *const fids[] = {&s->ep->fid, &s->cq->fid, &s->av->fid, &s->domain->fid, &s->fabric->fid};
-	for (size_t i = 0; i < sizeof fids / sizeof *fids; i++)
-		check("fi_close", fi_close(fids[i]));
-	fi_freeinfo(s->info);
 }
 
 static unsigned cq_drain(struct fid_cq *cq)
@@ -152,21 +104,21 @@ static unsigned cq_drain(struct fid_cq *cq)
 static void recv_post(struct pair *p, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		check("fi_trecv", fi_trecv(p->to.ep, p->in, p->bytes, NULL, FI_ADDR_UNSPEC, TAG, 0, NULL));
+		check("fi_trecv", fi_trecv(p->to.fi.ep, p->in, p->bytes, NULL, FI_ADDR_UNSPEC, TAG, 0, NULL));
 }
 
 /* Sends that may be posted now, in addition. */
 static unsigned take(struct pair *p)
 {
-	unsigned got = cq_drain(p->to.cq);
+	unsigned got = cq_drain(p->to.fi.cq);
 	p->received += got;
 	recv_post(p, got);
-	return cq_drain(p->from.cq);
+	return cq_drain(p->from.fi.cq);
 }
 
 static unsigned send_most(struct pair *p, unsigned window)
 {
-	while (window > 0 && fi_tsend(p->from.ep, p->out, p->bytes, NULL, p->from.peer, TAG, NULL) == 0)
+	while (window > 0 && fi_tsend(p->from.fi.ep, p->out, p->bytes, NULL, p->from.peer, TAG, NULL) == 0)
 		window--;
 	return window;
 }
@@ -236,8 +188,8 @@ static void pair_open(struct pair *p, unsigned i, size_t bytes)
 
 static void pair_close(struct pair *p)
 {
-	side_close(&p->from);
-	side_close(&p->to);
+	fi_side_close(&p->from.fi);
+	fi_side_close(&p->to.fi);
 	free(p->out);
 	free(p->in);
 }

@@ -6,24 +6,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <rdma/fabric.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "fi_side.h"
 
 enum {
 	WINDOW = 64,         /* sends outstanding */
@@ -64,25 +58,6 @@ struct bench {
 	struct fi_context contexts[2][2 * WINDOW]; /* sends, receives */
 	uint64_t sent, received;                   /* completions */
 };
-
-static _Noreturn void fail(const char *what, long ret)
-{
-	fprintf(stderr, "%s: %s\n", what, ret < 0 ? fi_strerror((int)-ret) : "failed");
-	exit(1);
-}
-
-static void check(const char *what, long ret)
-{
-	if (ret < 0)
-		fail(what, ret);
-}
-
-static double now_s(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 static uint64_t cq_drain(struct fid_cq *cq)
 {
