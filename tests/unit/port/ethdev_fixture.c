@@ -116,3 +116,26 @@ struct rte_mbuf *fixture_sent(struct fixture *f)
 	}
 	return NULL;
 }
+
+void link_note(void *arg, enum weft_link_state state)
+{
+	struct link_heard *heard = arg;
+	heard->count++;
+	heard->state = state;
+}
+
+void port_poll(struct weft_port *port)
+{
+	struct weft_pkt *pkt;
+	if (port->ops->rx(port, &pkt, 1) == 1)
+		port->ops->free(port, &pkt, 1);
+}
+
+void expect_link(struct weft_port *port, const struct link_heard *heard, enum weft_link_state state, unsigned count)
+{
+	weft_ns end = weft_clock_ns() + WEFT_S(LINK_PATIENCE_S);
+	while (heard->count < count && weft_clock_ns() < end)
+		port_poll(port);
+	assert_int_equal(heard->count, count);
+	assert_int_equal(heard->state, state);
+}

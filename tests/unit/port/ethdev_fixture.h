@@ -7,7 +7,10 @@
 
 #include "ethdev_priv.h"
 
-enum { FIXTURE_RING = 64 };
+enum {
+	FIXTURE_RING = 64,
+	LINK_PATIENCE_S = 20, /* what a link says comes within this time */
+};
 
 struct fixture {
 	struct weft_port *host; /* 10.0.0.1, or `ip` */
@@ -31,5 +34,25 @@ struct weft_pkt *fixture_pkt(struct weft_port *port, uint32_t dst, const void *p
 void fixture_inject(struct fixture *f, const void *frame, uint16_t len);
 /* Next frame the host sent that is no announcement of its own address; NULL: none. The caller frees it. */
 struct rte_mbuf *fixture_sent(struct fixture *f);
+
+static inline struct weft_ethdev_stats port_stats(const struct weft_port *port)
+{
+	struct weft_ethdev_stats stats;
+	weft_ethdev_stats(port, &stats);
+	return stats;
+}
+
+/* What a port said of its link. */
+struct link_heard {
+	unsigned count;             /* how often it said something */
+	enum weft_link_state state; /* the latest */
+};
+
+/* For weft_ethdev_on_link; `arg` is a struct link_heard. */
+void link_note(void *arg, enum weft_link_state state);
+/* Gives back what is received. */
+void port_poll(struct weft_port *port);
+/* Polls until the port has said something for the `count`-th time, which is to be `state`. */
+void expect_link(struct weft_port *port, const struct link_heard *heard, enum weft_link_state state, unsigned count);
 
 #endif

@@ -21,21 +21,26 @@ struct arp_frame {
 	struct rte_arp_hdr arp;
 } __attribute__((packed, aligned(2)));
 
-static inline struct arp_frame arp(uint16_t op, uint32_t sender, uint32_t target)
+static inline struct arp_frame arp_from(struct rte_ether_addr mac, uint16_t op, uint32_t sender, uint32_t target)
 {
 	return (struct arp_frame){
 		.eth = {.dst_addr = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
-			.src_addr = PEER_MAC,
+			.src_addr = mac,
 			.ether_type = RTE_BE16(RTE_ETHER_TYPE_ARP)},
 		.arp = {.arp_hardware = RTE_BE16(1),
 			.arp_protocol = RTE_BE16(RTE_ETHER_TYPE_IPV4),
 			.arp_hlen = 6,
 			.arp_plen = 4,
 			.arp_opcode = rte_cpu_to_be_16(op),
-			.arp_data = {.arp_sha = PEER_MAC,
+			.arp_data = {.arp_sha = mac,
 				     .arp_sip = rte_cpu_to_be_32(sender),
 				     .arp_tip = rte_cpu_to_be_32(target)}},
 	};
+}
+
+static inline struct arp_frame arp(uint16_t op, uint32_t sender, uint32_t target)
+{
+	return arp_from(PEER_MAC, op, sender, target);
 }
 
 /* Gives the host a frame that is not for its caller. */
@@ -48,9 +53,7 @@ static inline void feed(struct fixture *f, const void *frame, uint16_t len)
 
 static inline struct weft_ethdev_stats stats_of(struct fixture *f)
 {
-	struct weft_ethdev_stats s;
-	weft_ethdev_stats(f->host, &s);
-	return s;
+	return port_stats(f->host);
 }
 
 static inline void send_one(struct fixture *f, uint32_t dst)

@@ -5,43 +5,15 @@
 #include "ethdev_fixture.h"
 #include "netns.h"
 
-enum { PATIENCE_S = 20 };
-
-struct heard {
-	unsigned count;
-	enum weft_link_state state;
-};
-
-static void note(void *arg, enum weft_link_state state)
-{
-	struct heard *h = arg;
-	h->count++;
-	h->state = state;
-}
-
-/* Polls until the port says so. */
-static void expect_state(struct weft_port *port, const struct heard *h, enum weft_link_state state, unsigned count)
-{
-	struct weft_pkt *pkt;
-	weft_ns end = weft_clock_ns() + WEFT_S(PATIENCE_S);
-	while (h->count < count && weft_clock_ns() < end)
-		if (port->ops->rx(port, &pkt, 1) == 1)
-			port->ops->free(port, &pkt, 1);
-	assert_int_equal(h->count, count);
-	assert_int_equal(h->state, state);
-}
-
 static void expect_dropped(struct weft_port *port, uint64_t count)
 {
-	struct weft_ethdev_stats stats;
 	struct weft_pkt *pkt = fixture_pkt(port, 0x0a000002, "x", 1);
 	assert_int_equal(port->ops->tx(port, &pkt, 1), 1);
-	weft_ethdev_stats(port, &stats);
-	assert_int_equal(stats.tx_link_down, count);
+	assert_int_equal(port_stats(port).tx_link_down, count);
 }
 
 /* On a cable in a network namespace of its own; NULL: the kernel gives none. */
-static struct weft_port *port_open(struct heard *heard)
+static struct weft_port *port_open(struct link_heard *heard)
 {
 	struct weft_ethdev_conf conf = {.dev = "lnk0", .ip = weft_ip_v4(0x0a000001), .pool_pkts = 255};
 	struct weft_port *port;
@@ -51,28 +23,28 @@ static struct weft_port *port_open(struct heard *heard)
 		return NULL;
 	if (weft_ethdev_open(&conf, &port, &err) != 0)
 		fail_msg("%s", err.msg);
-	weft_ethdev_on_link(port, note, heard);
+	weft_ethdev_on_link(port, link_note, heard);
 	return port;
 }
 
 static void link__down_up_and_removed(void **state)
 {
-	struct heard heard = {0};
+	struct link_heard heard = {0};
 	struct weft_port *port = port_open(&heard);
 	if (!port)
 		skip();
 	assert_int_equal(port->link_bps, 0); /* no hardware behind it */
 	assert_int_equal(port->max_ip_bytes, 1500);
 	assert_true(ip_run("link set lnk1 down")); /* only the cable */
-	expect_state(port, &heard, WEFT_LINK_DOWN, 1);
+	expect_link(port, &heard, WEFT_LINK_DOWN, 1);
 	expect_dropped(port, 1);
 	assert_true(ip_run("link set lnk1 up"));
-	expect_state(port, &heard, WEFT_LINK_UP, 2);
+	expect_link(port, &heard, WEFT_LINK_UP, 2);
 	expect_dropped(port, 1);
 	assert_true(ip_run("link set lnk0 down"));
-	expect_state(port, &heard, WEFT_LINK_DOWN, 3);
+	expect_link(port, &heard, WEFT_LINK_DOWN, 3);
 	assert_true(ip_run("link del lnk0"));
-	expect_state(port, &heard, WEFT_LINK_REMOVED, 4);
+	expect_link(port, &heard, WEFT_LINK_REMOVED, 4);
 	expect_dropped(port, 2);
 	port->ops->close(port);
 }
@@ -80,7 +52,7 @@ static void link__down_up_and_removed(void **state)
 /* The thread that polls has moved to a network namespace without such an interface. */
 static void link__is_that_of_its_namespace(void **state)
 {
-	struct heard heard = {0};
+	struct link_heard heard = {0};
 	char line[128];
 	struct weft_port *port = port_open(&heard);
 	if (!port)
@@ -90,7 +62,7 @@ static void link__is_that_of_its_namespace(void **state)
 	snprintf(line, sizeof line, "nsenter --net=/proc/%d/fd/%d ip link set lnk1 down", (int)getpid(), home);
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
 	assert_int_equal(system(line), 0); // NOLINT(cert-env33-c): the test's own words
-	expect_state(port, &heard, WEFT_LINK_DOWN, 1);
+	expect_link(port, &heard, WEFT_LINK_DOWN, 1);
 	port->ops->close(port);
 	close(home);
 }

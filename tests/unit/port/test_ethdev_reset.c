@@ -7,8 +7,6 @@
 
 #include "ethdev_fixture.h"
 
-enum { PATIENCE_S = 20 };
-
 static struct {
 	uint32_t speed_mbps;
 	unsigned resets, to_fail;      /* rte_eth_dev_reset: calls, and how many of them fail */
@@ -64,41 +62,6 @@ static void ask_for_reset(void)
 		nic.on_reset[i](0, RTE_ETH_EVENT_INTR_RESET, nic.args[i], NULL);
 }
 
-struct heard {
-	unsigned count;
-	enum weft_link_state state;
-};
-
-static void note(void *arg, enum weft_link_state state)
-{
-	struct heard *h = arg;
-	h->count++;
-	h->state = state;
-}
-
-static void poll_once(struct weft_port *port)
-{
-	struct weft_pkt *pkt;
-	if (port->ops->rx(port, &pkt, 1) == 1)
-		port->ops->free(port, &pkt, 1);
-}
-
-static void expect_state(struct weft_port *port, const struct heard *h, enum weft_link_state state, unsigned count)
-{
-	weft_ns end = weft_clock_ns() + WEFT_S(PATIENCE_S);
-	while (h->count < count && weft_clock_ns() < end)
-		poll_once(port);
-	assert_int_equal(h->count, count);
-	assert_int_equal(h->state, state);
-}
-
-static struct weft_ethdev_stats stats_of(const struct weft_port *port)
-{
-	struct weft_ethdev_stats stats;
-	weft_ethdev_stats(port, &stats);
-	return stats;
-}
-
 /* A packet arrives at the other end. */
 static void expect_sends(struct fixture *f)
 {
@@ -109,24 +72,24 @@ static void expect_sends(struct fixture *f)
 	rte_pktmbuf_free(m);
 }
 
-static void nic_open(struct fixture *f, struct heard *heard)
+static void nic_open(struct fixture *f, struct link_heard *heard)
 {
 	nic = (typeof(nic)){.speed_mbps = 10000};
-	*heard = (struct heard){0};
+	*heard = (struct link_heard){0};
 	fixture_open(f, weft_ip_v4(0x0a000001), true);
-	weft_ethdev_on_link(f->host, note, heard);
+	weft_ethdev_on_link(f->host, link_note, heard);
 	assert_int_equal(f->host->link_bps, 10000000000);
 }
 
 static void link__another_speed_is_told(void **state)
 {
-	struct heard heard;
+	struct link_heard heard;
 	struct fixture f;
 	nic_open(&f, &heard);
 	nic.speed_mbps = 1000;
-	expect_state(f.host, &heard, WEFT_LINK_UP, 1);
+	expect_link(f.host, &heard, WEFT_LINK_UP, 1);
 	assert_int_equal(f.host->link_bps, 1000000000);
-	assert_int_equal(stats_of(f.host).link_downs, 0);
+	assert_int_equal(port_stats(f.host).link_downs, 0);
 	fixture_close(&f);
 }
 
@@ -134,21 +97,21 @@ static void link__another_speed_is_told(void **state)
 static void reset__sets_the_device_up_anew(void **state)
 {
 	for (int has_reset = 0; has_reset < 2; has_reset++) {
-		struct heard heard;
+		struct link_heard heard;
 		struct fixture f;
 		nic_open(&f, &heard);
 		nic.has_reset = has_reset;
 		expect_sends(&f);
 		ask_for_reset();
-		expect_state(f.host, &heard, WEFT_LINK_DOWN, 1);
+		expect_link(f.host, &heard, WEFT_LINK_DOWN, 1);
 		assert_int_equal(nic.resets, 0);
 		struct weft_pkt *pkt = fixture_pkt(f.host, 0x0a000002, "x", 1);
 		assert_int_equal(f.host->ops->tx(f.host, &pkt, 1), 1);
 		assert_null(fixture_sent(&f));
-		expect_state(f.host, &heard, WEFT_LINK_UP, 2);
+		expect_link(f.host, &heard, WEFT_LINK_UP, 2);
 		assert_int_equal(nic.resets, 1);
 		expect_sends(&f);
-		struct weft_ethdev_stats stats = stats_of(f.host);
+		struct weft_ethdev_stats stats = port_stats(f.host);
 		assert_int_equal(stats.link_resets, 1);
 		assert_int_equal(stats.link_reset_failed, 0);
 		assert_int_equal(stats.link_downs, 1);
@@ -160,15 +123,15 @@ static void reset__sets_the_device_up_anew(void **state)
 
 static void reset__is_repeated_until_it_works(void **state)
 {
-	struct heard heard;
+	struct link_heard heard;
 	struct fixture f;
 	nic_open(&f, &heard);
 	nic.to_fail = 2;
 	ask_for_reset();
-	expect_state(f.host, &heard, WEFT_LINK_UP, 2);
+	expect_link(f.host, &heard, WEFT_LINK_UP, 2);
 	assert_int_equal(nic.resets, 3);
-	assert_int_equal(stats_of(f.host).link_reset_failed, 2);
-	assert_int_equal(stats_of(f.host).link_resets, 1);
+	assert_int_equal(port_stats(f.host).link_reset_failed, 2);
+	assert_int_equal(port_stats(f.host).link_resets, 1);
 	expect_sends(&f);
 	fixture_close(&f);
 }
@@ -177,7 +140,7 @@ static void reset__is_repeated_until_it_works(void **state)
 static void look(struct weft_port *port)
 {
 	to_ethdev(port)->link.look_at_ns = to_ethdev(port)->periodic_at = 0;
-	poll_once(port);
+	port_poll(port);
 }
 
 /* Two ports share the device: none of them touches it before both are parked, and one reset serves both. */
@@ -185,7 +148,7 @@ static void reset__waits_for_all_ports_on_the_device(void **state)
 {
 	struct weft_ethdev_conf conf = {.dev = "net_null7", .queues = 2, .pool_pkts = 255, .no_arp = true};
 	struct weft_port *ports[2];
-	struct heard heard[2] = {{0}};
+	struct link_heard heard[2] = {{0}};
 	struct weft_err err;
 	nic = (typeof(nic)){.speed_mbps = 10000};
 	for (uint16_t i = 0; i < 2; i++) {
@@ -193,7 +156,7 @@ static void reset__waits_for_all_ports_on_the_device(void **state)
 		conf.ip = weft_ip_v4(0x0a000001 + i);
 		if (weft_ethdev_open(&conf, &ports[i], &err) != 0)
 			fail_msg("%s", err.msg);
-		weft_ethdev_on_link(ports[i], note, &heard[i]);
+		weft_ethdev_on_link(ports[i], link_note, &heard[i]);
 	}
 	ask_for_reset();
 	for (int i = 0; i < 3; i++)
@@ -211,7 +174,7 @@ static void reset__waits_for_all_ports_on_the_device(void **state)
 	assert_int_equal(heard[1].state, WEFT_LINK_UP);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(heard[i].count, 2);
-		assert_int_equal(stats_of(ports[i]).link_resets, 1);
+		assert_int_equal(port_stats(ports[i]).link_resets, 1);
 		ports[i]->ops->close(ports[i]);
 	}
 }
@@ -219,11 +182,11 @@ static void reset__waits_for_all_ports_on_the_device(void **state)
 /* Closed while it is parked. */
 static void reset__may_be_closed_meanwhile(void **state)
 {
-	struct heard heard;
+	struct link_heard heard;
 	struct fixture f;
 	nic_open(&f, &heard);
 	ask_for_reset();
-	expect_state(f.host, &heard, WEFT_LINK_DOWN, 1);
+	expect_link(f.host, &heard, WEFT_LINK_DOWN, 1);
 	fixture_close(&f);
 	assert_int_equal(nic.resets, 0);
 }

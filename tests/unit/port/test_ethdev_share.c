@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_arp.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
-#include <rte_ip.h>
 
-#include "ethdev_fixture.h"
 #include "ethdev_inbox.h"
+#include "neigh_frames.h"
 #include "rng.h"
 
 enum {
@@ -115,13 +113,6 @@ static void device_close(struct device *dev)
 	}
 }
 
-static struct weft_ethdev_stats stats_of(const struct weft_port *port)
-{
-	struct weft_ethdev_stats s;
-	weft_ethdev_stats(port, &s);
-	return s;
-}
-
 /* An IPv4 packet to `dst` that says `number` as its payload. */
 static void ip_fill(uint8_t *ip, uint32_t dst, uint64_t number)
 {
@@ -197,10 +188,10 @@ static void rx__frame_on_another_queue_is_handed_over(void **state)
 	assert_int_equal(number_of(dev.port[0], pkts[0]), 10);
 	expect_number(dev.port[1], 11);
 	expect_number(dev.port[2], 12);
-	assert_int_equal(stats_of(dev.port[0]).rx_handed_over, 2);
-	assert_int_equal(stats_of(dev.port[0]).rx_pkts, 1);
-	assert_int_equal(stats_of(dev.port[1]).rx_taken_over, 1);
-	assert_int_equal(stats_of(dev.port[1]).rx_pkts, 1);
+	assert_int_equal(port_stats(dev.port[0]).rx_handed_over, 2);
+	assert_int_equal(port_stats(dev.port[0]).rx_pkts, 1);
+	assert_int_equal(port_stats(dev.port[1]).rx_taken_over, 1);
+	assert_int_equal(port_stats(dev.port[1]).rx_pkts, 1);
 	device_close(&dev);
 }
 
@@ -215,7 +206,7 @@ static void rx__unattended_queue_is_looked_at_by_others(void **state)
 	while (dev.port[1]->ops->rx(dev.port[1], &pkt, 1) == 0)
 		;
 	assert_int_equal(number_of(dev.port[1], pkt), 5);
-	while (stats_of(dev.port[1]).rx_handed_over == 0)
+	while (port_stats(dev.port[1]).rx_handed_over == 0)
 		expect_nothing(dev.port[1]);
 	expect_number(dev.port[0], 4);
 	device_close(&dev);
@@ -227,8 +218,8 @@ static void rx__frame_of_nobody_is_foreign(void **state)
 	device_open(&dev, ENGINES, true);
 	arrive(&dev, 1, FIRST_IP + ENGINES, 1);
 	expect_nothing(dev.port[1]);
-	assert_int_equal(stats_of(dev.port[1]).rx_foreign, 1);
-	assert_int_equal(stats_of(dev.port[1]).rx_handed_over, 0);
+	assert_int_equal(port_stats(dev.port[1]).rx_foreign, 1);
+	assert_int_equal(port_stats(dev.port[1]).rx_handed_over, 0);
 	device_close(&dev);
 }
 
@@ -239,9 +230,9 @@ static void rx__full_inbox_drops_and_counts(void **state)
 	device_open(&dev, ENGINES, true);
 	for (unsigned i = 0; i < INBOX_FRAMES + 100; i++)
 		arrive(&dev, 0, FIRST_IP + 1, i);
-	while (stats_of(dev.port[0]).rx_handed_over + stats_of(dev.port[0]).rx_handover_full < INBOX_FRAMES + 100)
+	while (port_stats(dev.port[0]).rx_handed_over + port_stats(dev.port[0]).rx_handover_full < INBOX_FRAMES + 100)
 		assert_int_equal(dev.port[0]->ops->rx(dev.port[0], pkts, ETHDEV_BURST), 0);
-	uint64_t handed = stats_of(dev.port[0]).rx_handed_over;
+	uint64_t handed = port_stats(dev.port[0]).rx_handed_over;
 	assert_true(handed >= INBOX_FRAMES - 1 && handed <= INBOX_FRAMES);
 	for (uint64_t i = 0; i < handed;) {
 		uint16_t n = dev.port[1]->ops->rx(dev.port[1], pkts, ETHDEV_BURST);
@@ -264,7 +255,7 @@ static void close__engines_come_and_go(void **state)
 	dev.port[1]->ops->close(dev.port[1]);
 	arrive(&dev, 0, FIRST_IP + 1, 2);
 	expect_nothing(dev.port[0]);
-	assert_int_equal(stats_of(dev.port[0]).rx_foreign, 1);
+	assert_int_equal(port_stats(dev.port[0]).rx_foreign, 1);
 	assert_int_equal(engine_open(&dev, 1, true, &err), 0);
 	arrive(&dev, 0, FIRST_IP + 1, 3);
 	expect_nothing(dev.port[0]);
@@ -320,25 +311,9 @@ static void rx__fewer_queues_than_engines(void **state)
 
 /* ---- neighbours ---- */
 
-struct arp_frame {
-	struct rte_ether_hdr eth;
-	struct rte_arp_hdr arp;
-} __attribute__((packed, aligned(2)));
-
 static void arrive_arp(struct device *dev, unsigned queue, uint16_t op, uint32_t sender, uint32_t target)
 {
-	const struct rte_ether_addr mac = derived_mac(sender);
-	const struct arp_frame f = {.eth = {.dst_addr = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
-					    .src_addr = mac,
-					    .ether_type = RTE_BE16(RTE_ETHER_TYPE_ARP)},
-				    .arp = {.arp_hardware = RTE_BE16(1),
-					    .arp_protocol = RTE_BE16(RTE_ETHER_TYPE_IPV4),
-					    .arp_hlen = 6,
-					    .arp_plen = 4,
-					    .arp_opcode = rte_cpu_to_be_16(op),
-					    .arp_data = {.arp_sha = mac,
-							 .arp_sip = rte_cpu_to_be_32(sender),
-							 .arp_tip = rte_cpu_to_be_32(target)}}};
+	const struct arp_frame f = arp_from(derived_mac(sender), op, sender, target);
 	arrive_frame(dev, queue, &f, sizeof f);
 }
 
@@ -349,8 +324,8 @@ static void arp__question_is_answered_by_whom_it_asks_for(void **state)
 	arrive_arp(&dev, 0, RTE_ARP_OP_REQUEST, STRANGER_IP, FIRST_IP + 2);
 	expect_nothing(dev.port[0]);
 	expect_nothing(dev.port[2]);
-	assert_int_equal(stats_of(dev.port[0]).arp_answered, 0);
-	assert_int_equal(stats_of(dev.port[2]).arp_answered, 1);
+	assert_int_equal(port_stats(dev.port[0]).arp_answered, 0);
+	assert_int_equal(port_stats(dev.port[2]).arp_answered, 1);
 	device_close(&dev);
 }
 
