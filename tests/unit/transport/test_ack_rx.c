@@ -151,20 +151,35 @@ static struct plain_pkt nack_of(const struct duo *d, uint32_t psn, uint8_t code,
 	return w;
 }
 
-static void submit_and_send(struct duo *d, const uint8_t *out, uint32_t len)
+enum { SENT_BYTES_MAX = 10 * 4096 };
+static const uint8_t sent[SENT_BYTES_MAX] = {1}; /* the message, and its context */
+
+static void submit_and_send(struct duo *d, uint32_t bytes)
 {
-	duo_send(d, 0, out, len, 1, out);
+	duo_send(d, 0, sent, bytes, 1, sent);
 	duo_poll(d, 0);
+}
+
+static struct pdc_tx *open_and_send(struct duo *d, uint32_t bytes)
+{
+	open_default(d);
+	submit_and_send(d, bytes);
+	return first_tx(d->e[0]);
+}
+
+/* The operation failed, as the target was lost. */
+static void expect_reset(struct duo *d)
+{
+	struct weft_cqe cqe;
+	assert_true(duo_cqe(d, 0, &cqe));
+	assert_int_equal(cqe.err, ECONNRESET);
 }
 
 static void ack__beyond_what_was_sent_is_stale(void **state)
 {
-	uint8_t out[4096] = {1};
 	struct weft_cqe cqe;
 	struct duo d;
-	open_default(&d);
-	submit_and_send(&d, out, sizeof out);
-	struct pdc_tx *p = first_tx(d.e[0]);
+	struct pdc_tx *p = open_and_send(&d, 4096);
 	struct plain_pkt w = ack_of(&d, p->q.nxt);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w = ack_of(&d, p->q.nxt + 100);
@@ -182,13 +197,10 @@ static void ack__beyond_what_was_sent_is_stale(void **state)
 
 static void ack__bitmap_beyond_the_queue_is_cut(void **state)
 {
-	uint8_t out[10 * 4096] = {1};
 	struct duo d;
-	open_default(&d);
-	submit_and_send(&d, out, sizeof out);
-	struct pdc_tx *p = first_tx(d.e[0]);
-	uint32_t sent = sendq_len(&p->q);
-	assert_true(sent >= 2);
+	struct pdc_tx *p = open_and_send(&d, SENT_BYTES_MAX);
+	uint32_t pkts = sendq_len(&p->q);
+	assert_true(pkts >= 2);
 	static const int16_t offsets[] = {1, -60, -64, -32768, 32767, 5};
 	for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
 		struct plain_pkt w = ack_of(&d, p->start_psn - 1);
@@ -199,7 +211,7 @@ static void ack__bitmap_beyond_the_queue_is_cut(void **state)
 	}
 	duo_poll(&d, 0);
 	assert_true(psn_diff(p->q.una, p->q.nxt) <= 0);
-	assert_int_equal(p->q.una, p->start_psn + sent);
+	assert_int_equal(p->q.una, p->start_psn + pkts);
 	duo_run(&d, d.now + WEFT_MS(10));
 	duo_close(&d);
 }
@@ -207,13 +219,10 @@ static void ack__bitmap_beyond_the_queue_is_cut(void **state)
 /* Its bitmap is that of ACK_CC; its state says nothing to us, whatever it looks like. */
 static void ack__with_vendor_state_acknowledges(void **state)
 {
-	uint8_t out[10 * 4096] = {1};
 	struct duo d;
-	open_default(&d);
-	submit_and_send(&d, out, sizeof out);
-	struct pdc_tx *p = first_tx(d.e[0]);
-	uint32_t sent = sendq_len(&p->q);
-	assert_true(sent >= 3);
+	struct pdc_tx *p = open_and_send(&d, SENT_BYTES_MAX);
+	uint32_t pkts = sendq_len(&p->q);
+	assert_true(pkts >= 3);
 	struct plain_pkt w = ack_of(&d, p->start_psn);
 	w.pds.type = WIRE_PDS_ACK_CCX;
 	w.pds.cc_type = 14;
@@ -232,11 +241,10 @@ static void ack__with_vendor_state_acknowledges(void **state)
 
 static void ack__from_another_target_id_is_stale(void **state)
 {
-	uint8_t out[1] = {1};
 	struct duo d;
 	open_default(&d);
 	duo_transfer(&d, 0, 1);
-	submit_and_send(&d, out, 1);
+	submit_and_send(&d, 1);
 	struct pdc_tx *p = first_tx(d.e[0]);
 	struct plain_pkt w = ack_of(&d, p->q.nxt - 1);
 	w.pds.spdcid++;
@@ -247,18 +255,15 @@ static void ack__from_another_target_id_is_stale(void **state)
 	assert_int_equal(weft_engine_stats(d.e[0])->rx_stale, 2);
 	assert_int_equal(sendq_len(&p->q), 1);
 	duo_run(&d, d.now + WEFT_MS(10));
-	duo_expect(&d, 0, out, 0);
+	duo_expect(&d, 0, sent, 0);
 	duo_close(&d);
 }
 
 /* What a target said to an engine that had our address and our connection's number before. */
 static void answers_to_others__do_not_name_our_target(void **state)
 {
-	uint8_t out[1] = {1};
 	struct duo d;
-	open_default(&d);
-	submit_and_send(&d, out, 1);
-	struct pdc_tx *p = first_tx(d.e[0]);
+	struct pdc_tx *p = open_and_send(&d, 1);
 	struct plain_pkt w = ack_of(&d, p->start_psn + 5000);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w = nack_of(&d, p->start_psn + 5000, WIRE_NACK_TRIMMED, 77);
@@ -268,26 +273,21 @@ static void answers_to_others__do_not_name_our_target(void **state)
 	assert_int_equal(p->state, PDC_TX_SYN);
 	assert_int_equal(p->remote_id, 0);
 	duo_run(&d, d.now + WEFT_MS(10));
-	duo_expect(&d, 0, out, 0);
+	duo_expect(&d, 0, sent, 0);
 	duo_close(&d);
 }
 
 /* Somebody has answered, and then nobody knows us: a second target may have taken what was on its way to the first. */
 static void nack__unknown_connection_after_an_answer_is_an_error(void **state)
 {
-	uint8_t out[1] = {1};
-	struct weft_cqe cqe;
 	struct duo d;
-	open_default(&d);
-	submit_and_send(&d, out, 1);
-	struct pdc_tx *p = first_tx(d.e[0]);
+	struct pdc_tx *p = open_and_send(&d, 1);
 	struct plain_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_TRIMMED, 77);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	w = nack_of(&d, p->start_psn, WIRE_NACK_INV_DPDCID, 0);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	duo_poll(&d, 0);
-	assert_true(duo_cqe(&d, 0, &cqe));
-	assert_int_equal(cqe.err, ECONNRESET);
+	expect_reset(&d);
 	assert_null(first_tx(d.e[0]));
 	duo_close(&d);
 }
@@ -295,30 +295,25 @@ static void nack__unknown_connection_after_an_answer_is_an_error(void **state)
 /* A connection given up by its target may have delivered what it does not acknowledge. */
 static void nack__closing_in_error_starts_nothing_over(void **state)
 {
-	uint8_t out[1] = {1};
-	struct weft_cqe cqe;
 	struct duo d;
-	open_default(&d);
-	submit_and_send(&d, out, 1);
-	struct plain_pkt w = nack_of(&d, first_tx(d.e[0])->start_psn, WIRE_NACK_CLOSING_IN_ERR, 0);
+	struct pdc_tx *p = open_and_send(&d, 1);
+	struct plain_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_CLOSING_IN_ERR, 0);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	duo_poll(&d, 0);
-	assert_true(duo_cqe(&d, 0, &cqe));
-	assert_int_equal(cqe.err, ECONNRESET);
+	expect_reset(&d);
 	duo_close(&d);
 }
 
 /* The answer to the first of two transmissions, and the answer to the second: only the second has a known start. */
 static void rtt__retransmissions_are_ambiguous(void **state)
 {
-	uint8_t out[4096] = {1};
 	for (int retx = 0; retx < 2; retx++) {
 		struct hit h = {0, 1, DUO_DROP};
 		struct duo d;
 		open_default(&d);
 		d.fate = hit_data;
 		d.fate_arg = &h;
-		submit_and_send(&d, out, sizeof out);
+		submit_and_send(&d, 4096);
 		duo_run(&d, d.now + 75000); /* sent again after 70 us */
 		assert_int_equal(weft_engine_stats(d.e[0])->timeouts, 1);
 		struct pdc_tx *p = first_tx(d.e[0]);
@@ -326,7 +321,7 @@ static void rtt__retransmissions_are_ambiguous(void **state)
 		w.pds.flags = retx ? WIRE_F_RETX : 0;
 		duo_inject_pkt(&d, 0, &w, NULL);
 		duo_poll(&d, 0);
-		duo_expect(&d, 0, out, 0);
+		duo_expect(&d, 0, sent, 0);
 		assert_in_range(p->srtt_ns, retx ? 4700 : 0, retx ? 5000 : 0);
 		duo_close(&d);
 	}
@@ -334,20 +329,19 @@ static void rtt__retransmissions_are_ambiguous(void **state)
 
 static void nack__lack_of_resources_holds_the_connection(void **state)
 {
-	uint8_t out[4096] = {1};
 	struct hit h = {0, 0, DUO_DROP};
 	struct duo d;
 	open_default(&d);
 	d.logging = true;
 	d.fate = hit_data;
 	d.fate_arg = &h;
-	submit_and_send(&d, out, sizeof out);
+	submit_and_send(&d, 4096);
 	struct pdc_tx *p = first_tx(d.e[0]);
 	struct plain_pkt w = nack_of(&d, p->start_psn, WIRE_NACK_NO_PKT_BUFFER, 0);
 	duo_inject_pkt(&d, 0, &w, NULL);
 	weft_ns start = d.now;
 	duo_run(&d, start + WEFT_MS(1));
-	duo_expect(&d, 0, out, 0);
+	duo_expect(&d, 0, sent, 0);
 	assert_int_equal(weft_engine_stats(d.e[0])->tx_retx_nack, 1);
 	assert_true(is_data(&d.log[1].w));
 	assert_in_range(d.log[1].at - start, WEFT_US(40), WEFT_US(41));
