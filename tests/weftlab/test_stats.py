@@ -37,6 +37,25 @@ def test_what_is_unknown_does_not_count() -> None:
     assert interval([7, 7, 7]) == Interval(3, 7.0, 0.0, 0.0, 0.95)
 
 
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_known_around_an_infinite_mean() -> None:
+    found = interval([1, math.inf, 3])
+    assert (found.n, found.mean) == (3, math.inf)
+    assert math.isnan(found.sd) and math.isnan(found.half)
+    assert interval([math.inf, math.inf]) == Interval(2, math.inf, 0.0, 0.0, 0.95)
+    assert math.isnan(interval([math.inf, -math.inf]).mean)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_pair_may_be_something_over_nothing() -> None:
+    found = compare_values("drops", [3, 4], [0, 2])
+    assert (found.ratio.n, found.ratio.mean) == (2, 3.5)
+    assert math.isnan(found.ratio.half)
+    endless = compare_values("fct", [math.inf, 2], [1, 1])
+    assert (endless.mean_a, endless.difference.mean) == (math.inf, math.inf)
+    assert math.isnan(endless.p_value) and endless.effect_size == "unknown"
+
+
 def test_an_interval_is_shown_with_two_figures() -> None:
     assert str(Interval(3, 1234.5678, 1, 0.123, 0.95)) == "1234.57 ±0.12"
     assert str(interval([7])) == "7"

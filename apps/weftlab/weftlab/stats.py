@@ -43,15 +43,16 @@ class Interval:
 
 
 def interval(values: Iterable[float], confidence: float = 0.95) -> Interval:
-    """Mean and interval of the values that are known (not NaN)."""
+    """Mean and interval of the values that are known (not NaN). Infinite values have an infinite mean, or none, and no
+    interval unless all are the same."""
     x = np.asarray([value for value in values if value is not None and not math.isnan(value)], dtype=float)
     if not len(x):
         return Interval(0, math.nan, math.nan, math.nan, confidence)
-    mean = float(x.mean())
-    if len(x) < 2:
-        return Interval(1, mean, math.nan, math.nan, confidence)
-    if (x == x[0]).all():
+    mean = float(x.mean()) if np.isfinite(x).all() else sum(x.tolist())
+    if len(x) > 1 and (x == x[0]).all():
         return Interval(len(x), mean, 0.0, 0.0, confidence)
+    if len(x) < 2 or not math.isfinite(mean):
+        return Interval(len(x), mean, math.nan, math.nan, confidence)
     sd = float(x.std(ddof=1))
     t = float(special.stdtrit(len(x) - 1, (1 + confidence) / 2))
     return Interval(len(x), mean, sd, t * sd / math.sqrt(len(x)), confidence)
