@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
 
+#include "ethdev_args.h"
 #include "ethdev_dev.h"
 #include "ethdev_edge.h"
 #include "ethdev_mtu.h"
@@ -71,6 +74,19 @@ static int probe_code(int rc)
 	return rc == -1 || rc == -EFAULT ? -ENODEV : rc;
 }
 
+/* VFIO maps all memory of EAL for the device, and the kernel counts that as locked. Drivers do not report its refusal.
+ */
+static void memlock_reason(const char *dev, char *text, size_t size)
+{
+	struct rlimit limit;
+
+	text[0] = '\0';
+	if (geteuid() != 0 && eal_is_pci(dev) && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY)
+		snprintf(text, size, "; this user may lock %llu KiB of memory (memlock), VFIO locks all that EAL has",
+			 (unsigned long long)limit.rlim_cur / 1024);
+}
+
 /* Makes the device. Probing may fail silently, so only the port itself counts. */
 static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uint16_t *id, struct weft_err *err)
 {
@@ -81,8 +97,12 @@ static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uin
 	if (rc != 0)
 		return rc;
 	rc = rte_dev_probe(full);
-	if (rc < 0)
-		return weft_err_set(err, probe_code(rc), "%s: cannot create device: %s", full, probe_reason(rc));
+	if (rc < 0) {
+		char memlock[128];
+		memlock_reason(conf->dev, memlock, sizeof memlock);
+		return weft_err_set(err, probe_code(rc), "%s: cannot create device: %s%s", full, probe_reason(rc),
+				    memlock);
+	}
 	if (rte_eth_dev_get_port_by_name(name, id) != 0)
 		return weft_err_set(err, -ENODEV, "%s: no such device, or its driver refused these arguments", full);
 	assert(slots[*id].users == 0);

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -34,6 +36,30 @@ static void open__makes_and_removes_virtual_device(void **state)
 		port->ops->close(port);
 		assert_int_not_equal(rte_eth_dev_get_port_by_name("net_null0", &id), 0);
 	}
+}
+
+/* Who may lock little memory reads that VFIO needs more; root is not bound by the limit. */
+static void open__names_memlock(void **state)
+{
+	const uid_t user = geteuid();
+	struct rlimit before, small;
+	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &before), 0);
+	small = before;
+	small.rlim_cur = 65536;
+	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &small), 0);
+	for (int root = user == 0; root >= 0; root--) {
+		struct weft_port *port = NULL;
+		struct weft_err err = {""};
+		if (root == 0 && user == 0)
+			assert_int_equal(seteuid(65534), 0);
+		assert_true(try_open("0000:99:00.0", 0, 0, &port, &err) < 0);
+		assert_int_equal(strstr(err.msg, "may lock 64 KiB of memory (memlock)") != NULL, !root);
+		assert_true(try_open("net_nonesuch0", 0, 0, &port, &err) < 0);
+		assert_null(strstr(err.msg, "memlock"));
+	}
+	if (user == 0)
+		assert_int_equal(seteuid(0), 0);
+	assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &before), 0);
 }
 
 static void open__names_bad_devices(void **state)
@@ -165,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open__makes_and_removes_virtual_device),
 		cmocka_unit_test(open__names_bad_devices),
+		cmocka_unit_test(open__names_memlock),
 		cmocka_unit_test(open__refuses_impossible_numbers),
 		cmocka_unit_test(open__busy_device_says_so),
 		cmocka_unit_test(open__queues_of_an_existing_device),
