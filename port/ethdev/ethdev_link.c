@@ -13,6 +13,7 @@
 #include <rte_ethdev.h>
 
 #include "ethdev_priv.h"
+#include "ethdev_removal.h"
 #include "ethdev_reset.h"
 #include "ethdev_xdp.h"
 #include "weft/kernel_if.h"
@@ -68,7 +69,7 @@ static enum weft_link_state interface_state(const struct ethdev *d)
 static enum weft_link_state device_state(const struct ethdev *d)
 {
 	struct rte_eth_link link;
-	if (rte_eth_dev_is_removed(d->id))
+	if (atomic_load_explicit(&d->link.removal_asked, memory_order_acquire) || rte_eth_dev_is_removed(d->id))
 		return WEFT_LINK_REMOVED;
 	if (rte_eth_link_get_nowait(d->id, &link) != 0)
 		return d->link.state;
@@ -141,13 +142,16 @@ void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, wef
 		device_wait(d, wait_ns);
 	d->link.look_at_ns = 0; /* the first poll tells of a link that is down */
 	d->port.link_bps = bps_now(d);
-	if (!is_iface)
-		reset_watch(d);
+	if (is_iface)
+		return;
+	reset_watch(d);
+	removal_watch(d, rte_dev_name(info->device));
 }
 
 void ethdev_link_fini(struct ethdev *d)
 {
 	reset_unwatch(d);
+	removal_unwatch(d);
 	if (d->link.fd >= 0)
 		close(d->link.fd);
 	d->link.fd = -1;

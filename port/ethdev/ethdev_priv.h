@@ -53,6 +53,8 @@ struct ethdev_link {
 	const struct weft_port_ops *ops_parked;        /* while nothing may touch the device */
 	_Atomic bool reset_asked;                      /* by the driver, on another thread */
 	bool heeds_resets;                             /* the driver is listened to */
+	_Atomic bool removal_asked;                    /* by the kernel, on another thread */
+	char removal_of[RTE_DEV_NAME_MAX_LEN];         /* the device whose removal is listened for; "": none */
 	bool is_parked;                                /* the device waits to be set up anew, see slot_park ... */
 	uint32_t restarts;                             /* ... and had been so often before */
 	weft_link_fn changed;                          /* NULL: nobody */

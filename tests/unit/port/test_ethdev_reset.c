@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Driver resets and links that change their speed: a pair of rings plays a NIC, whose link and resets are this test's
- * (the linker puts the functions here in the place of DPDK's). */
+/* Driver resets, removals, and links that change their speed: a pair of rings plays a NIC, whose link and resets are
+ * this test's (the linker puts the functions here in the place of DPDK's). */
 #include <errno.h>
 
 #include <rte_bus.h>
+#include <rte_dev.h>
 
 #include "ethdev_fixture.h"
 
@@ -14,6 +15,12 @@ static struct {
 	rte_eth_dev_cb_fn on_reset[2]; /* who listens */
 	void *args[2];
 	unsigned listeners, forgotten;
+	struct {
+		char name[32];
+		rte_dev_event_cb_fn fn;
+		void *arg;
+		unsigned forgotten;
+	} removal;
 } nic;
 
 const char *__wrap_rte_bus_name(const struct rte_bus *bus);
@@ -21,6 +28,8 @@ int __wrap_rte_eth_link_get_nowait(uint16_t id, struct rte_eth_link *link);
 int __wrap_rte_eth_dev_reset(uint16_t id);
 int __wrap_rte_eth_dev_callback_register(uint16_t id, enum rte_eth_event_type type, rte_eth_dev_cb_fn fn, void *arg);
 int __wrap_rte_eth_dev_callback_unregister(uint16_t id, enum rte_eth_event_type type, rte_eth_dev_cb_fn fn, void *arg);
+int __wrap_rte_dev_event_callback_register(const char *name, rte_dev_event_cb_fn fn, void *arg);
+int __wrap_rte_dev_event_callback_unregister(const char *name, rte_dev_event_cb_fn fn, void *arg);
 
 const char *__wrap_rte_bus_name(const struct rte_bus *bus)
 {
@@ -54,6 +63,20 @@ int __wrap_rte_eth_dev_callback_register(uint16_t id, enum rte_eth_event_type ty
 int __wrap_rte_eth_dev_callback_unregister(uint16_t id, enum rte_eth_event_type type, rte_eth_dev_cb_fn fn, void *arg)
 {
 	return nic.forgotten++ == 0 ? -EAGAIN : 0; /* it was just running */
+}
+
+int __wrap_rte_dev_event_callback_register(const char *name, rte_dev_event_cb_fn fn, void *arg)
+{
+	snprintf(nic.removal.name, sizeof nic.removal.name, "%s", name);
+	nic.removal.fn = fn;
+	nic.removal.arg = arg;
+	return 0;
+}
+
+int __wrap_rte_dev_event_callback_unregister(const char *name, rte_dev_event_cb_fn fn, void *arg)
+{
+	assert_string_equal(name, nic.removal.name);
+	return nic.removal.forgotten++ == 0 ? -EAGAIN : 1; /* it was just running; then the number removed */
 }
 
 static void ask_for_reset(void)
@@ -191,6 +214,26 @@ static void reset__may_be_closed_meanwhile(void **state)
 	assert_int_equal(nic.resets, 0);
 }
 
+/* The kernel wants the device back: the owner is told, and nothing touches the device until it is closed. */
+static void removal__parks_the_port(void **state)
+{
+	struct link_heard heard;
+	struct fixture f;
+	nic_open(&f, &heard);
+	nic.removal.fn(nic.removal.name, RTE_DEV_EVENT_ADD, nic.removal.arg);
+	look(f.host);
+	assert_int_equal(heard.count, 0);
+	nic.removal.fn(nic.removal.name, RTE_DEV_EVENT_REMOVE, nic.removal.arg);
+	look(f.host);
+	assert_int_equal(heard.count, 1);
+	assert_int_equal(heard.state, WEFT_LINK_REMOVED);
+	struct weft_pkt *pkt = fixture_pkt(f.host, 0x0a000002, "x", 1);
+	assert_int_equal(f.host->ops->tx(f.host, &pkt, 1), 1);
+	assert_null(fixture_sent(&f));
+	fixture_close(&f);
+	assert_int_equal(nic.removal.forgotten, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +242,7 @@ int main(void)
 		cmocka_unit_test(reset__is_repeated_until_it_works),
 		cmocka_unit_test(reset__waits_for_all_ports_on_the_device),
 		cmocka_unit_test(reset__may_be_closed_meanwhile),
+		cmocka_unit_test(removal__parks_the_port),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
 }
