@@ -28,6 +28,8 @@ struct doctor_eth {
 	bool hashes_ports;   /* RSS of UDP over IPv4 looks at the ports */
 	bool tx_csum, tx_sg; /* transmit checksums; packets of several segments */
 	uint32_t rx_queues;  /* 0: unknown */
+	bool xdp_is_known;   /* false: not asked */
+	char no_xdp[256];    /* why AF_XDP does not suit; empty: it does */
 };
 
 /* Strings are terminated, and empty where there is no such thing. */

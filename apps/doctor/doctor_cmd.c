@@ -112,7 +112,8 @@ static const struct opt_command doctor_command = {
 	.args = " [DEVICE]",
 	.about = "Examines this machine, and the DEVICE (a PCI address or an interface) that FI_WEFT_DEVICE shall "
 		 "name:\n"
-		 "driver, permissions, NUMA, MTU, speed, PCIe, offloads, RSS, hugepages, memlock, IOMMU and clock.\n"
+		 "driver, permissions, NUMA, MTU, speed, PCIe, offloads, RSS, AF_XDP, hugepages, memlock, IOMMU and "
+		 "clock.\n"
 		 "Each finding comes with the command that mends it. Nothing is changed.\n"
 		 "\n"
 		 "Exit status: 0 everything is fine, 3 it works, with warnings, 1 it will not work, 2 wrong usage.",

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What only the kernel's calls tell: offloads, queues and RSS of an interface, and the MTU of the path to a peer. Of a
- * tree other than this machine's it is read from the file ethtool/INTERFACE, lines of a name and a number. */
+/* What only the kernel's calls tell: offloads, queues, RSS and AF_XDP of an interface, and the MTU of the path to a
+ * peer. Of a tree other than this machine's it is read from the file ethtool/INTERFACE, lines of a name and a number.
+ */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "weft/ethdev.h"
 
 static bool ask(int fd, const struct doctor *d, void *command)
 {
@@ -92,7 +95,18 @@ static void tree_read(struct doctor *d)
 	d->eth.hashes_ports = told(d, path, "hashes_ports") != 0;
 	d->eth.tx_csum = told(d, path, "tx_csum") != 0;
 	d->eth.tx_sg = told(d, path, "tx_sg") != 0;
+	d->eth.xdp_is_known = fs_field(d, path, "no_xdp", d->eth.no_xdp, sizeof d->eth.no_xdp);
+	if (strcmp(d->eth.no_xdp, "0") == 0)
+		d->eth.no_xdp[0] = '\0';
 	d->path_mtu_bytes = d->peer != NULL ? (uint32_t)told(d, path, "path_mtu") : 0;
+}
+
+static void xdp_ask(struct doctor *d)
+{
+	struct weft_err err = {""};
+	int rc = weft_ethdev_af_xdp(d->iface, &err);
+	d->eth.xdp_is_known = rc == 0 || rc == -ENOTSUP;
+	snprintf(d->eth.no_xdp, sizeof d->eth.no_xdp, "%s", rc == 0 ? "" : err.msg);
 }
 
 void doctor_eth_read(struct doctor *d)
@@ -101,8 +115,10 @@ void doctor_eth_read(struct doctor *d)
 		tree_read(d);
 		return;
 	}
-	if (d->iface[0] != '\0')
+	if (d->iface[0] != '\0') {
 		eth_ask(d);
+		xdp_ask(d);
+	}
 	if (d->peer != NULL)
 		path_ask(d);
 }

@@ -234,6 +234,17 @@ static void check_rss(const struct doctor *d, struct doctor_finding *f)
 	}
 }
 
+static void check_af_xdp(const struct doctor *d, struct doctor_finding *f)
+{
+	if (!d->eth.xdp_is_known)
+		return;
+	if (d->eth.no_xdp[0] == '\0')
+		doctor_say(f, DOCTOR_OK, "can be used on %s", d->iface);
+	else
+		doctor_say(f, DOCTOR_WARNING, "packet sockets, which are slower, are used on %s: %s", d->iface,
+			   d->eth.no_xdp);
+}
+
 const struct doctor_check doctor_nic_checks[] = {
 	{"device", check_device},
 	{"driver", check_driver},
@@ -244,5 +255,6 @@ const struct doctor_check doctor_nic_checks[] = {
 	{"pcie", check_pcie},
 	{"offloads", check_offloads},
 	{"rss", check_rss},
+	{"af_xdp", check_af_xdp},
 	{NULL, NULL},
 };

@@ -117,6 +117,10 @@ const char *weft_ethdev_note(const struct weft_port *port);
  * fit. */
 bool weft_ethdev_arg(const char *devargs, const char *key, char *value, size_t size);
 
+/* 0 if a port of one queue can reach the kernel's interface `iface` by AF_XDP; -ENOTSUP and why not, when packet
+ * sockets are used in its place; -ENODEV and others: no such interface. Starts nothing. */
+int weft_ethdev_af_xdp(const char *iface, struct weft_err *err);
+
 /* Copies the counters of a port of weft_ethdev_open or weft_ethdev_ring_pair to the caller's `stats`. Called by the
  * thread that polls the port. */
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats);

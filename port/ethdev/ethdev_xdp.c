@@ -128,6 +128,15 @@ int xdp_look(const struct weft_ethdev_conf *conf, struct weft_if *info, struct x
 	return 0;
 }
 
+int weft_ethdev_af_xdp(const char *iface, struct weft_err *err)
+{
+	const struct weft_ethdev_conf conf = {.dev = iface, .ip = weft_ip_v4(1)}; /* any address but none */
+	struct xdp_facts facts;
+	struct weft_if info;
+	int rc = xdp_look(&conf, &info, &facts, err);
+	return rc != 0 ? rc : xdp_judge(&facts, err);
+}
+
 /* ---- the program ---- */
 
 int xdp_program_open(const struct weft_ip *ip, int *fd, struct weft_err *err)

@@ -32,7 +32,7 @@ FILES = {
                         "Cpus_allowed_list:\t0-15",
     "proc/self/limits": "Limit                     Soft Limit           Hard Limit           Units\n"
                         "Max locked memory         unlimited            unlimited            bytes",
-    "ethtool/eth0": "rx_queues 4\nhashes_ports 0\ntx_csum 1\ntx_sg 1\npath_mtu 9000",
+    "ethtool/eth0": "rx_queues 4\nhashes_ports 0\ntx_csum 1\ntx_sg 1\nno_xdp 0\npath_mtu 9000",
     "dev/vfio/17": "",
 }
 LINKS = {
@@ -94,7 +94,7 @@ class Doctor(unittest.TestCase):
         code, found = self.examine("eth0")
         self.assertEqual({f["level"] for f in found.values()}, {"ok"}, found)
         self.assertEqual(code, 0)
-        self.assertEqual(set(found), {"device", "driver", "permissions", "numa", "mtu", "speed", "pcie", "offloads", "rss",
+        self.assertEqual(set(found), {"device", "driver", "permissions", "numa", "mtu", "speed", "pcie", "offloads", "rss", "af_xdp",
                                       "hugepages", "memlock", "iommu", "clock"})
         self.assertIn("100 Gb/s", found["speed"]["text"])
         self.assertIn(PCI, found["device"]["text"])
@@ -148,6 +148,11 @@ class Doctor(unittest.TestCase):
     def test_rss_by_ports(self):
         told = FILES["ethtool/eth0"].replace("hashes_ports 0", "hashes_ports 1")
         self.finds("rss", "warning", "4 receive queues by UDP ports", "rx-flow-hash udp4 sd", files={"ethtool/eth0": told})
+
+    def test_interface_without_af_xdp(self):
+        told = FILES["ethtool/eth0"].replace("no_xdp 0", "no_xdp it has 4 receive queues")
+        self.finds("af_xdp", "warning", "packet sockets, which are slower, are used on eth0: it has 4 receive queues", "",
+                   files={"ethtool/eth0": told})
 
     def test_hugepages_that_are_not_there(self):
         none = {path: "0" for path in FILES if "hugepages" in path}
