@@ -2,40 +2,33 @@
 /* Two engines in one process, joined by packet rings, send a message to and fro and print the mean round trip. A
  * program with a NIC opens its device (weft_ethdev_conf.dev) instead of a ring and polls its one engine. */
 #include <err.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 #include <weft/engine.h>
 #include <weft/ethdev.h>
 
 enum { ROUNDS = 10000, BYTES = 64, PORT = 1, BURST = 32 };
+#define CHECK(rc) ((rc) ? errx(1, #rc ": %s", err.msg) : (void)0)
 
 static struct host {
-	struct weft_port *wire; /* the switch's end of its ring */
+	struct weft_port *port, *wire; /* the engine's end of its ring, and the switch's */
 	struct weft_engine *engine;
 	struct weft_ep *ep;
 	uint32_t peer;
 	char buf[BYTES];
-} a, b;
-
-static void check(int rc, const char *msg)
-{
-	if (rc)
-		errx(1, "%s (%d)", msg, rc);
-}
+} hosts[2];
 
 static void open_host(struct host *h, const char *name, struct weft_ip ip, struct weft_ip peer)
 {
 	struct weft_err err = {""};
-	struct weft_port *port;
 	struct weft_ethdev_conf dev = {.dev = name, .ip = ip, .no_arp = 1};
 	struct weft_engine_conf conf = {.ip = ip, .cc = weft_cc_find("smartt"), .lb = weft_lb_find("reps")};
 	weft_param_defaults(weft_engine_tunes, &conf.tune);
-	check(weft_ethdev_ring_pair(name, 1024, &h->wire, &err), err.msg);
-	check(weft_ethdev_open(&dev, &port, &err), err.msg);
-	check(weft_engine_create(&conf, port, weft_clock_ns(), &h->engine, &err), err.msg);
-	check(weft_ep_open(h->engine, PORT, 64, 64, &h->ep, &err), err.msg);
-	check(weft_peer_add(h->engine, &(struct weft_addr){peer, PORT}, &h->peer), err.msg);
+	CHECK(weft_ethdev_ring_pair(name, 1024, &h->wire, &err));
+	CHECK(weft_ethdev_open(&dev, &h->port, &err));
+	CHECK(weft_engine_create(&conf, h->port, weft_clock_ns(), &h->engine, &err));
+	CHECK(weft_ep_open(h->engine, PORT, 64, 64, &h->ep, &err));
+	CHECK(weft_peer_add(h->engine, &(struct weft_addr){peer, PORT}, &h->peer));
 }
 
 /* Polls the engine and gives what it sent to the other host. Returns how many operations are complete, 0 or 1. */
@@ -47,7 +40,8 @@ static unsigned poll_host(const struct host *h, const struct host *other)
 	uint16_t n = h->wire->ops->rx(h->wire, pkts, BURST), taken = other->wire->ops->tx(other->wire, pkts, n);
 	h->wire->ops->free(h->wire, pkts + taken, (uint16_t)(n - taken));
 	unsigned complete = weft_cq_take(h->ep, &cqe, 1);
-	check(cqe.err, "operation failed");
+	if (cqe.err)
+		errx(1, "an operation failed");
 	return complete;
 }
 
@@ -62,14 +56,12 @@ static void send_message(struct host *from, struct host *to)
 
 int main(void)
 {
-	open_host(&a, "a", weft_ip_v4(0x0a000001), weft_ip_v4(0x0a000002));
-	open_host(&b, "b", weft_ip_v4(0x0a000002), weft_ip_v4(0x0a000001));
+	open_host(&hosts[0], "a", weft_ip_v4(0x0a000001), weft_ip_v4(0x0a000002));
+	open_host(&hosts[1], "b", weft_ip_v4(0x0a000002), weft_ip_v4(0x0a000001));
 	weft_ns start = weft_clock_ns();
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		send_message(&a, &b);
-		send_message(&b, &a);
-	}
-	printf("%d round trips of %d bytes, %" PRIu64 " ns each\n", ROUNDS, BYTES, (weft_clock_ns() - start) / ROUNDS);
-	weft_engine_destroy(a.engine);
-	weft_engine_destroy(b.engine);
+	for (unsigned i = 0; i < 2 * ROUNDS; i++)
+		send_message(&hosts[i % 2], &hosts[1 - i % 2]);
+	printf("%d round trips of %d bytes, %.0f ns each\n", ROUNDS, BYTES, (double)(weft_clock_ns() - start) / ROUNDS);
+	for (unsigned i = 0; i < 2; i++)
+		weft_engine_destroy(hosts[i].engine);
 }
