@@ -67,6 +67,19 @@ def test_changed_settings_are_run_and_old_results_kept(write: Write, tmp_path: P
     assert fresh["wall_s"][0] != first["wall_s"][0]
 
 
+def test_a_plug_in_with_other_contents_is_run_again(write: Write, tmp_path: Path) -> None:
+    plug_in = tmp_path / "cc_mine.so"
+    subprocess.run(["cc", "-shared", "-fPIC", f"-I{ROOT}/include", "-o", plug_in, ROOT / "examples" / "cc_mine.c"],
+                   check=True)
+    path = write(f"topology: star:4\nmatrix: permutation:4:16KiB\nplugin: {plug_in}\ncc: mine\n")
+    first, again = (weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True) for _ in range(2))
+    assert again["wall_s"][0] == first["wall_s"][0]
+    plug_in.write_bytes(plug_in.read_bytes() + b"of another build")
+    changed = weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True)
+    assert changed["wall_s"][0] != first["wall_s"][0]
+    assert changed["digest"][0] == first["digest"][0]
+
+
 def test_options_win_over_the_file(write: Write, tmp_path: Path) -> None:
     options = {"seed": 9, "lb": "ecmp", "set": {"ack_every": 2}, "no-trim": True}
     runs = weftlab.run(write("topology: star:4\nmatrix: permutation:4:16KiB\nseeds: 3\nlb: ops\n"), quiet=True,
