@@ -169,10 +169,35 @@ void dgram_detach(struct ses *ses, const struct weft_ep *ep)
 
 /* ---- receiving ---- */
 
+static bool is_whole(const struct wire_view *v)
+{
+	const uint8_t whole = WIRE_SES_SOM | WIRE_SES_EOM;
+	return (v->req->flags & whole) == whole && !v->outer->trimmed;
+}
+
+/* The medium form is what AI Base asks for; the reference provider sends a SEND in the standard form. */
 static bool is_sane(const struct wire_view *v)
 {
-	return v->ses_bytes && v->next_hdr == WIRE_NH_MEDIUM && wire_req_opcode(v->req) == WIRE_OP_DATAGRAM_SEND &&
-	       wire_medium_length(v->medium) == v->payload_bytes && !v->outer->trimmed;
+	uint8_t opcode = v->ses_bytes ? wire_req_opcode(v->req) : WIRE_OP_NO_OP;
+	if (opcode == WIRE_OP_DATAGRAM_SEND && v->next_hdr == WIRE_NH_MEDIUM)
+		return wire_medium_length(v->medium) == v->payload_bytes && is_whole(v);
+	return (opcode == WIRE_OP_DATAGRAM_SEND || opcode == WIRE_OP_SEND) && v->next_hdr == WIRE_NH_STD &&
+	       wire_std_request_length(v->std) == v->payload_bytes && is_whole(v);
+}
+
+/* What both forms say, in different places. */
+struct dgram_fields {
+	uint32_t initiator;
+	uint64_t match, data;
+};
+
+static struct dgram_fields read_fields(const struct wire_view *v)
+{
+	if (v->next_hdr == WIRE_NH_STD)
+		return (struct dgram_fields){wire_std_initiator(v->std), wire_std_match(v->std),
+					     wire_std_header_data(v->std)};
+	return (struct dgram_fields){wire_medium_initiator(v->medium), wire_medium_match(v->medium),
+				     wire_medium_header_data(v->medium)};
 }
 
 static bool backlog_full(const struct weft_ep *ep)
@@ -199,15 +224,16 @@ void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire
 		ses->stats->rx_bad_ses++;
 		return;
 	}
-	const struct weft_addr from = {*wire_view_src(v), (uint16_t)wire_medium_initiator(v->medium)};
+	const struct dgram_fields fields = read_fields(v);
+	const struct weft_addr from = {*wire_view_src(v), (uint16_t)fields.initiator};
 	struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), true);
 	const uint8_t *payload = pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
 	const struct weft_op op = {.kind = WEFT_OP_SEND,
 				   .flags = wire_req_hd(v->req) ? WEFT_OP_HAS_DATA : 0,
 				   .buf = (void *)payload,
 				   .len = v->payload_bytes,
-				   .tag = wire_medium_match(v->medium),
-				   .data = wire_req_hd(v->req) ? wire_medium_header_data(v->medium) : 0};
+				   .tag = fields.match,
+				   .data = wire_req_hd(v->req) ? fields.data : 0};
 	uint32_t peer;
 	if (ep && !peer_add(&ses->peers, &from, &peer))
 		deliver(ses, ep, peer, &op);

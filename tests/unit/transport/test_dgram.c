@@ -258,9 +258,13 @@ static void dgram__bad_packets(void **state)
 	duo_inject_pkt(&p.d, 1, &w, bytes);
 	w = good;
 	w.pds.next_hdr = WIRE_NH_STD;
+	w.ses.request_length = 9;
+	duo_inject_pkt(&p.d, 1, &w, bytes);
+	w = good;
+	w.ses.flags = WIRE_SES_SOM;
 	duo_inject_pkt(&p.d, 1, &w, bytes);
 	run(&p);
-	assert_int_equal(p.d.e[1]->pds.stats.rx_bad_ses, 3);
+	assert_int_equal(p.d.e[1]->pds.stats.rx_bad_ses, 4);
 	expect_none(&p, 1);
 	w = good;
 	w.ses.resource_index ^= 1;
@@ -270,6 +274,34 @@ static void dgram__bad_packets(void **state)
 	duo_inject_pkt(&p.d, 1, &good, bytes);
 	run(&p);
 	expect(&p, 1, &in, EMSGSIZE);
+	duo_close(&p.d);
+}
+
+/* The reference provider sends datagrams as a SEND with the standard header and a message id of its own. */
+static void dgram__standard_form(void **state)
+{
+	struct pair p;
+	uint8_t in[8] = {0}, bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	pair_open(&p);
+	post(&p, in, sizeof in);
+	struct plain_pkt w = {.net = {.dst_port = WIRE_UDP_PORT, .entropy = 0xC000},
+			      .pds = {.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_STD},
+			      .ses = {.opcode = WIRE_OP_SEND,
+				      .flags = WIRE_SES_SOM | WIRE_SES_EOM | WIRE_SES_HD,
+				      .message_id = 7,
+				      .pid_on_fep = weft_ep_port(p.ep[1]) >> 4,
+				      .resource_index = weft_ep_port(p.ep[1]) & 15,
+				      .initiator = weft_ep_port(p.ep[0]),
+				      .header_data = 99,
+				      .request_length = 8},
+			      .payload_bytes = 8};
+	duo_inject_pkt(&p.d, 1, &w, bytes);
+	run(&p);
+	const struct weft_cqe cqe = expect(&p, 1, in, 0);
+	assert_int_equal(cqe.len, 8);
+	assert_int_equal(cqe.data, 99);
+	assert_memory_equal(in, bytes, sizeof in);
+	assert_int_equal(p.d.e[1]->pds.stats.rx_bad_ses, 0);
 	duo_close(&p.d);
 }
 
@@ -309,6 +341,7 @@ int main(void)
 		cmocka_unit_test(dgram__kinds_do_not_mix),
 		cmocka_unit_test(dgram__to_ourselves),
 		cmocka_unit_test(dgram__bad_packets),
+		cmocka_unit_test(dgram__standard_form),
 		cmocka_unit_test(dgram__waits_for_the_port),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
