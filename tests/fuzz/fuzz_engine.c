@@ -232,18 +232,34 @@ static void repair(uint8_t *b, size_t len)
 	put16(b + 10, ~(sum + (sum >> 16)));
 }
 
-/* A response with data is for our request with the number in its lowest byte of the job id. */
+/* The n-th of our requests that want an answer, or NULL. */
+static const struct tx_msg *nth_ask(const struct fuzz *f, uint32_t n)
+{
+	list_for_each (l, &f->e->pds.txs) {
+		list_for_each (r, &list_entry(l, struct pdc_tx, link)->runs) {
+			const struct tx_msg *m = list_entry(list_entry(r, struct tx_run, link), struct tx_msg, run);
+			if (m->rma && m->rma->role == RMA_ASK && m->message_id && !n--)
+				return m;
+		}
+	}
+	return NULL;
+}
+
+/* A response with data is for our request with the number in its lowest byte of the job id, and a packet near the
+ * begin of the return direction of its connection. */
 static void answer(const struct fuzz *f, uint8_t *b, size_t len)
 {
-	uint8_t *ses = b + PDS_AT + 12;
-	if (len < PDS_AT + 12 + 20 || ((b[PDS_AT] << 8 | b[PDS_AT + 1]) >> 7 & 15) != WIRE_NH_RSP_DATA)
+	uint8_t *pds = b + PDS_AT, *ses = pds + 12;
+	if (len < PDS_AT + 12 + 20 || ((pds[0] << 8 | pds[1]) >> 7 & 15) != WIRE_NH_RSP_DATA)
 		return;
-	uint32_t i = ses[7];
-	const struct tx_msg *m = i < f->e->ses.asks.room ? f->e->ses.asks.msgs[i] : NULL;
+	const struct tx_msg *m = nth_ask(f, ses[7] & 3);
 	if (!m)
 		return;
-	ses[5] = (uint8_t)(m->rma->token >> 16);
-	put16(ses + 6, m->rma->token & UINT16_MAX);
+	const struct pdc_tx *p = m->rma->pdc;
+	pds[1] &= (uint8_t)~WIRE_F_SYN;
+	put32(pds + 4, p->start_psn + pds[7]);
+	put16(pds + 8, p->remote_id ? p->remote_id : 77);
+	put16(pds + 10, p->pdc.id);
 	put16(ses + 8, m->message_id);
 }
 

@@ -45,9 +45,9 @@ void credit_tx_idle(const struct pds *pds, struct pdc_tx *p)
 /* Of a run's part that has not been cut. */
 static uint64_t wire_bytes_left(const struct pds *pds, const struct pdc_tx *p, const struct tx_run *run)
 {
-	uint32_t left = run->bytes - run->cut_bytes;
-	uint32_t pkts = left ? (left - 1) / p->pdc.payload_bytes + 1 : 1;
-	return run->cut ? 0 : left + (uint64_t)pkts * pds->conf.overhead_bytes;
+	uint32_t left = run->bytes - run->cut_bytes, piece = run->ask_bytes ? run->ask_bytes : p->pdc.payload_bytes;
+	uint32_t pkts = left ? (left - 1) / piece + 1 : 1;
+	return run->cut ? 0 : (run->ask_bytes ? 0 : left) + (uint64_t)pkts * pds->conf.overhead_bytes;
 }
 
 void credit_tx_queued(const struct pds *pds, struct pdc_tx *p, const struct tx_run *run)

@@ -30,7 +30,7 @@ static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_
 		if (!rxwin_reserve(&p->win, &pds->win, wire_hdr_psn(v->hdr)))
 			return; /* it comes again */
 		pdc_rx_mark(pds, p, wire_hdr_psn(v->hdr));
-		if (wire_hdr_ctl(v->hdr) == WIRE_CTL_CLOSE_CMD)
+		if (wire_hdr_ctl(v->hdr) == WIRE_CTL_CLOSE_CMD && !p->pdc.is_return)
 			pdc_rx_shut(pds, p, ECONNRESET, now);
 	}
 	const struct arrival a = read_arrival(pkt, v);

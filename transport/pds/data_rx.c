@@ -119,14 +119,22 @@ static const uint8_t *payload_of(const struct weft_pkt *pkt, const struct wire_v
 /* A trimmed packet opens nothing, unless credit is needed to send it again: then there must be a place for it. */
 static bool may_accept(const struct pds *pds, const struct wire_view *v)
 {
-	return v->kind != WIRE_KIND_TRIMMED || (pds->credit.rcc && (wire_hdr_flags(v->hdr) & WIRE_F_SYN));
+	return v->kind != WIRE_KIND_TRIMMED || pds->credit.rcc;
+}
+
+/* Answers tell that the target lives as much as acknowledgements do. */
+static void note_heard(struct pdc_rx *p, weft_ns now)
+{
+	p->last_heard_ns = now;
+	if (p->pdc.is_return)
+		p->other->last_heard_ns = now;
 }
 
 void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now)
 {
 	struct pdc_rx *p = pdc_rx_find(pds, v, may_accept(pds, v), now);
 	if (p)
-		p->last_heard_ns = now;
+		note_heard(p, now);
 	if (p && pds->credit.rcc)
 		credit_rx_data(pds, p, v, now);
 	if (v->kind == WIRE_KIND_TRIMMED) {

@@ -59,17 +59,13 @@ void path_stop(struct pds *pds, struct remote *r)
 	wheel_cancel(&pds->timers.wheel, &r->path.timer.timer);
 }
 
-static bool is_open(const struct pdc_tx *p)
-{
-	return p && p->state == PDC_TX_OPEN;
-}
-
 /* A connection over which probes can go, or NULL. */
 static struct pdc_tx *open_connection(const struct remote *r)
 {
-	if (is_open(r->tx[0]))
-		return r->tx[0];
-	return is_open(r->tx[1]) ? r->tx[1] : NULL;
+	struct pdc_tx *p = r->conns;
+	while (p && p->state != PDC_TX_OPEN)
+		p = p->next_conn;
+	return p;
 }
 
 /* A probe is answered within a round trip, or never. */
@@ -138,9 +134,9 @@ static void search(struct pds *pds, struct remote *r, weft_ns now)
 static void set_size(struct pds *pds, struct remote *r, uint16_t payload_bytes, weft_ns now)
 {
 	r->path.payload_bytes = payload_bytes;
-	for (int i = 0; i < 2; i++)
-		if (is_open(r->tx[i]))
-			resize(pds, r->tx[i], payload_bytes, now);
+	for (struct pdc_tx *p = r->conns; p; p = p->next_conn)
+		if (p->state == PDC_TX_OPEN)
+			resize(pds, p, payload_bytes, now);
 }
 
 /* Probes of the last try. */

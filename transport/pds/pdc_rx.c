@@ -6,6 +6,8 @@
 #include "ack_tx.h"
 #include "credit_rx.h"
 #include "ip_key.h"
+#include "pdc_tx.h"
+#include "rx_drop.h"
 
 enum { TIME_WAIT_RTOS = 8, REAP_IDLE_CLOSES = 4 };
 
@@ -19,21 +21,31 @@ static uint32_t start_psn_of(const struct wire_view *v)
 	return wire_hdr_psn(v->hdr) - wire_hdr_psn_offset(v->hdr);
 }
 
+/* The direction in which we answer, or NULL. */
+static struct pdc_tx *return_of(const struct pdc_rx *p)
+{
+	return p->pdc.is_return ? NULL : p->other;
+}
+
+static void end_return(struct pds *pds, struct pdc_rx *p, int err)
+{
+	struct pdc_tx *t = return_of(p);
+	if (!t)
+		return;
+	p->other = NULL;
+	t->other = NULL;
+	pdc_tx_end_return(pds, t, err);
+}
+
 void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
-	pds->events->on_shut(pds->ses, p, ECONNRESET);
-	assert(!pdc_rx_has_msgs(p));
+	assert(!p->pdc.is_return);
+	end_return(pds, p, ECONNRESET);
 	if (pds->recent_syn == p)
 		pds->recent_syn = NULL;
 	if (u64map_get(&pds->syns, syn_key(&p->ip, p->remote_id)) == p)
 		u64map_del(&pds->syns, syn_key(&p->ip, p->remote_id));
-	wheel_cancel(&pds->timers.wheel, &p->pdc.timer);
-	credit_rx_stop(pds, p, now);
-	list_del(&p->ack_link);
-	list_del(&p->link);
-	pdc_id_put(&pds->ids, &p->pdc);
-	rxwin_release(&p->win, &pds->win);
-	weft_mem_free(&pds->mem, p);
+	rx_drop(pds, p, now);
 }
 
 static size_t pdc_rx_bytes(const struct pds *pds)
@@ -56,28 +68,64 @@ static struct pdc_rx *pdc_rx_alloc(struct pds *pds)
 	return p;
 }
 
-static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns now)
+static struct pdc_rx *new_rx(struct pds *pds, const struct wire_view *v, uint32_t start_psn, weft_ns now)
 {
 	struct pdc_rx *p = pdc_rx_alloc(pds);
 	if (!p)
 		return NULL;
 	p->ip = *wire_view_src(v);
 	p->remote_id = wire_hdr_spdcid(v->hdr);
-	p->start_psn = start_psn_of(v);
+	p->start_psn = start_psn;
 	p->gap_psn = p->start_psn - 1;
 	rxwin_init(&p->win, p->start_psn);
 	p->last_heard_ns = now;
-	if (!pdc_id_take(&pds->ids, &p->pdc) || !u64map_put(&pds->syns, syn_key(&p->ip, p->remote_id), p)) {
-		pdc_id_put(&pds->ids, &p->pdc);
-		weft_mem_free(&pds->mem, p);
-		return NULL;
-	}
+	return p;
+}
+
+static void start(struct pds *pds, struct pdc_rx *p, weft_ns now)
+{
 	list_add_tail(&pds->rxs, &p->link);
 	wheel_set(&pds->timers.wheel, &p->pdc.timer, now + pds->conf.tune.peer_timeout_ns);
 	if (pds->credit.rcc)
 		credit_rx_start(pds, p, now);
 	pds->events->on_accept(pds->ses, p);
+}
+
+static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns now)
+{
+	struct pdc_rx *p = new_rx(pds, v, start_psn_of(v), now);
+	if (!p)
+		return NULL;
+	if (!pdc_id_take(&pds->ids, &p->pdc) || !u64map_put(&pds->syns, syn_key(&p->ip, p->remote_id), p)) {
+		pdc_id_put(&pds->ids, &p->pdc);
+		weft_mem_free(&pds->mem, p);
+		return NULL;
+	}
+	start(pds, p, now);
 	pds->stats.pdc_accepted++;
+	return p;
+}
+
+/* Whether the packet may be the first that arrives of its direction: an answer to a connection of ours that waits for
+ * one. Its PSN tells it from those of an earlier connection that had the same PDCID. */
+static bool begins_return(const struct pds *pds, struct pdc_tx *t, const struct wire_view *v)
+{
+	return !t->pdc.is_return && t->awaiting && wire_hdr_psn(v->hdr) - t->start_psn < pds->win.window_pkts &&
+	       pdc_tx_learn_target(t, v);
+}
+
+static struct pdc_rx *__attribute__((noinline))
+accept_return(struct pds *pds, struct pdc_tx *t, const struct wire_view *v, weft_ns now)
+{
+	struct pdc_rx *p = new_rx(pds, v, t->start_psn, now);
+	if (!p)
+		return NULL;
+	assert(!t->other);
+	p->pdc.id = t->pdc.id;
+	p->pdc.is_return = true;
+	p->other = t;
+	t->other = p;
+	start(pds, p, now);
 	return p;
 }
 
@@ -109,25 +157,36 @@ find_syn(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns no
 	return p;
 }
 
-static struct pdc_rx *find_established(struct pds *pds, const struct wire_view *v)
+static struct pdc_rx *find_established(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns now)
 {
 	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, wire_hdr_dpdcid(v->hdr));
-	return p && pdc_rx_is_from(p, v) ? p : NULL;
+	if (p)
+		return pdc_rx_is_from(p, v) ? p : NULL;
+	struct pdc_tx *t = pdc_tx_of(&pds->ids, v);
+	return t && may_accept && begins_return(pds, t, v) ? accept_return(pds, t, v, now) : NULL;
+}
+
+/* What a packet is answered that has no connection here: it names one that there is not, or there is no memory. */
+static uint8_t refusal(const struct pds *pds, const struct wire_view *v)
+{
+	struct pdc_tx *t = pdc_tx_of(&pds->ids, v);
+	return t && !t->other && begins_return(pds, t, v) ? WIRE_NACK_NO_PDC_AVAIL : WIRE_NACK_INV_DPDCID;
 }
 
 struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns now)
 {
 	if (wire_hdr_flags(v->hdr) & WIRE_F_SYN)
 		return find_syn(pds, v, may_accept, now);
-	struct pdc_rx *p = find_established(pds, v);
-	if (!p && may_accept)
-		nack_send(pds, v, 0, WIRE_NACK_INV_DPDCID, now);
+	struct pdc_rx *p = find_established(pds, v, may_accept, now);
+	if (!p && may_accept && v->kind != WIRE_KIND_TRIMMED)
+		nack_send(pds, v, 0, refusal(pds, v), now);
 	return p;
 }
 
 void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now)
 {
 	p->closed = true;
+	end_return(pds, p, p->given_up ? err : 0);
 	credit_rx_stop(pds, p, now);
 	rxwin_clear_all(&p->win);
 	pds->events->on_shut(pds->ses, p, err);
@@ -141,6 +200,18 @@ void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	pdc_rx_shut(pds, p, ECONNRESET, now);
 }
 
+static bool is_return_idle(const struct pdc_rx *p)
+{
+	const struct pdc_tx *t = return_of(p);
+	return !t || pdc_tx_is_idle(t);
+}
+
+static weft_ns last_heard(const struct pdc_rx *p)
+{
+	const struct pdc_tx *t = return_of(p);
+	return t && t->last_heard_ns > p->last_heard_ns ? t->last_heard_ns : p->last_heard_ns;
+}
+
 /* Silence in the middle of a message means the initiator is gone. Between messages it may just have nothing to say,
  * until long after it would have closed. */
 static weft_ns silence_deadline(const struct pds *pds, const struct pdc_rx *p)
@@ -149,9 +220,9 @@ static weft_ns silence_deadline(const struct pds *pds, const struct pdc_rx *p)
 		return p->last_heard_ns + TIME_WAIT_RTOS * pds->conf.rto_ns;
 	if (pdc_rx_has_msgs(p))
 		return p->last_heard_ns + pds->conf.tune.peer_timeout_ns;
-	if (!pds->conf.tune.idle_close_ns)
+	if (!pds->conf.tune.idle_close_ns || p->pdc.is_return || !is_return_idle(p))
 		return WEFT_NEVER;
-	return p->last_heard_ns + REAP_IDLE_CLOSES * pds->conf.tune.idle_close_ns + pds->conf.tune.peer_timeout_ns;
+	return last_heard(p) + REAP_IDLE_CLOSES * pds->conf.tune.idle_close_ns + pds->conf.tune.peer_timeout_ns;
 }
 
 void pdc_rx_expire(struct pds *pds, struct pdc_rx *p, weft_ns now)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Initiators: open (0-RTT), restart, close, give up; their one timer. */
+/* Initiators: open (0-RTT), restart, close, give up; their one timer. And targets, as far as they send: the return
+ * direction of a connection lives as long as its forward direction, which alone opens, restarts and closes. */
 #include "pdc_tx.h"
 
 #include <errno.h>
@@ -9,15 +10,16 @@
 #include "ready.h"
 #include "rto.h"
 #include "run_queue.h"
+#include "rx_drop.h"
 #include "tx_timer.h"
 #include "way.h"
 
 enum { SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
 
-static void start_numbering(struct pds *pds, struct pdc_tx *p)
+static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 {
 	assert(!p->q.ring && !p->inflight_bytes);
-	p->start_psn += START_PSN_GAP + (uint32_t)(rng_next(&pds->rng) >> 33);
+	p->start_psn = start_psn;
 	p->state = PDC_TX_SYN;
 	p->remote_id = 0;
 	p->user = 0;
@@ -33,6 +35,11 @@ static void start_numbering(struct pds *pds, struct pdc_tx *p)
 	sendq_init(&p->q, p->start_psn);
 }
 
+static void start_numbering(struct pds *pds, struct pdc_tx *p)
+{
+	number_from(pds, p, p->start_psn + START_PSN_GAP + (uint32_t)(rng_next(&pds->rng) >> 33));
+}
+
 static void init_algorithms(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	p->cc.ops = pds->conf.cc;
@@ -46,34 +53,59 @@ static void init_algorithms(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		p->lb.ops->towards(&p->lb, weft_ip_low32(&p->ip));
 }
 
-static struct pdc_tx *pdc_tx_open(struct pds *pds, struct remote *remote, bool background, weft_ns now)
+/* Without PDCID, PSNs and algorithms so far. */
+static struct pdc_tx *new_tx(struct pds *pds, struct remote *remote, bool background, weft_ns now)
 {
 	const struct weft_lb lb = {background ? pds->conf.background_lb : pds->conf.lb,
 				   background ? &pds->conf.background_lb_params : &pds->conf.lb_params};
 	struct pdc_tx *p = weft_mem_alloc(&pds->mem, pdc_tx_bytes(lb.ops, lb.params));
 	if (!p)
 		return NULL;
-	if (!credit_tx_open(pds, p) || !pdc_id_take(&pds->ids, &p->pdc)) {
-		credit_tx_close(pds, p);
+	if (!credit_tx_open(pds, p)) {
 		weft_mem_free(&pds->mem, p);
 		return NULL;
 	}
 	wheel_node_init(&p->pdc.timer);
 	list_init(&p->ready_link);
 	list_init(&p->runs);
-	assert(!remote->tx[background]);
 	list_add_tail(&pds->txs, &p->link);
+	p->next_conn = remote->conns;
+	remote->conns = p;
 	p->remote = remote;
 	p->ip = remote->ip;
 	p->background = background;
 	p->lb = lb;
-	remote->tx[background] = p;
 	p->brtt_ns = pds->conf.cc_params.brtt_ns;
 	p->max_rtt_ns[0] = (uint32_t)(pds->conf.first_rto_ns / 2); /* until two periods of samples have passed */
 	rto_brtt_window_start(p, now);
 	p->probe_sent_ns = WEFT_NEVER;
 	p->chores |= pds->conf.tune.brtt_ns ? 0 : CHORE_BRTT;
 	p->last_heard_ns = now;
+	return p;
+}
+
+static void delete_tx(struct pds *pds, struct pdc_tx *p)
+{
+	struct pdc_tx **at = &p->remote->conns;
+	while (*at != p)
+		at = &(*at)->next_conn;
+	*at = p->next_conn;
+	list_del(&p->link);
+	credit_tx_close(pds, p);
+	weft_mem_free(&pds->mem, p);
+}
+
+static struct pdc_tx *pdc_tx_open(struct pds *pds, struct remote *remote, bool background, weft_ns now)
+{
+	struct pdc_tx *p = new_tx(pds, remote, background, now);
+	if (!p)
+		return NULL;
+	if (!pdc_id_take(&pds->ids, &p->pdc)) {
+		delete_tx(pds, p);
+		return NULL;
+	}
+	assert(!remote->tx[background]);
+	remote->tx[background] = p;
 	start_numbering(pds, p);
 	init_algorithms(pds, p, now);
 	pds->stats.pdc_opened++;
@@ -85,34 +117,96 @@ struct pdc_tx *pdc_tx_get(struct pds *pds, struct remote *remote, bool backgroun
 	return remote->tx[background] ? remote->tx[background] : pdc_tx_open(pds, remote, background, now);
 }
 
+/* The initiator knows both PDCIDs, so the first packet needs no SYN; PSNs begin where those of the forward direction
+ * did (UE 1.0 sec. 3.5). */
+static void open_return(struct pds *pds, struct pdc_tx *p, struct pdc_rx *rx, weft_ns now)
+{
+	p->pdc.id = rx->pdc.id;
+	p->pdc.is_return = true;
+	p->other = rx;
+	rx->other = p;
+	number_from(pds, p, rx->start_psn);
+	p->state = PDC_TX_OPEN;
+	p->remote_id = rx->remote_id;
+	init_algorithms(pds, p, now);
+}
+
+struct pdc_tx *pdc_tx_return(struct pds *pds, struct pdc_rx *rx, weft_ns now)
+{
+	assert(!rx->pdc.is_return);
+	if (rx->other)
+		return rx->other;
+	struct remote *remote = rx->closed ? NULL : pds_remote(pds, &rx->ip);
+	struct pdc_tx *p = remote ? new_tx(pds, remote, false, now) : NULL;
+	if (p)
+		open_return(pds, p, rx, now);
+	return p;
+}
+
+/* Of a connection of ours: nothing is kept of what its target sent. */
+static void drop_return(struct pds *pds, struct pdc_tx *p)
+{
+	struct pdc_rx *rx = p->other;
+	p->other = NULL;
+	if (rx)
+		rx_drop(pds, rx, rx->last_heard_ns);
+}
+
 void pdc_tx_free(struct pds *pds, struct pdc_tx *p)
 {
-	assert(p->remote->tx[p->background] == p && list_empty(&p->runs));
-	assert(!p->awaiting && !p->held);
-	p->remote->tx[p->background] = NULL;
+	assert(list_empty(&p->runs) && !p->awaiting && !p->held);
 	sendq_release(&p->q, &pds->sendq_mem);
 	wheel_cancel(&pds->timers.wheel, &p->pdc.timer);
 	list_del(&p->ready_link);
-	list_del(&p->link);
-	pdc_id_put(&pds->ids, &p->pdc);
-	credit_tx_close(pds, p);
-	weft_mem_free(&pds->mem, p);
+	if (!p->pdc.is_return) {
+		assert(p->remote->tx[p->background] == p);
+		p->remote->tx[p->background] = NULL;
+		drop_return(pds, p);
+		pdc_id_put(&pds->ids, &p->pdc);
+	}
+	delete_tx(pds, p);
 }
 
 void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err)
 {
 	pds->stats.pdc_failed++;
-	p->cutting = p->waiting = NULL;
+	p->cutting = NULL;
+	if (p->pdc.is_return && p->other)
+		p->other->other = NULL; /* and ours stays: SES may want to tell who asked */
 	pds->events->on_failed(pds->ses, p, err);
 	assert(list_empty(&p->runs));
 	pdc_tx_free(pds, p);
 }
 
+/* What the initiator closed after has arrived there, whether we were told or not. */
+static void finish_cut(struct pds *pds, struct pdc_tx *p)
+{
+	list_for_each_safe (l, &p->runs) {
+		struct tx_run *run = list_entry(l, struct tx_run, link);
+		run->unacked_pkts = 0;
+		if (run->cut)
+			pds->events->on_acked(pds->ses, p, run);
+	}
+}
+
+void pdc_tx_end_return(struct pds *pds, struct pdc_tx *p, int err)
+{
+	assert(p->pdc.is_return && !p->other);
+	p->cutting = NULL;
+	if (!err)
+		finish_cut(pds, p);
+	if (list_empty(&p->runs))
+		pdc_tx_free(pds, p);
+	else
+		pdc_tx_fail(pds, p, err ? err : ECONNRESET);
+}
+
 /* A new PDCID and new PSNs; every message starts over. Only right while the target has delivered none of them. */
 bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (p->syn_tries++ >= SYN_TRIES_MAX)
+	if (p->pdc.is_return || p->syn_tries++ >= SYN_TRIES_MAX)
 		return false;
+	drop_return(pds, p);
 	pdc_id_put(&pds->ids, &p->pdc);
 	if (!pdc_id_take(&pds->ids, &p->pdc))
 		return false;
@@ -151,7 +245,7 @@ static bool queue_control(struct pds *pds, struct pdc_tx *p, enum sent_control k
 
 static void close_start(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (p->state != PDC_TX_OPEN)
+	if (p->state != PDC_TX_OPEN || p->pdc.is_return)
 		return;
 	if (queue_control(pds, p, SENT_CLOSE, now))
 		p->state = PDC_TX_CLOSING;
@@ -161,7 +255,7 @@ static void close_start(struct pds *pds, struct pdc_tx *p, weft_ns now)
 
 void pdc_tx_idle(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	assert(pdc_tx_is_idle(p) && !p->inflight_bytes && !p->cutting && !p->waiting);
+	assert(pdc_tx_is_idle(p) && !p->inflight_bytes && !p->cutting);
 	sendq_release(&p->q, &pds->sendq_mem);
 	p->idle_since_ns = now;
 	p->rto_backoff = 0;
@@ -174,8 +268,8 @@ void pdc_tx_idle(struct pds *pds, struct pdc_tx *p, weft_ns now)
 
 void pdc_tx_shutdown(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (!pdc_tx_is_idle(p))
-		return; /* pdc_tx_idle closes it later */
+	if (!pdc_tx_is_idle(p) || p->pdc.is_return)
+		return; /* pdc_tx_idle closes it later, or its initiator */
 	if (p->state == PDC_TX_SYN) {
 		pdc_tx_free(pds, p);
 		return;
@@ -258,8 +352,6 @@ void pdc_tx_abandon(struct pds *pds, struct pdc_tx *p, struct tx_run *run)
 
 void pdc_tx_remove(struct pdc_tx *p, struct tx_run *run)
 {
-	assert(p->cutting != run && p->waiting != run);
-	if (p->responses == run)
-		p->responses = run_queue_next(p, run);
+	assert(p->cutting != run);
 	list_del(&run->link);
 }

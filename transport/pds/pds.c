@@ -121,7 +121,7 @@ void pds_poll_timers(struct pds *pds, weft_ns now)
 			path_expire(pds, list_entry(pdc, struct remote, path.timer), now);
 			continue;
 		}
-		assert(pdc_by_id(&pds->ids, pdc->id) == pdc);
+		assert(pdc->is_return || pdc_by_id(&pds->ids, pdc->id) == pdc);
 		if (pdc->is_rx)
 			pdc_rx_expire(pds, list_entry(pdc, struct pdc_rx, pdc), now);
 		else
@@ -179,7 +179,18 @@ void pds_fail(struct pds *pds, int err, weft_ns now)
 		pdc_rx_shut(pds, list_entry(l, struct pdc_rx, link), err, now);
 }
 
+/* A return direction that has nothing to send stays as long as its initiator wants. */
+static bool is_sending(const struct pds *pds)
+{
+	list_for_each (l, &pds->txs) {
+		const struct pdc_tx *p = list_entry(l, struct pdc_tx, link);
+		if (!p->pdc.is_return || !pdc_tx_is_idle(p))
+			return true;
+	}
+	return false;
+}
+
 bool pds_is_quiet(const struct pds *pds)
 {
-	return list_empty(&pds->txs) && !pds->out.count && list_empty(&pds->ack_due);
+	return !is_sending(pds) && !pds->out.count && list_empty(&pds->ack_due);
 }

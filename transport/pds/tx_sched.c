@@ -71,7 +71,7 @@ static inline bool is_middle(const struct pdc_tx *p, const struct sent *s)
  * or head_bytes is cleared. */
 static bool is_template(const struct pds *pds, const struct pdc_tx *p, const struct sent *s)
 {
-	return s->run && is_middle(p, s) && p->state == PDC_TX_OPEN && pds->conf.has_templates &&
+	return s->run && !s->run->special && is_middle(p, s) && p->state == PDC_TX_OPEN && pds->conf.has_templates &&
 	       pds->conf.request_type == WIRE_PDS_RUD_REQ;
 }
 
@@ -288,49 +288,43 @@ static bool fence_allows(const struct pdc_tx *p, const struct tx_run *run)
 	return run->cut_bytes || run->unacked_pkts || p->runs.next == &run->link;
 }
 
-/* The run to cut the next packet from. A response need not wait for the fence of a request: what that waits for may
- * need it. NULL: none. */
-static struct tx_run *__attribute__((noinline)) take_unfenced(struct pdc_tx *p)
-{
-	if (fence_allows(p, p->cutting))
-		return p->cutting;
-	if (p->waiting)
-		run_queue_take_turns(p);
-	else
-		return NULL;
-	return p->cutting;
-}
+/* How the next packet is cut. */
+struct piece {
+	uint32_t bytes;   /* of the run */
+	uint16_t payload; /* of these, in the packet */
+};
 
-static inline uint16_t next_payload(const struct pdc_tx *p, const struct tx_run *run)
+static inline struct piece next_piece(const struct pdc_tx *p, const struct tx_run *run)
 {
 	uint32_t left = run->bytes - run->cut_bytes;
-	return (uint16_t)(left < p->pdc.payload_bytes ? left : p->pdc.payload_bytes);
+	if (unlikely(run->special && run->ask_bytes))
+		return (struct piece){left < run->ask_bytes ? left : run->ask_bytes, 0};
+	uint16_t payload = (uint16_t)(left < p->pdc.payload_bytes ? left : p->pdc.payload_bytes);
+	return (struct piece){payload, payload};
 }
 
-/* Runs of one kind never interleave with each other on a connection. */
-static inline void cut(struct pdc_tx *p, struct tx_run *run, struct sent *s, uint16_t payload_len)
+/* Runs never interleave with each other on a connection. */
+static inline void cut(struct pdc_tx *p, struct tx_run *run, struct sent *s, struct piece piece)
 {
 	s->run = run;
 	s->offset = run->cut_bytes;
-	s->payload_len = payload_len;
-	run->cut_bytes += payload_len;
+	s->payload_len = piece.payload;
+	run->cut_bytes += piece.bytes;
 	run->unacked_pkts++;
 	assert(!run->cut && run->cut_bytes <= run->bytes);
 	if (unlikely(run->cut_bytes >= run->bytes)) {
 		run->cut = true;
 		p->cutting = run_queue_next(p, run);
 	}
-	if (unlikely(p->waiting != NULL))
-		run_queue_take_turns(p);
 }
 
 static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	struct tx_run *run = likely(!p->cutting->fenced) ? p->cutting : take_unfenced(p);
-	if (unlikely(!run))
+	struct tx_run *run = p->cutting;
+	if (unlikely(run->special && run->fenced && !fence_allows(p, run)))
 		return TX_BLOCKED;
-	uint16_t payload = next_payload(p, run);
-	uint32_t wire_bytes = pds->conf.overhead_bytes + payload;
+	const struct piece piece = next_piece(p, run);
+	uint32_t wire_bytes = pds->conf.overhead_bytes + piece.payload;
 	if (unlikely(!psn_allows(p) || !cwnd_allows(p, wire_bytes) ||
 		     (pds->credit.rcc && !draw_credit(pds, p, wire_bytes, now))))
 		return TX_BLOCKED;
@@ -343,7 +337,7 @@ static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	uint32_t psn = p->q.nxt;
 	uint16_t ev = p->lb.ops->pick(&p->lb, psn, now); /* before the record is at hand */
 	struct sent *s = sendq_add(&p->q, out_departure(&pds->out, now));
-	cut(p, run, s, payload);
+	cut(p, run, s, piece);
 	s->wire_bytes = (uint16_t)wire_bytes;
 	s->ev = ev;
 	transmit(pds, p, psn, s, build, now);

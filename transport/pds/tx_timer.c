@@ -12,7 +12,7 @@ static weft_ns earliest(weft_ns a, weft_ns b)
 
 weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p)
 {
-	if (p->state != PDC_TX_OPEN || !pdc_tx_is_idle(p))
+	if (p->state != PDC_TX_OPEN || p->pdc.is_return || !pdc_tx_is_idle(p))
 		return WEFT_NEVER;
 	if (pds->shutting_down)
 		return p->idle_since_ns + pds->conf.rto_ns;
@@ -22,7 +22,7 @@ weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p)
 /* Nothing is on its way, but an answer is due: is the target still there? */
 weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p)
 {
-	if (!p->awaiting || sendq_len(&p->q) || p->state != PDC_TX_OPEN)
+	if (!p->awaiting || sendq_len(&p->q) || p->cutting || p->state != PDC_TX_OPEN)
 		return WEFT_NEVER;
 	return p->last_heard_ns + pds->conf.tune.peer_timeout_ns / ALIVE_ASKS;
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers that arrive for requests of ours, over the peer's own connection. */
+/* Answers that arrive for requests of ours, in the return direction of the connection. */
 #include <string.h>
 
 #include "rma.h"
-#include "rma_token.h"
 #include "rx_msg.h"
 #include "tx_done.h"
 
-/* The request this is about; NULL: it has ended, or never was. */
-static struct tx_msg *asker(const struct ses *ses, const struct pdc_rx *p, const struct wire_rsp_data *h)
+/* The request this is about; NULL: it has ended, or never was. Answers come about in the order of requests, so it is
+ * one of the oldest. */
+static struct tx_msg *asker(const struct pdc_tx *p, uint16_t message_id)
 {
-	struct tx_msg *m = rma_token_find(ses, wire_rsp_job_id((const struct wire_rsp *)h), RMA_JOB_ID);
-	bool ours = m && m->rma->role == RMA_ASK && m->message_id &&
-		    m->message_id == wire_rsp_data_read_message_id(h) && weft_ip_eq(&m->rma->pdc->ip, &p->ip);
-	return ours && !m->err && !m->rma->answered ? m : NULL;
+	list_for_each (l, &p->runs) {
+		struct tx_msg *m = tx_msg_at(l);
+		if (!m->message_id)
+			break;
+		if (m->message_id == message_id && m->rma && m->rma->role == RMA_ASK)
+			return m->err || m->rma->answered ? NULL : m;
+	}
+	return NULL;
 }
 
 static void place(const struct tx_rma *r, uint32_t offset, const uint8_t *payload, uint32_t len, bool retx)
@@ -39,18 +43,22 @@ static bool take(struct tx_msg *m, const struct wire_view *v, const uint8_t *pay
 		return false;
 	place(r, (uint32_t)offset, payload, (uint32_t)len, wire_hdr_retx(v->hdr));
 	r->answered_bytes += (uint32_t)len;
+	assert(r->answered_bytes <= r->answer_bytes);
 	r->answered = r->answered_bytes == r->answer_bytes;
 	return true;
 }
 
 void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload)
 {
-	struct tx_msg *m = asker(ses, p, v->rsp_data);
+	assert(p->pdc.is_return && p->other);
+	struct pdc_tx *tx = p->other;
+	struct tx_msg *m = asker(tx, wire_rsp_data_read_message_id(v->rsp_data));
 	if (!m || !take(m, v, payload)) {
 		ses->stats->rma_stale++;
 		return;
 	}
-	struct pdc_tx *tx = m->rma->pdc;
+	if (m->err && !m->run.cut)
+		pdc_tx_abandon(ses->pds, tx, &m->run);
 	if (!m->rma->answered || m->run.unacked_pkts || !m->run.cut)
 		return;
 	tx_done_complete(ses, tx, m);

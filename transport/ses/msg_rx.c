@@ -268,7 +268,10 @@ static int __attribute__((noinline)) request_packet(struct ses *ses, struct pdc_
 int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload)
 {
 	struct ses *ses = arg;
-	if (v->next_hdr != WIRE_NH_STD) {
+	bool is_answer = v->next_hdr != WIRE_NH_STD;
+	if (unlikely(is_answer != p->pdc.is_return))
+		return WIRE_RC_UNSUPPORTED_OP;
+	if (is_answer) {
 		answer_rx(ses, p, v, payload);
 		return PDS_TAKEN;
 	}

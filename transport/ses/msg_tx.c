@@ -31,7 +31,8 @@ static void refuse(struct ses *ses, struct weft_ep *ep, struct cqe_node *node, c
 static void fill(struct tx_msg *m, struct weft_ep *ep, const struct weft_op *op, struct cqe_node *node,
 		 uint16_t dst_port)
 {
-	*m = (struct tx_msg){.run = {.buf = op->buf, .bytes = (uint32_t)op->len, .fenced = op->flags & WEFT_OP_FENCE},
+	bool fenced = op->flags & WEFT_OP_FENCE;
+	*m = (struct tx_msg){.run = {.buf = op->buf, .bytes = (uint32_t)op->len, .fenced = fenced, .special = fenced},
 			     .ep = ep,
 			     .context = op->context,
 			     .node = node,

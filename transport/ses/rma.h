@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Access to peers' memory, and messages that their receiver fetches (rendezvous). What plain messages don't need: an
- * answer with data, which comes over the peer's own connection to us.
- *   rma_tx      initiators: requests             rma_rx, rma_exec   targets: checks and order, execution
- *   answer_rx   answers that arrive              rma_answer         targets: answers
- *   rndv        messages announced and fetched   rma_amo            what atomics add to both */
+ * answer with data, which comes in the return direction of the connection.
+ *   rma_tx      initiators: requests             rma_rx, rma_read, rma_exec   targets: checks and order, execution
+ *   answer_rx   answers that arrive              rma_answer                   targets: answers
+ *   rndv        messages announced and fetched   rma_amo                      what atomics add to both */
 #ifndef WEFT_RMA_H
 #define WEFT_RMA_H
 
@@ -17,12 +17,11 @@ enum rma_role {
 	RMA_REQUEST,  /* WRITE, ATOMIC: acknowledgement ends it */
 	RMA_ASK,      /* READ, FETCHING_ATOMIC: the answer ends it */
 	RMA_ANNOUNCE, /* a message whose one packet tells the receiver to READ it: our answer to that ends it */
-	RMA_ANSWER,   /* responses with data, to an ASK of a peer */
+	RMA_ANSWER,   /* responses with data, to a packet of a peer's ASK */
 };
 
 enum {
 	RMA_TOKEN_INDEX = 0xffff, /* part of a token that says where it is in the table */
-	RMA_JOB_ID = 0xffffff,    /* part of a token that fits a job id */
 	RMA_GEN_MEMORY = 0,       /* ri_generation of requests: the key is a region's ... */
 	RMA_GEN_MESSAGE = 1,      /* ... or an announced message's token */
 };
@@ -38,7 +37,7 @@ struct tx_rma {
 	bool held;          /* acknowledged, but something before it is not, so it may not have been done yet */
 	bool answered;      /* ASK: all of the answer is here; ANNOUNCE: it was acknowledged */
 	uint64_t raddr, key;
-	uint64_t token;  /* ASK, ANNOUNCE: index in the engine's table, salted (low 16 bits), and random bits; else 0 */
+	uint64_t token;  /* ANNOUNCE: index in the engine's table, salted (low 16 bits), and random bits; else 0 */
 	uint32_t length; /* request_length: there may be less payload, or more than goes into packets of ours */
 	uint32_t answer_bytes, answered_bytes; /* ASK: expected, and here */
 	void *buf;                             /* ASK: where the answer goes unless there is a sink */
@@ -47,7 +46,7 @@ struct tx_rma {
 	struct rx_msg *fetch;   /* ASK: the announced message it fetches, or NULL */
 	struct tx_msg *mate;    /* ANSWER: the announced message it carries; ANNOUNCE: the answer under way; or NULL */
 	struct weft_mr *mr;     /* ANSWER: the region it is sent from, or NULL: not from one */
-	uint16_t asked_on;      /* ANSWER: our PDCID of the connection the request came over */
+	uint32_t at;            /* ANSWER: where in the message its bytes begin */
 	uint32_t job_id;        /* ANSWER: of the request */
 	struct amo_request amo; /* atomics */
 	struct cqe_node *event; /* ANSWER: reserved for REMOTE_READ, or NULL: nobody wants to know */
@@ -68,6 +67,13 @@ struct rx_rma {
 	uint32_t job_id;
 	struct cqe_node *event; /* reserved for REMOTE_WRITE, or NULL */
 	struct tx_msg *ask;     /* announced: our READ of it, or NULL */
+	struct list answers;    /* of a READ: those that wait for its turn, run.link */
+	uint32_t piece_bytes;   /* of a READ: asked for by each packet but the last; 0: not known yet */
+	uint32_t last_at;       /* of a READ: where the part of the last packet begins, once that is here ... */
+	uint32_t last_psn;      /* ... and its PSN */
+	bool has_last;
+	bool first_waits;       /* of a READ: the first packet is here, and what it asks for is not known yet */
+	uint32_t first_psn;     /* its PSN */
 	struct amo_request amo; /* atomics */
 };
 
@@ -85,10 +91,18 @@ void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, con
 
 /* ---- rma_answer.c ---- */
 
-/* An answer to the request `m`, with `copy_bytes` of memory of its own at ->copy, which will be freed with it. NULL: no
- * memory, later. The caller fills in run.buf and run.bytes, and queues it. */
+/* An answer to a packet of the request `m`, with `copy_bytes` of memory of its own at ->copy, which will be freed with
+ * it. NULL: no memory, later. The caller fills in run.buf and run.bytes, and queues it or drops it. */
 struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t copy_bytes);
-void rma_answer_queue(struct ses *ses, struct tx_msg *answer);
+void rma_answer_queue(struct ses *ses, const struct rx_msg *m, struct tx_msg *answer);
+void rma_answer_drop(struct ses *ses, struct tx_msg *answer);
+
+/* ---- rma_read.c ---- */
+
+/* One packet of a READ. enum pds_taken. */
+int rma_read_packet(struct ses *ses, struct rx_msg *m, const struct wire_view *v, bool turn);
+/* The turn has come: what was asked for is answered. */
+void rma_read_turn(struct ses *ses, struct rx_msg *m);
 
 /* ---- rma_rx.c ---- */
 
@@ -117,6 +131,10 @@ int rma_rx_packet(struct ses *ses, struct rx_msg *m, const struct wire_view *v, 
 
 /* The region of a request, if it is still the one its first packet was for; else NULL and enum wire_rc in `rc`. */
 struct weft_mr *rma_region(struct ses *ses, const struct rx_msg *m, struct mr_range range, uint8_t *rc);
+/* Whether somebody at the target wants to know of a request on this region. */
+bool rma_wants_event(const struct rx_msg *m, const struct weft_mr *mr);
+/* The completion that tells. `kind`: enum weft_op_kind. */
+struct weft_cqe rma_event(const struct rx_msg *m, uint8_t kind, uint64_t len, const struct weft_mr *mr);
 /* Reserves what the end of a write needs, before its bytes are taken. False: no memory. */
 bool rma_event_reserve(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr);
 /* The turn has come and all is here, at `payload` or placed already. False: no memory, later. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers with data: messages of our own connection to whoever asked. They have no place in its order of messages; the
- * job id and message id of the request say what they are for. */
+/* Answers with data: runs in the return direction of the connection over which they were asked for. The message id of
+ * the request says what they are for. */
+#include "completion.h"
 #include "rma.h"
 #include "ses.h"
 
@@ -12,7 +13,7 @@ static struct tx_msg *answer_alloc(struct ses *ses, uint64_t copy_bytes)
 	struct tx_rma *r = pool_get(&ses->tx_rmas);
 	uint8_t *copy = copy_bytes ? weft_mem_alloc(ses->mem, copy_bytes) : NULL;
 	if (a && r && (copy || !copy_bytes)) {
-		*a = (struct tx_msg){.run = {.is_response = true}, .rma = r, .copy = copy};
+		*a = (struct tx_msg){.rma = r, .copy = copy};
 		return a;
 	}
 	if (a)
@@ -26,27 +27,39 @@ static struct tx_msg *answer_alloc(struct ses *ses, uint64_t copy_bytes)
 struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t copy_bytes)
 {
 	assert(m->rma && !m->rma->announced);
-	struct remote *to = peer_get(&ses->peers, m->src_peer)->remote;
-	struct pdc_tx *p = ses->answers < ANSWERS_MAX ? pdc_tx_get(ses->pds, to, false, ses->polled_ns) : NULL;
-	struct tx_msg *a = p ? answer_alloc(ses, copy_bytes) : NULL;
+	bool may = ses->answers < ANSWERS_MAX && pdc_tx_return(ses->pds, m->pdc, ses->polled_ns);
+	struct tx_msg *a = may ? answer_alloc(ses, copy_bytes) : NULL;
 	if (!a) {
 		ses->stats->alloc_fail++;
 		return NULL;
 	}
-	*a->rma = (struct tx_rma){.pdc = p,
-				  .role = RMA_ANSWER,
-				  .rc = WIRE_RC_OK,
-				  .asked_on = m->pdc ? m->pdc->pdc.id : 0,
-				  .job_id = m->rma->job_id};
-	a->ep = m->ep;
+	*a->rma = (struct tx_rma){
+		.role = RMA_ANSWER, .rc = WIRE_RC_OK, .length = m->rma->length, .job_id = m->rma->job_id};
 	a->message_id = m->message_id;
 	a->kind = WEFT_OP_READ;
+	list_init(&a->run.link);
+	ses->answers++;
 	return a;
 }
 
-void rma_answer_queue(struct ses *ses, struct tx_msg *a)
+void rma_answer_queue(struct ses *ses, const struct rx_msg *m, struct tx_msg *a)
 {
-	assert(a->run.is_response && ses->answers < ANSWERS_MAX);
-	ses->answers++;
+	assert(a->rma->role == RMA_ANSWER && list_empty(&a->run.link));
+	a->ep = m->ep;
+	a->run.special = a->rma->at != 0;
+	a->rma->pdc = pdc_tx_return(ses->pds, m->pdc, ses->polled_ns);
+	assert(a->rma->pdc);
 	pdc_tx_queue(ses->pds, a->rma->pdc, &a->run, ses->polled_ns);
+}
+
+void rma_answer_drop(struct ses *ses, struct tx_msg *a)
+{
+	assert(ses->answers > 0 && !a->rma->mate);
+	ses->answers--;
+	list_del(&a->run.link);
+	if (a->rma->event)
+		cqe_release(ses, a->rma->event);
+	pool_put(&ses->tx_rmas, a->rma);
+	weft_mem_free(ses->mem, a->copy);
+	pool_put(&ses->tx_msgs, a);
 }

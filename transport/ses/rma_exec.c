@@ -3,12 +3,6 @@
 #include "completion.h"
 #include "endpoint.h"
 #include "rma.h"
-#include "rma_token.h"
-
-static bool is_fetch(const struct rx_rma *r)
-{
-	return r->opcode == WIRE_OP_READ && r->generation == RMA_GEN_MESSAGE;
-}
 
 struct weft_mr *rma_region(struct ses *ses, const struct rx_msg *m, struct mr_range range, uint8_t *rc)
 {
@@ -24,7 +18,7 @@ struct weft_mr *rma_region(struct ses *ses, const struct rx_msg *m, struct mr_ra
 	return NULL;
 }
 
-static bool wants_event(const struct rx_msg *m, const struct weft_mr *mr)
+bool rma_wants_event(const struct rx_msg *m, const struct weft_mr *mr)
 {
 	return m->ep && (m->has_data || m->ep->events || (mr && mr->attr.access & WEFT_MR_EVENTS));
 }
@@ -32,16 +26,15 @@ static bool wants_event(const struct rx_msg *m, const struct weft_mr *mr)
 bool rma_event_reserve(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr)
 {
 	struct rx_rma *r = m->rma;
-	if (r->opcode == WIRE_OP_READ || r->opcode == WIRE_OP_FETCHING_ATOMIC || r->event || !wants_event(m, mr))
+	if (r->opcode == WIRE_OP_READ || r->opcode == WIRE_OP_FETCHING_ATOMIC || r->event || !rma_wants_event(m, mr))
 		return true;
 	r->event = cqe_reserve(ses);
 	return r->event;
 }
 
-static void fill_event(const struct rx_msg *m, uint8_t kind, uint64_t len, const struct weft_mr *mr,
-		       struct weft_cqe *cqe)
+struct weft_cqe rma_event(const struct rx_msg *m, uint8_t kind, uint64_t len, const struct weft_mr *mr)
 {
-	*cqe = (struct weft_cqe){.context = mr ? mr->attr.context : NULL,
+	return (struct weft_cqe){.context = mr ? mr->attr.context : NULL,
 				 .kind = kind,
 				 .flags = m->has_data ? WEFT_OP_HAS_DATA : 0,
 				 .peer = m->src_peer,
@@ -52,12 +45,11 @@ static void fill_event(const struct rx_msg *m, uint8_t kind, uint64_t len, const
 
 static bool write_end(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr)
 {
-	struct weft_cqe cqe;
 	if (!rma_event_reserve(ses, m, mr))
 		return false;
 	if (!m->rma->event)
 		return true;
-	fill_event(m, WEFT_OP_REMOTE_WRITE, m->rma->length, mr, &cqe);
+	const struct weft_cqe cqe = rma_event(m, WEFT_OP_REMOTE_WRITE, m->rma->length, mr);
 	ep_complete(ses, m->ep, m->rma->event, &cqe);
 	m->rma->event = NULL;
 	return true;
@@ -95,45 +87,6 @@ static bool execute_base(struct ses *ses, struct rx_msg *m, const uint8_t *paylo
 	return write_end(ses, m, mr);
 }
 
-/* An answer with `length` bytes from the region, or of its own if they are a copy, and what reports its end. NULL: no
- * memory. */
-static struct tx_msg *answer_to(struct ses *ses, const struct rx_msg *m, const struct weft_mr *mr, bool copy)
-{
-	bool event = wants_event(m, mr);
-	struct cqe_node *node = event ? cqe_reserve(ses) : NULL;
-	struct tx_msg *a = event && !node ? NULL : rma_answer_new(ses, m, copy ? m->rma->length : 0);
-	if (!a) {
-		if (node)
-			cqe_release(ses, node);
-		return NULL;
-	}
-	assert(a->run.is_response);
-	a->run.bytes = m->rma->length;
-	a->rma->event = node;
-	fill_event(m, WEFT_OP_REMOTE_READ, m->rma->length, mr, &a->rma->cqe);
-	return a;
-}
-
-/* Small answers are what the memory holds now (they are ordered with later writes); of large ones each packet holds
- * what was there when it was sent. */
-static bool answer_memory(struct ses *ses, struct rx_msg *m, struct weft_mr *mr)
-{
-	const struct rx_rma *r = m->rma;
-	struct mr_range range = {r->raddr, r->length};
-	uint8_t *at = mr_at(mr, range);
-	bool copy = range.bytes <= WEFT_RMA_ORDERED_BYTES || !at;
-	struct tx_msg *a = answer_to(ses, m, mr, copy);
-	if (!a)
-		return false;
-	if (copy)
-		mr_load(mr, range.raddr, a->copy, range.bytes);
-	a->run.buf = copy ? a->copy : at;
-	a->rma->mr = copy ? NULL : mr;
-	rma_answer_queue(ses, a);
-	ses->stats->rma_read++;
-	return true;
-}
-
 /* The request was accepted when it came, so this is the only way left to say no. */
 static bool answer_refusal(struct ses *ses, struct rx_msg *m, uint8_t rc)
 {
@@ -141,8 +94,26 @@ static bool answer_refusal(struct ses *ses, struct rx_msg *m, uint8_t rc)
 	if (!a)
 		return false;
 	a->rma->rc = rc;
-	rma_answer_queue(ses, a);
+	rma_answer_queue(ses, m, a);
 	return true;
+}
+
+/* An answer with what was there, and what reports its end. NULL: no memory. */
+static struct tx_msg *answer_to_fetch(struct ses *ses, const struct rx_msg *m, const struct weft_mr *mr)
+{
+	bool event = rma_wants_event(m, mr);
+	struct cqe_node *node = event ? cqe_reserve(ses) : NULL;
+	struct tx_msg *a = event && !node ? NULL : rma_answer_new(ses, m, m->rma->length);
+	if (!a) {
+		if (node)
+			cqe_release(ses, node);
+		return NULL;
+	}
+	a->run.bytes = m->rma->length;
+	a->run.buf = a->copy;
+	a->rma->event = node;
+	a->rma->cqe = rma_event(m, WEFT_OP_REMOTE_READ, m->rma->length, mr);
+	return a;
 }
 
 /* What was there is kept until the initiator has acknowledged it: nothing is ever done twice for its sake. */
@@ -154,40 +125,13 @@ static bool execute_fetch(struct ses *ses, struct rx_msg *m, const uint8_t *payl
 	struct weft_mr *mr = rma_region(ses, m, range, &rc);
 	if (!mr)
 		return answer_refusal(ses, m, rc);
-	struct tx_msg *a = answer_to(ses, m, mr, true);
+	struct tx_msg *a = answer_to_fetch(ses, m, mr);
 	if (!a)
 		return false;
 	rma_amo_apply(&r->amo, mr, range, payload, a->copy);
-	a->run.buf = a->copy;
-	rma_answer_queue(ses, a);
+	rma_answer_queue(ses, m, a);
 	ses->stats->rma_atomics++;
 	return true;
-}
-
-static bool answer_message(struct ses *ses, struct rx_msg *m, struct tx_msg *announced)
-{
-	struct tx_msg *a = rma_answer_new(ses, m, 0);
-	if (!a)
-		return false;
-	a->run.buf = announced->run.buf ? announced->run.buf + m->rma->raddr : NULL;
-	a->run.bytes = m->rma->length;
-	assert(!announced->rma->mate);
-	a->rma->mate = announced;
-	announced->rma->mate = a;
-	rma_answer_queue(ses, a);
-	return true;
-}
-
-static bool execute_read(struct ses *ses, struct rx_msg *m)
-{
-	const struct rx_rma *r = m->rma;
-	uint8_t rc = WIRE_RC_BAD_MKEY;
-	if (is_fetch(r)) {
-		struct tx_msg *announced = rma_announced(ses, &peer_get(&ses->peers, m->src_peer)->addr.ip, r->key);
-		return announced ? answer_message(ses, m, announced) : answer_refusal(ses, m, rc);
-	}
-	struct weft_mr *mr = rma_region(ses, m, (struct mr_range){r->raddr, r->length}, &rc);
-	return mr ? answer_memory(ses, m, mr) : answer_refusal(ses, m, rc);
 }
 
 bool rma_rx_execute(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
@@ -197,7 +141,7 @@ bool rma_rx_execute(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
 		return true;
 	switch (m->rma->opcode) {
 	case WIRE_OP_READ:
-		return execute_read(ses, m);
+		return true; /* rma_read_turn has done it */
 	case WIRE_OP_ATOMIC:
 		return execute_base(ses, m, payload);
 	case WIRE_OP_FETCHING_ATOMIC:

@@ -77,6 +77,7 @@ bool rma_rx_attach(struct ses *ses, struct rx_msg *m, const struct wire_view *v)
 			     .key = wire_std_match(h),
 			     .length = length_of(h),
 			     .job_id = wire_req_job_id(&h->req)};
+	list_init(&r->answers);
 	if (!rma_is_request(wire_req_opcode(&h->req))) {
 		const struct wire_rndv *n = wire_rndv_of(h);
 		r->announced = true;
@@ -88,7 +89,7 @@ bool rma_rx_attach(struct ses *ses, struct rx_msg *m, const struct wire_view *v)
 	}
 	r->serial = serial_of(ses, m->ep, h);
 	r->ordered = wire_req_opcode(&h->req) != WIRE_OP_WRITE || r->length <= WEFT_RMA_ORDERED_BYTES;
-	m->bytes = wire_req_opcode(&h->req) == WIRE_OP_READ ? 0 : r->length;
+	m->bytes = r->length;
 	if (!rma_is_atomic(wire_req_opcode(&h->req)))
 		return true;
 	rma_amo_take(&r->amo, h);
@@ -130,6 +131,8 @@ int rma_rx_packet(struct ses *ses, struct rx_msg *m, const struct wire_view *v, 
 		m->has_data = true;
 		m->data = wire_std_header_data(v->std);
 	}
+	if (r->opcode == WIRE_OP_READ)
+		return rma_read_packet(ses, m, v, turn);
 	if (!r->ordered)
 		rc = place(ses, m, &(struct mr_range){r->raddr + offset, len}, payload);
 	else if (turn && len == m->bytes && rma_rx_execute(ses, m, payload))

@@ -64,8 +64,11 @@ static void fill(struct tx_rma *r, struct pdc_tx *p, struct tx_msg *m, const str
 		r->sink_arg = op->sink_arg;
 		r->answer_bytes = r->length;
 		m->run.buf = NULL;
+		m->run.bytes = r->length;
+		m->run.ask_bytes = p->pdc.payload_bytes;
+		m->run.special = true;
 	}
-	if (op->kind == WEFT_OP_READ || r->role == RMA_ANNOUNCE)
+	if (r->role == RMA_ANNOUNCE)
 		m->run.bytes = 0;
 	if (op->kind == WEFT_OP_ATOMIC || op->kind == WEFT_OP_FETCH_ATOMIC)
 		fill_atomic(r, m, op);
@@ -81,12 +84,11 @@ bool rma_tx_attach(struct ses *ses, struct pdc_tx *p, struct tx_msg *m, const st
 	fill(r, p, m, op);
 	if (r->role != RMA_ASK && r->role != RMA_ANNOUNCE)
 		return true;
-	if (!rma_token_take(ses, m)) {
+	if (r->role == RMA_ANNOUNCE && !rma_token_take(ses, m)) {
 		ses->stats->alloc_fail++;
 		pool_put(&ses->tx_rmas, r);
 		return false;
 	}
-	assert(r->token);
 	pdc_tx_await_answer(p);
 	return true;
 }

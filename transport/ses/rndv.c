@@ -34,6 +34,7 @@ static struct tx_msg *ask(struct ses *ses, struct rx_msg *m)
 	}
 	t->rma->fetch = m;
 	t->rma->generation = r->generation;
+	t->run.ask_bytes = UINT32_MAX; /* who announces so takes one request for all */
 	pdc_tx_queue(ses->pds, p, &t->run, ses->polled_ns);
 	return t;
 }

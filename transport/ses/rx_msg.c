@@ -7,6 +7,7 @@
 #include "completion.h"
 #include "match.h"
 #include "rma.h"
+#include "tx_msg.h"
 
 /* ---- memory ---- */
 
@@ -71,6 +72,8 @@ static void free_rma(struct ses *ses, struct rx_msg *m)
 	struct rx_rma *r = m->rma;
 	if (r->event)
 		cqe_release(ses, r->event);
+	list_for_each_safe (l, &r->answers)
+		rma_answer_drop(ses, tx_msg_at(l));
 	if (r->ask) {
 		assert(r->ask->rma->fetch == m);
 		r->ask->rma->fetch = NULL;

@@ -72,6 +72,8 @@ static void note_stuck(struct ses *ses, struct pdc_rx *p)
 static bool execute_request(struct ses *ses, struct pdc_rx *p, struct rx_msg *m)
 {
 	assert(rx_msg_is_request(m));
+	if (m->rma->opcode == WIRE_OP_READ)
+		rma_read_turn(ses, m);
 	if (m->received_bytes < m->bytes)
 		return false;
 	if (rma_rx_execute(ses, m, m->bounce))

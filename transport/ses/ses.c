@@ -19,8 +19,8 @@ static void forget_asker(struct ses *ses, const struct tx_msg *m)
 {
 	if (ses->destroying || !m->rma || m->rma->role != RMA_ANSWER)
 		return;
-	struct pdc_rx *asker = pdc_rx_by_id(&ses->pds->ids, m->rma->asked_on);
-	if (asker && weft_ip_eq(&asker->ip, &m->rma->pdc->ip))
+	struct pdc_rx *asker = m->rma->pdc->other;
+	if (asker)
 		pdc_rx_give_up(ses->pds, asker, ses->polled_ns);
 }
 

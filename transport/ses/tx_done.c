@@ -56,10 +56,10 @@ static struct tx_msg *end_rma(struct ses *ses, struct tx_msg *m)
 	struct tx_msg *ended = NULL;
 	if (r->held)
 		pdc_tx_release_run(r->pdc);
-	if (r->token) {
+	if (r->token)
 		rma_token_put(ses, r->token);
+	if (r->role == RMA_ASK || r->role == RMA_ANNOUNCE)
 		pdc_tx_end_await(r->pdc);
-	}
 	if (r->role == RMA_ANSWER)
 		ended = end_answer(ses, m);
 	else if (r->mate)
@@ -88,11 +88,15 @@ static struct tx_msg *complete_one(struct ses *ses, struct pdc_tx *p, struct tx_
 void tx_done_complete(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
 {
 	struct tx_msg *announced = complete_one(ses, p, m);
-	if (announced)
-		complete_one(ses, announced->rma->pdc, announced);
+	if (!announced)
+		return;
+	struct pdc_tx *its = announced->rma->pdc;
+	complete_one(ses, its, announced);
+	pdc_tx_settle(ses->pds, its, ses->polled_ns); /* its acknowledgements come over another connection than this */
 }
 
-/* The target does what it got in order, so whatever comes behind something that is not there yet may wait. */
+/* The target does what it got in order, so whatever comes behind something that is not there yet may wait. And nobody
+ * hears that memory was read while answers before the last are on their way. */
 static bool earlier_acked(const struct pdc_tx *p, const struct tx_msg *m)
 {
 	for (const struct list *l = m->run.link.prev; l != &p->runs; l = l->prev)
@@ -104,7 +108,8 @@ static bool earlier_acked(const struct pdc_tx *p, const struct tx_msg *m)
 static void acked_rma(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
 {
 	struct tx_rma *r = m->rma;
-	if (r->role == RMA_REQUEST && r->delivered && !m->err && !earlier_acked(p, m)) {
+	bool waits = (r->role == RMA_REQUEST && r->delivered) || (r->role == RMA_ANSWER && r->event);
+	if (waits && !m->err && !earlier_acked(p, m)) {
 		r->held = true;
 		pdc_tx_hold_run(p);
 		return;

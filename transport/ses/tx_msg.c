@@ -6,10 +6,21 @@
 #include "rma.h"
 #include "wire_build.h"
 
+/* Bytes of the message that a packet stands for. */
+static uint32_t piece_of(const struct tx_msg *m, const struct sent *s)
+{
+	uint32_t left = m->run.bytes - s->offset;
+	assert(s->offset <= m->run.bytes);
+	if (!m->run.ask_bytes)
+		return s->payload_len;
+	return left < m->run.ask_bytes ? left : m->run.ask_bytes;
+}
+
 /* A request's header, of an opcode without extension so far; returns its end. */
 static uint8_t *build_message(const struct tx_msg *m, const struct sent *s, struct wire_std *h)
 {
-	bool som = s->offset == 0, eom = s->offset + s->payload_len == m->run.bytes;
+	uint32_t piece = piece_of(m, s);
+	bool som = s->offset == 0, eom = s->offset + piece == m->run.bytes;
 	uint8_t opcode = m->kind == WEFT_OP_TSEND ? WIRE_OP_TAGGED_SEND : WIRE_OP_SEND;
 	uint8_t flags = WIRE_SES_REL | (som ? WIRE_SES_SOM : 0) | (eom ? WIRE_SES_EOM : 0) |
 			(som && m->has_data ? WIRE_SES_HD : 0);
@@ -23,7 +34,7 @@ static uint8_t *build_message(const struct tx_msg *m, const struct sent *s, stru
 	if (som) {
 		wire_std_set_header_data(h, m->data);
 	} else {
-		wire_std_set_payload_length(h, s->payload_len);
+		wire_std_set_payload_length(h, (uint16_t)piece);
 		wire_std_set_message_offset(h, s->offset);
 	}
 	return end;
@@ -38,7 +49,8 @@ static uint8_t *build_answer(const struct tx_msg *m, const struct sent *s, uint8
 	wire_rsp_set_message_id(h, m->message_id);
 	wire_rsp_data_set_read_message_id(d, m->message_id);
 	wire_rsp_data_set_payload_length(d, s->payload_len);
-	wire_rsp_data_set_message_offset(d, s->offset);
+	wire_rsp_data_set_modified_length(d, m->rma->length);
+	wire_rsp_data_set_message_offset(d, m->rma->at + s->offset);
 	return end;
 }
 
@@ -64,7 +76,6 @@ static uint8_t *build_request(const struct tx_msg *m, struct wire_std *h, uint8_
 	wire_std_set_match(h, r->key);
 	wire_std_set_buffer_offset(h, r->raddr);
 	wire_req_set_ri_generation(&h->req, r->generation);
-	wire_req_set_job_id(&h->req, r->token & RMA_JOB_ID);
 	if (r->delivered)
 		wire_req_set_dc(&h->req, 1);
 	if (r->opcode == WIRE_OP_ATOMIC || r->opcode == WIRE_OP_FETCHING_ATOMIC)
@@ -83,10 +94,11 @@ uint8_t *tx_msg_header(struct pdc_tx *p, struct tx_run *run, const struct sent *
 {
 	struct tx_msg *m = tx_msg_of(run);
 	struct wire_std *h = (struct wire_std *)at;
-	if (!run->is_response && !s->offset && !s->tries)
+	bool is_answer = m->rma && m->rma->role == RMA_ANSWER;
+	if (!is_answer && !s->offset && !s->tries)
 		m->message_id = next_message_id(p);
-	*next_hdr = run->is_response ? WIRE_NH_RSP_DATA : WIRE_NH_STD;
-	if (run->is_response)
+	*next_hdr = is_answer ? WIRE_NH_RSP_DATA : WIRE_NH_STD;
+	if (is_answer)
 		return build_answer(m, s, at);
 	assert(m->message_id);
 	uint8_t *end = build_message(m, s, h);

@@ -152,7 +152,13 @@ static inline uint32_t wire_std_offset(const struct wire_std *s)
 	return wire_req_som(&s->req) ? 0 : wire_std_message_offset(s);
 }
 
-/* A request that can be placed: within its message, and all of its payload. */
+/* A packet of a READ, which says how much it asks for instead of bringing it: whether that is within its message. */
+static inline bool wire_std_asks(const struct wire_std *s, uint64_t offset, uint32_t length)
+{
+	return wire_req_opcode(&s->req) == WIRE_OP_READ && offset + wire_std_payload_length(s) <= length;
+}
+
+/* A request that can be placed: within its message, and all of its payload, or all that it asks for. */
 static inline __attribute__((always_inline)) bool wire_std_fits(const struct wire_std *s, uint32_t payload_bytes)
 {
 	uint32_t length = wire_std_request_length(s);
@@ -163,7 +169,7 @@ static inline __attribute__((always_inline)) bool wire_std_fits(const struct wir
 	if (likely(!wire_req_som(&s->req))) {
 		offset = wire_std_message_offset(s);
 		if (unlikely(wire_std_payload_length(s) != payload_bytes))
-			return false;
+			return !payload_bytes && wire_std_asks(s, offset, length);
 	}
 	if (unlikely(offset + payload_bytes > length))
 		return false;

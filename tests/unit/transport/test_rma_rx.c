@@ -365,32 +365,57 @@ static void stale__answers_change_nothing(void **state)
 	memset(in, 0, sizeof in);
 	rma_submit(&r.d, 0, &op);
 	duo_poll(&r.d, 0); /* the request is on its way */
-	uint32_t job = 0;
-	for (uint32_t i = 0; i < r.d.log_len; i++)
-		if (r.d.log[i].w.has_ses && r.d.log[i].w.ses.opcode == WIRE_OP_READ)
-			job = r.d.log[i].w.ses.job_id;
+	const struct plain_pkt *request = &r.d.log[r.d.log_len - 1].w;
+	assert_int_equal(request->ses.opcode, WIRE_OP_READ);
 	for (int i = 0; i < 6; i++) {
-		struct plain_pkt w = duo_syn(0, i == 5 ? 0 : i == 4 ? 101 : 10);
-		w.pds.spdcid = (uint16_t)(50 + i);
+		struct plain_pkt w = duo_syn(0, i == 4 ? 101 : i == 3 ? 0 : 10);
+		w.pds.flags = 0;
+		w.pds.spdcid = i == 5 ? 51 : 50;
+		w.pds.dpdcid = request->pds.spdcid;
+		w.pds.psn = request->pds.psn + (i == 0 ? 5000 : (uint32_t)i - 1);
 		w.pds.next_hdr = WIRE_NH_RSP_DATA;
 		w.ses = (struct plain_ses){.opcode = WIRE_RSP_W_DATA,
 					   .return_code = WIRE_RC_OK,
-					   .job_id = i == 0   ? job ^ 1u << 20
-						     : i == 1 ? 9
-							      : job,
-					   .read_message_id = i == 2 ? 7 : 1,
-					   .message_offset = i == 3 ? 91 : 0,
+					   .read_message_id = i == 1 ? 7 : 1,
+					   .message_offset = i == 2 ? 91 : 0,
 					   .payload_length = w.payload_bytes};
 		duo_inject_pkt(&r.d, 0, &w, payload);
 		duo_poll(&r.d, 0);
 	}
-	assert_int_equal(weft_engine_stats(r.d.e[0])->rma_stale, 6);
+	/* Neither far from where its direction begins, nor of another target than that which answered first. */
+	assert_int_equal(weft_engine_stats(r.d.e[0])->rx_no_pdc, 2);
+	assert_int_equal(weft_engine_stats(r.d.e[0])->rma_stale, 4);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(in[i], 0);
-	memset(r.mem, 5, 100);
-	duo_run(&r.d, r.d.now + WEFT_MS(5));
-	duo_expect(&r.d, 0, in, 0);
-	assert_memory_equal(in, r.mem, 100);
+	rma_close(&r);
+}
+
+/* A request in the direction of answers, and an answer in that of requests, are refused. */
+static void refused__in_the_wrong_direction(void **state)
+{
+	struct rma_duo r;
+	uint8_t in[100], payload[10] = {0};
+	rma_open(&r, NULL, BYTES, ALL);
+	r.d.logging = true;
+	struct weft_op op = rma_op(WEFT_OP_READ, in, 100, 0);
+	rma_submit(&r.d, 0, &op);
+	duo_poll(&r.d, 0);
+	const struct plain_pkt *request = &r.d.log[r.d.log_len - 1].w;
+	struct plain_pkt w = duo_syn(0, 10);
+	w.pds.flags = 0;
+	w.pds.spdcid = 50;
+	w.pds.dpdcid = request->pds.spdcid;
+	w.pds.psn = request->pds.psn;
+	duo_inject_pkt(&r.d, 0, &w, payload);
+	duo_poll(&r.d, 0);
+	assert_int_equal(weft_engine_stats(r.d.e[0])->rx_bad_ses, 1);
+	w = duo_syn(0, 10);
+	w.pds.next_hdr = WIRE_NH_RSP_DATA;
+	w.ses = (struct plain_ses){.opcode = WIRE_RSP_W_DATA, .payload_length = 10};
+	duo_inject_pkt(&r.d, 0, &w, payload);
+	duo_poll(&r.d, 0);
+	assert_int_equal(weft_engine_stats(r.d.e[0])->rx_bad_ses, 2);
+	assert_int_equal(weft_engine_stats(r.d.e[0])->rma_stale, 0);
 	rma_close(&r);
 }
 
@@ -536,6 +561,7 @@ int main(void)
 		cmocka_unit_test(add__keys_and_pieces),
 		cmocka_unit_test(memory__runs_out),
 		cmocka_unit_test(stale__answers_change_nothing),
+		cmocka_unit_test(refused__in_the_wrong_direction),
 		cmocka_unit_test(forged__requests_write_nothing),
 		cmocka_unit_test(close__endpoint_with_answers_under_way),
 		cmocka_unit_test(peer_dies__reader_learns_it),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packet delivery contexts: UET's connections. A PDC carries requests from its initiator (pdc_tx) to its target
- * (pdc_rx); two hosts that send to each other use one PDC per direction (UE 1.0 sec. 3.5; doc/reference/protocol.md).
+ * (pdc_rx), and answers with data in its return direction, whose PSNs are its own: there the target has a pdc_tx and
+ * the initiator a pdc_rx. Two hosts that send to each other use one PDC each (UE 1.0 sec. 3.5;
+ * doc/reference/protocol.md).
  */
 #ifndef WEFT_PDC_H
 #define WEFT_PDC_H
@@ -36,6 +38,7 @@ enum pdc_tx_chore {
 struct remote {
 	struct weft_ip ip;
 	struct pdc_tx *tx[2]; /* our connections to it, or NULL: the usual one, and that of background messages */
+	struct pdc_tx *conns; /* all pdc_tx to it: these, and the return directions of its own connections */
 	struct path_mtu path;
 };
 
@@ -57,7 +60,7 @@ struct pdc_tx {
 	weft_ns brtt_ns;         /* base RTT of this connection */
 	weft_ns newest_acked_ns; /* latest transmission known to have arrived */
 	weft_ns last_heard_ns;   /* any packet from the target, or the first transmission after idling */
-	struct tx_run *waiting;  /* the next of the other kind, request or response, whose turn comes then; or NULL */
+	struct pdc_rx *other;    /* the other direction of the connection; NULL: not in use */
 
 	_Alignas(64) struct sendq q;
 	struct weft_ip ip; /* target's address */
@@ -84,10 +87,10 @@ struct pdc_tx {
 	uint32_t start_psn, clear_psn;
 	uint32_t awaiting;        /* runs that need an answer from the target, beside its acknowledgement */
 	uint32_t held;            /* runs that SES lets end only after all before them: it is told of every ACK */
-	struct list runs;         /* all unfinished ones, oldest request first, and behind them all responses */
-	struct tx_run *responses; /* the oldest of these, or NULL */
+	struct list runs;         /* all unfinished ones, oldest first */
 	struct list link;         /* in pds.txs */
 	struct remote *remote;    /* target */
+	struct pdc_tx *next_conn; /* in remote->conns, or NULL */
 	struct credit_tx credit;  /* meaningful while a receiver-driven algorithm runs */
 
 	_Alignas(64) struct weft_cc cc;
@@ -129,11 +132,12 @@ struct pdc_rx {
 	uint32_t start_psn;
 	_Alignas(8) uint8_t user[PDC_RX_USER_BYTES]; /* SES's own; see pds_events.on_accept */
 	struct weft_ip ip;                           /* initiator */
+	struct pdc_tx *other;                        /* the other direction of the connection; NULL: not in use */
 	weft_ns gap_since_ns;    /* the first packet beyond the present gap arrived (reorder_shim_ns) */
 	struct credit_rx credit; /* while a receiver-driven algorithm runs; see pdc_rx_bytes() */
 };
 
-_Static_assert(offsetof(struct pdc_rx, credit) <= 272, "idle connections stay within 1 KiB");
+_Static_assert(offsetof(struct pdc_rx, credit) <= 280, "idle connections stay within 1 KiB");
 _Static_assert(offsetof(struct pdc_rx, credit) + sizeof(struct credit_rx) == sizeof(struct pdc_rx),
 	       "credit ends the connection: without an algorithm for it there is no memory for it");
 
@@ -142,18 +146,22 @@ static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb, const struct wef
 	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + weft_lb_state_bytes(lb, params);
 }
 
-/* A connection of ours with this PDCID, or NULL. */
+/* The direction in which we send of the connection with this PDCID, or NULL. */
 static inline struct pdc_tx *pdc_tx_by_id(const struct pdc_ids *ids, uint16_t id)
 {
 	struct pdc *pdc = pdc_by_id(ids, id);
-	return likely(pdc && !pdc->is_rx) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
+	if (unlikely(pdc && pdc->is_rx))
+		return list_entry(pdc, struct pdc_rx, pdc)->other;
+	return likely(pdc != NULL) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
 }
 
-/* A connection to us with this PDCID, or NULL. */
+/* The direction in which we receive, or NULL. */
 static inline struct pdc_rx *pdc_rx_by_id(const struct pdc_ids *ids, uint16_t id)
 {
 	struct pdc *pdc = pdc_by_id(ids, id);
-	return likely(pdc && pdc->is_rx) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+	if (unlikely(pdc && !pdc->is_rx))
+		return list_entry(pdc, struct pdc_tx, pdc)->other;
+	return likely(pdc != NULL) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
 }
 
 /* The connection of ours that a packet answers, or NULL. */

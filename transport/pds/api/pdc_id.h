@@ -10,11 +10,14 @@
 
 enum { PDC_IDS = 65536 };
 
-/* What both kinds of connection share; the table of PDCIDs and the timing wheel lead here. */
+/* What both directions of a connection share; the table of PDCIDs and the timing wheel lead here. The table leads to
+ * the forward direction, in which the initiator's requests go, and that to the return direction, in which its answers
+ * come, if it is in use: both have the same PDCID. */
 struct pdc {
 	struct wheel_node timer;
 	uint16_t id; /* our PDCID, 1..65535; 0: none yet */
 	bool is_rx;
+	bool is_return; /* of the two directions, that in which answers go */
 	/* Of initiators: payload of a full packet, what the path carries as far as is known. It is here because there
 	 * is room in the line that every packet needs. */
 	uint16_t payload_bytes;

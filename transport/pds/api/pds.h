@@ -152,6 +152,9 @@ bool pds_is_quiet(const struct pds *pds);
 struct remote *pds_remote(struct pds *pds, const struct weft_ip *ip);
 /* Our connection to it, existing or new. NULL: no memory. */
 struct pdc_tx *pdc_tx_get(struct pds *pds, struct remote *remote, bool background, weft_ns now);
+/* The direction in which a connection of its initiator takes our answers, existing or new. NULL: no memory, or closed.
+ */
+struct pdc_tx *pdc_tx_return(struct pds *pds, struct pdc_rx *rx, weft_ns now);
 /* Adds a run: the newest of the connection. */
 void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns now);
 /* Nothing more is cut from the run; it ends once nothing of it is in flight. */

@@ -17,8 +17,9 @@ struct tx_run {
 	uint32_t bytes;              /* length; 0 is one packet without payload */
 	uint32_t cut_bytes;          /* how much has been cut into packets */
 	uint32_t unacked_pkts;       /* cut and not acknowledged */
-	bool is_response;            /* no place in the order of requests; see pdc_tx.responses */
+	uint32_t ask_bytes;          /* packets carry nothing, and stand for so many bytes each; 0: they carry theirs */
 	bool fenced;                 /* not cut before all earlier runs have ended */
+	bool special;                /* ask_bytes, fenced, or no header may be copied for others: takes more thought */
 	bool cut;                    /* every packet has been cut, or no more will be */
 	uint8_t head_bytes;          /* of `head` that are filled in, or 0 */
 	uint8_t head[TX_HEAD_BYTES]; /* of a full packet in the middle of the run, on the connection as it is now */
