@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "conform_cmd.h"
 #include "doctor_cmd.h"
 #include "launch.h"
 
@@ -13,6 +14,7 @@ static const struct {
 } commands[] = {
 	{"balls", "balls into bins: the model behind REPS", launch_weftlab},
 	{"bench", "run a connection matrix through libfabric, in real time", launch_bench},
+	{"conform", "ask a foreign UET endpoint what it supports and where it departs", weft_cmd_conform},
 	{"doctor", "find what is wrong with a machine or a NIC, and what mends it", weft_cmd_doctor},
 	{"reproduce", "run a publication's figures and judge its claims", launch_weftlab},
 	{"report", "make an HTML page with tables and plots of runs", launch_weftlab},

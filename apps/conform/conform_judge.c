@@ -110,6 +110,8 @@ static void want_answer(const struct conform_peer *p, const struct uet_pkt *pkt,
 		conform_wanted_ack(pkt, &p->got, rc, cack, want);
 	if (rc == UET_RC_OK && pkt->f[UET_FLAGS] & UET_RETX && got->f[UET_RETURN_CODE] == UET_RC_NULL)
 		take(want, got, nothing_new, sizeof nothing_new);
+	if (p->repeated)
+		want->f[UET_FLAGS] = (want->f[UET_FLAGS] & ~(uint64_t)UET_RETX) | (got->f[UET_FLAGS] & UET_RETX);
 	if (p->excused & CONFORM_JOB)
 		want->f[UET_JOB] = got->f[UET_JOB];
 	if (p->excused & CONFORM_LENGTH)
@@ -151,7 +153,8 @@ enum conform_result conform_judge_nack(struct conform_peer *p, const struct conf
 		return conform_say(p, "NACK 0x%02x instead of 0x%02x", (unsigned)got->f[UET_NACK_CODE], code);
 	if (got->f[UET_NEXT] != UET_NONE)
 		return conform_say(p, "a NACK with next header %u", (unsigned)got->f[UET_NEXT]);
-	if (got->f[UET_FLAGS] != (pkt->f[UET_FLAGS] & UET_RETX))
+	uint64_t retx = (p->repeated ? got->f[UET_FLAGS] : pkt->f[UET_FLAGS]) & UET_RETX;
+	if (got->f[UET_FLAGS] != retx)
 		return conform_say(p, "flags 0x%02x in a NACK", (unsigned)got->f[UET_FLAGS]);
 	return CONFORM_PASS;
 }

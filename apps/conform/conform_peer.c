@@ -19,8 +19,8 @@ void conform_peer_init(struct conform_peer *p, const struct conform_io *io, cons
 		       const struct conform_target *target)
 {
 	*p = (struct conform_peer){.io = *io, .link = *link, .target = *target};
-	p->pdcid = 1 + (uint32_t)target->tag % 30000;
-	p->psn = 1000 + (uint32_t)target->tag * 7919;
+	p->pdcid = 1 + target->seed % 60000;
+	p->psn = 1000 + target->seed * 7919;
 	p->message = 1;
 }
 
@@ -142,6 +142,7 @@ bool conform_ask(struct conform_peer *p, struct conform_pdc *pdc, struct uet_pkt
 {
 	pkt->f[UET_FLAGS] |= UET_AR;
 	for (int i = 0; i < TRIES; i++) {
+		p->repeated = i > 0;
 		conform_send(p, pdc, pkt);
 		while (conform_next(p, p->target.timeout_ns))
 			if (conform_answers(p, pdc, pkt))

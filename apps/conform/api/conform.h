@@ -25,6 +25,7 @@ struct conform_target {
 	uint64_t key;        /* of a region that may be written, read and changed by atomics */
 	uint32_t key_bytes;  /* its size; 0: no region is known, and rows that need one are skipped */
 	uint32_t mtu;        /* Payload MTU, 1024, 2048, 4096 or 8192 */
+	uint32_t seed;       /* PDCIDs and PSNs of ours begin there */
 	uint64_t timeout_ns; /* how long an answer is waited for, before each of two repetitions and after them */
 };
 
@@ -36,6 +37,7 @@ struct conform_peer {
 	uint32_t pdcid, psn, message; /* the next ones of ours */
 	struct uet_frame got;         /* the packet received last */
 	uint8_t packet[UET_PACKET_MAX];
+	bool repeated;    /* the last question was sent more than once: which of them is answered is open */
 	uint32_t excused; /* enum conform_general, departures that have rows of their own and were found */
 	char said[256];   /* how the endpoint departed; empty: it did not */
 };

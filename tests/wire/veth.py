@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""veth.py WEFT RESPONDER PROVIDER_TESTS - `weft conform` against an endpoint of Weft in another network namespace, over a veth
+pair by raw sockets. Exit 77: the kernel gives no namespaces. Needs FI_PROVIDER_PATH."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+sys.path.insert(0, sys.argv[3])
+import namespaces  # noqa: E402
+from namespaces import Namespace  # noqa: E402
+
+WEFT, RESPONDER = sys.argv[1:3]
+LIMIT_S = 120
+# Rows that do not pass yet, and why.
+MARKS = {"encapsulation": "answers go over UDP", "job": "job id 0", "length": "modified_length 0", "other-mode": "not compared",
+         "noop": "a response", "no-op": "refused", "bad-job": "not compared", "version": "not looked at",
+         "initiator-error": "not looked at", "read-ack": "own connection", "read": "own connection",
+         "read-parts": "own connection", "fetch": "own connection", "cswap": "bytes"}
+
+
+def conform(host: Namespace, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(host.command(WEFT, "conform", *args), text=True, capture_output=True, timeout=LIMIT_S)
+
+
+def check_matrix(found: dict[str, Any]) -> None:
+    """Every row that AI Base and AI Full ask for passes, but for those with a mark."""
+    bad = []
+    for column in found["encapsulations"]:
+        assert column["answers"], column
+        assert len(column["rows"]) > 50, column
+        for row in column["rows"]:
+            fine = row["result"] == "pass" or row["profile"] not in ("AI Base", "AI Full")
+            if fine and row["row"] in MARKS:
+                print(f"{column['encapsulation']} {row['row']} passes: take its mark away")
+            elif not fine and row["row"] not in MARKS:
+                bad.append((column["encapsulation"], row))
+    assert not bad, bad
+
+
+def family(a: Namespace, peer: str) -> None:
+    ran = conform(a, "eth0", "--peer", peer, "--key", "0x77", "--region", "65536", "--timeout", "500ms", "--json")
+    assert ran.returncode in (0, 1), ran
+    found = json.loads(ran.stdout)
+    assert found["peer"] == peer and found["status"] == ran.returncode, found
+    assert found["not_compared"], found
+    check_matrix(found)
+
+
+def responder(b: Namespace, address: str) -> subprocess.Popen[str]:
+    env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_DEVICE="eth0", FI_WEFT_ADDR=address, FI_WEFT_POOL_PKTS="2047")
+    process = subprocess.Popen(b.command(RESPONDER), env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(process.kill)
+    assert process.stdout and process.stdout.readline() == "number 15\n"
+    return process
+
+
+def main() -> None:
+    namespaces.enter()
+    a, b = Namespace(), Namespace()
+    subprocess.run(["ip", "link", "add", "eth0", "netns", str(a.pid), "type", "veth", "peer", "name", "eth0", "netns",
+                    str(b.pid)], check=True)
+    for namespace, n in ((a, 1), (b, 2)):
+        namespace.ip(f"link set lo up\naddr add 10.9.0.{n}/24 dev eth0\naddr add fd09::{n}/64 dev eth0 nodad\nlink set eth0 up\n")
+    nobody = conform(a, "eth0", "--peer", "10.9.0.9", "--row", "send", "--timeout", "1ms")
+    assert nobody.returncode == 3 and "no answer" in nobody.stdout, nobody
+    for peer in ("10.9.0.2", "fd09::2"):
+        server = responder(b, peer)
+        family(a, peer)
+        one = conform(a, "eth0", *(["--peer", peer] if ":" in peer else []), "--row", "entropy")  # else the only neighbour
+        assert one.returncode == 0 and "pass" in one.stdout and "AI Base 1 of 1" in one.stdout, one
+        server.communicate(timeout=LIMIT_S)
+        assert server.returncode == 0
+    refusals: list[tuple[list[str], str]] = [
+        (["nowhere0"], "no interface"), (["eth0", "--peer", "x"], "no IP address"), (["eth0", "--row", "x"], "no row"),
+        ([], "name the interface"), (["eth0", "--mtu", "1500"], "Payload MTU")]
+    for args, words in refusals:
+        wrong = conform(a, *args)
+        assert wrong.returncode == 2 and words in wrong.stderr, wrong
+
+
+main()
