@@ -121,6 +121,9 @@ bool weft_ethdev_arg(const char *devargs, const char *key, char *value, size_t s
  * sockets are used in its place; -ENODEV and others: no such interface. Starts nothing. */
 int weft_ethdev_af_xdp(const char *iface, struct weft_err *err);
 
+/* True when receiving and sending may make system calls: interfaces of the kernel and virtual devices. */
+bool weft_ethdev_calls_kernel(const struct weft_port *port);
+
 /* Copies the counters of a port of weft_ethdev_open or weft_ethdev_ring_pair to the caller's `stats`. Called by the
  * thread that polls the port. */
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats);

@@ -129,12 +129,18 @@ static void device_wait(const struct ethdev *d, weft_ns wait_ns)
 		rte_delay_us_sleep(WAIT_LOOK_US);
 }
 
+bool weft_ethdev_calls_kernel(const struct weft_port *port)
+{
+	return ((const struct ethdev *)port)->calls_kernel;
+}
+
 void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, weft_ns wait_ns)
 {
 	bool is_iface = d->iface[0] != '\0';
 	d->link.state = WEFT_LINK_UP;
 	d->port.link_bps = 0;
-	if (d->is_switch || (!is_iface && is_virtual(info)))
+	d->calls_kernel = !d->is_switch && (is_iface || is_virtual(info));
+	if (d->is_switch || (!is_iface && d->calls_kernel))
 		return;
 	d->link.index = is_iface ? if_nametoindex(d->iface) : 0;
 	d->link.fd = is_iface ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;

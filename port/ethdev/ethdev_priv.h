@@ -69,8 +69,9 @@ struct ethdev {
 	uint16_t id;           /* ethdev port, or RTE_MAX_ETHPORTS for bare rings */
 	uint16_t queue;        /* of the device */
 	uint16_t engine;       /* which of the engines that share the device */
-	uint16_t tx_run; /* packets framed before one burst; small after a refusal, so that little is framed twice */
-	bool is_switch;  /* conf.ip was zero */
+	uint16_t tx_run;   /* packets framed before one burst; small after a refusal, so that little is framed twice */
+	bool is_switch;    /* conf.ip was zero */
+	bool calls_kernel; /* see weft_ethdev_calls_kernel */
 	bool no_arp;
 	uint16_t vlan;      /* that the device admits to us, 0: untagged */
 	bool mac_derived;   /* from our address: other engines of the device have others */

@@ -43,6 +43,7 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 {
 	assert(nic->engine && nic->port);
 	nic->ip = dev->ip;
+	nic->calls_kernel = weft_ethdev_calls_kernel(nic->port);
 	nic->linger_ns = tune->linger_ns;
 	locks_init(nic);
 	TAILQ_INIT(&nic->to_notify);

@@ -24,6 +24,7 @@ static void thread_stop(struct prov_nic *nic)
 	prov_nic_lock(nic);
 	nic->thread.stop = true;
 	prov_nic_wake(nic);
+	prov_nic_no_cancel(nic);
 	eventfd_write(nic->sleep.wake_fd, 1); /* wakes the listening thread */
 	prov_nic_unlock(nic);
 	pthread_join(nic->thread.id, NULL);

@@ -54,14 +54,17 @@ void prov_nic_wake(struct prov_nic *nic)
 	assert_locked(nic);
 	if (sleep->sleepers)
 		pthread_cond_broadcast(&nic->sleep.changed);
-	if (sleep->listening && sleep->listener_awaits_ops)
+	if (sleep->listening && sleep->listener_awaits_ops) {
+		prov_nic_no_cancel(nic);
 		eventfd_write(sleep->wake_fd, 1);
+	}
 }
 
 /* The listening thread has to wake up earlier than it planned. */
 static void listener_hurry(struct prov_nic *nic)
 {
 	nic->sleep.listen_until_ns = nic->poll.next_ns; /* it is woken once only */
+	prov_nic_no_cancel(nic);
 	eventfd_write(nic->sleep.wake_fd, 1);
 }
 

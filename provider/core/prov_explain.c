@@ -48,6 +48,7 @@ char *prov_explain(struct prov_nic *nic, uint32_t peer, int err)
 		snprintf(text, sizeof text, "device %s is gone", nic->name);
 		return strdup(text);
 	}
+	prov_nic_no_cancel(nic);
 	way_print(nic, &weft_peer_addr(nic->engine, peer)->ip, err, text, sizeof text);
 	if (nic->explained_peer != peer + UINT64_C(1)) /* many operations of a peer fail at once */
 		FI_WARN(&prov_weft, FI_LOG_EP_DATA, "%s\n", text);

@@ -29,6 +29,7 @@ void prov_link_heard(void *arg, enum weft_link_state state)
 	int err = link_err(state);
 	assert_locked(nic);
 	assert(nic->port_link.err != FI_ENODEV || err == FI_ENODEV);
+	prov_nic_no_cancel(nic);
 	nic->port_link.is_news = true;
 	if (err == nic->port_link.err) {
 		FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: the link's rate is %llu Mb/s\n", nic->name,

@@ -157,6 +157,7 @@ static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
 	}
 	nic->sleep.sleepers++;
 	prov_nic_note_owner(nic, false);
+	nic->no_cancel = false; /* of whoever has the lock meanwhile; wait_loop keeps this thread's state */
 	pthread_cleanup_push(sleeper_cancelled, nic);
 	pthread_setcancelstate(wait->cancel_state, NULL);
 	pthread_cond_clockwait(&nic->sleep.changed, &nic->lock, CLOCK_MONOTONIC, &end);

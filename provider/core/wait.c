@@ -94,13 +94,17 @@ bool prov_wait_needs_thread(const struct prov_wait_obj *w)
 	return has_fd(w->attr.kind) || w->attr.kind == FI_WAIT_MUTEX_COND || w->attr.kind == FI_WAIT_SET;
 }
 
+/* The owner's lock is held, with which no thread may be cancelled. */
 static void fd_raise(int fd, bool raised)
 {
 	eventfd_t value;
+	int cancel_state;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	if (raised)
 		eventfd_write(fd, 1);
 	else
 		eventfd_read(fd, &value);
+	pthread_setcancelstate(cancel_state, NULL);
 }
 
 bool prov_wait_raise(struct prov_wait_obj *w, bool raised)

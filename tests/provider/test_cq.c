@@ -215,6 +215,35 @@ static void sread__cancelled_threads(void **state)
 	}
 }
 
+/* Reads an entry, although its thread was cancelled before. */
+static void *cancelled_run(void *arg)
+{
+	ok(pthread_cancel(pthread_self()));
+	while (fi_cq_readerr(b->cq, arg, 0) == -FI_EAGAIN)
+		; /* the last entry makes the queue's descriptor quiet, by a system call */
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A call that makes a system call is finished before its thread ends; otherwise the device would stay locked. */
+static void call__is_finished_in_a_cancelled_thread(void **state)
+{
+	struct fi_cq_err_entry e = {0};
+	pthread_t thread;
+	void *result;
+	if (!MAY_CANCEL) {
+		print_message("not with sanitizers\n");
+		skip();
+	}
+	ok(fi_recv(b->ep, NULL, 0, NULL, FI_ADDR_UNSPEC, NULL));
+	ok(fi_cancel(&b->ep->fid, NULL));
+	ok(pthread_create(&thread, NULL, cancelled_run, &e));
+	ok(pthread_join(thread, &result));
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(e.err, FI_ECANCELED);
+	meet();
+}
+
 static void signal__ends_all_waits(void **state)
 {
 	enum { THREADS = 3 };
@@ -516,6 +545,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sread__cancelled_threads, hosts_setup, hosts_teardown),
 		cmocka_unit_test_prestate_setup_teardown(sread__cancelled_threads, hosts_setup, hosts_teardown,
 							 (void *)&with_auto),
+		cmocka_unit_test_prestate_setup_teardown(call__is_finished_in_a_cancelled_thread, hosts_setup,
+							 hosts_teardown, (void *)&with_fd),
 		cmocka_unit_test_setup_teardown(signal__ends_all_waits, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(sread__threshold, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(readerr__buffers_of_details, hosts_setup, hosts_teardown),

@@ -81,6 +81,9 @@ struct prov_nic {
 	pthread_mutex_t lock;       /* guards what follows but `thread`, and what hangs from it */
 	bool locked;                /* by `owner`, which alone writes it; false without assertions */
 	pthread_t owner;
+	bool calls_kernel;             /* weft_ethdev_calls_kernel; does not change */
+	bool no_cancel;                /* the thread that holds the lock must not be cancelled ... */
+	int cancel_state;              /* ... and had this state before */
 	struct weft_port *port;        /* the device's */
 	struct weft_port *engine_port; /* the engine's: the same, or faults around it; closes both */
 	struct weft_engine *engine;
@@ -136,18 +139,35 @@ static inline void assert_locked(const struct prov_nic *nic)
 	assert(nic->locked && pthread_equal(nic->owner, pthread_self()));
 }
 
+/* Until the lock is free the application cannot cancel this thread: before system calls, in which a thread ends with
+ * the lock held. Not done for every lock, because it costs as much as three locks. Lock held. */
+static inline void prov_nic_no_cancel(struct prov_nic *nic)
+{
+	if (nic->no_cancel)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &nic->cancel_state);
+	nic->no_cancel = true;
+}
+
 static inline void prov_nic_lock(struct prov_nic *nic)
 {
 	pthread_mutex_lock(&nic->lock);
 	prov_nic_note_owner(nic, true);
+	if (nic->calls_kernel)
+		prov_nic_no_cancel(nic);
 }
 
 /* Unlocks without notifying. */
 static inline void prov_nic_release(struct prov_nic *nic)
 {
+	bool restores = nic->no_cancel;
+	int cancel_state = nic->cancel_state;
 	assert_locked(nic);
 	prov_nic_note_owner(nic, false);
+	nic->no_cancel = false;
 	pthread_mutex_unlock(&nic->lock);
+	if (restores)
+		pthread_setcancelstate(cancel_state, NULL);
 }
 
 /* Notifies and unlocks (notify.c). */
