@@ -130,7 +130,9 @@ enum conform_result conform_judge_ack(struct conform_peer *p, struct conform_pdc
 		return CONFORM_DEPARTS;
 	want_answer(p, pkt, rc, cack, &want);
 	enum uet_field field =
-		got->f[UET_RETURN_CODE] != want.f[UET_RETURN_CODE] ? UET_RETURN_CODE : uet_difference(got, &want, 0);
+		got->f[UET_NEXT] == want.f[UET_NEXT] && got->f[UET_RETURN_CODE] != want.f[UET_RETURN_CODE]
+			? UET_RETURN_CODE
+			: uet_difference(got, &want, 0);
 	if (field != UET_FIELDS)
 		return conform_say(p, "%s is 0x%llx instead of 0x%llx", uet_field_name(field),
 				   (unsigned long long)got->f[field], (unsigned long long)want.f[field]);

@@ -2,8 +2,7 @@
 /* Steps that ask and judge. */
 #include "conform_rows.h"
 
-/* Packet `i` of a message. */
-static struct uet_pkt part(const struct uet_pkt *whole, uint32_t i, uint32_t mtu)
+struct uet_pkt conform_part(const struct uet_pkt *whole, uint32_t i, uint32_t mtu)
 {
 	struct uet_pkt pkt = *whole;
 	uint32_t len = (uint32_t)whole->f[UET_REQUEST_LENGTH], at = i * mtu;
@@ -31,11 +30,11 @@ enum conform_result conform_message(struct conform_peer *p, struct conform_pdc *
 	if (op == UET_WRITE)
 		whole.f[UET_MATCH] = p->target.key;
 	for (uint32_t i = 0; i + 1 < packets; i++) {
-		struct uet_pkt pkt = part(&whole, i, mtu);
+		struct uet_pkt pkt = conform_part(&whole, i, mtu);
 		conform_send(p, pdc, &pkt);
 	}
 	pdc->psn += packets - 1;
-	last = part(&whole, packets - 1, mtu);
+	last = conform_part(&whole, packets - 1, mtu);
 	if (!conform_ask(p, pdc, &last))
 		return CONFORM_SILENT;
 	return conform_judge_ack(p, pdc, &last, UET_RC_OK, pdc->psn - 1);

@@ -24,8 +24,6 @@ static const struct {
 	{"initiator-error", "flag IE is not looked at", EVERYWHERE},
 	{"rendezvous", "an announcement is refused with another code", EVERYWHERE},
 	{"read-ack", "read data comes on a connection of the target's own", EVERYWHERE},
-	{"read", "read data comes on a connection of the target's own", EVERYWHERE},
-	{"read-parts", "read data comes on a connection of the target's own", EVERYWHERE},
 	{"fetch", "what was fetched comes on a connection of the target's own", EVERYWHERE},
 	{"cswap", "a comparison counts the operands' bytes otherwise", EVERYWHERE},
 	{"small-read", "small headers are dropped", EVERYWHERE},

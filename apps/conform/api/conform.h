@@ -132,6 +132,9 @@ enum conform_result conform_judge_ack(struct conform_peer *p, struct conform_pdc
 enum conform_result conform_judge_nack(struct conform_peer *p, const struct conform_pdc *pdc, const struct uet_pkt *pkt,
 				       uint8_t code, uint8_t other);
 
+/* Packet `i` of a message that is described by its first; PSNs, and offsets of SYNs, count on. */
+struct uet_pkt conform_part(const struct uet_pkt *whole, uint32_t i, uint32_t mtu);
+
 /* A whole message in packets of the Payload MTU; judged when `len` bytes have been answered. */
 enum conform_result conform_message(struct conform_peer *p, struct conform_pdc *pdc, enum uet_op op, uint32_t id,
 				    uint32_t len);
