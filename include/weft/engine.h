@@ -77,7 +77,8 @@ weft_ns weft_engine_poll(struct weft_engine *e, weft_ns now);
 weft_ns weft_engine_xmit(struct weft_engine *e, weft_ns now);
 
 /* The port tells another speed of its link, bits per second; 0: none any more. It bounds the rate of engines that look
- * for it (weft_engine_tune.probe_rate); one that was told its rate keeps that. */
+ * for it (weft_engine_tune.probe_rate), and the pace at which the port is given packets follows it; one that was told
+ * its rate keeps that. */
 void weft_engine_link(struct weft_engine *e, uint64_t link_bps, weft_ns now);
 
 /* A hint, never needed, for shells that serve many engines in turn: the engine will be polled soon, and find `pkt`

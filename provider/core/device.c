@@ -30,14 +30,12 @@ static uint32_t payload_fit(uint32_t max_ip_bytes)
 
 /* Packets are as large as the port carries, unless a parameter says otherwise; what the path to a peer carries, the
  * engine finds out. What a port says of its speed is no more than an upper bound: the path behind it may be slower.
- * Where it says nothing, the engine looks for the rate. */
+ * Where it says nothing, the engine looks for the rate, and paces nothing until the port tells a speed: the queue of a
+ * virtual device is shared memory, and a link that is down may come up. */
 static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 {
 	if (!tune->probe_chosen && !tune->link_chosen && port->link_bps)
 		tune->engine.tune.probe_rate = LINK_IS_BOUND;
-	/* The queue of such a device is shared memory, so pacing gains nothing. */
-	if (!port->link_bps && !tune->link_chosen && !tune->pacing_chosen)
-		tune->engine.tune.pacing = 0;
 	if (!tune->payload_chosen)
 		tune->engine.tune.payload_bytes = payload_fit(port->max_ip_bytes);
 }

@@ -162,7 +162,6 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 		tune->payload_chosen |= strcmp(item, "payload_bytes") == 0;
 		tune->link_chosen |= strcmp(item, "link_bps") == 0;
 		tune->probe_chosen |= strcmp(item, "probe_rate") == 0;
-		tune->pacing_chosen |= strcmp(item, "pacing") == 0;
 		tune->faulty |= strncmp(item, "fault_", 6) == 0;
 		ret = tune_set(tune, item, eq + 1, err);
 	}

@@ -18,7 +18,6 @@ struct prov_tune {
 	bool payload_chosen;                /* FI_WEFT_TUNE says payload_bytes */
 	bool link_chosen;                   /* or link_bps */
 	bool probe_chosen;                  /* or probe_rate */
-	bool pacing_chosen;                 /* or pacing */
 	bool faulty;                        /* or one of the faults below */
 	struct weft_fault_conf fault;       /* breaks what we send, for tests */
 	bool no_arp, rx_interrupt;

@@ -42,6 +42,22 @@ static void rate__is_found_in_long_transfers(void **state)
 	}
 }
 
+/* A leaf-spine at 40 Mb/s whose hosts look for the path's MTU, too: small packets that wait for the answer to a probe
+ * do not fill the queue, and nobody floods it again when the search ends. */
+static void rate__many_that_meet_do_not_flood_the_queue(void **state)
+{
+	struct scenario s;
+	double inflation;
+	SCENARIO_PASSES(&s, "--topology", TOPOLOGY, "--link-gbps", "0.04", "--matrix", "incast:7:512KiB", "--mtu",
+			"8192", "--set", "probe_rate=2", "--set", "brtt_ns=0", "--set", "brtt_floor_ns=500000", "--set",
+			"pmtu_discovery=on", "--set", "queue_bytes=60000", "--end", "5s");
+	assert_at_most(s.summary.inflation, 1.03);
+	assert_at_most(s.stats.tx_retx, s.stats.tx_data);
+	scenario_end(&s);
+	makespan_us("100", "incast:7:1MB", "probe_rate=2", &inflation);
+	assert_at_most(inflation, 1.04);
+}
+
 /* The window doubles from 10 packets to a BDP, a round trip each, and two rounds more show that it is enough: that is
  * all that a message may lose to one whose sender was told. */
 static void rate__doubling_takes_few_round_trips(void **state)
@@ -60,6 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rate__is_found_in_long_transfers),
+		cmocka_unit_test(rate__many_that_meet_do_not_flood_the_queue),
 		cmocka_unit_test(rate__doubling_takes_few_round_trips),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,8 @@ static void derive_rate(struct weft_engine *e, uint64_t told_bps)
 	if (t->probe_rate == RATE_TOLD)
 		return;
 	params.link_bps = told_bps;
-	rate_init(&e->pds.rate, e->pds.conf.cc, &params, t->probe_rate, t->brtt_floor_pkts);
+	rate_init(&e->pds.rate, e->pds.conf.cc, &params, t->probe_rate, t->brtt_floor_pkts,
+		  e->pds.conf.overhead_bytes + e->pds.conf.sure_bytes);
 	e->pds.conf.rto_srtts = RTO_SRTTS;
 	e->pds.conf.first_rto_ns = t->probe_rate == RATE_UNKNOWN ? FIRST_RTO_NS : 0;
 }
@@ -255,12 +256,10 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 
 void weft_engine_link(struct weft_engine *e, uint64_t link_bps, weft_ns now)
 {
-	uint8_t known = e->pds.conf.tune.probe_rate;
-	if (known == RATE_TOLD || e->pds.conf.tune.link_bps)
+	if (e->pds.conf.tune.probe_rate == RATE_TOLD || e->pds.conf.tune.link_bps)
 		return;
 	rate_set_bound(&e->pds.rate, link_bps);
-	if (known == RATE_BOUND)
-		set_pace(e, link_bps);
+	set_pace(e, link_bps);
 }
 
 /* By a hash of their own: what the seed means for everything else stays the same. */

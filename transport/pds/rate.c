@@ -239,6 +239,15 @@ static void begin_algorithm(struct rate *r, struct weft_cc *cc, weft_ns now)
 
 /* ---- while it is looked for ---- */
 
+/* What was just found to fit is kept: windows for the rate would be a burst to where many senders meet. */
+static void end_start(struct rate *r, struct weft_cc *cc, weft_ns now)
+{
+	uint32_t cwnd_bytes = cc->cwnd_bytes;
+	begin_algorithm(r, cc, now);
+	if (cwnd_bytes < cc->cwnd_bytes)
+		cc->cwnd_bytes = cwnd_bytes > r->params.mtu_bytes ? cwnd_bytes : r->params.mtu_bytes;
+}
+
 /* Most of a round's packets were marked: queues are full of them. */
 static bool is_marked(const struct rate_round *n, const struct weft_cc *cc)
 {
@@ -250,7 +259,7 @@ static void start_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_
 	struct rate *r = rate_of(cc);
 	measure(r, cc, ev, now);
 	if (!r->starting) {
-		begin_algorithm(r, cc, now);
+		end_start(r, cc, now);
 		return;
 	}
 	r->leaving |= is_marked(&r->round, cc);
@@ -264,7 +273,7 @@ static void start_on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, wef
 {
 	struct rate *r = rate_of(cc);
 	if (!r->starting) {
-		begin_algorithm(r, cc, now);
+		end_start(r, cc, now);
 		return;
 	}
 	if (ev->kind == WEFT_CC_LOSS_TIMEOUT && !r->round.from_ns)
@@ -282,12 +291,17 @@ static void start_init(struct weft_cc *cc, weft_ns now)
 /* ---- set-up ---- */
 
 void rate_init(struct rate *r, const struct weft_cc_ops *cc, const struct weft_cc_params *params, enum rate_known known,
-	       uint32_t floor_pkts)
+	       uint32_t floor_pkts, uint32_t first_bytes)
 {
+	assert(first_bytes > 0 && first_bytes <= params->mtu_bytes);
 	assert(known != RATE_TOLD && cc && params->brtt_ns > 0 && params->mtu_bytes > 0);
 	assert(known == RATE_UNKNOWN || params->link_bps > 0);
-	*r = (struct rate){
-		.params = *params, .cc = cc, .start = *cc, .brtt_ns = params->brtt_ns, .floor_pkts = floor_pkts};
+	*r = (struct rate){.params = *params,
+			   .cc = cc,
+			   .start = *cc,
+			   .brtt_ns = params->brtt_ns,
+			   .floor_pkts = floor_pkts,
+			   .start_cwnd_bytes = RATE_START_PKTS * first_bytes};
 	r->start.init = start_init;
 	r->start.on_sent = NULL;
 	r->start.on_ack = start_on_ack;
@@ -311,7 +325,7 @@ void rate_open(struct rate *r, struct weft_cc *cc, weft_ns now)
 	memset(cc->state, 0, sizeof cc->state);
 	cc->ops = &r->start;
 	cc->pace = 0;
-	cc->cwnd_bytes = RATE_START_PKTS * r->params.mtu_bytes;
+	cc->cwnd_bytes = r->start_cwnd_bytes;
 }
 
 /* A faster link is tried at once: losses will tell. */

@@ -72,7 +72,7 @@ static void start__finds_the_rate(void **state)
 		const struct weft_cc_params params = params_of(0, WEFT_US(100));
 		struct rate r;
 		struct wire w;
-		rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS);
+		rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS, MTU_BYTES);
 		wire_start(&w, &r, links[i].bps, links[i].rtt_ns);
 		assert_int_equal(w.cc.cwnd_bytes, RATE_START_PKTS * MTU_BYTES);
 		uint64_t bdp_pkts = links[i].bps / 8 * links[i].rtt_ns / WEFT_S(1) / MTU_BYTES;
@@ -101,7 +101,7 @@ static void start__trims_end_it(void **state)
 	const struct weft_cc_params params = params_of(0, WEFT_US(100));
 	struct rate r;
 	struct wire w;
-	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS);
+	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS, MTU_BYTES);
 	wire_start(&w, &r, 10000000000, WEFT_US(100));
 	send_window(&w, 0);
 	send_window(&w, 0);
@@ -122,7 +122,7 @@ static void start__a_burst_is_no_rate(void **state)
 	const struct weft_cc_params params = params_of(0, WEFT_US(100));
 	struct rate r;
 	struct wire w;
-	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS);
+	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS, MTU_BYTES);
 	wire_start(&w, &r, 80000000, WEFT_MS(2));
 	send_window(&w, 3);
 	w.bps = 40000000;
@@ -139,7 +139,7 @@ static void start__timeouts_without_an_answer(void **state)
 	const struct weft_cc_loss loss = {WEFT_CC_LOSS_TIMEOUT, MTU_BYTES, 0};
 	struct rate r;
 	struct wire w;
-	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS);
+	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS, MTU_BYTES);
 	wire_start(&w, &r, 10000000000, WEFT_US(100));
 	for (int i = 0; i < 10; i++)
 		w.cc.ops->on_loss(&w.cc, &loss, w.now += WEFT_MS(100));
@@ -153,7 +153,7 @@ static void bound__losses_lower_it(void **state)
 	const struct weft_cc_params params = params_of(100000000000, WEFT_US(20));
 	struct rate r;
 	struct wire w;
-	rate_init(&r, fixed(), &params, RATE_BOUND, RATE_FLOOR_PKTS);
+	rate_init(&r, fixed(), &params, RATE_BOUND, RATE_FLOOR_PKTS, MTU_BYTES);
 	wire_start(&w, &r, 10000000000, WEFT_US(20));
 	assert_int_equal(r.bps, 100000000000);
 	assert_int_equal(w.cc.cwnd_bytes, 375000);
@@ -174,7 +174,7 @@ static void bound__kept_without_losses(void **state)
 	const struct weft_cc_params params = params_of(100000000000, WEFT_US(20));
 	struct rate r;
 	struct wire w;
-	rate_init(&r, fixed(), &params, RATE_BOUND, RATE_FLOOR_PKTS);
+	rate_init(&r, fixed(), &params, RATE_BOUND, RATE_FLOOR_PKTS, MTU_BYTES);
 	wire_start(&w, &r, 10000000000, WEFT_US(20));
 	for (int i = 0; i < 100; i++)
 		send_window(&w, 0);
@@ -185,13 +185,45 @@ static void set_bound__follows_the_port(void **state)
 {
 	const struct weft_cc_params params = params_of(100000000000, WEFT_US(20));
 	struct rate r;
-	rate_init(&r, fixed(), &params, RATE_BOUND, RATE_FLOOR_PKTS);
+	rate_init(&r, fixed(), &params, RATE_BOUND, RATE_FLOOR_PKTS, MTU_BYTES);
 	rate_set_bound(&r, 25000000000);
 	assert_int_equal(r.bps, 25000000000);
 	rate_set_bound(&r, 50000000000);
 	assert_int_equal(r.bps, 50000000000);
 	rate_set_bound(&r, 0);
 	assert_int_equal(r.bps, 50000000000);
+}
+
+/* A connection that begins with small packets begins with few bytes, too: as many small packets as fit a window of full
+ * ones would be trimmed to headers that take a tenth of their time. */
+static void start__counts_packets_of_the_first_size(void **state)
+{
+	enum { FIRST_BYTES = MTU_BYTES / 4 };
+	const struct weft_cc_params params = params_of(0, WEFT_US(100));
+	struct rate r;
+	struct wire w;
+	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS, FIRST_BYTES);
+	wire_start(&w, &r, 40000000, WEFT_US(3500));
+	assert_int_equal(w.cc.cwnd_bytes, RATE_START_PKTS * FIRST_BYTES);
+}
+
+/* Where trims left a window of few packets, the algorithm begins with those and not with a BDP. */
+static void start__ends_with_the_window_that_fits(void **state)
+{
+	const struct weft_cc_params params = params_of(0, WEFT_US(100));
+	const struct weft_cc_loss trim = {WEFT_CC_LOSS_TRIM, MTU_BYTES, MTU_BYTES};
+	struct rate r;
+	struct wire w;
+	rate_init(&r, fixed(), &params, RATE_UNKNOWN, RATE_FLOOR_PKTS, MTU_BYTES);
+	wire_start(&w, &r, 40000000, WEFT_MS(10));
+	send_window(&w, 0);
+	for (int i = 0; i < 4 * RATE_START_PKTS; i++)
+		w.cc.ops->on_loss(&w.cc, &trim, w.now);
+	assert_int_equal(w.cc.cwnd_bytes, MTU_BYTES);
+	while (r.starting)
+		send_window(&w, 0);
+	assert_int_equal(w.cc.cwnd_bytes, MTU_BYTES);
+	assert_true(r.params.link_bps / 8 * r.params.brtt_ns / WEFT_S(1) > 2 * MTU_BYTES);
 }
 
 /* Five full packets at 40 Mb/s. */
@@ -242,12 +274,30 @@ static void engine__with_an_unknown_link(void **state)
 	duo_close(&d);
 }
 
+/* A link that was down when the engine was opened: once it is up it has a speed, and is given packets at that. */
+static void engine__paces_a_link_that_comes_up(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.link_bps = 0; /* and the port knows none, either */
+	duo_open(&d, &conf);
+	assert_int_equal(d.e[0]->pds.out.link_pace, 0);
+	weft_engine_link(d.e[0], 1000000000, d.now);
+	assert_int_equal(d.e[0]->pds.out.link_pace, 8 << 20); /* 8 ns a byte */
+	weft_engine_link(d.e[0], 0, d.now);
+	assert_int_equal(d.e[0]->pds.out.link_pace, 0);
+	duo_close(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(floor__is_the_time_of_packets),
 		cmocka_unit_test(start__finds_the_rate),
 		cmocka_unit_test(start__trims_end_it),
+		cmocka_unit_test(start__counts_packets_of_the_first_size),
+		cmocka_unit_test(start__ends_with_the_window_that_fits),
 		cmocka_unit_test(start__a_burst_is_no_rate),
 		cmocka_unit_test(start__timeouts_without_an_answer),
 		cmocka_unit_test(bound__losses_lower_it),
@@ -255,6 +305,7 @@ int main(void)
 		cmocka_unit_test(set_bound__follows_the_port),
 		cmocka_unit_test(brtt__is_forgotten),
 		cmocka_unit_test(engine__with_an_unknown_link),
+		cmocka_unit_test(engine__paces_a_link_that_comes_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,10 @@
 enum rate_known { RATE_TOLD, RATE_BOUND, RATE_UNKNOWN };
 
 enum {
-	RATE_START_PKTS = 10, /* window that doubling begins with: TCP's on any path (RFC 6928) */
-	RATE_FLOOR_PKTS = 5,  /* and the smallest BDP: see rate_floor_ns; a leaf-spine stores and forwards four times */
+	/* Window that doubling begins with: TCP's on any path (RFC 6928), of packets of the size that connections begin
+	 * with. Where that is small, a trimmed packet takes a tenth of the time of a whole one. */
+	RATE_START_PKTS = 10,
+	RATE_FLOOR_PKTS = 5, /* and the smallest BDP: see rate_floor_ns; a leaf-spine stores and forwards four times */
 };
 
 /* A round: the time of a round trip, from ACK to ACK. */
@@ -34,6 +36,7 @@ struct rate {
 	uint64_t bound_bps;                    /* the estimate never exceeds it */
 	weft_ns brtt_ns;                       /* of the longest path, as configured */
 	uint32_t floor_pkts;                   /* no BDP is smaller: see rate_floor_ns */
+	uint32_t start_cwnd_bytes;             /* window that doubling begins with */
 	struct rate_round round;
 	uint64_t round_bps;    /* of the round before */
 	uint64_t best_bps[2];  /* highest rate of this and the previous window of rounds */
@@ -49,9 +52,10 @@ struct rate {
 	bool left;           /* ... and a round has ended since */
 };
 
-/* `params` as for an engine that was told; params->link_bps: the bound of RATE_BOUND, or 0. */
+/* `params` as for an engine that was told; params->link_bps: the bound of RATE_BOUND, or 0. `first_bytes`: wire bytes
+ * of the packets that a connection begins with, no more than params->mtu_bytes. */
 void rate_init(struct rate *r, const struct weft_cc_ops *cc, const struct weft_cc_params *params, enum rate_known known,
-	       uint32_t floor_pkts);
+	       uint32_t floor_pkts, uint32_t first_bytes);
 /* Sets up the congestion control of a new connection. */
 void rate_open(struct rate *r, struct weft_cc *cc, weft_ns now);
 /* The port tells another speed; 0: none. */
