@@ -32,28 +32,34 @@ static enum wire_error check_ip(const uint8_t *ip, size_t bytes, const struct ip
 	return get_addresses(ip, v4, src, dst) ? WIRE_OK : WIRE_ERR_IP;
 }
 
+/* Whether the four bytes at `end` are the CRC32C of what is before them. */
+static bool crc_is_right(const uint8_t *ip, uint32_t end)
+{
+	uint32_t from = ip[0] >> 4 == 4 ? IP4_SRC_AT : IP6_SRC_AT;
+
+	return load32(ip + end) == wire_crc32c(0, ip + from, end - from);
+}
+
 static enum wire_error check_crc(const uint8_t *ip, uint32_t len, const struct ip_view *view)
 {
-	uint32_t trailer, from = view->header_bytes == IP4_BYTES ? IP4_SRC_AT : IP6_SRC_AT;
-
 	if (view->total_bytes > len)
 		return WIRE_ERR_CRC;
 	if (view->total_bytes < view->header_bytes + CRC_BYTES)
 		return WIRE_ERR_SHORT;
-	uint32_t end = view->total_bytes - CRC_BYTES;
-	memcpy(&trailer, ip + end, sizeof trailer);
-	return be32toh(trailer) == wire_crc32c(0, ip + from, end - from) ? WIRE_OK : WIRE_ERR_CRC;
+	return crc_is_right(ip, view->total_bytes - CRC_BYTES) ? WIRE_OK : WIRE_ERR_CRC;
 }
 
 /* UDP header; its checksum is 0 or ignored. A switch that trims shortens the IP length only. */
 static enum wire_error check_udp(const uint8_t *udp, uint32_t left, uint32_t ip_payload, uint16_t udp_port,
-				 bool trimmed)
+				 struct wire_outer *o)
 {
 	if (left < UDP_BYTES)
 		return WIRE_ERR_SHORT;
-	uint32_t udp_bytes = load16(udp + 4);
-	bool fits = trimmed ? udp_bytes >= ip_payload : udp_bytes == ip_payload;
-	return load16(udp + 2) == udp_port && fits ? WIRE_OK : WIRE_ERR_UDP;
+	uint32_t udp_bytes = load16(udp + 4), to = load16(udp + 2);
+	bool fits = o->trimmed ? udp_bytes >= ip_payload : udp_bytes == ip_payload;
+	if (to == WIRE_UDP_PORT_49150)
+		o->encap |= WIRE_ENCAP_UDP_49150;
+	return (to == udp_port || to == WIRE_UDP_PORT_49150) && fits ? WIRE_OK : WIRE_ERR_UDP;
 }
 
 /* UDP or entropy header, and that a PDS header begins behind it; `left` bytes of which are there. */
@@ -61,12 +67,13 @@ static enum wire_error check_l4(const uint8_t *l4, uint32_t left, const struct i
 				struct wire_outer *o)
 {
 	o->native = view->proto == IP_PROTO_NATIVE;
+	o->encap = (uint8_t)((o->native ? WIRE_ENCAP_NATIVE : WIRE_ENCAP_UDP) | (o->crc ? WIRE_ENCAP_CRC : 0));
 	uint32_t bytes = o->native ? ENTROPY_BYTES : UDP_BYTES;
 	enum wire_error error = left < bytes ? WIRE_ERR_SHORT : WIRE_OK;
 	if (!o->native && view->proto != IP_PROTO_UDP)
 		return WIRE_ERR_UDP;
 	if (!o->native)
-		error = check_udp(l4, left, view->total_bytes - view->header_bytes, udp_port, o->trimmed);
+		error = check_udp(l4, left, view->total_bytes - view->header_bytes, udp_port, o);
 	o->bytes = (uint8_t)(view->header_bytes + bytes);
 	return error == WIRE_OK && left < bytes + PDS_MIN_BYTES ? WIRE_ERR_SHORT : error;
 }
@@ -74,7 +81,7 @@ static enum wire_error check_l4(const uint8_t *l4, uint32_t left, const struct i
 /* Whether all packets with these network headers are in order, but for their number of bytes. */
 static bool may_remember(const struct wire_rules *rules, const struct wire_outer *o)
 {
-	return weft_ip_is_v4(&o->src) && !o->native && !o->trimmed && !rules->require_crc;
+	return weft_ip_is_v4(&o->src) && !o->encap && !o->trimmed && !rules->require_crc;
 }
 
 static void remember(const uint8_t *ip, uint32_t total_bytes, struct wire_outer *o)
@@ -197,6 +204,90 @@ struct wire_inner wire_check_inner(const uint8_t *pds, uint32_t left, bool trimm
 	return inner;
 }
 
+/* ---- trailers ---- */
+
+/* No field says whether a CRC32C follows the payload. Lengths do: it is four bytes more than the SES header has for it.
+ */
+enum trailer {
+	TRAILER_NONE,
+	TRAILER_CRC, /* the four bytes can be nothing else */
+	TRAILER_ASK, /* ... or payload: they are a CRC if they are right */
+};
+
+static enum trailer trailer_by_length(uint32_t bytes, uint32_t payload_bytes)
+{
+	return bytes == payload_bytes + CRC_BYTES ? TRAILER_CRC : TRAILER_NONE;
+}
+
+/* The first packet of several has a whole Payload MTU, of which there are few. */
+static enum trailer trailer_of_first(uint32_t bytes)
+{
+	uint32_t mtu = bytes - CRC_BYTES;
+
+	return mtu == 1024 || mtu == 2048 || mtu == 4096 || mtu == 8192 ? TRAILER_CRC : TRAILER_NONE;
+}
+
+/* Atomics have a payload of that length or, with their operands in the header or none at all, no payload. */
+static enum trailer trailer_of_extended(const struct wire_std *s, uint32_t bytes)
+{
+	bool plain = bytes < CRC_BYTES || (bytes == wire_std_request_length(s) && bytes != CRC_BYTES);
+
+	return plain ? TRAILER_NONE : TRAILER_ASK;
+}
+
+/* `bytes`: behind the headers of a standard request. */
+static enum trailer trailer_of_std(const struct wire_std *s, uint32_t bytes)
+{
+	uint8_t opcode = wire_req_opcode(&s->req);
+
+	if (opcode == WIRE_OP_READ || opcode == WIRE_OP_MSG_ERROR)
+		return trailer_by_length(bytes, 0);
+	if (wire_op_extends(opcode))
+		return trailer_of_extended(s, bytes);
+	if (!wire_req_som(&s->req))
+		return trailer_by_length(bytes, wire_std_payload_length(s));
+	if (wire_req_eom(&s->req))
+		return trailer_by_length(bytes, wire_std_request_length(s));
+	return trailer_of_first(bytes);
+}
+
+static enum trailer trailer_of(const struct wire_view *v, uint32_t bytes)
+{
+	if (v->type == WIRE_PDS_CP)
+		return bytes >= CRC_BYTES ? TRAILER_ASK : TRAILER_NONE;
+	switch (v->next_hdr) {
+	case WIRE_NH_STD:
+		return trailer_of_std(v->std, bytes);
+	case WIRE_NH_SMALL:
+	case WIRE_NH_MEDIUM:
+		return wire_op_may_lack_payload(wire_req_opcode(v->req))
+			       ? (bytes >= CRC_BYTES ? TRAILER_ASK : TRAILER_NONE)
+			       : trailer_by_length(bytes, wire_medium_length(v->medium));
+	case WIRE_NH_RSP_DATA:
+		return trailer_by_length(bytes, wire_rsp_data_payload_length(v->rsp_data));
+	case WIRE_NH_RSP_DATA_SMALL:
+		return trailer_by_length(bytes, wire_rsp_payload_length(v->rsp));
+	default:
+		return trailer_by_length(bytes, 0);
+	}
+}
+
+/* Finds out whether the packet has a trailer, and takes it off what `o` says of it. */
+static enum wire_error take_trailer(const struct wire_view *v, uint32_t len, struct wire_outer *o)
+{
+	enum trailer trailer = trailer_of(v, v->payload_bytes);
+
+	if (likely(trailer == TRAILER_NONE))
+		return WIRE_OK;
+	o->total_bytes = UINT32_MAX; /* not what a packet with these network headers has always */
+	if (o->end > len || !crc_is_right(v->ip, o->end - CRC_BYTES))
+		return trailer == TRAILER_CRC ? WIRE_ERR_CRC : WIRE_OK;
+	o->end -= CRC_BYTES;
+	o->crc = true;
+	o->encap |= WIRE_ENCAP_CRC;
+	return WIRE_OK;
+}
+
 /* ---- both ---- */
 
 /* Whether a request can be placed. */
@@ -236,8 +327,9 @@ struct wire_view wire_check_any(struct wire_rules *rules, const uint8_t *ip, uin
 	if (v.error != WIRE_OK)
 		return v;
 	wire_view_set(&v, ip, o->bytes, o, inner);
-	if (o->trimmed)
-		v.payload_bytes = 0;
+	if (!o->trimmed && !o->crc)
+		v.error = take_trailer(&v, len, o);
+	v.payload_bytes = o->trimmed ? 0 : o->end - v.header_bytes;
 	v.kind = kind_that_fits(&v);
 	return v;
 }

@@ -20,7 +20,6 @@
 #include "weft/kernel_if.h"
 
 enum {
-	NATIVE_PROTOCOL = 253,  /* UET without UDP */
 	FRAME_EXTRA_BYTES = 96, /* what af_packet's ring has in front of an IP packet, and its Ethernet header */
 	FRAME_MIN_BYTES = 2048,
 	FRAME_MAX_BYTES = 16384,
@@ -58,42 +57,60 @@ bool iface_devargs(const char *iface, unsigned i, char *devargs, size_t size)
 	return i <= 1;
 }
 
-static socklen_t sockaddr_of(const struct weft_ip *ip, struct sockaddr_storage *out)
+static socklen_t sockaddr_of(const struct weft_ip *ip, uint16_t port, struct sockaddr_storage *out)
 {
 	*out = (struct sockaddr_storage){0};
 	if (weft_ip_is_v4(ip)) {
 		struct sockaddr_in *in = (struct sockaddr_in *)out;
-		*in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(UET_PORT)};
+		*in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
 		in->sin_addr.s_addr = htonl(weft_ip_low32(ip));
 		return sizeof *in;
 	}
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
-	*in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(UET_PORT)};
+	*in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	memcpy(&in6->sin6_addr, ip->b, sizeof in6->sin6_addr);
 	return sizeof *in6;
 }
 
-/* A socket on the port that takes nothing: the kernel drops in silence what it gets a copy of, instead of answering
- * "port unreachable". */
-int iface_guard(const char *iface, const struct weft_ip *ip, int *fd, struct weft_err *err)
+/* A socket that takes nothing, of a UDP port or, with port 0, of UET's IP protocol. -1: errno says why. */
+static int guard_open(const struct weft_ip *ip, uint16_t port)
 {
 	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
 	const struct sock_fprog filter = {.len = 1, .filter = &none};
 	struct sockaddr_storage addr;
-	socklen_t len = sockaddr_of(ip, &addr);
-	*fd = socket(addr.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (*fd < 0)
-		return weft_err_set(err, -errno, "%s: no socket: %s", iface, strerror(errno));
-	setsockopt(*fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
-	if (bind(*fd, (struct sockaddr *)&addr, len) == 0)
-		return 0;
-	int rc = -errno;
-	close(*fd);
-	*fd = -1;
-	if (rc == -EADDRNOTAVAIL) /* not one of the kernel's addresses: it does not answer for it */
-		return 0;
-	return weft_err_set(err, rc, "%s: cannot have UDP port %d of our address: %s%s", iface, UET_PORT, strerror(-rc),
-			    rc == -EADDRINUSE ? " by another process; each needs an address of its own" : "");
+	socklen_t len = sockaddr_of(ip, port, &addr);
+	int fd = socket(addr.ss_family, (port != 0 ? SOCK_DGRAM : SOCK_RAW) | SOCK_CLOEXEC,
+			port != 0 ? 0 : UET_PROTOCOL);
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+	if (bind(fd, (struct sockaddr *)&addr, len) == 0)
+		return fd;
+	int reason = errno;
+	close(fd);
+	errno = reason;
+	return -1;
+}
+
+int iface_guard(const char *iface, const struct weft_ip *ip, int fds[IFACE_GUARDS], struct weft_err *err)
+{
+	fds[0] = guard_open(ip, UET_PORT);
+	if (fds[0] < 0 && errno != EADDRNOTAVAIL) { /* that is not one of the kernel's addresses: it does not answer */
+		int rc = -errno;
+		return weft_err_set(err, rc, "%s: cannot have UDP port %d of our address: %s%s", iface, UET_PORT,
+				    strerror(-rc),
+				    rc == -EADDRINUSE ? " by another process; each needs an address of its own" : "");
+	}
+	fds[1] = guard_open(ip, UET_PORT_49150);
+	fds[2] = guard_open(ip, 0);
+	return 0;
+}
+
+void iface_unguard(int fds[IFACE_GUARDS])
+{
+	for (int i = 0; i < IFACE_GUARDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 }
 
 /* Arriving ARP, neighbour discovery and UET. Offsets are from the Ethernet header. */
@@ -101,30 +118,32 @@ static void filter_attach(int fd, void *arg)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE), /* 0 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 22, 0),     /* 1 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 24, 0),     /* 1 */
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),                          /* 2: type */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_ARP, 19, 0),           /* 3 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 9, 0),           /* 4 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 18),            /* 5 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_ARP, 21, 0),           /* 3 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 10, 0),          /* 4 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 20),            /* 5 */
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),                          /* 6: protocol */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_PROTOCOL, 15, 0),     /* 7 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 15),         /* 8 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PROTOCOL, 17, 0),        /* 7 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 17),         /* 8 */
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),                          /* 9: fragment offset */
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 13, 0),             /* 10 */
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 15, 0),             /* 10 */
 		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 14),                         /* 11: length of the IP header */
 		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 16),                          /* 12: destination port */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT, 9, 10),            /* 13 */
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),                          /* 14: next header */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_PROTOCOL, 7, 0),      /* 15 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 3, 0),          /* 16 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 0, 6),       /* 17 */
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 54),                          /* 18: ICMP's type */
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ICMP6_ND_FIRST, 2, 4),       /* 19 */
-		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 56),                          /* 20: destination port */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT, 1, 2),             /* 21 */
-		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, ICMP6_ND_LAST, 1, 0),        /* 22 */
-		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),                           /* 23 */
-		BPF_STMT(BPF_RET | BPF_K, 0),                                    /* 24 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT, 11, 0),            /* 13 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT_49150, 10, 11),     /* 14 */
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),                          /* 15: next header */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PROTOCOL, 8, 0),         /* 16 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 3, 0),          /* 17 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_ICMPV6, 0, 7),       /* 18 */
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 54),                          /* 19: ICMP's type */
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ICMP6_ND_FIRST, 3, 5),       /* 20 */
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 56),                          /* 21: destination port */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT, 2, 0),             /* 22 */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UET_PORT_49150, 1, 2),       /* 23 */
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, ICMP6_ND_LAST, 1, 0),        /* 24 */
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),                           /* 25 */
+		BPF_STMT(BPF_RET | BPF_K, 0),                                    /* 26 */
 	};
 	const struct sock_fprog filter = {.len = RTE_DIM(code), .filter = code};
 	setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);

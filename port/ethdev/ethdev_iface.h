@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "ethdev_priv.h"
 #include "weft/addr.h"
 #include "weft/err.h"
 #include "weft/ethdev.h"
@@ -20,9 +21,11 @@ bool iface_named(const char *dev);
 bool iface_devargs(const char *iface, unsigned i, char *devargs, size_t size);
 
 /* Before the device is made. Keeps the kernel from answering peers that their packets reach nobody, and other processes
- * from the same address. The descriptor to be closed after the port; -1 when the kernel does not have the address.
- * -EADDRINUSE and other errors of bind(2). */
-int iface_guard(const char *iface, const struct weft_ip *ip, int *fd, struct weft_err *err);
+ * from the same address. Sets the descriptors, to be closed by iface_unguard after the port; -1 when the kernel does
+ * not have the address, or does not give UDP port 49150 or the IP protocol away. -EADDRINUSE and other errors of
+ * bind(2) for UDP port 4793. */
+int iface_guard(const char *iface, const struct weft_ip *ip, int fds[IFACE_GUARDS], struct weft_err *err);
+void iface_unguard(int fds[IFACE_GUARDS]);
 
 /* After the device is made: its packet sockets take only what is for us, so that the kernel's other traffic neither
  * costs time nor fills their rings. Without effect on drivers that have none. */

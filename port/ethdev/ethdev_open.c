@@ -162,10 +162,9 @@ static void device_release(struct ethdev *d)
 	d->pool = NULL;
 }
 
-static void fds_close(const struct ethdev *d)
+static void fds_close(struct ethdev *d)
 {
-	if (d->guard_fd >= 0)
-		close(d->guard_fd);
+	iface_unguard(d->guard_fds);
 	if (d->tap_fd >= 0)
 		close(d->tap_fd);
 }
@@ -260,7 +259,7 @@ static int interface_open(struct ethdev *d, const struct weft_ethdev_conf *conf,
 	struct weft_err why;
 	snprintf(d->iface, sizeof d->iface, "%s", conf->dev);
 	way.dev = devargs;
-	int rc = d->is_switch ? 0 : iface_guard(d->iface, &conf->ip, &d->guard_fd, err);
+	int rc = d->is_switch ? 0 : iface_guard(d->iface, &conf->ip, d->guard_fds, err);
 	if (rc != 0)
 		return rc;
 	rc = xdp_open(d, conf, &why);
@@ -308,7 +307,7 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 						       : offsetof(struct rte_ipv6_hdr, src_addr) + 12,
 		.ip = conf->ip,
 		.rx_fd = -1,
-		.guard_fd = -1,
+		.guard_fds = {-1, -1, -1},
 		.tap_fd = -1,
 		.link = {.look_at_ns = WEFT_NEVER,
 			 .fd = -1,

@@ -24,7 +24,10 @@ enum {
 	ETHDEV_LEARNED = 1024, /* senders that are known, by the end of their addresses; a power of two */
 	ETHDEV_IP_MAX_BYTES = 9000,
 	ETHDEV_CRC_BYTES = 4,
-	UET_PORT = 4793, /* UDP destination port of all packets */
+	UET_PORT = 4793,        /* UDP destination port of packets ... */
+	UET_PORT_49150 = 49150, /* ... and of those of some peers, */
+	UET_PROTOCOL = 253,     /* or IP protocol of those without UDP */
+	IFACE_GUARDS = 3,       /* one for each */
 };
 
 /* The metadata of a packet is the private area of its mbuf, directly behind it. */
@@ -102,7 +105,7 @@ struct ethdev {
 	char name[RTE_DEV_NAME_MAX_LEN];
 	struct ethdev_link link;
 	char iface[IFNAMSIZ];             /* the kernel's interface we stand on; empty: none */
-	int guard_fd;                     /* keeps the kernel silent about our packets, or -1 */
+	int guard_fds[IFACE_GUARDS];      /* keep the kernel silent about our packets, or -1 */
 	int tap_fd;                       /* where ARP comes in beside an AF_XDP socket, or -1 */
 	struct weft_err note;             /* see weft_ethdev_note */
 	uint32_t learned[ETHDEV_LEARNED]; /* last four bytes, as sent, of senders neigh_learn_sender needs no further

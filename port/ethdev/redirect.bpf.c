@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define UET_PORT        4793
+#define UET_PORT_49150  49150
 #define NATIVE_PROTOCOL 253 /* UET without UDP */
 #define FRAGMENT_OFFSET 0x1fff
 
@@ -33,7 +34,9 @@ static __always_inline int is_uet(__u8 protocol, const struct udphdr *l4, const 
 {
 	if (protocol == NATIVE_PROTOCOL)
 		return 1;
-	return protocol == IPPROTO_UDP && (const void *)(l4 + 1) <= end && l4->dest == bpf_htons(UET_PORT);
+	if (protocol != IPPROTO_UDP || (const void *)(l4 + 1) > end)
+		return 0;
+	return l4->dest == bpf_htons(UET_PORT) || l4->dest == bpf_htons(UET_PORT_49150);
 }
 
 static __always_inline int is_ours_v4(const struct iphdr *ip, const void *end)

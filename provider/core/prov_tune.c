@@ -29,6 +29,9 @@ enum {
 /* With manual progress a peer that computes is silent: waiting longer is cheap, aborting a job too early is not. */
 #define PEER_TIMEOUT_NS WEFT_S(120)
 
+/* By weft_engine_tune.encap. */
+static const char *const encaps[] = {"udp", "udp-49150", "native", NULL};
+
 static void *tune_alloc(const struct weft_param *table, size_t size)
 {
 	void *tune = calloc(1, size ? size : 1);
@@ -222,6 +225,25 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	return 0;
 }
 
+/* A variable whose value is one of these names, whose number it sets; left alone when it is not set. */
+static int name_load(const char *param, const char *const *names, uint32_t *number, struct weft_err *err)
+{
+	char *text = NULL;
+	int ret = prov_param_text(param, &text, err);
+	uint32_t i = 0;
+	if (ret || !text)
+		return ret;
+	while (names[i] && strcmp(names[i], text) != 0)
+		i++;
+	if (names[i])
+		*number = i;
+	else
+		ret = weft_err_set(err, -EINVAL, "FI_WEFT_%s: '%.64s' is none of its values, such as '%s'", param, text,
+				   names[0]);
+	free(text);
+	return ret;
+}
+
 int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 {
 	*tune = (struct prov_tune){0};
@@ -240,6 +262,8 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 		ret = tunes_parse(tune, err);
 	if (!ret)
 		ret = limits_load(tune, err);
+	if (!ret)
+		ret = name_load("encap", encaps, &tune->engine.tune.encap, err);
 	if (!ret)
 		ret = prov_param_text("eal_args", &tune->eal_args, err);
 	return ret;

@@ -158,10 +158,16 @@ static void domain__unknown_device(void **state)
 static void domain__bad_tuning_is_refused(void **state)
 {
 	static const char *const rows[][2] = {
-		{"FI_WEFT_TUNE", "payload_bytes"},   {"FI_WEFT_TUNE", "payload_bytes=0"},
-		{"FI_WEFT_TUNE", "no_such_thing=1"}, {"FI_WEFT_TUNE", "payload_bytes=4096,x"},
-		{"FI_WEFT_CC", "no_such_cc"},        {"FI_WEFT_LB", "no_such_lb"},
-		{"FI_WEFT_PEER_TIMEOUT_MS", "-1"},   {"FI_WEFT_MTU", "20"},
+		{"FI_WEFT_ENCAP", "tcp"},
+		{"FI_WEFT_TUNE", "encap=3"},
+		{"FI_WEFT_TUNE", "payload_bytes"},
+		{"FI_WEFT_TUNE", "payload_bytes=0"},
+		{"FI_WEFT_TUNE", "no_such_thing=1"},
+		{"FI_WEFT_TUNE", "payload_bytes=4096,x"},
+		{"FI_WEFT_CC", "no_such_cc"},
+		{"FI_WEFT_LB", "no_such_lb"},
+		{"FI_WEFT_PEER_TIMEOUT_MS", "-1"},
+		{"FI_WEFT_MTU", "20"},
 	};
 	for (size_t i = 0; i < count_of(rows); i++) {
 		struct fi_info *info, *hints = fixture_hints(1);

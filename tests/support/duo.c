@@ -227,7 +227,7 @@ static void open_side(struct duo *d, const struct duo_conf *conf, int side)
 				      .cc_tune = cc_tune,
 				      .lb = weft_lb_find(conf->lb),
 				      .lb_background = conf->lb_background ? weft_lb_find(conf->lb_background) : NULL,
-				      .tune = conf->tune,
+				      .tune = side && conf->tune_1 ? *conf->tune_1 : conf->tune,
 				      .seed = conf->seed,
 				      .mem = {mem_alloc, mem_free, &d->mem[side]}};
 	assert_int_equal(weft_engine_create(&ec, &dp->port, d->now, &d->e[side], &err), 0);

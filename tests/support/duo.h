@@ -61,9 +61,10 @@ struct duo {
 
 struct duo_conf {
 	struct weft_engine_tune tune;
-	const char *cc, *lb;       /* cc: any name weft_cc_select takes */
-	const char *cc_1;          /* of side 1, when it differs; else NULL */
-	const char *lb_background; /* NULL: lb */
+	const struct weft_engine_tune *tune_1; /* of side 1, when it differs; else NULL */
+	const char *cc, *lb;                   /* cc: any name weft_cc_select takes */
+	const char *cc_1;                      /* of side 1, when it differs; else NULL */
+	const char *lb_background;             /* NULL: lb */
 	bool ipv6;
 	uint64_t seed;
 	uint32_t ring_entries; /* of the endpoints' rings */

@@ -218,15 +218,16 @@ static void get_response(const struct wire_view *v, uint8_t form, struct plain_s
 void plain_of(const struct wire_view *v, const struct wire_rules *rules, struct plain_pkt *p)
 {
 	bool v4 = v->ip[0] >> 4 == 4;
+	uint16_t dst_port = v->outer->native ? 0 : (uint16_t)wire_load(v->entropy + 2, 2);
 
 	memset(p, 0, sizeof *p);
 	p->net = (struct wire_net){.src = *wire_view_src(v),
-				   .dst_port = v->outer->native ? 0 : rules->udp_port,
+				   .dst_port = dst_port,
 				   .entropy = wire_view_entropy(v),
 				   .dscp = wire_view_dscp(v),
 				   .ecn = wire_view_ecn(v),
 				   .native = v->outer->native,
-				   .crc = rules->require_crc && !v->outer->trimmed};
+				   .crc = v->outer->crc};
 	if (v4)
 		p->net.dst = weft_ip_v4((uint32_t)wire_load(v->ip + 16, 4));
 	else

@@ -12,7 +12,6 @@ static const struct {
 	const char *name, *why;
 	enum { EVERYWHERE, NATIVE_ONLY } where;
 } marks[] = {
-	{"encapsulation", "answers go over UDP whatever was asked", NATIVE_ONLY},
 	{"job", "responses carry job id 0", EVERYWHERE},
 	{"length", "responses carry modified_length 0", EVERYWHERE},
 	{"other-mode", "the mode of a packet is not compared with its connection's", EVERYWHERE},

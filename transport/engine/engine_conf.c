@@ -66,9 +66,13 @@ const struct weft_param weft_engine_tunes[] = {
 	       "does"),
 	TUNE32(reorder_shim_pkts, 64, 1, 32640, "... and of so many packets at most"),
 	TUNE32(window_pkts, 1024, 128, 32640, "PSN window, packets; rounded up to a multiple of 128"),
+	TUNE32(encap, 0, 0, 2,
+	       "packets to peers that have begun nothing themselves have 0: UDP port 4793, 1: UDP port 49150, 2: IP "
+	       "protocol "
+	       "253 and a CRC32C trailer; others get what they use, and answers have what their request had"),
 	TUNE32(evs_size, 65536, 1, 65536, "entropy values in use"),
 	TUNEON(trimming, 1, "the fabric trims: silent loss means a failed path"),
-	TUNEON(crc, 0, "CRC32C trailer, sent and required"),
+	TUNEON(crc, 0, "CRC32C trailer, sent and required; off: sent to peers that send one"),
 	TUNEON(go_back_n, 0, "deliver in order: a loss repeats everything after it; for one path per connection"),
 	TUNEON(lb_all_acked, 0,
 	       "the load balancer learns the entropies of all packets of a coalesced ACK, not only its own"),
@@ -90,12 +94,21 @@ static void *tune_copy(struct weft_engine *e, const void *given, const struct we
 	return copy;
 }
 
+/* Receivers would take it for a Payload MTU of UET with a trailer. */
+static bool seems_trailed(uint32_t payload_bytes)
+{
+	return payload_bytes == 1024 + 4 || payload_bytes == 2048 + 4 || payload_bytes == 4096 + 4;
+}
+
 static int check_packet_size(struct weft_engine *e, struct weft_err *err)
 {
-	uint32_t ip = e->pds.conf.is_v4 ? 20 : 40;
-	uint32_t headers =
-		ip + 8 + RUD_SES_BYTES + (e->pds.credit.rcc ? DEMAND_BYTES : 0) + (e->pds.conf.tune.crc ? 4 : 0);
+	uint8_t encap = e->pds.conf.encap;
+	uint32_t headers = wire_encap_bytes(e->pds.conf.is_v4, encap) + wire_trailer_bytes(encap) + RUD_SES_BYTES +
+			   (e->pds.credit.rcc ? DEMAND_BYTES : 0);
 	uint32_t ip_bytes = headers + e->pds.conf.tune.payload_bytes;
+	if (seems_trailed(e->pds.conf.tune.payload_bytes))
+		return weft_err_set(err, -EINVAL, "payload_bytes %u looks like %u bytes and a CRC32C trailer",
+				    e->pds.conf.tune.payload_bytes, e->pds.conf.tune.payload_bytes - 4);
 	if (ip_bytes > e->pds.out.port->max_ip_bytes)
 		return weft_err_set(err, -EINVAL, "payload_bytes %u needs IP packets of %u bytes, the port carries %u",
 				    e->pds.conf.tune.payload_bytes, ip_bytes, e->pds.out.port->max_ip_bytes);
@@ -107,8 +120,8 @@ static int check_packet_size(struct weft_engine *e, struct weft_err *err)
 /* Coalesced ones count in part. */
 static uint32_t ack_bytes(const struct weft_engine *e)
 {
-	uint32_t bytes =
-		WIRE_ACK_BYTES + (e->pds.conf.is_v4 ? 0 : 20) + (e->pds.conf.tune.crc ? 4 : 0) + WEFT_L1_OVERHEAD_BYTES;
+	uint32_t bytes = WIRE_ACK_BYTES - WIRE_IP4_UDP_BYTES + wire_encap_bytes(e->pds.conf.is_v4, e->pds.conf.encap) +
+			 wire_trailer_bytes(e->pds.conf.encap) + WEFT_L1_OVERHEAD_BYTES;
 	return (bytes + e->pds.conf.tune.ack_every - 1) / e->pds.conf.tune.ack_every;
 }
 
@@ -212,6 +225,14 @@ static int derive_credit(struct weft_engine *e, struct weft_err *err)
 	return 0;
 }
 
+/* Endpoints without UDP have a trailer always. */
+static uint8_t encap_of(const struct weft_engine_tune *t)
+{
+	bool crc = t->crc || t->encap == WIRE_ENCAP_NATIVE;
+	assert(t->encap <= WIRE_ENCAP_NATIVE);
+	return (uint8_t)(t->encap | (crc ? WIRE_ENCAP_CRC : 0));
+}
+
 #define NOTHING_BEYOND "%s what arrives beyond a gap; with go_back_n nothing does"
 
 static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, weft_ns now, struct weft_err *err)
@@ -235,13 +256,15 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 		return weft_err_set(err, -EINVAL, NOTHING_BEYOND, "dup_ack_threshold counts");
 	if (e->pds.conf.tune.go_back_n && e->pds.conf.tune.reorder_shim_ns)
 		return weft_err_set(err, -EINVAL, NOTHING_BEYOND, "reorder_shim_ns holds back");
+	e->pds.conf.encap = encap_of(&e->pds.conf.tune);
 	int rc = check_packet_size(e, err);
 	if (rc)
 		return rc;
 	derive(e);
 	const struct weft_engine_tune *t = &e->pds.conf.tune;
-	e->pds.conf.has_templates = e->pds.conf.is_v4 && !t->crc;
-	bool each = e->pds.conf.has_templates && t->ack_every == 1 && !t->ack_burst && !t->reorder_shim_ns;
+	e->pds.conf.has_templates = e->pds.conf.is_v4;
+	bool each = e->pds.conf.has_templates && !e->pds.conf.encap && t->ack_every == 1 && !t->ack_burst &&
+		    !t->reorder_shim_ns;
 	e->pds.conf.ack_policy = each ? PDS_ACK_EACH : PDS_ACK_SHARED;
 	wire_rules_init(&e->rules, WIRE_UDP_PORT, e->pds.conf.tune.crc);
 	wire_rules_set_dst(&e->rules, &e->pds.conf.ip);

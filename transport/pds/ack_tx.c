@@ -3,6 +3,7 @@
  * it answers (REPS sec. 3.1), per packet or coalesced; NACKs at once. */
 #include "ack_tx.h"
 
+#include "pdc_rx.h"
 #include "shim.h"
 #include "wire_build.h"
 
@@ -38,7 +39,7 @@ static uint32_t rcvd_units(const struct pdc_rx *p)
 static uint8_t *build_pds(const struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, uint8_t next_hdr,
 			  uint8_t flags, const struct sack *sack, weft_ns arrived_ns, weft_ns now)
 {
-	struct wire_ack_cc *ack = (struct wire_ack_cc *)out_pds(&pds->out, pkt);
+	struct wire_ack_cc *ack = (struct wire_ack_cc *)out_pds(&pds->out, pkt, p->pdc.encap);
 	uint8_t *end = wire_build_pds((uint8_t *)ack, WIRE_PDS_ACK_CC, next_hdr, flags);
 	wire_hdr_set_cack(&ack->hdr, p->win.cack_psn);
 	wire_hdr_set_spdcid(&ack->hdr, p->pdc.id);
@@ -93,11 +94,11 @@ ack_send_full(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const str
 	uint8_t flags = p->trigger_flags | (g ? WIRE_F_ACK_CLEAR : 0),
 		next_hdr = p->closed ? WIRE_NH_NONE : WIRE_NH_RSP;
 	uint8_t *end = build_pds(pds, p, pkt, next_hdr, flags, &b->sack, p->trigger_at_ns, now);
-	wire_hdr_set_ack_offset((struct wire_hdr *)out_pds(&pds->out, pkt),
+	wire_hdr_set_ack_offset((struct wire_hdr *)out_pds(&pds->out, pkt, p->pdc.encap),
 				(int16_t)(p->trigger_psn - p->win.cack_psn));
 	if (next_hdr == WIRE_NH_RSP)
 		end = build_response(p, end, g);
-	out_send_control(&pds->out, pkt, &p->ip, p->trigger_ev, end, now);
+	out_send_control(&pds->out, pkt, pdc_rx_way(p, p->trigger_ev), end, now);
 }
 
 static void ack_owe(struct pds *pds, struct pdc_rx *p)
@@ -120,7 +121,7 @@ static void ack_defer(struct pds *pds, struct pdc_rx *p, weft_ns at)
 static inline __attribute__((always_inline)) void ack_send_pkt(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt,
 							       const struct beyond *b, weft_ns now)
 {
-	if (pds->conf.has_templates && !p->closed && !p->win.gtd_count)
+	if (pds->conf.has_templates && pdc_rx_is_plain(p) && !p->win.gtd_count)
 		ack_send_template(pds, p, pkt, b, now);
 	else
 		ack_send_full(pds, p, pkt, b, now);
@@ -212,7 +213,7 @@ void ack_at_once(struct pds *pds, struct pdc_rx *p, weft_ns now)
 
 void ack_data_each(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
-	assert(!p->closed && !p->win.gtd_count && pds->conf.has_templates);
+	assert(pdc_rx_is_plain(p) && !p->win.gtd_count && pds->conf.has_templates);
 	if (unlikely(p->win.ooo_pkts || !pds->out.spare_count || pds->out.count >= OUT_MAX)) {
 		ack_at_once(pds, p, now);
 		return;
@@ -252,9 +253,16 @@ void ack_send_probe_answer(struct pds *pds, struct pdc_rx *p, const struct weft_
 	/* Probes are answered for their time; initiators do not look at the bitmap. */
 	const uint8_t *end =
 		build_pds(pds, p, pkt, WIRE_NH_NONE, WIRE_F_ACK_P, &nothing_beyond.sack, probe_pkt->arrived_ns, now);
-	wire_hdr_set_opaque((struct wire_hdr *)out_pds(&pds->out, pkt), wire_hdr_opaque(probe->hdr));
-	out_send_control(&pds->out, pkt, &p->ip, wire_view_entropy(probe), end, now);
+	wire_hdr_set_opaque((struct wire_hdr *)out_pds(&pds->out, pkt, p->pdc.encap), wire_hdr_opaque(probe->hdr));
+	out_send_control(&pds->out, pkt, pdc_rx_way(p, wire_view_entropy(probe)), end, now);
 	pds->stats.tx_ack++;
+}
+
+/* A trimmed packet does not tell whether it had a trailer. */
+static uint8_t answer_encap(const struct pds *pds, const struct wire_view *v, uint16_t our_id)
+{
+	const struct pdc_rx *p = v->outer->trimmed ? pdc_rx_by_id(&pds->ids, our_id) : NULL;
+	return v->outer->encap | ((p ? p->pdc.encap : pds->conf.tune.crc ? WIRE_ENCAP_CRC : 0) & WIRE_ENCAP_CRC);
 }
 
 /* Lost when there is no packet to put it in: the initiator's timer covers that. */
@@ -263,7 +271,9 @@ void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
 		return;
-	struct wire_nack *nack = (struct wire_nack *)out_pds(&pds->out, pkt);
+	const struct out_to to = {wire_view_src(refused), wire_view_entropy(refused),
+				  answer_encap(pds, refused, our_id)};
+	struct wire_nack *nack = (struct wire_nack *)out_pds(&pds->out, pkt, to.encap);
 	uint8_t mark = wire_view_ecn(refused) == WEFT_ECN_CE ? WIRE_F_ACK_M : 0;
 	uint8_t flags = mark | (wire_hdr_flags(refused->hdr) & WIRE_F_RETX);
 	const uint8_t *end = wire_build_pds((uint8_t *)nack, WIRE_PDS_NACK, WIRE_NH_NONE, flags);
@@ -271,6 +281,6 @@ void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id
 	wire_hdr_set_psn(&nack->hdr, wire_hdr_psn(refused->hdr));
 	wire_hdr_set_spdcid(&nack->hdr, our_id);
 	wire_hdr_set_dpdcid(&nack->hdr, wire_hdr_spdcid(refused->hdr));
-	out_send_control(&pds->out, pkt, wire_view_src(refused), wire_view_entropy(refused), end, now);
+	out_send_control(&pds->out, pkt, to, end, now);
 	pds->stats.tx_nack++;
 }

@@ -174,7 +174,7 @@ static void send(struct pds *pds, const struct pdc_rx *p, const struct sched_wai
 		 weft_ns now)
 {
 	const struct wire_net net =
-		out_net(&pds->out, &p->ip, c->ev, WIRE_DSCP_CREDIT, marked ? WEFT_ECN_CE : WEFT_ECN_ECT0);
+		out_net(&pds->out, pdc_rx_way(p, c->ev), WIRE_DSCP_CREDIT, marked ? WEFT_ECN_CE : WEFT_ECN_ECT0);
 	const struct wire_control credit = {.ctl = WIRE_CTL_CREDIT,
 					    .opaque = (uint16_t)pds->conf.full_wire_bytes,
 					    .spdcid = p->pdc.id,
@@ -183,7 +183,7 @@ static void send(struct pds *pds, const struct pdc_rx *p, const struct sched_wai
 
 	pkt->payload = NULL;
 	pkt->payload_len = 0;
-	out_send(&pds->out, pkt, &net, wire_build_control(out_pds(&pds->out, pkt), &credit), now);
+	out_send(&pds->out, pkt, &net, wire_build_control(out_pds(&pds->out, pkt, p->pdc.encap), &credit), now);
 	pds->stats.tx_credit++;
 }
 

@@ -18,16 +18,16 @@ void ctl_send(struct pds *pds, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, u
 	} else if (ctl == WIRE_CTL_CREDIT_REQ && pds->credit.sched) {
 		c.psn = p->q.nxt; /* so that a refusal tells what it refuses, see nack_rx */
 	}
-	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt), &c);
-	out_send_control(&pds->out, pkt, &p->ip, p->lb.ops->pick(&p->lb, p->q.nxt, now), end, now);
+	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt, p->pdc.encap), &c);
+	out_send_control(&pds->out, pkt, pdc_tx_way(p, p->lb.ops->pick(&p->lb, p->q.nxt, now)), end, now);
 	pds->stats.tx_ctrl++;
 }
 
 /* A trailer is computed from bytes that are there. */
-static const uint8_t *padding(const struct pds *pds)
+static const uint8_t *padding(uint8_t encap)
 {
 	static const uint8_t zeros[8192 + WEFT_PKT_HEAD_MAX];
-	return pds->conf.tune.crc ? zeros : NULL;
+	return encap & WIRE_ENCAP_CRC ? zeros : NULL;
 }
 
 void ctl_send_padded(struct pds *pds, struct pdc_tx *p, uint16_t opaque, uint16_t payload_bytes, weft_ns now)
@@ -42,13 +42,12 @@ void ctl_send_padded(struct pds *pds, struct pdc_tx *p, uint16_t opaque, uint16_
 				       .spdcid = p->pdc.id,
 				       .dpdcid = p->remote_id,
 				       .payload = p->cack_psn};
-	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt), &c);
-	const struct wire_net net =
-		out_net(&pds->out, &p->ip, p->lb.ops->pick(&p->lb, p->q.nxt, now), WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
-	uint32_t full_bytes = pds->conf.overhead_bytes - WEFT_L1_OVERHEAD_BYTES + payload_bytes;
-	pkt->payload = padding(pds);
-	pkt->payload_len =
-		(uint16_t)(full_bytes - (uint32_t)(end - pkt->head) - (pds->conf.tune.crc ? CRC_TRAILER_BYTES : 0));
+	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt, p->pdc.encap), &c);
+	const struct wire_net net = out_net(&pds->out, pdc_tx_way(p, p->lb.ops->pick(&p->lb, p->q.nxt, now)),
+					    WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	uint32_t full_bytes = pds_ip_bytes(pds, p->pdc.encap) + payload_bytes;
+	pkt->payload = padding(p->pdc.encap);
+	pkt->payload_len = (uint16_t)(full_bytes - (uint32_t)(end - pkt->head) - wire_trailer_bytes(p->pdc.encap));
 	out_send(&pds->out, pkt, &net, end, now);
 	pds->stats.tx_ctrl++;
 }

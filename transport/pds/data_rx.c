@@ -130,11 +130,27 @@ static void note_heard(struct pdc_rx *p, weft_ns now)
 		p->other->last_heard_ns = now;
 }
 
+/* Answers are wrapped as the request was. Who sends trailers sends none without: false, it is damaged. */
+static bool __attribute__((noinline)) note_encap(struct pds *pds, struct pdc_rx *p, const struct wire_view *v)
+{
+	if (v->outer->trimmed)
+		return true;
+	if (p->pdc.encap & ~v->outer->encap & WIRE_ENCAP_CRC) {
+		pds->stats.rx_bad_crc++;
+		return false;
+	}
+	p->pdc.encap = v->outer->encap;
+	return true;
+}
+
 void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now)
 {
 	struct pdc_rx *p = pdc_rx_find(pds, v, may_accept(pds, v), now);
-	if (p)
+	if (p) {
 		note_heard(p, now);
+		if (unlikely(p->pdc.encap != v->outer->encap) && !note_encap(pds, p, v))
+			return;
+	}
 	if (p && pds->credit.rcc)
 		credit_rx_data(pds, p, v, now);
 	if (v->kind == WIRE_KIND_TRIMMED) {
@@ -176,7 +192,7 @@ static inline __attribute__((always_inline)) bool take_more(struct pds *pds, con
 	assert(v->usual && v->kind == WIRE_KIND_DATA);
 	if (unlikely(pds->credit.rcc != NULL))
 		return false;
-	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, wire_hdr_dpdcid(v->hdr));
+	struct pdc_rx *p = pdc_rx_plain_by_id(&pds->ids, wire_hdr_dpdcid(v->hdr));
 	if (unlikely(!p || !pdc_rx_is_from(p, v) || p->win.gtd_count || !reserve_new(pds, p, wire_hdr_psn(v->hdr))))
 		return false;
 	if (unlikely(!pds->events->on_more_data(pds->ses, p, v->std, payload_of(pkt, v), v->payload_bytes,

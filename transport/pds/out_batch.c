@@ -21,21 +21,20 @@ struct weft_pkt *out_get(struct out_batch *o)
 void out_send(struct out_batch *o, struct weft_pkt *pkt, const struct wire_net *net, const uint8_t *end, weft_ns now)
 {
 	uint8_t flags = wire_class_flags(net->dscp);
-	uint32_t head = (uint32_t)(end - pkt->head), built = (uint32_t)(end - out_pds(o, pkt));
+	uint32_t head = (uint32_t)(end - pkt->head), built = head - wire_net_bytes(net);
 	assert(head <= WEFT_PKT_HEAD_MAX);
 	wire_build_net(pkt->head, net, built + pkt->payload_len);
 	out_address(o, pkt, &net->dst, net->entropy, net->dscp, net->ecn);
-	if (o->net.crc && (pkt->payload || !pkt->payload_len)) {
+	if (net->crc && (pkt->payload || !pkt->payload_len)) {
 		pkt->trailer = wire_crc(pkt->head, head, pkt->payload, pkt->payload_len);
 		flags |= WEFT_PKT_TRAILER;
 	}
-	out_add(o, pkt, head, flags, o->net.crc ? CRC_TRAILER_BYTES : 0, now);
+	out_add(o, pkt, head, flags, net->crc ? CRC_TRAILER_BYTES : 0, now);
 }
 
-void out_send_control(struct out_batch *o, struct weft_pkt *pkt, const struct weft_ip *to, uint16_t entropy,
-		      const uint8_t *end, weft_ns now)
+void out_send_control(struct out_batch *o, struct weft_pkt *pkt, struct out_to to, const uint8_t *end, weft_ns now)
 {
-	const struct wire_net net = out_net(o, to, entropy, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	const struct wire_net net = out_net(o, to, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
 	pkt->payload = NULL;
 	pkt->payload_len = 0;
 	out_send(o, pkt, &net, end, now);

@@ -77,6 +77,7 @@ static struct pdc_rx *new_rx(struct pds *pds, const struct wire_view *v, uint32_
 	p->remote_id = wire_hdr_spdcid(v->hdr);
 	p->start_psn = start_psn;
 	p->gap_psn = p->start_psn - 1;
+	p->pdc.encap = v->outer->encap;
 	rxwin_init(&p->win, p->start_psn);
 	p->last_heard_ns = now;
 	return p;
@@ -101,6 +102,8 @@ static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns
 		weft_mem_free(&pds->mem, p);
 		return NULL;
 	}
+	if (!v->outer->trimmed)
+		pds_heard(pds, &p->ip, p->pdc.encap);
 	start(pds, p, now);
 	pds->stats.pdc_accepted++;
 	return p;

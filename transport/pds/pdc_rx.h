@@ -17,6 +17,12 @@ static inline bool pdc_rx_is_from(const struct pdc_rx *p, const struct wire_view
 	return p->remote_id == wire_hdr_spdcid(v->hdr) && wire_view_is_from(v, &p->ip);
 }
 
+/* Open, and its packets are the usual ones: over UDP port 4793, without trailer. */
+static inline bool pdc_rx_is_plain(const struct pdc_rx *p)
+{
+	return !(p->closed | p->pdc.encap);
+}
+
 /* The packet with this PSN has arrived and is where it belongs: see rxwin_mark. */
 static inline void pdc_rx_mark(struct pds *pds, struct pdc_rx *p, uint32_t psn)
 {

@@ -16,6 +16,13 @@
 
 enum { SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
 
+/* A trailer nobody has asked for may be too much for the port. */
+static uint32_t first_payload(const struct pds *pds, uint8_t encap)
+{
+	uint32_t most = pds->out.port->max_ip_bytes - pds_ip_bytes(pds, encap);
+	return pds->conf.sure_bytes < most ? pds->conf.sure_bytes : most;
+}
+
 static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 {
 	assert(!p->q.ring && !p->inflight_bytes);
@@ -24,7 +31,8 @@ static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 	p->remote_id = 0;
 	p->user = 0;
 	p->window_pkts = pds->win.window_pkts;
-	p->pdc.payload_bytes = (uint16_t)pds->conf.sure_bytes;
+	p->pdc.encap = p->pdc.is_return ? p->other->pdc.encap : p->remote->encap;
+	p->pdc.payload_bytes = (uint16_t)first_payload(pds, p->pdc.encap);
 	p->chores |= pds->conf.tune.pmtu_discovery ? CHORE_PATH : 0;
 	p->cack_psn = p->start_psn - 1;
 	p->last_ack_psn = p->start_psn - 1;

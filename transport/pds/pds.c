@@ -40,7 +40,8 @@ void pds_init(struct pds *pds, const struct pds_events *events, void *ses, weft_
 static void init_ack_head(struct pds *pds)
 {
 	const struct weft_ip nobody = weft_ip_v4(0);
-	const struct wire_net net = out_net(&pds->out, &nobody, 0, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	const struct out_to to = {&nobody, 0, WIRE_ENCAP_UDP};
+	const struct wire_net net = out_net(&pds->out, to, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
 	struct wire_ack_cc *ack = (struct wire_ack_cc *)(pds->ack_head + WIRE_IP4_UDP_BYTES);
 	uint8_t *ses = wire_build_pds((uint8_t *)ack, WIRE_PDS_ACK_CC, WIRE_NH_RSP, 0);
 	uint8_t *end = wire_build_ses(ses, WIRE_NH_RSP, WIRE_RSP_DEFAULT, WIRE_RC_OK);
@@ -51,7 +52,8 @@ static void init_ack_head(struct pds *pds)
 
 static void init_out(struct pds *pds)
 {
-	pds->out.net = (struct wire_net){.src = pds->conf.ip, .dst_port = WIRE_UDP_PORT, .crc = pds->conf.tune.crc};
+	pds->out.ip = pds->conf.ip;
+	pds->out.is_v4 = pds->conf.is_v4;
 	pds->out.src = weft_ip_low32(&pds->conf.ip);
 }
 

@@ -12,9 +12,28 @@ struct remote *pds_remote(struct pds *pds, const struct weft_ip *ip)
 	if (!r)
 		return NULL;
 	r->ip = *ip;
+	r->encap = pds->conf.encap;
 	path_init(r);
 	if (u64map_put(&pds->remotes, key, r))
 		return r;
 	weft_mem_free(&pds->mem, r);
 	return NULL;
+}
+
+void remote_heard(struct remote *r, uint8_t encap)
+{
+	r->encap = encap;
+	for (unsigned i = 0; i < 2; i++)
+		if (r->tx[i] && r->tx[i]->state == PDC_TX_SYN)
+			r->tx[i]->pdc.encap = encap;
+}
+
+void pds_heard(struct pds *pds, const struct weft_ip *ip, uint8_t encap)
+{
+	struct remote *r = u64map_get(&pds->remotes, ip_key(ip, 0));
+	if (!r && encap == pds->conf.encap)
+		return; /* nothing that we would not do anyway */
+	r = pds_remote(pds, ip);
+	if (r && r->encap != encap)
+		remote_heard(r, encap);
 }

@@ -72,7 +72,7 @@ static inline bool is_middle(const struct pdc_tx *p, const struct sent *s)
 static bool is_template(const struct pds *pds, const struct pdc_tx *p, const struct sent *s)
 {
 	return s->run && !s->run->special && is_middle(p, s) && p->state == PDC_TX_OPEN && pds->conf.has_templates &&
-	       pds->conf.request_type == WIRE_PDS_RUD_REQ;
+	       !p->pdc.encap && pds->conf.request_type == WIRE_PDS_RUD_REQ;
 }
 
 static inline __attribute__((always_inline)) void build_middle(struct pds *pds, struct pdc_tx *p, uint32_t psn,
@@ -108,17 +108,18 @@ build_answer(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct sent 
 static void build_control(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct sent *s, struct weft_pkt *pkt,
 			  uint8_t flags, weft_ns now)
 {
-	uint8_t *h = out_pds(&pds->out, pkt), ctl = sent_is_close(s) ? WIRE_CTL_CLOSE_CMD : WIRE_CTL_NOOP;
+	uint8_t *h = out_pds(&pds->out, pkt, p->pdc.encap), ctl = sent_is_close(s) ? WIRE_CTL_CLOSE_CMD : WIRE_CTL_NOOP;
 	const uint8_t *end = wire_build_pds(h, WIRE_PDS_CP, ctl, flags | WIRE_F_AR);
 	build_ids(p, psn, (struct wire_hdr *)h);
-	out_send_control(&pds->out, pkt, &p->ip, s->ev, end, now);
+	out_send_control(&pds->out, pkt, pdc_tx_way(p, s->ev), end, now);
 }
 
 static void build_data(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
 		       uint8_t flags, weft_ns now)
 {
-	struct wire_net net = out_net(&pds->out, &p->ip, s->ev, pds->conf.data_dscp[p->background], WEFT_ECN_ECT0);
-	struct wire_request_cc *r = (struct wire_request_cc *)out_pds(&pds->out, pkt);
+	struct wire_net net =
+		out_net(&pds->out, pdc_tx_way(p, s->ev), pds->conf.data_dscp[p->background], WEFT_ECN_ECT0);
+	struct wire_request_cc *r = (struct wire_request_cc *)out_pds(&pds->out, pkt, p->pdc.encap);
 	uint8_t next_hdr, *ses = wire_build_pds((uint8_t *)r, pds->conf.request_type, WIRE_NH_NONE, flags);
 	build_ids(p, psn, &r->hdr);
 	wire_hdr_set_clear_offset(&r->hdr, clear_offset(p, psn));
@@ -178,8 +179,8 @@ static void __attribute__((noinline)) pace_conn(struct pdc_tx *p, uint32_t bytes
 static void build_withdrawal(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
 			     weft_ns now)
 {
-	struct wire_net net = out_net(&pds->out, &p->ip, s->ev, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
-	struct wire_request_cc *r = (struct wire_request_cc *)out_pds(&pds->out, pkt);
+	struct wire_net net = out_net(&pds->out, pdc_tx_way(p, s->ev), WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	struct wire_request_cc *r = (struct wire_request_cc *)out_pds(&pds->out, pkt, p->pdc.encap);
 	uint8_t *ses = wire_build_pds((uint8_t *)r, pds->conf.request_type, WIRE_NH_STD, WIRE_F_RETX | WIRE_F_AR);
 	const uint8_t *end =
 		wire_build_ses(ses, WIRE_NH_STD, WIRE_OP_WITHDRAW, WIRE_SES_REL | WIRE_SES_SOM | WIRE_SES_EOM);

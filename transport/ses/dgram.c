@@ -84,8 +84,9 @@ static void build(struct ses *ses, const struct weft_ep *ep, const struct peer *
 		  struct weft_pkt *pkt, weft_ns now)
 {
 	struct out_batch *o = &ses->pds->out;
-	const struct wire_net net = out_net(o, &to->addr.ip, entropy_of(ep, to), WIRE_DSCP_TRIMMABLE, WEFT_ECN_ECT0);
-	uint8_t *at = wire_build_pds(out_pds(o, pkt), WIRE_PDS_UUD_REQ, WIRE_NH_MEDIUM, 0);
+	const struct out_to way = {&to->addr.ip, entropy_of(ep, to), to->remote->encap};
+	const struct wire_net net = out_net(o, way, WIRE_DSCP_TRIMMABLE, WEFT_ECN_ECT0);
+	uint8_t *at = wire_build_pds(out_pds(o, pkt, way.encap), WIRE_PDS_UUD_REQ, WIRE_NH_MEDIUM, 0);
 	pkt->payload = op->buf;
 	pkt->payload_len = (uint16_t)op->len;
 	out_send(o, pkt, &net, build_header(ep, to, op, at), now);
@@ -235,6 +236,7 @@ void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire
 				   .tag = fields.match,
 				   .data = wire_req_hd(v->req) ? fields.data : 0};
 	uint32_t peer;
+	pds_heard(ses->pds, &from.ip, v->outer->encap);
 	if (ep && !peer_add(&ses->peers, &from, &peer))
 		deliver(ses, ep, peer, &op);
 	else

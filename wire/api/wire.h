@@ -167,6 +167,16 @@ enum wire_rc {
 	WIRE_RC_EXTENDED = 0x3e,
 };
 
+/* How packets between two hosts are wrapped: what is between the IP and the PDS header, and whether a trailer follows
+ * the payload. A form, and WIRE_ENCAP_CRC or not. */
+enum wire_encap {
+	WIRE_ENCAP_UDP = 0,       /* UDP port 4793 */
+	WIRE_ENCAP_UDP_49150 = 1, /* UDP port 49150 */
+	WIRE_ENCAP_NATIVE = 2,    /* IP protocol 253 and an entropy header of 4 bytes */
+	WIRE_ENCAP_FORM = 3,      /* the bits of these */
+	WIRE_ENCAP_CRC = 4,       /* a CRC32C follows the payload */
+};
+
 /* What the network headers of a packet to send say. */
 struct wire_net {
 	struct weft_ip src, dst;
@@ -222,7 +232,9 @@ static inline uint32_t wire_peek_acked_psn(const struct weft_pkt *pkt)
  * on (UE 1.0 sec. 3.5), whose most significant byte goes first. */
 uint32_t wire_crc(const uint8_t *buf, size_t header_bytes, const uint8_t *payload, size_t payload_bytes);
 
-/* Castagnoli CRC, hardware instruction when the CPU has it. Start with 0; chains: crc32c(crc32c(0, a), b). */
+/* Castagnoli CRC, by the CPU's instructions where it has them. Start with 0; chains: crc32c(crc32c(0, a), b). */
 uint32_t wire_crc32c(uint32_t crc, const void *data, size_t len);
+/* The same without such instructions. */
+uint32_t wire_crc32c_portable(uint32_t crc, const void *data, size_t len);
 
 #endif

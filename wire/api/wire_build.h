@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "likely.h"
 #include "wire.h"
 #include "wire_hdr.h"
 
@@ -23,6 +24,33 @@ enum {
 static inline uint32_t wire_net_bytes(const struct wire_net *net)
 {
 	return (weft_ip_is_v4(&net->src) ? 20 : 40) + (net->native ? 4 : 8);
+}
+
+/* The same of packets between hosts of one family that are wrapped so (enum wire_encap). */
+static inline uint32_t wire_encap_bytes(bool is_v4, uint8_t encap)
+{
+	return (is_v4 ? 20 : 40) + ((encap & WIRE_ENCAP_FORM) == WIRE_ENCAP_NATIVE ? 4 : 8);
+}
+
+/* Bytes behind the payload. */
+static inline uint32_t wire_trailer_bytes(uint8_t encap)
+{
+	return encap & WIRE_ENCAP_CRC;
+}
+
+/* Sets what depends on how packets are wrapped (enum wire_encap). */
+static inline void wire_net_wrap(struct wire_net *net, uint8_t encap)
+{
+	static const uint16_t ports[] = {WIRE_UDP_PORT, WIRE_UDP_PORT_49150, 0};
+
+	assert((encap & WIRE_ENCAP_FORM) <= WIRE_ENCAP_NATIVE && encap <= (WIRE_ENCAP_CRC | WIRE_ENCAP_NATIVE));
+	net->dst_port = WIRE_UDP_PORT;
+	net->native = net->crc = 0;
+	if (likely(!encap))
+		return;
+	net->dst_port = ports[encap & WIRE_ENCAP_FORM];
+	net->native = (encap & WIRE_ENCAP_FORM) == WIRE_ENCAP_NATIVE;
+	net->crc = (encap & WIRE_ENCAP_CRC) != 0;
 }
 
 /* Writes the headers in front of `bytes` bytes of PDS and SES headers and payload, trailer not included, to `ip`. IPv4:

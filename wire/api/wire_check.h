@@ -38,7 +38,8 @@ struct wire_outer {
 	bool trimmed;         /* the DSCP says so */
 	bool native;          /* no UDP header */
 	bool crc;             /* a CRC32C follows the payload */
-	uint8_t reserved[11];
+	uint8_t encap;        /* enum wire_encap: what an answer is wrapped in */
+	uint8_t reserved[10];
 };
 _Static_assert(sizeof(struct wire_outer) == 64, "a cache line");
 
@@ -47,8 +48,8 @@ struct wire_rules {
 	struct wire_outer seen_data, seen_ack, seen_other;
 	struct weft_ip dst; /* its address, unless any_dst */
 	bool any_dst;
-	bool require_crc;  /* packets end in a CRC32C, but trimmed ones */
-	uint16_t udp_port; /* its UDP port; packets without UDP need none */
+	bool require_crc;  /* packets end in a CRC32C, but trimmed ones; else each is looked at whether it has one */
+	uint16_t udp_port; /* its UDP port, beside 49150; packets without UDP need none */
 };
 
 void wire_rules_init(struct wire_rules *rules, uint16_t udp_port, bool require_crc);

@@ -80,7 +80,8 @@ static void print(const uint8_t *ip, const struct pcap_pkthdr *h, uint32_t link_
 	if (error == WIRE_OK) {
 		number("ev", wire_view_entropy(&v));
 		number("trimmed", v.outer->trimmed);
-		number("payload_bytes", v.payload_bytes);
+		/* A dissector that was not told of trailers takes them for payload. */
+		number("payload_bytes", v.payload_bytes + (v.outer->crc && !crc ? 4 : 0));
 		uint32_t n = wire_parts(&v, parts);
 		for (uint32_t i = 0; i < n; i++) {
 			fields(&parts[i]);

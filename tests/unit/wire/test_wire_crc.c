@@ -52,6 +52,27 @@ static void wire_crc32c__every_length_and_alignment(void **state)
 	}
 }
 
+/* Any number of bytes through all lengths of streams. */
+static void wire_crc32c__random_lengths_and_alignments(void **state)
+{
+	enum { BYTES = 12000, ROUNDS = 400 };
+	struct rng r = {6};
+	uint8_t *data = malloc(BYTES + 8);
+
+	assert_non_null(data);
+	for (unsigned i = 0; i < BYTES + 8; i++)
+		data[i] = (uint8_t)rng_next(&r);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		size_t from = rng_below(&r, 8), len = rng_below(&r, round & 1 ? BYTES : 600);
+		uint32_t want = crc_by_bits(data + from, len);
+		assert_int_equal(wire_crc32c(0, data + from, len), want);
+		assert_int_equal(wire_crc32c_portable(0, data + from, len), want);
+		size_t cut = rng_below(&r, (uint32_t)len + 1);
+		assert_int_equal(wire_crc32c(wire_crc32c(0, data + from, cut), data + from + cut, len - cut), want);
+	}
+	free(data);
+}
+
 static void wire_crc32c__chains(void **state)
 {
 	const char text[] = "The payload may lie apart from its headers.";
@@ -85,6 +106,7 @@ int main(void)
 		cmocka_unit_test(wire_crc32c__check_value),
 		cmocka_unit_test(wire_crc32c__published_examples),
 		cmocka_unit_test(wire_crc32c__every_length_and_alignment),
+		cmocka_unit_test(wire_crc32c__random_lengths_and_alignments),
 		cmocka_unit_test(wire_crc32c__chains),
 		cmocka_unit_test(wire_crc__covers_from_source_address),
 	};

@@ -32,7 +32,8 @@ struct out_batch {
 	struct weft_stats *stats;
 	struct weft_pkt *spare[OUT_SPARE];
 	struct weft_pkt *pkts[OUT_MAX];
-	struct wire_net net; /* of every packet: source, port, trailer */
+	struct weft_ip ip; /* our address */
+	bool is_v4;        /* it is of this family */
 };
 
 /* Makes sure that there is an empty packet and room to queue it. False: not, which is counted. */
@@ -54,21 +55,24 @@ static inline struct weft_pkt *out_take(struct out_batch *o)
 /* A packet to fill and to queue, or NULL. */
 struct weft_pkt *out_get(struct out_batch *o);
 
-/* Where the PDS header of a packet is built. */
-static inline uint8_t *out_pds(const struct out_batch *o, struct weft_pkt *pkt)
+/* Where a packet goes, and how it is wrapped. */
+struct out_to {
+	const struct weft_ip *ip; /* of our family */
+	uint16_t entropy;
+	uint8_t encap; /* enum wire_encap */
+};
+
+/* Where the PDS header of a packet is built that is wrapped so (enum wire_encap). */
+static inline uint8_t *out_pds(const struct out_batch *o, struct weft_pkt *pkt, uint8_t encap)
 {
-	return pkt->head + wire_net_bytes(&o->net);
+	return pkt->head + wire_encap_bytes(o->is_v4, encap);
 }
 
-/* Network headers of a packet of ours: data, and of control packets. */
-static inline struct wire_net out_net(const struct out_batch *o, const struct weft_ip *to, uint16_t entropy,
-				      uint8_t dscp, uint8_t ecn)
+/* Network headers of a packet of ours. */
+static inline struct wire_net out_net(const struct out_batch *o, struct out_to to, uint8_t dscp, uint8_t ecn)
 {
-	struct wire_net net = o->net;
-	net.dst = *to;
-	net.entropy = entropy;
-	net.dscp = dscp;
-	net.ecn = ecn;
+	struct wire_net net = {.src = o->ip, .dst = *to.ip, .entropy = to.entropy, .dscp = dscp, .ecn = ecn};
+	wire_net_wrap(&net, to.encap);
 	return net;
 }
 
@@ -76,8 +80,7 @@ static inline struct wire_net out_net(const struct out_batch *o, const struct we
 void out_send(struct out_batch *o, struct weft_pkt *pkt, const struct wire_net *net, const uint8_t *end, weft_ns now);
 
 /* The same for a control packet, which has no payload. */
-void out_send_control(struct out_batch *o, struct weft_pkt *pkt, const struct weft_ip *to, uint16_t entropy,
-		      const uint8_t *end, weft_ns now);
+void out_send_control(struct out_batch *o, struct weft_pkt *pkt, struct out_to to, const uint8_t *end, weft_ns now);
 
 /* Hands all that is queued to the port; what it refuses waits. */
 void out_flush(struct out_batch *o);

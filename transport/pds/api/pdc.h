@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "credit.h"
 #include "path_mtu.h"
@@ -39,6 +40,7 @@ struct remote {
 	struct weft_ip ip;
 	struct pdc_tx *tx[2]; /* our connections to it, or NULL: the usual one, and that of background messages */
 	struct pdc_tx *conns; /* all pdc_tx to it: these, and the return directions of its own connections */
+	uint8_t encap;        /* of what we begin, enum wire_encap: as configured, or as it began something last */
 	struct path_mtu path;
 };
 
@@ -97,6 +99,7 @@ struct pdc_tx {
 	struct weft_lb lb; /* its state follows: allocate pdc_tx_bytes() */
 };
 
+_Static_assert(offsetof(struct pdc, encap) == offsetof(struct pdc, is_rx) + 1, "see pdc_rx_plain_by_id");
 _Static_assert(offsetof(struct pdc_tx, ready_link) == 64, "line 1: acknowledgement");
 _Static_assert(offsetof(struct pdc_tx, q) == 128, "line 2: in-flight record");
 _Static_assert(offsetof(struct pdc_tx, cc) % 64 == 0, "congestion control starts a line");
@@ -162,6 +165,18 @@ static inline struct pdc_rx *pdc_rx_by_id(const struct pdc_ids *ids, uint16_t id
 	if (unlikely(pdc && !pdc->is_rx))
 		return list_entry(pdc, struct pdc_tx, pdc)->other;
 	return likely(pdc != NULL) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+}
+
+/* The same, if its packets are the usual ones: over UDP port 4793, without trailer. One comparison tells both. */
+static inline struct pdc_rx *pdc_rx_plain_by_id(const struct pdc_ids *ids, uint16_t id)
+{
+	struct pdc *pdc = pdc_by_id(ids, id);
+	uint16_t is_rx_encap;
+
+	if (unlikely(!pdc))
+		return NULL;
+	memcpy(&is_rx_encap, &pdc->is_rx, sizeof is_rx_encap);
+	return likely(is_rx_encap == true) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
 }
 
 /* The connection of ours that a packet answers, or NULL. */

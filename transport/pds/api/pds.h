@@ -63,7 +63,8 @@ struct pds_conf {
 	const struct weft_cc_ops *cc;
 	const struct weft_lb_ops *lb;
 	bool is_v4;               /* we are; peers are of the same family */
-	bool has_templates;       /* headers may be patched copies: IPv4, no trailers */
+	bool has_templates;       /* headers of usual packets may be patched copies: IPv4 */
+	uint8_t encap;            /* of what we begin, unless the peer has shown another, enum wire_encap */
 	uint8_t ack_policy;       /* enum pds_ack_policy */
 	uint8_t request_type;     /* PDS type of our data packets */
 	uint8_t data_dscp[2];     /* of data, by whether its connection is of the background */
@@ -150,6 +151,11 @@ bool pds_is_quiet(const struct pds *pds);
 
 /* The host with this address, made when it is new. NULL: no memory. */
 struct remote *pds_remote(struct pds *pds, const struct weft_ip *ip);
+/* It wraps what it begins so (enum wire_encap), and so do we from now on: connections that it has not answered yet,
+ * which it may not understand, and new ones. */
+void remote_heard(struct remote *r, uint8_t encap);
+/* The same of the host with this address. */
+void pds_heard(struct pds *pds, const struct weft_ip *ip, uint8_t encap);
 /* Our connection to it, existing or new. NULL: no memory. */
 struct pdc_tx *pdc_tx_get(struct pds *pds, struct remote *remote, bool background, weft_ns now);
 /* The direction in which a connection of its initiator takes our answers, existing or new. NULL: no memory, or closed.
@@ -172,6 +178,26 @@ void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now);
 void pds_fail(struct pds *pds, int err, weft_ns now);
 /* The fabric does not limit credits, and the algorithm insists on that: nothing new is begun. */
 bool pds_refuses(const struct pds *pds);
+
+/* Where packets of a connection of ours go, and answers on one to us. */
+static inline struct out_to pdc_tx_way(const struct pdc_tx *p, uint16_t entropy)
+{
+	return (struct out_to){&p->ip, entropy, p->pdc.encap};
+}
+
+static inline struct out_to pdc_rx_way(const struct pdc_rx *p, uint16_t entropy)
+{
+	return (struct out_to){&p->ip, entropy, p->pdc.encap};
+}
+
+/* IP bytes of a data packet without payload that is wrapped so. */
+static inline uint32_t pds_ip_bytes(const struct pds *pds, uint8_t encap)
+{
+	uint8_t usual = pds->conf.encap;
+	return pds->conf.overhead_bytes - WEFT_L1_OVERHEAD_BYTES + wire_trailer_bytes(encap) +
+	       wire_encap_bytes(pds->conf.is_v4, encap) - wire_trailer_bytes(usual) -
+	       wire_encap_bytes(pds->conf.is_v4, usual);
+}
 
 /* Whether there is room for one more data packet; the rest is for ACKs. */
 static inline bool pds_has_room(const struct pds *pds)

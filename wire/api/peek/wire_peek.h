@@ -8,7 +8,10 @@
 
 #include "weft/spi/pkt.h"
 
-enum { WIRE_UDP_PORT = 4793 };
+enum {
+	WIRE_UDP_PORT = 4793,
+	WIRE_UDP_PORT_49150 = 49150, /* in use before the assignment of the other; some endpoints still send to it */
+};
 
 /* DSCP code points of the classes; operators configure switches to match (doc/reference/protocol.md). */
 enum wire_dscp {

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How packets are wrapped: one side begins as it is configured, the other one answers as it was asked, and begins so
+ * what it begins later. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "duo.h"
+#include "inside.h"
+#include "rng.h"
+
+enum { BYTES = 100000, ROUNDS = 8 };
+
+struct want {
+	uint16_t dst_port;
+	uint8_t native, crc;
+};
+
+static const struct want wants[] = {{WIRE_UDP_PORT, 0, 0}, {WIRE_UDP_PORT_49150, 0, 0}, {0, 1, 1}};
+
+static enum duo_fate lossy(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	uint64_t dice = rng_mix(nth * 2 + (uint64_t)from) % 32;
+	return dice == 0 ? DUO_DROP : dice == 1 && w->payload_bytes ? DUO_TRIM : DUO_PASS;
+}
+
+static void send_and_check(struct duo *d, int side, const uint8_t *out, uint8_t *in, uint64_t len)
+{
+	static int context;
+	struct weft_cqe cqe;
+
+	memset(in, 0, BYTES);
+	duo_recv(d, !side, in, len, 1, 0, &context);
+	duo_send(d, side, out, len, 1, &context);
+	duo_run(d, d->now + WEFT_MS(50));
+	assert_memory_equal(in, out, len);
+	for (int i = 0; i < 2; i++) {
+		assert_true(duo_cqe(d, i, &cqe));
+		assert_int_equal(cqe.err, 0);
+	}
+}
+
+static void check_log(const struct duo *d, uint32_t from, const struct want *want)
+{
+	assert_true(d->log_len > from);
+	for (uint32_t i = from; i < d->log_len; i++) {
+		assert_int_equal(d->log[i].w.net.dst_port, want->dst_port);
+		assert_int_equal(d->log[i].w.net.native, want->native);
+		assert_int_equal(d->log[i].w.net.crc, want->crc);
+	}
+}
+
+static void both_sides_wrap_as_the_first(const struct duo_conf *conf, const struct want *want)
+{
+	uint8_t *out = duo_pattern(BYTES, 3), *in = malloc(BYTES);
+	struct duo d;
+
+	duo_open(&d, conf);
+	d.logging = true;
+	d.fate = lossy;
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		send_and_check(&d, i & 1, out, in, i < 2 ? i : (uint64_t)BYTES >> (i - 2));
+	check_log(&d, 0, want);
+	assert_int_equal(weft_engine_stats(d.e[0])->rx_bad_crc + weft_engine_stats(d.e[1])->rx_bad_crc, 0);
+	duo_close(&d);
+	free(out);
+	free(in);
+}
+
+static void encap__of_all_kinds(void **state)
+{
+	for (uint32_t i = 0; i < 12; i++) {
+		struct duo_conf conf;
+		struct weft_engine_tune plain;
+		duo_conf_init(&conf);
+		plain = conf.tune;
+		conf.tune_1 = &plain;
+		conf.ipv6 = i & 1;
+		conf.tune.encap = i / 2 % 3;
+		conf.tune.ack_every = plain.ack_every = i < 6 ? 1 : 8;
+		both_sides_wrap_as_the_first(&conf, &wants[conf.tune.encap]);
+	}
+}
+
+/* A CRC over UDP: who requires it gets it from somebody who was not told. */
+static void crc__answered(void **state)
+{
+	for (int v6 = 0; v6 < 2; v6++) {
+		const struct want want = {WIRE_UDP_PORT, 0, 1};
+		struct duo_conf conf;
+		struct weft_engine_tune plain;
+		duo_conf_init(&conf);
+		plain = conf.tune;
+		conf.tune_1 = &plain;
+		conf.ipv6 = v6;
+		conf.tune.crc = 1;
+		both_sides_wrap_as_the_first(&conf, &want);
+	}
+}
+
+/* Who has begun over UDP and then hears from a peer over IP, begins there with the peer's from then on. */
+static void remote_heard__changes_what_is_begun(void **state)
+{
+	uint8_t *out = duo_pattern(BYTES, 3), *in = malloc(BYTES);
+	struct weft_engine_tune native;
+	struct duo_conf conf;
+	struct duo d;
+
+	duo_conf_init(&conf);
+	conf.tune.idle_close_ns = WEFT_MS(1);
+	native = conf.tune;
+	native.encap = 2;
+	conf.tune_1 = &native;
+	duo_open(&d, &conf);
+	d.logging = true;
+	send_and_check(&d, 0, out, in, BYTES);
+	check_log(&d, 0, &wants[0]);
+	uint32_t from = d.log_len;
+	send_and_check(&d, 1, out, in, BYTES);
+	check_log(&d, from, &wants[0]); /* it has heard from us, too */
+	duo_close(&d);
+	free(out);
+	free(in);
+}
+
+/* Until somebody answers it may not have understood: a request that is wrapped otherwise is a hint. */
+static enum duo_fate only_native(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return w->net.native ? DUO_PASS : DUO_DROP;
+}
+
+static void remote_heard__rewraps_what_is_not_answered(void **state)
+{
+	static int context;
+	uint8_t *out = duo_pattern(BYTES, 3), *in = calloc(1, BYTES);
+	struct weft_engine_tune native;
+	struct duo_conf conf;
+	struct weft_cqe cqe;
+	struct duo d;
+
+	duo_conf_init(&conf);
+	native = conf.tune;
+	native.encap = 2;
+	conf.tune_1 = &native;
+	duo_open(&d, &conf);
+	d.fate = only_native;
+	duo_recv(&d, 1, in, BYTES, 1, 0, &context);
+	duo_send(&d, 0, out, BYTES, 1, &context);
+	duo_run(&d, d.now + WEFT_MS(1));
+	assert_false(duo_cqe(&d, 0, &cqe));
+	duo_send(&d, 1, out, 1, 2, &context);
+	duo_run(&d, d.now + WEFT_MS(100));
+	assert_true(duo_cqe(&d, 0, &cqe));
+	assert_int_equal(cqe.err, 0);
+	assert_memory_equal(in, out, BYTES);
+	duo_close(&d);
+	free(out);
+	free(in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(encap__of_all_kinds),
+		cmocka_unit_test(crc__answered),
+		cmocka_unit_test(remote_heard__changes_what_is_begun),
+		cmocka_unit_test(remote_heard__rewraps_what_is_not_answered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
