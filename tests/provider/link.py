@@ -131,10 +131,21 @@ def stopped_for_too_long(net: Net) -> None:
         exchange(a, b, 4)
 
 
+def cancelled_thread(net: Net) -> None:
+    """A send is finished although its thread is cancelled before; the device does not stay locked."""
+    with net.peers() as (a, b):
+        exchange(a, b, 1)
+        expect(b.ask("recv 2"), "posted")
+        a.send(b.name, 2, how="cancelled")
+        b.tell(f"wait {LIMIT_MS}")
+        expect(a.wait(), "sent 2")
+        expect(b.hear(), "received 2 length 100 wrong 0")
+
+
 def main() -> None:
     namespaces.enter()
     net = Net()
-    for case in (flap, gone, stopped_for_a_while, stopped_for_too_long):
+    for case in (flap, gone, stopped_for_a_while, stopped_for_too_long, cancelled_thread):
         if not CASES or case.__name__ in CASES:
             print(case.__name__, flush=True)
             case(net)

@@ -81,9 +81,9 @@ class Peer:
         self.tell(command)
         return self.hear()
 
-    def send(self, name: str, tag: int, length: int = 100) -> None:
+    def send(self, name: str, tag: int, length: int = 100, how: str = "send") -> None:
         address = self.ask(f"add {name}").removeprefix("addr ")
-        expect(self.ask(f"send {address} {tag} {length}"), "posted")
+        expect(self.ask(f"{how} {address} {tag} {length}"), "posted")
 
     def wait(self) -> str:
         return self.ask(f"wait {LIMIT_MS}")

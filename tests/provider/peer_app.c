@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -164,15 +165,48 @@ static void posted(struct slot *s, ssize_t ret)
 		answer("posted");
 }
 
-/* send ADDR TAG LENGTH: what becomes of it is told by "wait" */
-static void do_send(char *args)
+/* ADDR TAG LENGTH */
+static struct slot *message(const char *args, unsigned long long *addr)
 {
-	unsigned long long addr, tag, len;
-	sscanf(args, "%llu %llu %llu", &addr, &tag, &len);
+	unsigned long long tag, len;
+	sscanf(args, "%llu %llu %llu", addr, &tag, &len);
 	struct slot *s = slot_get(tag, len);
 	for (size_t i = 0; i < len; i++)
 		s->buf[i] = byte_of(tag, i);
-	posted(s, fi_tsend(ep, s->buf, len, NULL, addr, tag, s));
+	return s;
+}
+
+/* send ADDR TAG LENGTH: what becomes of it is told by "wait" */
+static void do_send(char *args)
+{
+	unsigned long long addr;
+	struct slot *s = message(args, &addr);
+	posted(s, fi_tsend(ep, s->buf, s->len, NULL, addr, s->tag, s));
+}
+
+static ssize_t cancelled_ret; /* of the send in the thread; -1: it was not finished */
+
+static void *cancelled_run(void *args)
+{
+	unsigned long long addr;
+	struct slot *s = message(args, &addr);
+	cancelled_ret = -1;
+/* They keep records of each thread's stack, which cancellation unwinds without telling them. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	pthread_cancel(pthread_self());
+#endif
+	cancelled_ret = fi_tsend(ep, s->buf, s->len, NULL, addr, s->tag, s);
+	pthread_testcancel();
+	return s;
+}
+
+/* cancelled ADDR TAG LENGTH: a send by a thread that is cancelled before and ends at the first chance */
+static void do_cancelled(char *args)
+{
+	pthread_t thread;
+	must(-pthread_create(&thread, NULL, cancelled_run, args), "pthread_create");
+	pthread_join(thread, NULL);
+	answer(cancelled_ret == 0 ? "posted" : "refused %d", (int)-cancelled_ret);
 }
 
 /* recv TAG */
@@ -329,9 +363,9 @@ static const struct {
 	const char *name;
 	void (*run)(char *args);
 } commands[] = {
-	{"open", open_all}, {"close", do_close}, {"add", do_add},     {"send", do_send}, {"recv", do_recv},
-	{"wait", do_wait},  {"cpu", do_cpu},     {"sleep", do_sleep}, {"fork", do_fork}, {"exec", do_exec},
-	{"exit", do_exit},  {"why", do_why},     {"event", do_event},
+	{"open", open_all}, {"close", do_close}, {"add", do_add},     {"send", do_send},           {"recv", do_recv},
+	{"wait", do_wait},  {"cpu", do_cpu},     {"sleep", do_sleep}, {"fork", do_fork},           {"exec", do_exec},
+	{"exit", do_exit},  {"why", do_why},     {"event", do_event}, {"cancelled", do_cancelled},
 };
 
 /* Next command; the transport works while we wait for it. */
