@@ -82,7 +82,7 @@ static __attribute__((noinline)) size_t measured_fill_ack(const struct plain_pkt
 					     .service_time = p->pds.service_time,
 					     .rcvd_bytes = p->pds.rcvd_bytes,
 					     .ooo_count = p->pds.ooo_count,
-					     .message_id = p->ses.message_id};
+					     .echo = {.head = p->ses.message_id, .length = p->ses.request_length}};
 
 	wire_fill_ack(buf, template, &patch);
 	return WIRE_ACK_BYTES;

@@ -12,15 +12,7 @@ static const struct {
 	const char *name, *why;
 	enum { EVERYWHERE, NATIVE_ONLY } where;
 } marks[] = {
-	{"job", "responses carry job id 0", EVERYWHERE},
-	{"length", "responses carry modified_length 0", EVERYWHERE},
 	{"other-mode", "the mode of a packet is not compared with its connection's", EVERYWHERE},
-	{"noop", "control packets are acknowledged with a response", EVERYWHERE},
-	{"negotiation", "control packets are acknowledged with a response", EVERYWHERE},
-	{"no-op", "NO_OP is refused", EVERYWHERE},
-	{"bad-job", "job ids are not compared", EVERYWHERE},
-	{"version", "the version is not looked at", EVERYWHERE},
-	{"initiator-error", "flag IE is not looked at", EVERYWHERE},
 	{"rendezvous", "an announcement is refused with another code", EVERYWHERE},
 	{"read-ack", "read data comes on a connection of the target's own", EVERYWHERE},
 	{"fetch", "what was fetched comes on a connection of the target's own", EVERYWHERE},

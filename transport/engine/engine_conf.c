@@ -71,6 +71,8 @@ const struct weft_param weft_engine_tunes[] = {
 	       "protocol "
 	       "253 and a CRC32C trailer; others get what they use, and answers have what their request had"),
 	TUNE32(evs_size, 65536, 1, 65536, "entropy values in use"),
+	TUNE32(job_id, 0, 0, 0xffffff,
+	       "job id of all requests sent; others are refused; 0: none is sent, any is taken"),
 	TUNEON(trimming, 1, "the fabric trims: silent loss means a failed path"),
 	TUNEON(crc, 0, "CRC32C trailer, sent and required; off: sent to peers that send one"),
 	TUNEON(go_back_n, 0, "deliver in order: a loss repeats everything after it; for one path per connection"),

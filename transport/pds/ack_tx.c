@@ -58,7 +58,8 @@ static uint8_t *build_response(const struct pdc_rx *p, uint8_t *at, const struct
 {
 	uint8_t *end = wire_build_ses(at, WIRE_NH_RSP, g ? WIRE_RSP_RESPONSE : WIRE_RSP_DEFAULT,
 				      g ? g->return_code : WIRE_RC_OK);
-	wire_rsp_set_message_id((struct wire_rsp *)at, g ? g->message_id : p->trigger_message_id);
+	const struct wire_echo refused = {.head = g ? g->head : 0};
+	wire_rsp_repeat((struct wire_rsp *)at, g ? &refused : &p->trigger_echo);
 	return end;
 }
 
@@ -79,7 +80,7 @@ ack_send_template(struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt,
 					     .service_time = service_time(p->trigger_at_ns, now),
 					     .rcvd_bytes = rcvd_units(p),
 					     .ooo_count = b->ooo_count,
-					     .message_id = p->trigger_message_id};
+					     .echo = p->trigger_echo};
 	wire_fill_ack(pkt->head, pds->ack_head, &patch);
 	pkt->payload = NULL;
 	pkt->payload_len = 0;
@@ -92,7 +93,7 @@ ack_send_full(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const str
 {
 	const struct gtd_rsp *g = rxwin_response(&p->win, p->trigger_psn);
 	uint8_t flags = p->trigger_flags | (g ? WIRE_F_ACK_CLEAR : 0),
-		next_hdr = p->closed ? WIRE_NH_NONE : WIRE_NH_RSP;
+		next_hdr = p->closed || (!g && !p->trigger_echo.head) ? WIRE_NH_NONE : WIRE_NH_RSP;
 	uint8_t *end = build_pds(pds, p, pkt, next_hdr, flags, &b->sack, p->trigger_at_ns, now);
 	wire_hdr_set_ack_offset((struct wire_hdr *)out_pds(&pds->out, pkt, p->pdc.encap),
 				(int16_t)(p->trigger_psn - p->win.cack_psn));
@@ -121,7 +122,7 @@ static void ack_defer(struct pds *pds, struct pdc_rx *p, weft_ns at)
 static inline __attribute__((always_inline)) void ack_send_pkt(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt,
 							       const struct beyond *b, weft_ns now)
 {
-	if (pds->conf.has_templates && pdc_rx_is_plain(p) && !p->win.gtd_count)
+	if (pds->conf.has_templates && pdc_rx_is_plain(p) && !p->win.gtd_count && likely(p->trigger_echo.head))
 		ack_send_template(pds, p, pkt, b, now);
 	else
 		ack_send_full(pds, p, pkt, b, now);

@@ -32,7 +32,7 @@ static bool take_ack_requests(const struct pds *pds, struct pdc_rx *p, const str
 
 static bool keep_response(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, uint8_t rc)
 {
-	if (!rxwin_keep_response(&p->win, (struct gtd_rsp){wire_hdr_psn(v->hdr), wire_std_message_id(v->std), rc}))
+	if (!rxwin_keep_response(&p->win, &pds->win, (struct gtd_rsp){wire_head(v->std), wire_hdr_psn(v->hdr), rc}))
 		return false;
 	if (rc == WIRE_RC_UNDELIVERABLE)
 		pds->stats.rx_no_ep++;

@@ -5,6 +5,7 @@
 
 #include "pds.h"
 #include "wire_check.h"
+#include "wire_echo.h"
 
 /* The connection a packet belongs to. With `may_accept` a SYN opens one, and what finds none is refused. NULL: none. */
 struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns now);
@@ -35,17 +36,23 @@ struct arrival {
 	weft_ns at_ns;
 	uint32_t psn;
 	uint16_t ev;
-	uint16_t message_id;
-	uint8_t flags; /* enum wire_flags */
+	struct wire_echo echo; /* all 0: a control packet */
+	uint8_t flags;         /* enum wire_flags */
 	bool ce;
 };
 
+/* The message id is at the same place in all forms that are taken. */
+static inline struct wire_echo read_echo(const struct wire_view *v)
+{
+	if (v->next_hdr == WIRE_NH_STD)
+		return wire_echo_of(v->std);
+	return (struct wire_echo){.head = v->ses_bytes ? wire_head(v->rsp) : 0};
+}
+
 static inline struct arrival read_arrival(const struct weft_pkt *pkt, const struct wire_view *v)
 {
-	/* The message id is at the same place in all forms that are taken. */
-	return (struct arrival){pkt->arrived_ns,        wire_hdr_psn(v->hdr),
-				wire_view_entropy(v),   v->ses_bytes ? wire_rsp_message_id(v->rsp) : 0,
-				wire_hdr_flags(v->hdr), wire_view_ecn(v) == WEFT_ECN_CE};
+	return (struct arrival){pkt->arrived_ns, wire_hdr_psn(v->hdr),   wire_view_entropy(v),
+				read_echo(v),    wire_hdr_flags(v->hdr), wire_view_ecn(v) == WEFT_ECN_CE};
 }
 
 /* The next ACK answers this packet. */
@@ -54,7 +61,7 @@ static inline void pdc_rx_trigger(struct pdc_rx *p, const struct arrival *a)
 	p->trigger_at_ns = a->at_ns;
 	p->trigger_psn = a->psn;
 	p->trigger_ev = a->ev;
-	p->trigger_message_id = a->message_id;
+	p->trigger_echo = a->echo;
 	p->trigger_flags = (uint8_t)((a->flags & WIRE_F_RETX) | (a->ce ? WIRE_F_ACK_M : 0));
 }
 

@@ -15,6 +15,6 @@ void rx_drop(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	list_del(&p->link);
 	if (!p->pdc.is_return)
 		pdc_id_put(&pds->ids, &p->pdc);
-	rxwin_release(&p->win, &pds->win);
+	rxwin_fini(&p->win, &pds->win);
 	weft_mem_free(&pds->mem, p);
 }

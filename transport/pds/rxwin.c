@@ -14,11 +14,13 @@ void rxwin_mem_init(struct rxwin_mem *m, const struct weft_mem *mem, uint32_t wi
 	m->window_pkts = window_pkts;
 	m->mask = bits - 1;
 	pool_init(&m->pool, mem, bits / 8 * 2, WINDOWS_PER_BLOCK);
+	pool_init(&m->gtd_pool, mem, RXWIN_GTD_MAX * sizeof(struct gtd_rsp), WINDOWS_PER_BLOCK);
 }
 
 void rxwin_mem_fini(struct rxwin_mem *m)
 {
 	pool_fini(&m->pool);
+	pool_fini(&m->gtd_pool);
 }
 
 void rxwin_init(struct rxwin *w, uint32_t psn)
@@ -43,6 +45,14 @@ void rxwin_release(struct rxwin *w, struct rxwin_mem *m)
 	if (w->received)
 		pool_put(&m->pool, w->received);
 	w->received = NULL;
+}
+
+void rxwin_fini(struct rxwin *w, struct rxwin_mem *m)
+{
+	rxwin_release(w, m);
+	if (w->gtd)
+		pool_put(&m->gtd_pool, w->gtd);
+	w->gtd = NULL;
 }
 
 void __attribute__((noinline)) rxwin_close_hole(struct rxwin *w, struct rxwin_mem *m)
@@ -74,10 +84,14 @@ void rxwin_mark_ooo(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
 	assert(w->unreported_pkts <= w->ooo_pkts && w->ooo_pkts <= m->window_pkts);
 }
 
-bool rxwin_keep_response(struct rxwin *w, struct gtd_rsp rsp)
+bool rxwin_keep_response(struct rxwin *w, struct rxwin_mem *m, struct gtd_rsp rsp)
 {
 	assert(!rxwin_response(w, rsp.psn));
 	if (w->gtd_count >= (rsp.psn == w->next_expected ? RXWIN_GTD_MAX : RXWIN_GTD_MAX - 1))
+		return false;
+	if (!w->gtd)
+		w->gtd = pool_get(&m->gtd_pool);
+	if (!w->gtd)
 		return false;
 	w->gtd[w->gtd_count++] = rsp;
 	return true;

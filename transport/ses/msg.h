@@ -12,8 +12,6 @@ struct cqe_node;
 struct rx_rma;
 struct tx_rma;
 
-enum { PLAIN_OP_NONE = 0xff };
-
 /* One message we send: from its submission until its last packet is acknowledged. Lives in the engine's pool. */
 struct tx_msg {
 	struct tx_run run;  /* its bytes, as far as they are in packets of its own */
@@ -26,6 +24,7 @@ struct tx_msg {
 	int32_t err;                 /* errno to complete with; no more packets are cut once it is set */
 	uint16_t message_id;         /* from 1, in order of cutting; 0: not cut yet. A response: that of the request */
 	uint16_t src_port, dst_port; /* endpoint numbers */
+	uint32_t job_id;             /* of its packets */
 	uint8_t kind;                /* enum weft_op_kind */
 	bool has_data;
 	uint32_t peer; /* the id it was submitted for */
@@ -67,12 +66,12 @@ struct rx_msg {
 	struct cqe_node *node; /* for the completion, once matched; NULL: use the receive's */
 	uint64_t into;         /* where in the receive's buffer it begins; 0 but with WEFT_OP_MULTI */
 	uint64_t tag, data;
+	uint64_t head; /* of its packets (wire_message_head); none: not a plain message, or there is an `rc` */
 	uint32_t bytes;
 	uint32_t received_bytes;
 	uint32_t src_peer;
 	uint16_t message_id;
-	uint8_t plain_op; /* enum wire_op of its packets; PLAIN_OP_NONE: not a plain message, or there is an `rc` */
-	uint8_t rc;       /* enum wire_rc that its packets are answered with while there is no endpoint */
+	uint8_t rc; /* enum wire_rc that its packets are answered with while there is no endpoint */
 	bool tagged, has_data;
 	bool direct;  /* the receive was there first: payload goes straight to it */
 	bool in_turn; /* all earlier messages of the connection have been matched; false of requests */

@@ -8,6 +8,7 @@
 #include "rma.h"
 #include "rx_order.h"
 #include "rx_turn.h"
+#include "wire_echo.h"
 
 enum { MSGS_MIN = 4096 }; /* messages without payload that are always allowed, whatever the limit in bytes */
 
@@ -95,7 +96,7 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 	uint8_t opcode = wire_req_opcode(v->req);
 	bool is_plain_msg = !rc && is_plain(opcode);
 	m->rc = rc;
-	m->plain_op = is_plain_msg ? opcode : PLAIN_OP_NONE;
+	m->head = is_plain_msg ? wire_message_head(v->std) : WIRE_MESSAGE_HEAD_NONE;
 	if (!rc && !is_plain_msg && !rma_rx_attach(ses, m, v)) {
 		pool_put(&ses->rx_msg_pool, m);
 		return NULL;
@@ -130,9 +131,23 @@ static int undeliverable(struct ses *ses, struct pdc_rx *p, const struct wire_vi
 	return rc;
 }
 
+/* Why a request can't be taken, whatever it asks for; WIRE_RC_NULL: it can. */
+static uint8_t refusal_of_header(const struct ses *ses, const struct wire_req *r)
+{
+	uint32_t job_id = ses->pds->conf.tune.job_id;
+	if (wire_req_version(r))
+		return WIRE_RC_UNCOR;
+	if (wire_req_ie(r))
+		return WIRE_RC_INITIATOR_ERROR;
+	return job_id && wire_req_job_id(r) != job_id ? WIRE_RC_BAD_JOB_ID : WIRE_RC_NULL;
+}
+
 /* Why a message can't be taken; WIRE_RC_NULL: it can. */
 static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct weft_ep *ep, const struct wire_view *v)
 {
+	uint8_t header_rc = refusal_of_header(ses, v->req);
+	if (header_rc)
+		return header_rc;
 	if (rma_is_request(wire_req_opcode(v->req))) {
 		uint8_t rc = rma_rx_sane(v);
 		rc = rc == WIRE_RC_OK ? rma_rx_check(ses, ep, &p->ip, v->std) : rc;
@@ -192,7 +207,7 @@ static bool request_agrees(const struct rx_rma *r, const struct wire_view *v)
 static uint8_t given_up(struct ses *ses, struct rx_msg *m)
 {
 	m->rc = WIRE_RC_CANCELLED;
-	m->plain_op = PLAIN_OP_NONE;
+	m->head = WIRE_MESSAGE_HEAD_NONE;
 	if (m->in_turn)
 		rx_msg_fail(ses, m, EIO);
 	return WIRE_RC_CANCELLED;
@@ -203,6 +218,9 @@ static int msg_next(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const s
 {
 	if (m->rc)
 		return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : m->rc;
+	uint8_t header_rc = refusal_of_header(ses, v->req);
+	if (header_rc)
+		return header_rc;
 	if (wire_req_opcode(v->req) == WIRE_OP_MSG_ERROR)
 		return given_up(ses, m);
 	bool tagged = is_tagged(wire_req_opcode(v->req));
@@ -224,6 +242,13 @@ static int __attribute__((noinline)) refused(struct pdc_rx *p, const struct wire
 	else
 		rx_order_refused(ses_rx_of(p), wire_hdr_psn(v->hdr));
 	return rc;
+}
+
+/* Nothing is asked for but a response. */
+static int __attribute__((noinline)) no_op(const struct ses *ses, struct pdc_rx *p, const struct wire_view *v)
+{
+	uint8_t rc = refusal_of_header(ses, v->req);
+	return refused(p, v, rc ? rc : PDS_TAKEN);
 }
 
 static inline void take(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len,
@@ -275,6 +300,8 @@ int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const ui
 		answer_rx(ses, p, v, payload);
 		return PDS_TAKEN;
 	}
+	if (wire_req_opcode(v->req) == WIRE_OP_NO_OP)
+		return no_op(ses, p, v);
 	struct rx_msg *m = msg_find(ses, p, wire_std_message_id(v->std));
 	bool opened = !m;
 	int rc = m ? msg_next(ses, p, m, v) : msg_first(ses, p, v, &m);
@@ -296,8 +323,7 @@ int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const ui
 /* A packet of a plain message that has a place for it; the other fields of `m` say nothing against it then. */
 static inline bool expects(const struct rx_msg *m, const struct wire_std *h)
 {
-	return m->message_id == wire_std_message_id(h) && m->plain_op == wire_req_opcode(&h->req) &&
-	       m->bytes == wire_std_request_length(h);
+	return m->head == wire_message_head(h) && m->bytes == wire_std_request_length(h);
 }
 
 /* The last packet of a message, or one of a message that waits for its receive. */

@@ -28,8 +28,8 @@ static void refuse(struct ses *ses, struct weft_ep *ep, struct cqe_node *node, c
 		    &(struct weft_cqe){.context = op->context, .kind = op->kind, .err = err, .peer = op->peer});
 }
 
-static void fill(struct tx_msg *m, struct weft_ep *ep, const struct weft_op *op, struct cqe_node *node,
-		 uint16_t dst_port)
+static void fill(const struct ses *ses, struct tx_msg *m, struct weft_ep *ep, const struct weft_op *op,
+		 struct cqe_node *node, uint16_t dst_port)
 {
 	bool fenced = op->flags & WEFT_OP_FENCE;
 	*m = (struct tx_msg){.run = {.buf = op->buf, .bytes = (uint32_t)op->len, .fenced = fenced, .special = fenced},
@@ -40,6 +40,7 @@ static void fill(struct tx_msg *m, struct weft_ep *ep, const struct weft_op *op,
 			     .data = op->data,
 			     .src_port = ep->port,
 			     .dst_port = dst_port,
+			     .job_id = ses->pds->conf.tune.job_id,
 			     .kind = op->kind,
 			     .has_data = op->flags & WEFT_OP_HAS_DATA,
 			     .peer = op->peer};
@@ -62,7 +63,7 @@ static bool queue(struct ses *ses, struct weft_ep *ep, const struct weft_op *op,
 	if (!m)
 		return false;
 	assert(node && to->remote);
-	fill(m, ep, op, node, to->addr.port);
+	fill(ses, m, ep, op, node, to->addr.port);
 	if (needs_rma(ses, op) && !rma_tx_attach(ses, p, m, op)) {
 		pool_put(&ses->tx_msgs, m);
 		return false;

@@ -9,6 +9,7 @@
 
 #include "likely.h"
 #include "wire.h"
+#include "wire_echo.h"
 #include "wire_hdr.h"
 
 enum {
@@ -148,7 +149,7 @@ struct wire_ack_patch {
 	uint16_t service_time; /* 128 ns */
 	uint32_t rcvd_bytes;   /* 256 bytes; 24 bits */
 	uint16_t ooo_count;
-	uint16_t message_id;
+	struct wire_echo echo; /* what the response repeats */
 };
 
 /* Makes the template one of ACKs to `dst`, an IPv4 address. */
@@ -179,7 +180,7 @@ static inline __attribute__((always_inline)) void wire_fill_ack(uint8_t *ip, con
 	wire_ack_cc_set_service_time(ack, p->service_time);
 	wire_store(&ack->penalty_rcvd, sizeof ack->penalty_rcvd, p->rcvd_bytes); /* and no penalty */
 	wire_ack_cc_set_ooo_count(ack, p->ooo_count);
-	wire_rsp_set_message_id(rsp, p->message_id);
+	wire_rsp_repeat(rsp, &p->echo);
 }
 
 #endif

@@ -21,7 +21,7 @@ static void start(struct rig *r, uint32_t psn)
 
 static void stop(struct rig *r)
 {
-	rxwin_release(&r->win, &r->mem);
+	rxwin_fini(&r->win, &r->mem);
 	rxwin_mem_fini(&r->mem);
 }
 
@@ -109,22 +109,22 @@ static void response__holds_cack_back(void **state)
 	struct rig r;
 	start(&r, 0);
 	mark(&r, 0);
-	for (uint32_t psn = 2; psn < 5; psn++) {
-		assert_true(rxwin_keep_response(&r.win, (struct gtd_rsp){psn, (uint16_t)(10 + psn), 9}));
+	const uint32_t end = 2 + RXWIN_GTD_MAX - 1; /* places for all but the oldest */
+	for (uint32_t psn = 2; psn < end; psn++) {
+		assert_true(rxwin_keep_response(&r.win, &r.mem, (struct gtd_rsp){10 + psn, psn, 9}));
 		mark(&r, psn);
 	}
-	assert_false(
-		rxwin_keep_response(&r.win, (struct gtd_rsp){5, 15, 9})); /* that place is for the oldest missing */
-	assert_true(rxwin_keep_response(&r.win, (struct gtd_rsp){1, 11, 9}));
+	assert_false(rxwin_keep_response(&r.win, &r.mem, (struct gtd_rsp){15, end, 9}));
+	assert_true(rxwin_keep_response(&r.win, &r.mem, (struct gtd_rsp){11, 1, 9}));
 	mark(&r, 1);
-	assert_int_equal(r.win.next_expected, 5);
+	assert_int_equal(r.win.next_expected, end);
 	assert_int_equal(r.win.cack_psn, 0);
-	assert_int_equal(rxwin_response(&r.win, 2)->message_id, 12);
+	assert_int_equal(rxwin_response(&r.win, 2)->head, 12);
 	rxwin_clear(&r.win, 2);
 	assert_null(rxwin_response(&r.win, 2));
 	assert_int_equal(r.win.cack_psn, 2);
 	rxwin_clear_all(&r.win);
-	assert_int_equal(r.win.cack_psn, 4);
+	assert_int_equal(r.win.cack_psn, end - 1);
 	stop(&r);
 }
 

@@ -83,10 +83,19 @@ static void wire_fill_ack__same_as_encoding(void **state)
 					      .mpr = to.pds.mpr,
 					      .cc_flags = to.pds.cc_flags};
 		from.ses.message_id = 0;
+		from.ses.ri_generation = 0;
+		from.ses.job_id = 0;
+		from.ses.modified_length = 0;
+		struct wire_std asked;
+		memset(&asked, 0xff, sizeof asked); /* the rest is not repeated */
+		wire_std_set_message_id(&asked, to.ses.message_id);
+		wire_req_set_ri_generation(&asked.req, to.ses.ri_generation);
+		wire_req_set_job_id(&asked.req, to.ses.job_id);
+		wire_std_set_request_length(&asked, to.ses.modified_length);
 		const struct wire_ack_patch patch = {to.net.entropy,     to.pds.flags,       to.pds.offset,
 						     to.pds.psn,         to.pds.spdcid,      to.pds.dpdcid,
 						     to.pds.sack_offset, to.pds.sack_bitmap, to.pds.service_time,
-						     to.pds.rcvd_bytes,  to.pds.ooo_count,   to.ses.message_id};
+						     to.pds.rcvd_bytes,  to.pds.ooo_count,   wire_echo_of(&asked)};
 		size_t bytes = plain_encode(&from, template);
 		assert_int_equal(bytes, WIRE_ACK_BYTES);
 		assert_int_equal(plain_encode(&to, encoded), bytes);

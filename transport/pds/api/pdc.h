@@ -22,6 +22,7 @@
 #include "weft/spi/lb.h"
 #include "wire.h"
 #include "wire_check.h"
+#include "wire_echo.h"
 
 enum pdc_tx_state {
 	PDC_TX_SYN, /* the target's PDCID is not known yet: every packet carries SYN (0-RTT) */
@@ -125,7 +126,7 @@ struct pdc_rx {
 	weft_ns trigger_at_ns;
 	uint32_t trigger_psn;
 	uint16_t trigger_ev;
-	uint16_t trigger_message_id;
+	struct wire_echo trigger_echo;
 
 	struct list ack_link; /* in pds.ack_due */
 	struct list link;     /* in pds.rxs */

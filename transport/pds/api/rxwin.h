@@ -15,18 +15,19 @@
 
 /* An error response that the initiator must confirm before it is forgotten (guaranteed delivery, UE 1.0 sec. 3.5). */
 struct gtd_rsp {
+	uint64_t head; /* of the request: see struct wire_echo */
 	uint32_t psn;
-	uint16_t message_id;
 	uint8_t return_code;
 };
 
-enum { RXWIN_GTD_MAX = 4 };
+enum { RXWIN_GTD_MAX = 32 }; /* of a connection; with more of them packets are refused for now */
 
 /* What all windows of an engine share. */
 struct rxwin_mem {
 	uint32_t window_pkts; /* PSNs that are taken beyond CACK */
 	uint32_t mask;        /* bits of a bitmap, a power of two >= window_pkts, less one */
 	struct pool pool;     /* bitmaps of windows that have a hole */
+	struct pool gtd_pool; /* RXWIN_GTD_MAX responses each */
 };
 
 struct rxwin {
@@ -36,7 +37,7 @@ struct rxwin {
 	uint32_t unreported_pkts; /* of these, those that are not yet in any SACK */
 	uint64_t *received; /* window of PSNs above next_expected; NULL until one arrives. See also rxwin_unreported */
 	uint8_t gtd_count;
-	struct gtd_rsp gtd[RXWIN_GTD_MAX]; /* responses not cleared yet */
+	struct gtd_rsp *gtd; /* responses not cleared yet; NULL until there is the first */
 };
 
 /* A bitmap on its way out. */
@@ -51,6 +52,8 @@ void rxwin_mem_fini(struct rxwin_mem *m);
 /* Empty; the first PSN expected is `psn`. */
 void rxwin_init(struct rxwin *w, uint32_t psn);
 void rxwin_release(struct rxwin *w, struct rxwin_mem *m);
+/* Frees all it has. */
+void rxwin_fini(struct rxwin *w, struct rxwin_mem *m);
 
 /* Memory for the bitmaps; the window has none. False: there is none. */
 bool rxwin_alloc(struct rxwin *w, struct rxwin_mem *m);
@@ -116,7 +119,7 @@ static inline bool rxwin_mark(struct rxwin *w, struct rxwin_mem *m, uint32_t psn
 
 /* Keeps a response until it is cleared. False: no place. The last place is for the oldest PSN missing: the initiator
  * can't confirm anything beyond before that has arrived. */
-bool rxwin_keep_response(struct rxwin *w, struct gtd_rsp rsp);
+bool rxwin_keep_response(struct rxwin *w, struct rxwin_mem *m, struct gtd_rsp rsp);
 
 /* The initiator has the responses up to this PSN. */
 void rxwin_clear(struct rxwin *w, uint32_t clear_psn);
