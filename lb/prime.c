@@ -19,12 +19,21 @@ enum {
 	TRIES_MAX = 128,    /* paths looked at for one packet: two turns meet all of 64 */
 	TICK_SHIFT = 10,    /* times of failures count units of 1,024 ns */
 	CLASSES = 1024,
-	FRESH = 8, /* answered entropies remembered, as many as REPS */
+	COUNTS = 1 << 15, /* the packet count is compared modulo this */
+	FRESH = 8,        /* answered entropies remembered, as many as REPS */
 };
 
-/* A path in the history: twice the packet count at which its penalty ends, modulo 2^16, and in bit 0 whether it failed.
- * One that ended is renewed whenever its path's turn comes. */
-enum { FAILED = 1, COUNT = 2 };
+/* A path in the history. A penalty that ended is renewed whenever its path's turn comes. */
+struct path {
+	uint16_t penalty_end : 15; /* packet count at which it ends, modulo COUNTS */
+	uint16_t failed : 1;       /* a timeout, lately */
+};
+
+union cell {
+	struct path path; /* of the history */
+	uint16_t digit;   /* of a part's permutation, at its place in an entropy */
+};
+_Static_assert(sizeof(union cell) == sizeof(uint16_t), "what a state of so many paths takes");
 
 struct part {
 	uint16_t values; /* of its digit: 0..values-1 */
@@ -36,7 +45,7 @@ struct part {
 struct prime {
 	struct rng rng;
 	uint32_t failed_ticks; /* when a path failed last */
-	uint16_t count;        /* packets sent, times COUNT */
+	uint16_t count;        /* packets sent */
 	uint16_t history_len;  /* entries of the history; 0: congestion is ignored */
 	uint8_t frozen;        /* a path failed lately */
 	uint8_t freezes;       /* times frozen, modulo 256 */
@@ -45,10 +54,10 @@ struct prime {
 	uint8_t fresh_valid;               /* ... and not used since */
 	uint8_t recycles;                  /* switches hash: those come first */
 	uint8_t fresh_covered;             /* bit i: of fresh[i] no ACK came back */
-	uint16_t ce_penalty, nack_penalty; /* penalties, packets times COUNT */
+	uint16_t ce_penalty, nack_penalty; /* penalties, packets */
 	uint16_t fresh[FRESH];             /* entropies answered last */
 	struct part part[WEFT_LB_PARTS];
-	uint16_t cells[]; /* history, then the permutation of each part */
+	union cell cells[]; /* history, then the permutation of each part */
 };
 
 static inline struct prime *state(struct weft_lb *lb)
@@ -128,7 +137,7 @@ static size_t state_size(const struct weft_lb_params *params, bool history)
 	uint32_t cells = history ? history_size(&d) : 0;
 	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++)
 		cells += d.values[i] > 1 ? d.values[i] : 1;
-	return (sizeof(struct prime) + cells * sizeof(uint16_t) + 7) / 8 * 8;
+	return (sizeof(struct prime) + cells * sizeof(union cell) + 7) / 8 * 8;
 }
 
 static size_t state_bytes(const struct weft_lb_params *params)
@@ -146,7 +155,7 @@ static uint16_t penalty(const struct weft_lb_params *params, uint32_t turn, uint
 {
 	uint64_t pkts = turn + (uint64_t)params->bdp_pkts * pct / 100;
 
-	return (uint16_t)((pkts < PENALTY_MAX ? pkts : PENALTY_MAX) * COUNT);
+	return (uint16_t)(pkts < PENALTY_MAX ? pkts : PENALTY_MAX);
 }
 
 static void start(struct weft_lb *lb, uint64_t seed, bool history)
@@ -167,7 +176,7 @@ static void start(struct weft_lb *lb, uint64_t seed, bool history)
 		uint16_t values = d.values[i] > 1 ? d.values[i] : 1;
 		s->part[i] = (struct part){.values = values, .order = cell};
 		for (uint16_t v = 0; v < values; v++)
-			s->cells[cell++] = (uint16_t)(v << d.shift[i]);
+			s->cells[cell++].digit = (uint16_t)(v << d.shift[i]);
 	}
 }
 
@@ -184,7 +193,7 @@ static void co_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 /* The next digit of a part: one step of the shuffle, among those this round has not had. True at a round's start. */
 static inline bool draw_digit(struct prime *s, struct part *p)
 {
-	uint16_t at = p->at, *order = s->cells + p->order;
+	uint16_t at = p->at, *order = &s->cells[p->order].digit;
 	uint32_t other = at + rng_below(&s->rng, (uint32_t)(p->values - at));
 	uint16_t digit = order[other];
 
@@ -204,10 +213,10 @@ static inline uint16_t next_ev(struct prime *s)
 	return (uint16_t)(p[0].digit | p[1].digit | p[2].digit);
 }
 
-/* What is left of an entry's penalty, in packets times COUNT; not positive: nothing. */
-static inline int16_t penalty_left(const struct prime *s, uint16_t entry)
+/* Twice the packets that are left of a path's penalty; not positive: none. */
+static inline int16_t penalty_left(const struct prime *s, struct path path)
 {
-	return (int16_t)((entry & ~FAILED) - s->count);
+	return (int16_t)(2 * (path.penalty_end - s->count));
 }
 
 static uint32_t ticks(weft_ns ns)
@@ -223,7 +232,8 @@ static __attribute__((noinline)) uint16_t pick_around(struct prime *s, uint16_t 
 	int32_t least = INT32_MAX;
 
 	for (uint32_t i = 0; i < tries; i++, ev = next_ev(s)) {
-		int32_t rest = s->cells[ev] & FAILED ? INT16_MAX + 1 : penalty_left(s, s->cells[ev]);
+		struct path path = s->cells[ev].path;
+		int32_t rest = path.failed ? INT16_MAX + 1 : penalty_left(s, path);
 		if (rest <= 0)
 			return ev;
 		if (rest < least) {
@@ -238,8 +248,8 @@ static void thaw(struct prime *s)
 {
 	s->frozen = 0;
 	for (uint32_t i = 0; i < s->history_len; i++) {
-		if (s->cells[i] & FAILED)
-			s->cells[i] = s->count;
+		if (s->cells[i].path.failed)
+			s->cells[i].path = (struct path){.penalty_end = s->count};
 	}
 }
 
@@ -254,32 +264,33 @@ static __attribute__((noinline)) uint16_t pick_frozen(struct weft_lb *lb, uint16
 	if (since > ticks(tune(lb->params)->failed_ns))
 		thaw(s);
 	if (s->frozen && s->fresh_count && (s->sparse || since <= ticks(lb->params->brtt_ns)))
-		return s->fresh[s->count / COUNT % s->fresh_count];
+		return s->fresh[s->count % COUNTS % s->fresh_count];
 	return pick_around(s, ev);
+}
+
+/* A packet takes the path; a call in last position, which keeps the common pick free of a second test. */
+static __attribute__((noinline)) uint16_t take(struct prime *s, uint16_t ev)
+{
+	s->count++;
+	if (penalty_left(s, s->cells[ev].path) <= 0)
+		s->cells[ev].path.penalty_end = s->count;
+	return ev;
 }
 
 /* Where switches hash, counting through classes is no more even over links than drawing them, but what came back
  * without a mark is good (REPS section 3.1). */
-static inline uint16_t choose_ev(struct weft_lb *lb, weft_ns now)
+static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 {
 	struct prime *s = state(lb);
 
 	if (s->recycles && s->fresh_valid && !s->frozen)
-		return s->fresh[(s->fresh_at + FRESH - s->fresh_valid--) % FRESH];
+		return take(s, s->fresh[(s->fresh_at + FRESH - s->fresh_valid--) % FRESH]);
 	uint16_t ev = next_ev(s);
 	if (s->frozen)
-		return pick_frozen(lb, ev, now);
-	return penalty_left(s, s->cells[ev]) > 0 ? pick_around(s, ev) : ev;
-}
-
-static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
-{
-	struct prime *s = state(lb);
-	uint16_t ev = choose_ev(lb, now);
-
-	s->count += COUNT;
-	if (penalty_left(s, s->cells[ev]) <= 0)
-		s->cells[ev] = s->count | (s->cells[ev] & FAILED);
+		return take(s, pick_frozen(lb, ev, now));
+	if (penalty_left(s, s->cells[ev].path) > 0)
+		return take(s, pick_around(s, ev));
+	s->cells[ev].path.penalty_end = ++s->count;
 	return ev;
 }
 
@@ -318,7 +329,7 @@ static void on_failure(struct weft_lb *lb, uint16_t ev, weft_ns now)
 {
 	struct prime *s = state(lb);
 
-	s->cells[ev] = s->cells[ev] | FAILED;
+	s->cells[ev].path.failed = 1;
 	forget(s, ev);
 	s->freezes += !s->frozen;
 	s->frozen = 1;
@@ -337,11 +348,11 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	} else if (fb == WEFT_LB_TIMEOUT) {
 		on_failure(lb, ev, now);
 	} else {
-		uint16_t failed = s->cells[ev] & FAILED;
+		struct path *path = &s->cells[ev].path;
 		if (fb != WEFT_LB_CE)
-			s->cells[ev] = (uint16_t)(s->count + s->nack_penalty) | failed;
-		else if (penalty_left(s, s->cells[ev]) <= 0)
-			s->cells[ev] = (uint16_t)(s->count + s->ce_penalty) | failed;
+			path->penalty_end = s->count + s->nack_penalty;
+		else if (penalty_left(s, *path) <= 0)
+			path->penalty_end = s->count + s->ce_penalty;
 	}
 }
 
@@ -355,7 +366,7 @@ static void view(const struct weft_lb *lb, struct weft_lb_view *view)
 	uint32_t good = 0;
 
 	for (uint32_t i = 0; i < s->history_len; i++)
-		good += !(s->cells[i] & FAILED) && penalty_left(s, s->cells[i]) <= 0;
+		good += !s->cells[i].path.failed && penalty_left(s, s->cells[i].path) <= 0;
 	*view = (struct weft_lb_view){.cached_evs = good, .frozen = s->frozen, .freezes = s->freezes};
 }
 
@@ -392,7 +403,7 @@ const struct weft_lb_ops weft_lb_prime = {
 	.help = "pseudo-random round robin over all paths, with a congestion history",
 	.tunes = tunes,
 	.tune_size = sizeof(struct prime_tune),
-	.state_size = sizeof(struct prime) + STATE_CELLS(CLASSES) * sizeof(uint16_t),
+	.state_size = sizeof(struct prime) + STATE_CELLS(CLASSES) * sizeof(union cell),
 	.state_bytes = state_bytes,
 	.init = init,
 	.pick = pick,
@@ -406,7 +417,7 @@ const struct weft_lb_ops weft_lb_co_prime = {
 	.help = "PRIME without the congestion history: congestion is ignored",
 	.tunes = tunes,
 	.tune_size = sizeof(struct prime_tune),
-	.state_size = sizeof(struct prime) + STATE_CELLS(0) * sizeof(uint16_t),
+	.state_size = sizeof(struct prime) + STATE_CELLS(0) * sizeof(union cell),
 	.state_bytes = co_state_bytes,
 	.init = co_init,
 	.pick = co_pick,
