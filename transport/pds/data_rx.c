@@ -111,11 +111,6 @@ refuse_trimmed(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, wef
 	nack_send(pds, v, p ? p->pdc.id : 0, code, now);
 }
 
-static const uint8_t *payload_of(const struct weft_pkt *pkt, const struct wire_view *v)
-{
-	return pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
-}
-
 /* A trimmed packet opens nothing, unless credit is needed to send it again: then there must be a place for it. */
 static bool may_accept(const struct pds *pds, const struct wire_view *v)
 {
@@ -171,7 +166,7 @@ void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 	else if (is_ordered(v) && wire_hdr_psn(v->hdr) != p->win.next_expected)
 		out_of_order(pds, p, v, now);
 	else
-		new_data(pds, p, pkt, v, payload_of(pkt, v), now);
+		new_data(pds, p, pkt, v, pds_payload(pkt, v), now);
 }
 
 /* ---- the ordinary course ---- */
@@ -195,7 +190,7 @@ static inline __attribute__((always_inline)) bool take_more(struct pds *pds, con
 	struct pdc_rx *p = pdc_rx_plain_by_id(&pds->ids, wire_hdr_dpdcid(v->hdr));
 	if (unlikely(!p || !pdc_rx_is_from(p, v) || p->win.gtd_count || !reserve_new(pds, p, wire_hdr_psn(v->hdr))))
 		return false;
-	if (unlikely(!pds->events->on_more_data(pds->ses, p, v->std, payload_of(pkt, v), v->payload_bytes,
+	if (unlikely(!pds->events->on_more_data(pds->ses, p, v->std, pds_payload(pkt, v), v->payload_bytes,
 						wire_hdr_flags(v->hdr))))
 		return false;
 	const struct arrival a = read_arrival(pkt, v);

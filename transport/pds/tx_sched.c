@@ -289,28 +289,13 @@ static bool fence_allows(const struct pdc_tx *p, const struct tx_run *run)
 	return run->cut_bytes || run->unacked_pkts || p->runs.next == &run->link;
 }
 
-/* How the next packet is cut. */
-struct piece {
-	uint32_t bytes;   /* of the run */
-	uint16_t payload; /* of these, in the packet */
-};
-
-static inline struct piece next_piece(const struct pdc_tx *p, const struct tx_run *run)
-{
-	uint32_t left = run->bytes - run->cut_bytes;
-	if (unlikely(run->special && run->ask_bytes))
-		return (struct piece){left < run->ask_bytes ? left : run->ask_bytes, 0};
-	uint16_t payload = (uint16_t)(left < p->pdc.payload_bytes ? left : p->pdc.payload_bytes);
-	return (struct piece){payload, payload};
-}
-
-/* Runs never interleave with each other on a connection. */
-static inline void cut(struct pdc_tx *p, struct tx_run *run, struct sent *s, struct piece piece)
+/* Runs never interleave with each other on a connection. `bytes`: of the run, `payload` of them in the packet. */
+static inline void cut(struct pdc_tx *p, struct tx_run *run, struct sent *s, uint32_t bytes, uint16_t payload)
 {
 	s->run = run;
 	s->offset = run->cut_bytes;
-	s->payload_len = piece.payload;
-	run->cut_bytes += piece.bytes;
+	s->payload_len = payload;
+	run->cut_bytes += bytes;
 	run->unacked_pkts++;
 	assert(!run->cut && run->cut_bytes <= run->bytes);
 	if (unlikely(run->cut_bytes >= run->bytes)) {
@@ -319,13 +304,10 @@ static inline void cut(struct pdc_tx *p, struct tx_run *run, struct sent *s, str
 	}
 }
 
-static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
+static inline __attribute__((always_inline)) enum tx_result
+send_piece(struct pds *pds, struct pdc_tx *p, struct tx_run *run, uint32_t bytes, uint16_t payload, weft_ns now)
 {
-	struct tx_run *run = p->cutting;
-	if (unlikely(run->special && run->fenced && !fence_allows(p, run)))
-		return TX_BLOCKED;
-	const struct piece piece = next_piece(p, run);
-	uint32_t wire_bytes = pds->conf.overhead_bytes + piece.payload;
+	uint32_t wire_bytes = pds->conf.overhead_bytes + payload;
 	if (unlikely(!psn_allows(p) || !cwnd_allows(p, wire_bytes) ||
 		     (pds->credit.rcc && !draw_credit(pds, p, wire_bytes, now))))
 		return TX_BLOCKED;
@@ -338,12 +320,41 @@ static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	uint32_t psn = p->q.nxt;
 	uint16_t ev = p->lb.ops->pick(&p->lb, psn, now); /* before the record is at hand */
 	struct sent *s = sendq_add(&p->q, out_departure(&pds->out, now));
-	cut(p, run, s, piece);
+	cut(p, run, s, bytes, payload);
 	s->wire_bytes = (uint16_t)wire_bytes;
 	s->ev = ev;
 	transmit(pds, p, psn, s, build, now);
 	pds->stats.tx_data++;
 	return TX_SENT;
+}
+
+static inline uint16_t next_payload(const struct pdc_tx *p, const struct tx_run *run)
+{
+	uint32_t left = run->bytes - run->cut_bytes;
+	return (uint16_t)(left < p->pdc.payload_bytes ? left : p->pdc.payload_bytes);
+}
+
+static enum tx_result __attribute__((noinline)) send_special(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	struct tx_run *run = p->cutting;
+	uint32_t left = run->bytes - run->cut_bytes;
+	uint16_t payload = run->ask_bytes ? 0 : next_payload(p, run);
+	if (run->fenced && !fence_allows(p, run))
+		return TX_BLOCKED;
+	return send_piece(pds, p, run,
+			  !run->ask_bytes         ? payload
+			  : left < run->ask_bytes ? left
+						  : run->ask_bytes,
+			  payload, now);
+}
+
+static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	struct tx_run *run = p->cutting;
+	if (unlikely(run->special))
+		return send_special(pds, p, now);
+	uint16_t payload = next_payload(p, run);
+	return send_piece(pds, p, run, payload, payload, now);
 }
 
 static enum tx_result send_one(struct pds *pds, struct pdc_tx *p, weft_ns now)

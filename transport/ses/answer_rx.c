@@ -48,6 +48,15 @@ static bool take(struct tx_msg *m, const struct wire_view *v, const uint8_t *pay
 	return true;
 }
 
+void answer_rx_in_ack(void *arg, struct tx_run *run, const struct wire_view *v, const uint8_t *payload)
+{
+	struct ses *ses = arg;
+	struct tx_msg *m = tx_msg_of(run);
+	bool awaited = m->rma && m->rma->role == RMA_ASK && !m->err && !m->rma->answered;
+	if (!awaited || m->message_id != wire_rsp_data_read_message_id(v->rsp_data) || !take(m, v, payload))
+		ses->stats->rma_stale++;
+}
+
 void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload)
 {
 	assert(p->pdc.is_return && p->other);

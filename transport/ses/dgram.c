@@ -228,10 +228,9 @@ void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire
 	const struct dgram_fields fields = read_fields(v);
 	const struct weft_addr from = {*wire_view_src(v), (uint16_t)fields.initiator};
 	struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), true);
-	const uint8_t *payload = pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
 	const struct weft_op op = {.kind = WEFT_OP_SEND,
 				   .flags = wire_req_hd(v->req) ? WEFT_OP_HAS_DATA : 0,
-				   .buf = (void *)payload,
+				   .buf = (void *)pds_payload(pkt, v),
 				   .len = v->payload_bytes,
 				   .tag = fields.match,
 				   .data = wire_req_hd(v->req) ? fields.data : 0};

@@ -86,6 +86,8 @@ int rma_errno(uint8_t return_code);
 
 /* ---- answer_rx.c ---- */
 
+/* An answer to us that came in an acknowledgement, which is processed after that. */
+void answer_rx_in_ack(void *ses, struct tx_run *run, const struct wire_view *v, const uint8_t *payload);
 /* One packet of an answer to us. */
 void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload);
 

@@ -57,6 +57,7 @@ const struct pds_events ses_events = {
 	.next_segment = tx_msg_header,
 	.on_acked = tx_done_acked,
 	.on_refused = tx_done_refused,
+	.on_answer = answer_rx_in_ack,
 	.on_progress = tx_done_progress,
 	.on_failed = on_failed,
 	.on_accept = on_accept,

@@ -56,11 +56,136 @@ static void read__brings_the_region(void **state)
 	free(in);
 }
 
+static enum duo_fate lose_some(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return rng_below(arg, 50) == 0 ? DUO_DROP : DUO_PASS;
+}
+
+/* As the standard has it: a request for each packet of the answer, which comes in the return direction of the same
+ * connection, whatever gets lost. */
+static void read__over_one_connection(void **state)
+{
+	static const uint64_t lens[] = {0, 1, 16, 17, 1024, 1025, 4096, 4097, 8192, 8193, 12288, 100000, 1 << 20};
+	struct rng dice = {5};
+	struct rma_duo r;
+	uint8_t *in = malloc(1 << 20);
+	rma_open(&r, NULL, 1 << 20, ALL);
+	r.d.fate = lose_some;
+	r.d.fate_arg = &dice;
+	for (uint64_t i = 0; i < r.bytes; i++)
+		r.mem[i] = (uint8_t)(i * 31 + (i >> 8) * 7);
+	for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+		uint64_t sent = weft_engine_stats(r.d.e[0])->tx_data;
+		uint32_t payload = r.d.e[0]->pds.conf.tune.payload_bytes;
+		struct weft_op op = rma_op(WEFT_OP_READ, in, lens[i], 0);
+		memset(in, 0xee, 1 << 20);
+		rma_do(&r, &op, 0);
+		assert_memory_equal(in, r.mem, lens[i]);
+		uint64_t pkts = lens[i] ? (lens[i] + payload - 1) / payload : 1;
+		assert_int_equal(weft_engine_stats(r.d.e[0])->tx_data - sent, pkts);
+	}
+	assert_int_equal(weft_engine_stats(r.d.e[0])->pdc_opened, 1);
+	assert_int_equal(weft_engine_stats(r.d.e[1])->pdc_opened, 0);
+	assert_int_equal(weft_engine_stats(r.d.e[0])->rma_stale, 0);
+	rma_close(&r);
+	free(in);
+}
+
+/* A standard target puts up to 16 bytes into the acknowledgement. */
+static void read__answered_in_the_ack(void **state)
+{
+	struct rma_duo r;
+	uint8_t in[16] = {0}, payload[16];
+	rma_open(&r, NULL, 100, ALL);
+	r.d.logging = true;
+	memset(payload, 0xbb, sizeof payload);
+	struct weft_op op = rma_op(WEFT_OP_READ, in, 16, 0);
+	rma_submit(&r.d, 0, &op);
+	duo_poll(&r.d, 0);
+	const struct plain_pkt request = r.d.log[r.d.log_len - 1].w;
+	assert_int_equal(request.ses.opcode, WIRE_OP_READ);
+	struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
+			      .pds = {.type = WIRE_PDS_ACK_CC,
+				      .next_hdr = WIRE_NH_RSP_DATA,
+				      .flags = WIRE_F_ACK_CLEAR,
+				      .spdcid = 50,
+				      .dpdcid = request.pds.spdcid,
+				      .psn = request.pds.psn - 1,
+				      .offset = 1,
+				      .mpr = 8,
+				      .sack_offset = 1},
+			      .ses = {.opcode = WIRE_RSP_W_DATA,
+				      .return_code = WIRE_RC_OK,
+				      .message_id = 1,
+				      .read_message_id = 1,
+				      .modified_length = 16,
+				      .payload_length = 16},
+			      .payload_bytes = 16};
+	duo_inject_pkt(&r.d, 0, &w, payload);
+	duo_poll(&r.d, 0);
+	duo_expect(&r.d, 0, in, 0);
+	assert_memory_equal(in, payload, sizeof in);
+	const struct plain_pkt *clear = &r.d.log[r.d.log_len - 1].w;
+	for (uint32_t i = r.d.log_len; i-- > 0 && clear->pds.ctl != WIRE_CTL_CLEAR_CMD;)
+		clear = &r.d.log[i].w;
+	assert_int_equal(clear->pds.ctl, WIRE_CTL_CLEAR_CMD);
+	assert_int_equal(clear->pds.payload, request.pds.psn);
+	duo_inject_pkt(&r.d, 0, &w, payload); /* repeated: it changes nothing */
+	duo_poll(&r.d, 0);
+	struct weft_cqe none;
+	assert_false(duo_cqe(&r.d, 0, &none));
+	rma_close(&r);
+}
+
+/* Requests of another implementation, captured: 3,000 bytes in parts of 1,024, in any order. */
+static void read__parts_in_any_order(void **state)
+{
+	static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {2, 0, 1}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}};
+	for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+		struct rma_duo r;
+		uint8_t none;
+		rma_open(&r, NULL, 4096, ALL);
+		r.d.logging = true;
+		for (int i = 0; i < 3; i++) {
+			struct plain_pkt w = duo_syn(1, 0);
+			uint32_t n = (uint32_t)orders[o][i];
+			w.pds.psn += n;
+			w.pds.psn_offset = (uint16_t)n;
+			w.ses.opcode = WIRE_OP_READ;
+			w.ses.match = RMA_KEY;
+			w.ses.request_length = 3000;
+			w.ses.flags =
+				(uint8_t)(WIRE_SES_REL | (n == 0 ? WIRE_SES_SOM : 0) | (n == 2 ? WIRE_SES_EOM : 0));
+			w.ses.payload_length = n == 0 ? 0 : n == 1 ? 1024 : 952;
+			w.ses.message_offset = n * 1024;
+			duo_inject_pkt(&r.d, 1, &w, &none);
+			duo_poll(&r.d, 1);
+		}
+		uint32_t seen = 0;
+		for (uint32_t i = 0; i < r.d.log_len; i++) {
+			const struct plain_pkt *w = &r.d.log[i].w;
+			if (!is_data(w))
+				continue;
+			assert_int_equal(w->pds.next_hdr, WIRE_NH_RSP_DATA);
+			assert_int_equal(w->pds.dpdcid, 9);
+			assert_int_equal(w->pds.flags & WIRE_F_SYN, 0);
+			assert_in_range(w->pds.psn, 1000, 1002);
+			assert_int_equal(w->ses.read_message_id, 1);
+			assert_int_equal(w->ses.modified_length, 3000);
+			assert_int_equal(w->payload_bytes, w->ses.message_offset == 2048 ? 952 : 1024);
+			seen |= 1u << w->ses.message_offset / 1024;
+		}
+		assert_int_equal(seen, 7);
+		rma_close(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(write__arrives_in_the_region),
-		cmocka_unit_test(read__brings_the_region),
+		cmocka_unit_test(write__arrives_in_the_region), cmocka_unit_test(read__brings_the_region),
+		cmocka_unit_test(read__over_one_connection),    cmocka_unit_test(read__answered_in_the_ack),
+		cmocka_unit_test(read__parts_in_any_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

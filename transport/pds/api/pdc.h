@@ -150,22 +150,34 @@ static inline size_t pdc_tx_bytes(const struct weft_lb_ops *lb, const struct wef
 	return offsetof(struct pdc_tx, lb) + sizeof(struct weft_lb) + weft_lb_state_bytes(lb, params);
 }
 
+/* The forward direction of a connection of ours with this PDCID, or NULL. */
+static inline struct pdc_tx *pdc_tx_forward(const struct pdc_ids *ids, uint16_t id)
+{
+	struct pdc *pdc = pdc_by_id(ids, id);
+	return likely(pdc && !pdc->is_rx) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
+}
+
+/* The forward direction of a connection to us with this PDCID, or NULL. */
+static inline struct pdc_rx *pdc_rx_forward(const struct pdc_ids *ids, uint16_t id)
+{
+	struct pdc *pdc = pdc_by_id(ids, id);
+	return likely(pdc && pdc->is_rx) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+}
+
 /* The direction in which we send of the connection with this PDCID, or NULL. */
 static inline struct pdc_tx *pdc_tx_by_id(const struct pdc_ids *ids, uint16_t id)
 {
 	struct pdc *pdc = pdc_by_id(ids, id);
-	if (unlikely(pdc && pdc->is_rx))
-		return list_entry(pdc, struct pdc_rx, pdc)->other;
-	return likely(pdc != NULL) ? list_entry(pdc, struct pdc_tx, pdc) : NULL;
+	if (likely(pdc && !pdc->is_rx))
+		return list_entry(pdc, struct pdc_tx, pdc);
+	return pdc ? list_entry(pdc, struct pdc_rx, pdc)->other : NULL;
 }
 
 /* The direction in which we receive, or NULL. */
 static inline struct pdc_rx *pdc_rx_by_id(const struct pdc_ids *ids, uint16_t id)
 {
-	struct pdc *pdc = pdc_by_id(ids, id);
-	if (unlikely(pdc && !pdc->is_rx))
-		return list_entry(pdc, struct pdc_tx, pdc)->other;
-	return likely(pdc != NULL) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+	struct pdc_tx *tx = pdc_tx_forward(ids, id);
+	return tx ? tx->other : pdc_rx_forward(ids, id);
 }
 
 /* The same, if its packets are the usual ones: over UDP port 4793, without trailer. One comparison tells both. */
@@ -180,7 +192,7 @@ static inline struct pdc_rx *pdc_rx_plain_by_id(const struct pdc_ids *ids, uint1
 	return likely(is_rx_encap == true) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
 }
 
-/* The connection of ours that a packet answers, or NULL. */
+/* The direction in which we sent what a packet answers, or NULL. */
 static inline struct pdc_tx *pdc_tx_of(const struct pdc_ids *ids, const struct wire_view *v)
 {
 	struct pdc_tx *p = pdc_tx_by_id(ids, wire_hdr_dpdcid(v->hdr));

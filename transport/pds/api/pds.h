@@ -31,6 +31,9 @@ struct pds_events {
 	void (*on_acked)(void *ses, struct pdc_tx *p, struct tx_run *run);
 	/* A packet of the run was taken, but its content refused with enum wire_rc. */
 	void (*on_refused)(void *ses, struct pdc_tx *p, struct tx_run *run, uint8_t rc);
+	/* The acknowledgement of a packet of the run, which has not been acknowledged before, brings an answer with
+	 * data: WIRE_NH_RSP_DATA, with as much payload as it says. */
+	void (*on_answer)(void *ses, struct tx_run *run, const struct wire_view *v, const uint8_t *payload);
 	/* An ACK was processed, and pdc_tx.held is not 0. */
 	void (*on_progress)(void *ses, struct pdc_tx *p);
 	/* The connection is about to go, with all that is in pdc_tx.runs; SES takes the runs out (pdc_tx_remove). */
@@ -197,6 +200,12 @@ static inline uint32_t pds_ip_bytes(const struct pds *pds, uint8_t encap)
 	return pds->conf.overhead_bytes - WEFT_L1_OVERHEAD_BYTES + wire_trailer_bytes(encap) +
 	       wire_encap_bytes(pds->conf.is_v4, encap) - wire_trailer_bytes(usual) -
 	       wire_encap_bytes(pds->conf.is_v4, usual);
+}
+
+/* Where the payload of a packet begins. */
+static inline const uint8_t *pds_payload(const struct weft_pkt *pkt, const struct wire_view *v)
+{
+	return pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
 }
 
 /* Whether there is room for one more data packet; the rest is for ACKs. */
