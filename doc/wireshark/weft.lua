@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Wireshark dissector for what Weft sends: UET 1.0.x (PDS and SES headers) over UDP port 4793 or IP protocol 253.
+-- Wireshark dissector for what Weft sends: UET 1.0.x (PDS and SES headers) over UDP port 4793 or 49150, or IP protocol 253.
 -- Field widths and meanings: doc/reference/protocol.md and wire/api/wire_fields.h. Use: wireshark -X lua_script:doc/wireshark/weft.lua FILE
 
 local weft = Proto("weft", "Weft, Ultra Ethernet Transport")
 
 local UDP_PORT, IP_PROTOCOL = 4793, 253
+local UDP_PORT_OLD = 49150 -- of implementations from before the port was assigned
 local DSCP_TRIMMED, DSCP_TRIMMED_LASTHOP = 16, 18
 local CSWAP_FIRST, CSWAP_LAST = 0x0d, 0x13 -- atomics with two operands of their own
 
@@ -484,6 +485,17 @@ local function extension(tree, range, form, opcode)
 	return 36
 end
 
+-- What a response says besides its code: which READ it answers, and with what part of the data.
+local function answered(buf, form)
+	if form == 5 then
+		return string.format(" %s message %u %u/%u", name_of(RESPONSES, buf(0, 1):bitfield(2, 6)), buf(8, 2):uint(),
+			buf(16, 4):uint(), buf(12, 4):uint())
+	elseif form == 6 then
+		return string.format(" %s for PSN %u", name_of(RESPONSES, buf(0, 1):bitfield(2, 6)), buf(8, 4):uint())
+	end
+	return ""
+end
+
 -- Returns the bytes used, or nil when there are too few, and the text.
 local function ses(tree, buf, form)
 	local size = SES_BYTES[form]
@@ -496,7 +508,7 @@ local function ses(tree, buf, form)
 		show(sub, buf, G.RESPONSE)
 		show(sub, buf, RESPONSE_FIELDS[form])
 		local code = buf(1, 1):bitfield(2, 6)
-		return size, code <= 1 and "" or " " .. name_of(CODES, code)
+		return size, answered(buf, form) .. (code <= 1 and "" or " " .. name_of(CODES, code))
 	end
 	show(sub, buf, G.REQ)
 	local text = " " .. name_of(OPCODES, opcode) .. REQUEST_FORMS[form](sub, buf)
@@ -604,6 +616,7 @@ end
 local udp_ports = DissectorTable.get("udp.port")
 local bound = UDP_PORT
 udp_ports:add(bound, weft)
+udp_ports:add(UDP_PORT_OLD, weft)
 DissectorTable.get("ip.proto"):add(IP_PROTOCOL, weft)
 
 function weft.prefs_changed()

@@ -26,7 +26,7 @@ static const struct script {
 	{"job.pcap", 0, 0, REGION, NULL},
 	{"deferrable.pcap", 1, 1, REGION, NULL},
 	{"ordered.pcap", 1, 1, REGION, NULL},
-	{"read16.pcap", 1, 1, REGION, "read data comes on a connection of the target's own"},
+	{"read16.pcap", 1, 1, REGION, NULL},
 	{"read3000.pcap", 1, 1, REGION, NULL},
 	{"read1000.pcap", 0, 0, REGION, "control packets are acknowledged with a response"},
 	{"close_req.pcap", 0, 0, REGION, "control packets are acknowledged with a response"},

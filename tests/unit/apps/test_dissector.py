@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_dissector.py WEFT SCRIPT DECODE_FIELDS VECTORS - the Wireshark dissector against our decoder, field by field."""
+"""test_dissector.py WEFT SCRIPT DECODE_FIELDS VECTORS CAPTURES - the Wireshark dissector against our decoder, field by field."""
 import json
 import os
 import random
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-WEFT, SCRIPT, DECODE, VECTORS = sys.argv[1:5]
+WEFT, SCRIPT, DECODE, VECTORS, CAPTURES = sys.argv[1:6]
 SAMPLES = [f"{VECTORS}/{name}.pcap" for name in ("uet_derived_udp_v4", "uet_derived_udp_v6", "uet_derived_ip_v4",
                                                  "uet_derived_ip_v6", "uet_pds", "uet_ses")]
 # Everything the dissector shows of headers, but for `pdcid`, which repeats two others.
@@ -128,6 +128,36 @@ class Vectors(Case):
                 self.assertEqual(int(row["weft.crc"], 0).to_bytes(4, "big").hex(), trailers[number][0])
                 checked += 1
         self.assertEqual(checked, 39)
+
+
+class Captures(Case):
+    def test_every_packet_of_another_implementation(self):
+        """Each is decoded to its end, as our decoder does, with a name for everything."""
+        paths = sorted(f"{CAPTURES}/{name}" for name in os.listdir(CAPTURES) if name.endswith(".pcap"))
+        self.assertEqual(len(paths), 14)
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "all.pcap")
+            write_pcap(path, [record for source in paths for record in records(source)])
+            rows = shown(path, ["weft.type", "weft.crc", "_ws.col.Info"], "-o", "weft.trailer:TRUE", "-Y", "!icmp")
+            self.assertEqual(len(rows), 372)
+            self.assertEqual(self.compare(path, set(), crc=True), len(rows))
+            bad = tshark(path, "-o", "weft.trailer:TRUE", "-Y", "!icmp && (weft.unknown || weft.short || _ws.malformed)")
+        for row in rows:
+            self.assertIn("weft.type", row)
+            self.assertIn("weft.crc", row)
+            self.assertNotRegex(row["_ws.col.Info"], r"unknown|too short|0x[0-9a-f]{2}\b")
+        self.assertEqual(bad, "")
+
+    def test_read_data_is_named(self):
+        infos = tshark(f"{CAPTURES}/read1000.pcap", "-o", "weft.trailer:TRUE", "-Y", "weft.type == 2 && weft.rsp.opcode == 2")
+        self.assertIn("RESPONSE_W_DATA message 1 0/1000", infos)
+
+    def test_older_udp_port(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "older.pcap")
+            packets = [(data[:36] + struct.pack("!H", 49150) + data[38:], length) for data, length in records(SAMPLES[0])]
+            write_pcap(path, packets)
+            self.assertEqual(len(shown(path, ["weft.type"], "-Y", "weft")), len(packets))
 
 
 class Malformed(Case):
