@@ -46,7 +46,7 @@ static void judge_outside(struct base_peer *bp)
 {
 	const struct uet_frame *got = &bp->p.got;
 
-	judge(bp, got->encap == bp->p.link.encap || bp->p.excused & CONFORM_ENCAPSULATION, "encapsulation");
+	judge(bp, got->encap == bp->p.link.encap, "encapsulation");
 	judge(bp, got->encap != UET_UDP || (got->udp_port == UET_PORT && got->udp_checksum == 0), "UDP header");
 	judge(bp, got->crc_ok, "trailer");
 	judge(bp, got->reserved_clear, "reserved bits");
@@ -78,7 +78,7 @@ static void judge_request(struct base_peer *bp, const struct uet_pkt *r)
 	judge(bp, r->f[UET_VERSION] == 0 && r->f[UET_GENERATION] == 0, "version and generation");
 	judge(bp, r->f[UET_SES_FLAGS] & UET_REL && !(r->f[UET_SES_FLAGS] & UET_IE), "SES flags");
 	judge(bp, r->f[UET_MESSAGE] != 0, "message id");
-	judge(bp, r->f[UET_JOB] == BOX_JOB || bp->p.excused & CONFORM_JOB, "job id");
+	judge(bp, r->f[UET_JOB] == BOX_JOB, "job id");
 	judge(bp, r->f[UET_PID] == BOX_PEER_NUMBER >> 4 || r->f[UET_PID] == 0, "PIDonFEP");
 	judge(bp, r->f[UET_INITIATOR] == BOX_NUMBER, "initiator");
 	judge(bp, op != UET_TSEND || r->f[UET_MATCH] == BOX_TAG, "match bits");

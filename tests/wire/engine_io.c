@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMEOUT_NS = 200000, MTU = 1024, MILLION = 1000000, LCG_FACTOR = 1664525, LCG_ADD = 1013904223 };
+enum {
+	NATIVE_WITH_CRC = 2,
+	TIMEOUT_NS = 200000,
+	MTU = 1024,
+	MILLION = 1000000,
+	LCG_FACTOR = 1664525,
+	LCG_ADD = 1013904223
+};
 
 static bool is_lost(struct engine_box *b)
 {
@@ -109,6 +116,7 @@ void box_open(struct engine_box *b, bool v6, enum uet_encap encap, bool crc)
 	duo_conf_init(&conf);
 	conf.ipv6 = v6;
 	conf.tune.crc = crc;
+	conf.tune.encap = encap == UET_NATIVE && crc ? NATIVE_WITH_CRC : 0;
 	conf.tune.payload_bytes = MTU;
 	conf.tune.job_id = BOX_JOB;
 	duo_open(&b->duo, &conf);

@@ -7,25 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that do not pass yet, and over which encapsulation. */
+/* Rows that do not pass yet. */
 static const struct {
 	const char *name, *why;
-	enum { EVERYWHERE, NATIVE_ONLY } where;
 } marks[] = {
-	{"other-mode", "the mode of a packet is not compared with its connection's", EVERYWHERE},
-	{"rendezvous", "an announcement is refused with another code", EVERYWHERE},
-	{"read-ack", "read data comes on a connection of the target's own", EVERYWHERE},
-	{"fetch", "what was fetched comes on a connection of the target's own", EVERYWHERE},
-	{"cswap", "a comparison counts the operands' bytes otherwise", EVERYWHERE},
-	{"small-read", "small headers are dropped", EVERYWHERE},
-	{"rudi", "RUDI is not served", EVERYWHERE},
-	{NULL, NULL, EVERYWHERE},
+	{"other-mode", "the mode of a packet is not compared with its connection's"},
+	{"rendezvous", "an announcement is refused with another code"},
+	{"read-ack", "read data comes on a connection of the target's own"},
+	{"fetch", "what was fetched comes on a connection of the target's own"},
+	{"cswap", "a comparison counts the operands' bytes otherwise"},
+	{"small-read", "small headers are dropped"},
+	{"rudi", "RUDI is not served"},
+	{NULL, NULL},
 };
 
-static const char *mark_of(const char *name, enum uet_encap encap)
+static const char *mark_of(const char *name)
 {
 	for (int i = 0; marks[i].name; i++)
-		if (!strcmp(marks[i].name, name) && (marks[i].where == EVERYWHERE || encap == UET_NATIVE))
+		if (!strcmp(marks[i].name, name))
 			return marks[i].why;
 	return NULL;
 }
@@ -54,7 +53,7 @@ static int run_row(const struct link_kind *kind, const struct conform_row *row, 
 		box_receive(b, i, i & 1);
 	enum conform_result result = conform_run(p, row);
 	*excused = p->excused;
-	const char *why = mark_of(row->name, kind->encap);
+	const char *why = mark_of(row->name);
 	bool fine = result == CONFORM_PASS || (result == CONFORM_REFUSED && row->need >= CONFORM_HPC);
 	if (fine != !why)
 		print_message("%s, %s: %s%s%s%s%s\n", kind->name, row->name, conform_result_name(result),
