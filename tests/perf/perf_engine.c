@@ -129,6 +129,26 @@ static int run_packets(const struct perf_case *c, uint64_t n)
 	return ok;
 }
 
+/* One READ of n packets by 0 from memory of 1. */
+static int run_read(const struct perf_case *c, uint64_t n)
+{
+	struct rig r;
+	struct weft_mr *mr;
+	uint64_t received = 0;
+	uint8_t *memory = calloc(n, PAYLOAD);
+	if (!memory || !rig_open(&r, 2))
+		return 0;
+	const struct weft_mr_attr attr = {.key = 1, .base = memory, .bytes = n * PAYLOAD, .access = WEFT_MR_READ};
+	struct weft_op read = {
+		.kind = WEFT_OP_READ, .len = n * PAYLOAD, .rkey = 1, .sink = sink, .sink_arg = &received};
+	if (weft_mr_add(r.engines[1], &attr, &mr) || !submit(&r, 0, 1, read))
+		return 0;
+	measured_transfer(&r, 2, 1);
+	rig_close(&r);
+	free(memory);
+	return received == n * PAYLOAD;
+}
+
 /* A small message from engine 0 to each of the others and back, until all is quiet. Not measured. */
 static bool talk_to_all(struct rig *r)
 {
@@ -189,6 +209,7 @@ int main(int argc, char **argv)
 		return run_memory(NULL, 0) ? EXIT_SUCCESS : EXIT_FAILURE;
 	static const struct perf_case cases[] = {
 		{"packet", 700, "engine: packet sent, received, acknowledged", run_packets, NULL},
+		{"read", 0, "engine: packet of a READ asked for, sent, received, acknowledged", run_read, NULL},
 		{"idle", 60, "engine: poll with nothing to do", run_idle, NULL},
 		{NULL, 0, NULL, NULL, NULL},
 	};
