@@ -4,12 +4,16 @@
 #include <rdma/fi_collective.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "prov_attr.h"
 #include "prov_compat.h"
 #include "prov_limits.h"
 #include "prov_log.h"
+#include "prov_text.h"
+#include "prov_tune.h"
 #include "weft/engine.h"
 
 #define MSG_CAPS (FI_MSG | FI_TAGGED)
@@ -233,6 +237,30 @@ static uint64_t caps_of(const struct kind *k)
 	return k->tx->caps | k->rx->caps | DOMAIN_CAPS;
 }
 
+char *prov_fabric_name(void)
+{
+	struct weft_err err;
+	char *profile = NULL, *name = NULL;
+	prov_param_text("profile", &profile, &err);
+	if (!profile || strcmp(profile, prov_profiles[0]) == 0)
+		name = strdup(PROV_NAME);
+	else if (asprintf(&name, "%s-%s", PROV_NAME, profile) < 0)
+		name = NULL;
+	free(profile);
+	return name;
+}
+
+bool prov_fabric_is(const char *name)
+{
+	size_t len = strlen(PROV_NAME);
+	if (strncmp(name, PROV_NAME, len) != 0 || !name[len])
+		return strcmp(name, PROV_NAME) == 0;
+	for (const char *const *p = prov_profiles; *p; p++)
+		if (name[len] == '-' && strcmp(name + len + 1, *p) == 0)
+			return true;
+	return false;
+}
+
 bool prov_attr_fits(uint32_t version, enum prov_kind kind, const struct fi_info *hints)
 {
 	const struct kind *k = &kinds[kind];
@@ -241,7 +269,7 @@ bool prov_attr_fits(uint32_t version, enum prov_kind kind, const struct fi_info 
 	if (FI_VERSION_LT(version, FI_VERSION(1, 5)) && hints->domain_attr &&
 	    hints->domain_attr->mr_mode > PROV_MR_SCALABLE)
 		return refuse("mr_mode of a newer interface");
-	if (hints->fabric_attr && hints->fabric_attr->name && strcmp(hints->fabric_attr->name, PROV_NAME) != 0)
+	if (hints->fabric_attr && hints->fabric_attr->name && !prov_fabric_is(hints->fabric_attr->name))
 		return refuse("fabric name");
 	return bits_fit("caps", hints->caps, caps_of(k)) && tx_fits(k, hints->tx_attr) && rx_fits(k, hints->rx_attr) &&
 	       ep_fits(k, hints->ep_attr) && domain_fits(hints->domain_attr);

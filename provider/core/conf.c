@@ -53,6 +53,10 @@ static const struct {
 	{"tune", FI_PARAM_STRING,
 	 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=500000, for peers "
 	 "that share CPUs)"},
+	{"profile", FI_PARAM_STRING,
+	 "what peers are taken for: weft, or ai-base, ai-full, hpc: endpoints of UET's profiles, which are sent "
+	 "nothing "
+	 "but what the standard says (default: weft)"},
 	{"encap", FI_PARAM_STRING,
 	 "how packets are wrapped that go to peers which have begun nothing themselves: udp (port 4793), udp-49150, or "
 	 "native (IP protocol 253, with a CRC32C); others get what they use (default: udp)"},

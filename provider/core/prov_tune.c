@@ -32,6 +32,8 @@ enum {
 /* By weft_engine_tune.encap. */
 static const char *const encaps[] = {"udp", "udp-49150", "native", NULL};
 
+const char *const prov_profiles[] = {"weft", "ai-base", "ai-full", "hpc", NULL};
+
 static void *tune_alloc(const struct weft_param *table, size_t size)
 {
 	void *tune = calloc(1, size ? size : 1);
@@ -262,6 +264,8 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 		ret = tunes_parse(tune, err);
 	if (!ret)
 		ret = limits_load(tune, err);
+	if (!ret)
+		ret = name_load("profile", prov_profiles, &tune->engine.tune.profile, err);
 	if (!ret)
 		ret = name_load("encap", encaps, &tune->engine.tune.encap, err);
 	if (!ret)

@@ -31,4 +31,7 @@ struct prov_tune {
 int prov_tune_load(struct prov_tune *tune, struct weft_err *err);
 void prov_tune_free(struct prov_tune *tune);
 
+/* Values of FI_WEFT_PROFILE by enum weft_profile; ends with NULL. */
+extern const char *const prov_profiles[];
+
 #endif

@@ -110,7 +110,7 @@ static int sock_dup(const struct weft_addr *addr, void **out, size_t *len)
 
 static int names_fill(const struct prov_dev *dev, struct fi_info *info)
 {
-	info->fabric_attr->name = strdup(PROV_NAME);
+	info->fabric_attr->name = prov_fabric_name();
 	info->domain_attr->name = strdup(dev->name);
 	info->domain_attr->domain = prov_domain_find(dev->name);
 	return info->fabric_attr->name && info->domain_attr->name ? 0 : -FI_ENOMEM;

@@ -2,6 +2,7 @@
 /* The fabric object, and waiting on several queues. */
 #include "prov_fabric.h"
 #include "member.h"
+#include "prov_attr.h"
 
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static struct fi_ops fabric_fi_ops = {
 int prov_fabric_open(const struct prov_tables *tables, const struct fi_fabric_attr *attr, struct fid_fabric **out,
 		     void *context)
 {
-	if (attr->name && strcmp(attr->name, PROV_NAME) != 0)
+	if (attr->name && !prov_fabric_is(attr->name))
 		return -FI_ENODATA;
 	struct prov_fabric *fabric = calloc(1, sizeof *fabric);
 	if (!fabric)

@@ -159,6 +159,7 @@ static void domain__bad_tuning_is_refused(void **state)
 {
 	static const char *const rows[][2] = {
 		{"FI_WEFT_ENCAP", "tcp"},
+		{"FI_WEFT_PROFILE", "ai"},
 		{"FI_WEFT_TUNE", "encap=3"},
 		{"FI_WEFT_TUNE", "payload_bytes"},
 		{"FI_WEFT_TUNE", "payload_bytes=0"},

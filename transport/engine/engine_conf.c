@@ -66,6 +66,12 @@ const struct weft_param weft_engine_tunes[] = {
 	       "does"),
 	TUNE32(reorder_shim_pkts, 64, 1, 32640, "... and of so many packets at most"),
 	TUNE32(window_pkts, 1024, 128, 32640, "PSN window, packets; rounded up to a multiple of 128"),
+	TUNE32(profile, 0, 0, 3,
+	       "peers are taken for 0: Wefts, 1, 2, 3: endpoints of UET's profiles AI Base, AI Full, HPC, which get "
+	       "nothing of "
+	       "our own: no announced messages, no search for the path's MTU, 128 packets before their window is "
+	       "known, and "
+	       "payload_bytes is 1024, 2048, 4096 or 8192"),
 	TUNE32(encap, 0, 0, 2,
 	       "packets to peers that have begun nothing themselves have 0: UDP port 4793, 1: UDP port 49150, 2: IP "
 	       "protocol "
@@ -227,6 +233,15 @@ static int derive_credit(struct weft_engine *e, struct weft_err *err)
 	return 0;
 }
 
+/* False: packets of this size are not UET's. */
+static bool keep_to_standard(struct weft_engine_tune *t)
+{
+	uint32_t bytes = t->payload_bytes;
+	t->pmtu_discovery = 0; /* a Payload MTU is the same everywhere */
+	t->rndv_bytes = 0;     /* our announcements are understood by us alone */
+	return bytes == 1024 || bytes == 2048 || bytes == 4096 || bytes == 8192;
+}
+
 /* Endpoints without UDP have a trailer always. */
 static uint8_t encap_of(const struct weft_engine_tune *t)
 {
@@ -259,6 +274,10 @@ static int setup(struct weft_engine *e, const struct weft_engine_conf *conf, wef
 	if (e->pds.conf.tune.go_back_n && e->pds.conf.tune.reorder_shim_ns)
 		return weft_err_set(err, -EINVAL, NOTHING_BEYOND, "reorder_shim_ns holds back");
 	e->pds.conf.encap = encap_of(&e->pds.conf.tune);
+	if (e->pds.conf.tune.profile != WEFT_PROFILE_WEFT && !keep_to_standard(&e->pds.conf.tune))
+		return weft_err_set(err, -EINVAL,
+				    "payload_bytes %u is not 1024, 2048, 4096 or 8192, as profiles of UET want",
+				    e->pds.conf.tune.payload_bytes);
 	int rc = check_packet_size(e, err);
 	if (rc)
 		return rc;

@@ -16,6 +16,13 @@
 
 enum { SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
 
+/* PSNs that a target takes before it has said how many: of other endpoints some take no more. */
+static uint32_t first_window(const struct pds *pds)
+{
+	enum { LEAST_PKTS = 128 };
+	return pds->conf.tune.profile == WEFT_PROFILE_WEFT ? pds->win.window_pkts : LEAST_PKTS;
+}
+
 /* A trailer nobody has asked for may be too much for the port. */
 static uint32_t first_payload(const struct pds *pds, uint8_t encap)
 {
@@ -30,7 +37,7 @@ static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 	p->state = PDC_TX_SYN;
 	p->remote_id = 0;
 	p->user = 0;
-	p->window_pkts = pds->win.window_pkts;
+	p->window_pkts = first_window(pds);
 	p->pdc.encap = p->pdc.is_return ? p->other->pdc.encap : p->remote->encap;
 	p->pdc.payload_bytes = (uint16_t)first_payload(pds, p->pdc.encap);
 	p->chores |= pds->conf.tune.pmtu_discovery ? CHORE_PATH : 0;

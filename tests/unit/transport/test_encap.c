@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How packets are wrapped: one side begins as it is configured, the other one answers as it was asked, and begins so
  * what it begins later. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,6 +159,79 @@ static void remote_heard__rewraps_what_is_not_answered(void **state)
 	free(in);
 }
 
+/* ---- profiles ---- */
+
+static void exchange(struct duo *d, uint64_t len)
+{
+	uint8_t *out = duo_pattern(len, 3), *in = calloc(1, len);
+	static int context;
+	struct weft_cqe cqe;
+
+	for (int side = 0; side < 2; side++) {
+		duo_recv(d, !side, in, len, 1, 0, &context);
+		duo_send(d, side, out, len, 1, &context);
+		duo_run(d, d->now + WEFT_MS(50));
+		assert_memory_equal(in, out, len);
+		memset(in, 0, len);
+		for (int i = 0; i < 2; i++) {
+			assert_true(duo_cqe(d, i, &cqe));
+			assert_int_equal(cqe.err, 0);
+		}
+	}
+	free(out);
+	free(in);
+}
+
+static bool was_announced(const struct duo *d)
+{
+	for (uint32_t i = 0; i < d->log_len; i++)
+		if (d->log[i].w.ses.opcode == WIRE_OP_RENDEZVOUS_TSEND && d->log[i].w.pds.type == WIRE_PDS_RUD_REQ)
+			return true;
+	return false;
+}
+
+/* Nothing of our own is sent: no announcement, no search for sizes. */
+static void profile__keeps_to_the_standard(void **state)
+{
+	for (uint32_t profile = WEFT_PROFILE_WEFT; profile <= WEFT_PROFILE_HPC; profile++) {
+		bool ours = profile == WEFT_PROFILE_WEFT;
+		struct duo_conf conf;
+		struct duo d;
+
+		duo_conf_init(&conf);
+		conf.tune.rndv_bytes = 1000;
+		conf.tune.pmtu_discovery = 1;
+		conf.tune.profile = profile;
+		duo_open(&d, &conf);
+		d.logging = true;
+		exchange(&d, BYTES);
+		assert_int_equal(was_announced(&d), ours);
+		assert_int_equal(weft_engine_stats(d.e[0])->pmtu_probes > 0, ours);
+		duo_close(&d);
+	}
+}
+
+/* Payloads are of the sizes that UET has. */
+static void profile__wants_a_payload_mtu(void **state)
+{
+	for (uint32_t bytes = 64; bytes <= 8192; bytes += 64) {
+		struct weft_engine_conf ec = {.cc = weft_cc_find("fixed"), .lb = weft_lb_find("ops")};
+		struct weft_port port = {.max_ip_bytes = 9000};
+		struct weft_engine *e = NULL;
+		struct weft_err err = {""};
+
+		weft_param_defaults(weft_engine_tunes, &ec.tune);
+		ec.tune.payload_bytes = bytes;
+		ec.tune.profile = WEFT_PROFILE_HPC;
+		ec.ip = weft_ip_v4(1);
+		bool good = bytes == 1024 || bytes == 2048 || bytes == 4096 || bytes == 8192;
+		if (good)
+			continue;
+		assert_int_equal(weft_engine_create(&ec, &port, 0, &e, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, "4096 or 8192"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +239,8 @@ int main(void)
 		cmocka_unit_test(crc__answered),
 		cmocka_unit_test(remote_heard__changes_what_is_begun),
 		cmocka_unit_test(remote_heard__rewraps_what_is_not_answered),
+		cmocka_unit_test(profile__keeps_to_the_standard),
+		cmocka_unit_test(profile__wants_a_payload_mtu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
