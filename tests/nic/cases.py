@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from guest import Guest
+    from guest import Guest, Process
 
 VLAN = 42
 LIMIT_SECONDS = 600  # of a pair of processes: enough without KVM on a busy machine; who fails does so sooner
+IDLE_SECONDS = 5
 PREFIXES = False
 NAMESPACES: list[list[str]] = [[], ["-n", "far"]]  # options of ip, by NIC
 
@@ -213,6 +214,62 @@ def kernel_vlan(g: Guest, model: Model) -> None:
     check(tagged > 200, f"{tagged} of {after['frames'] - before['frames']} frames have tag {VLAN}")
 
 
+def interrupts(nic: str) -> int:
+    """How many the NIC has raised for VFIO."""
+    with open("/proc/interrupts", encoding="ascii") as file:
+        return sum(int(word) for line in file if nic in line for word in line.split()[1:] if word.isdigit())
+
+
+def naps(process: int) -> int:
+    """How often it gave its CPU away."""
+    with open(f"/proc/{process}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("voluntary"))
+
+
+def deliver(g: Guest, first: Process, second: Process, to_first: str, tag: int) -> int:
+    """A message to a process that sleeps. Returns how many interrupts that took."""
+    first.ask(f"recv {tag}")
+    first.tell(f"wait {1000 * LIMIT_SECONDS}")
+    time.sleep(0.5)
+    before = interrupts(g.nics[0])
+    second.ask(f"send {to_first} {tag} 100")
+    check((got := first.hear()) == f"received {tag} length 100 wrong 0", got)
+    raised = interrupts(g.nics[0]) - before
+    check((got := second.ask(f"wait {1000 * LIMIT_SECONDS}")) == f"sent {tag}", got)
+    return raised
+
+
+def sleep(process: Process) -> None:
+    """It waits for what does not come."""
+    process.ask("cpu")
+    before = naps(process.process.pid)
+    check((got := process.ask(f"wait {1000 * IDLE_SECONDS}")) == "nothing", got)
+    cpu, count = float(process.ask("cpu").split()[1]), naps(process.process.pid) - before
+    check(cpu < 50, f"the idle process takes {cpu:.0f} % of a CPU")
+    check(0 < count < IDLE_SECONDS * 200, f"it slept {count} times in {IDLE_SECONDS} s; each sleep may last 10 ms")
+
+
+def idle(g: Guest, model: Model) -> None:
+    """FI_WEFT_RX_INTERRUPT: a process that waits sleeps, and the interrupt of a packet ends its sleep."""
+    env = {"FI_WEFT_RX_INTERRUPT": "1"}
+    first, second = both = [g.weft(i, ["/opt/weft/peer_app"], env, talks=True) for i in range(2)]
+    try:
+        name = first.ask("open").removeprefix("name ")
+        second.ask("open")
+        to_first = second.ask(f"add {name}").removeprefix("addr ")
+        deliver(g, first, second, to_first, 1)  # who is where is known then
+        sleep(first)
+        check(deliver(g, first, second, to_first, 2) > 0, "the packet raised no interrupt")
+        for process in both:
+            process.ask("close")
+            process.tell("exit")
+    finally:
+        ends = [process.end(time.monotonic() + 20) for process in both]
+    for end in ends:
+        check(end.status == 0, end.reason())
+        check("rx_interrupt" in end.text, "no receive interrupts: " + end.reason())
+
+
 CASES = [
     Case("messages", all_sizes, 60, "`fi_pingpong -c`, all sizes to 8 MiB, no hugepages"),
     Case("MTU 1500", mtu_1500, 20, "frames on the wire have at most 1,514 bytes"),
@@ -232,7 +289,9 @@ CASES = [
     Case("unplug", unplug, 60, "hot unplug during traffic; a NIC plugged later works"),
 ]
 QUICK = Case("quick", one_size, 20, "`fi_pingpong -c` with 64 KiB")
-CASES.append(QUICK)
+IDLE = Case("idle", idle, 25, "`FI_WEFT_RX_INTERRUPT=1`: a process that waits sleeps until a packet's interrupt")
+ON_REQUEST = [QUICK, IDLE]  # what --case alone starts
+CASES += ON_REQUEST
 
 VIRTIO = "virtio-net-pci,disable-legacy=on,iommu_platform=on,ats=on"
 MODELS = [

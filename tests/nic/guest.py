@@ -70,12 +70,31 @@ class Ended:
 
 
 class Process:
-    def __init__(self, name: str, log: str, command: list[str], env: dict[str, str]) -> None:
+    """`talks`: it takes commands and answers each with a line."""
+
+    def __init__(self, name: str, log: str, command: list[str], env: dict[str, str], talks: bool = False) -> None:
         self.name = name
         self.log = log
         with open(log, "w", encoding="utf-8") as out:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/tmp",
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+                                            stdout=subprocess.PIPE if talks else out, stderr=out, cwd="/tmp", text=True,
                                             env={**os.environ, **env})
+
+    def tell(self, command: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> str:
+        assert self.process.stdout is not None
+        line: str = self.process.stdout.readline().rstrip()
+        if not line or line.startswith("failed"):
+            raise cases.Failed(f"{self.name}: {line or self.end(time.monotonic() + 5).reason()}")
+        return line
+
+    def ask(self, command: str) -> str:
+        self.tell(command)
+        return self.hear()
 
     def running(self) -> bool:
         return self.process.poll() is None
@@ -164,13 +183,15 @@ class Guest:
             names.append(os.path.basename(path[0]))
         return names
 
-    def weft(self, i: int, command: list[str], env: dict[str, str], prefix: list[str] | None = None) -> Process:
+    def weft(self, i: int, command: list[str], env: dict[str, str], prefix: list[str] | None = None,
+             talks: bool = False) -> Process:
         """Process i of two. Its device and address are set, unless `env` has others."""
         own = {"FI_PROVIDER_PATH": PROGRAMS, "FI_PROVIDER": "weft", "FI_LOG_LEVEL": "info", "FI_LOG_PROV": "weft",
                "FI_WEFT_DEVICE": self.nics[i],
                "FI_WEFT_ADDR": f"10.0.0.{i + 1}/24" if cases.PREFIXES else f"10.0.0.{i + 1}", **env}
         name = ("server", "client")[i]
-        return Process(name, f"{self._log}.{name}.txt", [*(prefix or []), *command], {k: v for k, v in own.items() if v})
+        return Process(name, f"{self._log}.{name}.txt", [*(prefix or []), *command], {k: v for k, v in own.items() if v},
+                       talks)
 
     def pingpong(self, *options: str, env: dict[str, str] | None = None, envs: tuple[dict[str, str], dict[str, str]] = ({}, {}),
                  prefixes: tuple[list[str], list[str]] = ([], []), server: str = "127.0.0.1") -> Pair:
@@ -280,10 +301,9 @@ def prepare() -> None:
 def take_programs(build: str) -> None:
     """Copies, so that users without rights to the build directory can read them."""
     os.makedirs(PROGRAMS, exist_ok=True)
-    for name in ("libweft-fi.so", "weft", "weft-bench"):
-        if os.path.exists(f"{build}/{name}"):
-            shutil.copy(f"{build}/{name}", PROGRAMS)
-            os.chmod(f"{PROGRAMS}/{name}", 0o755)
+    for file in ("libweft-fi.so", "weft", "weft-bench", "tests/provider/peer_app"):
+        if os.path.exists(f"{build}/{file}"):
+            os.chmod(shutil.copy(f"{build}/{file}", PROGRAMS), 0o755)
 
 
 def warm_up() -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import parts
-from cases import CASES, MODELS, QUICK, Case, Model
+from cases import CASES, MODELS, ON_REQUEST, QUICK, Case, Model
 from machine import Gone, Machine, kvm_boots
 
 BOOT_SECONDS = 40    # about, for the time left
@@ -219,7 +219,7 @@ def chosen(args: argparse.Namespace) -> tuple[list[Model], list[Case]]:
     if args.quick:
         return MODELS[:1], [QUICK]
     models = [model for model in MODELS if not args.model or model.name in args.model]
-    cases = [case for case in CASES if (case.name in args.case if args.case else case is not QUICK)]
+    cases = [case for case in CASES if (case.name in args.case if args.case else case not in ON_REQUEST)]
     return models, cases
 
 
