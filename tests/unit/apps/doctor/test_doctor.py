@@ -94,8 +94,8 @@ class Doctor(unittest.TestCase):
         code, found = self.examine("eth0")
         self.assertEqual({f["level"] for f in found.values()}, {"ok"}, found)
         self.assertEqual(code, 0)
-        self.assertEqual(set(found), {"device", "driver", "permissions", "numa", "mtu", "speed", "pcie", "offloads", "rss", "af_xdp",
-                                      "hugepages", "memlock", "iommu", "clock"})
+        self.assertEqual(set(found), {"device", "driver", "permissions", "numa", "mtu", "speed", "pcie", "offloads", "rss",
+                                      "af_xdp", "hugepages", "memlock", "iommu", "clock"})
         self.assertIn("100 Gb/s", found["speed"]["text"])
         self.assertIn(PCI, found["device"]["text"])
 
