@@ -119,6 +119,7 @@ void box_open(struct engine_box *b, bool v6, enum uet_encap encap, bool crc)
 	conf.tune.encap = encap == UET_NATIVE && crc ? NATIVE_WITH_CRC : 0;
 	conf.tune.payload_bytes = MTU;
 	conf.tune.job_id = BOX_JOB;
+	conf.tune.profile = WEFT_PROFILE_AI_BASE;
 	duo_open(&b->duo, &conf);
 	set_link(b, v6, encap, crc);
 	assert_int_equal(weft_ep_open(b->duo.e[0], BOX_NUMBER, 64, 256, &b->ep, &err), 0);

@@ -48,8 +48,15 @@ static void fill_atomic(struct tx_rma *r, struct tx_msg *m, const struct weft_op
 	r->answer_bytes = r->length;
 }
 
+/* Of a READ's packet. Targets of ours answer one request for all with as many packets as it takes, which costs a third
+ * of the instructions; the standard has a request for each. */
+static uint32_t ask_bytes(const struct ses *ses, const struct pdc_tx *p)
+{
+	return ses->pds->conf.tune.profile == WEFT_PROFILE_WEFT ? UINT32_MAX : p->pdc.payload_bytes;
+}
+
 /* The buffer of a READ is where its answer goes. That of an announced message stays at hand for the answer. */
-static void fill(struct tx_rma *r, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op)
+static void fill(const struct ses *ses, struct tx_rma *r, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op)
 {
 	*r = (struct tx_rma){.pdc = p,
 			     .role = role_of(op->kind),
@@ -65,7 +72,7 @@ static void fill(struct tx_rma *r, struct pdc_tx *p, struct tx_msg *m, const str
 		r->answer_bytes = r->length;
 		m->run.buf = NULL;
 		m->run.bytes = r->length;
-		m->run.ask_bytes = p->pdc.payload_bytes;
+		m->run.ask_bytes = ask_bytes(ses, p);
 		m->run.special = true;
 	}
 	if (r->role == RMA_ANNOUNCE)
@@ -81,7 +88,7 @@ bool rma_tx_attach(struct ses *ses, struct pdc_tx *p, struct tx_msg *m, const st
 		ses->stats->alloc_fail++;
 		return false;
 	}
-	fill(r, p, m, op);
+	fill(ses, r, p, m, op);
 	if (r->role != RMA_ASK && r->role != RMA_ANNOUNCE)
 		return true;
 	if (r->role == RMA_ANNOUNCE && !rma_token_take(ses, m)) {

@@ -110,9 +110,13 @@ class Vectors(Case):
 
     @staticmethod
     def scrambled(generator, frame):
-        """Other contents in the same kind of headers: types and forms stay, flags and what follows are random."""
+        """Other contents in the same kind of headers, without a trailer, which would not fit: types and forms stay, flags
+        and what follows are random."""
         ip = 20 if frame[12:14] == b"\x08\x00" else 40
         at = 14 + ip + 8
+        frame = bytearray(frame[:-4])
+        struct.pack_into("!H", frame, 14 + (2 if ip == 20 else 4), len(frame) - 14 - (0 if ip == 20 else 40))
+        struct.pack_into("!H", frame, at - 4, len(frame) - 14 - ip)
         pds = (frame[at] << 8 | frame[at + 1]) & 0xFF80 | generator.getrandbits(7)
         return frame[:at] + struct.pack("!H", pds) + bytes(generator.getrandbits(8) for _ in frame[at + 2:])
 
