@@ -207,7 +207,9 @@ static inline weft_ns take_rtt_sample(struct pds *pds, struct pdc_tx *p, const s
 /* One probe per connection, in the control class, right after the target is known (UE 1.0 sec. 3.5, Probe). */
 static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (p->probe_sent_ns != WEFT_NEVER)
+	if (p->probes_refused)
+		p->chores &= (uint8_t)~CHORE_BRTT;
+	if (p->probes_refused || p->probe_sent_ns != WEFT_NEVER)
 		return;
 	p->probe_sent_ns = now;
 	p->probe_opaque = (p->probe_opaque + 1) & (PATH_OPAQUE - 1);
@@ -451,10 +453,21 @@ static bool code_is_fatal(uint8_t code)
 	}
 }
 
+/* A target that knows no PROBE gets no more of them: ACKs tell the base RTT as well, later. A PROBE has PSN 0. */
+static bool is_refused_probe(const struct pdc_tx *p, const struct wire_view *v)
+{
+	return wire_nack_code(v->nack) == WIRE_NACK_UNEXP_EVENT && !wire_hdr_psn(v->hdr) && !sendq_has(&p->q, 0);
+}
+
 void pds_rx_nack(struct pds *pds, const struct wire_view *v, weft_ns now)
 {
 	struct pdc_tx *p = pdc_tx_of(&pds->ids, v);
 	pds->stats.rx_nack++;
+	if (p && is_refused_probe(p, v)) {
+		p->probe_sent_ns = WEFT_NEVER;
+		p->probes_refused = true;
+		return;
+	}
 	bool of_request =
 		p && pds->credit.sched && wire_hdr_psn(v->hdr) == p->q.nxt && code_is_fatal(wire_nack_code(v->nack));
 	bool ours = p && (of_request || sendq_has(&p->q, wire_hdr_psn(v->hdr)));

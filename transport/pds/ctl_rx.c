@@ -6,6 +6,7 @@
 #include "credit_rx.h"
 #include "credit_tx.h"
 #include "pdc_rx.h"
+#include "pdc_tx.h"
 
 /* Outside of the window there is nothing to note. */
 static void refuse_window(struct pds *pds, const struct pdc_rx *p, const struct wire_view *v, weft_ns now)
@@ -14,7 +15,7 @@ static void refuse_window(struct pds *pds, const struct pdc_rx *p, const struct 
 	nack_send(pds, v, p->pdc.id, WIRE_NACK_PSN_OOR_WINDOW, now);
 }
 
-/* Control packets that use a PSN: NOOP, NEGOTIATION, CLOSE_CMD. */
+/* Control packets that use a PSN: NOOP, NEGOTIATION, CLOSE_CMD, CLOSE_REQ. */
 static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_view *v,
 			   weft_ns now)
 {
@@ -38,6 +39,14 @@ static void take_sequenced(struct pds *pds, struct pdc_rx *p, const struct weft_
 	ack_at_once(pds, p, now);
 }
 
+static void close_asked(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_view *v,
+			weft_ns now)
+{
+	struct pdc_tx *asked = p->other;
+	take_sequenced(pds, p, pkt, v, now);
+	pdc_tx_close_asked(pds, asked, now);
+}
+
 static void take_ack_request(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_view *v,
 			     weft_ns now)
 {
@@ -51,6 +60,14 @@ static void take_ack_request(struct pds *pds, struct pdc_rx *p, const struct wef
 	}
 }
 
+/* A target's first packet in its own direction may be a request to close. */
+static bool may_begin(const struct pds *pds, const struct wire_view *v)
+{
+	if (wire_hdr_ctl(v->hdr) == WIRE_CTL_CLOSE_REQ)
+		return !(wire_hdr_flags(v->hdr) & WIRE_F_SYN);
+	return pds->credit.sched && wire_hdr_ctl(v->hdr) == WIRE_CTL_CREDIT_REQ;
+}
+
 void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.rx_ctrl++;
@@ -58,7 +75,7 @@ void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 		credit_tx_granted(pds, v, now);
 		return;
 	}
-	bool may_accept = pds->credit.sched && wire_hdr_ctl(v->hdr) == WIRE_CTL_CREDIT_REQ;
+	bool may_accept = may_begin(pds, v);
 	struct pdc_rx *p = pdc_rx_find(pds, v, may_accept, now);
 	if (!p) {
 		pds->stats.rx_no_pdc++;
@@ -72,6 +89,10 @@ void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 	case WIRE_CTL_NEGOTIATION:
 	case WIRE_CTL_CLOSE_CMD:
 		take_sequenced(pds, p, pkt, v, now);
+		break;
+	case WIRE_CTL_CLOSE_REQ:
+		if (p->pdc.is_return && p->other)
+			close_asked(pds, p, pkt, v, now);
 		break;
 	case WIRE_CTL_ACK_REQ:
 		take_ack_request(pds, p, pkt, v, now);

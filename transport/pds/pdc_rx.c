@@ -110,11 +110,12 @@ static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns
 }
 
 /* Whether the packet may be the first that arrives of its direction: an answer to a connection of ours that waits for
- * one. Its PSN tells it from those of an earlier connection that had the same PDCID. */
+ * one, or a request to close it. Its PSN tells it from those of an earlier connection that had the same PDCID. */
 static bool begins_return(const struct pds *pds, struct pdc_tx *t, const struct wire_view *v)
 {
-	return !t->pdc.is_return && t->awaiting && wire_hdr_psn(v->hdr) - t->start_psn < pds->win.window_pkts &&
-	       pdc_tx_learn_target(t, v);
+	bool asks_close = v->type == WIRE_PDS_CP && wire_hdr_ctl(v->hdr) == WIRE_CTL_CLOSE_REQ;
+	return !t->pdc.is_return && (t->awaiting || asks_close) &&
+	       wire_hdr_psn(v->hdr) - t->start_psn < pds->win.window_pkts && pdc_tx_learn_target(t, v);
 }
 
 static struct pdc_rx *__attribute__((noinline))

@@ -44,7 +44,7 @@ static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 	p->cack_psn = p->start_psn - 1;
 	p->last_ack_psn = p->start_psn - 1;
 	p->rto_backoff = 0;
-	p->clear_wanted = false;
+	p->clear_wanted = p->close_wanted = p->probes_refused = false;
 	p->heard = false;
 	credit_tx_start(pds, p);
 	sendq_init(&p->q, p->start_psn);
@@ -276,7 +276,7 @@ void pdc_tx_idle(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	p->rto_backoff = 0;
 	p->heard = false;
 	credit_tx_idle(pds, p);
-	if (pds->shutting_down)
+	if (pds->shutting_down || p->close_wanted)
 		close_start(pds, p, now);
 	tx_timer_arm(pds, p, now);
 }
@@ -291,6 +291,13 @@ void pdc_tx_shutdown(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	}
 	close_start(pds, p, now);
 	tx_timer_arm(pds, p, now);
+}
+
+void pdc_tx_close_asked(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	assert(!p->pdc.is_return && p->state != PDC_TX_SYN);
+	p->close_wanted = true;
+	pdc_tx_shutdown(pds, p, now);
 }
 
 void pdc_tx_settle(struct pds *pds, struct pdc_tx *p, weft_ns now)

@@ -16,6 +16,8 @@ bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now);
 /* The forward direction has ended: all that is left fails with `err`, or, if that is 0, what was sent counts as having
  * arrived. Frees p. */
 void pdc_tx_end_return(struct pds *pds, struct pdc_tx *p, int err);
+/* Its target wants it closed: at once when it is idle, else when it is. */
+void pdc_tx_close_asked(struct pds *pds, struct pdc_tx *p, weft_ns now);
 void pdc_tx_shutdown(struct pds *pds, struct pdc_tx *p, weft_ns now);
 
 #endif

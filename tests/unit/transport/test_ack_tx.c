@@ -368,6 +368,37 @@ static void probe__measures_the_base_rtt(void **state)
 	duo_close(&d);
 }
 
+static enum duo_fate drop_probes(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_PROBE ? DUO_DROP : DUO_PASS;
+}
+
+static void probe__refused_is_the_last(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.brtt_ns = 0;
+	duo_open(&d, &conf);
+	d.fate = drop_probes;
+	duo_transfer(&d, 0, 1);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	struct plain_pkt nack = {.pds = {.type = WIRE_PDS_NACK,
+					 .code = WIRE_NACK_UNEXP_EVENT,
+					 .spdcid = p->remote_id,
+					 .dpdcid = p->pdc.id}};
+	duo_inject_pkt(&d, 0, &nack, NULL);
+	duo_poll(&d, 0);
+	for (int i = 0; i < 3; i++) {
+		p->chores |= CHORE_BRTT; /* as when the base RTT has become old */
+		duo_transfer(&d, 0, 1);
+	}
+	assert_ptr_equal(first_tx(d.e[0]), p);
+	assert_int_equal(weft_engine_stats(d.e[0])->probes, 1);
+	assert_int_equal(weft_engine_stats(d.e[0])->pdc_opened, 1);
+	duo_close(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +417,7 @@ int main(void)
 		cmocka_unit_test(sack__base_moves_until_all_is_reported),
 		cmocka_unit_test(ack__waits_for_a_packet),
 		cmocka_unit_test(probe__measures_the_base_rtt),
+		cmocka_unit_test(probe__refused_is_the_last),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

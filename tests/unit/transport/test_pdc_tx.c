@@ -47,6 +47,49 @@ static void close__after_idling(void **state)
 	duo_close(&d);
 }
 
+/* CLOSE_REQ, the first packet of the target's direction, to an initiator that is idle or has data under way. */
+static void close__when_the_target_asks(void **state)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct duo d;
+		open_default(&d);
+		duo_transfer(&d, 0, 10000);
+		struct pdc_tx *p = first_tx(d.e[0]);
+		struct plain_pkt ask = {.pds = {.type = WIRE_PDS_CP,
+						.ctl = WIRE_CTL_CLOSE_REQ,
+						.psn = p->start_psn,
+						.spdcid = p->remote_id,
+						.dpdcid = p->pdc.id}};
+		uint8_t *in = calloc(1, 20000), *out = duo_pattern(20000, 3);
+		if (busy) {
+			duo_recv(&d, 1, in, 20000, 7, 0, in);
+			duo_send(&d, 0, out, 20000, 7, out);
+			duo_poll(&d, 0);
+		}
+		d.logging = true;
+		for (int i = 0; i < 2; i++) /* a copy changes nothing */
+			duo_inject_pkt(&d, 0, &ask, NULL);
+		duo_poll(&d, 0);
+		assert_int_equal(d.log[0].w.pds.type, WIRE_PDS_ACK_CC);
+		assert_int_equal(d.log[0].w.pds.next_hdr, WIRE_NH_NONE);
+		assert_int_equal(d.log[0].w.pds.psn, ask.pds.psn);
+		assert_int_equal(weft_engine_stats(d.e[0])->pdc_closed, 0);
+		duo_run(&d, d.now + WEFT_MS(1));
+		assert_int_equal(weft_engine_stats(d.e[0])->pdc_closed, 1);
+		assert_int_equal(weft_engine_stats(d.e[0])->pdc_failed, 0);
+		if (busy) {
+			duo_expect(&d, 0, out, 0);
+			duo_expect(&d, 1, in, 0);
+			assert_memory_equal(in, out, 20000);
+		}
+		assert_null(first_tx(d.e[0]));
+		duo_transfer(&d, 0, 10000); /* over another connection */
+		duo_close(&d);
+		free(in);
+		free(out);
+	}
+}
+
 static enum duo_fate drop_closes(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint32_t *left = arg;
@@ -391,6 +434,7 @@ int main(void)
 		cmocka_unit_test(open__first_packets_lost),
 		cmocka_unit_test(background__has_its_own_connection),
 		cmocka_unit_test(close__after_idling),
+		cmocka_unit_test(close__when_the_target_asks),
 		cmocka_unit_test(close__lost_is_repeated),
 		cmocka_unit_test(close__answer_lost),
 		cmocka_unit_test(close__crossed_by_new_messages),

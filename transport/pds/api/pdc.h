@@ -79,14 +79,16 @@ struct pdc_tx {
 	weft_ns idle_since_ns;
 	weft_ns probe_sent_ns; /* WEFT_NEVER: none outstanding */
 	uint16_t probe_opaque;
-	uint16_t user;         /* SES's own; 0 whenever numbering starts */
-	uint8_t rto_backoff;   /* doublings */
-	uint8_t syn_tries;     /* new PDCIDs tried after refusals */
-	uint8_t chores;        /* enum pdc_tx_chore */
-	bool background : 1;   /* for what may wait: see remote.tx */
-	bool heard : 1;        /* something was acknowledged since we were last idle */
-	bool clear_wanted : 1; /* the target waits for us to clear up to clear_psn */
-	weft_ns backoff_at_ns; /* when rto_backoff last grew */
+	uint16_t user;           /* SES's own; 0 whenever numbering starts */
+	uint8_t rto_backoff;     /* doublings */
+	uint8_t syn_tries;       /* new PDCIDs tried after refusals */
+	uint8_t chores;          /* enum pdc_tx_chore */
+	bool background : 1;     /* for what may wait: see remote.tx */
+	bool heard : 1;          /* something was acknowledged since we were last idle */
+	bool clear_wanted : 1;   /* the target waits for us to clear up to clear_psn */
+	bool probes_refused : 1; /* the target knows no PROBE */
+	bool close_wanted : 1;   /* the target asked us to close (CLOSE_REQ): done when nothing is under way */
+	weft_ns backoff_at_ns;   /* when rto_backoff last grew */
 	uint32_t start_psn, clear_psn;
 	uint32_t awaiting;        /* runs that need an answer from the target, beside its acknowledgement */
 	uint32_t held;            /* runs that SES lets end only after all before them: it is told of every ACK */
