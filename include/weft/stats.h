@@ -59,6 +59,7 @@ WEFT_BEGIN_DECLS
 	X(rx_stale, "ignored: ACK or NACK outside the window")                                                         \
 	X(rx_window, "refused: PSN outside the receive window")                                                        \
 	X(rx_ooo, "refused: not the next packet of a connection that delivers in order")                               \
+	X(rx_mode, "refused: ordered packet of a connection whose first was not, or the reverse")                      \
 	X(rx_no_ep, "refused: no such endpoint here")                                                                  \
 	X(rx_no_gtd, "refused: too many error responses wait to be confirmed")                                         \
 	X(rx_no_mem, "refused: no memory for an unexpected message")                                                   \
@@ -76,6 +77,7 @@ WEFT_BEGIN_DECLS
 	X(msg_received, "messages received and delivered")                                                             \
 	X(msg_unexpected, "messages that arrived before their receive")                                                \
 	X(msg_truncated, "messages larger than their receive buffer")                                                  \
+	X(msg_repeated, "messages sent once more because the target was not ready for them")                           \
 	X(msg_failed, "operations ended with an error")                                                                \
 	X(rma_written, "writes of peers to our memory that have ended")                                                \
 	X(rma_read, "reads of peers from our memory that were begun")                                                  \

@@ -251,17 +251,17 @@ static inline bool is_error(const struct wire_view *v)
 /* SES refused the message of this packet; the packet itself counts as acknowledged and its response waits to be
  * cleared. False: the answer cannot be taken now, and will come again. */
 static bool __attribute__((noinline))
-error_response(struct pds *pds, struct pdc_tx *p, uint32_t psn, uint8_t return_code)
+error_response(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct wire_rsp *rsp)
 {
 	const struct sent *s = sendq_has(&p->q, psn) ? sendq_at(&p->q, psn) : NULL;
 	bool of_data = s && s->state != SENT_ACKED && s->run;
-	bool of_withdrawal = of_data && sent_is_withdrawn(s) && return_code == WIRE_RC_UNSUPPORTED_OP;
+	bool of_withdrawal = of_data && sent_is_withdrawn(s) && wire_rsp_return_code(rsp) == WIRE_RC_UNSUPPORTED_OP;
 	if (of_withdrawal && !withdraw_refused(pds, p, psn))
 		return false;
 	p->clear_wanted = true;
 	p->clear_psn = psn;
 	if (of_data && !of_withdrawal)
-		pds->events->on_refused(pds->ses, p, s->run, return_code);
+		pds->events->on_refused(pds->ses, p, s->run, rsp);
 	return true;
 }
 
@@ -376,7 +376,7 @@ inline __attribute__((always_inline)) void pds_rx_ack(struct pds *pds, const str
 	}
 	if (!v->usual && v->next_hdr == WIRE_NH_RSP_DATA)
 		data_response(pds, p, n.trigger, pkt, v);
-	if (unlikely(is_error(v)) && !error_response(pds, p, n.trigger, wire_rsp_return_code(v->rsp)))
+	if (unlikely(is_error(v)) && !error_response(pds, p, n.trigger, v->rsp))
 		return;
 	take(pds, p, pkt, v, &n, now);
 }

@@ -157,7 +157,11 @@ void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 		return;
 	}
 	rxwin_clear(&p->win, wire_hdr_psn(v->hdr) + (uint32_t)wire_hdr_clear_offset(v->hdr));
-	if (!rxwin_takes(&p->win, &pds->win, wire_hdr_psn(v->hdr)))
+	if (!p->rcvd_bytes)
+		p->pdc.is_ordered = is_ordered(v);
+	if (p->pdc.is_ordered != is_ordered(v))
+		refuse(pds, p, v, WIRE_NACK_PDC_MODE_MISMATCH, &pds->stats.rx_mode, now);
+	else if (!rxwin_takes(&p->win, &pds->win, wire_hdr_psn(v->hdr)))
 		refuse(pds, p, v, WIRE_NACK_PSN_OOR_WINDOW, &pds->stats.rx_window, now);
 	else if (rxwin_has(&p->win, &pds->win, wire_hdr_psn(v->hdr)))
 		duplicate(pds, p, pkt, v, now);

@@ -363,6 +363,18 @@ void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns
 	ready_add(pds, p);
 }
 
+void pdc_tx_queue_again(struct pds *pds, struct pdc_tx *p, struct tx_run *run, uint32_t doublings, weft_ns now)
+{
+	assert(run->cut && !run->unacked_pkts && p->cutting != run);
+	list_del(&run->link);
+	run->cut_bytes = 0;
+	run->head_bytes = 0;
+	run->cut = false;
+	p->hold_until_ns = now + (pds->conf.rto_ns << doublings);
+	pdc_tx_queue(pds, p, run, now);
+	tx_timer_arm(pds, p, now);
+}
+
 void pdc_tx_abandon(struct pds *pds, struct pdc_tx *p, struct tx_run *run)
 {
 	assert(!list_empty(&run->link));

@@ -26,6 +26,9 @@ struct tx_msg {
 	uint16_t src_port, dst_port; /* endpoint numbers */
 	uint32_t job_id;             /* of its packets */
 	uint8_t kind;                /* enum weft_op_kind */
+	uint8_t generation;          /* of the target's resource index, as it told; 0 until then */
+	uint8_t repetitions;         /* of the whole message, because the target was not ready for it */
+	bool repeat;                 /* it is to be sent once more when no packet of it is under way */
 	bool has_data;
 	uint32_t peer; /* the id it was submitted for */
 };

@@ -153,6 +153,8 @@ static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct wef
 		rc = rc == WIRE_RC_OK ? rma_rx_check(ses, ep, &p->ip, v->std) : rc;
 		return rc == WIRE_RC_OK ? WIRE_RC_NULL : rc;
 	}
+	if (is_announcement(wire_req_opcode(v->req)) && ses->pds->conf.tune.profile != WEFT_PROFILE_WEFT)
+		return WIRE_RC_UNSUPPORTED_OP;
 	if (is_announcement(wire_req_opcode(v->req)) &&
 	    (wire_rndv_eager_length(wire_rndv_of(v->std)) || v->payload_bytes))
 		return WIRE_RC_UNSUPPORTED_SIZE;

@@ -6,6 +6,8 @@
 #include "rma_token.h"
 #include "rx_msg.h"
 
+enum { REPETITIONS_MAX = 5 };
+
 static void tell(struct ses *ses, struct tx_msg *m)
 {
 	if (m->err)
@@ -119,24 +121,47 @@ static void acked_rma(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
 		tx_done_complete(ses, p, m);
 }
 
+/* As a new message, behind all others of the connection; the wait doubles. */
+static void repeat(struct ses *ses, struct pdc_tx *p, struct tx_msg *m)
+{
+	m->repeat = false;
+	m->message_id = 0;
+	ses->stats->msg_repeated++;
+	pdc_tx_queue_again(ses->pds, p, &m->run, m->repetitions++, ses->polled_ns);
+}
+
 void tx_done_acked(void *ses, struct pdc_tx *p, struct tx_run *run)
 {
 	struct tx_msg *m = tx_msg_of(run);
 	assert(is_sent(m));
-	if (m->rma)
+	if (m->repeat && !m->err)
+		repeat(ses, p, m);
+	else if (m->rma)
 		acked_rma(ses, p, m);
 	else
 		tx_done_complete(ses, p, m);
 }
 
+/* The target may be ready later, or the message was for an earlier user of the resource index (UE 1.0 sec. 3.4). */
+static bool may_repeat(const struct tx_msg *m, uint8_t rc)
+{
+	bool is_passing = rc == WIRE_RC_NO_MATCH || rc == WIRE_RC_DISABLED_GEN || rc == WIRE_RC_BAD_GENERATION;
+	return is_passing && !m->rma && m->repetitions < REPETITIONS_MAX;
+}
+
 /* The first refusal decides; the message completes once nothing of it is in flight. */
-void tx_done_refused(void *arg, struct pdc_tx *p, struct tx_run *run, uint8_t rc)
+void tx_done_refused(void *arg, struct pdc_tx *p, struct tx_run *run, const struct wire_rsp *rsp)
 {
 	struct ses *ses = arg;
 	struct tx_msg *m = tx_msg_of(run);
-	if (m->err)
+	uint8_t rc = wire_rsp_return_code(rsp);
+	if (m->err || m->repeat)
 		return;
-	m->err = rma_errno(rc);
+	m->repeat = may_repeat(m, rc);
+	if (!m->repeat)
+		m->err = rma_errno(rc);
+	else if (rc == WIRE_RC_BAD_GENERATION)
+		m->generation = wire_rsp_ri_generation(rsp);
 	pdc_tx_abandon(ses->pds, p, run);
 }
 

@@ -7,7 +7,7 @@
 
 /* See pds_events. */
 void tx_done_acked(void *ses, struct pdc_tx *p, struct tx_run *run);
-void tx_done_refused(void *ses, struct pdc_tx *p, struct tx_run *run, uint8_t rc);
+void tx_done_refused(void *ses, struct pdc_tx *p, struct tx_run *run, const struct wire_rsp *rsp);
 void tx_done_progress(void *ses, struct pdc_tx *p);
 
 /* The message has ended, with m->err. */

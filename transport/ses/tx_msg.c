@@ -27,6 +27,7 @@ static uint8_t *build_message(const struct tx_msg *m, const struct sent *s, stru
 	uint8_t *end = wire_build_ses((uint8_t *)h, WIRE_NH_STD, opcode, flags);
 	wire_std_set_message_id(h, m->message_id);
 	wire_req_set_job_id(&h->req, m->job_id);
+	wire_req_set_ri_generation(&h->req, m->generation);
 	wire_req_set_pid_on_fep(&h->req, m->dst_port >> 4);
 	wire_req_set_resource_index(&h->req, m->dst_port & 15);
 	wire_std_set_initiator(h, m->src_port);

@@ -102,12 +102,83 @@ static void length_only__no_bytes_travel(void **state)
 	duo_close(&d);
 }
 
+static enum duo_fate drop_all(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return DUO_DROP;
+}
+
+/* The latest request of a message, if it is another one than `before`; until then time passes. */
+static struct plain_pkt next_request(struct duo *d, uint16_t before)
+{
+	for (weft_ns end = d->now + WEFT_MS(100); d->now < end; duo_run(d, d->now + WEFT_US(10)))
+		for (uint32_t i = d->log_len; i-- > 0;)
+			if (d->log[i].from == 0 && d->log[i].w.pds.next_hdr == WIRE_NH_STD &&
+			    d->log[i].w.ses.message_id != before)
+				return d->log[i].w;
+	fail_msg("no message after %u", before);
+	return (struct plain_pkt){0};
+}
+
+static void refuse_request(struct duo *d, const struct plain_pkt *request, uint8_t rc)
+{
+	struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
+			      .pds = {.type = WIRE_PDS_ACK_CC,
+				      .next_hdr = WIRE_NH_RSP,
+				      .flags = WIRE_F_ACK_CLEAR,
+				      .spdcid = 50,
+				      .dpdcid = request->pds.spdcid,
+				      .psn = request->pds.psn - 1,
+				      .offset = 1,
+				      .mpr = 8,
+				      .sack_offset = 1},
+			      .ses = {.opcode = WIRE_RSP_RESPONSE,
+				      .return_code = rc,
+				      .ri_generation = 7,
+				      .message_id = request->ses.message_id}};
+	d->log_len = 0;
+	duo_inject_pkt(d, 0, &w, NULL);
+	duo_poll(d, 0);
+}
+
+/* A target that is not ready is asked five times more, as a new message each time, and then it is an error; one that
+ * tells another generation gets that. */
+static void refused__for_now_is_repeated(void **state)
+{
+	static const struct {
+		uint8_t rc, generation;
+	} cases[] = {{WIRE_RC_NO_MATCH, 0}, {WIRE_RC_DISABLED_GEN, 0}, {WIRE_RC_BAD_GENERATION, 7}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct duo d;
+		uint8_t out[100] = {1};
+		struct weft_cqe none;
+		open_default(&d);
+		d.logging = true;
+		d.fate = drop_all;
+		duo_send(&d, 0, out, sizeof out, 7, out);
+		duo_poll(&d, 0);
+		struct plain_pkt request = next_request(&d, 0);
+		for (uint16_t id = 1; id <= 5; id++) {
+			assert_int_equal(request.ses.message_id, id);
+			assert_int_equal(request.ses.ri_generation, id > 1 ? cases[i].generation : 0);
+			refuse_request(&d, &request, cases[i].rc);
+			assert_false(duo_cqe(&d, 0, &none));
+			request = next_request(&d, id);
+		}
+		assert_int_equal(weft_engine_stats(d.e[0])->msg_repeated, 5);
+		refuse_request(&d, &request, cases[i].rc);
+		duo_run(&d, d.now + WEFT_MS(1));
+		assert_true(duo_cqe(&d, 0, &none));
+		assert_int_not_equal(none.err, 0);
+		assert_int_equal(weft_engine_stats(d.e[0])->msg_repeated, 5);
+		duo_close(&d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cut__parts_cover_the_message),
-		cmocka_unit_test(cut__messages_follow_each_other),
-		cmocka_unit_test(cut__retransmission_says_the_same),
+		cmocka_unit_test(cut__parts_cover_the_message),      cmocka_unit_test(cut__messages_follow_each_other),
+		cmocka_unit_test(cut__retransmission_says_the_same), cmocka_unit_test(refused__for_now_is_repeated),
 		cmocka_unit_test(length_only__no_bytes_travel),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

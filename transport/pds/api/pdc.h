@@ -102,7 +102,10 @@ struct pdc_tx {
 	struct weft_lb lb; /* its state follows: allocate pdc_tx_bytes() */
 };
 
-_Static_assert(offsetof(struct pdc, encap) == offsetof(struct pdc, is_rx) + 1, "see pdc_rx_plain_by_id");
+_Static_assert(offsetof(struct pdc, encap) == offsetof(struct pdc, is_rx) + 1 &&
+		       offsetof(struct pdc, is_ordered) == offsetof(struct pdc, is_rx) + 2 &&
+		       offsetof(struct pdc, is_return) == offsetof(struct pdc, is_rx) + 3,
+	       "see pdc_rx_plain_by_id");
 _Static_assert(offsetof(struct pdc_tx, ready_link) == 64, "line 1: acknowledgement");
 _Static_assert(offsetof(struct pdc_tx, q) == 128, "line 2: in-flight record");
 _Static_assert(offsetof(struct pdc_tx, cc) % 64 == 0, "congestion control starts a line");
@@ -182,16 +185,16 @@ static inline struct pdc_rx *pdc_rx_by_id(const struct pdc_ids *ids, uint16_t id
 	return tx ? tx->other : pdc_rx_forward(ids, id);
 }
 
-/* The same, if its packets are the usual ones: over UDP port 4793, without trailer. One comparison tells both. */
+/* The same, if its packets are the usual ones: RUD over UDP port 4793, without trailer. One comparison tells all. */
 static inline struct pdc_rx *pdc_rx_plain_by_id(const struct pdc_ids *ids, uint16_t id)
 {
 	struct pdc *pdc = pdc_by_id(ids, id);
-	uint16_t is_rx_encap;
+	uint32_t is_rx_alone; /* encap, is_ordered and is_return are 0 */
 
 	if (unlikely(!pdc))
 		return NULL;
-	memcpy(&is_rx_encap, &pdc->is_rx, sizeof is_rx_encap);
-	return likely(is_rx_encap == true) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
+	memcpy(&is_rx_alone, &pdc->is_rx, sizeof is_rx_alone);
+	return likely(is_rx_alone == true) ? list_entry(pdc, struct pdc_rx, pdc) : NULL;
 }
 
 /* The direction in which we sent what a packet answers, or NULL. */

@@ -29,8 +29,8 @@ struct pds_events {
 				 uint8_t *next_hdr);
 	/* Every packet of the run was cut and acknowledged. */
 	void (*on_acked)(void *ses, struct pdc_tx *p, struct tx_run *run);
-	/* A packet of the run was taken, but its content refused with enum wire_rc. */
-	void (*on_refused)(void *ses, struct pdc_tx *p, struct tx_run *run, uint8_t rc);
+	/* A packet of the run was taken, but its content refused: the response. */
+	void (*on_refused)(void *ses, struct pdc_tx *p, struct tx_run *run, const struct wire_rsp *rsp);
 	/* The acknowledgement of a packet of the run, which has not been acknowledged before, brings an answer with
 	 * data: WIRE_NH_RSP_DATA, with as much payload as it says. */
 	void (*on_answer)(void *ses, struct tx_run *run, const struct wire_view *v, const uint8_t *payload);
@@ -168,6 +168,8 @@ struct pdc_tx *pdc_tx_return(struct pds *pds, struct pdc_rx *rx, weft_ns now);
 void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns now);
 /* Nothing more is cut from the run; it ends once nothing of it is in flight. */
 void pdc_tx_abandon(struct pds *pds, struct pdc_tx *p, struct tx_run *run);
+/* A run that has ended is sent once more, behind all others; the connection waits an RTO first, doubled so often. */
+void pdc_tx_queue_again(struct pds *pds, struct pdc_tx *p, struct tx_run *run, uint32_t doublings, weft_ns now);
 /* The run has ended. */
 void pdc_tx_remove(struct pdc_tx *p, struct tx_run *run);
 /* A run ended without an ACK: others may have waited for it. */
