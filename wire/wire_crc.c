@@ -77,7 +77,7 @@ CRC_CPU static uint32_t crc_cpu(uint32_t crc, const uint8_t *p, size_t len)
 {
 	for (unsigned i = 0; i < sizeof crc_lanes / sizeof crc_lanes[0]; i++) {
 		size_t taken = crc_streams(&crc, p, len, &crc_lanes[i]);
-		p += taken;
+		p = taken ? p + taken : p; /* without payload there is none */
 		len -= taken;
 	}
 	for (; len >= WORD_SIZE; len -= WORD_SIZE, p += WORD_SIZE)

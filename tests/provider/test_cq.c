@@ -233,6 +233,7 @@ static void call__is_finished_in_a_cancelled_thread(void **state)
 	void *result;
 	if (!MAY_CANCEL) {
 		print_message("not with sanitizers\n");
+		meet(); /* before it ends: the thread sanitizer does not see that rings of DPDK order what threads do */
 		skip();
 	}
 	ok(fi_recv(b->ep, NULL, 0, NULL, FI_ADDR_UNSPEC, NULL));
