@@ -125,6 +125,13 @@ static int plugins_set(const struct options *o)
 	return rc;
 }
 
+/* Named by PCI addresses. NICs may take frames to their own MAC address only, as virtual functions do; everything else
+ * here takes those to addresses that are derived from IP. */
+static bool are_nics(const char *devices)
+{
+	return strncmp(devices, "net_", 4) && strcspn(devices, ":") < strcspn(devices, ",;");
+}
+
 int bench_env_set(struct options *o, const char *devices, const char *addrs, struct weft_err *err)
 {
 	provider_path_set();
@@ -137,7 +144,7 @@ int bench_env_set(struct options *o, const char *devices, const char *addrs, str
 		rc = plugins_set(o);
 	if (rc || setenv("FI_WEFT_CC", o->lab.cc_name, 1) || setenv("FI_WEFT_LB", o->lab.lb->name, 1) ||
 	    setenv("FI_WEFT_SEED", seed, 1) || setenv("FI_WEFT_DEVICE", devices, 1) ||
-	    setenv("FI_WEFT_ADDR", addrs, 1) || setenv("FI_WEFT_NO_ARP", "1", 1))
+	    setenv("FI_WEFT_ADDR", addrs, 1) || setenv("FI_WEFT_NO_ARP", are_nics(devices) ? "0" : "1", 1))
 		return weft_err_set(err, rc ? rc : -errno, "cannot set the provider's environment");
 	return 0;
 }

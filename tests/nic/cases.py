@@ -173,10 +173,14 @@ def unplug(g: Guest, model: Model) -> None:
     check("removed" in end.text or "is gone" in end.text, "the process says nothing of the removal: " + end.reason())
     pair.processes[0].end(time.monotonic() + 1)
     g.ask("plug", nic=1)
-    for _ in range(300):
-        if os.path.exists("/sys/bus/pci/devices/" + g.nics[1]):
+    for attempt in range(100):
+        try:
+            g.find(model.virtual)
             break
-        time.sleep(0.1)
+        except (Failed, OSError):
+            if attempt == 99:
+                raise
+            time.sleep(0.3)
     g.bind("vfio-pci")
     one_size(g, model)
 

@@ -262,6 +262,7 @@ def virtual_function(nic: str) -> str:
     with open(count, encoding="ascii") as file:
         made = int(file.read())
     if not made:
+        put("/proc/sys/net/ipv4/conf/all/arp_ignore", "1")  # or the physical functions' interfaces answer for our address
         put("/sys/bus/pci/drivers_autoprobe", "0")
         shell("ip", "link", "set", interface, "up", "mtu", "9000")
         put(count, "1")

@@ -40,6 +40,24 @@ static void bench_env_set__names_everything(void **state)
 	options_free(&o);
 }
 
+static void bench_env_set__nics_ask_for_addresses(void **state)
+{
+	static const struct {
+		const char *devices, *no_arp;
+	} cases[] = {{"0000:03:00.0;0000:04:00.0", "0"},
+		     {"03:00.0", "0"},
+		     {"dev0;dev1", "1"},
+		     {"net_virtio_user0,path=/tmp/a:b", "1"}};
+	char *argv[] = {"bench", "--topology", "star:2"};
+	struct options o;
+	parse(&o, 3, argv);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_int_equal(bench_env_set(&o, cases[i].devices, "10.0.0.1", NULL), 0);
+		assert_string_equal(getenv("FI_WEFT_NO_ARP"), cases[i].no_arp);
+	}
+	options_free(&o);
+}
+
 /* What the provider is told of the engine by these options. */
 static const char *tune_of(struct options *o, int argc, char **argv)
 {
@@ -95,8 +113,11 @@ static void bench_env_set__tells_digits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bench_rank_host__counts_from_one), cmocka_unit_test(bench_env_set__names_everything),
-		cmocka_unit_test(bench_env_set__tunes_that_differ), cmocka_unit_test(bench_env_set__what_was_set),
+		cmocka_unit_test(bench_rank_host__counts_from_one),
+		cmocka_unit_test(bench_env_set__names_everything),
+		cmocka_unit_test(bench_env_set__nics_ask_for_addresses),
+		cmocka_unit_test(bench_env_set__tunes_that_differ),
+		cmocka_unit_test(bench_env_set__what_was_set),
 		cmocka_unit_test(bench_env_set__tells_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
