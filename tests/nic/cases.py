@@ -181,6 +181,7 @@ def unplug(g: Guest, model: Model) -> None:
             if attempt == 99:
                 raise
             time.sleep(0.3)
+    time.sleep(1)  # the kernel assigns its address ranges after it has shown the device
     g.bind("vfio-pci")
     one_size(g, model)
 

@@ -264,6 +264,7 @@ def virtual_function(nic: str) -> str:
     if not made:
         put("/proc/sys/net/ipv4/conf/all/arp_ignore", "1")  # or the physical functions' interfaces answer for our address
         put("/sys/bus/pci/drivers_autoprobe", "0")
+        put(f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6", "1")  # no frames of the kernel's own on the wire
         shell("ip", "link", "set", interface, "up", "mtu", "9000")
         put(count, "1")
         shell("ip", "link", "set", interface, "vf", "0", "mac", "02:00:00:00:00:0" + nic[6])
