@@ -73,7 +73,9 @@ int edge_admit(const struct ethdev *d, uint16_t vlan, const struct rte_eth_dev_i
 	if (vlan == 0 || !(info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER))
 		return 0;
 	int chosen = rte_eth_dev_get_vlan_offload(d->id);
-	int rc = chosen < 0 ? chosen : rte_eth_dev_set_vlan_offload(d->id, chosen | RTE_ETH_VLAN_FILTER_OFFLOAD);
+	int rc = chosen < 0 ? chosen : 0;
+	if (rc == 0 && !(chosen & RTE_ETH_VLAN_FILTER_OFFLOAD))
+		rc = rte_eth_dev_set_vlan_offload(d->id, chosen | RTE_ETH_VLAN_FILTER_OFFLOAD);
 	if (rc == 0)
 		rc = rte_eth_dev_vlan_filter(d->id, vlan, 1);
 	return rc == 0 ? 0 : weft_err_set(err, rc, "%s: does not admit VLAN %u: %s", d->name, vlan, strerror(-rc));

@@ -259,6 +259,8 @@ static int dev_try_start(struct ethdev *d, const struct rte_eth_dev_info *info, 
 	struct rte_eth_conf eth = {.rxmode = {.mtu = ethdev_mtu(info, d->port.max_ip_bytes)}};
 
 	offload_ask(s->offloads, info, &eth);
+	if (d->vlan != 0) /* drivers of virtual functions cannot choose it later */
+		eth.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	steer_hash_configure(info, queues, &eth);
 	int rc = rte_eth_dev_configure(d->id, queues, queues, &eth);
 	if (rc == -EBUSY && !s->ours)

@@ -12,10 +12,14 @@ enum { VLAN = 100 };
 static struct {
 	uint64_t capa;
 	int offload, vlan, refusal;
+	bool configured; /* with the filter */
+	bool may_choose; /* the driver can switch it later; here it has to */
 } device;
 
 int __real_rte_eth_dev_info_get(uint16_t id, struct rte_eth_dev_info *info);
 int __wrap_rte_eth_dev_info_get(uint16_t id, struct rte_eth_dev_info *info);
+int __real_rte_eth_dev_configure(uint16_t id, uint16_t rx, uint16_t tx, const struct rte_eth_conf *conf);
+int __wrap_rte_eth_dev_configure(uint16_t id, uint16_t rx, uint16_t tx, const struct rte_eth_conf *conf);
 int __wrap_rte_eth_dev_get_vlan_offload(uint16_t id);
 int __wrap_rte_eth_dev_set_vlan_offload(uint16_t id, int mask);
 int __wrap_rte_eth_dev_vlan_filter(uint16_t id, uint16_t vlan, int on);
@@ -27,6 +31,16 @@ int __wrap_rte_eth_dev_info_get(uint16_t id, struct rte_eth_dev_info *info)
 	return rc;
 }
 
+/* The ring has no filter. */
+int __wrap_rte_eth_dev_configure(uint16_t id, uint16_t rx, uint16_t tx, const struct rte_eth_conf *conf)
+{
+	struct rte_eth_conf ring = *conf;
+	device.configured = conf->rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+	device.offload |= device.configured && !device.may_choose ? RTE_ETH_VLAN_FILTER_OFFLOAD : 0;
+	ring.rxmode.offloads &= ~(uint64_t)RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
+	return __real_rte_eth_dev_configure(id, rx, tx, &ring);
+}
+
 int __wrap_rte_eth_dev_get_vlan_offload(uint16_t id)
 {
 	return device.offload;
@@ -34,6 +48,8 @@ int __wrap_rte_eth_dev_get_vlan_offload(uint16_t id)
 
 int __wrap_rte_eth_dev_set_vlan_offload(uint16_t id, int mask)
 {
+	if (!device.may_choose)
+		return -ENOTSUP;
 	device.offload = mask;
 	return 0;
 }
@@ -64,11 +80,15 @@ static void admit__the_tag_and_what_was_chosen(void **state)
 	struct weft_port *port;
 	struct weft_err err;
 	device.capa = RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
-	device.offload = RTE_ETH_VLAN_STRIP_OFFLOAD;
-	device.vlan = -1;
-	assert_int_equal(try_open(VLAN, &port, &err), 0);
-	assert_int_equal(device.vlan, VLAN);
-	assert_int_equal(device.offload, RTE_ETH_VLAN_STRIP_OFFLOAD | RTE_ETH_VLAN_FILTER_OFFLOAD);
+	for (int may_choose = 0; may_choose < 2; may_choose++) { /* virtual functions may not */
+		device.may_choose = may_choose;
+		device.offload = RTE_ETH_VLAN_STRIP_OFFLOAD;
+		device.vlan = -1;
+		assert_int_equal(try_open(VLAN, &port, &err), 0);
+		assert_int_equal(device.vlan, VLAN);
+		assert_true(device.configured);
+		assert_int_equal(device.offload, RTE_ETH_VLAN_STRIP_OFFLOAD | RTE_ETH_VLAN_FILTER_OFFLOAD);
+	}
 }
 
 static void admit__nothing_without_tag_or_filter(void **state)
@@ -83,6 +103,7 @@ static void admit__nothing_without_tag_or_filter(void **state)
 	assert_int_equal(try_open(VLAN, &port, &err), 0);
 	assert_int_equal(device.vlan, -1);
 	assert_int_equal(device.offload, 0);
+	assert_false(device.configured);
 }
 
 static void admit__a_refusal_names_device_and_tag(void **state)
