@@ -65,7 +65,8 @@ enum weft_op_flags {
 				  * all later ones */
 	WEFT_OP_DELIVERED = 128, /* WRITE, ATOMIC: completes when the peer's memory has changed, not when the peer has
 				  * taken the data over */
-	WEFT_OP_MATCHED = 256,   /* SEND/TSEND: completes when a receive has the message; not with BACKGROUND */
+	WEFT_OP_MATCHED = 256, /* SEND/TSEND: completes when a receive has the message; not with BACKGROUND. Fails with
+				* EOPNOTSUPP in profiles of UET */
 };
 
 /* Receives payload instead of a buffer: `len` bytes of the message from `offset`; data NULL when only lengths travel.

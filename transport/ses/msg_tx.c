@@ -18,6 +18,9 @@ static int check(const struct ses *ses, const struct peer *to, const struct weft
 		return EINVAL;
 	if ((op->kind == WEFT_OP_ATOMIC || op->kind == WEFT_OP_FETCH_ATOMIC) && !rma_amo_valid(ses, op))
 		return EINVAL;
+	/* It is announced and fetched by the receive: endpoints of UET's profiles know no such announcement. */
+	if (op->flags & WEFT_OP_MATCHED && ses->pds->conf.tune.profile != WEFT_PROFILE_WEFT)
+		return EOPNOTSUPP;
 	return op->len > WEFT_MSG_BYTES_MAX ? EMSGSIZE : 0;
 }
 
