@@ -129,7 +129,7 @@ static int plugins_set(const struct options *o)
  * here takes those to addresses that are derived from IP. */
 static bool are_nics(const char *devices)
 {
-	return strncmp(devices, "net_", 4) && strcspn(devices, ":") < strcspn(devices, ",;");
+	return strncmp(devices, "net_", 4) != 0 && strcspn(devices, ":") < strcspn(devices, ",;");
 }
 
 int bench_env_set(struct options *o, const char *devices, const char *addrs, struct weft_err *err)
@@ -142,9 +142,11 @@ int bench_env_set(struct options *o, const char *devices, const char *addrs, str
 	int rc = tunes_set(o);
 	if (!rc)
 		rc = plugins_set(o);
-	if (rc || setenv("FI_WEFT_CC", o->lab.cc_name, 1) || setenv("FI_WEFT_LB", o->lab.lb->name, 1) ||
-	    setenv("FI_WEFT_SEED", seed, 1) || setenv("FI_WEFT_DEVICE", devices, 1) ||
-	    setenv("FI_WEFT_ADDR", addrs, 1) || setenv("FI_WEFT_NO_ARP", are_nics(devices) ? "0" : "1", 1))
+	/* A flow's time ends with the acknowledgement of its last byte, however short it is. */
+	if (rc || setenv("FI_WEFT_COPY_BYTES", "0", 1) || setenv("FI_WEFT_CC", o->lab.cc_name, 1) ||
+	    setenv("FI_WEFT_LB", o->lab.lb->name, 1) || setenv("FI_WEFT_SEED", seed, 1) ||
+	    setenv("FI_WEFT_DEVICE", devices, 1) || setenv("FI_WEFT_ADDR", addrs, 1) ||
+	    setenv("FI_WEFT_NO_ARP", are_nics(devices) ? "0" : "1", 1))
 		return weft_err_set(err, rc ? rc : -errno, "cannot set the provider's environment");
 	return 0;
 }

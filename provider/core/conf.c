@@ -77,6 +77,10 @@ static const struct {
 	{"rndv_bytes", FI_PARAM_INT,
 	 "longer messages are announced and fetched by their receiver, so that they need no memory before they "
 	 "have a receive (default: 262144; 0: none)"},
+	{"copy_bytes", FI_PARAM_INT,
+	 "longest message that is copied, so that its send completes at once instead of when the peer has "
+	 "acknowledged it; a failure is the result of the next operation to the peer then. Not with "
+	 "FI_DELIVERY_COMPLETE or FI_MATCH_COMPLETE (default: 16384; 0: messages sent with FI_INJECT only)"},
 	{"wait_ms", FI_PARAM_INT,
 	 "longest wait for the socket of a memif server or vhost to appear, and for the link of a NIC to come up "
 	 "(default: 5000)"},

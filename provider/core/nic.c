@@ -45,12 +45,14 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	nic->ip = dev->ip;
 	nic->calls_kernel = weft_ethdev_calls_kernel(nic->port);
 	nic->linger_ns = tune->linger_ns;
+	nic->copy_bytes = tune->copy_bytes;
 	locks_init(nic);
 	TAILQ_INIT(&nic->to_notify);
 	TAILQ_INIT(&nic->pollers);
 	TAILQ_INIT(&nic->link_listeners);
 	prov_req_pool_init(&nic->reqs);
 	prov_deferred_init(&nic->deferred);
+	prov_late_init(&nic->late_errors);
 	weft_ethdev_on_link(nic->port, prov_link_heard, nic);
 }
 
@@ -176,6 +178,7 @@ static void nic_close(struct prov_nic *nic)
 		prov_device_close(nic);
 	}
 	prov_req_pool_free(&nic->reqs);
+	prov_late_free(&nic->late_errors);
 	pthread_cond_destroy(&nic->sleep.changed);
 	pthread_mutex_destroy(&nic->thread.lock);
 	pthread_mutex_destroy(&nic->lock);

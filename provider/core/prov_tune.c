@@ -17,6 +17,7 @@
 enum {
 	WAIT_DEFAULT_MS = 5000,
 	LINGER_DEFAULT_MS = 500,
+	COPY_BYTES = 16384,  /* a copy takes less than two microseconds, less than any round trip */
 	ACK_EVERY = 32,      /* packets in the middle of a message; a packet that changes the receiver's state is
 				acknowledged at once ... */
 	ACKS_PER_WINDOW = 8, /* ... and more often where windows are small, as at congested links */
@@ -190,7 +191,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 {
 	weft_ns *peer_ns = &tune->engine.tune.peer_timeout_ns;
 	int mtu = 0, pool_pkts = 0, peer_ms = 0, seed = 0, rndv_bytes = -1;
-	int wait_ms = WAIT_DEFAULT_MS, linger_ms = LINGER_DEFAULT_MS;
+	int wait_ms = WAIT_DEFAULT_MS, linger_ms = LINGER_DEFAULT_MS, copy_bytes = COPY_BYTES;
 	const struct {
 		const char *name;
 		int min, *value;
@@ -201,6 +202,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 		{"rndv_bytes", 0, &rndv_bytes},
 		{"wait_ms", 0, &wait_ms},
 		{"linger_ms", 0, &linger_ms},
+		{"copy_bytes", 0, &copy_bytes},
 		{"seed", 0, &seed},
 	};
 	int ret = 0;
@@ -222,6 +224,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 		tune->engine.tune.rndv_bytes = (uint64_t)rndv_bytes;
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
+	tune->copy_bytes = (uint32_t)copy_bytes;
 	tune->engine.seed = seed ? (uint64_t)seed : seed_random();
 	tune->engine.ids_by_seed = 1;
 	return 0;

@@ -51,7 +51,8 @@ void prov_req_put(struct prov_nic *nic, struct prov_req *req)
 	assert_locked(nic);
 	assert(req->state == PROV_REQ_HELD);
 	free(req->bounce);
-	req->bounce = NULL;
+	free(req->entry.err_data);
+	req->bounce = req->entry.err_data = NULL;
 	req->state = PROV_REQ_FREE;
 	TAILQ_INSERT_HEAD(&nic->reqs.free, req, link); /* reuse the request that is most likely in the cache */
 	nic->reqs.count++;

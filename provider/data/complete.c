@@ -16,6 +16,7 @@
 #include "prov_explain.h"
 #include "prov_iov.h"
 #include "prov_mr.h"
+#include "prov_xmit.h"
 
 enum { CQE_BURST = 32 };
 
@@ -144,14 +145,22 @@ static struct weft_cqe parts_sum(struct prov_req *req, struct weft_cqe cqe)
 	return cqe;
 }
 
+/* The entry of an operation without context would say nothing to the application, that of a completed one too much. */
+static bool is_late(const struct prov_req *req)
+{
+	return req->is_send && (req->told || !req->has_context);
+}
+
 /* Adds the completion to the queue, if the application wants one. */
 static void report(struct prov_ep *ep, struct prov_req *req, const struct weft_cqe *cqe)
 {
 	struct prov_cq *cq = req->is_send ? ep->tx_cq : ep->rx_cq;
 	bool all = !req->is_send && !ep->rx_selective && !req->work.deferred;
-	bool failed = req->entry.err && !(req->work.deferred && req->work.cntr);
+	bool failed = req->entry.err && !(req->work.deferred && req->work.cntr) && !is_late(req);
 	if (cq)
 		source_err_set(ep, req, cqe);
+	if (req->entry.err && is_late(req))
+		prov_late_add(&ep->domain->nic->late_errors, cqe->peer, req->entry.err);
 	if (cq && (all || req->wants_entry || failed || req->entry.err == FI_EADDRNOTAVAIL))
 		prov_cq_add(cq, req);
 	else
@@ -187,8 +196,28 @@ static void send_finish(struct prov_ep *ep, struct prov_req *req, const struct w
 	ep->tx_used--;
 	entry_fill(req, &cqe);
 	reason_set(ep, req, &cqe);
-	count(ep, req, cqe.err);
+	if (cqe.err || !req->told)
+		count(ep, req, cqe.err);
 	report(ep, req, &cqe);
+}
+
+bool prov_tx_tell(struct prov_ep *ep, struct prov_req *req, uint64_t len)
+{
+	struct prov_req *entry = req->wants_entry && ep->tx_cq ? prov_req_get(ep->domain->nic) : NULL;
+	assert(req->is_send && !req->told && req->state == PROV_REQ_POSTED);
+	if (req->wants_entry && ep->tx_cq && !entry)
+		return false;
+	req->told = true;
+	req->wants_entry = false;
+	count(ep, req, 0);
+	if (!entry)
+		return true;
+	entry->ep = ep;
+	entry->is_send = true;
+	entry->entry = req->entry;
+	entry->entry.len = len;
+	prov_cq_add(ep->tx_cq, entry);
+	return true;
 }
 
 /* The engine finished a request, or one message of it. Needs up to one free request. */

@@ -128,7 +128,7 @@ static ssize_t amo_locked(struct prov_ep *ep, const struct prov_amo *c, struct p
 		return -FI_EMSGSIZE;
 	ret = prov_tx_set_level(c->flags, &wop);
 	if (!ret)
-		ret = prov_tx_make_room(ep, (unsigned)plan.parts);
+		ret = prov_tx_begin(ep, (unsigned)plan.parts, wop.peer);
 	wop.flags &= (uint16_t)~WEFT_OP_MATCHED;
 	return ret ? ret : amo_submit(ep, c, &plan, work, &wop);
 }

@@ -113,7 +113,7 @@ static ssize_t rma_locked(struct prov_ep *ep, const struct fi_msg_rma *msg, uint
 		return kind == WEFT_OP_READ ? -FI_EBADFLAGS : -FI_EMSGSIZE;
 	int ret = prov_tx_set_level(flags, &wop);
 	if (!ret)
-		ret = prov_tx_make_room(ep, PROV_IOV_MAX);
+		ret = prov_tx_begin(ep, PROV_IOV_MAX, wop.peer);
 	if (ret)
 		return ret;
 	if (flags & FI_REMOTE_CQ_DATA && kind == WEFT_OP_WRITE)

@@ -21,21 +21,33 @@ static struct prov_req *send_req(struct prov_ep *ep, const struct prov_op *op, s
 	return prov_tx_req_new(ep, &attr);
 }
 
+/* Completes when its payload is copied. Larger ones take less time when they wait for the peer. */
+static bool completes_at_once(const struct prov_ep *ep, const struct prov_op *op, struct prov_work work, uint64_t len)
+{
+	uint32_t most = ep->domain->nic->copy_bytes;
+	bool small = op->flags & FI_INJECT || (most && len <= most);
+	return small && !work.deferred && !ep->is_dgram && !(op->flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE));
+}
+
 static ssize_t send_submit(struct prov_ep *ep, const struct prov_op *op, struct prov_work work, struct weft_op *wop)
 {
 	struct prov_req *req = send_req(ep, op, work);
 	if (!req)
 		return -FI_EAGAIN;
+	bool at_once = completes_at_once(ep, op, work, wop->len);
 	wop->context = req;
 	wop->buf = req->entry.buf;
-	if (wop->len && (op->flags & FI_INJECT || op->iov_count > 1)) {
+	if (wop->len && (at_once || op->flags & FI_INJECT || op->iov_count > 1)) {
 		if (prov_req_gather(req, op->iov, op->iov_count, wop->len)) {
 			prov_req_put(ep->domain->nic, req);
 			return -FI_EAGAIN;
 		}
 		wop->buf = req->bounce;
 	}
-	return prov_tx_submit(ep, req, wop, 1);
+	ssize_t ret = prov_tx_submit(ep, req, wop, 1);
+	if (!ret && at_once)
+		prov_tx_tell(ep, req, wop->len);
+	return ret;
 }
 
 static uint64_t bytes_max(const struct prov_ep *ep, uint64_t flags)
@@ -61,7 +73,7 @@ static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op, struct 
 		wop.flags |= WEFT_OP_HAS_DATA;
 	int ret = prov_tx_set_level(op->flags, &wop);
 	if (!ret)
-		ret = prov_tx_make_room(ep, 1);
+		ret = prov_tx_begin(ep, 1, wop.peer);
 	return ret ? ret : send_submit(ep, op, work, &wop);
 }
 

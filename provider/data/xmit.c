@@ -43,6 +43,7 @@ struct prov_req *prov_tx_req_new(struct prov_ep *ep, const struct prov_req_attr 
 	if (!req)
 		return NULL;
 	req->is_send = true;
+	req->has_context = !(attr->op_flags & PROV_NO_COMPLETION);
 	req->wants_entry = !(attr->op_flags & PROV_NO_COMPLETION) && (all || attr->op_flags & FI_COMPLETION);
 	return req;
 }
@@ -64,6 +65,12 @@ int prov_tx_make_room(struct prov_ep *ep, unsigned parts)
 		return 0;
 	prov_progress(ep->domain->nic);
 	return has_room(ep, parts) ? 0 : -FI_EAGAIN;
+}
+
+int prov_tx_begin(struct prov_ep *ep, unsigned parts, uint32_t peer)
+{
+	int ret = prov_late_take(&ep->domain->nic->late_errors, peer);
+	return ret ? ret : prov_tx_make_room(ep, parts);
 }
 
 /* Everything is acknowledged when it completes, so levels up to FI_TRANSMIT_COMPLETE need nothing. */

@@ -90,7 +90,7 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 	struct prov_cq *cq = cq_of(fid);
 	struct prov_nic *nic = cq->domain->nic;
 	prov_nic_lock(nic);
-	if (TAILQ_EMPTY(&cq->done) || !count)
+	if (TAILQ_EMPTY(&cq->done) || !count || nic->poll.batched) /* what waits may be what the entries are about */
 		prov_progress(nic);
 	ssize_t n = entries_take(cq, buf, count, src);
 	bool idle = n == -FI_EAGAIN && prov_is_idle(nic);

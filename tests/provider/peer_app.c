@@ -382,7 +382,8 @@ int main(int argc, char **argv)
 {
 	char line[512];
 	arguments = argv;
-	setvbuf(stdin, NULL, _IONBF, 0); /* a program that takes over must find the next line */
+	setenv("FI_WEFT_COPY_BYTES", "0", 0); /* a completed send has arrived */
+	setvbuf(stdin, NULL, _IONBF, 0);      /* a program that takes over must find the next line */
 	while (line_read(line, sizeof line)) {
 		line[strcspn(line, "\n")] = 0;
 		char *args = strchr(line, ' ');

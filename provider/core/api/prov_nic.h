@@ -12,6 +12,7 @@
 
 #include "prov_conf.h"
 #include "prov_deferred.h"
+#include "prov_late.h"
 #include "prov_req.h"
 #include "prov_wait.h"
 #include "weft/engine.h"
@@ -88,7 +89,9 @@ struct prov_nic {
 	struct weft_port *engine_port; /* the engine's: the same, or faults around it; closes both */
 	struct weft_engine *engine;
 	struct weft_ip ip;
-	weft_ns linger_ns;       /* how long a close waits for the last packets */
+	weft_ns linger_ns;   /* how long a close waits for the last packets */
+	uint32_t copy_bytes; /* see struct prov_tune */
+	struct prov_late_errors late_errors;
 	uint64_t explained_peer; /* whose failures the log told of last, plus 1; 0: nobody's */
 	uint32_t scopes;         /* given out to domains so far */
 	bool is_orphan;          /* inherited by a forked child: nothing reaches the device any more */

@@ -50,6 +50,8 @@ struct prov_req {
 	uint32_t parts;               /* operations of the engine that have not ended */
 	uint64_t part_bytes;          /* of those that have */
 	bool wants_entry;             /* success is reported */
+	bool has_context;             /* the application can tell which operation an entry is about */
+	bool told;                    /* it had its completion; a failure is the peer's next operation's */
 	bool claim;                   /* FI_PEEK | FI_CLAIM: lives on until the message is fetched */
 	struct prov_work work;
 	bool is_multi;      /* FI_MULTI_RECV: each message gets a request of its own, this one is for the end */

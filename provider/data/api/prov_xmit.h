@@ -15,6 +15,9 @@
 /* Makes sure that `parts` operations of the engine can be submitted; progress may make room. -FI_EAGAIN: too many
  * operations are outstanding or completions unread, or the engine's ring is full. -FI_ENODEV: the device is gone. */
 int prov_tx_make_room(struct prov_ep *ep, unsigned parts);
+/* The same for an operation to `peer`. Other errors are those of its earlier operations that could not tell them; they
+ * are told once. */
+int prov_tx_begin(struct prov_ep *ep, unsigned parts, uint32_t peer);
 /* Completion level and fence of the API's flags as the engine's. -FI_EOPNOTSUPP: FI_COMMIT_COMPLETE. */
 int prov_tx_set_level(uint64_t flags, struct weft_op *wop);
 
@@ -37,6 +40,9 @@ int prov_submit(struct prov_ep *ep, const struct weft_op *wop);
 /* Hands `parts` operations with this request as context to the engine, which owns it until prov_req_finish. Refused, it
  * is freed. */
 ssize_t prov_tx_submit(struct prov_ep *ep, struct prov_req *req, const struct weft_op *wops, unsigned parts);
+/* A posted request whose payload is a copy completes for the application, `len` bytes long. False: no memory, it
+ * completes when the peer has acknowledged it. */
+bool prov_tx_tell(struct prov_ep *ep, struct prov_req *req, uint64_t len);
 /* Rings the doorbell after an operation that was posted (`ret` is 0), unless FI_MORE says that others follow. Returns
  * `ret`. `may_batch`: see prov_doorbell. */
 ssize_t prov_tx_flush(struct prov_nic *nic, ssize_t ret, uint64_t flags, bool may_batch);
