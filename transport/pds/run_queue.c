@@ -7,10 +7,20 @@ struct tx_run *run_queue_next(const struct pdc_tx *p, const struct tx_run *run)
 	return run->link.next == &p->runs ? NULL : list_entry(run->link.next, struct tx_run, link);
 }
 
+/* Runs never interleave, and those that go ahead keep their order. NULL: at the end. */
+static struct tx_run *place(const struct pdc_tx *p, const struct tx_run *run)
+{
+	struct tx_run *at = run->ahead ? p->cutting : NULL;
+	while (at && (at->ahead || at->cut_bytes || at->unacked_pkts))
+		at = run_queue_next(p, at);
+	return at;
+}
+
 void run_queue_add(struct pdc_tx *p, struct tx_run *run)
 {
-	list_add_tail(&p->runs, &run->link);
-	if (!p->cutting)
+	struct tx_run *later = place(p, run);
+	list_add_tail(later ? &later->link : &p->runs, &run->link);
+	if (p->cutting == later)
 		p->cutting = run;
 	assert(p->cutting);
 }

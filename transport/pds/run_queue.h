@@ -5,7 +5,8 @@
 
 #include "pdc.h"
 
-/* The newest of the connection; it may become the one to be cut next. */
+/* The newest of the connection: the last, or with `ahead` the first that has not begun. It may become the one to be cut
+ * next. */
 void run_queue_add(struct pdc_tx *p, struct tx_run *run);
 /* Takes the run out of the turns, for no more is cut from it. */
 void run_queue_skip(struct pdc_tx *p, const struct tx_run *run);

@@ -283,10 +283,13 @@ static bool psn_allows(const struct pdc_tx *p)
 	       (likely(p->state != PDC_TX_SYN) || p->q.nxt - p->start_psn <= 4095);
 }
 
-/* A fenced run waits for all before it. */
+/* A fenced run waits for all before it, but not for those that went ahead of it: they are no operations. */
 static bool fence_allows(const struct pdc_tx *p, const struct tx_run *run)
 {
-	return run->cut_bytes || run->unacked_pkts || p->runs.next == &run->link;
+	const struct tx_run *first = list_entry(p->runs.next, struct tx_run, link);
+	while (first != run && first->ahead)
+		first = run_queue_next(p, first);
+	return run->cut_bytes || run->unacked_pkts || first == run;
 }
 
 /* Runs never interleave with each other on a connection. `bytes`: of the run, `payload` of them in the packet. */

@@ -23,6 +23,27 @@ static void add__in_their_order(void **state)
 	assert_null(run_queue_next(&p, &b));
 }
 
+static void add__ahead_of_what_has_not_begun(void **state)
+{
+	struct pdc_tx p;
+	struct tx_run a = {.bytes = 2}, b = {.bytes = 1}, first = {.ahead = true}, second = {.ahead = true};
+	start(&p);
+	run_queue_add(&p, &a);
+	run_queue_add(&p, &b);
+	a.cut_bytes = 1;
+	run_queue_add(&p, &first);
+	run_queue_add(&p, &second);
+	assert_ptr_equal(p.cutting, &a);
+	assert_ptr_equal(run_queue_next(&p, &a), &first);
+	assert_ptr_equal(run_queue_next(&p, &first), &second);
+	assert_ptr_equal(run_queue_next(&p, &second), &b);
+	list_del(&first.link);
+	p.cutting = &b;
+	run_queue_add(&p, &first);
+	assert_ptr_equal(p.cutting, &first);
+	assert_ptr_equal(run_queue_next(&p, &first), &b);
+}
+
 static void skip__only_the_one_being_cut_makes_room(void **state)
 {
 	struct pdc_tx p;
@@ -59,6 +80,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(add__in_their_order),
+		cmocka_unit_test(add__ahead_of_what_has_not_begun),
 		cmocka_unit_test(skip__only_the_one_being_cut_makes_room),
 		cmocka_unit_test(rewind__all_start_over),
 	};

@@ -19,6 +19,7 @@ struct tx_run {
 	uint32_t unacked_pkts;       /* cut and not acknowledged */
 	uint32_t ask_bytes;          /* packets carry nothing, and stand for so many bytes each; 0: they carry theirs */
 	bool fenced;                 /* not cut before all earlier runs have ended */
+	bool ahead;                  /* before all that have not begun and are not; fences do not wait for it */
 	bool special;                /* ask_bytes, fenced, or no header may be copied for others: takes more thought */
 	bool cut;                    /* every packet has been cut, or no more will be */
 	uint8_t head_bytes;          /* of `head` that are filled in, or 0 */
