@@ -35,7 +35,7 @@ static struct tx_msg *ask(struct ses *ses, struct rx_msg *m)
 	t->rma->fetch = m;
 	t->rma->generation = r->generation;
 	t->run.ask_bytes = UINT32_MAX; /* who announces so takes one request for all */
-	t->run.ahead = true;           /* no operation of ours may hold it up, nor a fence of ours, or both sides wait */
+	t->run.ahead = true; /* no operation of ours may hold it up, nor a fence of ours, or both sides wait */
 	pdc_tx_queue(ses->pds, p, &t->run, ses->polled_ns);
 	return t;
 }

@@ -11,8 +11,13 @@ enum { LEN = 300000, OPS = 2 };
 
 static void submit(struct duo *d, int side, const uint8_t *out, uint16_t flags)
 {
-	struct weft_op op = {.kind = WEFT_OP_TSEND, .peer = d->peer[side], .buf = (void *)out, .len = LEN, .tag = 7,
-			     .context = (void *)out, .flags = flags};
+	struct weft_op op = {.kind = WEFT_OP_TSEND,
+			     .peer = d->peer[side],
+			     .buf = (void *)out,
+			     .len = LEN,
+			     .tag = 7,
+			     .context = (void *)out,
+			     .flags = flags};
 	assert_int_equal(weft_submit(d->ep[side], &op), 0);
 }
 

@@ -55,6 +55,28 @@ static void accept__syns_share_one_connection(void **state)
 	duo_close(&d);
 }
 
+/* A packet that the network has kept too long: an ACK's offset would name another one, which may be lost. */
+static void duplicate__of_long_ago_is_not_acknowledged(void **state)
+{
+	static const uint32_t ages[] = {32769, 40000, 65536, 66000, 1u << 31};
+	for (size_t i = 0; i < sizeof ages / sizeof *ages; i++) {
+		struct duo d;
+		open_logged(&d);
+		struct plain_pkt w = duo_syn(1, 8);
+		inject(&d, w);
+		struct pdc_rx *p = first_rx(d.e[1]);
+		p->win.next_expected += ages[i];
+		p->win.cack_psn += ages[i];
+		uint32_t acks = duo_count(&d, 1, WIRE_PDS_ACK, NULL) + duo_count(&d, 1, WIRE_PDS_ACK_CC, NULL);
+		inject(&d, established(&d, w, 0));
+		assert_int_equal(last_sent(&d)->type, WIRE_PDS_NACK);
+		assert_int_equal(last_sent(&d)->code, WIRE_NACK_PSN_OOR_WINDOW);
+		assert_int_equal(duo_count(&d, 1, WIRE_PDS_ACK, NULL) + duo_count(&d, 1, WIRE_PDS_ACK_CC, NULL), acks);
+		assert_int_equal(duo_stats(&d, 1)->rx_window, 1);
+		duo_close(&d);
+	}
+}
+
 static void accept__trimmed_syn_opens_nothing(void **state)
 {
 	struct duo d;
@@ -278,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accept__syns_share_one_connection),
+		cmocka_unit_test(duplicate__of_long_ago_is_not_acknowledged),
 		cmocka_unit_test(accept__trimmed_syn_opens_nothing),
 		cmocka_unit_test(accept__no_other_numbering),
 		cmocka_unit_test(give_up__answers_what_came_and_refuses_the_rest),

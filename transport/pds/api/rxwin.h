@@ -71,10 +71,12 @@ static inline bool rxwin_reserve(struct rxwin *w, struct rxwin_mem *m, uint32_t 
 	return psn == w->next_expected || w->received || rxwin_alloc(w, m);
 }
 
-/* Whether the PSN is not beyond the window; it may be one of long ago. */
+/* Whether the PSN is not beyond the window. It may be an earlier one, but none so old that the offset of an ACK (16
+ * bits) would name another packet: its sender does not wait for it, as no window reaches that far. */
 static inline bool rxwin_takes(const struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
 {
-	return psn_diff(psn, w->cack_psn) <= (int32_t)m->window_pkts;
+	int32_t ahead = psn_diff(psn, w->cack_psn);
+	return ahead <= (int32_t)m->window_pkts && ahead >= INT16_MIN;
 }
 
 static inline bool rxwin_has(const struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
