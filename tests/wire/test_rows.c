@@ -11,9 +11,6 @@
 static const struct {
 	const char *name, *why;
 } marks[] = {
-	{"read-ack", "short data comes in the return direction, not in the acknowledgement"},
-	{"fetch", "what was fetched comes in the return direction, not in the acknowledgement"},
-	{"cswap", "a comparison counts the operands' bytes otherwise"},
 	{"small-read", "small headers are dropped"},
 	{"rudi", "RUDI is not served"},
 	{NULL, NULL},

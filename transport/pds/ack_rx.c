@@ -265,15 +265,20 @@ error_response(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct wir
 	return true;
 }
 
-/* The response waits to be cleared, and is taken once. */
-static void __attribute__((noinline))
+/* The response waits to be cleared, and is taken once. False: not all of it is here; it comes again. */
+static bool __attribute__((noinline))
 data_response(struct pds *pds, struct pdc_tx *p, uint32_t psn, const struct weft_pkt *pkt, const struct wire_view *v)
 {
 	const struct sent *s = sendq_has(&p->q, psn) ? sendq_at(&p->q, psn) : NULL;
+	if (!wire_rsp_data_fits(v->rsp_data, v->payload_bytes)) {
+		pds->stats.rx_stale++;
+		return false;
+	}
 	p->clear_psn = p->clear_wanted ? psn_max(p->clear_psn, psn) : psn;
 	p->clear_wanted = true;
-	if (s && s->state != SENT_ACKED && s->run && wire_rsp_data_fits(v->rsp_data, v->payload_bytes))
+	if (s && s->state != SENT_ACKED && s->run)
 		pds->events->on_answer(pds->ses, s->run, v, pds_payload(pkt, v));
+	return true;
 }
 
 /* An earlier ACK covered the packet already, and the load balancer was told then (lb_feedback_covered). */
@@ -374,8 +379,8 @@ inline __attribute__((always_inline)) void pds_rx_ack(struct pds *pds, const str
 			probe_answered(pds, p, pkt, wire_hdr_opaque(v->hdr), service_ns(v));
 		return;
 	}
-	if (!v->usual && v->next_hdr == WIRE_NH_RSP_DATA)
-		data_response(pds, p, n.trigger, pkt, v);
+	if (!v->usual && v->next_hdr == WIRE_NH_RSP_DATA && !data_response(pds, p, n.trigger, pkt, v))
+		return;
 	if (unlikely(is_error(v)) && !error_response(pds, p, n.trigger, v->rsp))
 		return;
 	take(pds, p, pkt, v, &n, now);

@@ -3,6 +3,8 @@
  * it answers (REPS sec. 3.1), per packet or coalesced; NACKs at once. */
 #include "ack_tx.h"
 
+#include <string.h>
+
 #include "pdc_rx.h"
 #include "shim.h"
 #include "wire_build.h"
@@ -53,6 +55,21 @@ static uint8_t *build_pds(const struct pds *pds, const struct pdc_rx *p, struct 
 	return end;
 }
 
+/* The same with data, which follows the header. */
+static uint8_t *build_data(uint8_t *at, const struct gtd_rsp *g)
+{
+	const struct wire_echo echo = {.head = g->head};
+	uint8_t *end = wire_build_ses(at, WIRE_NH_RSP_DATA, WIRE_RSP_W_DATA, g->return_code);
+	struct wire_rsp_data *d = (struct wire_rsp_data *)at;
+	wire_rsp_repeat((struct wire_rsp *)at, &echo);
+	wire_rsp_set_ri_generation((struct wire_rsp *)at, 0);
+	wire_rsp_data_set_read_message_id(d, wire_rsp_message_id((const struct wire_rsp *)at));
+	wire_rsp_data_set_payload_length(d, g->data_bytes);
+	wire_rsp_data_set_modified_length(d, g->length);
+	memcpy(end, g->data, g->data_bytes);
+	return end + g->data_bytes;
+}
+
 /* Builds the response to the trigger, and returns its end. */
 static uint8_t *build_response(const struct pdc_rx *p, uint8_t *at, const struct gtd_rsp *g)
 {
@@ -93,12 +110,16 @@ ack_send_full(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const str
 {
 	const struct gtd_rsp *g = rxwin_response(&p->win, p->trigger_psn);
 	uint8_t flags = p->trigger_flags | (g ? WIRE_F_ACK_CLEAR : 0),
-		next_hdr = p->closed || (!g && !p->trigger_echo.head) ? WIRE_NH_NONE : WIRE_NH_RSP;
+		next_hdr = p->closed || (!g && !p->trigger_echo.head) ? WIRE_NH_NONE
+			   : g && g->data_bytes                       ? WIRE_NH_RSP_DATA
+								      : WIRE_NH_RSP;
 	uint8_t *end = build_pds(pds, p, pkt, next_hdr, flags, &b->sack, p->trigger_at_ns, now);
 	wire_hdr_set_ack_offset((struct wire_hdr *)out_pds(&pds->out, pkt, p->pdc.encap),
 				(int16_t)(p->trigger_psn - p->win.cack_psn));
 	if (next_hdr == WIRE_NH_RSP)
 		end = build_response(p, end, g);
+	else if (next_hdr == WIRE_NH_RSP_DATA)
+		end = build_data(end, g);
 	out_send_control(&pds->out, pkt, pdc_rx_way(p, p->trigger_ev), end, now);
 }
 

@@ -32,7 +32,9 @@ static bool take_ack_requests(const struct pds *pds, struct pdc_rx *p, const str
 
 static bool keep_response(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, uint8_t rc)
 {
-	if (!rxwin_keep_response(&p->win, &pds->win, (struct gtd_rsp){wire_head(v->std), wire_hdr_psn(v->hdr), rc}))
+	if (!rxwin_keep_response(
+		    &p->win, &pds->win,
+		    (struct gtd_rsp){.head = wire_head(v->std), .psn = wire_hdr_psn(v->hdr), .return_code = rc}))
 		return false;
 	if (rc == WIRE_RC_UNDELIVERABLE)
 		pds->stats.rx_no_ep++;
@@ -73,7 +75,8 @@ static void new_data(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *p
 	}
 	const struct arrival a = read_arrival(pkt, v);
 	bool first = count_in(pds, p, &a, v->payload_bytes);
-	ack_data(pds, p, take_ack_requests(pds, p, v, first) || rc, now);
+	bool kept = rc || (p->win.gtd_count && rxwin_response(&p->win, a.psn));
+	ack_data(pds, p, take_ack_requests(pds, p, v, first) || kept, now);
 }
 
 static bool is_ordered(const struct wire_view *v)

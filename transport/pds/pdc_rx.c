@@ -37,6 +37,18 @@ static void end_return(struct pds *pds, struct pdc_rx *p, int err)
 	pdc_tx_end_return(pds, t, err);
 }
 
+uint8_t *pdc_rx_keep_data(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, uint32_t bytes)
+{
+	assert(bytes > 0 && bytes <= RXWIN_DATA_MAX && !p->pdc.is_return);
+	struct gtd_rsp *kept = rxwin_keep_data(&p->win, &pds->win,
+					       (struct gtd_rsp){.head = wire_head(v->std),
+								.psn = wire_hdr_psn(v->hdr),
+								.return_code = WIRE_RC_OK,
+								.data_bytes = (uint8_t)bytes,
+								.length = bytes});
+	return kept ? kept->data : NULL;
+}
+
 void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	assert(!p->pdc.is_return);

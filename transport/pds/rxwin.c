@@ -84,17 +84,23 @@ void rxwin_mark_ooo(struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
 	assert(w->unreported_pkts <= w->ooo_pkts && w->ooo_pkts <= m->window_pkts);
 }
 
-bool rxwin_keep_response(struct rxwin *w, struct rxwin_mem *m, struct gtd_rsp rsp)
+struct gtd_rsp *rxwin_keep_data(struct rxwin *w, struct rxwin_mem *m, struct gtd_rsp rsp)
 {
-	assert(!rxwin_response(w, rsp.psn));
+	assert(!rxwin_response(w, rsp.psn) && rsp.data_bytes <= RXWIN_DATA_MAX);
 	if (w->gtd_count >= (rsp.psn == w->next_expected ? RXWIN_GTD_MAX : RXWIN_GTD_MAX - 1))
-		return false;
+		return NULL;
 	if (!w->gtd)
 		w->gtd = pool_get(&m->gtd_pool);
 	if (!w->gtd)
-		return false;
-	w->gtd[w->gtd_count++] = rsp;
-	return true;
+		return NULL;
+	struct gtd_rsp *kept = &w->gtd[w->gtd_count++];
+	*kept = rsp;
+	return kept;
+}
+
+bool rxwin_keep_response(struct rxwin *w, struct rxwin_mem *m, struct gtd_rsp rsp)
+{
+	return rxwin_keep_data(w, m, rsp);
 }
 
 void rxwin_clear(struct rxwin *w, uint32_t clear_psn)

@@ -141,6 +141,9 @@ struct weft_cqe rma_event(const struct rx_msg *m, uint8_t kind, uint64_t len, co
 bool rma_event_reserve(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr);
 /* The turn has come and all is here, at `payload` or placed already. False: no memory, later. */
 bool rma_rx_execute(struct ses *ses, struct rx_msg *m, const uint8_t *payload);
+/* A fetching atomic of few bytes, in its only packet, whose turn has come, is executed, and the acknowledgement has
+ * what was there. False: it is not one, there is no place for that or somebody is to be told; nothing has been done. */
+bool rma_fetch_in_ack(struct ses *ses, struct rx_msg *m, const struct wire_view *v, const uint8_t *payload);
 
 /* ---- rma_local.c ---- */
 

@@ -127,10 +127,14 @@ static bool is_whole(const struct wire_std *h)
 	return wire_req_som(&h->req) && wire_req_eom(&h->req) && length && length <= UINT16_MAX;
 }
 
+/* A single comparison's request counts its element, or the operands in the extension: the facts say neither. */
 uint32_t rma_amo_length(const struct wire_std *h)
 {
+	const struct wire_amo *a = wire_amo_of(h);
 	uint32_t length = wire_std_request_length(h);
-	return is_array_form(wire_amo_opcode(wire_amo_of(h))) ? length / 2 : length;
+	if (length == EXTENSION_BYTES && weft_amo_compares(wire_amo_opcode(a)))
+		return weft_amo_bytes(wire_amo_datatype(a));
+	return is_array_form(wire_amo_opcode(a)) ? length / 2 : length;
 }
 
 uint8_t rma_amo_check(const struct wire_view *v)

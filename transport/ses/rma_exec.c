@@ -134,6 +134,22 @@ static bool execute_fetch(struct ses *ses, struct rx_msg *m, const uint8_t *payl
 	return true;
 }
 
+bool rma_fetch_in_ack(struct ses *ses, struct rx_msg *m, const struct wire_view *v, const uint8_t *payload)
+{
+	struct rx_rma *r = m->rma;
+	const struct mr_range range = {r->raddr, r->length};
+	uint8_t rc;
+	if (r->opcode != WIRE_OP_FETCHING_ATOMIC || r->length > RXWIN_DATA_MAX)
+		return false;
+	const struct weft_mr *mr = rma_region(ses, m, range, &rc);
+	uint8_t *was = mr && !rma_wants_event(m, mr) ? pdc_rx_keep_data(ses->pds, m->pdc, v, r->length) : NULL;
+	if (!was)
+		return false;
+	rma_amo_apply(&r->amo, mr, range, payload, was);
+	ses->stats->rma_atomics++;
+	return true;
+}
+
 bool rma_rx_execute(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
 {
 	assert(m->rma && !m->rma->announced);

@@ -165,6 +165,24 @@ static int take_parts(struct ses *ses, struct rx_msg *m, const struct part *part
 	return PDS_TAKEN;
 }
 
+/* A message of few bytes whose turn has come is answered by the acknowledgement of its only packet (Max_ACK_Data_Size).
+ * False: it is not, and nothing has been done. */
+static bool answer_in_ack(struct ses *ses, struct rx_msg *m, const struct wire_view *v)
+{
+	const struct mr_range range = {m->rma->raddr, m->bytes};
+	uint8_t rc;
+	if (!m->bytes || m->bytes > RXWIN_DATA_MAX || is_fetch(m->rma) || m->received_bytes)
+		return false;
+	const struct weft_mr *mr = rma_region(ses, m, range, &rc);
+	uint8_t *data = mr && !rma_wants_event(m, mr) ? pdc_rx_keep_data(ses->pds, m->pdc, v, m->bytes) : NULL;
+	if (!data)
+		return false;
+	mr_load(mr, range.raddr, data, range.bytes);
+	m->received_bytes = m->bytes;
+	ses->stats->rma_read++;
+	return true;
+}
+
 static int take_first(struct ses *ses, struct rx_msg *m, const struct wire_view *v)
 {
 	uint32_t left = m->bytes - m->received_bytes;
@@ -201,6 +219,8 @@ int rma_read_packet(struct ses *ses, struct rx_msg *m, const struct wire_view *v
 	bool som = wire_req_som(v->req);
 	if (is_fetch(m->rma) && !(som && wire_req_eom(v->req)))
 		return WIRE_RC_UNSUPPORTED_SIZE;
+	if (som && turn && asks_for_all(ses, m, v) && answer_in_ack(ses, m, v))
+		return PDS_TAKEN;
 	int rc = som ? take_first(ses, m, v) : take_other(ses, m, v);
 	if (!rc && turn)
 		rma_read_turn(ses, m);

@@ -135,7 +135,7 @@ int rma_rx_packet(struct ses *ses, struct rx_msg *m, const struct wire_view *v, 
 		return rma_read_packet(ses, m, v, turn);
 	if (!r->ordered)
 		rc = place(ses, m, &(struct mr_range){r->raddr + offset, len}, payload);
-	else if (turn && len == m->bytes && rma_rx_execute(ses, m, payload))
+	else if (turn && len == m->bytes && (rma_fetch_in_ack(ses, m, v, payload) || rma_rx_execute(ses, m, payload)))
 		r->done = true;
 	else
 		rc = keep(ses, m, offset, payload, len);

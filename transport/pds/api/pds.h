@@ -164,6 +164,9 @@ struct pdc_tx *pdc_tx_get(struct pds *pds, struct remote *remote, bool backgroun
 /* The direction in which a connection of its initiator takes our answers, existing or new. NULL: no memory, or closed.
  */
 struct pdc_tx *pdc_tx_return(struct pds *pds, struct pdc_rx *rx, weft_ns now);
+/* The acknowledgement of this packet, which on_data is being asked about and takes, will have data, 1 to RXWIN_DATA_MAX
+ * bytes: returns where they go. It is kept until the initiator confirms it. NULL: no place. */
+uint8_t *pdc_rx_keep_data(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, uint32_t bytes);
 /* Adds a run: the newest of the connection. */
 void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns now);
 /* Nothing more is cut from the run; it ends once nothing of it is in flight. */

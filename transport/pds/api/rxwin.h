@@ -13,11 +13,17 @@
 #include "pool.h"
 #include "psn.h"
 
-/* An error response that the initiator must confirm before it is forgotten (guaranteed delivery, UE 1.0 sec. 3.5). */
+enum { RXWIN_DATA_MAX = 16 }; /* bytes of data in a response (Max_ACK_Data_Size) */
+
+/* A response that the initiator must confirm before it is forgotten (guaranteed delivery, UE 1.0 sec. 3.5): an error,
+ * or one with data. */
 struct gtd_rsp {
 	uint64_t head; /* of the request: see struct wire_echo */
 	uint32_t psn;
 	uint8_t return_code;
+	uint8_t data_bytes; /* of `data`; 0: it has none */
+	uint32_t length;    /* of the request; with data only */
+	uint8_t data[RXWIN_DATA_MAX];
 };
 
 enum { RXWIN_GTD_MAX = 32 }; /* of a connection; with more of them packets are refused for now */
@@ -122,6 +128,8 @@ static inline bool rxwin_mark(struct rxwin *w, struct rxwin_mem *m, uint32_t psn
 /* Keeps a response until it is cleared. False: no place. The last place is for the oldest PSN missing: the initiator
  * can't confirm anything beyond before that has arrived. */
 bool rxwin_keep_response(struct rxwin *w, struct rxwin_mem *m, struct gtd_rsp rsp);
+/* The same; returns it, so that data can be filled in. NULL: no place. */
+struct gtd_rsp *rxwin_keep_data(struct rxwin *w, struct rxwin_mem *m, struct gtd_rsp rsp);
 
 /* The initiator has the responses up to this PSN. */
 void rxwin_clear(struct rxwin *w, uint32_t clear_psn);
