@@ -219,12 +219,17 @@ static enum trailer trailer_by_length(uint32_t bytes, uint32_t payload_bytes)
 	return bytes == payload_bytes + CRC_BYTES ? TRAILER_CRC : TRAILER_NONE;
 }
 
-/* The first packet of several has a whole Payload MTU, of which there are few. */
+static bool is_payload_mtu(uint32_t bytes)
+{
+	return bytes == 1024 || bytes == 2048 || bytes == 4096 || bytes == 8192;
+}
+
+/* The first packet of several has a whole Payload MTU, of which UET has few; between Wefts there are others. */
 static enum trailer trailer_of_first(uint32_t bytes)
 {
-	uint32_t mtu = bytes - CRC_BYTES;
-
-	return mtu == 1024 || mtu == 2048 || mtu == 4096 || mtu == 8192 ? TRAILER_CRC : TRAILER_NONE;
+	if (is_payload_mtu(bytes) || bytes < CRC_BYTES)
+		return TRAILER_NONE;
+	return is_payload_mtu(bytes - CRC_BYTES) ? TRAILER_CRC : TRAILER_ASK;
 }
 
 /* Atomics have a payload of that length or, with their operands in the header or none at all, no payload. */

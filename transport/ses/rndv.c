@@ -27,7 +27,10 @@ static struct tx_msg *ask(struct ses *ses, struct rx_msg *m)
 	struct tx_msg *t = p ? pool_get(&ses->tx_msgs) : NULL;
 	if (!t)
 		return NULL;
-	*t = (struct tx_msg){.kind = WEFT_OP_READ, .src_port = m->ep ? m->ep->port : 0, .dst_port = r->announcer};
+	*t = (struct tx_msg){.kind = WEFT_OP_READ,
+			     .src_port = m->ep ? m->ep->port : 0,
+			     .dst_port = r->announcer,
+			     .job_id = ses->pds->conf.tune.job_id};
 	if (!rma_tx_attach(ses, p, t, &op)) {
 		pool_put(&ses->tx_msgs, t);
 		return NULL;

@@ -99,6 +99,23 @@ static void crc__answered(void **state)
 	}
 }
 
+/* The first packet of several does not say how long it is, and need not have one of UET's sizes. */
+static void crc__behind_packets_of_any_size(void **state)
+{
+	static const uint32_t sizes[] = {64, 500, 1027, 1500, 8100};
+	for (uint32_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+		struct duo_conf conf;
+		struct weft_engine_tune plain;
+		duo_conf_init(&conf);
+		conf.tune.payload_bytes = sizes[i / 2];
+		plain = conf.tune;
+		conf.tune_1 = &plain;
+		conf.tune.encap = i & 1 ? 2 : 0;
+		conf.tune.crc = !(i & 1);
+		both_sides_wrap_as_the_first(&conf, i & 1 ? &wants[2] : &(struct want){WIRE_UDP_PORT, 0, 1});
+	}
+}
+
 /* Who has begun over UDP and then hears from a peer over IP, begins there with the peer's from then on. */
 static void remote_heard__changes_what_is_begun(void **state)
 {
@@ -237,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encap__of_all_kinds),
 		cmocka_unit_test(crc__answered),
+		cmocka_unit_test(crc__behind_packets_of_any_size),
 		cmocka_unit_test(remote_heard__changes_what_is_begun),
 		cmocka_unit_test(remote_heard__rewraps_what_is_not_answered),
 		cmocka_unit_test(profile__keeps_to_the_standard),

@@ -15,15 +15,21 @@ struct rndv {
 	uint8_t *out, *in;
 };
 
-static void rndv_open(struct rndv *r)
+static void rndv_open_job(struct rndv *r, uint32_t job_id)
 {
 	struct duo_conf conf;
 	duo_conf_init(&conf);
+	conf.tune.job_id = job_id;
 	conf.tune.rndv_bytes = LIMIT;
 	conf.tune.peer_timeout_ns = WEFT_MS(100);
 	duo_open(&r->d, &conf);
 	r->out = duo_pattern(BYTES, 5);
 	r->in = calloc(1, BYTES);
+}
+
+static void rndv_open(struct rndv *r)
+{
+	rndv_open_job(r, 0);
 }
 
 static void rndv_close(struct rndv *r)
@@ -64,6 +70,21 @@ static void expect_clean(struct rndv *r)
 		assert_int_equal(r->d.e[i]->ses.tx_rmas.used, 0);
 		assert_int_equal(r->d.e[i]->ses.rx_rmas.used, 0);
 	}
+}
+
+static void fetch__is_of_our_job(void **state)
+{
+	struct rndv r;
+	rndv_open_job(&r, 7);
+	duo_recv(&r.d, 1, r.in, BYTES, 7, 0, r.in);
+	duo_send(&r.d, 0, r.out, BYTES, 7, r.out);
+	run(&r);
+	duo_expect(&r.d, 0, r.out, 0);
+	duo_expect(&r.d, 1, r.in, 0);
+	assert_memory_equal(r.in, r.out, BYTES);
+	assert_int_equal(fetched(&r), 1);
+	expect_clean(&r);
+	rndv_close(&r);
 }
 
 static void expected__straight_into_the_buffer(void **state)
@@ -562,6 +583,7 @@ static void forged__tokens_open_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fetch__is_of_our_job),
 		cmocka_unit_test(expected__straight_into_the_buffer),
 		cmocka_unit_test(small__is_not_announced),
 		cmocka_unit_test(unexpected__needs_no_memory),
