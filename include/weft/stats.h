@@ -52,7 +52,7 @@ WEFT_BEGIN_DECLS
 	X(rx_bad_ip, "dropped: no valid IPv4 or IPv6 header")                                                          \
 	X(rx_bad_udp, "dropped: not UDP to our port")                                                                  \
 	X(rx_bad_pds, "dropped: PDS header unknown or impossible")                                                     \
-	X(rx_bad_ses, "dropped: SES header unknown or impossible")                                                     \
+	X(rx_bad_ses, "refused: SES header unknown or impossible")                                                     \
 	X(rx_bad_crc, "dropped: CRC32C wrong or missing")                                                              \
 	X(rx_not_ours, "dropped: addressed to another host")                                                           \
 	X(rx_no_pdc, "dropped: unknown PDC, answered with a NACK where the protocol asks for it")                      \

@@ -11,7 +11,6 @@
 static const struct {
 	const char *name, *why;
 } marks[] = {
-	{"small-read", "small headers are dropped"},
 	{"rudi", "RUDI is not served"},
 	{NULL, NULL},
 };

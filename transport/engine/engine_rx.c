@@ -25,6 +25,7 @@ receive_rare(struct weft_engine *e, const struct weft_pkt *pkt, struct wire_view
 	case WIRE_KIND_DATA:
 	case WIRE_KIND_READ_DATA:
 	case WIRE_KIND_TRIMMED:
+	case WIRE_KIND_REFUSED:
 		pds_rx_request(&e->pds, pkt, &v, now);
 		break;
 	case WIRE_KIND_ACK:
@@ -38,9 +39,6 @@ receive_rare(struct weft_engine *e, const struct weft_pkt *pkt, struct wire_view
 		break;
 	case WIRE_KIND_DATAGRAM:
 		ses_rx_dgram(&e->ses, pkt, &v);
-		break;
-	case WIRE_KIND_REFUSED:
-		e->pds.stats.rx_bad_ses++;
 		break;
 	default:
 		e->pds.stats.rx_bad_pds++;

@@ -292,9 +292,18 @@ static int __attribute__((noinline)) request_packet(struct ses *ses, struct pdc_
 	return rc;
 }
 
+/* Of a form that is not served, or its lengths contradict each other. */
+static uint8_t refusal_of_form(const struct wire_view *v)
+{
+	return v->next_hdr == WIRE_NH_STD || v->next_hdr == WIRE_NH_RSP_DATA ? WIRE_RC_OP_VIOLATION
+									     : WIRE_RC_UNSUPPORTED_OP;
+}
+
 int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const uint8_t *payload)
 {
 	struct ses *ses = arg;
+	if (unlikely(v->kind == WIRE_KIND_REFUSED))
+		return refused(p, v, refusal_of_form(v));
 	bool is_answer = v->next_hdr != WIRE_NH_STD;
 	if (unlikely(is_answer != p->pdc.is_return))
 		return WIRE_RC_UNSUPPORTED_OP;

@@ -304,20 +304,24 @@ static void inconsistent__single_packets_are_refused(void **state)
 	uint8_t out[2000] = {1};
 	struct duo d;
 	open_default(&d);
+	d.logging = true;
 	struct plain_pkt w = part(0, 0, 1000, 999); /* more than the message */
 	inject(&d, w, out);
-	w = part(0, 1500, 1000, 2000); /* over its end */
+	w = part(1, 1500, 1000, 2000); /* over its end */
 	inject(&d, w, out);
-	w = part(0, 1000, 1000, 2000);
+	w = part(2, 1000, 1000, 2000);
 	w.ses.payload_length = 500; /* not all of its payload */
 	inject(&d, w, out);
-	w = part(0, 0, 0, 2000); /* none of it */
+	w = part(3, 0, 0, 2000); /* none of it */
 	inject(&d, w, out);
-	w = whole(1, 10);
+	w = part(4, 0, 10, 10);
 	w.ses.request_length = UINT32_MAX;
 	inject(&d, w, out);
 	assert_int_equal(weft_engine_stats(d.e[1])->rx_bad_ses, 5);
-	assert_null(first_rx(d.e[1]));
+	assert_int_equal(weft_engine_stats(d.e[1])->msg_unexpected, 0);
+	assert_int_equal(d.log_len, 5);
+	for (uint32_t i = 0; i < d.log_len; i++)
+		assert_int_equal(d.log[i].w.ses.return_code, WIRE_RC_OP_VIOLATION);
 	duo_close(&d);
 }
 
