@@ -295,6 +295,19 @@ static enum wire_error take_trailer(const struct wire_view *v, uint32_t len, str
 
 /* ---- both ---- */
 
+bool wire_view_is_cut(const struct wire_view *v)
+{
+	const struct wire_std *s = v->std;
+
+	if (v->kind != WIRE_KIND_REFUSED || v->next_hdr != WIRE_NH_STD ||
+	    wire_op_may_lack_payload(wire_req_opcode(&s->req)))
+		return false;
+	if (!wire_req_som(&s->req))
+		return v->payload_bytes < wire_std_payload_length(s);
+	uint32_t length = wire_std_request_length(s);
+	return v->payload_bytes < (wire_req_eom(&s->req) ? length : length != 0);
+}
+
 /* Whether a request can be placed. */
 static enum wire_kind kind_that_fits(const struct wire_view *v)
 {

@@ -17,6 +17,17 @@ static void __attribute__((noinline)) count_bad(struct weft_engine *e, enum wire
 	(*counters[error])++;
 }
 
+/* What has lost its end may come again, whole. Without a SES header there is nothing that could be answered. */
+static void receive_refused(struct weft_engine *e, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now)
+{
+	if (!v->ses_bytes)
+		e->pds.stats.rx_bad_ses++;
+	else if (wire_view_is_cut(v))
+		e->pds.stats.rx_bad_short++;
+	else
+		pds_rx_request(&e->pds, pkt, v, now);
+}
+
 /* `v` is a copy, so that what is checked of other packets stays in registers. */
 static void __attribute__((noinline))
 receive_rare(struct weft_engine *e, const struct weft_pkt *pkt, struct wire_view v, weft_ns now)
@@ -25,8 +36,10 @@ receive_rare(struct weft_engine *e, const struct weft_pkt *pkt, struct wire_view
 	case WIRE_KIND_DATA:
 	case WIRE_KIND_READ_DATA:
 	case WIRE_KIND_TRIMMED:
-	case WIRE_KIND_REFUSED:
 		pds_rx_request(&e->pds, pkt, &v, now);
+		break;
+	case WIRE_KIND_REFUSED:
+		receive_refused(e, pkt, &v, now);
 		break;
 	case WIRE_KIND_ACK:
 		pds_rx_ack(&e->pds, pkt, &v, now);

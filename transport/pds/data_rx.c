@@ -143,10 +143,6 @@ static bool __attribute__((noinline)) note_encap(struct pds *pds, struct pdc_rx 
 
 void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now)
 {
-	if (v->kind == WIRE_KIND_REFUSED && !v->ses_bytes) {
-		pds->stats.rx_bad_ses++; /* nothing that could be answered */
-		return;
-	}
 	struct pdc_rx *p = pdc_rx_find(pds, v, may_accept(pds, v), now);
 	if (p) {
 		note_heard(p, now);

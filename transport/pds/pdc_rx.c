@@ -182,9 +182,12 @@ static struct pdc_rx *find_established(struct pds *pds, const struct wire_view *
 	return t && may_accept && begins_return(pds, t, v) ? accept_return(pds, t, v, now) : NULL;
 }
 
-/* What a packet is answered that has no connection here: it names one that there is not, or there is no memory. */
+/* What a packet is answered that has no connection here: it names one that there is not, or that is another host's or
+ * has another PDCID there, or there is no memory. */
 static uint8_t refusal(const struct pds *pds, const struct wire_view *v)
 {
+	if (pdc_rx_by_id(&pds->ids, wire_hdr_dpdcid(v->hdr)))
+		return WIRE_NACK_PDC_HDR_MISMATCH;
 	struct pdc_tx *t = pdc_tx_of(&pds->ids, v);
 	return t && !t->other && begins_return(pds, t, v) ? WIRE_NACK_NO_PDC_AVAIL : WIRE_NACK_INV_DPDCID;
 }

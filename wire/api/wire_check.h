@@ -159,7 +159,8 @@ static inline bool wire_std_asks(const struct wire_std *s, uint64_t offset, uint
 	return wire_req_opcode(&s->req) == WIRE_OP_READ && offset + wire_std_payload_length(s) <= length;
 }
 
-/* A request that can be placed: within its message, and all of its payload, or all that it asks for. */
+/* A request that can be placed: within its message, and all of its payload, or all that it asks for. One that is the
+ * first and last of its message has all of it. */
 static inline __attribute__((always_inline)) bool wire_std_fits(const struct wire_std *s, uint32_t payload_bytes)
 {
 	uint32_t length = wire_std_request_length(s);
@@ -174,7 +175,9 @@ static inline __attribute__((always_inline)) bool wire_std_fits(const struct wir
 	}
 	if (unlikely(offset + payload_bytes > length))
 		return false;
-	return likely(payload_bytes) || !length || wire_op_may_lack_payload(wire_req_opcode(&s->req));
+	/* All of a message in one packet, or at least some of it. */
+	bool enough = wire_req_som(&s->req) && wire_req_eom(&s->req) ? payload_bytes == length : payload_bytes > 0;
+	return likely(enough) || !length || wire_op_may_lack_payload(wire_req_opcode(&s->req));
 }
 
 /* Whether wire_std_fits is certain: in the middle of a message, of an opcode without extension, with payload. */
@@ -186,6 +189,9 @@ static inline __attribute__((always_inline)) bool wire_std_continues(const struc
 	return !wire_req_som(&s->req) && !wire_op_extends(wire_req_opcode(&s->req)) && length != UINT32_MAX &&
 	       wire_std_payload_length(s) == payload_bytes && end <= length;
 }
+
+/* Whether a request of kind REFUSED is so because the end of its payload is missing. */
+bool wire_view_is_cut(const struct wire_view *v);
 
 static inline bool wire_rsp_data_fits(const struct wire_rsp_data *d, uint32_t payload_bytes)
 {

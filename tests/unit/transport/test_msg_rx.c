@@ -30,6 +30,8 @@ static struct plain_pkt part(uint16_t psn_offset, uint32_t offset, uint16_t byte
 	w.pds.psn += psn_offset;
 	w.pds.psn_offset = psn_offset;
 	w.ses.request_length = total;
+	if (bytes < total)
+		w.ses.flags &= (uint8_t)~WIRE_SES_EOM;
 	if (offset) {
 		w.ses.flags = WIRE_SES_REL;
 		w.ses.message_offset = offset;
@@ -314,12 +316,14 @@ static void inconsistent__single_packets_are_refused(void **state)
 	inject(&d, w, out);
 	w = part(3, 0, 0, 2000); /* none of it */
 	inject(&d, w, out);
-	w = part(4, 0, 10, 10);
+	w = part(3, 0, 10, 10);
 	w.ses.request_length = UINT32_MAX;
+	w.ses.flags &= (uint8_t)~WIRE_SES_EOM;
 	inject(&d, w, out);
-	assert_int_equal(weft_engine_stats(d.e[1])->rx_bad_ses, 5);
+	assert_int_equal(weft_engine_stats(d.e[1])->rx_bad_ses, 4);
+	assert_int_equal(weft_engine_stats(d.e[1])->rx_bad_short, 1);
 	assert_int_equal(weft_engine_stats(d.e[1])->msg_unexpected, 0);
-	assert_int_equal(d.log_len, 5);
+	assert_int_equal(d.log_len, 4);
 	for (uint32_t i = 0; i < d.log_len; i++)
 		assert_int_equal(d.log[i].w.ses.return_code, WIRE_RC_OP_VIOLATION);
 	duo_close(&d);

@@ -174,7 +174,7 @@ static void request__another_initiator_is_unknown(void **state)
 	struct plain_pkt w = established(&d, duo_syn(1, 8), 1);
 	w.pds.spdcid++;
 	inject(&d, w);
-	assert_int_equal(last_sent(&d)->code, WIRE_NACK_INV_DPDCID);
+	assert_int_equal(last_sent(&d)->code, WIRE_NACK_PDC_HDR_MISMATCH);
 	duo_close(&d);
 }
 
