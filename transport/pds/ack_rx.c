@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The initiator learns what arrived: cumulative and selective acknowledgements, RTT samples, refusals. */
+/* The initiator learns what arrived: cumulative and selective acknowledgements, RTT samples, refused content. */
 #include <errno.h>
 
 #include "bitmap.h"
@@ -12,7 +12,7 @@
 #include "wire_check.h"
 #include "withdraw.h"
 
-enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff, RESOURCE_HOLD_BRTTS = 4 };
+enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_OVERFLOW = 0xffff };
 
 /* Fields of an ACK that are used more than once. */
 struct ack_fields {
@@ -384,110 +384,4 @@ inline __attribute__((always_inline)) void pds_rx_ack(struct pds *pds, const str
 	if (unlikely(is_error(v)) && !error_response(pds, p, n.trigger, v->rsp))
 		return;
 	take(pds, p, pkt, v, &n, now);
-}
-
-static enum weft_lb_fb trim_feedback(const struct wire_view *v)
-{
-	if (wire_nack_code(v->nack) == WIRE_NACK_TRIMMED)
-		return WEFT_LB_TRIM;
-	return wire_hdr_flags(v->hdr) & WIRE_F_ACK_M
-		       ? WEFT_LB_CE
-		       : WEFT_LB_OK; /* the last hop is no fault of the path (UE 1.0 sec. 3.6) */
-}
-
-/* The packet must be sent again. A NACK for an earlier transmission than the one in flight is stale. */
-static void refused(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, bool trimmed, weft_ns now)
-{
-	const struct sent *s = sendq_at(&p->q, wire_hdr_psn(v->hdr));
-	if (s->state != SENT_INFLIGHT || (s->tries != 0) != !!(wire_hdr_flags(v->hdr) & WIRE_F_RETX)) {
-		pds->stats.rx_stale++;
-		return;
-	}
-	if (trimmed) {
-		pds->stats.tx_retx_trim++;
-		lb_feedback(pds, p, wire_view_entropy(v), trim_feedback(v), now);
-		loss_mark(pds, p, wire_hdr_psn(v->hdr), WEFT_CC_LOSS_TRIM, now);
-		return;
-	}
-	pds->stats.tx_retx_nack++;
-	p->hold_until_ns = now + RESOURCE_HOLD_BRTTS * p->brtt_ns;
-	loss_resend(pds, p, wire_hdr_psn(v->hdr));
-	ready_add(pds, p);
-}
-
-/* A packet arrived before its turn, so the first one not acknowledged is lost (UE 1.0 sec. 3.5, ROD). */
-static void out_of_order(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now)
-{
-	const struct sent *s = sendq_at(&p->q, wire_hdr_psn(v->hdr)), *first = sendq_at(&p->q, p->q.una);
-	bool current = s->state == SENT_INFLIGHT && (s->tries != 0) == !!(wire_hdr_flags(v->hdr) & WIRE_F_RETX);
-	if (!pds->conf.tune.go_back_n || !current || s == first || first->state != SENT_INFLIGHT) {
-		pds->stats.rx_stale++;
-		return;
-	}
-	pds->stats.lost_gap++;
-	pds->stats.tx_retx_gap++;
-	loss_mark(pds, p, p->q.una, WEFT_CC_LOSS_GAP, now);
-}
-
-/* The target has forgotten us. Messages of which it never acknowledged anything start over on a new connection; in the
- * middle of one nobody can know what was delivered. */
-static void reset(struct pds *pds, struct pdc_tx *p, uint8_t code, weft_ns now)
-{
-	if (p->state == PDC_TX_CLOSING) {
-		pdc_tx_closed(pds, p, now);
-		return;
-	}
-	if (p->heard || code == WIRE_NACK_CLOSING_IN_ERR || !pdc_tx_restart(pds, p, now))
-		pdc_tx_fail(pds, p, ECONNRESET);
-}
-
-static bool code_is_fatal(uint8_t code)
-{
-	switch (code) {
-	case WIRE_NACK_INV_DPDCID:
-	case WIRE_NACK_PDC_HDR_MISMATCH:
-	case WIRE_NACK_CLOSING:
-	case WIRE_NACK_CLOSING_IN_ERR:
-	case WIRE_NACK_GTD_RESP_UNAVAIL:
-	case WIRE_NACK_INVALID_SYN:
-	case WIRE_NACK_PDC_MODE_MISMATCH:
-	case WIRE_NACK_UNEXP_EVENT:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* A target that knows no PROBE gets no more of them: ACKs tell the base RTT as well, later. A PROBE has PSN 0. */
-static bool is_refused_probe(const struct pdc_tx *p, const struct wire_view *v)
-{
-	return wire_nack_code(v->nack) == WIRE_NACK_UNEXP_EVENT && !wire_hdr_psn(v->hdr) && !sendq_has(&p->q, 0);
-}
-
-void pds_rx_nack(struct pds *pds, const struct wire_view *v, weft_ns now)
-{
-	struct pdc_tx *p = pdc_tx_of(&pds->ids, v);
-	pds->stats.rx_nack++;
-	if (p && is_refused_probe(p, v)) {
-		p->probe_sent_ns = WEFT_NEVER;
-		p->probes_refused = true;
-		return;
-	}
-	bool of_request =
-		p && pds->credit.sched && wire_hdr_psn(v->hdr) == p->q.nxt && code_is_fatal(wire_nack_code(v->nack));
-	bool ours = p && (of_request || sendq_has(&p->q, wire_hdr_psn(v->hdr)));
-	if (!ours || (wire_hdr_spdcid(v->hdr) && !pdc_tx_learn_target(p, v))) {
-		pds->stats.rx_stale++;
-		return;
-	}
-	p->last_heard_ns = now;
-	if (code_is_fatal(wire_nack_code(v->nack)))
-		reset(pds, p, wire_nack_code(v->nack), now);
-	else if (wire_nack_code(v->nack) == WIRE_NACK_ROD_OOO)
-		out_of_order(pds, p, v, now);
-	else if (wire_nack_code(v->nack) != WIRE_NACK_RCVD_SES_PROCG)
-		refused(pds, p, v,
-			wire_nack_code(v->nack) == WIRE_NACK_TRIMMED ||
-				wire_nack_code(v->nack) == WIRE_NACK_TRIMMED_LASTHOP,
-			now);
 }

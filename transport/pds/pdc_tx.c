@@ -216,6 +216,27 @@ void pdc_tx_end_return(struct pds *pds, struct pdc_tx *p, int err)
 		pdc_tx_fail(pds, p, err ? err : ECONNRESET);
 }
 
+/* Every message starts over. */
+static void start_over(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	run_queue_rewind(p);
+	list_for_each (l, &p->runs)
+		credit_tx_queued(pds, p, list_entry(l, struct tx_run, link));
+	ready_add(pds, p);
+	tx_timer_arm(pds, p, now);
+}
+
+bool pdc_tx_renumber(struct pds *pds, struct pdc_tx *p, uint32_t start_psn, weft_ns now)
+{
+	if (p->pdc.is_return || p->state != PDC_TX_SYN || p->heard || p->syn_tries++ >= SYN_TRIES_MAX)
+		return false;
+	sendq_release(&p->q, &pds->sendq_mem);
+	p->inflight_bytes = 0;
+	number_from(pds, p, start_psn);
+	start_over(pds, p, now);
+	return true;
+}
+
 /* A new PDCID and new PSNs; every message starts over. Only right while the target has delivered none of them. */
 bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
@@ -228,11 +249,7 @@ bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	sendq_release(&p->q, &pds->sendq_mem);
 	p->inflight_bytes = 0;
 	start_numbering(pds, p);
-	run_queue_rewind(p);
-	list_for_each (l, &p->runs)
-		credit_tx_queued(pds, p, list_entry(l, struct tx_run, link));
-	ready_add(pds, p);
-	tx_timer_arm(pds, p, now);
+	start_over(pds, p, now);
 	return true;
 }
 

@@ -13,6 +13,9 @@ void pdc_tx_idle(struct pds *pds, struct pdc_tx *p, weft_ns now);
 void pdc_tx_closed(struct pds *pds, struct pdc_tx *p, weft_ns now);
 /* False: tried too often, or no memory. */
 bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now);
+/* The target asks for another Start_PSN; every message starts over with it, under the same PDCID. False: not while the
+ * target knows the connection, or tried too often. */
+bool pdc_tx_renumber(struct pds *pds, struct pdc_tx *p, uint32_t start_psn, weft_ns now);
 /* The forward direction has ended: all that is left fails with `err`, or, if that is 0, what was sent counts as having
  * arrived. Frees p. */
 void pdc_tx_end_return(struct pds *pds, struct pdc_tx *p, int err);

@@ -22,15 +22,18 @@ weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p)
 /* Nothing is on its way, but an answer is due: is the target still there? */
 weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p)
 {
-	if (!p->awaiting || sendq_len(&p->q) || p->cutting || p->state != PDC_TX_OPEN)
+	if (!p->awaiting || p->probes_refused || sendq_len(&p->q) || p->cutting || p->state != PDC_TX_OPEN)
 		return WEFT_NEVER;
 	return p->last_heard_ns + pds->conf.tune.peer_timeout_ns / ALIVE_ASKS;
 }
 
-/* Data that was never sent, for want of credit or because the port takes nothing, does not wait for ever either. */
+/* Data that was never sent, for want of credit or because the port takes nothing, does not wait for ever either; nor do
+ * answers of a target that can't be asked. */
 weft_ns tx_silence_deadline(const struct pds *pds, const struct pdc_tx *p)
 {
-	return sendq_len(&p->q) || p->cutting ? p->last_heard_ns + pds->conf.tune.peer_timeout_ns : WEFT_NEVER;
+	return sendq_len(&p->q) || p->cutting || (p->awaiting && p->probes_refused)
+		       ? p->last_heard_ns + pds->conf.tune.peer_timeout_ns
+		       : WEFT_NEVER;
 }
 
 static weft_ns deadline(const struct pds *pds, const struct pdc_tx *p, weft_ns now)

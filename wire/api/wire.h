@@ -93,6 +93,9 @@ enum wire_nack_code {
 	WIRE_NACK_RCVD_SES_PROCG = 0x18,
 	WIRE_NACK_UNEXP_EVENT = 0x19,
 	WIRE_NACK_RCVR_INFER_LOSS = 0x1a,
+	WIRE_NACK_EXP_NORMAL = 0xfd, /* experiments, by class */
+	WIRE_NACK_EXP_ERROR = 0xfe,
+	WIRE_NACK_EXP_FATAL = 0xff,
 };
 
 /* SES request opcodes (table of section 3.4) and flags of byte 1. */
@@ -206,6 +209,22 @@ const char *wire_error_name(enum wire_error error);
 const char *wire_pds_name(uint8_t type);
 const char *wire_ctl_name(uint8_t ctl);
 const char *wire_nack_name(uint8_t code);
+
+/* What a NACK asks the source of the packet to do. */
+enum wire_nack_action {
+	WIRE_NACK_DO_NOTHING,        /* no meaning, or reserved */
+	WIRE_NACK_DO_RESEND_TRIMMED, /* as soon as the window allows; congestion */
+	WIRE_NACK_DO_RESEND_LOST,    /* likewise; the packet was lost */
+	WIRE_NACK_DO_RESEND,         /* at once */
+	WIRE_NACK_DO_RESEND_LATER,   /* the target lacks something */
+	WIRE_NACK_DO_GO_BACK,        /* to the first packet not acknowledged (ROD) */
+	WIRE_NACK_DO_WAIT,           /* it has arrived, and is being worked on */
+	WIRE_NACK_DO_RENUMBER,       /* begin with the Start_PSN in the NACK's payload */
+	WIRE_NACK_DO_RESTART,        /* close the connection; what it was about may go over a new one */
+	WIRE_NACK_DO_FAIL,           /* close the connection; what it was about has failed */
+};
+enum wire_nack_action wire_nack_action(uint8_t code);
+
 const char *wire_op_name(uint8_t opcode);
 const char *wire_rsp_name(uint8_t opcode);
 const char *wire_rc_name(uint8_t return_code);

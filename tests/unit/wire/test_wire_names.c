@@ -39,7 +39,7 @@ static void wire_names__complete_and_distinct(void **state)
 {
 	assert_int_equal(count_names(wire_pds_name), 14);
 	assert_int_equal(count_names(wire_ctl_name), 10);
-	assert_int_equal(count_names(wire_nack_name), 25);
+	assert_int_equal(count_names(wire_nack_name), 28);
 	assert_int_equal(count_names(wire_op_name), 17);
 	assert_int_equal(count_names(wire_rsp_name), 4);
 	assert_int_equal(count_names(wire_rc_name), 38);

@@ -65,14 +65,14 @@ static void wire_print__numbers_without_name(void **state)
 {
 	struct plain_pkt p = {
 		.net = {.src = weft_ip_v4(1), .dst = weft_ip_v4(2), .dst_port = 1},
-		.pds = {.type = WIRE_PDS_NACK, .next_hdr = WIRE_NH_RSP, .code = 0xfd, .flags = 0x41},
+		.pds = {.type = WIRE_PDS_NACK, .next_hdr = WIRE_NH_RSP, .code = 0x2d, .flags = 0x41},
 		.ses = {.opcode = 0x30, .return_code = 0x37},
 		.has_ses = 1,
 	};
 	char text[512];
 
 	print_plain(&p, text, sizeof text);
-	assert_string_equal(text, "0.0.0.1 > 0.0.0.2 port=1 ev=0 dscp=0 not-ect | NACK 0xfd psn=0 pdc=0>0 payload=0 "
+	assert_string_equal(text, "0.0.0.1 > 0.0.0.2 port=1 ev=0 dscp=0 not-ect | NACK 0x2d psn=0 pdc=0>0 payload=0 "
 				  "flags=0x41 | 0x30 list=0 rc=0x37 id=0 job=0 gen=0 modified=0 | 0 payload");
 }
 
