@@ -10,8 +10,9 @@ PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric
 	chromium qemu-system-x86 busybox-static cpio kmod ethtool bpftool libbpf-dev procps
 
 SOAK_SECONDS ?= 1800
+SECONDS ?= 120
 
-.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider reproduce soak check format tidy clean
+.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider reproduce soak chaos check format tidy clean
 
 all: build
 
@@ -68,6 +69,10 @@ soak: deps
 		meson setup $(BUILD)-asan --buildtype debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 	ninja -C $(BUILD)-asan
 	@scripts/soak.sh $(BUILD)-asan $(SOAK_SECONDS)
+
+# Random fabrics, workloads, algorithms, parameters and faults through `weft sim` for SECONDS; CHAOS_OPTIONS='--seed 7'.
+chaos: deps build
+	@tests/chaos/chaos.py $(BUILD) --seconds $(SECONDS) $(CHAOS_OPTIONS)
 
 # Rules about the sources, the libraries and the pages; all but clang-tidy, which takes minutes (make tidy).
 check: build

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # All tests, whatever fails on the way; non-zero at the end if anything did. Each result is one line in
 # $BUILD/results.txt: "OK name", "FAIL name", or "SKIP name" (this machine cannot run it). BUILD names the release build
-# directory, FUZZ_SECONDS the time per target, SOAK_SECONDS that of random operations through the provider.
+# directory, FUZZ_SECONDS the time per target, SOAK_SECONDS that of random operations through the provider, CHAOS_SECONDS that of random
+# faults in the lab.
 set -u
 export LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/lsan.supp"
 # Tests that ask for more memory than there is expect a refusal.
@@ -56,6 +57,10 @@ configured "$build-asan" --buildtype debugoptimized -Db_sanitize=address,undefin
 suites "$build-asan" asan --suite unit --suite sim --suite fabric --suite provider --timeout-multiplier 4
 
 step soak scripts/soak.sh "$build-asan" "${SOAK_SECONDS:-120}"
+
+# Always the same cases, so that nobody's change fails by another one's defect. Timeouts double while a path is down, and windows
+# that they made small grow slowly.
+step chaos tests/chaos/chaos.py "$build" --seconds "${CHAOS_SECONDS:-120}" --seed 1 --outages 5 --healed-rtos 300
 
 # One digest whatever built the lab: gcc -O3, gcc with sanitizers, clang -O3, clang -O0 with sanitizers.
 CC=clang configured "$build-clang"

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""chaos.py BUILD [--seconds N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] - random fabrics, workloads, algorithms,
+parameters and faults in `weft sim`, for so long. Every flow must end, every byte be right, and a run end soon after its last
+fault. A case that fails is shrunk and printed as a command. Exit status: 0 nothing failed, 1 something did."""
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from chaos_case import Case, Names, names_of, random_case
+from chaos_judge import HEALED_RTOS, Judge, Verdict, shrink
+
+SAYS_EVERY = 10            # percent of the time, where nobody watches a terminal
+SHRINK_SECONDS = 60.0      # for each of the first failures
+SHRINK_MOST = 3
+
+
+@dataclass
+class Row:
+    """What one congestion control did."""
+    runs: int = 0
+    refused: int = 0
+    failed: int = 0
+    packets: int = 0
+    hops: int = 0
+    rtos: float = 0.0
+
+    def add(self, verdict: Verdict) -> None:
+        self.runs += 1
+        self.refused += verdict.kind == "refused"
+        self.failed += verdict.bad
+        self.packets += verdict.packets
+        self.hops += verdict.hops
+        self.rtos = max(self.rtos, verdict.rtos)
+
+
+@dataclass
+class Score:
+    rows: dict[str, Row] = field(default_factory=dict)
+    failures: list[tuple[Case, Verdict]] = field(default_factory=list)
+
+    def add(self, case: Case, verdict: Verdict) -> None:
+        self.rows.setdefault(case.cc, Row()).add(verdict)
+        if verdict.bad:
+            self.failures.append((case, verdict))
+
+    @property
+    def total(self) -> Row:
+        rows = self.rows.values()
+        return Row(sum(r.runs for r in rows), sum(r.refused for r in rows), sum(r.failed for r in rows),
+                   sum(r.packets for r in rows), sum(r.hops for r in rows), max((r.rtos for r in rows), default=0.0))
+
+    def table(self) -> str:
+        lines = [f"{'':<22}{'runs':>8}{'refused':>9}{'failed':>8}{'packets':>13}{'hops':>14}{'latest end':>12}"]
+        for name, r in [*sorted(self.rows.items()), ("all", self.total)]:
+            lines.append(f"{name:<22}{r.runs:>8}{r.refused:>9}{r.failed:>8}{r.packets:>13}{r.hops:>14}{r.rtos:>8.1f} RTO")
+        return "\n".join(lines)
+
+
+class Progress:
+    """Share of the time and time left: a line that changes on a terminal, some lines elsewhere."""
+
+    def __init__(self, seconds: float) -> None:
+        self._begin, self._seconds, self._said = time.monotonic(), seconds, 0
+
+    @property
+    def left(self) -> float:
+        return self._begin + self._seconds - time.monotonic()
+
+    def text(self, score: Score) -> str:
+        percent = 100 * (1 - max(self.left, 0) / self._seconds)
+        row = score.total
+        done = f"{row.runs} runs, {row.hops / 1e6:.1f} million hops, {row.failed} failed"
+        return f"{percent:3.0f} %, {max(self.left, 0):4.0f} s left: {done}"
+
+    def say(self, score: Score) -> None:
+        text = self.text(score)
+        if sys.stdout.isatty():
+            print("\r" + text, end="", flush=True)
+        elif int(text[:3]) >= self._said + SAYS_EVERY:
+            self._said = int(text[:3])
+            print(text, flush=True)
+
+
+def seeds_until(progress: Progress, first: int) -> Iterator[int]:
+    while progress.left > 0:
+        yield first
+        first += 1
+
+
+def run(judge: Judge, names: Names, first: int, jobs: int, progress: Progress) -> Score:
+    """Judges case after case until the time is over."""
+    score = Score()
+    seeds = seeds_until(progress, first)
+
+    def work() -> Iterator[tuple[Case, Verdict]]:
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            cases: dict[concurrent.futures.Future[Verdict], Case] = {}
+            while True:
+                while len(cases) < jobs and (seed := next(seeds, None)) is not None:
+                    case = random_case(seed, names)
+                    cases[pool.submit(judge.judge, case)] = case
+                if not cases:
+                    return
+                done, _ = concurrent.futures.wait(cases, return_when=concurrent.futures.FIRST_COMPLETED)
+                for future in done:
+                    yield cases.pop(future), future.result()
+
+    for case, verdict in work():
+        score.add(case, verdict)
+        if verdict.bad:
+            print(f"\n{verdict.kind}: {verdict.why}\n  {judge.command(case)}", flush=True)
+        progress.say(score)
+    return score
+
+
+def shrink_first(judge: Judge, score: Score) -> None:
+    """Prints the first failures once more, as small as they become."""
+    for case, verdict in score.failures[:SHRINK_MOST]:
+        less = shrink(case, lambda c: judge.judge(c).kind == verdict.kind, SHRINK_SECONDS)
+        print(f"{verdict.kind}, shrunk: {judge.judge(less).why}\n  {judge.command(less)}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("build")
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seed", type=int, help="of the first case; the next one's is one more; default: the time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--healed-rtos", type=float, default=HEALED_RTOS, help="base RTOs from the last fault's end to the run's")
+    parser.add_argument("--outages", type=float, default=0, help="times the longest fault that a run may last beyond that")
+    options = parser.parse_args()
+    weft = os.path.join(options.build, "weft")
+    names = names_of(subprocess.run([weft, "sim", "--help"], capture_output=True, text=True, check=True).stdout)
+    first = int(time.time()) * 1000 if options.seed is None else options.seed
+    judge = Judge(weft, options.healed_rtos, options.outages)
+    print(f"{len(names.cc)} congestion controls, {len(names.lb)} load balancers, first seed {first}", flush=True)
+    score = run(judge, names, first, options.jobs, Progress(options.seconds))
+    print("\n" + score.table(), flush=True)
+    shrink_first(judge, score)
+    return 1 if score.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_chaos.py WEFT - random cases use every algorithm and repeat by their seed; a failure is shrunk to what causes it."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+from chaos import Progress, Score
+from chaos_case import Case, names_of, random_case, simpler
+from chaos_judge import Judge, Verdict, shrink
+
+WEFT = sys.argv[1]
+NAMES = names_of(subprocess.run([WEFT, "sim", "--help"], capture_output=True, text=True, check=True).stdout)
+PLAIN = Case("leafspine:4:4:4", "permutation", (16, 65536), "smartt", "reps", 1)
+FAULTS = ((5, "fail cable:leaf:0:1", 100), (10, "ber host:3 1e-6", 50))
+
+
+def test_names() -> None:
+    assert "smartt" in NAMES.cc and "eqds" in NAMES.cc and "expresspass+swift" in NAMES.cc, NAMES.cc
+    assert "reps" in NAMES.lb and "auto" not in NAMES.lb and "drill" in NAMES.route, NAMES
+
+
+def test_random_cases() -> None:
+    cases = [random_case(seed, NAMES) for seed in range(500)]
+    assert cases == [random_case(seed, NAMES) for seed in range(500)]
+    assert {c.cc for c in cases} == set(NAMES.cc) and {c.lb for c in cases} == set(NAMES.lb)
+    assert {c.pattern for c in cases} >= {"incast", "alltoall", "allreduce-ring"}
+    kinds = {what.split()[0] + " " + what.split()[1].split(":")[0] for c in cases for _, what, _ in c.faults}
+    assert kinds >= {"fail host", "fail switch", "degrade cable", "ber host", "fail random"}, kinds
+
+
+def test_argv() -> None:
+    case = replace(PLAIN, sets={"crc": "on"}, faults=FAULTS, reconverge="0us", trim=False)
+    words = case.argv()
+    assert words[words.index("--set") + 1] == "crc=on" and "--no-trim" in words
+    assert words[words.index("--fault") + 1] == "5us fail cable:leaf:0:1 until 100us"
+    assert case.heals_us == 100 and PLAIN.heals_us == 0 and not case.healthy().faults
+    assert replace(case, sets={"fault_loss_ppm": "10"}).heals_us is None
+
+
+def test_simpler() -> None:
+    case = replace(PLAIN, sets={"crc": "on"}, faults=FAULTS)
+    less = list(simpler(case))
+    assert less[0].faults == () and case not in less
+    assert any(c.faults == FAULTS[:1] for c in less) and any(not c.sets and c.faults == FAULTS for c in less)
+
+
+def test_shrink() -> None:
+    """What does not matter goes, what matters stays."""
+    case = random_case(7, NAMES)
+    case = replace(case, sets={**case.sets, "go_back_n": "on"}, faults=FAULTS, numbers=(16, 65536), pattern="permutation")
+    least = shrink(case, lambda c: c.sets.get("go_back_n") == "on" and FAULTS[1] in c.faults and c.numbers[-1] > 5000)
+    assert least.sets == {"go_back_n": "on"} and least.faults == FAULTS[1:], least
+    assert least.numbers == (2, 8192), least
+
+
+def test_judge() -> None:
+    judge = Judge(WEFT)
+    fine = judge.judge(PLAIN)
+    assert fine.kind == "fine" and fine.packets > 200 and fine.hops > fine.packets, fine
+    assert judge.judge(replace(PLAIN, cc="nobody")).kind == "refused"
+    dead = replace(PLAIN, sets={"peer_timeout_ns": "1000", "fault_loss_ppm": "300000", "ack_every": "4"})
+    assert judge.judge(dead).kind == "stall"
+    late = replace(PLAIN, faults=((0, "fail host:3", 50000),), sets={"rto_max_ns": "60000000000"})
+    assert Judge(WEFT, limit=-10000.0).judge(late).kind == "late"
+    least = shrink(dead, lambda c: judge.judge(c).kind == "stall", seconds=10)
+    assert "peer_timeout_ns" in least.sets and "ack_every" not in least.sets, least
+
+
+def test_score() -> None:
+    score = Score()
+    score.add(PLAIN, Verdict("fine", packets=5, hops=20, rtos=1.5))
+    score.add(PLAIN, Verdict("stall", "why", packets=1))
+    assert score.total.failed == 1 and score.total.packets == 6 and len(score.failures) == 1
+    assert "smartt" in score.table() and "1.5 RTO" in score.table()
+    assert "2 runs, 0.0 million hops, 1 failed" in Progress(100).text(score)
+
+
+def test_command() -> None:
+    """All together for two seconds, and the exit status of a failure."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    command = [sys.executable, os.path.join(here, "chaos.py"), os.path.dirname(os.path.abspath(WEFT))]
+    run = subprocess.run([*command, "--seconds", "2", "--seed", "1", "--outages", "12"], capture_output=True, text=True)
+    assert run.returncode == 0 and "100 %" in run.stdout and "\nall " in run.stdout, run
+    run = subprocess.run([*command, "--seconds", "1", "--seed", "1", "--healed-rtos=-1e9"], capture_output=True, text=True)
+    assert run.returncode == 1 and "late, shrunk:" in run.stdout and "weft sim --topology" in run.stdout, run
+
+
+for name, test in list(globals().items()):
+    if name.startswith("test_"):
+        test()
+        print(name, "passed")
