@@ -10,7 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MESSAGES_MAX = 16, ANSWER_NS = 300000, SMALL_REGION = 4096, REGION = 65536, ACK_DATA_BYTES = 16 };
+enum {
+	MESSAGES_MAX = 16,
+	ANSWER_NS = 300000,
+	SMALL_REGION = 4096,
+	REGION = 65536,
+	ACK_DATA_BYTES = 16,
+	DATAGRAM_MAX = 2048
+};
 
 /* What is replayed. `why`: does not pass yet. */
 static const struct script {
@@ -288,8 +295,59 @@ static void replay_udp(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/* A datagram endpoint gets what was sent, in either form of the header, and answers nothing. */
+static void play_datagrams(const char *file, enum uet_encap encap)
+{
+	struct replay *r = calloc(1, sizeof *r);
+	struct capture *c = malloc(sizeof *c);
+	struct weft_err err = {""};
+	struct weft_ep *ep;
+	uint32_t datagrams = 0;
+	uint8_t in[DATAGRAM_MAX];
+
+	assert_true(r && c);
+	prepare(r, &scripts[0], encap);
+	weft_ep_close(r->box.ep); /* its number is the datagrams' */
+	duo_poll(&r->box.duo, 0);
+	assert_int_equal(weft_ep_open_dgram(r->box.duo.e[0], BOX_NUMBER, 64, 256, &ep, &err), 0);
+	r->box.ep = ep;
+	capture_load(c, file);
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct uet_pkt *pkt = &c->packets[i].frame.pkt;
+		struct weft_cqe cqe;
+		if (!c->packets[i].uet || pkt->f[UET_TYPE] != UET_UUD_REQ)
+			continue;
+		const struct weft_op recv = {
+			.kind = WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = in, .len = sizeof in, .context = in};
+		assert_int_equal(weft_submit(ep, &recv), 0);
+		struct uet_pkt sent = *pkt;
+		sent.f[UET_INDEX] = BOX_NUMBER;
+		conform_send(&r->peer, &r->pdc, &sent);
+		assert_false(conform_next(&r->peer, ANSWER_NS));
+		assert_true(box_completion(&r->box, &cqe));
+		assert_int_equal(cqe.err, 0);
+		assert_int_equal(cqe.len, pkt->payload_bytes);
+		assert_memory_equal(in, pkt->payload, pkt->payload_bytes);
+		datagrams++;
+	}
+	assert_true(datagrams > 0);
+	capture_free(c);
+	box_close(&r->box);
+	free(c);
+	free(r);
+}
+
+static void replay_datagrams(void **state)
+{
+	for (int encap = UET_NATIVE; encap <= UET_UDP; encap++) {
+		play_datagrams("uud_standard.pcap", (enum uet_encap)encap);
+		play_datagrams("uud_medium.pcap", (enum uet_encap)encap);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(replay_native), cmocka_unit_test(replay_udp)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(replay_native), cmocka_unit_test(replay_udp),
+					   cmocka_unit_test(replay_datagrams)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
