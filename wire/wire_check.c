@@ -158,13 +158,16 @@ static enum wire_kind kind_of(uint8_t type, uint8_t next_hdr)
 	case WIRE_PDS_ACK_CCX:
 		return WIRE_KIND_ACK;
 	case WIRE_PDS_NACK:
+	case WIRE_PDS_NACK_CCX:
 		return WIRE_KIND_NACK;
 	case WIRE_PDS_CP:
 		return WIRE_KIND_CP;
-	case WIRE_PDS_UUD_REQ:
-		return WIRE_KIND_DATAGRAM;
+	case WIRE_PDS_RUDI_REQ:
+	case WIRE_PDS_RUDI_RESP:
+		return WIRE_KIND_RUDI;
 	default:
-		return WIRE_KIND_FOREIGN;
+		assert(type == WIRE_PDS_UUD_REQ); /* types without a length are refused before */
+		return WIRE_KIND_DATAGRAM;
 	}
 }
 

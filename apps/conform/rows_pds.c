@@ -283,6 +283,14 @@ enum conform_result row_short_packets(struct conform_peer *p)
 	return conform_done(p, &pdc, conform_asked(p, &pdc, &pkt, UET_RC_OK));
 }
 
+/* In a key: the region may be used by idempotent operations. A target may have no such region. */
+#define IDEMPOTENT (UINT64_C(1) << 63)
+
+static bool refuses_rudi(uint64_t rc)
+{
+	return rc == UET_RC_UNSUPPORTED_OP || rc == UET_RC_BAD_MKEY || rc == UET_RC_PERM_VIOLATION;
+}
+
 enum conform_result row_rudi(struct conform_peer *p)
 {
 	struct conform_pdc pdc;
@@ -293,7 +301,7 @@ enum conform_result row_rudi(struct conform_peer *p)
 	conform_open(p, &pdc, UET_RUDI_REQ);
 	pkt = conform_request(p, &pdc, UET_WRITE, BYTES);
 	pkt.f[UET_FLAGS] = 0;
-	pkt.f[UET_MATCH] = p->target.key;
+	pkt.f[UET_MATCH] = p->target.key | IDEMPOTENT;
 	conform_send(p, &pdc, &pkt);
 	while (conform_next(p, p->target.timeout_ns)) {
 		const struct uet_pkt *got = &p->got.pkt;
@@ -301,7 +309,7 @@ enum conform_result row_rudi(struct conform_peer *p)
 			continue;
 		if (got->f[UET_RETURN_CODE] == UET_RC_OK)
 			return CONFORM_PASS;
-		return got->f[UET_RETURN_CODE] == UET_RC_UNSUPPORTED_OP
+		return refuses_rudi(got->f[UET_RETURN_CODE])
 			       ? CONFORM_REFUSED
 			       : conform_say(p, "return_code 0x%02x", (unsigned)got->f[UET_RETURN_CODE]);
 	}

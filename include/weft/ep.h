@@ -65,6 +65,9 @@ enum weft_op_flags {
 				  * all later ones */
 	WEFT_OP_DELIVERED = 128, /* WRITE, ATOMIC: completes when the peer's memory has changed, not when the peer has
 				  * taken the data over */
+	WEFT_OP_IDEMPOTENT = 512, /* WRITE, READ: may be carried out more than once and in any order beside others, on a
+				   * region whose key has WEFT_MR_KEY_IDEMPOTENT; needs no connection (UET's RUDI). Not
+				   * with HAS_DATA, FENCE, DELIVERED. An endpoint that closes drops them */
 	WEFT_OP_MATCHED = 256, /* SEND/TSEND: completes when a receive has the message; not with BACKGROUND. Fails with
 				* EOPNOTSUPP in profiles of UET */
 };

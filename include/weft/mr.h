@@ -20,6 +20,10 @@ enum weft_mr_access {
 	WEFT_MR_EVENTS = 4, /* each access completes as WEFT_OP_REMOTE_* at the endpoint it was addressed to */
 };
 
+/* In a region's key: what it is for may be carried out more than once, so WEFT_OP_IDEMPOTENT is allowed (UE 1.0
+ * sec. 3.4). */
+#define WEFT_MR_KEY_IDEMPOTENT (UINT64_C(1) << 63)
+
 /* A piece of a region. */
 struct weft_mr_seg {
 	void *base;     /* the caller's until weft_mr_del */

@@ -24,6 +24,9 @@ WEFT_BEGIN_DECLS
 	X(tx_nack, "NACKs sent")                                                                                       \
 	X(tx_ctrl, "control packets sent")                                                                             \
 	X(tx_dgram, "datagrams sent")                                                                                  \
+	X(tx_rudi, "packets of idempotent operations sent")                                                            \
+	X(tx_rudi_retx, "of these, sent again")                                                                        \
+	X(rx_rudi, "packets of peers' idempotent operations carried out or refused")                                   \
 	X(rx_dgram, "datagrams received")                                                                              \
 	X(rx_dgram_drop, "datagrams dropped: no endpoint, or too many without a receive")                              \
 	X(tx_full, "bursts the port took only in part")                                                                \

@@ -85,7 +85,7 @@ static uint64_t read_all(const struct wire_view *v)
 /* What a kind promises, the receiver relies on. */
 static void check_kind(const struct wire_view *v)
 {
-	CHECK(v->kind != WIRE_KIND_NONE && v->kind <= WIRE_KIND_FOREIGN);
+	CHECK(v->kind != WIRE_KIND_NONE && v->kind <= WIRE_KIND_RUDI);
 	CHECK((v->kind == WIRE_KIND_TRIMMED) <= v->outer->trimmed);
 	if (v->kind == WIRE_KIND_DATA) {
 		uint64_t offset = wire_req_som(v->req) ? 0 : wire_std_message_offset(v->std);

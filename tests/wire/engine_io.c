@@ -104,7 +104,11 @@ void box_region(struct engine_box *b, uint32_t bytes)
 
 	if (b->mr)
 		weft_mr_del(b->mr);
+	if (b->idempotent)
+		weft_mr_del(b->idempotent);
 	assert_int_equal(weft_mr_add(b->duo.e[0], &attr, &b->mr), 0);
+	attr.key |= WEFT_MR_KEY_IDEMPOTENT;
+	assert_int_equal(weft_mr_add(b->duo.e[0], &attr, &b->idempotent), 0);
 }
 
 void box_open(struct engine_box *b, bool v6, enum uet_encap encap, bool crc)
@@ -133,6 +137,7 @@ void box_open(struct engine_box *b, bool v6, enum uet_encap encap, bool crc)
 void box_close(struct engine_box *b)
 {
 	weft_mr_del(b->mr);
+	weft_mr_del(b->idempotent);
 	duo_close(&b->duo);
 	free(b->region);
 	for (uint32_t i = 0; i < BOX_RECEIVES; i++)

@@ -19,10 +19,10 @@ enum {
 #define BOX_KEY UINT64_C(0x77)
 
 struct engine_box {
-	struct duo duo;     /* side 0 is the engine; side 1 only stands for its peer and is never polled */
-	struct weft_ep *ep; /* number BOX_NUMBER at side 0 */
-	uint32_t peer;      /* our scripted peer as side 0 knows it */
-	struct weft_mr *mr;
+	struct duo duo;                  /* side 0 is the engine; side 1 only stands for its peer and is never polled */
+	struct weft_ep *ep;              /* number BOX_NUMBER at side 0 */
+	uint32_t peer;                   /* our scripted peer as side 0 knows it */
+	struct weft_mr *mr, *idempotent; /* the same memory, under BOX_KEY and for idempotent operations */
 	uint8_t *region;
 	uint8_t *buffers[BOX_RECEIVES]; /* the posted receives' */
 	struct uet_link link;           /* as the peer sees it */

@@ -15,12 +15,16 @@ work(struct weft_engine *e, struct weft_pkt **pkts, uint16_t received, weft_ns n
 	if (ses->fetch_later || !list_empty(&ses->stuck))
 		ses_poll_retry(ses);
 	ses_poll_submissions(ses, now);
+	if (ses->rudi.due_ns <= now)
+		ses_poll_idempotent(ses, now);
 	pds_poll_acks(pds, now);
 	pds_poll_tx(pds, now);
 	ses_poll_sent(ses);
 	ses->kicked = false;
 	bool again = received == ENGINE_BURST || ses->more_submissions;
 	e->due_ns = again ? now : pds_next(pds, ses->short_of_mem, now);
+	if (ses->rudi.due_ns < e->due_ns)
+		e->due_ns = ses->rudi.due_ns > now ? ses->rudi.due_ns : now;
 	return e->due_ns;
 }
 

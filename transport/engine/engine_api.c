@@ -69,5 +69,5 @@ void weft_engine_fail(struct weft_engine *e, int err)
 
 bool weft_engine_idle(const struct weft_engine *e)
 {
-	return pds_is_quiet(&e->pds);
+	return pds_is_quiet(&e->pds) && list_empty(&e->ses.rudi.ops);
 }

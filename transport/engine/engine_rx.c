@@ -45,16 +45,22 @@ receive_rare(struct weft_engine *e, const struct weft_pkt *pkt, struct wire_view
 		pds_rx_ack(&e->pds, pkt, &v, now);
 		break;
 	case WIRE_KIND_NACK:
-		pds_rx_nack(&e->pds, &v, now);
+		if (wire_hdr_flags(v.hdr) & WIRE_F_NACK_NT)
+			ses_rx_rudi_nack(&e->ses, &v);
+		else
+			pds_rx_nack(&e->pds, &v, now);
 		break;
 	case WIRE_KIND_CP:
 		pds_rx_control(&e->pds, pkt, &v, now);
+		break;
+	case WIRE_KIND_RUDI:
+		ses_rx_rudi(&e->ses, pkt, &v, now);
 		break;
 	case WIRE_KIND_DATAGRAM:
 		ses_rx_dgram(&e->ses, pkt, &v);
 		break;
 	default:
-		e->pds.stats.rx_bad_pds++;
+		assert(false); /* wire_check names no others */
 	}
 }
 

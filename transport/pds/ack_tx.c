@@ -297,12 +297,13 @@ void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id
 				  answer_encap(pds, refused, our_id)};
 	struct wire_nack *nack = (struct wire_nack *)out_pds(&pds->out, pkt, to.encap);
 	uint8_t mark = wire_view_ecn(refused) == WEFT_ECN_CE ? WIRE_F_ACK_M : 0;
-	uint8_t flags = mark | (wire_hdr_flags(refused->hdr) & WIRE_F_RETX);
+	bool rudi = refused->type == WIRE_PDS_RUDI_REQ; /* has no PDCIDs */
+	uint8_t flags = (uint8_t)(mark | (wire_hdr_flags(refused->hdr) & WIRE_F_RETX) | (rudi ? WIRE_F_NACK_NT : 0));
 	const uint8_t *end = wire_build_pds((uint8_t *)nack, WIRE_PDS_NACK, WIRE_NH_NONE, flags);
 	wire_nack_set_code(nack, code);
 	wire_hdr_set_psn(&nack->hdr, wire_hdr_psn(refused->hdr));
 	wire_hdr_set_spdcid(&nack->hdr, our_id);
-	wire_hdr_set_dpdcid(&nack->hdr, wire_hdr_spdcid(refused->hdr));
+	wire_hdr_set_dpdcid(&nack->hdr, rudi ? 0 : wire_hdr_spdcid(refused->hdr));
 	out_send_control(&pds->out, pkt, to, end, now);
 	pds->stats.tx_nack++;
 }

@@ -18,7 +18,5 @@ void ack_send_all(struct pds *pds, struct pdc_rx *p, weft_ns now);
 void ack_send_due(struct pds *pds, weft_ns now);
 void ack_send_probe_answer(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_view *probe,
 			   weft_ns now);
-/* `our_id`: 0 when there is no connection. */
-void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code, weft_ns now);
 
 #endif

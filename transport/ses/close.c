@@ -7,6 +7,7 @@
 #include "match.h"
 #include "rma.h"
 #include "rndv.h"
+#include "rudi.h"
 #include "rx_turn.h"
 #include "tx_msg.h"
 
@@ -146,6 +147,7 @@ struct ses *ses_ep_close(struct weft_ep *ep)
 	rndv_detach(ses, ep);
 	detach_tx(ses, ep);
 	dgram_detach(ses, ep);
+	rudi_detach(ses, ep);
 	ep_free(ep);
 	return ses;
 }
@@ -171,12 +173,31 @@ static bool detach_answers(struct ses *ses, struct pdc_tx *p, const struct weft_
 	return true;
 }
 
+static void forget_bytes(struct ses *ses, const uint8_t *at, uint64_t bytes)
+{
+	for (uint32_t n; bytes; at += n, bytes -= n) {
+		n = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+		pds_forget(ses->pds, at, n);
+	}
+}
+
+/* Responses to idempotent READs that wait for the port are not sent: the initiator asks again. */
+static void forget_region(struct ses *ses, const struct weft_mr *mr)
+{
+	if (!mr->attr.segs)
+		forget_bytes(ses, mr->attr.base, mr->attr.bytes);
+	for (uint32_t i = 0; mr->attr.segs && i < mr->attr.seg_count; i++)
+		forget_bytes(ses, mr->attr.segs[i].base, mr->attr.segs[i].bytes);
+}
+
 /* What is being sent from the region is sent from copies. Without memory for them the connection ends, as when an
  * endpoint closes. */
 void weft_mr_del(struct weft_mr *mr)
 {
 	struct ses *ses = mr->ses;
 	mr_forget(&ses->mrs, mr);
+	if (mr->attr.key & WEFT_MR_KEY_IDEMPOTENT)
+		forget_region(ses, mr);
 	list_for_each_safe (l, &ses->pds->txs) {
 		struct pdc_tx *p = list_entry(l, struct pdc_tx, link);
 		if (ses->answers && !detach_answers(ses, p, mr))

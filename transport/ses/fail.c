@@ -2,6 +2,7 @@
 /* The end of all operations while the engine lives on: its port is gone. */
 #include "endpoint.h"
 #include "recv.h"
+#include "rudi.h"
 #include "rx_turn.h"
 
 static void receives_end(struct ses *ses, struct list *posted, int err)
@@ -34,6 +35,7 @@ void ses_fail(struct ses *ses, int err)
 	ses->failed = err;
 	ses->left_over = true; /* what was submitted before is refused now */
 	pds_fail(ses->pds, err, ses->polled_ns);
+	rudi_fail(ses, err);
 	list_for_each (l, &ses->eps) {
 		struct rx_side *side = &list_entry(l, struct weft_ep, link)->own;
 		for (int i = 0; i < 2; i++) {

@@ -131,8 +131,7 @@ static int undeliverable(struct ses *ses, struct pdc_rx *p, const struct wire_vi
 	return rc;
 }
 
-/* Why a request can't be taken, whatever it asks for; WIRE_RC_NULL: it can. */
-static uint8_t refusal_of_header(const struct ses *ses, const struct wire_req *r)
+uint8_t msg_refusal_of_header(const struct ses *ses, const struct wire_req *r)
 {
 	uint32_t job_id = ses->pds->conf.tune.job_id;
 	if (wire_req_version(r))
@@ -145,7 +144,7 @@ static uint8_t refusal_of_header(const struct ses *ses, const struct wire_req *r
 /* Why a message can't be taken; WIRE_RC_NULL: it can. */
 static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct weft_ep *ep, const struct wire_view *v)
 {
-	uint8_t header_rc = refusal_of_header(ses, v->req);
+	uint8_t header_rc = msg_refusal_of_header(ses, v->req);
 	if (header_rc)
 		return header_rc;
 	if (rma_is_request(wire_req_opcode(v->req))) {
@@ -220,7 +219,7 @@ static int msg_next(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const s
 {
 	if (m->rc)
 		return is_withdrawal(v) ? WIRE_RC_UNSUPPORTED_OP : m->rc;
-	uint8_t header_rc = refusal_of_header(ses, v->req);
+	uint8_t header_rc = msg_refusal_of_header(ses, v->req);
 	if (header_rc)
 		return header_rc;
 	if (wire_req_opcode(v->req) == WIRE_OP_MSG_ERROR)
@@ -249,7 +248,7 @@ static int __attribute__((noinline)) refused(struct pdc_rx *p, const struct wire
 /* Nothing is asked for but a response. */
 static int __attribute__((noinline)) no_op(const struct ses *ses, struct pdc_rx *p, const struct wire_view *v)
 {
-	uint8_t rc = refusal_of_header(ses, v->req);
+	uint8_t rc = msg_refusal_of_header(ses, v->req);
 	return refused(p, v, rc ? rc : PDS_TAKEN);
 }
 

@@ -7,6 +7,7 @@
 #include "completion.h"
 #include "msg_local.h"
 #include "rma.h"
+#include "rudi.h"
 
 static int check(const struct ses *ses, const struct peer *to, const struct weft_op *op)
 {
@@ -21,6 +22,9 @@ static int check(const struct ses *ses, const struct peer *to, const struct weft
 	/* It is announced and fetched by the receive: endpoints of UET's profiles know no such announcement. */
 	if (op->flags & WEFT_OP_MATCHED && ses->pds->conf.tune.profile != WEFT_PROFILE_WEFT)
 		return EOPNOTSUPP;
+	if (op->flags & WEFT_OP_IDEMPOTENT && ((op->kind != WEFT_OP_WRITE && op->kind != WEFT_OP_READ) ||
+					       op->flags & (WEFT_OP_HAS_DATA | WEFT_OP_FENCE | WEFT_OP_DELIVERED)))
+		return EINVAL;
 	return op->len > WEFT_MSG_BYTES_MAX ? EMSGSIZE : 0;
 }
 
@@ -94,7 +98,7 @@ bool msg_tx_start(struct ses *ses, struct weft_ep *ep, const struct weft_op *op,
 		refuse(ses, ep, node, op, err);
 		return true;
 	}
-	if (queue(ses, ep, op, to, node, now))
+	if (op->flags & WEFT_OP_IDEMPOTENT ? rudi_start(ses, ep, op, node) : queue(ses, ep, op, to, node, now))
 		return true;
 	cqe_release(ses, node);
 	return false;

@@ -9,6 +9,7 @@
 #include "msg_rx.h"
 #include "rma.h"
 #include "rndv.h"
+#include "rudi.h"
 #include "rx_turn.h"
 #include "tx_done.h"
 
@@ -87,6 +88,7 @@ void ses_init(struct ses *ses, struct pds *pds)
 	pool_init(&ses->rx_reqs, mem, sizeof(struct rx_req), 32);
 	pool_init(&ses->cqe_nodes, mem, sizeof(struct cqe_node), 64);
 	dgram_init(ses);
+	rudi_init(ses);
 }
 
 void ses_stop(struct ses *ses)
@@ -117,6 +119,7 @@ void ses_fini(struct ses *ses)
 	pool_fini(&ses->rx_reqs);
 	pool_fini(&ses->cqe_nodes);
 	dgram_fini(ses);
+	rudi_fini(ses);
 }
 
 int ses_mr_add(struct ses *ses, const struct weft_mr_attr *attr, struct weft_mr **out)
@@ -134,6 +137,11 @@ void ses_poll_retry(struct ses *ses)
 	if (ses->fetch_later)
 		rndv_retry(ses);
 	rx_turns_retry(ses);
+}
+
+void ses_poll_idempotent(struct ses *ses, weft_ns now)
+{
+	rudi_poll(ses, now);
 }
 
 /* One flag for all endpoints: a poll that nobody wants anything of does not look at their rings. */

@@ -22,7 +22,7 @@ enum wire_kind {
 	WIRE_KIND_NACK,
 	WIRE_KIND_CP,
 	WIRE_KIND_DATAGRAM, /* UUD request */
-	WIRE_KIND_FOREIGN,  /* a type that Weft does not speak: RUDI, vendors' congestion states */
+	WIRE_KIND_RUDI,     /* RUDI request or response */
 };
 
 /* Network headers found to be in order, and what they say. */

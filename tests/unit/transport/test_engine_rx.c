@@ -36,7 +36,7 @@ static void bad__counted_by_reason(void **state)
 	assert_int_equal(s->rx_bad_udp, 1);
 	inject_changed(&d, IP_BYTES + UDP_BYTES, 0xf8, 0); /* PDS type 31 */
 	assert_int_equal(s->rx_bad_pds, 1);
-	inject_changed(&d, IP_BYTES + UDP_BYTES, WIRE_PDS_RUDI_REQ << 3 | 1, 0); /* known, not spoken here */
+	inject_changed(&d, IP_BYTES + UDP_BYTES, 0, 0); /* tunnelled data, of which Weft knows nothing */
 	assert_int_equal(s->rx_bad_pds, 2);
 	assert_null(first_rx(d.e[1]));
 	inject_changed(&d, IP_BYTES + UDP_BYTES, WIRE_PDS_RUD_REQ << 3, 0); /* next header: small */

@@ -13,7 +13,7 @@
 #include "samples.h"
 #include "wire_build.h"
 
-enum { ROUNDS = 30000, KINDS = WIRE_KIND_FOREIGN + 1 };
+enum { ROUNDS = 30000, KINDS = WIRE_KIND_RUDI + 1 };
 
 static struct plain_pkt request(uint8_t next_hdr, uint8_t opcode)
 {
@@ -54,11 +54,11 @@ static void wire_check__kinds_of_types(void **state)
 	static const uint8_t kinds[16] = {
 		[WIRE_PDS_RUD_REQ] = WIRE_KIND_DATA,     [WIRE_PDS_ROD_REQ] = WIRE_KIND_DATA,
 		[WIRE_PDS_RUD_CC_REQ] = WIRE_KIND_DATA,  [WIRE_PDS_ROD_CC_REQ] = WIRE_KIND_DATA,
-		[WIRE_PDS_RUDI_REQ] = WIRE_KIND_FOREIGN, [WIRE_PDS_RUDI_RESP] = WIRE_KIND_FOREIGN,
+		[WIRE_PDS_RUDI_REQ] = WIRE_KIND_RUDI,    [WIRE_PDS_RUDI_RESP] = WIRE_KIND_RUDI,
 		[WIRE_PDS_UUD_REQ] = WIRE_KIND_DATAGRAM, [WIRE_PDS_ACK] = WIRE_KIND_ACK,
 		[WIRE_PDS_ACK_CC] = WIRE_KIND_ACK,       [WIRE_PDS_ACK_CCX] = WIRE_KIND_ACK,
 		[WIRE_PDS_NACK] = WIRE_KIND_NACK,        [WIRE_PDS_CP] = WIRE_KIND_CP,
-		[WIRE_PDS_NACK_CCX] = WIRE_KIND_FOREIGN,
+		[WIRE_PDS_NACK_CCX] = WIRE_KIND_NACK,
 	};
 	struct plain_pkt p = request(WIRE_NH_STD, WIRE_OP_SEND);
 
@@ -254,7 +254,8 @@ static void wire_check__whatever_came_before(void **state)
 {
 	static const uint8_t types[][2] = {{WIRE_PDS_RUD_REQ, WIRE_NH_STD},      {WIRE_PDS_ACK_CC, WIRE_NH_RSP},
 					   {WIRE_PDS_RUD_REQ, WIRE_NH_RSP_DATA}, {WIRE_PDS_ROD_CC_REQ, WIRE_NH_STD},
-					   {WIRE_PDS_UUD_REQ, WIRE_NH_MEDIUM},   {WIRE_PDS_NACK, WIRE_NH_NONE}};
+					   {WIRE_PDS_UUD_REQ, WIRE_NH_MEDIUM},   {WIRE_PDS_NACK, WIRE_NH_NONE},
+					   {WIRE_PDS_RUDI_REQ, WIRE_NH_STD}};
 	unsigned errors[WIRE_ERRORS + 1] = {0}, kinds[KINDS] = {0};
 	struct wire_rules rules;
 	struct rng r = {18};
@@ -263,7 +264,7 @@ static void wire_check__whatever_came_before(void **state)
 	for (int round = 0; round < ROUNDS; round++) {
 		struct plain_pkt p;
 		enum wire_kind kind = WIRE_KIND_NONE;
-		uint8_t buf[PACKET_MAX] = {0}, type = rng_below(&r, 6);
+		uint8_t buf[PACKET_MAX] = {0}, type = rng_below(&r, 7);
 		random_pkt(&r, types[type][0], types[type][1], rng_below(&r, 8) ? 0 : types[type][1] == WIRE_NH_STD,
 			   &p);
 		rules.require_crc = rng_below(&r, 8) == 0;

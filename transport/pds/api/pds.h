@@ -213,6 +213,9 @@ static inline const uint8_t *pds_payload(const struct weft_pkt *pkt, const struc
 	return pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
 }
 
+/* `our_id`: 0 when there is no connection. */
+void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code, weft_ns now);
+
 /* Whether there is room for one more data packet; the rest is for ACKs. */
 static inline bool pds_has_room(const struct pds *pds)
 {

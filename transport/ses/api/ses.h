@@ -19,6 +19,17 @@ struct rma_table {
 	uint16_t salt; /* exclusive-ored into the indices of tokens */
 };
 
+/* Idempotent operations of ours, see rudi.h. */
+struct rudi {
+	struct list ops, sent; /* operations; packets that wait for their response */
+	struct u64map by_id;   /* these, by packet id */
+	struct pool op_pool, pkt_pool;
+	weft_ns due_ns; /* when there is something to do */
+	uint32_t next_id, sent_pkts;
+	uint64_t sent_bytes;
+	uint16_t next_message_id;
+};
+
 struct ses {
 	struct pds *pds;
 	struct weft_stats *stats;
@@ -43,6 +54,7 @@ struct ses {
 	struct mrs mrs;
 	struct u64map rx_msgs; /* rx_msg by (our PDCID, message id) */
 	struct rma_table asks;
+	struct rudi rudi;
 	uint32_t answers; /* under way */
 	struct pool tx_msgs, rx_msg_pool, rx_reqs, cqe_nodes, tx_rmas, rx_rmas, dgram_pool;
 };
@@ -62,6 +74,7 @@ void ses_fini(struct ses *ses);
 /* What there was no memory for: fetch_later or `stuck`. */
 void ses_poll_retry(struct ses *ses);
 void ses_poll_submissions(struct ses *ses, weft_ns now); /* of all endpoints */
+void ses_poll_idempotent(struct ses *ses, weft_ns now);  /* rudi.due_ns has come */
 void ses_poll_sent(struct ses *ses);                     /* the port was given packets */
 
 /* Whether there is something to do although nothing arrived and nothing is due. */
@@ -74,6 +87,10 @@ static inline bool ses_wants_poll(const struct ses *ses)
 void ses_fail(struct ses *ses, int err);
 
 void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire_view *v);
+/* A NACK with WIRE_F_NACK_NT. */
+void ses_rx_rudi_nack(struct ses *ses, const struct wire_view *v);
+/* A request or response of WIRE_KIND_RUDI, trimmed or not. */
+void ses_rx_rudi(struct ses *ses, const struct weft_pkt *pkt, const struct wire_view *v, weft_ns now);
 
 /* Brings the record of the message that got the last packet into the cache. */
 void ses_prefetch_rx(const struct pdc_rx *p);

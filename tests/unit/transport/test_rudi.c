@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Idempotent operations without a connection (RUDI). */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside.h"
+#include "rma_duo.h"
+
+enum { REGION = 400000, LONG = 300001 };
+#define KEY (WEFT_MR_KEY_IDEMPOTENT | RMA_KEY)
+
+struct world {
+	struct rma_duo r;
+	struct weft_mr *mr; /* the same memory under KEY */
+	uint8_t *out;
+};
+
+static void start(struct world *w, uint8_t access)
+{
+	rma_open(&w->r, NULL, REGION, WEFT_MR_READ | WEFT_MR_WRITE);
+	const struct weft_mr_attr attr = {.key = KEY, .base = w->r.mem, .bytes = REGION, .access = access};
+	assert_int_equal(weft_mr_add(w->r.d.e[1], &attr, &w->mr), 0);
+	w->out = duo_pattern(REGION, 3);
+}
+
+static void stop(struct world *w)
+{
+	weft_mr_del(w->mr);
+	rma_close(&w->r);
+	free(w->out);
+}
+
+static struct weft_op op_of(uint8_t kind, void *buf, uint64_t len, uint64_t raddr)
+{
+	struct weft_op op = rma_op(kind, buf, len, raddr);
+	op.rkey = KEY;
+	op.flags = WEFT_OP_IDEMPOTENT;
+	return op;
+}
+
+static const uint64_t sizes[] = {0, 1, 1024, 4096, 4097, LONG};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/* Every size there and back. */
+static void there_and_back(struct world *w)
+{
+	uint8_t *in = malloc(REGION);
+	for (int i = 0; i < SIZES; i++) {
+		memset(w->r.mem, 0, REGION);
+		const struct weft_op write = op_of(WEFT_OP_WRITE, w->out, sizes[i], 7);
+		assert_int_equal(rma_do(&w->r, &write, 0).len, sizes[i]);
+		assert_memory_equal(w->r.mem + 7, w->out, sizes[i]);
+		memset(in, 0, REGION);
+		const struct weft_op read = op_of(WEFT_OP_READ, in, sizes[i], 7);
+		assert_int_equal(rma_do(&w->r, &read, 0).len, sizes[i]);
+		assert_memory_equal(in, w->out, sizes[i]);
+	}
+	free(in);
+}
+
+static void operations__need_no_connection(void **state)
+{
+	struct world w;
+	start(&w, WEFT_MR_READ | WEFT_MR_WRITE);
+	there_and_back(&w);
+	assert_int_equal(duo_stats(&w.r.d, 0)->pdc_opened + duo_stats(&w.r.d, 1)->pdc_accepted, 0);
+	assert_int_equal(duo_stats(&w.r.d, 0)->tx_rudi_retx, 0);
+	assert_int_equal(duo_stats(&w.r.d, 0)->tx_rudi, duo_stats(&w.r.d, 1)->rx_rudi);
+	stop(&w);
+}
+
+/* Packets in both directions are lost, doubled, late or trimmed. */
+static enum duo_fate trouble(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	static const enum duo_fate fates[] = {DUO_DROP, DUO_DUP, DUO_LATE, DUO_TRIM, DUO_MARK};
+	uint64_t dice = rng_mix(nth * 2 + (uint64_t)from);
+	return dice % 8 ? DUO_PASS : fates[(dice >> 8) % 5];
+}
+
+static void operations__end_whatever_is_lost(void **state)
+{
+	struct world w;
+	start(&w, WEFT_MR_READ | WEFT_MR_WRITE);
+	w.r.d.fate = trouble;
+	w.r.d.late_ns = WEFT_US(200);
+	there_and_back(&w);
+	duo_run(&w.r.d, w.r.d.now + WEFT_MS(5));
+	assert_true(duo_stats(&w.r.d, 0)->tx_rudi_retx > 10);
+	assert_true(duo_stats(&w.r.d, 0)->rma_stale > 0); /* responses that came twice */
+	stop(&w);
+}
+
+/* What is trimmed, in either direction, comes again without waiting for a timer. */
+static enum duo_fate trimmed_once(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return w->pds.flags & WIRE_F_RETX || w->pds.type == WIRE_PDS_NACK || !w->payload_bytes ? DUO_PASS : DUO_TRIM;
+}
+
+static void trimmed__at_once(void **state)
+{
+	struct world w;
+	start(&w, WEFT_MR_READ | WEFT_MR_WRITE);
+	w.r.d.fate = trimmed_once;
+	struct weft_op op = op_of(WEFT_OP_WRITE, w.out, LONG, 0);
+	rma_submit(&w.r.d, 0, &op);
+	duo_run(&w.r.d, w.r.d.now + w.r.d.e[0]->pds.conf.rto_ns); /* half the timer of these packets */
+	duo_expect(&w.r.d, 0, w.out, 0);
+	assert_memory_equal(w.r.mem, w.out, LONG);
+	memset(w.out, 0, LONG);
+	op = op_of(WEFT_OP_READ, w.out, LONG, 0);
+	rma_submit(&w.r.d, 0, &op);
+	duo_run(&w.r.d, w.r.d.now + w.r.d.e[0]->pds.conf.rto_ns);
+	duo_expect(&w.r.d, 0, w.out, 0);
+	assert_memory_equal(w.r.mem, w.out, LONG);
+	assert_true(duo_stats(&w.r.d, 0)->tx_rudi_retx >= 2 * LONG / 4096);
+	assert_int_equal(duo_stats(&w.r.d, 1)->tx_nack, duo_stats(&w.r.d, 0)->rx_nack);
+	stop(&w);
+}
+
+static void refusals__as_of_others(void **state)
+{
+	struct world w;
+	uint8_t in[100];
+	start(&w, WEFT_MR_READ);
+	struct weft_op op = op_of(WEFT_OP_WRITE, w.out, 100, 0);
+	rma_do(&w.r, &op, EACCES);
+	op = op_of(WEFT_OP_READ, in, 100, REGION - 50);
+	rma_do(&w.r, &op, ERANGE);
+	op = op_of(WEFT_OP_READ, in, 100, 0);
+	op.rkey = RMA_KEY; /* a region for which twice is not the same as once */
+	rma_do(&w.r, &op, EACCES);
+	op = op_of(WEFT_OP_WRITE, w.out, 100, 0);
+	op.flags |= WEFT_OP_HAS_DATA;
+	rma_do(&w.r, &op, EINVAL);
+	op = op_of(WEFT_OP_TSEND, w.out, 100, 0);
+	rma_do(&w.r, &op, EINVAL);
+	assert_int_equal(duo_stats(&w.r.d, 1)->rma_refused, 3);
+	stop(&w);
+}
+
+static enum duo_fate silence(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return from ? DUO_DROP : DUO_PASS;
+}
+
+static void silence__ends_in_a_timeout(void **state)
+{
+	struct world w;
+	start(&w, WEFT_MR_WRITE);
+	w.r.d.fate = silence;
+	const struct weft_op op = op_of(WEFT_OP_WRITE, w.out, LONG, 0);
+	rma_submit(&w.r.d, 0, &op);
+	duo_run(&w.r.d, w.r.d.now + WEFT_S(200));
+	duo_expect(&w.r.d, 0, w.out, ETIMEDOUT);
+	stop(&w);
+}
+
+/* No more in flight than 512 packets or about 1 MiB, and as many as that. */
+static void flight__is_bounded(void **state)
+{
+	struct world w;
+	start(&w, WEFT_MR_WRITE);
+	w.r.d.fate = silence;
+	for (int i = 0; i < 10; i++) {
+		const struct weft_op op = op_of(WEFT_OP_WRITE, w.out, LONG, 0);
+		rma_submit(&w.r.d, 0, &op);
+	}
+	duo_run(&w.r.d, w.r.d.now + WEFT_US(20));
+	assert_in_range(duo_stats(&w.r.d, 0)->tx_rudi, 256, 262);
+	stop(&w);
+}
+
+/* An endpoint closes in the middle, and a region goes: nothing of them is used any more. */
+static void close__drops_operations(void **state)
+{
+	struct world w;
+	uint8_t in[8192];
+	start(&w, WEFT_MR_READ | WEFT_MR_WRITE);
+	w.r.d.fate = silence;
+	const struct weft_op write = op_of(WEFT_OP_WRITE, w.out, LONG, 0), read = op_of(WEFT_OP_READ, in, sizeof in, 0);
+	rma_submit(&w.r.d, 0, &write);
+	rma_submit(&w.r.d, 0, &read);
+	duo_poll(&w.r.d, 0);
+	assert_false(weft_engine_idle(w.r.d.e[0]));
+	weft_ep_close(w.r.d.ep[0]);
+	assert_true(weft_engine_idle(w.r.d.e[0]) || w.r.d.e[0]->pds.out.count);
+	w.r.d.ep[0] = NULL;
+	w.r.d.fate = NULL;
+	duo_run(&w.r.d, w.r.d.now + WEFT_MS(5));
+	stop(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(operations__need_no_connection),
+		cmocka_unit_test(operations__end_whatever_is_lost),
+		cmocka_unit_test(trimmed__at_once),
+		cmocka_unit_test(refusals__as_of_others),
+		cmocka_unit_test(silence__ends_in_a_timeout),
+		cmocka_unit_test(flight__is_bounded),
+		cmocka_unit_test(close__drops_operations),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
