@@ -11,7 +11,7 @@
 WEFT_BEGIN_DECLS
 
 /* weft_engine_tune.profile: what peers are taken for. With a profile of UET they get what the standard says and nothing
- * more; WEFT adds what no other endpoint understands. */
+ * more until they have said that they are Wefts; WEFT adds what no other endpoint understands. */
 enum weft_profile { WEFT_PROFILE_WEFT, WEFT_PROFILE_AI_BASE, WEFT_PROFILE_AI_FULL, WEFT_PROFILE_HPC };
 
 /* Ranges and defaults are in weft_engine_tunes; weft_param_defaults(weft_engine_tunes, &tune) sets the defaults. */
@@ -41,7 +41,8 @@ struct weft_engine_tune {
 	uint32_t reorder_shim_pkts; /* most packets beyond a gap whose ACKs a target withholds; with reorder_shim_ns */
 	uint64_t reorder_shim_ns;   /* ... and how long; 0: no shim, every packet is reported at once */
 	uint32_t profile;     /* enum weft_profile. But for WEFT: payload_bytes is one of 1024, 2048, 4096 and 8192,
-			       * and neither pmtu_discovery nor rndv_bytes has an effect */
+			       * pmtu_discovery has no effect, and rndv_bytes none before a peer has said that it is a
+			       * Weft */
 	uint32_t encap;       /* how what we begin is wrapped, 0..2: UDP port 4793, UDP port 49150, IP protocol 253 with
 			       * a CRC32C; a peer that began something itself gets its own, and answers have that of
 			       * their request */

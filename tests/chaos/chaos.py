@@ -84,7 +84,7 @@ class Progress:
         text = self.text(score)
         if sys.stdout.isatty():
             print("\r" + text, end="", flush=True)
-        elif int(text[:3]) >= self._said + SAYS_EVERY:
+        elif int(text[:3]) >= self._said + SAYS_EVERY or (self.left <= 0 and self._said < 100):
             self._said = int(text[:3])
             print(text, flush=True)
 

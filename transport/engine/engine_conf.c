@@ -67,11 +67,10 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNE32(reorder_shim_pkts, 64, 1, 32640, "... and of so many packets at most"),
 	TUNE32(window_pkts, 1024, 128, 32640, "PSN window, packets; rounded up to a multiple of 128"),
 	TUNE32(profile, 0, 0, 3,
-	       "peers are taken for 0: Wefts, 1, 2, 3: endpoints of UET's profiles AI Base, AI Full, HPC, which get "
-	       "nothing of "
-	       "our own: no announced messages, no search for the path's MTU, 128 packets before their window is "
-	       "known, and "
-	       "payload_bytes is 1024, 2048, 4096 or 8192"),
+	       "peers are taken for 0: Wefts, 1, 2, 3: endpoints of UET's profiles AI Base, AI Full, HPC, which get no "
+	       "announced messages before they have said that they are Wefts, no search for the path's MTU, 128 "
+	       "packets "
+	       "before their window is known, and payload_bytes is 1024, 2048, 4096 or 8192"),
 	TUNE32(encap, 0, 0, 2,
 	       "packets to peers that have begun nothing themselves have 0: UDP port 4793, 1: UDP port 49150, 2: IP "
 	       "protocol "
@@ -238,7 +237,6 @@ static bool keep_to_standard(struct weft_engine_tune *t)
 {
 	uint32_t bytes = t->payload_bytes;
 	t->pmtu_discovery = 0; /* a Payload MTU is the same everywhere */
-	t->rndv_bytes = 0;     /* our announcements are understood by us alone */
 	return bytes == 1024 || bytes == 2048 || bytes == 4096 || bytes == 8192;
 }
 

@@ -5,6 +5,7 @@
 #include "bitmap.h"
 #include "ctl_tx.h"
 #include "loss.h"
+#include "offer.h"
 #include "path_search.h"
 #include "pdc_tx.h"
 #include "ready.h"
@@ -212,7 +213,7 @@ static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	if (p->probes_refused || p->probe_sent_ns != WEFT_NEVER)
 		return;
 	p->probe_sent_ns = now;
-	p->probe_opaque = (p->probe_opaque + 1) & (PATH_OPAQUE - 1);
+	p->probe_opaque = (p->probe_opaque + 1) & (OFFER_OPAQUE - 1);
 	ctl_send(pds, p, WIRE_CTL_PROBE, p->probe_opaque, p->cack_psn, now);
 	pds->stats.probes++;
 }
@@ -223,6 +224,8 @@ static void __attribute__((noinline)) do_chores(struct pds *pds, struct pdc_tx *
 		p->chores &= (uint8_t)~CHORE_PATH;
 		path_opened(pds, p, now);
 	}
+	if (p->chores & CHORE_OFFER && p->state == PDC_TX_OPEN)
+		offer_make(pds, p, now);
 	if (p->chores & CHORE_BRTT)
 		probe(pds, p, now);
 }
@@ -240,6 +243,18 @@ probe_answered(const struct pds *pds, struct pdc_tx *p, const struct weft_pkt *p
 	p->chores &= (uint8_t)~CHORE_BRTT;
 	p->probe_sent_ns = WEFT_NEVER;
 	p->brtt_ns = full > pds->conf.tune.brtt_floor_ns ? full : pds->conf.tune.brtt_floor_ns;
+}
+
+static void any_probe_answered(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_view *v,
+			       weft_ns now)
+{
+	uint16_t opaque = wire_hdr_opaque(v->hdr);
+	if (opaque & PATH_OPAQUE)
+		path_answered(pds, p, opaque, now);
+	else if (opaque == OFFER_OPAQUE)
+		offer_answered(p, v);
+	else
+		probe_answered(pds, p, pkt, opaque, service_ns(v));
 }
 
 static inline bool is_error(const struct wire_view *v)
@@ -373,10 +388,7 @@ inline __attribute__((always_inline)) void pds_rx_ack(struct pds *pds, const str
 	if (unlikely(!accept_ack(pds, p, v, n.cack, now)))
 		return;
 	if (!v->usual && n.flags & WIRE_F_ACK_P) {
-		if (wire_hdr_opaque(v->hdr) & PATH_OPAQUE)
-			path_answered(pds, p, wire_hdr_opaque(v->hdr), now);
-		else
-			probe_answered(pds, p, pkt, wire_hdr_opaque(v->hdr), service_ns(v));
+		any_probe_answered(pds, p, pkt, v, now);
 		return;
 	}
 	if (!v->usual && v->next_hdr == WIRE_NH_RSP_DATA && !data_response(pds, p, n.trigger, pkt, v))

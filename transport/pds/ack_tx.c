@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "offer.h"
 #include "pdc_rx.h"
 #include "shim.h"
 #include "wire_build.h"
@@ -38,11 +39,11 @@ static uint32_t rcvd_units(const struct pdc_rx *p)
 }
 
 /* Builds an ACK up to its PDS header's end, which is returned; the response, if any, is not there yet. */
-static uint8_t *build_pds(const struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, uint8_t next_hdr,
-			  uint8_t flags, const struct sack *sack, weft_ns arrived_ns, weft_ns now)
+static uint8_t *build_pds(const struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, uint8_t type,
+			  uint8_t next_hdr, uint8_t flags, const struct sack *sack, weft_ns arrived_ns, weft_ns now)
 {
 	struct wire_ack_cc *ack = (struct wire_ack_cc *)out_pds(&pds->out, pkt, p->pdc.encap);
-	uint8_t *end = wire_build_pds((uint8_t *)ack, WIRE_PDS_ACK_CC, next_hdr, flags);
+	uint8_t *end = wire_build_pds((uint8_t *)ack, type, next_hdr, flags);
 	wire_hdr_set_cack(&ack->hdr, p->win.cack_psn);
 	wire_hdr_set_spdcid(&ack->hdr, p->pdc.id);
 	wire_hdr_set_dpdcid(&ack->hdr, p->remote_id);
@@ -113,7 +114,7 @@ ack_send_full(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const str
 		next_hdr = p->closed || (!g && !p->trigger_echo.head) ? WIRE_NH_NONE
 			   : g && g->data_bytes                       ? WIRE_NH_RSP_DATA
 								      : WIRE_NH_RSP;
-	uint8_t *end = build_pds(pds, p, pkt, next_hdr, flags, &b->sack, p->trigger_at_ns, now);
+	uint8_t *end = build_pds(pds, p, pkt, WIRE_PDS_ACK_CC, next_hdr, flags, &b->sack, p->trigger_at_ns, now);
 	wire_hdr_set_ack_offset((struct wire_hdr *)out_pds(&pds->out, pkt, p->pdc.encap),
 				(int16_t)(p->trigger_psn - p->win.cack_psn));
 	if (next_hdr == WIRE_NH_RSP)
@@ -272,9 +273,14 @@ void ack_send_probe_answer(struct pds *pds, struct pdc_rx *p, const struct weft_
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
 		return; /* the initiator probes again */
+	bool offer = wire_hdr_opaque(probe->hdr) == OFFER_OPAQUE;
 	/* Probes are answered for their time; initiators do not look at the bitmap. */
-	const uint8_t *end =
-		build_pds(pds, p, pkt, WIRE_NH_NONE, WIRE_F_ACK_P, &nothing_beyond.sack, probe_pkt->arrived_ns, now);
+	const uint8_t *end = build_pds(pds, p, pkt, offer ? WIRE_PDS_ACK_CCX : WIRE_PDS_ACK_CC, WIRE_NH_NONE,
+				       WIRE_F_ACK_P, &nothing_beyond.sack, probe_pkt->arrived_ns, now);
+	if (offer) {
+		offer_heard(pds, p);
+		offer_fill_answer((struct wire_ack_ccx *)out_pds(&pds->out, pkt, p->pdc.encap));
+	}
 	wire_hdr_set_opaque((struct wire_hdr *)out_pds(&pds->out, pkt, p->pdc.encap), wire_hdr_opaque(probe->hdr));
 	out_send_control(&pds->out, pkt, pdc_rx_way(p, wire_view_entropy(probe)), end, now);
 	pds->stats.tx_ack++;

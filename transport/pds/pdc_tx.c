@@ -41,6 +41,7 @@ static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 	p->pdc.encap = p->pdc.is_return ? p->other->pdc.encap : p->remote->encap;
 	p->pdc.payload_bytes = (uint16_t)first_payload(pds, p->pdc.encap);
 	p->chores |= pds->conf.tune.pmtu_discovery ? CHORE_PATH : 0;
+	p->chores |= pds->conf.tune.profile != WEFT_PROFILE_WEFT && !p->pdc.is_return ? CHORE_OFFER : 0;
 	p->cack_psn = p->start_psn - 1;
 	p->last_ack_psn = p->start_psn - 1;
 	p->rto_backoff = 0;

@@ -52,7 +52,7 @@ static void fill_atomic(struct tx_rma *r, struct tx_msg *m, const struct weft_op
  * of the instructions; the standard has a request for each. */
 static uint32_t ask_bytes(const struct ses *ses, const struct pdc_tx *p)
 {
-	return ses->pds->conf.tune.profile == WEFT_PROFILE_WEFT ? UINT32_MAX : p->pdc.payload_bytes;
+	return pds_speaks_weft(ses->pds, p->remote) ? UINT32_MAX : p->pdc.payload_bytes;
 }
 
 /* The buffer of a READ is where its answer goes. That of an announced message stays at hand for the answer. */

@@ -39,6 +39,7 @@ static void send_plain(struct out_batch *o, struct weft_pkt *pkt, const struct w
 static void send_data(struct out_batch *o, struct weft_pkt *pkt, const struct wire_view *v, const struct answer *a,
 		      weft_ns now)
 {
+	assert(a->bytes && a->bytes <= o->port->max_ip_bytes);
 	const struct out_to to = {wire_view_src(v), wire_view_entropy(v), v->outer->encap};
 	const struct wire_net net = out_net(o, to, WIRE_DSCP_TRIMMABLE, WEFT_ECN_ECT0);
 	uint8_t *at = build_pds(o, pkt, v, WIRE_NH_RSP_DATA);
@@ -103,6 +104,7 @@ static struct answer carry_out(struct ses *ses, const struct wire_view *v, const
 		a = (struct answer){WIRE_RC_OK, mr_at(mr, at), (uint32_t)part.bytes, (uint32_t)part.raddr};
 		return a.data ? a : (struct answer){.rc = WIRE_RC_UNSUPPORTED_SIZE}; /* in several pieces */
 	}
+	assert(reads ? !part.bytes : part.bytes == v->payload_bytes);
 	if (!reads)
 		mr_store(mr, at.raddr, payload, at.bytes);
 	return (struct answer){.rc = WIRE_RC_OK};

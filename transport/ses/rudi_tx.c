@@ -203,6 +203,7 @@ static bool cut(struct ses *ses, struct rudi_op *o, weft_ns now)
 	struct rudi_pkt *p = pool_get(&r->pkt_pool);
 	if (!p)
 		return false;
+	assert(!o->cut && !o->err && (left || !o->op.len));
 	*p = (struct rudi_pkt){.op = o,
 			       .id = r->next_id,
 			       .at = o->cut_bytes,
@@ -255,6 +256,7 @@ static bool has_data(const struct rudi_pkt *p, const struct wire_view *v)
 static void place(const struct rudi_pkt *p, const uint8_t *payload, bool retx)
 {
 	const struct weft_op *op = &p->op->op;
+	assert(p->at <= op->len && p->bytes <= op->len - p->at);
 	if (op->sink)
 		op->sink(op->sink_arg, p->at, payload, p->bytes, retx);
 	else if (op->buf && payload)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inside.h"
+#include "offer.h"
 #include "rma_duo.h"
 
 enum { ALL = WEFT_MR_READ | WEFT_MR_WRITE };
@@ -58,7 +59,8 @@ static void read__brings_the_region(void **state)
 
 static enum duo_fate lose_some(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
-	return rng_below(arg, 50) == 0 ? DUO_DROP : DUO_PASS;
+	bool offer = w->pds.type == WIRE_PDS_CP && w->pds.opaque == OFFER_OPAQUE; /* it must not learn what we are */
+	return rng_below(arg, 50) == 0 || offer ? DUO_DROP : DUO_PASS;
 }
 
 /* As the standard has it: a request for each packet of the answer; one for all when the peer is taken for one of ours.

@@ -32,8 +32,9 @@ enum pdc_tx_state {
 
 /* What the next ACK is the time for. */
 enum pdc_tx_chore {
-	CHORE_BRTT = 1, /* the base RTT is not known: probe, unless a probe is out */
-	CHORE_PATH = 2, /* the target is known now: what the path carries may be used, or looked for */
+	CHORE_BRTT = 1,  /* the base RTT is not known: probe, unless a probe is out */
+	CHORE_PATH = 2,  /* the target is known now: what the path carries may be used, or looked for */
+	CHORE_OFFER = 4, /* it has not said whether it is a Weft (offer.h) */
 };
 
 /* One host we talk to. */
@@ -41,6 +42,9 @@ struct remote {
 	struct weft_ip ip;
 	struct pdc_tx *tx[2]; /* our connections to it, or NULL: the usual one, and that of background messages */
 	struct pdc_tx *conns; /* all pdc_tx to it: these, and the return directions of its own connections */
+	bool is_weft;         /* it has said so, see offer.h */
+	uint8_t offers;       /* sent to it since it last answered, see offer.h */
+	weft_ns offer_at_ns;  /* the next may be sent from here on */
 	uint8_t encap;        /* of what we begin, enum wire_encap: as configured, or as it began something last */
 	struct path_mtu path;
 };

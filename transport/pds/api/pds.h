@@ -213,6 +213,12 @@ static inline const uint8_t *pds_payload(const struct weft_pkt *pkt, const struc
 	return pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
 }
 
+/* Whether a host may be sent what only Wefts understand. */
+static inline bool pds_speaks_weft(const struct pds *pds, const struct remote *r)
+{
+	return pds->conf.tune.profile == WEFT_PROFILE_WEFT || (r && r->is_weft);
+}
+
 /* `our_id`: 0 when there is no connection. */
 void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code, weft_ns now);
 
