@@ -27,6 +27,8 @@ WEFT_BEGIN_DECLS
 
 struct weft_engine;
 
+enum { WEFT_SECRET_BYTES = 32 };
+
 /* What an engine is created with; copied but for what pointers lead to. */
 struct weft_engine_conf {
 	struct weft_ip ip;                        /* our address */
@@ -38,8 +40,11 @@ struct weft_engine_conf {
 	struct weft_engine_tune tune;             /* weft_param_defaults(weft_engine_tunes, &tune) first */
 	const void *cc_tune, *lb_tune, *rcc_tune; /* the algorithms' parameter structs; copied; NULL: defaults */
 	uint64_t seed;                            /* of all randomness: PSNs, entropies */
-	uint8_t ids_by_seed; /* 1: PDCIDs and job ids begin where the seed says, so that none fits what is left of an
-			      * engine that had our address before; 0: at 1 */
+	const uint8_t *secret; /* WEFT_SECRET_BYTES that nobody can guess, instead of the seed: PSNs, PDCIDs and tokens
+				* cannot be told from those seen, nor can addresses be found that collide; read once.
+				* NULL: all numbers follow from `seed`, as experiments want it */
+	uint8_t ids_by_seed;   /* 1: PDCIDs and job ids begin where the seed says, so that none fits what is left of an
+				* engine that had our address before; 0: at 1 */
 	struct weft_lb_digits digits;           /* the fabric's shape, all zero: unknown */
 	uint8_t digits_read;                    /* 1: switches forward by the digits of an entropy */
 	const struct weft_lb_routes *lb_routes; /* with digits_read: the turns of unlike paths; the caller's, outlives

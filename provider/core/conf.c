@@ -70,7 +70,9 @@ static const struct {
 	{"telemetry", FI_PARAM_BOOL,
 	 "let dpdk-telemetry.py -f weft-PID read the counters while the process runs; without effect beside "
 	 "eal_args (default: no, as it takes a thread and a socket)"},
-	{"seed", FI_PARAM_INT, "of entropies and sequence numbers (default, or 0: another one each time)"},
+	{"seed", FI_PARAM_INT,
+	 "of entropies, sequence numbers and connection ids, which can then be guessed: for tests (default, or 0: "
+	 "numbers that nobody can guess)"},
 	{"peer_timeout_ms", FI_PARAM_INT,
 	 "silence of a peer after which its operations fail (default: 120000; a peer that makes no progress is "
 	 "silent)"},

@@ -177,14 +177,14 @@ static int tunes_parse(struct prov_tune *tune, struct weft_err *err)
 
 /* Our sequence numbers and connection ids must differ from those of an earlier process with our address: peers may
  * still know its connections. Process ids do not help, they stay the same over exec and often in containers. */
-static uint64_t seed_random(void)
+static int secret_draw(struct prov_tune *tune, struct weft_err *err)
 {
-	struct timespec now;
-	uint64_t seed;
-	if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)
-		return seed;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)getpid() << 32 ^ (uint64_t)now.tv_sec * 1000000000u ^ (uint64_t)now.tv_nsec;
+	if (getrandom(tune->secret, sizeof tune->secret, 0) != sizeof tune->secret)
+		return weft_err_set(err, -errno,
+				    "getrandom: %s; FI_WEFT_SEED needs none, but its numbers can be guessed",
+				    strerror(errno));
+	tune->engine.secret = tune->secret;
+	return 0;
 }
 
 static int limits_load(struct prov_tune *tune, struct weft_err *err)
@@ -225,9 +225,9 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
 	tune->copy_bytes = (uint32_t)copy_bytes;
-	tune->engine.seed = seed ? (uint64_t)seed : seed_random();
+	tune->engine.seed = (uint64_t)seed;
 	tune->engine.ids_by_seed = 1;
-	return 0;
+	return seed ? 0 : secret_draw(tune, err);
 }
 
 /* A variable whose value is one of these names, whose number it sets; left alone when it is not set. */

@@ -12,6 +12,7 @@
 
 struct prov_tune {
 	struct weft_engine_conf engine;
+	uint8_t secret[WEFT_SECRET_BYTES];  /* engine.secret, without FI_WEFT_SEED */
 	void *cc_tune, *lb_tune, *rcc_tune; /* parameters of the algorithms; ours, `engine` points to them */
 	uint32_t max_ip_bytes;              /* 0: the port's default */
 	uint32_t pool_pkts;                 /* 0: the port's default */

@@ -308,9 +308,23 @@ void weft_engine_link(struct weft_engine *e, uint64_t link_bps, weft_ns now)
 static void begin_ids(struct weft_engine *e, uint64_t seed)
 {
 	assert(!e->ses.asks.count); /* tokens keep their indices */
-	uint64_t h = rng_mix(rng_mix(seed ^ ip_key(&e->pds.conf.ip, 1)));
+	uint64_t h = rng_mix(rng_mix(seed ^ ip_mix(&e->pds.conf.ip, 1)));
 	e->pds.ids.cursor = (uint16_t)h;
 	e->ses.asks.salt = (uint16_t)(h >> 16);
+}
+
+/* What a peer may see of our numbers does not tell it the others. */
+static void take_secret(struct weft_engine *e, const uint8_t *secret)
+{
+	struct pds *pds = &e->pds;
+	assert(!e->ses.asks.count && !pds->ids.count);
+	csprng_init(&pds->secret_rng, secret);
+	pds->has_secret = true;
+	pds->hash_key = (struct siphash_key){{csprng_next(&pds->secret_rng), csprng_next(&pds->secret_rng)}};
+	pds->ids.shuffle = csprng_next(&pds->secret_rng) | 1;
+	pds->ids.cursor = (uint16_t)csprng_next(&pds->secret_rng);
+	e->ses.asks.salt = (uint16_t)csprng_next(&pds->secret_rng);
+	pds->rng.state = csprng_next(&pds->secret_rng);
 }
 
 int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *port, weft_ns now,
@@ -334,9 +348,11 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->pds.conf.lb_params.digits = conf->digits;
 	e->pds.conf.lb_params.digits_read = conf->digits_read;
 	e->pds.conf.lb_params.routes = conf->lb_routes;
-	e->pds.rng.state = rng_mix(conf->seed ^ ip_key(&conf->ip, 0));
+	e->pds.rng.state = rng_mix(conf->seed ^ ip_mix(&conf->ip, 0));
 	if (conf->ids_by_seed)
 		begin_ids(e, conf->seed);
+	if (conf->secret)
+		take_secret(e, conf->secret);
 	int rc = setup(e, conf, now, err);
 	if (rc)
 		weft_engine_destroy(e);

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "rng.h"
+
 enum { ROOM_MIN = 16 };
 
 void pdc_ids_init(struct pdc_ids *ids, const struct weft_mem *mem)
@@ -35,18 +37,34 @@ static bool grow(struct pdc_ids *ids)
 	return true;
 }
 
+/* A permutation of 16-bit numbers: four rounds of Feistel's network on halves. Ids still return only after all others,
+ * and nobody tells the next from those seen. */
+static uint16_t shuffled(const struct pdc_ids *ids, uint16_t n)
+{
+	uint8_t left = (uint8_t)(n >> 8), right = (uint8_t)n;
+	if (!ids->shuffle)
+		return n;
+	for (uint64_t round = 0; round < 4; round++) {
+		uint8_t next = (uint8_t)(left ^ rng_mix(ids->shuffle + (round << 8 | right)));
+		left = right;
+		right = next;
+	}
+	return (uint16_t)(left << 8 | right);
+}
+
 bool pdc_id_take(struct pdc_ids *ids, struct pdc *pdc)
 {
 	assert(!pdc->id);
 	if (ids->count >= (ids->mask + 1) / 2 && !grow(ids) && ids->count >= ids->mask)
 		return false;
+	uint16_t id;
 	do
-		ids->cursor++;
-	while (ids->cursor == 0 || ids->slots[ids->cursor & ids->mask]);
-	ids->slots[ids->cursor & ids->mask] = pdc;
+		id = shuffled(ids, ++ids->cursor);
+	while (id == 0 || ids->slots[id & ids->mask]);
+	ids->slots[id & ids->mask] = pdc;
 	ids->count++;
 	assert(ids->count <= ids->mask);
-	pdc->id = ids->cursor;
+	pdc->id = id;
 	return true;
 }
 

@@ -11,9 +11,9 @@
 
 enum { TIME_WAIT_RTOS = 8, REAP_IDLE_CLOSES = 4 };
 
-static uint64_t syn_key(const struct weft_ip *ip, uint16_t remote_id)
+static uint64_t syn_key(const struct pds *pds, const struct weft_ip *ip, uint16_t remote_id)
 {
-	return ip_key(ip, UINT64_C(2) << 32 | remote_id);
+	return ip_key(&pds->hash_key, ip, UINT64_C(2) << 32 | remote_id);
 }
 
 static uint32_t start_psn_of(const struct wire_view *v)
@@ -55,8 +55,8 @@ void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	end_return(pds, p, ECONNRESET);
 	if (pds->recent_syn == p)
 		pds->recent_syn = NULL;
-	if (u64map_get(&pds->syns, syn_key(&p->ip, p->remote_id)) == p)
-		u64map_del(&pds->syns, syn_key(&p->ip, p->remote_id));
+	if (u64map_get(&pds->syns, syn_key(pds, &p->ip, p->remote_id)) == p)
+		u64map_del(&pds->syns, syn_key(pds, &p->ip, p->remote_id));
 	rx_drop(pds, p, now);
 }
 
@@ -109,7 +109,7 @@ static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns
 	struct pdc_rx *p = new_rx(pds, v, start_psn_of(v), now);
 	if (!p)
 		return NULL;
-	if (!pdc_id_take(&pds->ids, &p->pdc) || !u64map_put(&pds->syns, syn_key(&p->ip, p->remote_id), p)) {
+	if (!pdc_id_take(&pds->ids, &p->pdc) || !u64map_put(&pds->syns, syn_key(pds, &p->ip, p->remote_id), p)) {
 		pdc_id_put(&pds->ids, &p->pdc);
 		weft_mem_free(&pds->mem, p);
 		return NULL;
@@ -154,7 +154,7 @@ find_syn(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns no
 	struct pdc_rx *p = pds->recent_syn;
 	if (p && pdc_rx_is_from(p, v) && p->start_psn == start_psn_of(v))
 		return p;
-	p = u64map_get(&pds->syns, syn_key(wire_view_src(v), wire_hdr_spdcid(v->hdr)));
+	p = u64map_get(&pds->syns, syn_key(pds, wire_view_src(v), wire_hdr_spdcid(v->hdr)));
 	if (p && !pdc_rx_is_from(p, v))
 		return NULL;
 	if (p && p->start_psn == start_psn_of(v)) {

@@ -53,7 +53,7 @@ static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 
 static void start_numbering(struct pds *pds, struct pdc_tx *p)
 {
-	number_from(pds, p, p->start_psn + START_PSN_GAP + (uint32_t)(rng_next(&pds->rng) >> 33));
+	number_from(pds, p, p->start_psn + START_PSN_GAP + (uint32_t)(pds_unguessable(pds) >> 33));
 }
 
 static void init_algorithms(struct pds *pds, struct pdc_tx *p, weft_ns now)

@@ -4,7 +4,7 @@
 
 struct remote *pds_remote(struct pds *pds, const struct weft_ip *ip)
 {
-	uint64_t key = ip_key(ip, 0);
+	uint64_t key = ip_key(&pds->hash_key, ip, 0);
 	struct remote *r = u64map_get(&pds->remotes, key);
 	if (r)
 		return weft_ip_eq(&r->ip, ip) ? r : NULL;
@@ -30,7 +30,7 @@ void remote_heard(struct remote *r, uint8_t encap)
 
 void pds_heard(struct pds *pds, const struct weft_ip *ip, uint8_t encap)
 {
-	struct remote *r = u64map_get(&pds->remotes, ip_key(ip, 0));
+	struct remote *r = u64map_get(&pds->remotes, ip_key(&pds->hash_key, ip, 0));
 	if (!r && encap == pds->conf.encap)
 		return; /* nothing that we would not do anyway */
 	r = pds_remote(pds, ip);

@@ -76,7 +76,7 @@ static uint8_t *build_header(const struct weft_ep *ep, const struct peer *to, co
 /* All datagrams between two endpoints take one path, so that they rarely overtake each other. */
 static uint16_t entropy_of(const struct weft_ep *ep, const struct peer *to)
 {
-	uint64_t mixed = rng_mix(ip_key(&to->addr.ip, (uint64_t)ep->port << 16 | to->addr.port));
+	uint64_t mixed = rng_mix(ip_mix(&to->addr.ip, (uint64_t)ep->port << 16 | to->addr.port));
 	return (uint16_t)(ENTROPY_FIRST + mixed % (UINT16_MAX - ENTROPY_FIRST));
 }
 

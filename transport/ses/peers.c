@@ -42,7 +42,7 @@ static struct peer *peer_new(struct peers *peers, const struct weft_addr *addr)
 
 int peer_add(struct peers *peers, const struct weft_addr *addr, uint32_t *id)
 {
-	uint64_t key = ip_key(&addr->ip, UINT64_C(1) << 32 | addr->port);
+	uint64_t key = ip_key(&peers->pds->hash_key, &addr->ip, UINT64_C(1) << 32 | addr->port);
 	struct peer *p = u64map_get(&peers->ids, key);
 	assert(peers->count <= peers->room);
 	if (!p) {

@@ -42,7 +42,7 @@ bool rma_token_take(struct ses *ses, struct tx_msg *m)
 	t->msgs[t->cursor] = m;
 	t->count++;
 	assert(t->cursor < t->room && t->count < t->room); /* entry 0 stays free */
-	m->rma->token = (rng_next(&ses->pds->rng) & ~(uint64_t)RMA_TOKEN_INDEX) | (t->cursor ^ t->salt);
+	m->rma->token = (pds_unguessable(ses->pds) & ~(uint64_t)RMA_TOKEN_INDEX) | (t->cursor ^ t->salt);
 	return true;
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "inside.h"
+#include "ip_key.h"
+#include "pdc_tx.h"
 
 static void create__packet_must_fit_the_port(void **state)
 {
@@ -75,6 +77,102 @@ static void create__ids_begin_where_the_seed_says(void **state)
 	assert_int_not_equal(first[1], first[2]);
 	assert_int_not_equal(first[2], 1);
 	assert_int_equal(first[2], first[3]);
+}
+
+/* Start PSNs and PDCIDs of connections to 8 hosts, and a token's salt. */
+struct numbers {
+	uint32_t psns[8];
+	uint16_t ids[8], salt;
+};
+
+static struct numbers numbers_of(const uint8_t *secret)
+{
+	static struct weft_port port = {.max_ip_bytes = 9000};
+	struct weft_engine_conf conf = {.ip = weft_ip_v4(1),
+					.cc = weft_cc_find("fixed"),
+					.lb = weft_lb_find("ops"),
+					.secret = secret,
+					.seed = 8,
+					.ids_by_seed = true};
+	struct weft_err err = {""};
+	struct weft_engine *e;
+	struct numbers n = {.salt = 0};
+	weft_param_defaults(weft_engine_tunes, &conf.tune);
+	assert_int_equal(weft_engine_create(&conf, &port, 0, &e, &err), 0);
+	n.salt = e->ses.asks.salt;
+	for (uint32_t i = 0; i < 8; i++) {
+		const struct weft_ip ip = weft_ip_v4(10 + i);
+		const struct pdc_tx *p = pdc_tx_get(&e->pds, pds_remote(&e->pds, &ip), false, 0);
+		n.psns[i] = p->start_psn;
+		n.ids[i] = p->pdc.id;
+	}
+	weft_engine_destroy(e);
+	return n;
+}
+
+static void secret__decides_all_numbers(void **state)
+{
+	const uint8_t a[WEFT_SECRET_BYTES] = {1}, b[WEFT_SECRET_BYTES] = {2};
+	const struct numbers of_a = numbers_of(a), again = numbers_of(a), of_b = numbers_of(b),
+			     of_seed = numbers_of(NULL);
+	assert_memory_equal(&of_a, &again, sizeof of_a);
+	int in_turn = 0;
+	for (int i = 0; i < 8; i++) {
+		assert_int_not_equal(of_a.psns[i], of_b.psns[i]);
+		assert_int_not_equal(of_a.psns[i], of_seed.psns[i]);
+		in_turn += i && of_a.ids[i] == of_a.ids[i - 1] + 1;
+		assert_true(!i || of_seed.ids[i] == of_seed.ids[i - 1] + 1);
+	}
+	assert_true(in_turn < 2);
+}
+
+/* Most ids are handed out before one returns: all but those whose place in the table was taken. */
+static void shuffle__ids_rest(void **state)
+{
+	enum { TAKEN = PDC_IDS / 5 * 4 };
+	static struct pdc pdcs[TAKEN];
+	static uint8_t seen[PDC_IDS];
+	struct duo d;
+	open_default(&d);
+	struct pdc_ids ids;
+	memset(&ids, 0, sizeof ids);
+	pdc_ids_init(&ids, &d.e[0]->pds.mem);
+	ids.shuffle = 0x1234567;
+	for (uint32_t i = 1; i < TAKEN; i++) {
+		assert_true(pdc_id_take(&ids, &pdcs[i]));
+		uint16_t id = pdcs[i].id;
+		assert_true(id && !seen[id]++);
+		if (i > 3) /* a few at a time are in use */
+			pdc_id_put(&ids, &pdcs[i - 3]);
+	}
+	for (uint32_t i = TAKEN - 3; i < TAKEN; i++)
+		pdc_id_put(&ids, &pdcs[i]);
+	pdc_ids_fini(&ids);
+	duo_close(&d);
+}
+
+/* An address that collides with another by arithmetic that anybody can do. */
+static struct weft_ip colliding(const struct weft_ip *with)
+{
+	uint64_t w[2];
+	struct weft_ip ip;
+	memcpy(w, with->b, sizeof w);
+	uint64_t sum = w[0] + rng_mix(w[1] + rng_mix(1));
+	w[1]++;
+	w[0] = sum - rng_mix(w[1] + rng_mix(1));
+	memcpy(ip.b, w, sizeof w);
+	return ip;
+}
+
+static void colliding_addresses__both_served(void **state)
+{
+	struct duo d;
+	open_default(&d);
+	const struct weft_ip ip = {{0x20, 1, 0xd, 0xb8, [15] = 7}}, other = colliding(&ip);
+	assert_int_equal(ip_mix(&ip, 0), ip_mix(&other, 0));
+	struct remote *r = pds_remote(&d.e[0]->pds, &ip), *o = pds_remote(&d.e[0]->pds, &other);
+	assert_true(r && o && r != o);
+	duo_close(&d);
 }
 
 static void create__without_memory(void **state)
@@ -159,6 +257,9 @@ int main(void)
 		cmocka_unit_test(create__packet_must_fit_the_port),
 		cmocka_unit_test(create__every_number_within_its_range_works),
 		cmocka_unit_test(create__ids_begin_where_the_seed_says),
+		cmocka_unit_test(secret__decides_all_numbers),
+		cmocka_unit_test(shuffle__ids_rest),
+		cmocka_unit_test(colliding_addresses__both_served),
 		cmocka_unit_test(create__without_memory),
 		cmocka_unit_test(derive__from_base_rtt_and_link),
 		cmocka_unit_test(destroy__with_everything_under_way),

@@ -28,7 +28,9 @@ struct pdc {
 struct pdc_ids {
 	struct pdc **slots;   /* by the low bits of the ids; NULL: free */
 	uint32_t mask, count; /* slots, a power of two, less one; slots in use */
-	uint16_t cursor;      /* the id handed out last */
+	uint16_t cursor;      /* the id handed out last, before it was shuffled */
+	uint64_t shuffle;     /* key of the order in which ids are handed out; 0: they count up. With a key an id whose
+			       * place is taken is left out, so at least half of them come before one returns */
 	struct pdc *none;     /* the table until there is a connection */
 	const struct weft_mem *mem;
 };

@@ -5,10 +5,12 @@
 #define WEFT_PDS_H
 
 #include "credit.h"
+#include "csprng.h"
 #include "out_batch.h"
 #include "pdc.h"
 #include "rate.h"
 #include "rng.h"
+#include "siphash.h"
 #include "u64map.h"
 #include "weft/engine.h"
 #include "wheel.h"
@@ -113,7 +115,10 @@ struct pds {
 	struct credit credit;
 
 	struct weft_mem mem;
-	struct rng rng;
+	struct rng rng;              /* for what may be guessed */
+	struct csprng secret_rng;    /* with has_secret: for what must not be */
+	struct siphash_key hash_key; /* of maps whose keys peers choose; a constant without a secret */
+	bool has_secret;
 	struct list txs, rxs;  /* all connections */
 	struct u64map syns;    /* pdc_rx by (initiator, its PDCID) */
 	struct u64map remotes; /* struct remote by IP */
@@ -211,6 +216,12 @@ static inline uint32_t pds_ip_bytes(const struct pds *pds, uint8_t encap)
 static inline const uint8_t *pds_payload(const struct weft_pkt *pkt, const struct wire_view *v)
 {
 	return pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
+}
+
+/* For PSNs, PDCIDs, tokens and keys. */
+static inline uint64_t pds_unguessable(struct pds *pds)
+{
+	return pds->has_secret ? csprng_next(&pds->secret_rng) : rng_next(&pds->rng);
 }
 
 /* Whether a host may be sent what only Wefts understand. */
