@@ -336,6 +336,13 @@ static struct wire_outer *place_of(struct wire_rules *rules, const uint8_t *ip, 
 	}
 }
 
+/* Switches trim what carries payload. Anything else under their DSCPs was not trimmed, and only its trailer is missing.
+ */
+static bool may_be_trimmed(enum wire_kind kind)
+{
+	return kind == WIRE_KIND_TRIMMED || kind == WIRE_KIND_RUDI || kind == WIRE_KIND_DATAGRAM;
+}
+
 struct wire_view wire_check_any(struct wire_rules *rules, const uint8_t *ip, uint32_t len, uint32_t more)
 {
 	struct wire_outer *o = place_of(rules, ip, len);
@@ -345,6 +352,8 @@ struct wire_view wire_check_any(struct wire_rules *rules, const uint8_t *ip, uin
 		return v;
 	struct wire_inner inner = wire_check_inner(ip + o->bytes, (o->end < len ? o->end : len) - o->bytes, o->trimmed);
 	v.error = inner.error;
+	if (v.error == WIRE_OK && rules->require_crc && o->trimmed && !may_be_trimmed(inner.kind))
+		v.error = WIRE_ERR_CRC;
 	if (v.error != WIRE_OK)
 		return v;
 	wire_view_set(&v, ip, o->bytes, o, inner);

@@ -14,6 +14,15 @@ WEFT_BEGIN_DECLS
  * more until they have said that they are Wefts; WEFT adds what no other endpoint understands. */
 enum weft_profile { WEFT_PROFILE_WEFT, WEFT_PROFILE_AI_BASE, WEFT_PROFILE_AI_FULL, WEFT_PROFILE_HPC };
 
+/* weft_engine_tune.validate: when the initiator of a connection to us has to show that its address is its own before
+ * anything of it is taken, which costs its first messages a round trip. */
+enum weft_validate {
+	WEFT_VALIDATE_NEVER,
+	WEFT_VALIDATE_MANY,   /* while `half_open` connections or more have shown nothing; requests whose answers are
+			       * longer than they are wait for it always */
+	WEFT_VALIDATE_ALWAYS, /* and so no message comes from a forged address or from a packet recorded long ago */
+};
+
 /* Ranges and defaults are in weft_engine_tunes; weft_param_defaults(weft_engine_tunes, &tune) sets the defaults. */
 struct weft_engine_tune {
 	uint64_t link_bps;         /* rate of the host's link, bits per second; 0: the port's */
@@ -46,6 +55,8 @@ struct weft_engine_tune {
 	uint32_t encap;       /* how what we begin is wrapped, 0..2: UDP port 4793, UDP port 49150, IP protocol 253 with
 			       * a CRC32C; a peer that began something itself gets its own, and answers have that of
 			       * their request */
+	uint32_t validate;    /* enum weft_validate */
+	uint32_t half_open;   /* see validate, 1..32767 */
 	uint32_t window_pkts; /* PSN window offered and used, multiple of 128, 128..32640 */
 	uint32_t evs_size;    /* entropy values, 1..65536 */
 	uint32_t job_id;   /* of all requests sent, 24 bits; those with another one are refused (BAD_JOB_ID). 0: none is

@@ -196,6 +196,7 @@ void duo_conf_init(struct duo_conf *conf)
 {
 	*conf = (struct duo_conf){.cc = "fixed", .lb = "ops", .seed = 1, .ring_entries = 1024};
 	weft_param_defaults(weft_engine_tunes, &conf->tune);
+	conf->tune.validate = WEFT_VALIDATE_NEVER;
 	conf->tune.link_bps = 100000000000;
 	conf->tune.brtt_ns = WEFT_US(10);
 }

@@ -66,6 +66,10 @@ const struct weft_param weft_engine_tunes[] = {
 	       "does"),
 	TUNE32(reorder_shim_pkts, 64, 1, 32640, "... and of so many packets at most"),
 	TUNE32(window_pkts, 1024, 128, 32640, "PSN window, packets; rounded up to a multiple of 128"),
+	TUNE32(validate, 1, 0, 2,
+	       "who begins a connection to us shows first that its address is its own: 0: never, 1: while `half_open` "
+	       "connections have not shown it, and before long answers, 2: always (a round trip more)"),
+	TUNE32(half_open, 1024, 1, 32767, "... connections that have shown nothing, with validate=1"),
 	TUNE32(profile, 0, 0, 3,
 	       "peers are taken for 0: Wefts, 1, 2, 3: endpoints of UET's profiles AI Base, AI Full, HPC, which get no "
 	       "announced messages before they have said that they are Wefts, no search for the path's MTU, 128 "

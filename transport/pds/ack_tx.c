@@ -294,7 +294,8 @@ static uint8_t answer_encap(const struct pds *pds, const struct wire_view *v, ui
 }
 
 /* Lost when there is no packet to put it in: the initiator's timer covers that. */
-void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code, weft_ns now)
+void nack_send_payload(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code,
+		       uint32_t payload, weft_ns now)
 {
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
@@ -307,9 +308,15 @@ void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id
 	uint8_t flags = (uint8_t)(mark | (wire_hdr_flags(refused->hdr) & WIRE_F_RETX) | (rudi ? WIRE_F_NACK_NT : 0));
 	const uint8_t *end = wire_build_pds((uint8_t *)nack, WIRE_PDS_NACK, WIRE_NH_NONE, flags);
 	wire_nack_set_code(nack, code);
+	wire_nack_set_payload(nack, payload);
 	wire_hdr_set_psn(&nack->hdr, wire_hdr_psn(refused->hdr));
 	wire_hdr_set_spdcid(&nack->hdr, our_id);
 	wire_hdr_set_dpdcid(&nack->hdr, rudi ? 0 : wire_hdr_spdcid(refused->hdr));
 	out_send_control(&pds->out, pkt, to, end, now);
 	pds->stats.tx_nack++;
+}
+
+void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code, weft_ns now)
+{
+	nack_send_payload(pds, refused, our_id, code, 0, now);
 }

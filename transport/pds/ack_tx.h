@@ -18,5 +18,8 @@ void ack_send_all(struct pds *pds, struct pdc_rx *p, weft_ns now);
 void ack_send_due(struct pds *pds, weft_ns now);
 void ack_send_probe_answer(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const struct wire_view *probe,
 			   weft_ns now);
+/* The same as nack_send, with what the code's payload means. */
+void nack_send_payload(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code,
+		       uint32_t payload, weft_ns now);
 
 #endif

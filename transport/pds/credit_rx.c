@@ -4,6 +4,7 @@
 #include "credit_rx.h"
 
 #include "credit_sched_rx.h"
+#include "validate.h"
 
 enum { RETRY_NS = 1000 };
 
@@ -37,7 +38,7 @@ void credit_rx_stop(struct pds *pds, struct pdc_rx *p, weft_ns now)
 /* The first in the list starts the pacer; what it did not give while nobody wanted anything is gone. */
 static void enlist(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
-	if (!p->credit.rcc.wanted_bytes || !list_empty(&p->credit.link))
+	if (!p->credit.rcc.wanted_bytes || !list_empty(&p->credit.link) || validate_holds_credit(p))
 		return;
 	if (list_empty(&pds->credit.wanting)) {
 		if (pds->credit.free_ns < now)
@@ -94,6 +95,7 @@ void credit_rx_data(struct pds *pds, struct pdc_rx *p, const struct wire_view *v
 	struct weft_rcc_data ev = {.bytes = sent_bytes(pds, v),
 				   .trimmed = v->kind == WIRE_KIND_TRIMMED,
 				   .ce = wire_view_ecn(v) == WEFT_ECN_CE};
+	p->credit.unproven = 0;
 	if (p->closed)
 		return;
 	if (pds->credit.sched) {
@@ -117,7 +119,7 @@ static bool send(struct pds *pds, struct pdc_rx *p, weft_ns now)
 		.ctl = WIRE_CTL_CREDIT, .spdcid = p->pdc.id, .dpdcid = p->remote_id, .payload = p->credit.granted};
 	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt, p->pdc.encap), &credit);
 	out_send_control(&pds->out, pkt, pdc_rx_way(p, ev), end, now);
-	pds->stats.tx_credit++;
+	validate_note_credit(pds, p);
 	return true;
 }
 
@@ -125,6 +127,8 @@ static bool send(struct pds *pds, struct pdc_rx *p, weft_ns now)
 void credit_rx_request(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.rx_credit_req++;
+	if (pds->credit.rcc)
+		p->credit.unproven = 0;
 	if (pds->credit.sched && !p->closed)
 		sched_rx_request(pds, p, v, now);
 	else if (!pds->credit.rcc || p->closed || wire_cp_payload(v->cp) > CREDIT_MASK)
@@ -159,7 +163,7 @@ static bool grant_next(struct pds *pds, weft_ns now)
 	}
 	spend_time(pds, bytes);
 	list_del(&p->credit.link);
-	if (rcc->wanted_bytes)
+	if (rcc->wanted_bytes && !validate_holds_credit(p))
 		list_add_tail(&pds->credit.wanting, &p->credit.link);
 	return true;
 }

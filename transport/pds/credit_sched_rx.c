@@ -4,6 +4,7 @@
 #include "credit_sched_rx.h"
 
 #include "credit_sched_state.h"
+#include "validate.h"
 
 enum {
 	RETRY_NS = 1000,
@@ -163,14 +164,15 @@ static void issue(struct pds *pds, struct sched_rx *r, weft_ns at)
 	s->ring[(s->head + s->queue.waiting - 1) % SCHED_HOST_RING] = (struct sched_wait){at, p->pdc.id, ev, number};
 }
 
-/* The connection this credit is for; NULL: it is gone, or its sender has no more data, and the credit is dropped. */
+/* The connection this credit is for; NULL: it is gone or held, or its sender has no more data, and the credit is
+ * dropped. */
 static struct pdc_rx *target_of_wait(const struct pds *pds, const struct sched_wait *c)
 {
 	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, c->pdc_id);
-	return p && p->credit.rcc.wanted_bytes ? p : NULL;
+	return p && p->credit.rcc.wanted_bytes && !validate_holds_credit(p) ? p : NULL;
 }
 
-static void send(struct pds *pds, const struct pdc_rx *p, const struct sched_wait *c, bool marked, struct weft_pkt *pkt,
+static void send(struct pds *pds, struct pdc_rx *p, const struct sched_wait *c, bool marked, struct weft_pkt *pkt,
 		 weft_ns now)
 {
 	const struct wire_net net =
@@ -184,7 +186,7 @@ static void send(struct pds *pds, const struct pdc_rx *p, const struct sched_wai
 	pkt->payload = NULL;
 	pkt->payload_len = 0;
 	out_send(&pds->out, pkt, &net, wire_build_control(out_pds(&pds->out, pkt, p->pdc.encap), &credit), now);
-	pds->stats.tx_credit++;
+	validate_note_credit(pds, p);
 }
 
 /* The first credit of the queue leaves. False: there is no packet for it. */

@@ -3,6 +3,7 @@
 #include "ack_tx.h"
 #include "credit_rx.h"
 #include "pdc_rx.h"
+#include "validate.h"
 #include "wire_check.h"
 
 static void __attribute__((noinline))
@@ -114,10 +115,11 @@ refuse_trimmed(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, wef
 	nack_send(pds, v, p ? p->pdc.id : 0, code, now);
 }
 
-/* A trimmed packet opens nothing, unless credit is needed to send it again: then there must be a place for it. */
+/* A trimmed packet opens nothing, unless credit is needed to send it again: then there must be a place for it. Where
+ * packets have to have trailers it does not: it has none. */
 static bool may_accept(const struct pds *pds, const struct wire_view *v)
 {
-	return v->kind != WIRE_KIND_TRIMMED || pds->credit.rcc;
+	return v->kind != WIRE_KIND_TRIMMED || (pds->credit.rcc && !pds->conf.tune.crc);
 }
 
 /* Answers tell that the target lives as much as acknowledgements do. */
@@ -161,8 +163,8 @@ void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 	}
 	rxwin_clear(&p->win, wire_hdr_psn(v->hdr) + (uint32_t)wire_hdr_clear_offset(v->hdr));
 	if (!p->rcvd_bytes)
-		p->pdc.is_ordered = is_ordered(v);
-	if (p->pdc.is_ordered != is_ordered(v))
+		p->pdc.marks = (uint8_t)((p->pdc.marks & ~PDC_ORDERED) | (is_ordered(v) ? PDC_ORDERED : 0));
+	if (!(p->pdc.marks & PDC_ORDERED) == is_ordered(v))
 		refuse(pds, p, v, WIRE_NACK_PDC_MODE_MISMATCH, &pds->stats.rx_mode, now);
 	else if (!rxwin_takes(&p->win, &pds->win, wire_hdr_psn(v->hdr)))
 		refuse(pds, p, v, WIRE_NACK_PSN_OOR_WINDOW, &pds->stats.rx_window, now);
@@ -172,6 +174,8 @@ void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 		nack_send(pds, v, p->pdc.id, p->given_up ? WIRE_NACK_CLOSING_IN_ERR : WIRE_NACK_CLOSING, now);
 	else if (is_ordered(v) && wire_hdr_psn(v->hdr) != p->win.next_expected)
 		out_of_order(pds, p, v, now);
+	else if (validate_must_wait(p, v))
+		refuse(pds, p, v, WIRE_NACK_PKT_NOT_RCVD, &pds->stats.rx_unproven, now);
 	else
 		new_data(pds, p, pkt, v, pds_payload(pkt, v), now);
 }

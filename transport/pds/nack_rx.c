@@ -109,9 +109,11 @@ static void act(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, en
 	}
 }
 
-static bool ends(enum wire_nack_action action)
+/* Whether it may be about a connection's request for credit, which has the PSN of the next packet. */
+static bool concerns_request(const struct pds *pds, const struct pdc_tx *p, enum wire_nack_action action)
 {
-	return action == WIRE_NACK_DO_RESTART || action == WIRE_NACK_DO_FAIL;
+	bool ends = action == WIRE_NACK_DO_RESTART || action == WIRE_NACK_DO_FAIL;
+	return action == WIRE_NACK_DO_RENUMBER ? p->state == PDC_TX_SYN && pds->credit.rcc : ends && pds->credit.sched;
 }
 
 /* A target that knows no PROBE gets no more of them: ACKs tell the base RTT as well, later. A PROBE has PSN 0. */
@@ -130,7 +132,7 @@ void pds_rx_nack(struct pds *pds, const struct wire_view *v, weft_ns now)
 		p->probes_refused = true;
 		return;
 	}
-	bool of_request = p && pds->credit.sched && wire_hdr_psn(v->hdr) == p->q.nxt && ends(action);
+	bool of_request = p && wire_hdr_psn(v->hdr) == p->q.nxt && concerns_request(pds, p, action);
 	bool ours = p && (of_request || sendq_has(&p->q, wire_hdr_psn(v->hdr)));
 	if (!ours || (wire_hdr_spdcid(v->hdr) && !pdc_tx_learn_target(p, v))) {
 		pds->stats.rx_stale++;

@@ -8,8 +8,9 @@
 #include "ip_key.h"
 #include "pdc_tx.h"
 #include "rx_drop.h"
+#include "validate.h"
 
-enum { TIME_WAIT_RTOS = 8, REAP_IDLE_CLOSES = 4 };
+enum { TIME_WAIT_RTOS = 8, REAP_IDLE_CLOSES = 4, PDC_IDS_FOR_OURS = PDC_IDS / 4 };
 
 static uint64_t syn_key(const struct pds *pds, const struct weft_ip *ip, uint16_t remote_id)
 {
@@ -53,6 +54,7 @@ void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now)
 {
 	assert(!p->pdc.is_return);
 	end_return(pds, p, ECONNRESET);
+	validate_end(pds, p);
 	if (pds->recent_syn == p)
 		pds->recent_syn = NULL;
 	if (u64map_get(&pds->syns, syn_key(pds, &p->ip, p->remote_id)) == p)
@@ -106,7 +108,8 @@ static void start(struct pds *pds, struct pdc_rx *p, weft_ns now)
 
 static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns now)
 {
-	struct pdc_rx *p = new_rx(pds, v, start_psn_of(v), now);
+	bool may = pds->ids.count < PDC_IDS - PDC_IDS_FOR_OURS;
+	struct pdc_rx *p = may ? new_rx(pds, v, start_psn_of(v), now) : NULL;
 	if (!p)
 		return NULL;
 	if (!pdc_id_take(&pds->ids, &p->pdc) || !u64map_put(&pds->syns, syn_key(pds, &p->ip, p->remote_id), p)) {
@@ -118,6 +121,8 @@ static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns
 		pds_heard(pds, &p->ip, p->pdc.encap);
 	start(pds, p, now);
 	pds->stats.pdc_accepted++;
+	if (!validate_is_answered(pds, v, now))
+		validate_begin(pds, p, now);
 	return p;
 }
 
@@ -167,6 +172,10 @@ find_syn(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns no
 		nack_send(pds, v, 0, WIRE_NACK_INVALID_SYN, now);
 		return NULL;
 	}
+	if (validate_is_due(pds, now) && !validate_is_answered(pds, v, now)) {
+		validate_ask(pds, v, now);
+		return NULL;
+	}
 	p = accept(pds, v, now);
 	if (!p)
 		nack_send(pds, v, 0, WIRE_NACK_NO_PDC_AVAIL, now);
@@ -176,6 +185,8 @@ find_syn(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns no
 static struct pdc_rx *find_established(struct pds *pds, const struct wire_view *v, bool may_accept, weft_ns now)
 {
 	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, wire_hdr_dpdcid(v->hdr));
+	if (p && pdc_rx_is_from(p, v))
+		validate_end(pds, p);
 	if (p)
 		return pdc_rx_is_from(p, v) ? p : NULL;
 	struct pdc_tx *t = pdc_tx_of(&pds->ids, v);

@@ -176,6 +176,33 @@ static void remote_heard__rewraps_what_is_not_answered(void **state)
 	free(in);
 }
 
+/* With crc=on a DSCP of trimmed packets is no way around the trailer: nothing opens, and nothing but data is read. */
+static void crc__not_avoided_by_a_dscp(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+
+	duo_conf_init(&conf);
+	conf.tune.crc = 1;
+	conf.cc = "eqds";
+	duo_open(&d, &conf);
+	struct plain_pkt syn = duo_syn(1, 0);
+	syn.net.dscp = WIRE_DSCP_TRIMMED;
+	syn.pds.type = WIRE_PDS_RUD_CC_REQ;
+	duo_inject_pkt(&d, 1, &syn, NULL);
+	duo_poll(&d, 1);
+	assert_int_equal(duo_stats(&d, 1)->pdc_accepted, 0);
+	duo_transfer(&d, 0, BYTES);
+	uint64_t acks = duo_stats(&d, 0)->rx_ack, bad = duo_stats(&d, 0)->rx_bad_crc;
+	struct plain_pkt ack = {.net = {.dscp = WIRE_DSCP_TRIMMED, .entropy = 5},
+				.pds = {.type = WIRE_PDS_ACK_CC, .dpdcid = 1, .spdcid = 1}};
+	duo_inject_pkt(&d, 0, &ack, NULL);
+	duo_poll(&d, 0);
+	assert_int_equal(duo_stats(&d, 0)->rx_ack, acks);
+	assert_int_equal(duo_stats(&d, 0)->rx_bad_crc, bad + 1);
+	duo_close(&d);
+}
+
 /* ---- profiles ---- */
 
 static void exchange(struct duo *d, uint64_t len)
@@ -261,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encap__of_all_kinds),
 		cmocka_unit_test(crc__answered),
+		cmocka_unit_test(crc__not_avoided_by_a_dscp),
 		cmocka_unit_test(crc__behind_packets_of_any_size),
 		cmocka_unit_test(remote_heard__changes_what_is_begun),
 		cmocka_unit_test(remote_heard__rewraps_what_is_not_answered),

@@ -46,6 +46,7 @@ struct credit_tx {
 struct credit_rx {
 	struct list link; /* in credit.wanting */
 	uint32_t granted; /* total */
+	uint8_t unproven; /* credits sent since the initiator's last packet, while PDC_UNPROVEN */
 	struct weft_rcc rcc;
 };
 

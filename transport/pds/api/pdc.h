@@ -107,7 +107,7 @@ struct pdc_tx {
 };
 
 _Static_assert(offsetof(struct pdc, encap) == offsetof(struct pdc, is_rx) + 1 &&
-		       offsetof(struct pdc, is_ordered) == offsetof(struct pdc, is_rx) + 2 &&
+		       offsetof(struct pdc, marks) == offsetof(struct pdc, is_rx) + 2 &&
 		       offsetof(struct pdc, is_return) == offsetof(struct pdc, is_rx) + 3,
 	       "see pdc_rx_plain_by_id");
 _Static_assert(offsetof(struct pdc_tx, ready_link) == 64, "line 1: acknowledgement");
@@ -193,7 +193,7 @@ static inline struct pdc_rx *pdc_rx_by_id(const struct pdc_ids *ids, uint16_t id
 static inline struct pdc_rx *pdc_rx_plain_by_id(const struct pdc_ids *ids, uint16_t id)
 {
 	struct pdc *pdc = pdc_by_id(ids, id);
-	uint32_t is_rx_alone; /* encap, is_ordered and is_return are 0 */
+	uint32_t is_rx_alone; /* encap, marks and is_return are 0 */
 
 	if (unlikely(!pdc))
 		return NULL;

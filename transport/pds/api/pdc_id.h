@@ -17,12 +17,18 @@ struct pdc {
 	struct wheel_node timer;
 	uint16_t id; /* our PDCID, 1..65535; 0: none yet */
 	bool is_rx;
-	uint8_t encap;   /* how packets are wrapped, enum wire_encap; of targets: answers, as the last request was */
-	bool is_ordered; /* of targets: requests are ROD, as the first was */
-	bool is_return;  /* of the two directions, that in which answers go */
+	uint8_t encap;  /* how packets are wrapped, enum wire_encap; of targets: answers, as the last request was */
+	uint8_t marks;  /* of targets, enum pdc_mark */
+	bool is_return; /* of the two directions, that in which answers go */
 	/* Of initiators: payload of a full packet, what the path carries as far as is known. It is here because there
 	 * is room in the line that every packet needs. */
 	uint16_t payload_bytes;
+};
+
+/* What makes a target's packets unusual. */
+enum pdc_mark {
+	PDC_ORDERED = 1,  /* requests are ROD, as the first was */
+	PDC_UNPROVEN = 2, /* the initiator has not shown that its address is its own, see validate.h */
 };
 
 struct pdc_ids {

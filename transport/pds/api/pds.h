@@ -119,9 +119,11 @@ struct pds {
 	struct csprng secret_rng;    /* with has_secret: for what must not be */
 	struct siphash_key hash_key; /* of maps whose keys peers choose; a constant without a secret */
 	bool has_secret;
-	struct list txs, rxs;  /* all connections */
-	struct u64map syns;    /* pdc_rx by (initiator, its PDCID) */
-	struct u64map remotes; /* struct remote by IP */
+	uint32_t half_open;      /* connections to us that are PDC_UNPROVEN */
+	weft_ns asking_until_ns; /* new connections are asked for a Start_PSN until then, see validate.h */
+	struct list txs, rxs;    /* all connections */
+	struct u64map syns;      /* pdc_rx by (initiator, its PDCID) */
+	struct u64map remotes;   /* struct remote by IP */
 	struct sendq_mem sendq_mem;
 	bool shutting_down; /* idle connections close */
 	struct rate rate;   /* meaningful unless the rate was told (conf.tune.probe_rate) */
