@@ -8,7 +8,7 @@
 #include "ready.h"
 #include "wire_check.h"
 
-enum { RESOURCE_HOLD_BRTTS = 4 };
+enum { RESOURCE_HOLD_BRTTS = 4, RESOURCE_DOUBLINGS_MAX = 5 };
 
 static enum weft_lb_fb trim_feedback(const struct wire_view *v)
 {
@@ -41,6 +41,12 @@ static void resend(struct pds *pds, struct pdc_tx *p, uint32_t psn, weft_ns hold
 	ready_add(pds, p);
 }
 
+/* What a target had no resources for again and again is sent less and less often. */
+static uint32_t resource_doublings(const struct sent *s)
+{
+	return s->tries < RESOURCE_DOUBLINGS_MAX ? s->tries : RESOURCE_DOUBLINGS_MAX;
+}
+
 /* The packet must be sent again. A NACK for an earlier transmission than the one in flight is stale. */
 static void refused(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, enum wire_nack_action action,
 		    weft_ns now)
@@ -56,7 +62,7 @@ static void refused(struct pds *pds, struct pdc_tx *p, const struct wire_view *v
 	else if (action == WIRE_NACK_DO_RESEND)
 		resend(pds, p, psn, p->hold_until_ns);
 	else
-		resend(pds, p, psn, now + RESOURCE_HOLD_BRTTS * p->brtt_ns);
+		resend(pds, p, psn, now + (RESOURCE_HOLD_BRTTS * p->brtt_ns << resource_doublings(s)));
 }
 
 /* A packet arrived before its turn, so the first one not acknowledged is lost (UE 1.0 sec. 3.5, ROD). */

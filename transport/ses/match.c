@@ -2,6 +2,7 @@
 /* Receives find messages and messages find receives, each in order. */
 #include "match.h"
 
+#include "bounce.h"
 #include "completion.h"
 
 static bool fits(const struct weft_op *op, uint32_t peer, uint64_t tag, bool tagged)
@@ -38,11 +39,21 @@ void match_give(struct ses *ses, struct rx_req *req, struct rx_msg *m)
 {
 	assert(!m->req && list_empty(&m->link));
 	m->req = req;
+	if (!m->received_bytes && !m->rma)
+		bounce_free(ses, m); /* memory for the packet that is being refused at most */
 	m->direct = !m->received_bytes && !m->bounce;
 	if (is_multi(req))
 		take_piece(ses, req, m);
 	else
 		list_del(&req->link);
+}
+
+bool match_is_posted(const struct weft_ep *ep, uint32_t peer, uint64_t tag, bool tagged)
+{
+	list_for_each (l, &ep->rx->posted[tagged])
+		if (fits(&list_entry(l, struct rx_req, link)->op, peer, tag, tagged))
+			return true;
+	return false;
 }
 
 bool match_posted(struct ses *ses, struct rx_msg *m)

@@ -10,6 +10,8 @@
 bool match_posted(struct ses *ses, struct rx_msg *m);
 /* A receive that was just submitted; NULL: no memory. */
 struct rx_req *match_req_new(struct ses *ses, struct weft_ep *ep, const struct weft_op *op);
+/* Whether a receive is posted that wants such a message. */
+bool match_is_posted(const struct weft_ep *ep, uint32_t peer, uint64_t tag, bool tagged);
 /* Gives the first unexpected message that `req`, posted, wants to it; NULL: there is none. `req` may be off the list
  * then. */
 struct rx_msg *match_take(struct ses *ses, struct weft_ep *ep, struct rx_req *req, bool tagged);

@@ -59,7 +59,7 @@ struct rx_msg {
 	struct weft_ep *ep;    /* destination; NULL: its bytes are thrown away */
 	struct pdc_rx *pdc;    /* NULL once every byte is here */
 	struct rx_req *req;    /* the receive it belongs to, or NULL: unexpected, or its turn has not come */
-	uint8_t *bounce;       /* `bytes` of memory for payload without a receive, or NULL */
+	struct bounce *bounce; /* memory for payload without a receive, or NULL */
 	struct rx_rma *rma;    /* NULL: a plain message */
 	struct cqe_node *sent; /* completion of a local sender that waits for our end, or NULL */
 	union {

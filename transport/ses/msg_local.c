@@ -11,7 +11,7 @@
 static struct rx_msg *whole_open(struct ses *ses, struct weft_ep *to, uint32_t peer, const struct weft_op *op)
 {
 	assert(op->len <= WEFT_MSG_BYTES_MAX);
-	struct rx_msg *m = pool_get(&ses->rx_msg_pool);
+	struct rx_msg *m = bounce_record(ses, peer, false, true);
 	if (!m)
 		return NULL;
 	*m = (struct rx_msg){.ep = to,
@@ -24,7 +24,7 @@ static struct rx_msg *whole_open(struct ses *ses, struct weft_ep *to, uint32_t p
 	list_init(&m->link);
 	list_init(&m->pdc_link);
 	rx_turn_match(ses, m);
-	if (m->direct || !op->buf || !m->bytes || rx_msg_bounce_anyway(ses, m))
+	if (m->direct || !op->buf || !m->bytes || bounce_reserve_all(ses, m))
 		return m;
 	rx_msg_free(ses, m);
 	return NULL;

@@ -5,20 +5,25 @@
 
 #include <errno.h>
 
+#include "match.h"
 #include "rma.h"
 #include "rx_order.h"
 #include "rx_turn.h"
 #include "wire_echo.h"
 
-enum { MSGS_MIN = 4096 }; /* messages without payload that are always allowed, whatever the limit in bytes */
+/* Of a packet, in its message. */
+static uint32_t offset_of(const struct wire_view *v)
+{
+	return wire_req_som(v->req) ? 0 : wire_std_message_offset(v->std);
+}
 
 /* Payload goes to the receive if that was there first, else it needs memory. Without memory the message keeps its place
  * among the unexpected ones and only its packets are refused: nothing waits behind it, and a receive lets them in. */
-static bool reserve_room(struct ses *ses, struct rx_msg *m, const uint8_t *payload, uint32_t len)
+static bool reserve_room(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
 {
-	if (m->direct || m->bounce || m->discard || !payload || !len)
+	if (m->direct || m->discard || !payload || !len)
 		return true;
-	return rx_msg_bounce(ses, m);
+	return bounce_reserve(ses, m, offset, len);
 }
 
 static inline bool is_among(uint64_t opcodes, uint8_t opcode)
@@ -58,13 +63,20 @@ static void fill(struct rx_msg *m, struct weft_ep *ep, struct pdc_rx *p, const s
 	list_init(&m->pdc_link);
 }
 
-/* Messages without a receive cost memory even when they are empty. */
-static struct rx_msg *msg_get(struct ses *ses)
+/* Whether a receive waits for it, so that it has to get in however little memory there is. */
+static bool is_wanted(const struct weft_ep *ep, const struct pdc_rx *p, const struct wire_view *v, uint32_t peer)
 {
-	uint64_t limit = ses->pds->conf.tune.unexpected_bytes / sizeof(struct rx_msg);
-	if (ses->rx_msg_pool.used >= (limit > MSGS_MIN ? limit : MSGS_MIN))
-		return NULL;
-	return pool_get(&ses->rx_msg_pool);
+	bool in_turn = wire_std_message_id(v->std) == ses_rx_of(p)->next_match_id;
+	return in_turn && ep && match_is_posted(ep, peer, wire_std_match(v->std), is_tagged(wire_req_opcode(v->req)));
+}
+
+/* Messages without a receive cost memory even when they are empty. */
+static struct rx_msg *msg_get(struct ses *ses, const struct weft_ep *ep, const struct pdc_rx *p,
+			      const struct wire_view *v, uint32_t peer)
+{
+	bool is_unproven = p->pdc.marks & PDC_UNPROVEN;
+	struct rx_msg *m = bounce_record(ses, peer, is_unproven, false);
+	return !m && is_wanted(ep, p, v, peer) ? bounce_record(ses, peer, is_unproven, true) : m;
 }
 
 /* Every packet before this PSN is here, once this packet has been taken. */
@@ -89,7 +101,7 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 {
 	uint32_t peer;
 	struct weft_addr from = {p->ip, (uint16_t)wire_std_initiator(v->std)};
-	struct rx_msg *m = peer_add(&ses->peers, &from, &peer) ? NULL : msg_get(ses);
+	struct rx_msg *m = peer_add(&ses->peers, &from, &peer) ? NULL : msg_get(ses, ep, p, v, peer);
 	if (!m)
 		return NULL;
 	fill(m, ep, p, v->std, peer);
@@ -98,7 +110,7 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 	m->rc = rc;
 	m->head = is_plain_msg ? wire_message_head(v->std) : WIRE_MESSAGE_HEAD_NONE;
 	if (!rc && !is_plain_msg && !rma_rx_attach(ses, m, v)) {
-		pool_put(&ses->rx_msg_pool, m);
+		bounce_record_free(ses, m);
 		return NULL;
 	}
 	if (!u64map_put(&ses->rx_msgs, rx_msg_key(p, m->message_id), m)) {
@@ -274,7 +286,7 @@ static void take_packet(struct ses *ses, struct rx_msg *m, const struct wire_vie
 		m->has_data = true;
 		m->data = wire_std_header_data(v->std);
 	}
-	take(ses, m, som ? 0 : wire_std_message_offset(v->std), payload, v->payload_bytes, wire_hdr_retx(v->hdr));
+	take(ses, m, offset_of(v), payload, v->payload_bytes, wire_hdr_retx(v->hdr));
 }
 
 static struct rx_msg *msg_find(const struct ses *ses, const struct pdc_rx *p, uint16_t message_id)
@@ -329,7 +341,7 @@ int msg_rx_data(void *arg, struct pdc_rx *p, const struct wire_view *v, const ui
 		return request_packet(ses, p, m, opened, v, payload);
 	bool turn_passed = opened && m->in_turn;
 	ses_rx_of(p)->recent = m;
-	if (reserve_room(ses, m, payload, v->payload_bytes))
+	if (reserve_room(ses, m, offset_of(v), payload, v->payload_bytes))
 		take_packet(ses, m, v, payload);
 	else
 		rc = PDS_NO_MEM;
@@ -348,7 +360,7 @@ static inline bool expects(const struct rx_msg *m, const struct wire_std *h)
 static bool __attribute__((noinline))
 take_expected(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len, bool retx)
 {
-	if (!m->direct && !m->bounce)
+	if (!m->direct && !bounce_has(m, offset, len))
 		return false;
 	take(ses, m, offset, payload, len, retx);
 	return true;

@@ -115,9 +115,9 @@ static int keep(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_
 {
 	if (!len || !payload)
 		return PDS_TAKEN;
-	if (!m->bounce && !rx_msg_bounce(ses, m))
+	if (!bounce_reserve(ses, m, offset, len))
 		return PDS_NO_MEM;
-	memcpy(m->bounce + offset, payload, len);
+	bounce_store(m, offset, payload, len);
 	return PDS_TAKEN;
 }
 

@@ -9,33 +9,6 @@
 #include "rma.h"
 #include "tx_msg.h"
 
-/* ---- memory ---- */
-
-void rx_msg_bounce_free(struct ses *ses, struct rx_msg *m)
-{
-	if (m->bounce) {
-		assert(ses->unexpected_bytes >= m->bytes);
-		ses->unexpected_bytes -= m->bytes;
-	}
-	weft_mem_free(ses->mem, m->bounce);
-	m->bounce = NULL;
-}
-
-bool rx_msg_bounce_anyway(struct ses *ses, struct rx_msg *m)
-{
-	assert(!m->bounce);
-	m->bounce = weft_mem_alloc(ses->mem, m->bytes);
-	if (!m->bounce)
-		return false;
-	ses->unexpected_bytes += m->bytes;
-	return true;
-}
-
-bool rx_msg_bounce(struct ses *ses, struct rx_msg *m)
-{
-	return ses->unexpected_bytes + m->bytes <= ses->pds->conf.tune.unexpected_bytes && rx_msg_bounce_anyway(ses, m);
-}
-
 void rx_msg_leave_pdc(struct ses *ses, struct rx_msg *m)
 {
 	if (!m->pdc)
@@ -84,14 +57,14 @@ static void free_rma(struct ses *ses, struct rx_msg *m)
 
 void rx_msg_free(struct ses *ses, struct rx_msg *m)
 {
-	rx_msg_bounce_free(ses, m);
+	bounce_free(ses, m);
 	if (m->sent)
 		tell_sender(ses, m);
 	list_del(&m->link);
 	rx_msg_leave_pdc(ses, m);
 	if (m->rma)
 		free_rma(ses, m);
-	pool_put(&ses->rx_msg_pool, m);
+	bounce_record_free(ses, m);
 }
 
 /* ---- the end ---- */
@@ -113,7 +86,7 @@ void rx_msg_hand_over(struct ses *ses, struct rx_msg *m)
 	uint64_t room = op->len - m->into;
 	struct weft_cqe cqe = cqe_of(m);
 	if (!m->direct && m->bytes && !m->rma)
-		rx_place_in(op, m->into, m->bounce, m->bytes, false);
+		bounce_hand_over(m);
 	if (m->bytes > room) {
 		ses->stats->msg_truncated++;
 		cqe.err = EMSGSIZE;

@@ -3,6 +3,7 @@
 #ifndef WEFT_RX_MSG_H
 #define WEFT_RX_MSG_H
 
+#include "bounce.h"
 #include "endpoint.h"
 #include "msg.h"
 
@@ -39,11 +40,6 @@ void rx_msg_free(struct ses *ses, struct rx_msg *m);
 /* No packet finds it any more. */
 void rx_msg_leave_pdc(struct ses *ses, struct rx_msg *m);
 
-/* Memory for a message without receive, within the limit or whatever that is. False: none. */
-bool rx_msg_bounce(struct ses *ses, struct rx_msg *m);
-bool rx_msg_bounce_anyway(struct ses *ses, struct rx_msg *m);
-void rx_msg_bounce_free(struct ses *ses, struct rx_msg *m);
-
 /* Copies payload to where the operation wants it; what does not fit is thrown away. `retx`: see weft_sink_fn. */
 static inline void rx_place_in(const struct weft_op *op, uint64_t offset, const uint8_t *payload, uint32_t len,
 			       bool retx)
@@ -67,7 +63,7 @@ static inline void rx_msg_place(struct rx_msg *m, uint32_t offset, const uint8_t
 	if (m->direct)
 		rx_place_in(&m->req->op, m->into + offset, payload, len, retx);
 	else if (m->bounce && payload && len)
-		memcpy(m->bounce + offset, payload, len);
+		bounce_store(m, offset, payload, len);
 }
 
 /* Everything is here: the receive gets it, and `m` is freed. */

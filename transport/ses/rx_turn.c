@@ -39,7 +39,7 @@ void rx_turn_discard(struct ses *ses, struct rx_msg *m)
 {
 	assert(m->in_turn && !m->req);
 	list_del(&m->link);
-	rx_msg_bounce_free(ses, m);
+	bounce_free(ses, m);
 	m->discard = true;
 	rx_turn_finish(ses, m);
 }
@@ -76,7 +76,7 @@ static bool execute_request(struct ses *ses, struct pdc_rx *p, struct rx_msg *m)
 		rma_read_turn(ses, m);
 	if (m->received_bytes < m->bytes)
 		return false;
-	if (rma_rx_execute(ses, m, m->bounce))
+	if (rma_rx_execute(ses, m, bounce_flat(m)))
 		return true;
 	note_stuck(ses, p);
 	return false;

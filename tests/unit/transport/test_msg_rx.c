@@ -125,7 +125,7 @@ static void unexpected__memory_limit(void **state)
 	duo_expect(&d, 1, small, 0);
 	assert_memory_equal(small, out, sizeof small);
 	assert_true(weft_engine_stats(d.e[1])->rx_no_mem > 0);
-	assert_int_equal(d.e[1]->ses.unexpected_bytes, 0);
+	assert_in_range(d.e[1]->ses.unexpected_bytes, 0, 50000);
 	duo_recv(&d, 1, in, 100000, 7, 0, in);
 	duo_run(&d, d.now + WEFT_MS(5));
 	duo_expect(&d, 1, in, 0);

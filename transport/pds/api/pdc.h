@@ -40,12 +40,14 @@ enum pdc_tx_chore {
 /* One host we talk to. */
 struct remote {
 	struct weft_ip ip;
-	struct pdc_tx *tx[2]; /* our connections to it, or NULL: the usual one, and that of background messages */
-	struct pdc_tx *conns; /* all pdc_tx to it: these, and the return directions of its own connections */
-	bool is_weft;         /* it has said so, see offer.h */
-	uint8_t offers;       /* sent to it since it last answered, see offer.h */
-	weft_ns offer_at_ns;  /* the next may be sent from here on */
-	uint8_t encap;        /* of what we begin, enum wire_encap: as configured, or as it began something last */
+	struct pdc_tx *tx[2];      /* our connections to it, or NULL: the usual one, and that of background messages */
+	struct pdc_tx *conns;      /* all pdc_tx to it: these, and the return directions of its own connections */
+	bool is_weft;              /* it has said so, see offer.h */
+	uint8_t offers;            /* sent to it since it last answered, see offer.h */
+	weft_ns offer_at_ns;       /* the next may be sent from here on */
+	uint32_t msgs;             /* records of messages from it, SES's */
+	uint64_t unexpected_bytes; /* bounce memory of these */
+	uint8_t encap;             /* of what we begin, enum wire_encap: as configured, or as it began something last */
 	struct path_mtu path;
 };
 

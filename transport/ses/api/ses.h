@@ -48,6 +48,7 @@ struct ses {
 	struct list dgrams;        /* datagrams that the port may still have to take */
 	weft_ns polled_ns;         /* begin of the latest poll: API calls without a time, such as closing, use it */
 	uint64_t unexpected_bytes; /* bounce memory in use */
+	uint64_t unproven_bytes;   /* of this, taken for addresses that had shown nothing */
 
 	const struct weft_mem *mem;
 	struct peers peers;
