@@ -8,9 +8,10 @@
 
 enum { ROOM = 128 + 9216 };
 
-static struct weft_pkt *pkt_new(struct duo *d)
+/* Packets that arrive are as large as their bytes, so that sanitizers see who reads beyond. */
+static struct weft_pkt *pkt_new(struct duo *d, size_t room)
 {
-	struct weft_pkt *p = calloc(1, sizeof *p + ROOM);
+	struct weft_pkt *p = calloc(1, sizeof *p + room);
 	assert_non_null(p);
 	p->head = (uint8_t *)(p + 1);
 	d->pkts++;
@@ -67,9 +68,10 @@ static void deliver(struct duo_port *to, struct weft_pkt *pkt, weft_ns at)
 /* Payload is gathered behind the headers, as a NIC would. */
 static struct weft_pkt *gather(struct duo *d, const struct weft_pkt *in)
 {
-	struct weft_pkt *out = pkt_new(d);
+	size_t bytes = in->head_len + in->payload_len + (in->flags & WEFT_PKT_TRAILER ? 4u : 0);
+	assert_true(bytes <= ROOM);
+	struct weft_pkt *out = pkt_new(d, bytes);
 	uint8_t *head = out->head;
-	assert_true(in->head_len + in->payload_len + 4u <= ROOM);
 	*out = *in;
 	out->head = head;
 	memcpy(head, in->head, in->head_len);
@@ -131,6 +133,8 @@ static void transmit(struct duo_port *from, struct weft_pkt *pkt)
 	enum duo_fate fate = DUO_PASS;
 	assert_int_equal(plain_decode(copy->head, copy->head_len, copy->payload_len, WIRE_UDP_PORT, false, &w),
 			 WIRE_OK);
+	if (d->tap)
+		d->tap(d->tap_arg, from->side, copy->head, copy->head_len);
 	if (d->fate)
 		fate = d->fate(d->fate_arg, from->side, &w, d->sent[from->side]);
 	d->sent[from->side]++;
@@ -157,7 +161,7 @@ static uint16_t port_alloc(struct weft_port *port, struct weft_pkt **pkts, uint1
 		return 0;
 	}
 	for (uint16_t i = 0; i < n; i++)
-		pkts[i] = pkt_new(dp->duo);
+		pkts[i] = pkt_new(dp->duo, ROOM);
 	return n;
 }
 
@@ -177,7 +181,7 @@ static const struct weft_port_ops duo_ops = {port_rx, port_tx, port_alloc, port_
 static void *mem_alloc(void *arg, size_t bytes)
 {
 	struct duo_mem *m = arg;
-	if (++m->calls == m->fail_at)
+	if (++m->calls == m->fail_at || (m->fail_rest && m->fail_at && m->calls > m->fail_at))
 		return NULL;
 	void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
 	assert_non_null(p);
@@ -264,9 +268,10 @@ void duo_close(struct duo *d)
 void duo_poll(struct duo *d, int side)
 {
 	d->due[side] = weft_engine_poll(d->e[side], d->now);
+	assert_true(d->due[side] >= d->now);
 }
 
-static weft_ns next_of(const struct duo *d, int side)
+weft_ns duo_next(const struct duo *d, int side)
 {
 	weft_ns at = d->due[side];
 	if (d->port[side].rx && d->port[side].rx->arrived_ns < at)
@@ -279,7 +284,7 @@ void duo_run(struct duo *d, weft_ns until)
 	duo_poll(d, 0);
 	duo_poll(d, 1);
 	for (;;) {
-		weft_ns a = next_of(d, 0), b = next_of(d, 1);
+		weft_ns a = duo_next(d, 0), b = duo_next(d, 1);
 		weft_ns at = a < b ? a : b;
 		if (at > until || at == WEFT_NEVER)
 			break;
@@ -379,8 +384,8 @@ uint8_t *duo_pattern(uint64_t len, uint64_t seed)
 
 void duo_inject(struct duo *d, int to, const uint8_t *bytes, uint16_t len)
 {
-	struct weft_pkt *p = pkt_new(d);
 	assert_true(len <= ROOM);
+	struct weft_pkt *p = pkt_new(d, len);
 	memcpy(p->head, bytes, len);
 	p->head_len = len;
 	deliver(&d->port[to], p, d->now);

@@ -33,6 +33,7 @@ struct duo_port {
 
 struct duo_mem {
 	uint64_t calls, fail_at; /* the fail_at-th allocation returns NULL; 0: never */
+	bool fail_rest;          /* and so do all after it */
 	int64_t live;
 };
 
@@ -50,6 +51,9 @@ struct duo {
 	uint64_t sent[2]; /* packets given to the wire by side */
 	enum duo_fate (*fate)(void *arg, int from, const struct plain_pkt *w, uint64_t nth);
 	void *fate_arg;
+	/* Sees the bytes of every packet that is handed to the wire, whatever its fate; NULL: nobody does. */
+	void (*tap)(void *arg, int from, const uint8_t *bytes, uint16_t len);
+	void *tap_arg;
 	/* Every packet that arrives has another IPv4 identification, as those of some hosts have: no network headers
 	 * are seen twice. `ip_id` is the last one. */
 	bool numbers_packets;
@@ -82,8 +86,11 @@ void duo_close(struct duo *d);
 /* Polls both whenever something is due until `until` or nothing is left to do. */
 void duo_run(struct duo *d, weft_ns until);
 
-/* One poll of one side at the present time. */
+/* One poll of one side at the present time. What it is due next must not have passed. */
 void duo_poll(struct duo *d, int side);
+
+/* When a side has something to do next: what its engine said, or a packet that arrives. */
+weft_ns duo_next(const struct duo *d, int side);
 
 /* Builds an operation and submits it. */
 void duo_send(struct duo *d, int side, const void *buf, uint64_t len, uint64_t tag, const void *context);
