@@ -12,7 +12,7 @@ PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric
 SOAK_SECONDS ?= 1800
 SECONDS ?= 120
 
-.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider reproduce soak chaos check format tidy clean
+.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider reproduce soak chaos fuzz check format tidy clean
 
 all: build
 
@@ -73,6 +73,10 @@ soak: deps
 # Random fabrics, workloads, algorithms, parameters and faults through `weft sim` for SECONDS; CHAOS_OPTIONS='--seed 7'.
 chaos: deps build
 	@tests/chaos/chaos.py $(BUILD) --seconds $(SECONDS) $(CHAOS_OPTIONS)
+
+# Every fuzz target for SECONDS with libFuzzer, under sanitizers.
+fuzz: deps
+	@scripts/fuzz.sh $(BUILD)-fuzz $(SECONDS)
 
 # Rules about the sources, the libraries and the pages; all but clang-tidy, which takes minutes (make tidy).
 check: build

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 jobs=$(nproc)
 export OBJ=$build/obj
 export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined
-	-Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support"
+	-Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support -Itests/unit"
 
 run() {
 	local name=$1 corpus=$build/corpus-$1
@@ -29,14 +29,20 @@ run() {
 
 rm -f "$OBJ"/*.o
 # shellcheck disable=SC2016
-printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c tests/fuzz/fuzz_*.c tests/support/plain_pkt.c |
+printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c tests/fuzz/*.c tests/support/{plain_pkt,duo,rma_model}.c |
+	grep -v random_input |
 	xargs -P "$jobs" -I{} sh -c 'clang $FLAGS -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
+
+# What the targets share: each takes what it needs.
+shopt -s extglob
+rm -f "$OBJ/libtests.a"
+ar rcs "$OBJ/libtests.a" "$OBJ"/tests_support_*.o "$OBJ"/tests_fuzz_!(fuzz_*).o
 
 names=()
 for target in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$target" .c) name=${name#fuzz_}
-	clang -fsanitize=fuzzer,address,undefined "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ/tests_support_plain_pkt.o" \
-		"$OBJ"/{base,wire,cc,lb,transport}_*.o -lm -o "$build/$name"
+	clang -fsanitize=fuzzer,address,undefined "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ/libtests.a" \
+		"$OBJ"/{base,wire,cc,lb,transport}_*.o -lcmocka -lm -o "$build/$name"
 	names+=("$name")
 done
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "inside.h"
-#include "rma_model.h"
+#include "model_op.h"
 
 enum { OPS = 1500, KEY = 3, SEEDS = 6, AT_ONCE = 40 };
 
@@ -39,22 +39,10 @@ static enum duo_fate fate_of(void *arg, int from, const struct plain_pkt *w, uin
 
 static void begin(struct run *r, struct model_op *op)
 {
-	static const uint8_t kinds[] = {WEFT_OP_WRITE, WEFT_OP_READ, WEFT_OP_ATOMIC, WEFT_OP_FETCH_ATOMIC,
-					WEFT_OP_FETCH_ATOMIC};
 	static struct weft_op_atomic atomics[2][MODEL_SLOTS][MODEL_DEPTH];
 	struct weft_op_atomic *a = &atomics[op->host][op->slot - r->model->slots[op->host]][op - op->slot->ops];
-	*a = (struct weft_op_atomic){.op = op->amo, .type = op->type, .result = op->in};
-	const struct weft_op wop = {.kind = kinds[op->kind],
-				    .flags = (op->delivered ? WEFT_OP_DELIVERED : 0) |
-					     (op->has_data ? WEFT_OP_HAS_DATA : 0),
-				    .peer = op->host == op->target ? r->self[op->host] : r->d.peer[op->host],
-				    .buf = op->kind == MODEL_READ ? op->in : op->out,
-				    .len = op->len,
-				    .data = op->data,
-				    .rkey = op->bad_key ? KEY + 1 : KEY,
-				    .raddr = op->addr,
-				    .atomic = op->kind >= MODEL_ATOMIC ? a : NULL,
-				    .context = op};
+	const struct weft_op wop =
+		model_weft_op(op, a, op->host == op->target ? r->self[op->host] : r->d.peer[op->host], KEY);
 	if (weft_submit(r->d.ep[op->host], &wop) == 0)
 		model_begun(r->model, op);
 }

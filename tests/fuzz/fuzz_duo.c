@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two engines with all that applications do and all that befalls packets on the way. The input is a program: some bytes
+ * of configuration, then steps. What must hold:
+ *   - nobody reads or writes what is not his, and packets and memory come home (sanitizers and duo_close);
+ *   - an engine that is due says when, and not before now; time never stands still;
+ *   - unless packets were altered: every byte received, read or in a region is the right one, messages come once and
+ *     in order, and all ends once the wire does nothing to packets any more, without an error unless endpoints or
+ *     regions were closed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "world.h"
+
+enum { PROGRAM_POLLS = 5000, END_POLLS = 400000, STILL_POLLS = 3000, ROUNDS = 4, RING_ENTRIES = 256 };
+
+/* Younger than any connection that is remembered after its end. */
+#define REPLAY_NS WEFT_US(250)
+
+struct fuzz {
+	struct world w;
+	uint32_t polls_left; /* of the program, so that none takes long */
+	bool may_alter;      /* packets, and replay old ones */
+};
+
+static struct fuzz f;
+
+static void collect(struct world *w, int side)
+{
+	struct weft_cqe cqe;
+	while (w->d.ep[side] && duo_cqe(&w->d, side, &cqe)) {
+		if (cqe.kind <= WEFT_OP_PEEK || cqe.kind == WEFT_OP_RELEASE)
+			world_message_ended(w, side, &cqe);
+		else
+			world_rma_ended(w, side, &cqe);
+	}
+}
+
+static void poll(struct world *w, int side)
+{
+	duo_poll(&w->d, side);
+	collect(w, side);
+}
+
+static bool is_port_shut(const struct world *w)
+{
+	return !w->d.port[0].tx_room || !w->d.port[1].tx_room;
+}
+
+/* `still`: polls since time went on. */
+static weft_ns next_time(const struct world *w, weft_ns at, uint32_t still)
+{
+	if (at > w->d.now)
+		return at;
+	assert_true(still < STILL_POLLS || is_port_shut(w));
+	return still < STILL_POLLS ? w->d.now : w->d.now + WEFT_US(1);
+}
+
+/* Returns false when it took too many polls. */
+static bool run(struct world *w, weft_ns until, uint32_t *polls_left)
+{
+	uint32_t still = 0;
+	poll(w, 0);
+	poll(w, 1);
+	while (*polls_left) {
+		weft_ns a = duo_next(&w->d, 0), b = duo_next(&w->d, 1), at = a < b ? a : b;
+		if (at > until || at == WEFT_NEVER)
+			break;
+		weft_ns next = next_time(w, at, still);
+		still = next > w->d.now ? 0 : still + 1;
+		w->d.now = next;
+		poll(w, a <= b ? 0 : 1);
+		(*polls_left)--;
+	}
+	if (*polls_left && w->d.now < until)
+		w->d.now = until;
+	return *polls_left;
+}
+
+/* ---- configuration ---- */
+
+static const char *const ccs[] = {"smartt",  "fixed",       "eqds",   "spraypass", "expresspass", "swift",
+				  "smartt2", "eqds+smartt", "mprdma", "newreno",   "dcqcn",       "spraypass+smartt"};
+
+static void configure_packets(struct weft_engine_tune *t, uint8_t x, uint8_t y)
+{
+	static const uint32_t payloads[] = {1024, 4096, 2048, 1500};
+	t->profile = (x & 0x30) == 0x30 ? x >> 6 : WEFT_PROFILE_WEFT;
+	t->payload_bytes = payloads[t->profile && (x & 3) == 3 ? 0 : x & 3];
+	t->encap = (x & 12) == 12 ? y & 3 : 0;
+	t->encap = t->encap > 2 ? 0 : t->encap;
+	t->crc = (x & 12) == 8;
+	t->pmtu_discovery = (y & 12) == 12;
+	t->window_pkts = y & 16 ? 128 : 1024;
+	t->evs_size = y & 32 ? 64 : 65536;
+	t->job_id = y & 64 ? 5 : 0;
+	t->pacing = !(y & 128);
+}
+
+static void configure_acks(struct weft_engine_tune *t, uint8_t x)
+{
+	static const uint32_t every[] = {1, 4, 16, 64};
+	t->ack_every = every[x & 3];
+	t->ack_burst = x >> 2 & 1;
+	t->lb_all_acked = x >> 2 & 1;
+	t->acks_per_window = x & 8 ? 8 : 0;
+	t->go_back_n = (x & 0x30) == 0x30;
+	t->dup_ack_threshold = (x & 0x30) == 0x20 ? 3 : 0;
+	t->reorder_shim_ns = (x & 0x30) == 0x10 ? 20000 : 0;
+	t->trimming = !(x & 64);
+	t->brtt_ns = x & 128 ? 0 : 10000;
+}
+
+static void configure_messages(struct weft_engine_tune *t, uint8_t x)
+{
+	static const uint64_t unexpected_bytes[] = {1 << 28, 1 << 20, 100000, 20000};
+	t->rndv_bytes = x & 1 ? 5000 : 0;
+	t->unexpected_bytes = unexpected_bytes[x >> 1 & 3];
+	t->idle_close_ns = x & 8 ? WEFT_MS(20) : WEFT_S(1);
+	t->probe_rate = x & 16 ? 1 : 0;
+}
+
+static void configure(struct world *w, struct weft_engine_tune *tune_1)
+{
+	struct duo_conf *conf = &w->conf;
+	uint8_t algorithms = program_u8(&w->in), packets = program_u8(&w->in), more = program_u8(&w->in);
+	unsigned lbs = 0;
+	while (weft_lb_table[lbs])
+		lbs++;
+	duo_conf_init(conf);
+	conf->cc = ccs[algorithms % 12];
+	conf->lb = weft_lb_table[algorithms / 12 % lbs]->name;
+	conf->ring_entries = RING_ENTRIES;
+	configure_packets(&conf->tune, packets, more);
+	configure_acks(&conf->tune, program_u8(&w->in));
+	uint8_t x = program_u8(&w->in);
+	configure_messages(&conf->tune, x);
+	conf->ipv6 = x & 32;
+	conf->lb_background = x & 64 ? "ecmp" : NULL;
+	if (x & 128) { /* a peer with other habits */
+		*tune_1 = conf->tune;
+		tune_1->profile = WEFT_PROFILE_WEFT;
+		tune_1->window_pkts = 256;
+		conf->tune_1 = tune_1;
+	}
+	conf->seed = program_u8(&w->in);
+	f.may_alter = (conf->seed & 3) == 3;
+}
+
+/* ---- steps ---- */
+
+static void step_run(struct world *w)
+{
+	uint64_t x = program_u8(&w->in);
+	weft_ns more = x < 128 ? x * 200 : (x - 128) * (x - 128) * 400;
+	run(w, w->d.now + more, &f.polls_left);
+}
+
+/* Long enough for connections to close. */
+static void step_idle(struct world *w)
+{
+	bad_wire_heal(&w->wire);
+	run(w, w->d.now + WEFT_MS(30), &f.polls_left);
+}
+
+static void step_fate(struct world *w)
+{
+	bad_wire_set(&w->wire, &w->in);
+}
+
+static void step_replay(struct world *w)
+{
+	w->hostile |= f.may_alter;
+	bad_wire_replay(&w->wire, &w->in, f.may_alter ? WEFT_NEVER : REPLAY_NS);
+}
+
+static void step_alter(struct world *w)
+{
+	if (!f.may_alter)
+		return;
+	w->hostile = true;
+	bad_wire_alter(&w->wire, &w->in);
+}
+
+static void step_nomem(struct world *w)
+{
+	enum { SIDE = 1, REST = 2 };
+	uint8_t what = program_u8(&w->in);
+	struct duo_mem *m = &w->d.mem[what & SIDE];
+	m->fail_rest = (what & REST) && what & 12;
+	m->fail_at = m->calls + 1 + (what >> 2);
+}
+
+static void step_port(struct world *w)
+{
+	enum { SIDE = 1, WIDE = 2 };
+	uint8_t what = program_u8(&w->in);
+	struct duo_port *p = &w->d.port[what & SIDE];
+	p->tx_room = what & WIDE ? UINT32_MAX : what >> 5;
+	p->alloc_fail = what & WIDE ? what >> 4 : 0;
+}
+
+static void step_xmit(struct world *w)
+{
+	int side = program_u8(&w->in) & 1;
+	for (unsigned stage = 0; stage < 3; stage++)
+		weft_engine_prefetch(w->d.e[side], w->d.port[side].rx, stage);
+	w->d.due[side] = weft_engine_xmit(w->d.e[side], w->d.now);
+	assert_true(w->d.due[side] >= w->d.now);
+	collect(w, side);
+}
+
+static void endpoint_close(struct world *w, int side)
+{
+	w->disturbed = true;
+	collect(w, side);
+	weft_ep_close(w->d.ep[side]);
+	w->d.ep[side] = NULL;
+	world_messages_drop(w, side);
+	world_rma_drop(w, side);
+}
+
+static void step_endpoint(struct world *w)
+{
+	enum { SIDE = 1, SELDOM = 0xc0 };
+	uint8_t what = program_u8(&w->in);
+	int side = what & SIDE;
+	if (!w->d.ep[side] &&
+	    weft_ep_open(w->d.e[side], (uint16_t)(100 + 100 * side), RING_ENTRIES, RING_ENTRIES, &w->d.ep[side], NULL))
+		w->d.ep[side] = NULL;
+	else if ((what & SELDOM) == SELDOM && w->d.ep[side])
+		endpoint_close(w, side);
+	w->d.due[side] = w->d.now;
+}
+
+static void step_region(struct world *w)
+{
+	enum { SELDOM = 0xc0 };
+	if ((program_u8(&w->in) & SELDOM) == SELDOM)
+		world_region(w);
+}
+
+/* How many of 256 first bytes mean which step. */
+static const struct {
+	uint8_t share;
+	void (*take)(struct world *w);
+} steps[] = {
+	{60, world_send}, {40, world_recv},   {30, world_rma},  {10, world_idempotent},
+	{4, world_peek},  {4, world_cancel},  {48, step_run},   {24, step_fate},
+	{8, step_replay}, {12, step_alter},   {4, step_nomem},  {4, step_port},
+	{2, step_xmit},   {2, step_endpoint}, {2, step_region}, {2, step_idle},
+};
+
+static void step(struct world *w)
+{
+	unsigned x = program_u8(&w->in), i = 0;
+	while (x >= steps[i].share)
+		x -= steps[i++].share;
+	steps[i].take(w);
+}
+
+/* ---- the end ---- */
+
+static void heal(struct world *w)
+{
+	bad_wire_heal(&w->wire);
+	for (int i = 0; i < 2; i++) {
+		w->d.mem[i].fail_at = 0;
+		w->d.port[i].tx_room = UINT32_MAX;
+		w->d.port[i].alloc_fail = 0;
+	}
+}
+
+/* Everything ends. */
+static void settle(struct world *w)
+{
+	uint32_t polls_left = END_POLLS;
+	heal(w);
+	run(w, w->d.now + WEFT_MS(1), &polls_left);
+	for (int i = 0; i < ROUNDS && (!i || world_sends_open(w) || world_rma_open(w)); i++) {
+		world_recv_rest(w);
+		run(w, w->d.now + WEFT_S(3), &polls_left);
+		world_cancel_rest(w);
+		run(w, w->d.now + WEFT_MS(1), &polls_left);
+	}
+	if (w->hostile)
+		return;
+	assert_true(polls_left > 0);
+	assert_int_equal(world_sends_open(w), 0);
+	assert_int_equal(world_rma_open(w), 0);
+	assert_int_equal(world_posts_open(w), 0);
+	if (!w->disturbed)
+		world_messages_check(w);
+	world_memory_check(w);
+}
+
+static void shut(struct world *w)
+{
+	uint32_t polls_left = END_POLLS;
+	for (int i = 0; i < 2; i++)
+		weft_engine_shutdown(w->d.e[i], w->d.now);
+	run(w, w->d.now + WEFT_S(10), &polls_left);
+	if (w->hostile || w->disturbed) /* what a closed endpoint sent may wait for a receive for ever */
+		return;
+	for (int i = 0; i < 2; i++)
+		assert_true(weft_engine_idle(w->d.e[i]));
+}
+
+static uint32_t add_peer(struct world *w, int side, int host, uint16_t port)
+{
+	struct weft_addr addr = {weft_peer_addr(w->d.e[!host], w->d.peer[!host])->ip, port};
+	uint32_t id;
+	assert_int_equal(weft_peer_add(w->d.e[side], &addr, &id), 0);
+	return id;
+}
+
+static void open_world(struct world *w)
+{
+	struct weft_engine_tune tune_1;
+	configure(w, &tune_1);
+	duo_open(&w->d, &w->conf);
+	w->conf.tune_1 = NULL;
+	bad_wire_open(&w->wire, &w->d, w->conf.tune.trimming);
+	for (int i = 0; i < 2; i++) {
+		w->self[i] = add_peer(w, i, i, (uint16_t)(100 + 100 * i));
+		w->nobody[i] = add_peer(w, i, !i, WORLD_NOBODY);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct world *w = &f.w;
+	setenv("CMOCKA_TEST_ABORT", "1", 0); /* outside a test of cmocka's it would end without its message */
+	f = (struct fuzz){.w.in = {data, size}, .polls_left = PROGRAM_POLLS};
+	open_world(w);
+	while (w->in.left && f.polls_left)
+		step(w);
+	settle(w);
+	shut(w);
+	duo_close(&w->d);
+	world_messages_close(w);
+	world_memory_close(w);
+	bad_wire_close(&w->wire);
+	return 0;
+}
