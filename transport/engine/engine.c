@@ -22,9 +22,9 @@ work(struct weft_engine *e, struct weft_pkt **pkts, uint16_t received, weft_ns n
 	ses_poll_sent(ses);
 	ses->kicked = false;
 	bool again = received == ENGINE_BURST || ses->more_submissions;
-	e->due_ns = again ? now : pds_next(pds, ses->short_of_mem, now);
-	if (ses->rudi.due_ns < e->due_ns)
-		e->due_ns = ses->rudi.due_ns > now ? ses->rudi.due_ns : now;
+	weft_ns due_ns = again ? now : pds_next(pds, ses->short_of_mem, now);
+	due_ns = ses->rudi.due_ns < due_ns ? ses->rudi.due_ns : due_ns;
+	e->due_ns = due_ns > now ? due_ns : now;
 	return e->due_ns;
 }
 

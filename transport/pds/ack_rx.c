@@ -10,6 +10,7 @@
 #include "pdc_tx.h"
 #include "ready.h"
 #include "rto.h"
+#include "tx_timer.h"
 #include "wire_check.h"
 #include "withdraw.h"
 
@@ -212,10 +213,7 @@ static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		p->chores &= (uint8_t)~CHORE_BRTT;
 	if (p->probes_refused || p->probe_sent_ns != WEFT_NEVER)
 		return;
-	p->probe_sent_ns = now;
-	p->probe_opaque = (p->probe_opaque + 1) & (OFFER_OPAQUE - 1);
-	ctl_send(pds, p, WIRE_CTL_PROBE, p->probe_opaque, p->cack_psn, now);
-	pds->stats.probes++;
+	ctl_send_probe(pds, p, now);
 }
 
 static void __attribute__((noinline)) do_chores(struct pds *pds, struct pdc_tx *p, weft_ns now)
@@ -240,8 +238,10 @@ probe_answered(const struct pds *pds, struct pdc_tx *p, const struct weft_pkt *p
 	weft_ns rtt = pkt->arrived_ns > out ? pkt->arrived_ns - out : 1;
 	uint64_t full_bytes = pds->conf.overhead_bytes + p->pdc.payload_bytes;
 	weft_ns full = rtt + 2 * ((full_bytes - WEFT_WIRE_MIN_BYTES) * 8 * WEFT_S(1) / p->cc.params->link_bps);
-	p->chores &= (uint8_t)~CHORE_BRTT;
 	p->probe_sent_ns = WEFT_NEVER;
+	if (!(p->chores & CHORE_BRTT))
+		return; /* it only asked whether anybody is there */
+	p->chores &= (uint8_t)~CHORE_BRTT;
 	p->brtt_ns = full > pds->conf.tune.brtt_floor_ns ? full : pds->conf.tune.brtt_floor_ns;
 }
 
@@ -255,6 +255,11 @@ static void any_probe_answered(struct pds *pds, struct pdc_tx *p, const struct w
 		offer_answered(p, v);
 	else
 		probe_answered(pds, p, pkt, opaque, service_ns(v));
+	if (p->rto_backoff &&
+	    p->state == PDC_TX_OPEN) { /* the target is back: nothing waits for a timer that has grown */
+		p->rto_backoff = 0;
+		tx_timer_arm(pds, p, now);
+	}
 }
 
 static inline bool is_error(const struct wire_view *v)

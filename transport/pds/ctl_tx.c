@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ctl_tx.h"
+#include "offer.h"
 
 void ctl_send(struct pds *pds, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, uint32_t payload, weft_ns now)
 {
@@ -21,6 +22,14 @@ void ctl_send(struct pds *pds, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, u
 	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt, p->pdc.encap), &c);
 	out_send_control(&pds->out, pkt, pdc_tx_way(p, p->lb.ops->pick(&p->lb, p->q.nxt, now)), end, now);
 	pds->stats.tx_ctrl++;
+}
+
+void ctl_send_probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	p->probe_sent_ns = now;
+	p->probe_opaque = (p->probe_opaque + 1) & (OFFER_OPAQUE - 1);
+	ctl_send(pds, p, WIRE_CTL_PROBE, p->probe_opaque, p->cack_psn, now);
+	pds->stats.probes++;
 }
 
 /* A trailer is computed from bytes that are there. */

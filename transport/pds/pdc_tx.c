@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "credit_tx.h"
+#include "ctl_tx.h"
 #include "loss.h"
 #include "ready.h"
 #include "rto.h"
@@ -356,8 +357,10 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	}
 	if (now >= p->credit.ask_at_ns)
 		credit_tx_expire(pds, p, now);
-	if (p->probe_sent_ns != WEFT_NEVER && now >= p->probe_sent_ns + pds->conf.rto_ns)
+	if (now >= tx_probe_deadline(pds, p))
 		p->probe_sent_ns = WEFT_NEVER; /* lost: the next ACK asks again */
+	if (p->probe_sent_ns == WEFT_NEVER && tx_is_out(p))
+		ctl_send_probe(pds, p, now);
 	if (now >= tx_close_deadline(pds, p))
 		close_start(pds, p, now);
 	if (now >= tx_ask_alive_deadline(pds, p) && !queue_control(pds, p, SENT_NOOP, now))

@@ -105,7 +105,8 @@ bool rxwin_keep_response(struct rxwin *w, struct rxwin_mem *m, struct gtd_rsp rs
 
 void rxwin_clear(struct rxwin *w, uint32_t clear_psn)
 {
-	if (!w->gtd_count)
+	if (!w->gtd_count ||
+	    !psn_before(clear_psn, w->next_expected)) /* who has the answers has sent all before them */
 		return;
 	uint8_t kept = 0;
 	for (uint8_t i = 0; i < w->gtd_count; i++)

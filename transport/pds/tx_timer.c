@@ -3,7 +3,8 @@
 
 #include "rto.h"
 
-enum { ALIVE_ASKS = 4 };
+enum { ALIVE_ASKS = 4, OUTAGE_PARTS = 8 };
+#define OUTAGE_NS WEFT_MS(4) /* until then the timeouts of data are dense enough */
 
 static weft_ns earliest(weft_ns a, weft_ns b)
 {
@@ -27,6 +28,26 @@ weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p)
 	return p->last_heard_ns + pds->conf.tune.peer_timeout_ns / ALIVE_ASKS;
 }
 
+bool tx_is_out(const struct pdc_tx *p)
+{
+	return p->rto_backoff && p->backoff_at_ns >= p->last_heard_ns + OUTAGE_NS && p->state == PDC_TX_OPEN &&
+	       !p->probes_refused;
+}
+
+/* While nothing is heard, probes ask again much sooner than data is repeated: an outage is over an eighth of its length
+ * after its end. */
+weft_ns tx_probe_deadline(const struct pds *pds, const struct pdc_tx *p)
+{
+	weft_ns wait = pds->conf.rto_ns;
+	if (p->probe_sent_ns == WEFT_NEVER)
+		return WEFT_NEVER;
+	if (!tx_is_out(p))
+		return p->probe_sent_ns + wait;
+	weft_ns part = p->probe_sent_ns > p->last_heard_ns ? (p->probe_sent_ns - p->last_heard_ns) / OUTAGE_PARTS : 0;
+	wait = wait > OUTAGE_NS ? wait : OUTAGE_NS;
+	return p->probe_sent_ns + (wait > part ? wait : part);
+}
+
 /* Data that was never sent, for want of credit or because the port takes nothing, does not wait for ever either; nor do
  * answers of a target that can't be asked. */
 weft_ns tx_silence_deadline(const struct pds *pds, const struct pdc_tx *p)
@@ -44,8 +65,7 @@ static weft_ns deadline(const struct pds *pds, const struct pdc_tx *p, weft_ns n
 	if (p->pace_at_ns > now && (p->cutting || p->q.lost.count))
 		at = earliest(at, p->pace_at_ns);
 	at = earliest(at, p->credit.ask_at_ns);
-	if (p->probe_sent_ns != WEFT_NEVER)
-		at = earliest(at, p->probe_sent_ns + pds->conf.rto_ns);
+	at = earliest(at, tx_probe_deadline(pds, p));
 	weft_ns silent_at = tx_silence_deadline(pds, p);
 	at = earliest(at, silent_at > pds->timers.grace_ns ? silent_at : pds->timers.grace_ns);
 	at = earliest(at, tx_ask_alive_deadline(pds, p));

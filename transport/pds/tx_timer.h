@@ -14,4 +14,9 @@ weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p);
 weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p);
 weft_ns tx_silence_deadline(const struct pds *pds, const struct pdc_tx *p);
 
+/* Whether several timeouts in a row say that nobody answers. */
+bool tx_is_out(const struct pdc_tx *p);
+/* When a probe without an answer is given up, or sent again. */
+weft_ns tx_probe_deadline(const struct pds *pds, const struct pdc_tx *p);
+
 #endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A wire that carries nothing for a while, and what is forged to turn an error into success. */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inside.h"
+
+enum { BYTES = 400000 };
+
+struct cut {
+	weft_ns from, to;
+	const struct duo *d;
+};
+
+static enum duo_fate cut(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	const struct cut *c = arg;
+	return c->d->now >= c->from && c->d->now < c->to ? DUO_DROP : DUO_PASS;
+}
+
+/* How long after the wire is back a message is delivered that was in the middle; at any time in the middle. */
+static weft_ns recovery_ns(weft_ns outage_ns, weft_ns into_ns)
+{
+	struct duo d;
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.rndv_bytes = 0;
+	conf.tune.peer_timeout_ns = WEFT_S(10);
+	duo_open(&d, &conf);
+	uint8_t *out = duo_pattern(BYTES, 3), *in = calloc(1, BYTES);
+	duo_transfer(&d, 0, 10); /* the connection is open */
+	struct cut c = {.from = d.now + into_ns, .to = d.now + into_ns + outage_ns, .d = &d};
+	d.fate = cut;
+	d.fate_arg = &c;
+	duo_recv(&d, 1, in, BYTES, 7, 0, in);
+	duo_send(&d, 0, out, BYTES, 7, out);
+	struct weft_cqe cqe;
+	while (!duo_cqe(&d, 1, &cqe) && d.now < c.to + WEFT_S(5))
+		duo_run(&d, d.now + WEFT_US(50));
+	assert_memory_equal(in, out, BYTES);
+	weft_ns after = d.now > c.to ? d.now - c.to : 0;
+	duo_close(&d);
+	free(out);
+	free(in);
+	return after;
+}
+
+static void outage__over_soon(void **state)
+{
+	for (weft_ns into = 0; into < WEFT_US(40); into += WEFT_US(3)) {
+		assert_in_range(recovery_ns(WEFT_MS(50), into), 0, WEFT_MS(10));
+		assert_in_range(recovery_ns(WEFT_MS(400), into), 0, WEFT_MS(60));
+		assert_in_range(recovery_ns(WEFT_MS(2), into), 0, WEFT_MS(5));
+	}
+}
+
+/* Nobody clears a refusal who does not know its PSN: the operation fails, as it should. */
+static enum duo_fate lose_first_answer(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	int *left = arg;
+	return from == 1 && w->pds.type == WIRE_PDS_ACK_CC && (*left)-- > 0 ? DUO_DROP : DUO_PASS;
+}
+
+static void clear__forged(void **state)
+{
+	static const int32_t ahead[] = {1, 1000, 1 << 30, INT32_MAX};
+	for (size_t i = 0; i < sizeof ahead / sizeof *ahead; i++) {
+		struct duo d;
+		int left = 1;
+		uint32_t nobody;
+		uint8_t b[64] = {0};
+		open_default(&d);
+		d.fate = lose_first_answer;
+		d.fate_arg = &left;
+		const struct weft_addr addr = {weft_peer_addr(d.e[0], d.peer[0])->ip, 999};
+		assert_int_equal(weft_peer_add(d.e[0], &addr, &nobody), 0);
+		const struct weft_op op = {.kind = WEFT_OP_TSEND, .peer = nobody, .buf = b, .len = 64, .context = b};
+		assert_int_equal(weft_submit(d.ep[0], &op), 0);
+		duo_poll(&d, 0);
+		d.now += d.latency_ns;
+		duo_poll(&d, 1); /* refused for good: the response waits, and the ACK that carries it is lost */
+		struct pdc_rx *r = first_rx(d.e[1]);
+		assert_int_equal(r->win.gtd_count, 1);
+		struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 1},
+				      .pds = {.type = WIRE_PDS_CP,
+					      .ctl = WIRE_CTL_CLEAR_CMD,
+					      .spdcid = r->remote_id,
+					      .dpdcid = r->pdc.id,
+					      .payload = r->start_psn + (uint32_t)ahead[i]}};
+		duo_inject_pkt(&d, 1, &w, NULL);
+		duo_poll(&d, 1);
+		assert_int_equal(r->win.gtd_count, 1);
+		duo_run(&d, d.now + WEFT_S(1));
+		duo_expect(&d, 0, b, EHOSTUNREACH);
+		duo_close(&d);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(outage__over_soon),
+		cmocka_unit_test(clear__forged),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
