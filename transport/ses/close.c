@@ -51,6 +51,12 @@ static void unshare(struct ses *ses, struct weft_ep *with)
 	}
 }
 
+/* Its initiator waits for an answer, which comes with the turn: a refusal, or what an announced message holds. */
+static bool wants_answer(const struct rx_rma *r)
+{
+	return r->opcode == WIRE_OP_READ || r->opcode == WIRE_OP_FETCHING_ATOMIC;
+}
+
 /* Messages already matched or waiting for their turn lose their destination. */
 static void detach_rx(struct ses *ses, struct weft_ep *ep)
 {
@@ -61,7 +67,7 @@ static void detach_rx(struct ses *ses, struct weft_ep *ep)
 			if (!match_detach(ses, m, ep))
 				continue;
 			m->direct = false;
-			if (m->rma && !m->rma->announced)
+			if (m->rma && !m->rma->announced && !wants_answer(m->rma))
 				m->rc = WIRE_RC_UNDELIVERABLE;
 		}
 		rx_turns(ses, p, p->win.next_expected);

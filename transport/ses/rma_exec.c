@@ -7,7 +7,7 @@
 struct weft_mr *rma_region(struct ses *ses, const struct rx_msg *m, struct mr_range range, uint8_t *rc)
 {
 	const struct rx_rma *r = m->rma;
-	*rc = WIRE_RC_BAD_MKEY;
+	*rc = m->ep ? WIRE_RC_BAD_MKEY : WIRE_RC_UNDELIVERABLE;
 	struct weft_mr *mr =
 		m->ep ? mr_check(&ses->mrs, m->ep->scope, r->key, range, rma_access(r->opcode, &r->amo), rc) : NULL;
 	if (mr && mr->serial == r->serial)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An endpoint closes while requests to it are here and wait for their turn: for a message before them that was lost. */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "inside.h"
+#include "rma_duo.h"
+
+enum { BYTES = 20000 };
+
+/* The first packet of side 0 is lost. */
+static enum duo_fate lose_first(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return from == 0 && nth == 0 ? DUO_DROP : DUO_PASS;
+}
+
+/* A message of side 0 is lost, then it asks for something of side 1, whose endpoint closes. */
+static void lose_ask_close(struct rma_duo *r, const struct weft_op *op, uint8_t *lost)
+{
+	r->d.fate = lose_first;
+	duo_send(&r->d, 0, lost, 8, 7, lost);
+	rma_submit(&r->d, 0, op);
+	duo_run(&r->d, r->d.now + WEFT_US(15));
+	assert_false(list_empty(&r->d.e[1]->pds.rxs));
+	weft_ep_close(r->d.ep[1]);
+	r->d.due[1] = r->d.now;
+	duo_run(&r->d, r->d.now + WEFT_MS(50));
+}
+
+static void ep_close__requests_that_wait_are_refused(void **state)
+{
+	uint64_t operand = 5, was[2000];
+	const struct weft_op_atomic sum = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = was};
+	const struct weft_op ops[] = {
+		{.kind = WEFT_OP_READ, .buf = was, .len = 8, .rkey = RMA_KEY},
+		{.kind = WEFT_OP_READ, .buf = was, .len = sizeof was, .rkey = RMA_KEY},
+		{.kind = WEFT_OP_FETCH_ATOMIC, .buf = &operand, .len = 8, .rkey = RMA_KEY, .atomic = &sum}};
+	for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++) {
+		struct rma_duo r;
+		uint8_t lost[8] = {0};
+		struct weft_cqe cqe;
+		unsigned ended = 0;
+		rma_open(&r, NULL, BYTES, WEFT_MR_READ | WEFT_MR_WRITE);
+		lose_ask_close(&r, &ops[i], lost);
+		for (; duo_cqe(&r.d, 0, &cqe); ended++)
+			assert_int_equal(cqe.err, EHOSTUNREACH);
+		assert_int_equal(ended, 2);
+		assert_int_equal(*(uint64_t *)(void *)r.mem, 0);
+		rma_close(&r);
+	}
+}
+
+/* The message lives on in a copy, and its receiver has a buffer for it. */
+static void ep_close__announced_message_is_fetched(void **state)
+{
+	struct duo d;
+	struct duo_conf conf;
+	uint8_t *out = duo_pattern(BYTES, 3), *in = calloc(1, BYTES), *want = duo_pattern(BYTES, 3), lost[8] = {0};
+	duo_conf_init(&conf);
+	conf.tune.rndv_bytes = 1000;
+	duo_open(&d, &conf);
+	d.fate = lose_first;
+	duo_recv(&d, 0, in, BYTES, 7, 0, in);
+	duo_send(&d, 0, lost, 8, 7, lost);
+	duo_send(&d, 1, out, BYTES, 7, out);
+	duo_run(&d, d.now + WEFT_US(15));
+	weft_ep_close(d.ep[1]);
+	memset(out, 0, BYTES);
+	d.due[1] = d.now;
+	duo_run(&d, d.now + WEFT_MS(50));
+	duo_expect(&d, 0, lost, EHOSTUNREACH);
+	duo_expect(&d, 0, in, 0);
+	assert_memory_equal(in, want, BYTES);
+	duo_close(&d);
+	free(out);
+	free(in);
+	free(want);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ep_close__requests_that_wait_are_refused),
+		cmocka_unit_test(ep_close__announced_message_is_fetched),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
