@@ -47,6 +47,7 @@ struct memory {
 	uint8_t (*regions)[MODEL_REGION_BYTES];
 	uint8_t (*left)[MODEL_REGION_BYTES]; /* what a region had in it when it was deleted */
 	struct weft_mr *mrs[2];
+	bool deleted[2];
 	struct weft_op_atomic atomics[2][MODEL_SLOTS][MODEL_DEPTH];
 	uint64_t data[2]; /* sum of what came with WRITEs, by target */
 	uint8_t *idempotent[2];

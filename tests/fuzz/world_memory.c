@@ -22,6 +22,7 @@ static void region_begin(struct world *w, int side)
 					  .access = WEFT_MR_READ | WEFT_MR_WRITE};
 	if (weft_mr_add(w->d.e[side], &attr, &m->mrs[side]))
 		m->mrs[side] = NULL;
+	m->deleted[side] &= !m->mrs[side];
 	w->disturbed |= !m->mrs[side];
 }
 
@@ -110,7 +111,7 @@ void world_idempotent(struct world *w)
 static void region_check_left(const struct world *w, int side)
 {
 	const struct memory *m = &w->memory;
-	if (m->model && !m->mrs[side] && m->left)
+	if (m->deleted[side])
 		assert_memory_equal(m->regions[side], m->left[side], MODEL_REGION_BYTES);
 }
 
@@ -131,6 +132,7 @@ void world_region(struct world *w)
 	assert_non_null(m->left);
 	weft_mr_del(m->mrs[side]);
 	m->mrs[side] = NULL;
+	m->deleted[side] = true;
 	memcpy(m->left[side], m->regions[side], MODEL_REGION_BYTES);
 }
 
