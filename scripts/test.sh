@@ -6,6 +6,7 @@
 # faults in the lab.
 set -u
 export LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/lsan.supp"
+export TSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")" && pwd)/tsan.supp"
 # Tests that ask for more memory than there is expect a refusal.
 export ASAN_OPTIONS=allocator_may_return_null=1
 cd "$(dirname "$0")/.." || exit 1

@@ -115,8 +115,11 @@ static bool send(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	if (!pkt)
 		return false;
 	uint16_t ev = (uint16_t)((rng_next(&pds->rng) >> 32) * pds->conf.tune.evs_size >> 32);
-	const struct wire_control credit = {
-		.ctl = WIRE_CTL_CREDIT, .spdcid = p->pdc.id, .dpdcid = p->remote_id, .payload = p->credit.granted};
+	const struct wire_control credit = {.ctl = WIRE_CTL_CREDIT,
+					    .psn = pds->has_secret ? p->start_psn : 0,
+					    .spdcid = p->pdc.id,
+					    .dpdcid = p->remote_id,
+					    .payload = p->credit.granted};
 	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt, p->pdc.encap), &credit);
 	out_send_control(&pds->out, pkt, pdc_rx_way(p, ev), end, now);
 	validate_note_credit(pds, p);

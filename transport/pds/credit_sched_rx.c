@@ -179,6 +179,7 @@ static void send(struct pds *pds, struct pdc_rx *p, const struct sched_wait *c, 
 		out_net(&pds->out, pdc_rx_way(p, c->ev), WIRE_DSCP_CREDIT, marked ? WEFT_ECN_CE : WEFT_ECN_ECT0);
 	const struct wire_control credit = {.ctl = WIRE_CTL_CREDIT,
 					    .opaque = (uint16_t)pds->conf.full_wire_bytes,
+					    .psn = pds->has_secret ? p->start_psn : 0,
 					    .spdcid = p->pdc.id,
 					    .dpdcid = p->remote_id,
 					    .payload = c->number};

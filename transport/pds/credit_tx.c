@@ -198,11 +198,18 @@ static bool is_plausible(const struct pds *pds, const struct credit_tx *c, uint3
 	       credit_diff(payload, c->announced) <= (int64_t)pds->credit.limits.credit_bytes + WEFT_RCC_UNIT_BYTES;
 }
 
+/* Who answers before the target is known has seen our first packet, and so our Start_PSN, which nobody guesses. */
+static bool tells_target(const struct pds *pds, const struct pdc_tx *p, const struct wire_view *v)
+{
+	return !pds->has_secret || p->state != PDC_TX_SYN || wire_hdr_psn(v->hdr) == p->start_psn;
+}
+
 void credit_tx_granted(struct pds *pds, const struct wire_view *v, weft_ns now)
 {
 	struct pdc_tx *p = pdc_tx_of(&pds->ids, v);
 	pds->stats.rx_credit++;
-	bool known = pds->credit.rcc && p && !wire_hdr_syn(v->hdr) && pdc_tx_learn_target(p, v);
+	bool known =
+		pds->credit.rcc && p && !wire_hdr_syn(v->hdr) && tells_target(pds, p, v) && pdc_tx_learn_target(p, v);
 	if (known && pds->credit.sched) {
 		sched_tx_credit(pds, p, v, now);
 		return;

@@ -99,11 +99,46 @@ static void clear__forged(void **state)
 	}
 }
 
+/* A CREDIT that does not know the Start_PSN names no target. */
+static void credit__forged(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct duo_conf conf;
+		struct duo d;
+		uint8_t *out = duo_pattern(BYTES, 3), *in = calloc(1, BYTES);
+		duo_conf_init(&conf);
+		conf.cc = i ? "spraypass" : "eqds";
+		duo_open(&d, &conf);
+		d.e[0]->pds.has_secret = d.e[1]->pds.has_secret = true;
+		duo_recv(&d, 1, in, BYTES, 7, 0, in);
+		duo_send(&d, 0, out, BYTES, 7, out);
+		duo_poll(&d, 0);
+		struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CREDIT, .entropy = 1},
+				      .pds = {.type = WIRE_PDS_CP,
+					      .ctl = WIRE_CTL_CREDIT,
+					      .spdcid = 4242,
+					      .dpdcid = first_tx(d.e[0])->pdc.id,
+					      .opaque = 4000,
+					      .payload = 1}};
+		duo_inject_pkt(&d, 0, &w, NULL);
+		duo_poll(&d, 0);
+		assert_int_equal(first_tx(d.e[0])->remote_id, 0);
+		duo_run(&d, d.now + WEFT_MS(50));
+		duo_expect(&d, 1, in, 0);
+		duo_expect(&d, 0, out, 0);
+		assert_memory_equal(in, out, BYTES);
+		duo_close(&d);
+		free(out);
+		free(in);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(outage__over_soon),
 		cmocka_unit_test(clear__forged),
+		cmocka_unit_test(credit__forged),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
