@@ -189,6 +189,7 @@ static void build_withdrawal(struct pds *pds, struct pdc_tx *p, uint32_t psn, st
 	if (pds->credit.rcc)
 		credit_tx_fill(pds, p, s, &net, r, now);
 	wire_std_set_message_id((struct wire_std *)ses, 1); /* of no message in particular, but not 0 */
+	wire_req_set_job_id(&((struct wire_std *)ses)->req, pds->conf.tune.job_id);
 	pkt->payload = NULL;
 	pkt->payload_len = 0;
 	out_send(&pds->out, pkt, &net, end, now);
