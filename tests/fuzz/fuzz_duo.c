@@ -139,8 +139,9 @@ static void configure(struct world *w, struct weft_engine_tune *tune_1)
 	conf->lb_background = x & 64 ? "ecmp" : NULL;
 	if (x & 128) { /* a peer with other habits */
 		*tune_1 = conf->tune;
-		tune_1->profile = WEFT_PROFILE_WEFT;
 		tune_1->window_pkts = 256;
+		tune_1->ack_every = 8;
+		tune_1->payload_bytes = 1024;
 		conf->tune_1 = tune_1;
 	}
 	conf->seed = program_u8(&w->in);
