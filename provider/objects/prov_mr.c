@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "member.h"
 #include "prov_av.h"
@@ -87,16 +88,24 @@ static uint8_t access_of(uint64_t access, uint64_t flags)
 			 (flags & FI_RMA_EVENT ? WEFT_MR_EVENTS : 0));
 }
 
-/* Adds the region under its own key, or under the next one that is free. */
+/* A key of ours that nobody guesses: whoever knows it may use the region. */
+static int key_draw(uint64_t *key)
+{
+	if (getrandom(key, sizeof *key, 0) != sizeof *key)
+		return -errno;
+	*key &= ~WEFT_MR_KEY_IDEMPOTENT;
+	return 0;
+}
+
+/* Adds the region under its own key, or under one that is free. */
 static int mr_add(struct prov_mr *mr, struct weft_mr_attr *attr)
 {
 	struct prov_domain *domain = mr->domain;
-	prov_nic_lock(domain->nic);
 	int ret;
+	prov_nic_lock(domain->nic);
 	do {
-		if (domain->mr_basic)
-			attr->key = ++domain->mr_keys;
-		ret = weft_mr_add(domain->nic->engine, attr, &mr->wmr);
+		ret = domain->mr_basic ? key_draw(&attr->key) : 0;
+		ret = ret ? ret : weft_mr_add(domain->nic->engine, attr, &mr->wmr);
 	} while (ret == -EEXIST && domain->mr_basic);
 	prov_nic_unlock(domain->nic);
 	return ret == -EEXIST ? -FI_ENOKEY : ret;

@@ -11,6 +11,7 @@
 #include "validate.h"
 
 enum { TIME_WAIT_RTOS = 8, REAP_IDLE_CLOSES = 4, PDC_IDS_FOR_OURS = PDC_IDS / 4 };
+#define TIME_WAIT_MIN_NS WEFT_MS(200) /* longer than a packet is on its way: a late SYN would be carried out again */
 
 static uint64_t syn_key(const struct pds *pds, const struct weft_ip *ip, uint16_t remote_id)
 {
@@ -213,6 +214,12 @@ struct pdc_rx *pdc_rx_find(struct pds *pds, const struct wire_view *v, bool may_
 	return p;
 }
 
+static weft_ns time_wait_ns(const struct pds *pds)
+{
+	weft_ns ns = TIME_WAIT_RTOS * pds->conf.rto_ns;
+	return ns > TIME_WAIT_MIN_NS ? ns : TIME_WAIT_MIN_NS;
+}
+
 void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now)
 {
 	p->closed = true;
@@ -220,7 +227,7 @@ void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now)
 	credit_rx_stop(pds, p, now);
 	rxwin_clear_all(&p->win);
 	pds->events->on_shut(pds->ses, p, err);
-	wheel_set(&pds->timers.wheel, &p->pdc.timer, now + TIME_WAIT_RTOS * pds->conf.rto_ns);
+	wheel_set(&pds->timers.wheel, &p->pdc.timer, now + time_wait_ns(pds));
 }
 
 void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now)
@@ -247,7 +254,7 @@ static weft_ns last_heard(const struct pdc_rx *p)
 static weft_ns silence_deadline(const struct pds *pds, const struct pdc_rx *p)
 {
 	if (p->closed)
-		return p->last_heard_ns + TIME_WAIT_RTOS * pds->conf.rto_ns;
+		return p->last_heard_ns + time_wait_ns(pds);
 	if (pdc_rx_has_msgs(p))
 		return p->last_heard_ns + pds->conf.tune.peer_timeout_ns;
 	if (!pds->conf.tune.idle_close_ns || p->pdc.is_return || !is_return_idle(p))

@@ -96,12 +96,21 @@ open_waiting(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const struct w
 	rx_turn_match(ses, m);
 }
 
+/* The sender's number. Addresses that have shown nothing add few: numbers are kept for the engine's life. */
+static bool peer_of(struct ses *ses, const struct pdc_rx *p, const struct weft_addr *from, uint32_t *peer)
+{
+	enum { UNPROVEN_PEERS_MAX = 4096 };
+	if (p->pdc.marks & PDC_UNPROVEN && ses->peers.count >= UNPROVEN_PEERS_MAX && !peer_is_known(&ses->peers, from))
+		return false;
+	return peer_add(&ses->peers, from, peer) == 0;
+}
+
 static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep *ep, const struct wire_view *v,
 			       uint8_t rc)
 {
 	uint32_t peer;
 	struct weft_addr from = {p->ip, (uint16_t)wire_std_initiator(v->std)};
-	struct rx_msg *m = peer_add(&ses->peers, &from, &peer) ? NULL : msg_get(ses, ep, p, v, peer);
+	struct rx_msg *m = peer_of(ses, p, &from, &peer) ? msg_get(ses, ep, p, v, peer) : NULL;
 	if (!m)
 		return NULL;
 	fill(m, ep, p, v->std, peer);

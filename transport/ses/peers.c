@@ -40,9 +40,19 @@ static struct peer *peer_new(struct peers *peers, const struct weft_addr *addr)
 	return p;
 }
 
+static uint64_t key_of(const struct peers *peers, const struct weft_addr *addr)
+{
+	return ip_key(&peers->pds->hash_key, &addr->ip, UINT64_C(1) << 32 | addr->port);
+}
+
+bool peer_is_known(const struct peers *peers, const struct weft_addr *addr)
+{
+	return u64map_get(&peers->ids, key_of(peers, addr));
+}
+
 int peer_add(struct peers *peers, const struct weft_addr *addr, uint32_t *id)
 {
-	uint64_t key = ip_key(&peers->pds->hash_key, &addr->ip, UINT64_C(1) << 32 | addr->port);
+	uint64_t key = key_of(peers, addr);
 	struct peer *p = u64map_get(&peers->ids, key);
 	assert(peers->count <= peers->room);
 	if (!p) {

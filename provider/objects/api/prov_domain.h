@@ -26,7 +26,6 @@ struct prov_domain {
 	bool auto_progress;
 	bool mr_basic;    /* FI_MR_BASIC: our keys, virtual addresses */
 	uint32_t scope;   /* of its regions on the engine */
-	uint64_t mr_keys; /* given out so far with mr_basic */
 	atomic_uint refs; /* endpoints, queues, counters, vectors, regions */
 };
 

@@ -133,12 +133,36 @@ static void credit__forged(void **state)
 	}
 }
 
+/* A first packet that comes late, when its connection has been closed, is not carried out again. */
+static void late__first_packet(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	duo_open(&d, &conf);
+	d.logging = true;
+	duo_transfer(&d, 0, 8);
+	struct plain_pkt first = d.log[0].w;
+	assert_int_equal(first.pds.flags & WIRE_F_SYN, WIRE_F_SYN);
+	weft_engine_shutdown(d.e[0], d.now);
+	duo_run(&d, d.now + WEFT_MS(100));
+	uint8_t in[8] = {0};
+	struct weft_cqe cqe;
+	duo_recv(&d, 1, in, sizeof in, 0, UINT64_MAX, in);
+	duo_inject_pkt(&d, 1, &first, (const uint8_t *)"12345678");
+	duo_run(&d, d.now + WEFT_MS(1));
+	assert_false(duo_cqe(&d, 1, &cqe));
+	assert_int_equal(duo_stats(&d, 1)->rx_dup, 1);
+	duo_close(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(outage__over_soon),
 		cmocka_unit_test(clear__forged),
 		cmocka_unit_test(credit__forged),
+		cmocka_unit_test(late__first_packet),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

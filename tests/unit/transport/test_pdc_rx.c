@@ -132,7 +132,7 @@ static void give_up__answers_what_came_and_refuses_the_rest(void **state)
 	assert_int_equal(last_sent(&d)->type, WIRE_PDS_NACK);
 	assert_int_equal(last_sent(&d)->code, WIRE_NACK_CLOSING_IN_ERR);
 	assert_int_equal(weft_engine_stats(d.e[1])->rx_data, 1);
-	duo_run(&d, d.now + WEFT_MS(100));
+	duo_run(&d, d.now + WEFT_MS(300));
 	assert_null(first_rx(d.e[1]));
 	duo_close(&d);
 }
@@ -236,7 +236,7 @@ static void control__close_and_late_copies(void **state)
 	inject(&d, established(&d, duo_syn(1, 8), 2));
 	assert_int_equal(last_sent(&d)->code, WIRE_NACK_CLOSING);
 	struct plain_pkt again = control(&d, WIRE_CTL_CLOSE_CMD, 1001);
-	duo_run(&d, d.now + WEFT_MS(1));
+	duo_run(&d, d.now + WEFT_MS(300));
 	assert_null(first_rx(d.e[1]));
 	inject(&d, again);
 	assert_int_equal(last_sent(&d)->code, WIRE_NACK_INV_DPDCID);

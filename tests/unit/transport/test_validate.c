@@ -102,6 +102,34 @@ static void ids__left_for_ours(void **state)
 	duo_close(&d);
 }
 
+/* Numbers of peers are kept, so addresses that have shown nothing get few; a new honest host gets its own. */
+static void peers__few_for_forged_addresses(void **state)
+{
+	struct outside o = {0};
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.validate = WEFT_VALIDATE_MANY;
+	conf.tune.half_open = 32767;
+	duo_open(&d, &conf);
+	d.fate = count_forged;
+	d.fate_arg = &o;
+	for (uint32_t i = 0; i < 10000; i++)
+		forge(&d, &o, i, duo_syn(1, 0), NULL);
+	assert_in_range(d.e[1]->ses.peers.count, 4000, 4096);
+	struct weft_op op = {.kind = WEFT_OP_TSEND, .peer = d.peer[0], .buf = &op, .len = 8, .tag = 5, .context = &op};
+	struct weft_ep *stranger;
+	struct weft_err err;
+	assert_int_equal(weft_ep_open(d.e[0], 777, 16, 16, &stranger, &err), 0);
+	assert_int_equal(weft_submit(stranger, &op), 0);
+	duo_run(&d, d.now + WEFT_MS(5));
+	struct weft_cqe cqe;
+	assert_int_equal(weft_cq_take(stranger, &cqe, 1), 1);
+	assert_int_equal(cqe.err, 0);
+	weft_ep_close(stranger);
+	duo_close(&d);
+}
+
 static void forged_read(uint32_t length, uint8_t opcode)
 {
 	struct rma_duo r;
@@ -300,13 +328,10 @@ static void trouble__messages_come_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flood__others_connect),
-		cmocka_unit_test(ids__left_for_ours),
-		cmocka_unit_test(requests__answers_are_no_longer),
-		cmocka_unit_test(announcements__are_not_fetched),
-		cmocka_unit_test(credit__little_to_forged_addresses),
-		cmocka_unit_test(always__nothing_is_injected),
-		cmocka_unit_test(always__recordings_are_refused),
+		cmocka_unit_test(flood__others_connect),           cmocka_unit_test(ids__left_for_ours),
+		cmocka_unit_test(peers__few_for_forged_addresses), cmocka_unit_test(requests__answers_are_no_longer),
+		cmocka_unit_test(announcements__are_not_fetched),  cmocka_unit_test(credit__little_to_forged_addresses),
+		cmocka_unit_test(always__nothing_is_injected),     cmocka_unit_test(always__recordings_are_refused),
 		cmocka_unit_test(trouble__messages_come_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@ struct peers {
 void peers_init(struct peers *peers, struct pds *pds);
 void peers_fini(struct peers *peers);
 
+bool peer_is_known(const struct peers *peers, const struct weft_addr *addr);
 /* The number of the address, a new one when it is. -ENOMEM. */
 int peer_add(struct peers *peers, const struct weft_addr *addr, uint32_t *id);
 
