@@ -141,7 +141,6 @@ static void configure(struct world *w, struct weft_engine_tune *tune_1)
 		*tune_1 = conf->tune;
 		tune_1->window_pkts = 256;
 		tune_1->ack_every = 8;
-		tune_1->payload_bytes = 1024;
 		conf->tune_1 = tune_1;
 	}
 	conf->seed = program_u8(&w->in);

@@ -3,6 +3,7 @@
 
 #include "cmocka_all.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,8 @@ static void mem_free(void *arg, void *p)
 {
 	struct duo_mem *m = arg;
 	m->live -= p != NULL;
+	if (p)
+		memset(p, 0xdd, malloc_usable_size(p)); /* whoever reads it still reads something else */
 	free(p);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tx_done.h"
 
+#include <string.h>
+
 #include "completion.h"
 #include "rma.h"
 #include "rma_token.h"
@@ -51,6 +53,29 @@ static struct tx_msg *end_answer(struct ses *ses, struct tx_msg *m)
 	return announced->rma->answered && is_sent(announced) ? announced : NULL;
 }
 
+/* An announced message ends, by an error, while an answer carries it: its bytes are the application's again, or go with
+ * it, but the answer may still need them. Without memory for a copy the asker is told that no more comes. */
+static void leave_to_answer(struct ses *ses, struct tx_msg *m)
+{
+	struct tx_msg *a = m->rma->mate;
+	assert(a->rma->role == RMA_ANSWER && !a->copy);
+	a->rma->mate = NULL;
+	if (ses->destroying || !a->run.buf || !a->run.bytes)
+		return;
+	if (m->copy) {
+		a->copy = m->copy;
+		m->copy = NULL;
+		return;
+	}
+	pds_forget(ses->pds, a->run.buf, a->run.bytes);
+	a->copy = weft_mem_alloc(ses->mem, a->run.bytes);
+	if (a->copy)
+		memcpy(a->copy, a->run.buf, a->run.bytes);
+	else
+		a->rma->rc = WIRE_RC_HOST_UNSUCCESS_CMPL;
+	a->run.buf = a->copy;
+}
+
 /* Frees m->rma; returns what end_answer does. */
 static struct tx_msg *end_rma(struct ses *ses, struct tx_msg *m)
 {
@@ -65,7 +90,7 @@ static struct tx_msg *end_rma(struct ses *ses, struct tx_msg *m)
 	if (r->role == RMA_ANSWER)
 		ended = end_answer(ses, m);
 	else if (r->mate)
-		r->mate->rma->mate = NULL;
+		leave_to_answer(ses, m);
 	if (r->fetch)
 		rx_msg_fetched(ses, r->fetch, m->err);
 	pool_put(&ses->tx_rmas, r);

@@ -79,11 +79,77 @@ static void ep_close__announced_message_is_fetched(void **state)
 	free(want);
 }
 
+enum { LONG = 300000 };
+
+/* An announced message of side 0 that side 1 is fetching. */
+struct fetch {
+	struct duo d;
+	uint8_t *out, *in;
+};
+
+static void fetch_begin(struct fetch *f)
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.rndv_bytes = 1000;
+	duo_open(&f->d, &conf);
+	f->out = duo_pattern(LONG, 3);
+	f->in = calloc(1, LONG);
+	duo_recv(&f->d, 1, f->in, LONG, 7, 0, f->in);
+	duo_send(&f->d, 0, f->out, LONG, 7, f->out);
+	duo_run(&f->d, f->d.now + WEFT_US(14));
+	assert_int_equal(f->d.e[0]->ses.answers, 1);
+}
+
+/* Its end at side 1: all of it is right, or an error says that it is not. */
+static void fetch_end(struct fetch *f, int err)
+{
+	uint8_t *want = duo_pattern(LONG, 3);
+	memset(f->out, 0, LONG); /* the application's again */
+	f->d.due[0] = f->d.now;
+	duo_run(&f->d, f->d.now + WEFT_MS(50));
+	duo_expect(&f->d, 1, f->in, err);
+	if (!err)
+		assert_memory_equal(f->in, want, LONG);
+	duo_close(&f->d);
+	free(want);
+	free(f->out);
+	free(f->in);
+}
+
+static void fail__announced_message_with_its_answer_under_way(void **state)
+{
+	for (int has_mem = 0; has_mem < 2; has_mem++) {
+		struct fetch f;
+		fetch_begin(&f);
+		f.d.mem[0].fail_at = has_mem ? 0 : f.d.mem[0].calls + 1;
+		pdc_tx_fail(&f.d.e[0]->pds, first_tx(f.d.e[0]), ETIMEDOUT);
+		duo_expect(&f.d, 0, f.out, ETIMEDOUT);
+		fetch_end(&f, has_mem ? 0 : EIO);
+	}
+}
+
+/* There is memory for a copy of the message, but not for one of the next. */
+static void ep_close__without_memory_for_all_copies(void **state)
+{
+	struct fetch f;
+	uint8_t next[100] = {1};
+	fetch_begin(&f);
+	duo_send(&f.d, 0, next, sizeof next, 8, next);
+	duo_poll(&f.d, 0);
+	f.d.mem[0].fail_at = f.d.mem[0].calls + 2;
+	weft_ep_close(f.d.ep[0]);
+	assert_int_equal(duo_stats(&f.d, 0)->pdc_failed, 1);
+	fetch_end(&f, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ep_close__requests_that_wait_are_refused),
 		cmocka_unit_test(ep_close__announced_message_is_fetched),
+		cmocka_unit_test(fail__announced_message_with_its_answer_under_way),
+		cmocka_unit_test(ep_close__without_memory_for_all_copies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
