@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "u64map.h"
+#include "binding.h"
 #include "weft/ethdev.h"
 #include "wire.h"
 
@@ -14,7 +14,6 @@ enum {
 	BURST = 32,
 	UPLINK_PKTS = 128,
 	DOWNLINK_PKTS = 1024,
-	ADDRESSES_MAX = 4096, /* learned; forged sources must not fill the memory */
 	PS_PER_NS = 1000,
 };
 
@@ -46,7 +45,6 @@ struct host {
 	bool is_switch;
 	weft_ps in_until;            /* of a switch: when the last packet from there has come over its link */
 	struct weft_link_id in, out; /* the fabric's links from here and to here */
-	uint32_t last_src;           /* learned last; most hosts have one address */
 	struct fifo up_credit, up_ctrl, up_data; /* for the uplink; in that order where credits have no queue there */
 	struct fifo down;
 	struct rtnet_stats stats;
@@ -54,11 +52,10 @@ struct host {
 
 struct rtnet {
 	struct weft_net *net;
-	struct u64map by_addr; /* low 32 bits of an address -> struct host */
-	uint64_t moved;        /* packets received, delivered or sent so far */
+	struct bindings *bindings; /* NULL: only one switch is here, addresses are where the topology says */
+	uint64_t moved;            /* packets received, delivered or sent so far */
 	uint32_t uplink_pkts, downlink_pkts;
 	uint32_t reach;           /* hosts that have an address unless another one was learned */
-	bool part;                /* only one switch is here */
 	bool wakes;               /* every port has interrupts */
 	struct weft_port **ports; /* of the hosts, as weft_ethdev_sleep wants them */
 	uint32_t host_count;
@@ -104,25 +101,25 @@ static void fifo_free(struct host *h, struct fifo *f)
 
 /* ---- addresses ---- */
 
-static void learn(struct host *h, uint32_t addr)
+/* False: the address is another port's. What another switch sends on was looked at where it came in. */
+static bool source_is_right(const struct host *h, uint32_t addr)
 {
-	struct rtnet *r = h->net;
-	h->last_src = addr;
-	if (r->by_addr.count < ADDRESSES_MAX || u64map_get(&r->by_addr, addr) != NULL)
-		u64map_put(&r->by_addr, addr, h);
+	if (h->net->bindings != NULL)
+		return bindings_claim(h->net->bindings, (uint32_t)(h - h->net->hosts), addr);
+	return h->is_switch || addr == weft_net_host_ip(h->index);
 }
 
 void rtnet_learn(struct rtnet *r, uint32_t port, const struct weft_ip *ip)
 {
-	if (!r->part)
-		learn(&r->hosts[port], weft_ip_low32(ip));
+	struct host *h = &r->hosts[port];
+	if (r->bindings != NULL && !source_is_right(h, weft_ip_low32(ip)))
+		h->stats.src_refused++;
 }
 
 /* False: nobody has that address. */
 static bool host_at(const struct rtnet *r, uint32_t addr, uint32_t *index)
 {
-	const struct host *h = u64map_get(&r->by_addr, addr);
-	*index = h != NULL ? h->index : addr - weft_net_host_ip(0);
+	*index = r->bindings != NULL ? bindings_find(r->bindings, addr) : addr - weft_net_host_ip(0);
 	return *index < r->reach;
 }
 
@@ -144,8 +141,11 @@ static void host_take(struct host *h, struct weft_pkt *pkt, weft_ps at)
 		pkt_free(h, pkt);
 		return;
 	}
-	if (pkt->src != h->last_src && !h->net->part)
-		learn(h, pkt->src);
+	if (!source_is_right(h, pkt->src)) {
+		h->stats.src_refused++;
+		pkt_free(h, pkt);
+		return;
+	}
 	if (!host_at(h->net, pkt->dst, &to)) {
 		h->stats.unknown_dst++;
 		pkt_free(h, pkt);
@@ -291,35 +291,34 @@ static void host_init(struct rtnet *r, uint32_t index, struct weft_port *port)
 	r->wakes &= weft_ethdev_rx_fd(port) >= 0;
 }
 
+static void rtnet_free(struct rtnet *r)
+{
+	bindings_destroy(r->bindings);
+	free(r->ports);
+	free(r);
+}
+
 /* NULL: no memory. */
 static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
 {
-	static const struct weft_mem heap;
 	struct rtnet *r = calloc(1, sizeof *r + conf->port_count * sizeof r->hosts[0]);
 	if (r == NULL)
 		return NULL;
 	r->ports = calloc(conf->port_count, sizeof r->ports[0]);
-	if (r->ports == NULL) {
-		free(r);
+	if (conf->part == NULL)
+		r->bindings = bindings_create(conf->ports, conf->port_count);
+	if (r->ports == NULL || (conf->part == NULL && r->bindings == NULL)) {
+		rtnet_free(r);
 		return NULL;
 	}
 	r->uplink_pkts = conf->uplink_pkts != 0 ? conf->uplink_pkts : UPLINK_PKTS;
 	r->downlink_pkts = conf->downlink_pkts != 0 ? conf->downlink_pkts : DOWNLINK_PKTS;
 	r->wakes = true;
 	r->host_count = conf->port_count;
-	r->part = conf->part != NULL;
-	r->reach = r->part ? conf->topo->hosts : conf->port_count;
-	u64map_init(&r->by_addr, &heap);
+	r->reach = conf->part != NULL ? conf->topo->hosts : conf->port_count;
 	for (uint32_t i = 0; i < conf->port_count; i++)
 		host_init(r, i, conf->ports[i]);
 	return r;
-}
-
-static void rtnet_free(struct rtnet *r)
-{
-	u64map_fini(&r->by_addr);
-	free(r->ports);
-	free(r);
 }
 
 /* Puts every port at its host of the whole fabric. */
@@ -473,6 +472,7 @@ static void stats_add(struct rtnet_stats *a, const struct rtnet_stats *b)
 	a->tx_pkts += b->tx_pkts;
 	a->rx_foreign += b->rx_foreign;
 	a->uplink_full += b->uplink_full;
+	a->src_refused += b->src_refused;
 	a->unknown_dst += b->unknown_dst;
 	a->downlink_full += b->downlink_full;
 }

@@ -235,8 +235,8 @@ static void heard(void *arg, const struct weft_ip *ip)
 
 static void print_ports(const struct switch_run *run)
 {
-	printf("%-5s %12s %12s %10s %10s %10s %10s  %-14s %s\n", "port", "received", "sent", "busy", "lost", "unknown",
-	       "foreign", "link", "device");
+	printf("%-5s %12s %12s %10s %10s %10s %10s %10s  %-14s %s\n", "port", "received", "sent", "busy", "lost",
+	       "unknown", "foreign", "refused", "link", "device");
 	for (uint32_t i = 0; i < run->opts->ports.count; i++) {
 		struct rtnet_stats s;
 		struct weft_ethdev_stats e;
@@ -245,10 +245,10 @@ static void print_ports(const struct switch_run *run)
 		rtnet_get_stats(run->rtnet, i, &s);
 		weft_ethdev_stats(run->opts->ports.port[i], &e);
 		printf("%-5u %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64
-		       "  %-14s %.*s\n",
+		       " %10" PRIu64 "  %-14s %.*s\n",
 		       i, s.rx_pkts, s.tx_pkts, s.uplink_full, s.downlink_full + e.rx_missed, s.unknown_dst,
-		       s.rx_foreign + e.rx_foreign, info.name, (int)strcspn(run->opts->ports.devargs[i], ","),
-		       run->opts->ports.devargs[i]);
+		       s.rx_foreign + e.rx_foreign, s.src_refused, info.name,
+		       (int)strcspn(run->opts->ports.devargs[i], ","), run->opts->ports.devargs[i]);
 	}
 }
 

@@ -168,6 +168,9 @@ enum weft_link_state {
 typedef void (*weft_link_fn)(void *arg, enum weft_link_state state);
 void weft_ethdev_on_link(struct weft_port *port, weft_link_fn fn, void *arg);
 
+/* True when the device says that its link is up (of vhost-user and memif: somebody is connected), or does not say. */
+bool weft_ethdev_has_link(const struct weft_port *port);
+
 /* Makes a pair of rings in this process: one end is the device "net_ring_<name>" for weft_ethdev_open (by <name> alone,
  * too), the other end a switch port, to be polled by one thread. The switch port has no pool: its alloc gives nothing.
  * Close what was opened on the device before the switch port. `entries`: packets per direction, a power of two.

@@ -134,6 +134,15 @@ bool weft_ethdev_calls_kernel(const struct weft_port *port)
 	return ((const struct ethdev *)port)->calls_kernel;
 }
 
+bool weft_ethdev_has_link(const struct weft_port *port)
+{
+	const struct ethdev *d = (const struct ethdev *)port;
+	struct rte_eth_link link;
+	if (d->id >= RTE_MAX_ETHPORTS || rte_eth_link_get_nowait(d->id, &link) != 0)
+		return true; /* one end of rings is no device */
+	return link.link_status == RTE_ETH_LINK_UP;
+}
+
 void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, weft_ns wait_ns)
 {
 	bool is_iface = d->iface[0] != '\0';

@@ -46,14 +46,16 @@ weft_ns rtnet_poll(struct rtnet *r, weft_ns now);
  * at most a millisecond. `tick`, if not NULL, is called about every `tick_ns`. */
 void rtnet_run(struct rtnet *r, const atomic_bool *stop, weft_ns tick_ns, void (*tick)(void *arg), void *arg);
 
-/* The host at `port` has this address (no effect with `part`). Also learned from the source of every packet; until
- * then 10.x.y.z leads to the host whose address it is in every fabric (weft_net_host_ip). Addresses are told apart by
- * their low 32 bits. */
+/* The host at `port` has this address (no effect with `part`), unless it is another port's: src_refused. Also learned
+ * from the source of every packet; until then 10.x.y.z leads to the host whose address it is in every fabric
+ * (weft_net_host_ip), and is its port's until that host uses others. An address moves to another port when the link of
+ * the one that has it is down. Addresses are told apart by their low 32 bits. */
 void rtnet_learn(struct rtnet *r, uint32_t port, const struct weft_ip *ip);
 
 struct rtnet_stats {
 	uint64_t rx_pkts, tx_pkts;
 	uint64_t rx_foreign;    /* not UDP over IP: dropped */
+	uint64_t src_refused;   /* packets from, and announcements of, an address that is another port's: dropped */
 	uint64_t uplink_full;   /* polls that left packets in a port because its host's uplink was busy */
 	uint64_t unknown_dst;   /* nobody has that address: dropped */
 	uint64_t downlink_full; /* the port did not take them in time: dropped */

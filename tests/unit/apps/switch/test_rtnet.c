@@ -333,6 +333,28 @@ static void learn__addresses_of_any_range(void **state)
 	lab_close(&l);
 }
 
+/* Neither packets nor announcements redirect what is for another port. */
+static void learn__another_ports_address_is_refused(void **state)
+{
+	struct lab l;
+	struct rtnet_stats s;
+	const uint32_t plan = weft_net_host_ip(0);
+	struct weft_ip of2 = weft_ip_v4(plan + 2);
+	lab_open(&l, plan, &TRIMMING);
+	assert_true(send_data(l.host[1], plan + 2, plan, 1));
+	rtnet_poll(l.rtnet, 0);
+	rtnet_learn(l.rtnet, 1, &of2);
+	assert_true(send_data(l.host[0], plan, plan + 2, 2));
+	rtnet_poll(l.rtnet, 0);
+	rtnet_poll(l.rtnet, WEFT_US(50));
+	rtnet_get_stats(l.rtnet, 1, &s);
+	assert_int_equal(s.src_refused, 2);
+	assert_int_equal(s.tx_pkts, 0);
+	rtnet_get_stats(l.rtnet, 2, &s);
+	assert_int_equal(s.tx_pkts, 1);
+	lab_close(&l);
+}
+
 static void poll__foreign_packets_are_dropped(void **state)
 {
 	struct lab l;
@@ -366,6 +388,7 @@ static void part__between_hosts_and_switches(void **state)
 		assert_true(send_data(l.host[i % 2 + 2], weft_net_host_ip(2), weft_net_host_ip(1), i));
 	}
 	assert_true(send_data(l.host[1], weft_net_host_ip(1), weft_net_host_ip(4), 0));
+	assert_true(send_data(l.host[1], weft_net_host_ip(0), weft_net_host_ip(2), 0));
 	for (; now < WEFT_MS(1); now += 1000)
 		rtnet_poll(l.rtnet, now);
 	for (unsigned h = 0; h < HOSTS; h++)
@@ -384,6 +407,7 @@ static void part__between_hosts_and_switches(void **state)
 	}
 	rtnet_get_stats(l.rtnet, 1, &s);
 	assert_int_equal(s.unknown_dst, 1);
+	assert_int_equal(s.src_refused, 1);
 	lab_close(&l);
 }
 
@@ -465,6 +489,7 @@ int main(void)
 		cmocka_unit_test(poll__overload_without_trimming_drops),
 		cmocka_unit_test(poll__stuck_port_drops_and_counts),
 		cmocka_unit_test(learn__addresses_of_any_range),
+		cmocka_unit_test(learn__another_ports_address_is_refused),
 		cmocka_unit_test(poll__foreign_packets_are_dropped),
 		cmocka_unit_test(part__between_hosts_and_switches),
 		cmocka_unit_test(part__keeps_the_rate_of_what_comes),

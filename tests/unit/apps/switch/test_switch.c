@@ -282,6 +282,27 @@ static void switch__memif_processes_talk(void **state)
 	assert_true(received >= PKTS);
 }
 
+/* A host that another process takes over at another port keeps its address there, once its old process has ended. */
+static void switch__address_moves_when_its_port_is_down(void **state)
+{
+	char text[4096];
+	unsigned long refused;
+	struct child sw = start_ready_switch("--vhost %s/v:3");
+	struct child echo = start_client(client_echo, VHOST_CLIENT, 1),
+		     sender = start_client(client_send_stay, VHOST_CLIENT, 0);
+	assert_non_null(fgets(text, sizeof text, sender.out));
+	struct child thief = start_client(client_send, VHOST_CLIENT, 2); /* as host 0, too */
+	sleep(2);
+	kill(sender.pid, SIGKILL);
+	reap(&sender, NULL, 0);
+	assert_int_equal(reap(&thief, text, sizeof text), 0);
+	kill(echo.pid, SIGKILL);
+	reap(&echo, NULL, 0);
+	assert_int_equal(stop_switch(&sw, text, sizeof text), 0);
+	assert_int_equal(sscanf(strstr(text, "\n2 "), "\n2 %*u %*u %*u %*u %*u %*u %lu", &refused), 1);
+	assert_true(refused >= WINDOW);
+}
+
 static void switch__leafspine_between_processes(void **state)
 {
 	serve("--vhost %s/v:2 --topology leafspine:2:2:1 --route adaptive", VHOST_CLIENT);
@@ -466,6 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(switch__vhost_processes_talk),
 		cmocka_unit_test(switch__memif_processes_talk),
+		cmocka_unit_test(switch__address_moves_when_its_port_is_down),
 		cmocka_unit_test(switch__leafspine_between_processes),
 		cmocka_unit_test(switch__choices_over_parallel_cables),
 		cmocka_unit_test(switch__chain_of_processes),
