@@ -283,6 +283,8 @@ static void settle(struct world *w)
 		world_cancel_rest(w);
 		run(w, w->d.now + WEFT_MS(1), &polls_left);
 	}
+	if (world_posts_open(w)) /* their senders have failed, and say nothing */
+		run(w, w->d.now + 2 * w->conf.tune.peer_timeout_ns, &polls_left);
 	if (w->hostile)
 		return;
 	assert_true(polls_left > 0);

@@ -177,8 +177,8 @@ void pds_shutdown(struct pds *pds, weft_ns now)
 void pds_fail(struct pds *pds, int err, weft_ns now)
 {
 	assert(err > 0);
-	list_for_each_safe (l, &pds->txs)
-		pdc_tx_fail(pds, list_entry(l, struct pdc_tx, link), err);
+	while (!list_empty(&pds->txs)) /* one may take others with it */
+		pdc_tx_fail(pds, list_entry(pds->txs.next, struct pdc_tx, link), err);
 	list_for_each (l, &pds->rxs)
 		pdc_rx_shut(pds, list_entry(l, struct pdc_rx, link), err, now);
 }

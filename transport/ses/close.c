@@ -129,15 +129,24 @@ static bool detach_msgs(struct ses *ses, struct pdc_tx *p, struct weft_ep *ep)
 	return true;
 }
 
-/* Without memory for copies the connection ends: better a lost message than bytes of a buffer that means something
- * else. */
-static void detach_tx(struct ses *ses, struct weft_ep *ep)
+/* A connection of which something could not be copied, or NULL. */
+static struct pdc_tx *detach_tx(struct ses *ses, struct weft_ep *ep)
 {
-	list_for_each_safe (t, &ses->pds->txs) {
+	list_for_each (t, &ses->pds->txs) {
 		struct pdc_tx *p = list_entry(t, struct pdc_tx, link);
 		if (!detach_msgs(ses, p, ep))
-			pdc_tx_fail(ses->pds, p, ENOMEM);
+			return p;
 	}
+	return NULL;
+}
+
+/* Without memory for copies the connection ends, and perhaps others with it: better a lost message than bytes of a
+ * buffer that means something else. */
+static void detach_all_tx(struct ses *ses, struct weft_ep *ep)
+{
+	struct pdc_tx *p;
+	while ((p = detach_tx(ses, ep)))
+		pdc_tx_fail(ses->pds, p, ENOMEM);
 }
 
 struct ses *ses_ep_close(struct weft_ep *ep)
@@ -151,7 +160,7 @@ struct ses *ses_ep_close(struct weft_ep *ep)
 		forget_sender(&list_entry(l, struct weft_ep, link)->own, ep);
 	detach_rx(ses, ep);
 	rndv_detach(ses, ep);
-	detach_tx(ses, ep);
+	detach_all_tx(ses, ep);
 	dgram_detach(ses, ep);
 	rudi_detach(ses, ep);
 	ep_free(ep);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tx_done.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "completion.h"
@@ -53,27 +54,35 @@ static struct tx_msg *end_answer(struct ses *ses, struct tx_msg *m)
 	return announced->rma->answered && is_sent(announced) ? announced : NULL;
 }
 
+/* The bytes that an answer carries are its own from now on. False: no memory. */
+static bool own_bytes(struct ses *ses, struct tx_msg *a)
+{
+	assert(!a->copy);
+	pds_forget(ses->pds, a->run.buf, a->run.bytes);
+	a->copy = weft_mem_alloc(ses->mem, a->run.bytes);
+	if (!a->copy)
+		return false;
+	memcpy(a->copy, a->run.buf, a->run.bytes);
+	a->run.buf = a->copy;
+	return true;
+}
+
 /* An announced message ends, by an error, while an answer carries it: its bytes are the application's again, or go with
- * it, but the answer may still need them. Without memory for a copy the asker is told that no more comes. */
+ * it, but the answer needs them still. Without memory for a copy its connection ends, as when an endpoint closes. */
 static void leave_to_answer(struct ses *ses, struct tx_msg *m)
 {
 	struct tx_msg *a = m->rma->mate;
-	assert(a->rma->role == RMA_ANSWER && !a->copy);
+	assert(a->rma->role == RMA_ANSWER);
 	a->rma->mate = NULL;
 	if (ses->destroying || !a->run.buf || !a->run.bytes)
 		return;
-	if (m->copy) {
-		a->copy = m->copy;
-		m->copy = NULL;
+	if (!m->copy) {
+		if (!own_bytes(ses, a))
+			pdc_tx_fail(ses->pds, a->rma->pdc, ENOMEM);
 		return;
 	}
-	pds_forget(ses->pds, a->run.buf, a->run.bytes);
-	a->copy = weft_mem_alloc(ses->mem, a->run.bytes);
-	if (a->copy)
-		memcpy(a->copy, a->run.buf, a->run.bytes);
-	else
-		a->rma->rc = WIRE_RC_HOST_UNSUCCESS_CMPL;
-	a->run.buf = a->copy;
+	a->copy = m->copy;
+	m->copy = NULL;
 }
 
 /* Frees m->rma; returns what end_answer does. */
