@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "socket_path.h"
 #include "weft/ethdev.h"
 
 enum {
@@ -86,58 +86,13 @@ static bool listens_on(const char *devargs, char path[SWITCH_DEVARGS_MAX])
 	       weft_ethdev_arg(devargs, "socket", path, SWITCH_DEVARGS_MAX);
 }
 
-/* Whether `listed`, as the kernel shows it, is the socket file `st` called `path`. Relative names are relative to a
- * directory we do not know, so the same last part is enough. */
-static bool is_same_socket(const char *listed, const char *path, const struct stat *st)
-{
-	struct stat other;
-	if (listed[0] == '/')
-		return stat(listed, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
-	const char *slash = strrchr(listed, '/'), *ours = strrchr(path, '/');
-	return strcmp(slash != NULL ? slash + 1 : listed, ours != NULL ? ours + 1 : path) == 0;
-}
-
-/* Asks the kernel. Connecting would ask too, but DPDK's memif server panics when a client is gone before it answers. */
-static bool somebody_listens(const char *path, const struct stat *st)
-{
-	enum { LISTENING = 0x10000 };
-	char line[512], listed[256];
-	unsigned flags;
-	bool found = false;
-	FILE *f = fopen("/proc/net/unix", "r");
-	if (f == NULL)
-		return true;
-	while (!found && fgets(line, sizeof line, f) != NULL)
-		found = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %255s", &flags, listed) == 2 && (flags & LISTENING) &&
-			is_same_socket(listed, path, st);
-	fclose(f);
-	return found;
-}
-
-/* A killed process leaves its socket behind, and a driver's bind would fail on it without a word. */
-static int path_make_free(const char *path, struct weft_err *err)
-{
-	struct stat st;
-	if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path)
-		return weft_err_set(err, -ENAMETOOLONG, "%s: too long for a socket's path", path);
-	if (lstat(path, &st) != 0)
-		return 0;
-	if (!S_ISSOCK(st.st_mode))
-		return weft_err_set(err, -EEXIST, "%s: exists and is no socket", path);
-	if (somebody_listens(path, &st))
-		return weft_err_set(err, -EADDRINUSE, "%s: another process listens there", path);
-	if (unlink(path) != 0)
-		return weft_err_set(err, -errno, "%s: cannot remove the old socket: %s", path, strerror(errno));
-	return 0;
-}
-
 static int paths_make_free(const struct switch_ports *p, struct weft_err *err)
 {
 	char path[SWITCH_DEVARGS_MAX];
 	int rc = 0;
 	for (uint32_t i = 0; i < p->count && rc == 0; i++)
 		if (listens_on(p->devargs[i], path))
-			rc = path_make_free(path, err);
+			rc = socket_path_make_free(path, err);
 	return rc;
 }
 
@@ -152,6 +107,8 @@ static int eal_start(const struct switch_ports *p, uint32_t ip_bytes, uint32_t p
 
 int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err)
 {
+	/* Connecting takes the right to write: users outside the group, by the umask, never have it. */
+	umask(umask(S_IRWXO) | S_IRWXO);
 	int rc = paths_make_free(p, err);
 	if (rc == 0)
 		rc = eal_start(p, ip_bytes, pool_pkts, err);

@@ -25,8 +25,8 @@ int switch_ports_add_memif(struct switch_ports *p, const char *spec, struct weft
 /* "PREFIX:N": N vhost-user servers, sockets PREFIX0, PREFIX1, ... -EINVAL. */
 int switch_ports_add_vhost(struct switch_ports *p, const char *spec, struct weft_err *err);
 
-/* Starts EAL with enough memory and opens all ports; sockets of dead processes are removed first. -EADDRINUSE: another
- * process listens on one. On failure nothing stays open. */
+/* Starts EAL with enough memory and opens all ports; paths of sockets are made free first (socket_path.h, and its
+ * errors); users outside the group cannot connect to them. On failure nothing stays open. */
 int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err);
 void switch_ports_close(struct switch_ports *p);
 

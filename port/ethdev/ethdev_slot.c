@@ -17,6 +17,7 @@
 #include "ethdev_edge.h"
 #include "ethdev_mtu.h"
 #include "ethdev_offload.h"
+#include "ethdev_peer.h"
 #include "ethdev_share.h"
 #include "ethdev_steer.h"
 
@@ -94,6 +95,8 @@ static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uin
 	struct rte_ether_addr mac = mac_derive(weft_ip_low32(&conf->ip));
 	uint32_t ip_bytes = conf->max_ip_bytes != 0 ? conf->max_ip_bytes : (uint32_t)ETHDEV_IP_MAX_BYTES;
 	int rc = ethdev_args_complete(conf->dev, ip_bytes, &mac, full, sizeof full, err);
+	if (rc == 0)
+		rc = peer_check(full, err);
 	if (rc != 0)
 		return rc;
 	rc = rte_dev_probe(full);

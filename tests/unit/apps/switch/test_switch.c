@@ -446,8 +446,8 @@ static void switch__bad_options_are_named(void **state)
 		{"--vhost %s/v:2 --topology nonsense", "nonsense", 1},
 		{"--vhost %s/v:2 --topology %s/none.topo", "none.topo", 1},
 		{"--vhost %s/v:1 --mtu 9", "max_ip_bytes 9", 1},
-		{"--vhost %s/none/v:1", "net_vhost0", 1},
-		{"--memif %s/none/m:1", "none/m", 1},
+		{"--vhost %s/none/none/v:1", "none/none", 1},
+		{"--memif %s/none/none/m:1", "none/none", 1},
 		{"--port net_nonsense0", "net_nonsense0", 1},
 		{"--port net_null0 --port net_null0", "net_null0", 1},
 	};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "socket_path.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Whether `listed`, as the kernel shows it, is the socket file `st` called `path`. Relative names are relative to a
+ * directory we do not know, so the same last part is enough. */
+static bool is_same_socket(const char *listed, const char *path, const struct stat *st)
+{
+	struct stat other;
+	if (listed[0] == '/')
+		return stat(listed, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+	const char *slash = strrchr(listed, '/'), *ours = strrchr(path, '/');
+	return strcmp(slash != NULL ? slash + 1 : listed, ours != NULL ? ours + 1 : path) == 0;
+}
+
+/* Asks the kernel. Connecting would ask too, but DPDK's memif server panics when a client is gone before it answers. */
+static bool somebody_listens(const char *path, const struct stat *st)
+{
+	enum { LISTENING = 0x10000 };
+	char line[512], listed[256];
+	unsigned flags;
+	bool found = false;
+	FILE *f = fopen("/proc/net/unix", "r");
+	if (f == NULL)
+		return true;
+	while (!found && fgets(line, sizeof line, f) != NULL)
+		found = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %255s", &flags, listed) == 2 && (flags & LISTENING) &&
+			is_same_socket(listed, path, st);
+	fclose(f);
+	return found;
+}
+
+/* Whoever may rename what is in the directory could put another socket in the place of ours. */
+static int dir_prepare(const char *path, struct weft_err *err)
+{
+	struct stat st;
+	char dir[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	snprintf(dir, sizeof dir, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1, slash != NULL ? path : ".");
+	if (mkdir(dir, S_IRWXU) == 0)
+		return 0;
+	if (stat(dir, &st) != 0)
+		return weft_err_set(err, -errno, "%s: cannot make the directory: %s", dir, strerror(errno));
+	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+		return weft_err_set(err, -EPERM, "%s: everybody may write to this directory: chmod o-w, or +t", dir);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return weft_err_set(err, -EPERM, "%s: this directory is of user %u", dir, (unsigned)st.st_uid);
+	return 0;
+}
+
+/* A killed process leaves its socket behind, and a driver's bind would fail on it without a word. */
+int socket_path_make_free(const char *path, struct weft_err *err)
+{
+	struct stat st;
+	if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+		return weft_err_set(err, -ENAMETOOLONG, "%s: too long for a socket's path", path);
+	int rc = dir_prepare(path, err);
+	if (rc != 0 || lstat(path, &st) != 0)
+		return rc;
+	if (!S_ISSOCK(st.st_mode))
+		return weft_err_set(err, -EEXIST, "%s: exists and is no socket", path);
+	if (st.st_uid != geteuid())
+		return weft_err_set(err, -EPERM, "%s: belongs to user %u", path, (unsigned)st.st_uid);
+	if (somebody_listens(path, &st))
+		return weft_err_set(err, -EADDRINUSE, "%s: another process listens there", path);
+	if (unlink(path) != 0)
+		return weft_err_set(err, -errno, "%s: cannot remove the old socket: %s", path, strerror(errno));
+	return 0;
+}

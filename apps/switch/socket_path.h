@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Paths that sockets of this process shall have. */
+#ifndef WEFT_SWITCH_SOCKET_PATH_H
+#define WEFT_SWITCH_SOCKET_PATH_H
+
+#include "weft/err.h"
+
+/* Makes `path` free to be bound: its directory is made (mode 0700) if it is not there, and the socket of a dead process
+ * of ours is removed. With a message: -EADDRINUSE: another process listens there; -EEXIST: no socket; -EPERM: what is
+ * there is another user's, or anybody may put something else in its place; -ENAMETOOLONG, or errors of the system. */
+int socket_path_make_free(const char *path, struct weft_err *err);
+
+#endif
