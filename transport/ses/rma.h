@@ -99,6 +99,8 @@ void answer_rx(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, con
 struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t copy_bytes);
 void rma_answer_queue(struct ses *ses, const struct rx_msg *m, struct tx_msg *answer);
 void rma_answer_drop(struct ses *ses, struct tx_msg *answer);
+/* It no longer counts; the caller frees it. */
+void rma_answer_done(struct ses *ses, const struct tx_msg *answer);
 
 /* ---- rma_read.c ---- */
 

@@ -5,7 +5,8 @@
 #include "rma.h"
 #include "ses.h"
 
-enum { ANSWERS_MAX = 16384 }; /* under way; further requests wait */
+/* Under way; further requests wait. Nobody holds more than SHARE times what is left, so there is some for another. */
+enum { ANSWERS_MAX = 16384, SHARE = 4 };
 
 static struct tx_msg *answer_alloc(struct ses *ses, uint64_t copy_bytes)
 {
@@ -27,7 +28,9 @@ static struct tx_msg *answer_alloc(struct ses *ses, uint64_t copy_bytes)
 struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t copy_bytes)
 {
 	assert(m->rma && !m->rma->announced);
-	bool may = ses->answers < ANSWERS_MAX && pdc_tx_return(ses->pds, m->pdc, ses->polled_ns);
+	struct remote *asker = peer_get(&ses->peers, m->src_peer)->remote;
+	bool may = asker->answers < SHARE * (ANSWERS_MAX - ses->answers) &&
+		   pdc_tx_return(ses->pds, m->pdc, ses->polled_ns);
 	struct tx_msg *a = may ? answer_alloc(ses, copy_bytes) : NULL;
 	if (!a) {
 		ses->stats->alloc_fail++;
@@ -36,10 +39,20 @@ struct tx_msg *rma_answer_new(struct ses *ses, const struct rx_msg *m, uint64_t 
 	*a->rma = (struct tx_rma){
 		.role = RMA_ANSWER, .rc = WIRE_RC_OK, .length = m->rma->length, .job_id = m->rma->job_id};
 	a->message_id = m->message_id;
+	a->peer = m->src_peer;
 	a->kind = WEFT_OP_READ;
 	list_init(&a->run.link);
 	ses->answers++;
+	asker->answers++;
 	return a;
+}
+
+void rma_answer_done(struct ses *ses, const struct tx_msg *a)
+{
+	struct remote *asker = peer_get(&ses->peers, a->peer)->remote;
+	assert(ses->answers > 0 && asker->answers > 0);
+	ses->answers--;
+	asker->answers--;
 }
 
 void rma_answer_queue(struct ses *ses, const struct rx_msg *m, struct tx_msg *a)
@@ -54,8 +67,8 @@ void rma_answer_queue(struct ses *ses, const struct rx_msg *m, struct tx_msg *a)
 
 void rma_answer_drop(struct ses *ses, struct tx_msg *a)
 {
-	assert(ses->answers > 0 && !a->rma->mate);
-	ses->answers--;
+	assert(!a->rma->mate);
+	rma_answer_done(ses, a);
 	list_del(&a->run.link);
 	if (a->rma->event)
 		cqe_release(ses, a->rma->event);

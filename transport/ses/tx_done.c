@@ -41,8 +41,7 @@ static struct tx_msg *end_answer(struct ses *ses, struct tx_msg *m)
 {
 	struct tx_rma *r = m->rma;
 	struct tx_msg *announced = r->mate;
-	assert(ses->answers > 0);
-	ses->answers--;
+	rma_answer_done(ses, m);
 	if (r->event && !m->err)
 		ep_complete(ses, m->ep, r->event, &r->cqe);
 	else if (r->event)

@@ -160,6 +160,36 @@ static void requests__answers_are_no_longer(void **state)
 	forged_read(0, WIRE_OP_SEND);
 }
 
+/* A host that asks for more answers than there can be, and acknowledges none, leaves some to others. */
+static void answers__left_for_others(void **state)
+{
+	enum { CONNECTIONS = 20, READS = 1000, ANSWERS_MAX = 16384 };
+	struct rma_duo r;
+	struct outside o = {0};
+	uint8_t in[64];
+	rma_open(&r, NULL, REGION, WEFT_MR_READ);
+	r.d.fate = count_forged;
+	r.d.fate_arg = &o;
+	struct plain_pkt w = duo_syn(1, 0);
+	w.ses.opcode = WIRE_OP_READ;
+	w.ses.match = RMA_KEY;
+	w.ses.request_length = 64;
+	for (uint16_t c = 0; c < CONNECTIONS; c++)
+		for (uint16_t i = 0; i < READS; i++) {
+			w.pds.spdcid = (uint16_t)(c + 1);
+			w.pds.psn = 1000u + i;
+			w.pds.psn_offset = i;
+			w.ses.message_id = (uint16_t)(i + 1);
+			forge(&r.d, &o, 1, w, NULL);
+		}
+	assert_in_range(r.d.e[1]->ses.answers, ANSWERS_MAX / 2, ANSWERS_MAX * 4 / 5 + 1);
+	const struct weft_op op = rma_op(WEFT_OP_READ, in, sizeof in, 0);
+	rma_submit(&r.d, 0, &op);
+	duo_run(&r.d, r.d.now + WEFT_MS(5));
+	duo_expect(&r.d, 0, in, 0);
+	rma_close(&r);
+}
+
 /* An announced message is fetched by its receiver: from a forged address it is not. */
 static void announcements__are_not_fetched(void **state)
 {
@@ -328,10 +358,15 @@ static void trouble__messages_come_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flood__others_connect),           cmocka_unit_test(ids__left_for_ours),
-		cmocka_unit_test(peers__few_for_forged_addresses), cmocka_unit_test(requests__answers_are_no_longer),
-		cmocka_unit_test(announcements__are_not_fetched),  cmocka_unit_test(credit__little_to_forged_addresses),
-		cmocka_unit_test(always__nothing_is_injected),     cmocka_unit_test(always__recordings_are_refused),
+		cmocka_unit_test(flood__others_connect),
+		cmocka_unit_test(ids__left_for_ours),
+		cmocka_unit_test(peers__few_for_forged_addresses),
+		cmocka_unit_test(requests__answers_are_no_longer),
+		cmocka_unit_test(answers__left_for_others),
+		cmocka_unit_test(announcements__are_not_fetched),
+		cmocka_unit_test(credit__little_to_forged_addresses),
+		cmocka_unit_test(always__nothing_is_injected),
+		cmocka_unit_test(always__recordings_are_refused),
 		cmocka_unit_test(trouble__messages_come_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

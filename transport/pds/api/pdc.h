@@ -45,7 +45,7 @@ struct remote {
 	bool is_weft;              /* it has said so, see offer.h */
 	uint8_t offers;            /* sent to it since it last answered, see offer.h */
 	weft_ns offer_at_ns;       /* the next may be sent from here on */
-	uint32_t msgs;             /* records of messages from it, SES's */
+	uint32_t msgs, answers;    /* records of messages from it, answers to it under way; SES's */
 	uint64_t unexpected_bytes; /* bounce memory of these */
 	uint8_t encap;             /* of what we begin, enum wire_encap: as configured, or as it began something last */
 	struct path_mtu path;
