@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "psn_start.h"
 #include "world.h"
 
 enum { PROGRAM_POLLS = 5000, END_POLLS = 400000, STILL_POLLS = 3000, ROUNDS = 4, RING_ENTRIES = 256 };
@@ -145,6 +146,9 @@ static void configure(struct world *w, struct weft_engine_tune *tune_1)
 	}
 	conf->seed = program_u8(&w->in);
 	f.may_alter = (conf->seed & 3) == 3;
+	conf->tune.validate = conf->seed >> 2 & 3;
+	if (conf->tune.validate > WEFT_VALIDATE_ALWAYS)
+		conf->tune.validate = WEFT_VALIDATE_NEVER;
 }
 
 /* ---- steps ---- */
@@ -324,6 +328,8 @@ static void open_world(struct world *w)
 	w->conf.tune_1 = NULL;
 	bad_wire_open(&w->wire, &w->d, w->conf.tune.trimming);
 	for (int i = 0; i < 2; i++) {
+		if (w->conf.seed & 16)
+			psn_start_before_sign(w->d.e[i], 20 + (uint32_t)w->conf.seed);
 		w->self[i] = add_peer(w, i, i, (uint16_t)(100 + 100 * i));
 		w->nobody[i] = add_peer(w, i, !i, WORLD_NOBODY);
 	}
