@@ -20,7 +20,7 @@ WEFT_BEGIN_DECLS
 	X(tx_ring_full, "packets the device did not take at once")                                                     \
 	X(tx_link_down, "dropped: packets sent while the link was down")                                               \
 	X(link_downs, "times the link went down")                                                                      \
-	X(link_resets, "times the device was set up anew because its driver asked for that")                           \
+	X(link_resets, "times the device was set up anew: its driver asked, or a socket was lost")                     \
 	X(link_reset_failed, "attempts at that which failed; each is repeated")                                        \
 	X(tx_oversize, "dropped: packets larger than the port carries")                                                \
 	X(rx_foreign, "dropped: frames that are neither ours nor ARP or neighbour discovery")                          \

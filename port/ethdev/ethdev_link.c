@@ -15,6 +15,7 @@
 #include "ethdev_priv.h"
 #include "ethdev_removal.h"
 #include "ethdev_reset.h"
+#include "ethdev_slot.h"
 #include "ethdev_xdp.h"
 #include "weft/kernel_if.h"
 
@@ -97,13 +98,15 @@ static void state_set(struct ethdev *d, enum weft_link_state state)
 
 static void look(struct ethdev *d, weft_ns now)
 {
-	bool is_iface = d->iface[0] != '\0', is_parked = reset_look(d);
+	bool is_iface = d->iface[0] != '\0', is_parked = reset_look(d), is_near = is_iface || d->link.rejoins;
 	enum weft_link_state state = WEFT_LINK_DOWN;
 	if (!is_parked)
 		state = is_iface ? interface_state(d) : device_state(d);
-	d->link.look_at_ns = now + (is_iface || is_parked ? LOOK_SOON_NS : LOOK_DEVICE_NS);
+	d->link.look_at_ns = now + (is_near || is_parked ? LOOK_SOON_NS : LOOK_DEVICE_NS);
 	if (state == WEFT_LINK_REMOVED)
 		d->link.look_at_ns = WEFT_NEVER;
+	if (state == WEFT_LINK_DOWN && d->link.rejoins && !is_parked)
+		atomic_store_explicit(&d->link.reset_asked, true, memory_order_relaxed);
 	if (state != d->link.state || (state == WEFT_LINK_UP && bps_now(d) != d->port.link_bps))
 		state_set(d, state);
 	ops_set(d);
@@ -149,6 +152,9 @@ void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, wef
 	d->link.state = WEFT_LINK_UP;
 	d->port.link_bps = 0;
 	d->calls_kernel = !d->is_switch && (is_iface || is_virtual(info));
+	d->link.rejoins = slot_rejoins(d);
+	if (d->link.rejoins)
+		d->link.look_at_ns = 0;
 	if (d->is_switch || (!is_iface && d->calls_kernel))
 		return;
 	d->link.index = is_iface ? if_nametoindex(d->iface) : 0;

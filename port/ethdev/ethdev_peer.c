@@ -13,6 +13,8 @@
 #include "ethdev_dev.h"
 #include "weft/ethdev.h"
 
+enum { SOCKET_PATH_MAX = sizeof((struct sockaddr_un *)0)->sun_path };
+
 static bool dir_is_of(const char *dir, uid_t user)
 {
 	struct stat st;
@@ -57,13 +59,30 @@ static int listener_find(const char *path, uid_t *listener)
 	return rc;
 }
 
+/* The socket's path; false: the device needs none, or it is not there. */
+static bool path_find(const char *devargs, char path[SOCKET_PATH_MAX])
+{
+	struct stat st;
+	return ethdev_driver_is(devargs, "net_virtio_user") && strstr(devargs, ",server=1") == NULL &&
+	       weft_ethdev_arg(devargs, "path", path, SOCKET_PATH_MAX) && stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+bool peer_is_awaited(const char *devargs)
+{
+	char path[SOCKET_PATH_MAX];
+	return path_find(devargs, path);
+}
+
+bool peer_listens(const char *devargs)
+{
+	return peer_is_awaited(devargs) && peer_check(devargs, NULL) == 0;
+}
+
 int peer_check(const char *devargs, struct weft_err *err)
 {
-	char path[sizeof((struct sockaddr_un *)0)->sun_path];
-	struct stat st;
+	char path[SOCKET_PATH_MAX];
 	uid_t listener = 0;
-	if (!ethdev_driver_is(devargs, "net_virtio_user") || strstr(devargs, ",server=1") != NULL ||
-	    !weft_ethdev_arg(devargs, "path", path, sizeof path) || stat(path, &st) != 0 || !S_ISSOCK(st.st_mode))
+	if (!path_find(devargs, path))
 		return 0;
 	int rc = listener_find(path, &listener);
 	if (rc != 0)

@@ -13,6 +13,11 @@
  * The socket's error when it cannot be asked. 0 for other devices, and when there is no such socket. */
 int peer_check(const char *devargs, struct weft_err *err);
 
+/* Whether the device is virtio-user's end of a socket that another process listens on. */
+bool peer_is_awaited(const char *devargs);
+/* Whether somebody to be trusted listens on that socket now. */
+bool peer_listens(const char *devargs);
+
 /* True of root, of `own`, and of a user whom every directory that leads to `path` protects: it is root's or that
  * user's, and nobody else may write to it. */
 bool peer_is_trusted(const char *path, uid_t listener, uid_t own);

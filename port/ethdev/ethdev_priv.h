@@ -58,6 +58,7 @@ struct ethdev_link {
 	bool heeds_resets;                             /* the driver is listened to */
 	_Atomic bool removal_asked;                    /* by the kernel, on another thread */
 	char removal_of[RTE_DEV_NAME_MAX_LEN];         /* the device whose removal is listened for; "": none */
+	bool rejoins;                                  /* a link that is down asks for a reset, see slot_rejoins */
 	bool is_parked;                                /* the device waits to be set up anew, see slot_park ... */
 	uint32_t restarts;                             /* ... and had been so often before */
 	weft_link_fn changed;                          /* NULL: nobody */
@@ -135,6 +136,9 @@ void ethdev_free(struct weft_port *port, struct weft_pkt **pkts, uint16_t n);
  * d->offloads when there is neither. */
 void ethdev_wake_init(struct ethdev *d, const struct rte_eth_dev_info *info);
 void ethdev_wake_fini(struct ethdev *d);
+/* Before the device goes, to be made anew, and after it has started again: d->rx_fd stays. */
+void ethdev_wake_detach(struct ethdev *d);
+void ethdev_wake_attach(struct ethdev *d);
 
 /* ---- ethdev_link.c ---- */
 

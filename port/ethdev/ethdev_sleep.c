@@ -65,6 +65,25 @@ void ethdev_wake_fini(struct ethdev *d)
 	d->rx_fd = -1;
 }
 
+static bool has_interrupt(const struct ethdev *d)
+{
+	return d->rx_fd >= 0 && !d->rx_fd_is_socket;
+}
+
+void ethdev_wake_detach(struct ethdev *d)
+{
+	if (has_interrupt(d))
+		rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, d->rx_fd, RTE_INTR_EVENT_DEL, NULL);
+}
+
+void ethdev_wake_attach(struct ethdev *d)
+{
+	if (!has_interrupt(d) || rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, d->rx_fd, RTE_INTR_EVENT_ADD, NULL) == 0)
+		return;
+	ethdev_wake_fini(d);
+	d->offloads &= ~(uint32_t)WEFT_OFFLOAD_RX_INTERRUPT;
+}
+
 static unsigned wake_arm(struct weft_port *const *ports, unsigned n, struct pollfd *fds)
 {
 	unsigned armed = 0;
@@ -72,7 +91,7 @@ static unsigned wake_arm(struct weft_port *const *ports, unsigned n, struct poll
 		const struct ethdev *d = to_ethdev(ports[i]);
 		if (d->rx_fd < 0)
 			continue;
-		if (!d->rx_fd_is_socket)
+		if (!d->rx_fd_is_socket && !d->link.is_parked)
 			rte_eth_dev_rx_intr_enable(d->id, d->queue);
 		fds[armed++] = (struct pollfd){.fd = d->rx_fd, .events = POLLIN};
 	}
@@ -103,7 +122,7 @@ static void wake_disarm(struct weft_port *const *ports, unsigned n)
 	struct rte_epoll_event event;
 	for (unsigned i = 0; i < n; i++) {
 		struct ethdev *d = to_ethdev(ports[i]);
-		if (d->rx_fd < 0 || d->rx_fd_is_socket)
+		if (!has_interrupt(d) || d->link.is_parked)
 			continue;
 		rte_eth_dev_rx_intr_disable(d->id, d->queue);
 		/* Takes the event out of the set and the counter behind it. */

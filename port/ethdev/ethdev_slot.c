@@ -34,6 +34,7 @@ struct slot {
 	bool ours;                   /* made here: removed with its last user */
 	bool started;                /* by us: stopped with its last user */
 	char *devargs;               /* what it was made of */
+	char *rejoin;                /* with all arguments, to connect again by; NULL: it does not connect */
 	enum weft_queue_hash hash;
 	struct share *share; /* NULL: one engine alone uses it */
 	struct {
@@ -109,7 +110,8 @@ static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uin
 	if (rte_eth_dev_get_port_by_name(name, id) != 0)
 		return weft_err_set(err, -ENODEV, "%s: no such device, or its driver refused these arguments", full);
 	assert(slots[*id].users == 0);
-	slots[*id] = (struct slot){.ours = true, .devargs = strdup(conf->dev)};
+	slots[*id] = (struct slot){
+		.ours = true, .devargs = strdup(conf->dev), .rejoin = peer_is_awaited(full) ? strdup(full) : NULL};
 	return 0;
 }
 
@@ -151,6 +153,7 @@ void slot_release(uint16_t id)
 			ethdev_pool_retire(s->engine[i].pool);
 	ethdev_pool_retire(s->rx_pool);
 	free(s->devargs);
+	free(s->rejoin);
 	*s = (struct slot){.users = 0};
 }
 
@@ -262,6 +265,8 @@ static int dev_try_start(struct ethdev *d, const struct rte_eth_dev_info *info, 
 	struct rte_eth_conf eth = {.rxmode = {.mtu = ethdev_mtu(info, d->port.max_ip_bytes)}};
 
 	offload_ask(s->offloads, info, &eth);
+	/* Then asking for the link reads what the driver's interrupt has noted. */
+	eth.intr_conf.lsc = s->rejoin != NULL && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC);
 	if (d->vlan != 0) /* drivers of virtual functions cannot choose it later */
 		eth.rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
 	steer_hash_configure(info, queues, &eth);
@@ -420,6 +425,46 @@ static int dev_restart(struct ethdev *d, struct weft_err *err)
 	return rc == 0 ? dev_start(d, &info, err) : rc;
 }
 
+/* virtio-user's driver does not connect again when the process on the other side of its socket has ended, so the device
+ * is made anew, under its name and number. Vhost filters no addresses: there are no modes to restore. */
+static int dev_rejoin(struct ethdev *d, struct weft_err *err)
+{
+	struct slot *s = &slots[d->id];
+	struct rte_eth_dev_info info;
+	uint16_t id;
+	if (rte_eth_dev_info_get(d->id, &info) == 0) { /* else an earlier try ended in between */
+		ethdev_wake_detach(d);
+		ethdev_dev_end(d->id, &info, s->started, true);
+		rte_dev_remove(info.device);
+	}
+	s->started = false;
+	int rc = rte_dev_probe(s->rejoin);
+	if (rc != 0 || rte_eth_dev_get_port_by_name(d->name, &id) != 0)
+		return -ENOTCONN;
+	rc = id == d->id ? rte_eth_dev_info_get(id, &info) : -EBUSY;
+	if (rc == 0)
+		rc = dev_start(d, &info, err);
+	if (rc == 0)
+		ethdev_wake_attach(d);
+	return rc;
+}
+
+static int dev_renew(struct ethdev *d, struct weft_err *err)
+{
+	sigset_t before;
+	if (slots[d->id].rejoin == NULL)
+		return dev_restart(d, err);
+	ethdev_sigpipe_hold(&before);
+	int rc = dev_rejoin(d, err);
+	ethdev_sigpipe_release(&before);
+	return rc;
+}
+
+bool slot_rejoins(const struct ethdev *d)
+{
+	return slots[d->id].rejoin != NULL;
+}
+
 static bool vlan_readmit(const struct ethdev *d)
 {
 	struct rte_eth_dev_info info;
@@ -430,9 +475,9 @@ void slot_unpark(struct ethdev *d)
 {
 	struct slot *s = &slots[d->id];
 	assert(d->link.is_parked);
-	if (awaits_restart(d) && s->parked < s->users)
+	if (awaits_restart(d) && (s->parked < s->users || (s->rejoin != NULL && !peer_listens(s->rejoin))))
 		return;
-	if (awaits_restart(d) && dev_restart(d, NULL) == 0) {
+	if (awaits_restart(d) && dev_renew(d, NULL) == 0) {
 		s->restarts++;
 		s->parked = 0;
 	}

@@ -34,8 +34,11 @@ int slot_join(struct ethdev *d, const struct weft_ethdev_conf *conf, const struc
 void slot_leave(struct ethdev *d);
 /* Whether it was us who configured the device. */
 bool slot_is_set_up(const struct ethdev *d);
+/* Whether the device is connected to another process by a socket, and is made anew when that process has ended. */
+bool slot_rejoins(const struct ethdev *d);
 /* The port leaves the device alone from now on, until slot_unpark ends it: when all ports on the device are parked, the
- * first to come here has it reset and set up anew; a failure is counted, and tried again by the next call. */
+ * first to come here has it reset and set up anew, or connected again as soon as somebody listens; a failure is
+ * counted, and tried again by the next call. */
 void slot_park(struct ethdev *d);
 void slot_unpark(struct ethdev *d);
 /* -EINVAL: the device has no such queue; -EBUSY: it is in use; -EADDRINUSE: the address is. */

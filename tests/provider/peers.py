@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """peers.py WEFT PEER_APP - several processes through `weft switch`: killed, started again with the same address, forked,
-taken over by exec, ended without closing anything, idle; with other DSCPs. Needs FI_PROVIDER_PATH."""
+taken over by exec, ended without closing anything, idle; with other DSCPs; the switch killed. Needs FI_PROVIDER_PATH."""
 import glob
 import os
 import pathlib
@@ -34,7 +34,8 @@ class Peer:
 
     def __init__(self, number, options="", connected=True):
         env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_ADDR=f"10.0.0.{number + 1}",
-                   FI_WEFT_DEVICE=f"net_virtio_user0,path={SOCKET}{number}", FI_WEFT_PEER_TIMEOUT_MS=str(PEER_TIMEOUT_MS))
+                   FI_WEFT_DEVICE=f"net_virtio_user0,path={SOCKET}{number}")
+        env.setdefault("FI_WEFT_PEER_TIMEOUT_MS", str(PEER_TIMEOUT_MS))
         self.process = start([APP], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addresses = {}
         if connected:
@@ -233,6 +234,36 @@ def classes():
     assert switch.returncode == 0 and trimmed and int(trimmed[1]) > 0, said
 
 
+def switch_restarts():
+    """A switch is killed, and one is started again on its sockets: messages that are under way arrive, and others, too.
+    The hosts go on waiting meanwhile, one of them in a thread of its own."""
+    def start_switch():
+        switch = start([WEFT, "switch", "--vhost", SOCKET + ":3"], text=True, stdout=subprocess.PIPE)
+        assert "ready" in switch.stdout.readline()
+        return switch
+
+    os.environ["FI_WEFT_PEER_TIMEOUT_MS"] = str(LIMIT_MS)
+    switch = start_switch()
+    a, b, c = peers = [Peer(0), Peer(1), Peer(2, "auto")]
+    exchange_all(peers, 0, 100000)
+    for tag in (1, 2):
+        switch.kill()
+        switch.wait()
+        expect(b.ask(f"recv {tag}"), "posted")
+        b.tell(f"wait {LIMIT_MS}")
+        a.send(b, tag, 1000000)
+        a.tell(f"wait {LIMIT_MS}")
+        switch = start_switch()
+        expect(a.hear(), f"sent {tag}")
+        expect(b.hear(), f"received {tag} length 1000000 wrong 0")
+        exchange_all(peers, 10 + tag, 100000)
+    switch.kill()
+    switch.wait()
+    expect(a.ask("sleep 500"), "slept")
+    for peer in peers:  # with nobody to connect to
+        assert peer.end() == 0
+
+
 def main():
     awaits_listener()
     switch = start([WEFT, "switch", "--vhost", SOCKET + ":4"], text=True, stdout=subprocess.PIPE)
@@ -268,6 +299,7 @@ with tempfile.TemporaryDirectory(prefix="weft-peers-") as folder:
     try:
         main()
         classes()
+        switch_restarts()
     finally:
         for process in processes:
             process.kill()
