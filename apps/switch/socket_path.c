@@ -2,6 +2,7 @@
 #include "socket_path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,40 +39,61 @@ static bool somebody_listens(const char *path, const struct stat *st)
 	return found;
 }
 
+static int dir_give(const char *dir, const struct switch_user *user, struct weft_err *err)
+{
+	if (!user->is_other)
+		return 0;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd >= 0 && fchown(fd, user->uid, user->gid) == 0 ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
+	return rc == 0 ? 0 : weft_err_set(err, rc, "%s: cannot give it to user %u", dir, (unsigned)user->uid);
+}
+
 /* Whoever may rename what is in the directory could put another socket in the place of ours. */
-static int dir_prepare(const char *path, struct weft_err *err)
+static int dir_prepare(const char *path, const struct switch_user *user, struct weft_err *err)
 {
 	struct stat st;
 	char dir[PATH_MAX];
 	const char *slash = strrchr(path, '/');
 	snprintf(dir, sizeof dir, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1, slash != NULL ? path : ".");
 	if (mkdir(dir, S_IRWXU) == 0)
-		return 0;
+		return dir_give(dir, user, err);
 	if (stat(dir, &st) != 0)
 		return weft_err_set(err, -errno, "%s: cannot make the directory: %s", dir, strerror(errno));
 	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 		return weft_err_set(err, -EPERM, "%s: everybody may write to this directory: chmod o-w, or +t", dir);
-	if (st.st_uid != 0 && st.st_uid != geteuid())
+	if (st.st_uid != 0 && st.st_uid != user->uid)
 		return weft_err_set(err, -EPERM, "%s: this directory is of user %u", dir, (unsigned)st.st_uid);
 	return 0;
 }
 
 /* A killed process leaves its socket behind, and a driver's bind would fail on it without a word. */
-int socket_path_make_free(const char *path, struct weft_err *err)
+static int old_remove(const char *path, const struct switch_user *user, struct weft_err *err)
 {
 	struct stat st;
-	if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path)
-		return weft_err_set(err, -ENAMETOOLONG, "%s: too long for a socket's path", path);
-	int rc = dir_prepare(path, err);
-	if (rc != 0 || lstat(path, &st) != 0)
-		return rc;
+	if (lstat(path, &st) != 0)
+		return 0;
 	if (!S_ISSOCK(st.st_mode))
 		return weft_err_set(err, -EEXIST, "%s: exists and is no socket", path);
-	if (st.st_uid != geteuid())
+	if (st.st_uid != user->uid)
 		return weft_err_set(err, -EPERM, "%s: belongs to user %u", path, (unsigned)st.st_uid);
 	if (somebody_listens(path, &st))
 		return weft_err_set(err, -EADDRINUSE, "%s: another process listens there", path);
 	if (unlink(path) != 0)
 		return weft_err_set(err, -errno, "%s: cannot remove the old socket: %s", path, strerror(errno));
 	return 0;
+}
+
+int socket_path_make_free(const char *path, const struct switch_user *user, struct weft_err *err)
+{
+	if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+		return weft_err_set(err, -ENAMETOOLONG, "%s: too long for a socket's path", path);
+	int rc = dir_prepare(path, user, err);
+	if (rc != 0)
+		return rc;
+	switch_user_files_begin(user);
+	rc = old_remove(path, user, err);
+	switch_user_files_end(user);
+	return rc;
 }

@@ -3,11 +3,13 @@
 #ifndef WEFT_SWITCH_SOCKET_PATH_H
 #define WEFT_SWITCH_SOCKET_PATH_H
 
+#include "user.h"
 #include "weft/err.h"
 
-/* Makes `path` free to be bound: its directory is made (mode 0700) if it is not there, and the socket of a dead process
- * of ours is removed. With a message: -EADDRINUSE: another process listens there; -EEXIST: no socket; -EPERM: what is
- * there is another user's, or anybody may put something else in its place; -ENAMETOOLONG, or errors of the system. */
-int socket_path_make_free(const char *path, struct weft_err *err);
+/* Makes `path` free to be bound by `user`: its directory, the user's, is made (mode 0700) if it is not there, and the
+ * socket of a dead process of the user is removed. With a message: -EADDRINUSE: another process listens there; -EEXIST:
+ * no socket; -EPERM: what is there is another user's, or anybody may put something else in its place; -ENAMETOOLONG, or
+ * errors of the system. */
+int socket_path_make_free(const char *path, const struct switch_user *user, struct weft_err *err);
 
 #endif

@@ -23,6 +23,7 @@ enum {
 
 struct switch_opts {
 	const char *topology; /* NULL: one switch with all ports */
+	const char *user;     /* to become when the ports are open; NULL: nobody else */
 	const char *as;       /* the one switch of it to be; NULL: all */
 	uint64_t link_bps, seed;
 	uint32_t mtu_bytes; /* largest IP packet; 0: 9000 or what the devices can */
@@ -175,6 +176,10 @@ static const struct opt_desc switch_options[] = {
 	 opt_set, 0},
 	{"route", "NAME", "how switches choose among equal ports: ecmp or another of doc/reference/routing.md",
 	 opt_route, 0},
+	{"user", "NAME",
+	 "be this user once the ports are open, who owns their sockets; for a switch" BELOW
+	 "that root starts, because of a NIC",
+	 opt_string, FIELD(user)},
 	{"seed", "N", "of ECMP salts, RED and switches' choices", opt_u64, FIELD(seed)},
 	{"stats", "SECONDS", "print counters that often", opt_u32, FIELD(stats_s)},
 	{NULL, NULL, NULL, NULL, 0},
@@ -308,6 +313,8 @@ static int switch_main(struct switch_opts *o, struct weft_err *err)
 	int rc = topology_resolve(o, &topo, star, err);
 	if (rc == 0 && o->as != NULL)
 		rc = part_resolve(o->as, &topo, &part, err);
+	if (rc == 0)
+		rc = switch_user_find(o->user, &o->ports.user, err);
 	if (rc == 0)
 		rc = switch_ports_open(&o->ports, o->mtu_bytes, POOL_PKTS, err);
 	if (rc != 0)

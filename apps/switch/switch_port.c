@@ -92,7 +92,7 @@ static int paths_make_free(const struct switch_ports *p, struct weft_err *err)
 	int rc = 0;
 	for (uint32_t i = 0; i < p->count && rc == 0; i++)
 		if (listens_on(p->devargs[i], path))
-			rc = socket_path_make_free(path, err);
+			rc = socket_path_make_free(path, &p->user, err);
 	return rc;
 }
 
@@ -105,6 +105,21 @@ static int eal_start(const struct switch_ports *p, uint32_t ip_bytes, uint32_t p
 	return weft_eal_start(getenv("WEFT_EAL_ARGS") != NULL ? NULL : args, err);
 }
 
+/* Sockets are made by their user's rights; a NIC takes those that this process has. */
+static int port_open(struct switch_ports *p, uint32_t i, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err)
+{
+	char path[SWITCH_DEVARGS_MAX];
+	struct weft_ethdev_conf conf = {
+		.dev = p->devargs[i], .max_ip_bytes = ip_bytes, .pool_pkts = pool_pkts, .net = {.dscp = p->dscp}};
+	bool listens = listens_on(p->devargs[i], path);
+	if (listens)
+		switch_user_files_begin(&p->user);
+	int rc = weft_ethdev_open(&conf, &p->port[i], err);
+	if (listens)
+		switch_user_files_end(&p->user);
+	return rc;
+}
+
 int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err)
 {
 	/* Connecting takes the right to write: users outside the group, by the umask, never have it. */
@@ -112,13 +127,10 @@ int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_p
 	int rc = paths_make_free(p, err);
 	if (rc == 0)
 		rc = eal_start(p, ip_bytes, pool_pkts, err);
-	for (uint32_t i = 0; i < p->count && rc == 0; i++) {
-		struct weft_ethdev_conf conf = {.dev = p->devargs[i],
-						.max_ip_bytes = ip_bytes,
-						.pool_pkts = pool_pkts,
-						.net = {.dscp = p->dscp}};
-		rc = weft_ethdev_open(&conf, &p->port[i], err);
-	}
+	for (uint32_t i = 0; i < p->count && rc == 0; i++)
+		rc = port_open(p, i, ip_bytes, pool_pkts, err);
+	if (rc == 0)
+		rc = switch_user_become(&p->user, err);
 	if (rc != 0)
 		switch_ports_close(p);
 	return rc;

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "user.h"
 #include "weft/err.h"
 #include "weft/ethdev.h"
 #include "weft/spi/port.h"
@@ -15,7 +16,8 @@ struct switch_ports {
 	char devargs[SWITCH_PORTS_MAX][SWITCH_DEVARGS_MAX];
 	struct weft_port *port[SWITCH_PORTS_MAX]; /* NULL: not open */
 	uint32_t count;
-	struct weft_dscp dscp; /* of the classes, on all ports */
+	struct weft_dscp dscp;   /* of the classes, on all ports */
+	struct switch_user user; /* whose sockets they have, and who this process is once they are open */
 };
 
 /* One port. -E2BIG: too many, -ENAMETOOLONG. */
@@ -26,7 +28,8 @@ int switch_ports_add_memif(struct switch_ports *p, const char *spec, struct weft
 int switch_ports_add_vhost(struct switch_ports *p, const char *spec, struct weft_err *err);
 
 /* Starts EAL with enough memory and opens all ports; paths of sockets are made free first (socket_path.h, and its
- * errors); users outside the group cannot connect to them. On failure nothing stays open. */
+ * errors); users outside the group cannot connect to them.
+ * Then gives up the privileges that p->user has not. On failure nothing stays open. */
 int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err);
 void switch_ports_close(struct switch_ports *p);
 

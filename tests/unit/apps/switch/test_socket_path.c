@@ -17,11 +17,17 @@ enum { STRANGER = 54321 };
 static char top[] = "/tmp/weft-path-XXXXXX";
 static char dir[64], path[80];
 
+static int make_free(struct weft_err *err)
+{
+	const struct switch_user user = {.uid = geteuid()};
+	return socket_path_make_free(path, &user, err);
+}
+
 static void make_free__directory_is_made_for_us_alone(void **state)
 {
 	struct weft_err err;
 	struct stat st;
-	assert_int_equal(socket_path_make_free(path, &err), 0);
+	assert_int_equal(make_free(&err), 0);
 	assert_int_equal(stat(dir, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 }
@@ -30,10 +36,10 @@ static void make_free__open_directory_is_refused(void **state)
 {
 	struct weft_err err;
 	assert_int_equal(chmod(dir, 0777), 0);
-	assert_int_equal(socket_path_make_free(path, &err), -EPERM);
+	assert_int_equal(make_free(&err), -EPERM);
 	assert_non_null(strstr(err.msg, "everybody may write"));
 	assert_int_equal(chmod(dir, 01777), 0);
-	assert_int_equal(socket_path_make_free(path, &err), 0);
+	assert_int_equal(make_free(&err), 0);
 	assert_int_equal(chmod(dir, 0700), 0);
 }
 
@@ -49,13 +55,13 @@ static void make_free__another_users_are_refused(void **state)
 	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof addr), 0);
 	close(fd);
 	assert_int_equal(chown(path, STRANGER, STRANGER), 0);
-	assert_int_equal(socket_path_make_free(path, &err), -EPERM);
+	assert_int_equal(make_free(&err), -EPERM);
 	assert_non_null(strstr(err.msg, "belongs to user 54321"));
 	assert_int_equal(chown(path, 0, 0), 0);
-	assert_int_equal(socket_path_make_free(path, &err), 0);
+	assert_int_equal(make_free(&err), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(chown(dir, STRANGER, STRANGER), 0);
-	assert_int_equal(socket_path_make_free(path, &err), -EPERM);
+	assert_int_equal(make_free(&err), -EPERM);
 	assert_non_null(strstr(err.msg, "directory is of user 54321"));
 }
 
