@@ -13,6 +13,8 @@ static enum duo_fate fate_of(void *arg, int from, const struct plain_pkt *p, uin
 {
 	struct bad_wire *w = arg;
 	enum duo_fate fate = w->from[from].fate;
+	if (w->cut)
+		return DUO_DROP;
 	if (!(w->from[from].mask >> (nth & 15) & 1))
 		return DUO_PASS;
 	bool may_trim = w->trims && p->net.dscp == WIRE_DSCP_TRIMMABLE;

@@ -6,6 +6,7 @@
  *   - unless packets were altered: every byte received, read or in a region is the right one, messages come once and
  *     in order, and all ends once the wire does nothing to packets any more, without an error unless endpoints or
  *     regions were closed. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,15 +245,28 @@ static void step_region(struct world *w)
 		world_region(w);
 }
 
+/* The device is gone. */
+static void step_fail(struct world *w)
+{
+	enum { SIDE = 1, SELDOM = 0xe0 };
+	uint8_t what = program_u8(&w->in);
+	if ((what & SELDOM) != SELDOM)
+		return;
+	w->disturbed = true;
+	w->wire.cut = true;
+	weft_engine_fail(w->d.e[what & SIDE], ENODEV);
+	w->d.due[what & SIDE] = w->d.now;
+}
+
 /* How many of 256 first bytes mean which step. */
 static const struct {
 	uint8_t share;
 	void (*take)(struct world *w);
 } steps[] = {
-	{60, world_send}, {40, world_recv},   {30, world_rma},  {10, world_idempotent},
-	{4, world_peek},  {4, world_cancel},  {48, step_run},   {24, step_fate},
-	{8, step_replay}, {12, step_alter},   {4, step_nomem},  {4, step_port},
-	{2, step_xmit},   {2, step_endpoint}, {2, step_region}, {2, step_idle},
+	{60, world_send},  {40, world_recv}, {30, world_rma}, {10, world_idempotent}, {4, world_peek},
+	{4, world_cancel}, {48, step_run},   {24, step_fate}, {8, step_replay},       {12, step_alter},
+	{4, step_nomem},   {4, step_port},   {2, step_xmit},  {2, step_endpoint},     {2, step_region},
+	{1, step_idle},    {1, step_fail},
 };
 
 static void step(struct world *w)
