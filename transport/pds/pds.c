@@ -162,9 +162,7 @@ weft_ns pds_next(const struct pds *pds, bool short_of_mem, weft_ns now)
 	weft_ns at = wheel_next(&pds->timers.wheel), tx_at = next_tx(pds, short_of_mem, now);
 	if (tx_at < at)
 		at = tx_at;
-	if (pds->credit.due_ns < at)
-		at = pds->credit.due_ns;
-	return at > now ? at : now; /* a timer may have been set for what was due before it was known */
+	return pds->credit.due_ns < at ? pds->credit.due_ns : at;
 }
 
 void pds_shutdown(struct pds *pds, weft_ns now)
