@@ -98,20 +98,15 @@ void rx_msg_hand_over(struct ses *ses, struct rx_msg *m)
 	rx_msg_free(ses, m);
 }
 
-static void fail_receive(struct ses *ses, struct rx_msg *m, int err)
-{
-	struct weft_cqe cqe = cqe_of(m);
-	cqe.err = err;
-	cqe.len = 0;
-	ses->stats->msg_failed++;
-	match_done(ses, m, cqe);
-	m->req = NULL;
-}
-
 void rx_msg_fail(struct ses *ses, struct rx_msg *m, int err)
 {
-	if (m->req)
-		fail_receive(ses, m, err);
+	if (m->req) {
+		struct weft_cqe cqe = cqe_of(m);
+		cqe.err = err;
+		cqe.len = 0;
+		ses->stats->msg_failed++;
+		match_done(ses, m, cqe);
+	}
 	rx_msg_free(ses, m);
 }
 
@@ -121,30 +116,12 @@ void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payl
 		rx_place_in(&m->req->op, m->into + offset, payload, len, retx);
 }
 
-/* The connection of our READ has failed, but perhaps not its target, which would wait for ever: none of its bytes are
- * fetched once more, over another connection. */
-static bool is_fetched_again(const struct ses *ses, const struct rx_msg *m, int err)
-{
-	return (err == ENOMEM || err == ECONNRESET) && !m->rma->again && !ses->destroying && !ses->failed;
-}
-
-static void fetch_again(struct ses *ses, struct rx_msg *m, int err)
-{
-	assert(!list_empty(&m->link));
-	if (m->req)
-		fail_receive(ses, m, err);
-	m->discard = m->rma->again = true;
-	ses->fetch_later = ses->left_over = ses->short_of_mem = ses->kicked = true;
-}
-
 /* The sender's key is dead when the sender that knew it is. */
 void rx_msg_fetched(struct ses *ses, struct rx_msg *m, int err)
 {
 	assert(m->rma && m->rma->ask);
 	m->rma->ask = NULL;
-	if (is_fetched_again(ses, m, err))
-		fetch_again(ses, m, err);
-	else if (err)
+	if (err)
 		rx_msg_fail(ses, m, err == EACCES || err == EHOSTUNREACH ? ECONNRESET : err);
 	else if (m->req)
 		rx_msg_hand_over(ses, m);

@@ -49,9 +49,8 @@ static struct tx_msg *end_answer(struct ses *ses, struct tx_msg *m)
 	if (!announced)
 		return NULL;
 	announced->rma->mate = NULL;
-	announced->rma->answered = true;
-	announced->err = announced->err ? announced->err : m->err; /* nobody else asks for it */
-	return is_sent(announced) ? announced : NULL;
+	announced->rma->answered |= !m->err;
+	return announced->rma->answered && is_sent(announced) ? announced : NULL;
 }
 
 /* The bytes that an answer carries are its own from now on. False: no memory. */

@@ -143,48 +143,6 @@ static void ep_close__without_memory_for_all_copies(void **state)
 	fetch_end(&f, 0);
 }
 
-static enum duo_fate lose_from_1(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
-{
-	return from == 1 && is_data(w) ? DUO_DROP : DUO_PASS;
-}
-
-/* The sender of an announced message learns that it is not wanted, even if the connection on which it is told fails. */
-static void ep_close__without_memory_ends_announced_messages(void **state)
-{
-	struct duo d;
-	struct duo_conf conf;
-	uint8_t *out = duo_pattern(BYTES, 3), small[8] = {0};
-	duo_conf_init(&conf);
-	conf.tune.rndv_bytes = 1000;
-	duo_open(&d, &conf);
-	duo_transfer(&d, 1, BYTES); /* what a READ needs is there */
-	d.fate = lose_from_1;
-	duo_send(&d, 1, small, sizeof small, 7, small);
-	duo_send(&d, 0, out, BYTES, 7, out);
-	duo_run(&d, d.now + WEFT_US(15));
-	d.mem[1].fail_at = d.mem[1].calls + 1;
-	weft_ep_close(d.ep[1]);
-	assert_int_equal(duo_stats(&d, 1)->pdc_failed, 1);
-	d.fate = NULL;
-	d.due[1] = d.now;
-	duo_run(&d, d.now + WEFT_S(1));
-	duo_expect(&d, 0, out, 0);
-	duo_close(&d);
-	free(out);
-}
-
-/* The same when a receive has the message: it fails. */
-static void fail__fetch_ends_at_both_sides(void **state)
-{
-	struct fetch f;
-	fetch_begin(&f);
-	pdc_tx_fail(&f.d.e[1]->pds, first_tx(f.d.e[1]), ECONNRESET);
-	f.d.due[1] = f.d.now;
-	duo_run(&f.d, f.d.now + WEFT_S(1));
-	duo_expect(&f.d, 0, f.out, ECONNRESET);
-	fetch_end(&f, ECONNRESET);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,8 +150,6 @@ int main(void)
 		cmocka_unit_test(ep_close__announced_message_is_fetched),
 		cmocka_unit_test(fail__announced_message_with_its_answer_under_way),
 		cmocka_unit_test(ep_close__without_memory_for_all_copies),
-		cmocka_unit_test(ep_close__without_memory_ends_announced_messages),
-		cmocka_unit_test(fail__fetch_ends_at_both_sides),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
