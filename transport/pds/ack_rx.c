@@ -255,9 +255,10 @@ static void any_probe_answered(struct pds *pds, struct pdc_tx *p, const struct w
 		offer_answered(p, v);
 	else
 		probe_answered(pds, p, pkt, opaque, service_ns(v));
-	if (p->rto_backoff &&
-	    p->state == PDC_TX_OPEN) { /* the target is back: nothing waits for a timer that has grown */
+	if (p->rto_backoff && !p->outage_ended &&
+	    p->state == PDC_TX_OPEN) { /* the target is back: no timer has grown */
 		p->rto_backoff = 0;
+		p->outage_ended = true; /* if data goes on vanishing, it is for another reason */
 		tx_timer_arm(pds, p, now);
 	}
 }
@@ -339,6 +340,7 @@ static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct ack
 	if (acked->pkts) {
 		p->rto_backoff = 0;
 		p->heard = true;
+		p->outage_ended = false;
 		p->syn_tries = 0;
 	}
 	clear(pds, p, now);

@@ -3,7 +3,6 @@
 #include "ack_tx.h"
 #include "credit_rx.h"
 #include "pdc_rx.h"
-#include "validate.h"
 #include "wire_check.h"
 
 static void __attribute__((noinline))
@@ -66,6 +65,10 @@ static void new_data(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *p
 		return;
 	}
 	int rc = pds->events->on_data(pds->ses, p, v, payload);
+	if (rc == PDS_UNPROVEN_ADDRESS) {
+		refuse(pds, p, v, WIRE_NACK_PKT_NOT_RCVD, &pds->stats.rx_unproven, now);
+		return;
+	}
 	if (rc == PDS_NO_MEM) {
 		refuse(pds, p, v, WIRE_NACK_NO_SES_MSG_AVAIL, &pds->stats.rx_no_mem, now);
 		return;
@@ -174,8 +177,6 @@ void pds_rx_request(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 		nack_send(pds, v, p->pdc.id, p->given_up ? WIRE_NACK_CLOSING_IN_ERR : WIRE_NACK_CLOSING, now);
 	else if (is_ordered(v) && wire_hdr_psn(v->hdr) != p->win.next_expected)
 		out_of_order(pds, p, v, now);
-	else if (validate_must_wait(p, v))
-		refuse(pds, p, v, WIRE_NACK_PKT_NOT_RCVD, &pds->stats.rx_unproven, now);
 	else
 		new_data(pds, p, pkt, v, pds_payload(pkt, v), now);
 }

@@ -44,7 +44,8 @@ static void resend(struct pds *pds, struct pdc_tx *p, uint32_t psn, weft_ns hold
 /* What a target had no resources for again and again is sent less and less often. */
 static uint32_t resource_doublings(const struct sent *s)
 {
-	return s->tries < RESOURCE_DOUBLINGS_MAX ? s->tries : RESOURCE_DOUBLINGS_MAX;
+	uint32_t tries = sent_is_withdrawn(s) ? 0 : s->tries; /* a withdrawal waits for a place that is soon free */
+	return tries < RESOURCE_DOUBLINGS_MAX ? tries : RESOURCE_DOUBLINGS_MAX;
 }
 
 /* The packet must be sent again. A NACK for an earlier transmission than the one in flight is stale. */

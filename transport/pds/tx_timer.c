@@ -30,8 +30,8 @@ weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p)
 
 bool tx_is_out(const struct pdc_tx *p)
 {
-	return p->rto_backoff && p->backoff_at_ns >= p->last_heard_ns + OUTAGE_NS && p->state == PDC_TX_OPEN &&
-	       !p->probes_refused;
+	return p->rto_backoff && !p->outage_ended && p->backoff_at_ns >= p->last_heard_ns + OUTAGE_NS &&
+	       p->state == PDC_TX_OPEN && !p->probes_refused;
 }
 
 /* While nothing is heard, probes ask again much sooner than data is repeated: an outage is over an eighth of its length

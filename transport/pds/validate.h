@@ -21,9 +21,6 @@ void validate_begin(struct pds *pds, struct pdc_rx *p, weft_ns now);
 /* It has, or the connection ends; nothing when it had before. */
 void validate_end(struct pds *pds, struct pdc_rx *p);
 
-/* Whether a request has to wait for it: who lies about his address would have us send more than he did. */
-bool validate_must_wait(const struct pdc_rx *p, const struct wire_view *v);
-
 /* Whether the initiator has to show that its address is its own, or to send something, before it gets more credit. */
 bool validate_holds_credit(const struct pdc_rx *p);
 /* A credit left for it. */

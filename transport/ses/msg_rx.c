@@ -223,6 +223,8 @@ static int msg_first(struct ses *ses, struct pdc_rx *p, const struct wire_view *
 		return rc;
 	if (rc)
 		return undeliverable(ses, p, v, rc);
+	if (validate_must_wait(p, v))
+		return PDS_UNPROVEN_ADDRESS;
 	*out = msg_open(ses, p, ep, v, 0);
 	return *out ? PDS_TAKEN : PDS_NO_MEM;
 }
@@ -265,7 +267,7 @@ static int msg_next(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const s
 /* What that says of the initiator and of the message. */
 static int __attribute__((noinline)) refused(struct pdc_rx *p, const struct wire_view *v, int rc)
 {
-	if (rc == PDS_NO_MEM)
+	if (rc == PDS_NO_MEM || rc == PDS_UNPROVEN_ADDRESS)
 		return rc;
 	if (is_withdrawal(v))
 		rx_order_is_ours(ses_rx_of(p));

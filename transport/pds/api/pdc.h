@@ -93,6 +93,7 @@ struct pdc_tx {
 	bool heard : 1;          /* something was acknowledged since we were last idle */
 	bool clear_wanted : 1;   /* the target waits for us to clear up to clear_psn */
 	bool probes_refused : 1; /* the target knows no PROBE */
+	bool outage_ended : 1;   /* a probe ended the back-off, and no data has been acknowledged since */
 	bool close_wanted : 1;   /* the target asked us to close (CLOSE_REQ): done when nothing is under way */
 	weft_ns backoff_at_ns;   /* when rto_backoff last grew */
 	uint32_t start_psn, clear_psn;

@@ -18,9 +18,10 @@
 
 /* What on_data says of a packet. */
 enum pds_taken {
-	PDS_TAKEN = 0,   /* it is where it belongs */
-	PDS_NO_MEM = -1, /* refused for now; it may come again */
-			 /* > 0: refused for good, enum wire_rc */
+	PDS_TAKEN = 0,             /* it is where it belongs */
+	PDS_NO_MEM = -1,           /* refused for now; it may come again */
+	PDS_UNPROVEN_ADDRESS = -2, /* the same, until its initiator has shown that its address is its own */
+				   /* > 0: refused for good, enum wire_rc */
 };
 
 /* What PDS asks and tells. `ses` is pds.ses. All of it happens within a call into PDS, and may call into PDS. */
@@ -219,6 +220,10 @@ static inline const uint8_t *pds_payload(const struct weft_pkt *pkt, const struc
 {
 	return pkt->head_len > v->header_bytes ? pkt->head + v->header_bytes : pkt->payload;
 }
+
+/* Whether a request that is fine has to wait until its initiator has shown that its address is its own: who lies about
+ * it would have us send more than he did. */
+bool validate_must_wait(const struct pdc_rx *p, const struct wire_view *v);
 
 /* For PSNs, PDCIDs, tokens and keys. */
 static inline uint64_t pds_unguessable(struct pds *pds)
