@@ -143,7 +143,7 @@ void bounce_hand_over(const struct rx_msg *m)
 
 uint8_t *bounce_flat(const struct rx_msg *m)
 {
-	assert(m->bytes <= BOUNCE_CHUNK);
+	assert(!m->bounce || m->bytes <= BOUNCE_CHUNK);
 	return m->bounce ? m->bounce->chunks[0] : NULL;
 }
 
