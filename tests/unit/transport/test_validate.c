@@ -85,6 +85,59 @@ static void flood__others_connect(void **state)
 	duo_close(&d);
 }
 
+/* How long a new host needs to connect and to send 16 messages of 1 MiB, forged first packets coming or not. */
+static weft_ns time_of_transfers(bool flooded)
+{
+	enum { GAP_NS = 60000, BEFORE = 2000, TAG = 99, MESSAGES = 16, BYTES = 1 << 20 };
+	struct outside o = {0};
+	struct duo_conf conf;
+	struct duo d;
+	static uint8_t in[MESSAGES][BYTES];
+	uint8_t *out = duo_pattern(BYTES, 4);
+	duo_conf_init(&conf);
+	open_validating(&d, &conf, WEFT_VALIDATE_MANY);
+	d.fate = count_forged;
+	d.fate_arg = &o;
+	uint32_t syns = 0;
+	for (; flooded && syns < BEFORE; syns++) {
+		forge(&d, &o, syns, duo_syn(1, 0), NULL);
+		duo_run(&d, d.now + GAP_NS);
+	}
+	memset(in, 0, sizeof in);
+	weft_ns began = d.now;
+	for (int i = 0; i < MESSAGES; i++) {
+		duo_recv(&d, 1, in[i], BYTES, TAG, 0, in[i]);
+		duo_send(&d, 0, out, BYTES, TAG, out);
+	}
+	while (duo_stats(&d, 0)->msg_sent < MESSAGES) {
+		assert_true(d.now - began < WEFT_S(1));
+		if (flooded)
+			forge(&d, &o, syns++, duo_syn(1, 0), NULL);
+		duo_run(&d, d.now + GAP_NS / 6);
+		for (int i = 0; i < 5 && duo_stats(&d, 0)->msg_sent < MESSAGES; i++)
+			duo_run(&d, d.now + GAP_NS / 6);
+	}
+	weft_ns took = d.now - began;
+	for (int i = 0; i < MESSAGES; i++)
+		assert_memory_equal(in[i], out, BYTES);
+	free(out);
+	d.fate = NULL;
+	duo_run(&d, d.now + WEFT_S(5));
+	struct weft_cqe cqe;
+	while (duo_cqe(&d, 0, &cqe) || duo_cqe(&d, 1, &cqe))
+		assert_int_equal(cqe.err, 0);
+	duo_close(&d);
+	return took;
+}
+
+/* With a million forged first packets a minute a new host keeps four fifths of its goodput. */
+static void flood__others_keep_goodput(void **state)
+{
+	weft_ns alone = time_of_transfers(false), flooded = time_of_transfers(true);
+	print_message("%.3f of the goodput\n", (double)alone / (double)flooded);
+	assert_true(flooded * 4 <= alone * 5);
+}
+
 /* Whoever has connected, there are PDCIDs for our own connections. */
 static void ids__left_for_ours(void **state)
 {
@@ -359,6 +412,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flood__others_connect),
+		cmocka_unit_test(flood__others_keep_goodput),
 		cmocka_unit_test(ids__left_for_ours),
 		cmocka_unit_test(peers__few_for_forged_addresses),
 		cmocka_unit_test(requests__answers_are_no_longer),
