@@ -66,6 +66,24 @@ static void retire__waits_for_the_last_packet(void **state)
 	assert_null(rte_mempool_lookup(name));
 }
 
+/* Memory that no packet has used yet is not taken from the kernel: packets are used again as soon as they are free. */
+static void order__freed_packets_come_first(void **state)
+{
+	struct rte_mempool *pool;
+	struct weft_err err;
+	assert_int_equal(pool_create("x", 1023, 9000, &pool, &err), 0);
+	struct rte_mbuf *first = rte_pktmbuf_alloc(pool);
+	rte_pktmbuf_free(first);
+	bool again = false;
+	for (int i = 0; i < 512; i++) {
+		struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+		again |= m == first;
+		rte_pktmbuf_free(m);
+	}
+	assert_true(again);
+	ethdev_pool_retire(pool);
+}
+
 static void unique_name__counts(void **state)
 {
 	static _Atomic uint32_t serial;
@@ -83,6 +101,7 @@ int main(void)
 		cmocka_unit_test(create__elements_within_a_page),
 		cmocka_unit_test(create__out_of_memory_names_the_device),
 		cmocka_unit_test(retire__waits_for_the_last_packet),
+		cmocka_unit_test(order__freed_packets_come_first),
 		cmocka_unit_test(unique_name__counts),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
