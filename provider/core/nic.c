@@ -109,6 +109,7 @@ static int nic_open(const struct prov_conf *conf, const struct prov_dev *dev, st
 	if (!ret) {
 		nic_init(nic, dev, &tune);
 		telemetry_add(nic);
+		prov_stand_in_start(nic);
 		*out = nic;
 	} else {
 		nic_free(nic);
@@ -172,6 +173,7 @@ static void nic_close(struct prov_nic *nic)
 {
 	assert(!nic->thread.users && TAILQ_EMPTY(&nic->pollers) && TAILQ_EMPTY(&nic->deferred.all));
 	if (!nic->is_orphan) {
+		prov_stand_in_stop(nic);
 		if (nic->has_telemetry)
 			weft_telemetry_remove(&nic->telemetry);
 		linger(nic);
@@ -238,6 +240,7 @@ static void nic_orphan(struct prov_nic *nic)
 	nic->linger_ns = 0;
 	nic->sleep.listening = false;
 	nic->sleep.sleepers = 0;
+	nic->stand_in.rests = false;
 	TAILQ_INIT(&nic->to_notify);
 	close(nic->sleep.wake_fd);
 	nic->sleep.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

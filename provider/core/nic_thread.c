@@ -7,16 +7,20 @@
 #include "prov_nic.h"
 #include "prov_progress.h"
 
-/* The application's signal handlers do not run on our thread. */
-static int thread_start(struct prov_nic *nic)
+int prov_thread_start(pthread_t *id, void *(*body)(void *arg), void *arg)
 {
 	sigset_t all, before;
-	nic->thread.stop = false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int ret = -pthread_create(&nic->thread.id, NULL, prov_progress_thread, nic);
+	int ret = -pthread_create(id, NULL, body, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ret;
+}
+
+static int thread_start(struct prov_nic *nic)
+{
+	nic->thread.stop = false;
+	return prov_thread_start(&nic->thread.id, prov_progress_thread, nic);
 }
 
 static void thread_stop(struct prov_nic *nic)

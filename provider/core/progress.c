@@ -68,6 +68,13 @@ static void listener_hurry(struct prov_nic *nic)
 	eventfd_write(nic->sleep.wake_fd, 1);
 }
 
+/* Packets are under way, and the application may not come back to look after them. */
+static void stand_in_wake(struct prov_nic *nic)
+{
+	nic->stand_in.rests = false;
+	sem_post(&nic->stand_in.wake);
+}
+
 /* After the engine has worked; true when anything happened. */
 static bool settle(struct prov_nic *nic)
 {
@@ -80,8 +87,11 @@ static bool settle(struct prov_nic *nic)
 		prov_nic_wake(nic);
 	if (nic->sleep.listening && nic->poll.next_ns < nic->sleep.listen_until_ns)
 		listener_hurry(nic);
-	if (active)
+	if (active) {
 		nic->poll.active_ns = nic->poll.now_ns;
+		if (nic->stand_in.rests)
+			stand_in_wake(nic);
+	}
 	return active;
 }
 
@@ -113,6 +123,8 @@ void prov_doorbell(struct prov_nic *nic, bool may_batch)
 		poll->batched++;
 		return;
 	}
+	if (nic->stand_in.rests)
+		stand_in_wake(nic);
 	weft_ns now = weft_clock_ns();
 	if (nic->is_orphan || now - poll->polled_ns > WEFT_US(LOOK_US)) {
 		progress_at(nic, now);

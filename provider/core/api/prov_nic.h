@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -75,6 +76,14 @@ struct prov_auto_thread {
 	bool stop; /* under the device's lock */
 };
 
+/* The thread that polls in the application's place (stand_in.c). */
+struct prov_stand_in {
+	bool runs; /* the thread was started */
+	pthread_t id;
+	sem_t wake;       /* ends its sleep */
+	bool rests, stop; /* under the device's lock: it sleeps until `wake`; it is to end */
+};
+
 struct prov_nic {
 	TAILQ_ENTRY(prov_nic) link; /* all open devices */
 	char *name;                 /* device name */
@@ -106,6 +115,7 @@ struct prov_nic {
 	struct prov_sleep_state sleep;
 	struct prov_wait_list to_notify; /* wait objects to be notified once the lock is free */
 	struct prov_auto_thread thread;
+	struct prov_stand_in stand_in;
 };
 
 /* Opens the device `dev` of `conf`, or shares it with an open domain. */
@@ -118,6 +128,14 @@ void prov_nics_orphan(void);
 /* Starts or ends the need for a progress thread (nic_thread.c). The caller does not hold the lock. */
 int prov_nic_thread_get(struct prov_nic *nic);
 void prov_nic_thread_put(struct prov_nic *nic);
+
+/* Starts a thread of ours, on which none of the application's signal handlers runs. Negative errno. */
+int prov_thread_start(pthread_t *id, void *(*body)(void *arg), void *arg);
+
+/* Starts and ends the thread that polls while the application does not, but somebody waits for us. The device works
+ * without it, too. The caller does not hold the lock. */
+void prov_stand_in_start(struct prov_nic *nic);
+void prov_stand_in_stop(struct prov_nic *nic);
 
 /* Registers with progress. Lock held. */
 void prov_poller_add(struct prov_nic *nic, struct prov_poller *poller);
@@ -158,6 +176,17 @@ static inline void prov_nic_lock(struct prov_nic *nic)
 	prov_nic_note_owner(nic, true);
 	if (nic->calls_kernel)
 		prov_nic_no_cancel(nic);
+}
+
+/* False: another thread has the lock. */
+static inline bool prov_nic_trylock(struct prov_nic *nic)
+{
+	if (pthread_mutex_trylock(&nic->lock))
+		return false;
+	prov_nic_note_owner(nic, true);
+	if (nic->calls_kernel)
+		prov_nic_no_cancel(nic);
+	return true;
 }
 
 /* Unlocks without notifying. */
