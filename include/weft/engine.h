@@ -14,6 +14,7 @@
 #include "weft/err.h"
 #include "weft/mem.h"
 #include "weft/mr.h"
+#include "weft/recorder.h"
 #include "weft/spi/cc.h"
 #include "weft/spi/lb.h"
 #include "weft/spi/port.h"

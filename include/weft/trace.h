@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking into an engine while it runs: views of its connections, and an observer of packets and feedback. */
+/* Looking into an engine while it runs: views of its connections, and an observer of feedback. */
 #ifndef WEFT_TRACE_H
 #define WEFT_TRACE_H
 
@@ -40,13 +40,11 @@ void weft_engine_credit_view(const struct weft_engine *e,
 			     void (*fn)(void *arg, const struct weft_ip *ip, const struct weft_rcc_view *view),
 			     void *arg);
 
-/* An observer for tests and traces. Its functions may not call the engine. */
+/* An observer for tests. Its function may not call the engine. What became of packets, weft/recorder.h tells. */
 struct weft_trace_ops {
-	/* A data packet was handed to the port; `retx`: it had been sent before. NULL: not wanted. */
-	void (*sent)(void *arg, const struct weft_ip *peer, uint32_t psn, uint16_t ev, bool retx, weft_ns now);
 	/* The load balancer was told what became of a packet with this entropy. NULL: not wanted. */
 	void (*feedback)(void *arg, const struct weft_ip *peer, uint16_t ev, enum weft_lb_fb fb, weft_ns now);
-	void *arg; /* given to both */
+	void *arg; /* given to it */
 };
 
 /* From now on `trace` (copied) observes; NULL: nobody. */

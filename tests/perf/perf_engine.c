@@ -7,7 +7,7 @@
 #include "ring_net.h"
 #include "weft/engine.h"
 
-enum { PAYLOAD = 4096, STEP_NS = 1000, PEERS = 256, QUIET_PEERS = 1000, PORT = 16 };
+enum { PAYLOAD = 4096, STEP_NS = 1000, PEERS = 256, QUIET_PEERS = 1000, PORT = 16, EVENTS = 8192 };
 
 struct rig {
 	struct ring_net net;
@@ -16,6 +16,7 @@ struct rig {
 	uint32_t count;
 	weft_ns now;
 	uint64_t live_bytes; /* of the first engine */
+	void *recorders[2];  /* of the first engines; NULL: none */
 };
 
 /* Sizes stand before the memory handed out. */
@@ -54,12 +55,14 @@ static bool add_engine(struct rig *r, uint32_t i)
 	if (i == 0)
 		conf.mem = (struct weft_mem){count_alloc, count_free, &r->live_bytes};
 	return !weft_engine_create(&conf, &r->net.ports[i].port, r->now, &r->engines[i], NULL) &&
+	       !weft_engine_record(r->engines[i], i < 2 ? r->recorders[i] : NULL, weft_recorder_bytes(EVENTS)) &&
 	       !weft_ep_open(r->engines[i], PORT, 64, 64, &r->eps[i], NULL);
 }
 
 static bool rig_open(struct rig *r, uint32_t count)
 {
-	*r = (struct rig){.count = count, .now = 1000000};
+	r->count = count;
+	r->now = 1000000;
 	ring_net_open(&r->net, count, 4096 + 64 * count); /* engines keep some in hand */
 	r->engines = calloc(count, sizeof(void *));
 	r->eps = calloc(count, sizeof(void *));
@@ -109,9 +112,9 @@ __attribute__((noinline)) static void measured_transfer(struct rig *r, uint32_t 
 }
 
 /* One message of n packets from 0 to 1. */
-static int run_packets(const struct perf_case *c, uint64_t n)
+static int run_packets_with(struct rig *rig, uint64_t n)
 {
-	struct rig r;
+	struct rig r = *rig;
 	uint64_t received = 0;
 	uint8_t *payload = calloc(n, PAYLOAD);
 	if (!payload || !rig_open(&r, 2))
@@ -129,10 +132,31 @@ static int run_packets(const struct perf_case *c, uint64_t n)
 	return ok;
 }
 
+static int run_packets(const struct perf_case *c, uint64_t n)
+{
+	struct rig r = {0};
+	return run_packets_with(&r, n);
+}
+
+/* The same while both engines record. */
+static int run_recorded(const struct perf_case *c, uint64_t n)
+{
+	struct rig r = {0};
+	int ok = 0;
+	size_t bytes = weft_recorder_bytes(EVENTS);
+	for (int i = 0; i < 2; i++)
+		r.recorders[i] = aligned_alloc(64, bytes);
+	if (r.recorders[0] && r.recorders[1])
+		ok = run_packets_with(&r, n);
+	free(r.recorders[0]);
+	free(r.recorders[1]);
+	return ok;
+}
+
 /* One READ of n packets by 0 from memory of 1. */
 static int run_read(const struct perf_case *c, uint64_t n)
 {
-	struct rig r;
+	struct rig r = {0};
 	struct weft_mr *mr;
 	uint64_t received = 0;
 	uint8_t *memory = calloc(n, PAYLOAD);
@@ -179,7 +203,7 @@ __attribute__((noinline)) static void measured_poll(struct weft_engine *e, weft_
 /* Polls an engine that has connections and nothing to do. */
 static int run_idle(const struct perf_case *c, uint64_t n)
 {
-	struct rig r;
+	struct rig r = {0};
 	if (!rig_open(&r, PEERS + 1) || !talk_to_all(&r))
 		return 0;
 	for (uint64_t i = 0; i < n; i++)
@@ -191,7 +215,7 @@ static int run_idle(const struct perf_case *c, uint64_t n)
 /* Prints the bytes engine 0 holds for each connection, all of them quiet; each carries data both ways. */
 static int run_memory(const struct perf_case *c, uint64_t n)
 {
-	struct rig r;
+	struct rig r = {0};
 	if (!rig_open(&r, QUIET_PEERS + 1))
 		return 0;
 	uint64_t before = r.live_bytes;
@@ -209,6 +233,7 @@ int main(int argc, char **argv)
 		return run_memory(NULL, 0) ? EXIT_SUCCESS : EXIT_FAILURE;
 	static const struct perf_case cases[] = {
 		{"packet", 700, "engine: packet sent, received, acknowledged", run_packets, NULL},
+		{"recorded", 0, "engine: the same with a flight recorder at both ends", run_recorded, NULL},
 		{"read", 0, "engine: packet of a READ asked for, sent, received, acknowledged", run_read, NULL},
 		{"idle", 60, "engine: poll with nothing to do", run_idle, NULL},
 		{NULL, 0, NULL, NULL, NULL},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every kind of workload once, to the end, all bytes verified; chains start when they should. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim_scenario.h"
@@ -103,11 +104,13 @@ struct paths {
 	uint16_t last;
 };
 
-static void sent(void *arg, const struct weft_ip *peer, uint32_t psn, uint16_t ev, bool retx, weft_ns now)
+static void count_path(void *arg, const struct weft_event *e, const struct weft_ip *peer)
 {
 	struct paths *p = arg;
-	p->changes += p->pkts++ && ev != p->last;
-	p->last = ev;
+	if (e->kind != WEFT_EVENT_SENT && e->kind != WEFT_EVENT_SENT_AGAIN)
+		return;
+	p->changes += p->pkts++ && e->ev != p->last;
+	p->last = e->ev;
 }
 
 /* A quarter of the flows is background, which changes its path at most so often. */
@@ -115,18 +118,24 @@ static void check_background(const char *lb, uint32_t changes_max)
 {
 	struct scenario s;
 	struct paths paths[16] = {{0}};
-	struct weft_trace_ops trace = {.sent = sent};
+	struct weft_recording recording;
+	void *recorders[16];
+	size_t bytes = weft_recorder_bytes(4096);
 	uint32_t background = 0, most = 0;
 	SCENARIO(&s, "--matrix", "crosscore:16:512KiB", "--background", "25%", "--background-lb", lb, "--lb", "ops",
 		 "--end", "50ms");
 	for (uint32_t i = 0; i < 16; i++) {
-		trace.arg = &paths[i];
-		weft_engine_trace(lab_engine(s.lab, i), &trace);
+		recorders[i] = aligned_alloc(64, bytes);
+		assert_non_null(recorders[i]);
+		assert_int_equal(weft_engine_record(lab_engine(s.lab, i), recorders[i], bytes), 0);
 	}
 	scenario_run(&s);
 	scenario_all_verified(&s);
 	for (uint32_t i = 0; i < 16; i++) {
 		bool is = s.options.lab.workload.flows[i].background;
+		assert_int_equal(
+			weft_recorder_read(recorders[i], bytes, recorders[i], &recording, count_path, &paths[i]), 0);
+		assert_int_equal(recording.lost_events, 0);
 		background += is;
 		assert_true(paths[i].pkts >= 128);
 		assert_in_range(paths[i].changes, is ? 0 : 120, is ? changes_max : 10000);
@@ -136,6 +145,8 @@ static void check_background(const char *lb, uint32_t changes_max)
 	assert_int_equal(background, 4);
 	assert_int_equal(s.summary.background, 4);
 	scenario_end(&s);
+	for (uint32_t i = 0; i < 16; i++)
+		free(recorders[i]);
 }
 
 /* Background flows keep to one path, the others are sprayed; or all alike. */

@@ -54,3 +54,25 @@ void weft_engine_trace(struct weft_engine *e, const struct weft_trace_ops *trace
 {
 	e->pds.trace = trace ? *trace : (struct weft_trace_ops){0};
 }
+
+/* Connections that are open already get their names. */
+int weft_engine_record(struct weft_engine *e, void *buffer, size_t bytes)
+{
+	struct pds *pds = &e->pds;
+	pds->recorded = false;
+	if (!buffer)
+		return 0;
+	int rc = recorder_init(&pds->recorder, buffer, bytes, &pds->conf.ip);
+	if (rc)
+		return rc;
+	pds->recorded = true;
+	list_for_each (l, &pds->txs) {
+		const struct pdc_tx *p = list_entry(l, struct pdc_tx, link);
+		recorder_name(&pds->recorder, p->pdc.id, &p->ip);
+	}
+	list_for_each (l, &pds->rxs) {
+		const struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
+		recorder_name(&pds->recorder, p->pdc.id, &p->ip);
+	}
+	return 0;
+}

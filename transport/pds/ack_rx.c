@@ -9,6 +9,7 @@
 #include "path_search.h"
 #include "pdc_tx.h"
 #include "ready.h"
+#include "record.h"
 #include "rto.h"
 #include "tx_timer.h"
 #include "wire_check.h"
@@ -383,6 +384,8 @@ static inline __attribute__((always_inline)) void take(struct pds *pds, struct p
 		p->window_pkts = (uint32_t)wire_ack_cc_mpr(v->ack_cc) * 128;
 	struct weft_cc_ack ev = {acked.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
 	p->cc.ops->on_ack(&p->cc, &ev, now);
+	if (is_recorded(pds))
+		record_ack(pds, p, &ev, now);
 	after_ack(pds, p, &acked, now);
 }
 

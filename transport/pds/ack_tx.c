@@ -7,6 +7,7 @@
 
 #include "offer.h"
 #include "pdc_rx.h"
+#include "record.h"
 #include "shim.h"
 #include "wire_build.h"
 
@@ -148,6 +149,8 @@ static inline __attribute__((always_inline)) void ack_send_pkt(struct pds *pds, 
 		ack_send_template(pds, p, pkt, b, now);
 	else
 		ack_send_full(pds, p, pkt, b, now);
+	if (is_recorded(pds))
+		record_ack_sent(pds, p, now);
 	p->unacked_pkts = 0;
 	pds->stats.tx_ack++;
 }
@@ -314,6 +317,7 @@ void nack_send_payload(struct pds *pds, const struct wire_view *refused, uint16_
 	wire_hdr_set_dpdcid(&nack->hdr, rudi ? 0 : wire_hdr_spdcid(refused->hdr));
 	out_send_control(&pds->out, pkt, to, end, now);
 	pds->stats.tx_nack++;
+	record_nack(pds, refused, our_id, code, true, now);
 }
 
 void nack_send(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code, weft_ns now)

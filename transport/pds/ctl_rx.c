@@ -7,6 +7,7 @@
 #include "credit_tx.h"
 #include "pdc_rx.h"
 #include "pdc_tx.h"
+#include "record.h"
 
 /* Outside of the window there is nothing to note. */
 static void refuse_window(struct pds *pds, const struct pdc_rx *p, const struct wire_view *v, weft_ns now)
@@ -84,6 +85,7 @@ void pds_rx_control(struct pds *pds, const struct weft_pkt *pkt, const struct wi
 		return;
 	}
 	p->last_heard_ns = now;
+	record_arrival(pds, p, v, WEFT_EVENT_CONTROL, now);
 	switch (wire_hdr_ctl(v->hdr)) {
 	case WIRE_CTL_NOOP:
 	case WIRE_CTL_NEGOTIATION:

@@ -3,6 +3,7 @@
 #include "ack_tx.h"
 #include "credit_rx.h"
 #include "pdc_rx.h"
+#include "record.h"
 #include "wire_check.h"
 
 static void __attribute__((noinline))
@@ -79,6 +80,8 @@ static void new_data(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *p
 	}
 	const struct arrival a = read_arrival(pkt, v);
 	bool first = count_in(pds, p, &a, v->payload_bytes);
+	if (is_recorded(pds))
+		record_received(pds, p, now);
 	bool kept = rc || (p->win.gtd_count && rxwin_response(&p->win, a.psn));
 	ack_data(pds, p, take_ack_requests(pds, p, v, first) || kept, now);
 }
@@ -106,6 +109,7 @@ duplicate(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const s
 {
 	pds->stats.rx_dup++;
 	const struct arrival a = read_arrival(pkt, v);
+	record_arrival(pds, p, v, WEFT_EVENT_DUPLICATE, now);
 	pdc_rx_trigger(p, &a);
 	ack_at_once(pds, p, now);
 }
@@ -114,6 +118,8 @@ static void __attribute__((noinline))
 refuse_trimmed(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.rx_trimmed++;
+	if (p)
+		record_arrival(pds, p, v, WEFT_EVENT_TRIMMED, now);
 	uint8_t code = wire_view_dscp(v) == WIRE_DSCP_TRIMMED_LASTHOP ? WIRE_NACK_TRIMMED_LASTHOP : WIRE_NACK_TRIMMED;
 	nack_send(pds, v, p ? p->pdc.id : 0, code, now);
 }
@@ -212,6 +218,8 @@ static inline __attribute__((always_inline)) bool take_more(struct pds *pds, con
 		ack_data_each(pds, p, now);
 	else
 		ack_data(pds, p, take_ack_requests(pds, p, v, first), now);
+	if (is_recorded(pds))
+		record_received(pds, p, now);
 	return true;
 }
 

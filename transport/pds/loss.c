@@ -5,6 +5,7 @@
 #include "credit_tx.h"
 #include "path_search.h"
 #include "ready.h"
+#include "record.h"
 #include "rto.h"
 
 enum { FAILED_PATH_BRTTS = 2 };
@@ -37,6 +38,7 @@ void loss_mark(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_los
 	struct sent *s = sendq_at(&p->q, psn);
 	assert(sendq_has(&p->q, psn) && s->state == SENT_INFLIGHT);
 	s->timed_out = kind == WEFT_CC_LOSS_TIMEOUT;
+	record_lost(pds, p, psn, kind, now);
 	loss_resend(pds, p, psn);
 	if (pds->credit.rcc)
 		credit_tx_lost(pds, p, s, kind);

@@ -6,6 +6,7 @@
 #include "loss.h"
 #include "pdc_tx.h"
 #include "ready.h"
+#include "record.h"
 #include "wire_check.h"
 
 enum { RESOURCE_HOLD_BRTTS = 4, RESOURCE_DOUBLINGS_MAX = 5 };
@@ -146,5 +147,6 @@ void pds_rx_nack(struct pds *pds, const struct wire_view *v, weft_ns now)
 		return;
 	}
 	p->last_heard_ns = now;
+	record_nack(pds, v, p->pdc.id, wire_nack_code(v->nack), false, now);
 	act(pds, p, v, action, now);
 }

@@ -7,6 +7,7 @@
 #include "credit_rx.h"
 #include "ip_key.h"
 #include "pdc_tx.h"
+#include "record.h"
 #include "rx_drop.h"
 #include "validate.h"
 
@@ -122,6 +123,7 @@ static struct pdc_rx *accept(struct pds *pds, const struct wire_view *v, weft_ns
 		pds_heard(pds, &p->ip, p->pdc.encap);
 	start(pds, p, now);
 	pds->stats.pdc_accepted++;
+	record_opened(pds, &p->pdc, &p->ip, true, now);
 	if (!validate_is_answered(pds, v, now))
 		validate_begin(pds, p, now);
 	return p;

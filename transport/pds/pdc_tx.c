@@ -9,6 +9,7 @@
 #include "ctl_tx.h"
 #include "loss.h"
 #include "ready.h"
+#include "record.h"
 #include "rto.h"
 #include "run_queue.h"
 #include "rx_drop.h"
@@ -126,6 +127,7 @@ static struct pdc_tx *pdc_tx_open(struct pds *pds, struct remote *remote, bool b
 	start_numbering(pds, p);
 	init_algorithms(pds, p, now);
 	pds->stats.pdc_opened++;
+	record_opened(pds, &p->pdc, &p->ip, false, now);
 	return p;
 }
 
@@ -187,6 +189,7 @@ void pdc_tx_free(struct pds *pds, struct pdc_tx *p)
 void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err)
 {
 	pds->stats.pdc_failed++;
+	record_closed(pds, p, err);
 	p->cutting = NULL;
 	if (p->pdc.is_return && p->other)
 		p->other->other = NULL; /* and ours stays: SES may want to tell who asked */
@@ -251,6 +254,7 @@ bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	sendq_release(&p->q, &pds->sendq_mem);
 	p->inflight_bytes = 0;
 	start_numbering(pds, p);
+	record_opened(pds, &p->pdc, &p->ip, false, now);
 	start_over(pds, p, now);
 	return true;
 }
@@ -330,6 +334,7 @@ void pdc_tx_closed(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	assert(p->state == PDC_TX_CLOSING);
 	pds->stats.pdc_closed++;
+	record_closed(pds, p, 0);
 	if (!list_empty(&p->runs) && pdc_tx_restart(pds, p, now))
 		return;
 	if (list_empty(&p->runs))

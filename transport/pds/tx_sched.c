@@ -6,6 +6,7 @@
 
 #include "credit_tx.h"
 #include "ready.h"
+#include "record.h"
 #include "rto.h"
 #include "run_queue.h"
 #include "tx_timer.h"
@@ -198,9 +199,9 @@ static void build_withdrawal(struct pds *pds, struct pdc_tx *p, uint32_t psn, st
 typedef void (*build_fn)(struct pds *pds, struct pdc_tx *p, uint32_t psn, struct sent *s, struct weft_pkt *pkt,
 			 weft_ns now);
 
-/* `build` is a constant to the compiler. */
+/* `build` and `again` are constants to the compiler. */
 static inline __attribute__((always_inline)) void transmit(struct pds *pds, struct pdc_tx *p, uint32_t psn,
-							   struct sent *s, build_fn build, weft_ns now)
+							   struct sent *s, build_fn build, bool again, weft_ns now)
 {
 	struct weft_pkt *pkt = out_take(&pds->out);
 	const struct weft_cc_sent ev = {s->wire_bytes, p->inflight_bytes + s->wire_bytes};
@@ -208,12 +209,12 @@ static inline __attribute__((always_inline)) void transmit(struct pds *pds, stru
 	if (unlikely(s->sent_at + pds->conf.rto_ns < p->pdc.timer.at)) /* no timeout is shorter */
 		arm_rto(pds, p, s);
 	build(pds, p, psn, s, pkt, now);
+	if (is_recorded(pds))
+		record_sent(pds, p, psn, s, again, now);
 	if (p->cc.ops->on_sent)
 		p->cc.ops->on_sent(&p->cc, &ev, now);
 	if (p->cc.pace)
 		pace_conn(p, ev.bytes, now);
-	if (unlikely(pds->trace.sent != NULL))
-		pds->trace.sent(pds->trace.arg, &p->ip, psn, s->ev, s->tries != 0, now);
 }
 
 /* Credit for a packet of so many bytes, or asks for some. */
@@ -265,15 +266,13 @@ static enum tx_result __attribute__((noinline)) send_lost(struct pds *pds, struc
 	s->ev = p->lb.ops->pick(&p->lb, psn, now);
 	sendq_resend(&p->q, psn, out_departure(&pds->out, now));
 	if (sent_is_withdrawn(s)) {
-		transmit(pds, p, psn, s, build_withdrawal, now);
+		transmit(pds, p, psn, s, build_withdrawal, true, now);
 		pds->stats.tx_withdrawn++;
-		return TX_SENT;
+	} else {
+		transmit(pds, p, psn, s, build, true, now);
+		pds->stats.tx_retx += s->run != NULL;
+		pds->stats.tx_ctrl += s->run == NULL;
 	}
-	transmit(pds, p, psn, s, build, now);
-	if (s->run)
-		pds->stats.tx_retx++;
-	else
-		pds->stats.tx_ctrl++;
 	return TX_SENT;
 }
 
@@ -327,7 +326,7 @@ send_piece(struct pds *pds, struct pdc_tx *p, struct tx_run *run, uint32_t bytes
 	cut(p, run, s, bytes, payload);
 	s->wire_bytes = (uint16_t)wire_bytes;
 	s->ev = ev;
-	transmit(pds, p, psn, s, build, now);
+	transmit(pds, p, psn, s, build, false, now);
 	pds->stats.tx_data++;
 	return TX_SENT;
 }

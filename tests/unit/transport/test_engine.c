@@ -173,10 +173,12 @@ struct last_sent {
 	uint32_t count;
 };
 
-static void note_sent(void *arg, const struct weft_ip *peer, uint32_t psn, uint16_t ev, bool retx, weft_ns now)
+static void note_sent(void *arg, const struct weft_event *e, const struct weft_ip *peer)
 {
 	struct last_sent *last = arg;
-	last->ev = ev;
+	if (e->kind != WEFT_EVENT_SENT)
+		return;
+	last->ev = e->ev;
 	last->count++;
 }
 
@@ -184,20 +186,24 @@ static void view__shows_the_entropy_in_flight(void **state)
 {
 	static uint8_t out[20000];
 	struct last_sent last = {.ev = -1};
-	struct weft_trace_ops trace = {.sent = note_sent, .arg = &last};
+	struct weft_recording recording;
+	size_t bytes = weft_recorder_bytes(64);
+	void *recorder = aligned_alloc(64, bytes);
 	struct weft_conn_view v = {0};
 	struct duo_conf conf;
 	struct duo d;
 	duo_conf_init(&conf);
 	duo_open(&d, &conf);
-	weft_engine_trace(d.e[0], &trace);
+	assert_int_equal(weft_engine_record(d.e[0], recorder, bytes), 0);
 	duo_send(&d, 0, out, sizeof out, 7, out);
 	duo_poll(&d, 0);
 	weft_engine_view(d.e[0], view_one, &v);
+	assert_int_equal(weft_recorder_read(recorder, bytes, recorder, &recording, note_sent, &last), 0);
 	assert_true(last.count > 1);
 	assert_int_equal(v.ev, last.ev);
 	assert_true(v.inflight_bytes > 0);
 	duo_close(&d);
+	free(recorder);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 
 #include "credit.h"
 #include "csprng.h"
+#include "event_ring.h"
 #include "out_batch.h"
 #include "pdc.h"
 #include "rate.h"
@@ -106,8 +107,10 @@ struct pds {
 	struct list ack_due; /* pdc_rx that owe an ACK */
 	struct pdc_ids ids;
 	struct pdc_rx *recent_syn; /* got the last SYN, or NULL */
+	bool recorded;             /* `recorder` is in use */
 	struct rxwin_mem win;
 	uint8_t ack_head[WIRE_ACK_BYTES]; /* template of ACKs over IPv4, to where the last one went */
+	struct recorder recorder;
 	struct weft_trace_ops trace;
 	struct pds_conf conf;
 	struct weft_stats stats; /* of all rooms of the engine */

@@ -27,16 +27,21 @@ enum { SENT_WITHDRAWN = 0x8000 }; /* in payload_len: sent as a withdrawal (withd
 enum sent_state { SENT_NONE, SENT_INFLIGHT, SENT_LOST, SENT_ACKED };
 
 struct sent {
-	weft_ns sent_at;      /* last transmission */
-	struct tx_run *run;   /* whose bytes it carries; NULL: a control packet */
-	uint32_t offset;      /* of the payload in the run; control packets: enum sent_control */
+	weft_ns sent_at;    /* last transmission */
+	struct tx_run *run; /* whose bytes it carries; NULL: a control packet */
+	uint32_t offset;    /* of the payload in the run; control packets: enum sent_control */
+	union {
+		struct {
+			uint16_t ev; /* entropy of the last transmission */
+			uint16_t wire_bytes;
+		};
+		uint32_t ev_and_bytes;
+	};
 	uint16_t payload_len; /* bytes; see also SENT_WITHDRAWN */
-	uint16_t wire_bytes;
-	uint16_t ev;         /* entropy of the last transmission */
-	uint16_t prev, next; /* neighbours in the list of its state, if any: low 16 bits of their PSNs */
-	uint8_t state;       /* enum sent_state */
-	uint8_t tries : 7;   /* retransmissions so far, up to SENT_TRIES_MAX */
-	bool timed_out : 1;  /* the last loss was found by the retransmission timer */
+	uint16_t prev, next;  /* neighbours in the list of its state, if any: low 16 bits of their PSNs */
+	uint8_t state;        /* enum sent_state */
+	uint8_t tries : 7;    /* retransmissions so far, up to SENT_TRIES_MAX */
+	bool timed_out : 1;   /* the last loss was found by the retransmission timer */
 };
 
 _Static_assert(sizeof(struct sent) == 32, "two in-flight records per cache line");
