@@ -8,6 +8,7 @@
 #include "weft/decl.h"
 #include "weft/ethdev_stats.h"
 #include "weft/stats.h"
+#include "weft/tss_stats.h"
 
 WEFT_BEGIN_DECLS
 
@@ -23,6 +24,8 @@ struct weft_fi_ops {
 	int (*stats)(struct fid *fid, struct weft_stats *stats);
 	/* The same for the counters of the port below that engine. */
 	int (*port_stats)(struct fid *fid, struct weft_ethdev_stats *stats);
+	/* The same for the counters of encryption; -FI_ENOSYS: nothing is encrypted. */
+	int (*tss_stats)(struct fid *fid, struct weft_tss_stats *stats);
 };
 
 WEFT_END_DECLS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters of a process that others may read while it runs, through DPDK's telemetry socket: /weft/devices lists the
- * devices, /weft/stats,DEVICE gives the counters of one (weft/stats.h, weft/ethdev_stats.h). */
+ * devices, /weft/stats,DEVICE gives the counters of one (weft/stats.h, weft/ethdev_stats.h, weft/tss_stats.h). */
 #ifndef WEFT_TELEMETRY_H
 #define WEFT_TELEMETRY_H
 
@@ -13,6 +13,8 @@
 
 WEFT_BEGIN_DECLS
 
+enum { WEFT_TELEMETRY_MORE_MAX = 64 }; /* weft_telemetry.more_count at most */
+
 /* One device; the caller's memory, unchanged from weft_telemetry_add to weft_telemetry_remove. */
 struct weft_telemetry {
 	LIST_ENTRY(weft_telemetry) link; /* ours */
@@ -21,6 +23,11 @@ struct weft_telemetry {
 	 * remove alone. */
 	void (*read)(void *arg, struct weft_stats *stats, struct weft_ethdev_stats *port);
 	void *arg; /* given to `read`; the caller's */
+	/* Further counters: `more_count` descriptions, and what copies as many numbers in their order, as `read` does.
+	 * 0: there are none. */
+	unsigned more_count;
+	const struct weft_counter_desc *more;
+	void (*read_more)(void *arg, uint64_t *values);
 };
 
 /* The device can be read from now on, wherever EAL has telemetry. -ENOMEM, -EINVAL: DPDK takes no more commands. */

@@ -64,6 +64,9 @@ int weft_tss_set_keys(struct weft_port *port, const struct weft_tss_keys *keys, 
 /* True while the port holds packets that the one below did not take: receive or send soon, it tries again then. */
 bool weft_tss_is_pending(const struct weft_port *port);
 
+/* Whether an authentic packet from `ip` has come, with one of the keys there are. */
+bool weft_tss_has_heard(const struct weft_port *port, const struct weft_ip *ip);
+
 /* What does the work, for logs: a driver of DPDK's or "libcrypto". */
 const char *weft_tss_cipher(const struct weft_port *port);
 

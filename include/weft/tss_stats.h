@@ -16,8 +16,7 @@ WEFT_BEGIN_DECLS
 	X(tss_sealed, "packets encrypted and given to the port below")                                                 \
 	X(tss_opened, "packets that were authentic and fresh, given to the engine")                                    \
 	X(tss_trimmed, "trimmed packets given to the engine as hints; nobody vouches for them")                        \
-	X(tss_trimmed_refused,                                                                                         \
-	  "dropped: trimmed packets that would do more than ask for a repetition, or of nobody known")                 \
+	X(tss_trimmed_refused, "dropped: trimmed packets of nobody known, or that ask for more than a repetition")     \
 	X(tss_bad_tag, "dropped: damaged, forged, or sealed with another key of the same id")                          \
 	X(tss_replayed, "dropped: authentic packets that had come before")                                             \
 	X(tss_late, "dropped: authentic packets from before the replay window")                                        \

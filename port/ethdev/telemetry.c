@@ -30,7 +30,25 @@ static int devices_list(const char *cmd, const char *params, struct rte_tel_data
 	return 0;
 }
 
-static bool device_read(const char *name, struct weft_stats *stats, struct weft_ethdev_stats *port)
+/* All counters of a device. */
+struct counters {
+	struct weft_stats stats;
+	struct weft_ethdev_stats port;
+	unsigned more_count;
+	const struct weft_counter_desc *more;
+	uint64_t more_values[WEFT_TELEMETRY_MORE_MAX];
+};
+
+static void counters_copy(struct weft_telemetry *device, struct counters *c)
+{
+	device->read(device->arg, &c->stats, &c->port);
+	c->more_count = device->more_count;
+	c->more = device->more;
+	if (c->more_count)
+		device->read_more(device->arg, c->more_values);
+}
+
+static bool device_read(const char *name, struct counters *c)
 {
 	struct weft_telemetry *device;
 	pthread_mutex_lock(&devices_lock);
@@ -38,22 +56,23 @@ static bool device_read(const char *name, struct weft_stats *stats, struct weft_
 	if (strcmp(device->name, name) == 0)
 		break;
 	if (device != NULL)
-		device->read(device->arg, stats, port);
+		counters_copy(device, c);
 	pthread_mutex_unlock(&devices_lock);
 	return device != NULL;
 }
 
 static int device_stats(const char *cmd, const char *params, struct rte_tel_data *data)
 {
-	struct weft_stats stats;
-	struct weft_ethdev_stats port;
-	if (params == NULL || !device_read(params, &stats, &port))
+	struct counters c;
+	if (params == NULL || !device_read(params, &c))
 		return -ENODEV;
 	rte_tel_data_start_dict(data);
 	for (int i = 0; i < WEFT_COUNTER_COUNT; i++)
-		rte_tel_data_add_dict_u64(data, weft_counter_descs[i].name, weft_stats_value(&stats, i));
+		rte_tel_data_add_dict_u64(data, weft_counter_descs[i].name, weft_stats_value(&c.stats, i));
 	for (int i = 0; i < WEFT_PORT_COUNTER_COUNT; i++)
-		rte_tel_data_add_dict_u64(data, weft_port_counter_descs[i].name, weft_ethdev_stats_value(&port, i));
+		rte_tel_data_add_dict_u64(data, weft_port_counter_descs[i].name, weft_ethdev_stats_value(&c.port, i));
+	for (unsigned i = 0; i < c.more_count; i++)
+		rte_tel_data_add_dict_u64(data, c.more[i].name, c.more_values[i]);
 	return 0;
 }
 
@@ -71,7 +90,7 @@ static int commands_register(void)
 
 int weft_telemetry_add(struct weft_telemetry *device, struct weft_err *err)
 {
-	assert(device->name && device->read);
+	assert(device->name && device->read && device->more_count <= WEFT_TELEMETRY_MORE_MAX);
 	pthread_mutex_lock(&devices_lock);
 	int rc = commands_register();
 	if (rc == 0)

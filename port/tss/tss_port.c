@@ -217,6 +217,16 @@ bool weft_tss_is_pending(const struct weft_port *port)
 	return ((const struct tss_port *)port)->held_n > 0;
 }
 
+bool weft_tss_has_heard(const struct weft_port *port, const struct weft_ip *ip)
+{
+	const struct tss_port *t = (const struct tss_port *)port;
+
+	for (uint32_t i = 0; i < t->keys.count; i++)
+		if (tss_source_find(&t->sources, ip, t->keys.key[i].id))
+			return true;
+	return false;
+}
+
 const char *weft_tss_cipher(const struct weft_port *port)
 {
 	return ((const struct tss_port *)port)->cipher->ops->name;

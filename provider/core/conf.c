@@ -60,6 +60,9 @@ static const struct {
 	{"encap", FI_PARAM_STRING,
 	 "how packets are wrapped that go to peers which have begun nothing themselves: udp (port 4793), udp-49150, or "
 	 "native (IP protocol 253, with a CRC32C); others get what they use (default: udp)"},
+	{"key_file", FI_PARAM_STRING,
+	 "file with the keys of this job, which nobody else may read: all packets are encrypted, and others refused; "
+	 "it is read again when it changes (default: nothing is encrypted)"},
 	{"mtu", FI_PARAM_INT, "largest IP packet in bytes (default: what the device carries, at most 9000)"},
 	{"pool_pkts", FI_PARAM_INT, "packet buffers of a device (default: 8191)"},
 	{"no_arp", FI_PARAM_BOOL, "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "prov_keys.h"
 #include "prov_log.h"
 #include "weft/ethdev.h"
 
@@ -156,10 +157,12 @@ int prov_device_open(struct prov_nic *nic, const struct prov_conf *conf, const s
 	tune->engine.ip = dev->ip;
 	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices have different seeds even if the user chose one */
 	steering_log(nic);
-	link_fit(tune, nic->port);
 	nic->engine_port = nic->port;
 	if (tune->faulty)
 		ret = weft_fault_open(&tune->fault, nic->port, &nic->engine_port, err);
+	if (!ret && tune->key_file)
+		ret = prov_keys_open(nic, tune->key_file, &dev->ip, err);
+	link_fit(tune, nic->engine_port);
 	if (!ret)
 		ret = weft_engine_create(&tune->engine, nic->engine_port, weft_clock_ns(), &nic->engine, err);
 	if (ret)
@@ -184,6 +187,11 @@ static void stats_log(const struct prov_nic *nic)
 		counter_log(nic, &weft_counter_descs[i], weft_stats_value(stats, i));
 	for (int i = 0; i < WEFT_PORT_COUNTER_COUNT; i++)
 		counter_log(nic, &weft_port_counter_descs[i], weft_ethdev_stats_value(&port, i));
+	struct weft_tss_stats tss = {0};
+	if (nic->keys.port)
+		weft_tss_stats(nic->keys.port, &tss);
+	for (int i = 0; i < WEFT_TSS_COUNTER_COUNT; i++)
+		counter_log(nic, &weft_tss_counter_descs[i], weft_tss_stats_value(&tss, i));
 }
 
 /* Warns once, with the total. */

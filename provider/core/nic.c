@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "prov_keys.h"
 #include "prov_link.h"
 #include "prov_log.h"
 #include "prov_nic.h"
@@ -54,6 +55,7 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	prov_deferred_init(&nic->deferred);
 	prov_late_init(&nic->late_errors);
 	weft_ethdev_on_link(nic->port, prov_link_heard, nic);
+	prov_keys_start(nic);
 }
 
 static void telemetry_read(void *arg, struct weft_stats *stats, struct weft_ethdev_stats *port)
@@ -65,11 +67,27 @@ static void telemetry_read(void *arg, struct weft_stats *stats, struct weft_ethd
 	prov_nic_unlock(nic);
 }
 
+static void telemetry_read_tss(void *arg, uint64_t *values)
+{
+	struct prov_nic *nic = arg;
+	struct weft_tss_stats tss;
+	prov_nic_lock(nic);
+	weft_tss_stats(nic->keys.port, &tss);
+	prov_nic_unlock(nic);
+	for (int i = 0; i < WEFT_TSS_COUNTER_COUNT; i++)
+		values[i] = weft_tss_stats_value(&tss, i);
+}
+
 /* A device works without telemetry, too. */
 static void telemetry_add(struct prov_nic *nic)
 {
 	struct weft_err err;
 	nic->telemetry = (struct weft_telemetry){.name = nic->name, .read = telemetry_read, .arg = nic};
+	if (nic->keys.port) {
+		nic->telemetry.more_count = WEFT_TSS_COUNTER_COUNT;
+		nic->telemetry.more = weft_tss_counter_descs;
+		nic->telemetry.read_more = telemetry_read_tss;
+	}
 	nic->has_telemetry = weft_telemetry_add(&nic->telemetry, &err) == 0;
 	if (!nic->has_telemetry)
 		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s\n", err.msg);
@@ -79,6 +97,7 @@ static void nic_free(struct prov_nic *nic)
 {
 	if (nic->sleep.wake_fd >= 0)
 		close(nic->sleep.wake_fd);
+	free(nic->keys.path);
 	free(nic->name);
 	free(nic);
 }
@@ -171,6 +190,7 @@ static void linger(struct prov_nic *nic)
 
 static void nic_close(struct prov_nic *nic)
 {
+	prov_keys_stop(nic);
 	assert(!nic->thread.users && TAILQ_EMPTY(&nic->pollers) && TAILQ_EMPTY(&nic->deferred.all));
 	if (!nic->is_orphan) {
 		prov_stand_in_stop(nic);

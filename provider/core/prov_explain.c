@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "prov_addr.h"
+#include "prov_keys.h"
 #include "prov_log.h"
 
 bool prov_explains(int err)
@@ -36,6 +37,8 @@ static void way_print(const struct prov_nic *nic, const struct weft_ip *peer, in
 	else
 		snprintf(buf, len, "peer %s: silent, although packets for it leave %s towards %s", to, nic->name,
 			 by[0] == 'i' && by[1] == 't' && !by[2] ? to : by);
+	if (err == ETIMEDOUT && !way)
+		prov_keys_doubt(nic, peer, buf + strlen(buf), len - strlen(buf));
 }
 
 char *prov_explain(struct prov_nic *nic, uint32_t peer, int err)

@@ -273,6 +273,8 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 		ret = name_load("encap", encaps, &tune->engine.tune.encap, err);
 	if (!ret)
 		ret = prov_param_text("eal_args", &tune->eal_args, err);
+	if (!ret)
+		ret = prov_param_text("key_file", &tune->key_file, err);
 	return ret;
 }
 
@@ -282,4 +284,5 @@ void prov_tune_free(struct prov_tune *tune)
 	free(tune->lb_tune);
 	free(tune->rcc_tune);
 	free(tune->eal_args);
+	free(tune->key_file);
 }

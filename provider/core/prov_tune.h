@@ -23,6 +23,7 @@ struct prov_tune {
 	struct weft_fault_conf fault;       /* breaks what we send, for tests */
 	bool no_arp, rx_interrupt;
 	bool telemetry;      /* EAL is started with it, unless eal_args say how */
+	char *key_file;      /* ours; NULL: nothing is encrypted */
 	char *eal_args;      /* ours; NULL: the defaults */
 	weft_ns wait_ns;     /* how long an open waits for the other end's socket */
 	weft_ns linger_ns;   /* how long a close waits for the last packets */

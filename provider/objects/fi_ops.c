@@ -40,10 +40,27 @@ static int port_stats(struct fid *fid, struct weft_ethdev_stats *stats)
 	return 0;
 }
 
+static int tss_stats(struct fid *fid, struct weft_tss_stats *stats)
+{
+	struct prov_nic *nic = nic_of(fid);
+	if (!nic)
+		return -FI_EINVAL;
+	if (!nic->keys.port)
+		return -FI_ENOSYS;
+	prov_nic_lock(nic);
+	weft_tss_stats(nic->keys.port, stats);
+	prov_nic_unlock(nic);
+	return 0;
+}
+
 int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
 {
 	static struct weft_fi_ops weft_ops = {
-		.size = sizeof(struct weft_fi_ops), .stats = engine_stats, .port_stats = port_stats};
+		.size = sizeof(struct weft_fi_ops),
+		.stats = engine_stats,
+		.port_stats = port_stats,
+		.tss_stats = tss_stats,
+	};
 	if (strcmp(name, WEFT_FI_OPS) != 0)
 		return -FI_ENOSYS;
 	*ops = &weft_ops;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pingpong.py WEFT [mtu] - Debian's fi_pingpong, data check on, between two processes through `weft switch`, unprivileged:
+"""pingpong.py WEFT [mtu | keys] - Debian's fi_pingpong, data check on, between two processes through `weft switch`, unprivileged:
 messages and tagged messages, and under a hook of libfabric; with credits that are scheduled;
-then without a switch. With `mtu` only where large packets get lost. Needs FI_PROVIDER_PATH."""
+then without a switch. With `mtu` only where large packets get lost, with `keys` only encrypted. Needs FI_PROVIDER_PATH."""
 import os
 import signal
 import subprocess
@@ -84,7 +84,19 @@ def small_mtu(folder):
         pair([f"net_vhost0,iface={socket}", f"net_virtio_user0,path={socket}"], "tagged", size, tune=tune)
 
 
+def encrypted(folder):
+    """Through a switch, and without one."""
+    os.environ["FI_WEFT_KEY_FILE"] = folder + "/keys"
+    with open(folder + "/keys", "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as keys:
+        keys.write(f"key 5 {'5a' * 32}\ncurrent 5\n")
+    through_switch(folder + "/vhost")
+    point_to_point(folder)
+
+
 with tempfile.TemporaryDirectory(prefix="weft-pp-") as folder:
+    if sys.argv[2:] == ["keys"]:
+        encrypted(folder)
+        sys.exit(0)
     if sys.argv[2:] == ["mtu"]:
         small_mtu(folder)
         sys.exit(0)

@@ -103,8 +103,46 @@ static void stats__are_those_of_engine_and_port(void **state)
 	assert_int_equal(port.tx_pkts, 1);
 	ask(fd, "/weft/stats," DEVICE, answer, sizeof answer);
 	expect_counters(answer, &stats, &port);
+	assert_null(strstr(answer, "tss_"));
+	struct weft_tss_stats tss;
+	assert_int_equal(ops->tss_stats(&h.domain->fid, &tss), -FI_ENOSYS);
 	host_close(&h);
 	close(fd);
+}
+
+static void keys_write(char *path)
+{
+	FILE *keys = fdopen(mkstemp(path), "w"); /* which nobody else may read */
+	assert_non_null(keys);
+	fprintf(keys, "key 1 %064d\ncurrent 1\n", 7);
+	assert_int_equal(fclose(keys), 0);
+	setenv("FI_WEFT_KEY_FILE", path, 1);
+}
+
+static void stats__of_encryption(void **state)
+{
+	static char answer[16384];
+	char path[] = "/tmp/weft-telemetry-keys-XXXXXX", text[96];
+	struct weft_tss_stats tss;
+	struct weft_fi_ops *ops;
+	struct host h = {0};
+	keys_write(path);
+	domain_open(&h);
+	int fd = telemetry_connect();
+	send_one(&h);
+	ok(fi_open_ops(&h.domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL));
+	ok(ops->tss_stats(&h.domain->fid, &tss));
+	assert_int_equal(tss.tss_sealed, 1);
+	ask(fd, "/weft/stats," DEVICE, answer, sizeof answer);
+	for (int i = 0; i < WEFT_TSS_COUNTER_COUNT; i++) {
+		snprintf(text, sizeof text, "\"%s\":%llu", weft_tss_counter_descs[i].name,
+			 (unsigned long long)((const uint64_t *)&tss)[i]);
+		assert_non_null(strstr(answer, text));
+	}
+	host_close(&h);
+	close(fd);
+	unsetenv("FI_WEFT_KEY_FILE");
+	assert_int_equal(unlink(path), 0);
 }
 
 static void stats__unknown_and_closed_devices(void **state)
@@ -192,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(directory__comes_and_goes), /* first: forks before EAL is up */
 		cmocka_unit_test(stats__are_those_of_engine_and_port),
+		cmocka_unit_test(stats__of_encryption),
 		cmocka_unit_test(stats__unknown_and_closed_devices),
 	};
 	setenv("FI_WEFT_COPY_BYTES", "0", 1); /* a completed send has arrived */

@@ -8,7 +8,7 @@
 
 #include "prov_nic.h"
 
-enum { PROV_EXPLAIN_BYTES = 160 /* with the terminating zero */ };
+enum { PROV_EXPLAIN_BYTES = 320 /* with the terminating zero */ };
 
 /* Whether operations that fail with this errno value get a text. */
 bool prov_explains(int err);

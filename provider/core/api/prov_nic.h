@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "prov_conf.h"
 #include "prov_deferred.h"
@@ -20,6 +22,7 @@
 #include "weft/err.h"
 #include "weft/spi/port.h"
 #include "weft/telemetry.h"
+#include "weft/tss.h"
 
 /* What progress has to look at. Embedded in its owner; under the device's lock. */
 struct prov_poller {
@@ -58,6 +61,18 @@ struct prov_link_state {
 	bool is_news; /* it, or the link's rate, has changed, and the engine has not been told */
 };
 
+/* Encryption (prov_keys.c). */
+struct prov_keys {
+	struct weft_port *port; /* the one that encrypts; NULL: none does */
+	char *path;             /* of the key file; ours */
+	struct prov_poller poller;
+	weft_ns look_ns;                   /* when the file is looked at again */
+	struct timespec modified, changed; /* of the file as it was taken */
+	ino_t inode;                       /* likewise */
+	struct weft_err complaint;         /* what was last wrong with it; empty: nothing */
+	bool told_refused;                 /* the log has been told of packets that no key opens */
+};
+
 /* Threads that wait for something to happen: at most one listens to the device, the others wait for it. */
 struct prov_sleep_state {
 	bool listening;           /* a thread sleeps until the device has packets */
@@ -91,11 +106,12 @@ struct prov_nic {
 	pthread_mutex_t lock;       /* guards what follows but `thread`, and what hangs from it */
 	bool locked;                /* by `owner`, which alone writes it; false without assertions */
 	pthread_t owner;
-	bool calls_kernel;             /* weft_ethdev_calls_kernel; does not change */
-	bool no_cancel;                /* the thread that holds the lock must not be cancelled ... */
-	int cancel_state;              /* ... and had this state before */
-	struct weft_port *port;        /* the device's */
-	struct weft_port *engine_port; /* the engine's: the same, or faults around it; closes both */
+	bool calls_kernel;      /* weft_ethdev_calls_kernel; does not change */
+	bool no_cancel;         /* the thread that holds the lock must not be cancelled ... */
+	int cancel_state;       /* ... and had this state before */
+	struct weft_port *port; /* the device's */
+	struct weft_port
+		*engine_port; /* the engine's: the same, or what faults and encryption make of it; closes all */
 	struct weft_engine *engine;
 	struct weft_ip ip;
 	weft_ns linger_ns;   /* how long a close waits for the last packets */
@@ -106,6 +122,7 @@ struct prov_nic {
 	bool is_orphan;          /* inherited by a forked child: nothing reaches the device any more */
 	bool has_telemetry;
 	struct weft_telemetry telemetry;
+	struct prov_keys keys;
 	struct prov_poller_list pollers;
 	struct prov_link_listener_list link_listeners;
 	struct prov_req_pool reqs;
