@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "binding.h"
@@ -23,7 +22,7 @@ enum {
 
 /* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
  * and all its hosts, so yielding starts early. */
-#define SPIN_NS    WEFT_US(5)
+#define SPIN_NS    WEFT_US(1)
 #define YIELD_NS   WEFT_US(200)
 #define NAP_MIN_NS WEFT_US(20)
 #define NAP_MAX_NS WEFT_MS(1)
@@ -55,8 +54,9 @@ struct rtnet {
 	struct bindings *bindings; /* NULL: only one switch is here, addresses are where the topology says */
 	uint64_t moved;            /* packets received, delivered or sent so far */
 	uint32_t uplink_pkts, downlink_pkts;
-	uint32_t reach;           /* hosts that have an address unless another one was learned */
-	bool wakes;               /* every port has interrupts */
+	uint32_t reach; /* hosts that have an address unless another one was learned */
+	bool wakes;     /* every port has interrupts */
+	struct weft_yield yield;
 	struct weft_port **ports; /* of the hosts, as weft_ethdev_sleep wants them */
 	uint32_t host_count;
 	struct host hosts[];
@@ -439,14 +439,14 @@ static weft_ns nap_length(const struct rtnet *r, weft_ns idle)
 }
 
 /* One step of doing nothing since `idle_since`, with an event at `next`. */
-static void idle_step(const struct rtnet *r, weft_ns now, weft_ns idle_since, weft_ns next)
+static void idle_step(struct rtnet *r, weft_ns now, weft_ns idle_since, weft_ns next)
 {
 	weft_ns idle = now - idle_since;
 	if (idle < SPIN_NS)
 		return;
-	if (idle < YIELD_NS || next - now < NAP_MIN_NS)
-		sched_yield();
-	else
+	if (weft_yield_pays(&r->yield, now) && (idle < YIELD_NS || next - now < NAP_MIN_NS))
+		weft_yield(&r->yield, now);
+	else if (next - now >= NAP_MIN_NS)
 		weft_ethdev_sleep(r->ports, r->host_count, min_ns(nap_length(r, idle), next - now));
 }
 

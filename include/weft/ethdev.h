@@ -180,6 +180,20 @@ int weft_ethdev_ring_pair(const char *name, uint32_t entries, struct weft_port *
 /* Nanoseconds of a monotonic clock from the TSC, sampled by shells once per burst; 0 near process start. */
 weft_ns weft_clock_ns(void);
 
+/* Of a thread that polls, or of all that poll one port. Zeroed at first. */
+struct weft_yield {
+	weft_ns not_before_ns; /* until then yielding costs too much; read and written atomically */
+};
+
+/* Gives the processor to other threads that poll, such as a peer's or a switch's, which give it back within
+ * microseconds. A thread that computes keeps it until the scheduler's time slice is over: after that this does nothing
+ * for 32 times as long as the processor was kept. `now`: the present time of weft_clock_ns. */
+void weft_yield(struct weft_yield *y, weft_ns now);
+
+/* Whether weft_yield would yield. Where it would not, sleeping until there are packets is better: who is woken runs
+ * before who computes. */
+bool weft_yield_pays(const struct weft_yield *y, weft_ns now);
+
 /* Binds the calling thread to a CPU of the port's NUMA node when there is more than one node (libnuma); no-op
  * otherwise. */
 void weft_ethdev_bind_thread(const struct weft_port *port);

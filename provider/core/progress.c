@@ -9,7 +9,7 @@
 #include "weft/ethdev.h"
 
 enum {
-	IDLE_US = 20,    /* after the last activity */
+	IDLE_US = 2,     /* after the last activity: the peer, or a switch, may wait for this processor */
 	BATCHED_MAX = 7, /* doorbells that wait for the next one */
 	LOOK_US = 2,     /* a doorbell looks at what has arrived when nobody has for this long */
 };

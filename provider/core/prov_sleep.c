@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How threads wait: they poll, then give way to others, then sleep until the device has packets. */
 #include <assert.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 
 #include "prov_progress.h"
 #include "weft/ethdev.h"
 
 enum {
-	SPIN_US = 20,    /* a waiter polls without pause this long after the last activity */
+	SPIN_US = 2,     /* a waiter polls without pause this long after the last activity */
 	YIELD_US = 500,  /* then gives way to others between polls this long, then sleeps */
 	NAP_MIN_US = 50, /* first nap; each later one is twice as long */
 	NAP_MAX_US = 1000,
@@ -120,11 +119,12 @@ static void give_way(struct prov_nic *nic)
 /* And the CPU; whoever wants to cancel this thread may. */
 static void yield_now(struct prov_nic *nic, const struct wait *wait)
 {
+	weft_ns now = nic->poll.now_ns;
 	prov_nic_unlock(nic);
 	pthread_setcancelstate(wait->cancel_state, NULL);
 	pthread_testcancel();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-	sched_yield();
+	weft_yield(&nic->yield, now);
 	prov_nic_lock(nic);
 }
 
@@ -172,10 +172,10 @@ static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
 static void wait_step(struct prov_nic *nic, struct wait *wait)
 {
 	assert_locked(nic);
-	weft_ns idle_ns = weft_clock_ns() - wait->since_ns;
+	weft_ns now = weft_clock_ns(), idle_ns = now - wait->since_ns;
 	if (idle_ns < WEFT_US(SPIN_US))
 		give_way(nic);
-	else if (idle_ns < WEFT_US(YIELD_US) || wait->yields)
+	else if ((idle_ns < WEFT_US(YIELD_US) && weft_yield_pays(&nic->yield, now)) || wait->yields)
 		yield_now(nic, wait);
 	else if (nic->sleep.listening)
 		sleep_beside(nic, wait);

@@ -2,7 +2,6 @@
 /* Completion queue: the finished requests themselves, so that it can neither overflow nor fail to take one. */
 #include <assert.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +93,10 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 		prov_progress(nic);
 	ssize_t n = entries_take(cq, buf, count, src);
 	bool idle = n == -FI_EAGAIN && prov_is_idle(nic);
+	weft_ns now = nic->poll.now_ns;
 	prov_nic_unlock(nic);
 	if (idle)
-		sched_yield();
+		weft_yield(&nic->yield, now);
 	return n;
 }
 

@@ -2,7 +2,6 @@
 /* Poll sets: which of several completion queues and counters have something to look at. */
 #include <assert.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "member.h"
@@ -109,17 +108,19 @@ static bool look_at(const struct member *m)
 static int poll_poll(struct fid_poll *pfid, void **context, int count)
 {
 	struct prov_poll *poll = poll_of(pfid);
+	struct prov_nic *nic = poll->domain->nic;
 	struct member *m;
 	int n = 0;
-	prov_nic_lock(poll->domain->nic);
-	prov_progress(poll->domain->nic);
+	prov_nic_lock(nic);
+	prov_progress(nic);
 	TAILQ_FOREACH(m, &poll->members, link)
 	if (n < count && look_at(m))
 		context[n++] = m->fid->context;
-	bool idle = !n && prov_is_idle(poll->domain->nic);
-	prov_nic_unlock(poll->domain->nic);
+	bool idle = !n && prov_is_idle(nic);
+	weft_ns now = nic->poll.now_ns;
+	prov_nic_unlock(nic);
 	if (idle)
-		sched_yield();
+		weft_yield(&nic->yield, now);
 	return n;
 }
 

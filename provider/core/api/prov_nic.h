@@ -128,6 +128,7 @@ struct prov_nic {
 	struct prov_req_pool reqs;
 	struct prov_deferred_queue deferred;
 	struct prov_poll_state poll;
+	struct weft_yield yield; /* of all threads that poll it */
 	struct prov_link_state port_link;
 	struct prov_sleep_state sleep;
 	struct prov_wait_list to_notify; /* wait objects to be notified once the lock is free */
