@@ -16,6 +16,10 @@ enum {
 	PS_PER_NS = 1000,
 };
 
+/* So many packets wait for a port: its link holds the others back, in the queue where they are marked and trimmed. */
+#define HOLD_PKTS 64
+#define HOLD_PS   (WEFT_US(20) * PS_PER_NS)
+
 /* The switch takes packets from another switch up to this long before the link's rate allows them; the rest stays in
  * the port. */
 #define IN_AHEAD_PS (WEFT_US(100) * PS_PER_NS)
@@ -240,8 +244,10 @@ static void nic_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
 {
 	struct host *h = arg;
 	h->net->moved++;
-	if (h->down.count >= h->net->downlink_pkts)
+	if (h->down.count >= HOLD_PKTS)
 		host_flush(h);
+	if (h->down.count >= HOLD_PKTS)
+		weft_net_link_hold(h->net->net, h->out, now + HOLD_PS);
 	if (h->down.count >= h->net->downlink_pkts) {
 		h->stats.downlink_full++;
 		pkt_free(h, pkt);

@@ -15,6 +15,8 @@
 
 enum {
 	LINK_BPS_DEFAULT_GBPS = 10,
+	STAR_BPS_DEFAULT_GBPS = 100,
+	STAR_BRTT_US = 200, /* of processes that share processors: software takes much longer than cables */
 	POOL_PKTS = 4095,
 	/* Wire bytes of a full packet when none are given: 4 KiB of payload, headers, Ethernet. */
 	MTU_WIRE_BYTES = 4096 + 100 + WEFT_L1_OVERHEAD_BYTES,
@@ -157,9 +159,13 @@ static const struct opt_desc switch_options[] = {
 	 "be only this switch of the topology (leaf0, spine1, core2), its neighbours are" BELOW
 	 "processes of their own; its ports are its cables, first those down",
 	 opt_string, FIELD(as)},
-	{"link-gbps", "N", "rate of every link; default: the file's, 10 for presets", opt_gbps, FIELD(link_bps)},
+	{"link-gbps", "N", "rate of every link; default: the file's, 10 for presets, 100 without --topology", opt_gbps,
+	 FIELD(link_bps)},
 	{"mtu", "BYTES", "largest IP packet; default 9000 or what a device can", opt_u32, FIELD(mtu_bytes)},
-	{"queue-bytes", "N", "data queue per switch port; default: one BDP with trimming, five without", opt_queue, 0},
+	{"queue-bytes", "N",
+	 "data queue per switch port; default: one BDP with trimming, five without; without --topology" BELOW
+	 "that of a base RTT of 200 us",
+	 opt_queue, 0},
 	{"credit-queue", "N",
 	 "credits that may wait at a port, for --cc spraypass and expresspass at the" BELOW
 	 "hosts, with --route symmetric when there is more than one path; default 0:" BELOW
@@ -200,11 +206,13 @@ static const struct opt_command switch_command = {
 
 static int topology_resolve(struct switch_opts *o, struct weft_topo *topo, char star[24], struct weft_err *err)
 {
+	uint64_t gbps = LINK_BPS_DEFAULT_GBPS;
 	if (o->topology == NULL) {
 		snprintf(star, 24, "star:%u", o->ports.count);
 		o->topology = star;
+		gbps = STAR_BPS_DEFAULT_GBPS;
 	}
-	int rc = options_topology(o->topology, o->link_bps, LINK_BPS_DEFAULT_GBPS * UINT64_C(1000000000), topo, err);
+	int rc = options_topology(o->topology, o->link_bps, gbps * UINT64_C(1000000000), topo, err);
 	if (rc == 0 && o->as == NULL && topo->hosts < o->ports.count)
 		return weft_err_set(err, -EINVAL, "%u ports, but topology %.80s has %u hosts", o->ports.count,
 				    o->topology, topo->hosts);
@@ -324,6 +332,7 @@ static int switch_main(struct switch_opts *o, struct weft_err *err)
 		.part = o->as != NULL ? &part : NULL,
 		.net = {.seed = o->seed,
 			.mtu_bytes = MTU_WIRE_BYTES,
+			.brtt_ns = o->topology == star ? WEFT_US(STAR_BRTT_US) : 0,
 			.route = o->route,
 			.route_tune = o->route_tune,
 			.tune = o->fabric},

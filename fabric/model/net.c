@@ -73,7 +73,7 @@ int weft_net_create(const struct weft_net_conf *conf, const struct weft_topo *to
 				 .rng = {rng_mix(conf->seed + 1)},
 				 .error_rng = {rng_mix(conf->seed + 2)},
 				 .credit_rng = {rng_mix(conf->seed + 5)},
-				 .brtt_ps = path_brtt_ps(&t, conf->mtu_bytes),
+				 .brtt_ps = conf->brtt_ns ? conf->brtt_ns * 1000 : path_brtt_ps(&t, conf->mtu_bytes),
 				 .depth_since = now};
 	if (!net->conf.tune.ecn_prob_pct)
 		net->conf.tune.ecn_prob_pct = 100;

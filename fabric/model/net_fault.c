@@ -117,6 +117,20 @@ void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_
 	}
 }
 
+void weft_net_link_hold(struct weft_net *net, struct weft_link_id id, weft_ps until)
+{
+	struct net_port *p = &net->tree.ports[id.index];
+
+	assert(id.index < net->tree.port_count && !(p->flags & PORT_NIC));
+	if (until <= p->busy_until)
+		return;
+	p->busy_until = until;
+	if (!evq_pending(&net->evq, event_free(id.index)))
+		return;
+	evq_cancel(&net->evq, event_free(id.index));
+	evq_set(&net->evq, event_free(id.index), until);
+}
+
 uint64_t weft_net_link_nominal_bps(const struct weft_net *net, struct weft_link_id id)
 {
 	assert(id.index < net->tree.port_count);

@@ -146,6 +146,34 @@ static void link_set_bps__slows(void **state)
 	lan_close(&lan);
 }
 
+static void hold_once(struct lan_host *host, const struct weft_pkt *pkt, weft_ps now)
+{
+	struct weft_link_id down;
+
+	assert_int_equal(weft_net_host_link(host->lan->net, host->id, true, &down), 0);
+	if (host->data == 1)
+		weft_net_link_hold(host->lan->net, down, now + 1000000);
+}
+
+/* What is behind the first packet waits in the switch until the host has room, and is marked and trimmed there. */
+static void link_hold__packets_wait(void **state)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct lan lan;
+
+	conf.tune.queue_bytes = 10 * LAN_MTU;
+	conf.tune.trim = WEFT_TRIM_ARRIVING;
+	lan_open(&lan, "star:2", GBPS800, conf);
+	lan.on_deliver = hold_once;
+	lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 1, .count = 60});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	/* 23 packets come in a microsecond, and ten of them fit the queue. */
+	assert_in_range(lan.hosts[1].trimmed, 12, 15);
+	assert_int_equal(lan.hosts[1].data + lan.hosts[1].trimmed, 60);
+	assert_true(lan.hosts[1].last_at > 1000000 + 10 * SER);
+	lan_close(&lan);
+}
+
 static void link_find__bounds(void **state)
 {
 	struct weft_link_id id;
@@ -163,9 +191,13 @@ static void link_find__bounds(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(link_counts__both_directions), cmocka_unit_test(link_set_up__uplink),
-		cmocka_unit_test(link_set_up__downlink),        cmocka_unit_test(link_set_up__flushes_the_queue),
-		cmocka_unit_test(link_set_bps__slows),          cmocka_unit_test(link_find__bounds),
+		cmocka_unit_test(link_counts__both_directions),
+		cmocka_unit_test(link_set_up__uplink),
+		cmocka_unit_test(link_set_up__downlink),
+		cmocka_unit_test(link_set_up__flushes_the_queue),
+		cmocka_unit_test(link_set_bps__slows),
+		cmocka_unit_test(link_hold__packets_wait),
+		cmocka_unit_test(link_find__bounds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,9 @@ weft_ps weft_net_inject(struct weft_net *net, struct weft_link_id id, struct wef
 void weft_net_link_set_up(struct weft_net *net, struct weft_link_id id, bool up);
 /* Queue and marking thresholds that are a share of the BDP follow the rate; rates below 1 Mb/s are 1 Mb/s. */
 void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_t bps);
+/* The far end has no room: the switch sends nothing into the link before `until`, packets wait in its queue. Without
+ * effect when it is busy longer anyway. */
+void weft_net_link_hold(struct weft_net *net, struct weft_link_id id, weft_ps until);
 /* The rate the topology gives it. */
 uint64_t weft_net_link_nominal_bps(const struct weft_net *net, struct weft_link_id id);
 /* Bit error rate in 10^-18: a packet of n bytes on the wire is lost (dropped_error) with the probability

@@ -48,6 +48,7 @@ extern const struct weft_param weft_net_tunes[];
 struct weft_net_conf {
 	uint64_t seed;      /* of salts, RED, coins and switches' draws */
 	uint32_t mtu_bytes; /* wire bytes of a full data packet: sizes BDP and idle RTT */
+	weft_ns brtt_ns;    /* base RTT for the BDP of queues and marks; 0: the idle path's */
 	struct weft_net_tune tune;
 	const struct weft_route_ops *route;                /* how switches choose among equal ports; NULL: by ECMP */
 	const void *route_tune;                            /* its parameters, copied; NULL: defaults */

@@ -305,6 +305,30 @@ static void poll__stuck_port_drops_and_counts(void **state)
 	lab_close(&l);
 }
 
+/* The usual room for packets that wait for a port: what it does not take waits in the fabric's queue, and is trimmed
+ * there, so that senders learn of it at once. */
+static void poll__stuck_port_trims(void **state)
+{
+	struct lab l;
+	unsigned full = 0, trimmed = 0, sent = 0;
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	for (weft_ns now = 0; now < WEFT_MS(8); now += 2000) {
+		sent += sent < RING + 500 && send_data(l.host[1], weft_net_host_ip(1), weft_net_host_ip(0), sent);
+		rtnet_poll(l.rtnet, now);
+	}
+	for (weft_ns now = WEFT_MS(8); now < WEFT_MS(10); now += 2000) {
+		drain(l.host[0], &full, &trimmed);
+		rtnet_poll(l.rtnet, now);
+	}
+	struct rtnet_stats s;
+	rtnet_get_stats(l.rtnet, UINT32_MAX, &s);
+	assert_int_equal(s.downlink_full, 0);
+	assert_int_equal(sent, RING + 500);
+	assert_int_equal(full + trimmed, sent);
+	assert_true(trimmed > 100);
+	lab_close(&l);
+}
+
 static void learn__addresses_of_any_range(void **state)
 {
 	struct lab l;
@@ -488,6 +512,7 @@ int main(void)
 		cmocka_unit_test(poll__credits_are_control),
 		cmocka_unit_test(poll__overload_without_trimming_drops),
 		cmocka_unit_test(poll__stuck_port_drops_and_counts),
+		cmocka_unit_test(poll__stuck_port_trims),
 		cmocka_unit_test(learn__addresses_of_any_range),
 		cmocka_unit_test(learn__another_ports_address_is_refused),
 		cmocka_unit_test(poll__foreign_packets_are_dropped),
