@@ -12,7 +12,7 @@ PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric
 SOAK_SECONDS ?= 1800
 SECONDS ?= 120
 
-.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider reproduce soak chaos fuzz check format tidy clean
+.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi reproduce soak chaos fuzz check format tidy clean
 
 all: build
 
@@ -56,6 +56,10 @@ bench: deps build
 # The provider's latency, rate and bandwidth beside those of libfabric's own providers; doc/notes/performance.md has a run.
 bench-provider: deps build
 	@scripts/bench_provider.py $(BUILD)
+
+# Open MPI through weft switch and over tcp;ofi_rxm, in turn.
+bench-mpi: deps build
+	@scripts/bench_mpi.py $(BUILD)
 
 # All publications: figures run, claims judged, pages of doc/papers and the gallery written, and a table of them at the end.
 # Goes on where it was stopped.

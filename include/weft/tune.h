@@ -31,6 +31,8 @@ struct weft_engine_tune {
 	uint64_t brtt_floor_ns;    /* measured base RTTs never go below this (software peers answer late) */
 	uint64_t rto_ns;           /* retransmission timeout; 0: 7 base RTTs (SMaRTT sec. III-D) */
 	uint64_t rto_max_ns;       /* ceiling of the exponential back-off */
+	uint64_t rtt_memory_ns;    /* the largest RTT of at least so long counts for timeouts: hosts that are late for
+				    * want of a processor will be late again; 0: of two timeouts */
 	uint64_t reorder_ns;       /* a packet is lost when one sent this much later was acknowledged; 0: 3 base RTTs */
 	uint64_t ack_delay_ns;     /* a coalesced ACK waits at most this long; 0: half a base RTT */
 	uint64_t peer_timeout_ns;  /* silence after which a peer's operations fail */

@@ -25,6 +25,7 @@ enum {
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
 #define BRTT_FLOOR_NS WEFT_US(500)
+#define RTT_MEMORY_NS WEFT_MS(500)
 /* doc/notes/performance.md has what eager and announced messages of various lengths take. */
 #define RNDV_BYTES (UINT64_C(256) << 10)
 /* With manual progress a peer that computes is silent: waiting longer is cheap, aborting a job too early is not. */
@@ -255,6 +256,7 @@ int prov_tune_load(struct prov_tune *tune, struct weft_err *err)
 	weft_param_defaults(weft_engine_tunes, &tune->engine.tune);
 	weft_param_defaults(weft_fault_params, &tune->fault);
 	tune->engine.tune.brtt_floor_ns = BRTT_FLOOR_NS;
+	tune->engine.tune.rtt_memory_ns = RTT_MEMORY_NS;
 	tune->engine.tune.peer_timeout_ns = PEER_TIMEOUT_NS;
 	tune->engine.tune.rndv_bytes = RNDV_BYTES;
 	tune->engine.tune.pmtu_discovery = 1; /* between our interface and the peer's there may be anything */

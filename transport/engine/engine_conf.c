@@ -42,6 +42,8 @@ const struct weft_param weft_engine_tunes[] = {
 	       "base RTTs are the smallest sample, and measured anew after this time, ns"),
 	TUNE64(rto_ns, 0, 0, 60000000000, "retransmission timeout, ns; 0: 7 base RTTs"),
 	TUNE64(rto_max_ns, 8000000000, 1000, 60000000000, "ceiling of the retransmission timeout's back-off, ns"),
+	TUNE64(rtt_memory_ns, 0, 0, 4000000000,
+	       "the largest RTT of at least this time counts for timeouts, ns; 0: of two timeouts"),
 	TUNE64(reorder_ns, 0, 0, 60000000000,
 	       "lost when a packet sent this much later was acknowledged, ns; 0: 3 base RTTs or the largest recent "
 	       "RTT"),

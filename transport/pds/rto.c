@@ -58,7 +58,8 @@ weft_ns rto_deadline(const struct pds *pds, const struct pdc_tx *p)
 static weft_ns period_ns(const struct pds_conf *conf, const struct pdc_tx *p)
 {
 	weft_ns ns = conf->rto_srtts * p->srtt_ns;
-	return ns > conf->rto_ns ? ns : conf->rto_ns;
+	ns = ns > conf->rto_ns ? ns : conf->rto_ns;
+	return ns > conf->tune.rtt_memory_ns ? ns : conf->tune.rtt_memory_ns;
 }
 
 static weft_ns floored(const struct pds_conf *conf, weft_ns rtt_ns)

@@ -57,6 +57,47 @@ static void outage__over_soon(void **state)
 	}
 }
 
+/* A message takes no longer than it needs, unlike duo_transfer. Returns how many packets were sent again. */
+static uint64_t transfer_now(struct duo *d, uint8_t *buf)
+{
+	uint64_t before = duo_stats(d, 0)->tx_retx;
+	struct weft_cqe cqe;
+	duo_recv(d, 1, buf, BYTES, 7, 0, buf);
+	duo_send(d, 0, buf + BYTES, BYTES, 7, buf);
+	while (!duo_cqe(d, 0, &cqe))
+		duo_run(d, d->now + WEFT_US(10));
+	assert_int_equal(cqe.err, 0);
+	duo_expect(d, 1, buf, 0);
+	return duo_stats(d, 0)->tx_retx - before;
+}
+
+/* A host that is late for want of a processor is late again and again: that is no loss, and soon not taken for one. The
+ * timeout doubles from 70 us to more than the 4 ms that the answer takes. */
+static void late_host__is_remembered(void **state)
+{
+	enum { HICCUPS = 20, LEARNED = 7 };
+	struct duo d;
+	struct duo_conf conf;
+	uint8_t *buf = calloc(2, BYTES);
+	duo_conf_init(&conf);
+	conf.tune.rtt_memory_ns = WEFT_MS(500);
+	duo_open(&d, &conf);
+	assert_int_equal(transfer_now(&d, buf), 0);
+	for (int i = 0; i < HICCUPS; i++) {
+		weft_ns latency = d.latency_ns;
+		d.latency_ns = WEFT_MS(2);
+		uint64_t again = transfer_now(&d, buf);
+		d.latency_ns = latency;
+		assert_true(i > 0 || again > 0);
+		assert_true(i < LEARNED || again == 0);
+		for (int k = 0; k < 10; k++)
+			assert_int_equal(transfer_now(&d, buf), 0);
+		duo_run(&d, d.now + WEFT_MS(50));
+	}
+	duo_close(&d);
+	free(buf);
+}
+
 /* Nobody clears a refusal who does not know its PSN: the operation fails, as it should. */
 static enum duo_fate lose_first_answer(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
@@ -159,9 +200,8 @@ static void late__first_packet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(outage__over_soon),
-		cmocka_unit_test(clear__forged),
-		cmocka_unit_test(credit__forged),
+		cmocka_unit_test(outage__over_soon),  cmocka_unit_test(late_host__is_remembered),
+		cmocka_unit_test(clear__forged),      cmocka_unit_test(credit__forged),
 		cmocka_unit_test(late__first_packet),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
