@@ -25,15 +25,14 @@ enum {
 #define IN_AHEAD_PS (WEFT_US(100) * PS_PER_NS)
 
 /* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
- * and all its hosts, so yielding starts early. */
-#define SPIN_NS    WEFT_US(1)
-#define YIELD_NS   WEFT_US(200)
-#define NAP_MIN_NS WEFT_US(20)
-#define NAP_MAX_NS WEFT_MS(1)
-#define SLEEP_MAX_NS                                                                                                   \
-	WEFT_MS(20)    /* when every port wakes us; a packet that slips in just before is late by that much            \
-			*/
-#define NAP_DIVISOR 16 /* a nap lasts this share of the idle time so far */
+ * and all its hosts, so yielding starts early. SLEEP_MAX_NS: when every port wakes us; a packet that slips in just
+ * before is late by that much. */
+#define SPIN_NS      WEFT_US(1)
+#define YIELD_NS     WEFT_US(200)
+#define NAP_MIN_NS   WEFT_US(20)
+#define NAP_MAX_NS   WEFT_MS(1)
+#define NAP_DIVISOR  16 /* a nap lasts this share of the idle time so far */
+#define SLEEP_MAX_NS WEFT_MS(20)
 
 struct fifo {
 	struct weft_pkt *head, **tail;
@@ -102,8 +101,6 @@ static void fifo_free(struct host *h, struct fifo *f)
 	for (struct weft_pkt *pkt; (pkt = fifo_pop(f)) != NULL;)
 		pkt_free(h, pkt);
 }
-
-/* ---- addresses ---- */
 
 /* False: the address is another port's. What another switch sends on was looked at where it came in. */
 static bool source_is_right(const struct host *h, uint32_t addr)
