@@ -23,6 +23,11 @@ enum {
 	WEFT_RECORDER_NAME_BYTES = 48,       /* of names, with the 0 that ends them */
 };
 
+/* Where the provider keeps the buffer of each device, a file whose name is the prefix, the process's id, a dot and a
+ * number. While the process lives it has a write lock on the file (fcntl). */
+#define WEFT_RECORDER_DIR    "/dev/shm"
+#define WEFT_RECORDER_PREFIX "weft-trace."
+
 /* What happened, and what `detail` is. */
 enum weft_event_kind {
 	WEFT_EVENT_NONE,

@@ -86,6 +86,9 @@ static const struct {
 	 "longest message that is copied, so that its send completes at once instead of when the peer has "
 	 "acknowledged it; a failure is the result of the next operation to the peer then. Not with "
 	 "FI_DELIVERY_COMPLETE or FI_MATCH_COMPLETE (default: 16384; 0: messages sent with FI_INJECT only)"},
+	{"record_events", FI_PARAM_INT,
+	 "the flight recorder of each device keeps so many events of its last packets, for weft trace (default: 8192; "
+	 "0: there is none)"},
 	{"wait_ms", FI_PARAM_INT,
 	 "longest wait for the socket of a memif server or vhost to appear, and for the link of a NIC to come up "
 	 "(default: 5000)"},

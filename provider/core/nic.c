@@ -13,6 +13,7 @@
 #include "prov_log.h"
 #include "prov_nic.h"
 #include "prov_progress.h"
+#include "prov_recorder.h"
 #include "weft/ethdev.h"
 
 /* After our own connections are closed, peers may still ask for an acknowledgement they lost: stay this long after the
@@ -127,6 +128,7 @@ static int nic_open(const struct prov_conf *conf, const struct prov_dev *dev, st
 		ret = prov_device_open(nic, conf, dev, &tune, err);
 	if (!ret) {
 		nic_init(nic, dev, &tune);
+		prov_recorder_open(nic, tune.record_events);
 		telemetry_add(nic);
 		prov_stand_in_start(nic);
 		*out = nic;
@@ -198,6 +200,7 @@ static void nic_close(struct prov_nic *nic)
 			weft_telemetry_remove(&nic->telemetry);
 		linger(nic);
 		prov_device_close(nic);
+		prov_recorder_close(nic);
 	}
 	prov_req_pool_free(&nic->reqs);
 	prov_late_free(&nic->late_errors);

@@ -17,10 +17,11 @@
 enum {
 	WAIT_DEFAULT_MS = 5000,
 	LINGER_DEFAULT_MS = 500,
-	COPY_BYTES = 16384,  /* a copy takes less than two microseconds, less than any round trip */
-	ACK_EVERY = 32,      /* packets in the middle of a message; a packet that changes the receiver's state is
-				acknowledged at once ... */
-	ACKS_PER_WINDOW = 8, /* ... and more often where windows are small, as at congested links */
+	RECORD_EVENTS = 8192, /* 32 bytes each: some milliseconds of a busy link, and all of one that hangs */
+	COPY_BYTES = 16384,   /* a copy takes less than two microseconds, less than any round trip */
+	ACK_EVERY = 32,       /* packets in the middle of a message; a packet that changes the receiver's state is
+				 acknowledged at once ... */
+	ACKS_PER_WINDOW = 8,  /* ... and more often where windows are small, as at congested links */
 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
@@ -193,6 +194,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	weft_ns *peer_ns = &tune->engine.tune.peer_timeout_ns;
 	int mtu = 0, pool_pkts = 0, peer_ms = 0, seed = 0, rndv_bytes = -1;
 	int wait_ms = WAIT_DEFAULT_MS, linger_ms = LINGER_DEFAULT_MS, copy_bytes = COPY_BYTES;
+	int record_events = RECORD_EVENTS;
 	const struct {
 		const char *name;
 		int min, *value;
@@ -204,6 +206,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 		{"wait_ms", 0, &wait_ms},
 		{"linger_ms", 0, &linger_ms},
 		{"copy_bytes", 0, &copy_bytes},
+		{"record_events", 0, &record_events},
 		{"seed", 0, &seed},
 	};
 	int ret = 0;
@@ -226,6 +229,7 @@ static int limits_load(struct prov_tune *tune, struct weft_err *err)
 	tune->wait_ns = WEFT_MS(wait_ms);
 	tune->linger_ns = WEFT_MS(linger_ms);
 	tune->copy_bytes = (uint32_t)copy_bytes;
+	tune->record_events = (uint32_t)record_events;
 	tune->engine.seed = (uint64_t)seed;
 	tune->engine.ids_by_seed = 1;
 	return seed ? 0 : secret_draw(tune, err);

@@ -22,11 +22,12 @@ struct prov_tune {
 	bool faulty;                        /* or one of the faults below */
 	struct weft_fault_conf fault;       /* breaks what we send, for tests */
 	bool no_arp, rx_interrupt;
-	bool telemetry;      /* EAL is started with it, unless eal_args say how */
-	char *key_file;      /* ours; NULL: nothing is encrypted */
-	char *eal_args;      /* ours; NULL: the defaults */
-	weft_ns wait_ns;     /* how long an open waits for the other end's socket */
-	weft_ns linger_ns;   /* how long a close waits for the last packets */
+	bool telemetry;         /* EAL is started with it, unless eal_args say how */
+	char *key_file;         /* ours; NULL: nothing is encrypted */
+	char *eal_args;         /* ours; NULL: the defaults */
+	weft_ns wait_ns;        /* how long an open waits for the other end's socket */
+	weft_ns linger_ns;      /* how long a close waits for the last packets */
+	uint32_t record_events; /* the flight recorder keeps so many; 0: there is none */
 	uint32_t copy_bytes; /* longest message that is copied so that its send completes at once; 0: injected ones */
 };
 

@@ -51,11 +51,12 @@ static uint64_t written_of(const void *head)
 	return written / sizeof(struct event);
 }
 
-/* Names are shown to people: anything that is not printable ends them. */
+/* Names are shown to people: anything that is not printable ends them, and what formats quote by. */
 static void copy_name(char *to, const char *from)
 {
 	size_t n = 0;
-	while (n < WEFT_RECORDER_NAME_BYTES - 1 && from[n] > ' ' && from[n] < 0x7f) {
+	while (n < WEFT_RECORDER_NAME_BYTES - 1 && from[n] > ' ' && from[n] < 0x7f && from[n] != '"' &&
+	       from[n] != '\\') {
 		to[n] = from[n];
 		n++;
 	}

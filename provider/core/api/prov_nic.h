@@ -99,6 +99,14 @@ struct prov_stand_in {
 	bool rests, stop; /* under the device's lock: it sleeps until `wake`; it is to end */
 };
 
+/* The flight recorder (prov_recorder.c). */
+struct prov_recorder {
+	int fd; /* of the file; -1: there is none */
+	void *buffer;
+	size_t bytes;
+	char path[64];
+};
+
 struct prov_nic {
 	TAILQ_ENTRY(prov_nic) link; /* all open devices */
 	char *name;                 /* device name */
@@ -134,6 +142,7 @@ struct prov_nic {
 	struct prov_wait_list to_notify; /* wait objects to be notified once the lock is free */
 	struct prov_auto_thread thread;
 	struct prov_stand_in stand_in;
+	struct prov_recorder recorder;
 };
 
 /* Opens the device `dev` of `conf`, or shares it with an open domain. */
