@@ -94,17 +94,26 @@ void wire_mark_ce(struct weft_pkt *pkt)
 	pkt->ecn = WEFT_ECN_CE;
 }
 
+/* Of headers behind a UDP or entropy header, `left` bytes of which are there. What is encrypted may be any: as much as
+ * a request needs that has all a trimmed one is good for. */
+static uint32_t headers_bytes(const uint8_t *b, uint32_t left)
+{
+	enum { TSS_BYTES = 16, REQUEST_BYTES = 16 + 44 };
+	const struct wire_hdr *hdr = (const struct wire_hdr *)b;
+	uint32_t bytes = wire_pds_bytes(wire_hdr_type(hdr));
+
+	if (wire_hdr_type(hdr) == WIRE_PDS_TSS)
+		return TSS_BYTES + REQUEST_BYTES;
+	return bytes < left ? bytes + ses_span(b + bytes, left - bytes, ses_form(hdr)) : bytes;
+}
+
 /* All headers after IP, or the minimum a trimming switch keeps when they make no sense; at most `left`. */
 static uint32_t kept_bytes(const uint8_t *b, uint32_t left, uint8_t proto)
 {
 	uint32_t l4_bytes = proto == IP_PROTO_UDP ? UDP_BYTES : ENTROPY_BYTES, kept = l4_bytes + TRIM_KEEP_BYTES;
 
 	if (left >= l4_bytes + PDS_MIN_BYTES) {
-		const struct wire_hdr *hdr = (const struct wire_hdr *)(b + l4_bytes);
-		uint32_t headers = l4_bytes + wire_pds_bytes(wire_hdr_type(hdr));
-
-		if (headers < left)
-			headers += ses_span(b + headers, left - headers, ses_form(hdr));
+		uint32_t headers = l4_bytes + headers_bytes(b + l4_bytes, left - l4_bytes);
 		kept = headers > kept ? headers : kept;
 	}
 	return kept < left ? kept : left;

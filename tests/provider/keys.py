@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""keys.py WEFT PEER_APP CASE - processes through `weft switch` that encrypt: with losses, repeated and damaged packets;
-keys that change while messages are under way; peers with other keys or none; key files that are refused.
+"""keys.py WEFT PEER_APP CASE - processes through `weft switch` that encrypt: with losses, repeated, damaged and trimmed
+packets; keys that change while messages are under way; peers with other keys or none; key files that are refused.
 Needs FI_PROVIDER_PATH."""
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ class Here:
 class Fabric:
     """A switch with peers and their key files."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *options: str) -> None:
         self.folder = folder
         self.count = 0
-        self.switch = subprocess.Popen([WEFT, "switch", "--vhost", f"{folder}/vhost:3"], text=True, stdout=subprocess.PIPE)
+        self.switch = subprocess.Popen([WEFT, "switch", "--vhost", f"{folder}/vhost:3", *options], text=True,
+                                       stdout=subprocess.PIPE)
         assert self.switch.stdout and "ready" in self.switch.stdout.readline()
 
     def keys(self, name: str, keys: dict[int, str], current: int, mode: int = 0o600) -> str:
@@ -86,6 +87,25 @@ def damaged(fabric: Fabric) -> None:
         for name in ("tss_sealed", "tss_opened", "tss_bad_tag", "tss_replayed"):
             assert fabric.counter(number, name) > 0, f"no {name}:\n{fabric.said(number)}"
         assert "encrypted with key 1 by" in fabric.said(number), fabric.said(number)
+
+
+def trimmed(fabric: Fabric) -> None:
+    """Two send to one, whose queue is short: what finds it full is trimmed, and asked for again."""
+    keys = fabric.keys("keys", {1: SECRETS[1]}, 1)
+    a, b, c = (fabric.peer(keys) for _ in range(3))
+    exchange(a, c, 9)
+    exchange(b, c, 9)
+    for tag, source in enumerate((a, b)):
+        expect(c.ask(f"recv {tag}"), "posted")
+        source.send(c.name, tag, 1000000)
+        source.tell(f"wait {LIMIT_MS}")
+    heard = {c.wait() for _ in range(2)}
+    assert heard == {f"received {tag} length 1000000 wrong 0" for tag in range(2)}, heard
+    assert [source.hear() for source in (a, b)] == ["sent 0", "sent 1"]
+    for peer in (a, b, c):
+        peer.end()
+    assert fabric.counter(2, "tss_trimmed") > 0 and fabric.counter(2, "rx_trimmed") > 0, fabric.said(2)
+    assert fabric.counter(2, "tss_bad_tag") == 0 and fabric.counter(2, "tss_malformed") == 0, fabric.said(2)
 
 
 def rotation(fabric: Fabric) -> None:
@@ -160,10 +180,11 @@ def files(fabric: Fabric) -> None:
         peer.end()
 
 
-CASES = {"damaged": damaged, "rotation": rotation, "strangers": strangers, "clear": strangers, "files": files}
+SLOW = ("--link-gbps", "0.5", "--queue-bytes", "20000", "--set", "ecn_min_pct=0", "--set", "ecn_max_pct=0")
+CASES = {"damaged": damaged, "trimmed": trimmed, "rotation": rotation, "strangers": strangers, "clear": strangers, "files": files}
 
 with tempfile.TemporaryDirectory(prefix="weft-keys-") as temporary:
-    net = Fabric(temporary)
+    net = Fabric(temporary, *SLOW if CASE == "trimmed" else ())
     try:
         CASES[CASE](net)
     finally:

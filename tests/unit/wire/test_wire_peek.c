@@ -211,6 +211,25 @@ static void wire_trim__gives_the_sample(void **state)
 	}
 }
 
+/* Nobody on the way knows what the headers are: the TSS header and as much as those of a request stay. */
+static void wire_trim__encrypted(void **state)
+{
+	enum { BYTES = 1500, KEPT = 20 + 8 + 16 + 60 };
+	static const uint8_t begin[40] = {0x45, 0, BYTES >> 8, BYTES & 0xff, [9] = 17, [28] = WIRE_PDS_TSS << 3};
+	uint8_t data[BYTES] = {0};
+
+	memcpy(data, begin, sizeof begin);
+	for (size_t len = BYTES; len > 20; len -= len > KEPT ? 700 : 9) {
+		data[2] = (uint8_t)(len >> 8);
+		data[3] = (uint8_t)len;
+		struct weft_pkt pkt = held(data, len);
+		wire_peek(&pkt);
+		wire_trim(&pkt, false);
+		assert_int_equal(pkt.head_len, len < KEPT ? len : KEPT);
+		free(pkt.head);
+	}
+}
+
 /* In the lab the payload is only a length behind the headers. */
 static void wire_trim__payload_elsewhere(void **state)
 {
@@ -242,6 +261,7 @@ int main(void)
 		cmocka_unit_test(wire_mark_ce__changes_ecn_and_checksum_only),
 		cmocka_unit_test(wire_trim__keeps_all_headers),
 		cmocka_unit_test(wire_trim__gives_the_sample),
+		cmocka_unit_test(wire_trim__encrypted),
 		cmocka_unit_test(wire_trim__payload_elsewhere),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
