@@ -23,6 +23,9 @@ echo "== a second engine on a device, straight and handed over"
 FI_PROVIDER_PATH=$build "$build/tests/perf/perf_engines" --seconds 5
 FI_PROVIDER_PATH=$build "$build/tests/perf/perf_engines" --seconds 5 --crossed
 
+echo "== encrypted packets over AES alone; budget: 0.7"
+"$build/tests/perf/perf_tss"
+
 # lab NAME ARGUMENTS...: three runs, the one of median speed; packet-hops over the CPU time it took.
 lab() {
 	local name=$1 json i
