@@ -23,6 +23,7 @@ static enum weft_lb_fb trim_feedback(const struct wire_view *v)
 static void resend_trimmed(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.tx_retx_trim++;
+	p->trimmed_pkts++;
 	lb_feedback(pds, p, wire_view_entropy(v), trim_feedback(v), now);
 	loss_mark(pds, p, wire_hdr_psn(v->hdr), WEFT_CC_LOSS_TRIM, now);
 }

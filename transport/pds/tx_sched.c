@@ -271,6 +271,7 @@ static enum tx_result __attribute__((noinline)) send_lost(struct pds *pds, struc
 	} else {
 		transmit(pds, p, psn, s, build, true, now);
 		pds->stats.tx_retx += s->run != NULL;
+		p->retx_pkts += s->run != NULL;
 		pds->stats.tx_ctrl += s->run == NULL;
 	}
 	return TX_SENT;
@@ -358,6 +359,34 @@ static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		return send_special(pds, p, now);
 	uint16_t payload = next_payload(p, run);
 	return send_piece(pds, p, run, payload, payload, now);
+}
+
+/* Of the run that is cut next. Silence says more than a window that it has filled. */
+static uint8_t next_waits(const struct pds *pds, const struct pdc_tx *p, const struct tx_run *run, weft_ns now)
+{
+	uint32_t wire_bytes = pds->conf.overhead_bytes + (run->ask_bytes ? 0 : next_payload(p, run));
+	if (p->rto_backoff)
+		return WEFT_WAIT_ACK;
+	if (p->state == PDC_TX_CLOSING)
+		return WEFT_WAIT_CLOSE;
+	if (p->hold_until_ns > now)
+		return WEFT_WAIT_RESOURCES;
+	if (run->fenced && !fence_allows(p, run))
+		return WEFT_WAIT_FENCE;
+	if (!cwnd_allows(p, wire_bytes))
+		return WEFT_WAIT_CWND;
+	if (!psn_allows(p))
+		return WEFT_WAIT_WINDOW;
+	if (p->pace_at_ns > now)
+		return WEFT_WAIT_PACE;
+	return pds->credit.rcc && !p->ready ? WEFT_WAIT_CREDIT : WEFT_WAIT_PORT;
+}
+
+uint8_t pds_run_waits(const struct pds *pds, const struct pdc_tx *p, const struct tx_run *run, weft_ns now)
+{
+	if (p->cutting == run)
+		return next_waits(pds, p, run, now);
+	return run->cut || run->cut_bytes || run->unacked_pkts ? WEFT_WAIT_ACK : WEFT_WAIT_TURN;
 }
 
 static enum tx_result send_one(struct pds *pds, struct pdc_tx *p, weft_ns now)

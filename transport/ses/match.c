@@ -199,7 +199,7 @@ struct rx_req *match_req_new(struct ses *ses, struct weft_ep *ep, const struct w
 		return NULL;
 	}
 	struct cqe_node *node = req->node;
-	*req = (struct rx_req){.node = node, .home = ep, .op = *op};
+	*req = (struct rx_req){.node = node, .home = ep, .since_ns = ses->polled_ns, .op = *op};
 	list_init(&req->link);
 	return req;
 }

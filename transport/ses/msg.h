@@ -21,6 +21,7 @@ struct tx_msg {
 	struct cqe_node *node; /* reserved for the completion; NULL: nobody wants one */
 	struct tx_rma *rma;    /* NULL: a plain message */
 	uint64_t tag, data;
+	weft_ns since_ns;            /* when it was taken up */
 	int32_t err;                 /* errno to complete with; no more packets are cut once it is set */
 	uint16_t message_id;         /* from 1, in order of cutting; 0: not cut yet. A response: that of the request */
 	uint16_t src_port, dst_port; /* endpoint numbers */
@@ -38,6 +39,7 @@ struct rx_req {
 	struct list link;      /* in rx_side.posted[tagged] until a message is found */
 	struct cqe_node *node; /* reserved for the completion; multi: for the release */
 	struct weft_ep *home;  /* where it was submitted */
+	weft_ns since_ns;      /* when it was taken up */
 	/* of a receive with WEFT_OP_MULTI */
 	uint64_t used_bytes; /* of the buffer */
 	uint32_t pieces;     /* messages matched and not completed */
@@ -69,7 +71,8 @@ struct rx_msg {
 	struct cqe_node *node; /* for the completion, once matched; NULL: use the receive's */
 	uint64_t into;         /* where in the receive's buffer it begins; 0 but with WEFT_OP_MULTI */
 	uint64_t tag, data;
-	uint64_t head; /* of its packets (wire_message_head); none: not a plain message, or there is an `rc` */
+	weft_ns since_ns; /* when its first packet came */
+	uint64_t head;    /* of its packets (wire_message_head); none: not a plain message, or there is an `rc` */
 	uint32_t bytes;
 	uint32_t received_bytes;
 	uint32_t src_peer;

@@ -17,6 +17,7 @@ static struct rx_msg *whole_open(struct ses *ses, struct weft_ep *to, uint32_t p
 	*m = (struct rx_msg){.ep = to,
 			     .tag = op->tag,
 			     .data = op->data,
+			     .since_ns = ses->polled_ns,
 			     .bytes = (uint32_t)op->len,
 			     .src_peer = peer,
 			     .tagged = op->kind == WEFT_OP_TSEND,

@@ -117,6 +117,7 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 	uint8_t opcode = wire_req_opcode(v->req);
 	bool is_plain_msg = !rc && is_plain(opcode);
 	m->rc = rc;
+	m->since_ns = ses->polled_ns;
 	m->head = is_plain_msg ? wire_message_head(v->std) : WIRE_MESSAGE_HEAD_NONE;
 	if (!rc && !is_plain_msg && !rma_rx_attach(ses, m, v)) {
 		bounce_record_free(ses, m);

@@ -45,6 +45,7 @@ static void fill(const struct ses *ses, struct tx_msg *m, struct weft_ep *ep, co
 			     .node = node,
 			     .tag = op->tag,
 			     .data = op->data,
+			     .since_ns = ses->polled_ns,
 			     .src_port = ep->port,
 			     .dst_port = dst_port,
 			     .job_id = ses->pds->conf.tune.job_id,

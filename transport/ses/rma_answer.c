@@ -14,7 +14,7 @@ static struct tx_msg *answer_alloc(struct ses *ses, uint64_t copy_bytes)
 	struct tx_rma *r = pool_get(&ses->tx_rmas);
 	uint8_t *copy = copy_bytes ? weft_mem_alloc(ses->mem, copy_bytes) : NULL;
 	if (a && r && (copy || !copy_bytes)) {
-		*a = (struct tx_msg){.rma = r, .copy = copy};
+		*a = (struct tx_msg){.rma = r, .copy = copy, .since_ns = ses->polled_ns};
 		return a;
 	}
 	if (a)

@@ -28,6 +28,7 @@ static struct tx_msg *ask(struct ses *ses, struct rx_msg *m)
 	if (!t)
 		return NULL;
 	*t = (struct tx_msg){.kind = WEFT_OP_READ,
+			     .since_ns = ses->polled_ns,
 			     .src_port = m->ep ? m->ep->port : 0,
 			     .dst_port = r->announcer,
 			     .job_id = ses->pds->conf.tune.job_id};

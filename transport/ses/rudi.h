@@ -7,6 +7,7 @@
 
 #include "ses.h"
 #include "weft/ep.h"
+#include "weft/view.h"
 
 void rudi_init(struct ses *ses);
 /* No operation is left. */
@@ -16,6 +17,8 @@ void rudi_fini(struct ses *ses);
 bool rudi_start(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, struct cqe_node *node);
 /* Sends what may be sent and what must be repeated; sets rudi.due_ns. */
 void rudi_poll(struct ses *ses, weft_ns now);
+/* Rows of at most `n` operations, from 1, the oldest first. Returns how many. */
+unsigned rudi_pending(const struct ses *ses, unsigned n, weft_ns now, struct weft_op_row *rows);
 /* A response to one of our packets. */
 void rudi_response(struct ses *ses, const struct weft_pkt *pkt, const struct wire_view *v);
 /* One of our packets or its response was trimmed: it is sent again at once. */

@@ -17,6 +17,7 @@ struct rudi_op {
 	struct weft_ep *ep;
 	struct cqe_node *node;
 	struct weft_op op;
+	weft_ns since_ns;         /* when it was taken up */
 	uint32_t cut_bytes;       /* in packets so far */
 	uint32_t unanswered_pkts; /* without a response */
 	uint16_t message_id;
@@ -71,7 +72,8 @@ bool rudi_start(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, s
 	if (!o)
 		return false;
 	r->next_message_id = r->next_message_id == UINT16_MAX ? 1 : r->next_message_id + 1;
-	*o = (struct rudi_op){.ep = ep, .node = node, .op = *op, .message_id = r->next_message_id};
+	*o = (struct rudi_op){
+		.ep = ep, .node = node, .op = *op, .since_ns = ses->polled_ns, .message_id = r->next_message_id};
 	list_add_tail(&r->ops, &o->link);
 	r->due_ns = 0;
 	return true;
@@ -231,6 +233,26 @@ static struct rudi_op *first_uncut(struct rudi *r)
 		if (!op_at(l)->cut)
 			return op_at(l);
 	return NULL;
+}
+
+unsigned rudi_pending(const struct ses *ses, unsigned n, weft_ns now, struct weft_op_row *rows)
+{
+	unsigned count = 0;
+	list_for_each (l, &ses->rudi.ops) {
+		const struct rudi_op *o = op_at(l);
+		if (count == n) {
+			rows[n - 1].more = true;
+			break;
+		}
+		rows[count++] = (struct weft_op_row){.kind = o->op.kind,
+						     .wait = o->cut ? WEFT_WAIT_ACK : WEFT_WAIT_WINDOW,
+						     .ep = o->ep->port,
+						     .peer = peer_get(&ses->peers, o->op.peer)->addr,
+						     .bytes = o->op.len,
+						     .done_bytes = o->cut_bytes,
+						     .age_ns = now > o->since_ns ? now - o->since_ns : 0};
+	}
+	return count;
 }
 
 void rudi_poll(struct ses *ses, weft_ns now)

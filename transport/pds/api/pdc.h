@@ -104,6 +104,7 @@ struct pdc_tx {
 	struct remote *remote;    /* target */
 	struct pdc_tx *next_conn; /* in remote->conns, or NULL */
 	struct credit_tx credit;  /* meaningful while a receiver-driven algorithm runs */
+	uint32_t marked_acks, trimmed_pkts, retx_pkts; /* so far, for views */
 
 	_Alignas(64) struct weft_cc cc;
 	struct weft_lb lb; /* its state follows: allocate pdc_tx_bytes() */

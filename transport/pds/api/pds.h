@@ -14,6 +14,7 @@
 #include "siphash.h"
 #include "u64map.h"
 #include "weft/engine.h"
+#include "weft/view.h"
 #include "wheel.h"
 #include "wire_check.h"
 
@@ -182,6 +183,8 @@ uint8_t *pdc_rx_keep_data(struct pds *pds, struct pdc_rx *p, const struct wire_v
 void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns now);
 /* Nothing more is cut from the run; it ends once nothing of it is in flight. */
 void pdc_tx_abandon(struct pds *pds, struct pdc_tx *p, struct tx_run *run);
+/* What an unfinished run waits for, enum weft_op_wait. */
+uint8_t pds_run_waits(const struct pds *pds, const struct pdc_tx *p, const struct tx_run *run, weft_ns now);
 /* A run that has ended is sent once more, behind all others; the connection waits an RTO first, doubled so often. */
 void pdc_tx_queue_again(struct pds *pds, struct pdc_tx *p, struct tx_run *run, uint32_t doublings, weft_ns now);
 /* The run has ended. */

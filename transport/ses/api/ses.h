@@ -9,6 +9,7 @@
 #include "mr_range.h"
 #include "peers.h"
 #include "pool.h"
+#include "weft/view.h"
 
 struct tx_msg;
 
@@ -95,6 +96,17 @@ void ses_rx_rudi(struct ses *ses, const struct weft_pkt *pkt, const struct wire_
 
 /* Brings the record of the message that got the last packet into the cache. */
 void ses_prefetch_rx(const struct pdc_rx *p);
+
+/* What is under way, the oldest first and only the first few of each list: operations that send over a connection,
+ * messages that arrive over one, those without a connection, and receives of an endpoint (NULL: none) with messages
+ * that wait for one. WEFT_OP_ROWS_MIN rows are room enough for any of these, or the first two together; `conn` and
+ * `silent_ns` stay 0. Return the rows. */
+unsigned ses_pending_tx(const struct ses *ses, const struct pdc_tx *p, weft_ns now, struct weft_op_row *rows);
+unsigned ses_pending_rx(const struct ses *ses, const struct pdc_rx *p, weft_ns now, struct weft_op_row *rows);
+unsigned ses_pending_loose(const struct ses *ses, weft_ns now, struct weft_op_row *rows);
+unsigned ses_pending_ep(const struct ses *ses, const struct weft_ep *ep, weft_ns now, struct weft_op_row *rows);
+/* The endpoint with this place in ses.eps. */
+const struct weft_ep *ses_ep_at(const struct list *link);
 
 /* The public functions of the same names. */
 int ses_ep_open(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
