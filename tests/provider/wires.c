@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "handover.h"
 #include "rng.h"
 #include "weft/ethdev.h"
 
@@ -45,16 +46,20 @@ int wires_setup(void **state)
 		fprintf(stderr, "%s\n", err.msg);
 		return -1;
 	}
-	if (!wire_open(&wires[0], "right") || !wire_open(&wires[1], "left") ||
-	    rte_eth_from_rings("host0", &wires[1].to, 1, &wires[0].from, 1, 0) < 0 ||
-	    rte_eth_from_rings("host1", &wires[0].to, 1, &wires[1].from, 1, 0) < 0)
+	if (!wire_open(&wires[0], "right") || !wire_open(&wires[1], "left"))
 		return -1;
+	const int devices[] = {rte_eth_from_rings("host0", &wires[1].to, 1, &wires[0].from, 1, 0),
+			       rte_eth_from_rings("host1", &wires[0].to, 1, &wires[1].from, 1, 0)};
+	for (int i = 0; i < 2; i++)
+		if (devices[i] < 0 || handover_watch((uint16_t)devices[i], 1))
+			return -1;
 	fixture_env();
 	return 0;
 }
 
 static void arrive(const struct wire *w, struct rte_mbuf *mbuf)
 {
+	handover_given(mbuf);
 	if (rte_ring_enqueue(w->to, mbuf))
 		rte_pktmbuf_free(mbuf); /* as a full queue does */
 }
@@ -87,6 +92,7 @@ static void held_turn(struct wire *w)
 static void pass(struct wire *w, struct rte_mbuf *original, const struct wires_faults *f, uint64_t *state)
 {
 	struct rng rng = {*state};
+	handover_taken(original);
 	struct rte_mbuf *mbuf = rte_pktmbuf_copy(original, w->pool, 0, UINT32_MAX);
 	uint32_t fate = rng_below(&rng, 1000), turns = 1 + rng_below(&rng, TURNS_MAX);
 	counts.packets++;
@@ -131,7 +137,9 @@ void wires_drain(void)
 			rte_pktmbuf_free(wires[i].held[k].mbuf);
 			wires[i].held[k].mbuf = NULL;
 		}
-		while (rte_ring_dequeue(wires[i].from, &mbuf) == 0 || rte_ring_dequeue(wires[i].to, &mbuf) == 0)
+		while (rte_ring_dequeue(wires[i].from, &mbuf) == 0 || rte_ring_dequeue(wires[i].to, &mbuf) == 0) {
+			handover_taken(mbuf);
 			rte_pktmbuf_free(mbuf);
+		}
 	}
 }

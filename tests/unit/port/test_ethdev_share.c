@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 
 #include "ethdev_inbox.h"
+#include "handover.h"
 #include "neigh_frames.h"
 #include "rng.h"
 
@@ -446,6 +447,7 @@ static void threads_run(uint16_t queues)
 	struct poller pollers[ENGINES] = {{0}};
 	pthread_t threads[ENGINES];
 	struct rng rng = {queues};
+	handover_watch_pools();
 	device_open(&dev, queues, true);
 	for (unsigned n = 0; n < NUMBERS; n++)
 		for (unsigned i = 0; i < ENGINES; i++)
