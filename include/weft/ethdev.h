@@ -128,6 +128,30 @@ bool weft_ethdev_calls_kernel(const struct weft_port *port);
  * thread that polls the port. */
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats);
 
+/* What a port knows of a neighbour's MAC address. */
+enum weft_neigh_state {
+	WEFT_NEIGH_ASKED,     /* nothing: it was asked for */
+	WEFT_NEIGH_LEARNED,   /* packets came from it */
+	WEFT_NEIGH_TOLD,      /* the neighbour said so unasked */
+	WEFT_NEIGH_CONFIRMED, /* it answered */
+	WEFT_NEIGH_LOST,      /* it does not answer any more, or never did */
+};
+
+/* One neighbour of a port. */
+struct weft_neigh_row {
+	struct weft_ip ip;
+	uint8_t mac[6];        /* all zero: not known */
+	uint8_t state;         /* enum weft_neigh_state */
+	bool in_use;           /* we send to it; else it only spoke to us */
+	uint32_t waiting_pkts; /* packets that wait for its MAC address */
+	weft_ns age_ns;        /* since ARP or ND last told its MAC address; WEFT_NEVER: they have not */
+};
+
+/* Copies rows of the neighbour table, at most `n`, and moves `*cursor`, which is 0 at first and again when all have
+ * been shown. Called by the thread that polls the port. */
+unsigned weft_ethdev_neighs(const struct weft_port *port, weft_ns now, uint32_t *cursor, struct weft_neigh_row *rows,
+			    unsigned n);
+
 /* What the device's RSS spreads packets by over the queues of ports that share it. */
 enum weft_queue_hash {
 	WEFT_HASH_NONE,      /* there is one queue */

@@ -63,6 +63,8 @@ enum weft_op_wait {
 	WEFT_WAIT_RESOURCES, /* the peer said that it is short of memory, and is asked again later */
 	WEFT_WAIT_CLOSE,     /* the connection is closing; the next takes it on */
 	WEFT_WAIT_ACK,       /* the peer's acknowledgement */
+	WEFT_WAIT_ADDRESS,   /* the MAC address of the peer's next hop, which was asked for or does not answer */
+	WEFT_WAIT_ROUTE,     /* a route to the peer: there is none */
 	WEFT_WAIT_ANSWER,    /* the data that it reads or fetches */
 	WEFT_WAIT_RECEIVE,   /* the peer's application: it has not posted a receive for the message */
 	WEFT_WAIT_FETCH,     /* the peer, which has a receive now, to fetch the message */

@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <rte_telemetry.h>
-
-#include "weft/ethdev.h"
-#include "weft/telemetry.h"
+#include "telemetry_pages.h"
 
 enum { DEVICES_LISTED = 256 }; /* DPDK's arrays end at 512 */
 
@@ -48,17 +46,25 @@ static void counters_copy(struct weft_telemetry *device, struct counters *c)
 		device->read_more(device->arg, c->more_values);
 }
 
-static bool device_read(const char *name, struct counters *c)
+/* NULL: there is none. Lock held. */
+static struct weft_telemetry *device_find(const char *name)
 {
 	struct weft_telemetry *device;
-	pthread_mutex_lock(&devices_lock);
 	LIST_FOREACH(device, &devices, link)
 	if (strcmp(device->name, name) == 0)
 		break;
-	if (device != NULL)
+	return device;
+}
+
+static bool device_read(const char *name, struct counters *c)
+{
+	pthread_mutex_lock(&devices_lock);
+	struct weft_telemetry *device = device_find(name);
+	bool reads = device != NULL && device->read != NULL;
+	if (reads)
 		counters_copy(device, c);
 	pthread_mutex_unlock(&devices_lock);
-	return device != NULL;
+	return reads;
 }
 
 static int device_stats(const char *cmd, const char *params, struct rte_tel_data *data)
@@ -76,21 +82,72 @@ static int device_stats(const char *cmd, const char *params, struct rte_tel_data
 	return 0;
 }
 
+/* Too large for the stacks of DPDK's threads. */
+static int page_answer(enum page_kind kind, const char *params, struct rte_tel_data *data)
+{
+	char *name = params != NULL ? strdup(params) : NULL;
+	struct telemetry_page *page = malloc(sizeof *page);
+	int rc = -ENODEV;
+	if (name != NULL && page != NULL) {
+		uint32_t cursor = telemetry_cursor(name);
+		page->kind = kind;
+		pthread_mutex_lock(&devices_lock);
+		struct weft_telemetry *device = device_find(name);
+		bool has_rows = device != NULL && telemetry_page_copy(device, cursor, page);
+		pthread_mutex_unlock(&devices_lock);
+		rc = has_rows ? telemetry_page_answer(page, data) : -ENODEV;
+	}
+	free(page);
+	free(name);
+	return rc;
+}
+
+static int conns_answer(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	return page_answer(PAGE_CONNS, params, data);
+}
+
+static int ops_answer(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	return page_answer(PAGE_OPS, params, data);
+}
+
+static int neighs_answer(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	return page_answer(PAGE_NEIGHS, params, data);
+}
+
+static int ports_answer(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	return page_answer(PAGE_PORTS, params, data);
+}
+
+/* DPDK takes help of at most 63 characters. */
+static const struct command {
+	const char *name;
+	telemetry_cb answer;
+	const char *help;
+} commands[] = {
+	{"/weft/devices", devices_list, "Devices with an engine, and switches. No parameters"},
+	{"/weft/stats", device_stats, "Counters of an engine and its port. Parameter: device"},
+	{"/weft/conns", conns_answer, "Connections of an engine. Parameters: device, next"},
+	{"/weft/ops", ops_answer, "Operations and what they wait for. Parameters: device, next"},
+	{"/weft/neigh", neighs_answer, "Neighbours of a port. Parameters: device, next"},
+	{"/weft/ports", ports_answer, "Ports and their counters. Parameters: device, next"},
+};
+
 static int commands_register(void)
 {
-	if (commands_there)
-		return 0;
-	int rc = rte_telemetry_register_cmd("/weft/devices", devices_list, "Devices with an engine. No parameters");
-	if (rc == 0)
-		rc = rte_telemetry_register_cmd("/weft/stats", device_stats,
-						"Counters of an engine and its port. Parameter: name of its device");
-	commands_there = rc == 0;
+	int rc = 0;
+	for (size_t i = 0; !commands_there && rc == 0 && i < sizeof commands / sizeof *commands; i++)
+		rc = rte_telemetry_register_cmd(commands[i].name, commands[i].answer, commands[i].help);
+	commands_there |= rc == 0;
 	return rc;
 }
 
 int weft_telemetry_add(struct weft_telemetry *device, struct weft_err *err)
 {
-	assert(device->name && device->read && device->more_count <= WEFT_TELEMETRY_MORE_MAX);
+	assert(device->name && device->more_count <= WEFT_TELEMETRY_MORE_MAX);
 	pthread_mutex_lock(&devices_lock);
 	int rc = commands_register();
 	if (rc == 0)

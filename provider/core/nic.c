@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "nic_telemetry.h"
 #include "prov_keys.h"
 #include "prov_link.h"
 #include "prov_log.h"
@@ -59,41 +60,6 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	prov_keys_start(nic);
 }
 
-static void telemetry_read(void *arg, struct weft_stats *stats, struct weft_ethdev_stats *port)
-{
-	struct prov_nic *nic = arg;
-	prov_nic_lock(nic);
-	*stats = *weft_engine_stats(nic->engine);
-	weft_ethdev_stats(nic->port, port);
-	prov_nic_unlock(nic);
-}
-
-static void telemetry_read_tss(void *arg, uint64_t *values)
-{
-	struct prov_nic *nic = arg;
-	struct weft_tss_stats tss;
-	prov_nic_lock(nic);
-	weft_tss_stats(nic->keys.port, &tss);
-	prov_nic_unlock(nic);
-	for (int i = 0; i < WEFT_TSS_COUNTER_COUNT; i++)
-		values[i] = weft_tss_stats_value(&tss, i);
-}
-
-/* A device works without telemetry, too. */
-static void telemetry_add(struct prov_nic *nic)
-{
-	struct weft_err err;
-	nic->telemetry = (struct weft_telemetry){.name = nic->name, .read = telemetry_read, .arg = nic};
-	if (nic->keys.port) {
-		nic->telemetry.more_count = WEFT_TSS_COUNTER_COUNT;
-		nic->telemetry.more = weft_tss_counter_descs;
-		nic->telemetry.read_more = telemetry_read_tss;
-	}
-	nic->has_telemetry = weft_telemetry_add(&nic->telemetry, &err) == 0;
-	if (!nic->has_telemetry)
-		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s\n", err.msg);
-}
-
 static void nic_free(struct prov_nic *nic)
 {
 	if (nic->sleep.wake_fd >= 0)
@@ -129,7 +95,7 @@ static int nic_open(const struct prov_conf *conf, const struct prov_dev *dev, st
 	if (!ret) {
 		nic_init(nic, dev, &tune);
 		prov_recorder_open(nic, tune.record_events);
-		telemetry_add(nic);
+		prov_telemetry_add(nic);
 		prov_stand_in_start(nic);
 		*out = nic;
 	} else {
@@ -196,8 +162,7 @@ static void nic_close(struct prov_nic *nic)
 	assert(!nic->thread.users && TAILQ_EMPTY(&nic->pollers) && TAILQ_EMPTY(&nic->deferred.all));
 	if (!nic->is_orphan) {
 		prov_stand_in_stop(nic);
-		if (nic->has_telemetry)
-			weft_telemetry_remove(&nic->telemetry);
+		prov_telemetry_remove(nic);
 		linger(nic);
 		prov_device_close(nic);
 		prov_recorder_close(nic);

@@ -145,9 +145,69 @@ static void stats__of_encryption(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+static struct host host_with_a_send(int *fd)
+{
+	struct host h = {0};
+	domain_open(&h);
+	*fd = telemetry_connect();
+	send_one(&h);
+	return h;
+}
+
+static void expect_parts(const char *answer, const char *const *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strstr(answer, parts[i]))
+			fail_msg("no %s in %s", parts[i], answer);
+}
+
+/* One send to an address that nobody answers for. */
+static void pages__of_a_send(void **state)
+{
+	static const char *const conns[] = {"\"next\":0",    "\"0\":{\"peer\":\"10.0.0.9\"", "\"state\":\"unanswered\"",
+					    "\"has_ops\":1", "\"inflight_pkts\":1",          "\"sends\":1",
+					    "\"receives\":0"};
+	static const char *const ops[] = {"\"kind\":\"tsend\"", "\"wait\":\"ack\"",  "\"peer\":\"10.0.0.9:1\"",
+					  "\"bytes\":1,",       "\"done_bytes\":1,", "\"conn\":"};
+	static const char *const ports[] = {"\"name\":\"" DEVICE "\"", "\"up\":1", "\"tx_pkts\":1",
+					    "\"drop_no_route\":0"};
+	static char answer[16384];
+	int fd;
+	struct host h = host_with_a_send(&fd);
+	ask(fd, "/weft/conns," DEVICE, answer, sizeof answer);
+	expect_parts(answer, conns, count_of(conns));
+	ask(fd, "/weft/ops," DEVICE ",0", answer, sizeof answer);
+	expect_parts(answer, ops, count_of(ops));
+	ask(fd, "/weft/ports," DEVICE, answer, sizeof answer);
+	expect_parts(answer, ports, count_of(ports));
+	ask(fd, "/weft/neigh," DEVICE, answer, sizeof answer);
+	assert_string_equal(answer, "{\"/weft/neigh\":{\"next\":0}}");
+	host_close(&h);
+	close(fd);
+}
+
+/* Cursors that no answer gave. */
+static void pages__beyond_the_end(void **state)
+{
+	static const char *const commands[] = {"/weft/conns", "/weft/ops", "/weft/neigh", "/weft/ports"};
+	char answer[4096], text[96];
+	int fd;
+	struct host h = host_with_a_send(&fd);
+	for (size_t i = 0; i < count_of(commands); i++) {
+		snprintf(text, sizeof text, "%s," DEVICE ",99999999999", commands[i]);
+		ask(fd, text, answer, sizeof answer);
+		snprintf(text, sizeof text, "{\"%s\":{\"next\":0}}", commands[i]);
+		assert_string_equal(answer, text);
+	}
+	host_close(&h);
+	close(fd);
+}
+
 static void stats__unknown_and_closed_devices(void **state)
 {
 	static const char *const unknown[] = {"/weft/stats", "/weft/stats,net_ring", "/weft/stats,nobody"};
+	static const char *const pages[] = {"/weft/conns", "/weft/ops,nobody", "/weft/ports," DEVICE ",x",
+					    "/weft/neigh,,,"};
 	char answer[1024];
 	struct host h = {0};
 	domain_open(&h);
@@ -155,6 +215,10 @@ static void stats__unknown_and_closed_devices(void **state)
 	for (size_t i = 0; i < count_of(unknown); i++) {
 		ask(fd, unknown[i], answer, sizeof answer);
 		assert_string_equal(answer, "{\"/weft/stats\":null}");
+	}
+	for (size_t i = 0; i < count_of(pages); i++) {
+		ask(fd, pages[i], answer, sizeof answer);
+		assert_non_null(strstr(answer, ":null}"));
 	}
 	host_close(&h);
 	ask(fd, "/weft/stats," DEVICE, answer, sizeof answer);
@@ -231,6 +295,8 @@ int main(void)
 		cmocka_unit_test(directory__comes_and_goes), /* first: forks before EAL is up */
 		cmocka_unit_test(stats__are_those_of_engine_and_port),
 		cmocka_unit_test(stats__of_encryption),
+		cmocka_unit_test(pages__of_a_send),
+		cmocka_unit_test(pages__beyond_the_end),
 		cmocka_unit_test(stats__unknown_and_closed_devices),
 	};
 	setenv("FI_WEFT_COPY_BYTES", "0", 1); /* a completed send has arrived */

@@ -2,6 +2,7 @@
 /* Transmission: a fair scheduler over connections, and packet building. */
 #include "tx_sched.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "credit_tx.h"
@@ -361,12 +362,23 @@ static enum tx_result send_new(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	return send_piece(pds, p, run, payload, payload, now);
 }
 
+/* Of packets that were given to the port. */
+static uint8_t sent_waits(const struct pds *pds, const struct pdc_tx *p)
+{
+	const struct weft_port *port = pds->out.port;
+	struct weft_ip next_hop;
+	int rc = port->ops->reach ? port->ops->reach(port, &p->ip, &next_hop) : 0;
+	if (rc == -ENETUNREACH)
+		return WEFT_WAIT_ROUTE;
+	return rc ? WEFT_WAIT_ADDRESS : WEFT_WAIT_ACK;
+}
+
 /* Of the run that is cut next. Silence says more than a window that it has filled. */
 static uint8_t next_waits(const struct pds *pds, const struct pdc_tx *p, const struct tx_run *run, weft_ns now)
 {
 	uint32_t wire_bytes = pds->conf.overhead_bytes + (run->ask_bytes ? 0 : next_payload(p, run));
 	if (p->rto_backoff)
-		return WEFT_WAIT_ACK;
+		return sent_waits(pds, p);
 	if (p->state == PDC_TX_CLOSING)
 		return WEFT_WAIT_CLOSE;
 	if (p->hold_until_ns > now)
@@ -386,7 +398,7 @@ uint8_t pds_run_waits(const struct pds *pds, const struct pdc_tx *p, const struc
 {
 	if (p->cutting == run)
 		return next_waits(pds, p, run, now);
-	return run->cut || run->cut_bytes || run->unacked_pkts ? WEFT_WAIT_ACK : WEFT_WAIT_TURN;
+	return run->cut || run->cut_bytes || run->unacked_pkts ? sent_waits(pds, p) : WEFT_WAIT_TURN;
 }
 
 static enum tx_result send_one(struct pds *pds, struct pdc_tx *p, weft_ns now)

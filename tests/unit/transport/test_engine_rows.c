@@ -2,6 +2,7 @@
 /* Pages of connections and operations (weft/view.h). */
 #include "cmocka_all.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,6 +260,39 @@ static void ops__to_a_silent_peer(void **state)
 	duo_close(&d);
 }
 
+static int reach_code;
+
+static int reach(const struct weft_port *port, const struct weft_ip *ip, struct weft_ip *next_hop)
+{
+	return reach_code;
+}
+
+/* The port knows why. */
+static void ops__without_a_way(void **state)
+{
+	const struct {
+		int code;
+		uint8_t wait;
+	} cases[] = {{-EINPROGRESS, WEFT_WAIT_ADDRESS},
+		     {-EHOSTUNREACH, WEFT_WAIT_ADDRESS},
+		     {-ENETUNREACH, WEFT_WAIT_ROUTE},
+		     {0, WEFT_WAIT_ACK}};
+	struct weft_port_ops ops;
+	struct duo d;
+	open_with(&d, 0);
+	ops = *d.port[0].port.ops;
+	ops.reach = reach;
+	d.port[0].port.ops = &ops;
+	d.fate = drop_all;
+	send_bytes(&d, 100, 0);
+	duo_poll(&d, 0);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		reach_code = cases[i].code;
+		assert_int_equal(only_op(&d, 0).wait, cases[i].wait);
+	}
+	duo_close(&d);
+}
+
 static void ops__in_the_window(void **state)
 {
 	struct duo d;
@@ -382,6 +416,7 @@ int main(void)
 		cmocka_unit_test(ops__without_a_receive),
 		cmocka_unit_test(ops__receives),
 		cmocka_unit_test(ops__to_a_silent_peer),
+		cmocka_unit_test(ops__without_a_way),
 		cmocka_unit_test(ops__in_the_window),
 		cmocka_unit_test(ops__fenced),
 		cmocka_unit_test(ops__of_a_peer_short_of_memory),
