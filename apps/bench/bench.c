@@ -24,7 +24,7 @@ static const struct opt_desc bench_options[] = {
 	 offsetof(struct bench_opts, threads)},
 	{"device", "DEVARGS", "DPDK port of this process's node; %r is the rank", opt_string,
 	 offsetof(struct bench_opts, device)},
-	{"link-gbps", "N", "real rate of every link; default 10, with --local 0.25, and latencies grow as rates fall",
+	{"link-gbps", "N", "real rate of every link; default 100, with --local 0.25, and latencies grow as rates fall",
 	 opt_gbps, offsetof(struct bench_opts, link_bps)},
 	{"rank", "N", "of this process, when no launcher gives it", opt_u32, offsetof(struct bench_opts, rank)},
 	{"size", "N", "number of processes, when no launcher gives it", opt_u32, offsetof(struct bench_opts, size)},
@@ -38,7 +38,7 @@ static const char *const local_defaults[DEFAULTS] = {
 	"--topology", "leafspine:4:4:4", "--link-gbps", "0.25", "--end", "60s",
 };
 static const char *const rank_defaults[DEFAULTS] = {
-	"--topology", "star:16", "--link-gbps", "10", "--end", "60s",
+	"--topology", "star:16", "--link-gbps", "100", "--end", "60s",
 };
 
 /* ---- arithmetic ---- */

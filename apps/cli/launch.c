@@ -48,15 +48,16 @@ static bool find_dir(const char *const *formats, const char *name, char dir[PATH
 	return *formats != NULL;
 }
 
-int launch_bench(int argc, char **argv)
+int launch_program(int argc, char **argv)
 {
 	static const char *const formats[] = {"%s", "%s/" WEFT_LIBEXEC_FROM_BIN, "%.0s" WEFT_LIBEXEC, NULL};
-	char dir[PATH_MAX], path[2 * PATH_MAX] = "";
-	if (find_dir(formats, "weft-bench", dir)) {
-		snprintf(path, sizeof path, "%s/weft-bench", dir);
+	char dir[PATH_MAX], path[2 * PATH_MAX] = "", name[32];
+	snprintf(name, sizeof name, "weft-%s", argv[0]);
+	if (find_dir(formats, name, dir)) {
+		snprintf(path, sizeof path, "%s/%s", dir, name);
 		execv(path, argv);
 	}
-	fprintf(stderr, "weft %s: %s: %s; it belongs beside weft or into %s\n", argv[0], *path ? path : "weft-bench",
+	fprintf(stderr, "weft %s: %s: %s; it belongs beside weft or into %s\n", argv[0], *path ? path : name,
 		strerror(*path ? errno : ENOENT), WEFT_LIBEXEC);
 	return LAUNCH_MISSING;
 }

@@ -14,9 +14,10 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"balls", "balls into bins: the model behind REPS", launch_weftlab},
-	{"bench", "run a connection matrix through libfabric, in real time", launch_bench},
+	{"bench", "run a connection matrix through libfabric, in real time", launch_program},
 	{"conform", "ask a foreign UET endpoint what it supports and where it departs", weft_cmd_conform},
 	{"doctor", "find what is wrong with a machine or a NIC, and what mends it", weft_cmd_doctor},
+	{"perf", "measure latency and bandwidth of any libfabric provider between two hosts", launch_program},
 	{"reproduce", "run a publication's figures and judge its claims", launch_weftlab},
 	{"report", "make an HTML page with tables and plots of runs", launch_weftlab},
 	{"sim", "run a workload on a virtual fabric in virtual time", weft_cmd_sim},

@@ -6,9 +6,9 @@
 
 enum { LAUNCH_MISSING = 3 }; /* exit code: a program or package is not installed */
 
-/* Become `weft-bench` or the Python package weftlab with argv[0] as its command. They return only when that is not
- * possible: LAUNCH_MISSING, after a message that says what to install. */
-int launch_bench(int argc, char **argv);
+/* Become the program `weft-` + argv[0] or the Python package weftlab with argv[0] as its command. They return only when
+ * that is not possible: LAUNCH_MISSING, after a message that says what to install. */
+int launch_program(int argc, char **argv);
 int launch_weftlab(int argc, char **argv);
 
 #endif
