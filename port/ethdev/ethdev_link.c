@@ -13,6 +13,7 @@
 #include <rte_ethdev.h>
 
 #include "ethdev_priv.h"
+#include "ethdev_quiet.h"
 #include "ethdev_removal.h"
 #include "ethdev_reset.h"
 #include "ethdev_slot.h"
@@ -153,8 +154,10 @@ void ethdev_link_init(struct ethdev *d, const struct rte_eth_dev_info *info, wef
 	d->port.link_bps = 0;
 	d->calls_kernel = !d->is_switch && (is_iface || is_virtual(info));
 	d->link.rejoins = slot_rejoins(d);
-	if (d->link.rejoins)
+	if (d->link.rejoins) {
 		d->link.look_at_ns = 0;
+		quiet_set(true);
+	}
 	if (d->is_switch || (!is_iface && d->calls_kernel))
 		return;
 	d->link.index = is_iface ? if_nametoindex(d->iface) : 0;

@@ -18,6 +18,7 @@
 #include "ethdev_mtu.h"
 #include "ethdev_offload.h"
 #include "ethdev_peer.h"
+#include "ethdev_quiet.h"
 #include "ethdev_share.h"
 #include "ethdev_steer.h"
 
@@ -100,7 +101,9 @@ static int dev_create(const struct weft_ethdev_conf *conf, const char *name, uin
 		rc = peer_check(full, err);
 	if (rc != 0)
 		return rc;
+	bool was_quiet = quiet_set(false);
 	rc = rte_dev_probe(full);
+	quiet_set(was_quiet);
 	if (rc < 0) {
 		char memlock[128];
 		memlock_reason(conf->dev, memlock, sizeof memlock);

@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "nic_telemetry.h"
+#include "prov_hang.h"
 #include "prov_keys.h"
 #include "prov_link.h"
 #include "prov_log.h"
@@ -20,6 +21,7 @@
 /* After our own connections are closed, peers may still ask for an acknowledgement they lost: stay this long after the
  * last packet. */
 enum {
+	HANG_SHARE = 10, /* operations older than this share of the peer timeout are told of */
 	QUIET_MS = 5,
 	QUIET_DGRAM_MS = 200, /* datagrams are not acknowledged: the device may still hold them, or wait for a
 				 neighbour's address */
@@ -54,6 +56,7 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	TAILQ_INIT(&nic->pollers);
 	TAILQ_INIT(&nic->link_listeners);
 	prov_req_pool_init(&nic->reqs);
+	prov_hang_init(nic, tune->engine.tune.peer_timeout_ns / HANG_SHARE);
 	prov_deferred_init(&nic->deferred);
 	prov_late_init(&nic->late_errors);
 	weft_ethdev_on_link(nic->port, prov_link_heard, nic);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <sys/eventfd.h>
 
+#include "prov_hang.h"
 #include "prov_link.h"
 #include "prov_progress.h"
 #include "weft/ethdev.h"
@@ -107,6 +108,10 @@ static bool progress_at(struct prov_nic *nic, weft_ns now)
 	poll->next_ns = weft_engine_poll(nic->engine, now);
 	if (nic->port_link.is_news)
 		prov_link_tell(nic, now);
+	if (prov_hang_is_due(nic, now))
+		prov_hang_look(nic, now);
+	if (nic->hang.look_at_ns < poll->next_ns)
+		poll->next_ns = nic->hang.look_at_ns;
 	return settle(nic);
 }
 

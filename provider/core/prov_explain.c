@@ -12,9 +12,40 @@
 #include "prov_keys.h"
 #include "prov_log.h"
 
+/* EADDRNOTAVAIL comes with an address (FI_SOURCE_ERR); what the application cancels itself needs no reason. */
 bool prov_explains(int err)
 {
-	return err == ETIMEDOUT || err == ENETUNREACH || err == ENODEV;
+	return err && err != EADDRNOTAVAIL && err != ECANCELED;
+}
+
+/* The way to the peer may be at fault. */
+static bool is_of_way(int err)
+{
+	return err == ETIMEDOUT || err == ENETUNREACH;
+}
+
+static const char *reason_of(int err)
+{
+	switch (err) {
+	case ECONNRESET:
+		return "it does not know the connection any more: it was started anew, or gave it up";
+	case EHOSTUNREACH:
+		return "it has no endpoint of this number";
+	case EACCES:
+		return "it has no such key, or does not allow this";
+	case EMSGSIZE:
+		return "its receive is shorter";
+	case ERANGE:
+		return "outside of the region that it has registered";
+	case EOPNOTSUPP:
+		return "it does not carry out such operations";
+	case ESHUTDOWN:
+		return "this end is closing";
+	case ENOMEM:
+		return "no memory for the operation";
+	default:
+		return strerror(err);
+	}
 }
 
 /* What the port says of the way to the peer. */
@@ -52,6 +83,12 @@ char *prov_explain(struct prov_nic *nic, uint32_t peer, int err)
 		return strdup(text);
 	}
 	prov_nic_no_cancel(nic);
+	if (!is_of_way(err)) {
+		char to[INET6_ADDRSTRLEN];
+		snprintf(text, sizeof text, "peer %s: %s",
+			 prov_ip_print(&weft_peer_addr(nic->engine, peer)->ip, to, sizeof to), reason_of(err));
+		return strdup(text);
+	}
 	way_print(nic, &weft_peer_addr(nic->engine, peer)->ip, err, text, sizeof text);
 	if (nic->explained_peer != peer + UINT64_C(1)) /* many operations of a peer fail at once */
 		FI_WARN(&prov_weft, FI_LOG_EP_DATA, "%s\n", text);

@@ -2,6 +2,8 @@
 /* What becomes of a device's link: the port tells while it is polled, the engine is told once that poll is over. */
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "prov_link.h"
 #include "prov_log.h"
@@ -13,13 +15,23 @@ static int link_err(enum weft_link_state state)
 	return state == WEFT_LINK_DOWN ? FI_ENETDOWN : FI_ENODEV;
 }
 
+static const char *down_text(const struct prov_nic *nic)
+{
+	return strncmp(nic->name, "net_virtio_user", strlen("net_virtio_user")) == 0
+		       ? "the link is down, nobody is at the other end of its socket (weft switch); operations wait"
+		       : "the link is down; operations wait";
+}
+
+/* Nobody should have to guess why everything stands still: without a log it goes to standard error. */
 static void link_log(const struct prov_nic *nic)
 {
 	const char *what = "the link is up again";
 	if (nic->port_link.err)
-		what = nic->port_link.err == FI_ENODEV ? "the device is gone; operations fail"
-						       : "the link is down; operations wait";
-	FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s: %s\n", nic->name, what);
+		what = nic->port_link.err == FI_ENODEV ? "the device is gone; operations fail" : down_text(nic);
+	if (fi_log_enabled(&prov_weft, FI_LOG_WARN, FI_LOG_DOMAIN))
+		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s: %s\n", nic->name, what);
+	else
+		fprintf(stderr, "weft: %s: %s\n", nic->name, what);
 }
 
 void prov_link_heard(void *arg, enum weft_link_state state)

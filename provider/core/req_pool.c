@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "prov_hang.h"
 #include "prov_nic.h"
 #include "prov_req.h"
 
@@ -73,6 +74,7 @@ void prov_req_put_all(struct prov_nic *nic, struct prov_req_list *list)
 	while ((req = TAILQ_FIRST(list))) {
 		assert(req->state == PROV_REQ_POSTED || req->state == PROV_REQ_CLAIMED);
 		TAILQ_REMOVE(list, req, link);
+		prov_hang_remove(nic, req);
 		req->state = PROV_REQ_HELD;
 		prov_req_put(nic, req);
 	}

@@ -14,6 +14,7 @@
 #include "prov_data.h"
 #include "prov_ep.h"
 #include "prov_explain.h"
+#include "prov_hang.h"
 #include "prov_iov.h"
 #include "prov_mr.h"
 #include "prov_xmit.h"
@@ -83,6 +84,7 @@ static void unpost(struct prov_req *req)
 {
 	assert(req->state == PROV_REQ_POSTED);
 	TAILQ_REMOVE(&req->ep->posted, req, link);
+	prov_hang_remove(req->ep->domain->nic, req);
 	req->state = PROV_REQ_HELD;
 }
 

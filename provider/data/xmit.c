@@ -6,6 +6,7 @@
 #include <rdma/fi_errno.h>
 
 #include "prov_cq.h"
+#include "prov_hang.h"
 #include "prov_link.h"
 #include "prov_progress.h"
 
@@ -96,6 +97,7 @@ ssize_t prov_tx_submit(struct prov_ep *ep, struct prov_req *req, const struct we
 	}
 	req->state = PROV_REQ_POSTED;
 	TAILQ_INSERT_TAIL(&ep->posted, req, link);
+	prov_hang_add(ep->domain->nic, req, wops[0].peer);
 	for (unsigned i = 1; i < parts; i++) {
 		assert(weft_sq_space(ep->wep) > 0); /* prov_tx_make_room */
 		weft_submit(ep->wep, &wops[i]);

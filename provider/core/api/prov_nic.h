@@ -99,6 +99,14 @@ struct prov_stand_in {
 	bool rests, stop; /* under the device's lock: it sleeps until `wake`; it is to end */
 };
 
+/* Operations that take long (prov_hang.c). */
+struct prov_hang {
+	weft_ns limit_ns;           /* they are told of when they are older */
+	weft_ns look_at_ns;         /* WEFT_NEVER: none is under way */
+	uint32_t looks;             /* so far */
+	struct prov_req_list young; /* not told of, by age, the oldest first */
+};
+
 /* The flight recorder (prov_recorder.c). */
 struct prov_recorder {
 	int fd; /* of the file; -1: there is none */
@@ -143,6 +151,7 @@ struct prov_nic {
 	struct prov_auto_thread thread;
 	struct prov_stand_in stand_in;
 	struct prov_recorder recorder;
+	struct prov_hang hang;
 };
 
 /* Opens the device `dev` of `conf`, or shares it with an open domain. */

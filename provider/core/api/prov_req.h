@@ -39,6 +39,9 @@ struct prov_work {
 /* `context` of the engine's operation is its address. */
 struct prov_req {
 	TAILQ_ENTRY(prov_req) link;
+	TAILQ_ENTRY(prov_req) young_link; /* prov_hang.young, while is_young */
+	bool is_young;
+	uint32_t peer, looks;         /* of the transmit side: for whom, and prov_hang.looks when it was posted */
 	uint8_t state;                /* enum prov_req_state */
 	struct prov_ep *ep;           /* NULL: closed meanwhile */
 	struct fi_cq_err_entry entry; /* what the application will read; starts like every CQ format */
