@@ -64,7 +64,7 @@ static bool blocks_derive(EVP_MAC_CTX *ctx, const struct weft_tss_key *key, uint
 	uint8_t input[INPUT_MAX];
 	uint32_t bytes = input_write(input, epoch, src);
 
-	for (uint8_t i = 0; i < BLOCKS; i++) {
+	for (int i = 0; i < BLOCKS; i++) {
 		input[0] = (uint8_t)(i + 1);
 		if (!block_derive(ctx, key, input, bytes, out + (size_t)i * BLOCK_BYTES))
 			return false;

@@ -52,7 +52,7 @@ static uint64_t wall_clock_ns(void)
 int prov_keys_open(struct prov_nic *nic, const char *path, const struct weft_ip *ip, struct weft_err *err)
 {
 	struct prov_keys *k = &nic->keys;
-	struct weft_tss_keys keys;
+	struct weft_tss_keys keys = {.count = 0};
 	struct stat st;
 	int ret = file_read(path, &keys, &st, err);
 	if (ret)
