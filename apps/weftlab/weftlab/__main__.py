@@ -127,7 +127,9 @@ def judged(path: str, binary: str | None, runs: "Runs") -> "list[Judgement]":
 def add_report(command: argparse.ArgumentParser) -> None:
     """weftlab report"""
     command.set_defaults(command=report)
-    command.add_argument("directories", nargs="+", metavar="DIR")
+    command.add_argument("directories", nargs="+", metavar="DIR",
+                         help="of results; or TRACE.csv of weft trace: PSNs, windows and losses over time, by default "
+                         "into TRACE.svg")
     command.add_argument("--html", "--output", "-o", metavar="FILE",
                          help="the page; - is standard output; default without --figure: report.html in DIR")
     command.add_argument("--scenario", "--claims", metavar="FILE.yaml",
@@ -154,6 +156,8 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from .results import load
 
     nothing_more(rest)
+    if any(path.endswith(".csv") for path in options.directories):
+        return report_traces(options)
     runs = load(*options.directories)
     for condition in options.where:
         runs = where(runs, condition)
@@ -164,6 +168,23 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
         write_page(runs, path, judged(options.scenario, options.binary, runs) if options.scenario else ())
         if path != "-":
             print(path)
+    return SUCCESS
+
+
+def report_traces(options: argparse.Namespace) -> int:
+    """Draws what weft trace saved, each file into one."""
+    from .drawing import save
+    from .traces import load_trace, trace_figure
+
+    files = [path for path in (options.pdf, options.svg, options.png) if path]
+    if options.figure or options.html or options.scenario or options.where:
+        raise UsageError("a trace is drawn as --svg, --pdf or --png")
+    if files and len(options.directories) > 1:
+        raise UsageError("several traces have no one file; without --svg, --pdf or --png each has its own")
+    for path in options.directories:
+        drawn = files or [os.path.splitext(path)[0] + ".svg"]
+        save(trace_figure(load_trace(path), "screen" if options.style == "paper" else options.style), *drawn)
+        print("\n".join(drawn))
     return SUCCESS
 
 
