@@ -6,6 +6,7 @@
 #include "conform_cmd.h"
 #include "doctor_cmd.h"
 #include "launch.h"
+#include "top_cmd.h"
 #include "trace_cmd.h"
 
 /* One line per subcommand. */
@@ -23,6 +24,7 @@ static const struct {
 	{"sim", "run a workload on a virtual fabric in virtual time", weft_cmd_sim},
 	{"sweep", "run all that a scenario file describes", launch_weftlab},
 	{"switch", "switch packets between DPDK ports in real time", weft_cmd_switch},
+	{"top", "show what processes are doing, live", weft_cmd_top},
 	{"trace", "save what a process did with its last packets", weft_cmd_trace},
 	{NULL, NULL, NULL},
 };

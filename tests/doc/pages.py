@@ -11,7 +11,7 @@ import sys
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CODE = re.compile(r"```.*?```|`[^`\n]+(?:\n[^`\n]+)?`", re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-COMMAND = re.compile(r"(?:^|[\s/])weft (sim|bench|doctor|switch|report|reproduce|balls)\b(.*)")
+COMMAND = re.compile(r"(?:^|[\s/])weft (sim|bench|doctor|switch|top|report|reproduce|balls)\b(.*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 KEY = re.compile(r"--set '?([a-z][a-z0-9_.-]*)=")
 # Options of other programs, alone in backticks.

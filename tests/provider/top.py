@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""top.py WEFT PEER_APP - `weft top` on two processes, one of which receives nothing: its tables, its JSON, and its screen in a
+pseudo terminal. Needs FI_PROVIDER_PATH."""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+WEFT, APP = sys.argv[1:]
+LIMIT_S = 30
+MESSAGE_BYTES = 300000
+# What moves, colours and clears: all but the text.
+ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x0e\x0f]")
+processes = []
+
+
+def start(*args, **kwargs):
+    processes.append(subprocess.Popen(*args, **kwargs))
+    return processes[-1]
+
+
+class Peer:
+    def __init__(self, number):
+        env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_ADDR=f"10.0.0.{number + 1}", FI_WEFT_TELEMETRY="1",
+                   FI_WEFT_DEVICE=f"net_virtio_user0,path={SCRATCH}/port{number}")
+        self.process = start([APP], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pid = self.process.pid
+        self.name = self.ask("open").removeprefix("name ")
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline().rstrip("\n")
+        assert line and not line.startswith("failed"), f"a peer says: '{line}'"
+        return line
+
+    def send(self, other, tag, length):
+        addr = self.ask(f"add {other.name}").removeprefix("addr ")
+        assert self.ask(f"send {addr} {tag} {length}") == "posted"
+
+
+def top(*args):
+    return subprocess.run([WEFT, "top", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=LIMIT_S, check=False)
+
+
+def snapshot(*args):
+    run = top("--once", "--json", *args)
+    assert run.returncode == 0, run
+    return json.loads(run.stdout)
+
+
+def until(condition, what):
+    """The result of `condition` once it is true."""
+    end = time.monotonic() + LIMIT_S
+    while time.monotonic() < end:
+        result = condition()
+        if result:
+            return result
+    raise AssertionError(f"never: {what}")
+
+
+def operation(pid, wait):
+    """The operation of a process that waits for this, or None."""
+    rows = [op for op in snapshot(pid)["ops"] if op["wait"] == wait]
+    return rows[0] if rows else None
+
+
+def stuck_receiver(a, b):
+    """The receiver has posted nothing: both sides say so."""
+    a.send(b, 7, MESSAGE_BYTES)
+    sent = until(lambda: operation(a.pid, "receive"), "a send that waits for a receive")
+    assert (sent["kind"], sent["bytes"], sent["done_bytes"], sent["tag"] & 0xff) == ("tsend", MESSAGE_BYTES, 0, 7), sent
+    assert sent["peer"].startswith("10.0.0.2:"), sent
+    here = until(lambda: operation(b.pid, "match"), "a message without a receive")
+    assert (here["kind"], here["bytes"]) == ("trecv", MESSAGE_BYTES), here
+    assert here["peer"].startswith("10.0.0.1:"), here
+    age = until(lambda: operation(a.pid, "receive"), "it again")["age_ns"]
+    assert age > sent["age_ns"], (age, sent)
+
+
+def the_rest_of_a_snapshot(a, b):
+    shot = snapshot()
+    assert shot["schema"] == "weft.top/1" and not shot["more"]
+    programs = {process["pid"]: process["program"] for process in shot["processes"]}
+    assert programs.get(a.pid) == programs.get(b.pid) == "peer_app", programs
+    conn = next(conn for conn in shot["conns"] if conn["pid"] == a.pid and conn["sends"])
+    assert conn["peer"] == "10.0.0.2" and conn["state"] == "open" and conn["has_ops"] and conn["cwnd_bytes"], conn
+    port = next(port for port in shot["ports"] if port["pid"] == a.pid)
+    assert port["up"] and port["tx_pkts"] > 0 and "rx_bps" in port and "drop_no_route" in port, port
+    neighbour = next(row for row in shot["neigh"] if row["pid"] == a.pid and row["ip"] == "10.0.0.2")
+    assert neighbour["in_use"] and neighbour["state"] in ("learned", "told", "confirmed"), neighbour
+    counters = next(row for row in shot["counters"] if row["pid"] == a.pid)
+    assert counters["tx_data"] > 0 and counters["on"] == "net_virtio_user0", counters
+    assert [row["pid"] for row in snapshot(b.pid)["processes"]] == [b.pid]
+
+
+def text(a, b):
+    run = top("--once")
+    assert run.returncode == 0, run
+    print(run.stdout)
+    assert re.search(rf"{a.pid} tsend +10\.0\.0\.2:\d+ +293Ki +0 .* receive: none posted at the peer", run.stdout), run.stdout
+    assert re.search(rf"{b.pid} trecv +10\.0\.0\.1:\d+ +293Ki +.* match: no receive posted here", run.stdout), run.stdout
+
+
+def silent_peer(a, b):
+    """The receiver is stopped: what it does not acknowledge says for how long."""
+    b.process.send_signal(signal.SIGSTOP)
+    try:
+        a.send(b, 8, 100)
+        op = until(lambda: operation(a.pid, "ack"), "a send that waits for an acknowledgement")
+        assert op["bytes"] == 100, op
+        until(lambda: (operation(a.pid, "ack") or op)["silent_ns"] > 200_000_000, "silence that grows")
+    finally:
+        b.process.send_signal(signal.SIGCONT)
+
+
+def nothing_there(pid):
+    run = top("--once", pid)
+    assert run.returncode == 1 and f"process {pid} does not answer" in run.stderr and not run.stdout, run
+    run = top("--json", pid)
+    assert run.returncode == 1 and json.loads(run.stdout)["processes"] == [], run
+    assert top("--once", "nobody").returncode == 2
+    assert top().returncode == 2  # no terminal
+
+
+class Screen:
+    def __init__(self, *args, rows=24, columns=120):
+        self.master, slave = pty.openpty()
+        self.resize(rows, columns)
+        self.process = start([WEFT, "top", *map(str, args)], stdin=slave, stdout=slave, stderr=slave, close_fds=True,
+                             env=dict(os.environ, TERM="xterm"), start_new_session=True,
+                             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
+        self.columns = columns
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def read(self, seconds):
+        ready, _, _ = select.select([self.master], [], [], seconds)
+        try:
+            return os.read(self.master, 65536).decode(errors="replace") if ready else ""
+        except OSError:  # it has ended
+            return ""
+
+    def shows(self, pattern):
+        """The whole screen is drawn again when its size changes: until the pattern is there."""
+        end, seen = time.monotonic() + LIMIT_S, ""
+        while time.monotonic() < end:
+            self.columns = 241 - self.columns
+            self.resize(24, self.columns)
+            seen, more = "", self.read(1)
+            while more:
+                seen += ESCAPES.sub(" ", more)
+                more = self.read(0.1)
+            if re.search(pattern, seen):
+                return seen
+        raise AssertionError(f"the screen never shows {pattern}, but {seen}")
+
+    def end(self):
+        self.press("q")
+        until(lambda: self.read(0.1) is not None and self.process.poll() is not None, "the end")
+        assert self.process.returncode == 0
+        os.close(self.master)
+
+
+def screen(a, b):
+    s = Screen("--interval", "100ms")
+    s.shows(r"[1-9]\d* processes(?s:.*)\[1 operations\](?s:.*)rows by AGE, largest first(?s:.*)receive: none posted")
+    s.press("r")
+    s.shows(r"rows by AGE [^,]|rows by AGE\s*$|rows by AGE\s+\r?\n|rows by AGE(?!, largest)")
+    s.press("s")
+    s.shows(r"rows by SILENT")
+    s.press("2")
+    s.shows(r"\[2 connections\](?s:.*)CWND")
+    s.press("\t")
+    s.shows(r"\[3 ports\](?s:.*)net_virtio_user0")
+    s.press("4")
+    s.shows(r"\[4 neighbours\](?s:.*)10\.0\.0\.2")
+    s.press("1/no such row")
+    s.shows(r"0 rows by(?s:.*)filter: no such row")
+    s.press("\x1b")
+    s.shows(r"[1-9]\d* rows by")
+    s.press("/PEERS.\x7f\x7f\n")  # nobody is called so: the last characters are taken back
+    s.shows(r"0 rows by(?s:.*)filter: PEER")
+    s.press("/\x7f\x7f\x7f\x7f10.0.0.2\n")
+    s.shows(r"[1-9]\d* rows by(?s:.*)filter: 10\.0\.0\.2(?s:.*)tsend")
+    s.press("f")
+    s.shows(r"frozen")
+    s.press("f")
+    seen = s.shows(r"\[1 operations\]")
+    assert "frozen" not in seen, seen
+    s.end()
+
+
+def small_screens():
+    """Whatever its size, it draws what fits, takes keys and ends."""
+    for rows, columns in ((1, 1), (2, 10), (3, 300), (60, 5)):
+        s = Screen("--interval", "50ms", rows=rows, columns=columns)
+        for keys in ("2", "3", "4", "s", "r", "\x1b[B", "\x1b[6~", "\x1b[5~", "/x", "\n", "f"):
+            s.press(keys)
+            s.read(0.05)
+        s.resize(columns, rows)
+        s.read(0.1)
+        s.end()
+
+
+def empty_screen(pid):
+    s = Screen(pid)
+    s.shows(r"0 processes(?s:.*)nothing to show")
+    s.end()
+
+
+def main():
+    switch = start([WEFT, "switch", "--vhost", f"{SCRATCH}/port:2"], stdout=subprocess.PIPE, text=True)
+    assert "ports ready" in switch.stdout.readline()
+    a, b = Peer(0), Peer(1)
+    stuck_receiver(a, b)
+    the_rest_of_a_snapshot(a, b)
+    text(a, b)
+    screen(a, b)
+    small_screens()
+    silent_peer(a, b)
+    for peer in (a, b):
+        peer.process.kill()
+        peer.process.wait()
+        shutil.rmtree(f"/var/run/dpdk/weft-{peer.pid}", ignore_errors=True)  # root's is not in the scratch directory
+    nothing_there(a.pid)
+    empty_screen(a.pid)
+
+
+with tempfile.TemporaryDirectory() as SCRATCH:
+    os.environ["XDG_RUNTIME_DIR"] = SCRATCH
+    try:
+        main()
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
