@@ -145,7 +145,7 @@ static bool is_quiet(void *arg)
 	struct prov_nic *nic = arg;
 	assert_locked(nic);
 	bool datagrams = weft_engine_stats(nic->engine)->tx_dgram > 0;
-	return weft_engine_idle(nic->engine) &&
+	return weft_engine_idle(nic->engine) && !prov_keys_pending(nic) &&
 	       nic->poll.now_ns - nic->poll.active_ns >= WEFT_MS(datagrams ? QUIET_DGRAM_MS : QUIET_MS);
 }
 

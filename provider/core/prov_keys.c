@@ -130,6 +130,12 @@ static void look(struct prov_nic *nic)
 	refused_tell(nic);
 }
 
+bool prov_keys_pending(const struct prov_nic *nic)
+{
+	assert_locked(nic);
+	return nic->keys.port && weft_tss_is_pending(nic->keys.port);
+}
+
 /* Nobody sleeps while sealed packets wait for room in the device. */
 static bool keys_poll(struct prov_poller *poller)
 {
@@ -138,7 +144,7 @@ static bool keys_poll(struct prov_poller *poller)
 		nic->keys.look_ns = nic->poll.now_ns + WEFT_S(LOOK_S);
 		look(nic);
 	}
-	return weft_tss_is_pending(nic->keys.port);
+	return prov_keys_pending(nic);
 }
 
 void prov_keys_start(struct prov_nic *nic)

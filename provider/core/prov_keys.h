@@ -12,6 +12,9 @@ int prov_keys_open(struct prov_nic *nic, const char *path, const struct weft_ip 
 void prov_keys_start(struct prov_nic *nic);
 void prov_keys_stop(struct prov_nic *nic);
 
+/* Whether encrypted packets wait for room in the device. Lock held. */
+bool prov_keys_pending(const struct prov_nic *nic);
+
 /* Why `peer` may be silent, as far as keys go: writes "; ..." or nothing. Lock held. */
 void prov_keys_doubt(const struct prov_nic *nic, const struct weft_ip *peer, char *buf, size_t len);
 
