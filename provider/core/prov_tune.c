@@ -30,7 +30,7 @@ enum {
 /* doc/notes/performance.md has what eager and announced messages of various lengths take. */
 #define RNDV_BYTES (UINT64_C(256) << 10)
 /* With manual progress a peer that computes is silent: waiting longer is cheap, aborting a job too early is not. */
-#define PEER_TIMEOUT_NS WEFT_S(120)
+#define PEER_TIMEOUT_NS WEFT_S(10)
 
 /* By weft_engine_tune.encap. */
 static const char *const encaps[] = {"udp", "udp-49150", "native", NULL};

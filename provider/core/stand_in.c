@@ -15,8 +15,8 @@
 enum {
 	TURN_MS = 10,   /* between its looks */
 	ACTIVE_MS = 1,  /* the same, after it found something to do; it polls when nobody else has for so long */
-	REST_MS = 1000, /* without packets, until it looks no more; peers that missed an acknowledgement ask again
-			   sooner */
+	REST_MS = 1000, /* without packets, until it looks as rarely as this; peers that missed an acknowledgement ask
+			   again sooner, and those that begin something wait much longer before they give up */
 };
 
 static bool should_rest(const struct prov_nic *nic, weft_ns now)
@@ -24,7 +24,7 @@ static bool should_rest(const struct prov_nic *nic, weft_ns now)
 	return weft_engine_idle(nic->engine) && now - nic->poll.active_ns > WEFT_MS(REST_MS);
 }
 
-/* Polls unless somebody else does. Returns when to look again; WEFT_NEVER: not before it is woken. */
+/* Polls unless somebody else does. Returns when to look again. */
 static weft_ns turn(struct prov_nic *nic, bool *stop)
 {
 	weft_ns now = weft_clock_ns();
@@ -35,7 +35,7 @@ static weft_ns turn(struct prov_nic *nic, bool *stop)
 		active = prov_progress(nic);
 	*stop = nic->stand_in.stop;
 	nic->stand_in.rests = should_rest(nic, now);
-	weft_ns next = nic->stand_in.rests ? WEFT_NEVER : now + (active ? WEFT_MS(ACTIVE_MS) : WEFT_MS(TURN_MS));
+	weft_ns next = now + (nic->stand_in.rests ? WEFT_MS(REST_MS) : active ? WEFT_MS(ACTIVE_MS) : WEFT_MS(TURN_MS));
 	prov_nic_unlock(nic);
 	return next;
 }
@@ -43,10 +43,6 @@ static weft_ns turn(struct prov_nic *nic, bool *stop)
 static void sleep_until(struct prov_stand_in *stand_in, weft_ns until)
 {
 	struct timespec end;
-	if (until == WEFT_NEVER) {
-		sem_wait(&stand_in->wake);
-		return;
-	}
 	prov_deadline(until, &end);
 	sem_clockwait(&stand_in->wake, CLOCK_MONOTONIC, &end);
 }

@@ -82,6 +82,16 @@ static void send__completes_though_its_receiver_waits_elsewhere(void **state)
 	await(&hosts[0], out);
 }
 
+/* A host that computes and has no connection is not dead: what a new peer sends it is taken. */
+static void send__is_taken_by_who_computes(void **state)
+{
+	const struct timespec long_enough = {.tv_sec = 2};
+	nanosleep(&long_enough, NULL); /* until nothing is expected any more */
+	pattern_fill(out, LARGE, 9);
+	ok(fi_tsend(hosts[0].ep, out, LARGE, NULL, hosts[0].peer, 2, out));
+	await(&hosts[0], out);
+}
+
 static int teardown(void **state)
 {
 	hosts_teardown(state);
@@ -95,6 +105,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(send__arrives_though_its_sender_waits_elsewhere, hosts_setup, teardown),
 		cmocka_unit_test_setup_teardown(send__completes_though_its_receiver_waits_elsewhere, hosts_setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(send__is_taken_by_who_computes, hosts_setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, wires_setup, NULL);
 }

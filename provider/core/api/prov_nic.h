@@ -96,7 +96,7 @@ struct prov_stand_in {
 	bool runs; /* the thread was started */
 	pthread_t id;
 	sem_t wake;       /* ends its sleep */
-	bool rests, stop; /* under the device's lock: it sleeps until `wake`; it is to end */
+	bool rests, stop; /* under the device's lock: it sleeps long, or until `wake`; it is to end */
 };
 
 /* Operations that take long (prov_hang.c). */
