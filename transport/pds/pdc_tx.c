@@ -352,7 +352,8 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	} else {
 		pds->timers.put_off = false;
 		int err = way_check(pds, p, now);
-		loss_by_timeout(pds, p, now);
+		if (now >= pds->timers.full_ns)
+			loss_by_timeout(pds, p, now);
 		if (!err && now >= tx_silence_deadline(pds, p))
 			err = ETIMEDOUT;
 		if (err) {

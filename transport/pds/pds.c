@@ -138,10 +138,26 @@ void pds_poll_acks(struct pds *pds, weft_ns now)
 		credit_rx_due(pds, now);
 }
 
+/* A port that is busy takes packets all the time. One that takes none for long is stuck, as when the switch behind it
+ * has no processor, and its packets are not lost. */
+static __attribute__((noinline)) void note_stall(struct pds *pds, bool took, weft_ns now)
+{
+	struct pds_timers *t = &pds->timers;
+	if (took)
+		t->stall_ns = 0;
+	else if (!t->stall_ns)
+		t->stall_ns = now;
+	else if (now - t->stall_ns > pds->conf.rto_ns / 4)
+		t->full_ns = now + pds->conf.rto_ns;
+}
+
 void pds_poll_tx(struct pds *pds, weft_ns now)
 {
 	tx_sched_run(pds, now);
+	uint32_t waiting = pds->out.count;
 	out_flush(&pds->out);
+	if (unlikely(pds->out.refused || pds->timers.stall_ns))
+		note_stall(pds, pds->out.count < waiting || !waiting, now);
 }
 
 static weft_ns next_tx(const struct pds *pds, bool short_of_mem, weft_ns now)

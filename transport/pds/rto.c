@@ -51,7 +51,8 @@ weft_ns rto_deadline(const struct pds *pds, const struct pdc_tx *p)
 	const struct sent *oldest = sendq_at(&p->q, p->q.inflight.head);
 	assert(oldest->state == SENT_INFLIGHT);
 	weft_ns at = oldest->sent_at + rto_of(&pds->conf, p, oldest);
-	return at > pds->timers.grace_ns ? at : pds->timers.grace_ns;
+	weft_ns sure = pds->timers.grace_ns > pds->timers.full_ns ? pds->timers.grace_ns : pds->timers.full_ns;
+	return at > sure ? at : sure;
 }
 
 /* Where nothing was known of the path beforehand, the configured timeout may be shorter than an RTT. */

@@ -98,6 +98,34 @@ static void late_host__is_remembered(void **state)
 	free(buf);
 }
 
+/* A port that takes nothing for a while loses nothing: its packets wait, and are not taken for lost. */
+static void full_port__loses_nothing(void **state)
+{
+	struct duo d;
+	uint8_t *buf = calloc(2, BYTES);
+	struct weft_cqe cqe;
+	open_default(&d);
+	transfer_now(&d, buf);
+	d.port[0].tx_room = 5;
+	duo_recv(&d, 1, buf, BYTES, 7, 0, buf);
+	duo_send(&d, 0, buf + BYTES, BYTES, 7, buf);
+	duo_poll(&d, 0);
+	d.port[0].tx_room = 0;
+	for (weft_ns end = d.now + WEFT_MS(5); d.now < end; d.now += WEFT_US(10)) {
+		duo_poll(&d, 0);
+		duo_poll(&d, 1);
+	}
+	d.port[0].tx_room = UINT32_MAX;
+	while (!duo_cqe(&d, 0, &cqe))
+		duo_run(&d, d.now + WEFT_US(10));
+	assert_int_equal(cqe.err, 0);
+	duo_expect(&d, 1, buf, 0);
+	assert_int_equal(duo_stats(&d, 0)->timeouts, 0);
+	assert_int_equal(duo_stats(&d, 0)->tx_retx, 0);
+	duo_close(&d);
+	free(buf);
+}
+
 /* Nobody clears a refusal who does not know its PSN: the operation fails, as it should. */
 static enum duo_fate lose_first_answer(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
@@ -200,9 +228,9 @@ static void late__first_packet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(outage__over_soon),  cmocka_unit_test(late_host__is_remembered),
-		cmocka_unit_test(clear__forged),      cmocka_unit_test(credit__forged),
-		cmocka_unit_test(late__first_packet),
+		cmocka_unit_test(outage__over_soon),        cmocka_unit_test(late_host__is_remembered),
+		cmocka_unit_test(full_port__loses_nothing), cmocka_unit_test(clear__forged),
+		cmocka_unit_test(credit__forged),           cmocka_unit_test(late__first_packet),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
