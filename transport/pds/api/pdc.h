@@ -104,10 +104,10 @@ struct pdc_tx {
 	struct remote *remote;    /* target */
 	struct pdc_tx *next_conn; /* in remote->conns, or NULL */
 	struct credit_tx credit;  /* meaningful while a receiver-driven algorithm runs */
-	uint32_t marked_acks, trimmed_pkts, retx_pkts; /* so far, for views */
 
 	_Alignas(64) struct weft_cc cc;
-	struct weft_lb lb; /* its state follows: allocate pdc_tx_bytes() */
+	uint32_t marked_acks, trimmed_pkts, retx_pkts; /* so far, for views */
+	struct weft_lb lb;                             /* its state follows: allocate pdc_tx_bytes() */
 };
 
 _Static_assert(offsetof(struct pdc, encap) == offsetof(struct pdc, is_rx) + 1 &&
@@ -117,7 +117,7 @@ _Static_assert(offsetof(struct pdc, encap) == offsetof(struct pdc, is_rx) + 1 &&
 _Static_assert(offsetof(struct pdc_tx, ready_link) == 64, "line 1: acknowledgement");
 _Static_assert(offsetof(struct pdc_tx, q) == 128, "line 2: in-flight record");
 _Static_assert(offsetof(struct pdc_tx, cc) % 64 == 0, "congestion control starts a line");
-_Static_assert(sizeof(struct pdc_tx) <= 640, "idle connections stay within 1 KiB");
+_Static_assert(sizeof(struct pdc_tx) <= 512, "idle connections stay within 1 KiB");
 
 enum { PDC_RX_USER_BYTES = 48 };
 
