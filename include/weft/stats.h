@@ -12,7 +12,7 @@ WEFT_BEGIN_DECLS
 
 #define WEFT_COUNTERS(X)                                                                                               \
 	X(tx_data, "data packets sent for the first time")                                                             \
-	X(tx_retx, "data packets sent again, for any reason")                                                          \
+	X(tx_retx, "data packets sent again: the sum of the next six")                                                 \
 	X(tx_retx_trim, "... because a trim NACK asked for it")                                                        \
 	X(tx_retx_gap, "... because later packets were acknowledged")                                                  \
 	X(tx_retx_rto, "... because the retransmission timer expired")                                                 \

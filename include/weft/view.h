@@ -41,10 +41,11 @@ struct weft_conn_row {
 	weft_ns brtt_ns;         /* base RTT */
 	weft_ns srtt_ns;         /* smoothed RTT; 0: no sample yet */
 	uint32_t timeouts;       /* doublings of the retransmission timeout now; 0: the peer answers */
-	uint32_t marked_acks;    /* ACKs that reported a congestion mark */
-	uint32_t trimmed_pkts;   /* packets that the peer got without their payload */
-	uint32_t retx_pkts;      /* packets sent again, for any reason */
-	uint32_t cached_evs;     /* good entropies, that is paths, that the load balancer remembers */
+	uint32_t marked_acks;  /* ACKs that reported a congestion mark; like the next two, of all our connections to the
+				  peer */
+	uint32_t trimmed_pkts; /* packets that the peer got without their payload */
+	uint32_t retx_pkts;    /* packets sent again, for any reason */
+	uint32_t cached_evs;   /* good entropies, that is paths, that the load balancer remembers */
 
 	uint64_t received_bytes; /* of data, each packet counted once */
 	uint32_t unfinished;     /* messages from the peer of which more is expected */

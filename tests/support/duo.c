@@ -253,8 +253,22 @@ void duo_open(struct duo *d, const struct duo_conf *conf)
 	open_side(d, conf, 1);
 }
 
+/* No counter says less than those that are part of it. */
+static void expect_counters_agree(const struct weft_stats *s)
+{
+	assert_int_equal(s->tx_retx, s->tx_retx_trim + s->tx_retx_gap + s->tx_retx_rto + s->tx_retx_path +
+					     s->tx_retx_rewind + s->tx_retx_nack);
+	assert_true(s->tx_rudi_retx <= s->tx_rudi);
+	assert_true(s->tx_credit_req_again <= s->tx_credit_req);
+	assert_true(s->pmtu_lost <= s->pmtu_probes); /* a probe that the wire repeats is answered twice */
+	assert_true(s->rx_ack_ce <= s->rx_ack);
+	assert_true(s->rx_ce <= s->rx_data + s->rx_dup + s->rx_dgram + s->rx_rudi + s->rx_withdrawn);
+}
+
 void duo_close(struct duo *d)
 {
+	for (int side = 0; side < 2; side++)
+		expect_counters_agree(weft_engine_stats(d->e[side]));
 	for (int i = 0; i < 2; i++) {
 		weft_engine_destroy(d->e[i]);
 		while (d->port[i].rx) {

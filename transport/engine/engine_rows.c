@@ -33,9 +33,9 @@ static void fill_tx(struct weft_conn_row *row, const struct pdc_tx *p)
 	row->brtt_ns = p->brtt_ns;
 	row->srtt_ns = p->srtt_ns;
 	row->timeouts = p->rto_backoff;
-	row->marked_acks = p->marked_acks;
-	row->trimmed_pkts = p->trimmed_pkts;
-	row->retx_pkts = p->retx_pkts;
+	row->marked_acks = p->remote->marked_acks;
+	row->trimmed_pkts = p->remote->trimmed_pkts;
+	row->retx_pkts = p->remote->retx_pkts;
 	row->cached_evs = lb.cached_evs;
 }
 

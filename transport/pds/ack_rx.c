@@ -319,7 +319,7 @@ static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct
 	p->last_ack_psn = n->trigger;
 	if (n->flags & WIRE_F_ACK_M) {
 		pds->stats.rx_ack_ce++;
-		p->marked_acks++;
+		p->remote->marked_acks++;
 		lb_feedback(pds, p, wire_view_entropy(v), WEFT_LB_CE, now);
 		return true;
 	}

@@ -19,18 +19,27 @@ static enum weft_lb_fb likely_cause(const struct pds *pds, const struct pdc_tx *
 	return rto_max_rtt(p) > FAILED_PATH_BRTTS * p->brtt_ns ? WEFT_LB_LOSS : WEFT_LB_TIMEOUT;
 }
 
-void loss_resend(struct pds *pds, struct pdc_tx *p, uint32_t psn)
+void loss_resend(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum sent_cause cause)
 {
-	if (!pds->conf.tune.go_back_n) {
-		assert(p->inflight_bytes >= sendq_at(&p->q, psn)->wire_bytes);
-		p->inflight_bytes -= sendq_at(&p->q, psn)->wire_bytes;
-		sendq_lose(&p->q, psn);
+	assert(p->inflight_bytes >= sendq_at(&p->q, psn)->wire_bytes);
+	p->inflight_bytes -= sendq_at(&p->q, psn)->wire_bytes;
+	sendq_lose(&p->q, psn, cause);
+	if (!pds->conf.tune.go_back_n)
 		return;
-	}
-	assert(p->q.inflight.count > 0);
-	pds->stats.tx_retx_rewind += p->q.inflight.count - 1;
 	p->inflight_bytes = 0;
 	sendq_rewind(&p->q);
+}
+
+static enum sent_cause cause_of(enum weft_cc_loss_kind kind)
+{
+	switch (kind) {
+	case WEFT_CC_LOSS_TRIM:
+		return CAUSE_TRIM;
+	case WEFT_CC_LOSS_GAP:
+		return CAUSE_GAP;
+	default:
+		return CAUSE_RTO;
+	}
 }
 
 void loss_mark(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, weft_ns now)
@@ -39,7 +48,7 @@ void loss_mark(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_los
 	assert(sendq_has(&p->q, psn) && s->state == SENT_INFLIGHT);
 	s->timed_out = kind == WEFT_CC_LOSS_TIMEOUT;
 	record_lost(pds, p, psn, kind, now);
-	loss_resend(pds, p, psn);
+	loss_resend(pds, p, psn, cause_of(kind));
 	if (pds->credit.rcc)
 		credit_tx_lost(pds, p, s, kind);
 	p->cc.ops->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);
@@ -66,7 +75,6 @@ static void __attribute__((noinline)) loss_by_count(struct pds *pds, struct pdc_
 		if (sendq_at(&p->q, psn)->tries || sendq_acked_beyond(&p->q, psn, threshold) < threshold)
 			break;
 		pds->stats.lost_gap++;
-		pds->stats.tx_retx_gap++;
 		loss_mark(pds, p, psn, WEFT_CC_LOSS_GAP, now);
 	}
 }
@@ -80,7 +88,6 @@ static void __attribute__((noinline)) loss_by_age(struct pds *pds, struct pdc_tx
 		if (sendq_at(&p->q, psn)->sent_at + allowance >= p->newest_acked_ns)
 			break;
 		pds->stats.lost_gap++;
-		pds->stats.tx_retx_gap++;
 		loss_mark(pds, p, psn, WEFT_CC_LOSS_GAP, now);
 	}
 }
@@ -105,7 +112,6 @@ void loss_by_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now)
 			break;
 		again |= s->sent_at >= p->backoff_at_ns;
 		expired = true;
-		pds->stats.tx_retx_rto++;
 		loss_mark(pds, p, psn, WEFT_CC_LOSS_TIMEOUT, now);
 	}
 	if (!expired)

@@ -8,7 +8,7 @@
 /* The packet in flight is lost: congestion control and load balancing learn it, and it will be sent again. */
 void loss_mark(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, weft_ns now);
 /* In flight -> lost, and nobody learns it; with go_back_n all behind it, too. */
-void loss_resend(struct pds *pds, struct pdc_tx *p, uint32_t psn);
+void loss_resend(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum sent_cause cause);
 /* After an ACK: what was overtaken for too long. */
 void loss_by_gap(struct pds *pds, struct pdc_tx *p, weft_ns now);
 void loss_by_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now);

@@ -22,8 +22,7 @@ static enum weft_lb_fb trim_feedback(const struct wire_view *v)
 
 static void resend_trimmed(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now)
 {
-	pds->stats.tx_retx_trim++;
-	p->trimmed_pkts++;
+	p->remote->trimmed_pkts++;
 	lb_feedback(pds, p, wire_view_entropy(v), trim_feedback(v), now);
 	loss_mark(pds, p, wire_hdr_psn(v->hdr), WEFT_CC_LOSS_TRIM, now);
 }
@@ -31,15 +30,13 @@ static void resend_trimmed(struct pds *pds, struct pdc_tx *p, const struct wire_
 static void resend_lost(struct pds *pds, struct pdc_tx *p, uint32_t psn, weft_ns now)
 {
 	pds->stats.lost_gap++;
-	pds->stats.tx_retx_gap++;
 	loss_mark(pds, p, psn, WEFT_CC_LOSS_GAP, now);
 }
 
 static void resend(struct pds *pds, struct pdc_tx *p, uint32_t psn, weft_ns hold_until)
 {
-	pds->stats.tx_retx_nack++;
 	p->hold_until_ns = hold_until;
-	loss_resend(pds, p, psn);
+	loss_resend(pds, p, psn, CAUSE_NACK);
 	ready_add(pds, p);
 }
 

@@ -276,7 +276,7 @@ static bool queue_control(struct pds *pds, struct pdc_tx *p, enum sent_control k
 	s->wire_bytes = WEFT_WIRE_MIN_BYTES;
 	/* It leaves through the scheduler like a retransmission: one way for packets to get out. */
 	s->sent_at = WEFT_NEVER;
-	sendq_lose(&p->q, psn);
+	sendq_lose(&p->q, psn, CAUSE_GAP);
 	ready_add(pds, p);
 	return true;
 }

@@ -21,7 +21,7 @@ static void lose_larger(struct pds *pds, struct pdc_tx *p)
 			continue;
 		assert(p->inflight_bytes >= s->wire_bytes);
 		p->inflight_bytes -= s->wire_bytes;
-		sendq_lose(&p->q, psn);
+		sendq_lose(&p->q, psn, CAUSE_PATH);
 	}
 }
 

@@ -94,7 +94,7 @@ static bool is_unsent(const struct sent *s)
 	return s->sent_at == WEFT_NEVER;
 }
 
-void sendq_lose(struct sendq *q, uint32_t psn)
+void sendq_lose(struct sendq *q, uint32_t psn, enum sent_cause cause)
 {
 	struct sent *s = sendq_at(q, psn);
 	assert(sendq_has(q, psn) && s->state == SENT_INFLIGHT);
@@ -103,13 +103,13 @@ void sendq_lose(struct sendq *q, uint32_t psn)
 		list_prepend(q, &q->lost, psn, s);
 	else
 		sendq_list_append(q, &q->lost, psn, s);
-	s->state = SENT_LOST;
+	s->state = (uint8_t)(SENT_LOST + cause);
 }
 
 void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 {
 	struct sent *s = sendq_at(q, psn);
-	assert(sendq_has(q, psn) && s->state == SENT_LOST);
+	assert(sendq_has(q, psn) && sent_is_lost(s));
 	sendq_list_remove(q, &q->lost, psn, s);
 	sendq_list_append(q, &q->inflight, psn, s);
 	s->state = SENT_INFLIGHT;
@@ -125,7 +125,8 @@ void sendq_rewind(struct sendq *q)
 		struct sent *s = sendq_at(q, psn);
 		if (s->state == SENT_ACKED)
 			continue;
-		s->state = SENT_LOST;
+		if (s->state == SENT_INFLIGHT)
+			s->state = SENT_LOST + CAUSE_REWIND;
 		sendq_list_append(q, &q->lost, psn, s);
 	}
 	assert(q->lost.count <= sendq_len(q));

@@ -251,8 +251,27 @@ static bool is_too_large(const struct pdc_tx *p, const struct sent *s)
 static uint32_t next_lost(const struct pdc_tx *p)
 {
 	uint32_t psn = sendq_psn(&p->q, p->q.lost.head);
-	bool oldest_first = is_too_large(p, sendq_at(&p->q, psn)) && sendq_at(&p->q, p->q.una)->state == SENT_LOST;
+	bool oldest_first = is_too_large(p, sendq_at(&p->q, psn)) && sent_is_lost(sendq_at(&p->q, p->q.una));
 	return oldest_first ? p->q.una : psn;
+}
+
+/* Packets that are sent again are counted by why when they are, so that the counters add up. */
+static uint64_t *cause_counter(struct weft_stats *stats, const struct sent *s)
+{
+	switch (sent_cause(s)) {
+	case CAUSE_TRIM:
+		return &stats->tx_retx_trim;
+	case CAUSE_GAP:
+		return &stats->tx_retx_gap;
+	case CAUSE_RTO:
+		return &stats->tx_retx_rto;
+	case CAUSE_PATH:
+		return &stats->tx_retx_path;
+	case CAUSE_REWIND:
+		return &stats->tx_retx_rewind;
+	default:
+		return &stats->tx_retx_nack;
+	}
 }
 
 static enum tx_result __attribute__((noinline)) send_lost(struct pds *pds, struct pdc_tx *p, weft_ns now)
@@ -264,6 +283,7 @@ static enum tx_result __attribute__((noinline)) send_lost(struct pds *pds, struc
 	if (!may_send_again(p, psn, s) || !cwnd_allows(p, s->wire_bytes) ||
 	    (pds->credit.rcc && s->run && !draw_credit(pds, p, s->wire_bytes, now)))
 		return TX_BLOCKED;
+	uint64_t *cause = cause_counter(&pds->stats, s);
 	s->ev = p->lb.ops->pick(&p->lb, psn, now);
 	sendq_resend(&p->q, psn, out_departure(&pds->out, now));
 	if (sent_is_withdrawn(s)) {
@@ -272,7 +292,8 @@ static enum tx_result __attribute__((noinline)) send_lost(struct pds *pds, struc
 	} else {
 		transmit(pds, p, psn, s, build, true, now);
 		pds->stats.tx_retx += s->run != NULL;
-		p->retx_pkts += s->run != NULL;
+		*cause += s->run != NULL;
+		p->remote->retx_pkts += s->run != NULL;
 		pds->stats.tx_ctrl += s->run == NULL;
 	}
 	return TX_SENT;

@@ -6,7 +6,7 @@
 void withdraw(const struct pds *pds, struct sent *s)
 {
 	uint32_t wire_bytes = pds->conf.overhead_bytes;
-	assert(s->run && s->state == SENT_LOST && !sent_is_withdrawn(s));
+	assert(s->run && sent_is_lost(s) && !sent_is_withdrawn(s));
 	s->payload_len |= SENT_WITHDRAWN;
 	s->wire_bytes = (uint16_t)(wire_bytes < WEFT_WIRE_MIN_BYTES ? WEFT_WIRE_MIN_BYTES : wire_bytes);
 }
@@ -21,9 +21,8 @@ static void number(struct pds *pds, struct pdc_tx *p, struct tx_run *run, uint32
 	s->payload_len = bytes;
 	s->wire_bytes = (uint16_t)(pds->conf.overhead_bytes + bytes);
 	s->tries = 1; /* these bytes were sent before */
-	sendq_lose(&p->q, psn);
+	sendq_lose(&p->q, psn, CAUSE_PATH);
 	run->unacked_pkts++;
-	pds->stats.tx_retx_path++;
 }
 
 static bool reserve(struct pds *pds, struct pdc_tx *p, uint32_t pkts)

@@ -167,7 +167,7 @@ static void nack__impossible_ones_are_ignored(void **state)
 	assert_int_equal(s->rx_stale, 3);
 	assert_int_equal(s->tx_retx_gap, 0);
 	inject_ooo(&d, p, p->q.una + 1, 0);
-	assert_int_equal(s->tx_retx_gap, 1);
+	assert_int_equal(s->lost_gap, 1);
 	duo_close(&d);
 }
 

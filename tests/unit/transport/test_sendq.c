@@ -35,7 +35,7 @@ static void check(const struct sendq *q)
 	for (uint32_t psn = q->una; psn != q->nxt; psn++) {
 		assert_int_equal(sendq_at(q, psn)->offset, psn);
 		inflight += sendq_at(q, psn)->state == SENT_INFLIGHT;
-		lost += sendq_at(q, psn)->state == SENT_LOST;
+		lost += sent_is_lost(sendq_at(q, psn));
 	}
 	assert_int_equal(q->inflight.count, inflight);
 	assert_int_equal(q->lost.count, lost);
@@ -51,7 +51,7 @@ static void check(const struct sendq *q)
 	low = q->lost.tail;
 	for (uint32_t i = 0; i < lost; i++) {
 		const struct sent *s = sendq_at(q, sendq_psn(q, low));
-		assert_int_equal(s->state, SENT_LOST);
+		assert_true(sent_is_lost(s));
 		low = s->prev;
 	}
 }
@@ -62,7 +62,7 @@ static void reserve__grows_and_keeps_records(void **state)
 	struct sendq_mem m;
 	start(&q, &m, 5);
 	push(&q, &m, 60);
-	sendq_lose(&q, 7);
+	sendq_lose(&q, 7, CAUSE_GAP);
 	sendq_ack(&q, 6);
 	sendq_ack(&q, 64);
 	push(&q, &m, 1000);
@@ -94,9 +94,9 @@ static void lose__resend_keeps_time_order(void **state)
 	struct sendq_mem m;
 	start(&q, &m, 100);
 	push(&q, &m, 10);
-	sendq_lose(&q, 103);
-	sendq_lose(&q, 100);
-	sendq_lose(&q, 109);
+	sendq_lose(&q, 103, CAUSE_GAP);
+	sendq_lose(&q, 100, CAUSE_GAP);
+	sendq_lose(&q, 109, CAUSE_GAP);
 	check(&q);
 	assert_int_equal(sendq_psn(&q, q.lost.head), 103);
 	sendq_resend(&q, 103, 500);
@@ -115,7 +115,7 @@ static void ack__of_lost_and_inflight(void **state)
 	struct sendq_mem m;
 	start(&q, &m, 0);
 	push(&q, &m, 3);
-	sendq_lose(&q, 1);
+	sendq_lose(&q, 1, CAUSE_GAP);
 	sendq_ack(&q, 1);
 	sendq_ack(&q, 2);
 	check(&q);
@@ -138,8 +138,8 @@ static void rewind__in_the_order_of_psns(void **state)
 	struct sendq_mem m;
 	start(&q, &m, 100);
 	push(&q, &m, 6);
-	sendq_lose(&q, 104);
-	sendq_lose(&q, 101);
+	sendq_lose(&q, 104, CAUSE_GAP);
+	sendq_lose(&q, 101, CAUSE_GAP);
 	sendq_ack(&q, 102);
 	sendq_resend(&q, 104, 7);
 	sendq_rewind(&q);
@@ -187,10 +187,10 @@ static void all__random_walk_over_the_wrap(void **state)
 		if (what < 2 && len < 300)
 			push(&q, &m, 1);
 		else if (what == 2 && now == SENT_INFLIGHT)
-			sendq_lose(&q, psn);
+			sendq_lose(&q, psn, CAUSE_GAP);
 		else if (what == 3 && q.lost.count)
 			sendq_resend(&q, sendq_psn(&q, q.lost.head), q.nxt + step);
-		else if (what > 3 && (now == SENT_LOST || now == SENT_INFLIGHT))
+		else if (what > 3 && (now >= SENT_LOST || now == SENT_INFLIGHT))
 			sendq_ack(&q, psn);
 		sendq_advance(&q);
 		assert_int_equal(q.inflight.count + q.lost.count <= sendq_len(&q), 1);

@@ -49,6 +49,7 @@ struct remote {
 	uint64_t unexpected_bytes; /* bounce memory of these */
 	uint8_t encap;             /* of what we begin, enum wire_encap: as configured, or as it began something last */
 	struct path_mtu path;
+	uint32_t marked_acks, trimmed_pkts, retx_pkts; /* of all our connections to it so far, for views */
 };
 
 /* Initiator side. Lines: 0 and 1 scheduling and acknowledgement, 2 in-flight record, then congestion control and load

@@ -24,7 +24,10 @@ enum sent_control { SENT_CLOSE, SENT_NOOP };
 
 enum { SENT_WITHDRAWN = 0x8000 }; /* in payload_len: sent as a withdrawal (withdraw.h), never as data again */
 
-enum sent_state { SENT_NONE, SENT_INFLIGHT, SENT_LOST, SENT_ACKED };
+enum sent_state { SENT_NONE, SENT_INFLIGHT, SENT_ACKED, SENT_LOST /* ... plus an enum sent_cause */ };
+
+/* Why a packet has to be sent again. */
+enum sent_cause { CAUSE_TRIM, CAUSE_GAP, CAUSE_RTO, CAUSE_PATH, CAUSE_REWIND, CAUSE_NACK };
 
 struct sent {
 	weft_ns sent_at;    /* last transmission */
@@ -39,12 +42,24 @@ struct sent {
 	};
 	uint16_t payload_len; /* bytes; see also SENT_WITHDRAWN */
 	uint16_t prev, next;  /* neighbours in the list of its state, if any: low 16 bits of their PSNs */
-	uint8_t state;        /* enum sent_state */
+	uint8_t state;        /* enum sent_state; see sent_is_lost */
 	uint8_t tries : 7;    /* retransmissions so far, up to SENT_TRIES_MAX */
 	bool timed_out : 1;   /* the last loss was found by the retransmission timer */
 };
 
 _Static_assert(sizeof(struct sent) == 32, "two in-flight records per cache line");
+
+static inline bool sent_is_lost(const struct sent *s)
+{
+	return s->state >= SENT_LOST;
+}
+
+/* Of a lost one. */
+static inline enum sent_cause sent_cause(const struct sent *s)
+{
+	assert(sent_is_lost(s));
+	return (enum sent_cause)(s->state - SENT_LOST);
+}
 
 static inline bool sent_is_close(const struct sent *s)
 {
@@ -161,19 +176,19 @@ static inline struct sent *sendq_add(struct sendq *q, weft_ns now)
 }
 
 /* In flight -> lost: last, but before those that were never sent, which may have to wait for the window. */
-void sendq_lose(struct sendq *q, uint32_t psn);
+void sendq_lose(struct sendq *q, uint32_t psn, enum sent_cause cause);
 
 /* Lost -> in flight since `now`. A record whose sent_at is WEFT_NEVER has not been sent before. */
 void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
 
-/* All that is not acknowledged -> lost, in the order of their PSNs. */
+/* All that is not acknowledged -> lost, in the order of their PSNs; for CAUSE_REWIND what was in flight. */
 void sendq_rewind(struct sendq *q);
 
 /* Takes a record out of the list of its state; it is acknowledged. Then either `una` moves over it, or sendq_mark.
  * Returns whether it was in flight, and not lost. */
 static inline bool sendq_unlink(struct sendq *q, uint32_t psn, const struct sent *s)
 {
-	assert(s->state == SENT_INFLIGHT || s->state == SENT_LOST);
+	assert(s->state == SENT_INFLIGHT || sent_is_lost(s));
 	if (likely(s->state == SENT_INFLIGHT)) {
 		sendq_list_remove(q, &q->inflight, psn, s);
 		return true;
