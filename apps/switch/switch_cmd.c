@@ -11,6 +11,7 @@
 #include "options.h"
 #include "rtnet.h"
 #include "switch_port.h"
+#include "switch_telemetry.h"
 #include "weft/ethdev.h"
 
 enum {
@@ -42,6 +43,8 @@ struct switch_opts {
 struct switch_run {
 	const struct switch_opts *opts;
 	struct rtnet *rtnet;
+	struct switch_telemetry telemetry;
+	weft_ns printed_ns; /* counters, last */
 	struct switch_heard {
 		struct rtnet *rtnet;
 		uint32_t port;
@@ -280,9 +283,8 @@ static void print_cables(const struct weft_net *net, bool as)
 	}
 }
 
-static void print_stats(void *arg)
+static void print_stats(const struct switch_run *run)
 {
-	const struct switch_run *run = arg;
 	struct weft_net_stats n;
 	print_ports(run);
 	print_cables(rtnet_net(run->rtnet), run->opts->as != NULL);
@@ -297,6 +299,20 @@ static void print_stats(void *arg)
 	fflush(stdout);
 }
 
+/* After each poll. */
+static void tick(void *arg)
+{
+	struct switch_run *run = arg;
+	switch_telemetry_answer(&run->telemetry);
+	if (run->opts->stats_s == 0)
+		return;
+	weft_ns now = weft_clock_ns();
+	if (now - run->printed_ns < WEFT_S(run->opts->stats_s))
+		return;
+	run->printed_ns = now;
+	print_stats(run);
+}
+
 static void run_until_stopped(struct switch_run *run, const struct weft_topo *topo)
 {
 	const struct switch_opts *o = run->opts;
@@ -308,7 +324,10 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 	       o->as != NULL ? o->as : "", o->as != NULL ? " of " : "", o->topology,
 	       (double)topo->tier[0].down_bps / 1e9, o->route->name);
 	fflush(stdout);
-	rtnet_run(run->rtnet, &stop, WEFT_S(o->stats_s), o->stats_s != 0 ? print_stats : NULL, run);
+	run->printed_ns = weft_clock_ns();
+	switch_telemetry_start(&run->telemetry, run->rtnet, &o->ports);
+	rtnet_run(run->rtnet, &stop, 0, tick, run);
+	switch_telemetry_stop(&run->telemetry);
 	print_stats(run);
 }
 

@@ -98,9 +98,9 @@ static int paths_make_free(const struct switch_ports *p, struct weft_err *err)
 
 static int eal_start(const struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err)
 {
-	char args[sizeof WEFT_EAL_DEFAULTS + 32];
+	char args[sizeof WEFT_EAL_ALONE + 32];
 	uint64_t pkt_bytes = (ip_bytes != 0 ? ip_bytes : IP_BYTES_DEFAULT) + PKT_EXTRA_BYTES;
-	snprintf(args, sizeof args, "%s -m %u", WEFT_EAL_DEFAULTS,
+	snprintf(args, sizeof args, "%s -m %u", WEFT_EAL_ALONE,
 		 (unsigned)(EAL_BASE_MIB + p->count * (pool_pkts * pkt_bytes >> 20)));
 	return weft_eal_start(getenv("WEFT_EAL_ARGS") != NULL ? NULL : args, err);
 }

@@ -106,6 +106,18 @@ def the_rest_of_a_snapshot(a, b):
     assert [row["pid"] for row in snapshot(b.pid)["processes"]] == [b.pid]
 
 
+def switch_ports(switch):
+    """The switch tells of its ports, which have carried packets."""
+    shot = snapshot(switch.pid)
+    rows = sorted(shot["ports"], key=lambda row: row["name"])
+    assert [(row["on"], row["device"], row["up"]) for row in rows] == \
+        [("switch", "net_vhost0", 1), ("switch", "net_vhost1", 1)], rows
+    for row in rows:
+        assert row["rx_pkts"] > 0 and row["tx_pkts"] > 0 and row["drop_queue_full"] == 0 and "rx_bps" in row, row
+        assert row["bps"] == 100_000_000_000 and "queue_bytes" in row, row
+    assert not shot["conns"] and not shot["ops"] and not shot["counters"], shot
+
+
 def text(a, b):
     run = top("--once")
     assert run.returncode == 0, run
@@ -232,6 +244,7 @@ def main():
     a, b = Peer(0), Peer(1)
     stuck_receiver(a, b)
     the_rest_of_a_snapshot(a, b)
+    switch_ports(switch)
     text(a, b)
     screen(a, b)
     small_screens()
@@ -239,7 +252,6 @@ def main():
     for peer in (a, b):
         peer.process.kill()
         peer.process.wait()
-        shutil.rmtree(f"/var/run/dpdk/weft-{peer.pid}", ignore_errors=True)  # root's is not in the scratch directory
     nothing_there(a.pid)
     empty_screen(a.pid)
 
@@ -252,3 +264,4 @@ with tempfile.TemporaryDirectory() as SCRATCH:
         for process in processes:
             process.kill()
             process.wait()
+            shutil.rmtree(f"/var/run/dpdk/weft-{process.pid}", ignore_errors=True)  # root's is not in the scratch directory
