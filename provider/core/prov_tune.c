@@ -29,7 +29,7 @@ enum {
 #define RTT_MEMORY_NS WEFT_MS(500)
 /* doc/notes/performance.md has what eager and announced messages of various lengths take. */
 #define RNDV_BYTES (UINT64_C(256) << 10)
-/* With manual progress a peer that computes is silent: waiting longer is cheap, aborting a job too early is not. */
+/* A peer that computes is not silent (stand_in.c), but its processors may be busy. */
 #define PEER_TIMEOUT_NS WEFT_S(10)
 
 /* By weft_engine_tune.encap. */
