@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""chaos.py BUILD [--seconds N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] - random fabrics, workloads, algorithms,
-parameters and faults in `weft sim`, for so long. Every flow must end, every byte be right, and a run end soon after its last
-fault. A case that fails is shrunk and printed as a command. Exit status: 0 nothing failed, 1 something did."""
+"""chaos.py BUILD [--seconds N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] [--lives-every N] - random fabrics,
+workloads, algorithms, parameters and faults in `weft sim`, for so long. Every flow must end, every byte be right, and a run
+end soon after its last fault. Every fourth case is one of `chaos_lives`: hosts crash and start again, and memory is short.
+A case that fails is shrunk and printed as a command. Exit status: 0 nothing failed, 1 something did."""
 from __future__ import annotations
 
 import argparse
@@ -14,12 +15,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chaos_case import Case, Names, names_of, random_case
-from chaos_judge import HEALED_RTOS, Judge, Verdict, shrink
+from chaos_case import Names, names_of, random_case
+from chaos_judge import HEALED_RTOS, AnyCase, Judge, Verdict, shrink
+from life_case import Parameter, parameters_of, random_life
 
 SAYS_EVERY = 10            # percent of the time, where nobody watches a terminal
 SHRINK_SECONDS = 60.0      # for each of the first failures
 SHRINK_MOST = 3
+LIVES_EVERY = 4
 
 
 @dataclass
@@ -44,9 +47,9 @@ class Row:
 @dataclass
 class Score:
     rows: dict[str, Row] = field(default_factory=dict)
-    failures: list[tuple[Case, Verdict]] = field(default_factory=list)
+    failures: list[tuple[AnyCase, Verdict]] = field(default_factory=list)
 
-    def add(self, case: Case, verdict: Verdict) -> None:
+    def add(self, case: AnyCase, verdict: Verdict) -> None:
         self.rows.setdefault(case.cc, Row()).add(verdict)
         if verdict.bad:
             self.failures.append((case, verdict))
@@ -95,17 +98,30 @@ def seeds_until(progress: Progress, first: int) -> Iterator[int]:
         first += 1
 
 
-def run(judge: Judge, names: Names, first: int, jobs: int, progress: Progress) -> Score:
+@dataclass(frozen=True)
+class Choice:
+    """What cases are drawn from."""
+    names: Names
+    parameters: tuple[Parameter, ...]
+    lives_every: int = LIVES_EVERY
+
+    def case(self, seed: int) -> AnyCase:
+        if seed % self.lives_every == 0:
+            return random_life(seed, self.names.cc, self.names.lb, self.parameters)
+        return random_case(seed, self.names)
+
+
+def run(judge: Judge, choice: Choice, first: int, jobs: int, progress: Progress) -> Score:
     """Judges case after case until the time is over."""
     score = Score()
     seeds = seeds_until(progress, first)
 
-    def work() -> Iterator[tuple[Case, Verdict]]:
+    def work() -> Iterator[tuple[AnyCase, Verdict]]:
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            cases: dict[concurrent.futures.Future[Verdict], Case] = {}
+            cases: dict[concurrent.futures.Future[Verdict], AnyCase] = {}
             while True:
                 while len(cases) < jobs and (seed := next(seeds, None)) is not None:
-                    case = random_case(seed, names)
+                    case = choice.case(seed)
                     cases[pool.submit(judge.judge, case)] = case
                 if not cases:
                     return
@@ -136,13 +152,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--healed-rtos", type=float, default=HEALED_RTOS, help="base RTOs from the last fault's end to the run's")
     parser.add_argument("--outages", type=float, default=0, help="times the longest fault that a run may last beyond that")
+    parser.add_argument("--lives-every", type=int, default=LIVES_EVERY, help="one of so many cases is one with crashes; 1: all")
     options = parser.parse_args()
+    lives = os.path.join(options.build, "tests", "chaos", "chaos_lives")
     weft = os.path.join(options.build, "weft")
     names = names_of(subprocess.run([weft, "sim", "--help"], capture_output=True, text=True, check=True).stdout)
     first = int(time.time()) * 1000 if options.seed is None else options.seed
-    judge = Judge(weft, options.healed_rtos, options.outages)
+    judge = Judge(weft, options.healed_rtos, options.outages, lives)
+    choice = Choice(names, parameters_of(lives), options.lives_every)
     print(f"{len(names.cc)} congestion controls, {len(names.lb)} load balancers, first seed {first}", flush=True)
-    score = run(judge, names, first, options.jobs, Progress(options.seconds))
+    score = run(judge, choice, first, options.jobs, Progress(options.seconds))
     print("\n" + score.table(), flush=True)
     shrink_first(judge, score)
     return 1 if score.failures else 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a case and judges it: every flow ends, every byte is right, and soon after the wire has healed."""
+"""Runs a case and judges it: every flow ends, every byte is right, and soon after the wire has healed. `chaos_lives` judges
+its cases itself: a broken promise aborts it."""
 from __future__ import annotations
 
 import functools
@@ -12,18 +13,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from chaos_case import Case, simpler
+from life_case import LifeCase, simpler_life
 
+AnyCase = Case | LifeCase
 RUN_LIMIT = 60.0         # seconds of real time for one run
 RTO_BRTTS = 7            # base RTTs per base RTO: the default of rto_ns
 HEALED_RTOS = 10         # a run may last so much longer than it would have ...
 HEALED_WORK = 4          # ... and its windows, which faults made small, may cost so many times the healthy run
 UNKNOWN_RTO_US = 100000.0  # base RTO where nothing is known of the path (probe_rate=2)
+LIFE_REFUSED = 3         # exit status of `chaos_lives` for parameters that do not go together
 USAGE = 2                # exit status of `weft` for options that do not go together
 
 
 @dataclass(frozen=True)
 class Verdict:
-    kind: str            # fine, refused, or what is wrong: wrong, crash, stall, late
+    kind: str            # fine, refused, or what is wrong: wrong, crash, stall, late, broken
     why: str = ""
     packets: int = 0     # data packets and repetitions
     hops: int = 0
@@ -36,15 +40,18 @@ class Verdict:
 
 class Judge:
     """`weft`: the command; `limit`: base RTOs from the wire's healing to the end; `outages`: how many times as long as the
-    longest fault it may last beside that, because timeouts double."""
+    longest fault it may last beside that, because timeouts double; `lives`: the program of cases with crashes."""
 
-    def __init__(self, weft: str, limit: float = HEALED_RTOS, outages: float = 0.0) -> None:
+    def __init__(self, weft: str, limit: float = HEALED_RTOS, outages: float = 0.0, lives: str = "") -> None:
         self._weft = weft
+        self._lives = lives
         self._limit = limit
         self._outages = outages
         self.base_rtt_us = functools.lru_cache(maxsize=None)(self._base_rtt_us)
 
-    def command(self, case: Case) -> str:
+    def command(self, case: AnyCase) -> str:
+        if isinstance(case, LifeCase):
+            return shlex.join([self._lives, *case.argv()])
         return shlex.join(["weft", "sim", *case.argv()])
 
     def _sim(self, words: list[str]) -> tuple[int, dict[str, Any] | None, str]:
@@ -77,7 +84,21 @@ class Judge:
         patience_us = (HEALED_WORK - 1) * work_us + self._outages * max(end - begin for begin, _, end in case.faults)
         return (end_us - heals - work_us) / rto_us, self._limit + patience_us / rto_us
 
-    def judge(self, case: Case) -> Verdict:
+    def _judge_life(self, case: LifeCase) -> Verdict:
+        try:
+            run = subprocess.run([self._lives, *case.argv()], capture_output=True, text=True, timeout=RUN_LIMIT)
+        except subprocess.TimeoutExpired:
+            return Verdict("stall", f"no end within {RUN_LIMIT:.0f} s of real time")
+        why = " ".join(run.stderr.split())[-200:]
+        if run.returncode:
+            return Verdict("refused" if run.returncode == LIFE_REFUSED else "broken", why)
+        words = run.stdout.split()
+        packets = int(words[words.index("packets") + 1])
+        return Verdict("fine", packets=packets, hops=packets)
+
+    def judge(self, case: AnyCase) -> Verdict:
+        if isinstance(case, LifeCase):
+            return self._judge_life(case)
         try:
             status, result, why = self._sim(case.argv())
         except subprocess.TimeoutExpired:
@@ -99,13 +120,20 @@ class Judge:
         return Verdict("fine", rtos=max(rtos, 0.0), **counts)
 
 
-def steps(case: Case, fails: Callable[[Case], bool], seconds: float) -> Iterator[Case]:
+def smaller(case: AnyCase) -> Iterator[AnyCase]:
+    if isinstance(case, LifeCase):
+        yield from simpler_life(case)
+    else:
+        yield from simpler(case)
+
+
+def steps(case: AnyCase, fails: Callable[[AnyCase], bool], seconds: float) -> Iterator[AnyCase]:
     """Simpler and simpler cases that still fail, for at most so long."""
     deadline = time.monotonic() + seconds
-    found: Case | None = case
+    found: AnyCase | None = case
     while found:
         case, found = found, None
-        for less in simpler(case):
+        for less in smaller(case):
             if time.monotonic() > deadline:
                 return
             if fails(less):
@@ -114,7 +142,7 @@ def steps(case: Case, fails: Callable[[Case], bool], seconds: float) -> Iterator
                 break
 
 
-def shrink(case: Case, fails: Callable[[Case], bool], seconds: float = 60.0) -> Case:
+def shrink(case: AnyCase, fails: Callable[[AnyCase], bool], seconds: float = 60.0) -> AnyCase:
     """The simplest case found within the time that fails in the same way."""
     for less in steps(case, fails, seconds):
         case = less

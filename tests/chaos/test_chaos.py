@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_chaos.py WEFT - random cases use every algorithm and repeat by their seed; a failure is shrunk to what causes it."""
+"""test_chaos.py WEFT CHAOS_LIVES - random cases use every algorithm and repeat by their seed; a failure is shrunk to
+what causes it."""
 from __future__ import annotations
 
 import os
@@ -10,9 +11,10 @@ from dataclasses import replace
 
 from chaos import Progress, Score
 from chaos_case import Case, names_of, random_case, simpler
-from chaos_judge import Judge, Verdict, shrink
+from chaos_judge import AnyCase, Judge, Verdict, shrink
+from life_case import LifeCase, parameters_of, random_life, simpler_life
 
-WEFT = sys.argv[1]
+WEFT, LIVES = sys.argv[1:3]
 NAMES = names_of(subprocess.run([WEFT, "sim", "--help"], capture_output=True, text=True, check=True).stdout)
 PLAIN = Case("leafspine:4:4:4", "permutation", (16, 65536), "smartt", "reps", 1)
 FAULTS = ((5, "fail cable:leaf:0:1", 100), (10, "ber host:3 1e-6", 50))
@@ -52,8 +54,9 @@ def test_shrink() -> None:
     """What does not matter goes, what matters stays."""
     case = random_case(7, NAMES)
     case = replace(case, sets={**case.sets, "go_back_n": "on"}, faults=FAULTS, numbers=(16, 65536), pattern="permutation")
-    least = shrink(case, lambda c: c.sets.get("go_back_n") == "on" and FAULTS[1] in c.faults and c.numbers[-1] > 5000)
-    assert least.sets == {"go_back_n": "on"} and least.faults == FAULTS[1:], least
+    least = shrink(case, lambda c: isinstance(c, Case) and c.sets.get("go_back_n") == "on" and FAULTS[1] in c.faults and
+                   c.numbers[-1] > 5000)
+    assert isinstance(least, Case) and least.sets == {"go_back_n": "on"} and least.faults == FAULTS[1:], least
     assert least.numbers == (2, 8192), least
 
 
@@ -68,6 +71,32 @@ def test_judge() -> None:
     assert Judge(WEFT, limit=-10000.0).judge(late).kind == "late"
     least = shrink(dead, lambda c: judge.judge(c).kind == "stall", seconds=10)
     assert "peer_timeout_ns" in least.sets and "ack_every" not in least.sets, least
+
+
+def test_random_lives() -> None:
+    parameters = parameters_of(LIVES)
+    cases = [random_life(seed, NAMES.cc, NAMES.lb, parameters) for seed in range(2000)]
+    assert cases == [random_life(seed, NAMES.cc, NAMES.lb, parameters) for seed in range(2000)]
+    assert {c.cc for c in cases} == set(NAMES.cc) and {c.lb for c in cases} == set(NAMES.lb)
+    assert {key for c in cases for key in c.sets} >= {p.key for p in parameters} | {"crashes", "nomem", "boot_nomem"}
+    for p in parameters:
+        values = {int(c.sets[p.key]) for c in cases if p.key in c.sets}
+        assert {p.least, p.most} <= values <= set(range(p.least, p.most + 1)) if p.most < 10 ** 6 else values, (p, values)
+
+
+def test_lives() -> None:
+    """Crashes, failing allocations and a bad wire pass. A peer that is given up though it lives does not."""
+    judge = Judge(WEFT, lives=LIVES)
+    bad = {"crashes": "2", "loss_ppm": "20000", "dup_ppm": "10000", "late_ppm": "10000", "nomem": "20", "boot_nomem": "9"}
+    for seed in range(20):
+        verdict = judge.judge(LifeCase(NAMES.cc[seed % len(NAMES.cc)], "reps", seed, bad))
+        assert verdict.kind == "fine" and verdict.packets > 500, (seed, verdict)
+    assert judge.judge(LifeCase("smartt", "reps", 1, {"profile": "1", "payload_bytes": "100"})).kind == "refused"
+    dead = LifeCase("smartt", "reps", 1, {"crashes": "0", "peer_timeout_ns": "20000", "loss_ppm": "300000", "mark_ppm": "100"})
+    assert judge.judge(dead).kind == "broken"
+    least: AnyCase = shrink(dead, lambda c: judge.judge(c).kind == "broken", seconds=10)
+    assert isinstance(least, LifeCase) and "peer_timeout_ns" in least.sets and "mark_ppm" not in least.sets, least
+    assert least not in simpler_life(least)
 
 
 def test_score() -> None:

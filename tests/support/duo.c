@@ -216,17 +216,20 @@ static struct weft_ip side_ip(const struct duo_conf *conf, int side)
 	return ip;
 }
 
-static void open_side(struct duo *d, const struct duo_conf *conf, int side)
+static void open_port(struct duo *d, int side)
 {
-	struct weft_err err = {""};
 	struct duo_port *dp = &d->port[side];
 	*dp = (struct duo_port){
 		.port = {.ops = &duo_ops, .max_ip_bytes = 9000}, .duo = d, .side = side, .tx_room = UINT32_MAX};
 	dp->rx_tail = &dp->rx;
+}
+
+static int open_engine(struct duo *d, const struct duo_conf *conf, int side, struct weft_err *err)
+{
 	const char *cc = side && conf->cc_1 ? conf->cc_1 : conf->cc;
 	struct weft_cc_choice choice;
 	uint64_t cc_tune[32];
-	assert_int_equal(weft_cc_select(cc, &choice, &err), 0);
+	assert_int_equal(weft_cc_select(cc, &choice, err), 0);
 	assert_true(choice.cc->tune_size <= sizeof cc_tune);
 	weft_cc_select_defaults(cc, &choice, cc_tune);
 	struct weft_engine_conf ec = {.ip = side_ip(conf, side),
@@ -237,20 +240,66 @@ static void open_side(struct duo *d, const struct duo_conf *conf, int side)
 				      .lb_background = conf->lb_background ? weft_lb_find(conf->lb_background) : NULL,
 				      .tune = side && conf->tune_1 ? *conf->tune_1 : conf->tune,
 				      .seed = conf->seed,
+				      .ids_by_seed = conf->ids_by_seed,
 				      .mem = {mem_alloc, mem_free, &d->mem[side]}};
-	assert_int_equal(weft_engine_create(&ec, &dp->port, d->now, &d->e[side], &err), 0);
-	assert_int_equal(weft_ep_open(d->e[side], (uint16_t)(100 + 100 * side), conf->ring_entries, conf->ring_entries,
-				      &d->ep[side], &err),
-			 0);
+	return weft_engine_create(&ec, &d->port[side].port, d->now, &d->e[side], err);
+}
+
+static int open_side(struct duo *d, const struct duo_conf *conf, int side, struct weft_err *err)
+{
 	struct weft_addr other = {side_ip(conf, !side), (uint16_t)(200 - 100 * side)};
-	assert_int_equal(weft_peer_add(d->e[side], &other, &d->peer[side]), 0);
+	d->e[side] = NULL;
+	int rc = open_engine(d, conf, side, err);
+	if (!rc)
+		rc = weft_ep_open(d->e[side], (uint16_t)(100 + 100 * side), conf->ring_entries, conf->ring_entries,
+				  &d->ep[side], err);
+	if (!rc && (rc = weft_peer_add(d->e[side], &other, &d->peer[side])) != 0)
+		weft_err_set(err, rc, "no memory for a peer");
+	return rc;
+}
+
+void duo_init(struct duo *d)
+{
+	*d = (struct duo){.now = WEFT_MS(1), .latency_ns = WEFT_US(4), .late_ns = WEFT_US(5)};
+	open_port(d, 0);
+	open_port(d, 1);
 }
 
 void duo_open(struct duo *d, const struct duo_conf *conf)
 {
-	*d = (struct duo){.now = WEFT_MS(1), .latency_ns = WEFT_US(4), .late_ns = WEFT_US(5)};
-	open_side(d, conf, 0);
-	open_side(d, conf, 1);
+	struct weft_err err = {""};
+	duo_init(d);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(open_side(d, conf, i, &err), 0);
+}
+
+static void drop_arrived(struct duo *d, int side)
+{
+	struct weft_pkt *pkt;
+	while (port_rx(&d->port[side].port, &pkt, 1))
+		pkt_free(d, pkt);
+}
+
+void duo_crash(struct duo *d, int side)
+{
+	if (d->e[side])
+		weft_engine_destroy(d->e[side]);
+	d->e[side] = NULL;
+	d->ep[side] = NULL;
+	d->due[side] = WEFT_NEVER;
+	drop_arrived(d, side);
+	assert_int_equal(d->mem[side].live, 0);
+}
+
+int duo_boot(struct duo *d, const struct duo_conf *conf, int side, struct weft_err *err)
+{
+	drop_arrived(d, side);
+	int rc = open_side(d, conf, side, err);
+	if (rc)
+		duo_crash(d, side);
+	else
+		d->due[side] = d->now;
+	return rc;
 }
 
 /* No counter says less than those that are part of it. */

@@ -72,16 +72,28 @@ struct duo_conf {
 	bool ipv6;
 	uint64_t seed;
 	uint32_t ring_entries; /* of the endpoints' rings */
+	bool ids_by_seed;      /* PDCIDs begin where the seed says, as after a restart; else at 1 */
 };
 
 /* Defaults: 100 Gb/s, 10 us base RTT, fixed window, oblivious spraying, trimming. */
 void duo_conf_init(struct duo_conf *conf);
+
+/* Two hosts without engines: duo_boot starts them. */
+void duo_init(struct duo *d);
 
 /* Both engines, one endpoint each (numbers 100 and 200), each knowing the other. Fails the test on error. */
 void duo_open(struct duo *d, const struct duo_conf *conf);
 
 /* Destroys the engines and checks that no packet and no memory leaked. */
 void duo_close(struct duo *d);
+
+/* The host of a side crashes: its engine is gone, with what it had under way and the packets that have arrived. e[side]
+ * and ep[side] are NULL until duo_boot, and only the other side may be polled. */
+void duo_crash(struct duo *d, int side);
+
+/* It starts again at the same address, with the numbers of conf->seed; what arrived meanwhile is lost. -ENOMEM with a
+ * message, and it is down as before. */
+int duo_boot(struct duo *d, const struct duo_conf *conf, int side, struct weft_err *err);
 
 /* Polls both whenever something is due until `until` or nothing is left to do. */
 void duo_run(struct duo *d, weft_ns until);

@@ -60,6 +60,7 @@ struct rx_rma {
 	bool ordered;       /* executed as a whole in its turn; otherwise placed on arrival */
 	bool done;          /* was executed */
 	bool announced;     /* a message to be fetched */
+	bool asked_again;   /* announced: our READ of it was repeated on another connection */
 	uint16_t announcer; /* endpoint to fetch it from */
 	uint64_t raddr, key;
 	uint64_t serial; /* of the region, when the first packet came */

@@ -116,11 +116,24 @@ void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payl
 		rx_place_in(&m->req->op, m->into + offset, payload, len, retx);
 }
 
+/* The sender's host was restarted. The connection was one to its former life, but the message may be of the present
+ * one: the READ is tried once more, on a new connection. A sender of the former life is not there to answer it. */
+static bool ask_again(struct ses *ses, struct rx_msg *m, int err)
+{
+	if (err != ECONNRESET || m->rma->asked_again || ses->destroying || ses->failed)
+		return false;
+	m->rma->asked_again = true;
+	ses->fetch_later = ses->left_over = true;
+	return true;
+}
+
 /* The sender's key is dead when the sender that knew it is. */
 void rx_msg_fetched(struct ses *ses, struct rx_msg *m, int err)
 {
 	assert(m->rma && m->rma->ask);
 	m->rma->ask = NULL;
+	if (ask_again(ses, m, err))
+		return;
 	if (err)
 		rx_msg_fail(ses, m, err == EACCES || err == EHOSTUNREACH ? ECONNRESET : err);
 	else if (m->req)
