@@ -77,8 +77,7 @@ static const struct {
 	 "of entropies, sequence numbers and connection ids, which can then be guessed: for tests (default, or 0: "
 	 "numbers that nobody can guess)"},
 	{"peer_timeout_ms", FI_PARAM_INT,
-	 "silence of a peer after which its operations fail (default: 10000; a process that computes is not silent, "
-	 "one "
+	 "silence of a peer after which its operations fail (default: 10000; a peer that computes is not silent, one "
 	 "that is stopped is)"},
 	{"rndv_bytes", FI_PARAM_INT,
 	 "longer messages are announced and fetched by their receiver, so that they need no memory before they "

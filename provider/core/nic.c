@@ -99,7 +99,7 @@ static int nic_open(const struct prov_conf *conf, const struct prov_dev *dev, st
 		nic_init(nic, dev, &tune);
 		prov_recorder_open(nic, tune.record_events);
 		prov_telemetry_add(nic);
-		prov_stand_in_start(nic);
+		prov_stand_in_start(nic, tune.engine.tune.peer_timeout_ns);
 		*out = nic;
 	} else {
 		nic_free(nic);

@@ -27,10 +27,10 @@ enum {
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
 #define BRTT_FLOOR_NS WEFT_US(500)
 #define RTT_MEMORY_NS WEFT_MS(500)
-/* doc/notes/performance.md has what eager and announced messages of various lengths take. */
-#define RNDV_BYTES (UINT64_C(256) << 10)
 /* A peer that computes is not silent (stand_in.c), but its processors may be busy. */
 #define PEER_TIMEOUT_NS WEFT_S(10)
+/* doc/notes/performance.md has what eager and announced messages of various lengths take. */
+#define RNDV_BYTES (UINT64_C(256) << 10)
 
 /* By weft_engine_tune.encap. */
 static const char *const encaps[] = {"udp", "udp-49150", "native", NULL};

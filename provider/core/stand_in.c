@@ -3,7 +3,8 @@
  * socket. Its last message may be lost though it has completed, or the acknowledgement that a peer waits for; if that
  * peer is what the application waits for, both wait for ever. So while connections are in use a thread polls for an
  * application that has not done so for a while. It shares the device with threads that do: it looks rarely, never waits
- * for the lock, and sleeps when nothing is under way. */
+ * for the lock, and looks more rarely still when nothing is under way. Then a peer may begin, for which a host that
+ * answers nothing is a dead one. */
 #include <assert.h>
 #include <time.h>
 
@@ -13,18 +14,28 @@
 #include "weft/ethdev.h"
 
 enum {
-	TURN_MS = 10,   /* between its looks */
-	ACTIVE_MS = 1,  /* the same, after it found something to do; it polls when nobody else has for so long */
-	REST_MS = 1000, /* without packets, until it looks as rarely as this; peers that missed an acknowledgement ask
-			   again sooner, and those that begin something wait much longer before they give up */
+	TURN_MS = 10,       /* between its looks */
+	ACTIVE_MS = 1,      /* the same, after it found something to do; it polls when nobody else has for so long */
+	REST_MS = 1000,     /* without packets, until it rests; peers that missed an acknowledgement ask again sooner */
+	REST_TURN_MS = 500, /* between its looks while it rests ... */
+	TIMEOUT_SHARE = 20, /* ... or this share of the peer timeout, which peers are taken to have too: there must be
+			       time to find our link address, for packets that are lost, and for busy processors */
 };
 
 static bool should_rest(const struct prov_nic *nic, weft_ns now)
 {
-	return weft_engine_idle(nic->engine) && now - nic->poll.active_ns > WEFT_MS(REST_MS);
+	return weft_engine_idle(nic->engine) && nic->poll.active_ns + WEFT_MS(REST_MS) < now;
 }
 
-/* Polls unless somebody else does. Returns when to look again. */
+static weft_ns rest_turn(weft_ns peer_timeout_ns)
+{
+	weft_ns share = peer_timeout_ns / TIMEOUT_SHARE;
+	if (share < WEFT_MS(TURN_MS))
+		return WEFT_MS(TURN_MS);
+	return share < WEFT_MS(REST_TURN_MS) ? share : WEFT_MS(REST_TURN_MS);
+}
+
+/* Polls unless somebody else does. Returns when to look again, if it is not woken before. */
 static weft_ns turn(struct prov_nic *nic, bool *stop)
 {
 	weft_ns now = weft_clock_ns();
@@ -35,9 +46,9 @@ static weft_ns turn(struct prov_nic *nic, bool *stop)
 		active = prov_progress(nic);
 	*stop = nic->stand_in.stop;
 	nic->stand_in.rests = should_rest(nic, now);
-	weft_ns next = now + (nic->stand_in.rests ? WEFT_MS(REST_MS) : active ? WEFT_MS(ACTIVE_MS) : WEFT_MS(TURN_MS));
+	weft_ns wait = nic->stand_in.rests ? nic->stand_in.rest_turn_ns : WEFT_MS(active ? ACTIVE_MS : TURN_MS);
 	prov_nic_unlock(nic);
-	return next;
+	return now + wait;
 }
 
 static void sleep_until(struct prov_stand_in *stand_in, weft_ns until)
@@ -60,9 +71,10 @@ static void *stand_in_run(void *arg)
 	}
 }
 
-void prov_stand_in_start(struct prov_nic *nic)
+void prov_stand_in_start(struct prov_nic *nic, weft_ns peer_timeout_ns)
 {
 	assert(!nic->stand_in.runs);
+	nic->stand_in.rest_turn_ns = rest_turn(peer_timeout_ns);
 	sem_init(&nic->stand_in.wake, 0, 0);
 	nic->stand_in.runs = prov_thread_start(&nic->stand_in.id, stand_in_run, nic) == 0;
 	if (!nic->stand_in.runs)

@@ -16,6 +16,8 @@ import time
 WEFT, APP = sys.argv[1:]
 LIMIT_MS = 30000  # nothing here takes nearly as long
 PEER_TIMEOUT_MS = 1500
+DEFAULT_TIMEOUT_S = 10  # of FI_WEFT_PEER_TIMEOUT_MS
+REST_MS = 2500  # longer than idle connections stay open and hosts look often for packets
 ETIMEDOUT, ECONNRESET = 110, 104
 # Under a leak checker: what a device takes, and processes that may not or do not close it.
 SUPPRESSIONS = "leak:librte_\nleak:fi_domain\n"
@@ -32,10 +34,11 @@ def start(*args, **kwargs):
 class Peer:
     """A process; `name` is its endpoint's address."""
 
-    def __init__(self, number, options="", connected=True):
+    def __init__(self, number, options="", connected=True, timeout_ms=PEER_TIMEOUT_MS):
         env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_ADDR=f"10.0.0.{number + 1}",
                    FI_WEFT_DEVICE=f"net_virtio_user0,path={SOCKET}{number}")
-        env.setdefault("FI_WEFT_PEER_TIMEOUT_MS", str(PEER_TIMEOUT_MS))
+        if timeout_ms:
+            env.setdefault("FI_WEFT_PEER_TIMEOUT_MS", str(timeout_ms))
         self.process = start([APP], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addresses = {}
         if connected:
@@ -126,6 +129,42 @@ def silent_after_first(a, b):
     expect(b.hear(), "slept")
 
 
+def computing(a, b):
+    """b makes no call for three times the peer timeout, after a rest or ever since it was opened, with manual progress: it
+    is not dead. Neither what it takes nor what waits for its receive ends with an error meanwhile."""
+    for peer in (a, b):
+        peer.tell(f"sleep {REST_MS}")
+    for peer in (a, b):
+        expect(peer.hear(), "slept")
+    a.address_of(b)
+    begin = time.monotonic()
+    b.tell(f"sleep {3 * PEER_TIMEOUT_MS}")
+    a.send(b, 60, 20000)  # not copied: ends with the peer's acknowledgement
+    a.send(b, 61, 300000)  # announced: ends when it was received
+    expect(a.wait(), "sent 60")
+    expect(a.wait(max(0, int(2.5 * PEER_TIMEOUT_MS - 1000 * (time.monotonic() - begin)))), "nothing")
+    expect(b.hear(), "slept")
+    for tag, length in ((60, 20000), (61, 300000)):
+        expect(b.ask(f"recv {tag}"), "posted")
+        b.tell(f"wait {LIMIT_MS}")
+        if tag == 61:
+            expect(a.wait(), "sent 61")
+        expect(b.hear(), f"received {tag} length {length} wrong 0")
+
+
+def noticed_by_default(a):
+    """A peer's death is noticed in the time that the documentation tells, when no variable tells another."""
+    victim = Peer(3)
+    exchange(a, victim, 65)
+    a.address_of(victim)
+    victim.kill()
+    begin = time.monotonic()
+    a.send(victim, 66, 20000)
+    expect(a.wait(), f"error {ETIMEDOUT} tag 66")
+    took = time.monotonic() - begin
+    assert 0.8 * DEFAULT_TIMEOUT_S < took < 2 * DEFAULT_TIMEOUT_S, f"{took} s"
+
+
 def killed(a, b, c):
     """The victim's peers get errors and go on with each other; its successor is reached under the same address."""
     a.send(b, 1, 300000)  # nobody receives it
@@ -181,7 +220,7 @@ def taken_over(a, b, c):
 
 def idle(peers):
     """Nobody burns a processor: not the thread for automatic progress, nor one that waits for a file descriptor, nor
-    fi_cq_sread. Manual progress has no thread."""
+    fi_cq_sread. Manual progress has a thread less."""
     threads = {}
     for options, peer in peers.items():
         peer.ask("sleep 10")
@@ -271,6 +310,10 @@ def main():
     a, b, c = Peer(0), Peer(1), Peer(2, "auto")
     silent_after_first(a, b)
     exchange_all([a, b, c], 0, 1000000)
+    computing(a, b)
+    d = Peer(3)
+    computing(a, d)
+    assert d.end() == 0
     b = killed(a, b, c)
     b = killed_and_back_at_once(a, b, c)
     forked(a, b, c)
@@ -287,6 +330,9 @@ def main():
     reach(a, c, 42)
     for peer in (d, c, b, a):
         assert peer.end() == 0
+    patient = Peer(0, timeout_ms=None)
+    noticed_by_default(patient)
+    assert patient.end() == 0
     switch.send_signal(signal.SIGINT)
     assert switch.wait(timeout=30) == 0
 

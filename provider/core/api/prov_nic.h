@@ -95,8 +95,9 @@ struct prov_auto_thread {
 struct prov_stand_in {
 	bool runs; /* the thread was started */
 	pthread_t id;
-	sem_t wake;       /* ends its sleep */
-	bool rests, stop; /* under the device's lock: it sleeps long, or until `wake`; it is to end */
+	sem_t wake;           /* ends its sleep */
+	weft_ns rest_turn_ns; /* between its looks while it rests */
+	bool rests, stop;     /* under the device's lock: it looks rarely unless woken; it is to end */
 };
 
 /* Operations that take long (prov_hang.c). */
@@ -170,7 +171,7 @@ int prov_thread_start(pthread_t *id, void *(*body)(void *arg), void *arg);
 
 /* Starts and ends the thread that polls while the application does not, but somebody waits for us. The device works
  * without it, too. The caller does not hold the lock. */
-void prov_stand_in_start(struct prov_nic *nic);
+void prov_stand_in_start(struct prov_nic *nic, weft_ns peer_timeout_ns);
 void prov_stand_in_stop(struct prov_nic *nic);
 
 /* Registers with progress. Lock held. */
