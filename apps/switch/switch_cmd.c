@@ -10,6 +10,7 @@
 #include "cmd.h"
 #include "options.h"
 #include "rtnet.h"
+#include "supervisor.h"
 #include "switch_port.h"
 #include "switch_telemetry.h"
 #include "weft/ethdev.h"
@@ -44,6 +45,7 @@ struct switch_run {
 	const struct switch_opts *opts;
 	struct rtnet *rtnet;
 	struct switch_telemetry telemetry;
+	struct supervisor supervisor;
 	weft_ns printed_ns; /* counters, last */
 	struct switch_heard {
 		struct rtnet *rtnet;
@@ -303,10 +305,11 @@ static void print_stats(const struct switch_run *run)
 static void tick(void *arg)
 {
 	struct switch_run *run = arg;
+	weft_ns now = weft_clock_ns();
 	switch_telemetry_answer(&run->telemetry);
+	supervisor_is_alive(&run->supervisor, now);
 	if (run->opts->stats_s == 0)
 		return;
-	weft_ns now = weft_clock_ns();
 	if (now - run->printed_ns < WEFT_S(run->opts->stats_s))
 		return;
 	run->printed_ns = now;
@@ -326,7 +329,11 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 	fflush(stdout);
 	run->printed_ns = weft_clock_ns();
 	switch_telemetry_start(&run->telemetry, run->rtnet, &o->ports);
+	supervisor_open(&run->supervisor);
+	supervisor_tell(&run->supervisor, "READY=1");
 	rtnet_run(run->rtnet, &stop, 0, tick, run);
+	supervisor_tell(&run->supervisor, "STOPPING=1");
+	supervisor_close(&run->supervisor);
 	switch_telemetry_stop(&run->telemetry);
 	print_stats(run);
 }
