@@ -21,23 +21,27 @@ uint32_t telemetry_cursor(char *params)
 	return cursor <= UINT32_MAX ? (uint32_t)cursor : UINT32_MAX;
 }
 
+/* False: the device has nothing of the kind. */
+static bool rows_copy(struct weft_telemetry *device, struct telemetry_page *page)
+{
+	if (page->kind == PAGE_CONNS && device->conns != NULL)
+		page->count = device->conns(device->arg, &page->next, page->conns, PAGE_CONN_ROWS);
+	else if (page->kind == PAGE_OPS && device->ops != NULL)
+		page->count = device->ops(device->arg, &page->next, page->ops, PAGE_OP_ROWS);
+	else if (page->kind == PAGE_NEIGHS && device->neighs != NULL)
+		page->count = device->neighs(device->arg, &page->next, page->neighs, PAGE_NEIGH_ROWS);
+	else if (page->kind == PAGE_PORTS && device->ports != NULL)
+		page->count = device->ports(device->arg, &page->next, page->ports, PAGE_PORT_ROWS);
+	else
+		return false;
+	return true;
+}
+
 bool telemetry_page_copy(struct weft_telemetry *device, uint32_t cursor, struct telemetry_page *page)
 {
-	bool has[PAGE_KINDS] = {device->conns != NULL, device->ops != NULL, device->neighs != NULL,
-				device->ports != NULL};
 	page->next = cursor;
 	page->count = 0;
-	if (!has[page->kind])
-		return false;
-	if (page->kind == PAGE_CONNS)
-		page->count = device->conns(device->arg, &page->next, page->conns, PAGE_CONN_ROWS);
-	else if (page->kind == PAGE_OPS)
-		page->count = device->ops(device->arg, &page->next, page->ops, PAGE_OP_ROWS);
-	else if (page->kind == PAGE_NEIGHS)
-		page->count = device->neighs(device->arg, &page->next, page->neighs, PAGE_NEIGH_ROWS);
-	else
-		page->count = device->ports(device->arg, &page->next, page->ports, PAGE_PORT_ROWS);
-	return true;
+	return rows_copy(device, page);
 }
 
 static const char *ip_text(const struct weft_ip *ip, char *text)

@@ -7,7 +7,7 @@
 
 #include "weft/telemetry.h"
 
-enum page_kind { PAGE_CONNS, PAGE_OPS, PAGE_NEIGHS, PAGE_PORTS, PAGE_KINDS };
+enum page_kind { PAGE_CONNS, PAGE_OPS, PAGE_NEIGHS, PAGE_PORTS };
 
 enum {
 	/* Rows of a page: as many as fit into DPDK's 16 KiB for an answer, whatever their numbers. */
