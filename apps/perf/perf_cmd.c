@@ -254,7 +254,7 @@ static int write_json(const json_t *all, const char *file, struct weft_err *err)
 	return 0;
 }
 
-static int client(struct perf_opts *o, const char *server, struct weft_err *err)
+static int client(const struct perf_opts *o, const char *server, struct weft_err *err)
 {
 	struct perf_ctl ctl;
 	struct perf_side side = {.job = o->job};
@@ -262,8 +262,8 @@ static int client(struct perf_opts *o, const char *server, struct weft_err *err)
 	int rc = perf_ctl_connect(server, (uint16_t)o->port, CONNECT_MS, &ctl, err);
 	if (rc)
 		return rc;
-	o->where.near = ctl.local;
-	rc = perf_client_open(&ctl, &side, &o->where, err);
+	const struct perf_where where = {o->where.provider, o->where.address, ctl.local};
+	rc = perf_client_open(&ctl, &side, &where, err);
 	json_t *all = rc ? NULL : perf_about_to_json(&side, server);
 	if (!rc) {
 		perf_print_about(&side, server);

@@ -404,7 +404,7 @@ static int serve_row(struct perf_ctl *ctl, struct perf_side *side, const json_t 
 static int serve_open(struct perf_ctl *ctl, struct perf_side *side, struct perf_where *where, json_t *job,
 		      struct weft_err *err)
 {
-	json_t *peer;
+	json_t *peer = NULL;
 	int rc = job_from_json(&side->job, &where->provider, job, err);
 	if (!rc)
 		rc = perf_side_open(side, where, err);

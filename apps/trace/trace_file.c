@@ -107,7 +107,7 @@ int trace_files_find(const char *dir, uint32_t pid, struct trace_files *out, str
 	DIR *d = opendir(dir);
 	int ret = d ? 0 : -errno;
 	*out = (struct trace_files){0};
-	for (struct dirent *e; !ret && (e = readdir(d));) {
+	for (struct dirent *e; d && !ret && (e = readdir(d));) {
 		char path[256 + NAME_MAX];
 		snprintf(path, sizeof path, "%.200s/%s", dir, e->d_name);
 		if (is_of(e->d_name, pid))

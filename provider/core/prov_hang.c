@@ -164,7 +164,7 @@ static bool is_old(const struct prov_nic *nic, const struct prov_req *req)
 /* Takes the oldest, and all right behind it to the same peer that are too old as well, for one line. */
 static void tell_oldest(struct prov_nic *nic, weft_ns now)
 {
-	struct prov_req *first = TAILQ_FIRST(&nic->hang.young), *req = first;
+	struct prov_req *first = TAILQ_FIRST(&nic->hang.young), *req;
 	unsigned others = 0;
 	prov_nic_no_cancel(nic);
 	prov_hang_remove(nic, first);

@@ -131,8 +131,9 @@ void prov_recorder_open(struct prov_nic *nic, uint32_t events)
 	r->bytes = weft_recorder_bytes(events);
 	int err = r->fd < 0 ? errno : map(r);
 	if (!err) {
-		err = -weft_engine_record(nic->engine, r->buffer, r->bytes);
-		assert(!err); /* pages are aligned, and the size is what it asks for */
+		int rc = weft_engine_record(nic->engine, r->buffer, r->bytes);
+		(void)rc;
+		assert(!rc); /* pages are aligned, and the size is what it asks for */
 		sign(nic);
 		FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: flight recorder %s\n", nic->name, r->path);
 		return;
