@@ -208,8 +208,8 @@ def screen(a, b):
     s.shows(r"0 rows by(?s:.*)filter: no such row")
     s.press("\x1b")
     s.shows(r"[1-9]\d* rows by")
-    s.press("/PEERS.\x7f\x7f\n")  # nobody is called so: the last characters are taken back
-    s.shows(r"0 rows by(?s:.*)filter: PEER")
+    s.press("/ZZZZS.\x7f\x7f\n")  # nobody is called so: the last characters are taken back
+    s.shows(r"0 rows by(?s:.*)filter: ZZZZ")
     s.press("/\x7f\x7f\x7f\x7f10.0.0.2\n")
     s.shows(r"[1-9]\d* rows by(?s:.*)filter: 10\.0\.0\.2(?s:.*)tsend")
     s.press("f")
