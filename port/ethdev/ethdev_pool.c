@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -32,11 +33,20 @@ void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint3
 	snprintf(name, size, "%s_%x_%u", what, (unsigned)(uintptr_t)serial, atomic_fetch_add(serial, 1));
 }
 
+/* A process may have loaded few of DPDK's drivers. */
+static bool has_pool_driver(const char *name)
+{
+	for (uint32_t i = 0; i < rte_mempool_ops_table.num_ops; i++)
+		if (strcmp(rte_mempool_ops_table.ops[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 /* Without hugepages the kernel gives memory to a page when it is first touched: the packet that was freed last is used
  * first, so that a pool takes what is in use at most, not all it has. NULL: DPDK's usual order. */
 static const char *order_of_use(void)
 {
-	return rte_eal_has_hugepages() ? NULL : "stack";
+	return !rte_eal_has_hugepages() && has_pool_driver("stack") ? "stack" : NULL;
 }
 
 /* Room for packets in an element of at most `elem_bytes`. DPDK pads elements so that they start on all memory channels
