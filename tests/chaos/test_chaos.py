@@ -99,6 +99,13 @@ def test_lives() -> None:
     assert least not in simpler_life(least)
 
 
+def test_lives_that_failed() -> None:
+    """In an outage more credits are sent and lost than a sender takes for lost: it waited until it asked eight times."""
+    outage = {"crashes": "0", "outages": "1", "outage_us": "3125", "brtt_floor_ns": "1000000", "payload_bytes": "68"}
+    verdict = Judge(WEFT, lives=LIVES).judge(LifeCase("spraypass", "ops", 24596, outage))
+    assert verdict.kind == "fine", verdict
+
+
 def test_score() -> None:
     score = Score()
     score.add(PLAIN, Verdict("fine", packets=5, hops=20, rtos=1.5))

@@ -76,6 +76,8 @@ struct sched {
 	struct sched_wait ring[SCHED_HOST_RING];
 	uint32_t head;
 	uint32_t unanswered_max; /* credits on their way to one sender; beyond, one per base RTT */
+	uint32_t numbers_ahead;  /* a credit that a sender takes may be newer than the newest by this many: all others
+				  * may be lost, so at least unanswered_max */
 	struct pool txs;         /* struct sched_tx */
 	weft_ns free_ns;         /* when our link will have carried the data of all credits that came */
 	uint32_t looked, fouled; /* data packets since the last look, and those that saw a data queue too long */

@@ -4,8 +4,10 @@
 #include <errno.h>
 
 enum {
-	UNANSWERED_PKTS = 16, /* beside two bandwidth-delay products */
-	STRICT_ALARMS = 4,    /* signs that are no accident */
+	UNANSWERED_PKTS = 16,                            /* beside two bandwidth-delay products */
+	NUMBERS_LOST = 1 << 16,                          /* in a row, as fabrics lose credits */
+	NUMBERS_AHEAD_MAX = (SCHED_NUMBER_MASK + 1) / 4, /* beyond it is hard to tell new from old */
+	STRICT_ALARMS = 4,                               /* signs that are no accident */
 };
 
 int sched_init(struct pds *pds, weft_ns now)
@@ -22,6 +24,9 @@ int sched_init(struct pds *pds, weft_ns now)
 	credit_queue_set_interval(&s->queue,
 				  credit_queue_interval(cycle_bytes, pds->conf.cc_params.link_bps, WEFT_S(1)), now);
 	s->unanswered_max = UNANSWERED_PKTS + pds->credit.limits.credit_bytes / pds->conf.full_wire_bytes;
+	if (s->unanswered_max > NUMBERS_AHEAD_MAX / 2)
+		s->unanswered_max = NUMBERS_AHEAD_MAX / 2;
+	s->numbers_ahead = 2 * s->unanswered_max > NUMBERS_LOST ? 2 * s->unanswered_max : NUMBERS_LOST;
 	pool_init(&s->txs, &pds->mem, sizeof(struct sched_tx), 4);
 	return 0;
 }

@@ -9,13 +9,12 @@
 #include "ready.h"
 
 enum {
-	ASK_BRTTS = 2,          /* without a credit for this long, ask again; doubles */
-	ASK_GAPS = 4,           /* ... or for so many times what lay between the last two */
-	ASK_MAX_RTOS = 8,       /* ceiling of that; a target silent for so long gets a packet without credit */
-	ASK_SHIFT_MAX = 8,      /* doublings */
-	UNPACED_PKTS = 64,      /* more data than the link carries is asked for by so much: credits are not limited */
-	LATE_CREDIT_BRTTS = 4,  /* credits were on their way when we said stop; later ones nobody asked for */
-	NUMBERS_AHEAD = 1 << 16 /* further ahead than what a fabric loses */
+	ASK_BRTTS = 2,        /* without a credit for this long, ask again; doubles */
+	ASK_GAPS = 4,         /* ... or for so many times what lay between the last two */
+	ASK_MAX_RTOS = 8,     /* ceiling of that; a target silent for so long gets a packet without credit */
+	ASK_SHIFT_MAX = 8,    /* doublings */
+	UNPACED_PKTS = 64,    /* more data than the link carries is asked for by so much: credits are not limited */
+	LATE_CREDIT_BRTTS = 4 /* credits were on their way when we said stop; later ones nobody asked for */
 };
 
 bool sched_tx_open(struct pds *pds, struct pdc_tx *p)
@@ -184,11 +183,11 @@ void sched_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 }
 
 /* False: the number was seen before, or is too old to know: a copy, the network's or a forger's. */
-static bool note_number(struct sched_tx *t, uint32_t number)
+static bool note_number(const struct sched *sched, struct sched_tx *t, uint32_t number)
 {
 	int32_t ahead = (int32_t)((number - t->newest) << 8) >> 8;
 
-	if (t->numbered && (ahead > NUMBERS_AHEAD || ahead <= -SCHED_SEEN))
+	if (t->numbered && (ahead > (int32_t)sched->numbers_ahead || ahead <= -SCHED_SEEN))
 		return false;
 	if (!t->numbered || ahead >= SCHED_SEEN)
 		bitmap_clear_range(t->seen, SCHED_SEEN - 1, 0, SCHED_SEEN);
@@ -254,7 +253,8 @@ void sched_tx_credit(struct pds *pds, struct pdc_tx *p, const struct wire_view *
 	struct sched_tx *t = p->credit.sched;
 
 	if (wire_cp_payload(v->cp) > SCHED_NUMBER_MASK || !wire_hdr_opaque(v->hdr) ||
-	    wire_hdr_opaque(v->hdr) > pds->conf.full_wire_bytes || !note_number(t, wire_cp_payload(v->cp))) {
+	    wire_hdr_opaque(v->hdr) > pds->conf.full_wire_bytes ||
+	    !note_number(pds->credit.sched, t, wire_cp_payload(v->cp))) {
 		pds->stats.rx_credit_stale++;
 		return;
 	}
