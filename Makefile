@@ -12,7 +12,7 @@ PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric
 SOAK_SECONDS ?= 1800
 SECONDS ?= 120
 
-.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi reproduce soak chaos fuzz check format tidy clean
+.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi reproduce soak chaos fuzz fuzz-coverage check format tidy clean
 
 all: build
 
@@ -82,6 +82,12 @@ chaos: deps build
 fuzz: deps
 	@scripts/fuzz.sh $(BUILD)-fuzz $(SECONDS)
 
+# Which lines of transport and wire the targets reach in FUZZ_SECONDS each, a table (tests/fuzz/README.md).
+FUZZ_SECONDS ?= 60
+fuzz-coverage: deps
+	@scripts/deps.sh llvm
+	@scripts/fuzz.sh $(BUILD)-fuzz-coverage $(FUZZ_SECONDS) coverage
+
 # Rules about the sources, the libraries and the pages; all but clang-tidy, which takes minutes (make tidy).
 check: build
 	meson test -C $(BUILD) --suite check --print-errorlogs
@@ -94,4 +100,4 @@ tidy: build
 
 # Outputs of runs (weft-out) stay.
 clean:
-	rm -rf $(BUILD) $(BUILD)-deb $(BUILD)-asan $(BUILD)-clang $(BUILD)-clang-asan $(BUILD)-tsan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-deb $(BUILD)-asan $(BUILD)-clang $(BUILD)-clang-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-fuzz-coverage

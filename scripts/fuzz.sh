@@ -1,24 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# fuzz.sh BUILD_DIR SECONDS - builds every tests/fuzz/fuzz_NAME.c with clang, libFuzzer and the address and
-# undefined-behaviour sanitizers, linked with all core rooms, and runs them for SECONDS each, as many at once as there are
-# processors. tests/fuzz/seed_NAME.py DIR, if there is one, writes first inputs. A failing input is kept in
-# BUILD_DIR/NAME-crash-* and makes the run fail; BUILD_DIR/NAME FILE repeats it.
+# fuzz.sh BUILD_DIR SECONDS [coverage] - builds every tests/fuzz/fuzz_NAME.c with clang, libFuzzer and the address and
+# undefined-behaviour sanitizers, linked with the rooms, and runs them for SECONDS each, FUZZ_JOBS at once or as many as there are
+# processors; FUZZ_TARGETS="NAME...": only these. tests/fuzz/seed_NAME.py DIR, if there is one, writes first inputs. A failing input
+# is kept in BUILD_DIR/NAME-crash-* and makes the run fail; BUILD_DIR/NAME FILE repeats it. `coverage`: instead of
+# the sanitizers counts which lines are reached, also by FUZZ_PROGRAMS random programs of fuzz_duo, and prints a table (scripts/fuzz_coverage.py).
 set -eu
 mkdir -p "$1/obj"
-build=$(cd "$1" && pwd) seconds=$2
+build=$(cd "$1" && pwd) seconds=$2 mode=${3:-}
 cd "$(dirname "$0")/.."
-jobs=$(nproc)
+jobs=${FUZZ_JOBS:-$(nproc)}
+checks=,address,undefined instrument=-fno-sanitize-recover=all
+[ "$mode" != coverage ] || checks='' instrument='-fprofile-instr-generate -fcoverage-mapping'
 export OBJ=$build/obj
-export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined
+export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 $instrument -fsanitize=fuzzer-no-link$checks
 	-Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support -Itests/unit"
 
 run() {
 	local name=$1 corpus=$build/corpus-$1
 	mkdir -p "$corpus"
 	[ ! -e "tests/fuzz/seed_$name.py" ] || python3 "tests/fuzz/seed_$name.py" "$corpus"
-	if "$build/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-		-artifact_prefix="$build/$name-" "$corpus" >"$build/$name.log" 2>&1; then
+	if LLVM_PROFILE_FILE=$build/$name.profraw "$build/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+		-print_final_stats=1 -artifact_prefix="$build/$name-" "$corpus" >"$build/$name.log" 2>&1; then
 		echo "fuzz/$name: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$name.log"), no failure"
 	else
 		tail -n 40 "$build/$name.log"
@@ -27,24 +30,31 @@ run() {
 	fi
 }
 
-rm -f "$OBJ"/*.o
-# What libFuzzer learns of the tests themselves only slows it down.
+rm -f "$OBJ"/*.o "$OBJ"/*.a "$build"/*.profraw
+# What libFuzzer learns of the tests themselves only slows it down, and what is reached of them says nothing.
 # shellcheck disable=SC2016
 printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c tests/fuzz/*.c tests/support/{plain_pkt,duo,rma_model}.c |
-	grep -v random_input |
-	xargs -P "$jobs" -I{} sh -c 'case $1 in tests/*) more=-fno-sanitize=fuzzer-no-link ;; esac
+	xargs -P "$jobs" -I{} sh -c 'case $1 in tests/*) more="-fno-sanitize=fuzzer-no-link -fno-profile-instr-generate -fno-coverage-mapping" ;; esac
 	clang $FLAGS $more -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
 
-# What the targets share: each takes what it needs.
+# Each target takes what it needs.
 shopt -s extglob
-rm -f "$OBJ/libtests.a"
-ar rcs "$OBJ/libtests.a" "$OBJ"/tests_support_*.o "$OBJ"/tests_fuzz_!(fuzz_*).o
+ar rcs "$OBJ/libtests.a" "$OBJ"/tests_support_*.o "$OBJ"/tests_fuzz_!(fuzz_*|random_input).o
+
+# link_target NAME PROGRAM MORE...
+link_target() {
+	local name=$1 program=$2
+	shift 2
+	# shellcheck disable=SC2086
+	clang $instrument "$@" "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ/libtests.a" "$OBJ"/{base,wire,cc,lb,transport}_*.o \
+		-lcmocka -lm -o "$build/$program"
+}
 
 names=()
 for target in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$target" .c) name=${name#fuzz_}
-	clang -fsanitize=fuzzer,address,undefined "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ/libtests.a" \
-		"$OBJ"/{base,wire,cc,lb,transport}_*.o -lcmocka -lm -o "$build/$name"
+	[[ " ${FUZZ_TARGETS:-$name} " == *" $name "* ]] || continue
+	link_target "$name" "$name" "-fsanitize=fuzzer$checks"
 	names+=("$name")
 done
 
@@ -55,4 +65,10 @@ for name in "${names[@]}"; do
 	pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
+[ "$mode" = coverage ] || exit $failed
+
+# Inputs that keep libFuzzer from learning are as good as those it found.
+link_target duo duo-random -fsanitize=undefined "$OBJ/tests_fuzz_random_input.o"
+LLVM_PROFILE_FILE=$build/duo-random.profraw "$build/duo-random" 1 "${FUZZ_PROGRAMS:-2000}" >"$build/duo-random.log" 2>&1 || failed=1
+scripts/fuzz_coverage.py "$build" "${names[@]}" duo-random || failed=1
 exit $failed
