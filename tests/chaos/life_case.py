@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 MS = 1000 * 1000
-# Narrower ranges than the engine's: beyond them a live peer is rightly given up, or the end takes hours. Nanoseconds. And
-# UET's profiles stay out: the new life of a host does not say by itself that it takes announced messages, and refuses them.
+# Narrower ranges than the engine's: beyond them a live peer is rightly given up, or the end takes hours. Nanoseconds.
 LIMITS = {
     "link_bps": (5 * 10 ** 10, 4 * 10 ** 11),
     "brtt_ns": (10 ** 4, MS // 10), "brtt_floor_ns": (0, MS), "brtt_floor_pkts": (0, 100),
-    "rto_ns": (0, 10 * MS), "reorder_ns": (0, 10 * MS), "ack_delay_ns": (0, MS), "reorder_shim_ns": (0, MS),
-    "rtt_memory_ns": (0, 10 * MS), "peer_timeout_ns": (1000 * MS, 60000 * MS), "profile": (0, 0),
+    "rto_ns": (0, 10 * MS), "rto_max_ns": (10 * MS, 60000 * MS),
+    "reorder_ns": (0, 10 * MS), "ack_delay_ns": (0, MS), "reorder_shim_ns": (0, MS),
+    "rtt_memory_ns": (0, 10 * MS), "peer_timeout_ns": (1000 * MS, 60000 * MS),
 }
 TUNED_SHARE = 0.7          # of the cases have parameters at unusual values ...
 TUNED_MOST = 8             # ... so many

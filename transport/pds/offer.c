@@ -20,6 +20,15 @@ void offer_make(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	ctl_send(pds, p, WIRE_CTL_PROBE, OFFER_OPAQUE, p->cack_psn, now);
 }
 
+void pdc_tx_offer_again(struct pdc_tx *p)
+{
+	struct remote *r = p->remote;
+	if (r->is_weft)
+		r->offers = 0;
+	r->is_weft = false;
+	p->chores |= CHORE_OFFER;
+}
+
 void offer_answered(struct pdc_tx *p, const struct wire_view *v)
 {
 	p->chores &= (uint8_t)~CHORE_OFFER;

@@ -87,6 +87,12 @@ static enum duo_fate no_answers(void *arg, int from, const struct plain_pkt *w, 
 	return is_answer(w) ? DUO_DROP : DUO_PASS;
 }
 
+static enum duo_fate no_offers(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	bool is_offer = w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_PROBE && w->pds.opaque == OFFER_OPAQUE;
+	return is_offer ? DUO_DROP : DUO_PASS;
+}
+
 /* One that never answers is asked three times, however long the connection lives, and gets what the standard says. */
 static void silence__is_respected(void **state)
 {
@@ -139,6 +145,41 @@ static void announcements__of_strangers(void **state)
 	free(out);
 }
 
+/* A host that started again knows nobody, and is told before it fetches. */
+static void announcements__to_a_new_life(void **state)
+{
+	struct duo d;
+	open_pair(&d, WEFT_PROFILE_AI_BASE, WEFT_PROFILE_AI_BASE);
+	message(&d, 0);
+	message(&d, 0);
+	assert_int_equal(fetched(&d, 1), 1);
+	pds_remote(&d.e[1]->pds, &d.e[0]->pds.conf.ip)->is_weft = false;
+	message(&d, 0);
+	assert_int_equal(fetched(&d, 1), 2);
+	assert_int_equal(offers_of(&d), 2);
+	assert_int_equal(duo_stats(&d, 0)->msg_repeated, 1);
+	duo_close(&d);
+}
+
+/* It is no Weft any more: the announcement ends with its refusal, and what follows goes as to any stranger. */
+static void announcements__to_a_stranger_at_this_address(void **state)
+{
+	static int context;
+	struct duo d;
+	open_pair(&d, WEFT_PROFILE_AI_BASE, WEFT_PROFILE_AI_BASE);
+	message(&d, 0);
+	pds_remote(&d.e[1]->pds, &d.e[0]->pds.conf.ip)->is_weft = false;
+	d.fate = no_offers;
+	uint8_t *out = duo_pattern(BYTES, 3);
+	duo_send(&d, 0, out, BYTES, 1, &context);
+	duo_run(&d, d.now + WEFT_MS(50));
+	duo_expect(&d, 0, &context, EOPNOTSUPP);
+	message(&d, 0);
+	assert_int_equal(fetched(&d, 1), 0);
+	duo_close(&d);
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +188,8 @@ int main(void)
 		cmocka_unit_test(silence__is_respected),
 		cmocka_unit_test(answers__of_others),
 		cmocka_unit_test(announcements__of_strangers),
+		cmocka_unit_test(announcements__to_a_new_life),
+		cmocka_unit_test(announcements__to_a_stranger_at_this_address),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

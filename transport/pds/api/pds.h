@@ -187,6 +187,8 @@ void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns
 void pdc_tx_abandon(struct pds *pds, struct pdc_tx *p, struct tx_run *run);
 /* What an unfinished run waits for, enum weft_op_wait. */
 uint8_t pds_run_waits(const struct pds *pds, const struct pdc_tx *p, const struct tx_run *run, weft_ns now);
+/* The host of this connection refused what it should understand: it is asked anew whether it is a Weft. */
+void pdc_tx_offer_again(struct pdc_tx *p);
 /* A run that has ended is sent once more, behind all others; the connection waits an RTO first, doubled so often. */
 void pdc_tx_queue_again(struct pds *pds, struct pdc_tx *p, struct tx_run *run, uint32_t doublings, weft_ns now);
 /* The run has ended. */
