@@ -159,6 +159,7 @@ def random_case(seed: int, names: Names) -> Case:
     sets = {"fault_seed": str(seed), **losses(r), **swarm(r)}
     if cc in UNCONTROLLED:
         sets.pop("payload_bytes", None)
+        sets.pop("pmtu_discovery", None)  # begins with small packets
     detection = r.random()
     if detection < 0.06:
         lb, sets["go_back_n"] = "ecmp", "on"

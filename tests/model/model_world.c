@@ -299,19 +299,6 @@ static struct weft_pkt *take_first(struct model *m, int to)
 	return pkt;
 }
 
-/* Packets stay sorted by arrival. */
-static void put(struct model *m, int to, struct weft_pkt *pkt, weft_ns at)
-{
-	struct duo_port *port = &m->d.port[to];
-	struct weft_pkt **pos = &port->rx;
-	while (*pos && (*pos)->arrived_ns <= at)
-		pos = &(*pos)->next;
-	pkt->arrived_ns = at;
-	pkt->next = *pos;
-	*pos = pkt;
-	port->rx_len++;
-}
-
 static weft_ns first_at(const struct model *m, int to)
 {
 	const struct weft_pkt *pkt = m->d.port[to].rx;
@@ -320,7 +307,7 @@ static weft_ns first_at(const struct model *m, int to)
 
 static void arrive(struct model *m, int to)
 {
-	put(m, to, take_first(m, to), m->d.now);
+	duo_arrives(&m->d.port[to], take_first(m, to), m->d.now);
 	m->d.due[to] = m->d.now;
 }
 
@@ -336,7 +323,7 @@ static void arrive_twice(struct model *m, int to)
 {
 	struct weft_pkt *pkt = take_first(m, to);
 	duo_inject(&m->d, to, pkt->head, pkt->head_len);
-	put(m, to, pkt, m->d.now + AWAY_NS);
+	duo_arrives(&m->d.port[to], pkt, m->d.now + AWAY_NS);
 	m->d.due[to] = m->d.now;
 }
 
@@ -350,13 +337,13 @@ static void suffer(struct model *m, int to, enum fate fate)
 		arrive_twice(m, to);
 		break;
 	case AFTER_OTHERS:
-		put(m, to, take_first(m, to), m->d.now + AWAY_NS);
+		duo_arrives(&m->d.port[to], take_first(m, to), m->d.now + AWAY_NS);
 		break;
 	case AT_LAST:
-		put(m, to, take_first(m, to), m->d.now + HELD_NS);
+		duo_arrives(&m->d.port[to], take_first(m, to), m->d.now + HELD_NS);
 		break;
 	case TOGETHER:
-		put(m, to, take_first(m, to), m->d.now); /* in one burst with the next to come */
+		duo_arrives(&m->d.port[to], take_first(m, to), m->d.now); /* in one burst with the next to come */
 		break;
 	default:
 		arrive(m, to);

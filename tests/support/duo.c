@@ -34,8 +34,6 @@ static uint16_t port_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t
 		dp->rx = dp->rx->next;
 		dp->rx_len--;
 	}
-	if (!dp->rx)
-		dp->rx_tail = &dp->rx;
 	return got;
 }
 
@@ -53,17 +51,24 @@ static void set_ip_id(uint8_t *ip, uint16_t id)
 }
 
 /* Arrivals stay sorted by time; equal times keep their order. */
-static void deliver(struct duo_port *to, struct weft_pkt *pkt, weft_ns at)
+void duo_arrives(struct duo_port *to, struct weft_pkt *pkt, weft_ns at)
 {
-	struct weft_pkt **pos = &to->rx;
-	if (to->duo->numbers_packets && pkt->head[0] >> 4 == 4)
-		set_ip_id(pkt->head, ++to->duo->ip_id);
+	struct weft_pkt **pos = to->rx && to->rx_last->arrived_ns <= at ? &to->rx_last->next : &to->rx;
 	while (*pos && (*pos)->arrived_ns <= at)
 		pos = &(*pos)->next;
 	pkt->arrived_ns = at;
 	pkt->next = *pos;
 	*pos = pkt;
+	if (!pkt->next)
+		to->rx_last = pkt;
 	to->rx_len++;
+}
+
+static void deliver(struct duo_port *to, struct weft_pkt *pkt, weft_ns at)
+{
+	if (to->duo->numbers_packets && pkt->head[0] >> 4 == 4)
+		set_ip_id(pkt->head, ++to->duo->ip_id);
+	duo_arrives(to, pkt, at);
 }
 
 /* Payload is gathered behind the headers, as a NIC would. */
@@ -221,7 +226,6 @@ static void open_port(struct duo *d, int side)
 	struct duo_port *dp = &d->port[side];
 	*dp = (struct duo_port){
 		.port = {.ops = &duo_ops, .max_ip_bytes = 9000}, .duo = d, .side = side, .tx_room = UINT32_MAX};
-	dp->rx_tail = &dp->rx;
 }
 
 static int open_engine(struct duo *d, const struct duo_conf *conf, int side, struct weft_err *err)

@@ -25,7 +25,8 @@ struct duo_port {
 	struct weft_port port;
 	struct duo *duo;
 	int side;
-	struct weft_pkt *rx, **rx_tail; /* arrived or on their way, by arrival time */
+	struct weft_pkt *rx;      /* arrived or on their way, by arrival time ... */
+	struct weft_pkt *rx_last; /* ... the last of them, if there are any */
 	uint32_t rx_len;
 	uint32_t tx_room;    /* packets taken per tx call; UINT32_MAX normally */
 	uint32_t alloc_fail; /* the next so many allocations give nothing */
@@ -128,6 +129,9 @@ const struct duo_rec *duo_nth_ctl(const struct duo *d, int side, uint8_t ctl, ui
 
 /* A buffer with a position-dependent pattern; free() it. */
 uint8_t *duo_pattern(uint64_t len, uint64_t seed);
+
+/* Puts a packet among those of a port by its time of arrival, behind those of the same time. */
+void duo_arrives(struct duo_port *to, struct weft_pkt *pkt, weft_ns at);
 
 /* Puts raw bytes in front of an engine as if they had arrived. */
 void duo_inject(struct duo *d, int to, const uint8_t *bytes, uint16_t len);
