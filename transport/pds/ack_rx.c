@@ -341,9 +341,9 @@ static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct ack
 	loss_by_gap(pds, p, now);
 	if (acked->pkts) {
 		p->rto_backoff = 0;
-		p->heard = true;
-		p->outage_ended = false;
 		p->syn_tries = 0;
+		p->outage_ended = false;
+		p->heard = true;
 	}
 	clear(pds, p, now);
 	if (unlikely(p->held))

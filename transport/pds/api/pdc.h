@@ -86,20 +86,20 @@ struct pdc_tx {
 	weft_ns idle_since_ns;
 	weft_ns probe_sent_ns; /* WEFT_NEVER: none outstanding */
 	uint16_t probe_opaque;
-	uint16_t user;           /* SES's own; 0 whenever numbering starts */
+	uint16_t user; /* SES's own; 0 whenever numbering starts */
+	/* these four are written together when something is acknowledged */
 	uint8_t rto_backoff;     /* doublings */
 	uint8_t syn_tries;       /* new PDCIDs tried after refusals */
+	bool outage_ended;       /* a probe ended the back-off, and no data has been acknowledged since */
+	bool heard;              /* something was acknowledged since we were last idle */
 	uint8_t chores;          /* enum pdc_tx_chore */
 	bool background : 1;     /* for what may wait: see remote.tx */
-	bool heard : 1;          /* something was acknowledged since we were last idle */
 	bool clear_wanted : 1;   /* the target waits for us to clear up to clear_psn */
 	bool probes_refused : 1; /* the target knows no PROBE */
-	bool outage_ended : 1;   /* a probe ended the back-off, and no data has been acknowledged since */
 	bool close_wanted : 1;   /* the target asked us to close (CLOSE_REQ): done when nothing is under way */
-	weft_ns backoff_at_ns;   /* when rto_backoff last grew */
 	uint32_t start_psn, clear_psn;
-	uint32_t awaiting;        /* runs that need an answer from the target, beside its acknowledgement */
 	uint32_t held;            /* runs that SES lets end only after all before them: it is told of every ACK */
+	weft_ns backoff_at_ns;    /* when rto_backoff last grew */
 	struct list runs;         /* all unfinished ones, oldest first */
 	struct list link;         /* in pds.txs */
 	struct remote *remote;    /* target */
@@ -108,7 +108,8 @@ struct pdc_tx {
 
 	_Alignas(64) struct weft_cc cc;
 	uint32_t marked_acks, trimmed_pkts, retx_pkts; /* so far, for views */
-	struct weft_lb lb;                             /* its state follows: allocate pdc_tx_bytes() */
+	uint32_t awaiting; /* runs that need an answer from the target, beside its acknowledgement */
+	struct weft_lb lb; /* its state follows: allocate pdc_tx_bytes() */
 };
 
 _Static_assert(offsetof(struct pdc, encap) == offsetof(struct pdc, is_rx) + 1 &&
