@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "conform_cmd.h"
 #include "doctor_cmd.h"
+#include "host_cmd.h"
 #include "launch.h"
 #include "top_cmd.h"
 #include "trace_cmd.h"
@@ -18,6 +19,7 @@ static const struct {
 	{"bench", "run a connection matrix through libfabric, in real time", launch_program},
 	{"conform", "ask a foreign UET endpoint what it supports and where it departs", weft_cmd_conform},
 	{"doctor", "find what is wrong with a machine or a NIC, and what mends it", weft_cmd_doctor},
+	{"host", "share a NIC among the processes of a host, in real time", weft_cmd_host},
 	{"perf", "measure latency and bandwidth of any libfabric provider between two hosts", launch_program},
 	{"reproduce", "run a publication's figures and judge its claims", launch_weftlab},
 	{"report", "make an HTML page with tables and plots of runs", launch_weftlab},

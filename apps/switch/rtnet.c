@@ -5,24 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "binding.h"
-#include "weft/ethdev.h"
-#include "wire.h"
+#include "rtnet_int.h"
 
-enum {
-	BURST = 32,
-	UPLINK_PKTS = 128,
-	DOWNLINK_PKTS = 1024,
-	PS_PER_NS = 1000,
-};
-
-/* So many packets wait for a port: its link holds the others back, in the queue where they are marked and trimmed. */
-#define HOLD_PKTS 64
-#define HOLD_PS   (WEFT_US(20) * PS_PER_NS)
-
-/* The switch takes packets from another switch up to this long before the link's rate allows them; the rest stays in
- * the port. */
-#define IN_AHEAD_PS (WEFT_US(100) * PS_PER_NS)
+enum { UPLINK_PKTS = 128, DOWNLINK_PKTS = 1024 };
 
 /* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
  * and all its hosts, so yielding starts early. SLEEP_MAX_NS: when every port wakes us; a packet that slips in just
@@ -34,269 +19,31 @@ enum {
 #define NAP_DIVISOR  16 /* a nap lasts this share of the idle time so far */
 #define SLEEP_MAX_NS WEFT_MS(20)
 
-struct fifo {
-	struct weft_pkt *head, **tail;
-	uint32_t count;
-};
-
-/* What is behind a port: a host or, where the fabric is one switch, another switch. */
-struct host {
-	struct rtnet *net;
-	struct weft_port *port;
-	uint32_t index; /* of a host */
-	bool is_switch;
-	weft_ps in_until;            /* of a switch: when the last packet from there has come over its link */
-	struct weft_link_id in, out; /* the fabric's links from here and to here */
-	struct fifo up_credit, up_ctrl, up_data; /* for the uplink; in that order where credits have no queue there */
-	struct fifo down;
-	struct rtnet_stats stats;
-};
-
-struct rtnet {
-	struct weft_net *net;
-	struct bindings *bindings; /* NULL: only one switch is here, addresses are where the topology says */
-	uint64_t moved;            /* packets received, delivered or sent so far */
-	uint32_t uplink_pkts, downlink_pkts;
-	uint32_t reach; /* hosts that have an address unless another one was learned */
-	bool wakes;     /* every port has interrupts */
-	struct weft_yield yield;
-	struct weft_port **ports; /* of the hosts, as weft_ethdev_sleep wants them */
-	uint32_t host_count;
-	struct host hosts[];
-};
-
-static void fifo_init(struct fifo *f)
-{
-	*f = (struct fifo){.tail = &f->head};
-}
-
-static void fifo_push(struct fifo *f, struct weft_pkt *pkt)
-{
-	pkt->next = NULL;
-	*f->tail = pkt;
-	f->tail = &pkt->next;
-	f->count++;
-}
-
-static struct weft_pkt *fifo_pop(struct fifo *f)
-{
-	struct weft_pkt *pkt = f->head;
-	assert((pkt == NULL) == (f->count == 0));
-	if (pkt == NULL)
-		return NULL;
-	f->head = pkt->next;
-	if (f->head == NULL)
-		f->tail = &f->head;
-	f->count--;
-	return pkt;
-}
-
-static void pkt_free(struct host *h, struct weft_pkt *pkt)
-{
-	h->port->ops->free(h->port, &pkt, 1);
-}
-
-static void fifo_free(struct host *h, struct fifo *f)
-{
-	for (struct weft_pkt *pkt; (pkt = fifo_pop(f)) != NULL;)
-		pkt_free(h, pkt);
-}
-
-/* False: the address is another port's. What another switch sends on was looked at where it came in. */
-static bool source_is_right(const struct host *h, uint32_t addr)
-{
-	if (h->net->bindings != NULL)
-		return bindings_claim(h->net->bindings, (uint32_t)(h - h->net->hosts), addr);
-	return h->is_switch || addr == weft_net_host_ip(h->index);
-}
-
-void rtnet_learn(struct rtnet *r, uint32_t port, const struct weft_ip *ip)
-{
-	struct host *h = &r->hosts[port];
-	if (r->bindings != NULL && !source_is_right(h, weft_ip_low32(ip)))
-		h->stats.src_refused++;
-}
-
-/* False: nobody has that address. */
-static bool host_at(const struct rtnet *r, uint32_t addr, uint32_t *index)
-{
-	*index = r->bindings != NULL ? bindings_find(r->bindings, addr) : addr - weft_net_host_ip(0);
-	return *index < r->reach;
-}
-
-/* ---- hosts' links ---- */
-
-static struct fifo *uplink_of(struct host *h, const struct weft_pkt *pkt)
-{
-	if (!(pkt->flags & WEFT_PKT_CONTROL))
-		return &h->up_data;
-	return pkt->flags & WEFT_PKT_CREDIT ? &h->up_credit : &h->up_ctrl;
-}
-
-/* What comes from a port: routed by a scratch copy of the destination, the header stays as it is. */
-static void host_take(struct host *h, struct weft_pkt *pkt, weft_ps at)
-{
-	uint32_t to;
-	if (!wire_peek(pkt)) {
-		h->stats.rx_foreign++;
-		pkt_free(h, pkt);
-		return;
-	}
-	if (!source_is_right(h, pkt->src)) {
-		h->stats.src_refused++;
-		pkt_free(h, pkt);
-		return;
-	}
-	if (!host_at(h->net, pkt->dst, &to)) {
-		h->stats.unknown_dst++;
-		pkt_free(h, pkt);
-		return;
-	}
-	pkt->dst = weft_net_host_ip(to);
-	if (h->is_switch)
-		h->in_until = weft_net_inject(h->net->net, h->in, pkt, at);
-	else
-		fifo_push(uplink_of(h, pkt), pkt);
-}
-
-/* How many packets may be taken from the port. */
-static uint32_t space_for(const struct host *h, weft_ps at)
-{
-	uint32_t waiting = h->up_credit.count + h->up_ctrl.count + h->up_data.count;
-	if (h->is_switch)
-		return h->in_until > at + IN_AHEAD_PS ? 0 : BURST;
-	return h->net->uplink_pkts > waiting ? h->net->uplink_pkts - waiting : 0;
-}
-
-static void host_rx(struct host *h, weft_ps at)
-{
-	struct weft_pkt *pkts[BURST];
-	uint32_t space = space_for(h, at);
-	if (space == 0) {
-		h->stats.uplink_full++;
-		return;
-	}
-	uint16_t n = h->port->ops->rx(h->port, pkts, (uint16_t)(space < BURST ? space : BURST));
-	if (n == 0)
-		return;
-	for (uint16_t i = 0; i < n; i++)
-		host_take(h, pkts[i], at);
-	h->stats.rx_pkts += n;
-	h->net->moved += n;
-	if (!h->is_switch)
-		weft_net_kick(h->net->net, h->index, at);
-}
-
-/* The first packets that wait for the port; *rest is the one behind them. */
-static uint16_t down_peek(const struct host *h, struct weft_pkt *pkts[BURST], struct weft_pkt **rest)
-{
-	uint16_t n = 0;
-	struct weft_pkt *p;
-	for (p = h->down.head; p != NULL && n < BURST; p = p->next)
-		pkts[n++] = p;
-	*rest = p;
-	return n;
-}
-
-static void host_flush(struct host *h)
-{
-	struct weft_pkt *pkts[BURST], *rest;
-	uint16_t n, sent;
-	do {
-		n = down_peek(h, pkts, &rest);
-		sent = n > 0 ? h->port->ops->tx(h->port, pkts, n) : 0;
-		if (sent == 0)
-			return;
-		assert(sent <= n && h->down.count >= sent);
-		h->down.head = sent < n ? pkts[sent] : rest;
-		if (h->down.head == NULL)
-			h->down.tail = &h->down.head;
-		h->down.count -= sent;
-		h->stats.tx_pkts += sent;
-		h->net->moved += sent;
-	} while (sent == n);
-}
-
-static struct weft_pkt *nic_pull_credit(void *arg)
-{
-	struct host *h = arg;
-	return fifo_pop(&h->up_credit);
-}
-
-static struct weft_pkt *nic_pull_control(void *arg)
-{
-	struct host *h = arg;
-	struct weft_pkt *pkt = fifo_pop(&h->up_credit);
-	return pkt != NULL ? pkt : fifo_pop(&h->up_ctrl);
-}
-
-static struct weft_pkt *nic_pull(void *arg)
-{
-	struct host *h = arg;
-	struct weft_pkt *pkt = nic_pull_control(h);
-	return pkt != NULL ? pkt : fifo_pop(&h->up_data);
-}
-
-static void nic_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
-{
-	struct host *h = arg;
-	h->net->moved++;
-	if (h->down.count >= HOLD_PKTS)
-		host_flush(h);
-	if (h->down.count >= HOLD_PKTS)
-		weft_net_link_hold(h->net->net, h->out, now + HOLD_PS);
-	if (h->down.count >= h->net->downlink_pkts) {
-		h->stats.downlink_full++;
-		pkt_free(h, pkt);
-		return;
-	}
-	fifo_push(&h->down, pkt);
-}
-
-static void nic_wake(void *arg, weft_ps now)
-{
-}
-
-static const struct weft_nic_ops nic_ops = {
-	.pull = nic_pull,
-	.deliver = nic_deliver,
-	.wake = nic_wake,
-	.pull_control = nic_pull_control,
-	.pull_credit = nic_pull_credit,
-};
-
 /* The links that lead out are neighbours, as the ports are. */
 static void switch_deliver(void *arg, uint32_t port, struct weft_pkt *pkt, weft_ps now)
 {
 	struct rtnet *r = arg;
 	assert(port - r->hosts[0].out.index < r->host_count);
-	nic_deliver(&r->hosts[port - r->hosts[0].out.index], pkt, now);
+	host_deliver(&r->hosts[port - r->hosts[0].out.index], pkt, now);
 }
 
 static void free_dropped(void *arg, struct weft_pkt *pkt)
 {
 	struct rtnet *r = arg;
-	pkt_free(&r->hosts[0], pkt);
+	host_pkt_free(&r->hosts[0], pkt);
+}
+
+void rtnet_learn(struct rtnet *r, uint32_t port, const struct weft_ip *ip)
+{
+	host_claim(&r->hosts[port], ip);
 }
 
 /* ---- life ---- */
 
-static void host_init(struct rtnet *r, uint32_t index, struct weft_port *port)
-{
-	struct host *h = &r->hosts[index];
-	h->net = r;
-	h->port = port;
-	fifo_init(&h->up_credit);
-	fifo_init(&h->up_ctrl);
-	fifo_init(&h->up_data);
-	fifo_init(&h->down);
-	r->ports[index] = port;
-	r->wakes &= weft_ethdev_rx_fd(port) >= 0;
-}
-
 static void rtnet_free(struct rtnet *r)
 {
 	bindings_destroy(r->bindings);
+	assigned_destroy(r->assigned);
 	free(r->ports);
 	free(r);
 }
@@ -308,9 +55,11 @@ static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
 	if (r == NULL)
 		return NULL;
 	r->ports = calloc(conf->port_count, sizeof r->ports[0]);
-	if (conf->part == NULL)
+	if (conf->assigned != NULL)
+		r->assigned = assigned_create(conf->assigned, conf->port_count);
+	else if (conf->part == NULL)
 		r->bindings = bindings_create(conf->ports, conf->port_count);
-	if (r->ports == NULL || (conf->part == NULL && r->bindings == NULL)) {
+	if (r->ports == NULL || (conf->part == NULL && r->bindings == NULL && r->assigned == NULL)) {
 		rtnet_free(r);
 		return NULL;
 	}
@@ -319,9 +68,17 @@ static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
 	r->wakes = true;
 	r->host_count = conf->port_count;
 	r->reach = conf->part != NULL ? conf->topo->hosts : conf->port_count;
-	for (uint32_t i = 0; i < conf->port_count; i++)
-		host_init(r, i, conf->ports[i]);
+	for (uint32_t i = 0; i < conf->port_count; i++) {
+		host_init(&r->hosts[i], r, conf->ports[i]);
+		r->ports[i] = conf->ports[i];
+		r->wakes &= weft_ethdev_rx_fd(conf->ports[i]) >= 0;
+	}
 	return r;
+}
+
+void rtnet_set_bps(struct rtnet *r, uint32_t port, uint64_t bps)
+{
+	host_set_bps(&r->hosts[port], bps, r->brtt_ns);
 }
 
 /* Puts every port at its host of the whole fabric. */
@@ -332,7 +89,9 @@ static void attach_hosts(struct rtnet *r)
 		h->index = i;
 		weft_net_host_link(r->net, i, false, &h->in);
 		weft_net_host_link(r->net, i, true, &h->out);
-		weft_net_attach(r->net, i, &nic_ops, h);
+		weft_net_attach(r->net, i, &host_nic_ops, h);
+		if (r->assigned != NULL)
+			rtnet_set_bps(r, i, weft_net_link_nominal_bps(r->net, h->out));
 	}
 }
 
@@ -353,7 +112,7 @@ static int attach_cables(struct rtnet *r, const struct rtnet_part *part, struct 
 		h->is_switch = info.dir != WEFT_PORT_NIC;
 		h->index = info.sw;
 		if (!h->is_switch)
-			weft_net_attach(r->net, h->index, &nic_ops, h);
+			weft_net_attach(r->net, h->index, &host_nic_ops, h);
 	}
 	if (cables != r->host_count)
 		return weft_err_set(err, -EINVAL, "%u ports, but %s%u has %u cables", r->host_count,
@@ -382,11 +141,12 @@ int rtnet_create(const struct rtnet_conf *conf, weft_ns now, struct rtnet **out,
 	struct weft_net_conf net_conf = conf->net;
 	net_conf.free_pkt = free_dropped;
 	net_conf.free_arg = r;
-	int rc = weft_net_create(&net_conf, conf->topo, now * PS_PER_NS, &r->net, err);
+	int rc = weft_net_create(&net_conf, conf->topo, now * RTNET_PS_PER_NS, &r->net, err);
 	if (rc != 0) {
 		rtnet_free(r);
 		return rc;
 	}
+	r->brtt_ns = net_conf.brtt_ns != 0 ? net_conf.brtt_ns : weft_net_brtt_ns(r->net);
 	rc = attach(r, conf, err);
 	if (rc != 0) {
 		rtnet_destroy(r);
@@ -399,13 +159,8 @@ int rtnet_create(const struct rtnet_conf *conf, weft_ns now, struct rtnet **out,
 void rtnet_destroy(struct rtnet *r)
 {
 	weft_net_destroy(r->net);
-	for (uint32_t i = 0; i < r->host_count; i++) {
-		struct host *h = &r->hosts[i];
-		fifo_free(h, &h->up_credit);
-		fifo_free(h, &h->up_ctrl);
-		fifo_free(h, &h->up_data);
-		fifo_free(h, &h->down);
-	}
+	for (uint32_t i = 0; i < r->host_count; i++)
+		host_fini(&r->hosts[i]);
 	rtnet_free(r);
 }
 
@@ -413,17 +168,19 @@ void rtnet_destroy(struct rtnet *r)
 
 weft_ns rtnet_poll(struct rtnet *r, weft_ns now)
 {
-	weft_ps at = now * PS_PER_NS;
+	weft_ps at = now * RTNET_PS_PER_NS;
 	uint64_t moved = r->moved;
 
 	for (uint32_t i = 0; i < r->host_count; i++)
 		host_rx(&r->hosts[i], at);
+	if (r->assigned != NULL)
+		hosts_share(r, at);
 	weft_ps next = weft_net_run(r->net, at);
 	for (uint32_t i = 0; i < r->host_count; i++)
-		host_flush(&r->hosts[i]);
+		host_flush(&r->hosts[i], at);
 	if (r->moved != moved)
 		return now;
-	return next == WEFT_NEVER ? WEFT_NEVER : (next + PS_PER_NS - 1) / PS_PER_NS;
+	return next == WEFT_NEVER ? WEFT_NEVER : (next + RTNET_PS_PER_NS - 1) / RTNET_PS_PER_NS;
 }
 
 static weft_ns min_ns(weft_ns a, weft_ns b)
@@ -478,6 +235,7 @@ static void stats_add(struct rtnet_stats *a, const struct rtnet_stats *b)
 	a->src_refused += b->src_refused;
 	a->unknown_dst += b->unknown_dst;
 	a->downlink_full += b->downlink_full;
+	a->stuck += b->stuck;
 }
 
 void rtnet_get_stats(const struct rtnet *r, uint32_t port, struct rtnet_stats *stats)

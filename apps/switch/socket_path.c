@@ -68,6 +68,13 @@ static int dir_prepare(const char *path, const struct switch_user *user, struct 
 	return 0;
 }
 
+int socket_path_dir_make(const char *dir, const struct switch_user *user, struct weft_err *err)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%s/", dir);
+	return dir_prepare(path, user, err);
+}
+
 /* A killed process leaves its socket behind, and a driver's bind would fail on it without a word. */
 static int old_remove(const char *path, const struct switch_user *user, struct weft_err *err)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `weft switch`: the lab's fabric between DPDK ports, in real time. */
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "rtnet.h"
 #include "supervisor.h"
 #include "switch_port.h"
+#include "switch_report.h"
 #include "switch_telemetry.h"
 #include "weft/ethdev.h"
 
@@ -251,54 +251,9 @@ static void heard(void *arg, const struct weft_ip *ip)
 	rtnet_learn(h->rtnet, h->port, ip);
 }
 
-static void print_ports(const struct switch_run *run)
-{
-	printf("%-5s %12s %12s %10s %10s %10s %10s %10s  %-14s %s\n", "port", "received", "sent", "busy", "lost",
-	       "unknown", "foreign", "refused", "link", "device");
-	for (uint32_t i = 0; i < run->opts->ports.count; i++) {
-		struct rtnet_stats s;
-		struct weft_ethdev_stats e;
-		struct weft_port_info info;
-		weft_net_port_info(rtnet_net(run->rtnet), rtnet_link(run->rtnet, i).index, &info);
-		rtnet_get_stats(run->rtnet, i, &s);
-		weft_ethdev_stats(run->opts->ports.port[i], &e);
-		printf("%-5u %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64
-		       " %10" PRIu64 "  %-14s %.*s\n",
-		       i, s.rx_pkts, s.tx_pkts, s.uplink_full, s.downlink_full + e.rx_missed, s.unknown_dst,
-		       s.rx_foreign + e.rx_foreign, s.src_refused, info.name,
-		       (int)strcspn(run->opts->ports.devargs[i], ","), run->opts->ports.devargs[i]);
-	}
-}
-
-/* How the packets spread over the cables between switches, and with --as over all of this switch's. */
-static void print_cables(const struct weft_net *net, bool as)
-{
-	for (uint32_t i = 0; i < weft_net_port_count(net); i++) {
-		struct weft_port_info info;
-		weft_net_port_info(net, i, &info);
-		bool between = info.dir == WEFT_PORT_UP || info.dir == WEFT_PORT_DOWN;
-		if ((between || (as && info.dir == WEFT_PORT_HOST)) && info.counts.sent_pkts != 0)
-			printf("%-14s %12" PRIu64 " packets %14" PRIu64 " bytes %10" PRIu64 " marked %10" PRIu64
-			       " trimmed %10" PRIu64 " dropped\n",
-			       info.name, info.counts.sent_pkts, info.counts.sent_bytes, info.counts.marked,
-			       info.counts.trimmed, info.counts.dropped);
-	}
-}
-
 static void print_stats(const struct switch_run *run)
 {
-	struct weft_net_stats n;
-	print_ports(run);
-	print_cables(rtnet_net(run->rtnet), run->opts->as != NULL);
-	weft_net_get_stats(rtnet_net(run->rtnet), &n);
-	printf("fabric: %" PRIu64 " hops, %" PRIu64 " marked, %" PRIu64 " trimmed, %" PRIu64 " data and %" PRIu64
-	       " control packets dropped, %" PRIu64 " lost on dead links, deepest queue %" PRIu64 " bytes\n",
-	       n.hops, n.marked, n.trimmed, n.dropped_data, n.dropped_control, n.dropped_down, n.max_queue_bytes);
-	if (run->opts->fabric.credit_queue != 0)
-		printf("credit queues: %" PRIu64 " credits, %" PRIu64 " sent, %" PRIu64 " dropped, %" PRIu64
-		       " marked\n",
-		       n.credits.injected, n.credits.sent, n.credits.dropped, n.credits.marked);
-	fflush(stdout);
+	switch_report(run->rtnet, &run->opts->ports, run->opts->as != NULL, run->opts->fabric.credit_queue != 0);
 }
 
 /* After each poll. */
@@ -328,7 +283,8 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 	       (double)topo->tier[0].down_bps / 1e9, o->route->name);
 	fflush(stdout);
 	run->printed_ns = weft_clock_ns();
-	switch_telemetry_start(&run->telemetry, run->rtnet, &o->ports);
+	run->telemetry = (struct switch_telemetry){.name = "switch", .rtnet = run->rtnet, .ports = &o->ports};
+	switch_telemetry_start(&run->telemetry);
 	supervisor_open(&run->supervisor);
 	supervisor_tell(&run->supervisor, "READY=1");
 	rtnet_run(run->rtnet, &stop, 0, tick, run);

@@ -17,6 +17,7 @@ enum {
 	EAL_BASE_MIB = 128,     /* queues, tables, drivers' shared rings */
 	PKT_EXTRA_BYTES = 1024, /* of an mbuf around the IP packet, and its share of rings */
 	IP_BYTES_DEFAULT = 9000,
+	IP_BYTES_MIN = 4096, /* drivers want buffers of that size, whatever packets are like */
 };
 
 int switch_ports_add(struct switch_ports *p, const char *devargs, struct weft_err *err)
@@ -99,9 +100,10 @@ static int paths_make_free(const struct switch_ports *p, struct weft_err *err)
 static int eal_start(const struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err)
 {
 	char args[sizeof WEFT_EAL_ALONE + 32];
-	uint64_t pkt_bytes = (ip_bytes != 0 ? ip_bytes : IP_BYTES_DEFAULT) + PKT_EXTRA_BYTES;
-	snprintf(args, sizeof args, "%s -m %u", WEFT_EAL_ALONE,
-		 (unsigned)(EAL_BASE_MIB + p->count * (pool_pkts * pkt_bytes >> 20)));
+	uint32_t largest = ip_bytes != 0 ? ip_bytes : IP_BYTES_DEFAULT;
+	uint64_t pkt_bytes = (largest > IP_BYTES_MIN ? largest : IP_BYTES_MIN) + PKT_EXTRA_BYTES;
+	uint64_t pkts = p->count * (uint64_t)pool_pkts + (p->uplink != NULL ? p->uplink->pool_pkts : 0);
+	snprintf(args, sizeof args, "%s -m %u", WEFT_EAL_ALONE, (unsigned)(EAL_BASE_MIB + (pkts * pkt_bytes >> 20)));
 	return weft_eal_start(getenv("WEFT_EAL_ARGS") != NULL ? NULL : args, err);
 }
 
@@ -112,6 +114,10 @@ static int port_open(struct switch_ports *p, uint32_t i, uint32_t ip_bytes, uint
 	struct weft_ethdev_conf conf = {
 		.dev = p->devargs[i], .max_ip_bytes = ip_bytes, .pool_pkts = pool_pkts, .net = {.dscp = p->dscp}};
 	bool listens = listens_on(p->devargs[i], path);
+	if (i == 0 && p->uplink != NULL)
+		conf = *p->uplink;
+	else if (p->uplink != NULL)
+		conf.max_ip_bytes = p->port[0]->max_ip_bytes;
 	if (listens)
 		switch_user_files_begin(&p->user);
 	int rc = weft_ethdev_open(&conf, &p->port[i], err);

@@ -37,9 +37,12 @@ static struct weft_port_row row_of(const struct switch_telemetry *t, uint32_t i)
 		{"drop_unknown", s.unknown_dst},
 		{"drop_foreign", s.rx_foreign + e.rx_foreign},
 		{"drop_source", s.src_refused},
+		{"stuck", s.stuck},
 	};
 	memcpy(row.values, values, sizeof values);
 	row.count = sizeof values / sizeof *values;
+	if (t->more != NULL)
+		t->more(t->more_arg, i, &row);
 	return row;
 }
 
@@ -86,13 +89,12 @@ static unsigned ask(void *arg, uint32_t *cursor, struct weft_port_row *rows, uns
 	return count;
 }
 
-void switch_telemetry_start(struct switch_telemetry *t, struct rtnet *rtnet, const struct switch_ports *ports)
+void switch_telemetry_start(struct switch_telemetry *t)
 {
 	struct weft_err err;
-	*t = (struct switch_telemetry){.rtnet = rtnet, .ports = ports};
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->answered, NULL);
-	t->device = (struct weft_telemetry){.name = "switch", .arg = t, .ports = ask};
+	t->device = (struct weft_telemetry){.name = t->name, .arg = t, .ports = ask};
 	t->is_there = weft_telemetry_add(&t->device, &err) == 0;
 }
 

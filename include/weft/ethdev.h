@@ -101,6 +101,11 @@ struct weft_ethdev_conf {
 	weft_ns link_wait_ns;     /* how long to wait for the link of a NIC to come up; it may still be down then */
 	uint8_t no_arp; /* peers' MAC addresses are derived from their IP (02:00 + low 32 bits), nothing is asked:
 			   fabrics of ours */
+	/* Further addresses behind this port, all of the family of `ip`: questions for them are answered as for `ip`,
+	 * and packets for them are received. The caller's until the port is open. An interface of the kernel is reached
+	 * by packet sockets then. */
+	const struct weft_ip *proxied;
+	uint32_t proxied_count;
 	struct weft_ethdev_net net; /* IPv6 with a prefix, and neither routes nor kernel_if: routers that advertise
 				       themselves are listened to */
 };

@@ -17,13 +17,21 @@ static struct weft_ip ip_from_be32(rte_be32_t be)
 	return weft_ip_v4(rte_be_to_cpu_32(be));
 }
 
+static bool is_behind(const struct ethdev *d, const struct weft_ip *ip)
+{
+	for (uint32_t i = 0; i < d->proxied_count; i++)
+		if (weft_ip_eq(&d->proxied[i], ip))
+			return true;
+	return false;
+}
+
 /* Whether a question of `asker` for `target` is ours to answer. A switch answers for everybody who is not a known
  * neighbour of the asker; questions of nobody are checks for duplicate addresses and stay unanswered. */
 static bool answers_for(const struct ethdev *d, const struct weft_ip *target, const struct weft_ip *asker,
 			bool asker_known)
 {
 	if (!d->is_switch)
-		return weft_ip_eq(target, &d->ip);
+		return weft_ip_eq(target, &d->ip) || (is_behind(d, target) && !is_behind(d, asker));
 	const struct neigh *n = neigh_find(d->neigh, target);
 	return asker_known && !weft_ip_eq(target, asker) && (n == NULL || n->trust == NEIGH_UNKNOWN);
 }

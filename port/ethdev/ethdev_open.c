@@ -169,12 +169,18 @@ static void fds_close(struct ethdev *d)
 		close(d->tap_fd);
 }
 
+static void ethdev_free_all(struct ethdev *d)
+{
+	fds_close(d);
+	free(d->proxied);
+	free(d);
+}
+
 static void ethdev_release(struct ethdev *d)
 {
 	device_release(d);
 	ethdev_link_fini(d);
-	fds_close(d);
-	free(d);
+	ethdev_free_all(d);
 }
 
 static void ethdev_close(struct weft_port *port)
@@ -231,7 +237,8 @@ static int xdp_open(struct ethdev *d, const struct weft_ethdev_conf *conf, struc
 	struct xdp_facts facts;
 	struct weft_if info;
 	int program_fd;
-	int rc = xdp_look(conf, &info, &facts, err);
+	int rc = conf->proxied_count == 0 ? xdp_look(conf, &info, &facts, err)
+					  : weft_err_set(err, -ENOTSUP, "there are further addresses behind it");
 	if (rc == 0)
 		rc = xdp_judge(&facts, err);
 	if (rc == 0)
@@ -276,13 +283,26 @@ static int interface_open(struct ethdev *d, const struct weft_ethdev_conf *conf,
 	return rc;
 }
 
+static int proxied_copy(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
+{
+	if (conf->proxied_count == 0)
+		return 0;
+	d->proxied = malloc(conf->proxied_count * sizeof *d->proxied);
+	if (d->proxied == NULL)
+		return weft_err_set(err, -ENOMEM, "%s: out of memory", conf->dev);
+	memcpy(d->proxied, conf->proxied, conf->proxied_count * sizeof *d->proxied);
+	d->proxied_count = conf->proxied_count;
+	return 0;
+}
+
 static int open_locked(struct ethdev *d, const struct weft_ethdev_conf *conf, struct weft_err *err)
 {
-	int rc = iface_named(conf->dev) ? interface_open(d, conf, err) : device_open(d, conf, err);
+	int rc = proxied_copy(d, conf, err);
+	if (rc == 0)
+		rc = iface_named(conf->dev) ? interface_open(d, conf, err) : device_open(d, conf, err);
 	if (rc == 0)
 		return 0;
-	fds_close(d);
-	free(d);
+	ethdev_free_all(d);
 	return rc;
 }
 

@@ -86,6 +86,8 @@ struct ethdev {
 	struct rte_ring *rx_ring, *tx_ring; /* bare rings: read and written instead of a device */
 	struct rte_mempool *pool;           /* NULL for bare rings */
 	struct weft_ip ip;
+	struct weft_ip *proxied; /* addresses behind us */
+	uint32_t proxied_count;
 	struct rte_ether_addr mac;     /* source of our frames */
 	struct rte_ether_addr mac_too; /* also ours: the other one of the device's and the derived address */
 	struct share_end *share;       /* with other engines; NULL: the device is ours alone */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host_lease.h"
 #include "member.h"
 #include "prov_conf.h"
 #include "prov_log.h"
@@ -20,7 +21,8 @@ static const struct {
 	const char *help;
 } params[] = {
 	{"device", FI_PARAM_STRING,
-	 "device of this process: an interface of the kernel (eth0), a PCI address (0000:03:00.0), the name of "
+	 "device of this process: an interface of the kernel (eth0), host or host:DIR for a port of weft host with "
+	 "the address that it gives, a PCI address (0000:03:00.0), the name of "
 	 "a DPDK port or devargs such as net_virtio_user0,path=/tmp/weft0. Of several, separated by ',', the "
 	 "one for its rank on the node; ';' separates devices it has at once: a device named again is one more "
 	 "engine on it, domain NAME#1 and so on, with an address of its own. In this and all other "
@@ -151,6 +153,34 @@ static int dev_add(struct prov_conf *conf, const char *devargs, const char *addr
 	return ret || !addr ? ret : prov_net_addr(addr, dev, err);
 }
 
+/* A port of weft host is a virtio-user device, with the address that weft host says. */
+static int host_add(struct prov_conf *conf, const char *dir, const char *addr, struct weft_err *err)
+{
+	struct prov_host_lease lease;
+	char devargs[sizeof lease.path + 32];
+	if (addr)
+		return weft_err_set(err, -EINVAL, "FI_WEFT_ADDR: weft host says which address this process has");
+	int ret = prov_host_lease_take(dir, &lease, err);
+	if (ret)
+		return ret;
+	snprintf(devargs, sizeof devargs, "net_virtio_user_host,path=%s", lease.path);
+	ret = dev_add(conf, devargs, NULL, err);
+	if (ret)
+		return ret;
+	struct prov_dev *dev = &conf->devs[conf->count - 1];
+	if (dev->engines > 1)
+		return weft_err_set(err, -EINVAL, "FI_WEFT_DEVICE: a process has one port of weft host");
+	dev->base = dev->ip = lease.ip;
+	dev->mtu_bytes = lease.mtu_bytes;
+	return 0;
+}
+
+static int named_add(struct prov_conf *conf, const char *device, const char *addr, struct weft_err *err)
+{
+	const char *dir = prov_host_dir(device);
+	return dir ? host_add(conf, dir, addr, err) : dev_add(conf, device, addr, err);
+}
+
 /* Of "A,B,C" without arguments (key=value) the one for this process's rank on the node. */
 static char *choose_by_rank(char *list)
 {
@@ -174,7 +204,7 @@ static int devs_parse(struct prov_conf *conf, char *devices, char *addrs, struct
 		if (addrs && !addr)
 			return weft_err_set(err, -EINVAL,
 					    "FI_WEFT_ADDR has fewer addresses than FI_WEFT_DEVICE devices");
-		int ret = dev_add(conf, choose_by_rank(dev), addr ? choose_by_rank(addr) : NULL, err);
+		int ret = named_add(conf, choose_by_rank(dev), addr ? choose_by_rank(addr) : NULL, err);
 		if (ret)
 			return ret;
 		addr = addrs ? strtok_r(NULL, ";", &addr_save) : NULL;

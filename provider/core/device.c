@@ -111,7 +111,7 @@ static int port_open(struct prov_nic *nic, const struct prov_dev *dev, const str
 					.queue = dev->engine,
 					.queues = dev->engines,
 					.ip = dev->ip,
-					.max_ip_bytes = tune->max_ip_bytes,
+					.max_ip_bytes = tune->max_ip_bytes ? tune->max_ip_bytes : dev->mtu_bytes,
 					.no_arp = tune->no_arp,
 					.rx_interrupt = tune->rx_interrupt,
 					.link_wait_ns = tune->wait_ns};

@@ -22,9 +22,23 @@ struct rtnet_part {
 	uint32_t tier, sw;
 };
 
+/* Who has which addresses, when that is fixed: nothing else leaves a port. */
+struct rtnet_assigned {
+	uint32_t uplink; /* the port behind which everybody else is; packets from there with a source of the others' are
+			    refused */
+	const struct rtnet_addr {
+		struct weft_ip ip;
+		uint32_t port;
+	} * addrs; /* distinct; a port may have several, or none; copied */
+	uint32_t count;
+};
+
 struct rtnet_conf {
-	const struct weft_topo *topo;   /* copied */
-	const struct rtnet_part *part;  /* NULL: all switches are here */
+	const struct weft_topo *topo;  /* copied */
+	const struct rtnet_part *part; /* NULL: all switches are here */
+	/* NULL: addresses are learned. With them ports also take turns where one of them is crowded, in the order of
+	 * who sent least, and a port that takes nothing for 50 ms has nothing kept for it. Not with `part`. */
+	const struct rtnet_assigned *assigned;
 	struct weft_net_conf net;       /* free_pkt and free_arg are set here */
 	struct weft_port *const *ports; /* DPDK ports; host h is behind ports[h], with `part` see there. They stay the
 					   caller's and outlive the rtnet; packets go from one to another without
@@ -52,6 +66,9 @@ void rtnet_run(struct rtnet *r, const atomic_bool *stop, weft_ns tick_ns, void (
  * the one that has it is down. Addresses are told apart by their low 32 bits. */
 void rtnet_learn(struct rtnet *r, uint32_t port, const struct weft_ip *ip);
 
+/* The rate of both links of a port, when it is not the topology's. With `assigned` alone. */
+void rtnet_set_bps(struct rtnet *r, uint32_t port, uint64_t bps);
+
 struct rtnet_stats {
 	uint64_t rx_pkts, tx_pkts;
 	uint64_t rx_foreign;    /* not UDP over IP: dropped */
@@ -59,6 +76,7 @@ struct rtnet_stats {
 	uint64_t uplink_full;   /* polls that left packets in a port because its host's uplink was busy */
 	uint64_t unknown_dst;   /* nobody has that address: dropped */
 	uint64_t downlink_full; /* the port did not take them in time: dropped */
+	uint64_t stuck;         /* times when the port had taken nothing for 50 ms, although packets waited */
 };
 /* Of one port, or with `port` == UINT32_MAX of all. */
 void rtnet_get_stats(const struct rtnet *r, uint32_t port, struct rtnet_stats *stats);

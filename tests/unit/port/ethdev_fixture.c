@@ -43,6 +43,12 @@ void fixture_open_net(struct fixture *f, struct weft_ip ip, const struct weft_et
 	pair_open(f, &conf);
 }
 
+void fixture_open_proxied(struct fixture *f, struct weft_ip ip, const struct weft_ip *proxied, uint32_t count)
+{
+	struct weft_ethdev_conf conf = {.ip = ip, .proxied = proxied, .proxied_count = count};
+	pair_open(f, &conf);
+}
+
 void fixture_close(struct fixture *f)
 {
 	f->host->ops->close(f->host);

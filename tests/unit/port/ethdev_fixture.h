@@ -25,6 +25,8 @@ int fixture_eal(void **state);
 void fixture_open(struct fixture *f, struct weft_ip ip, bool no_arp);
 /* The same with a network of its own. */
 void fixture_open_net(struct fixture *f, struct weft_ip ip, const struct weft_ethdev_net *net);
+/* With addresses behind the port. */
+void fixture_open_proxied(struct fixture *f, struct weft_ip ip, const struct weft_ip *proxied, uint32_t count);
 void fixture_close(struct fixture *f);
 
 /* An IPv4 UDP packet from 10.0.0.1 to `dst`: 28 header bytes, `payload` by reference. */

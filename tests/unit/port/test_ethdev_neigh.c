@@ -36,6 +36,29 @@ static void arp_input__request_for_others_is_not_answered(void **state)
 	fixture_close(&f);
 }
 
+/* A port with addresses behind it answers for them, but for questions from behind it. */
+static void arp_input__request_for_proxied_is_answered(void **state)
+{
+	struct fixture f;
+	const struct weft_ip behind[] = {weft_ip_v4(ME + 100), weft_ip_v4(ME + 101)};
+	fixture_open_proxied(&f, weft_ip_v4(ME), behind, 2);
+	struct rte_ether_addr mac = to_ethdev(f.host)->mac;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct arp_frame ask = arp(RTE_ARP_OP_REQUEST, PEER, ME + 100 + i);
+		feed(&f, &ask, sizeof ask);
+		struct arp_frame got = take_arp(&f);
+		assert_memory_equal(&got.arp.arp_data.arp_sha, &mac, 6);
+		assert_int_equal(got.arp.arp_data.arp_sip, rte_cpu_to_be_32(ME + 100 + i));
+	}
+	struct arp_frame ask = arp(RTE_ARP_OP_REQUEST, ME + 100, ME + 101);
+	feed(&f, &ask, sizeof ask);
+	ask = arp(RTE_ARP_OP_REQUEST, PEER, ME + 102);
+	feed(&f, &ask, sizeof ask);
+	assert_null(fixture_sent(&f));
+	assert_int_equal(stats_of(&f).arp_answered, 2);
+	fixture_close(&f);
+}
+
 static void arp_input__malformed_is_dropped(void **state)
 {
 	struct fixture f;
@@ -317,6 +340,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arp_input__request_for_us_is_answered),
 		cmocka_unit_test(arp_input__request_for_others_is_not_answered),
+		cmocka_unit_test(arp_input__request_for_proxied_is_answered),
 		cmocka_unit_test(arp_input__malformed_is_dropped),
 		cmocka_unit_test(arp_input__switch_answers_for_others),
 		cmocka_unit_test(on_neigh__told_of_announcements),

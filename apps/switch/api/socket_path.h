@@ -12,4 +12,7 @@
  * errors of the system. */
 int socket_path_make_free(const char *path, const struct switch_user *user, struct weft_err *err);
 
+/* Makes the directory `dir`, the user's (mode 0700), or finds that the one there can be used. Errors as above. */
+int socket_path_dir_make(const char *dir, const struct switch_user *user, struct weft_err *err);
+
 #endif

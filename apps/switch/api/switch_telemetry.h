@@ -13,8 +13,13 @@
 
 /* The thread that polls the switch answers: nothing else may look at it. */
 struct switch_telemetry {
+	/* Set before the start; the caller's until the stop. */
+	const char *name; /* of the device */
 	struct rtnet *rtnet;
 	const struct switch_ports *ports;
+	void (*more)(void *arg, uint32_t port, struct weft_port_row *row); /* adds values; NULL: there are none */
+	void *more_arg;
+	/* Ours. */
 	struct weft_telemetry device;
 	bool is_there; /* telemetry knows it */
 	pthread_mutex_t lock;
@@ -27,7 +32,7 @@ struct switch_telemetry {
 };
 
 /* Begins to answer; without telemetry the switch runs as well. */
-void switch_telemetry_start(struct switch_telemetry *t, struct rtnet *rtnet, const struct switch_ports *ports);
+void switch_telemetry_start(struct switch_telemetry *t);
 /* While the switch is not polled any more. */
 void switch_telemetry_stop(struct switch_telemetry *t);
 /* By the thread that polls, between polls: cheap when nobody asks. */

@@ -16,6 +16,9 @@ struct switch_ports {
 	char devargs[SWITCH_PORTS_MAX][SWITCH_DEVARGS_MAX];
 	struct weft_port *port[SWITCH_PORTS_MAX]; /* NULL: not open */
 	uint32_t count;
+	/* How port 0 is opened, if it is not as a switch's: with an address of its own. NULL: as all others. Its
+	 * largest IP packet is that of the others then. */
+	const struct weft_ethdev_conf *uplink;
 	struct weft_dscp dscp;   /* of the classes, on all ports */
 	struct switch_user user; /* whose sockets they have, and who this process is once they are open */
 };

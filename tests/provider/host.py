@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""host.py WEFT PEER_APP MPI_APP CASE - processes that share one end of a veth through `weft host`, and others at its other
+end. MPI_APP may be '-'. Needs FI_PROVIDER_PATH."""
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import namespaces
+from namespaces import Namespace, Peer, exchange, expect
+
+WEFT, APP, MPI = (os.path.abspath(path) for path in sys.argv[1:4])
+CASE = sys.argv[4]
+USERS = (54321, 54322)  # nobody's
+GROUP = 54320
+LIMIT_S = 60
+PORTS = 6
+
+
+class Net:
+    """A veth: a is the host with `weft host`, b has processes of its own."""
+
+    def __init__(self) -> None:
+        self.a, self.b = Namespace(), Namespace()
+        self.a.ip(f"link add v0 type veth peer name v0 netns {self.b.pid}\naddr add 10.9.0.1/24 dev v0\nlink set v0 up\n"
+                  "link set lo up\n")
+        self.b.ip("addr add 10.9.0.2/24 dev v0\naddr add 10.9.0.3/24 dev v0\nlink set v0 up\nlink set lo up\n")
+
+
+class Host:
+    """`weft host` in the first namespace."""
+
+    def __init__(self, net: Net, *options: str) -> None:
+        self.net, self.options = net, options
+        self.folder = tempfile.TemporaryDirectory(prefix="weft-host-")
+        atexit.register(self.folder.cleanup)
+        os.chmod(self.folder.name, 0o755)
+        self.directory = self.folder.name + "/run"
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.net.a.command(WEFT, "host", "--uplink", "v0", "--addresses", f"10.9.0.100+{PORTS}", "--dir", self.directory,
+                               *self.options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=dict(os.environ, RUNTIME_DIRECTORY=self.folder.name))
+        atexit.register(self.process.kill)
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert f"{PORTS} ports ready" in line, line + self.end()[1]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> tuple[list[list[str]], str]:
+        """Rows of the table of ports, the uplink's first, and what it said."""
+        self.process.terminate()
+        out, told = self.process.communicate(timeout=LIMIT_S)
+        return [line.split() for line in out.splitlines() if line[:1].isdigit()], told
+
+    def device(self) -> str:
+        return "host:" + self.directory
+
+    def ports(self) -> list[dict[str, int]]:
+        """What telemetry says of the ports for processes."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.settimeout(LIMIT_S)
+            s.connect(f"{self.folder.name}/dpdk/weft-{self.process.pid}/dpdk_telemetry.v2")
+            s.recv(4096)
+            rows, page = [], 0
+            while True:
+                s.send(f"/weft/ports,host,{page}".encode() if page else b"/weft/ports,host")
+                answer = json.loads(s.recv(1 << 16))["/weft/ports"]
+                page = answer.pop("next")
+                rows += list(answer.values())
+                if not page:
+                    return rows[1:]
+
+    def leases(self) -> list[tuple[int, int]]:
+        """Ports with the processes that have them."""
+        with open(self.directory + "/leases", encoding="ascii") as f:
+            return [(int(line.split()[0]), int(line.split()[2])) for line in f]
+
+
+class UserNamespace:
+    """Commands in a namespace of somebody else's, by another user."""
+
+    def __init__(self, namespace: Namespace, uid: int, gid: int = GROUP) -> None:
+        self.namespace, self.uid, self.gid = namespace, uid, gid
+
+    def command(self, *args: str) -> list[str]:
+        return self.namespace.command("setpriv", f"--reuid={self.uid}", f"--regid={self.gid}", "--clear-groups", *args)
+
+
+def needs_root() -> None:
+    if os.environ.get("WEFT_IN_USER_NS"):
+        print("two users need root", file=sys.stderr)
+        sys.exit(namespaces.SKIPPED)
+    for path in (WEFT, APP, os.environ["FI_PROVIDER_PATH"]):
+        if subprocess.run(["setpriv", f"--reuid={USERS[0]}", f"--regid={GROUP}", "--clear-groups", "test", "-r",
+                           path]).returncode:
+            print(f"other users cannot read {path}", file=sys.stderr)
+            sys.exit(namespaces.SKIPPED)
+
+
+def wait_for(what: str, condition) -> None:  # type: ignore[no-untyped-def]
+    end = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def mpi(net: Net, host: Host, uid: int) -> subprocess.Popen[str]:
+    folder = tempfile.mkdtemp(prefix="weft-mpi-", dir=host.folder.name)
+    os.chown(folder, uid, GROUP)
+    env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_DEVICE=host.device(), TMPDIR=folder, HOME=folder)
+    command = ["mpirun.openmpi", "--oversubscribe", "-n", "2", "-x", "FI_PROVIDER_PATH", "-x", "FI_PROVIDER", "-x",
+               "FI_WEFT_DEVICE", "--mca", "pml", "cm", "--mca", "mtl", "ofi", "--mca", "btl", "self,vader", "--mca", "osc",
+               "pt2pt", "--mca", "opal_common_ofi_provider_include", "weft", MPI, "modes", "matching",
+               "collectives=1048576"]
+    process = subprocess.Popen(UserNamespace(net.a, uid).command(*command), env=env, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, cwd=folder)
+    atexit.register(process.kill)
+    return process
+
+
+def mpi_finish(process: subprocess.Popen[str]) -> None:
+    out, _ = process.communicate(timeout=150)
+    assert process.returncode == 0, out
+    for part in ("modes", "matching", "collectives=1048576"):
+        assert f"{part}: 2 ranks agree" in out, out
+
+
+def shared(net: Net) -> None:
+    """An MPI program of one user, two processes of another, and two at the other end."""
+    needs_root()
+    host = Host(net, "--group", str(GROUP))
+    ranks = mpi(net, host, USERS[0])
+    inside = [Peer(UserNamespace(net.a, USERS[1]), APP, host.device()) for _ in range(2)]  # type: ignore[arg-type]
+    outside = [Peer(net.b, APP, "v0", ADDR=f"10.9.0.{2 + i}/24") for i in range(2)]
+    for round in range(3):
+        exchange(inside[0], inside[1], 10 + round)
+        for i in range(2):
+            exchange(inside[i], outside[i], 20 + 2 * round + i)
+    mpi_finish(ranks)
+    # Each had a port, and gave it back.
+    wait_for("ranks gave back nothing", lambda: len(host.leases()) == 2)
+    for peer in inside + outside:
+        peer.end()
+    rows, told = host.end()
+    assert len([row for row in rows[1:] if int(row[1]) > 20]) == 4 and int(rows[0][1]) > 200, (rows, told)
+    assert all(row[7] == "0" for row in rows), rows
+
+
+def killed(net: Net) -> None:
+    """A process is killed, then `weft host` is: the others go on, and the port is free at once."""
+    host = Host(net)
+    inside = [Peer(net.a, APP, host.device()) for _ in range(3)]
+    outside = Peer(net.b, APP, "v0")
+    for peer in inside:
+        exchange(peer, outside, 1)
+    had = host.leases()
+    inside[0].process.kill()
+    wait_for("the port of a killed process is not free", lambda: len(host.leases()) == 2)
+    exchange(inside[1], inside[2], 2)
+    exchange(inside[1], outside, 3)
+    host.kill()
+    expect(inside[1].ask("recv 4"), "posted")
+    outside.send(inside[1].name, 4)  # meanwhile
+    host.start()
+    expect(inside[1].wait(), "received 4 length 100 wrong 0")
+    expect(outside.wait(), "sent 4")
+    exchange(inside[1], inside[2], 5)
+    assert sorted(host.leases()) == sorted(had[1:]), (had, host.leases())
+    # All ports but those of the living can be had.
+    more = [Peer(net.a, APP, host.device()) for _ in range(PORTS - 2)]
+    assert len({peer.name for peer in more + inside[1:]}) == PORTS
+    exchange(more[0], outside, 6)
+    for peer in inside[1:] + more + [outside]:
+        peer.end()
+    host.end()
+
+
+def refused(net: Net) -> None:
+    """Who is not of the group, who has enough ports, and who comes when there are none."""
+    needs_root()
+    host = Host(net, "--group", str(GROUP), "--per-user", "1")
+
+    def ask(uid: int, gid: int) -> str:
+        env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_DEVICE=host.device(), FI_LOG_LEVEL="warn")
+        run = subprocess.run(UserNamespace(net.a, uid, gid).command(APP), input="open\n", env=env, text=True,
+                             capture_output=True, timeout=LIMIT_S)
+        return run.stdout + run.stderr
+    assert "Permission denied" in ask(USERS[0], USERS[0])
+    peer = Peer(UserNamespace(net.a, USERS[0]), APP, host.device())  # type: ignore[arg-type]
+    assert "as many ports as a user may have" in ask(USERS[0], GROUP)
+    # Another user's port does not listen to others, whatever its name.
+    (port, _), = host.leases()
+    probe = ("import socket,sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+             "s.send(bytes([1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])); print(len(s.recv(100)))")
+    for uid, wanted in ((USERS[0], "20"), (USERS[1], "0")):
+        run = subprocess.run(UserNamespace(net.a, uid).command(sys.executable, "-c", probe, f"{host.directory}/ports/{port}"),
+                             text=True, capture_output=True)
+        assert run.stdout.strip() == wanted or (wanted == "0" and "reset" in run.stderr), (uid, run)
+    everybody = [Peer(net.a, APP, host.device()) for _ in range(PORTS - 1)]
+    assert "all ports are taken" in ask(USERS[1], GROUP)
+    for p in everybody:
+        p.end()
+    peer.process.kill()
+    host.end()
+
+
+def spoofed(net: Net) -> None:
+    """A process that uses another one's address is heard by nobody."""
+    host = Host(net)
+    honest, outside = Peer(net.a, APP, host.device()), Peer(net.b, APP, "v0")
+    exchange(honest, outside, 1)
+    # One that takes a port, and another address than it was given.
+    with socket.socket(socket.AF_UNIX) as control:
+        control.connect(host.directory + "/host")
+        path, address = control.recv(200).decode().split()[1:3]
+        assert address == "10.9.0.101", address
+        for fake in ("10.9.0.100", "10.9.0.3", "10.9.0.77"):
+            liar = Peer(net.a, APP, f"net_virtio_user_liar,path={path}", ADDR=fake, PEER_TIMEOUT_MS="400")
+            liar.send(outside.name, 7, 200000)
+            answer = liar.ask(f"wait {namespaces.LIMIT_MS}")
+            assert not answer.startswith("sent"), (fake, answer)
+            liar.process.kill()
+            liar.process.wait()
+    exchange(honest, outside, 2)
+    honest.end()
+    outside.end()
+    rows, _ = host.end()
+    assert int(rows[2][7]) > 0 and int(rows[1][7]) == 0, rows
+
+
+def main() -> None:
+    namespaces.enter()
+    cases = {case.__name__: case for case in (shared, killed, refused, spoofed)}
+    cases[CASE](Net())
+
+
+if __name__ == "__main__":
+    main()
