@@ -6,7 +6,7 @@ BUILD ?= build
 PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric-dev libfabric-bin libnuma-dev libmnl-dev libssl-dev iproute2 \
 	libcmocka-dev libjansson-dev libncurses-dev libyaml-dev libpcap-dev libpmix-dev openmpi-bin libopenmpi-dev valgrind clang \
 	clang-format clang-tidy libclang-rt-14-dev python3 mypy flake8 git tshark groff-base \
-	python3-yaml python3-pandas python3-scipy python3-matplotlib python3-jinja2 python3-pil python3-distributed python3-dask python3-pytest \
+	python3-yaml python3-pandas python3-scipy python3-matplotlib python3-jinja2 python3-pil python3-distributed python3-dask python3-pytest python3-prometheus-client \
 	chromium qemu-system-x86 busybox-static cpio kmod ethtool bpftool libbpf-dev procps
 
 SOAK_SECONDS ?= 1800

@@ -48,6 +48,16 @@ static bool find_dir(const char *const *formats, const char *name, char dir[PATH
 	return *formats != NULL;
 }
 
+/* Programs that run weft shall run this build, not another one that may be in PATH. */
+static void name_this_program(void)
+{
+	char own[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
+	own[len > 0 ? len : 0] = '\0';
+	if (*own)
+		setenv("WEFT", own, 1);
+}
+
 int launch_program(int argc, char **argv)
 {
 	static const char *const formats[] = {"%s", "%s/" WEFT_LIBEXEC_FROM_BIN, "%.0s" WEFT_LIBEXEC, NULL};
@@ -55,6 +65,7 @@ int launch_program(int argc, char **argv)
 	snprintf(name, sizeof name, "weft-%s", argv[0]);
 	if (find_dir(formats, name, dir)) {
 		snprintf(path, sizeof path, "%s/%s", dir, name);
+		name_this_program();
 		execv(path, argv);
 	}
 	fprintf(stderr, "weft %s: %s: %s; it belongs beside weft or into %s\n", argv[0], *path ? path : name,
@@ -75,16 +86,6 @@ static void add_python_path(void)
 		return;
 	setenv("PYTHONPATH", path, 1);
 	free(path);
-}
-
-/* The experiments shall run with this build, not with another one that may be in PATH. */
-static void name_this_program(void)
-{
-	char own[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
-	own[len > 0 ? len : 0] = '\0';
-	if (*own)
-		setenv("WEFT", own, 1);
 }
 
 int launch_weftlab(int argc, char **argv)

@@ -20,6 +20,7 @@ static const struct {
 	{"conform", "ask a foreign UET endpoint what it supports and where it departs", weft_cmd_conform},
 	{"doctor", "find what is wrong with a machine or a NIC, and what mends it", weft_cmd_doctor},
 	{"host", "share a NIC among the processes of a host, in real time", weft_cmd_host},
+	{"metrics", "serve to Prometheus what processes count and wait for", launch_program},
 	{"perf", "measure latency and bandwidth of any libfabric provider between two hosts", launch_program},
 	{"reproduce", "run a publication's figures and judge its claims", launch_weftlab},
 	{"report", "make an HTML page with tables and plots of runs", launch_weftlab},

@@ -8,46 +8,19 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 
+from observed import LIMIT_S, Peer, scratch, start, start_switch, until
+
 WEFT, APP = sys.argv[1:]
-LIMIT_S = 30
 MESSAGE_BYTES = 300000
 # What moves, colours and clears: all but the text.
 ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x0e\x0f]")
-processes = []
-
-
-def start(*args, **kwargs):
-    processes.append(subprocess.Popen(*args, **kwargs))
-    return processes[-1]
-
-
-class Peer:
-    def __init__(self, number):
-        env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_ADDR=f"10.0.0.{number + 1}", FI_WEFT_TELEMETRY="1",
-                   FI_WEFT_DEVICE=f"net_virtio_user0,path={SCRATCH}/port{number}")
-        self.process = start([APP], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.pid = self.process.pid
-        self.name = self.ask("open").removeprefix("name ")
-
-    def ask(self, command):
-        self.process.stdin.write(command + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline().rstrip("\n")
-        assert line and not line.startswith("failed"), f"a peer says: '{line}'"
-        return line
-
-    def send(self, other, tag, length):
-        addr = self.ask(f"add {other.name}").removeprefix("addr ")
-        assert self.ask(f"send {addr} {tag} {length}") == "posted"
 
 
 def top(*args):
@@ -59,16 +32,6 @@ def snapshot(*args):
     run = top("--once", "--json", *args)
     assert run.returncode == 0, run
     return json.loads(run.stdout)
-
-
-def until(condition, what):
-    """The result of `condition` once it is true."""
-    end = time.monotonic() + LIMIT_S
-    while time.monotonic() < end:
-        result = condition()
-        if result:
-            return result
-    raise AssertionError(f"never: {what}")
 
 
 def operation(pid, wait):
@@ -238,10 +201,9 @@ def empty_screen(pid):
     s.end()
 
 
-def main():
-    switch = start([WEFT, "switch", "--vhost", f"{SCRATCH}/port:2"], stdout=subprocess.PIPE, text=True)
-    assert "ports ready" in switch.stdout.readline()
-    a, b = Peer(0), Peer(1)
+def main(folder):
+    switch = start_switch(WEFT, folder, 2)
+    a, b = Peer(APP, folder, 0), Peer(APP, folder, 1)
     stuck_receiver(a, b)
     the_rest_of_a_snapshot(a, b)
     switch_ports(switch)
@@ -256,12 +218,5 @@ def main():
     empty_screen(a.pid)
 
 
-with tempfile.TemporaryDirectory() as SCRATCH:
-    os.environ["XDG_RUNTIME_DIR"] = SCRATCH
-    try:
-        main()
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-            shutil.rmtree(f"/var/run/dpdk/weft-{process.pid}", ignore_errors=True)  # root's is not in the scratch directory
+with scratch() as SCRATCH:
+    main(SCRATCH)
