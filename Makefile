@@ -12,7 +12,7 @@ PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric
 SOAK_SECONDS ?= 1800
 SECONDS ?= 120
 
-.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi reproduce soak chaos fuzz fuzz-coverage check format tidy clean
+.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi bench-host reproduce soak chaos fuzz fuzz-coverage check format tidy clean
 
 all: build
 
@@ -60,6 +60,10 @@ bench-provider: deps build
 # Open MPI through weft switch and over tcp;ofi_rxm, in turn.
 bench-mpi: deps build
 	@scripts/bench_mpi.py $(BUILD)
+
+# Two processes through weft host and by a socket between them, in turn.
+bench-host: deps build
+	@scripts/bench_host.py $(BUILD)
 
 # All publications: figures run, claims judged, pages of doc/papers and the gallery written, and a table of them at the end.
 # Goes on where it was stopped.

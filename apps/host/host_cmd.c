@@ -28,7 +28,7 @@ enum {
 	UPLINK_POOL_PKTS = 8191,
 	PORT_POOL_PKTS = 2047,
 	PORT_POOL_BYTES = 8 << 20,
-	BUFFER_PKTS = 256,
+	BUFFER_PKTS = 1024,
 	BRTT_US = 50, /* of processes beside each other: what queues and marks are made for */
 	PATH_BYTES = 96,
 };
@@ -87,7 +87,7 @@ static const struct opt_desc host_options[] = {
 	{"port-gbps", "N", "rate of a process, to and from it; default 100", opt_gbps, FIELD(port_bps)},
 	{"uplink-gbps", "N", "rate of the uplink; default: what the device says, else 100", opt_gbps,
 	 FIELD(uplink_bps)},
-	{"buffer-pkts", "N", "packets that wait for a process to take them, behind its queue; default 256", opt_u32,
+	{"buffer-pkts", "N", "packets that wait for a process to take them, behind its queue; default 1024", opt_u32,
 	 FIELD(buffer_pkts)},
 	{"queue-bytes", "N", "data queue of a port; default: 50 us of its rate", opt_u32, FIELD(queue_bytes)},
 	{"mtu", "BYTES", "largest IP packet; default: the interface's, at most 9000", opt_u32, FIELD(mtu_bytes)},
@@ -242,6 +242,7 @@ static int fabric_make(struct host_run *run, struct weft_err *err)
 	const struct rtnet_assigned assigned = {.uplink = 0, .addrs = addrs, .count = run->count};
 	snprintf(star, sizeof star, "star:%u", run->ports.count);
 	int rc = weft_topo_preset(star, o->port_bps, &topo, err);
+	topo.tier[0].down_latency_ns = topo.tier[0].switch_latency_ns = 0; /* software takes its own time */
 	struct rtnet_conf conf = {
 		.topo = &topo,
 		.assigned = &assigned,

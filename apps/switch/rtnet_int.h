@@ -41,6 +41,8 @@ struct rtnet {
 	uint32_t uplink_pkts, downlink_pkts;
 	uint32_t reach; /* hosts that have an address unless another one was learned */
 	weft_ns brtt_ns;
+	weft_ps ran_until; /* the fabric's time, at most `lead` ahead of the clock's */
+	weft_ps lead;
 	bool wakes; /* every port has interrupts */
 	struct weft_yield yield;
 	struct weft_port **ports; /* of the hosts, as weft_ethdev_sleep wants them */

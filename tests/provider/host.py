@@ -241,9 +241,67 @@ def spoofed(net: Net) -> None:
     assert int(rows[2][7]) > 0 and int(rows[1][7]) == 0, rows
 
 
+def service(net: Net) -> None:
+    """A service manager opens the socket, hears that all is ready and lives, and processes that came before are served."""
+    with tempfile.TemporaryDirectory(prefix="weft-host-") as folder:
+        with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            os.mkdir(folder + "/run")
+            listener.bind(folder + "/run/host")
+            listener.listen(4)
+            manager.bind(folder + "/notify")
+            manager.settimeout(LIMIT_S)
+            early = socket.socket(socket.AF_UNIX)
+            early.settimeout(LIMIT_S)
+            early.connect(folder + "/run/host")
+            start = (f"exec 3<&{listener.fileno()}; LISTEN_PID=$$ LISTEN_FDS=1 exec {WEFT} host --uplink v0 "
+                     f"--addresses 10.9.0.100+2 --dir {folder}/run")
+            process = subprocess.Popen(net.a.command("sh", "-c", start), pass_fds=[listener.fileno()],
+                                       stdout=subprocess.DEVNULL,
+                                       env=dict(os.environ, NOTIFY_SOCKET=folder + "/notify", WATCHDOG_USEC="20000"))
+            atexit.register(process.kill)
+            assert [manager.recv(64) for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+            assert early.recv(200).split()[2] == b"10.9.0.100"
+            peer, outside = Peer(net.a, APP, f"host:{folder}/run"), Peer(net.b, APP, "v0")
+            exchange(peer, outside, 1)
+            peer.end()
+            outside.end()
+            process.terminate()
+            assert process.wait(LIMIT_S) == 0
+            assert os.path.exists(folder + "/run/host"), "the manager's socket is gone"
+            early.close()
+
+
+def nonsense(net: Net) -> None:
+    """What makes no sense is refused, by its name."""
+    scratch = tempfile.TemporaryDirectory(prefix="weft-host-")
+    good = {"--uplink": "v0", "--addresses": "10.9.0.100+2", "--dir": scratch.name + "/run"}
+    for option, value, why in (("--uplink", "v9", "v9"), ("--addresses", "10.9.0.100", "FIRST-LAST"),
+                               ("--addresses", "10.9.0.1+2", "the kernel's on v0"), ("--addresses", "10.9.0.5+32", "1 to 31"),
+                               ("--addresses", "fd00::1+2", "no address of the family"),
+                               ("--uplink-addr", "10.9.0.1/40", "prefix"),
+                               ("--uplink-addr", "fd00::1", "two families"), ("--group", "nobody-at-all", "no such group"),
+                               ("--user", "nobody-at-all", "no such user"), ("--gateway", "x", "--gateway"),
+                               ("--mtu", "100", "100"), ("--dir", "/proc/none/run", "/proc/none")):
+        words = [word for pair in (good | {option: value}).items() for word in pair]
+        run = subprocess.run(net.a.command(WEFT, "host", *words), capture_output=True, text=True, timeout=LIMIT_S)
+        assert run.returncode != 0 and why in run.stderr, (option, value, run)
+    run = subprocess.run([WEFT, "host", "--uplink", "v0"], capture_output=True, text=True)
+    assert run.returncode == 2 and "--addresses" in run.stderr, run
+    busy = Host(net)
+    words = ["--uplink", "v0", "--addresses", "10.9.0.200+2", "--dir", busy.directory]
+    run = subprocess.run(net.a.command(WEFT, "host", *words), capture_output=True, text=True, timeout=LIMIT_S)
+    assert run.returncode == 1, run
+    for device, addr, why in (("host:/nowhere", "", "no weft host"), (busy.device(), "10.9.0.100", "FI_WEFT_ADDR")):
+        env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_DEVICE=device, FI_WEFT_ADDR=addr, FI_LOG_LEVEL="warn")
+        run = subprocess.run(net.a.command(APP), input="open\n", env=env, text=True, capture_output=True, timeout=LIMIT_S)
+        assert why in run.stderr, (device, run)
+    busy.end()
+    scratch.cleanup()
+
+
 def main() -> None:
     namespaces.enter()
-    cases = {case.__name__: case for case in (shared, killed, refused, spoofed)}
+    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, service, nonsense)}
     cases[CASE](Net())
 
 
