@@ -23,7 +23,7 @@ void ep_complete(struct ses *ses, struct weft_ep *ep, struct cqe_node *node, con
 		return;
 	}
 	ses->stats->cq_overflow++;
-	ses->left_over = true;
+	ses->short_of_mem = ses->left_over = true;
 	node->cqe = *cqe;
 	node->next = NULL;
 	assert(!*ep->overflow_tail);

@@ -107,6 +107,29 @@ static void submit__impossible_operations(void **state)
 	duo_close(&d);
 }
 
+/* Nothing else is due when the ring overflows. */
+static void complete__overflow_of_the_last_operation_is_handed_out(void **state)
+{
+	enum { RING = 16 };
+	struct weft_op op = {.kind = 200};
+	struct weft_cqe cqe;
+	struct duo d;
+	open_small(&d);
+	for (int i = 0; i < RING; i++)
+		assert_int_equal(weft_submit(d.ep[0], &op), 0);
+	duo_poll(&d, 0);
+	assert_int_equal(weft_submit(d.ep[0], &op), 0);
+	duo_poll(&d, 0);
+	assert_int_equal(weft_engine_stats(d.e[0])->cq_overflow, 1);
+	assert_in_range(d.due[0], d.now + 1, d.now + 10000);
+	for (int i = 0; i < RING; i++)
+		assert_true(duo_cqe(&d, 0, &cqe));
+	d.now = d.due[0];
+	duo_poll(&d, 0);
+	assert_true(duo_cqe(&d, 0, &cqe));
+	duo_close(&d);
+}
+
 /* Completions beyond the ring wait, in order, and are handed out as it empties, without other events. */
 static void complete__overflow_keeps_order(void **state)
 {
@@ -196,6 +219,7 @@ int main(void)
 		cmocka_unit_test(submit__ring_full),
 		cmocka_unit_test(submit__more_than_a_poll_takes),
 		cmocka_unit_test(submit__impossible_operations),
+		cmocka_unit_test(complete__overflow_of_the_last_operation_is_handed_out),
 		cmocka_unit_test(complete__overflow_keeps_order),
 		cmocka_unit_test(close__gives_buffers_back),
 		cmocka_unit_test(close__with_everything_under_way),
