@@ -139,12 +139,15 @@ static void note_heard(struct pdc_rx *p, weft_ns now)
 		p->other->last_heard_ns = now;
 }
 
-/* Answers are wrapped as the request was. Who sends trailers sends none without: false, it is damaged. */
+/* Answers are wrapped as the request was. Who sends trailers sends none without: false, it is damaged. But an initiator
+ * that has not heard from us may wrap otherwise what it sends again (remote_heard): it goes on as the first answer that
+ * reaches it was wrapped, and there one without a trailer is not followed by one with. */
 static bool __attribute__((noinline)) note_encap(struct pds *pds, struct pdc_rx *p, const struct wire_view *v)
 {
-	if (v->outer->trimmed)
+	bool had = p->pdc.encap & WIRE_ENCAP_CRC, has = v->outer->encap & WIRE_ENCAP_CRC, syn = wire_hdr_syn(v->hdr);
+	if (v->outer->trimmed || (syn && has && !had))
 		return true;
-	if (p->pdc.encap & ~v->outer->encap & WIRE_ENCAP_CRC) {
+	if (had && !has && !syn) {
 		pds->stats.rx_bad_crc++;
 		return false;
 	}

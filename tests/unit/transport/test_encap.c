@@ -176,6 +176,53 @@ static void remote_heard__rewraps_what_is_not_answered(void **state)
 	free(in);
 }
 
+/* What a host begins with trailers, and wraps otherwise when the peer begins without, is not taken for damaged,
+ * whichever of its packets and of their answers arrives first. */
+static enum duo_fate drops_some(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	const unsigned *lost = arg;
+	return nth < 8 && *lost >> (nth + 8 * (unsigned)from) & 1 ? DUO_DROP : DUO_PASS;
+}
+
+static void both_begin(unsigned lost, uint8_t *out, uint8_t *in)
+{
+	static int context[2];
+	struct weft_engine_tune native;
+	struct duo_conf conf;
+	struct duo d;
+
+	duo_conf_init(&conf);
+	native = conf.tune;
+	native.encap = 2;
+	conf.tune_1 = &native;
+	duo_open(&d, &conf);
+	d.fate = drops_some;
+	d.fate_arg = &lost;
+	for (int side = 0; side < 2; side++) {
+		duo_recv(&d, !side, in + side * BYTES, BYTES, 1, 0, &context[side]);
+		duo_send(&d, side, out, BYTES, 1, &context[side]);
+	}
+	duo_run(&d, d.now + WEFT_S(1));
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < 2; i++) {
+			struct weft_cqe cqe;
+			assert_true(duo_cqe(&d, side, &cqe));
+			assert_int_equal(cqe.err, 0);
+		}
+	assert_memory_equal(in, out, BYTES);
+	assert_memory_equal(in + BYTES, out, BYTES);
+	duo_close(&d);
+}
+
+static void remote_heard__while_both_begin(void **state)
+{
+	uint8_t *out = duo_pattern(BYTES, 3), *in = malloc(2 * BYTES);
+	for (unsigned lost = 0; lost < 0x10000; lost += 37)
+		both_begin(lost, out, in);
+	free(out);
+	free(in);
+}
+
 /* With crc=on a DSCP of trimmed packets is no way around the trailer: nothing opens, and nothing but data is read. */
 static void crc__not_avoided_by_a_dscp(void **state)
 {
@@ -288,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encap__of_all_kinds),
 		cmocka_unit_test(crc__answered),
+		cmocka_unit_test(remote_heard__while_both_begin),
 		cmocka_unit_test(crc__not_avoided_by_a_dscp),
 		cmocka_unit_test(crc__behind_packets_of_any_size),
 		cmocka_unit_test(remote_heard__changes_what_is_begun),

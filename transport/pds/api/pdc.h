@@ -214,9 +214,9 @@ static inline struct pdc_tx *pdc_tx_of(const struct pdc_ids *ids, const struct w
 	return likely(p != NULL) && wire_view_is_from(v, &p->ip) ? p : NULL;
 }
 
-/* The first answer names the target's PDCID; later ones must agree: false, it is from another target. From then on the
- * target may have delivered anything that was on its way, whatever it said of it, or another one before it was
- * restarted may have. */
+/* The first answer names the target's PDCID and tells how requests are wrapped from now on; later ones must agree:
+ * false, it is from another target. From then on the target may have delivered anything that was on its way, whatever
+ * it said of it, or another one before it was restarted may have. */
 static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_view *v)
 {
 	if (likely(p->state != PDC_TX_SYN))
@@ -224,6 +224,7 @@ static inline bool pdc_tx_learn_target(struct pdc_tx *p, const struct wire_view 
 	if (!wire_hdr_spdcid(v->hdr))
 		return false;
 	p->remote_id = wire_hdr_spdcid(v->hdr);
+	p->pdc.encap = v->outer->trimmed ? p->pdc.encap : v->outer->encap;
 	p->state = PDC_TX_OPEN;
 	p->heard = true;
 	return true;
