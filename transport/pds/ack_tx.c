@@ -112,7 +112,7 @@ ack_send_full(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, const str
 {
 	const struct gtd_rsp *g = rxwin_response(&p->win, p->trigger_psn);
 	uint8_t flags = p->trigger_flags | (g ? WIRE_F_ACK_CLEAR : 0),
-		next_hdr = p->closed || (!g && !p->trigger_echo.head) ? WIRE_NH_NONE
+		next_hdr = !g && (p->closed || !p->trigger_echo.head) ? WIRE_NH_NONE
 			   : g && g->data_bytes                       ? WIRE_NH_RSP_DATA
 								      : WIRE_NH_RSP;
 	uint8_t *end = build_pds(pds, p, pkt, WIRE_PDS_ACK_CC, next_hdr, flags, &b->sack, p->trigger_at_ns, now);

@@ -227,7 +227,8 @@ void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now)
 	p->closed = true;
 	end_return(pds, p, p->given_up ? err : 0);
 	credit_rx_stop(pds, p, now);
-	rxwin_clear_all(&p->win);
+	if (!p->given_up) /* else an initiator may not have heard yet what was refused */
+		rxwin_clear_all(&p->win);
 	pds->events->on_shut(pds->ses, p, err);
 	wheel_set(&pds->timers.wheel, &p->pdc.timer, now + time_wait_ns(pds));
 }
@@ -237,6 +238,15 @@ void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	p->given_up = true;
 	p->last_heard_ns = now;
 	pdc_rx_shut(pds, p, ECONNRESET, now);
+}
+
+void pdc_rx_give_up_host(struct pds *pds, const struct weft_ip *ip, weft_ns now)
+{
+	list_for_each_safe (l, &pds->rxs) {
+		struct pdc_rx *p = list_entry(l, struct pdc_rx, link);
+		if (weft_ip_eq(&p->ip, ip) && !p->pdc.is_return && !p->closed)
+			pdc_rx_give_up(pds, p, now);
+	}
 }
 
 static bool is_return_idle(const struct pdc_rx *p)

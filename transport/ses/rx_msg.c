@@ -117,14 +117,23 @@ void rx_msg_place_fetched(struct rx_msg *m, uint64_t offset, const uint8_t *payl
 }
 
 /* The sender's host was restarted. The connection was one to its former life, but the message may be of the present
- * one: the READ is tried once more, on a new connection. A sender of the former life is not there to answer it. */
+ * one: the READ is tried once more, on a new connection. A sender of the former life is not there to answer it. So is
+ * one whose connection ended because memory was short. */
 static bool ask_again(struct ses *ses, struct rx_msg *m, int err)
 {
-	if (err != ECONNRESET || m->rma->asked_again || ses->destroying || ses->failed)
+	bool may = err == ENOMEM || (err == ECONNRESET && !m->rma->asked_again);
+	if (!may || ses->destroying || ses->failed)
 		return false;
-	m->rma->asked_again = true;
-	ses->fetch_later = ses->left_over = true;
+	m->rma->asked_again |= err == ECONNRESET;
+	ses->fetch_later = ses->left_over = ses->kicked = true;
 	return true;
+}
+
+/* The sender may well reach us, and would wait for the end of a fetch that never comes. */
+static void give_up_sender(struct ses *ses, const struct rx_msg *m, int err)
+{
+	if (err == ENETUNREACH || err == ETIMEDOUT || err == ECONNRESET)
+		pdc_rx_give_up_host(ses->pds, &peer_get(&ses->peers, m->src_peer)->addr.ip, ses->polled_ns);
 }
 
 /* The sender's key is dead when the sender that knew it is. */
@@ -134,6 +143,8 @@ void rx_msg_fetched(struct ses *ses, struct rx_msg *m, int err)
 	m->rma->ask = NULL;
 	if (ask_again(ses, m, err))
 		return;
+	if (err)
+		give_up_sender(ses, m, err);
 	if (err)
 		rx_msg_fail(ses, m, err == EACCES || err == EHOSTUNREACH ? ECONNRESET : err);
 	else if (m->req)

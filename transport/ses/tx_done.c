@@ -39,7 +39,8 @@ static bool is_sent(const struct tx_msg *m)
 }
 
 /* Frees what an answer reserved; returns the announced message that it carried, which has ended, too, or NULL: our part
- * of a fetched message is done when the receiver has all it wanted. */
+ * of a fetched message is done when the receiver has all it wanted. When the answer fails nobody knows whether it has,
+ * nor whether it will ever ask again. */
 static struct tx_msg *end_answer(struct ses *ses, struct tx_msg *m)
 {
 	struct tx_rma *r = m->rma;
@@ -53,7 +54,9 @@ static struct tx_msg *end_answer(struct ses *ses, struct tx_msg *m)
 		return NULL;
 	announced->rma->mate = NULL;
 	announced->rma->answered |= !m->err;
-	return announced->rma->answered && is_sent(announced) ? announced : NULL;
+	if (m->err && !announced->err && !ses->destroying && !ses->failed)
+		announced->err = m->err;
+	return (announced->rma->answered || announced->err) && is_sent(announced) ? announced : NULL;
 }
 
 /* The bytes that an answer carries are its own from now on. False: no memory. */

@@ -137,6 +137,25 @@ static void give_up__answers_what_came_and_refuses_the_rest(void **state)
 	duo_close(&d);
 }
 
+/* Whoever has not heard yet that a request was refused does not hear later that it was carried out. */
+static void give_up__goes_on_refusing(void **state)
+{
+	struct plain_pkt w = duo_syn(1, 8);
+	struct duo d;
+	open_logged(&d);
+	w.ses.opcode = WIRE_OP_WRITE;
+	w.ses.match = 99; /* no such key */
+	inject(&d, w);
+	uint8_t rc = d.log[d.log_len - 1].w.ses.return_code;
+	assert_int_equal(rc, WIRE_RC_BAD_MKEY);
+	pdc_rx_give_up(&d.e[1]->pds, first_rx(d.e[1]), d.now);
+	inject(&d, established(&d, w, 0));
+	assert_int_equal(last_sent(&d)->type, WIRE_PDS_ACK_CC);
+	assert_true(d.log[d.log_len - 1].w.has_ses);
+	assert_int_equal(d.log[d.log_len - 1].w.ses.return_code, rc);
+	duo_close(&d);
+}
+
 static void accept__without_memory(void **state)
 {
 	for (uint64_t n = 1; n <= 3; n++) {
@@ -304,6 +323,7 @@ int main(void)
 		cmocka_unit_test(accept__trimmed_syn_opens_nothing),
 		cmocka_unit_test(accept__no_other_numbering),
 		cmocka_unit_test(give_up__answers_what_came_and_refuses_the_rest),
+		cmocka_unit_test(give_up__goes_on_refusing),
 		cmocka_unit_test(accept__without_memory),
 		cmocka_unit_test(request__unknown_connection),
 		cmocka_unit_test(request__another_initiator_is_unknown),

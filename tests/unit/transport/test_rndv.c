@@ -107,6 +107,28 @@ static void expected__straight_into_the_buffer(void **state)
 	rndv_close(&r);
 }
 
+/* An endpoint that closes without memory takes the connection with it that was to tell a sender so. */
+static void close__without_memory_tells_the_sender(void **state)
+{
+	struct rndv r;
+	rndv_open(&r);
+	duo_transfer(&r.d, 0, LIMIT + 1);
+	duo_send(&r.d, 0, r.out, BYTES, 7, r.out);
+	run(&r);
+	duo_send(&r.d, 1, r.in, LIMIT, 7, r.in); /* nobody receives it: under way until it is here */
+	duo_poll(&r.d, 1);
+	r.d.mem[1].fail_at = r.d.mem[1].calls + 1;
+	r.d.mem[1].fail_rest = true;
+	weft_ep_close(r.d.ep[1]);
+	r.d.mem[1].fail_at = 0;
+	r.d.due[1] = r.d.now;
+	uint64_t failed = duo_stats(&r.d, 1)->pdc_failed;
+	run(&r);
+	assert_int_equal(failed, 1);
+	duo_expect(&r.d, 0, r.out, 0);
+	rndv_close(&r);
+}
+
 static void small__is_not_announced(void **state)
 {
 	struct rndv r;
@@ -601,6 +623,7 @@ int main(void)
 		cmocka_unit_test(turns__answer_and_messages_alternate),
 		cmocka_unit_test(matched__small_message_waits),
 		cmocka_unit_test(matched__on_one_engine),
+		cmocka_unit_test(close__without_memory_tells_the_sender),
 		cmocka_unit_test(memory__runs_out),
 		cmocka_unit_test(forged__tokens_open_nothing),
 	};

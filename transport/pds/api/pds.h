@@ -199,6 +199,8 @@ void pdc_tx_settle(struct pds *pds, struct pdc_tx *p, weft_ns now);
 void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err);
 /* What the connection brings is refused from now on. */
 void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now);
+/* The same with all connections that a host has opened to us: we cannot reach it. */
+void pdc_rx_give_up_host(struct pds *pds, const struct weft_ip *ip, weft_ns now);
 void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now);
 /* All connections end, ours and those of peers, and with them their messages: `err`. */
 void pds_fail(struct pds *pds, int err, weft_ns now);
