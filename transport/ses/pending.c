@@ -67,8 +67,11 @@ static uint8_t tx_wait(const struct ses *ses, const struct pdc_tx *p, const stru
 	return pds_run_waits(ses->pds, p, &m->run, now);
 }
 
+/* Atomics with comparands send more than the bytes that they change. */
 static uint64_t tx_done_bytes(const struct tx_msg *m)
 {
+	if (m->rma && m->rma->role == RMA_REQUEST && m->run.cut_bytes > m->rma->length)
+		return m->rma->length;
 	if (!m->rma || m->rma->role == RMA_REQUEST || m->rma->role == RMA_ANSWER)
 		return m->run.cut_bytes;
 	if (m->rma->role == RMA_ASK)

@@ -79,14 +79,25 @@ static struct weft_cqe event_of(const struct weft_mr *mr, const struct weft_op *
 				 .data = op->data};
 }
 
+/* As a peer would be allowed it; NULL: `*rc` says why not. */
+static struct weft_mr *region_of(const struct ses *ses, const struct weft_ep *dst, const struct weft_op *op,
+				 uint8_t *rc)
+{
+	const struct mr_range range = {op->raddr, op->len};
+	struct weft_mr *mr = mr_check(&ses->mrs, dst->scope, op->rkey, range, access_of(op), rc);
+	if (!mr || !(op->flags & WEFT_OP_IDEMPOTENT) || mr->attr.key & WEFT_MR_KEY_IDEMPOTENT)
+		return mr;
+	*rc = WIRE_RC_PERM_VIOLATION;
+	return NULL;
+}
+
 /* 0, an errno for the completion, or -1: no memory. */
 static int perform(struct ses *ses, struct weft_ep *ep, struct weft_ep *dst, const struct weft_op *op)
 {
-	uint8_t rc, access = access_of(op);
+	uint8_t rc;
 	struct weft_addr us = {ses->pds->conf.ip, ep->port};
 	uint32_t peer;
-	struct weft_mr *mr =
-		mr_check(&ses->mrs, dst->scope, op->rkey, (struct mr_range){op->raddr, op->len}, access, &rc);
+	struct weft_mr *mr = region_of(ses, dst, op, &rc);
 	if (!mr) {
 		ses->stats->rma_refused++;
 		return rma_errno(rc);

@@ -120,6 +120,27 @@ static void trimmed__at_once(void **state)
 	stop(&w);
 }
 
+/* What a peer may not do, we may not do to ourselves either. */
+static void refusals__of_our_own_region(void **state)
+{
+	struct world w;
+	uint8_t in[100];
+	start(&w, WEFT_MR_READ);
+	const struct weft_addr self = {weft_peer_addr(w.r.d.e[0], w.r.d.peer[0])->ip, 200};
+	struct weft_op op = op_of(WEFT_OP_READ, in, 100, 0);
+	assert_int_equal(weft_peer_add(w.r.d.e[1], &self, &op.peer), 0);
+	op.rkey = RMA_KEY; /* a region for which twice is not the same as once */
+	op.context = in;
+	assert_int_equal(weft_submit(w.r.d.ep[1], &op), 0);
+	duo_poll(&w.r.d, 1);
+	duo_expect(&w.r.d, 1, in, EACCES);
+	op.rkey = KEY;
+	assert_int_equal(weft_submit(w.r.d.ep[1], &op), 0);
+	duo_poll(&w.r.d, 1);
+	duo_expect(&w.r.d, 1, in, 0);
+	stop(&w);
+}
+
 static void refusals__as_of_others(void **state)
 {
 	struct world w;
@@ -199,6 +220,7 @@ int main(void)
 		cmocka_unit_test(operations__need_no_connection),
 		cmocka_unit_test(operations__end_whatever_is_lost),
 		cmocka_unit_test(trimmed__at_once),
+		cmocka_unit_test(refusals__of_our_own_region),
 		cmocka_unit_test(refusals__as_of_others),
 		cmocka_unit_test(silence__ends_in_a_timeout),
 		cmocka_unit_test(flight__is_bounded),
