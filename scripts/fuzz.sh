@@ -45,6 +45,7 @@ ar rcs "$OBJ/libtests.a" "$OBJ"/tests_support_*.o "$OBJ"/tests_fuzz_!(fuzz_*|ran
 link_target() {
 	local name=$1 program=$2
 	shift 2
+	[ "$name" != duo ] || set -- "$@" -Wl,--wrap=pdc_id_take
 	# shellcheck disable=SC2086
 	clang $instrument "$@" "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ/libtests.a" "$OBJ"/{base,wire,cc,lb,transport}_*.o \
 		-lcmocka -lm -o "$build/$program"

@@ -13,7 +13,7 @@ static enum duo_fate fate_of(void *arg, int from, const struct plain_pkt *p, uin
 {
 	struct bad_wire *w = arg;
 	enum duo_fate fate = w->from[from].fate;
-	if (w->cut)
+	if (w->cut || (w->narrow_bytes && p->payload_bytes > w->narrow_bytes))
 		return DUO_DROP;
 	if (!(w->from[from].mask >> (nth & 15) & 1))
 		return DUO_PASS;
@@ -62,6 +62,7 @@ void bad_wire_set(struct bad_wire *w, struct program *in)
 void bad_wire_heal(struct bad_wire *w)
 {
 	w->from[0].mask = w->from[1].mask = 0;
+	w->narrow_bytes = 0;
 }
 
 static const struct kept *choose(const struct bad_wire *w, struct program *in)

@@ -11,8 +11,9 @@ enum { BAD_WIRE_KEPT = 64 };
 
 struct bad_wire {
 	struct duo *d;
-	bool trims; /* the engines know of a fabric that trims */
-	bool cut;   /* for ever: nothing gets through */
+	bool trims;            /* the engines know of a fabric that trims */
+	bool cut;              /* for ever: nothing gets through */
+	uint32_t narrow_bytes; /* packets with more payload get lost; 0: none does */
 	struct {
 		enum duo_fate fate;
 		uint16_t mask; /* a bit per packet, the 17th is the first again; 0: nothing happens */

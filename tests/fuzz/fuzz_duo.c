@@ -6,12 +6,13 @@
  *   - unless packets were altered: every byte received, read or in a region is the right one, messages come once and
  *     in order, and all ends once the wire does nothing to packets any more, without an error unless endpoints or
  *     regions were closed. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "psn_start.h"
+#include "near_wrap.h"
 #include "world.h"
 
 enum { PROGRAM_POLLS = 5000, END_POLLS = 400000, STILL_POLLS = 3000, ROUNDS = 4, RING_ENTRIES = 256 };
@@ -21,6 +22,10 @@ enum { PROGRAM_POLLS = 5000, END_POLLS = 400000, STILL_POLLS = 3000, ROUNDS = 4,
 
 struct fuzz {
 	struct world w;
+	uint64_t port_bps;   /* rate that the ports tell; 0: none */
+	bool secret;         /* nobody can guess the engines' numbers */
+	bool strict;         /* nothing new is begun where nothing limits credits */
+	int way[2];          /* what the ports' `reach` returns, by side */
 	uint32_t polls_left; /* of the program, so that none takes long */
 	bool may_alter;      /* packets, and replay old ones */
 };
@@ -33,9 +38,10 @@ static void collect(struct world *w, int side)
 	while (w->d.ep[side] && duo_cqe(&w->d, side, &cqe)) {
 		if (cqe.kind <= WEFT_OP_PEEK || cqe.kind == WEFT_OP_RELEASE)
 			world_message_ended(w, side, &cqe);
-		else
+		else if (!world_access_owns(&cqe) && !world_access_ended(w, &cqe))
 			world_rma_ended(w, side, &cqe);
 	}
+	world_dgrams_collect(w, side);
 }
 
 static void poll(struct world *w, int side)
@@ -122,6 +128,73 @@ static void configure_messages(struct weft_engine_tune *t, uint8_t x)
 	t->probe_rate = x & 16 ? 1 : 0;
 }
 
+static int reach(const struct weft_port *port, const struct weft_ip *ip, struct weft_ip *next_hop)
+{
+	return f.way[((const struct duo_port *)port)->side];
+}
+
+static void doubt(struct weft_port *port, const struct weft_ip *ip)
+{
+}
+
+static void adjust(struct weft_engine_conf *ec, struct weft_port *port)
+{
+	static const uint8_t secret[WEFT_SECRET_BYTES] = "thirty-two bytes nobody guesses";
+	static uint64_t rcc_tune[64];
+	static struct weft_port_ops ops;
+	ops = *port->ops;
+	ops.reach = reach;
+	ops.doubt = doubt;
+	port->ops = &ops;
+	port->link_bps = f.port_bps;
+	ec->secret = f.secret ? secret : NULL;
+	if (!ec->rcc || !f.strict)
+		return;
+	assert_true(ec->rcc->tune_size <= sizeof rcc_tune);
+	weft_param_defaults(ec->rcc->tunes, rcc_tune);
+	if (weft_param_set(ec->rcc->tunes, rcc_tune, "strict", "on", NULL) == 0)
+		ec->rcc_tune = rcc_tune;
+}
+
+/* Credit is granted at a rate that is known. */
+static bool may_not_know_rate(const struct duo_conf *conf)
+{
+	struct weft_cc_choice choice;
+	return weft_cc_select(conf->cc, &choice, NULL) == 0 && !choice.rcc;
+}
+
+static void configure_engines(struct duo_conf *conf, uint8_t x)
+{
+	enum { UNKNOWN = 1, BOUND = 2, RECORDER = 4, SECRET = 8, BY_SEED = 16, FIRST_PSN = 0x60, HALF_OPEN = 128 };
+	static const uint32_t psns[] = {0, UINT32_C(1) << 31, 0, 0};
+	if (x & (UNKNOWN | BOUND) && may_not_know_rate(conf)) {
+		conf->tune.link_bps = 0;
+		conf->tune.probe_rate = x & BOUND ? 1 : 2;
+		f.port_bps = x & BOUND ? UINT64_C(100000000000) : 0;
+	}
+	f.secret = x & SECRET;
+	conf->ids_by_seed = x & BY_SEED;
+	near_wrap_psn((x & FIRST_PSN) ? psns[x >> 5 & 3] - (20 + (uint32_t)conf->seed) : 0);
+	conf->tune.half_open = x & HALF_OPEN ? 1 : conf->tune.half_open;
+}
+
+/* `tune_1` may be in use. */
+static void configure_others(struct duo_conf *conf, struct weft_engine_tune *tune_1, uint8_t x)
+{
+	enum { STRICT = 1, FASTER = 2, FEW_COMPLETIONS = 4, OTHER_ENCAP = 8 };
+	f.strict = x & STRICT;
+	f.w.disturbed |= f.strict;
+	conf->cq_entries = x & FEW_COMPLETIONS ? 4 : 0;
+	if (!(x & (FASTER | OTHER_ENCAP)))
+		return;
+	*tune_1 = conf->tune_1 ? *conf->tune_1 : conf->tune;
+	conf->tune_1 = tune_1;
+	if (x & FASTER && tune_1->link_bps)
+		tune_1->link_bps *= 10;
+	if (x & OTHER_ENCAP && !tune_1->crc)
+		tune_1->encap = (x >> 4) % 3;
+}
+
 static void configure(struct world *w, struct weft_engine_tune *tune_1)
 {
 	struct duo_conf *conf = &w->conf;
@@ -129,6 +202,7 @@ static void configure(struct world *w, struct weft_engine_tune *tune_1)
 	unsigned lbs = 0;
 	while (weft_lb_table[lbs])
 		lbs++;
+	assert(lbs > 0);
 	duo_conf_init(conf);
 	conf->cc = ccs[algorithms % 12];
 	conf->lb = weft_lb_table[algorithms / 12 % lbs]->name;
@@ -150,6 +224,11 @@ static void configure(struct world *w, struct weft_engine_tune *tune_1)
 	conf->tune.validate = conf->seed >> 2 & 3;
 	if (conf->tune.validate > WEFT_VALIDATE_ALWAYS)
 		conf->tune.validate = WEFT_VALIDATE_NEVER;
+	conf->adjust = adjust;
+	uint8_t engines = program_u8(&w->in);
+	configure_engines(conf, engines);
+	configure_others(conf, tune_1, program_u8(&w->in));
+	w->recorded = engines & 4;
 }
 
 /* ---- steps ---- */
@@ -205,6 +284,35 @@ static void step_port(struct world *w)
 	p->alloc_fail = what & WIDE ? what >> 4 : 0;
 }
 
+/* What the port knows of the way to the peer. */
+static void step_way(struct world *w)
+{
+	static const int ways[] = {0, -EINPROGRESS, -EHOSTUNREACH, -ENETUNREACH};
+	uint8_t what = program_u8(&w->in);
+	f.way[what & 1] = ways[what >> 1 & 3];
+	w->disturbed |= f.way[what & 1] == -ENETUNREACH;
+}
+
+static void step_link(struct world *w)
+{
+	static const uint64_t rates[] = {0, 1000000000, 100000000000, 400000000000};
+	uint8_t what = program_u8(&w->in);
+	weft_engine_link(w->d.e[what & 1], rates[what >> 1 & 3], w->d.now);
+	w->d.due[what & 1] = w->d.now;
+}
+
+/* Packets that are too large get lost. Every path carries 1,024 bytes of payload. */
+static void step_narrow(struct world *w)
+{
+	static const uint32_t bytes[] = {0, 1024, 1400, 2048};
+	w->wire.narrow_bytes = bytes[program_u8(&w->in) & 3];
+}
+
+static void step_numbers(struct world *w)
+{
+	near_wrap_counts(&w->d);
+}
+
 static void step_xmit(struct world *w)
 {
 	int side = program_u8(&w->in) & 1;
@@ -223,6 +331,7 @@ static void endpoint_close(struct world *w, int side)
 	w->d.ep[side] = NULL;
 	world_messages_drop(w, side);
 	world_rma_drop(w, side);
+	world_access_drop(w, side);
 }
 
 static void step_endpoint(struct world *w)
@@ -263,10 +372,11 @@ static const struct {
 	uint8_t share;
 	void (*take)(struct world *w);
 } steps[] = {
-	{60, world_send},  {40, world_recv}, {30, world_rma}, {10, world_idempotent}, {4, world_peek},
-	{4, world_cancel}, {48, step_run},   {24, step_fate}, {8, step_replay},       {12, step_alter},
-	{4, step_nomem},   {4, step_port},   {2, step_xmit},  {2, step_endpoint},     {2, step_region},
-	{1, step_idle},    {1, step_fail},
+	{54, world_send},  {36, world_recv}, {26, world_rma},    {8, world_idempotent}, {4, world_peek},
+	{4, world_cancel}, {44, step_run},   {20, step_fate},    {8, step_replay},      {12, step_alter},
+	{4, step_nomem},   {4, step_port},   {2, step_xmit},     {2, step_endpoint},    {2, step_region},
+	{1, step_idle},    {1, step_fail},   {10, world_access}, {6, world_dgram},      {2, world_look},
+	{1, step_way},     {1, step_link},   {2, step_narrow},   {2, step_numbers},
 };
 
 static void step(struct world *w)
@@ -286,6 +396,7 @@ static void heal(struct world *w)
 		w->d.mem[i].fail_at = 0;
 		w->d.port[i].tx_room = UINT32_MAX;
 		w->d.port[i].alloc_fail = 0;
+		f.way[i] = 0;
 	}
 }
 
@@ -295,7 +406,7 @@ static void settle(struct world *w)
 	uint32_t polls_left = END_POLLS;
 	heal(w);
 	run(w, w->d.now + WEFT_MS(1), &polls_left);
-	for (int i = 0; i < ROUNDS && (!i || world_sends_open(w) || world_rma_open(w)); i++) {
+	for (int i = 0; i < ROUNDS && (!i || world_sends_open(w) || world_rma_open(w) || world_access_open(w)); i++) {
 		world_recv_rest(w);
 		run(w, w->d.now + WEFT_S(3), &polls_left);
 		world_cancel_rest(w);
@@ -308,10 +419,12 @@ static void settle(struct world *w)
 	assert_true(polls_left > 0);
 	assert_int_equal(world_sends_open(w), 0);
 	assert_int_equal(world_rma_open(w), 0);
+	assert_int_equal(world_access_open(w), 0);
 	assert_int_equal(world_posts_open(w), 0);
 	if (!w->disturbed)
 		world_messages_check(w);
 	world_memory_check(w);
+	world_access_check(w);
 }
 
 static void shut(struct world *w)
@@ -340,10 +453,10 @@ static void open_world(struct world *w)
 	configure(w, &tune_1);
 	duo_open(&w->d, &w->conf);
 	w->conf.tune_1 = NULL;
+	if (w->recorded)
+		world_recorder_open(w);
 	bad_wire_open(&w->wire, &w->d, w->conf.tune.trimming);
 	for (int i = 0; i < 2; i++) {
-		if (w->conf.seed & 16)
-			psn_start_before_sign(w->d.e[i], 20 + (uint32_t)w->conf.seed);
 		w->self[i] = add_peer(w, i, i, (uint16_t)(100 + 100 * i));
 		w->nobody[i] = add_peer(w, i, !i, WORLD_NOBODY);
 	}
@@ -361,7 +474,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(w);
 	settle(w);
 	shut(w);
+	world_dgrams_close(w);
 	duo_close(&w->d);
+	world_recorder_close(w);
+	world_access_close(w);
 	world_messages_close(w);
 	world_memory_close(w);
 	bad_wire_close(&w->wire);

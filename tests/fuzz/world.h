@@ -7,6 +7,7 @@
 #include "model_op.h"
 
 enum { WORLD_SENDS = 250, WORLD_POSTS = 1500, WORLD_IDEMPOTENT = 64, WORLD_MESSAGE_BYTES = 60000 };
+enum { WORLD_ACCESSES = 200, WORLD_GROUND_MRS = 5, WORLD_DGRAMS = 24 };
 enum { WORLD_KEY = 3, WORLD_NOBODY = 77 };
 
 /* A message, by the id it carries as its data. */
@@ -56,6 +57,31 @@ struct memory {
 	uint32_t ops_count;
 };
 
+/* An access to memory at the limits of what is allowed. */
+struct access {
+	uint8_t *buf; /* NULL: it has ended */
+	int side;
+	uint32_t len, sunk; /* `sunk`: bytes that the sink got */
+	uint64_t at;
+	bool is_refused, may_be_bad; /* `may_be_bad`: as an operation, wherever it goes */
+	bool is_pattern, sinks;      /* reads what never changes; through a sink */
+	struct weft_op_atomic atomic;
+};
+
+struct access_memory {
+	uint8_t *ground[2]; /* NULL: not used so far */
+	struct weft_mr *mrs[2][WORLD_GROUND_MRS];
+	struct access ops[WORLD_ACCESSES];
+	uint32_t count;
+};
+
+/* Of a side. */
+struct dgrams {
+	struct weft_ep *ep; /* NULL: closed */
+	uint32_t peer;
+	uint8_t *bufs[WORLD_DGRAMS]; /* of operations under way; NULL: free */
+};
+
 struct world {
 	struct duo d;
 	struct program in;
@@ -70,6 +96,11 @@ struct world {
 	struct posted posts[WORLD_POSTS];
 	uint32_t sent_count, posted_count;
 	struct memory memory;
+	struct access_memory access;
+	struct dgrams dgrams[2];
+	uint32_t dgram_count;
+	bool recorded;
+	uint8_t *recorder[2]; /* NULL: nothing is recorded */
 };
 
 /* ---- messages ---- */
@@ -112,5 +143,30 @@ void world_rma_ended(struct world *w, int side, const struct weft_cqe *cqe);
 void world_rma_drop(struct world *w, int side);
 void world_memory_check(const struct world *w);
 void world_memory_close(struct world *w);
+
+/* ---- access that is refused, or nearly so ---- */
+
+void world_access(struct world *w);
+/* Whether it is the completion of a peer's access to these regions. */
+bool world_access_owns(const struct weft_cqe *cqe);
+/* False: it is none of these operations. */
+bool world_access_ended(struct world *w, const struct weft_cqe *cqe);
+uint32_t world_access_open(const struct world *w);
+void world_access_drop(struct world *w, int side);
+void world_access_check(const struct world *w);
+void world_access_close(struct world *w);
+
+/* ---- datagrams ---- */
+
+void world_dgram(struct world *w);
+void world_dgrams_collect(struct world *w, int side);
+void world_dgrams_close(struct world *w);
+
+/* ---- what others may look at ---- */
+
+void world_look(struct world *w);
+void world_recorder_open(struct world *w);
+/* After the engines. */
+void world_recorder_close(struct world *w);
 
 #endif

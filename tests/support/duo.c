@@ -246,6 +246,8 @@ static int open_engine(struct duo *d, const struct duo_conf *conf, int side, str
 				      .seed = conf->seed,
 				      .ids_by_seed = conf->ids_by_seed,
 				      .mem = {mem_alloc, mem_free, &d->mem[side]}};
+	if (conf->adjust)
+		conf->adjust(&ec, &d->port[side].port);
 	return weft_engine_create(&ec, &d->port[side].port, d->now, &d->e[side], err);
 }
 
@@ -255,8 +257,8 @@ static int open_side(struct duo *d, const struct duo_conf *conf, int side, struc
 	d->e[side] = NULL;
 	int rc = open_engine(d, conf, side, err);
 	if (!rc)
-		rc = weft_ep_open(d->e[side], (uint16_t)(100 + 100 * side), conf->ring_entries, conf->ring_entries,
-				  &d->ep[side], err);
+		rc = weft_ep_open(d->e[side], (uint16_t)(100 + 100 * side), conf->ring_entries,
+				  conf->cq_entries ? conf->cq_entries : conf->ring_entries, &d->ep[side], err);
 	if (!rc && (rc = weft_peer_add(d->e[side], &other, &d->peer[side])) != 0)
 		weft_err_set(err, rc, "no memory for a peer");
 	return rc;
@@ -320,9 +322,8 @@ static void expect_counters_agree(const struct weft_stats *s)
 
 void duo_close(struct duo *d)
 {
-	for (int side = 0; side < 2; side++)
-		expect_counters_agree(weft_engine_stats(d->e[side]));
 	for (int i = 0; i < 2; i++) {
+		expect_counters_agree(weft_engine_stats(d->e[i]));
 		weft_engine_destroy(d->e[i]);
 		while (d->port[i].rx) {
 			struct weft_pkt *p = d->port[i].rx;

@@ -73,7 +73,10 @@ struct duo_conf {
 	bool ipv6;
 	uint64_t seed;
 	uint32_t ring_entries; /* of the endpoints' rings */
-	bool ids_by_seed;      /* PDCIDs begin where the seed says, as after a restart; else at 1 */
+	uint32_t cq_entries;   /* of their completion rings, when they differ; else 0 */
+	/* Changes what an engine on `port` is created with; NULL: nobody does. */
+	void (*adjust)(struct weft_engine_conf *ec, struct weft_port *port);
+	bool ids_by_seed; /* PDCIDs begin where the seed says, as after a restart; else at 1 */
 };
 
 /* Defaults: 100 Gb/s, 10 us base RTT, fixed window, oblivious spraying, trimming. */
