@@ -12,7 +12,8 @@ PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric
 SOAK_SECONDS ?= 1800
 SECONDS ?= 120
 
-.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi bench-host reproduce soak chaos fuzz fuzz-coverage check format tidy clean
+.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi bench-host reproduce soak chaos chaos-real fuzz \
+	fuzz-coverage check format tidy clean
 
 all: build
 
@@ -81,6 +82,10 @@ soak: deps
 # Random fabrics, workloads, algorithms, parameters and faults through `weft sim`, and hosts that crash, for SECONDS; CHAOS_OPTIONS='--seed 7'.
 chaos: deps build
 	@tests/chaos/chaos.py $(BUILD) --seconds $(SECONDS) $(CHAOS_OPTIONS)
+
+# The same with processes in real time, through weft switch.
+chaos-real: deps build
+	@tests/chaos/chaos_real.py $(BUILD) --seconds $(SECONDS) $(CHAOS_OPTIONS)
 
 # Every fuzz target for SECONDS with libFuzzer, under sanitizers.
 fuzz: deps

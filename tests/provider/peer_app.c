@@ -216,6 +216,15 @@ static void do_recv(char *args)
 	posted(s, fi_trecv(ep, s->buf, BYTES_MAX, NULL, FI_ADDR_UNSPEC, s->tag, 0, s));
 }
 
+/* cancel TAG: every operation with it; their completions follow */
+static void do_cancel(char *args)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (slots[i].busy && slots[i].tag == strtoull(args, NULL, 10))
+			fi_cancel(&ep->fid, &slots[i]);
+	answer("cancelled");
+}
+
 static char why[256]; /* the last error, in words */
 
 static void error_tell(void)
@@ -363,9 +372,10 @@ static const struct {
 	const char *name;
 	void (*run)(char *args);
 } commands[] = {
-	{"open", open_all}, {"close", do_close}, {"add", do_add},     {"send", do_send},           {"recv", do_recv},
-	{"wait", do_wait},  {"cpu", do_cpu},     {"sleep", do_sleep}, {"fork", do_fork},           {"exec", do_exec},
-	{"exit", do_exit},  {"why", do_why},     {"event", do_event}, {"cancelled", do_cancelled},
+	{"open", open_all},  {"close", do_close},         {"add", do_add},       {"send", do_send},
+	{"recv", do_recv},   {"wait", do_wait},           {"cpu", do_cpu},       {"sleep", do_sleep},
+	{"fork", do_fork},   {"exec", do_exec},           {"exit", do_exit},     {"why", do_why},
+	{"event", do_event}, {"cancelled", do_cancelled}, {"cancel", do_cancel},
 };
 
 /* Next command; the transport works while we wait for it. */
