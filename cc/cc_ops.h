@@ -13,7 +13,8 @@ enum smartt_signals { SMARTT_BOTH, SMARTT_DELAY, SMARTT_ECN };
 /* What it ignores of the packets that were in flight when QuickAdapt acted. */
 enum smartt_ignore { SMARTT_IGNORE_NONE, SMARTT_IGNORE_ALL, SMARTT_IGNORE_MARKED };
 
-/* Parameters of "smartt" and "smartt2". BDP: link rate times base RTT. All percentages are integers, 100 being one. */
+/* Parameters of "smartt", "smartt2" and "smartt3". BDP: link rate times base RTT. All percentages are integers, 100
+ * being one. */
 struct smartt_tune {
 	uint32_t target_pct;     /* target RTT (trtt), of the base RTT */
 	uint32_t max_cwnd_pct;   /* largest and initial window, of the BDP */
@@ -30,6 +31,8 @@ struct smartt_tune {
 	uint32_t ewma_shift;     /* average RTT: a sample weighs 1/2^n */
 	uint32_t qa_gate_pct;    /* QuickAdapt: only when less than this, of the largest window, was acknowledged; 0:
 				    always */
+	uint32_t first_qa_pct;   /* ours: the first QuickAdapt, whatever qa_gate_pct says: new window, of the bytes
+				    acknowledged in one trtt; 0: like any other */
 	/* Variants the paper compares with; the defaults are the published algorithm. */
 	uint32_t signals;       /* 0: ECN and delay, 1: delay alone, 2: ECN alone (sec. III-B, figure 5) */
 	uint32_t ignore_phase;  /* of what was in flight when QuickAdapt acted, ignore 0: nothing, 1: all (figure 9), 2:
@@ -44,6 +47,9 @@ struct smartt_tune {
 	uint8_t longest_target; /* ours: the target RTT leaves a queue for the longest path's BDP, not the connection's
 				 */
 	uint8_t burst_target;   /* ours: the target RTT grows with what an ACK reports */
+	uint8_t common_rtt;     /* ours: every connection reacts to queues as one of the longest path would */
+	uint8_t from_flight;    /* ours: a loss takes the window that was not in use, too */
+	uint8_t share_start;    /* ours: the initial window is divided by the host's busy connections */
 };
 
 /* Parameters of "mprdma". */
@@ -133,9 +139,11 @@ extern const struct weft_rcc_ops weft_rcc_expresspass;
 
 extern const struct weft_param smartt_tunes[];
 extern const struct weft_param smartt2_tunes[];
+extern const struct weft_param smartt3_tunes[];
 
 extern const struct weft_cc_ops weft_cc_smartt;
 extern const struct weft_cc_ops weft_cc_smartt2;
+extern const struct weft_cc_ops weft_cc_smartt3;
 extern const struct weft_cc_ops weft_cc_mprdma;
 extern const struct weft_cc_ops weft_cc_swift;
 extern const struct weft_cc_ops weft_cc_dcqcn;

@@ -6,8 +6,9 @@
 #include "cc_ops.h"
 
 const struct weft_cc_ops *const weft_cc_table[] = {
-	&weft_cc_smartt, &weft_cc_smartt2, &weft_cc_mprdma, &weft_cc_swift,
-	&weft_cc_dcqcn,  &weft_cc_newreno, &weft_cc_fixed,  NULL,
+	&weft_cc_smartt,  &weft_cc_smartt2, &weft_cc_smartt3,
+	&weft_cc_mprdma,  &weft_cc_swift,   &weft_cc_dcqcn,
+	&weft_cc_newreno, &weft_cc_fixed,   NULL,
 };
 
 static const struct weft_cc_ops *find(const struct weft_cc_ops *const *table, const char *name)

@@ -27,7 +27,7 @@ static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const st
 {
 	struct smartt *s = smartt_state(cc);
 
-	if (smartt_triggered(cc, s, ev->rtt_ns, s->measuring)) {
+	if (smartt_triggered(cc, s, ev->rtt_ns, s->brtt_ns, s->measuring)) {
 		adapt(cc, ev->inflight_bytes, now);
 		return;
 	}
@@ -79,32 +79,42 @@ static void init(struct weft_cc *cc, weft_ns now);
 /* What all tables of handlers share. */
 #define SMARTT_OPS                                                                                                     \
 	.tune_size = sizeof(struct smartt_tune), .state_size = sizeof(struct smartt_more), .init = init,               \
-	.on_sent = smartt_on_sent, .view = smartt_view
+	.view = smartt_view
 #define SMARTT                                                                                                         \
 	SMARTT_OPS, .name = "smartt", .help = "SMaRTT: ECN, delay and trimming, with QuickAdapt and FastIncrease",     \
 		    .tunes = smartt_tunes
 #define SMARTT2                                                                                                        \
 	SMARTT_OPS, .name = "smartt2", .tunes = smartt2_tunes,                                                         \
 		    .help = "SMaRTT with a faster ramp, no ignore phase and a target that accounts for coalesced ACKs"
-#define PUBLISHED .on_ack = on_ack, .on_loss = on_loss
-#define RARE      .on_ack = smartt_rare_on_ack, .on_loss = smartt_variant_on_loss
-#define EACH      .on_ack = smartt_each_on_ack, .on_loss = smartt_variant_on_loss
+#define SMARTT3                                                                                                        \
+	SMARTT_OPS,                                                                                                    \
+		.name = "smartt3", .tunes = smartt3_tunes,                                                             \
+		.help = "SMaRTT that shares alike near and far, gives way to whom was there, and starts by its share"
+#define PUBLISHED .on_ack = on_ack, .on_loss = on_loss, .on_sent = smartt_on_sent
+#define VARIANT   .on_loss = smartt_variant_on_loss, .on_sent = smartt_variant_on_sent
+#define RARE      .on_ack = smartt_rare_on_ack, VARIANT
+#define COMMON    .on_ack = smartt_common_on_ack, VARIANT
+#define EACH      .on_ack = smartt_each_on_ack, VARIANT
 
 /* The same code; what differs is in smartt_tune.c. */
 const struct weft_cc_ops weft_cc_smartt = {SMARTT, PUBLISHED};
 const struct weft_cc_ops weft_cc_smartt2 = {SMARTT2, PUBLISHED};
-static const struct weft_cc_ops rare[] = {{SMARTT, RARE}, {SMARTT2, RARE}}, each[] = {{SMARTT, EACH}, {SMARTT2, EACH}};
+const struct weft_cc_ops weft_cc_smartt3 = {SMARTT3, PUBLISHED};
+static const struct weft_cc_ops rare[] = {{SMARTT, RARE}, {SMARTT2, RARE}, {SMARTT3, RARE}};
+static const struct weft_cc_ops common[] = {{SMARTT, COMMON}, {SMARTT2, COMMON}, {SMARTT3, COMMON}};
+static const struct weft_cc_ops each[] = {{SMARTT, EACH}, {SMARTT2, EACH}, {SMARTT3, EACH}};
+static const struct weft_cc_ops *const published[] = {&weft_cc_smartt, &weft_cc_smartt2, &weft_cc_smartt3};
 
 /* The handlers are chosen once, here, by what the options concern. */
 static const struct weft_cc_ops *choose(const struct weft_cc *cc)
 {
-	bool second = cc->ops->tunes == smartt2_tunes;
+	unsigned member = cc->ops->tunes == smartt3_tunes ? 2 : cc->ops->tunes == smartt2_tunes;
 
 	if (smartt_varies_each_ack(smartt_tune(cc)))
-		return &each[second];
-	if (smartt_varies(smartt_tune(cc)))
-		return &rare[second];
-	return second ? &weft_cc_smartt2 : &weft_cc_smartt;
+		return &each[member];
+	if (smartt_tune(cc)->common_rtt)
+		return &common[member];
+	return smartt_varies(smartt_tune(cc)) ? &rare[member] : published[member];
 }
 
 static void init(struct weft_cc *cc, weft_ns now)

@@ -59,22 +59,41 @@ uint32_t smartt_target_ns(const struct weft_cc *cc, uint32_t brtt_ns)
 	return trtt_ns < TRTT_MAX_NS ? (uint32_t)trtt_ns : TRTT_MAX_NS;
 }
 
+/* The largest window: that of a connection with the base RTT that samples count from, without what is under way where
+ * our path is shorter. */
+static uint32_t max_own_cwnd(const struct weft_cc *cc, uint32_t shift_ns)
+{
+	uint32_t mtu_bytes = cc->params->mtu_bytes;
+	uint32_t window = max_cwnd(cc, cc_bdp_bytes(cc->params->link_bps, smartt_base_ns(cc)));
+	uint64_t shift_bytes = cc_bdp_bytes(cc->params->link_bps, shift_ns);
+
+	return window > shift_bytes + mtu_bytes ? window - (uint32_t)shift_bytes : mtu_bytes;
+}
+
+/* Of a gain for the base RTT that samples count from: the same growth of the window in the same time, though it turns
+ * over sooner on our shorter path. At the target RTT. */
+static uint64_t own_gain(const struct smartt *s, uint64_t gain, uint32_t shift_ns)
+{
+	return gain * (s->trtt_ns - shift_ns) / s->trtt_ns;
+}
+
 /* fi without fair increase: the longest path's (fig. 6). */
 __attribute__((noinline)) void smartt_rescale(struct weft_cc *cc, weft_ns brtt_ns)
 {
 	struct smartt *s = smartt_state(cc);
-	uint32_t brtt32_ns = cc_brtt_ns(brtt_ns);
-	uint64_t gain = scaled_gain(cc, brtt32_ns);
+
+	s->brtt_ns = cc_brtt_ns(brtt_ns);
+	uint32_t shift_ns = smartt_shift_ns(cc), base_ns = smartt_base_ns(cc);
+	uint64_t gain = scaled_gain(cc, base_ns);
 	uint64_t fi = smartt_tune(cc)->fair_increase ? gain : scaled_gain(cc, cc_brtt_ns(cc->params->brtt_ns));
 
-	s->brtt_ns = brtt32_ns;
-	s->trtt_ns = smartt_target_ns(cc, brtt32_ns);
-	s->max_cwnd_bytes = max_cwnd(cc, cc_bdp_bytes(cc->params->link_bps, brtt32_ns));
-	s->fi_gain = cc_clamp32(fi * smartt_tune(cc)->fi_pct / 100);
-	s->pi_gain = cc_clamp32(cc_clamp32(gain * smartt_tune(cc)->pi_pct / 100) * (uint64_t)s->brtt_ns /
-				(s->trtt_ns - s->brtt_ns));
+	s->trtt_ns = smartt_target_ns(cc, base_ns);
+	s->max_cwnd_bytes = max_own_cwnd(cc, shift_ns);
+	s->fi_gain = cc_clamp32(own_gain(s, fi, shift_ns) * smartt_tune(cc)->fi_pct / 100);
+	s->pi_gain = cc_clamp32(cc_clamp32(own_gain(s, gain, shift_ns) * smartt_tune(cc)->pi_pct / 100) *
+				(uint64_t)base_ns / (s->trtt_ns - base_ns));
 	smartt_set_window(cc, cc->cwnd_bytes);
-	assert(s->trtt_ns > s->brtt_ns && s->max_cwnd_bytes >= cc->params->mtu_bytes);
+	assert(s->trtt_ns > base_ns && s->max_cwnd_bytes >= cc->params->mtu_bytes);
 }
 
 /* What only some options read. */
@@ -84,7 +103,9 @@ static void start_more(struct weft_cc *cc, weft_ns now)
 
 	m->below_bytes = (uint16_t)cc->params->mtu_bytes;
 	m->burst = (uint16_t)(cc->params->mtu_bytes / BURST_UNIT);
-	m->held_bytes = m->held_acks = m->held_marks = 0;
+	m->held_bytes = 0;
+	m->held_acks = m->held_marks = 0;
+	m->adapted = m->started = 0;
 	m->adjusted_ns = (uint32_t)now;
 }
 
@@ -102,7 +123,7 @@ void smartt_start(struct weft_cc *cc, weft_ns now)
 	if (smartt_tune(cc)->start_pct)
 		smartt_set_cwnd(cc, (uint64_t)s->max_cwnd_bytes * smartt_tune(cc)->start_pct /
 					    smartt_tune(cc)->max_cwnd_pct);
-	s->avg_rtt = s->brtt_ns << RTT_SHIFT;
+	s->avg_rtt = smartt_base_ns(cc) << RTT_SHIFT;
 	assert(cc->cwnd_bytes >= cc->params->mtu_bytes && cc->cwnd_bytes <= s->max_cwnd_bytes);
 }
 
@@ -117,11 +138,11 @@ __attribute__((noinline)) void smartt_grow_fast(struct weft_cc *cc, uint64_t byt
 	smartt_grow(cc, bytes * smartt_tune(cc)->fast_k);
 }
 
-__attribute__((noinline)) void smartt_decrease(struct weft_cc *cc, weft_ns now)
+__attribute__((noinline)) void smartt_decrease(struct weft_cc *cc, uint32_t base_ns, weft_ns now)
 {
 	struct smartt *s = smartt_state(cc);
 
-	if (!smartt_decrease_due(s, now))
+	if (!smartt_decrease_due(s, base_ns, now))
 		return;
 	uint64_t cut = smartt_cut_q16(cc, s);
 	uint32_t bytes = cc->cwnd_bytes - (uint32_t)(cc->cwnd_bytes * cut >> 16);
@@ -144,8 +165,10 @@ void smartt_view(const struct weft_cc *cc, struct weft_cc_view *view)
 {
 	const struct smartt *s = (const struct smartt *)cc->state;
 
-	*view = (struct weft_cc_view){.avg_rtt_ns = s->avg_rtt >> RTT_SHIFT,
-				      .target_rtt_ns = s->trtt_ns,
+	uint32_t shift_ns = smartt_shift_ns(cc), avg_ns = s->avg_rtt >> RTT_SHIFT;
+
+	*view = (struct weft_cc_view){.avg_rtt_ns = avg_ns > shift_ns ? avg_ns - shift_ns : 0,
+				      .target_rtt_ns = s->trtt_ns - shift_ns,
 				      .quick_adapts = s->quick_adapts,
 				      .fast_increases = s->fast_increases,
 				      .decreases = s->decreases};

@@ -43,8 +43,8 @@ void smartt_set_window(struct weft_cc *cc, uint64_t bytes);
 void smartt_apply(struct weft_cc *cc, uint64_t pending);
 /* Algorithm 3 lines 5-6. */
 void smartt_grow_fast(struct weft_cc *cc, uint64_t bytes);
-/* Equation 1, if it is due. */
-void smartt_decrease(struct weft_cc *cc, weft_ns now);
+/* Equation 1, if it is due; at most once per `base_ns`. */
+void smartt_decrease(struct weft_cc *cc, uint32_t base_ns, weft_ns now);
 void smartt_on_sent(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns now);
 void smartt_view(const struct weft_cc *cc, struct weft_cc_view *view);
 
@@ -53,8 +53,9 @@ void smartt_view(const struct weft_cc *cc, struct weft_cc_view *view);
 /* Whether these parameters need more than the published handlers: at every ACK, or only now and then. */
 bool smartt_varies_each_ack(const struct smartt_tune *t);
 bool smartt_varies(const struct smartt_tune *t);
-/* Handlers for options that concern every ACK, and for those that concern only what is rare. */
-smartt_ack_fn smartt_each_on_ack, smartt_rare_on_ack;
+/* Handlers for options that concern every ACK; for common_rtt and what is rare; for what is rare alone. */
+smartt_ack_fn smartt_each_on_ack, smartt_common_on_ack, smartt_rare_on_ack;
+void smartt_variant_on_sent(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns now);
 void smartt_variant_on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now);
 
 /* ---- the window ---- */
@@ -108,14 +109,15 @@ static inline bool smartt_ignore(struct smartt *s, uint32_t bytes, weft_ns now)
 }
 
 /* Algorithm 2 line 4 at the end of a window; `may`: nothing forbids QuickAdapt. Without trimming (sec. III-E a) losses
- * are heard of too late, so a high RTT together with few acknowledged bytes triggers. */
-static inline bool smartt_triggered(const struct weft_cc *cc, const struct smartt *s, weft_ns rtt_ns, bool may)
+ * are heard of too late, so a high RTT, compared with `base_ns`, together with few acknowledged bytes triggers. */
+static inline bool smartt_triggered(const struct weft_cc *cc, const struct smartt *s, weft_ns rtt_ns, uint32_t base_ns,
+				    bool may)
 {
 	if (!may)
 		return false;
 	if (cc->params->trimming || s->trigger)
 		return s->trigger;
-	return rtt_ns > (uint64_t)s->brtt_ns * smartt_tune(cc)->qa_rtt_pct / 100 &&
+	return rtt_ns > (uint64_t)base_ns * smartt_tune(cc)->qa_rtt_pct / 100 &&
 	       s->acked_bytes < (uint64_t)cc->cwnd_bytes * smartt_tune(cc)->qa_acked_pct / 100;
 }
 
@@ -139,11 +141,26 @@ static inline bool smartt_lengthen_streak(struct weft_cc *cc, uint32_t bytes)
 	return false;
 }
 
+/* With common_rtt a sample counts as that of a path whose idle round trip is the longest, with the same queues on it.
+ * What is added to it; 0 otherwise. */
+static inline uint32_t smartt_shift_ns(const struct weft_cc *cc)
+{
+	uint32_t longest_ns = cc_brtt_ns(cc->params->brtt_ns), ours_ns = ((const struct smartt *)cc->state)->brtt_ns;
+
+	return smartt_tune(cc)->common_rtt && longest_ns > ours_ns ? longest_ns - ours_ns : 0;
+}
+
+/* The base RTT that samples count from. */
+static inline uint32_t smartt_base_ns(const struct weft_cc *cc)
+{
+	return ((const struct smartt *)cc->state)->brtt_ns + smartt_shift_ns(cc);
+}
+
 /* Equation 1 is applied at most once per base RTT. While the average is below the target its factor exceeds one; that
  * is no decrease. */
-static inline bool smartt_decrease_due(const struct smartt *s, weft_ns now)
+static inline bool smartt_decrease_due(const struct smartt *s, uint32_t base_ns, weft_ns now)
 {
-	return (uint32_t)now - s->decreased_ns >= s->brtt_ns && s->avg_rtt > s->trtt_ns << RTT_SHIFT;
+	return (uint32_t)now - s->decreased_ns >= base_ns && s->avg_rtt > s->trtt_ns << RTT_SHIFT;
 }
 
 /* What equation 1 takes off the window, in 2^-16. */
@@ -192,7 +209,7 @@ static inline void smartt_core_cases(struct weft_cc *cc, const struct weft_cc_ac
 	if (likely(!ev->ce))
 		smartt_increase(cc, ev->bytes, (uint32_t)ev->rtt_ns);
 	else if (ev->rtt_ns >= smartt_state(cc)->trtt_ns)
-		smartt_decrease(cc, now);
+		smartt_decrease(cc, smartt_state(cc)->brtt_ns, now);
 }
 
 /* Algorithm 4 lines 10-14. Congestion ends the streak and with it the fast increase (Algorithm 3 lines 10-11). */

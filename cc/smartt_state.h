@@ -18,6 +18,7 @@ enum {
 	PENDING_SHIFT = 8,            /* `pending` counts 2^8 byte^2 */
 	BURST_UNIT = 16,              /* of smartt_more.burst, bytes */
 	BURST_SHIFT = 3,              /* its average: a sample weighs 1/8 */
+	HELD_MAX = INT16_MAX,         /* of smartt_more.held_acks */
 	FAST = INT32_MAX,             /* streak: longer than any window, "increase" is true */
 };
 
@@ -46,11 +47,14 @@ _Static_assert(sizeof(struct smartt) <= 48, "state budget");
 /* What only some options need. */
 struct smartt_more {
 	struct smartt s;
-	uint32_t held_bytes;            /* sampling: acknowledged since the window was last adjusted ... */
-	uint16_t held_acks, held_marks; /* ... by so many ACKs, so many of them marked */
-	uint32_t adjusted_ns;           /* when that was, low 32 bits */
-	uint16_t below_bytes;           /* pace_below: the window when it is below a packet, else a packet */
-	uint16_t burst;                 /* burst_target: average of what an ACK reports, BURST_UNIT bytes */
+	uint32_t held_bytes;      /* sampling: acknowledged since the window was last adjusted ... */
+	uint16_t held_acks : 15;  /* ... by so many ACKs ... */
+	uint16_t adapted : 1;     /* QuickAdapt has acted */
+	uint16_t held_marks : 15; /* ... so many of them marked */
+	uint16_t started : 1;     /* a packet was sent */
+	uint32_t adjusted_ns;     /* when that was, low 32 bits */
+	uint16_t below_bytes;     /* pace_below: the window when it is below a packet, else a packet */
+	uint16_t burst;           /* burst_target: average of what an ACK reports, BURST_UNIT bytes */
 };
 _Static_assert(sizeof(struct smartt_more) <= WEFT_CC_STATE_MAX, "fits the connection");
 

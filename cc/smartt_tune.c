@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parameters of SMaRTT as published ("smartt") and of our variant of it ("smartt2"), which differ in their defaults
- * alone. doc/reference/algorithms.md says where each comes from. */
+/* The parameters of SMaRTT as published ("smartt") and of our variants of it ("smartt2", "smartt3"), which differ in
+ * their defaults alone. doc/reference/algorithms.md says where each comes from. */
 #include "cc_ops.h"
 
 #define TUNE(name, help, def, min, max)                                                                                \
@@ -12,7 +12,7 @@
 #name, help, def, 0, 1, offsetof(struct smartt_tune, name), WEFT_PARAM_BOOL                            \
 	}
 
-#define TUNES(target, start, fi, pi, qa, ewma, ignore, burst, longest)                                                 \
+#define TUNES(target, start, fi, pi, qa, ewma, ignore, burst, gate, first, ours)                                       \
 	{                                                                                                              \
 		TUNE(target_pct, "target RTT, percent of the base RTT", target, 101, 400),                             \
 			TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),           \
@@ -34,7 +34,11 @@
 			TUNE(qa_gate_pct,                                                                              \
 			     "QuickAdapt, only when less than this percent of the largest window was acknowledged; "   \
 			     "0: always",                                                                              \
-			     0, 0, 100),                                                                               \
+			     gate, 0, 100),                                                                            \
+			TUNE(first_qa_pct,                                                                             \
+			     "QuickAdapt, the first of a connection, whatever qa_gate_pct: new window in percent of "  \
+			     "the bytes acknowledged in a target RTT; 0: like any other",                              \
+			     first, 0, 1000),                                                                          \
 			TUNE(md_gain_pct, "multiplicative decrease, percent of the excess delay", 80, 0, 100),         \
 			TUNE(md_max_cut_pct, "multiplicative decrease, largest cut in percent of the window", 50, 0,   \
 			     100),                                                                                     \
@@ -58,9 +62,15 @@
 			SWITCH(longest_target,                                                                         \
 			       "the target RTT adds a percentage of the longest path's base RTT, not of the "          \
 			       "connection's",                                                                         \
-			       longest),                                                                               \
+			       0),                                                                                     \
+			SWITCH(common_rtt, "react to queues as a connection of the longest path would", ours),         \
+			SWITCH(from_flight, "a loss lowers the window to what was in flight first", ours),             \
+			SWITCH(share_start,                                                                            \
+			       "divide the initial window by the host's connections that have something to send",      \
+			       ours),                                                                                  \
 			{NULL},                                                                                        \
 	}
 
-const struct weft_param smartt_tunes[] = TUNES(150, 0, 100, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0);
-const struct weft_param smartt2_tunes[] = TUNES(150, 115, 250, 300, 125, 6, SMARTT_IGNORE_NONE, 1, 0);
+const struct weft_param smartt_tunes[] = TUNES(150, 0, 100, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0, 0, 0);
+const struct weft_param smartt2_tunes[] = TUNES(150, 115, 250, 300, 125, 6, SMARTT_IGNORE_NONE, 1, 0, 0, 0);
+const struct weft_param smartt3_tunes[] = TUNES(175, 115, 350, 1000, 125, 6, SMARTT_IGNORE_MARKED, 1, 12, 75, 1);

@@ -12,7 +12,7 @@ bool smartt_varies_each_ack(const struct smartt_tune *t)
 bool smartt_varies(const struct smartt_tune *t)
 {
 	return smartt_varies_each_ack(t) || t->burst_target || t->qa_gate_pct || !t->quick_adapt ||
-	       t->ignore_phase != SMARTT_IGNORE_ALL;
+	       t->ignore_phase != SMARTT_IGNORE_ALL || t->first_qa_pct || t->share_start || t->from_flight;
 }
 
 /* The window, which may be below a packet. */
@@ -44,22 +44,40 @@ static void shrink(struct weft_cc *cc, uint64_t bytes, weft_ns now)
 		smartt_set_window(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
 
+/* first_qa_pct: the first QuickAdapt differs from those that follow. */
+static bool is_first_adapt(const struct weft_cc *cc)
+{
+	return smartt_tune(cc)->first_qa_pct && !((const struct smartt_more *)cc->state)->adapted;
+}
+
 /* True at the end of a measurement, unless an option forbids QuickAdapt: always, or while congestion is not severe. */
 static bool may_adapt(const struct weft_cc *cc, const struct smartt *s)
 {
 	const struct smartt_tune *t = smartt_tune(cc);
 
 	return s->measuring && t->quick_adapt &&
-	       (!t->qa_gate_pct || s->acked_bytes < (uint64_t)s->max_cwnd_bytes * t->qa_gate_pct / 100);
+	       (!t->qa_gate_pct || is_first_adapt(cc) ||
+		s->acked_bytes < (uint64_t)s->max_cwnd_bytes * t->qa_gate_pct / 100);
 }
 
-/* Algorithm 2 lines 5-12: the window becomes what got through in one trtt. */
+/* What got through in one trtt, as the window that carries it: on a path that is shorter than samples count as, less of
+ * it is under way at a time. */
+static uint64_t measured_window(const struct weft_cc *cc, const struct smartt *s)
+{
+	const struct smartt_tune *t = smartt_tune(cc);
+	uint32_t pct = is_first_adapt(cc) ? t->first_qa_pct : t->qa_scaling_pct;
+
+	return (uint64_t)s->acked_bytes * pct / 100 * (s->trtt_ns - smartt_shift_ns(cc)) / s->trtt_ns;
+}
+
+/* Algorithm 2 lines 5-12. */
 static void adapt(struct weft_cc *cc, uint64_t inflight_bytes, weft_ns now)
 {
 	struct smartt *s = smartt_state(cc);
 	const struct smartt_tune *t = smartt_tune(cc);
 
-	smartt_set_window(cc, (uint64_t)s->acked_bytes * t->qa_scaling_pct / 100);
+	smartt_set_window(cc, measured_window(cc, s));
+	smartt_more(cc)->adapted = 1;
 	s->streak_bytes = t->ignore_phase == SMARTT_IGNORE_NONE ? 0 : smartt_ignored_bytes(inflight_bytes);
 	if (cc->pace) /* nothing acknowledged is no measurement (line 7: at least a packet) */
 		smartt_set_window(cc, cc->params->mtu_bytes);
@@ -74,7 +92,7 @@ static void decrease_below(struct weft_cc *cc, weft_ns now)
 {
 	struct smartt *s = smartt_state(cc);
 
-	if (!smartt_decrease_due(s, now))
+	if (!smartt_decrease_due(s, smartt_base_ns(cc), now))
 		return;
 	s->pending = 0;
 	smartt_set_window(cc, window_bytes(cc) - (window_bytes(cc) * smartt_cut_q16(cc, s) >> 16));
@@ -93,7 +111,7 @@ static void variant_cases(struct weft_cc *cc, const struct weft_cc_ack *ev, weft
 	if (marked && (t->signals == SMARTT_ECN || (!late && t->ecn_decrease)))
 		shrink(cc, cc->params->mtu_bytes / 2, now);
 	else if (late && t->signals != SMARTT_ECN && (marked || t->signals == SMARTT_DELAY))
-		t->pace_below ? decrease_below(cc, now) : smartt_decrease(cc, now);
+		t->pace_below ? decrease_below(cc, now) : smartt_decrease(cc, smartt_base_ns(cc), now);
 	else if (cc->pace && !marked)
 		smartt_set_window(cc, window_bytes(cc) + (uint64_t)ev->bytes *
 								 (smartt_state(cc)->fi_gain >> GAIN_SHIFT) /
@@ -103,10 +121,10 @@ static void variant_cases(struct weft_cc *cc, const struct weft_cc_ack *ev, weft
 }
 
 /* Algorithm 4 lines 10-14, with options. */
-static void react(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+static __attribute__((noinline)) void react(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
 {
 	struct smartt *s = smartt_state(cc);
-	uint32_t idle_rtt_ns = s->brtt_ns + (s->brtt_ns >> smartt_tune(cc)->fast_rtt_shift);
+	uint32_t base_ns = smartt_base_ns(cc), idle_rtt_ns = base_ns + (base_ns >> smartt_tune(cc)->fast_rtt_shift);
 
 	if (ev->ce || ev->rtt_ns > idle_rtt_ns)
 		s->streak_bytes = 0;
@@ -128,7 +146,7 @@ static bool take_sample(struct weft_cc *cc, struct weft_cc_ack *ev, weft_ns now)
 	m->held_bytes += ev->bytes;
 	m->held_acks++;
 	m->held_marks += ev->ce;
-	if (t->sample_rtt ? (uint32_t)now - m->adjusted_ns < m->s.avg_rtt >> RTT_SHIFT && m->held_acks < UINT16_MAX
+	if (t->sample_rtt ? (uint32_t)now - m->adjusted_ns < m->s.avg_rtt >> RTT_SHIFT && m->held_acks < HELD_MAX
 			  : m->held_acks < t->sample_acks)
 		return false;
 	ev->bytes = m->held_bytes;
@@ -168,7 +186,8 @@ static void follow_bursts(struct weft_cc *cc, uint32_t bytes)
 	m->burst = (uint16_t)(m->burst + ((int32_t)(sample - m->burst) >> BURST_SHIFT));
 	uint32_t burst_bytes = (uint32_t)m->burst * BURST_UNIT, mtu_bytes = cc->params->mtu_bytes;
 	uint64_t extra_bytes = burst_bytes > mtu_bytes ? burst_bytes - mtu_bytes : 0;
-	uint64_t trtt_ns = smartt_target_ns(cc, m->s.brtt_ns) + extra_bytes * 8 * WEFT_S(1) / cc->params->link_bps;
+	uint64_t trtt_ns =
+		smartt_target_ns(cc, smartt_base_ns(cc)) + extra_bytes * 8 * WEFT_S(1) / cc->params->link_bps;
 	m->s.trtt_ns = trtt_ns < TRTT_MAX_NS ? (uint32_t)trtt_ns : TRTT_MAX_NS;
 }
 
@@ -176,7 +195,7 @@ static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const st
 {
 	struct smartt *s = smartt_state(cc);
 
-	if (smartt_triggered(cc, s, ev->rtt_ns, may_adapt(cc, s))) {
+	if (smartt_triggered(cc, s, ev->rtt_ns, smartt_base_ns(cc), may_adapt(cc, s))) {
 		adapt(cc, ev->inflight_bytes, now);
 		return;
 	}
@@ -186,13 +205,30 @@ static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const st
 	react_sampled(cc, ev, now);
 }
 
+/* The sample as it counts. Where there was none it is the average, which counts so already. */
+static weft_ns shifted(const struct weft_cc *cc, const struct weft_cc_ack *ev, const struct weft_cc_ack *even)
+{
+	weft_ns rtt_ns = even->rtt_ns + (ev->rtt_ns ? smartt_shift_ns(cc) : 0);
+
+	return rtt_ns < RTT_MAX_NS ? rtt_ns : RTT_MAX_NS;
+}
+
 void smartt_each_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
 {
 	struct weft_cc_ack even = smartt_make_common(cc, ev);
 
+	even.rtt_ns = shifted(cc, ev, &even);
 	if (smartt_tune(cc)->signals == SMARTT_DELAY)
 		even.ce = false; /* nor does a mark end a fast increase */
 	smartt_handle_ack(cc, &even, now, on_ignored, on_window_end, react_sampled);
+}
+
+void smartt_common_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
+{
+	struct weft_cc_ack even = smartt_is_odd(cc, ev) ? smartt_make_common(cc, ev) : *ev;
+
+	even.rtt_ns = shifted(cc, ev, &even);
+	smartt_handle_ack(cc, &even, now, on_ignored, on_window_end, react);
 }
 
 static __attribute__((noinline)) void on_odd_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
@@ -210,6 +246,29 @@ void smartt_rare_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_n
 		smartt_handle_ack(cc, ev, now, on_ignored, on_window_end, smartt_react);
 }
 
+/* share_start: a host that sends to many at once would begin with a window of a BDP and more to each, which its own
+ * link and the fabric have to hold. */
+void smartt_variant_on_sent(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns now)
+{
+	struct smartt_more *m = smartt_more(cc);
+	const uint32_t *busy = cc->params->busy_conns;
+
+	smartt_on_sent(cc, ev, now);
+	if (m->started)
+		return;
+	m->started = 1;
+	if (smartt_tune(cc)->share_start && busy && *busy > 1)
+		smartt_set_cwnd(cc, cc->cwnd_bytes / *busy);
+}
+
+/* from_flight: what of the window was not in use has not been tried (RFC 7661). A short message lost at once would else
+ * be sent again at once. */
+static void drop_unused(struct weft_cc *cc, uint64_t flight_bytes)
+{
+	if (flight_bytes < cc->cwnd_bytes)
+		smartt_set_cwnd(cc, flight_bytes);
+}
+
 void smartt_variant_on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now)
 {
 	struct smartt *s = smartt_state(cc);
@@ -220,6 +279,8 @@ void smartt_variant_on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, w
 		s->trigger = 1;
 	if (ignored)
 		return;
+	if (smartt_tune(cc)->from_flight)
+		drop_unused(cc, ev->inflight_bytes + ev->bytes);
 	shrink(cc, ev->bytes, now);
 	s->streak_bytes = 0;
 	if (!trim || !smartt_window_over(s, now))

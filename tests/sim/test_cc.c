@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every congestion control carries an incast to its end, trimming or dropping; what smartt2 promises over smartt. */
+/* Every congestion control carries an incast to its end, trimming or dropping; what smartt2 and smartt3 promise over
+ * smartt. */
 #include "sim_scenario.h"
 
 static void incast__every_cc_delivers(void **state)
@@ -74,6 +75,34 @@ static void smartt2__oversubscribed_permutation(void **state)
 	assert_at_most(spread_us[0], spread_us[1]);
 }
 
+/* Chains of messages to one host after the other: who is late meets the next one at its receiver. */
+static void smartt3__serial_all_to_all(void **state)
+{
+	double ours = mean_inflation("smartt3", LS16, MATRIX("sa2a_16n_1M"), "ack_every=1");
+	double published = mean_inflation("smartt", LS16, MATRIX("sa2a_16n_1M"), "ack_every=1");
+
+	assert_at_most(ours, 1.2);
+	assert_at_most(ours, published - 0.05);
+}
+
+/* Four messages of a host at a time: its first windows fit its link together. */
+static void smartt3__windowed_all_to_all(void **state)
+{
+	const char *ccs[] = {"smartt3", "smartt"};
+	double trimmed[2], inflation[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct scenario s;
+		SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", MATRIX("a2a_16n_p4_1M"), "--cc", ccs[i], "--end",
+				"20ms");
+		trimmed[i] = (double)s.stats.tx_retx_trim;
+		inflation[i] = s.summary.inflation;
+		scenario_end(&s);
+	}
+	assert_at_most(4 * trimmed[0], trimmed[1]);
+	assert_at_most(inflation[0], inflation[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -82,6 +111,8 @@ int main(void)
 		cmocka_unit_test(smartt2__permutation_with_coalesced_acks),
 		cmocka_unit_test(smartt2__deep_incast),
 		cmocka_unit_test(smartt2__oversubscribed_permutation),
+		cmocka_unit_test(smartt3__serial_all_to_all),
+		cmocka_unit_test(smartt3__windowed_all_to_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

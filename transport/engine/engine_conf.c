@@ -192,8 +192,13 @@ static void derive(struct weft_engine *e)
 	t->window_pkts = (t->window_pkts + 127) / 128 * 128;
 	if (t->reorder_shim_ns)
 		t->ack_burst = 0; /* an ACK at the end of a burst would tell of gaps that opened in it */
-	e->pds.conf.cc_params = (struct weft_cc_params){
-		bps, brtt, e->pds.conf.full_wire_bytes, t->trimming, e->pds.conf.cc_tune, ack_bytes(e)};
+	e->pds.conf.cc_params = (struct weft_cc_params){bps,
+							brtt,
+							e->pds.conf.full_wire_bytes,
+							t->trimming,
+							e->pds.conf.cc_tune,
+							ack_bytes(e),
+							&e->pds.busy_conns};
 	assert(bps > 0 && brtt > 0 && t->window_pkts % 128 == 0);
 	uint64_t bdp_bytes = bps / 1000000 * brtt / 8000;
 	uint64_t bdp_pkts = bdp_bytes / e->pds.conf.full_wire_bytes;

@@ -102,8 +102,15 @@ static struct pdc_tx *new_tx(struct pds *pds, struct remote *remote, bool backgr
 	return p;
 }
 
+static void set_busy(struct pds *pds, struct pdc_tx *p, bool busy)
+{
+	pds->busy_conns += (uint32_t)busy - p->busy;
+	p->busy = busy;
+}
+
 static void delete_tx(struct pds *pds, struct pdc_tx *p)
 {
+	set_busy(pds, p, false);
 	struct pdc_tx **at = &p->remote->conns;
 	while (*at != p)
 		at = &(*at)->next_conn;
@@ -295,6 +302,7 @@ void pdc_tx_idle(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	assert(pdc_tx_is_idle(p) && !p->inflight_bytes && !p->cutting);
 	sendq_release(&p->q, &pds->sendq_mem);
+	set_busy(pds, p, false);
 	p->idle_since_ns = now;
 	p->rto_backoff = 0;
 	p->heard = false;
@@ -384,6 +392,7 @@ void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns
 		p->last_heard_ns = now;
 		tx_timer_arm_at(pds, p, now + pds->conf.tune.peer_timeout_ns);
 	}
+	set_busy(pds, p, true);
 	run_queue_add(p, run);
 	if (pds->credit.rcc)
 		credit_tx_queued(pds, p, run);

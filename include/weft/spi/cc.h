@@ -28,6 +28,9 @@ struct weft_cc_params {
 	bool trimming;      /* the fabric trims instead of dropping */
 	const void *tune;   /* the algorithm's own parameters (its `tune_size` bytes), never NULL when it has any */
 	uint32_t ack_bytes; /* what the ACKs of a data packet take on the way back, on average; 0: not known */
+	/* Connections of this host that have something to send or in flight, now: the engine counts. It outlives all
+	 * connections. NULL: nobody counts. */
+	const uint32_t *busy_conns;
 };
 
 /* A data packet was handed to the port. */

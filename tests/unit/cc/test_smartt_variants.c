@@ -304,6 +304,9 @@ static void options__keep_the_bounds_together(void **state)
 		tune(&box)->qa_gate_pct = mask >> 7 & 1 ? 20 : 0;
 		tune(&box)->burst_target = mask & 1;
 		tune(&box)->longest_target = mask >> 1 & 1;
+		tune(&box)->common_rtt = mask >> 2 & 1;
+		tune(&box)->first_qa_pct = mask >> 3 & 1 ? 75 : 0;
+		tune(&box)->from_flight = mask >> 4 & 1;
 		cc_box_start(&box);
 		for (int i = 0; i < 3000; i++) {
 			random_event(&box, &rng);

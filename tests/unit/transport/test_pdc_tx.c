@@ -30,6 +30,31 @@ static void open__first_packets_lost(void **state)
 	duo_close(&d);
 }
 
+/* From the first message that is queued until all of them are acknowledged. */
+static void busy_conns__counts_connections_with_something_to_do(void **state)
+{
+	uint8_t *out = duo_pattern(200000, 3), *in = calloc(2, 200000);
+	struct duo d;
+	open_default(&d);
+	const uint32_t *busy = &d.e[0]->pds.busy_conns;
+	assert_int_equal(*busy, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		duo_recv(&d, 1, in + 200000 * i, 200000, 7 + i, 0, NULL);
+		duo_send(&d, 0, out, 200000, 7 + i, out);
+	}
+	duo_poll(&d, 0);
+	assert_int_equal(*busy, 1);
+	assert_ptr_equal(first_tx(d.e[0])->cc.params->busy_conns, busy);
+	duo_run(&d, d.now + WEFT_MS(1));
+	assert_int_equal(*busy, 0);
+	duo_run(&d, d.now + WEFT_MS(1500)); /* closed */
+	assert_null(first_tx(d.e[0]));
+	assert_int_equal(*busy, 0);
+	free(in);
+	free(out);
+	duo_close(&d);
+}
+
 static void close__after_idling(void **state)
 {
 	struct duo d;
@@ -433,6 +458,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open__first_packets_lost),
 		cmocka_unit_test(background__has_its_own_connection),
+		cmocka_unit_test(busy_conns__counts_connections_with_something_to_do),
 		cmocka_unit_test(close__after_idling),
 		cmocka_unit_test(close__when_the_target_asks),
 		cmocka_unit_test(close__lost_is_repeated),

@@ -96,6 +96,7 @@ struct pdc_tx {
 	bool background : 1;     /* for what may wait: see remote.tx */
 	bool clear_wanted : 1;   /* the target waits for us to clear up to clear_psn */
 	bool probes_refused : 1; /* the target knows no PROBE */
+	bool busy : 1;           /* counted in pds.busy_conns: since a run was queued, until all is done */
 	bool close_wanted : 1;   /* the target asked us to close (CLOSE_REQ): done when nothing is under way */
 	uint32_t start_psn, clear_psn;
 	uint32_t held;            /* runs that SES lets end only after all before them: it is told of every ACK */

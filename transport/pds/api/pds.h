@@ -126,6 +126,7 @@ struct pds {
 	struct csprng secret_rng;    /* with has_secret: for what must not be */
 	struct siphash_key hash_key; /* of maps whose keys peers choose; a constant without a secret */
 	bool has_secret;
+	uint32_t busy_conns;     /* connections with runs or packets that are not done: pdc_tx.busy */
 	uint32_t half_open;      /* connections to us that are PDC_UNPROVEN */
 	weft_ns asking_until_ns; /* new connections are asked for a Start_PSN until then, see validate.h */
 	struct list txs, rxs;    /* all connections */

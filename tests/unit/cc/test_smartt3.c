@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options of our own that "smartt3" is made of. */
+#include "cc_box.h"
+#include "cc_ops.h"
+#include "cmocka_all.h"
+
+enum { BRTT = 12000, NEAR = 4000, TRTT = 18000, MTU = 4200, CAP = 225000 };
+
+static struct smartt_tune *tune(struct cc_box *box)
+{
+	return (struct smartt_tune *)box->tune;
+}
+
+static void prepare(struct cc_box *box)
+{
+	cc_box_init(box, &weft_cc_smartt, 100000000000, BRTT);
+}
+
+/* ACKs of a packet on a path of that base RTT behind a queue of `queue_ns`. */
+static void ack_behind(struct cc_box *box, unsigned n, weft_ns brtt_ns, weft_ns queue_ns, bool ce)
+{
+	struct weft_cc_ack ev = {
+		.bytes = MTU, .inflight_bytes = CAP / 2, .rtt_ns = brtt_ns + queue_ns, .brtt_ns = brtt_ns, .ce = ce};
+
+	for (; n; n--, box->now += 100)
+		box->cc.ops->on_ack(&box->cc, &ev, box->now);
+}
+
+/* Whether a connection of that base RTT lowers its window behind that queue, all packets marked. */
+static bool lowers(bool common, weft_ns brtt_ns, weft_ns queue_ns)
+{
+	struct cc_box box;
+
+	prepare(&box);
+	tune(&box)->common_rtt = common;
+	cc_box_start(&box);
+	ack_behind(&box, 400, brtt_ns, queue_ns, true);
+	return cc_box_view(&box).decreases > 0;
+}
+
+/* Half the longest base RTT of queue is everybody's target; as published it is half of the connection's own. */
+static void common_rtt__one_queue_is_the_target_of_all(void **state)
+{
+	for (int common = 0; common < 2; common++) {
+		assert_false(lowers(common, BRTT, BRTT / 2 - 200));
+		assert_true(lowers(common, BRTT, BRTT / 2 + 200));
+		assert_int_equal(lowers(common, NEAR, BRTT / 2 - 200), !common);
+		assert_true(lowers(common, NEAR, BRTT / 2 + 200));
+	}
+}
+
+/* The window after the time of 40 RTTs of the longest path, from four packets, behind a queue at everybody's target. */
+static uint32_t grown(bool common, weft_ns brtt_ns)
+{
+	const weft_ns queue_ns = BRTT / 2, rtt_ns = brtt_ns + queue_ns;
+	struct cc_box box;
+
+	prepare(&box);
+	tune(&box)->common_rtt = common;
+	tune(&box)->max_cwnd_pct = 10000;
+	cc_box_start(&box);
+	ack_behind(&box, 1, brtt_ns, queue_ns, false); /* tells the base RTT */
+	struct weft_cc_loss ev = {WEFT_CC_LOSS_GAP, box.cc.cwnd_bytes - 4 * MTU, 0};
+	box.cc.ops->on_loss(&box.cc, &ev, box.now);
+	for (weft_ns t = 0; t < 40 * TRTT; t += rtt_ns)
+		ack_behind(&box, box.cc.cwnd_bytes / MTU, brtt_ns, queue_ns, false);
+	return box.cc.cwnd_bytes;
+}
+
+/* In the same time by the same number of packets, though the near one's window turns over more often. */
+static void common_rtt__windows_grow_alike(void **state)
+{
+	uint32_t far = grown(true, BRTT), near = grown(true, NEAR);
+
+	assert_true(far > 30 * MTU);
+	assert_in_range(near, far * 85 / 100, far * 115 / 100);
+	assert_true(grown(false, NEAR) < far * 3 / 4);
+}
+
+/* Of a path that is shorter: the window that carries what was measured, and the largest one behind the common queue. */
+static void common_rtt__windows_are_of_the_own_path(void **state)
+{
+	struct cc_box box;
+
+	prepare(&box);
+	tune(&box)->common_rtt = 1;
+	cc_box_start(&box);
+	assert_int_equal(box.cc.cwnd_bytes, CAP);
+	ack_behind(&box, 1, NEAR, 0, false);
+	assert_int_equal(box.cc.cwnd_bytes, CAP - (BRTT - NEAR) / 2 * 25);
+	assert_int_equal(cc_box_view(&box).target_rtt_ns, NEAR + BRTT / 2);
+}
+
+/* QuickAdapts after windows in which three packets were acknowledged. */
+static void end_window(struct cc_box *box)
+{
+	ack_behind(box, 3, BRTT, 0, false);
+	cc_box_lose(box, WEFT_CC_LOSS_TRIM, 1, 0);
+	box->now += TRTT;
+	cc_box_lose(box, WEFT_CC_LOSS_TRIM, 1, 0);
+}
+
+static void first_qa_pct__concerns_only_the_first(void **state)
+{
+	struct cc_box box;
+
+	prepare(&box);
+	tune(&box)->first_qa_pct = 200;
+	tune(&box)->qa_gate_pct = 1; /* three packets are more: none but the first */
+	cc_box_start(&box);
+	end_window(&box);
+	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
+	assert_int_equal(box.cc.cwnd_bytes, 2 * 2 * MTU); /* the first of the three ACKs began the window */
+	for (int i = 0; i < 4; i++)
+		end_window(&box);
+	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
+}
+
+static void share_start__divides_the_first_window(void **state)
+{
+	uint32_t busy = 3;
+	struct cc_box box;
+
+	prepare(&box);
+	box.params.busy_conns = &busy;
+	cc_box_start(&box);
+	cc_box_sent(&box, MTU, MTU);
+	assert_int_equal(box.cc.cwnd_bytes, CAP); /* as published */
+	tune(&box)->share_start = 1;
+	cc_box_start(&box);
+	cc_box_sent(&box, MTU, MTU);
+	assert_int_equal(box.cc.cwnd_bytes, CAP / 3);
+	cc_box_sent(&box, MTU, 2 * MTU); /* once */
+	assert_int_equal(box.cc.cwnd_bytes, CAP / 3);
+	busy = 1000000;
+	cc_box_start(&box);
+	cc_box_sent(&box, MTU, MTU);
+	assert_int_equal(box.cc.cwnd_bytes, MTU);
+	box.params.busy_conns = NULL;
+	cc_box_start(&box);
+	cc_box_sent(&box, MTU, MTU);
+	assert_int_equal(box.cc.cwnd_bytes, CAP);
+}
+
+/* Twelve packets were in flight, two of them were trimmed. */
+static void from_flight__takes_what_was_not_in_use(void **state)
+{
+	struct cc_box box;
+
+	for (int on = 0; on < 2; on++) {
+		prepare(&box);
+		tune(&box)->from_flight = (uint8_t)on;
+		cc_box_start(&box);
+		cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 1, 11 * MTU);
+		cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 1, 10 * MTU);
+		assert_int_equal(box.cc.cwnd_bytes, on ? 10 * MTU : CAP - 2 * MTU);
+	}
+}
+
+static void smartt3__has_them_all(void **state)
+{
+	struct cc_box box;
+
+	cc_box_init(&box, &weft_cc_smartt3, 100000000000, BRTT);
+	cc_box_start(&box);
+	assert_string_equal(box.cc.ops->name, "smartt3");
+	assert_true(tune(&box)->common_rtt && tune(&box)->share_start && tune(&box)->from_flight);
+	assert_true(tune(&box)->first_qa_pct && tune(&box)->first_qa_pct < 100 && tune(&box)->qa_gate_pct);
+	assert_int_equal(cc_box_view(&box).target_rtt_ns, BRTT * 175 / 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(common_rtt__one_queue_is_the_target_of_all),
+		cmocka_unit_test(common_rtt__windows_grow_alike),
+		cmocka_unit_test(common_rtt__windows_are_of_the_own_path),
+		cmocka_unit_test(first_qa_pct__concerns_only_the_first),
+		cmocka_unit_test(share_start__divides_the_first_window),
+		cmocka_unit_test(from_flight__takes_what_was_not_in_use),
+		cmocka_unit_test(smartt3__has_them_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
