@@ -18,7 +18,8 @@ static int link_err(enum weft_link_state state)
 static const char *down_text(const struct prov_nic *nic)
 {
 	return strncmp(nic->name, "net_virtio_user", strlen("net_virtio_user")) == 0
-		       ? "the link is down, nobody is at the other end of its socket (weft switch); operations wait"
+		       ? "the link is down, nobody is at the other end of its socket (weft switch, weft host); "
+			 "operations wait"
 		       : "the link is down; operations wait";
 }
 

@@ -241,6 +241,41 @@ def spoofed(net: Net) -> None:
     assert int(rows[2][7]) > 0 and int(rows[1][7]) == 0, rows
 
 
+def user(net: Net) -> None:
+    """Root starts it because of the uplink, and another user goes on, without a capability."""
+    needs_root()
+    host = Host(net, "--user", "nobody")
+    with open(f"/proc/{host.process.pid}/status", encoding="ascii") as f:
+        assert "CapEff:\t0000000000000000" in f.read()
+    nobody = os.stat(host.directory).st_uid
+    assert nobody != 0 and nobody == os.stat(host.directory + "/host").st_uid
+    inside = Peer(UserNamespace(net.a, nobody), APP, host.device())  # type: ignore[arg-type]
+    outside = Peer(net.b, APP, "v0")
+    exchange(inside, outside, 1)
+    host.kill()
+    host.start()
+    exchange(inside, outside, 2)
+    inside.end()
+    outside.end()
+    host.end()
+
+
+def ipv6(net: Net) -> None:
+    """Neighbour discovery instead of ARP."""
+    for namespace, address in ((net.a, "fd00:9::1"), (net.b, "fd00:9::2")):
+        namespace.ip(f"addr add {address}/64 dev v0 nodad\n")
+    host = Host(net, "--addresses", f"fd00:9::100+{PORTS}")
+    inside = [Peer(net.a, APP, host.device()) for _ in range(2)]
+    outside = Peer(net.b, APP, "v0", ADDR="fd00:9::2/64")
+    exchange(inside[0], inside[1], 1)
+    exchange(inside[0], outside, 2)
+    exchange(outside, inside[1], 3)
+    for peer in [*inside, outside]:
+        peer.end()
+    rows, _ = host.end()
+    assert all(row[7] == "0" for row in rows), rows
+
+
 def service(net: Net) -> None:
     """A service manager opens the socket, hears that all is ready and lives, and processes that came before are served."""
     with tempfile.TemporaryDirectory(prefix="weft-host-") as folder:
@@ -301,7 +336,7 @@ def nonsense(net: Net) -> None:
 
 def main() -> None:
     namespaces.enter()
-    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, service, nonsense)}
+    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, user, ipv6, service, nonsense)}
     cases[CASE](Net())
 
 

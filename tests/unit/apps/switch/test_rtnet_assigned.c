@@ -120,6 +120,29 @@ static void poll__a_flood_takes_no_share_of_others(void **state)
 	lab_close(&l);
 }
 
+/* Two ports send more than a third takes: what waits for it is marked, and what its queue has no room for is not sent.
+ */
+static void poll__crowds_are_marked(void **state)
+{
+	struct lab l;
+	struct weft_net_stats net;
+	struct rtnet_conf conf = FIXED;
+	unsigned full = 0, trimmed = 0;
+	conf.net.tune.ecn_min_pct = 20;
+	conf.net.tune.ecn_max_pct = 80;
+	lab_open(&l, BASE, &conf);
+	for (weft_ns now = 0; now < WEFT_MS(2); now += 1000) {
+		for (uint32_t h = 2; h <= 3; h++)
+			send_data(l.host[h], BASE + h, BASE + 1, (uint32_t)now);
+		rtnet_poll(l.rtnet, now);
+		drain(l.host[1], &full, &trimmed);
+	}
+	weft_net_get_stats(rtnet_net(l.rtnet), &net);
+	assert_true(full > 500 && net.marked > 100);
+	assert_int_equal(net.dropped_data, 0);
+	lab_close(&l);
+}
+
 /* A port's own rate, both ways. */
 static void set_bps__limits_a_port(void **state)
 {
@@ -171,6 +194,7 @@ int main(void)
 		cmocka_unit_test(poll__refuses_what_is_not_assigned),
 		cmocka_unit_test(learn__is_no_claim),
 		cmocka_unit_test(poll__a_flood_takes_no_share_of_others),
+		cmocka_unit_test(poll__crowds_are_marked),
 		cmocka_unit_test(set_bps__limits_a_port),
 		cmocka_unit_test(poll__a_stuck_port_keeps_no_buffers),
 	};
