@@ -92,8 +92,7 @@ int prov_net_addr(const char *text, struct prov_dev *dev, struct weft_err *err)
 
 /* ---- the kernel's interface ---- */
 
-/* The interface that af_packet and af_xdp devices name as "iface=", or a device's own name. False: there is none. */
-static bool iface_name(const struct prov_dev *dev, char *name, size_t size)
+bool prov_net_iface(const struct prov_dev *dev, char *name, size_t size)
 {
 	bool on_iface = strncmp(dev->devargs, "net_af_", 7) == 0;
 	if (on_iface)
@@ -138,7 +137,7 @@ static void iface_take(struct prov_dev *dev, bool has_routes)
 {
 	struct weft_if iface;
 	char name[WEFT_IF_NAME_BYTES];
-	if (!iface_name(dev, name, sizeof name) || weft_if_read(name, &iface, NULL))
+	if (!prov_net_iface(dev, name, sizeof name) || weft_if_read(name, &iface, NULL))
 		return;
 	if (weft_ip_is_any(&dev->ip) && iface.addr_count)
 		dev->ip = dev->base = iface_addr(&iface, dev->engine)->ip;

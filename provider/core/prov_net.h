@@ -20,4 +20,8 @@ int prov_net_addr(const char *text, struct prov_dev *dev, struct weft_err *err);
  * them one, if it can. -EINVAL, -ENOMEM. */
 int prov_net_load(struct prov_conf *conf, const struct prov_net_texts *texts, struct weft_err *err);
 
+/* The kernel's interface that an af_packet or af_xdp device names as "iface=", or a device's own name. False: there is
+ * none. */
+bool prov_net_iface(const struct prov_dev *dev, char *name, size_t size);
+
 #endif

@@ -11,6 +11,7 @@
 #include "prov_conf.h"
 #include "prov_domain.h"
 #include "prov_log.h"
+#include "prov_nic_info.h"
 
 /* What node, service and hints say about one side. */
 struct side {
@@ -138,7 +139,8 @@ static int entry_add(uint32_t version, enum prov_kind kind, const struct prov_de
 	**tail = info; /* the caller frees the whole list after an error */
 	*tail = &info->next;
 	prov_attr_fill(version, kind, want->hints, info);
-	int ret = names_fill(dev, info);
+	info->nic = prov_nic_info(dev, PROV_SYSFS);
+	int ret = info->nic ? names_fill(dev, info) : -FI_ENOMEM;
 	return ret ? ret : addrs_fill(dev, want, info);
 }
 

@@ -56,6 +56,8 @@ static void getinfo__no_hints_lists_devices(void **state)
 	assert_string_equal(dgram->domain_attr->name, "net_memif0");
 	assert_non_null(dgram->next);
 	assert_null(dgram->next->next);
+	assert_string_equal(info->nic->device_attr->name, "net_memif0");
+	assert_string_equal(dgram->nic->link_attr->network_type, "Ethernet");
 	fi_freeinfo(info);
 }
 
