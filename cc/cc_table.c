@@ -41,3 +41,8 @@ int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft
 {
 	return weft_cc_choose_from(weft_cc_table, name, ops, err);
 }
+
+const struct weft_cc_ops *weft_cc_auto(void)
+{
+	return &weft_cc_smartt3;
+}

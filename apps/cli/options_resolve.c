@@ -23,6 +23,17 @@ static void peek_params(const struct options *o, struct weft_engine_tune *engine
 	}
 }
 
+/* A sender that lives on news of its packets asks for so many ACKs in a window, however many packets targets coalesce:
+ * REPS and the window both learn from them. As the provider does. */
+enum { ACKS_PER_WINDOW = 8 };
+
+static void choose_cc(struct options *o)
+{
+	o->cc_auto = strcmp(o->lab.cc_name, "auto") == 0;
+	if (o->cc_auto)
+		o->lab.cc_name = weft_cc_auto()->name;
+}
+
 static int choose_lb(struct options *o)
 {
 	if (o->lab.route->per_flow) {
@@ -57,6 +68,7 @@ static int resolve_background_lb(struct options *o, struct weft_err *err)
 static int resolve_algorithms(struct options *o, struct weft_err *err)
 {
 	o->step = "cc";
+	choose_cc(o);
 	struct weft_cc_choice choice;
 	const struct weft_cc_tables tables = {o->algos.cc, o->algos.rcc};
 	int rc = weft_cc_select_from(&tables, o->lab.cc_name, &choice, err);
@@ -90,6 +102,8 @@ static int resolve_params(struct options *o, struct weft_err *err)
 {
 	options_default_params(o);
 	o->lab.engine.lb_all_acked |= o->lb_all_acked;
+	if (o->cc_auto)
+		o->lab.engine.acks_per_window = ACKS_PER_WINDOW;
 	weft_cc_select_defaults(o->lab.cc_name, &(struct weft_cc_choice){o->lab.cc, o->lab.rcc}, o->lab.cc_tune);
 	for (uint32_t i = 0; i < o->setting_count; i++) {
 		o->lab.faulty |= !strncmp(o->settings[i].text, "fault_", 6);

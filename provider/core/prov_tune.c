@@ -110,6 +110,8 @@ static int algorithms_tune(struct prov_tune *tune, const char *cc, const struct 
 static int algorithms_named(struct prov_tune *tune, const char *cc, const char *lb, struct weft_err *err)
 {
 	struct weft_cc_choice choice = {NULL};
+	if (strcmp(cc, "auto") == 0)
+		cc = weft_cc_auto()->name;
 	int ret = algorithms_choose(tune, cc, lb, &choice, err);
 	if (ret)
 		return ret;

@@ -33,12 +33,19 @@ static void weft_cc_choose__lists_names(void **state)
 	assert_non_null(strstr(err.msg, "'nonsense'; valid: smartt, "));
 }
 
+static void weft_cc_auto__is_in_the_table(void **state)
+{
+	assert_ptr_equal(weft_cc_find(weft_cc_auto()->name), weft_cc_auto());
+	assert_null(weft_cc_find("auto"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weft_cc_find__by_name),
 		cmocka_unit_test(weft_cc_find__unknown_is_null),
 		cmocka_unit_test(weft_cc_choose__lists_names),
+		cmocka_unit_test(weft_cc_auto__is_in_the_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

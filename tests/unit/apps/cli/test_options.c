@@ -315,6 +315,20 @@ static void parse__lb_auto(void **state)
 	assert_null(f->o.lab.lb_reason);
 }
 
+/* An algorithm of the table by its own name, and ACKs for it unless one says otherwise. */
+static void parse__cc_auto(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(PARSE(f, "--cc", "auto"), 0);
+	assert_string_equal(f->o.lab.cc_name, "smartt3");
+	assert_string_equal(f->o.lab.cc->name, "smartt3");
+	assert_true(f->o.lab.engine.acks_per_window > 0);
+	assert_int_equal(PARSE(f, "--cc", "auto", "--set", "acks_per_window=0", "--set", "fi_pct=9"), 0);
+	assert_int_equal(f->o.lab.engine.acks_per_window, 0);
+	assert_int_equal(PARSE(f, "--cc", "smartt3"), 0);
+	assert_int_equal(f->o.lab.engine.acks_per_window, 0);
+}
+
 static void parse__help_resolves_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -451,6 +465,7 @@ int main(void)
 		TEST(parse__what_credits_need),
 		TEST(parse__lb_without_meaning),
 		TEST(parse__lb_auto),
+		TEST(parse__cc_auto),
 		TEST(parse__bad_values_are_refused),
 		TEST(parse__bad_files_are_named),
 		TEST(parse__what_makes_rocev2),
