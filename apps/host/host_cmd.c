@@ -29,7 +29,7 @@ enum {
 	PORT_POOL_PKTS = 2047,
 	PORT_POOL_BYTES = 8 << 20,
 	BUFFER_PKTS = 1024,
-	BRTT_US = 50, /* of processes beside each other: what queues and marks are made for */
+	BRTT_US = 100, /* of processes beside each other: what queues and marks are made for */
 	PATH_BYTES = 96,
 };
 #define RATE_BPS UINT64_C(100000000000)
@@ -89,7 +89,7 @@ static const struct opt_desc host_options[] = {
 	 FIELD(uplink_bps)},
 	{"buffer-pkts", "N", "packets that wait for a process to take them, behind its queue; default 1024", opt_u32,
 	 FIELD(buffer_pkts)},
-	{"queue-bytes", "N", "data queue of a port; default: 50 us of its rate", opt_u32, FIELD(queue_bytes)},
+	{"queue-bytes", "N", "data queue of a port; default: 100 us of its rate", opt_u32, FIELD(queue_bytes)},
 	{"mtu", "BYTES", "largest IP packet; default: the interface's, at most 9000", opt_u32, FIELD(mtu_bytes)},
 	{"uplink-addr", "ADDR[/LEN]",
 	 "the uplink's own address, with the length of its network's prefix; default: the first one of" BELOW
@@ -246,6 +246,7 @@ static int fabric_make(struct host_run *run, struct weft_err *err)
 	struct rtnet_conf conf = {
 		.topo = &topo,
 		.assigned = &assigned,
+		.held_pkts = UPLINK_POOL_PKTS / (run->count + 1),
 		.net = {.seed = 1,
 			.mtu_bytes = run->ports.port[0]->max_ip_bytes + WEFT_L1_OVERHEAD_BYTES,
 			.brtt_ns = WEFT_US(BRTT_US)},

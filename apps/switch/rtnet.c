@@ -33,6 +33,7 @@ static void switch_deliver(void *arg, uint32_t port, struct weft_pkt *pkt, weft_
 static void free_dropped(void *arg, struct weft_pkt *pkt)
 {
 	struct rtnet *r = arg;
+	host_released(r, pkt);
 	host_pkt_free(&r->hosts[0], pkt);
 }
 
@@ -68,6 +69,7 @@ static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
 	}
 	r->uplink_pkts = conf->uplink_pkts != 0 ? conf->uplink_pkts : UPLINK_PKTS;
 	r->downlink_pkts = conf->downlink_pkts != 0 ? conf->downlink_pkts : DOWNLINK_PKTS;
+	r->held_pkts = conf->held_pkts != 0 ? conf->held_pkts : UINT32_MAX;
 	r->wakes = true;
 	r->lead = conf->assigned != NULL ? LEAD_PS : 0;
 	r->host_count = conf->port_count;

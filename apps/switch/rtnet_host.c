@@ -60,6 +60,24 @@ static void fifo_free(struct host *h, struct fifo *f)
 		host_pkt_free(h, pkt);
 }
 
+/* Where it came from and where it goes is in scratch fields; see host_take. */
+void host_released(struct rtnet *r, const struct weft_pkt *pkt)
+{
+	if (r->assigned == NULL || pkt->src != assigned_uplink(r->assigned))
+		return;
+	struct host *to = &r->hosts[pkt->dst - weft_net_host_ip(0)];
+	assert(to->held > 0);
+	to->held--;
+}
+
+/* Drops what waits for the port. */
+static void down_free(struct host *h)
+{
+	for (const struct weft_pkt *pkt = h->down.head; pkt != NULL; pkt = pkt->next)
+		host_released(h->net, pkt);
+	fifo_free(h, &h->down);
+}
+
 static uint32_t number_of(const struct host *h)
 {
 	return (uint32_t)(h - h->net->hosts);
@@ -112,6 +130,20 @@ static struct fifo *uplink_of(struct host *h, const struct weft_pkt *pkt)
 	return pkt->flags & WEFT_PKT_CREDIT ? &h->up_credit : &h->up_ctrl;
 }
 
+/* Notes where the packet comes from, in place of its source. False: too many from there wait for `to`. */
+static bool may_be_held(const struct host *from, struct host *to, struct weft_pkt *pkt)
+{
+	pkt->src = number_of(from);
+	if (pkt->src != assigned_uplink(from->net->assigned))
+		return true;
+	if (to->held >= from->net->held_pkts) {
+		to->stats.downlink_full++;
+		return false;
+	}
+	to->held++;
+	return true;
+}
+
 /* What comes from a port: routed by a scratch copy of the destination, the header stays as it is. */
 static void host_take(struct host *h, struct weft_pkt *pkt, weft_ps at)
 {
@@ -131,6 +163,10 @@ static void host_take(struct host *h, struct weft_pkt *pkt, weft_ps at)
 		return;
 	}
 	pkt->dst = weft_net_host_ip(to);
+	if (h->net->assigned != NULL && !may_be_held(h, &h->net->hosts[to], pkt)) {
+		host_pkt_free(h, pkt);
+		return;
+	}
 	if (h->is_switch)
 		h->in_until = weft_net_inject(h->net->net, h->in, pkt, at);
 	else
@@ -198,20 +234,34 @@ static void give_up(struct host *h, weft_ps at)
 	h->stats.downlink_full += h->down.count;
 	h->stats.stuck++;
 	h->is_stuck = true;
-	fifo_free(h, &h->down);
+	down_free(h);
+}
+
+/* A bit for each of the packets that came from the uplink: what was sent cannot be looked at any more. */
+static uint32_t from_uplink(const struct rtnet *r, struct weft_pkt *const *pkts, uint16_t n)
+{
+	uint32_t bits = 0;
+	if (r->assigned == NULL)
+		return 0;
+	for (uint16_t i = 0; i < n; i++)
+		bits |= (uint32_t)(pkts[i]->src == assigned_uplink(r->assigned)) << i;
+	return bits;
 }
 
 void host_flush(struct host *h, weft_ps at)
 {
 	struct weft_pkt *pkts[BURST], *rest;
+	uint32_t outside;
 	uint16_t n, sent;
 	do {
 		n = down_peek(h, pkts, &rest);
+		outside = from_uplink(h->net, pkts, n);
 		sent = n > 0 ? h->port->ops->tx(h->port, pkts, n) : 0;
 		if (sent == 0) {
 			give_up(h, at);
 			return;
 		}
+		h->held -= (uint32_t)__builtin_popcount(outside & (uint32_t)((UINT64_C(1) << sent) - 1));
 		h->taken_at = at;
 		h->is_stuck = false;
 		assert(sent <= n && h->down.count >= sent);
@@ -321,6 +371,7 @@ void host_deliver(struct host *h, struct weft_pkt *pkt, weft_ps now)
 		weft_net_link_hold(h->net->net, h->out, now + HOLD_PS);
 	if (h->down.count >= (h->is_stuck ? 1 : h->net->downlink_pkts)) {
 		h->stats.downlink_full++;
+		host_released(h->net, pkt);
 		host_pkt_free(h, pkt);
 		return;
 	}

@@ -28,6 +28,7 @@ struct host {
 	struct fifo down;
 	weft_ps taken_at;     /* when the port took something last, or `down` was empty */
 	uint64_t share_bytes; /* with `assigned`: what has left here, moved on after rests: see host_may_send */
+	uint32_t held;        /* with `assigned`: packets from the uplink that wait for this port */
 	uint64_t crowd_bytes; /* with `assigned`: so many wait for this port when senders have to share it */
 	struct rtnet_stats stats;
 };
@@ -39,7 +40,8 @@ struct rtnet {
 	uint64_t moved;             /* packets received, delivered or sent so far */
 	uint64_t least_share_bytes; /* share_bytes of who has packets and had least */
 	uint32_t uplink_pkts, downlink_pkts;
-	uint32_t reach; /* hosts that have an address unless another one was learned */
+	uint32_t held_pkts; /* for one port; UINT32_MAX: any number */
+	uint32_t reach;     /* hosts that have an address unless another one was learned */
 	weft_ns brtt_ns;
 	weft_ps ran_until; /* the fabric's time, at most `lead` ahead of the clock's */
 	weft_ps lead;
@@ -65,6 +67,8 @@ void host_flush(struct host *h, weft_ps at);
 /* A packet arrived at the port's end of the fabric. */
 void host_deliver(struct host *h, struct weft_pkt *pkt, weft_ps now);
 void host_pkt_free(struct host *h, struct weft_pkt *pkt);
+/* A packet that was on its way is with nobody any more, or with its port. */
+void host_released(struct rtnet *r, const struct weft_pkt *pkt);
 /* The address is that of the host; false: it is another port's. */
 bool host_claim(struct host *h, const struct weft_ip *ip);
 /* Before all hosts' packets are asked for: who may send what follows from who had least. */

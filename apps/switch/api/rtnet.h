@@ -39,7 +39,10 @@ struct rtnet_conf {
 	/* NULL: addresses are learned. With them ports also take turns where one of them is crowded, in the order of
 	 * who sent least, and a port that takes nothing for 50 ms has nothing kept for it. Not with `part`. */
 	const struct rtnet_assigned *assigned;
-	struct weft_net_conf net;       /* free_pkt and free_arg are set here */
+	uint32_t held_pkts;       /* with `assigned`: packets from the uplink that may wait for one port, so that ports
+				     that take theirs slowly leave buffers of the uplink for others; further ones are
+				     dropped. 0: any number */
+	struct weft_net_conf net; /* free_pkt and free_arg are set here */
 	struct weft_port *const *ports; /* DPDK ports; host h is behind ports[h], with `part` see there. They stay the
 					   caller's and outlive the rtnet; packets go from one to another without
 					   copies */

@@ -186,6 +186,36 @@ static void poll__a_stuck_port_keeps_no_buffers(void **state)
 	lab_close(&l);
 }
 
+/* What comes from outside for a port that takes it slowly holds only so many of the uplink's buffers. */
+static void poll__a_slow_port_holds_a_share_of_the_uplinks_buffers(void **state)
+{
+	enum { HELD = 40 };
+	struct lab l;
+	struct rtnet_stats s;
+	struct rtnet_conf conf = FIXED;
+	unsigned full = 0, trimmed = 0, sent = 0;
+	conf.held_pkts = HELD;
+	lab_open(&l, BASE, &conf);
+	for (weft_ns now = 0; now < WEFT_MS(12); now += 5000) {
+		sent += sent < RING + 300 && send_data(l.host[0], BASE + 200, BASE + 2, sent);
+		rtnet_poll(l.rtnet, now);
+	}
+	rtnet_get_stats(l.rtnet, 2, &s);
+	assert_int_equal(sent, RING + 300);
+	assert_int_equal(s.downlink_full, 300 - HELD);
+	drain(l.host[2], &full, &trimmed);
+	run(&l, WEFT_MS(12), WEFT_MS(13));
+	drain(l.host[2], &full, &trimmed);
+	assert_int_equal(full, RING + HELD);
+	/* All were given back: as many can wait again. */
+	for (unsigned i = 0; i < HELD; i++)
+		assert_true(send_data(l.host[0], BASE + 200, BASE + 2, i));
+	run(&l, WEFT_MS(13), WEFT_MS(14));
+	drain(l.host[2], &full, &trimmed);
+	assert_int_equal(full, RING + 2 * HELD);
+	lab_close(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +227,7 @@ int main(void)
 		cmocka_unit_test(poll__crowds_are_marked),
 		cmocka_unit_test(set_bps__limits_a_port),
 		cmocka_unit_test(poll__a_stuck_port_keeps_no_buffers),
+		cmocka_unit_test(poll__a_slow_port_holds_a_share_of_the_uplinks_buffers),
 	};
 	return cmocka_run_group_tests(tests, lab_setup, NULL);
 }
