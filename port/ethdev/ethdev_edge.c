@@ -87,6 +87,8 @@ static void dscp_translate(struct rte_mbuf *m, const uint8_t *map)
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 	uint8_t *ip = (uint8_t *)(eth + 1);
 	struct rte_ipv4_hdr *v4 = (struct rte_ipv4_hdr *)ip;
+	if (m->data_len < sizeof *eth)
+		return;
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4) && m->data_len >= sizeof *eth + sizeof *v4 &&
 	    ip[0] == 0x45) {
 		uint8_t tos = (uint8_t)(map[v4->type_of_service >> 2] << 2 | (v4->type_of_service & 3));

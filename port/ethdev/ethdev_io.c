@@ -10,6 +10,7 @@
 #include "ethdev_priv.h"
 
 enum {
+	IP_BYTES_MIN = 24,   /* nothing for us is shorter, and neigh_is_learned reads so far, whatever the family */
 	RX_AHEAD = 4,        /* frames whose headers are fetched early */
 	RUN_BYTES = 16384,   /* of a burst: a driver that copies shows the packets of a burst all at once */
 	REFERENCE_MIN = 512, /* payload up to this is copied behind the headers: cheaper than a second segment */
@@ -176,12 +177,13 @@ static bool mac_is_ours(const struct ethdev *d, const struct rte_ether_hdr *eth)
 	return rte_is_same_ether_addr(&eth->dst_addr, &d->mac) || rte_is_same_ether_addr(&eth->dst_addr, &d->mac_too);
 }
 
-/* Bytes of the IP packet according to its header; frames may be padded. 0: no IP header. */
-static uint32_t ip_bytes(const uint8_t *ip, uint16_t type)
+/* Bytes of the IP packet according to its header; frames may be padded. 0: no IP header. `there`: bytes at `ip`, which
+ * are enough for one of IPv4. */
+static uint32_t ip_bytes(const uint8_t *ip, uint16_t type, uint32_t there)
 {
 	if (type == RTE_BE16(RTE_ETHER_TYPE_IPV4) && ip[0] >> 4 == 4)
 		return (uint32_t)ip[2] << 8 | ip[3];
-	if (type == RTE_BE16(RTE_ETHER_TYPE_IPV6) && ip[0] >> 4 == 6)
+	if (type == RTE_BE16(RTE_ETHER_TYPE_IPV6) && ip[0] >> 4 == 6 && there >= sizeof(struct rte_ipv6_hdr))
 		return ((uint32_t)ip[4] << 8 | ip[5]) + (uint32_t)sizeof(struct rte_ipv6_hdr);
 	return 0;
 }
@@ -247,7 +249,7 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 	struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, struct rte_ether_hdr *);
 	uint8_t *ip = (uint8_t *)(eth + 1);
 
-	if (m->data_len < RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr)) {
+	if (m->data_len < RTE_ETHER_HDR_LEN + IP_BYTES_MIN) {
 		frame_drop(d, m);
 		return NULL;
 	}
@@ -257,7 +259,7 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 	}
 	if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV6) && ip[6] == IPPROTO_ICMPV6 && neigh_nd_input(d, m))
 		return NULL;
-	uint32_t bytes = ip_bytes(ip, eth->ether_type);
+	uint32_t there = m->data_len - (uint32_t)RTE_ETHER_HDR_LEN, bytes = ip_bytes(ip, eth->ether_type, there);
 	if (bytes == 0 || !mac_is_ours(d, eth)) {
 		frame_drop(d, m);
 		return NULL;
@@ -266,7 +268,7 @@ static struct weft_pkt *frame_take(struct ethdev *d, struct rte_mbuf *m, weft_ns
 		neigh_learn_ip(d, ip, &eth->src_addr);
 	else if (unlikely(!neigh_is_learned(d, ip)))
 		neigh_learn_sender(d, ip, &eth->src_addr);
-	return pkt_fill(m, ip, RTE_MIN(bytes, (uint32_t)(m->data_len - RTE_ETHER_HDR_LEN)), now);
+	return pkt_fill(m, ip, RTE_MIN(bytes, there), now);
 }
 
 uint16_t ethdev_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)

@@ -271,9 +271,29 @@ static void alloc__gives_room_for_headers_until_empty(void **state)
 	fixture_close(&f);
 }
 
+/* What lies behind a frame in its buffer belongs to an earlier one. */
+static void rx__cut_headers_are_foreign(void **state)
+{
+	static const uint16_t cuts[] = {RTE_ETHER_HDR_LEN + 39, RTE_ETHER_HDR_LEN + 23, 13, 1};
+	struct fixture f;
+	struct weft_pkt *pkt;
+	fixture_open(&f, HOST, true);
+	for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+		uint8_t frame[RTE_ETHER_HDR_LEN + 40] = {[12] = 0x86, [13] = 0xdd, [14] = 0x60};
+		if (cuts[i] == RTE_ETHER_HDR_LEN + 23)
+			memcpy(frame + 12, (const uint8_t[6]){0x08, 0, 0x45, 0, 0, 23}, 6);
+		memcpy(frame, &to_ethdev(f.host)->mac, RTE_ETHER_ADDR_LEN);
+		fixture_inject(&f, frame, cuts[i]);
+		assert_int_equal(f.host->ops->rx(f.host, &pkt, 1), 0);
+		assert_int_equal(port_stats(f.host).rx_foreign, i + 1);
+	}
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rx__cut_headers_are_foreign),
 		cmocka_unit_test(tx__payload_by_reference_arrives_behind_headers),
 		cmocka_unit_test(tx__trailer_follows_payload),
 		cmocka_unit_test(tx__length_only_payload_is_zero),

@@ -237,6 +237,7 @@ static void speak(struct fixture *f, uint32_t src, const struct rte_ether_addr *
 	struct {
 		struct rte_ether_hdr eth;
 		struct rte_ipv4_hdr ip;
+		uint8_t padding[26]; /* to the shortest frame there is */
 	} __attribute__((packed, aligned(2))) frame = {
 		.eth = {.dst_addr = to_ethdev(f->host)->mac, .src_addr = *mac, .ether_type = RTE_BE16(0x0800)},
 		.ip = {.version_ihl = 0x45,
