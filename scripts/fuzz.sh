@@ -14,13 +14,14 @@ checks=,address,undefined instrument=-fno-sanitize-recover=all
 [ "$mode" != coverage ] || checks='' instrument='-fprofile-instr-generate -fcoverage-mapping'
 export OBJ=$build/obj
 export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 $instrument -fsanitize=fuzzer-no-link$checks
-	-Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support -Itests/unit"
+	$(pkg-config --cflags libdpdk) -I$OBJ -Iport/ethdev -Itests/unit/port -Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support -Itests/unit"
 
 run() {
-	local name=$1 corpus=$build/corpus-$1
+	local name=$1 corpus=$build/corpus-$1 limit=$seconds
 	mkdir -p "$corpus"
+	case $name in tss | ethdev) limit=$((seconds / 3 + 1)) ;; esac # they have less to find
 	[ ! -e "tests/fuzz/seed_$name.py" ] || python3 "tests/fuzz/seed_$name.py" "$corpus"
-	if LLVM_PROFILE_FILE=$build/$name.profraw "$build/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+	if LLVM_PROFILE_FILE=$build/$name.profraw "$build/$name" -max_total_time="$limit" -timeout=60 -rss_limit_mb=2048 \
 		-print_final_stats=1 -artifact_prefix="$build/$name-" "$corpus" >"$build/$name.log" 2>&1; then
 		echo "fuzz/$name: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$name.log"), no failure"
 	else
@@ -31,15 +32,18 @@ run() {
 }
 
 rm -f "$OBJ"/*.o "$OBJ"/*.a "$build"/*.profraw
+python3 scripts/bytes.py xdp_program "$OBJ/ethdev_xdp_program.h"
+shopt -s extglob
 # What libFuzzer learns of the tests themselves only slows it down, and what is reached of them says nothing.
 # shellcheck disable=SC2016
-printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c tests/fuzz/*.c tests/support/{plain_pkt,duo,rma_model}.c |
+printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c port/{tss,ethdev}/!(*.bpf).c tests/fuzz/*.c tests/support/{plain_pkt,duo,rma_model}.c \
+	tests/unit/port/{tss_pair,ethdev_fixture}.c |
 	xargs -P "$jobs" -I{} sh -c 'case $1 in tests/*) more="-fno-sanitize=fuzzer-no-link -fno-profile-instr-generate -fno-coverage-mapping" ;; esac
 	clang $FLAGS $more -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
 
 # Each target takes what it needs.
-shopt -s extglob
-ar rcs "$OBJ/libtests.a" "$OBJ"/tests_support_*.o "$OBJ"/tests_fuzz_!(fuzz_*|random_input).o
+ar rcs "$OBJ/libtests.a" "$OBJ"/tests_{support,unit}_*.o "$OBJ"/tests_fuzz_!(fuzz_*|random_input).o
+ar rcs "$OBJ/libports.a" "$OBJ"/port_*.o
 
 # link_target NAME PROGRAM MORE...
 link_target() {
@@ -47,14 +51,15 @@ link_target() {
 	shift 2
 	[ "$name" != duo ] || set -- "$@" -Wl,--wrap=pdc_id_take
 	# shellcheck disable=SC2086
-	clang $instrument "$@" "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ/libtests.a" "$OBJ"/{base,wire,cc,lb,transport}_*.o \
-		-lcmocka -lm -o "$build/$program"
+	clang $instrument "$@" "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ"/lib{tests,ports}.a "$OBJ"/{base,wire,cc,lb,transport}_*.o \
+		-Wl,--as-needed -lcmocka -lm $(pkg-config --libs libdpdk libmnl libcrypto numa) -lrte_net_ring -o "$build/$program"
 }
 
 names=()
 for target in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$target" .c) name=${name#fuzz_}
 	[[ " ${FUZZ_TARGETS:-$name} " == *" $name "* ]] || continue
+	[ "$mode$name" != coveragetss ] && [ "$mode$name" != coverageethdev ] || continue # other rooms
 	link_target "$name" "$name" "-fsanitize=fuzzer$checks"
 	names+=("$name")
 done

@@ -55,7 +55,8 @@ static void sink(void *arg, uint64_t offset, const uint8_t *data, uint32_t len, 
 {
 	struct access *a = arg;
 	assert_true(a->buf && offset + len <= a->len && a->sunk + len <= a->len);
-	memcpy(a->buf + offset, data, len);
+	if (data && len)
+		memcpy(a->buf + offset, data, len);
 	a->sunk += len;
 }
 
