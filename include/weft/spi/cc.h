@@ -102,8 +102,8 @@ int weft_cc_choose_from(const struct weft_cc_ops *const *table, const char *name
 /* The same from weft_cc_table. */
 int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err);
 
-/* What "auto" stands for: the sender-based algorithm that is best, or nearly so, wherever it was measured, with and
- * without trimming (doc/reference/algorithms.md). */
+/* What "auto" stands for: the sender-based algorithm that is best in most of what was measured (doc/guide/tuning.md).
+ */
 const struct weft_cc_ops *weft_cc_auto(void);
 
 WEFT_END_DECLS
