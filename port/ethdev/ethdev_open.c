@@ -13,6 +13,7 @@
 
 #include "ethdev_dev.h"
 #include "ethdev_edge.h"
+#include "ethdev_guest.h"
 #include "ethdev_iface.h"
 #include "ethdev_mtu.h"
 #include "ethdev_offload.h"
@@ -129,6 +130,8 @@ static int dev_setup(struct ethdev *d, const struct weft_ethdev_conf *conf, stru
 	d->is_special = d->edge != NULL || d->share != NULL;
 	ethdev_link_init(d, &info, conf->link_wait_ns);
 	addresses_choose(d);
+	if (!guest_watch(d, &info))
+		return weft_err_set(err, -ENOMEM, "%s: out of memory", conf->dev);
 	ethdev_wake_init(d, &info);
 	return 0;
 }
@@ -155,6 +158,7 @@ static void device_release(struct ethdev *d)
 	paths_close(d);
 	edge_destroy(d->edge);
 	ethdev_wake_fini(d);
+	guest_unwatch(d);
 	slot_release(d->id);
 	ethdev_pool_retire(NULL);
 	d->neigh = NULL;

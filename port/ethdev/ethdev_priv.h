@@ -4,6 +4,7 @@
 #define WEFT_ETHDEV_PRIV_H
 
 #include <net/if.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -64,6 +65,13 @@ struct ethdev_link {
 	weft_link_fn changed;                          /* NULL: nobody */
 	void *changed_arg;
 };
+
+/* See ethdev_guest.h. */
+struct ethdev_guest {
+	pthread_mutex_t lock; /* held while its memory is read */
+	bool is_watched;      /* the lock exists, and vhost waits for it */
+};
+
 struct paths;
 struct edge;
 struct share_end;
@@ -107,6 +115,7 @@ struct ethdev {
 	struct weft_ethdev_steering steering;
 	char name[RTE_DEV_NAME_MAX_LEN];
 	struct ethdev_link link;
+	struct ethdev_guest guest;
 	char iface[IFNAMSIZ];             /* the kernel's interface we stand on; empty: none */
 	int guard_fds[IFACE_GUARDS];      /* keep the kernel silent about our packets, or -1 */
 	int tap_fd;                       /* where ARP comes in beside an AF_XDP socket, or -1 */

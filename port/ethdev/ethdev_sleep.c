@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 
 #include "ethdev_dev.h"
+#include "ethdev_guest.h"
 #include "ethdev_iface.h"
 #include "ethdev_priv.h"
 
@@ -88,28 +89,33 @@ static unsigned wake_arm(struct weft_port *const *ports, unsigned n, struct poll
 {
 	unsigned armed = 0;
 	for (unsigned i = 0; i < n && armed < SLEEP_PORTS_MAX; i++) {
-		const struct ethdev *d = to_ethdev(ports[i]);
+		struct ethdev *d = to_ethdev(ports[i]);
 		if (d->rx_fd < 0)
 			continue;
-		if (!d->rx_fd_is_socket && !d->link.is_parked)
+		if (!d->rx_fd_is_socket && !d->link.is_parked && guest_enter(d)) {
 			rte_eth_dev_rx_intr_enable(d->id, d->queue);
+			guest_leave(d);
+		}
 		fds[armed++] = (struct pollfd){.fd = d->rx_fd, .events = POLLIN};
 	}
 	return armed;
 }
 
-/* vhost's driver writes a line for each question about a queue while no guest is there. */
-static bool has_waiting(const struct ethdev *d)
+/* Without interrupts from now on. False: there is nobody to ask. */
+static bool disarm(struct ethdev *d, bool *has_waiting)
 {
-	struct rte_eth_link link = {.link_status = RTE_ETH_LINK_DOWN};
-	return rte_eth_link_get_nowait(d->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP &&
-	       rte_eth_rx_queue_count(d->id, d->queue) > 0;
+	if (!guest_enter(d))
+		return false;
+	rte_eth_dev_rx_intr_disable(d->id, d->queue);
+	*has_waiting = rte_eth_rx_queue_count(d->id, d->queue) > 0;
+	guest_leave(d);
+	return true;
 }
 
 /* A driver may offer interrupts that never come. What waits at the end of one sleep may have come just then. */
-static void wake_check(struct ethdev *d, bool woken)
+static void wake_check(struct ethdev *d, bool woken, bool has_waiting)
 {
-	if (woken || !has_waiting(d))
+	if (woken || !has_waiting)
 		d->unwoken = 0;
 	else if (++d->unwoken >= UNWOKEN_MAX) {
 		ethdev_wake_fini(d);
@@ -124,9 +130,9 @@ static void wake_disarm(struct weft_port *const *ports, unsigned n)
 		struct ethdev *d = to_ethdev(ports[i]);
 		if (!has_interrupt(d) || d->link.is_parked)
 			continue;
-		rte_eth_dev_rx_intr_disable(d->id, d->queue);
+		bool has_waiting = false, has_guest = disarm(d, &has_waiting);
 		/* Takes the event out of the set and the counter behind it. */
-		wake_check(d, rte_epoll_wait(d->rx_fd, &event, 1, 0) > 0);
+		wake_check(d, rte_epoll_wait(d->rx_fd, &event, 1, 0) > 0 || !has_guest, has_waiting);
 	}
 }
 
