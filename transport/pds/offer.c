@@ -9,7 +9,7 @@ static const uint8_t name[16] = "weft"; /* OFFER_NAME: zeros follow */
 void offer_make(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	struct remote *r = p->remote;
-	if (r->is_weft || p->probes_refused || r->offers == TRIES) {
+	if (p->speaks_weft || p->probes_refused || r->offers == TRIES) {
 		p->chores &= (uint8_t)~CHORE_OFFER;
 		return;
 	}
@@ -20,26 +20,20 @@ void offer_make(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	ctl_send(pds, p, WIRE_CTL_PROBE, OFFER_OPAQUE, p->cack_psn, now);
 }
 
-void pdc_tx_offer_again(struct pdc_tx *p)
-{
-	struct remote *r = p->remote;
-	if (r->is_weft)
-		r->offers = 0;
-	r->is_weft = false;
-	p->chores |= CHORE_OFFER;
-}
-
 void offer_answered(struct pdc_tx *p, const struct wire_view *v)
 {
 	p->chores &= (uint8_t)~CHORE_OFFER;
 	if (v->type == WIRE_PDS_ACK_CCX && wire_ack_cc_cc_type(v->ack_cc) == WIRE_CC_VENDOR_E &&
-	    !memcmp(v->ack_ccx->vendor, name, sizeof name))
-		p->remote->is_weft = true;
+	    !memcmp(v->ack_ccx->vendor, name, sizeof name)) {
+		p->speaks_weft = p->remote->is_weft = true;
+		p->remote->offers = 0;
+	}
 }
 
-void offer_heard(struct pds *pds, const struct pdc_rx *p)
+void offer_heard(struct pds *pds, struct pdc_rx *p)
 {
 	struct remote *r = pds_remote(pds, &p->ip);
+	p->speaks_weft = true;
 	if (r)
 		r->is_weft = true;
 }

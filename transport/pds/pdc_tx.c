@@ -47,7 +47,7 @@ static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 	p->cack_psn = p->start_psn - 1;
 	p->last_ack_psn = p->start_psn - 1;
 	p->rto_backoff = 0;
-	p->clear_wanted = p->close_wanted = p->probes_refused = false;
+	p->clear_wanted = p->close_wanted = p->probes_refused = p->speaks_weft = false;
 	p->heard = false;
 	credit_tx_start(pds, p);
 	sendq_init(&p->q, p->start_psn);
@@ -252,7 +252,7 @@ bool pdc_tx_renumber(struct pds *pds, struct pdc_tx *p, uint32_t start_psn, weft
 /* A new PDCID and new PSNs; every message starts over. Only right while the target has delivered none of them. */
 bool pdc_tx_restart(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (p->pdc.is_return || p->syn_tries++ >= SYN_TRIES_MAX)
+	if (p->pdc.is_return || p->syn_tries++ >= SYN_TRIES_MAX || !pds->events->on_restart(pds->ses, p))
 		return false;
 	drop_return(pds, p);
 	pdc_id_put(&pds->ids, &p->pdc);

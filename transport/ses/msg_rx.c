@@ -163,14 +163,6 @@ uint8_t msg_refusal_of_header(const struct ses *ses, const struct wire_req *r)
 	return job_id && wire_req_job_id(r) != job_id ? WIRE_RC_BAD_JOB_ID : WIRE_RC_NULL;
 }
 
-/* Announcements of others than Wefts would mean something else. */
-static bool is_stranger(const struct ses *ses, const struct pdc_rx *p)
-{
-	if (ses->pds->conf.tune.profile == WEFT_PROFILE_WEFT)
-		return false;
-	return !pds_speaks_weft(ses->pds, pds_remote(ses->pds, &p->ip));
-}
-
 /* Why a message can't be taken; WIRE_RC_NULL: it can. */
 static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct weft_ep *ep, const struct wire_view *v)
 {
@@ -182,8 +174,8 @@ static uint8_t refusal(struct ses *ses, const struct pdc_rx *p, const struct wef
 		rc = rc == WIRE_RC_OK ? rma_rx_check(ses, ep, &p->ip, v->std) : rc;
 		return rc == WIRE_RC_OK ? WIRE_RC_NULL : rc;
 	}
-	if (is_announcement(wire_req_opcode(v->req)) && is_stranger(ses, p))
-		return WIRE_RC_UNSUPPORTED_OP;
+	if (is_announcement(wire_req_opcode(v->req)) && !pdc_rx_may_be_announced(ses->pds, p))
+		return WIRE_RC_UNSUPPORTED_OP; /* it would mean something else */
 	if (is_announcement(wire_req_opcode(v->req)) &&
 	    (wire_rndv_eager_length(wire_rndv_of(v->std)) || v->payload_bytes))
 		return WIRE_RC_UNSUPPORTED_SIZE;

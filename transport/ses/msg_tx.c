@@ -55,12 +55,12 @@ static void fill(const struct ses *ses, struct tx_msg *m, struct weft_ep *ep, co
 }
 
 /* More than a plain message: for memory, announced, or completed by a receive. */
-static bool needs_rma(const struct ses *ses, const struct remote *to, const struct weft_op *op)
+static bool needs_rma(const struct ses *ses, const struct pdc_tx *p, const struct weft_op *op)
 {
 	if (op->kind != WEFT_OP_SEND && op->kind != WEFT_OP_TSEND)
 		return true;
 	bool large = ses->pds->conf.tune.rndv_bytes && op->len > ses->pds->conf.tune.rndv_bytes;
-	bool announced = op->flags & WEFT_OP_MATCHED || (large && pds_speaks_weft(ses->pds, to));
+	bool announced = op->flags & WEFT_OP_MATCHED || (large && pdc_tx_may_announce(ses->pds, p));
 	return announced && !(op->flags & WEFT_OP_BACKGROUND);
 }
 
@@ -73,7 +73,7 @@ static bool queue(struct ses *ses, struct weft_ep *ep, const struct weft_op *op,
 		return false;
 	assert(node && to->remote);
 	fill(ses, m, ep, op, node, to->addr.port);
-	if (needs_rma(ses, to->remote, op) && !rma_tx_attach(ses, p, m, op)) {
+	if (needs_rma(ses, p, op) && !rma_tx_attach(ses, p, m, op)) {
 		pool_put(&ses->tx_msgs, m);
 		return false;
 	}

@@ -82,6 +82,9 @@ struct rx_rma {
 
 /* Makes `m`, just filled in from `op`, one of these. False: no memory. */
 bool rma_tx_attach(struct ses *ses, struct pdc_tx *p, struct tx_msg *m, const struct weft_op *op);
+/* See pds_events.on_restart: announced messages of the connection become plain ones, where peers may be others than
+ * Wefts. */
+bool rma_tx_restarted(void *ses, struct pdc_tx *p);
 /* The errno that a completion tells of a return code. */
 int rma_errno(uint8_t return_code);
 

@@ -4,6 +4,7 @@
 
 #include "rma.h"
 #include "rma_token.h"
+#include "tx_msg.h"
 
 static uint8_t role_of(uint8_t kind)
 {
@@ -97,6 +98,36 @@ bool rma_tx_attach(struct ses *ses, struct pdc_tx *p, struct tx_msg *m, const st
 		return false;
 	}
 	pdc_tx_await_answer(p);
+	return true;
+}
+
+static bool is_announced(const struct tx_msg *m)
+{
+	return m->rma && m->rma->role == RMA_ANNOUNCE;
+}
+
+static void make_plain(struct ses *ses, struct tx_msg *m)
+{
+	struct tx_rma *r = m->rma;
+	m->run.bytes = r->length;
+	rma_token_put(ses, r->token);
+	pdc_tx_end_await(r->pdc);
+	pool_put(&ses->tx_rmas, r);
+	m->rma = NULL;
+}
+
+/* The new life of the target has not heard that we are a Weft, and may be none itself. */
+bool rma_tx_restarted(void *arg, struct pdc_tx *p)
+{
+	struct ses *ses = arg;
+	if (ses->pds->conf.tune.profile == WEFT_PROFILE_WEFT)
+		return true;
+	list_for_each (l, &p->runs)
+		if (is_announced(tx_msg_at(l)) && (tx_msg_at(l)->rma->mate || tx_msg_at(l)->rma->answered))
+			return false;
+	list_for_each (l, &p->runs)
+		if (is_announced(tx_msg_at(l)))
+			make_plain(ses, tx_msg_at(l));
 	return true;
 }
 

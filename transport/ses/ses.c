@@ -60,6 +60,7 @@ const struct pds_events ses_events = {
 	.on_refused = tx_done_refused,
 	.on_answer = answer_rx_in_ack,
 	.on_progress = tx_done_progress,
+	.on_restart = rma_tx_restarted,
 	.on_failed = on_failed,
 	.on_accept = on_accept,
 	.on_data = msg_rx_data,

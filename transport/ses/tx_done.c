@@ -9,10 +9,7 @@
 #include "rma_token.h"
 #include "rx_msg.h"
 
-enum {
-	REPETITIONS_MAX = 5,
-	ANNOUNCEMENTS_MAX = 3, /* refused by a host that may learn meanwhile who we are: as many as offers are made */
-};
+enum { REPETITIONS_MAX = 5 };
 
 static void tell(struct ses *ses, struct tx_msg *m)
 {
@@ -188,13 +185,6 @@ static bool may_repeat(const struct tx_msg *m, uint8_t rc)
 	return is_passing && !m->rma && m->repetitions < REPETITIONS_MAX;
 }
 
-/* A Weft that started again does not know yet that we are one, and takes no announcements of others. */
-static bool may_announce_again(const struct ses *ses, const struct tx_msg *m, uint8_t rc)
-{
-	return rc == WIRE_RC_UNSUPPORTED_OP && ses->pds->conf.tune.profile != WEFT_PROFILE_WEFT && m->rma &&
-	       m->rma->role == RMA_ANNOUNCE && m->repetitions < ANNOUNCEMENTS_MAX;
-}
-
 /* The first refusal decides; the message completes once nothing of it is in flight. */
 void tx_done_refused(void *arg, struct pdc_tx *p, struct tx_run *run, const struct wire_rsp *rsp)
 {
@@ -203,10 +193,7 @@ void tx_done_refused(void *arg, struct pdc_tx *p, struct tx_run *run, const stru
 	uint8_t rc = wire_rsp_return_code(rsp);
 	if (m->err || m->repeat)
 		return;
-	bool announce_again = may_announce_again(ses, m, rc);
-	if (announce_again)
-		pdc_tx_offer_again(p);
-	m->repeat = announce_again || may_repeat(m, rc);
+	m->repeat = may_repeat(m, rc);
 	if (!m->repeat)
 		m->err = rma_errno(rc);
 	else if (rc == WIRE_RC_BAD_GENERATION)

@@ -11,6 +11,15 @@
 
 enum { BYTES = 100000, LIMIT = 1000 };
 
+#define IDLE_CLOSE_NS WEFT_MS(200)
+
+/* As a restarted process does. */
+static void forget(struct weft_engine *e)
+{
+	while (first_rx(e))
+		pdc_rx_free(&e->pds, first_rx(e), 0);
+}
+
 static void open_pair(struct duo *d, enum weft_profile a, enum weft_profile b)
 {
 	struct duo_conf conf;
@@ -51,7 +60,7 @@ static uint64_t fetched(const struct duo *d, int side)
 	return duo_stats(d, side)->rndv_fetched;
 }
 
-/* The first message goes as to a stranger; then both sides know, and messages either way are announced and fetched. */
+/* The first message of a connection goes as to a stranger; then those that follow are announced and fetched. */
 static void wefts__find_out(void **state)
 {
 	struct duo d;
@@ -60,9 +69,9 @@ static void wefts__find_out(void **state)
 	assert_int_equal(fetched(&d, 1), 0);
 	message(&d, 0);
 	assert_int_equal(fetched(&d, 1), 1);
-	message(&d, 1);
+	message(&d, 1); /* over the connection that it fetches by, and has asked over */
 	assert_int_equal(fetched(&d, 0), 1);
-	assert_int_equal(offers_of(&d), 1);
+	assert_int_equal(offers_of(&d), 2);
 	duo_close(&d);
 }
 
@@ -85,12 +94,6 @@ static bool is_answer(const struct plain_pkt *w)
 static enum duo_fate no_answers(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return is_answer(w) ? DUO_DROP : DUO_PASS;
-}
-
-static enum duo_fate no_offers(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
-{
-	bool is_offer = w->pds.type == WIRE_PDS_CP && w->pds.ctl == WIRE_CTL_PROBE && w->pds.opaque == OFFER_OPAQUE;
-	return is_offer ? DUO_DROP : DUO_PASS;
 }
 
 /* One that never answers is asked three times, however long the connection lives, and gets what the standard says. */
@@ -145,39 +148,50 @@ static void announcements__of_strangers(void **state)
 	free(out);
 }
 
-/* A host that started again knows nobody, and is told before it fetches. */
-static void announcements__to_a_new_life(void **state)
+/* What a host has said over one connection does not hold for the next, which may be to another life of it. */
+static void each_connection__finds_out(void **state)
 {
 	struct duo d;
 	open_pair(&d, WEFT_PROFILE_AI_BASE, WEFT_PROFILE_AI_BASE);
+	d.e[0]->pds.conf.tune.idle_close_ns = IDLE_CLOSE_NS;
 	message(&d, 0);
 	message(&d, 0);
 	assert_int_equal(fetched(&d, 1), 1);
-	pds_remote(&d.e[1]->pds, &d.e[0]->pds.conf.ip)->is_weft = false;
+	duo_run(&d, d.now + 2 * IDLE_CLOSE_NS);
+	assert_int_equal(duo_stats(&d, 0)->pdc_closed, 1);
+	message(&d, 0);
+	assert_int_equal(fetched(&d, 1), 1);
 	message(&d, 0);
 	assert_int_equal(fetched(&d, 1), 2);
-	assert_int_equal(offers_of(&d), 2);
-	assert_int_equal(duo_stats(&d, 0)->msg_repeated, 1);
+	assert_int_equal(offers_of(&d), 3);
 	duo_close(&d);
 }
 
-/* It is no Weft any more: the announcement ends with its refusal, and what follows goes as to any stranger. */
-static void announcements__to_a_stranger_at_this_address(void **state)
+/* Announcements that start over go as plain messages, in their turn: a host that started again has heard nothing. */
+static void new_life__gets_plain_messages(void **state)
 {
-	static int context;
+	enum { MESSAGES = 4 };
+	static int context[MESSAGES];
 	struct duo d;
 	open_pair(&d, WEFT_PROFILE_AI_BASE, WEFT_PROFILE_AI_BASE);
 	message(&d, 0);
-	pds_remote(&d.e[1]->pds, &d.e[0]->pds.conf.ip)->is_weft = false;
-	d.fate = no_offers;
-	uint8_t *out = duo_pattern(BYTES, 3);
-	duo_send(&d, 0, out, BYTES, 1, &context);
+	duo_run(&d, d.now + WEFT_MS(500));
+	forget(d.e[1]);
+	uint8_t *out = duo_pattern(BYTES, 3), *in = calloc(MESSAGES, BYTES);
+	assert_non_null(in);
+	for (int i = 0; i < MESSAGES; i++) {
+		duo_recv(&d, 1, in + (size_t)i * BYTES, BYTES, 0, 0, &context[i]);
+		duo_send(&d, 0, out, i % 2 ? 100 : BYTES, 0, &context[i]);
+	}
 	duo_run(&d, d.now + WEFT_MS(50));
-	duo_expect(&d, 0, &context, EOPNOTSUPP);
-	message(&d, 0);
+	for (int i = 0; i < MESSAGES; i++) {
+		duo_expect(&d, 1, &context[i], 0);
+		duo_expect(&d, 0, &context[i], 0);
+	}
 	assert_int_equal(fetched(&d, 1), 0);
 	duo_close(&d);
 	free(out);
+	free(in);
 }
 
 int main(void)
@@ -188,8 +202,8 @@ int main(void)
 		cmocka_unit_test(silence__is_respected),
 		cmocka_unit_test(answers__of_others),
 		cmocka_unit_test(announcements__of_strangers),
-		cmocka_unit_test(announcements__to_a_new_life),
-		cmocka_unit_test(announcements__to_a_stranger_at_this_address),
+		cmocka_unit_test(each_connection__finds_out),
+		cmocka_unit_test(new_life__gets_plain_messages),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ struct remote {
 	struct weft_ip ip;
 	struct pdc_tx *tx[2];      /* our connections to it, or NULL: the usual one, and that of background messages */
 	struct pdc_tx *conns;      /* all pdc_tx to it: these, and the return directions of its own connections */
-	bool is_weft;              /* it has said so, see offer.h */
+	bool is_weft;              /* it has said so, over any connection, see offer.h */
 	uint8_t offers;            /* sent to it since it last answered, see offer.h */
 	weft_ns offer_at_ns;       /* the next may be sent from here on */
 	uint32_t msgs, answers;    /* records of messages from it, answers to it under way; SES's */
@@ -96,6 +96,7 @@ struct pdc_tx {
 	bool background : 1;     /* for what may wait: see remote.tx */
 	bool clear_wanted : 1;   /* the target waits for us to clear up to clear_psn */
 	bool probes_refused : 1; /* the target knows no PROBE */
+	bool speaks_weft : 1;    /* the target has said that it is a Weft since numbering started, see offer.h */
 	bool busy : 1;           /* counted in pds.busy_conns: since a run was queued, until all is done */
 	bool close_wanted : 1;   /* the target asked us to close (CLOSE_REQ): done when nothing is under way */
 	uint32_t start_psn, clear_psn;
@@ -132,6 +133,7 @@ struct pdc_rx {
 	bool given_up;         /* closed by us: what comes later is refused for good */
 	bool ack_owed;         /* an ACK could not be sent for lack of a packet: in pds.ack_due */
 	bool asked;            /* the initiator asked for an answer (AR) while there was a hole; still open */
+	bool speaks_weft;      /* the initiator has said that it is a Weft, see offer.h */
 	uint8_t trigger_flags; /* like the following: WIRE_F_RETX, WIRE_F_ACK_M */
 	uint32_t unacked_pkts; /* received since the last ACK */
 	uint32_t gap_psn;      /* PSN whose absence was last reported (go_back_n) */

@@ -41,6 +41,9 @@ struct pds_events {
 	void (*on_answer)(void *ses, struct tx_run *run, const struct wire_view *v, const uint8_t *payload);
 	/* An ACK was processed, and pdc_tx.held is not 0. */
 	void (*on_progress)(void *ses, struct pdc_tx *p);
+	/* All messages are about to start over, with a target that knows nothing of this connection. False: they
+	 * cannot, something of them was delivered. */
+	bool (*on_restart)(void *ses, struct pdc_tx *p);
 	/* The connection is about to go, with all that is in pdc_tx.runs; SES takes the runs out (pdc_tx_remove). */
 	void (*on_failed)(void *ses, struct pdc_tx *p, int err);
 
@@ -188,8 +191,6 @@ void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns
 void pdc_tx_abandon(struct pds *pds, struct pdc_tx *p, struct tx_run *run);
 /* What an unfinished run waits for, enum weft_op_wait. */
 uint8_t pds_run_waits(const struct pds *pds, const struct pdc_tx *p, const struct tx_run *run, weft_ns now);
-/* The host of this connection refused what it should understand: it is asked anew whether it is a Weft. */
-void pdc_tx_offer_again(struct pdc_tx *p);
 /* A run that has ended is sent once more, behind all others; the connection waits an RTO first, doubled so often. */
 void pdc_tx_queue_again(struct pds *pds, struct pdc_tx *p, struct tx_run *run, uint32_t doublings, weft_ns now);
 /* The run has ended. */
@@ -244,10 +245,21 @@ static inline uint64_t pds_unguessable(struct pds *pds)
 	return pds->has_secret ? csprng_next(&pds->secret_rng) : rng_next(&pds->rng);
 }
 
-/* Whether a host may be sent what only Wefts understand. */
+/* Whether a host takes what others refuse packet by packet. */
 static inline bool pds_speaks_weft(const struct pds *pds, const struct remote *r)
 {
 	return pds->conf.tune.profile == WEFT_PROFILE_WEFT || (r && r->is_weft);
+}
+
+/* Whether messages may be announced over this connection, and whether announcements over it are those of a Weft. */
+static inline bool pdc_tx_may_announce(const struct pds *pds, const struct pdc_tx *p)
+{
+	return pds->conf.tune.profile == WEFT_PROFILE_WEFT || p->speaks_weft;
+}
+
+static inline bool pdc_rx_may_be_announced(const struct pds *pds, const struct pdc_rx *p)
+{
+	return pds->conf.tune.profile == WEFT_PROFILE_WEFT || p->speaks_weft;
 }
 
 /* `our_id`: 0 when there is no connection. */
