@@ -70,7 +70,8 @@ def random_life(seed: int, ccs: tuple[str, ...], lbs: tuple[str, ...], parameter
     if r.random() < TUNED_SHARE:
         for p in r.sample(parameters, r.randrange(1, TUNED_MOST + 1)):
             sets[p.key] = str(value_of(r, p))
-    return LifeCase(r.choice(ccs), r.choice(lbs), seed, sets)
+    named = [cc for cc in ccs if cc != "auto"]  # that is one of the others, and parameters, which are drawn anyway
+    return LifeCase(r.choice(named), r.choice(lbs), seed, sets)
 
 
 def simpler_life(case: LifeCase) -> Iterator[LifeCase]:
