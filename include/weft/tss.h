@@ -58,7 +58,7 @@ int weft_tss_open(const struct weft_tss_conf *conf, struct weft_port *inner, str
 		  struct weft_err *err);
 
 /* Other keys from now on; packets of keys that stay are not affected. By the thread that polls the port. -EINVAL,
- * -ENOMEM: the keys are as before. */
+ * -ENOMEM, or -EKEYREVOKED, when one of them was removed after packets of it had come: the keys are as before. */
 int weft_tss_set_keys(struct weft_port *port, const struct weft_tss_keys *keys, struct weft_err *err);
 
 /* True while the port holds packets that the one below did not take: receive or send soon, it tries again then. */

@@ -63,6 +63,7 @@ static void tss_doubt(struct weft_port *port, const struct weft_ip *ip)
 static void tss_release(struct tss_port *t)
 {
 	tss_sealer_drop(t, &t->sealer);
+	tss_retired_fini(&t->retired, &t->sources.mem);
 	tss_sources_fini(&t->sources);
 	t->cipher->ops->close(t->cipher);
 	OPENSSL_cleanse(t, sizeof *t);
@@ -117,12 +118,54 @@ static const struct weft_tss_key *current_of(const struct weft_tss_keys *keys)
 	return &keys->key[keys->current];
 }
 
-/* Sources of keys that are not the same any more. */
-static void sources_prune(struct tss_port *t, const struct weft_tss_keys *keys)
+/* Keys that will not be the same any more and of which packets came. */
+struct leaving {
+	struct tss_print prints[WEFT_TSS_KEYS_MAX];
+	uint32_t count;
+};
+
+static int leaving_find(struct tss_port *t, const struct weft_tss_keys *keys, struct leaving *l, struct weft_err *err)
 {
-	for (uint32_t i = 0; i < t->keys.count; i++)
-		if (!key_eq(&t->keys.key[i], tss_key_of(keys, t->keys.key[i].id)))
-			tss_sources_forget(&t->sources, t->keys.key[i].id);
+	bool has_memory = true;
+
+	l->count = 0;
+	for (uint32_t i = 0; i < t->keys.count; i++) {
+		const struct weft_tss_key *key = &t->keys.key[i];
+		if (!key_eq(key, tss_key_of(keys, key->id)) && tss_sources_use(&t->sources, key->id))
+			has_memory &= tss_print_make(key, &l->prints[l->count++]);
+	}
+	if (has_memory && tss_retired_reserve(&t->retired, &t->sources.mem, l->count))
+		return 0;
+	return weft_err_set(err, -ENOMEM, "encryption: no memory to remember keys that go");
+}
+
+/* Their sources are forgotten, and with them which packets came. */
+static void leaving_retire(struct tss_port *t, const struct leaving *l)
+{
+	for (uint32_t i = 0; i < l->count; i++) {
+		tss_retired_add(&t->retired, &l->prints[i]);
+		tss_sources_forget(&t->sources, l->prints[i].id);
+	}
+}
+
+/* None may be one that went. */
+static int retired_check(const struct tss_port *t, const struct weft_tss_keys *keys, struct weft_err *err)
+{
+	struct tss_print print;
+
+	for (uint32_t i = 0; i < keys->count; i++) {
+		if (key_eq(&keys->key[i], tss_key_of(&t->keys, keys->key[i].id)))
+			continue;
+		if (!tss_print_make(&keys->key[i], &print))
+			return weft_err_set(err, -ENOMEM, "encryption: no memory for a key");
+		if (tss_retired_has(&t->retired, &print))
+			return weft_err_set(
+				err, -EKEYREVOKED,
+				"encryption: key %u was removed and may not come back, as packets of it that came "
+				"could come again: make a new one",
+				keys->key[i].id);
+	}
+	return 0;
 }
 
 static int sealer_replace(struct tss_port *t, const struct weft_tss_keys *keys, struct weft_err *err)
@@ -141,13 +184,18 @@ static int sealer_replace(struct tss_port *t, const struct weft_tss_keys *keys, 
 int weft_tss_set_keys(struct weft_port *port, const struct weft_tss_keys *keys, struct weft_err *err)
 {
 	struct tss_port *t = tss_of(port);
+	struct leaving leaving;
 	int rc = keys_check(keys, err);
 
+	if (!rc)
+		rc = retired_check(t, keys, err);
+	if (!rc)
+		rc = leaving_find(t, keys, &leaving, err);
 	if (!rc)
 		rc = sealer_replace(t, keys, err);
 	if (rc)
 		return rc;
-	sources_prune(t, keys);
+	leaving_retire(t, &leaving);
 	t->keys = *keys;
 	t->stats.tss_key_changes++;
 	return 0;

@@ -3,6 +3,7 @@
 #ifndef TSS_PRIV_H
 #define TSS_PRIV_H
 
+#include "tss_retired.h"
 #include "tss_sources.h"
 #include "weft/tss.h"
 
@@ -22,6 +23,7 @@ struct tss_port {
 	struct tss_sealer sealer;
 	uint64_t number; /* of the next packet sent; UINT64_MAX is never used */
 	struct tss_sources sources;
+	struct tss_retired retired;
 	struct weft_tss_stats stats;
 	struct weft_pkt *held[TSS_BURST]; /* sealed, not taken by the port below */
 	uint16_t held_n;

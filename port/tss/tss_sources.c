@@ -82,6 +82,14 @@ struct tss_source *tss_source_add(struct tss_sources *s, const struct weft_ip *i
 	return source;
 }
 
+bool tss_sources_use(const struct tss_sources *s, uint32_t key_id)
+{
+	list_for_each (pos, &s->all)
+		if (list_entry(pos, struct tss_source, link)->key_id == key_id)
+			return true;
+	return false;
+}
+
 void tss_sources_forget(struct tss_sources *s, uint32_t key_id)
 {
 	list_for_each_safe (pos, &s->all) {

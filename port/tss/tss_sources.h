@@ -50,6 +50,9 @@ void tss_opener_drop(struct tss_sources *s, struct tss_opener *opener);
 struct tss_source *tss_source_add(struct tss_sources *s, const struct weft_ip *ip, uint32_t key_id,
 				  const struct tss_opener *opener);
 
+/* Whether a packet of the key has come. */
+bool tss_sources_use(const struct tss_sources *s, uint32_t key_id);
+
 /* Forgets all sources of the key. */
 void tss_sources_forget(struct tss_sources *s, uint32_t key_id);
 

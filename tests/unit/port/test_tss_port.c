@@ -243,6 +243,59 @@ static void set_keys__replays(void **state)
 	assert_int_equal(pair_stats(&pair, 1).tss_bad_tag, 1);
 }
 
+/* A packet that came would come again with it: the key stays away, also as one of several, and after others went. */
+static void set_keys__removed_key_stays_away(void **state)
+{
+	struct weft_tss_keys keys = pair.keys, one = pair.keys;
+	struct weft_err err;
+	pair_send(&pair, 0, false, 1);
+	pair_bring(&pair, 1, pair_sent(&pair, 0, 0));
+	expect_marks(1, 1);
+	one.count = 1;
+	one.current = 0;
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(weft_tss_set_keys(pair.ports[1], &one, &err), 0);
+		assert_int_equal(weft_tss_set_keys(pair.ports[1], &keys, &err), -EKEYREVOKED);
+		assert_non_null(strstr(err.msg, "key "));
+		pair_bring(&pair, 1, pair_sent(&pair, 0, 0));
+		pair_expect_none(&pair, 1);
+		one.key[1].secret[9]++;
+		one.count = 2;
+		assert_int_equal(weft_tss_set_keys(pair.ports[1], &one, &err), 0);
+		one.count = 1;
+	}
+	assert_int_equal(pair_stats(&pair, 1).tss_unknown_key, 10);
+}
+
+/* Nothing of it can come again: a key nobody used may. */
+static void set_keys__removed_key_that_nobody_used(void **state)
+{
+	struct weft_tss_keys one = pair.keys;
+	one.count = 1;
+	one.current = 0;
+	pair_send(&pair, 0, false, 1);
+	assert_int_equal(weft_tss_set_keys(pair.ports[1], &one, NULL), 0);
+	assert_int_equal(weft_tss_set_keys(pair.ports[1], &pair.keys, NULL), 0);
+	pair_bring(&pair, 1, pair_sent(&pair, 0, 0));
+	expect_marks(1, 1);
+}
+
+static void set_keys__no_memory_to_remember(void **state)
+{
+	struct weft_tss_keys one = pair.keys;
+	one.count = 1;
+	one.current = 0;
+	pair_send(&pair, 0, false, 1);
+	pair_bring(&pair, 1, pair_sent(&pair, 0, 0));
+	expect_marks(1, 1);
+	derive_fails = true;
+	assert_int_equal(weft_tss_set_keys(pair.ports[1], &one, NULL), -ENOMEM);
+	derive_fails = false;
+	pair_bring(&pair, 1, pair_sent(&pair, 0, 0));
+	pair_expect_none(&pair, 1);
+	assert_int_equal(pair_stats(&pair, 1).tss_replayed, 1);
+}
+
 static void set_keys__wrong_or_no_memory(void **state)
 {
 	struct weft_tss_keys keys = pair.keys;
@@ -306,6 +359,9 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(tx__numbers_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(set_keys__rotation_under_load, setup, teardown),
 		cmocka_unit_test_setup_teardown(set_keys__replays, setup, teardown),
+		cmocka_unit_test_setup_teardown(set_keys__removed_key_stays_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(set_keys__removed_key_that_nobody_used, setup, teardown),
+		cmocka_unit_test_setup_teardown(set_keys__no_memory_to_remember, setup, teardown),
 		cmocka_unit_test_setup_teardown(set_keys__wrong_or_no_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(open__refusals, setup, teardown),
 		cmocka_unit_test_setup_teardown(alloc__is_that_of_the_port_below, setup, teardown),
