@@ -12,7 +12,7 @@ PACKAGES := build-essential meson ninja-build pkg-config dpdk dpdk-dev libfabric
 SOAK_SECONDS ?= 1800
 SECONDS ?= 120
 
-.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi bench-host reproduce soak chaos chaos-real fuzz \
+.PHONY: all deps build demo test deb test-nic test-fabric bench bench-provider bench-mpi bench-host reproduce soak chaos chaos-real alloc fuzz \
 	fuzz-coverage check format tidy clean
 
 all: build
@@ -90,6 +90,10 @@ chaos-real: deps build
 # Every fuzz target for SECONDS with libFuzzer, under sanitizers.
 fuzz: deps
 	@scripts/fuzz.sh $(BUILD)-fuzz $(SECONDS)
+
+# Each allocation of the provider, weft switch and weft host fails alone, then all from it on; half an hour.
+alloc: deps build
+	@for case in device rings keys switch host; do tests/provider/alloc_sweep.py $(BUILD) $$case $(ALLOC_OPTIONS) || exit 1; done
 
 # Which lines of transport and wire the targets reach in FUZZ_SECONDS each, a table (tests/fuzz/README.md).
 FUZZ_SECONDS ?= 60

@@ -22,8 +22,9 @@ static bool is_same_socket(const char *listed, const char *path, const struct st
 	return strcmp(slash != NULL ? slash + 1 : listed, ours != NULL ? ours + 1 : path) == 0;
 }
 
-/* Asks the kernel. Connecting would ask too, but DPDK's memif server panics when a client is gone before it answers. */
-static bool somebody_listens(const char *path, const struct stat *st)
+/* Asks the kernel. Connecting would ask too, but DPDK's memif server panics when a client is gone before it answers.
+ * -EADDRINUSE: somebody listens; else 0, or why it cannot be told. */
+static int listener_check(const char *path, const struct stat *st, struct weft_err *err)
 {
 	enum { LISTENING = 0x10000 };
 	char line[512], listed[256];
@@ -31,12 +32,13 @@ static bool somebody_listens(const char *path, const struct stat *st)
 	bool found = false;
 	FILE *f = fopen("/proc/net/unix", "r");
 	if (f == NULL)
-		return true;
+		return weft_err_set(err, -errno, "%s: who listens there cannot be told: /proc/net/unix: %s", path,
+				    strerror(errno));
 	while (!found && fgets(line, sizeof line, f) != NULL)
 		found = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %255s", &flags, listed) == 2 && (flags & LISTENING) &&
 			is_same_socket(listed, path, st);
 	fclose(f);
-	return found;
+	return found ? weft_err_set(err, -EADDRINUSE, "%s: another process listens there", path) : 0;
 }
 
 static int dir_give(const char *dir, const struct switch_user *user, struct weft_err *err)
@@ -85,8 +87,9 @@ static int old_remove(const char *path, const struct switch_user *user, struct w
 		return weft_err_set(err, -EEXIST, "%s: exists and is no socket", path);
 	if (st.st_uid != user->uid)
 		return weft_err_set(err, -EPERM, "%s: belongs to user %u", path, (unsigned)st.st_uid);
-	if (somebody_listens(path, &st))
-		return weft_err_set(err, -EADDRINUSE, "%s: another process listens there", path);
+	int rc = listener_check(path, &st, err);
+	if (rc != 0)
+		return rc;
 	if (unlink(path) != 0)
 		return weft_err_set(err, -errno, "%s: cannot remove the old socket: %s", path, strerror(errno));
 	return 0;

@@ -79,9 +79,10 @@ struct prov_group {
 	struct fid_mc mc; /* fi_addr: its own address */
 	TAILQ_ENTRY(prov_group) link;
 	struct prov_ep *ep;
-	struct prov_eq *eq; /* where FI_JOIN_COMPLETE is reported */
-	uint64_t id;        /* upper part of its messages' tags: agreed upon without a message, see group_id_set */
-	uint64_t seq;       /* operations so far */
+	struct prov_eq *eq;        /* where FI_JOIN_COMPLETE is reported */
+	struct prov_event *joined; /* memory to tell of it; NULL: told */
+	uint64_t id;  /* upper part of its messages' tags: agreed upon without a message, see group_id_set */
+	uint64_t seq; /* operations so far */
 	uint32_t rank, count;
 	fi_addr_t *addrs; /* of the members, ours */
 	uint32_t *peers;  /* the engine's ids of their collective endpoints */

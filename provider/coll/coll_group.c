@@ -71,6 +71,7 @@ static void group_free(struct prov_group *g)
 {
 	free(g->addrs);
 	free(g->peers);
+	free(g->joined);
 	free(g);
 }
 
@@ -104,7 +105,8 @@ static struct prov_group *group_new(struct prov_ep *ep, size_t count, void *cont
 		return NULL;
 	g->addrs = calloc(count, sizeof *g->addrs);
 	g->peers = calloc(count, sizeof *g->peers);
-	if (!g->addrs || !g->peers) {
+	g->joined = prov_eq_reserve();
+	if (!g->addrs || !g->peers || !g->joined) {
 		group_free(g);
 		return NULL;
 	}

@@ -25,11 +25,12 @@ static void run_free(struct prov_ep *ep, struct coll_run *run)
 	free(run);
 }
 
-static void joined_report(const struct prov_group *g, const struct coll_run *run)
+static void joined_report(struct prov_group *g, const struct coll_run *run)
 {
 	const struct fi_eq_err_entry entry = {
 		.fid = (struct fid *)&g->mc.fid, .context = run->context, .err = run->err, .prov_errno = run->err};
-	prov_eq_post_locked(g->eq, g->ep->domain->nic, FI_JOIN_COMPLETE, &entry);
+	prov_eq_post_reserved(g->eq, g->ep->domain->nic, g->joined, FI_JOIN_COMPLETE, &entry);
+	g->joined = NULL;
 }
 
 static void run_end(struct prov_ep *ep, struct coll_run *run)

@@ -102,8 +102,9 @@ static int resolve(const char *node, const char *service, int flags, struct prov
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_PASSIVE | flags};
 	struct addrinfo *list = NULL;
-	if (getaddrinfo(node, service, &hints, &list))
-		return -FI_ENODATA;
+	int ret = getaddrinfo(node, service, &hints, &list);
+	if (ret)
+		return ret == EAI_MEMORY ? -FI_ENOMEM : -FI_ENODATA;
 	addrs_fill(list, addrs);
 	freeaddrinfo(list);
 	return addrs->count ? 0 : -FI_ENODATA;

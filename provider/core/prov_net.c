@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "prov_net.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -34,12 +35,18 @@ static bool number_parse(const char *text, unsigned long max, unsigned long *n)
 	return !*end && !errno && *n <= max;
 }
 
+/* Takes no memory. What follows % is for the kernel, which knows interfaces. */
 static bool ip_parse(const char *text, struct weft_ip *ip)
 {
-	struct prov_addrs addrs;
-	if (prov_addr_resolve(text, NULL, FI_NUMERICHOST, &addrs) || !addrs.count)
+	char host[INET6_ADDRSTRLEN];
+	struct in_addr v4;
+	size_t len = strcspn(text, "%");
+	if (len >= sizeof host)
 		return false;
-	*ip = addrs.addr[0].ip;
+	snprintf(host, sizeof host, "%.*s", (int)len, text);
+	if (inet_pton(AF_INET, host, &v4) != 1)
+		return inet_pton(AF_INET6, host, ip->b) == 1;
+	*ip = weft_ip_v4(ntohl(v4.s_addr));
 	return true;
 }
 

@@ -73,25 +73,60 @@ static struct prov_eq *eq_of(const struct prov_av *av)
 	return av->eq ? av->eq : av->domain->eq;
 }
 
+/* What insert_events needs, before anything is inserted. */
+struct insert_report {
+	int *errs;                  /* of each address, positive */
+	struct prov_event **events; /* one for each address, and one for all */
+	size_t count;
+};
+
+static void report_free(struct insert_report *r)
+{
+	for (size_t i = 0; r->events && i <= r->count; i++)
+		free(r->events[i]);
+	free(r->events);
+	free(r->errs);
+}
+
+static int report_reserve(struct insert_report *r, size_t count)
+{
+	*r = (struct insert_report){calloc(count + 1, sizeof *r->errs), calloc(count + 1, sizeof *r->events), count};
+	bool has_all = r->errs && r->events;
+	for (size_t i = 0; has_all && i <= count; i++)
+		has_all = (r->events[i] = prov_eq_reserve());
+	if (has_all)
+		return 0;
+	report_free(r);
+	return -FI_ENOMEM;
+}
+
+static void report_post(struct prov_av *av, struct insert_report *r, size_t i, const struct fi_eq_err_entry *entry)
+{
+	prov_eq_post_reserved(eq_of(av), NULL, r->events[i], FI_AV_COMPLETE, entry);
+	r->events[i] = NULL;
+}
+
 /* One event for each failure, then one that says how many were inserted. */
 static int insert_events(struct prov_av *av, const void *addrs, size_t count, fi_addr_t *fi_addr, uint64_t flags,
 			 void *context)
 {
 	struct fi_eq_err_entry entry = {.fid = &av->fid.fid, .context = context};
-	int ret = 0, *errs = calloc(count ? count : 1, sizeof *errs);
-	if (!errs)
-		return -FI_ENOMEM;
-	size_t inserted = insert_all(av, addrs, count, fi_addr, flags, errs);
-	for (size_t i = 0; i < count && !ret; i++) {
+	struct insert_report report;
+	int ret = report_reserve(&report, count);
+	if (ret)
+		return ret;
+	size_t inserted = insert_all(av, addrs, count, fi_addr, flags, report.errs);
+	for (size_t i = 0; i < count; i++) {
 		entry.data = i;
-		entry.err = entry.prov_errno = errs[i];
-		if (errs[i])
-			ret = prov_eq_post(eq_of(av), FI_AV_COMPLETE, &entry);
+		entry.err = entry.prov_errno = report.errs[i];
+		if (report.errs[i])
+			report_post(av, &report, i, &entry);
 	}
-	free(errs);
 	entry.data = inserted;
 	entry.err = entry.prov_errno = 0;
-	return ret ? ret : prov_eq_post(eq_of(av), FI_AV_COMPLETE, &entry);
+	report_post(av, &report, count, &entry);
+	report_free(&report);
+	return 0;
 }
 
 static int av_insert(struct fid_av *fid, const void *addrs, size_t count, fi_addr_t *fi_addr, uint64_t flags,

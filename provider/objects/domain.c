@@ -105,8 +105,14 @@ static void link_heard(struct prov_link_listener *listener, int err)
 	struct prov_domain *domain = container_of(listener, struct prov_domain, link_listener);
 	const struct fi_eq_err_entry entry = {
 		.fid = &domain->fid.fid, .context = domain->fid.fid.context, .err = err, .prov_errno = err};
-	if (domain->eq)
-		prov_eq_post_locked(domain->eq, domain->nic, FI_NOTIFY, &entry);
+	if (!domain->eq)
+		return;
+	struct prov_event *ev = prov_eq_reserve();
+	if (ev)
+		prov_eq_post_reserved(domain->eq, domain->nic, ev, FI_NOTIFY, &entry);
+	else
+		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s: no memory to tell of the link: %s\n", domain->nic->name,
+			err ? fi_strerror(err) : "up");
 }
 
 static int domain_start(struct prov_domain *domain, const struct fi_info *info)

@@ -34,16 +34,12 @@ static struct prov_eq *eq_of(struct fid *fid)
 	return container_of(fid, struct prov_eq, fid.fid);
 }
 
-static struct prov_event *event_new(uint32_t event, const void *buf, size_t len, bool is_error)
+static void event_set(struct prov_event *ev, uint32_t event, const void *buf, size_t len, bool is_error)
 {
-	struct prov_event *ev = malloc(sizeof *ev + len);
-	if (!ev)
-		return NULL;
 	ev->event = event;
 	ev->is_error = is_error;
 	ev->size = len;
 	memcpy(ev->data, buf, len);
-	return ev;
 }
 
 /* A queue that was overrun takes nothing more; `room` is how many events it may hold. `nic`: whose lock is held, or
@@ -70,23 +66,19 @@ static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room, str
 	return overrun ? -FI_EOVERRUN : 0;
 }
 
-static int post(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry)
+struct prov_event *prov_eq_reserve(void)
 {
-	assert(entry->err >= 0);
-	size_t len = entry->err ? sizeof *entry : sizeof(struct fi_eq_entry);
-	struct prov_event *ev = event_new(event, entry, len, entry->err != 0);
-	return ev ? event_add(eq, ev, SIZE_MAX, nic) : -FI_ENOMEM;
+	return malloc(sizeof(struct prov_event) + sizeof(struct fi_eq_err_entry));
 }
 
-int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry)
+void prov_eq_post_reserved(struct prov_eq *eq, struct prov_nic *nic, struct prov_event *ev, uint32_t event,
+			   const struct fi_eq_err_entry *entry)
 {
-	assert_locked(nic);
-	return post(eq, nic, event, entry);
-}
-
-int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry)
-{
-	return post(eq, NULL, event, entry);
+	assert(ev && entry->err >= 0);
+	if (nic)
+		assert_locked(nic);
+	event_set(ev, event, entry, entry->err ? sizeof *entry : sizeof(struct fi_eq_entry), entry->err != 0);
+	event_add(eq, ev, SIZE_MAX, nic);
 }
 
 static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
@@ -94,8 +86,11 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, siz
 	struct prov_eq *eq = eq_of(&fid->fid);
 	if (!eq->writable || flags || (len && !buf))
 		return -FI_EINVAL;
-	struct prov_event *ev = event_new(event, buf, len, false);
-	int ret = ev ? event_add(eq, ev, eq->size, NULL) : -FI_ENOMEM;
+	struct prov_event *ev = malloc(sizeof *ev + len);
+	if (!ev)
+		return -FI_ENOMEM;
+	event_set(ev, event, buf, len, false);
+	int ret = event_add(eq, ev, eq->size, NULL);
 	return ret ? ret : (ssize_t)len;
 }
 

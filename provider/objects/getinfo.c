@@ -177,6 +177,8 @@ int prov_getinfo(uint32_t version, const char *node, const char *service, uint64
 		ret = want_parse(node, service, flags, &want);
 	if (!ret)
 		ret = list_build(version, &conf, &want, out);
+	if (ret == -FI_ENOMEM && !err.msg[0])
+		FI_WARN(&prov_weft, FI_LOG_CORE, "out of memory\n"); /* libfabric says only that there is nothing */
 	prov_conf_free(&conf);
 	return ret;
 }

@@ -154,8 +154,12 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 	if (ret)
 		return ret;
 	struct prov_mr *mr = calloc(1, sizeof *mr);
-	if (!mr)
+	struct prov_event *event = domain->mr_events ? prov_eq_reserve() : NULL;
+	if (!mr || (domain->mr_events && !event)) {
+		free(mr);
+		free(event);
 		return -FI_ENOMEM;
+	}
 	mr->domain = domain;
 	mr->fid.fid.fclass = FI_CLASS_MR;
 	mr->fid.fid.context = attr->context;
@@ -163,12 +167,15 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 	ret = mr_start(mr, attr, flags);
 	if (ret) {
 		free(mr);
+		free(event);
 		return ret;
 	}
 	prov_ref(&domain->refs);
 	*out = &mr->fid;
 	const struct fi_eq_err_entry entry = {.fid = &mr->fid.fid, .context = attr->context};
-	return domain->mr_events ? prov_eq_post(domain->eq, FI_MR_COMPLETE, &entry) : 0;
+	if (event)
+		prov_eq_post_reserved(domain->eq, NULL, event, FI_MR_COMPLETE, &entry);
+	return 0;
 }
 
 static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access, uint64_t offset,

@@ -38,10 +38,13 @@ struct prov_eq {
 };
 
 int prov_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
-/* Adds an event; `err` != 0 makes it an error entry. No lock held. -FI_ENOMEM, -FI_EOVERRUN. */
-int prov_eq_post(struct prov_eq *eq, uint32_t event, const struct fi_eq_err_entry *entry);
-/* The same while the device's lock is held. */
-int prov_eq_post_locked(struct prov_eq *eq, struct prov_nic *nic, uint32_t event, const struct fi_eq_err_entry *entry);
+/* Memory for one event of ours, taken before something happens that has to be told. NULL: none. Who does not post it
+ * gives it back by free. */
+struct prov_event *prov_eq_reserve(void);
+/* Adds an event in memory from prov_eq_reserve, which becomes the queue's; `entry->err` != 0 makes it an error entry.
+ * `nic`: whose lock is held, or NULL. After an overrun the event is dropped. */
+void prov_eq_post_reserved(struct prov_eq *eq, struct prov_nic *nic, struct prov_event *ev, uint32_t event,
+			   const struct fi_eq_err_entry *entry);
 /* From now on `source` is looked at; a thread does it for those who wait for the queue's wait object. No lock held. An
  * errno value < 0. */
 int prov_eq_watch(struct prov_eq *eq, struct prov_eq_source *source);
