@@ -98,6 +98,21 @@ for page in man1/weft.1 man3/libweft.3 man7/fi_weft.7; do
 	[ -s "moved/weft/share/man/$page" ] || [ -s "moved/weft/man/$page" ] || fail "no $page"
 done
 
+# Units start what was installed, and systemd understands them.
+mkdir units
+for unit in moved/weft/lib/systemd/system/*; do
+	grep '^ExecStart=' "$unit" | grep -v "^ExecStart=${weft#"$stage"} " && fail "$unit starts another program"
+	sed "s#^ExecStart=[^ ]*#ExecStart=$PWD/moved/weft/bin/weft#" "$unit" >"units/${unit##*/}"
+done
+[ "$(ls units | wc -l)" = 4 ] || fail "units: $(ls units)"
+if command -v systemd-analyze >/dev/null; then
+	SYSTEMD_UNIT_PATH=$PWD/units: systemd-analyze verify --man=no weft-host.service weft-host.socket weft-metrics.service \
+		weft-switch@x.service >said 2>&1 || fail "systemd refuses a unit: $(cat said)"
+	grep weft said && fail "systemd does not understand all of a unit" # it only warns of unknown keys
+else
+	echo "no systemd-analyze: units were not verified"
+fi
+
 # shellcheck disable=SC1091
 source moved/weft/share/bash-completion/completions/weft
 COMP_WORDS=(moved/weft/bin/weft sim --cc sw) COMP_CWORD=3
