@@ -25,7 +25,7 @@ static void peek_params(const struct options *o, struct weft_engine_tune *engine
 
 /* A sender that lives on news of its packets asks for so many ACKs in a window, however many packets targets coalesce.
  * REPS and the window both learn from them, and REPS from every packet that one covers. As the provider does. */
-enum { ACKS_PER_WINDOW = 8 };
+enum { ACKS_PER_WINDOW = 8, TIMEOUT_PROBES = 32 };
 
 static void choose_cc(struct options *o)
 {
@@ -105,6 +105,7 @@ static int resolve_params(struct options *o, struct weft_err *err)
 	if (o->cc_auto) {
 		o->lab.engine.acks_per_window = ACKS_PER_WINDOW;
 		o->lab.engine.lb_all_acked = 1;
+		o->lab.engine.timeout_probes = TIMEOUT_PROBES;
 	}
 	weft_cc_select_defaults(o->lab.cc_name, &(struct weft_cc_choice){o->lab.cc, o->lab.rcc}, o->lab.cc_tune);
 	for (uint32_t i = 0; i < o->setting_count; i++) {

@@ -74,6 +74,8 @@ WEFT_BEGIN_DECLS
 	X(lost_gap, "packets declared lost because later ones were acknowledged")                                      \
 	X(spurious, "packets acknowledged after they had been declared lost")                                          \
 	X(probes, "probes sent for the base RTT")                                                                      \
+	X(ev_probes, "probes of further entropies after timeouts in a row")                                            \
+	X(ev_answers, "... that were answered")                                                                        \
 	X(pmtu_probes, "padded probes sent for the path MTU")                                                          \
 	X(pmtu_answers, "of these, answered")                                                                          \
 	X(pmtu_lost, "of these, not answered in time")                                                                 \

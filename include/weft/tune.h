@@ -61,15 +61,16 @@ struct weft_engine_tune {
 	uint32_t half_open;   /* see validate, 1..32767 */
 	uint32_t window_pkts; /* PSN window offered and used, multiple of 128, 128..32640 */
 	uint32_t evs_size;    /* entropy values, 1..65536 */
-	uint32_t job_id;   /* of all requests sent, 24 bits; those with another one are refused (BAD_JOB_ID). 0: none is
-			    * sent, and any is taken */
-	uint8_t trimming;  /* 1: the fabric trims, so timeouts mean failed paths (REPS appendix A) */
-	uint8_t crc;       /* 1: a CRC32C trailer is sent and required; 0: sent to peers that send one */
-	uint8_t go_back_n; /* 1: our connections deliver in order; a loss repeats all that was sent after it */
-	uint8_t lb_all_acked;   /* 1: the load balancer hears of all packets of a coalesced ACK (REPS sec. 4.5.2) */
-	uint8_t pacing;         /* 1: packets go to the port at link rate, so that no queue builds in the NIC */
-	uint8_t pmtu_discovery; /* 1: packets have payload_bytes only after probes of that size were answered */
-	uint8_t ack_burst;      /* 1: packets of a connection that arrive in one burst share an ACK */
+	uint32_t job_id; /* of all requests sent, 24 bits; those with another one are refused (BAD_JOB_ID). 0: none is
+			  * sent, and any is taken */
+	uint32_t timeout_probes; /* entropies probed at once when a connection times out again, 0..64 */
+	uint8_t trimming;        /* 1: the fabric trims, so timeouts mean failed paths (REPS appendix A) */
+	uint8_t crc;             /* 1: a CRC32C trailer is sent and required; 0: sent to peers that send one */
+	uint8_t go_back_n;       /* 1: our connections deliver in order; a loss repeats all that was sent after it */
+	uint8_t lb_all_acked;    /* 1: the load balancer hears of all packets of a coalesced ACK (REPS sec. 4.5.2) */
+	uint8_t pacing;          /* 1: packets go to the port at link rate, so that no queue builds in the NIC */
+	uint8_t pmtu_discovery;  /* 1: packets have payload_bytes only after probes of that size were answered */
+	uint8_t ack_burst;       /* 1: packets of a connection that arrive in one burst share an ACK */
 };
 
 /* Keys, help, defaults and ranges of struct weft_engine_tune; ends with a NULL key. */

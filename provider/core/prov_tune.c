@@ -22,6 +22,7 @@ enum {
 	ACK_EVERY = 32,       /* packets in the middle of a message; a packet that changes the receiver's state is
 				 acknowledged at once ... */
 	ACKS_PER_WINDOW = 8,  /* ... and more often where windows are small, as at congested links */
+	TIMEOUT_PROBES = 32,  /* with cc auto */
 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
@@ -110,8 +111,10 @@ static int algorithms_tune(struct prov_tune *tune, const char *cc, const struct 
 static int algorithms_named(struct prov_tune *tune, const char *cc, const char *lb, struct weft_err *err)
 {
 	struct weft_cc_choice choice = {NULL};
-	if (strcmp(cc, "auto") == 0)
+	if (strcmp(cc, "auto") == 0) {
 		cc = weft_cc_auto()->name;
+		tune->engine.tune.timeout_probes = TIMEOUT_PROBES;
+	}
 	int ret = algorithms_choose(tune, cc, lb, &choice, err);
 	if (ret)
 		return ret;

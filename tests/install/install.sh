@@ -104,7 +104,7 @@ for unit in moved/weft/lib/systemd/system/*; do
 	grep '^ExecStart=' "$unit" | grep -v "^ExecStart=${weft#"$stage"} " && fail "$unit starts another program"
 	sed "s#^ExecStart=[^ ]*#ExecStart=$PWD/moved/weft/bin/weft#" "$unit" >"units/${unit##*/}"
 done
-[ "$(ls units | wc -l)" = 4 ] || fail "units: $(ls units)"
+[ "$(find units -type f | wc -l)" = 4 ] || fail "not the four units"
 if command -v systemd-analyze >/dev/null; then
 	SYSTEMD_UNIT_PATH=$PWD/units: systemd-analyze verify --man=no weft-host.service weft-host.socket weft-metrics.service \
 		weft-switch@x.service >said 2>&1 || fail "systemd refuses a unit: $(cat said)"

@@ -4,6 +4,7 @@
 
 #include "bitmap.h"
 #include "ctl_tx.h"
+#include "ev_probe.h"
 #include "loss.h"
 #include "offer.h"
 #include "path_search.h"
@@ -254,6 +255,8 @@ static void any_probe_answered(struct pds *pds, struct pdc_tx *p, const struct w
 		path_answered(pds, p, opaque, now);
 	else if (opaque == OFFER_OPAQUE)
 		offer_answered(p, v);
+	else if (opaque == EV_OPAQUE)
+		ev_probe_answered(pds, p, v, now);
 	else
 		probe_answered(pds, p, pkt, opaque, service_ns(v));
 	if (p->rto_backoff && !p->outage_ended &&

@@ -2,7 +2,8 @@
 #include "ctl_tx.h"
 #include "offer.h"
 
-void ctl_send(struct pds *pds, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, uint32_t payload, weft_ns now)
+static void send(struct pds *pds, struct pdc_tx *p, struct out_to to, uint8_t ctl, uint16_t opaque, uint32_t payload,
+		 weft_ns now)
 {
 	struct weft_pkt *pkt = out_get(&pds->out);
 	if (!pkt)
@@ -20,8 +21,18 @@ void ctl_send(struct pds *pds, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, u
 		c.psn = p->q.nxt; /* so that a refusal tells what it refuses, see nack_rx */
 	}
 	const uint8_t *end = wire_build_control(out_pds(&pds->out, pkt, p->pdc.encap), &c);
-	out_send_control(&pds->out, pkt, pdc_tx_way(p, p->lb.ops->pick(&p->lb, p->q.nxt, now)), end, now);
+	out_send_control(&pds->out, pkt, to, end, now);
 	pds->stats.tx_ctrl++;
+}
+
+void ctl_send(struct pds *pds, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, uint32_t payload, weft_ns now)
+{
+	send(pds, p, pdc_tx_way(p, p->lb.ops->pick(&p->lb, p->q.nxt, now)), ctl, opaque, payload, now);
+}
+
+void ctl_send_by(struct pds *pds, struct pdc_tx *p, uint16_t opaque, uint16_t ev, weft_ns now)
+{
+	send(pds, p, pdc_tx_way(p, ev), WIRE_CTL_PROBE, opaque, p->cack_psn, now);
 }
 
 void ctl_send_probe(struct pds *pds, struct pdc_tx *p, weft_ns now)

@@ -7,6 +7,9 @@
 /* Sends a control packet without PSN to the target. Lost when there is no packet to put it in. */
 void ctl_send(struct pds *pds, struct pdc_tx *p, uint8_t ctl, uint16_t opaque, uint32_t payload, weft_ns now);
 
+/* The same for a PROBE with this entropy. */
+void ctl_send_by(struct pds *pds, struct pdc_tx *p, uint16_t opaque, uint16_t ev, weft_ns now);
+
 /* The same for a probe as long as a data packet with so much payload, to a target that is known. */
 void ctl_send_padded(struct pds *pds, struct pdc_tx *p, uint16_t opaque, uint16_t payload_bytes, weft_ns now);
 

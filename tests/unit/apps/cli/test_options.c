@@ -323,6 +323,7 @@ static void parse__cc_auto(void **state)
 	assert_string_equal(f->o.lab.cc_name, "smartt3");
 	assert_string_equal(f->o.lab.cc->name, "smartt3");
 	assert_true(f->o.lab.engine.acks_per_window > 0 && f->o.lab.engine.lb_all_acked);
+	assert_true(f->o.lab.engine.timeout_probes > 0);
 	assert_int_equal(PARSE(f, "--cc", "auto", "--set", "acks_per_window=0", "--set", "fi_pct=9"), 0);
 	assert_int_equal(f->o.lab.engine.acks_per_window, 0);
 	assert_int_equal(PARSE(f, "--cc", "smartt3"), 0);

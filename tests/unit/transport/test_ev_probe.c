@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Few of the paths are alive: they are found by probes of many entropies, not by one packet per timeout. */
+#include "cmocka_all.h"
+
+#include <stdlib.h>
+
+#include "ctl_tx.h"
+#include "ev_probe.h"
+#include "inside.h"
+
+enum { BYTES = 200000, LIVE_ONE_OF = 128, PROBES = 32 };
+
+static enum duo_fate most_paths_are_dead(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return w->net.entropy % LIVE_ONE_OF ? DUO_DROP : DUO_PASS;
+}
+
+static void open_probing(struct duo *d, uint32_t probes)
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.lb = "reps";
+	conf.cc = "smartt";
+	conf.tune.rto_max_ns = WEFT_MS(1);
+	conf.tune.timeout_probes = probes;
+	duo_open(d, &conf);
+	duo_transfer(d, 0, 10); /* the connection is open */
+}
+
+/* How long a message takes where paths that were fine have died. */
+static weft_ns detour_ns(uint32_t probes, struct weft_stats *stats)
+{
+	struct duo d;
+	struct weft_cqe cqe;
+	uint8_t *out = duo_pattern(BYTES, 3), *in = calloc(1, BYTES);
+	open_probing(&d, probes);
+	d.fate = most_paths_are_dead;
+	weft_ns begin = d.now;
+	duo_recv(&d, 1, in, BYTES, 7, 0, in);
+	duo_send(&d, 0, out, BYTES, 7, out);
+	while (!duo_cqe(&d, 0, &cqe))
+		duo_run(&d, d.now + WEFT_US(10));
+	assert_int_equal(cqe.err, 0);
+	assert_memory_equal(in, out, BYTES);
+	weft_ns took = d.now - begin;
+	*stats = *duo_stats(&d, 0);
+	duo_expect(&d, 1, in, 0);
+	duo_close(&d);
+	free(out);
+	free(in);
+	return took;
+}
+
+static void live_paths__found_at_once(void **state)
+{
+	struct weft_stats with, without;
+	weft_ns alone_ns = detour_ns(0, &without);
+	assert_true(detour_ns(PROBES, &with) < alone_ns / 4);
+	assert_true(with.ev_probes >= PROBES && with.ev_answers > 0 && with.ev_answers < with.ev_probes);
+	assert_int_equal(without.ev_probes, 0);
+}
+
+static enum duo_fate nothing_arrives(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return DUO_DROP;
+}
+
+/* The first timeout may be that of packets on one path. From the second on each has its probes, not more of them than
+ * the port's batch has room for. */
+static void probes__of_each_further_timeout(void **state)
+{
+	for (uint32_t probes = PROBES; probes <= 64; probes *= 2) {
+		struct duo d;
+		static uint8_t byte;
+		open_probing(&d, probes);
+		d.fate = nothing_arrives;
+		duo_send(&d, 0, &byte, 1, 7, &byte);
+		while (duo_stats(&d, 0)->timeouts < 2) {
+			assert_int_equal(duo_stats(&d, 0)->ev_probes, 0);
+			duo_run(&d, d.now + WEFT_US(1));
+		}
+		while (duo_stats(&d, 0)->timeouts < 5)
+			duo_run(&d, d.now + WEFT_US(1));
+		uint64_t sent = duo_stats(&d, 0)->ev_probes;
+		assert_in_range(sent, 4 * (probes < OUT_DATA ? probes : OUT_DATA - 4), 4 * probes);
+		d.fate = NULL;
+		duo_run(&d, d.now + WEFT_MS(20));
+		duo_expect(&d, 0, &byte, 0);
+		duo_close(&d);
+	}
+}
+
+static struct plain_pkt last_answer(const struct duo *d)
+{
+	uint32_t i = d->log_len;
+	while (i-- > 0)
+		if (d->log[i].from == 1 && d->log[i].w.pds.opaque == EV_OPAQUE)
+			return d->log[i].w;
+	fail_msg("no probe was answered");
+	return (struct plain_pkt){0};
+}
+
+/* An answer that was not asked for, or comes again, repeats nothing that is not late. */
+static void answers__to_nothing(void **state)
+{
+	struct duo d;
+	static uint8_t out[BYTES];
+	open_probing(&d, PROBES);
+	d.logging = true;
+	ctl_send_by(&d.e[0]->pds, first_tx(d.e[0]), EV_OPAQUE, 5, d.now);
+	duo_transfer(&d, 0, 10);
+	struct plain_pkt answer = last_answer(&d);
+	assert_int_equal(duo_stats(&d, 0)->ev_answers, 1);
+	duo_send(&d, 0, out, sizeof out, 7, out);
+	duo_poll(&d, 0);
+	for (uint64_t i = 0; i < 10; i++) {
+		duo_inject_pkt(&d, 0, &answer, NULL);
+		duo_poll(&d, 0);
+		assert_int_equal(duo_stats(&d, 0)->ev_answers, i + 2);
+	}
+	duo_run(&d, d.now + WEFT_MS(20));
+	assert_int_equal(duo_stats(&d, 0)->tx_retx, 0);
+	duo_expect(&d, 0, out, 0);
+	duo_close(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(live_paths__found_at_once),
+		cmocka_unit_test(probes__of_each_further_timeout),
+		cmocka_unit_test(answers__to_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
