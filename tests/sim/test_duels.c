@@ -107,10 +107,17 @@ static bool acks_clock(const struct weft_cc_ops *cc)
 	return cc != weft_cc_find("dcqcn") && cc != weft_cc_find("fixed");
 }
 
+/* With others of its kind. A fixed window shares nothing. smartt3 keeps unequal shares for milliseconds: its target is
+ * above most queues, so that of two flows that meet the one that stays has all of the link at once. */
+static bool shares_soon(const struct weft_cc_ops *cc)
+{
+	return cc != weft_cc_find("fixed") && cc != weft_cc_find("smartt3");
+}
+
 static void check_pair(struct duel *d, const struct weft_cc_ops *even, const struct weft_cc_ops *odd)
 {
 	check_any(d);
-	if (even == odd && even != weft_cc_find("fixed"))
+	if (even == odd && shares_soon(even))
 		assert_true(jain(d) > 0.95);
 	if (acks_clock(even) && acks_clock(odd))
 		assert_true((double)least(d) > 0.1 * link_pkts / SENDERS);
