@@ -36,8 +36,8 @@
 			     "0: always",                                                                              \
 			     gate, 0, 100),                                                                            \
 			TUNE(first_qa_pct,                                                                             \
-			     "QuickAdapt, the first of a connection, whatever qa_gate_pct: new window in percent of "  \
-			     "the bytes acknowledged in a target RTT; 0: like any other",                              \
+			     "QuickAdapt, the first of a connection, unless less than qa_gate_pct got through: new "   \
+			     "window in percent of the bytes acknowledged in a target RTT; 0: like any other",         \
 			     first, 0, 1000),                                                                          \
 			TUNE(md_gain_pct, "multiplicative decrease, percent of the excess delay", 80, 0, 100),         \
 			TUNE(md_max_cut_pct, "multiplicative decrease, largest cut in percent of the window", 50, 0,   \
@@ -73,4 +73,4 @@
 
 const struct weft_param smartt_tunes[] = TUNES(150, 0, 100, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0, 0, 0);
 const struct weft_param smartt2_tunes[] = TUNES(150, 115, 250, 300, 125, 6, SMARTT_IGNORE_NONE, 1, 0, 0, 0);
-const struct weft_param smartt3_tunes[] = TUNES(175, 115, 350, 1000, 125, 6, SMARTT_IGNORE_MARKED, 1, 12, 75, 1);
+const struct weft_param smartt3_tunes[] = TUNES(175, 115, 350, 1000, 125, 6, SMARTT_IGNORE_MARKED, 1, 20, 75, 1);

@@ -44,10 +44,17 @@ static void shrink(struct weft_cc *cc, uint64_t bytes, weft_ns now)
 		smartt_set_window(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
 
-/* first_qa_pct: the first QuickAdapt differs from those that follow. */
-static bool is_first_adapt(const struct weft_cc *cc)
+/* qa_gate_pct: so little got through that the link is shared by many. */
+static bool is_severe(const struct weft_cc *cc, const struct smartt *s)
 {
-	return smartt_tune(cc)->first_qa_pct && !((const struct smartt_more *)cc->state)->adapted;
+	return s->acked_bytes < (uint64_t)s->max_cwnd_bytes * smartt_tune(cc)->qa_gate_pct / 100;
+}
+
+/* first_qa_pct: the first QuickAdapt differs from those that follow, so as to give way to whom was there. Where
+ * congestion is severe there are many, who began together: what all of them leave, the link lacks. */
+static bool is_first_adapt(const struct weft_cc *cc, const struct smartt *s)
+{
+	return smartt_tune(cc)->first_qa_pct && !((const struct smartt_more *)cc->state)->adapted && !is_severe(cc, s);
 }
 
 /* True at the end of a measurement, unless an option forbids QuickAdapt: always, or while congestion is not severe. */
@@ -55,9 +62,7 @@ static bool may_adapt(const struct weft_cc *cc, const struct smartt *s)
 {
 	const struct smartt_tune *t = smartt_tune(cc);
 
-	return s->measuring && t->quick_adapt &&
-	       (!t->qa_gate_pct || is_first_adapt(cc) ||
-		s->acked_bytes < (uint64_t)s->max_cwnd_bytes * t->qa_gate_pct / 100);
+	return s->measuring && t->quick_adapt && (!t->qa_gate_pct || is_first_adapt(cc, s) || is_severe(cc, s));
 }
 
 /* What got through in one trtt, as the window that carries it: on a path that is shorter than samples count as, less of
@@ -65,7 +70,7 @@ static bool may_adapt(const struct weft_cc *cc, const struct smartt *s)
 static uint64_t measured_window(const struct weft_cc *cc, const struct smartt *s)
 {
 	const struct smartt_tune *t = smartt_tune(cc);
-	uint32_t pct = is_first_adapt(cc) ? t->first_qa_pct : t->qa_scaling_pct;
+	uint32_t pct = is_first_adapt(cc, s) ? t->first_qa_pct : t->qa_scaling_pct;
 
 	return (uint64_t)s->acked_bytes * pct / 100 * (s->trtt_ns - smartt_shift_ns(cc)) / s->trtt_ns;
 }

@@ -24,9 +24,9 @@ const struct weft_lb_ops *weft_lb_auto(const struct weft_lb_offer *offer, const 
 		return &weft_lb_spray;
 	}
 	if (offer->digits) {
-		*reason =
-			"switches forward by the digits of an entropy: every path in turn, congested ones passed over";
-		return &weft_lb_prime;
+		*reason = "switches forward by the digits of an entropy: every path in turn, congested ones passed "
+			  "over while they are few";
+		return &weft_lb_prime2;
 	}
 	*reason = reps_because(offer);
 	return &weft_lb_reps;

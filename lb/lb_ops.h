@@ -48,17 +48,24 @@ struct bitmap_tune {
 	uint32_t evs; /* entropies in use */
 };
 
-/* Parameters of "prime". */
+enum { PRIME_CLASSES = 1024 }; /* default of `classes` */
+
+/* Parameters of "prime", "prime2" and "co-prime". */
 struct prime_tune {
 	uint32_t part[WEFT_LB_PARTS]; /* values of each part of an entropy; 0: the fabric's uplinks */
 	uint32_t classes;             /* entropies in use where switches hash them */
 	uint8_t recycle;              /* ... those that came back unmarked first */
 	uint32_t ce_pct, nack_pct;    /* penalties, % of the packets of a BDP */
 	uint64_t failed_ns;           /* a path that timed out rests this long after the last timeout */
+	uint32_t rest_pct;            /* prime2: while more paths than this share rest, none is passed over, % */
 };
+
+/* What describes them; "prime2" has `rest_pct` as well. */
+extern const struct weft_param prime_tunes[], prime2_tunes[];
 
 extern const struct weft_lb_ops weft_lb_reps;
 extern const struct weft_lb_ops weft_lb_prime;
+extern const struct weft_lb_ops weft_lb_prime2;
 extern const struct weft_lb_ops weft_lb_co_prime;
 extern const struct weft_lb_ops weft_lb_spray;
 extern const struct weft_lb_ops weft_lb_ecmp;

@@ -8,7 +8,10 @@
  *  - the Fisher-Yates shuffle is done one step per packet, while the round is walked;
  *  - penalties are kept as the packet count at which they end, so that sending a packet lowers all of them by one;
  *  - after a timeout it prefers paths that answer, as REPS does when it freezes; the paper has no failures without
- * NACKs. */
+ * NACKs.
+ *
+ * "prime2" passes over congested paths only while they are few. When all are congested, senders that share a queue hear
+ * of it alike, and the path with the smallest penalty is the same for all of them. */
 #include <string.h>
 
 #include "lb_ops.h"
@@ -18,9 +21,9 @@ enum {
 	PENALTY_MAX = 4000, /* packets */
 	TRIES_MAX = 128,    /* paths looked at for one packet: two turns meet all of 64 */
 	TICK_SHIFT = 10,    /* times of failures count units of 1,024 ns */
-	CLASSES = 1024,
-	COUNTS = 1 << 15, /* the packet count is compared modulo this */
-	FRESH = 8,        /* answered entropies remembered, as many as REPS */
+	COUNTS = 1 << 15,   /* the packet count is compared modulo this */
+	FRESH = 8,          /* answered entropies remembered, as many as REPS */
+	RESTING_SHIFT = 5,  /* the share of resting paths: a path in turn weighs 1/32 */
 };
 
 /* A path in the history. A penalty that ended is renewed whenever its path's turn comes. */
@@ -56,6 +59,8 @@ struct prime {
 	uint8_t fresh_covered;             /* bit i: of fresh[i] no ACK came back */
 	uint16_t ce_penalty, nack_penalty; /* penalties, packets */
 	uint16_t fresh[FRESH];             /* entropies answered last */
+	uint16_t resting;                  /* prime2: share of the paths whose turn came that rest, 2^-16 ... */
+	uint16_t resting_max;              /* ... above which congestion is general and no path is passed over for it */
 	struct part part[WEFT_LB_PARTS];
 	union cell cells[]; /* history, then the permutation of each part */
 };
@@ -170,6 +175,7 @@ static void start(struct weft_lb *lb, uint64_t seed, bool history)
 	s->ce_penalty = penalty(lb->params, s->history_len, tune(lb->params)->ce_pct);
 	s->nack_penalty = penalty(lb->params, s->history_len, tune(lb->params)->nack_pct);
 	s->recycles = !lb->params->digits_read && tune(lb->params)->recycle;
+	s->resting_max = UINT16_MAX;
 	s->sparse = 2 * s->history_len > lb->params->bdp_pkts;
 	uint16_t cell = s->history_len;
 	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
@@ -183,6 +189,12 @@ static void start(struct weft_lb *lb, uint64_t seed, bool history)
 static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
 	start(lb, seed, true);
+}
+
+static void init2(struct weft_lb *lb, uint64_t seed, weft_ns now)
+{
+	start(lb, seed, true);
+	state(lb)->resting_max = (uint16_t)(tune(lb->params)->rest_pct * UINT16_MAX / 100);
 }
 
 static void co_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
@@ -224,6 +236,12 @@ static uint32_t ticks(weft_ns ns)
 	return (uint32_t)(ns >> TICK_SHIFT);
 }
 
+/* prime2: so many paths rest that those that do not are no better. */
+static inline bool congestion_is_general(const struct prime *s)
+{
+	return s->resting > s->resting_max;
+}
+
 /* Every path in turn until one is good, else the one with the smallest penalty; a failed one is the last resort. */
 static __attribute__((noinline)) uint16_t pick_around(struct prime *s, uint16_t ev)
 {
@@ -233,7 +251,7 @@ static __attribute__((noinline)) uint16_t pick_around(struct prime *s, uint16_t 
 
 	for (uint32_t i = 0; i < tries; i++, ev = next_ev(s)) {
 		struct path path = s->cells[ev].path;
-		int32_t rest = path.failed ? INT16_MAX + 1 : penalty_left(s, path);
+		int32_t rest = path.failed ? INT16_MAX + 1 : congestion_is_general(s) ? 0 : penalty_left(s, path);
 		if (rest <= 0)
 			return ev;
 		if (rest < least) {
@@ -292,6 +310,28 @@ static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 		return take(s, pick_around(s, ev));
 	s->cells[ev].path.penalty_end = ++s->count;
 	return ev;
+}
+
+/* A full turn meets every path once, so the paths in turn are a fair sample of all. */
+static inline void note_resting(struct prime *s, bool rests)
+{
+	int32_t diff = (rests ? UINT16_MAX : 0) - s->resting;
+
+	s->resting = (uint16_t)(s->resting + (diff >> RESTING_SHIFT));
+}
+
+static uint16_t pick2(struct weft_lb *lb, uint32_t psn, weft_ns now)
+{
+	struct prime *s = state(lb);
+
+	if (s->recycles && s->fresh_valid && !s->frozen)
+		return take(s, s->fresh[(s->fresh_at + FRESH - s->fresh_valid--) % FRESH]);
+	uint16_t ev = next_ev(s);
+	bool rests = penalty_left(s, s->cells[ev].path) > 0;
+	note_resting(s, rests);
+	if (s->frozen)
+		return take(s, pick_frozen(lb, ev, now));
+	return take(s, rests && !congestion_is_general(s) ? pick_around(s, ev) : ev);
 }
 
 static uint16_t co_pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
@@ -373,40 +413,30 @@ static void view(const struct weft_lb *lb, struct weft_lb_view *view)
 /* Of parts of 32, 32 and one value. */
 #define STATE_CELLS(history) (((history) + 32 + 32 + 1 + 3) / 4 * 4)
 
-#define PART(i)                                                                                                        \
-	{                                                                                                              \
-		"prime_part" #i, "values of part " #i " of an entropy; all parts 0: the fabric's uplinks", 0, 0, 2048, \
-			offsetof(struct prime_tune, part) + i * sizeof(uint32_t), WEFT_PARAM_U32                       \
-	}
-
-static const struct weft_param tunes[] = {
-	PART(0),
-	PART(1),
-	PART(2),
-	{"prime_classes", "entropies in use where switches hash them instead of reading digits", CLASSES, 1, 2048,
-	 offsetof(struct prime_tune, classes), WEFT_PARAM_U32},
-	{"prime_recycle", "where switches hash, an entropy whose ACK came back unmarked is used again first", 1, 0, 1,
-	 offsetof(struct prime_tune, recycle), WEFT_PARAM_BOOL},
-	{"prime_ce_pct", "packets for which a marked path is not used, % of a BDP, and its next turn", 5, 0, 10000,
-	 offsetof(struct prime_tune, ce_pct), WEFT_PARAM_U32},
-	{"prime_nack_pct",
-	 "packets for which a path is not used after a trimmed or lost packet, % of a BDP, and its next turn", 100, 0,
-	 10000, offsetof(struct prime_tune, nack_pct), WEFT_PARAM_U32},
-	{"prime_failed_ns", "time for which a failed path is not used after its last timeout, ns", 20000000, 0,
-	 1000000000000, offsetof(struct prime_tune, failed_ns), WEFT_PARAM_U64},
-	{NULL},
-};
-
 const struct weft_lb_ops weft_lb_prime = {
 	.name = "prime",
 	.counts_paths = 1,
 	.help = "pseudo-random round robin over all paths, with a congestion history",
-	.tunes = tunes,
+	.tunes = prime_tunes,
 	.tune_size = sizeof(struct prime_tune),
-	.state_size = sizeof(struct prime) + STATE_CELLS(CLASSES) * sizeof(union cell),
+	.state_size = sizeof(struct prime) + STATE_CELLS(PRIME_CLASSES) * sizeof(union cell),
 	.state_bytes = state_bytes,
 	.init = init,
 	.pick = pick,
+	.feedback = feedback,
+	.view = view,
+};
+
+const struct weft_lb_ops weft_lb_prime2 = {
+	.name = "prime2",
+	.counts_paths = 1,
+	.help = "PRIME that heeds congestion only where few paths have it",
+	.tunes = prime2_tunes,
+	.tune_size = sizeof(struct prime_tune),
+	.state_size = sizeof(struct prime) + STATE_CELLS(PRIME_CLASSES) * sizeof(union cell),
+	.state_bytes = state_bytes,
+	.init = init2,
+	.pick = pick2,
 	.feedback = feedback,
 	.view = view,
 };
@@ -415,7 +445,7 @@ const struct weft_lb_ops weft_lb_co_prime = {
 	.name = "co-prime",
 	.counts_paths = 1,
 	.help = "PRIME without the congestion history: congestion is ignored",
-	.tunes = tunes,
+	.tunes = prime_tunes,
 	.tune_size = sizeof(struct prime_tune),
 	.state_size = sizeof(struct prime) + STATE_CELLS(0) * sizeof(union cell),
 	.state_bytes = co_state_bytes,

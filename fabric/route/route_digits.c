@@ -55,7 +55,7 @@ static uint32_t digits_choose(const struct net_tree *tree, const struct route_wa
 
 const struct weft_route_ops route_digits = {
 	.name = "digits",
-	.help = "uplinks by the part of the entropy that belongs to the switch's tier, for prime and co-prime",
+	.help = "uplinks by the part of the entropy that belongs to the switch's tier, for prime, prime2 and co-prime",
 	.reads_digits = true,
 	.state_bytes = digits_state,
 	.init = digits_init,

@@ -116,6 +116,21 @@ static void first_qa_pct__concerns_only_the_first(void **state)
 	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
 }
 
+/* Two packets of a window of many: the first QuickAdapt is like any other. */
+static void first_qa_pct__not_where_congestion_is_severe(void **state)
+{
+	struct cc_box box;
+
+	prepare(&box);
+	tune(&box)->first_qa_pct = 200;
+	tune(&box)->qa_gate_pct = 50;
+	cc_box_start(&box);
+	assert_true(CAP / 2 > 3 * MTU);
+	end_window(&box);
+	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
+	assert_int_equal(box.cc.cwnd_bytes, 2 * MTU);
+}
+
 static void share_start__divides_the_first_window(void **state)
 {
 	uint32_t busy = 3;
@@ -176,6 +191,7 @@ int main(void)
 		cmocka_unit_test(common_rtt__windows_grow_alike),
 		cmocka_unit_test(common_rtt__windows_are_of_the_own_path),
 		cmocka_unit_test(first_qa_pct__concerns_only_the_first),
+		cmocka_unit_test(first_qa_pct__not_where_congestion_is_severe),
 		cmocka_unit_test(share_start__divides_the_first_window),
 		cmocka_unit_test(from_flight__takes_what_was_not_in_use),
 		cmocka_unit_test(smartt3__has_them_all),

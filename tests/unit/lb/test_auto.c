@@ -12,7 +12,7 @@ static void weft_lb_auto__chooses_and_says_why(void **state)
 		const char *word; /* in the reason */
 	} cases[] = {
 		{{.switches_choose = 1, .ecn = 1, .ack_every = 1}, &weft_lb_spray, "switches choose"},
-		{{.digits = 1, .ecn = 1, .ack_every = 4}, &weft_lb_prime, "digits"},
+		{{.digits = 1, .ecn = 1, .ack_every = 4}, &weft_lb_prime2, "digits"},
 		{{.ecn = 1, .trimming = 1, .ack_every = 1}, &weft_lb_reps, "unmarked"},
 		{{.ecn = 1, .ack_every = 1}, &weft_lb_reps, "without trimming"},
 		{{.trimming = 1, .ack_every = 1}, &weft_lb_reps, "mark nothing"},

@@ -135,6 +135,99 @@ static void pick__smallest_penalty_when_all_are_congested(void **state)
 	assert_int_equal(count(&box, 13, 20, 0), 20);
 }
 
+/* Every path was answered with trimmed packets for three turns, in the order of the entropies. */
+static void congest_all(struct lb_box *box)
+{
+	for (uint32_t i = 0; i < 3 * PATHS; i++) {
+		lb_box_feed(box, (uint16_t)(i % PATHS), WEFT_LB_TRIM, 0);
+		lb_box_pick(box, i, 0); /* ages the penalties before */
+	}
+}
+
+/* How many of 20 senders that were told the same take the path that most of them take. */
+static uint32_t together(const struct weft_lb_ops *ops)
+{
+	uint32_t took[PATHS] = {0}, most = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct lb_box box;
+		setup(&box, ops, seed);
+		congest_all(&box);
+		uint16_t ev = lb_box_pick(&box, 0, 0);
+		most = ++took[ev] > most ? took[ev] : most;
+	}
+	return most;
+}
+
+static void prime2__senders_part_when_all_is_congested(void **state)
+{
+	assert_int_equal(together(&weft_lb_prime), 20); /* as published: the smallest penalty */
+	assert_in_range(together(&weft_lb_prime2), 1, 6);
+}
+
+static void prime2__every_path_in_turn_when_all_are_congested(void **state)
+{
+	uint32_t took[PATHS] = {0};
+	struct lb_box box;
+	setup(&box, &weft_lb_prime2, 1);
+	congest_all(&box);
+	for (uint32_t i = 0; i < 20 * PATHS; i++) {
+		uint16_t ev = lb_box_pick(&box, i, 0);
+		took[ev]++;
+		lb_box_feed(&box, ev, WEFT_LB_TRIM, 0);
+	}
+	for (uint32_t ev = 0; ev < PATHS; ev++)
+		assert_in_range(took[ev], 19, 21);
+}
+
+/* An uplink of four has it, then all, then that one again. */
+static void prime2__few_congested_paths_are_passed_over(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime2, 1);
+	for (int again = 0; again < 2; again++) {
+		for (uint32_t i = 0; i < 1000; i++) {
+			uint16_t ev = lb_box_pick(&box, i, 0);
+			lb_box_feed(&box, ev, digit(&box, ev, 0) == 2 ? WEFT_LB_TRIM : WEFT_LB_OK, 0);
+		}
+		uint32_t bad = 0;
+		for (uint32_t i = 0; i < 1000; i++) {
+			uint16_t ev = lb_box_pick(&box, i, 0);
+			bad += digit(&box, ev, 0) == 2;
+			lb_box_feed(&box, ev, digit(&box, ev, 0) == 2 ? WEFT_LB_TRIM : WEFT_LB_OK, 0);
+		}
+		assert_in_range(bad, 1, 100); /* of 250 in turn; each path is tried again when its penalty is over */
+		congest_all(&box);
+	}
+}
+
+static void prime2__share_can_be_set(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime2, 1);
+	tune(&box)->rest_pct = 100;
+	lb_box_again(&box, 1, 0);
+	for (uint32_t ev = 0; ev < PATHS; ev++)
+		lb_box_feed(&box, (uint16_t)ev, ev == 13 ? WEFT_LB_CE : WEFT_LB_TRIM, 0);
+	assert_int_equal(count(&box, 13, 20, 0), 20);
+}
+
+/* What failed is no congestion. */
+static void prime2__failed_paths_rest_when_all_are_congested(void **state)
+{
+	struct lb_box box;
+	setup(&box, &weft_lb_prime2, 1);
+	congest_all(&box);
+	lb_box_feed(&box, 5, WEFT_LB_TIMEOUT, WEFT_US(10));
+	uint64_t paths = 0;
+	for (uint32_t i = 0; i < 200; i++) {
+		uint16_t ev = lb_box_pick(&box, i, WEFT_MS(1));
+		paths |= UINT64_C(1) << ev;
+		lb_box_feed(&box, ev, WEFT_LB_TRIM, 0);
+	}
+	assert_true(paths == (((UINT64_C(1) << PATHS) - 1) & ~(UINT64_C(1) << 5)));
+}
+
 static void timeout__rests_for_the_time(void **state)
 {
 	struct lb_box box;
@@ -297,6 +390,11 @@ int main(void)
 		cmocka_unit_test(ce__repeated_is_not_added),
 		cmocka_unit_test(trim__rests_longer_than_ce),
 		cmocka_unit_test(pick__smallest_penalty_when_all_are_congested),
+		cmocka_unit_test(prime2__senders_part_when_all_is_congested),
+		cmocka_unit_test(prime2__every_path_in_turn_when_all_are_congested),
+		cmocka_unit_test(prime2__few_congested_paths_are_passed_over),
+		cmocka_unit_test(prime2__share_can_be_set),
+		cmocka_unit_test(prime2__failed_paths_rest_when_all_are_congested),
 		cmocka_unit_test(timeout__rests_for_the_time),
 		cmocka_unit_test(timeout__at_first_only_what_answers),
 		cmocka_unit_test(timeout__all_failed_goes_on),

@@ -294,7 +294,7 @@ static void parse__lb_auto(void **state)
 	assert_string_equal(f->o.lab.lb->name, "reps");
 	assert_non_null(strstr(f->o.lab.lb_reason, "unmarked"));
 	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "digits", "--set", "prime_ce_pct=30"), 0);
-	assert_string_equal(f->o.lab.lb->name, "prime");
+	assert_string_equal(f->o.lab.lb->name, "prime2");
 	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "rr"), 0);
 	assert_string_equal(f->o.lab.lb->name, "ops");
 	assert_int_equal(PARSE(f, "--lb", "auto", "--no-trim", "--set", "ecn_min_pct=0", "--set", "ecn_max_pct=0"), 0);
