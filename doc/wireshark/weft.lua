@@ -39,6 +39,18 @@ field("uint32", "clear_psn", "CLEAR_PSN")
 field("uint32", "sack.base", "PSN of SACK bit 0")
 field("uint32", "service_ns", "Service time (ns)")
 
+-- Encryption (doc/reference/protocol.md): what follows this header is sealed.
+local function tss_field(kind, name, text, ...)
+	f["tss." .. name] = ProtoField[kind]("weft.tss." .. name, text, ...)
+end
+tss_field("bool", "sp", "Source id follows (SP)")
+tss_field("uint8", "an", "Association number (AN)")
+tss_field("uint32", "sdi", "Secure domain (SDI)")
+tss_field("uint16", "epoch", "Epoch")
+tss_field("uint64", "tsc", "Packet number (TSC)")
+tss_field("bytes", "sealed", "Encrypted: PDS header to the end of the payload")
+tss_field("bytes", "tag", "Tag")
+
 -- What packets carry, and of each header {field, offset, bytes} in groups; flags with the number of their bit.
 -- Written by scripts/dissector.py from wire/api/wire_fields.h: not to be changed here.
 -- BEGIN OF LIST
@@ -542,6 +554,41 @@ local function show_payload(tree, tvb, at)
 	end
 end
 
+local TSS_BYTES, TAG_BYTES = 12, 16
+
+-- Nobody without the key can look further.
+local function tss(tvb, pinfo, tree, at)
+	local buf = tvb(at):tvb()
+	if buf:len() < TSS_BYTES then
+		return too_short(pinfo, tree)
+	end
+	local sub = tree:add(weft, buf(0, TSS_BYTES), "Transport security sublayer (TSS)")
+	sub:add(f["type"], buf(0, 2))
+	sub:add(f["tss.sp"], buf(0, 1), buf(0, 1):bitfield(5, 1))
+	sub:add(f["tss.an"], buf(0, 1), buf(0, 1):bitfield(7, 1))
+	sub:add(f["tss.sdi"], buf(1, 3))
+	sub:add(f["tss.epoch"], buf(4, 2))
+	sub:add(f["tss.tsc"], buf(6, 6), UInt64(buf(8, 4):uint(), buf(6, 2):uint()))
+	pinfo.cols.info:append(string.format(" SDI %u AN %u number %u:%s", buf(1, 3):uint(), buf(0, 1):bitfield(7, 1), buf(4, 2):uint(),
+		tostring(UInt64(buf(8, 4):uint(), buf(6, 2):uint()))))
+	local cut = is_trimmed()
+	derived(tree, "trimmed", cut)
+	if cut then
+		tree:add_proto_expert_info(trimmed)
+		pinfo.cols.info:append(" [trimmed]")
+	end
+	local there = buf:len() - TSS_BYTES
+	local sealed = cut and there or there - TAG_BYTES
+	if sealed < 0 then
+		return too_short(pinfo, tree)
+	elseif sealed > 0 then
+		tree:add(f["tss.sealed"], buf(TSS_BYTES, sealed))
+	end
+	if not cut then
+		tree:add(f["tss.tag"], buf(TSS_BYTES + sealed, TAG_BYTES))
+	end
+end
+
 -- PDS and what follows it, from `at`.
 local function uet(tvb, pinfo, tree, at)
 	local buf = tvb(at):tvb()
@@ -550,6 +597,9 @@ local function uet(tvb, pinfo, tree, at)
 		return too_short(pinfo, tree)
 	end
 	pinfo.cols.info:append(name_of(TYPES, kind))
+	if kind == 1 then
+		return tss(tvb, pinfo, tree, at)
+	end
 	local size = PDS_BYTES[kind]
 	if not size then
 		show(tree, buf, G.TYPE)

@@ -134,6 +134,38 @@ class Vectors(Case):
         self.assertEqual(checked, 39)
 
 
+class Encrypted(unittest.TestCase):
+    HEADER = struct.pack("!BBHHHI", 1 << 3 | 1, 0x12, 0x3456, 0x1893, 0x1234, 0x56789ABC)  # type 1, AN 1; SDI, epoch, TSC
+    SEALED, TAG = bytes(range(40)), bytes(range(100, 116))
+
+    @staticmethod
+    def frame(behind, dscp=8, native=False):
+        below = struct.pack("!HH", 50001, 0) if native else struct.pack("!HHHH", 50001, 4793, 8 + len(behind), 0)
+        ip = struct.pack("!BBHHHBBH", 0x45, dscp << 2, 20 + len(below + behind), 0, 0, 64, 253 if native else 17, 0)
+        return bytes(12) + b"\x08\x00" + ip + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + below + behind
+
+    def test_header_and_tag(self):
+        whole = self.HEADER + self.SEALED + self.TAG
+        frames = [self.frame(whole), self.frame(whole, native=True), self.frame(self.HEADER + self.SEALED, dscp=16),
+                  self.frame(self.HEADER + self.TAG), self.frame(self.HEADER[:-1]), self.frame(self.HEADER + self.TAG[1:])]
+        names = ["sp", "an", "sdi", "epoch", "tsc", "sealed", "tag"]
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "tss.pcap")
+            write_pcap(path, [(data, len(data)) for data in frames])
+            rows = shown(path, ["weft.tss." + name for name in names] + ["weft.ev", "weft.psn", "_ws.col.Info"])
+            self.assertEqual(len(tshark(path, "-Y", "weft.short").splitlines()), 2)
+        for row in rows[:4] + rows[5:]:
+            self.assertEqual([int(row["weft.tss." + name], 0) for name in ("an", "sdi", "epoch", "tsc")],
+                             [1, 0x123456, 0x1893, 0x123456789ABC])
+            self.assertIn("TSS", row["_ws.col.Info"])
+        self.assertNotIn("weft.tss.an", rows[4])
+        for row, sealed, tag in zip(rows, (self.SEALED, self.SEALED, self.SEALED, b""), (self.TAG, self.TAG, b"", self.TAG)):
+            self.assertEqual(row.get("weft.tss.sealed", "").replace(":", ""), sealed.hex())
+            self.assertEqual(row.get("weft.tss.tag", "").replace(":", ""), tag.hex())
+            self.assertEqual(row["weft.ev"], "50001")
+            self.assertNotIn("weft.psn", row)
+
+
 class Captures(Case):
     def test_every_packet_of_another_implementation(self):
         """Each is decoded to its end, as our decoder does, with a name for everything."""
