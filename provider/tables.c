@@ -4,6 +4,7 @@
 
 #include "prov_atomic.h"
 #include "prov_av.h"
+#include "prov_cm.h"
 #include "prov_cntr.h"
 #include "prov_coll.h"
 #include "prov_cq.h"
@@ -17,15 +18,16 @@
 #include "prov_poll.h"
 #include "prov_waitset.h"
 
-static int no_passive_ep(struct fid_fabric *fabric, struct fi_info *info, struct fid_pep **pep, void *context)
+static int ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context)
 {
-	return -FI_ENOSYS; /* connectionless endpoints only */
+	bool is_msg = info->ep_attr && info->ep_attr->type == FI_EP_MSG;
+	return (is_msg ? prov_msg_ep_open : prov_ep_open)(domain, info, ep, context);
 }
 
 static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
 	.domain = prov_domain_open,
-	.passive_ep = no_passive_ep,
+	.passive_ep = prov_pep_open,
 	.eq_open = prov_eq_open,
 	.wait_open = prov_waitset_open,
 	.trywait = prov_fabric_trywait,
@@ -43,7 +45,7 @@ static struct fi_ops_domain domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.av_open = prov_av_open,
 	.cq_open = prov_cq_open,
-	.endpoint = prov_ep_open,
+	.endpoint = ep_open,
 	.scalable_ep = prov_sep_open,
 	.cntr_open = prov_cntr_open,
 	.poll_open = prov_poll_open,

@@ -45,7 +45,7 @@ PUBLIC_FOR = ["plugin", "lab", "results", "provider", "apps"]
 # Rooms within rooms: in the order of their calls, the lowest first.
 INNER: dict[str, list[str]] = {
     "fabric": ["topo", "route", "model"],
-    "provider": ["core", "objects", "data", "coll"],
+    "provider": ["core", "objects", "cm", "data", "coll"],
 }
 
 Graph = dict[str, dict[str, list[str]]]

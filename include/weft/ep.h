@@ -143,6 +143,16 @@ uint32_t weft_atomic_bytes(const struct weft_engine *e, uint8_t op);
  * before either has received anything. When `with` closes, all that waits for a receive or a message is dropped. */
 void weft_ep_share(struct weft_ep *ep, struct weft_ep *with);
 
+/* From now on `ep` takes messages and accesses to memory from this address alone, or from nobody (NULL); those of
+ * others are refused as if there were no such endpoint. It may be called again. What has begun to arrive is not
+ * touched. Not for endpoints opened hidden or for datagrams. */
+void weft_ep_only_from(struct weft_ep *ep, const struct weft_addr *partner);
+
+/* Nothing comes for `ep` any more: messages and accesses to memory are refused, receives without a message end with
+ * ECANCELED, and so do later ones that find none waiting. Receives that `ep` shares are not touched. Not for endpoints
+ * opened hidden or for datagrams. */
+void weft_ep_end(struct weft_ep *ep);
+
 /* Closes the endpoint: receives are dropped; sends under way go on without completions, from copies, so all buffers are
  * the caller's again. */
 void weft_ep_close(struct weft_ep *ep);

@@ -5,6 +5,7 @@
 
 #include <rdma/fabric.h>
 
+#include "weft/cm_stats.h"
 #include "weft/decl.h"
 #include "weft/ethdev_stats.h"
 #include "weft/stats.h"
@@ -26,6 +27,8 @@ struct weft_fi_ops {
 	int (*port_stats)(struct fid *fid, struct weft_ethdev_stats *stats);
 	/* The same for the counters of encryption; -FI_ENOSYS: nothing is encrypted. */
 	int (*tss_stats)(struct fid *fid, struct weft_tss_stats *stats);
+	/* The same for the counters of connections of the device. */
+	int (*cm_stats)(struct fid *fid, struct weft_cm_stats *stats);
 };
 
 WEFT_END_DECLS

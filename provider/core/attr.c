@@ -105,6 +105,40 @@ static const struct fi_ep_attr ep_dgram = {
 	.rx_ctx_cnt = 1,
 };
 
+/* Connected endpoints have one peer: nothing names it, and it has no contexts to name. */
+#define CONNECTED_NOT (FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_NAMED_RX_CTX | FI_COLLECTIVE)
+
+static const struct fi_tx_attr tx_msg = {
+	.caps = TX_CAPS & ~CONNECTED_NOT,
+	.op_flags = TX_OP_FLAGS,
+	.msg_order = MSG_ORDER,
+	.inject_size = PROV_INJECT_BYTES,
+	.size = PROV_QUEUE_MAX,
+	.iov_limit = PROV_IOV_MAX,
+	.rma_iov_limit = PROV_IOV_MAX,
+};
+
+static const struct fi_rx_attr rx_msg = {
+	.caps = RX_CAPS & ~CONNECTED_NOT,
+	.op_flags = RX_OP_FLAGS,
+	.msg_order = MSG_ORDER,
+	.size = PROV_QUEUE_MAX,
+	.iov_limit = PROV_IOV_MAX,
+};
+
+static const struct fi_ep_attr ep_msg = {
+	.type = FI_EP_MSG,
+	.protocol = PROTOCOL_UET,
+	.protocol_version = PROTOCOL_VERSION,
+	.max_msg_size = WEFT_MSG_BYTES_MAX,
+	.max_order_raw_size = WEFT_MSG_BYTES_MAX,
+	.max_order_war_size = WEFT_RMA_ORDERED_BYTES,
+	.max_order_waw_size = WEFT_RMA_ORDERED_BYTES,
+	.mem_tag_format = 0xAAAAAAAAAAAAAAAAULL,
+	.tx_ctx_cnt = 1,
+	.rx_ctx_cnt = 1,
+};
+
 /* Our endpoint types. */
 struct kind {
 	const struct fi_tx_attr *tx;
@@ -116,6 +150,7 @@ struct kind {
 static const struct kind kinds[PROV_KINDS] = {
 	[PROV_RDM] = {.tx = &tx_have, .rx = &rx_have, .ep = &ep_have, .ctx_max = PROV_CTX_MAX},
 	[PROV_DGRAM] = {.tx = &tx_dgram, .rx = &rx_dgram, .ep = &ep_dgram, .ctx_max = 1},
+	[PROV_MSG] = {.tx = &tx_msg, .rx = &rx_msg, .ep = &ep_msg, .ctx_max = 1},
 };
 
 static const struct fi_domain_attr domain_have = {

@@ -177,6 +177,14 @@ static void counter_log(const struct prov_nic *nic, const struct weft_counter_de
 			(unsigned long long)value, desc->help);
 }
 
+static void cm_stats_log(const struct prov_nic *nic)
+{
+#define COUNTER(field, text)                                                                                           \
+	counter_log(nic, &(const struct weft_counter_desc){.name = #field, .help = (text)}, nic->cm_stats.field);
+	WEFT_CM_COUNTERS(COUNTER)
+#undef COUNTER
+}
+
 /* What happened on the wire, for FI_LOG_LEVEL=info. */
 static void stats_log(const struct prov_nic *nic)
 {
@@ -192,6 +200,7 @@ static void stats_log(const struct prov_nic *nic)
 		weft_tss_stats(nic->keys.port, &tss);
 	for (int i = 0; i < WEFT_TSS_COUNTER_COUNT; i++)
 		counter_log(nic, &weft_tss_counter_descs[i], weft_tss_stats_value(&tss, i));
+	cm_stats_log(nic);
 }
 
 /* Warns once, with the total. */

@@ -51,6 +51,7 @@ static void nic_init(struct prov_nic *nic, const struct prov_dev *dev, const str
 	nic->calls_kernel = weft_ethdev_calls_kernel(nic->port);
 	nic->linger_ns = tune->linger_ns;
 	nic->copy_bytes = tune->copy_bytes;
+	nic->peer_timeout_ns = tune->engine.tune.peer_timeout_ns;
 	locks_init(nic);
 	TAILQ_INIT(&nic->to_notify);
 	TAILQ_INIT(&nic->pollers);
@@ -140,6 +141,14 @@ int prov_nic_get(const struct prov_conf *conf, const struct prov_dev *dev, struc
 	return ret;
 }
 
+void prov_nic_share(struct prov_nic *nic)
+{
+	pthread_mutex_lock(&open_lock);
+	assert(nic->users > 0);
+	nic->users++;
+	pthread_mutex_unlock(&open_lock);
+}
+
 static bool is_quiet(void *arg)
 {
 	struct prov_nic *nic = arg;
@@ -162,7 +171,7 @@ static void linger(struct prov_nic *nic)
 static void nic_close(struct prov_nic *nic)
 {
 	prov_keys_stop(nic);
-	assert(!nic->thread.users && TAILQ_EMPTY(&nic->pollers) && TAILQ_EMPTY(&nic->deferred.all));
+	assert(!nic->cm && !nic->thread.users && TAILQ_EMPTY(&nic->pollers) && TAILQ_EMPTY(&nic->deferred.all));
 	if (!nic->is_orphan) {
 		prov_stand_in_stop(nic);
 		prov_telemetry_remove(nic);

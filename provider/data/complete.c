@@ -41,7 +41,8 @@ static void entry_fill(struct prov_req *req, const struct weft_cqe *cqe)
 	req->entry.data = cqe->data;
 	if (cqe->flags & WEFT_OP_HAS_DATA)
 		req->entry.flags |= FI_REMOTE_CQ_DATA;
-	req->src = prov_av_resolve_addr(req->ep->av, cqe->peer);
+	if (req->ep->av)
+		req->src = prov_av_resolve_addr(req->ep->av, cqe->peer);
 }
 
 /* FI_SOURCE_ERR: the message is here, but its source has no fi_addr_t; the address comes as an error's details. */
@@ -161,7 +162,7 @@ static void report(struct prov_ep *ep, struct prov_req *req, const struct weft_c
 	bool failed = req->entry.err && !(req->work.deferred && req->work.cntr) && !is_late(req);
 	if (cq)
 		source_err_set(ep, req, cqe);
-	if (req->entry.err && is_late(req))
+	if (req->entry.err && is_late(req) && (!ep->is_msg || ep->is_linked)) /* else the connection has ended */
 		prov_late_add(&ep->domain->nic->late_errors, cqe->peer, req->entry.err);
 	if (cq && (all || req->wants_entry || failed || req->entry.err == FI_EADDRNOTAVAIL))
 		prov_cq_add(cq, req);
@@ -200,6 +201,8 @@ static void send_finish(struct prov_ep *ep, struct prov_req *req, const struct w
 	reason_set(ep, req, &cqe);
 	if (cqe.err || !req->told)
 		count(ep, req, cqe.err);
+	if (cqe.err && ep->failed)
+		ep->failed(ep, cqe.err);
 	report(ep, req, &cqe);
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "prov_amo.h"
-#include "prov_av.h"
 #include "prov_iov.h"
 #include "prov_xmit.h"
 
@@ -122,8 +121,9 @@ static ssize_t amo_locked(struct prov_ep *ep, const struct prov_amo *c, struct p
 	if (ret)
 		return ret;
 	struct weft_op wop = {.kind = c->family == PROV_AMO_BASE ? WEFT_OP_ATOMIC : WEFT_OP_FETCH_ATOMIC};
-	if (prov_av_resolve_peer(ep->av, c->msg->addr, &wop.peer))
-		return -FI_EINVAL;
+	ret = prov_tx_dest(ep, c->msg->addr, &wop.peer);
+	if (ret)
+		return ret;
 	if (c->flags & FI_INJECT && plan.in_bytes > PROV_INJECT_BYTES)
 		return -FI_EMSGSIZE;
 	ret = prov_tx_set_level(c->flags, &wop);

@@ -123,9 +123,15 @@ static ssize_t recv_submit(struct prov_ep *ep, const struct prov_op *op, struct 
 	return 0;
 }
 
+/* A receive without a buffer has room for nothing, whatever length it says; -1: the description is impossible. */
+static int64_t room_of(const struct prov_op *op)
+{
+	return op->iov_count == 1 && op->iov && !op->iov->iov_base ? 0 : prov_iov_total(op->iov, op->iov_count);
+}
+
 ssize_t prov_recv_post(struct prov_ep *ep, const struct prov_op *op, struct prov_work work)
 {
-	int64_t total = prov_iov_total(op->iov, op->iov_count);
+	int64_t total = room_of(op);
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .ignore = op->ignore, .len = (uint64_t)total};
 	assert_locked(ep->domain->nic);
 	assert(op->kind == WEFT_OP_RECV || op->kind == WEFT_OP_TRECV);

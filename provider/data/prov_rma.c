@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "post.h"
-#include "prov_av.h"
 #include "prov_iov.h"
 #include "prov_xmit.h"
 
@@ -107,11 +106,12 @@ static ssize_t rma_locked(struct prov_ep *ep, const struct fi_msg_rma *msg, uint
 	struct weft_op wop = {.kind = kind, .data = msg->data};
 	if (local < 0 || remote < 0 || (msg->rma_iov_count ? local != remote : local != 0))
 		return -FI_EINVAL;
-	if (prov_av_resolve_peer(ep->av, msg->addr, &wop.peer))
-		return -FI_EINVAL;
+	int ret = prov_tx_dest(ep, msg->addr, &wop.peer);
+	if (ret)
+		return ret;
 	if (flags & FI_INJECT && (kind == WEFT_OP_READ || local > PROV_INJECT_BYTES))
 		return kind == WEFT_OP_READ ? -FI_EBADFLAGS : -FI_EMSGSIZE;
-	int ret = prov_tx_set_level(flags, &wop);
+	ret = prov_tx_set_level(flags, &wop);
 	if (!ret)
 		ret = prov_tx_begin(ep, PROV_IOV_MAX, wop.peer);
 	if (ret)

@@ -5,7 +5,6 @@
 #include <rdma/fi_errno.h>
 
 #include "post.h"
-#include "prov_av.h"
 #include "prov_iov.h"
 #include "prov_xmit.h"
 
@@ -63,15 +62,16 @@ static ssize_t send_locked(struct prov_ep *ep, const struct prov_op *op, struct 
 {
 	int64_t total = prov_iov_total(op->iov, op->iov_count);
 	struct weft_op wop = {.kind = op->kind, .tag = op->tag, .data = op->data, .len = (uint64_t)total};
-	if (total < 0 || prov_av_resolve_peer(ep->av, op->addr, &wop.peer))
-		return -FI_EINVAL;
+	int ret = total < 0 ? -FI_EINVAL : prov_tx_dest(ep, op->addr, &wop.peer);
+	if (ret)
+		return ret;
 	if ((uint64_t)total > bytes_max(ep, op->flags))
 		return -FI_EMSGSIZE;
 	if (ep->is_dgram)
 		wop.kind = WEFT_OP_DGRAM;
 	if (op->flags & FI_REMOTE_CQ_DATA)
 		wop.flags |= WEFT_OP_HAS_DATA;
-	int ret = prov_tx_set_level(op->flags, &wop);
+	ret = prov_tx_set_level(op->flags, &wop);
 	if (!ret)
 		ret = prov_tx_begin(ep, 1, wop.peer);
 	return ret ? ret : send_submit(ep, op, work, &wop);

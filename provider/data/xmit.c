@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <rdma/fi_errno.h>
 
+#include "prov_av.h"
 #include "prov_cq.h"
 #include "prov_hang.h"
 #include "prov_link.h"
@@ -47,6 +48,15 @@ struct prov_req *prov_tx_req_new(struct prov_ep *ep, const struct prov_req_attr 
 	req->has_context = !(attr->op_flags & PROV_NO_COMPLETION);
 	req->wants_entry = !(attr->op_flags & PROV_NO_COMPLETION) && (all || attr->op_flags & FI_COMPLETION);
 	return req;
+}
+
+int prov_tx_dest(const struct prov_ep *ep, fi_addr_t addr, uint32_t *peer)
+{
+	assert_locked(ep->domain->nic);
+	if (!ep->is_msg)
+		return prov_av_resolve_peer(ep->av, addr, peer);
+	*peer = ep->peer;
+	return ep->is_linked ? 0 : -FI_ENOTCONN;
 }
 
 /* Sends wait while as many as the queue's size are outstanding, or the application has not read its completions. */

@@ -45,7 +45,7 @@ int prov_domain_close(struct fid *fid)
 	if (domain->auto_progress)
 		prov_nic_thread_put(domain->nic);
 	if (domain->eq) {
-		prov_eq_unwatch(domain->eq, &domain->eq_source);
+		prov_eq_unwatch(domain->eq, domain->nic);
 		prov_unref(&domain->eq->refs);
 	}
 	pthread_mutex_lock(&domains_lock);
@@ -69,8 +69,7 @@ int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return -FI_EBADFLAGS;
 	if (eq->fabric != domain->fabric)
 		return -FI_EINVAL;
-	domain->eq_source.nic = domain->nic;
-	int ret = prov_eq_watch(eq, &domain->eq_source);
+	int ret = prov_eq_watch(eq, domain->nic);
 	if (ret)
 		return ret;
 	prov_ref(&eq->refs);
@@ -81,8 +80,7 @@ int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return 0;
 }
 
-/* Finds the device that fi_getinfo described, and opens it or shares it with the domains open on it. */
-static int domain_device(const struct fi_info *info, struct prov_nic **nic)
+int prov_domain_device(const struct fi_info *info, struct prov_nic **nic)
 {
 	struct prov_conf conf;
 	struct weft_err err = {""};
@@ -117,7 +115,7 @@ static void link_heard(struct prov_link_listener *listener, int err)
 
 static int domain_start(struct prov_domain *domain, const struct fi_info *info)
 {
-	int ret = domain_device(info, &domain->nic);
+	int ret = prov_domain_device(info, &domain->nic);
 	if (ret)
 		return ret;
 	domain->mr_basic = info->domain_attr->mr_mode == PROV_MR_BASIC;

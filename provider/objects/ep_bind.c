@@ -3,11 +3,11 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "ep_parts.h"
 #include "member.h"
 #include "prov_av.h"
 #include "prov_cntr.h"
 #include "prov_cq.h"
+#include "prov_ep_parts.h"
 #include "prov_eq.h"
 #include "prov_ref.h"
 

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ep_parts.h"
 #include "member.h"
 #include "prov_addr.h"
+#include "prov_ep_parts.h"
 
 static struct prov_ep *ep_of(struct fid *fid)
 {
@@ -70,18 +70,19 @@ static int opt_copy_out(const void *opt, size_t size, void *optval, size_t *len)
 	return 0;
 }
 
-/* Device memory and peer-to-peer transfers are not supported; connections carry no data. */
+/* Device memory and peer-to-peer transfers are not supported. */
 int prov_ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
 {
 	const int p2p = FI_HMEM_P2P_DISABLED;
-	const size_t none = 0;
+	size_t cm_bytes;
 	if (level != FI_OPT_ENDPOINT)
 		return -FI_ENOPROTOOPT;
 	switch (optname) {
 	case FI_OPT_MIN_MULTI_RECV:
 		return opt_copy_out(&ep_of(fid)->min_multi_recv, sizeof(size_t), optval, optlen);
 	case FI_OPT_CM_DATA_SIZE:
-		return opt_copy_out(&none, sizeof none, optval, optlen);
+		cm_bytes = ep_of(fid)->is_msg ? PROV_CM_DATA_BYTES : 0;
+		return opt_copy_out(&cm_bytes, sizeof cm_bytes, optval, optlen);
 	case FI_OPT_FI_HMEM_P2P:
 		return opt_copy_out(&p2p, sizeof p2p, optval, optlen);
 	case FI_OPT_XPU_TRIGGER:

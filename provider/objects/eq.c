@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Event queue: a list under a lock of its own, because it belongs to the fabric and not to a device. Events come from
- * calls of this process, so waiting is a condition variable; only those of links come from devices, which are looked at
- * now and then. */
+ * calls of this process, so waiting is a condition variable; only those of links and connections come from devices: who
+ * waits makes progress on the device, or looks at several now and then. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,13 +18,19 @@
 #include "prov_waitset.h"
 #include "weft/ethdev.h"
 
-enum { LOOK_MS = 10 }; /* between looks at devices while somebody waits */
+enum {
+	LOOK_MS = 10,     /* between looks at several devices while somebody waits */
+	DEVICE_MS = 1000, /* longest wait at the only device before looking whether it still is */
+};
 
-/* One event; `size` bytes of `data` are what the application reads. Error events hold a struct fi_eq_err_entry. */
+/* One event; `size` bytes of `data` are what the application reads. Error events hold a struct fi_eq_err_entry and the
+ * details behind it. */
 struct prov_event {
 	TAILQ_ENTRY(prov_event) link;
 	uint32_t event;
 	bool is_error;
+	struct fid *about;    /* NULL: the application wrote it */
+	struct fi_info *info; /* of a connection request; the queue's until it is read, then the application's */
 	size_t size;
 	uint8_t data[];
 };
@@ -36,10 +42,29 @@ static struct prov_eq *eq_of(struct fid *fid)
 
 static void event_set(struct prov_event *ev, uint32_t event, const void *buf, size_t len, bool is_error)
 {
-	ev->event = event;
-	ev->is_error = is_error;
-	ev->size = len;
+	*ev = (struct prov_event){.event = event, .is_error = is_error, .size = len};
 	memcpy(ev->data, buf, len);
+}
+
+/* Entry and data of a connection's event. */
+static void cm_event_set(struct prov_event *ev, const struct prov_cm_event *cm)
+{
+	const struct fi_eq_cm_entry entry = {.fid = cm->fid, .info = cm->info};
+	const struct fi_eq_err_entry error = {.fid = cm->fid,
+					      .context = cm->fid->context,
+					      .err = cm->err,
+					      .prov_errno = cm->err,
+					      .err_data_size = cm->data_len};
+	size_t head = cm->err ? sizeof error : sizeof entry;
+	assert(cm->data_len <= PROV_CM_DATA_BYTES);
+	*ev = (struct prov_event){.event = cm->event,
+				  .is_error = cm->err,
+				  .about = cm->fid,
+				  .info = cm->info,
+				  .size = head + cm->data_len};
+	memcpy(ev->data, cm->err ? (const void *)&error : &entry, head);
+	if (cm->data_len)
+		memcpy(ev->data + head, cm->data, cm->data_len);
 }
 
 /* A queue that was overrun takes nothing more; `room` is how many events it may hold. `nic`: whose lock is held, or
@@ -61,6 +86,8 @@ static int event_add(struct prov_eq *eq, struct prov_event *ev, size_t room, str
 	pthread_mutex_unlock(&eq->lock);
 	if (notify)
 		prov_wait_notify(&eq->wait);
+	if (!nic)
+		prov_eq_wake(eq);
 	if (overrun)
 		free(ev);
 	return overrun ? -FI_EOVERRUN : 0;
@@ -79,6 +106,19 @@ void prov_eq_post_reserved(struct prov_eq *eq, struct prov_nic *nic, struct prov
 		assert_locked(nic);
 	event_set(ev, event, entry, entry->err ? sizeof *entry : sizeof(struct fi_eq_entry), entry->err != 0);
 	event_add(eq, ev, SIZE_MAX, nic);
+}
+
+struct prov_event *prov_eq_reserve_cm(void)
+{
+	return malloc(sizeof(struct prov_event) + sizeof(struct fi_eq_err_entry) + PROV_CM_DATA_BYTES);
+}
+
+int prov_eq_post_cm(struct prov_eq *eq, struct prov_nic *nic, struct prov_event *ev, const struct prov_cm_event *event)
+{
+	assert_locked(nic);
+	assert(ev);
+	cm_event_set(ev, event);
+	return event_add(eq, ev, SIZE_MAX, nic);
 }
 
 static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
@@ -100,7 +140,28 @@ static void event_drop(struct prov_eq *eq, struct prov_event *ev)
 	TAILQ_REMOVE(&eq->events, ev, link);
 	eq->count--;
 	prov_wait_raise(&eq->wait, eq->count > 0 || eq->overrun);
+	fi_freeinfo(ev->info);
 	free(ev);
+}
+
+struct fi_info *prov_eq_forget(struct prov_eq *eq, const struct fid *fid)
+{
+	struct prov_event *ev, *next;
+	struct fi_info *infos = NULL;
+	pthread_mutex_lock(&eq->lock);
+	for (ev = TAILQ_FIRST(&eq->events); ev; ev = next) {
+		next = TAILQ_NEXT(ev, link);
+		if (ev->about != fid)
+			continue;
+		if (ev->info) {
+			ev->info->next = infos;
+			infos = ev->info;
+			ev->info = NULL;
+		}
+		event_drop(eq, ev);
+	}
+	pthread_mutex_unlock(&eq->lock);
+	return infos;
 }
 
 /* Lock held. */
@@ -118,56 +179,18 @@ static ssize_t read_locked(struct prov_eq *eq, uint32_t *event, void *buf, size_
 	*event = ev->event;
 	if (size)
 		memcpy(buf, ev->data, size);
-	if (!(flags & FI_PEEK))
-		event_drop(eq, ev);
+	if (flags & FI_PEEK)
+		return (ssize_t)size;
+	if (size)
+		ev->info = NULL; /* the reader has it */
+	event_drop(eq, ev);
 	return (ssize_t)size;
-}
-
-int prov_eq_watch(struct prov_eq *eq, struct prov_eq_source *source)
-{
-	int ret = prov_wait_needs_thread(&eq->wait) ? prov_nic_thread_get(source->nic) : 0;
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&eq->sources_lock);
-	TAILQ_INSERT_TAIL(&eq->sources, source, link);
-	pthread_mutex_unlock(&eq->sources_lock);
-	return 0;
-}
-
-/* A forked child is alone, and a thread of its parent may have held the lock. */
-void prov_eq_unwatch(struct prov_eq *eq, struct prov_eq_source *source)
-{
-	if (source->nic->is_orphan)
-		pthread_mutex_init(&eq->sources_lock, NULL);
-	pthread_mutex_lock(&eq->sources_lock);
-	assert(!TAILQ_EMPTY(&eq->sources));
-	TAILQ_REMOVE(&eq->sources, source, link);
-	pthread_mutex_unlock(&eq->sources_lock);
-	if (prov_wait_needs_thread(&eq->wait))
-		prov_nic_thread_put(source->nic);
-}
-
-/* True when there are any, of which another thread may be looking at some already. */
-static bool sources_look(struct prov_eq *eq)
-{
-	struct prov_eq_source *source;
-	if (pthread_mutex_trylock(&eq->sources_lock) != 0)
-		return true;
-	bool any = !TAILQ_EMPTY(&eq->sources);
-	TAILQ_FOREACH(source, &eq->sources, link)
-	{
-		prov_nic_lock(source->nic);
-		prov_progress(source->nic);
-		prov_nic_unlock(source->nic);
-	}
-	pthread_mutex_unlock(&eq->sources_lock);
-	return any;
 }
 
 static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
 	struct prov_eq *eq = eq_of(&fid->fid);
-	sources_look(eq);
+	prov_eq_look(eq);
 	pthread_mutex_lock(&eq->lock);
 	ssize_t ret = read_locked(eq, event, buf, len, flags);
 	pthread_mutex_unlock(&eq->lock);
@@ -184,22 +207,37 @@ static const struct fi_eq_err_entry *error_next(struct prov_eq *eq, struct fi_eq
 	return eq->overrun ? overrun : NULL;
 }
 
-/* Our events have no details beyond the entry itself. */
+/* Copies the details of an error to the application's buffer. Without one they stay valid until the next read. */
+static void details_copy_out(struct prov_eq *eq, const struct fi_eq_err_entry *entry, struct fi_eq_err_entry *buf)
+{
+	const void *details = entry + 1;
+	bool sized = prov_api_has_err_size(eq->fabric);
+	size_t len = entry->err_data_size, room = sized ? buf->err_data_size : 0;
+	if (room && len) {
+		buf->err_data_size = len < room ? len : room;
+		memcpy(buf->err_data, details, buf->err_data_size);
+		return;
+	}
+	assert(len <= sizeof eq->err_data);
+	if (len)
+		memcpy(eq->err_data, details, len);
+	if (!room)
+		buf->err_data = len ? eq->err_data : NULL;
+	if (sized)
+		buf->err_data_size = len;
+}
+
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
 {
 	struct prov_eq *eq = eq_of(&fid->fid);
-	bool sized = prov_api_has_err_size(eq->fabric);
 	struct fi_eq_err_entry overrun;
 	ssize_t ret = -FI_EAGAIN;
 	pthread_mutex_lock(&eq->lock);
 	const struct fi_eq_err_entry *entry = error_next(eq, &overrun);
 	if (entry) {
 		memcpy(buf, entry, offsetof(struct fi_eq_err_entry, err_data));
-		if (!sized || !buf->err_data_size)
-			buf->err_data = NULL;
-		if (sized)
-			buf->err_data_size = 0;
-		ret = sized ? sizeof *buf : offsetof(struct fi_eq_err_entry, err_data_size);
+		details_copy_out(eq, entry, buf);
+		ret = prov_api_has_err_size(eq->fabric) ? sizeof *buf : offsetof(struct fi_eq_err_entry, err_data_size);
 		if (!(flags & FI_PEEK) && entry != &overrun)
 			event_drop(eq, TAILQ_FIRST(&eq->events));
 	}
@@ -222,13 +260,40 @@ static ssize_t sread_until(struct prov_eq *eq, weft_ns until, uint32_t *event, v
 	return ret;
 }
 
+static bool is_ready(void *arg)
+{
+	struct prov_eq *eq = arg;
+	pthread_mutex_lock(&eq->lock);
+	bool ready = !TAILQ_EMPTY(&eq->events) || eq->overrun;
+	pthread_mutex_unlock(&eq->lock);
+	return ready;
+}
+
+static void device_give_back(void *nic)
+{
+	prov_nic_put(nic);
+}
+
+/* Until there may be something to read, or until `limit`. With one device a thread waits as for completions. */
+static void sources_wait(struct prov_eq *eq, weft_ns limit)
+{
+	weft_ns now = weft_clock_ns(), left = limit > now ? limit - now : 0;
+	struct prov_nic *nic = prov_eq_borrow(eq);
+	if (!nic)
+		return;
+	pthread_cleanup_push(device_give_back, nic);
+	prov_wait_until(nic, is_ready, eq, left < WEFT_MS(DEVICE_MS) ? (int)(left / WEFT_MS(1)) : DEVICE_MS);
+	pthread_cleanup_pop(true);
+}
+
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, int timeout, uint64_t flags)
 {
 	struct prov_eq *eq = eq_of(&fid->fid);
 	weft_ns limit = timeout < 0 ? WEFT_NEVER : weft_clock_ns() + WEFT_MS(timeout), until;
 	ssize_t ret;
 	do {
-		weft_ns look = sources_look(eq) ? weft_clock_ns() + WEFT_MS(LOOK_MS) : WEFT_NEVER;
+		sources_wait(eq, limit);
+		weft_ns look = prov_eq_look(eq) ? weft_clock_ns() + WEFT_MS(LOOK_MS) : WEFT_NEVER;
 		until = look < limit ? look : limit;
 		ret = sread_until(eq, until, event, buf, len, flags);
 	} while (ret == -FI_EAGAIN && until < limit);

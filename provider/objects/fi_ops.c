@@ -53,6 +53,17 @@ static int tss_stats(struct fid *fid, struct weft_tss_stats *stats)
 	return 0;
 }
 
+static int cm_stats(struct fid *fid, struct weft_cm_stats *stats)
+{
+	struct prov_nic *nic = nic_of(fid);
+	if (!nic)
+		return -FI_EINVAL;
+	prov_nic_lock(nic);
+	*stats = nic->cm_stats;
+	prov_nic_unlock(nic);
+	return 0;
+}
+
 int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
 {
 	static struct weft_fi_ops weft_ops = {
@@ -60,6 +71,7 @@ int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 		.stats = engine_stats,
 		.port_stats = port_stats,
 		.tss_stats = tss_stats,
+		.cm_stats = cm_stats,
 	};
 	if (strcmp(name, WEFT_FI_OPS) != 0)
 		return -FI_ENOSYS;

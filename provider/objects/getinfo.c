@@ -139,6 +139,7 @@ static int entry_add(uint32_t version, enum prov_kind kind, const struct prov_de
 	**tail = info; /* the caller frees the whole list after an error */
 	*tail = &info->next;
 	prov_attr_fill(version, kind, want->hints, info);
+	info->handle = want->hints ? want->hints->handle : NULL;
 	info->nic = prov_nic_info(dev, PROV_SYSFS);
 	int ret = info->nic ? names_fill(dev, info) : -FI_ENOMEM;
 	return ret ? ret : addrs_fill(dev, want, info);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ep_parts.h"
 #include "member.h"
 #include "prov_addr.h"
 #include "prov_cq.h"
+#include "prov_ep_parts.h"
 #include "prov_fi_ops.h"
 #include "prov_log.h"
 #include "prov_progress.h"
@@ -71,11 +71,18 @@ static void ep_disconnect(struct prov_ep *ep)
 		prov_cq_detach(ep->rx_cq, ep);
 }
 
-static void ep_stop(struct prov_ep *ep)
+void prov_ep_drain(struct prov_ep *ep)
 {
 	struct prov_nic *nic = ep->domain->nic;
 	if (ep->enabled)
 		prov_wait_until(nic, sends_done, ep, (int)(nic->linger_ns / WEFT_MS(1)));
+}
+
+static void ep_stop(struct prov_ep *ep)
+{
+	struct prov_nic *nic = ep->domain->nic;
+	if (!ep->is_drained)
+		prov_ep_drain(ep);
 	prov_nic_lock(nic);
 	ep_disconnect(ep);
 	prov_nic_unlock(nic);
@@ -125,7 +132,9 @@ static int ep_listen(struct prov_ep *ep)
 	enum { FIRST_FREE = 0xC000, PAIRS_MAX = 0x2000 };
 	struct weft_err err = {""};
 	assert_locked(ep->domain->nic);
-	int ret = wep_open(ep, ep->addr.port, &err);
+	int ret = wep_open(ep, ep->addr.port ? ep->addr.port : ep->wished, &err);
+	if (ret == -FI_EADDRINUSE && !ep->addr.port && ep->wished)
+		ret = wep_open(ep, 0, &err);
 	for (uint32_t i = 0; ret == -FI_EADDRINUSE && !ep->addr.port && i < PAIRS_MAX; i++)
 		ret = wep_open(ep, (uint16_t)(FIRST_FREE + 2 * i), &err);
 	if (ret) {
@@ -133,6 +142,8 @@ static int ep_listen(struct prov_ep *ep)
 		return ret;
 	}
 	ep->addr.port = weft_ep_port(ep->wep);
+	if (ep->is_msg)
+		weft_ep_only_from(ep->wep, NULL);
 	if (ep->srx)
 		weft_ep_share(ep->wep, ep->srx->wep);
 	return 0;
@@ -154,7 +165,7 @@ static int ep_enable(struct prov_ep *ep)
 	if (ep->enabled)
 		return 0;
 	prov_ep_inherit(ep);
-	if (!ep->av)
+	if (!ep->av && !ep->is_msg)
 		return -FI_ENOAV;
 	if (!is_reported(ep->caps & FI_SEND && !ep->no_tx, ep->tx_cq, ep->cntrs[PROV_CNTR_TRANSMIT]) ||
 	    !is_reported(ep->caps & FI_RECV && !ep->no_rx, ep->rx_cq, ep->cntrs[PROV_CNTR_RECV]))
@@ -196,13 +207,13 @@ int prov_ep_init(struct prov_ep *ep, const struct fi_info *info)
 {
 	struct prov_nic *nic = ep->domain->nic;
 	struct weft_addr src = {.port = 0};
-	if (info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC && info->ep_attr->type != FI_EP_RDM &&
-	    info->ep_attr->type != FI_EP_DGRAM)
+	enum fi_ep_type type = info->ep_attr ? info->ep_attr->type : FI_EP_UNSPEC;
+	if (ep->is_msg ? type != FI_EP_MSG : type != FI_EP_UNSPEC && type != FI_EP_RDM && type != FI_EP_DGRAM)
 		return -FI_EINVAL;
 	if (info->src_addr && prov_addr_from_sock(info->src_addr, info->src_addrlen, &nic->ip, &src))
 		return -FI_EINVAL;
 	ep->addr.port = src.port;
-	ep->is_dgram = info->ep_attr && info->ep_attr->type == FI_EP_DGRAM;
+	ep->is_dgram = type == FI_EP_DGRAM;
 	ep->caps = info->caps;
 	ep->tx_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
 	ep->rx_flags = info->rx_attr ? info->rx_attr->op_flags : 0;

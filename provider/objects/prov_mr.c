@@ -213,7 +213,8 @@ static void data_entry(struct prov_ep *ep, const struct weft_cqe *cqe)
 	req->entry.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
 	req->entry.len = cqe->len;
 	req->entry.data = cqe->data;
-	req->src = prov_av_resolve_addr(ep->av, cqe->peer);
+	if (ep->av)
+		req->src = prov_av_resolve_addr(ep->av, cqe->peer);
 	prov_cq_add(ep->rx_cq, req);
 }
 

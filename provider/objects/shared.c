@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ep_parts.h"
 #include "member.h"
+#include "prov_ep_parts.h"
 #include "prov_fi_ops.h"
 #include "prov_log.h"
 #include "prov_ref.h"

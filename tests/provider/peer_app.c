@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One process of a test in Python: does what its standard input says, a command per line, and answers each with a line.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/fabric.h>
@@ -28,7 +30,10 @@ static struct fid_domain *domain;
 static struct fid_av *av;
 static struct fid_cq *cq;
 static struct fid_ep *ep;
-static struct fid_eq *eq; /* of the domain */
+static struct fid_eq *eq;      /* of the domain */
+static struct fid_pep *pep;    /* after "listen" */
+static struct fid_ep *eps[16]; /* connected ones, `ep` among them */
+static int ep_count;
 static bool has_fd;
 static char **arguments;
 
@@ -87,23 +92,23 @@ static struct fi_info *hints_of(const char *options)
 {
 	struct fi_info *hints = fi_allocinfo();
 	hints->caps = FI_MSG | FI_TAGGED;
-	hints->ep_attr->type = FI_EP_RDM;
+	hints->ep_attr->type = options_have(options, "msg") ? FI_EP_MSG : FI_EP_RDM;
 	hints->domain_attr->data_progress = options_have(options, "auto") ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
 	return hints;
 }
 
-static void name_tell(void)
+static void name_tell(struct fid *fid)
 {
 	uint8_t name[FI_NAME_MAX];
 	char text[2 * FI_NAME_MAX + 1] = "";
 	size_t len = sizeof name;
-	must(fi_getname(&ep->fid, name, &len), "fi_getname");
+	must(fi_getname(fid, name, &len), "fi_getname");
 	for (size_t i = 0; i < len; i++)
 		sprintf(text + 2 * i, "%02x", name[i]);
 	answer("name %s", text);
 }
 
-/* open [auto] [fd] */
+/* open [auto] [fd] [msg]: with "msg" there is no endpoint yet */
 static void open_all(char *options)
 {
 	struct fi_info *hints = hints_of(options);
@@ -120,17 +125,30 @@ static void open_all(char *options)
 	must(fi_domain_bind(domain, &eq->fid, 0), "fi_domain_bind");
 	must(fi_av_open(domain, &av_attr, &av, NULL), "fi_av_open");
 	must(fi_cq_open(domain, &cq_attr, &cq, NULL), "fi_cq_open");
+	if (info->ep_attr->type == FI_EP_MSG) {
+		answer("open");
+		return;
+	}
 	must(fi_endpoint(domain, info, &ep, NULL), "fi_endpoint");
 	must(fi_ep_bind(ep, &av->fid, 0), "fi_ep_bind");
 	must(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
 	must(fi_enable(ep), "fi_enable");
-	name_tell();
+	name_tell(&ep->fid);
+}
+
+static int close_connections(void)
+{
+	int ret = pep ? fi_close(&pep->fid) : 0;
+	pep = NULL;
+	while (ep_count && !ret)
+		ret = fi_close(&eps[--ep_count]->fid);
+	return ret;
 }
 
 static int close_all(void)
 {
-	struct fid *fids[] = {&ep->fid, &cq->fid, &av->fid, &domain->fid, &eq->fid, &fabric->fid};
-	int ret = 0;
+	struct fid *fids[] = {&cq->fid, &av->fid, &domain->fid, &eq->fid, &fabric->fid};
+	int ret = info->ep_attr->type == FI_EP_MSG ? close_connections() : fi_close(&ep->fid);
 	for (size_t i = 0; i < sizeof fids / sizeof *fids && !ret; i++)
 		ret = fi_close(fids[i]);
 	return ret;
@@ -144,14 +162,19 @@ static void do_close(char *args)
 	answer("closed");
 }
 
+static void name_read(const char *text, uint8_t name[FI_NAME_MAX])
+{
+	unsigned byte;
+	for (size_t i = 0; sscanf(text + 2 * i, "%2x", &byte) == 1; i++)
+		name[i] = (uint8_t)byte;
+}
+
 /* add NAME */
 static void do_add(char *args)
 {
 	uint8_t name[FI_NAME_MAX] = {0};
-	unsigned byte;
 	fi_addr_t addr;
-	for (size_t i = 0; sscanf(args + 2 * i, "%2x", &byte) == 1; i++)
-		name[i] = (uint8_t)byte;
+	name_read(args, name);
 	must(fi_av_insert(av, name, 1, &addr, 0, NULL) == 1 ? 0 : -FI_EINVAL, "fi_av_insert");
 	answer("addr %llu", (unsigned long long)addr);
 }
@@ -274,19 +297,92 @@ static void do_wait(char *args)
 		answer("nothing");
 }
 
+/* Of a connection: the number of its endpoint, as for "use". */
+static void connection_tell(uint32_t event, const struct fid *fid)
+{
+	int i = 0;
+	while (i < ep_count && &eps[i]->fid != fid)
+		i++;
+	answer("event %s %d", event == FI_CONNECTED ? "connected" : event == FI_SHUTDOWN ? "shutdown" : "strange", i);
+}
+
 /* event MILLISECONDS: what the event queue tells; nothing but that call makes progress */
 static void do_event(char *args)
 {
 	struct fi_eq_err_entry err = {0};
-	struct fi_eq_entry entry;
+	union {
+		struct fi_eq_entry any;
+		struct fi_eq_cm_entry cm;
+	} entry;
 	uint32_t event;
 	ssize_t n = fi_eq_sread(eq, &event, &entry, sizeof entry, atoi(args), 0);
 	if (n == -FI_EAVAIL && fi_eq_readerr(eq, &err, 0) > 0)
 		answer("event error %d", err.err);
-	else if (n == sizeof entry && event == FI_NOTIFY && entry.fid == &domain->fid)
+	else if (n == sizeof entry.cm)
+		connection_tell(event, entry.cm.fid);
+	else if (n == sizeof entry.any && event == FI_NOTIFY && entry.any.fid == &domain->fid)
 		answer("event notify");
 	else
 		answer(n == -FI_EAGAIN ? "event none" : "event strange");
+}
+
+/* ---- connections ---- */
+
+/* The new endpoint becomes the one that commands are about. */
+static void connected_new(struct fi_info *of)
+{
+	must(ep_count < 16 ? 0 : -FI_ENOMEM, "endpoints");
+	must(fi_endpoint(domain, of, &ep, NULL), "fi_endpoint");
+	must(fi_ep_bind(ep, &eq->fid, 0), "fi_ep_bind");
+	must(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
+	eps[ep_count++] = ep;
+}
+
+/* listen PORT */
+static void do_listen(char *args)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(args))};
+	must(fi_passive_ep(fabric, info, &pep, NULL), "fi_passive_ep");
+	must(fi_setname(&pep->fid, &name, sizeof name), "fi_setname");
+	must(fi_pep_bind(pep, &eq->fid, 0), "fi_pep_bind");
+	must(fi_listen(pep), "fi_listen");
+	name_tell(&pep->fid);
+}
+
+/* connect NAME: what becomes of it is told by "event" */
+static void do_connect(char *args)
+{
+	uint8_t name[FI_NAME_MAX] = {0};
+	name_read(args, name);
+	connected_new(info);
+	must(fi_connect(ep, name, NULL, 0), "fi_connect");
+	answer("connecting");
+}
+
+/* accept MILLISECONDS */
+static void do_accept(char *args)
+{
+	struct fi_eq_cm_entry entry;
+	uint32_t event = 0;
+	ssize_t n = fi_eq_sread(eq, &event, &entry, sizeof entry, atoi(args), 0);
+	must(n == sizeof entry && event == FI_CONNREQ ? 0 : -FI_EAGAIN, "fi_eq_sread");
+	connected_new(entry.info);
+	fi_freeinfo(entry.info);
+	must(fi_accept(ep, NULL, 0), "fi_accept");
+	answer("accepted");
+}
+
+/* use NUMBER: of an endpoint, in the order of "connect" and "accept" */
+static void do_use(char *args)
+{
+	ep = eps[atoi(args)];
+	answer("used");
+}
+
+static void do_shutdown(char *args)
+{
+	must(fi_shutdown(ep, 0), "fi_shutdown");
+	answer("shut");
 }
 
 static double seconds(struct timeval t)
@@ -372,10 +468,11 @@ static const struct {
 	const char *name;
 	void (*run)(char *args);
 } commands[] = {
-	{"open", open_all},  {"close", do_close},         {"add", do_add},       {"send", do_send},
-	{"recv", do_recv},   {"wait", do_wait},           {"cpu", do_cpu},       {"sleep", do_sleep},
-	{"fork", do_fork},   {"exec", do_exec},           {"exit", do_exit},     {"why", do_why},
-	{"event", do_event}, {"cancelled", do_cancelled}, {"cancel", do_cancel},
+	{"open", open_all},      {"close", do_close},         {"add", do_add},       {"send", do_send},
+	{"recv", do_recv},       {"wait", do_wait},           {"cpu", do_cpu},       {"sleep", do_sleep},
+	{"fork", do_fork},       {"exec", do_exec},           {"exit", do_exit},     {"why", do_why},
+	{"event", do_event},     {"cancelled", do_cancelled}, {"cancel", do_cancel}, {"listen", do_listen},
+	{"connect", do_connect}, {"accept", do_accept},       {"use", do_use},       {"shutdown", do_shutdown},
 };
 
 /* Next command; the transport works while we wait for it. */

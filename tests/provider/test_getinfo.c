@@ -54,8 +54,13 @@ static void getinfo__no_hints_lists_devices(void **state)
 	assert_int_equal(info->next->ep_attr->type, FI_EP_RDM);
 	assert_int_equal(dgram->ep_attr->type, FI_EP_DGRAM);
 	assert_string_equal(dgram->domain_attr->name, "net_memif0");
-	assert_non_null(dgram->next);
-	assert_null(dgram->next->next);
+	const struct fi_info *msg = dgram->next->next;
+	assert_int_equal(dgram->next->ep_attr->type, FI_EP_DGRAM);
+	assert_int_equal(msg->ep_attr->type, FI_EP_MSG);
+	assert_string_equal(msg->domain_attr->name, "net_memif0");
+	assert_false(msg->caps & (FI_SOURCE | FI_DIRECTED_RECV | FI_NAMED_RX_CTX));
+	assert_non_null(msg->next);
+	assert_null(msg->next->next);
 	assert_string_equal(info->nic->device_attr->name, "net_memif0");
 	assert_string_equal(dgram->nic->link_attr->network_type, "Ethernet");
 	fi_freeinfo(info);
@@ -159,7 +164,6 @@ static void getinfo__refuses_what_is_not_there(void **state)
 		HINT(caps, FI_MSG | FI_MULTICAST),
 		HINT(addr_format, FI_SOCKADDR_IN6),
 		HINT(addr_format, FI_ADDR_STR),
-		EP(type, FI_EP_MSG),
 		EP(type, FI_EP_SOCK_STREAM),
 		EP(protocol, FI_PROTO_RXM),
 		EP(max_msg_size, SIZE_MAX),
@@ -209,7 +213,8 @@ static void getinfo__source_selects_device(void **state)
 	ok(fi_getinfo(FIXTURE_VERSION, "10.1.0.2", "9228", FI_SOURCE, NULL, &info));
 	assert_string_equal(info->domain_attr->name, "net_memif1");
 	assert_int_equal(info->next->ep_attr->type, FI_EP_DGRAM);
-	assert_null(info->next->next);
+	assert_int_equal(info->next->next->ep_attr->type, FI_EP_MSG);
+	assert_null(info->next->next->next);
 	const struct sockaddr_in *in = info->src_addr;
 	assert_int_equal(ntohs(in->sin_port), 9228);
 	assert_null(info->dest_addr);

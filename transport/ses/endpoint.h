@@ -35,6 +35,9 @@ struct weft_ep {
 	struct rx_side *rx; /* `own`, or that of the endpoint it shares receives with */
 	bool is_dgram;      /* for datagrams only: no message is addressed to it */
 	bool hidden;        /* its number is only the source of what it sends: nothing is addressed to it */
+	bool exclusive;     /* it takes what comes from `partner` alone; with its port 0: nothing */
+	struct weft_addr partner;
+	bool ended;                                 /* a receive that finds no message ends at once */
 	struct cqe_node *overflow, **overflow_tail; /* completions waiting for room */
 };
 
@@ -47,6 +50,16 @@ static inline struct weft_ep *ep_find(const struct ses *ses, uint16_t port, bool
 			return ep;
 	}
 	return NULL;
+}
+
+/* ep_find for a message or an access to memory that the endpoint `initiator` on the host `from` has sent. */
+static inline struct weft_ep *ep_find_for(const struct ses *ses, uint16_t port, const struct weft_ip *from,
+					  uint32_t initiator)
+{
+	struct weft_ep *ep = ep_find(ses, port, false);
+	if (likely(!ep || !ep->exclusive))
+		return ep;
+	return initiator && ep->partner.port == initiator && weft_ip_eq(&ep->partner.ip, from) ? ep : NULL;
 }
 
 /* Number of the endpoint that a request is for; 0: our numbers have no such resource index, so it is nobody's. */

@@ -98,6 +98,13 @@ void weft_ep_share(struct weft_ep *ep, struct weft_ep *with)
 	ep->rx = &with->own;
 }
 
+void weft_ep_only_from(struct weft_ep *ep, const struct weft_addr *partner)
+{
+	assert(!ep->is_dgram && !ep->hidden);
+	ep->exclusive = true;
+	ep->partner = partner ? *partner : (struct weft_addr){.port = 0};
+}
+
 void ep_free(struct weft_ep *ep)
 {
 	struct ses *ses = ep->ses;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of all operations while the engine lives on: its port is gone. */
+/* The end of operations while the engine lives on: all, because its port is gone, or the receives of an endpoint. */
+#include <errno.h>
+
 #include "endpoint.h"
 #include "recv.h"
 #include "rudi.h"
@@ -25,6 +27,14 @@ static void msgs_end(struct ses *ses, struct list *msgs, int err)
 		}
 		rx_turn_discard(ses, m);
 	}
+}
+
+void weft_ep_end(struct weft_ep *ep)
+{
+	weft_ep_only_from(ep, NULL);
+	ep->ended = true;
+	for (int i = 0; i < 2; i++)
+		receives_end(ep->ses, &ep->own.posted[i], ECANCELED);
 }
 
 void ses_fail(struct ses *ses, int err)

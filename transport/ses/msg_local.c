@@ -52,7 +52,7 @@ bool msg_local_send(struct ses *ses, struct weft_ep *ep, const struct weft_op *o
 {
 	struct weft_cqe sent = {
 		.context = op->context, .kind = op->kind, .peer = op->peer, .len = op->len, .tag = op->tag};
-	struct weft_ep *dst = ep_find(ses, to->port, false);
+	struct weft_ep *dst = ep_find_for(ses, to->port, &ses->pds->conf.ip, ep->port);
 	struct cqe_node *node = cqe_reserve(ses);
 	if (!node)
 		return false;

@@ -204,7 +204,7 @@ static uint8_t __attribute__((noinline)) refusal_of_id(struct pdc_rx *p, const s
 
 static int msg_first(struct ses *ses, struct pdc_rx *p, const struct wire_view *v, struct rx_msg **out)
 {
-	struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), false);
+	struct weft_ep *ep = ep_find_for(ses, ep_port_of(v->req), &p->ip, wire_std_initiator(v->std));
 	uint8_t rc = refusal(ses, p, ep, v);
 	uint16_t id = wire_std_message_id(v->std);
 	if (unlikely(id != ses_rx_of(p)->next_match_id || !id)) {

@@ -44,6 +44,8 @@ bool recv_post(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
 		more = !list_empty(&req->link);
 		rx_turn_finish(ses, m); /* may be the end of req */
 	}
+	if (more && ep->ended && ep->rx == &ep->own)
+		recv_end(ses, ep, req, ECANCELED);
 	return true;
 }
 

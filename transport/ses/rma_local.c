@@ -117,7 +117,7 @@ static int perform(struct ses *ses, struct weft_ep *ep, struct weft_ep *dst, con
 
 bool rma_local(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, const struct weft_addr *to)
 {
-	struct weft_ep *dst = ep_find(ses, to->port, false);
+	struct weft_ep *dst = ep_find_for(ses, to->port, &ses->pds->conf.ip, ep->port);
 	struct cqe_node *node = cqe_reserve(ses);
 	int err = !node ? -1 : !dst ? EHOSTUNREACH : perform(ses, ep, dst, op);
 	if (err < 0) {

@@ -87,7 +87,7 @@ static struct answer carry_out(struct ses *ses, const struct wire_view *v, const
 	const struct mr_range part = part_of(ses, v);
 	const struct mr_range at = {wire_std_buffer_offset(v->std) + part.raddr, part.bytes};
 	bool reads = wire_req_opcode(v->req) == WIRE_OP_READ;
-	const struct weft_ep *ep = ep_find(ses, ep_port_of(v->req), false);
+	const struct weft_ep *ep = ep_find_for(ses, ep_port_of(v->req), wire_view_src(v), wire_std_initiator(v->std));
 	if (a.rc)
 		return a;
 	if ((!reads && wire_req_opcode(v->req) != WIRE_OP_WRITE) || wire_req_hd(v->req))

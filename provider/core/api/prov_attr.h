@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Endpoint types, in the order fi_getinfo lists them. */
-enum prov_kind { PROV_RDM, PROV_DGRAM, PROV_KINDS };
+enum prov_kind { PROV_RDM, PROV_DGRAM, PROV_MSG, PROV_KINDS };
 
 /* True when endpoints of this type can do everything `hints` (may be NULL) asks for; the reason is logged if not. */
 /* The fabric's name: "weft", and behind '-' FI_WEFT_PROFILE where it is not that. The caller's to free; NULL: no

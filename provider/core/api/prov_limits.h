@@ -10,6 +10,8 @@ enum {
 	PROV_QUEUE_DEFAULT = 1024, /* entries of a transmit, receive or completion queue whose size was left open */
 	PROV_QUEUE_MAX = 65536,    /* largest size granted */
 	PROV_DGRAM_BYTES = 1392,   /* longest datagram: a packet of 1500 bytes */
+	PROV_CM_DATA_BYTES = 256,  /* most data with a connection request or its answer */
+	PROV_CM_NUMBER = 1,        /* endpoint that makes connections */
 	PROV_MIN_MULTI_RECV = 64,  /* default of FI_OPT_MIN_MULTI_RECV, bytes */
 	PROV_CTX_MAX = 16,         /* contexts of a scalable endpoint per direction: endpoint numbers of one address */
 };

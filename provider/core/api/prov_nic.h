@@ -18,6 +18,7 @@
 #include "prov_late.h"
 #include "prov_req.h"
 #include "prov_wait.h"
+#include "weft/cm_stats.h"
 #include "weft/engine.h"
 #include "weft/err.h"
 #include "weft/spi/port.h"
@@ -116,6 +117,8 @@ struct prov_recorder {
 	char path[64];
 };
 
+struct prov_cm;
+
 struct prov_nic {
 	TAILQ_ENTRY(prov_nic) link; /* all open devices */
 	char *name;                 /* device name */
@@ -133,6 +136,10 @@ struct prov_nic {
 	struct weft_ip ip;
 	weft_ns linger_ns;   /* how long a close waits for the last packets */
 	uint32_t copy_bytes; /* see struct prov_tune */
+	weft_ns peer_timeout_ns;
+	struct weft_cm_stats cm_stats;
+	uint16_t connected; /* endpoints opened for connections so far; wraps */
+	struct prov_cm *cm; /* who makes connections on the device; NULL: nobody does */
 	struct prov_late_errors late_errors;
 	uint64_t explained_peer; /* whose failures the log told of last, plus 1; 0: nobody's */
 	uint32_t scopes;         /* given out to domains so far */
@@ -157,6 +164,8 @@ struct prov_nic {
 
 /* Opens the device `dev` of `conf`, or shares it with an open domain. */
 int prov_nic_get(const struct prov_conf *conf, const struct prov_dev *dev, struct prov_nic **out, struct weft_err *err);
+/* One more user of an open device. */
+void prov_nic_share(struct prov_nic *nic);
 /* The last user waits, for a bounded time, until connections are closed and peers have their acknowledgements. */
 void prov_nic_put(struct prov_nic *nic);
 /* In a forked child: cuts all devices off from the parent's. */

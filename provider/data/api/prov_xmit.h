@@ -12,6 +12,9 @@
 #include "prov_req.h"
 #include "weft/engine.h"
 
+/* Whom an operation is for: the peer of the connection, or `addr` of the address vector. -FI_ENOTCONN: there is no
+ * connection; -FI_EINVAL: `addr` is not in the vector; -FI_ENOMEM. */
+int prov_tx_dest(const struct prov_ep *ep, fi_addr_t addr, uint32_t *peer);
 /* Makes sure that `parts` operations of the engine can be submitted; progress may make room. -FI_EAGAIN: too many
  * operations are outstanding or completions unread, or the engine's ring is full. -FI_ENODEV: the device is gone. */
 int prov_tx_make_room(struct prov_ep *ep, unsigned parts);

@@ -21,8 +21,7 @@ struct prov_domain {
 	TAILQ_ENTRY(prov_domain) link; /* all domains */
 	struct prov_link_listener link_listener;
 	struct prov_eq *eq; /* where asynchronous operations report by default, and the link; may be NULL */
-	struct prov_eq_source eq_source;
-	bool mr_events; /* memory is registered asynchronously (FI_REG_MR) */
+	bool mr_events;     /* memory is registered asynchronously (FI_REG_MR) */
 	bool auto_progress;
 	bool mr_basic;    /* FI_MR_BASIC: our keys, virtual addresses */
 	uint32_t scope;   /* of its regions on the engine */
@@ -37,6 +36,9 @@ static inline struct prov_domain *prov_domain_of(struct fid_domain *fid)
 /* The first domain opened on this device, or NULL. For the application, which knows whether it closes it meanwhile: not
  * to be looked into. */
 struct fid_domain *prov_domain_find(const char *name);
+/* Finds the device that fi_getinfo described, and opens it or shares it with those who have it open. prov_nic_put gives
+ * it back. An errno value < 0. */
+int prov_domain_device(const struct fi_info *info, struct prov_nic **nic);
 int prov_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context);
 int prov_domain_close(struct fid *fid);
 int prov_domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags);

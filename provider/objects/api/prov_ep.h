@@ -50,6 +50,7 @@ struct prov_ep {
 	struct prov_domain *domain;
 	struct weft_ep *wep;   /* NULL until prov_ep_listen */
 	struct weft_addr addr; /* port 0 until known */
+	uint16_t wished;       /* number to take if it is free and no other was asked for; 0: any */
 	uint64_t caps;         /* of the fi_info */
 	uint64_t tx_flags;     /* tx_attr->op_flags */
 	uint64_t rx_flags;     /* rx_attr->op_flags */
@@ -57,7 +58,13 @@ struct prov_ep {
 	uint32_t tx_used;      /* sends outstanding */
 	size_t min_multi_recv; /* FI_OPT_MIN_MULTI_RECV */
 	bool enabled;
-	bool is_dgram;                     /* FI_EP_DGRAM */
+	bool is_dgram;   /* FI_EP_DGRAM */
+	bool is_msg;     /* FI_EP_MSG: a connection says who the peer is, not an address vector */
+	bool is_linked;  /* of FI_EP_MSG: it is connected to `peer` */
+	uint32_t peer;   /* the engine's id */
+	bool is_drained; /* its close waits for nothing more */
+	/* An operation of the transmit side has failed with this errno value. Lock held. NULL: nobody asks. */
+	void (*failed)(struct prov_ep *ep, int err);
 	bool no_tx, no_rx;                 /* of a receive or transmit context */
 	int (*listen)(struct prov_ep *ep); /* opens `wep`; errors of weft_ep_open */
 	struct prov_ep *sep;               /* of a context: its scalable endpoint */

@@ -9,17 +9,14 @@
 #include <stdbool.h>
 
 #include "prov_fabric.h"
+#include "prov_limits.h"
 #include "prov_wait.h"
 
 struct prov_nic;
 struct prov_event;
 TAILQ_HEAD(prov_event_list, prov_event);
 
-/* A device whose link is told of in the queue: looking at the queue looks at the device. Embedded in its owner. */
-struct prov_eq_source {
-	TAILQ_ENTRY(prov_eq_source) link;
-	struct prov_nic *nic;
-};
+struct prov_eq_source;
 TAILQ_HEAD(prov_eq_source_list, prov_eq_source);
 
 struct prov_eq {
@@ -34,7 +31,8 @@ struct prov_eq {
 	bool writable;      /* FI_WRITE */
 	bool overrun;       /* fi_eq_write found the queue full; no more events are added */
 	struct prov_wait_obj wait;
-	atomic_uint refs; /* objects bound to it */
+	uint8_t err_data[PROV_CM_DATA_BYTES]; /* details of the error entry read last */
+	atomic_uint refs;                     /* objects bound to it */
 };
 
 int prov_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **eq, void *context);
@@ -45,10 +43,34 @@ struct prov_event *prov_eq_reserve(void);
  * `nic`: whose lock is held, or NULL. After an overrun the event is dropped. */
 void prov_eq_post_reserved(struct prov_eq *eq, struct prov_nic *nic, struct prov_event *ev, uint32_t event,
 			   const struct fi_eq_err_entry *entry);
-/* From now on `source` is looked at; a thread does it for those who wait for the queue's wait object. No lock held. An
- * errno value < 0. */
-int prov_eq_watch(struct prov_eq *eq, struct prov_eq_source *source);
-void prov_eq_unwatch(struct prov_eq *eq, struct prov_eq_source *source);
+/* An event of a connection: fi_eq_cm_entry with data, or with `err` an error entry with data as its details. */
+struct prov_cm_event {
+	struct fid *fid;      /* passive endpoint or endpoint */
+	uint32_t event;       /* FI_CONNREQ, FI_CONNECTED, FI_SHUTDOWN */
+	int err;              /* 0, or errno > 0 */
+	struct fi_info *info; /* of FI_CONNREQ, else NULL; the queue's unless the event is dropped */
+	const void *data;     /* copied; at most PROV_CM_DATA_BYTES */
+	size_t data_len;
+};
+
+/* prov_eq_reserve for such an event. */
+struct prov_event *prov_eq_reserve_cm(void);
+/* Adds it in memory from prov_eq_reserve_cm, which becomes the queue's. The device's lock is held. -FI_EOVERRUN: it is
+ * dropped. */
+int prov_eq_post_cm(struct prov_eq *eq, struct prov_nic *nic, struct prov_event *ev, const struct prov_cm_event *event);
+/* Drops the events of connections that nobody has read of an object that is being closed. Returns what they had of
+ * fi_infos, as a list; the caller frees it. */
+struct fi_info *prov_eq_forget(struct prov_eq *eq, const struct fid *fid);
+/* From now on the device is looked at with the queue; a thread does it for those who wait for the queue's wait object.
+ * Once for each object of the device that is bound. No lock held. An errno value < 0. */
+int prov_eq_watch(struct prov_eq *eq, struct prov_nic *nic);
+void prov_eq_unwatch(struct prov_eq *eq, struct prov_nic *nic);
+/* Makes progress on these devices. True when there are any, of which another thread may be looking at some already. */
+bool prov_eq_look(struct prov_eq *eq);
+/* The queue's device, if it is the only one; else NULL. It stays open until prov_nic_put. */
+struct prov_nic *prov_eq_borrow(struct prov_eq *eq);
+/* Threads that wait at one of them look at the queue again. No lock held. */
+void prov_eq_wake(struct prov_eq *eq);
 /* fi_trywait: -FI_EAGAIN when there is something to look at. */
 int prov_eq_trywait(struct fid *fid);
 

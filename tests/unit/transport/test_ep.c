@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inside.h"
+#include "rma_duo.h"
 
 static void open_small(struct duo *d)
 {
@@ -211,6 +212,108 @@ static void close__with_everything_under_way(void **state)
 		}
 }
 
+/* ---- endpoints with one partner ---- */
+
+/* Side 0 sends a byte to side 1, whose receive is posted: it arrives, or nothing of it does. */
+static void expect_taken(struct duo *d, struct weft_ep *from, bool taken)
+{
+	uint8_t out = 7, in = 0;
+	struct weft_cqe cqe;
+	const struct weft_op op = {.kind = WEFT_OP_TSEND, .peer = d->peer[0], .buf = &out, .len = 1, .tag = 1};
+	duo_recv(d, 1, &in, 1, 1, 0, &in);
+	assert_int_equal(weft_submit(from, &op), 0);
+	duo_run(d, d->now + WEFT_MS(50));
+	assert_int_equal(weft_cq_take(from, &cqe, 1), 1);
+	assert_int_equal(cqe.err, taken ? 0 : EHOSTUNREACH);
+	assert_int_equal(in, taken ? 7 : 0);
+	if (taken) {
+		duo_expect(d, 1, &in, 0);
+		return;
+	}
+	assert_int_equal(weft_submit(d->ep[1], &(struct weft_op){.kind = WEFT_OP_CANCEL, .context = &in}), 0);
+	duo_poll(d, 1);
+	duo_expect(d, 1, &in, ECANCELED);
+}
+
+static void only_from__refuses_messages_of_others(void **state)
+{
+	struct weft_err err;
+	struct weft_ep *second;
+	struct duo d;
+	open_default(&d);
+	assert_int_equal(weft_ep_open(d.e[0], 101, 16, 16, &second, &err), 0);
+	struct weft_addr partner = {d.e[0]->pds.conf.ip, 100}, stranger = partner;
+	stranger.ip.b[15] ^= 0x40;
+	expect_taken(&d, second, true);
+	weft_ep_only_from(d.ep[1], NULL);
+	expect_taken(&d, d.ep[0], false);
+	weft_ep_only_from(d.ep[1], &partner);
+	expect_taken(&d, d.ep[0], true);
+	expect_taken(&d, second, false);
+	weft_ep_only_from(d.ep[1], &stranger);
+	expect_taken(&d, d.ep[0], false);
+	duo_close(&d);
+}
+
+/* The same within one engine. */
+static void only_from__refuses_local_messages_of_others(void **state)
+{
+	struct weft_err err;
+	struct weft_ep *second;
+	struct duo d;
+	open_default(&d);
+	assert_int_equal(weft_ep_open(d.e[1], 101, 16, 16, &second, &err), 0);
+	struct weft_addr partner = {d.e[1]->pds.conf.ip, 101}, us = {partner.ip, weft_ep_port(d.ep[1])};
+	assert_int_equal(weft_peer_add(d.e[1], &us, &d.peer[0]), 0);
+	expect_taken(&d, second, true);
+	partner.port = 100;
+	weft_ep_only_from(d.ep[1], &partner);
+	expect_taken(&d, second, false);
+	duo_close(&d);
+}
+
+static void only_from__refuses_memory_to_others(void **state)
+{
+	struct rma_duo r;
+	uint8_t byte = 9;
+	rma_open(&r, NULL, 100, WEFT_MR_READ | WEFT_MR_WRITE);
+	struct weft_addr partner = {r.d.e[0]->pds.conf.ip, 100}, other = {partner.ip, 101};
+	struct weft_op write = rma_op(WEFT_OP_WRITE, &byte, 1, 3), read = rma_op(WEFT_OP_READ, &byte, 1, 3);
+	weft_ep_only_from(r.d.ep[1], &other);
+	rma_do(&r, &write, EHOSTUNREACH);
+	rma_do(&r, &read, EHOSTUNREACH);
+	assert_int_equal(r.mem[3], 0);
+	weft_ep_only_from(r.d.ep[1], &partner);
+	rma_do(&r, &write, 0);
+	assert_int_equal(r.mem[3], 9);
+	rma_close(&r);
+}
+
+/* What has arrived can still be received, and nothing else. */
+static void end__cancels_receives_without_a_message(void **state)
+{
+	uint8_t out = 5, in[3] = {0};
+	struct duo d;
+	open_default(&d);
+	duo_send(&d, 0, &out, 1, 1, &out);
+	duo_run(&d, d.now + WEFT_MS(1));
+	duo_recv(&d, 1, &in[0], 1, 2, 0, &in[0]);
+	duo_poll(&d, 1);
+	weft_ep_end(d.ep[1]);
+	duo_expect(&d, 1, &in[0], ECANCELED);
+	duo_recv(&d, 1, &in[1], 1, 1, 0, &in[1]);
+	duo_recv(&d, 1, &in[2], 1, 1, 0, &in[2]);
+	duo_poll(&d, 1);
+	duo_expect(&d, 1, &in[1], 0);
+	duo_expect(&d, 1, &in[2], ECANCELED);
+	assert_int_equal(in[1], 5);
+	duo_expect(&d, 0, &out, 0);
+	duo_send(&d, 0, &out, 1, 1, &out);
+	duo_run(&d, d.now + WEFT_MS(50));
+	duo_expect(&d, 0, &out, EHOSTUNREACH);
+	duo_close(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +326,10 @@ int main(void)
 		cmocka_unit_test(complete__overflow_keeps_order),
 		cmocka_unit_test(close__gives_buffers_back),
 		cmocka_unit_test(close__with_everything_under_way),
+		cmocka_unit_test(only_from__refuses_messages_of_others),
+		cmocka_unit_test(only_from__refuses_local_messages_of_others),
+		cmocka_unit_test(only_from__refuses_memory_to_others),
+		cmocka_unit_test(end__cancels_receives_without_a_message),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@ int prov_ep_init(struct prov_ep *ep, const struct fi_info *info);
 uint32_t prov_ep_ring(const struct prov_ep *ep);
 /* Opens the endpoint on the engine, which gives it its port number, unless it is open. Lock held. */
 int prov_ep_listen(struct prov_ep *ep);
+/* Waits up to the linger time until outstanding sends are acknowledged. Lock not held. */
+void prov_ep_drain(struct prov_ep *ep);
 /* From now on operations are possible, and progress looks at it. Lock held. */
 void prov_ep_start(struct prov_ep *ep);
 /* Peers that address `wep` reach the domain's regions. Lock held. */
