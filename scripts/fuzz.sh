@@ -14,14 +14,16 @@ checks=,address,undefined instrument=-fno-sanitize-recover=all
 [ "$mode" != coverage ] || checks='' instrument='-fprofile-instr-generate -fcoverage-mapping'
 export OBJ=$build/obj
 export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 $instrument -fsanitize=fuzzer-no-link$checks
-	$(pkg-config --cflags libdpdk) -I$OBJ -Iport/ethdev -Itests/unit/port -Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support -Itests/unit"
+	-DPROV_VERSION=FI_VERSION(0,0) $(pkg-config --cflags libdpdk libfabric) -I$OBJ -Iport/ethdev -Itests/unit/port -Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support -Itests/unit $(printf -- '-I%s ' provider{,/*,/*/api} fabric/*{,/api} fabric/route/api/model apps/switch{,/api} \
+	apps/cli/api port/fault/api tests/provider tests/unit/apps/switch)"
 
 run() {
-	local name=$1 corpus=$build/corpus-$1 limit=$seconds
+	local name=$1 corpus=$build/corpus-$1 limit=$seconds lengths=100
 	mkdir -p "$corpus"
-	case $name in tss | ethdev) limit=$((seconds / 3 + 1)) ;; esac # they have less to find
+	case $name in tss | ethdev | switch) limit=$((seconds / 3 + 1)) ;; esac # they have less to find
+	case $name in fi | switch) lengths=0 ;; esac # opening takes long: programs of many steps at once
 	[ ! -e "tests/fuzz/seed_$name.py" ] || python3 "tests/fuzz/seed_$name.py" "$corpus"
-	if LLVM_PROFILE_FILE=$build/$name.profraw "$build/$name" -max_total_time="$limit" -timeout=60 -rss_limit_mb=2048 \
+	if LLVM_PROFILE_FILE=$build/$name.profraw "$build/$name" -max_total_time="$limit" -len_control="$lengths" -timeout=60 -rss_limit_mb=2048 \
 		-print_final_stats=1 -artifact_prefix="$build/$name-" "$corpus" >"$build/$name.log" 2>&1; then
 		echo "fuzz/$name: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$name.log"), no failure"
 	else
@@ -36,14 +38,15 @@ python3 scripts/bytes.py xdp_program "$OBJ/ethdev_xdp_program.h"
 shopt -s extglob
 # What libFuzzer learns of the tests themselves only slows it down, and what is reached of them says nothing.
 # shellcheck disable=SC2016
-printf '%s\n' {base,wire,cc,lb}/*.c transport/*/*.c port/{tss,ethdev}/!(*.bpf).c tests/fuzz/!(fuzz_switch).c tests/support/{plain_pkt,duo,rma_model}.c \
-	tests/unit/port/{tss_pair,ethdev_fixture}.c |
+printf '%s\n' {base,wire,cc,lb,plugin}/*.c transport/*/*.c port/{tss,ethdev,fault}/!(*.bpf).c provider{,/*}/*.c fabric/*/*.c \
+	apps/switch/{assigned,binding,rtnet,rtnet_host}.c tests/fuzz/*.c tests/support/{plain_pkt,duo,rma_model,handover,port_send}.c \
+	tests/provider/fixture.c tests/unit/port/{tss_pair,ethdev_fixture}.c tests/unit/apps/switch/rtnet_lab.c |
 	xargs -P "$jobs" -I{} sh -c 'case $1 in tests/*) more="-fno-sanitize=fuzzer-no-link -fno-profile-instr-generate -fno-coverage-mapping" ;; esac
 	clang $FLAGS $more -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
 
 # Each target takes what it needs.
-ar rcs "$OBJ/libtests.a" "$OBJ"/tests_{support,unit}_*.o "$OBJ"/tests_fuzz_!(fuzz_*|random_input).o
-ar rcs "$OBJ/libports.a" "$OBJ"/port_*.o
+ar rcs "$OBJ/libtests.a" "$OBJ"/tests_{support,unit,provider}_*.o "$OBJ"/tests_fuzz_!(fuzz_*|random_input).o
+ar rcs "$OBJ/librooms.a" "$OBJ"/{port,plugin,provider,fabric,apps}_*.o
 
 # link_target NAME PROGRAM MORE...
 link_target() {
@@ -51,16 +54,15 @@ link_target() {
 	shift 2
 	[ "$name" != duo ] || set -- "$@" -Wl,--wrap=pdc_id_take
 	# shellcheck disable=SC2086
-	clang $instrument "$@" "$OBJ/tests_fuzz_fuzz_$name.o" "$OBJ"/lib{tests,ports}.a "$OBJ"/{base,wire,cc,lb,transport}_*.o \
-		-Wl,--as-needed -lcmocka -lm $(pkg-config --libs libdpdk libmnl libcrypto numa) -lrte_net_ring -o "$build/$program"
+	clang $instrument "$@" "$OBJ/tests_fuzz_fuzz_$name.o" -Wl,--start-group "$OBJ"/lib{tests,rooms}.a -Wl,--end-group "$OBJ"/{base,wire,cc,lb,transport}_*.o \
+		-Wl,--as-needed -lcmocka -lm $(pkg-config --libs libdpdk libfabric libmnl libcrypto numa) -lrte_net_ring -o "$build/$program"
 }
 
 names=()
 for target in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$target" .c) name=${name#fuzz_}
-	[ "$name" != switch ] || continue # would need the fabric, too: random inputs only (tests/fuzz/meson.build)
 	[[ " ${FUZZ_TARGETS:-$name} " == *" $name "* ]] || continue
-	[ "$mode$name" != coveragetss ] && [ "$mode$name" != coverageethdev ] || continue # other rooms
+	case $mode$name in coverage@(tss|ethdev|switch|fi)) continue ;; esac # other rooms
 	link_target "$name" "$name" "-fsanitize=fuzzer$checks"
 	names+=("$name")
 done

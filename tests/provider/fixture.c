@@ -16,7 +16,7 @@ struct host hosts[2];
 static struct rte_ring *rings[2];
 
 /* Packets left in a ring keep the pool of a closed device alive. */
-static void rings_drain(void)
+void rings_drain(void)
 {
 	void *mbuf;
 	for (int i = 0; i < 2; i++)

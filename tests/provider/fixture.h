@@ -40,6 +40,9 @@ struct host_opts {
 /* Makes the two devices and names them in the environment. Once per process: a cmocka group setup. */
 int rings_setup(void **state);
 
+/* Takes out what is left in the rings; the devices are closed. */
+void rings_drain(void);
+
 /* Part of that: names two ring devices, host0 and host1, in the environment. */
 void fixture_env(void);
 
