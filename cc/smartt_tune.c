@@ -36,8 +36,9 @@
 			     "0: always",                                                                              \
 			     gate, 0, 100),                                                                            \
 			TUNE(first_qa_pct,                                                                             \
-			     "QuickAdapt, the first of a connection, unless less than qa_gate_pct got through: new "   \
-			     "window in percent of the bytes acknowledged in a target RTT; 0: like any other",         \
+			     "QuickAdapt, the first of a connection, unless between a third of qa_gate_pct and "       \
+			     "all of it got through: new window in percent of the bytes acknowledged in a target "     \
+			     "RTT; 0: like any other",                                                                 \
 			     first, 0, 1000),                                                                          \
 			TUNE(md_gain_pct, "multiplicative decrease, percent of the excess delay", 80, 0, 100),         \
 			TUNE(md_max_cut_pct, "multiplicative decrease, largest cut in percent of the window", 50, 0,   \

@@ -3,6 +3,8 @@
  * the end of a measurement, losses and the ignore phase leave common ACKs to the published steps. */
 #include "smartt_core.h"
 
+enum { CROWD_PART = 3 }; /* part of the gate below which so many share a link that a first QuickAdapt is one again */
+
 bool smartt_varies_each_ack(const struct smartt_tune *t)
 {
 	return t->signals != SMARTT_BOTH || t->sample_acks > 1 || t->sample_rtt || t->ecn_decrease || t->pace_below ||
@@ -44,17 +46,20 @@ static void shrink(struct weft_cc *cc, uint64_t bytes, weft_ns now)
 		smartt_set_window(cc, bytes < cc->cwnd_bytes ? cc->cwnd_bytes - bytes : 0);
 }
 
-/* qa_gate_pct: so little got through that the link is shared by many. */
-static bool is_severe(const struct weft_cc *cc, const struct smartt *s)
+/* qa_gate_pct: less than a `part`-th of the gate got through. */
+static bool is_below_gate(const struct weft_cc *cc, const struct smartt *s, uint32_t part)
 {
-	return s->acked_bytes < (uint64_t)s->max_cwnd_bytes * smartt_tune(cc)->qa_gate_pct / 100;
+	return (uint64_t)s->acked_bytes * part < (uint64_t)s->max_cwnd_bytes * smartt_tune(cc)->qa_gate_pct / 100;
 }
 
-/* first_qa_pct: the first QuickAdapt differs from those that follow, so as to give way to whom was there. Where
- * congestion is severe there are many, who began together: what all of them leave, the link lacks. */
+/* first_qa_pct: the first QuickAdapt differs from those that follow, so as to give way to whom was there. Below the
+ * gate there are many, who began together: what all of them leave, the link lacks. Far below it they are so many that
+ * what got through and more of it overruns the queue once again. */
 static bool is_first_adapt(const struct weft_cc *cc, const struct smartt *s)
 {
-	return smartt_tune(cc)->first_qa_pct && !((const struct smartt_more *)cc->state)->adapted && !is_severe(cc, s);
+	if (!smartt_tune(cc)->first_qa_pct || ((const struct smartt_more *)cc->state)->adapted)
+		return false;
+	return !is_below_gate(cc, s, 1) || is_below_gate(cc, s, CROWD_PART);
 }
 
 /* True at the end of a measurement, unless an option forbids QuickAdapt: always, or while congestion is not severe. */
@@ -62,7 +67,7 @@ static bool may_adapt(const struct weft_cc *cc, const struct smartt *s)
 {
 	const struct smartt_tune *t = smartt_tune(cc);
 
-	return s->measuring && t->quick_adapt && (!t->qa_gate_pct || is_first_adapt(cc, s) || is_severe(cc, s));
+	return s->measuring && t->quick_adapt && (!t->qa_gate_pct || is_first_adapt(cc, s) || is_below_gate(cc, s, 1));
 }
 
 /* What got through in one trtt, as the window that carries it: on a path that is shorter than samples count as, less of

@@ -116,19 +116,23 @@ static void first_qa_pct__concerns_only_the_first(void **state)
 	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
 }
 
-/* Two packets of a window of many: the first QuickAdapt is like any other. */
-static void first_qa_pct__not_where_congestion_is_severe(void **state)
+/* Two packets of a largest window of 53 got through: above the gate, below it, far below it. */
+static void first_qa_pct__not_where_many_began_together(void **state)
 {
-	struct cc_box box;
+	static const struct {
+		uint32_t gate_pct, pct;
+	} cases[] = {{1, 200}, {3, 200}, {5, 100}, {10, 100}, {14, 200}, {50, 200}};
 
-	prepare(&box);
-	tune(&box)->first_qa_pct = 200;
-	tune(&box)->qa_gate_pct = 50;
-	cc_box_start(&box);
-	assert_true(CAP / 2 > 3 * MTU);
-	end_window(&box);
-	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
-	assert_int_equal(box.cc.cwnd_bytes, 2 * MTU);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cc_box box;
+		prepare(&box);
+		tune(&box)->first_qa_pct = 200;
+		tune(&box)->qa_gate_pct = cases[i].gate_pct;
+		cc_box_start(&box);
+		end_window(&box);
+		assert_int_equal(cc_box_view(&box).quick_adapts, 1);
+		assert_int_equal(box.cc.cwnd_bytes, 2 * MTU * cases[i].pct / 100);
+	}
 }
 
 static void share_start__divides_the_first_window(void **state)
@@ -191,7 +195,7 @@ int main(void)
 		cmocka_unit_test(common_rtt__windows_grow_alike),
 		cmocka_unit_test(common_rtt__windows_are_of_the_own_path),
 		cmocka_unit_test(first_qa_pct__concerns_only_the_first),
-		cmocka_unit_test(first_qa_pct__not_where_congestion_is_severe),
+		cmocka_unit_test(first_qa_pct__not_where_many_began_together),
 		cmocka_unit_test(share_start__divides_the_first_window),
 		cmocka_unit_test(from_flight__takes_what_was_not_in_use),
 		cmocka_unit_test(smartt3__has_them_all),
