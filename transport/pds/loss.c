@@ -3,7 +3,6 @@
 #include "loss.h"
 
 #include "credit_tx.h"
-#include "ev_probe.h"
 #include "path_search.h"
 #include "ready.h"
 #include "record.h"
@@ -120,6 +119,4 @@ void loss_by_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	pds->stats.timeouts++;
 	if (again)
 		rto_back_off(p, now);
-	if (again && pds->conf.tune.timeout_probes)
-		ev_probe_start(pds, p, now);
 }

@@ -7,6 +7,7 @@
 
 #include "credit_tx.h"
 #include "ctl_tx.h"
+#include "ev_probe.h"
 #include "loss.h"
 #include "ready.h"
 #include "record.h"
@@ -362,6 +363,8 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		int err = way_check(pds, p, now);
 		if (now >= pds->timers.full_ns)
 			loss_by_timeout(pds, p, now);
+		if (p->rto_backoff && p->backoff_at_ns == now && pds->conf.tune.timeout_probes)
+			ev_probe_start(pds, p, now);
 		if (!err && now >= tx_silence_deadline(pds, p))
 			err = ETIMEDOUT;
 		if (err) {
