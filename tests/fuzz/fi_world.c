@@ -82,7 +82,8 @@ static void op_end(struct fi_world *w, int side, struct fi_world_op *op, size_t 
 		check_message(w, op->buf, len, err != 0);
 	if (op->kind == FI_WORLD_READ && !err)
 		check_region(op->buf, op->len, op->at);
-	if (op->kind == FI_WORLD_ADD && !err)
+	/* Without an answer it completes before it is carried out. */
+	if (op->kind == FI_WORLD_ADD && !op->keeps_buf && !err)
 		w->side[!side].added[op->at]++;
 }
 

@@ -196,6 +196,7 @@ static void add_one(struct fi_world *w, int side)
 	if (!op)
 		return;
 	op->at = how % FI_COUNTERS;
+	op->keeps_buf = how & 64;
 	uint64_t addr = op->at * 8, key = how < 8 ? FI_KEY + 2 : FI_KEY + 1;
 	fi_addr_t to = w->side[side].peer;
 	ssize_t ret = how & 64
