@@ -47,8 +47,8 @@ enum weft_op_kind {
 	WEFT_OP_RELEASE,      /* of a receive with WEFT_OP_MULTI: no message, but the buffer is the caller's again */
 	WEFT_OP_REMOTE_WRITE, /* a peer's write to our memory has ended, or its atomic that fetches nothing: with
 			       * WEFT_MR_EVENTS, or because the write came with data */
-	WEFT_OP_REMOTE_READ,  /* a peer's read of our memory has ended, or its atomic that fetches: with WEFT_MR_EVENTS
-			       */
+	WEFT_OP_REMOTE_READ,  /* a peer's read of our memory has ended, or its atomic that fetches was carried out: with
+			       * WEFT_MR_EVENTS */
 };
 
 enum weft_op_flags {
@@ -70,6 +70,7 @@ enum weft_op_flags {
 				   * with HAS_DATA, FENCE, DELIVERED. An endpoint that closes drops them */
 	WEFT_OP_MATCHED = 256, /* SEND/TSEND: completes when a receive has the message; not with BACKGROUND. Fails with
 				* EOPNOTSUPP in profiles of UET */
+	WEFT_OP_MODIFIED = 1024, /* only in completions, REMOTE_READ: an atomic that may have changed the memory, too */
 };
 
 /* Receives payload instead of a buffer: `len` bytes of the message from `offset`; data NULL when only lengths travel.
@@ -103,7 +104,7 @@ struct weft_op {
 struct weft_cqe {
 	void *context;  /* of the operation; REMOTE_*: of the region */
 	uint8_t kind;   /* enum weft_op_kind of the operation */
-	uint16_t flags; /* WEFT_OP_HAS_DATA, WEFT_OP_TAGGED */
+	uint16_t flags; /* WEFT_OP_HAS_DATA, WEFT_OP_TAGGED, WEFT_OP_MULTI, WEFT_OP_MODIFIED */
 	int32_t err;    /* 0, or errno: EMSGSIZE truncated (olen bytes lost), ECANCELED, ENOMSG (PEEK/CLAIM found none),
 			 * ETIMEDOUT peer silent, ENETUNREACH no route to it, ECONNRESET peer restarted, EHOSTUNREACH no
 			 * such endpoint, EINVAL bad operation, what weft_engine_fail was given, EACCES no such key or not

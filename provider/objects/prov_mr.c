@@ -218,6 +218,14 @@ static void data_entry(struct prov_ep *ep, const struct weft_cqe *cqe)
 	prov_cq_add(ep->rx_cq, req);
 }
 
+static void count_one(struct prov_cntr *cntr)
+{
+	if (cntr)
+		prov_cntr_count(cntr, 1, 0);
+}
+
+/* At an endpoint an atomic that fetches counts as a read (fi_endpoint(3)); at a region everything that changes it
+ * counts as a write, this too (fi_mr(3)). */
 void prov_mr_event(struct prov_ep *ep, const struct weft_cqe *cqe)
 {
 	assert_locked(ep->domain->nic);
@@ -226,11 +234,11 @@ void prov_mr_event(struct prov_ep *ep, const struct weft_cqe *cqe)
 	struct prov_cntr *at_ep = ep->cntrs[read ? PROV_CNTR_REMOTE_READ : PROV_CNTR_REMOTE_WRITE];
 	/* The region may have been closed in the meantime, so look it up by its key. */
 	const struct prov_mr *mr = weft_mr_find(ep->domain->nic->engine, ep->domain->scope, cqe->tag);
-	struct prov_cntr *at_mr = !mr ? NULL : read ? mr->remote_read : mr->remote_write;
-	if (at_ep)
-		prov_cntr_count(at_ep, 1, 0);
-	if (at_mr)
-		prov_cntr_count(at_mr, 1, 0);
+	count_one(at_ep);
+	if (mr && read)
+		count_one(mr->remote_read);
+	if (mr && (!read || cqe->flags & WEFT_OP_MODIFIED))
+		count_one(mr->remote_write);
 	if (cqe->flags & WEFT_OP_HAS_DATA && !read && ep->rx_cq)
 		data_entry(ep, cqe);
 }

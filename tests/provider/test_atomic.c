@@ -281,15 +281,21 @@ static void atomic__inject(void **state)
 	expect_nothing(&hosts[0]);
 }
 
-static void atomic__to_ourselves(void **state)
+static fi_addr_t own_address(struct host *h)
 {
 	fi_addr_t self;
 	char name[FI_NAME_MAX];
 	size_t len = sizeof name;
+	ok(fi_getname(&h->ep->fid, name, &len));
+	assert_int_equal(fi_av_insert(h->av, name, 1, &self, 0, NULL), 1);
+	return self;
+}
+
+static void atomic__to_ourselves(void **state)
+{
+	const fi_addr_t self = own_address(&hosts[0]);
 	uint32_t *target = (uint32_t *)regions[0], result[2];
 	const uint32_t a[2] = {7, 8}, want[2] = {107, 208};
-	ok(fi_getname(&hosts[0].ep->fid, name, &len));
-	assert_int_equal(fi_av_insert(hosts[0].av, name, 1, &self, 0, NULL), 1);
 	target[0] = 100;
 	target[1] = 200;
 	ok(fi_atomic(hosts[0].ep, a, 2, NULL, self, 0, KEY, FI_UINT32, FI_SUM, NULL));
@@ -398,6 +404,50 @@ static void atomic__counts_at_both_ends(void **state)
 		ok(fi_close(&cntrs[i]->fid));
 }
 
+static uint64_t count_reached(struct fid_cntr *cntr, uint64_t want)
+{
+	int ret = fi_cntr_wait(cntr, want, 10000);
+	assert_int_equal(ret, 0);
+	return fi_cntr_read(cntr);
+}
+
+/* fi_mr(3): FI_REMOTE_WRITE counts whatever changes the region, so atomics that fetch, too: who waits for a change by
+ * this counter would not wake. What only reads does not count as a change. */
+static void atomic__counts_at_the_region_as_a_change(void **state)
+{
+	enum { REGION_KEY = KEY + 5 };
+	struct fid_cntr *changes, *reads;
+	struct fid_mr *mr;
+	uint32_t one = 1, zero = 0, result;
+	ok(fi_mr_reg(hosts[1].domain, regions[1], 64, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, REGION_KEY, FI_RMA_EVENT,
+		     &mr, NULL));
+	ok(fi_cntr_open(hosts[1].domain, NULL, &changes, NULL));
+	ok(fi_cntr_open(hosts[1].domain, NULL, &reads, NULL));
+	ok(fi_mr_bind(mr, &changes->fid, FI_REMOTE_WRITE));
+	ok(fi_mr_bind(mr, &reads->fid, FI_REMOTE_READ));
+	for (int self = 0; self < 2; self++) {
+		struct host *h = &hosts[self];
+		fi_addr_t to = self ? own_address(h) : h->peer;
+		uint64_t before = 3 * (uint64_t)self;
+		ok(fi_atomic(h->ep, &one, 1, NULL, to, 0, REGION_KEY, FI_UINT32, FI_SUM, NULL));
+		assert_int_equal(count_reached(changes, before + 1), before + 1);
+		ok(fi_fetch_atomic(h->ep, &one, 1, NULL, &result, NULL, to, 0, REGION_KEY, FI_UINT32, FI_SUM, NULL));
+		assert_int_equal(count_reached(changes, before + 2), before + 2);
+		ok(fi_compare_atomic(h->ep, &one, 1, NULL, &zero, NULL, &result, NULL, to, 0, REGION_KEY, FI_UINT32,
+				     FI_CSWAP, NULL));
+		assert_int_equal(count_reached(changes, before + 3), before + 3);
+		ok(fi_fetch_atomic(h->ep, NULL, 1, NULL, &result, NULL, to, 0, REGION_KEY, FI_UINT32, FI_ATOMIC_READ,
+				   NULL));
+		assert_int_equal(count_reached(reads, before + 3), before + 3);
+		assert_int_equal(fi_cntr_read(changes), before + 3);
+		for (int i = 0; i < 4; i++)
+			next_done(h);
+	}
+	ok(fi_close(&mr->fid));
+	ok(fi_close(&changes->fid));
+	ok(fi_close(&reads->fid));
+}
+
 /* ---- refusals ---- */
 
 static void expect_refused(uint64_t addr, uint64_t key, size_t count, int err)
@@ -472,6 +522,7 @@ int main(void)
 						close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__in_the_order_of_the_calls, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__counts_at_both_ends, open_hosts, close_hosts),
+		cmocka_unit_test_setup_teardown(atomic__counts_at_the_region_as_a_change, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__refused_beyond_keys_bounds_and_rights, open_hosts, close_hosts),
 		cmocka_unit_test_setup_teardown(atomic__bad_calls_are_refused_at_once, open_hosts, close_hosts),
 	};

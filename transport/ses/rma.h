@@ -49,7 +49,7 @@ struct tx_rma {
 	uint32_t at;            /* ANSWER: where in the message its bytes begin */
 	uint32_t job_id;        /* ANSWER: of the request */
 	struct amo_request amo; /* atomics */
-	struct cqe_node *event; /* ANSWER: reserved for REMOTE_READ, or NULL: nobody wants to know */
+	struct cqe_node *event; /* ANSWER to a READ: reserved for REMOTE_READ, or NULL: nobody wants to know */
 	struct weft_cqe cqe;    /* ANSWER: what will stand in it */
 };
 
@@ -66,7 +66,7 @@ struct rx_rma {
 	uint64_t serial; /* of the region, when the first packet came */
 	uint32_t length; /* request_length */
 	uint32_t job_id;
-	struct cqe_node *event; /* reserved for REMOTE_WRITE, or NULL */
+	struct cqe_node *event; /* not of a READ: reserved for REMOTE_*, or NULL */
 	struct tx_msg *ask;     /* announced: our READ of it, or NULL */
 	struct list answers;    /* of a READ: those that wait for its turn, run.link */
 	uint32_t piece_bytes;   /* of a READ: asked for by each packet but the last; 0: not known yet */
@@ -143,12 +143,12 @@ struct weft_mr *rma_region(struct ses *ses, const struct rx_msg *m, struct mr_ra
 bool rma_wants_event(const struct rx_msg *m, const struct weft_mr *mr);
 /* The completion that tells. `kind`: enum weft_op_kind. */
 struct weft_cqe rma_event(const struct rx_msg *m, uint8_t kind, uint64_t len, const struct weft_mr *mr);
-/* Reserves what the end of a write needs, before its bytes are taken. False: no memory. */
+/* Reserves what the end of a write or an atomic needs, before its bytes are taken. False: no memory. */
 bool rma_event_reserve(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr);
 /* The turn has come and all is here, at `payload` or placed already. False: no memory, later. */
 bool rma_rx_execute(struct ses *ses, struct rx_msg *m, const uint8_t *payload);
 /* A fetching atomic of few bytes, in its only packet, whose turn has come, is executed, and the acknowledgement has
- * what was there. False: it is not one, there is no place for that or somebody is to be told; nothing has been done. */
+ * what was there. False: it is not one, there is no place for that; nothing has been done. */
 bool rma_fetch_in_ack(struct ses *ses, struct rx_msg *m, const struct wire_view *v, const uint8_t *payload);
 
 /* ---- rma_local.c ---- */

@@ -26,7 +26,7 @@ bool rma_wants_event(const struct rx_msg *m, const struct weft_mr *mr)
 bool rma_event_reserve(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr)
 {
 	struct rx_rma *r = m->rma;
-	if (r->opcode == WIRE_OP_READ || r->opcode == WIRE_OP_FETCHING_ATOMIC || r->event || !rma_wants_event(m, mr))
+	if (r->opcode == WIRE_OP_READ || r->event || !rma_wants_event(m, mr))
 		return true;
 	r->event = cqe_reserve(ses);
 	return r->event;
@@ -43,16 +43,19 @@ struct weft_cqe rma_event(const struct rx_msg *m, uint8_t kind, uint64_t len, co
 				 .data = m->data};
 }
 
-static bool write_end(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr)
+/* Who wants to know, learns it. The completion is reserved by then. */
+static void change_end(struct ses *ses, struct rx_msg *m, const struct weft_mr *mr)
 {
-	if (!rma_event_reserve(ses, m, mr))
-		return false;
-	if (!m->rma->event)
-		return true;
-	const struct weft_cqe cqe = rma_event(m, WEFT_OP_REMOTE_WRITE, m->rma->length, mr);
-	ep_complete(ses, m->ep, m->rma->event, &cqe);
-	m->rma->event = NULL;
-	return true;
+	struct rx_rma *r = m->rma;
+	assert(r->event || !rma_wants_event(m, mr));
+	if (!r->event)
+		return;
+	bool fetches = r->opcode == WIRE_OP_FETCHING_ATOMIC;
+	struct weft_cqe cqe = rma_event(m, fetches ? WEFT_OP_REMOTE_READ : WEFT_OP_REMOTE_WRITE, r->length, mr);
+	if (fetches && rma_access(r->opcode, &r->amo) & WEFT_MR_WRITE)
+		cqe.flags |= WEFT_OP_MODIFIED;
+	ep_complete(ses, m->ep, r->event, &cqe);
+	r->event = NULL;
 }
 
 /* A small write whose region has died since it arrived is dropped: the sender may have been told already that we took
@@ -64,11 +67,12 @@ static bool execute_write(struct ses *ses, struct rx_msg *m, const uint8_t *payl
 	struct weft_mr *mr = rma_region(ses, m, (struct mr_range){r->raddr, r->length}, &rc);
 	if (!mr)
 		return true;
-	if (!write_end(ses, m, mr))
+	if (!rma_event_reserve(ses, m, mr))
 		return false;
 	ses->stats->rma_written++;
 	if (r->ordered)
 		mr_store(mr, r->raddr, payload, m->bytes);
+	change_end(ses, m, mr);
 	return true;
 }
 
@@ -84,7 +88,8 @@ static bool execute_base(struct ses *ses, struct rx_msg *m, const uint8_t *paylo
 		return false;
 	rma_amo_apply(&r->amo, mr, range, payload, NULL);
 	ses->stats->rma_atomics++;
-	return write_end(ses, m, mr);
+	change_end(ses, m, mr);
+	return true;
 }
 
 /* The request was accepted when it came, so this is the only way left to say no. */
@@ -98,24 +103,6 @@ static bool answer_refusal(struct ses *ses, struct rx_msg *m, uint8_t rc)
 	return true;
 }
 
-/* An answer with what was there, and what reports its end. NULL: no memory. */
-static struct tx_msg *answer_to_fetch(struct ses *ses, const struct rx_msg *m, const struct weft_mr *mr)
-{
-	bool event = rma_wants_event(m, mr);
-	struct cqe_node *node = event ? cqe_reserve(ses) : NULL;
-	struct tx_msg *a = event && !node ? NULL : rma_answer_new(ses, m, m->rma->length);
-	if (!a) {
-		if (node)
-			cqe_release(ses, node);
-		return NULL;
-	}
-	a->run.bytes = m->rma->length;
-	a->run.buf = a->copy;
-	a->rma->event = node;
-	a->rma->cqe = rma_event(m, WEFT_OP_REMOTE_READ, m->rma->length, mr);
-	return a;
-}
-
 /* What was there is kept until the initiator has acknowledged it: nothing is ever done twice for its sake. */
 static bool execute_fetch(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
 {
@@ -125,12 +112,15 @@ static bool execute_fetch(struct ses *ses, struct rx_msg *m, const uint8_t *payl
 	struct weft_mr *mr = rma_region(ses, m, range, &rc);
 	if (!mr)
 		return answer_refusal(ses, m, rc);
-	struct tx_msg *a = answer_to_fetch(ses, m, mr);
+	struct tx_msg *a = rma_event_reserve(ses, m, mr) ? rma_answer_new(ses, m, r->length) : NULL;
 	if (!a)
 		return false;
+	a->run.bytes = r->length;
+	a->run.buf = a->copy;
 	rma_amo_apply(&r->amo, mr, range, payload, a->copy);
 	rma_answer_queue(ses, m, a);
 	ses->stats->rma_atomics++;
+	change_end(ses, m, mr);
 	return true;
 }
 
@@ -142,11 +132,13 @@ bool rma_fetch_in_ack(struct ses *ses, struct rx_msg *m, const struct wire_view 
 	if (r->opcode != WIRE_OP_FETCHING_ATOMIC || r->length > RXWIN_DATA_MAX)
 		return false;
 	const struct weft_mr *mr = rma_region(ses, m, range, &rc);
-	uint8_t *was = mr && !rma_wants_event(m, mr) ? pdc_rx_keep_data(ses->pds, m->pdc, v, r->length) : NULL;
+	bool may = mr && rma_event_reserve(ses, m, mr);
+	uint8_t *was = may ? pdc_rx_keep_data(ses->pds, m->pdc, v, r->length) : NULL;
 	if (!was)
 		return false;
 	rma_amo_apply(&r->amo, mr, range, payload, was);
 	ses->stats->rma_atomics++;
+	change_end(ses, m, mr);
 	return true;
 }
 

@@ -70,9 +70,10 @@ static bool wants_event(const struct weft_ep *dst, const struct weft_mr *mr, con
 
 static struct weft_cqe event_of(const struct weft_mr *mr, const struct weft_op *op, uint32_t peer)
 {
+	bool both = reads(op) && access_of(op) & WEFT_MR_WRITE;
 	return (struct weft_cqe){.context = mr->attr.context,
 				 .kind = reads(op) ? WEFT_OP_REMOTE_READ : WEFT_OP_REMOTE_WRITE,
-				 .flags = op->flags & WEFT_OP_HAS_DATA,
+				 .flags = (op->flags & WEFT_OP_HAS_DATA) | (both ? WEFT_OP_MODIFIED : 0),
 				 .peer = peer,
 				 .len = op->len,
 				 .tag = op->rkey,

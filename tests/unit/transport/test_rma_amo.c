@@ -122,6 +122,43 @@ static void read__needs_no_payload(void **state)
 	stop(&w);
 }
 
+static enum duo_fate answers_lost(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return from == 1 ? DUO_DROP : DUO_PASS;
+}
+
+/* Who waits for a change of the memory learns of it when it has happened, whether or not the answer arrives. Few bytes
+ * are answered in the acknowledgement, more by a packet. */
+static void events__come_with_the_change(void **state)
+{
+	static const struct {
+		uint8_t op;
+		uint16_t flags;
+	} kinds[] = {{WEFT_AMO_SUM, WEFT_OP_MODIFIED}, {WEFT_AMO_READ, 0}};
+	for (int k = 0; k < 2; k++)
+		for (uint64_t len = 8; len <= 400; len += 392) {
+			struct world w;
+			uint8_t ones[400], was[400];
+			start(&w, NULL);
+			weft_mr_events(w.mr);
+			memset(ones, 1, sizeof ones);
+			const struct weft_op_atomic a = {.op = kinds[k].op, .type = WEFT_AMO_UINT8, .result = was};
+			submit(&w, true, &a, ones, len, 0, &a);
+			w.d.fate = answers_lost;
+			duo_run(&w.d, w.d.now + WEFT_MS(1));
+			struct weft_cqe cqe = duo_expect(&w.d, 1, NULL, 0);
+			assert_int_equal(cqe.kind, WEFT_OP_REMOTE_READ);
+			assert_int_equal(cqe.flags, kinds[k].flags);
+			assert_int_equal(cqe.len, len);
+			assert_int_equal(w.region[0], kinds[k].flags ? 1 : 0);
+			assert_false(duo_cqe(&w.d, 0, &cqe));
+			w.d.fate = NULL;
+			expect(&w, &a, 0);
+			assert_false(duo_cqe(&w.d, 1, &cqe));
+			stop(&w);
+		}
+}
+
 /* An element may begin in one piece of a region and end in the next. */
 static void apply__across_the_pieces_of_a_region(void **state)
 {
@@ -345,6 +382,7 @@ int main(void)
 		cmocka_unit_test(swap__one_element_travels_in_the_extension),
 		cmocka_unit_test(swap__arrays_have_a_vendor_opcode),
 		cmocka_unit_test(read__needs_no_payload),
+		cmocka_unit_test(events__come_with_the_change),
 		cmocka_unit_test(apply__across_the_pieces_of_a_region),
 		cmocka_unit_test(atomics__exactly_once_and_in_order_whatever_is_lost),
 		cmocka_unit_test(close__operands_are_sent_from_a_copy),
