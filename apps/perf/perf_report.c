@@ -25,6 +25,7 @@ void perf_print_head(const struct perf_side *side, enum perf_test test)
 	else
 		printf("\nbandwidth, %s\n%10s %12s %12s %10s %10s\n", test == PERF_BANDWIDTH ? "one way" : "both ways",
 		       "#bytes", "#iterations", "MB/s", "Gb/s", "Mmsg/s");
+	fflush(stdout); /* a row may take as long as the caller wants */
 }
 
 static double bytes_per_second(const struct perf_result *r)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 WEFT = sys.argv[1]
@@ -87,8 +88,10 @@ def killed_server(folder: str) -> None:
         server = listen(env[0])
         client = perf(env[1], "127.0.0.1", "--provider", victim, "--size", "64", "--duration", "60s")
         assert client.stdout
-        while "#bytes" not in client.stdout.readline():
-            pass
+        began = time.monotonic()
+        while "#bytes" not in (line := client.stdout.readline()):
+            assert line, client.communicate()[1]
+        assert time.monotonic() - began < 30, "the table's head comes before the first row is measured"
         server.send_signal(signal.SIGKILL)
         _, err = client.communicate(timeout=60)
         server.communicate()
