@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""chaos.py BUILD [--seconds N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] [--lives-every N] - random fabrics,
-workloads, algorithms, parameters and faults in `weft sim`, for so long. Every flow must end, every byte be right, and a run
-end soon after its last fault. Every fourth case is one of `chaos_lives`: hosts crash and start again, and memory is short.
-A case that fails is shrunk and printed as a command. Exit status: 0 nothing failed, 1 something did."""
+"""chaos.py BUILD [--seconds N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] [--lives-every N] [--bytes-times N] -
+random fabrics, workloads, algorithms, parameters and faults in `weft sim`, for so long. Every flow must end, every
+byte be right, and a run end soon after its last fault. Every fourth case is one of `chaos_lives`: hosts crash and start again, and memory is
+short. A case that fails is shrunk and printed as a command. Exit status: 0 nothing failed, 1 something did."""
 from __future__ import annotations
 
 import argparse
@@ -104,11 +104,12 @@ class Choice:
     names: Names
     parameters: tuple[Parameter, ...]
     lives_every: int = LIVES_EVERY
+    bytes_times: int = 1
 
     def case(self, seed: int) -> AnyCase:
         if seed % self.lives_every == 0:
             return random_life(seed, self.names.cc, self.names.lb, self.parameters)
-        return random_case(seed, self.names)
+        return random_case(seed, self.names, self.bytes_times)
 
 
 def run(judge: Judge, choice: Choice, first: int, jobs: int, progress: Progress) -> Score:
@@ -153,13 +154,14 @@ def main() -> int:
     parser.add_argument("--healed-rtos", type=float, default=HEALED_RTOS, help="base RTOs from the last fault's end to the run's")
     parser.add_argument("--outages", type=float, default=0, help="times the longest fault that a run may last beyond that")
     parser.add_argument("--lives-every", type=int, default=LIVES_EVERY, help="one of so many cases is one with crashes; 1: all")
+    parser.add_argument("--bytes-times", type=int, default=1, help="messages so many times as long: more packets in a second")
     options = parser.parse_args()
     lives = os.path.join(options.build, "tests", "chaos", "chaos_lives")
     weft = os.path.join(options.build, "weft")
     names = names_of(subprocess.run([weft, "sim", "--help"], capture_output=True, text=True, check=True).stdout)
     first = int(time.time()) * 1000 if options.seed is None else options.seed
     judge = Judge(weft, options.healed_rtos, options.outages, lives)
-    choice = Choice(names, parameters_of(lives), options.lives_every)
+    choice = Choice(names, parameters_of(lives), options.lives_every, options.bytes_times)
     print(f"{len(names.cc)} congestion controls, {len(names.lb)} load balancers, first seed {first}", flush=True)
     score = run(judge, choice, first, options.jobs, Progress(options.seconds))
     print("\n" + score.table(), flush=True)

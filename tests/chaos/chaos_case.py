@@ -104,13 +104,15 @@ def names_of(help_text: str) -> Names:
     return Names(tuple(sender + receiver + pairs), tuple(lbs), tuple(parts["switches' choice among equal ports"]))
 
 
-def workload(r: random.Random, hosts: int) -> tuple[str, tuple[int, ...]]:
+def workload(r: random.Random, hosts: int, times: int) -> tuple[str, tuple[int, ...]]:
+    """`times`: messages are so many times as long as usual, for more packets in a second."""
     size = r.choice([s for s in SIZES if hosts <= MANY_HOSTS or s <= MANY_BYTES])
     some = min(hosts, 16)
-    return r.choice([("permutation", (hosts, size)), ("incast", (r.choice([1, 4, some - 1]), size)),
-                     ("random", (2 * hosts, size)), ("alltoall", (some, min(size, MANY_BYTES))),
-                     ("allreduce-ring", (some, size)), ("tornado", (hosts, size)),
-                     ("requests", (25, min(size, MANY_BYTES)))])
+    pattern, numbers = r.choice([("permutation", (hosts, size)), ("incast", (r.choice([1, 4, some - 1]), size)),
+                                 ("random", (2 * hosts, size)), ("alltoall", (some, min(size, MANY_BYTES))),
+                                 ("allreduce-ring", (some, size)), ("tornado", (hosts, size)),
+                                 ("requests", (25, min(size, MANY_BYTES)))])
+    return pattern, (*numbers[:-1], numbers[-1] * times)
 
 
 def one_fault(r: random.Random, hosts: int, leaves: int, uplinks: int) -> tuple[int, str, int]:
@@ -150,10 +152,10 @@ def swarm(r: random.Random) -> dict[str, str]:
     return {key: r.choice(SWARM[key]) for key in keys}
 
 
-def random_case(seed: int, names: Names) -> Case:
+def random_case(seed: int, names: Names, times: int = 1) -> Case:
     r = random.Random(seed)
     fabric, hosts, leaves, uplinks, _ = r.choices(FABRICS, [f[4] for f in FABRICS])[0]
-    pattern, numbers = workload(r, hosts)
+    pattern, numbers = workload(r, hosts, times)
     cc, lb = r.choice(names.cc), r.choice(names.lb)
     route = r.choice(names.route) if r.random() < 0.2 else ""
     sets = {"fault_seed": str(seed), **losses(r), **swarm(r)}
