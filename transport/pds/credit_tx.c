@@ -11,6 +11,7 @@ enum {
 	ASK_BRTTS = 2,     /* without credit for this long, ask; doubles */
 	ASK_MAX_RTOS = 8,  /* ceiling of that; a target silent for so long gets a packet without credit */
 	ASK_SHIFT_MAX = 8, /* doublings */
+	ASKS_IN_VAIN = 3,  /* then what the target says of its total is believed */
 };
 
 bool credit_tx_open(struct pds *pds, struct pdc_tx *p)
@@ -204,6 +205,18 @@ static bool tells_target(const struct pds *pds, const struct pdc_tx *p, const st
 	return !pds->has_secret || p->state != PDC_TX_SYN || wire_hdr_psn(v->hdr) == p->start_psn;
 }
 
+/* Trimmed packets whose NACKs were lost or late took the target's total further than ours may follow, and it would stay
+ * there for ever. Its total becomes ours, which by itself is no credit: a forged one gains nothing, and is mended alike.
+ */
+static void take_total(struct pds *pds, struct pdc_tx *p, uint32_t total, weft_ns now)
+{
+	struct credit_tx *c = &p->credit;
+	if (c->asks < ASKS_IN_VAIN || total > CREDIT_MASK || total == c->granted)
+		return;
+	c->granted = c->announced = total;
+	ask(pds, p, now);
+}
+
 void credit_tx_granted(struct pds *pds, const struct wire_view *v, weft_ns now)
 {
 	struct pdc_tx *p = pdc_tx_of(&pds->ids, v);
@@ -216,6 +229,8 @@ void credit_tx_granted(struct pds *pds, const struct wire_view *v, weft_ns now)
 	}
 	if (!known || !is_plausible(pds, &p->credit, wire_cp_payload(v->cp))) {
 		pds->stats.rx_credit_stale++;
+		if (known)
+			take_total(pds, p, wire_cp_payload(v->cp), now);
 		return;
 	}
 	struct credit_tx *c = &p->credit;

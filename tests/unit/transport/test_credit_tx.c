@@ -267,6 +267,24 @@ static void totals__wrap(void **state)
 	duo_close(&d);
 }
 
+/* Trimmed packets that only the target heard of, or a forged credit, moved the totals apart: neither stays. */
+static void totals__apart_come_together(void **state)
+{
+	enum { APART = 400000, LINE_RATE_PKTS = 5900, MOST = LINE_RATE_PKTS / 5 * 4 };
+	for (int ahead = 0; ahead < 2; ahead++) {
+		struct duo d;
+		struct pdc_tx *p = midway(&d);
+		struct credit_rx *r = &first_rx(d.e[1])->credit;
+		uint32_t *total = ahead ? &r->granted : &p->credit.granted;
+		*total = credit_plus(*total, APART);
+		p->credit.announced = ahead ? p->credit.announced : p->credit.granted;
+		uint64_t before = duo_stats(&d, 0)->tx_data;
+		duo_run(&d, d.now + WEFT_MS(2));
+		assert_in_range(duo_stats(&d, 0)->tx_data - before, MOST, LINE_RATE_PKTS + FIRST_PKTS);
+		duo_close(&d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +303,7 @@ int main(void)
 		cmocka_unit_test(granted__forged_credits_are_ignored),
 		cmocka_unit_test(granted__without_rcc_it_means_nothing),
 		cmocka_unit_test(totals__wrap),
+		cmocka_unit_test(totals__apart_come_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
