@@ -153,7 +153,7 @@ static void boot(struct lives *l, int side)
 static void step_crash(struct lives *l)
 {
 	int side = (int)rng_below(&l->dice, 2);
-	weft_ns down = WEFT_US(rng_below(&l->dice, 1 + l->conf.down_us)), least = l->conf.late_ns + 2 * l->d.latency_ns;
+	weft_ns down = WEFT_US(rng_below(&l->dice, 1 + l->conf.down_us)), least = lives_late_ns(l);
 	crash(l, side);
 	run(l, l->d.now + (down > least ? down : least), NULL);
 	boot(l, side);
@@ -254,6 +254,7 @@ static void bad_round(struct lives *l)
 		step(l, &sends, &crashes, &outages);
 	run(l, l->dark_until, NULL);
 	heal(l);
+	run(l, l->d.now + lives_late_ns(l), NULL); /* copies of messages that have ended come, too */
 	end_round(l, l->d.now - begin);
 }
 

@@ -54,6 +54,12 @@ struct lives {
 	uint64_t delivered, failed, crashed, boots_refused;
 };
 
+/* A packet comes within this time or never. */
+static inline weft_ns lives_late_ns(const struct lives *l)
+{
+	return l->conf.late_ns + 2 * l->d.latency_ns;
+}
+
 /* ---- lives_msgs.c ---- */
 
 /* Posts the receives of a host for all that may come in a round. */

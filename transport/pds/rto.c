@@ -32,13 +32,16 @@ weft_ns rto_of(const struct pds_conf *conf, const struct pdc_tx *p, const struct
 	return rto << doublings;
 }
 
-/* Without this, an RTT beyond the timeout would never be measured: every answer would be ambiguous. Once for all that
- * timed out together. */
+/* Without this, an RTT beyond the timeout would never be measured: every answer would be ambiguous. What shows that the
+ * timeout raised last is too short was sent since and has waited for all of it; sooner it is something that timed out
+ * together with others and was sent again late. */
 void rto_raise(const struct pds_conf *conf, struct pdc_tx *p, const struct sent *s, weft_ns now)
 {
 	assert(s->state != SENT_ACKED);
 	weft_ns rto = first_rto(conf, p);
 	if (!s->timed_out || s->sent_at <= p->rto_raised_ns || rto >= conf->tune.rto_max_ns)
+		return;
+	if (p->rto_raised_ns != 0 && now < p->rto_raised_ns + rto)
 		return;
 	p->max_rtt_ns[0] = saturated(rto);
 	p->rto_raised_ns = now;
