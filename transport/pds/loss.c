@@ -102,20 +102,32 @@ void loss_by_gap(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		loss_by_age(pds, p, now);
 }
 
+/* What a target refuses may be of messages that wait for an earlier one to be whole: what of that is lost goes first.
+ */
+static bool refused_go_first(const struct pdc_tx *p)
+{
+	const struct sendq *q = &p->q;
+	return q->lost.count && sent_cause(sendq_at(q, sendq_psn(q, q->lost.head))) == CAUSE_NACK;
+}
+
 void loss_by_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	bool expired = false, again = false;
+	bool expired = false, again = false, refused = refused_go_first(p);
+	uint32_t first = 0;
 	while (p->q.inflight.count) {
 		uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);
 		const struct sent *s = sendq_at(&p->q, psn);
 		if (s->sent_at + rto_of(&pds->conf, p, s) > now)
 			break;
 		again |= s->sent_at >= p->backoff_at_ns;
+		first = expired ? first : psn;
 		expired = true;
 		loss_mark(pds, p, psn, WEFT_CC_LOSS_TIMEOUT, now);
 	}
 	if (!expired)
 		return;
+	if (refused && !pds->conf.tune.go_back_n)
+		sendq_lead(&p->q, first);
 	pds->stats.timeouts++;
 	if (again)
 		rto_back_off(p, now);

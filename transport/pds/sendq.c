@@ -106,6 +106,19 @@ void sendq_lose(struct sendq *q, uint32_t psn, enum sent_cause cause)
 	s->state = (uint8_t)(SENT_LOST + cause);
 }
 
+void sendq_lead(struct sendq *q, uint32_t psn)
+{
+	struct sendq_list *l = &q->lost;
+	const struct sent *s = sendq_at(q, psn);
+	assert(sendq_has(q, psn) && sent_is_lost(s) && l->count > 0);
+	if (l->head == (uint16_t)psn || is_unsent(sendq_at(q, l->tail)))
+		return;
+	sendq_at(q, l->tail)->next = l->head;
+	sendq_at(q, l->head)->prev = l->tail;
+	l->tail = s->prev;
+	l->head = (uint16_t)psn;
+}
+
 void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now)
 {
 	struct sent *s = sendq_at(q, psn);

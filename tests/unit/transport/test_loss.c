@@ -183,6 +183,28 @@ struct kinds {
 	uint32_t count[WEFT_LB_FB_KINDS];
 };
 
+/* The originals of what timed out together arrive one by one, after their repetitions were sent. */
+static void timeout__grows_once_for_what_timed_out_together(void **state)
+{
+	struct duo d;
+	open_default(&d);
+	duo_transfer(&d, 0, 4096);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	const struct pds_conf conf = {.rto_ns = RTO_NS, .tune = {.rto_max_ns = WEFT_S(1)}};
+	struct sent s = {.state = SENT_INFLIGHT, .timed_out = true, .sent_at = WEFT_MS(1) - 1};
+	rto_raise(&conf, p, &s, WEFT_MS(1));
+	weft_ns rto = rto_of(&conf, p, &s);
+	assert_true(rto >= 2 * RTO_NS);
+	for (int i = 1; i < 10; i++) {
+		s.sent_at = WEFT_MS(1) + WEFT_US(i);
+		rto_raise(&conf, p, &s, WEFT_MS(1) + WEFT_US(i + 1));
+	}
+	assert_int_equal(rto_of(&conf, p, &s), rto);
+	rto_raise(&conf, p, &s, WEFT_MS(1) + rto);
+	assert_int_equal(rto_of(&conf, p, &s), 2 * rto);
+	duo_close(&d);
+}
+
 static void note_kind(void *arg, const struct weft_ip *peer, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
 {
 	((struct kinds *)arg)->count[fb]++;
@@ -236,6 +258,7 @@ int main(void)
 		cmocka_unit_test(timeout__late_poll_gets_grace),
 		cmocka_unit_test(timeout__a_pause_of_ours_is_no_silence),
 		cmocka_unit_test(timeout__grows_with_the_rtt),
+		cmocka_unit_test(timeout__grows_once_for_what_timed_out_together),
 		cmocka_unit_test(cause__failed_path_or_congestion),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

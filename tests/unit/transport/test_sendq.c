@@ -109,6 +109,28 @@ static void lose__resend_keeps_time_order(void **state)
 	stop(&q, &m);
 }
 
+static void lead__what_was_found_last_goes_first(void **state)
+{
+	static const uint32_t order[] = {100, 101, 102, 107, 105};
+	struct sendq q;
+	struct sendq_mem m;
+	start(&q, &m, 100);
+	push(&q, &m, 10);
+	sendq_lose(&q, 107, CAUSE_NACK);
+	sendq_lose(&q, 105, CAUSE_NACK);
+	for (uint32_t psn = 100; psn < 103; psn++)
+		sendq_lose(&q, psn, CAUSE_RTO);
+	sendq_lead(&q, 100);
+	check(&q);
+	sendq_lead(&q, 100);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_int_equal(sendq_psn(&q, q.lost.head), order[i]);
+		sendq_resend(&q, order[i], 500);
+		check(&q);
+	}
+	stop(&q, &m);
+}
+
 static void ack__of_lost_and_inflight(void **state)
 {
 	struct sendq q;
@@ -225,6 +247,7 @@ int main(void)
 		cmocka_unit_test(reserve__grows_and_keeps_records),
 		cmocka_unit_test(reserve__ends_at_the_largest_window),
 		cmocka_unit_test(lose__resend_keeps_time_order),
+		cmocka_unit_test(lead__what_was_found_last_goes_first),
 		cmocka_unit_test(ack__of_lost_and_inflight),
 		cmocka_unit_test(rewind__in_the_order_of_psns),
 		cmocka_unit_test(advance__without_a_ring),

@@ -177,6 +177,8 @@ static inline struct sent *sendq_add(struct sendq *q, weft_ns now)
 
 /* In flight -> lost: last, but before those that were never sent, which may have to wait for the window. */
 void sendq_lose(struct sendq *q, uint32_t psn, enum sent_cause cause);
+/* Lost packets from `psn`, one of them, on go first, in their order, unless some at the end were never sent. */
+void sendq_lead(struct sendq *q, uint32_t psn);
 
 /* Lost -> in flight since `now`. A record whose sent_at is WEFT_NEVER has not been sent before. */
 void sendq_resend(struct sendq *q, uint32_t psn, weft_ns now);
