@@ -206,7 +206,8 @@ static bool tells_target(const struct pds *pds, const struct pdc_tx *p, const st
 }
 
 /* Trimmed packets whose NACKs were lost or late took the target's total further than ours may follow, and it would stay
- * there for ever. Its total becomes ours, which by itself is no credit: a forged one gains nothing, and is mended alike.
+ * there for ever. Its total becomes ours, which by itself is no credit: a forged one gains nothing, and is mended
+ * alike.
  */
 static void take_total(struct pds *pds, struct pdc_tx *p, uint32_t total, weft_ns now)
 {
