@@ -29,8 +29,12 @@ static struct rte_mempool *retired[POOLS_RETIRED_MAX]; /* under retired_lock */
 void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint32_t *serial)
 {
 	assert(size > 0);
-	/* The variable's address tells the copies apart. */
-	snprintf(name, size, "%s_%x_%u", what, (unsigned)(uintptr_t)serial, atomic_fetch_add(serial, 1));
+	/* The variable's address tells the copies apart. DPDK puts up to six characters in front of a name, and cuts
+	 * what is then longer than 31. */
+	int n = snprintf(name, size, "%s_%x_%x", what, (unsigned)((uintptr_t)serial >> 4 & 0xfffff),
+			 atomic_fetch_add(serial, 1));
+	assert(n > 0 && (size_t)n < size && n <= ETHDEV_NAME_MAX);
+	(void)n;
 }
 
 /* A process may have loaded few of DPDK's drivers. */

@@ -161,8 +161,11 @@ void ethdev_periodic(struct ethdev *d, weft_ns now);
 
 /* ---- ethdev_pool.c ---- */
 
-/* A name nobody else in this process has: a program and a plugin may hold a copy of this library each, over one DPDK.
- * `serial` counts what is named `what`, one variable in each copy. */
+enum { ETHDEV_NAME_MAX = 25 };
+
+/* A name nobody else in this process has, of at most ETHDEV_NAME_MAX characters: a program and a plugin may hold a copy
+ * of this library each, over one DPDK. `serial` counts what is named `what`, of at most ten characters, one variable in
+ * each copy. */
 void ethdev_unique_name(char *name, size_t size, const char *what, _Atomic uint32_t *serial);
 
 struct ethdev_pool_want {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <rte_mempool.h>
+#include <rte_memzone.h>
 
 #include "ethdev_fixture.h"
 
@@ -94,6 +95,17 @@ static void unique_name__counts(void **state)
 	assert_int_equal(strncmp(a, "what_", 5), 0);
 }
 
+/* A name that DPDK cuts is that of another table: after 100,000 of them none could be made. */
+static void unique_name__is_not_cut(void **state)
+{
+	static _Atomic uint32_t serial = UINT32_MAX - 1;
+	char a[32], b[32];
+	ethdev_unique_name(a, sizeof a, "weft_neigh", &serial);
+	ethdev_unique_name(b, sizeof b, "weft_neigh", &serial);
+	assert_in_range(strlen(a), 1, RTE_MEMZONE_NAMESIZE - 1 - strlen("RG_HT_"));
+	assert_string_not_equal(a, b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +115,7 @@ int main(void)
 		cmocka_unit_test(retire__waits_for_the_last_packet),
 		cmocka_unit_test(order__freed_packets_come_first),
 		cmocka_unit_test(unique_name__counts),
+		cmocka_unit_test(unique_name__is_not_cut),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
 }
