@@ -15,7 +15,7 @@ from collections import defaultdict
 
 # What each room may see beside itself and base; doc/reference/architecture.md has the same table. The rooms with one algorithm
 # per file see only what is named here. The longest matching path is the room of a file.
-PORTS = ["port/sim", "port/fault", "port/ethdev", "port/tss"]
+PORTS = ["port/sim", "port/fault", "port/ethdev", "port/tss", "port/local"]
 TRANSPORT = ["transport/engine", "transport/ses", "transport/pds"]
 LAB = ["wire", "port/sim", "fabric", "workload"]
 ROOMS: dict[str, list[str]] = {
@@ -31,6 +31,7 @@ ROOMS: dict[str, list[str]] = {
     "port/fault": [],
     "port/ethdev": [],
     "port/tss": ["wire"],
+    "port/local": ["wire"],
     "fabric": ["wire"],
     "workload": ["fabric/topo"],
     "lab": LAB,
@@ -40,7 +41,7 @@ ROOMS: dict[str, list[str]] = {
 }
 # What include/weft declares: symbols that begin with weft_, of these rooms, for these rooms.
 PUBLIC_PREFIX = "weft_"
-PUBLIC_OF = [*TRANSPORT, "cc", "lb", "plugin", "port/fault", "port/ethdev", "port/tss"]
+PUBLIC_OF = [*TRANSPORT, "cc", "lb", "plugin", "port/fault", "port/ethdev", "port/tss", "port/local"]
 PUBLIC_FOR = ["plugin", "lab", "results", "provider", "apps"]
 # Rooms within rooms: in the order of their calls, the lowest first.
 INNER: dict[str, list[str]] = {

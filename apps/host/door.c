@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,6 +18,8 @@
 
 #include "activation.h"
 #include "bus_fault.h"
+#include "channels.h"
+#include "door_socket.h"
 #include "lease.h"
 #include "relay.h"
 #include "socket_path.h"
@@ -27,17 +28,17 @@
 enum {
 	RELAYS = 4, /* of a port: who looks whether somebody listens, who leaves and who comes */
 	PATH_BYTES = sizeof((struct sockaddr_un *)0)->sun_path,
-	BACKLOG = 64,
 	CHECK_MS = 100, /* between looks at clients that say nothing */
 	OFFENDERS = 16, /* users that are remembered */
 	SHUT_MS = 1000, /* so long nobody comes to the port of a client that had to go */
 };
 
 /* What an event is of; the port and the relay are beside it. */
-enum kind { AT_HOST, AT_PORT, AT_LEASE, AT_CLIENT, AT_BACKEND, AT_WAKE };
+enum kind { AT_HOST, AT_PORT, AT_LEASE, AT_CLIENT, AT_BACKEND, AT_WAKE, AT_LOCAL, AT_CHANNELS };
 
 struct door_port {
 	int listener;
+	int local_listener; /* for who asks for channels; -1: there are none */
 	struct weft_ip ip;
 	struct relay relays[RELAYS];
 	weft_ns shut_until;
@@ -54,6 +55,7 @@ struct offender {
 struct door {
 	struct door_conf conf;
 	struct leases leases;
+	struct channels channels;
 	pthread_t thread;
 	int epoll_fd, host_listener;
 	int wake_fd; /* to end, or because of memory that is gone */
@@ -94,6 +96,7 @@ static void port_end(struct door *d, uint32_t port)
 	for (uint32_t i = 0; i < RELAYS; i++)
 		relay_close(&d->ports[port].relays[i]);
 	d->ports[port].shut_until = 0;
+	channels_leave(&d->channels, port);
 	leases_end(&d->leases, port);
 	leases_changed(d, port);
 }
@@ -241,6 +244,36 @@ static void from_backend(struct door *d, uint32_t port, uint32_t index)
 		relay_judge(d, port, r, relay_from_backend(r));
 }
 
+/* ---- channels ---- */
+
+/* For the process that has the port, and no other one of its user. */
+static void local_accept(struct door *d, uint32_t port)
+{
+	const struct lease *e = &d->leases.at[port];
+	struct ucred who;
+	int fd = accept_who(d->ports[port].local_listener, &who);
+	if (fd < 0)
+		return;
+	weft_ns now = weft_clock_ns();
+	bool may = e->is_taken && who.uid == e->uid && who.pid == e->pid && now >= d->ports[port].shut_until;
+	if (!may || !channels_join(&d->channels, port, fd, now)) {
+		close(fd);
+		return;
+	}
+	if (!watch(d, fd, AT_CHANNELS, port, 0))
+		channels_leave(&d->channels, port);
+}
+
+static void local_hear(struct door *d, uint32_t port)
+{
+	const char *why = channels_from_client(&d->channels, port, weft_clock_ns());
+	if (why == NULL)
+		return;
+	channels_leave(&d->channels, port);
+	if (why[0] != '\0')
+		complain(d, port, why);
+}
+
 /* ---- the thread ---- */
 
 /* What DPDK uses of a client may have gone bad meanwhile. */
@@ -286,6 +319,12 @@ static void handle(struct door *d, uint64_t what)
 	case AT_WAKE:
 		woken(d);
 		break;
+	case AT_LOCAL:
+		local_accept(d, port);
+		break;
+	case AT_CHANNELS:
+		local_hear(d, port);
+		break;
 	}
 }
 
@@ -308,18 +347,17 @@ static void *run(void *arg)
 
 /* ---- life ---- */
 
-static int listen_at(const struct door *d, const char *path, mode_t mode, int *out, struct weft_err *err)
+static int port_listen(const struct door *d, uint32_t port, const char *suffix, enum kind kind, int *out,
+		       struct weft_err *err)
 {
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int rc = socket_path_make_free(path, d->conf.user, err);
-	if (rc != 0)
-		return rc;
-	snprintf(addr.sun_path, sizeof addr.sun_path, "%s", path);
-	*out = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*out < 0 || bind(*out, (struct sockaddr *)&addr, sizeof addr) != 0 || chmod(path, mode) != 0 ||
-	    listen(*out, BACKLOG) != 0)
-		return weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	return 0;
+	char path[PATH_BYTES];
+	if ((size_t)snprintf(path, sizeof path, "%s/ports/%u%s", d->conf.dir, port, suffix) >= sizeof path)
+		return weft_err_set(err, -ENAMETOOLONG, "%s: too long for a socket's path", path);
+	int rc =
+		door_socket_listen(path, 0666, kind == AT_LOCAL ? SOCK_SEQPACKET : SOCK_STREAM, d->conf.user, out, err);
+	if (rc == 0 && !watch(d, *out, kind, port, 0))
+		rc = weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return rc;
 }
 
 static int ports_listen(struct door *d, struct weft_err *err)
@@ -327,28 +365,14 @@ static int ports_listen(struct door *d, struct weft_err *err)
 	char path[PATH_BYTES];
 	int rc = 0;
 	for (uint32_t i = 0; i < d->conf.ports && rc == 0; i++) {
-		if ((size_t)snprintf(path, sizeof path, "%s/ports/%u", d->conf.dir, i) >= sizeof path)
-			return weft_err_set(err, -ENAMETOOLONG, "%s: too long for a socket's path", path);
-		rc = listen_at(d, path, 0666, &d->ports[i].listener, err);
-		if (rc == 0 && !watch(d, d->ports[i].listener, AT_PORT, i, 0))
-			rc = weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
+		rc = port_listen(d, i, "", AT_PORT, &d->ports[i].listener, err);
+		if (rc == 0 && d->conf.local)
+			rc = port_listen(d, i, LOCAL_SOCKET_SUFFIX, AT_LOCAL, &d->ports[i].local_listener, err);
 	}
 	snprintf(path, sizeof path, "%s/ports", d->conf.dir);
 	if (rc == 0 && chmod(path, 0755) != 0)
 		rc = weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	return rc;
-}
-
-static int group_give(const char *path, const char *name, struct weft_err *err)
-{
-	char *end;
-	const struct group *group = getgrnam(name);
-	gid_t gid = group != NULL ? group->gr_gid : (gid_t)strtoul(name, &end, 10);
-	if (group == NULL && (*name < '0' || *name > '9' || *end != '\0'))
-		return weft_err_set(err, -ENOENT, "--group %.60s: there is no such group", name);
-	if (chown(path, (uid_t)-1, gid) == 0)
-		return 0;
-	return weft_err_set(err, -errno, "%s: cannot be given to group %.60s: %s", path, name, strerror(errno));
 }
 
 static int host_listen(struct door *d, struct weft_err *err)
@@ -358,9 +382,10 @@ static int host_listen(struct door *d, struct weft_err *err)
 	d->host_listener = activation_take();
 	int rc = 0;
 	if (d->host_listener < 0) {
-		rc = listen_at(d, path, d->conf.group != NULL ? 0660 : 0600, &d->host_listener, err);
+		rc = door_socket_listen(path, d->conf.group != NULL ? 0660 : 0600, SOCK_STREAM, d->conf.user,
+					&d->host_listener, err);
 		if (rc == 0 && d->conf.group != NULL)
-			rc = group_give(path, d->conf.group, err);
+			rc = door_socket_give(path, d->conf.group, err);
 	}
 	if (rc == 0 && chmod(d->conf.dir, 0755) != 0)
 		rc = weft_err_set(err, -errno, "%s: %s", d->conf.dir, strerror(errno));
@@ -389,11 +414,12 @@ static struct door *door_new(const struct door_conf *conf)
 		return NULL;
 	d->conf = *conf;
 	d->leases = (struct leases){.ports = conf->ports, .per_user = conf->per_user};
+	channels_init(&d->channels, conf->addrs, conf->ports, conf->mtu_bytes);
 	d->host_listener = -1;
 	d->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	d->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (uint32_t i = 0; i < conf->ports; i++) {
-		d->ports[i].listener = -1;
+		d->ports[i].listener = d->ports[i].local_listener = -1;
 		d->ports[i].ip = conf->addrs[i];
 		for (uint32_t k = 0; k < RELAYS; k++)
 			relay_open(&d->ports[i].relays[k], -1);
@@ -406,9 +432,12 @@ static void door_free(struct door *d)
 	for (uint32_t i = 0; i < d->conf.ports; i++) {
 		for (uint32_t k = 0; k < RELAYS; k++)
 			relay_close(&d->ports[i].relays[k]);
+		channels_leave(&d->channels, i);
 		leases_end(&d->leases, i);
 		if (d->ports[i].listener >= 0)
 			close(d->ports[i].listener);
+		if (d->ports[i].local_listener >= 0)
+			close(d->ports[i].local_listener);
 	}
 	if (d->host_listener >= 0)
 		close(d->host_listener);

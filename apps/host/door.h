@@ -4,6 +4,7 @@
 #ifndef WEFT_HOST_DOOR_H
 #define WEFT_HOST_DOOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "user.h"
@@ -18,10 +19,11 @@ struct door_conf {
 	const char *private_prefix; /* of the sockets of DPDK's ports: followed by their numbers; outlives the door */
 	const char *group;          /* whose members may come; NULL: nobody but the user this process is */
 	const struct switch_user *user;
-	const struct weft_ip *addrs; /* of the ports; copied */
+	const struct weft_ip *addrs; /* of the ports, one after the other; copied */
 	uint32_t ports;
 	uint32_t per_user;
 	uint32_t mtu_bytes; /* that clients are told */
+	bool local;         /* processes may have channels to each other */
 };
 
 /* Takes over ports that living processes had before. With a message naming the path. */

@@ -39,6 +39,7 @@ struct host_opts {
 	uint64_t port_bps, uplink_bps; /* 0: not given */
 	uint32_t per_user, mtu_bytes, buffer_pkts, queue_bytes, stats_s;
 	struct weft_dscp dscp;
+	bool local;
 };
 
 struct host_run {
@@ -69,6 +70,14 @@ static int opt_dscp(void *field, const char *value, struct weft_err *err)
 	return weft_dscp_parse("--dscp", value, field, err);
 }
 
+static int opt_on_off(void *field, const char *value, struct weft_err *err)
+{
+	if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
+		return weft_err_set(err, -EINVAL, "'%.60s' is neither on nor off", value);
+	*(bool *)field = strcmp(value, "on") == 0;
+	return 0;
+}
+
 #define FIELD(name) offsetof(struct host_opts, name)
 #define BELOW       "\n                               " /* a further line of --help */
 
@@ -97,6 +106,8 @@ static const struct opt_desc host_options[] = {
 	 opt_string, FIELD(uplink_addr)},
 	{"gateway", "ADDR", "router of the uplink; default: the routes of the interface", opt_string, FIELD(gateway)},
 	{"dscp", "CLASS:CODE,...", "the DSCPs of the network, as for weft switch", opt_dscp, FIELD(dscp)},
+	{"local", "on|off", "off: processes of this host have no channels to each other, past weft host; default on",
+	 opt_on_off, FIELD(local)},
 	{"user", "NAME", "be this user once the devices are open, when root starts it", opt_string, FIELD(user)},
 	{"stats", "SECONDS", "print counters that often", opt_u32, FIELD(stats_s)},
 	{NULL, NULL, NULL, NULL, 0},
@@ -322,6 +333,7 @@ static int door_make(struct host_run *run, struct weft_err *err)
 		.ports = run->count,
 		.per_user = o->per_user,
 		.mtu_bytes = run->ports.port[0]->max_ip_bytes,
+		.local = o->local,
 	};
 	return door_open(&conf, &run->door, err);
 }
@@ -356,8 +368,11 @@ static int host_main(struct host_run *run, struct weft_err *err)
 
 int weft_cmd_host(int argc, char **argv)
 {
-	static struct host_opts o = {
-		.dir = "/run/weft-host", .per_user = PORTS_MAX, .port_bps = RATE_BPS, .buffer_pkts = BUFFER_PKTS};
+	static struct host_opts o = {.dir = "/run/weft-host",
+				     .per_user = PORTS_MAX,
+				     .port_bps = RATE_BPS,
+				     .buffer_pkts = BUFFER_PKTS,
+				     .local = true};
 	static struct host_run run = {.opts = &o};
 	struct weft_err err = {""};
 	struct sigaction action = {.sa_handler = on_signal};

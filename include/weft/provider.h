@@ -8,6 +8,7 @@
 #include "weft/cm_stats.h"
 #include "weft/decl.h"
 #include "weft/ethdev_stats.h"
+#include "weft/local_stats.h"
 #include "weft/stats.h"
 #include "weft/tss_stats.h"
 
@@ -29,6 +30,8 @@ struct weft_fi_ops {
 	int (*tss_stats)(struct fid *fid, struct weft_tss_stats *stats);
 	/* The same for the counters of connections of the device. */
 	int (*cm_stats)(struct fid *fid, struct weft_cm_stats *stats);
+	/* The same for the counters of local channels; -FI_ENOSYS: the device is no port of weft host. */
+	int (*local_stats)(struct fid *fid, struct weft_local_stats *stats);
 };
 
 WEFT_END_DECLS

@@ -172,6 +172,7 @@ static int host_add(struct prov_conf *conf, const char *dir, const char *addr, s
 		return weft_err_set(err, -EINVAL, "FI_WEFT_DEVICE: a process has one port of weft host");
 	dev->base = dev->ip = lease.ip;
 	dev->mtu_bytes = lease.mtu_bytes;
+	dev->is_host_port = true;
 	return 0;
 }
 

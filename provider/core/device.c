@@ -145,6 +145,20 @@ static void steering_log(const struct prov_nic *nic)
 			nic->name);
 }
 
+/* Processes that have ports of the same weft host reach each other beside it. */
+static int local_open(struct prov_nic *nic, const struct prov_dev *dev, struct weft_err *err)
+{
+	char path[128] = "";
+	weft_ethdev_arg(dev->devargs, "path", path, sizeof path);
+	const struct weft_local_conf conf = {.path = path, .ip = dev->ip, .clock = weft_clock_ns};
+	int ret = weft_local_open(&conf, nic->engine_port, &nic->local_port, err);
+	if (ret)
+		return ret;
+	nic->engine_port = nic->local_port;
+	ret = weft_local_watch(nic->local_port, nic->sleep.wake_fd);
+	return ret ? weft_err_set(err, ret, "local channels: %s", strerror(-ret)) : 0;
+}
+
 int prov_device_open(struct prov_nic *nic, const struct prov_conf *conf, const struct prov_dev *dev,
 		     struct prov_tune *tune, struct weft_err *err)
 {
@@ -158,7 +172,9 @@ int prov_device_open(struct prov_nic *nic, const struct prov_conf *conf, const s
 	tune->engine.seed += weft_ip_low32(&dev->ip); /* devices have different seeds even if the user chose one */
 	steering_log(nic);
 	nic->engine_port = nic->port;
-	if (tune->faulty)
+	if (dev->is_host_port)
+		ret = local_open(nic, dev, err);
+	if (!ret && tune->faulty)
 		ret = weft_fault_open(&tune->fault, nic->port, &nic->engine_port, err);
 	if (!ret && tune->key_file)
 		ret = prov_keys_open(nic, tune->key_file, &dev->ip, err);
@@ -200,6 +216,11 @@ static void stats_log(const struct prov_nic *nic)
 		weft_tss_stats(nic->keys.port, &tss);
 	for (int i = 0; i < WEFT_TSS_COUNTER_COUNT; i++)
 		counter_log(nic, &weft_tss_counter_descs[i], weft_tss_stats_value(&tss, i));
+	struct weft_local_stats local = {0};
+	if (nic->local_port)
+		weft_local_stats(nic->local_port, &local);
+	for (int i = 0; i < WEFT_LOCAL_COUNTER_COUNT; i++)
+		counter_log(nic, &weft_local_counter_descs[i], weft_local_stats_value(&local, i));
 	cm_stats_log(nic);
 }
 

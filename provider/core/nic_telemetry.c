@@ -17,15 +17,28 @@ static void telemetry_read(void *arg, struct weft_stats *stats, struct weft_ethd
 	prov_nic_unlock(nic);
 }
 
-static void telemetry_read_tss(void *arg, uint64_t *values)
+/* Those of encryption, then those of local channels; a device may have either, or both. */
+static const struct weft_counter_desc more_descs[] = {
+#define COUNTER_DESC(name, help) {#name, help, 0},
+	WEFT_TSS_COUNTERS(COUNTER_DESC) WEFT_LOCAL_COUNTERS(COUNTER_DESC)
+#undef COUNTER_DESC
+};
+
+static void telemetry_read_more(void *arg, uint64_t *values)
 {
 	struct prov_nic *nic = arg;
 	struct weft_tss_stats tss;
+	struct weft_local_stats local;
 	prov_nic_lock(nic);
-	weft_tss_stats(nic->keys.port, &tss);
+	if (nic->keys.port)
+		weft_tss_stats(nic->keys.port, &tss);
+	if (nic->local_port)
+		weft_local_stats(nic->local_port, &local);
 	prov_nic_unlock(nic);
-	for (int i = 0; i < WEFT_TSS_COUNTER_COUNT; i++)
-		values[i] = weft_tss_stats_value(&tss, i);
+	for (int i = 0; nic->keys.port && i < WEFT_TSS_COUNTER_COUNT; i++)
+		*values++ = weft_tss_stats_value(&tss, i);
+	for (int i = 0; nic->local_port && i < WEFT_LOCAL_COUNTER_COUNT; i++)
+		*values++ = weft_local_stats_value(&local, i);
 }
 
 static unsigned telemetry_conns(void *arg, uint32_t *cursor, struct weft_conn_row *rows, unsigned n)
@@ -107,11 +120,10 @@ void prov_telemetry_add(struct prov_nic *nic)
 						 .ops = telemetry_ops,
 						 .neighs = telemetry_neighs,
 						 .ports = telemetry_ports};
-	if (nic->keys.port) {
-		nic->telemetry.more_count = WEFT_TSS_COUNTER_COUNT;
-		nic->telemetry.more = weft_tss_counter_descs;
-		nic->telemetry.read_more = telemetry_read_tss;
-	}
+	nic->telemetry.more_count =
+		(nic->keys.port ? WEFT_TSS_COUNTER_COUNT : 0) + (nic->local_port ? WEFT_LOCAL_COUNTER_COUNT : 0);
+	nic->telemetry.more = nic->keys.port ? more_descs : more_descs + WEFT_TSS_COUNTER_COUNT;
+	nic->telemetry.read_more = telemetry_read_more;
 	nic->has_telemetry = weft_telemetry_add(&nic->telemetry, &err) == 0;
 	if (!nic->has_telemetry)
 		FI_WARN(&prov_weft, FI_LOG_DOMAIN, "%s\n", err.msg);

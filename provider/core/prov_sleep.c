@@ -58,13 +58,21 @@ static void nap_lengthen(struct wait *wait, weft_ns max)
 	wait->nap_ns = wait->nap_ns * 2 < max ? wait->nap_ns * 2 : max;
 }
 
+static void listen_to(struct prov_nic *nic, bool on)
+{
+	if (nic->local_port && !nic->is_orphan)
+		weft_local_arm(nic->local_port, on);
+}
+
 /* From now on packets end the next sleep. False: some arrived before that, so do not sleep. */
 static bool arm(struct prov_nic *nic)
 {
 	weft_ethdev_arm(&nic->port, 1);
+	listen_to(nic, true);
 	if (!prov_progress(nic))
 		return true;
 	weft_ethdev_sleep(&nic->port, 1, 0);
+	listen_to(nic, false);
 	return false;
 }
 
@@ -94,6 +102,7 @@ static void listen_until(struct prov_nic *nic, const struct wait *wait, weft_ns 
 {
 	struct prov_sleep_state *sleep = &nic->sleep;
 	eventfd_t value;
+	int fd = nic->local_port && !nic->is_orphan ? weft_local_fd(nic->local_port) : sleep->wake_fd;
 	assert(!sleep->listening && until > now);
 	sleep->listening = true;
 	sleep->listener_awaits_ops = wait->awaits_ops;
@@ -101,11 +110,12 @@ static void listen_until(struct prov_nic *nic, const struct wait *wait, weft_ns 
 	prov_nic_unlock(nic);
 	pthread_cleanup_push(listener_cancelled, nic);
 	pthread_setcancelstate(wait->cancel_state, NULL);
-	weft_ethdev_sleep_or(&nic->port, wakes, until - now, sleep->wake_fd);
+	weft_ethdev_sleep_or(&nic->port, wakes, until - now, fd);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(false);
 	prov_nic_lock(nic);
 	sleep->listening = false;
+	listen_to(nic, false);
 	eventfd_read(sleep->wake_fd, &value);
 }
 

@@ -64,6 +64,19 @@ static int cm_stats(struct fid *fid, struct weft_cm_stats *stats)
 	return 0;
 }
 
+static int local_stats(struct fid *fid, struct weft_local_stats *stats)
+{
+	struct prov_nic *nic = nic_of(fid);
+	if (!nic)
+		return -FI_EINVAL;
+	if (!nic->local_port)
+		return -FI_ENOSYS;
+	prov_nic_lock(nic);
+	weft_local_stats(nic->local_port, stats);
+	prov_nic_unlock(nic);
+	return 0;
+}
+
 int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
 {
 	static struct weft_fi_ops weft_ops = {
@@ -72,6 +85,7 @@ int prov_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
 		.port_stats = port_stats,
 		.tss_stats = tss_stats,
 		.cm_stats = cm_stats,
+		.local_stats = local_stats,
 	};
 	if (strcmp(name, WEFT_FI_OPS) != 0)
 		return -FI_ENOSYS;

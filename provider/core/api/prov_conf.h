@@ -13,6 +13,7 @@ struct prov_dev {
 					   the device is named again */
 	char *devargs;                  /* what DPDK gets */
 	uint16_t engine, engines;       /* which one of how many on this device */
+	bool is_host_port;              /* of weft host */
 	uint32_t mtu_bytes;             /* largest IP packet behind it; 0: what the device carries */
 	struct weft_ip ip;              /* our address on it */
 	struct weft_ip base;            /* the same before +N: common to all processes with this setting */

@@ -21,6 +21,7 @@
 #include "weft/cm_stats.h"
 #include "weft/engine.h"
 #include "weft/err.h"
+#include "weft/local.h"
 #include "weft/spi/port.h"
 #include "weft/telemetry.h"
 #include "weft/tss.h"
@@ -126,10 +127,11 @@ struct prov_nic {
 	pthread_mutex_t lock;       /* guards what follows but `thread`, and what hangs from it */
 	bool locked;                /* by `owner`, which alone writes it; false without assertions */
 	pthread_t owner;
-	bool calls_kernel;      /* weft_ethdev_calls_kernel; does not change */
-	bool no_cancel;         /* the thread that holds the lock must not be cancelled ... */
-	int cancel_state;       /* ... and had this state before */
-	struct weft_port *port; /* the device's */
+	bool calls_kernel;            /* weft_ethdev_calls_kernel; does not change */
+	bool no_cancel;               /* the thread that holds the lock must not be cancelled ... */
+	int cancel_state;             /* ... and had this state before */
+	struct weft_port *port;       /* the device's */
+	struct weft_port *local_port; /* the one with local channels; NULL: there are none */
 	struct weft_port
 		*engine_port; /* the engine's: the same, or what faults and encryption make of it; closes all */
 	struct weft_engine *engine;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sockets in a directory, at which the door listens. */
+#ifndef WEFT_HOST_DOOR_SOCKET_H
+#define WEFT_HOST_DOOR_SOCKET_H
+
+#include <sys/types.h>
+
+#include "user.h"
+#include "weft/err.h"
+
+/* Listens at `path`, without waiting, in place of what nobody listens to any more. `type`: SOCK_STREAM or
+ * SOCK_SEQPACKET. `*out` is a descriptor or -1, also after an error. -errno, with a message naming the path. */
+int door_socket_listen(const char *path, mode_t mode, int type, const struct switch_user *user, int *out,
+		       struct weft_err *err);
+
+/* Gives a socket to a group, by name or number. -ENOENT: there is none; or of chown(2). */
+int door_socket_give(const char *path, const char *name, struct weft_err *err);
+
+#endif
