@@ -14,17 +14,18 @@ static struct local_slot *slot_of(const struct local_end *e, uint32_t number)
 	return (struct local_slot *)(e->slots + (uint64_t)(number & (LOCAL_SLOTS - 1)) * e->stride);
 }
 
-/* Packets in the ring, no fewer than there are; more than LOCAL_SLOTS: nonsense. What was seen last is good enough
- * while it says that there is much room. */
+/* Packets in the ring, no fewer than there are; more than LOCAL_SLOTS: the receiver says nonsense. What was seen last
+ * is good enough while it says that there is much room. */
 static uint32_t fill(struct local_end *e)
 {
 	uint32_t filled = e->next - e->emptied;
 	if (likely(filled < HALF))
 		return filled;
-	uint32_t taken = atomic_load_explicit(&e->shared->taken, memory_order_acquire);
-	if (e->next - taken <= LOCAL_SLOTS)
-		e->emptied = taken;
-	return e->next - taken;
+	uint32_t left = e->next - atomic_load_explicit(&e->shared->taken, memory_order_acquire);
+	if (unlikely(left > filled))
+		return LOCAL_SLOTS + 1;
+	e->emptied = e->next - left;
+	return left;
 }
 
 static void slot_fill(struct local_slot *s, const struct weft_pkt *pkt)
