@@ -16,7 +16,7 @@
 
 enum {
 	LOCAL_PEERS_MAX = 31,     /* ports of a host */
-	LOCAL_SLOTS = 128,        /* packets that one direction holds; a power of two */
+	LOCAL_SLOTS = 256,        /* packets that one direction holds; a power of two */
 	LOCAL_SLOTS_AT = 4096,    /* offset of the first slot */
 	LOCAL_LINE_BYTES = 128,   /* a cache line and the one that is fetched with it */
 	LOCAL_SLOT_HEAD_BYTES = 8 /* before the packet */

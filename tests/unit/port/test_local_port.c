@@ -350,7 +350,7 @@ static void channel__that_has_ended_brings_no_more_than_it_holds(void **state)
 	uint32_t got = 0;
 	say((struct local_msg){.what = LOCAL_GONE, .ip = ip_of(PEER)}, NULL);
 	now += WEFT_MS(10);
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < LOCAL_SLOTS + 100; i++) {
 		peer_sends(&p, PEER, OWN);
 		got += received();
 		if (i >= LOCAL_SLOTS / 2)
