@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from chaos_case import Names, names_of, random_case
-from chaos_judge import HEALED_RTOS, AnyCase, Judge, Verdict, shrink
+from chaos_judge import HEALED_RTOS, RUN_LIMIT, AnyCase, Judge, Verdict, shrink
 from life_case import Parameter, parameters_of, random_life
 
 SAYS_EVERY = 10            # percent of the time, where nobody watches a terminal
@@ -161,7 +161,7 @@ def main() -> int:
     weft = os.path.join(options.build, "weft")
     names = names_of(subprocess.run([weft, "sim", "--help"], capture_output=True, text=True, check=True).stdout)
     first = int(time.time()) * 1000 if options.seed is None else options.seed
-    judge = Judge(weft, options.healed_rtos, options.outages, lives)
+    judge = Judge(weft, options.healed_rtos, options.outages, lives, RUN_LIMIT * options.bytes_times)
     choice = Choice(names, parameters_of(lives), options.lives_every, options.bytes_times)
     print(f"{len(names.cc)} congestion controls, {len(names.lb)} load balancers, first seed {first}", flush=True)
     score = run(judge, choice, first, options.jobs, Progress(options.seconds))

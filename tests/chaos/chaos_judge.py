@@ -16,7 +16,7 @@ from chaos_case import Case, simpler
 from life_case import LifeCase, simpler_life
 
 AnyCase = Case | LifeCase
-RUN_LIMIT = 60.0         # seconds of real time for one run
+RUN_LIMIT = 60.0         # seconds of real time for one run with messages of usual length
 RTO_BRTTS = 7            # base RTTs per base RTO: the default of rto_ns
 HEALED_RTOS = 10         # a run may last so much longer than it would have ...
 HEALED_WORK = 4          # ... and its windows, which faults made small, may cost so many times the healthy run
@@ -40,9 +40,12 @@ class Verdict:
 
 class Judge:
     """`weft`: the command; `limit`: base RTOs from the wire's healing to the end; `outages`: how many times as long as the
-    longest fault it may last beside that, because timeouts double; `lives`: the program of cases with crashes."""
+    longest fault it may last beside that, because timeouts double; `lives`: the program of cases with crashes; `seconds`: of
+    real time for one run."""
 
-    def __init__(self, weft: str, limit: float = HEALED_RTOS, outages: float = 0.0, lives: str = "") -> None:
+    def __init__(self, weft: str, limit: float = HEALED_RTOS, outages: float = 0.0, lives: str = "",
+                 seconds: float = RUN_LIMIT) -> None:
+        self._seconds = seconds
         self._weft = weft
         self._lives = lives
         self._limit = limit
@@ -56,7 +59,7 @@ class Judge:
 
     def _sim(self, words: list[str]) -> tuple[int, dict[str, Any] | None, str]:
         """Exit status, the result if there is one, and what the command complains of."""
-        run = subprocess.run([self._weft, "sim", *words, "--json", "-"], capture_output=True, text=True, timeout=RUN_LIMIT)
+        run = subprocess.run([self._weft, "sim", *words, "--json", "-"], capture_output=True, text=True, timeout=self._seconds)
         begin = run.stdout.find("{")
         result = json.JSONDecoder().raw_decode(run.stdout[begin:])[0] if begin >= 0 else None
         return run.returncode, result, run.stderr.strip()
@@ -86,9 +89,9 @@ class Judge:
 
     def _judge_life(self, case: LifeCase) -> Verdict:
         try:
-            run = subprocess.run([self._lives, *case.argv()], capture_output=True, text=True, timeout=RUN_LIMIT)
+            run = subprocess.run([self._lives, *case.argv()], capture_output=True, text=True, timeout=self._seconds)
         except subprocess.TimeoutExpired:
-            return Verdict("stall", f"no end within {RUN_LIMIT:.0f} s of real time")
+            return Verdict("stall", f"no end within {self._seconds:.0f} s of real time")
         why = " ".join(run.stderr.split())[-200:]
         if run.returncode:
             return Verdict("refused" if run.returncode == LIFE_REFUSED else "broken", why)
@@ -102,7 +105,7 @@ class Judge:
         try:
             status, result, why = self._sim(case.argv())
         except subprocess.TimeoutExpired:
-            return Verdict("stall", f"no end within {RUN_LIMIT:.0f} s of real time")
+            return Verdict("stall", f"no end within {self._seconds:.0f} s of real time")
         if result is None:
             refused = status in (1, USAGE) and why
             return Verdict("refused", why[-160:]) if refused else Verdict("crash", f"exit status {status}: {why[-200:]}")
