@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """suites.py BUILD TESTS MPIEXEC [DIRECTORY]... [--provider NAME]... [--ranks N] [--timeout S] [--out FOLDER] - the tests of
-Sandia OpenSHMEM over the provider, through `weft switch`, and over another provider, with a table of what passed and a list of
-what failed. TESTS is the folder modules/tests-sos/test of Sandia OpenSHMEM's build, MPIEXEC a Hydra mpiexec. doc/notes/suites.md
-says how to build it."""
+Sandia OpenSHMEM or of MPICH over the provider, through `weft switch`, and over another provider, with a table of what passed and
+a list of what failed. TESTS is the folder modules/tests-sos/test of Sandia OpenSHMEM's build, or test/mpi of MPICH's, MPIEXEC a
+Hydra mpiexec. doc/notes/suites.md says how to build them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,67 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 Results = dict[str, str]  # test: PASS, FAIL, SKIP, XFAIL (its suite expects that), ...
 
-DIRECTORIES = ["unit", "shmemx", "spec-example"]
+
+@dataclass(frozen=True)
+class Suite:
+    """Whose tests they are."""
+
+    directories: list[str]
+    providers: list[str]
+    ranks: int
+    command: Callable[[argparse.Namespace, str, Path], list[str]]  # runs a directory; its output goes to the log at the path
+    env: Callable[[str, int], dict[str, str]]  # of a provider, and the seconds that a test may take
+    results: Callable[[Path], Results]  # of a log
+
+
+def sos_command(options: argparse.Namespace, directory: str, log: Path) -> list[str]:
+    return ["make", "-k", "-C", str(options.tests / directory), "check", f"TEST_RUNNER={options.mpiexec} -n {options.ranks}"]
+
+
+def sos_env(provider: str, timeout: int) -> dict[str, str]:
+    return {"SHMEM_OFI_PROVIDER": provider, "MPIEXEC_TIMEOUT": str(timeout)}
+
+
+def sos_results(log: Path) -> Results:
+    lines = re.findall(r"^(PASS|FAIL|ERROR|SKIP|XFAIL|XPASS): (\S+)$", log.read_text(errors="replace"), re.MULTILINE)
+    return {name: result for result, name in lines}
+
+
+def mpich_command(options: argparse.Namespace, directory: str, log: Path) -> list[str]:
+    """A directory may be followed by the name of a list of its tests: pt2pt/testlist.dtp."""
+    folder, _, tests = directory.partition("/")
+    source = re.search(r"^srcdir = (.*)$", (options.tests / "Makefile").read_text(), re.MULTILINE)
+    assert source
+    return ["./runtests", f"-srcdir={source[1]}", f"-testdirs={folder}", f"-tests={tests or 'testlist'}",
+            f"-mpiexec={options.mpiexec}", f"-maxnp={options.ranks}", f"-tapfile={log.with_suffix('.tap')}"]
+
+
+def mpich_env(provider: str, timeout: int) -> dict[str, str]:
+    # Without NOLOCAL the processes of a host would use shared memory.
+    return {"FI_PROVIDER": provider, "MPIR_CVAR_NOLOCAL": "1", "MPITEST_TIMEOUT": str(timeout),
+            "MPITEST_CLEANUP": "0"}
+
+
+def mpich_results(log: Path) -> Results:
+    """Numbered, because the list has some tests several times, with other options."""
+    results = {}
+    text = log.with_suffix(".tap").read_text(errors="replace")
+    lines = re.findall(r"^(not )?ok \d* - \./(?:\w+/)?(\S+ \d+)(.*)$", text, re.MULTILINE)
+    for number, (bad, name, rest) in enumerate(lines, 1):
+        failure = "XFAIL" if "# TODO" in rest else "FAIL"
+        results[f"{number} {name}"] = "SKIP" if "# SKIP" in rest else failure if bad else "PASS"
+    return results
+
+
 # Sandia OpenSHMEM wants counters of remote writes (FI_RMA_EVENT), which tcp;ofi_rxm of libfabric 1.17 does not have.
-PROVIDERS = ["weft", "sockets"]
+SOS = Suite(["unit", "shmemx", "spec-example"], ["weft", "sockets"], 2, sos_command, sos_env, sos_results)
+MPICH = Suite(["pt2pt", "coll", "rma"], ["weft", "tcp;ofi_rxm"], 4, mpich_command, mpich_env, mpich_results)
 
 
 @contextlib.contextmanager
@@ -42,21 +95,13 @@ def switched(build: Path, ports: int) -> Iterator[dict[str, str]]:
                 switch.terminate()
 
 
-def command_of(options: argparse.Namespace, directory: str) -> list[str]:
-    return ["make", "-k", "-C", str(options.tests / directory), "check", f"TEST_RUNNER={options.mpiexec} -n {options.ranks}"]
-
-
-def results_of(output: str) -> Results:
-    return {name: result for result, name in re.findall(r"^(PASS|FAIL|ERROR|SKIP|XFAIL|XPASS): (\S+)$", output, re.MULTILINE)}
-
-
 def run(options: argparse.Namespace, directory: str, provider: str, extra: dict[str, str]) -> Results:
-    env = {"SHMEM_OFI_PROVIDER": provider, "MPIEXEC_TIMEOUT": str(options.timeout)}
-    log = options.out / f"{directory}-{provider.replace(';', '-')}.log"
+    suite: Suite = options.suite
+    log = options.out / f"{directory.replace('/', '-')}-{provider.replace(';', '-')}.log"
     with open(log, "w") as out:
-        subprocess.run(command_of(options, directory), stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                       env=os.environ | env | extra)
-    results = results_of(log.read_text(errors="replace"))
+        subprocess.run(suite.command(options, directory, log), stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                       cwd=options.tests, env=os.environ | suite.env(provider, options.timeout) | extra)
+    results = suite.results(log)
     if not results:
         sys.exit(f"suites: {log}: no results")
     return results
@@ -86,15 +131,18 @@ def parse() -> argparse.Namespace:
     parser.add_argument("build", type=Path)
     parser.add_argument("tests", type=Path)
     parser.add_argument("mpiexec", type=Path)
-    parser.add_argument("directory", nargs="*", default=DIRECTORIES, help="of the tests; default: " + ", ".join(DIRECTORIES))
-    parser.add_argument("--provider", action="append", help="default: " + " and ".join(PROVIDERS))
-    parser.add_argument("--ranks", type=int, default=2, help="PEs of each test")
+    parser.add_argument("directory", nargs="*", help=f"of the tests; default: {SOS.directories}; MPICH: {MPICH.directories}")
+    parser.add_argument("--provider", action="append", help=f"default: {SOS.providers}; MPICH: {MPICH.providers}")
+    parser.add_argument("--ranks", type=int, help="PEs of each test; MPICH: processes at most")
     parser.add_argument("--timeout", type=int, default=180, help="seconds for a test")
     parser.add_argument("--out", type=Path, default=Path("."), help="folder for the logs")
     options = parser.parse_args()
     for name in ("build", "tests", "mpiexec", "out"):
         setattr(options, name, getattr(options, name).resolve())
-    options.provider = options.provider or PROVIDERS
+    options.suite = MPICH if (options.tests / "runtests").exists() else SOS
+    options.directory = options.directory or options.suite.directories
+    options.provider = options.provider or options.suite.providers
+    options.ranks = options.ranks or options.suite.ranks
     return options
 
 
