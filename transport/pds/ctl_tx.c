@@ -17,6 +17,8 @@ static void send(struct pds *pds, struct pdc_tx *p, struct out_to to, uint8_t ct
 	if (p->state == PDC_TX_SYN) { /* a request for credit opens the connection */
 		c.flags |= WIRE_F_SYN;
 		c.psn = p->start_psn;
+	} else if (ctl == WIRE_CTL_ACK_REQ) {
+		c.psn = p->q.una - 1;
 	} else if (ctl == WIRE_CTL_CREDIT_REQ && pds->credit.sched) {
 		c.psn = p->q.nxt; /* so that a refusal tells what it refuses, see nack_rx */
 	}

@@ -352,6 +352,13 @@ void pdc_tx_closed(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		pdc_tx_fail(pds, p, ENOMEM);
 }
 
+static void ask_window(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	p->window_asked_ns = now;
+	ctl_send(pds, p, WIRE_CTL_CLEAR_CMD, 0, p->q.una - 1, now);
+	ctl_send(pds, p, WIRE_CTL_ACK_REQ, 0, 0, now);
+}
+
 /* The timer may be earlier than anything due (deadlines only move later without touching it); then it is set again. */
 void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
@@ -382,6 +389,8 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		close_start(pds, p, now);
 	if (now >= tx_ask_alive_deadline(pds, p) && !queue_control(pds, p, SENT_NOOP, now))
 		p->last_heard_ns = now; /* later */
+	if (now >= tx_ask_window_deadline(pds, p))
+		ask_window(pds, p, now);
 	ready_add(pds, p);
 	tx_timer_arm(pds, p, now);
 }

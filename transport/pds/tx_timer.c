@@ -28,6 +28,16 @@ weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p)
 	return p->last_heard_ns + pds->conf.tune.peer_timeout_ns / ALIVE_ASKS;
 }
 
+/* All that was sent has been acknowledged, and still no PSN is free: the target's CACK has moved since its last ACK, or
+ * its responses are not cleared because our CLEAR_CMD was lost. No ACK would come by itself. */
+weft_ns tx_ask_window_deadline(const struct pds *pds, const struct pdc_tx *p)
+{
+	if (!p->cutting || sendq_len(&p->q) || p->state != PDC_TX_OPEN ||
+	    psn_diff(p->q.nxt, p->cack_psn) <= (int32_t)p->window_pkts)
+		return WEFT_NEVER;
+	return p->window_asked_ns + pds->conf.rto_ns;
+}
+
 bool tx_is_out(const struct pdc_tx *p)
 {
 	return p->rto_backoff && !p->outage_ended && p->backoff_at_ns >= p->last_heard_ns + OUTAGE_NS &&
@@ -69,6 +79,7 @@ static weft_ns deadline(const struct pds *pds, const struct pdc_tx *p, weft_ns n
 	weft_ns silent_at = tx_silence_deadline(pds, p);
 	at = earliest(at, silent_at > pds->timers.grace_ns ? silent_at : pds->timers.grace_ns);
 	at = earliest(at, tx_ask_alive_deadline(pds, p));
+	at = earliest(at, tx_ask_window_deadline(pds, p));
 	return earliest(at, tx_close_deadline(pds, p));
 }
 

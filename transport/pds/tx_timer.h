@@ -12,6 +12,7 @@ void tx_timer_arm_at(struct pds *pds, struct pdc_tx *p, weft_ns at);
 /* Single deadlines; WEFT_NEVER: there is none. */
 weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p);
 weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p);
+weft_ns tx_ask_window_deadline(const struct pds *pds, const struct pdc_tx *p);
 weft_ns tx_silence_deadline(const struct pds *pds, const struct pdc_tx *p);
 
 /* Whether several timeouts in a row say that nobody answers. */

@@ -146,6 +146,55 @@ static void read__answered_in_the_ack(void **state)
 	rma_close(&r);
 }
 
+/* The first controls that ask for the window get lost, `arg` of them. */
+static enum duo_fate lose_controls(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	uint32_t *left = arg;
+	bool asks = w->pds.type == WIRE_PDS_CP &&
+		    (w->pds.ctl == WIRE_CTL_CLEAR_CMD || w->pds.ctl == WIRE_CTL_ACK_REQ);
+	if (!asks || !*left)
+		return DUO_PASS;
+	--*left;
+	return DUO_DROP;
+}
+
+/* Answers in acknowledgements hold the target's CACK back. When they are cleared, every packet of the window has been
+ * acknowledged: nothing of the target says that there is room, and nothing of ours is on its way. */
+static void many_small_reads(uint32_t lost)
+{
+	enum { READS = 500 };
+	static uint32_t in[READS];
+	struct duo_conf conf;
+	struct rma_duo r;
+	duo_conf_init(&conf);
+	conf.tune.window_pkts = 128;
+	conf.ring_entries = 1024;
+	rma_open(&r, &conf, sizeof in, ALL);
+	r.d.fate = lose_controls;
+	r.d.fate_arg = &lost;
+	for (uint32_t i = 0; i < READS; i++) {
+		struct weft_op op = rma_op(WEFT_OP_READ, &in[i], 4, 4 * i);
+		memcpy(r.mem + 4 * i, &i, 4);
+		rma_submit(&r.d, 0, &op);
+	}
+	duo_run(&r.d, r.d.now + WEFT_MS(50));
+	for (uint32_t i = 0; i < READS; i++) {
+		struct weft_cqe cqe;
+		assert_true(duo_cqe(&r.d, 0, &cqe));
+		assert_int_equal(cqe.err, 0);
+	}
+	for (uint32_t i = 0; i < READS; i++)
+		assert_int_equal(in[i], i);
+	assert_int_equal(lost, 0);
+	rma_close(&r);
+}
+
+static void read__small_ones_fill_the_window(void **state)
+{
+	many_small_reads(0);
+	many_small_reads(10);
+}
+
 /* Requests of another implementation, captured: 3,000 bytes in parts of 1,024, in any order. */
 static void read__parts_in_any_order(void **state)
 {
@@ -194,7 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(write__arrives_in_the_region), cmocka_unit_test(read__brings_the_region),
 		cmocka_unit_test(read__over_one_connection),    cmocka_unit_test(read__answered_in_the_ack),
-		cmocka_unit_test(read__parts_in_any_order),
+		cmocka_unit_test(read__parts_in_any_order),     cmocka_unit_test(read__small_ones_fill_the_window),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,10 @@ struct pdc_tx {
 	weft_ns srtt_ns;          /* smoothed, for views */
 	weft_ns rto_raised_ns;    /* a timeout proved too short then */
 	weft_ns hold_until_ns;    /* the target is short of resources until then */
-	weft_ns idle_since_ns;
+	union {
+		weft_ns idle_since_ns;
+		weft_ns window_asked_ns; /* while not idle: the target was asked for its CACK, see tx_ask_window_deadline */
+	};
 	weft_ns probe_sent_ns; /* WEFT_NEVER: none outstanding */
 	uint16_t probe_opaque;
 	uint16_t user; /* SES's own; 0 whenever numbering starts */
