@@ -150,8 +150,7 @@ static void read__answered_in_the_ack(void **state)
 static enum duo_fate lose_controls(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	uint32_t *left = arg;
-	bool asks = w->pds.type == WIRE_PDS_CP &&
-		    (w->pds.ctl == WIRE_CTL_CLEAR_CMD || w->pds.ctl == WIRE_CTL_ACK_REQ);
+	bool asks = w->pds.type == WIRE_PDS_CP && (w->pds.ctl == WIRE_CTL_CLEAR_CMD || w->pds.ctl == WIRE_CTL_ACK_REQ);
 	if (!asks || !*left)
 		return DUO_PASS;
 	--*left;

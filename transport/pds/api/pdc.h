@@ -85,7 +85,7 @@ struct pdc_tx {
 	weft_ns hold_until_ns;    /* the target is short of resources until then */
 	union {
 		weft_ns idle_since_ns;
-		weft_ns window_asked_ns; /* while not idle: the target was asked for its CACK, see tx_ask_window_deadline */
+		weft_ns window_asked_ns; /* while not idle: see tx_ask_window_deadline */
 	};
 	weft_ns probe_sent_ns; /* WEFT_NEVER: none outstanding */
 	uint16_t probe_opaque;
