@@ -14,7 +14,10 @@ WEFT_BEGIN_DECLS
 #define WEFT_LOCAL_COUNTERS(X)                                                                                         \
 	X(local_tx_pkts, "packets sent to processes of this host over a channel of the two")                           \
 	X(local_rx_pkts, "packets received from such channels")                                                        \
-	X(local_full, "packets sent through weft host although there is a channel: it was full, or they did not fit")  \
+	X(local_full,                                                                                                  \
+	  "packets sent through weft host although there is a channel: it stayed full, or they did not fit")           \
+	X(local_late, "packets that waited for room in a full channel")                                                \
+	X(local_dropped, "dropped: packets that waited when their channel ended, and weft host took none")             \
 	X(local_marked, "packets marked because their channel was more than half full")                                \
 	X(local_refused, "dropped: what channels brought was no packet from the peer to us; and channels closed for "  \
 			 "indexes that make no sense")                                                                 \

@@ -49,31 +49,42 @@ static struct local_peer *peer_of(struct local_port *l, const struct weft_pkt *p
 	return ip_is(pkt->head, IP4_DST_AT, IP6_DST_AT, &ip) && !weft_ip_eq(&ip, &l->ip) ? &l->peers[i] : NULL;
 }
 
-/* False: it has to go the other way. */
-static bool put(struct local_port *l, struct local_peer *p, struct weft_pkt *pkt)
+static void broken(struct local_port *l, struct local_peer *p)
 {
-	enum local_put result = local_ring_put(&p->tx, pkt);
-	l->stats.local_full += result == LOCAL_FULL;
-	l->stats.local_marked += result == LOCAL_PUT_MARKED;
-	if (unlikely(result == LOCAL_BROKEN)) {
-		l->stats.local_refused++;
-		local_close_channel(l, p);
-	}
-	return result == LOCAL_PUT || result == LOCAL_PUT_MARKED;
+	l->stats.local_refused++;
+	local_close_channel(l, p);
 }
 
-/* True: the packet was copied to a channel; `touched` has a bit for each of them. */
-static bool send_local(struct local_port *l, struct weft_pkt *pkt, uint32_t *touched)
+enum sent {
+	SENT_NOT,  /* it has to go the other way */
+	SENT,      /* it was copied, and stays ours */
+	SENT_LATER /* it waits for room */
+};
+
+static enum sent put(struct local_port *l, struct local_peer *p, struct weft_pkt *pkt)
+{
+	enum local_put result = p->late != NULL ? LOCAL_FULL : local_ring_put(&p->tx, pkt);
+	if (result == LOCAL_FULL && local_late_keep(l, p, pkt))
+		return SENT_LATER;
+	l->stats.local_full += result == LOCAL_FULL;
+	l->stats.local_marked += result == LOCAL_PUT_MARKED;
+	if (unlikely(result == LOCAL_BROKEN))
+		broken(l, p);
+	return result == LOCAL_PUT || result == LOCAL_PUT_MARKED ? SENT : SENT_NOT;
+}
+
+/* Over a channel; `touched` has a bit for each of them. */
+static enum sent send_local(struct local_port *l, struct weft_pkt *pkt, uint32_t *touched)
 {
 	struct local_peer *p = peer_of(l, pkt);
 	if (p == NULL)
-		return false;
+		return SENT_NOT;
 	if (!p->is_open)
 		local_ask(l, p);
-	if (!p->is_open || p->has_ended || !put(l, p, pkt))
-		return false;
+	if (!p->is_open || p->has_ended)
+		return SENT_NOT;
 	*touched |= UINT32_C(1) << (p - l->peers);
-	return true;
+	return put(l, p, pkt);
 }
 
 static void wake(struct local_port *l, uint32_t touched)
@@ -91,13 +102,31 @@ static void wake(struct local_port *l, uint32_t touched)
 /* The first packets, over channels. Returns how many. */
 static uint16_t run_local(struct local_port *l, struct weft_pkt **pkts, uint16_t n, uint32_t *touched)
 {
-	uint16_t run = 0;
-	while (run < n && send_local(l, pkts[run], touched))
-		run++;
-	if (run > 0)
-		l->inner->ops->free(l->inner, pkts, run);
-	l->stats.local_tx_pkts += run;
+	enum sent sent = SENT;
+	uint16_t run = 0, copied = 0;
+	for (; run < n && (sent = send_local(l, pkts[run], touched)) != SENT_NOT; run++) {
+		if (sent == SENT)
+			pkts[copied++] = pkts[run];
+	}
+	if (copied > 0)
+		l->inner->ops->free(l->inner, pkts, copied);
+	l->stats.local_tx_pkts += copied;
 	return run;
+}
+
+/* What waits for room. */
+static void put_late(struct local_port *l)
+{
+	uint32_t touched = 0;
+	for (uint32_t i = l->open_count; i-- > 0;) { /* closing one moves the last one to its place */
+		struct local_peer *p = &l->peers[l->open[i]];
+		if (p->late == NULL)
+			continue;
+		touched |= UINT32_C(1) << l->open[i];
+		if (!local_late_put(l, p))
+			broken(l, p);
+	}
+	wake(l, touched);
 }
 
 /* How many packets from the first one on go the other way: that one does. */
@@ -117,6 +146,8 @@ static uint16_t local_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_
 	struct local_port *l = (struct local_port *)port;
 	uint32_t touched = 0;
 	uint16_t done = 0, run = 0, took = 0;
+	if (unlikely(l->late_count > 0))
+		put_late(l);
 	while (done < n && took == run) {
 		done = (uint16_t)(done + run_local(l, pkts + done, (uint16_t)(n - done), &touched));
 		if (done == n)
@@ -210,6 +241,8 @@ static uint16_t local_rx(struct weft_port *port, struct weft_pkt **pkts, uint16_
 	l->now_ns = l->clock();
 	if (unlikely(l->now_ns >= l->look_ns))
 		local_look(l);
+	if (unlikely(l->late_count > 0))
+		put_late(l);
 	l->inner_first = !l->inner_first;
 	if (l->inner_first)
 		got = l->inner->ops->rx(l->inner, pkts, n);
@@ -229,8 +262,12 @@ int weft_local_fd(const struct weft_port *port)
 void weft_local_arm(struct weft_port *port, bool on)
 {
 	struct local_port *l = (struct local_port *)port;
-	for (uint32_t i = 0; i < l->open_count; i++)
-		atomic_store_explicit(&l->peers[l->open[i]].rx.shared->sleeps, on, memory_order_relaxed);
+	for (uint32_t i = 0; i < l->open_count; i++) {
+		struct local_peer *p = &l->peers[l->open[i]];
+		atomic_store_explicit(&p->rx.shared->sleeps, on, memory_order_relaxed);
+		if (on)
+			local_late_divert(l, p); /* nobody would put them in */
+	}
 	if (on)
 		atomic_thread_fence(memory_order_seq_cst); /* before the look for packets that follows */
 	else

@@ -16,6 +16,7 @@ struct local_peer {
 	int fd;         /* wakes the peer; it ends when the peer does */
 	void *shm;
 	uint64_t shm_bytes;
+	struct weft_pkt *late, *late_last; /* wait for room in the ring; NULL: none. A list by `next` */
 	struct local_end tx, rx;
 	uint32_t rx_last;  /* has_ended: the packet with this number is the last one at most */
 	weft_ns ask_at_ns; /* no channel: not to be asked for before */
@@ -39,6 +40,7 @@ struct local_port {
 	uint8_t open[LOCAL_PEERS_MAX]; /* peers with channels, in any order */
 	struct local_peer peers[LOCAL_PEERS_MAX];
 	struct weft_pkt *spare[LOCAL_BURST]; /* to receive into */
+	uint32_t late_count;                 /* of all peers */
 	uint16_t spare_count;
 	struct weft_local_stats stats;
 	char path[LOCAL_PATH_BYTES];
@@ -54,6 +56,18 @@ void local_ask(struct local_port *l, struct local_peer *p);
 void local_end_channel(struct local_port *l, struct local_peer *p);
 /* Closes it now. */
 void local_close_channel(struct local_port *l, struct local_peer *p);
+
+/* ---- local_late.c ---- */
+
+/* Keeps a packet for a channel that is full, until there is room; it becomes the port's. False: there are too many, or
+ * it is too large. */
+bool local_late_keep(struct local_port *l, struct local_peer *p, struct weft_pkt *pkt);
+/* Puts kept packets into the ring, as far as there is room. False: the ring is broken. */
+bool local_late_put(struct local_port *l, struct local_peer *p);
+/* Sends them the other way, as far as that has room. */
+void local_late_divert(struct local_port *l, struct local_peer *p);
+/* The same; what is left is dropped, and counted. */
+void local_late_drop(struct local_port *l, struct local_peer *p);
 
 /* The address of a peer. */
 struct weft_ip local_peer_ip(const struct local_port *l, const struct local_peer *p);

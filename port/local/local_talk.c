@@ -58,6 +58,7 @@ static struct local_peer *peer_of(struct local_port *l, const struct weft_ip *ip
 void local_close_channel(struct local_port *l, struct local_peer *p)
 {
 	assert(p->is_open && l->open_count > 0 && &l->peers[l->open[p->at]] == p);
+	local_late_drop(l, p);
 	munmap(p->shm, p->shm_bytes);
 	close(p->fd);
 	uint8_t last = l->open[--l->open_count];
@@ -71,6 +72,7 @@ void local_end_channel(struct local_port *l, struct local_peer *p)
 	if (!p->is_open || p->has_ended)
 		return;
 	p->has_ended = true;
+	local_late_divert(l, p);
 	p->rx_last = p->rx.next + LOCAL_SLOTS;
 	epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, p->fd, NULL); /* it would stay readable */
 }

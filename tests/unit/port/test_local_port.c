@@ -257,26 +257,84 @@ static void channel__carries_packets_both_ways_and_nothing_else_does(void **stat
 	peer_end(&p);
 }
 
-/* What a burst has for others keeps its order; what does not fit goes with it. */
-static void channel__full__packets_go_the_other_way(void **state)
+static void fill(void)
 {
+	for (int i = 0; i < LOCAL_SLOTS; i++)
+		send_to(PEER);
+	assert_int_equal(stats().local_tx_pkts, LOCAL_SLOTS);
+}
+
+/* A packet with payload elsewhere, and a number in it. */
+static void send_numbered(uint8_t number)
+{
+	const uint8_t payload[4] = {number, 1, 2, 3};
+	struct weft_pkt *pkt = pkt_to(PEER);
+	pkt->head[3] = HEAD + sizeof payload;
+	pkt->payload = payload;
+	pkt->payload_len = sizeof payload;
+	assert_int_equal(port->ops->tx(port, &pkt, 1), 1);
+}
+
+static uint8_t peer_reads(struct peer *p)
+{
+	uint8_t out[MTU];
+	assert_true(local_ring_has(&p->rx));
+	uint32_t bytes = local_ring_get(&p->rx, out, sizeof out);
+	local_ring_release(&p->rx);
+	return bytes == HEAD ? 255 : out[HEAD];
+}
+
+/* Others are not held up, and the order stays. */
+static void channel__full__packets_wait_for_room(void **state)
+{
+	static const uint32_t to[] = {PEER, PEER + 1, PEER, PEER + 1, PEER + 1, PEER};
 	struct peer p = channel(PEER);
 	struct weft_pkt *pkts[6];
-	for (int i = 0; i < LOCAL_SLOTS - 1; i++)
-		send_to(PEER);
-	static const uint32_t to[] = {PEER, PEER + 1, PEER, PEER + 1, PEER + 1, PEER};
+	fill();
 	for (int i = 0; i < 6; i++)
 		pkts[i] = pkt_to(to[i]);
 	assert_int_equal(port->ops->tx(port, pkts, 6), 6);
-	assert_int_equal(pulled(), 5);
+	assert_int_equal(pulled(), 3);
+	assert_int_equal(stats().local_late, 3);
+	for (uint8_t i = 0; i < 4; i++)
+		send_numbered(i);
+	for (int i = 0; i < LOCAL_SLOTS; i++)
+		assert_int_equal(peer_reads(&p), 255);
+	assert_false(local_ring_has(&p.rx));
+	pass(0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(peer_reads(&p), 255);
+	for (uint8_t i = 0; i < 4; i++)
+		assert_int_equal(peer_reads(&p), i);
+	assert_int_equal(stats().local_tx_pkts, LOCAL_SLOTS + 7);
+	assert_int_equal(stats().local_full, 0);
+	peer_end(&p);
+}
+
+/* When the thread sleeps, and when too many wait. */
+static void channel__full__packets_go_the_other_way(void **state)
+{
+	struct peer p = channel(PEER);
+	fill();
+	send_numbered(1);
+	send_to(PEER);
+	weft_local_arm(port, true);
+	assert_int_equal(pulled(), 2);
 	assert_int_equal(stats().local_full, 2);
+	for (int i = 0; i < 512; i++)
+		send_to(PEER);
+	assert_int_equal(pulled(), 0);
 	for (int i = 0; i < 8; i++)
 		send_to(PEER); /* the port below has room for so many */
 	struct weft_pkt *rest = pkt_to(PEER);
 	assert_int_equal(port->ops->tx(port, &rest, 1), 0);
 	port->ops->free(port, &rest, 1);
-	pulled();
-	peer_end(&p);
+	assert_int_equal(pulled(), 8);
+	close(p.fd);
+	pass(WEFT_MS(10));
+	assert_int_equal(pulled(), 8);
+	assert_int_equal(stats().local_dropped, 504);
+	munmap(p.shm, local_shm_bytes(MTU));
 }
 
 static void channel__other_sources_targets_and_lengths_are_dropped(void **state)
@@ -513,7 +571,9 @@ static void channel__random_memory_harms_nobody(void **state)
 			assert_memory_equal(pkts[k]->head + 12, ip_of(PEER).b + 12, 4);
 		}
 		port->ops->free(port, pkts, got);
-		send_to(PEER);
+		struct weft_pkt *pkt = pkt_to(PEER);
+		if (port->ops->tx(port, &pkt, 1) == 0) /* what waited has filled the port below */
+			port->ops->free(port, &pkt, 1);
 		pulled();
 		char wakes[64];
 		ssize_t n;
@@ -541,6 +601,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(channel__carries_packets_both_ways_and_nothing_else_does, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(channel__full__packets_wait_for_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(channel__full__packets_go_the_other_way, setup, teardown),
 		cmocka_unit_test_setup_teardown(channel__other_sources_targets_and_lengths_are_dropped, setup,
 						teardown),
