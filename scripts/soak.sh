@@ -5,6 +5,7 @@
 # repeat and delay packets, every byte compared. A build with sanitizers finds leaks too. Ends at the first failure and
 # names the seed: WEFT_SOAK_SEED=N BUILD/tests/provider/test_provider_msg_soak repeats it.
 set -u
+LIMIT_S=600 # of a program, which takes less than a minute
 build=$(realpath "$1") seconds=$2 seed=${3:-$(date +%s)}
 end=$((SECONDS + seconds)) messages=0 accesses=0 rounds=0
 export FI_PROVIDER_PATH=$build WEFT_SOAK_OPS=${WEFT_SOAK_OPS:-20000}
@@ -15,9 +16,9 @@ trap 'rm -f "$log"' EXIT
 
 # soak NAME WORD: runs the program; adds the number before the word in what it says to $count.
 soak() {
-	if ! WEFT_SOAK_SEED=$seed "$build/tests/provider/test_provider_$1" >"$log" 2>&1; then
+	if ! WEFT_SOAK_SEED=$seed timeout "$LIMIT_S" "$build/tests/provider/test_provider_$1" >"$log" 2>&1; then
 		cat "$log"
-		echo "$1: failed with seed $seed"
+		echo "$1: failed, or not done after $LIMIT_S s, with seed $seed"
 		exit 1
 	fi
 	count=$((count + $(grep -o "[0-9]* $2" "$log" | head -n 1 | cut -d ' ' -f 1)))

@@ -78,6 +78,9 @@ class Host:
             while True:
                 s.send(f"/weft/ports,host,{page}".encode() if page else b"/weft/ports,host")
                 answer = json.loads(s.recv(1 << 16))["/weft/ports"]
+                if answer is None:  # it starts, and has not said yet what it can tell
+                    time.sleep(0.05)
+                    continue
                 page = answer.pop("next")
                 rows += list(answer.values())
                 if not page:

@@ -93,7 +93,8 @@ class Peer:
             expect(self.ask("close"), "closed")
             assert self.process.stdin
             self.process.stdin.close()
-        assert self.process.wait(timeout=LIMIT_MS / 1000) == 0
+        status = self.process.wait(timeout=LIMIT_MS / 1000)
+        assert status == 0, f"a peer ended with {status}"
 
 
 def expect(heard: str, wanted: str) -> None:

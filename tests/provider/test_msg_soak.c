@@ -304,6 +304,15 @@ static void discard_stale(int host)
 	}
 }
 
+/* Asks for its delivery: with its copy it would end on a connection to the host's former life, and so would what
+ * follows.
+ */
+static bool send_probe(int from, int to)
+{
+	const struct fi_msg_tagged msg = {.addr = addrs[from][to * EPS], .tag = PROBE_TAG, .context = &probe};
+	return fi_tsendmsg(hosts[from].ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE) == 0;
+}
+
 /* Whoever spoke to it learns what became of that; then messages pass again. */
 static void meet_again(int host)
 {
@@ -322,8 +331,7 @@ static void meet_again(int host)
 			ok(fi_trecv(hosts[host].ep, NULL, 0, NULL, FI_ADDR_UNSPEC, PROBE_TAG, 0, &probe_recv));
 		probe_recv.busy = true;
 		if (!probe.busy)
-			probe.busy = fi_tsend(hosts[other].ep, NULL, 0, NULL, addrs[other][host * EPS], PROBE_TAG,
-					      &probe) == 0;
+			probe.busy = send_probe(other, host);
 		turn();
 	}
 }
