@@ -14,7 +14,7 @@ checks=,address,undefined instrument=-fno-sanitize-recover=all
 [ "$mode" != coverage ] || checks='' instrument='-fprofile-instr-generate -fcoverage-mapping'
 export OBJ=$build/obj
 export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 $instrument -fsanitize=fuzzer-no-link$checks
-	-DPROV_VERSION=FI_VERSION(0,0) $(pkg-config --cflags libdpdk libfabric) -I$OBJ -Iport/ethdev -Itests/unit/port -Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support -Itests/unit $(printf -- '-I%s ' provider{,/*,/*/api} fabric/*{,/api} fabric/route/api/model apps/switch{,/api} \
+	-DPROV_VERSION=FI_VERSION(0,0) $(pkg-config --cflags libdpdk libfabric) -I$OBJ -Iport/ethdev -Iport/local/api -Itests/unit/port -Iinclude -Ibase/api -Iwire/api -Iwire/api/peek -Itransport/pds -Itransport/pds/api -Itransport/ses -Itransport/ses/api -Itransport/engine -Iwire -Itests/support -Itests/unit $(printf -- '-I%s ' provider{,/*,/*/api} fabric/*{,/api} fabric/route/api/model apps/switch{,/api} \
 	apps/cli/api port/fault/api tests/provider tests/unit/apps/switch)"
 
 run() {
@@ -38,7 +38,7 @@ python3 scripts/bytes.py xdp_program "$OBJ/ethdev_xdp_program.h"
 shopt -s extglob
 # What libFuzzer learns of the tests themselves only slows it down, and what is reached of them says nothing.
 # shellcheck disable=SC2016
-printf '%s\n' {base,wire,cc,lb,plugin}/*.c transport/*/*.c port/{tss,ethdev,fault}/!(*.bpf).c provider{,/*}/*.c fabric/*/*.c \
+printf '%s\n' {base,wire,cc,lb,plugin}/*.c transport/*/*.c port/{tss,ethdev,fault,local}/!(*.bpf).c provider{,/*}/*.c fabric/*/*.c \
 	apps/switch/{assigned,binding,rtnet,rtnet_host}.c tests/fuzz/*.c tests/support/{plain_pkt,duo,rma_model,handover,port_send}.c \
 	tests/provider/fixture.c tests/unit/port/{tss_pair,ethdev_fixture}.c tests/unit/apps/switch/rtnet_lab.c |
 	xargs -P "$jobs" -I{} sh -c 'case $1 in tests/*) more="-fno-sanitize=fuzzer-no-link -fno-profile-instr-generate -fno-coverage-mapping" ;; esac
