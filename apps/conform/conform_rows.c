@@ -62,8 +62,27 @@ const struct conform_row conform_rows[] = {
 	{NULL, NULL, CONFORM_OPTIONAL, NULL},
 };
 
+/* The endpoint may keep connections of an earlier run. A SYN with the PDCID of one of them is refused, and an initiator
+ * takes another PDCID then. */
+static bool pdcid_was_taken(const struct conform_peer *p, enum conform_result result)
+{
+	const struct uet_pkt *got = &p->got.pkt;
+
+	return result != CONFORM_PASS && got->f[UET_TYPE] == UET_NACK && got->f[UET_NACK_CODE] == UET_NACK_INVALID_SYN;
+}
+
 enum conform_result conform_run(struct conform_peer *p, const struct conform_row *row)
 {
-	p->said[0] = '\0';
-	return row->run(p);
+	enum { PDCIDS_TRIED = 3, PDCID_STEP = 4099 /* more than two runs open */ };
+	const uint32_t excused = p->excused;
+
+	for (int tried = 1;; tried++) {
+		p->said[0] = '\0';
+		p->got = (struct uet_frame){.pkt = {.payload = NULL}};
+		enum conform_result result = row->run(p);
+		if (tried == PDCIDS_TRIED || !pdcid_was_taken(p, result))
+			return result;
+		p->excused = excused;
+		p->pdcid = (p->pdcid + PDCID_STEP) % UINT16_MAX + 1;
+	}
 }

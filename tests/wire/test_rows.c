@@ -12,11 +12,26 @@ static const struct link_kind {
 	bool v6;
 	enum uet_encap encap;
 	bool crc;
+	bool taken; /* the engine has another connection with the row's first PDCID */
 } kinds[] = {
-	{"native IPv4", false, UET_NATIVE, false},     {"UDP IPv4", false, UET_UDP, false},
-	{"native IPv6", true, UET_NATIVE, false},      {"UDP IPv6", true, UET_UDP, false},
-	{"native IPv4, CRC", false, UET_NATIVE, true}, {"UDP IPv6, CRC", true, UET_UDP, true},
+	{"native IPv4", false, UET_NATIVE, false, false},         {"UDP IPv4", false, UET_UDP, false, false},
+	{"native IPv6", true, UET_NATIVE, false, false},          {"UDP IPv6", true, UET_UDP, false, false},
+	{"native IPv4, CRC", false, UET_NATIVE, true, false},     {"UDP IPv6, CRC", true, UET_UDP, true, false},
+	{"PDCID of an earlier run", false, UET_UDP, false, true},
 };
+
+/* Leaves a connection open whose PDCID is that of the next one. */
+static void take_pdcid(struct conform_peer *p)
+{
+	const uint32_t pdcid = p->pdcid;
+	struct conform_pdc pdc;
+
+	conform_open(p, &pdc, UET_RUD_REQ);
+	struct uet_pkt pkt = conform_request(p, &pdc, UET_NO_OP, 0);
+	assert_true(conform_ask(p, &pdc, &pkt));
+	assert_int_not_equal(p->got.pkt.f[UET_TYPE], UET_NACK);
+	p->pdcid = pdcid;
+}
 
 /* A row on an engine of its own. Returns 0 when it passes. */
 static int run_row(const struct link_kind *kind, const struct conform_row *row, uint32_t *excused)
@@ -27,6 +42,8 @@ static int run_row(const struct link_kind *kind, const struct conform_row *row, 
 	box_open(b, kind->v6, kind->encap, kind->crc);
 	box_peer(b, p);
 	p->excused = *excused;
+	if (kind->taken)
+		take_pdcid(p);
 	for (uint32_t i = 0; i < 4; i++)
 		box_receive(b, i, i & 1);
 	enum conform_result result = conform_run(p, row);
