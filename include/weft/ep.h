@@ -123,8 +123,8 @@ struct weft_cqe {
 int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
 		 struct weft_err *err);
 
-/* The same, but nothing can be addressed to it: `port` is only named as the source of what it sends, and what is
- * received through it are the messages of endpoints that share with it. -ENOMEM. */
+/* The same, but nothing can be addressed to it: `port` is only named as the source of what it sends, datagrams
+ * included, and what is received through it are the messages of endpoints that share with it. -ENOMEM. */
 int weft_ep_open_hidden(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries,
 			struct weft_ep **out, struct weft_err *err);
 

@@ -78,7 +78,7 @@ static const struct fi_ep_attr ep_have = {
 };
 
 /* Datagrams of one packet: no acknowledgement, so no level of completion beyond "it has left". */
-#define DGRAM_TX_CAPS (FI_MSG | FI_SEND | FI_TRIGGER)
+#define DGRAM_TX_CAPS (FI_MSG | FI_SEND | FI_NAMED_RX_CTX | FI_TRIGGER)
 #define DGRAM_RX_CAPS (FI_MSG | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_TRIGGER)
 
 static const struct fi_tx_attr tx_dgram = {
@@ -149,7 +149,7 @@ struct kind {
 
 static const struct kind kinds[PROV_KINDS] = {
 	[PROV_RDM] = {.tx = &tx_have, .rx = &rx_have, .ep = &ep_have, .ctx_max = PROV_CTX_MAX},
-	[PROV_DGRAM] = {.tx = &tx_dgram, .rx = &rx_dgram, .ep = &ep_dgram, .ctx_max = 1},
+	[PROV_DGRAM] = {.tx = &tx_dgram, .rx = &rx_dgram, .ep = &ep_dgram, .ctx_max = PROV_CTX_MAX},
 	[PROV_MSG] = {.tx = &tx_msg, .rx = &rx_msg, .ep = &ep_msg, .ctx_max = 1},
 };
 

@@ -109,13 +109,19 @@ uint32_t prov_ep_ring(const struct prov_ep *ep)
 	return entries < RING_MIN ? RING_MIN : entries;
 }
 
-static int wep_open(struct prov_ep *ep, uint16_t port, struct weft_err *err)
+int prov_ep_open_number(const struct prov_ep *ep, uint16_t port, struct weft_ep **wep, struct weft_err *err)
 {
 	uint32_t entries = prov_ep_ring(ep);
-	assert(!ep->wep);
+	assert_locked(ep->domain->nic);
 	int (*open)(struct weft_engine *, uint16_t, uint32_t, uint32_t, struct weft_ep **, struct weft_err *) =
 		ep->is_dgram ? weft_ep_open_dgram : weft_ep_open;
-	int ret = open(ep->domain->nic->engine, port, entries, entries, &ep->wep, err);
+	return open(ep->domain->nic->engine, port, entries, entries, wep, err);
+}
+
+static int wep_open(struct prov_ep *ep, uint16_t port, struct weft_err *err)
+{
+	assert(!ep->wep);
+	int ret = prov_ep_open_number(ep, port, &ep->wep, err);
 	if (ret)
 		return ret;
 	ret = ep->domain->tables->ep_events->opened(ep, err);

@@ -51,10 +51,8 @@ static int block_open(struct prov_sep *sep, uint16_t port, struct weft_err *err)
 	struct prov_ep *ep = &sep->ep;
 	assert_locked(ep->domain->nic);
 	assert(!sep->is_open);
-	uint32_t entries = prov_ep_ring(ep);
 	for (uint32_t i = 0; i < numbers(sep); i++) {
-		int ret = weft_ep_open(ep->domain->nic->engine, (uint16_t)(port + i), entries, entries, &sep->weps[i],
-				       err);
+		int ret = prov_ep_open_number(ep, (uint16_t)(port + i), &sep->weps[i], err);
 		if (ret) {
 			block_close(sep);
 			return ret;
@@ -103,7 +101,6 @@ static int rx_listen(struct prov_ep *ep)
 {
 	struct prov_sep *sep = container_of(ep->sep, struct prov_sep, ep);
 	struct weft_err err = {""};
-	uint32_t entries = prov_ep_ring(ep);
 	int ret = sep_listen(ep->sep);
 	if (ret)
 		return ret;
@@ -114,7 +111,7 @@ static int rx_listen(struct prov_ep *ep)
 	if (ep->wep)
 		return 0;
 	uint16_t port = (uint16_t)(ep->addr.port + ep->index); /* it was open before */
-	return weft_ep_open(ep->domain->nic->engine, port, entries, entries, &ep->wep, &err);
+	return prov_ep_open_number(ep, port, &ep->wep, &err);
 }
 
 /* ---- contexts ---- */
@@ -150,6 +147,7 @@ static struct prov_ep *ctx_new(struct prov_sep *sep, int index, size_t fclass, v
 	ep->fid.fid.ops = &ctx_fi_ops;
 	ep->sep = &sep->ep;
 	ep->index = (uint32_t)index;
+	ep->is_dgram = sep->ep.is_dgram;
 	ep->caps = sep->ep.caps;
 	ep->tx_flags = sep->tx_attr.op_flags;
 	ep->rx_flags = sep->rx_attr.op_flags;
@@ -256,7 +254,7 @@ static bool counts_fit(const struct fi_ep_attr *attr)
 static int sep_init(struct prov_sep *sep, const struct fi_info *info)
 {
 	const struct fi_ep_attr *attr = info->ep_attr;
-	if (!counts_fit(attr) || (attr && attr->type == FI_EP_DGRAM))
+	if (!counts_fit(attr))
 		return -FI_EINVAL;
 	sep->tx_count = attr && attr->tx_ctx_cnt ? (uint32_t)attr->tx_ctx_cnt : 1;
 	sep->rx_count = attr && attr->rx_ctx_cnt ? (uint32_t)attr->rx_ctx_cnt : 1;

@@ -155,12 +155,6 @@ static void getinfo__order_and_defaults(void **state)
 	fi_freeinfo(list);
 }
 
-static void sep__is_for_rdm(void **state)
-{
-	struct fid_ep *sep;
-	assert_int_equal(fi_scalable_ep(a->domain, a->info, &sep, NULL), -FI_EINVAL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,7 +163,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dgram__dropped_without_receive, setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(source_err__address_of_a_stranger, setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(getinfo__order_and_defaults, setup, hosts_teardown),
-		cmocka_unit_test_setup_teardown(sep__is_for_rdm, setup, hosts_teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);
 }

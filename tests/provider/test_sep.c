@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weft/provider.h"
+
 enum { CTX = 3, BITS = 4 };
 
 /* Both hosts have a scalable endpoint with three contexts each way. */
@@ -29,15 +31,21 @@ static struct fid_cq *cq_new(struct side *s)
 	return cq;
 }
 
-static void side_open(struct side *s, int index)
+static void side_open(struct side *s, int index, enum fi_ep_type type)
 {
 	struct fi_av_attr av_attr = {.type = FI_AV_MAP, .rx_ctx_bits = BITS};
 	struct fi_info *hints = fixture_hints(index);
 	*s = (struct side){0};
+	if (type == FI_EP_DGRAM)
+		hints->caps = FI_MSG | FI_SOURCE;
 	hints->caps |= FI_NAMED_RX_CTX;
+	hints->ep_attr->type = type;
 	hints->ep_attr->tx_ctx_cnt = hints->ep_attr->rx_ctx_cnt = CTX;
 	host_open_domain(&s->h, hints);
+	assert_int_equal(s->h.info->ep_attr->type, type);
 	assert_int_equal(s->h.info->ep_attr->tx_ctx_cnt, CTX);
+	assert_int_equal(s->h.info->ep_attr->rx_ctx_cnt, CTX);
+	assert_true(s->h.info->caps & FI_NAMED_RX_CTX);
 	ok(fi_av_open(s->h.domain, &av_attr, &s->h.av, NULL));
 	ok(fi_scalable_ep(s->h.domain, s->h.info, &s->sep, NULL));
 	for (int i = 0; i < CTX; i++) {
@@ -64,13 +72,23 @@ static void side_meet(struct side *s, struct side *other)
 	assert_int_equal(fi_av_insert(s->h.av, &name, 1, &s->peer, 0, NULL), 1);
 }
 
-static int setup(void **state)
+static int sides_open(enum fi_ep_type type)
 {
-	side_open(a, 0);
-	side_open(b, 1);
+	side_open(a, 0, type);
+	side_open(b, 1, type);
 	side_meet(a, b);
 	side_meet(b, a);
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return sides_open(FI_EP_RDM);
+}
+
+static int setup_dgram(void **state)
+{
+	return sides_open(FI_EP_DGRAM);
 }
 
 static void side_close(struct side *s)
@@ -140,6 +158,26 @@ static void sep__context_that_does_not_exist(void **state)
 		fi_cq_read(b->rxcq[0], NULL, 0);
 	assert_int_equal(fi_cq_readerr(a->txcq[0], &err, 0), 1);
 	assert_int_equal(err.err, FI_EHOSTUNREACH);
+}
+
+/* Nobody answers for a datagram: it has left, and the other host counts it. */
+static void sep__datagram_to_a_context_that_does_not_exist(void **state)
+{
+	struct weft_fi_ops *ops;
+	struct weft_stats before, after;
+	char in[8];
+	sep__any_context_to_any_named_one(state); /* the link layer has found the other host */
+	ok(fi_open_ops(&b->h.domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL));
+	ok(ops->stats(&b->h.domain->fid, &before));
+	ok(fi_send(a->tx[0], "x", 1, NULL, fi_rx_addr(a->peer, CTX, BITS), "nobody"));
+	assert_string_equal(done(a->txcq[0], b->rxcq[0], NULL).op_context, "nobody");
+	ok(fi_recv(b->rx[0], in, sizeof in, NULL, FI_ADDR_UNSPEC, in));
+	ok(fi_send(a->tx[0], "after", 6, NULL, a->peer, in)); /* takes the same way */
+	done(b->rxcq[0], a->txcq[0], NULL);
+	assert_string_equal(in, "after");
+	ok(ops->stats(&b->h.domain->fid, &after));
+	assert_int_equal(after.rx_dgram_drop - before.rx_dgram_drop, 1);
+	assert_ptr_equal(done(a->txcq[0], b->rxcq[0], NULL).op_context, in);
 }
 
 static void sep__one_address(void **state)
@@ -226,6 +264,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sep__directions_and_indices, setup, teardown),
 		cmocka_unit_test_setup_teardown(sep__context_opened_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(sep__contexts_inherit, setup, teardown),
+		cmocka_unit_test_setup_teardown(sep__any_context_to_any_named_one, setup_dgram, teardown),
+		cmocka_unit_test_setup_teardown(sep__datagram_to_a_context_that_does_not_exist, setup_dgram, teardown),
+		cmocka_unit_test_setup_teardown(sep__one_address, setup_dgram, teardown),
+		cmocka_unit_test_setup_teardown(sep__directions_and_indices, setup_dgram, teardown),
+		cmocka_unit_test_setup_teardown(sep__context_opened_again, setup_dgram, teardown),
+		cmocka_unit_test_setup_teardown(sep__contexts_inherit, setup_dgram, teardown),
 	};
 	setenv("FI_WEFT_COPY_BYTES", "0", 1); /* a completed send has arrived */
 	return cmocka_run_group_tests(tests, rings_setup, NULL);

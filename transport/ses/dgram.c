@@ -37,7 +37,7 @@ static int check(const struct ses *ses, const struct weft_ep *ep, const struct p
 {
 	if (ses->shutting_down)
 		return ESHUTDOWN;
-	if (!ep->is_dgram || !to || weft_ip_is_v4(&to->addr.ip) != ses->pds->conf.is_v4)
+	if (!(ep->is_dgram || ep->hidden) || !to || weft_ip_is_v4(&to->addr.ip) != ses->pds->conf.is_v4)
 		return EINVAL;
 	return op->len > bytes_max(ses, to->remote) ? EMSGSIZE : 0;
 }

@@ -13,6 +13,8 @@ struct prov_ep *prov_ep_new(struct prov_domain *domain, size_t bytes, size_t fcl
 int prov_ep_init(struct prov_ep *ep, const struct fi_info *info);
 /* Entries of the engine's rings for it. */
 uint32_t prov_ep_ring(const struct prov_ep *ep);
+/* Opens an endpoint of this one's type on the engine; `port` 0: any number. Lock held. -FI_EADDRINUSE, -FI_ENOMEM. */
+int prov_ep_open_number(const struct prov_ep *ep, uint16_t port, struct weft_ep **wep, struct weft_err *err);
 /* Opens the endpoint on the engine, which gives it its port number, unless it is open. Lock held. */
 int prov_ep_listen(struct prov_ep *ep);
 /* Waits up to the linger time until outstanding sends are acknowledged. Lock not held. */

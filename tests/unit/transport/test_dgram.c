@@ -215,6 +215,35 @@ static void dgram__kinds_do_not_mix(void **state)
 	duo_close(&p.d);
 }
 
+/* What only sends shares the number of an endpoint, which is where answers go. */
+static void dgram__from_a_hidden_endpoint(void **state)
+{
+	struct pair p;
+	struct weft_ep *hidden;
+	struct weft_err err;
+	struct weft_cqe cqe;
+	uint8_t in = 0;
+	pair_open(&p);
+	assert_int_equal(weft_ep_open_hidden(p.d.e[0], weft_ep_port(p.ep[0]), 16, 16, &hidden, &err), 0);
+	post(&p, &in, 1);
+	const struct weft_op op = {.kind = WEFT_OP_DGRAM, .peer = p.peer[0], .buf = "h", .len = 1, .context = hidden};
+	assert_int_equal(weft_submit(hidden, &op), 0);
+	run(&p);
+	assert_int_equal(weft_cq_take(hidden, &cqe, 1), 1);
+	assert_int_equal(cqe.err, 0);
+	assert_int_equal(expect(&p, 1, &in, 0).peer, p.peer[1]);
+	assert_int_equal(in, 'h');
+	submit(&p, 1, (struct weft_op){.kind = WEFT_OP_DGRAM, .peer = p.peer[1], .buf = "a", .len = 1, .context = &p});
+	run(&p);
+	expect(&p, 1, &p, 0);
+	assert_int_equal(p.d.e[0]->pds.stats.rx_dgram, 1); /* waits at the endpoint, not at the hidden one */
+	submit(&p, 0,
+	       (struct weft_op){.kind = WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = &in, .len = 1, .context = &in});
+	expect(&p, 0, &in, 0);
+	assert_int_equal(in, 'a');
+	duo_close(&p.d);
+}
+
 static void dgram__to_ourselves(void **state)
 {
 	struct pair p;
@@ -339,6 +368,7 @@ int main(void)
 		cmocka_unit_test(dgram__without_receive),
 		cmocka_unit_test(dgram__lost_is_lost),
 		cmocka_unit_test(dgram__kinds_do_not_mix),
+		cmocka_unit_test(dgram__from_a_hidden_endpoint),
 		cmocka_unit_test(dgram__to_ourselves),
 		cmocka_unit_test(dgram__bad_packets),
 		cmocka_unit_test(dgram__standard_form),
