@@ -68,10 +68,11 @@ static struct pdc_tx *open_connection(const struct remote *r)
 	return p;
 }
 
-/* A probe is answered within a round trip, or never. */
+/* A probe is answered within a round trip, or never. An RTO may be shorter, as it was configured, and nothing measured
+ * where all was sent twice: answers would come when their round is over, round after round. */
 static weft_ns wait_ns(const struct pds *pds, const struct pdc_tx *p)
 {
-	weft_ns rtts = 2 * rto_max_rtt(p);
+	weft_ns longest = rto_max_rtt(p), rtts = 2 * (longest > p->brtt_ns ? longest : p->brtt_ns);
 	return rtts > pds->conf.rto_ns ? rtts : pds->conf.rto_ns;
 }
 

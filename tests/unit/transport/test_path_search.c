@@ -269,6 +269,22 @@ static void search__silence_is_no_answer(void **state)
 	duo_close(&t.d);
 }
 
+/* An RTO far below the RTT: rounds would be over before the first answer comes, and each answer one of a former round. */
+static void search__waits_for_a_round_trip_at_least(void **state)
+{
+	struct trip t;
+	trip_init(&t);
+	t.conf.tune.rto_ns = 22;
+	t.conf.tune.pmtu_raise_ns = 1000;
+	t.conf.tune.idle_close_ns = 0;
+	trip_open(&t, JUMBO);
+	duo_transfer(&t.d, 0, 1000);
+	duo_run(&t.d, t.d.now + 10 * t.conf.tune.brtt_ns);
+	assert_int_equal(payload_of(&t.d), 8192);
+	assert_int_equal(duo_stats(&t.d, 0)->pmtu_probes, 1);
+	duo_close(&t.d);
+}
+
 /* They are one packet always, and datagrams have no connection that could split them. */
 static void sizes__of_what_cannot_be_split(void **state)
 {
@@ -418,6 +434,7 @@ int main(void)
 		cmocka_unit_test(search__the_result_outlives_the_connection),
 		cmocka_unit_test(search__larger_sizes_are_tried_again),
 		cmocka_unit_test(search__silence_is_no_answer),
+		cmocka_unit_test(search__waits_for_a_round_trip_at_least),
 		cmocka_unit_test(sizes__of_what_cannot_be_split),
 		cmocka_unit_test(hole__a_dead_path_is_none),
 		cmocka_unit_test(hole__what_arrived_is_not_sent_in_pieces),
