@@ -39,7 +39,7 @@ static void send_plain(struct out_batch *o, struct weft_pkt *pkt, const struct w
 static void send_data(struct out_batch *o, struct weft_pkt *pkt, const struct wire_view *v, const struct answer *a,
 		      weft_ns now)
 {
-	assert(a->bytes && a->bytes <= o->port->max_ip_bytes);
+	assert(a->bytes && a->bytes < o->port->max_ip_bytes);
 	const struct out_to to = {wire_view_src(v), wire_view_entropy(v), v->outer->encap};
 	const struct wire_net net = out_net(o, to, WIRE_DSCP_TRIMMABLE, WEFT_ECN_ECT0);
 	uint8_t *at = build_pds(o, pkt, v, WIRE_NH_RSP_DATA);
@@ -68,16 +68,21 @@ static void respond(struct ses *ses, const struct wire_view *v, const struct ans
 		send_plain(&ses->pds->out, pkt, v, a->rc, now);
 }
 
-/* The part of the message that a packet is about. The first of several READs asks for a whole Payload MTU. */
+/* What a packet of a READ is answered: no more than our packets hold, as the initiator will ask for the rest. The first
+ * of several asks for a whole Payload MTU. */
+static uint32_t answer_bytes(const struct ses *ses, const struct wire_std *h)
+{
+	uint32_t most = ses->pds->conf.tune.payload_bytes;
+	uint32_t asked = wire_req_som(&h->req) ? wire_std_request_length(h) : wire_std_payload_length(h);
+	return asked < most ? asked : most;
+}
+
+/* The part of the message that a packet is about. */
 static struct mr_range part_of(const struct ses *ses, const struct wire_view *v)
 {
-	const struct wire_std *h = v->std;
-	uint32_t at = wire_req_som(v->req) ? 0 : wire_std_message_offset(h), bytes = v->payload_bytes;
-	if (wire_req_opcode(v->req) == WIRE_OP_READ) {
-		uint32_t most = ses->pds->conf.tune.payload_bytes, length = wire_std_request_length(h);
-		bytes = !wire_req_som(v->req) ? wire_std_payload_length(h) : length < most ? length : most;
-	}
-	return (struct mr_range){at, bytes};
+	uint32_t at = wire_req_som(v->req) ? 0 : wire_std_message_offset(v->std);
+	bool reads = wire_req_opcode(v->req) == WIRE_OP_READ;
+	return (struct mr_range){at, reads ? answer_bytes(ses, v->std) : v->payload_bytes};
 }
 
 /* Carries it out. Nothing but idempotent operations on regions whose key says so. */

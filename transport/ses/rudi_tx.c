@@ -19,6 +19,7 @@ struct rudi_op {
 	struct weft_op op;
 	weft_ns since_ns;         /* when it was taken up */
 	uint32_t cut_bytes;       /* in packets so far */
+	uint32_t most_bytes;      /* of its packets: ours, or what the target's answers hold if that is less */
 	uint32_t unanswered_pkts; /* without a response */
 	uint16_t message_id;
 	bool cut; /* no more packets */
@@ -32,6 +33,7 @@ struct rudi_pkt {
 	uint32_t id, at, bytes; /* packet id; what it is about */
 	weft_ns first_ns;       /* when it was sent for the first time */
 	weft_ns due_ns;         /* when it is sent again */
+	bool unsent;            /* under this id */
 };
 
 static struct rudi_op *op_at(struct list *l)
@@ -72,8 +74,12 @@ bool rudi_start(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, s
 	if (!o)
 		return false;
 	r->next_message_id = r->next_message_id == UINT16_MAX ? 1 : r->next_message_id + 1;
-	*o = (struct rudi_op){
-		.ep = ep, .node = node, .op = *op, .since_ns = ses->polled_ns, .message_id = r->next_message_id};
+	*o = (struct rudi_op){.ep = ep,
+			      .node = node,
+			      .op = *op,
+			      .since_ns = ses->polled_ns,
+			      .most_bytes = ses->pds->conf.tune.payload_bytes,
+			      .message_id = r->next_message_id};
 	list_add_tail(&r->ops, &o->link);
 	r->due_ns = 0;
 	return true;
@@ -81,13 +87,14 @@ bool rudi_start(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, s
 
 /* ---- sending ---- */
 
+/* Each packet of a READ is a message of its own: the first of several would not say how much it asks for. */
 static uint8_t *build_header(const struct ses *ses, const struct rudi_pkt *p, uint8_t *at)
 {
 	const struct weft_op *op = &p->op->op;
 	const struct peer *to = peer_get(&ses->peers, op->peer);
-	bool som = !p->at, eom = p->at + p->bytes == op->len;
+	bool reads = op->kind == WEFT_OP_READ, som = reads || !p->at, eom = reads || p->at + p->bytes == op->len;
 	struct wire_std *h = (struct wire_std *)at;
-	uint8_t *end = wire_build_ses(at, WIRE_NH_STD, op->kind == WEFT_OP_READ ? WIRE_OP_READ : WIRE_OP_WRITE,
+	uint8_t *end = wire_build_ses(at, WIRE_NH_STD, reads ? WIRE_OP_READ : WIRE_OP_WRITE,
 				      WIRE_SES_REL | (som ? WIRE_SES_SOM : 0) | (eom ? WIRE_SES_EOM : 0));
 	wire_std_set_message_id(h, p->op->message_id);
 	wire_req_set_job_id(&h->req, ses->pds->conf.tune.job_id);
@@ -95,8 +102,8 @@ static uint8_t *build_header(const struct ses *ses, const struct rudi_pkt *p, ui
 	wire_req_set_resource_index(&h->req, to->addr.port & 15);
 	wire_std_set_initiator(h, p->op->ep->port);
 	wire_std_set_match(h, op->rkey);
-	wire_std_set_buffer_offset(h, op->raddr);
-	wire_std_set_request_length(h, (uint32_t)op->len);
+	wire_std_set_buffer_offset(h, op->raddr + (reads ? p->at : 0));
+	wire_std_set_request_length(h, reads ? p->bytes : (uint32_t)op->len);
 	if (!som) {
 		wire_std_set_payload_length(h, (uint16_t)p->bytes);
 		wire_std_set_message_offset(h, p->at);
@@ -188,8 +195,9 @@ static bool repeat(struct ses *ses, weft_ns now)
 			end_if_done(ses, o);
 			continue;
 		}
-		if (!transmit(ses, p, true, now))
+		if (!transmit(ses, p, !p->unsent, now))
 			return false;
+		p->unsent = false;
 		p->due_ns = now + wait_ns(ses);
 		list_del(&p->link);
 		list_add_tail(&r->sent, &p->link);
@@ -201,7 +209,7 @@ static bool repeat(struct ses *ses, weft_ns now)
 static bool cut(struct ses *ses, struct rudi_op *o, weft_ns now)
 {
 	struct rudi *r = &ses->rudi;
-	uint32_t left = (uint32_t)o->op.len - o->cut_bytes, most = ses->pds->conf.tune.payload_bytes;
+	uint32_t left = (uint32_t)o->op.len - o->cut_bytes, most = o->most_bytes;
 	struct rudi_pkt *p = pool_get(&r->pkt_pool);
 	if (!p)
 		return false;
@@ -269,35 +277,84 @@ void rudi_poll(struct ses *ses, weft_ns now)
 
 /* ---- responses ---- */
 
-static bool has_data(const struct rudi_pkt *p, const struct wire_view *v)
+/* It is sent before all others. */
+static void hurry(struct rudi *r, struct rudi_pkt *p)
 {
-	return v->next_hdr == WIRE_NH_RSP_DATA && wire_rsp_data_fits(v->rsp_data, v->payload_bytes) &&
-	       v->payload_bytes == p->bytes && wire_rsp_data_message_offset(v->rsp_data) == p->at;
+	p->due_ns = r->due_ns = 0;
+	list_del(&p->link);
+	list_add_tail(r->sent.next, &p->link);
 }
 
-static void place(const struct rudi_pkt *p, const uint8_t *payload, bool retx)
+/* How much of what a READ asked for an answer has: less where the target's packets are smaller than ours. 0: it is
+ * none.
+ */
+static uint32_t data_bytes(const struct rudi_pkt *p, const struct wire_view *v)
+{
+	bool fits = v->next_hdr == WIRE_NH_RSP_DATA && wire_rsp_data_fits(v->rsp_data, v->payload_bytes) &&
+		    v->payload_bytes <= p->bytes && !wire_rsp_data_message_offset(v->rsp_data);
+	return fits ? v->payload_bytes : 0;
+}
+
+static void place(const struct rudi_pkt *p, const uint8_t *payload, uint32_t bytes, bool retx)
 {
 	const struct weft_op *op = &p->op->op;
-	assert(p->at <= op->len && p->bytes <= op->len - p->at);
+	assert(p->at <= op->len && bytes <= op->len - p->at);
 	if (op->sink)
-		op->sink(op->sink_arg, p->at, payload, p->bytes, retx);
+		op->sink(op->sink_arg, p->at, payload, bytes, retx);
 	else if (op->buf && payload)
-		memcpy((uint8_t *)op->buf + p->at, payload, p->bytes);
+		memcpy((uint8_t *)op->buf + p->at, payload, bytes);
 }
 
-/* False: it is none of this packet's. */
-static bool take(struct rudi_pkt *p, const struct wire_view *v, const uint8_t *payload)
+/* The rest has an id of its own: an answer that comes twice would be taken for one to it. */
+static void ask_for_rest(struct ses *ses, struct rudi_pkt *p, uint32_t got_bytes)
+{
+	struct rudi *r = &ses->rudi;
+	assert(got_bytes < p->bytes && r->sent_bytes >= got_bytes);
+	u64map_del(&r->by_id, p->id);
+	p->id = r->next_id++;
+	bool put = u64map_put(&r->by_id, p->id, p); /* in the room of the former id */
+	assert(put);
+	(void)put;
+	p->at += got_bytes;
+	p->bytes -= got_bytes;
+	r->sent_bytes -= got_bytes;
+	p->first_ns = ses->polled_ns;
+	p->unsent = true;
+	p->op->most_bytes = got_bytes < p->op->most_bytes ? got_bytes : p->op->most_bytes;
+	hurry(r, p);
+}
+
+static void pkt_answered(struct ses *ses, struct rudi_pkt *p)
+{
+	struct rudi_op *o = p->op;
+	pkt_free(ses, p);
+	end_if_done(ses, o);
+	ses->rudi.due_ns = 0; /* there is room for more */
+}
+
+/* An answer with data. False: it is none of this packet's. */
+static bool take_data(struct ses *ses, struct rudi_pkt *p, const struct wire_view *v, const uint8_t *payload)
+{
+	uint32_t bytes = data_bytes(p, v);
+	if (!bytes)
+		return false;
+	place(p, payload, bytes, wire_hdr_retx(v->hdr));
+	if (bytes < p->bytes)
+		ask_for_rest(ses, p, bytes);
+	else
+		pkt_answered(ses, p);
+	return true;
+}
+
+/* The same of any answer. */
+static bool take(struct ses *ses, struct rudi_pkt *p, const struct wire_view *v, const uint8_t *payload)
 {
 	uint8_t rc = wire_rsp_return_code(v->rsp);
-	if (rc > WIRE_RC_OK) {
+	if (rc > WIRE_RC_OK)
 		fail(p->op, rma_errno(rc));
-		return true;
-	}
-	if (p->op->op.kind == WEFT_OP_WRITE || !p->bytes)
-		return true;
-	if (!has_data(p, v))
-		return false;
-	place(p, payload, wire_hdr_retx(v->hdr));
+	else if (p->op->op.kind == WEFT_OP_READ && p->bytes)
+		return take_data(ses, p, v, payload);
+	pkt_answered(ses, p);
 	return true;
 }
 
@@ -316,23 +373,15 @@ void rudi_repeat(struct ses *ses, const struct wire_view *v)
 		ses->pds->stats.rx_stale++;
 		return;
 	}
-	p->due_ns = ses->rudi.due_ns = 0;
-	list_del(&p->link);
-	list_add_tail(ses->rudi.sent.next, &p->link);
+	hurry(&ses->rudi, p);
 }
 
 void rudi_response(struct ses *ses, const struct weft_pkt *pkt, const struct wire_view *v)
 {
 	bool known = v->ses_bytes && (v->next_hdr == WIRE_NH_RSP || v->next_hdr == WIRE_NH_RSP_DATA);
 	struct rudi_pkt *p = known ? answered_by(ses, v) : NULL;
-	if (!p || !take(p, v, pds_payload(pkt, v))) {
+	if (!p || !take(ses, p, v, pds_payload(pkt, v)))
 		ses->stats->rma_stale++;
-		return;
-	}
-	struct rudi_op *o = p->op;
-	pkt_free(ses, p);
-	end_if_done(ses, o);
-	ses->rudi.due_ns = 0; /* there is room for more */
 }
 
 /* ---- the end ---- */

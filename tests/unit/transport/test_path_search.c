@@ -269,7 +269,8 @@ static void search__silence_is_no_answer(void **state)
 	duo_close(&t.d);
 }
 
-/* An RTO far below the RTT: rounds would be over before the first answer comes, and each answer one of a former round. */
+/* An RTO far below the RTT: rounds would be over before the first answer comes, and each answer one of a former round.
+ */
 static void search__waits_for_a_round_trip_at_least(void **state)
 {
 	struct trip t;

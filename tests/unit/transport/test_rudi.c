@@ -18,12 +18,17 @@ struct world {
 	uint8_t *out;
 };
 
-static void start(struct world *w, uint8_t access)
+static void start_with(struct world *w, const struct duo_conf *conf, uint8_t access)
 {
-	rma_open(&w->r, NULL, REGION, WEFT_MR_READ | WEFT_MR_WRITE);
+	rma_open(&w->r, conf, REGION, WEFT_MR_READ | WEFT_MR_WRITE);
 	const struct weft_mr_attr attr = {.key = KEY, .base = w->r.mem, .bytes = REGION, .access = access};
 	assert_int_equal(weft_mr_add(w->r.d.e[1], &attr, &w->mr), 0);
 	w->out = duo_pattern(REGION, 3);
+}
+
+static void start(struct world *w, uint8_t access)
+{
+	start_with(w, NULL, access);
 }
 
 static void stop(struct world *w)
@@ -44,21 +49,26 @@ static struct weft_op op_of(uint8_t kind, void *buf, uint64_t len, uint64_t radd
 static const uint64_t sizes[] = {0, 1, 1024, 4096, 4097, LONG};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* Every size there and back. */
-static void there_and_back(struct world *w)
+/* Every size there and back, by operations that `build` makes. */
+static void there_and_back_by(struct world *w, struct weft_op (*build)(uint8_t, void *, uint64_t, uint64_t))
 {
 	uint8_t *in = malloc(REGION);
 	for (int i = 0; i < SIZES; i++) {
 		memset(w->r.mem, 0, REGION);
-		const struct weft_op write = op_of(WEFT_OP_WRITE, w->out, sizes[i], 7);
+		const struct weft_op write = build(WEFT_OP_WRITE, w->out, sizes[i], 7);
 		assert_int_equal(rma_do(&w->r, &write, 0).len, sizes[i]);
 		assert_memory_equal(w->r.mem + 7, w->out, sizes[i]);
 		memset(in, 0, REGION);
-		const struct weft_op read = op_of(WEFT_OP_READ, in, sizes[i], 7);
+		const struct weft_op read = build(WEFT_OP_READ, in, sizes[i], 7);
 		assert_int_equal(rma_do(&w->r, &read, 0).len, sizes[i]);
 		assert_memory_equal(in, w->out, sizes[i]);
 	}
 	free(in);
+}
+
+static void there_and_back(struct world *w)
+{
+	there_and_back_by(w, op_of);
 }
 
 static void operations__need_no_connection(void **state)
@@ -90,6 +100,59 @@ static void operations__end_whatever_is_lost(void **state)
 	duo_run(&w.r.d, w.r.d.now + WEFT_MS(5));
 	assert_true(duo_stats(&w.r.d, 0)->tx_rudi_retx > 10);
 	assert_true(duo_stats(&w.r.d, 0)->rma_stale > 0); /* responses that came twice */
+	stop(&w);
+}
+
+static const uint32_t payloads[][2] = {{4096, 1024}, {1024, 4096}, {8192, 1000}, {64, 8192}};
+enum { PAYLOADS = sizeof payloads / sizeof *payloads };
+
+static void start_unlike(struct world *w, const uint32_t payload_bytes[2])
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	struct weft_engine_tune theirs = conf.tune;
+	conf.tune.payload_bytes = payload_bytes[0];
+	theirs.payload_bytes = payload_bytes[1];
+	conf.tune_1 = &theirs;
+	start_with(w, &conf, WEFT_MR_READ | WEFT_MR_WRITE);
+}
+
+/* Full packets of two sides may be of unlike sizes. */
+static void operations__of_sides_with_unlike_packets(void **state)
+{
+	for (int i = 0; i < PAYLOADS; i++) {
+		struct world w;
+		start_unlike(&w, payloads[i]);
+		there_and_back(&w);
+		assert_int_equal(duo_stats(&w.r.d, 0)->tx_rudi_retx, 0);
+		assert_int_equal(duo_stats(&w.r.d, 0)->tx_rudi, duo_stats(&w.r.d, 1)->rx_rudi);
+		there_and_back_by(&w, rma_op); /* with a connection, too */
+		w.r.d.fate = trouble;
+		w.r.d.late_ns = WEFT_US(200);
+		there_and_back(&w);
+		stop(&w);
+	}
+}
+
+/* A stranger asks for more in one packet than ours hold, or any port carries. */
+static void answers__are_no_longer_than_our_packets(void **state)
+{
+	struct world w;
+	start(&w, WEFT_MR_READ);
+	struct plain_pkt ask = duo_syn(1, 0);
+	ask.pds = (struct plain_pds){.type = WIRE_PDS_RUDI_REQ, .next_hdr = WIRE_NH_STD, .psn = 5};
+	ask.ses.opcode = WIRE_OP_READ;
+	ask.ses.flags = WIRE_SES_REL;
+	ask.ses.match = KEY;
+	ask.ses.message_offset = 4096;
+	ask.ses.payload_length = 0x3fff;
+	ask.ses.request_length = LONG;
+	w.r.d.logging = true;
+	duo_inject_pkt(&w.r.d, 1, &ask, NULL);
+	duo_poll(&w.r.d, 1);
+	assert_int_equal(w.r.d.log_len, 1);
+	assert_int_equal(w.r.d.log[0].w.ses.message_offset, 4096);
+	assert_int_equal(w.r.d.log[0].w.payload_bytes, 4096);
 	stop(&w);
 }
 
@@ -219,6 +282,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operations__need_no_connection),
 		cmocka_unit_test(operations__end_whatever_is_lost),
+		cmocka_unit_test(operations__of_sides_with_unlike_packets),
+		cmocka_unit_test(answers__are_no_longer_than_our_packets),
 		cmocka_unit_test(trimmed__at_once),
 		cmocka_unit_test(refusals__of_our_own_region),
 		cmocka_unit_test(refusals__as_of_others),
