@@ -143,6 +143,53 @@ static void ep_close__without_memory_for_all_copies(void **state)
 	fetch_end(&f, 0);
 }
 
+/* The connection of side `side` that is the nth there fails. False: there is none. */
+static bool fail_tx(struct duo *d, int side, int nth, int err)
+{
+	list_for_each (l, &d->e[side]->pds.txs)
+		if (!nth--) {
+			pdc_tx_fail(&d->e[side]->pds, list_entry(l, struct pdc_tx, link), err);
+			d->due[side] = d->now;
+			return true;
+		}
+	return false;
+}
+
+/* A connection of one side fails there, while both hosts live: the sender learns how its message ended, and what is
+ * said to have arrived is right. False: that side had no such connection. */
+static bool fail_at(weft_ns after_ns, int side, int nth, int err)
+{
+	struct duo d;
+	struct duo_conf conf;
+	struct weft_cqe sent, received;
+	uint8_t *out = duo_pattern(LONG, 3), *in = calloc(1, LONG);
+	duo_conf_init(&conf);
+	conf.tune.rndv_bytes = 1000;
+	duo_open(&d, &conf);
+	duo_recv(&d, 1, in, LONG, 7, 0, in);
+	duo_send(&d, 0, out, LONG, 7, out);
+	duo_run(&d, d.now + after_ns);
+	bool failed = fail_tx(&d, side, nth, err);
+	duo_run(&d, d.now + 2 * conf.tune.peer_timeout_ns);
+	assert_true(duo_cqe(&d, 0, &sent));
+	if (duo_cqe(&d, 1, &received) && !received.err)
+		assert_memory_equal(in, out, LONG);
+	duo_close(&d);
+	free(out);
+	free(in);
+	return failed;
+}
+
+static void fail__announced_message_at_any_moment(void **state)
+{
+	static const int errs[] = {ETIMEDOUT, ECONNRESET, ENETUNREACH, ENOMEM};
+	for (unsigned e = 0; e < sizeof errs / sizeof *errs; e++)
+		for (weft_ns after_ns = 0; after_ns < WEFT_US(60); after_ns += 2000)
+			for (int side = 0; side < 2; side++)
+				for (int nth = 0; fail_at(after_ns, side, nth, errs[e]); nth++)
+					assert_true(nth < 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +197,7 @@ int main(void)
 		cmocka_unit_test(ep_close__announced_message_is_fetched),
 		cmocka_unit_test(fail__announced_message_with_its_answer_under_way),
 		cmocka_unit_test(ep_close__without_memory_for_all_copies),
+		cmocka_unit_test(fail__announced_message_at_any_moment),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
