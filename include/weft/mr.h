@@ -30,6 +30,10 @@ struct weft_mr_seg {
 	uint64_t bytes; /* may be 0 */
 };
 
+/* Moves `bytes` between a region's memory at `at` and ordinary memory at `other`: to the region, or from it. `context`
+ * is the region's. Called by the thread that polls the engine; nothing waits for its success. */
+typedef void (*weft_mr_move_fn)(void *context, void *at, void *other, uint64_t bytes, bool to_region);
+
 struct weft_mr_attr {
 	uint64_t key;                   /* chosen by the caller, unique within the scope */
 	void *base;                     /* the caller's until weft_mr_del */
@@ -40,6 +44,10 @@ struct weft_mr_attr {
 	uint32_t scope; /* only through endpoints of this scope (weft_ep_scope) */
 	uint8_t access; /* enum weft_mr_access */
 	void *context;  /* returned in REMOTE_* completions */
+	/* For memory that the CPU can't use, such as a device's: all access goes through it, and what peers read is a
+	 * copy. Such a region answers no READ with WEFT_OP_IDEMPOTENT, and its atomics exclude only those of this
+	 * engine. NULL: ordinary memory. */
+	weft_mr_move_fn move;
 };
 
 /* Longest WRITE and READ, in bytes, that are ordered among each other as they were submitted, and atomics with them: a

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "likely.h"
 #include "rng.h"
 #include "wire.h"
 
@@ -96,10 +97,18 @@ static uint8_t *piece(const struct weft_mr *mr, uint64_t at, uint64_t bytes, uin
 uint8_t *mr_at(const struct weft_mr *mr, struct mr_range range)
 {
 	uint64_t len = 0, at = range.raddr - mr->attr.start;
-	if (!range.bytes)
+	if (!range.bytes || mr->attr.move)
 		return NULL;
 	uint8_t *p = piece(mr, at, range.bytes, &len);
 	return len == range.bytes ? p : NULL;
+}
+
+static void copy(const struct weft_mr *mr, uint8_t *at, uint8_t *other, uint64_t bytes, bool to_region)
+{
+	if (unlikely(mr->attr.move != NULL))
+		mr->attr.move(mr->attr.context, at, other, bytes, to_region);
+	else
+		memmove(to_region ? at : other, to_region ? other : at, bytes);
 }
 
 void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uint64_t bytes)
@@ -108,7 +117,7 @@ void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uin
 	assert(at <= mr->attr.bytes && bytes <= mr->attr.bytes - at);
 	for (; bytes && from; bytes -= len, at += len, from += len) {
 		uint8_t *p = piece(mr, at, bytes, &len);
-		memmove(p, from, len);
+		copy(mr, p, (uint8_t *)(uintptr_t)from, len, true);
 	}
 }
 
@@ -117,8 +126,8 @@ void mr_load(const struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t byt
 	uint64_t len, at = raddr - mr->attr.start;
 	assert(at <= mr->attr.bytes && bytes <= mr->attr.bytes - at);
 	for (; bytes && to; bytes -= len, at += len, to += len) {
-		const uint8_t *p = piece(mr, at, bytes, &len);
-		memmove(to, p, len);
+		uint8_t *p = piece(mr, at, bytes, &len);
+		copy(mr, p, to, len, false);
 	}
 }
 

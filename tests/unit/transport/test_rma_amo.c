@@ -186,6 +186,32 @@ static void apply__across_the_pieces_of_a_region(void **state)
 	stop(&w);
 }
 
+/* The region's memory is an offset that only its mover understands. */
+static void word_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
+{
+	uint8_t *p = (uint8_t *)context + (uintptr_t)at;
+	memcpy(to_region ? p : (uint8_t *)other, to_region ? (uint8_t *)other : p, bytes);
+}
+
+static void apply__memory_that_is_moved(void **state)
+{
+	struct world w;
+	uint64_t words[4] = {1, 2, 3, 4}, adds[2] = {10, 20}, was[2] = {0};
+	start(&w, &(struct weft_mr_attr){.key = KEY,
+					 .bytes = sizeof words,
+					 .access = WEFT_MR_READ | WEFT_MR_WRITE,
+					 .context = words,
+					 .move = word_move});
+	const struct weft_op_atomic a = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = was};
+	submit(&w, true, &a, adds, sizeof adds, 8, &a);
+	submit(&w, false, &a, adds, sizeof adds, 8, &w);
+	expect(&w, &a, 0);
+	expect(&w, &w, 0);
+	assert_memory_equal(was, ((uint64_t[]){2, 3}), sizeof was);
+	assert_memory_equal(words, ((uint64_t[]){1, 22, 43, 4}), sizeof words);
+	stop(&w);
+}
+
 /* The n-th packet of either side is lost, repeated or late: each request is done once, in order, and answered. */
 struct trouble {
 	uint64_t nth;
@@ -384,6 +410,7 @@ int main(void)
 		cmocka_unit_test(read__needs_no_payload),
 		cmocka_unit_test(events__come_with_the_change),
 		cmocka_unit_test(apply__across_the_pieces_of_a_region),
+		cmocka_unit_test(apply__memory_that_is_moved),
 		cmocka_unit_test(atomics__exactly_once_and_in_order_whatever_is_lost),
 		cmocka_unit_test(close__operands_are_sent_from_a_copy),
 		cmocka_unit_test(close__answers_are_sent_all_the_same),

@@ -324,6 +324,53 @@ static void add__keys_and_pieces(void **state)
 	rma_close(&r);
 }
 
+/* Memory that nobody but its mover may touch: the region's addresses are offsets into `store`. */
+struct device {
+	uint8_t store[BYTES];
+	uint64_t moved_bytes[2]; /* from it, to it */
+};
+
+static void device_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
+{
+	struct device *device = context;
+	uint8_t *p = device->store + (uintptr_t)at;
+	assert_true((uintptr_t)at + bytes <= sizeof device->store);
+	memcpy(to_region ? p : (uint8_t *)other, to_region ? (uint8_t *)other : p, bytes);
+	device->moved_bytes[to_region] += bytes;
+}
+
+static void move__every_access(void **state)
+{
+	enum { LONG = 20000, SHORT = 600, TINY = 8, AT = 4096 };
+	struct rma_duo r;
+	struct weft_mr *mr;
+	struct device *device = calloc(1, sizeof *device);
+	const struct weft_mr_attr attr = {
+		.key = 1, .base = NULL, .bytes = BYTES, .access = ALL, .context = device, .move = device_move};
+	uint8_t *out = duo_pattern(LONG, 5), *in = calloc(1, LONG);
+	static const uint32_t sizes[] = {TINY, SHORT, LONG};
+	rma_open(&r, NULL, BYTES, ALL);
+	assert_int_equal(weft_mr_add(r.d.e[1], &attr, &mr), 0);
+	for (int i = 0; i < 3; i++) {
+		struct weft_op op = rma_op(WEFT_OP_WRITE, out, sizes[i], AT);
+		op.rkey = 1;
+		rma_do(&r, &op, 0);
+		assert_memory_equal(device->store + AT, out, sizes[i]);
+		memset(in, 0, LONG);
+		op = rma_op(WEFT_OP_READ, in, sizes[i], AT);
+		op.rkey = 1;
+		rma_do(&r, &op, 0);
+		assert_memory_equal(in, out, sizes[i]);
+	}
+	assert_int_equal(device->moved_bytes[1], TINY + SHORT + LONG);
+	assert_int_equal(device->moved_bytes[0], TINY + SHORT + LONG);
+	weft_mr_del(mr);
+	rma_close(&r);
+	free(device);
+	free(out);
+	free(in);
+}
+
 /* Each allocation fails once at either side: everything is done, a little later. */
 static void memory__runs_out(void **state)
 {
@@ -559,6 +606,7 @@ int main(void)
 		cmocka_unit_test(deleted__region_is_dead_at_once),
 		cmocka_unit_test(deleted__key_used_again),
 		cmocka_unit_test(add__keys_and_pieces),
+		cmocka_unit_test(move__every_access),
 		cmocka_unit_test(memory__runs_out),
 		cmocka_unit_test(stale__answers_change_nothing),
 		cmocka_unit_test(refused__in_the_wrong_direction),

@@ -35,7 +35,7 @@ struct weft_mr *mr_check(const struct mrs *mrs, uint32_t scope, uint64_t key, st
 void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uint64_t bytes);
 void mr_load(const struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t bytes);
 
-/* Where the range lies; NULL: in several pieces, or it is empty. */
+/* Where the CPU finds the range; NULL: in several pieces or nowhere, or it is empty. */
 uint8_t *mr_at(const struct weft_mr *mr, struct mr_range range);
 
 void mrs_init(struct mrs *mrs, const struct weft_mem *mem);
