@@ -7,6 +7,7 @@
 #include "coll.h"
 #include "prov_atomic.h"
 #include "prov_coll.h"
+#include "prov_mr.h"
 #include "prov_xmit.h"
 
 static bool reduces(enum fi_collective_op coll)
@@ -82,6 +83,8 @@ static ssize_t call_locked(struct prov_ep *ep, struct coll_call *c, const struct
 	struct prov_group *g = group_find(ep, a->group);
 	if (!g || !root_find(g, a, c))
 		return -FI_EINVAL;
+	if (prov_mr_device_at(ep->domain, c->buf) || prov_mr_device_at(ep->domain, c->result))
+		return -FI_EOPNOTSUPP;
 	int ret = prov_tx_make_room(ep, 1);
 	if (ret)
 		return ret;

@@ -20,10 +20,10 @@
 #define RMA_CAPS (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define TX_CAPS                                                                                                        \
 	(MSG_CAPS | FI_SEND | FI_NAMED_RX_CTX | FI_TRIGGER | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_FENCE |      \
-	 FI_COLLECTIVE)
+	 FI_COLLECTIVE | FI_HMEM)
 #define RX_CAPS                                                                                                        \
 	(MSG_CAPS | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_TRIGGER | FI_RMA |     \
-	 FI_ATOMIC | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_COLLECTIVE)
+	 FI_ATOMIC | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_COLLECTIVE | FI_HMEM)
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 
 /* An operation completes when the receiver's transport has acknowledged it, or later if asked; FI_COMMIT_COMPLETE would
@@ -78,8 +78,9 @@ static const struct fi_ep_attr ep_have = {
 };
 
 /* Datagrams of one packet: no acknowledgement, so no level of completion beyond "it has left". */
-#define DGRAM_TX_CAPS (FI_MSG | FI_SEND | FI_NAMED_RX_CTX | FI_TRIGGER)
-#define DGRAM_RX_CAPS (FI_MSG | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_TRIGGER)
+#define DGRAM_TX_CAPS (FI_MSG | FI_SEND | FI_NAMED_RX_CTX | FI_TRIGGER | FI_HMEM)
+#define DGRAM_RX_CAPS                                                                                                  \
+	(FI_MSG | FI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV | FI_TRIGGER | FI_HMEM)
 
 static const struct fi_tx_attr tx_dgram = {
 	.caps = DGRAM_TX_CAPS,
@@ -267,6 +268,13 @@ static bool domain_fits(const struct fi_domain_attr *h)
 		size_fits("max_err_data", h->max_err_data, domain_have.max_err_data));
 }
 
+/* Nothing else tells us which memory is a device's. */
+static bool hmem_fits(const struct fi_info *h)
+{
+	bool registers = h->domain_attr && h->domain_attr->mr_mode & FI_MR_HMEM;
+	return registers || !(h->caps & FI_HMEM) ? true : refuse("FI_HMEM without FI_MR_HMEM");
+}
+
 static uint64_t caps_of(const struct kind *k)
 {
 	return k->tx->caps | k->rx->caps | DOMAIN_CAPS;
@@ -306,8 +314,8 @@ bool prov_attr_fits(uint32_t version, enum prov_kind kind, const struct fi_info 
 		return refuse("mr_mode of a newer interface");
 	if (hints->fabric_attr && hints->fabric_attr->name && !prov_fabric_is(hints->fabric_attr->name))
 		return refuse("fabric name");
-	return bits_fit("caps", hints->caps, caps_of(k)) && tx_fits(k, hints->tx_attr) && rx_fits(k, hints->rx_attr) &&
-	       ep_fits(k, hints->ep_attr) && domain_fits(hints->domain_attr);
+	return bits_fit("caps", hints->caps, caps_of(k)) && hmem_fits(hints) && tx_fits(k, hints->tx_attr) &&
+	       rx_fits(k, hints->rx_attr) && ep_fits(k, hints->ep_attr) && domain_fits(hints->domain_attr);
 }
 
 /* What was asked for and no more; asking for messages without saying which way means both. */
@@ -316,7 +324,7 @@ static uint64_t caps_granted(const struct kind *k, const struct fi_info *hints)
 	uint64_t caps = hints ? hints->caps : 0;
 	if (!caps)
 		return caps_of(k) &
-		       ~(FI_SOURCE_ERR | FI_COLLECTIVE); /* they change what an application sees or costs */
+		       ~(FI_SOURCE_ERR | FI_COLLECTIVE | FI_HMEM); /* they change what an application sees or costs */
 	if (caps & MSG_CAPS && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
 	if (caps & (FI_RMA | FI_ATOMIC) && !(caps & RMA_CAPS))
@@ -341,19 +349,21 @@ static void rx_fill(const struct kind *k, const struct fi_rx_attr *h, uint64_t c
 	rx->size = h && h->size ? h->size : PROV_QUEUE_DEFAULT;
 }
 
-/* No memory has to be registered; the two old modes are echoed because applications compare. */
-static int mr_mode_granted(uint32_t version, const struct fi_domain_attr *h)
+/* No memory but devices' has to be registered; the two old modes are echoed because applications compare. */
+static int mr_mode_granted(uint32_t version, uint64_t caps, const struct fi_domain_attr *h)
 {
 	int asked = h ? h->mr_mode : 0;
+	if (caps & FI_HMEM)
+		return FI_MR_HMEM;
 	if (asked == PROV_MR_BASIC || asked == PROV_MR_SCALABLE)
 		return asked;
 	return FI_VERSION_LT(version, FI_VERSION(1, 5)) ? PROV_MR_SCALABLE : 0;
 }
 
-static void domain_fill(uint32_t version, const struct fi_domain_attr *h, struct fi_domain_attr *domain)
+static void domain_fill(uint32_t version, uint64_t caps, const struct fi_domain_attr *h, struct fi_domain_attr *domain)
 {
 	*domain = domain_have;
-	domain->mr_mode = mr_mode_granted(version, h);
+	domain->mr_mode = mr_mode_granted(version, caps, h);
 	if (!h)
 		return;
 	if (h->threading)
@@ -385,5 +395,5 @@ void prov_attr_fill(uint32_t version, enum prov_kind kind, const struct fi_info 
 	tx_fill(k, hints ? hints->tx_attr : NULL, info->caps, info->tx_attr);
 	rx_fill(k, hints ? hints->rx_attr : NULL, info->caps, info->rx_attr);
 	ep_fill(k, hints ? hints->ep_attr : NULL, info->ep_attr);
-	domain_fill(version, hints ? hints->domain_attr : NULL, info->domain_attr);
+	domain_fill(version, info->caps, hints ? hints->domain_attr : NULL, info->domain_attr);
 }

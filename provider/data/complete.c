@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "likely.h"
 #include "member.h"
 #include "prov_addr.h"
 #include "prov_av.h"
@@ -17,6 +18,7 @@
 #include "prov_hang.h"
 #include "prov_iov.h"
 #include "prov_mr.h"
+#include "prov_stage.h"
 #include "prov_xmit.h"
 
 enum { CQE_BURST = 32 };
@@ -138,6 +140,13 @@ static bool part_finish(struct prov_req *req, const struct weft_cqe *cqe)
 	return --req->parts == 0;
 }
 
+/* What has arrived goes to memory of devices; the operation fails with that. */
+static void unstage(const struct prov_req *req, struct weft_cqe *cqe)
+{
+	if (!prov_stage_out(req, req->is_multi ? cqe->offset : 0, cqe->len))
+		cqe->err = EIO;
+}
+
 /* All parts of a request of the transmit side have ended: the last one's completion becomes that of the whole. */
 static struct weft_cqe parts_sum(struct prov_req *req, struct weft_cqe cqe)
 {
@@ -145,6 +154,8 @@ static struct weft_cqe parts_sum(struct prov_req *req, struct weft_cqe cqe)
 	cqe.len = cqe.err ? 0 : req->part_bytes;
 	if (req->gathered && !cqe.err)
 		prov_req_scatter(req, 0, req->bounce, (uint32_t)cqe.len, false);
+	if (unlikely(req->staged) && !cqe.err)
+		unstage(req, &cqe);
 	return cqe;
 }
 
@@ -175,6 +186,12 @@ static void recv_finish(struct prov_ep *ep, struct prov_req *req, const struct w
 	if (cqe->kind == WEFT_OP_RELEASE) {
 		multi_release(ep, req);
 		return;
+	}
+	struct weft_cqe copied;
+	if (unlikely(req->staged)) {
+		copied = *cqe;
+		unstage(req, &copied);
+		cqe = &copied;
 	}
 	if (!req->is_multi || cqe->flags & WEFT_OP_MULTI)
 		unpost(req);

@@ -7,6 +7,7 @@
 
 #include "prov_amo.h"
 #include "prov_iov.h"
+#include "prov_mr.h"
 #include "prov_xmit.h"
 
 /* One operation of the engine for each remote segment, the first fenced if any is. */
@@ -120,6 +121,9 @@ static ssize_t amo_locked(struct prov_ep *ep, const struct prov_amo *c, struct p
 	int ret = prov_amo_plan(ep->domain, c, &plan);
 	if (ret)
 		return ret;
+	if (prov_mr_device_has(ep->domain, plan.in, plan.in_count) ||
+	    prov_mr_device_has(ep->domain, plan.out, plan.out_count))
+		return -FI_EOPNOTSUPP;
 	struct weft_op wop = {.kind = c->family == PROV_AMO_BASE ? WEFT_OP_ATOMIC : WEFT_OP_FETCH_ATOMIC};
 	ret = prov_tx_dest(ep, c->msg->addr, &wop.peer);
 	if (ret)

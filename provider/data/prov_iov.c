@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prov_ep.h"
+#include "prov_mr.h"
+
 int64_t prov_iov_total(const struct iovec *iov, size_t count)
 {
 	uint64_t total = 0;
@@ -19,6 +22,15 @@ int64_t prov_iov_total(const struct iovec *iov, size_t count)
 	return (int64_t)total;
 }
 
+static bool piece_copy(const struct prov_domain *domain, uint8_t *to, const struct iovec *piece)
+{
+	const struct prov_hmem *mem = prov_mr_device_at(domain, piece->iov_base);
+	if (mem)
+		return prov_hmem_copy(mem, piece->iov_base, to, piece->iov_len, false);
+	memcpy(to, piece->iov_base, piece->iov_len);
+	return true;
+}
+
 int prov_req_gather(struct prov_req *req, const struct iovec *iov, size_t count, uint64_t total)
 {
 	assert(!req->bounce);
@@ -26,8 +38,8 @@ int prov_req_gather(struct prov_req *req, const struct iovec *iov, size_t count,
 	if (!p)
 		return -FI_EAGAIN;
 	for (size_t i = 0; i < count; i++) {
-		if (iov[i].iov_len)
-			memcpy(p, iov[i].iov_base, iov[i].iov_len);
+		if (iov[i].iov_len && !piece_copy(req->ep->domain, p, &iov[i]))
+			return -FI_EIO;
 		p += iov[i].iov_len;
 	}
 	return 0;

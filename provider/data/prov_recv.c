@@ -8,11 +8,22 @@
 #include "post.h"
 #include "prov_av.h"
 #include "prov_iov.h"
+#include "prov_mr.h"
+#include "prov_stage.h"
 #include "prov_xmit.h"
 
-static void buffer_set(struct prov_req *req, const struct prov_op *op, struct weft_op *wop)
+/* Room for what may arrive: no single message is longer. */
+static int stage_set(struct prov_req *req, const struct prov_op *op, struct weft_op *wop)
+{
+	bool one = !(wop->flags & WEFT_OP_MULTI) && wop->len > WEFT_MSG_BYTES_MAX;
+	return prov_stage_new(req, op->iov, op->iov_count, one ? WEFT_MSG_BYTES_MAX : wop->len, &wop->buf);
+}
+
+static int buffer_set(struct prov_req *req, const struct prov_op *op, struct weft_op *wop)
 {
 	wop->context = req;
+	if (prov_mr_device_has(req->ep->domain, op->iov, op->iov_count) && wop->kind != WEFT_OP_PEEK)
+		return stage_set(req, op, wop);
 	if (op->iov_count > 1) {
 		memcpy(req->iov, op->iov, op->iov_count * sizeof *op->iov);
 		req->iov_count = (uint32_t)op->iov_count;
@@ -21,6 +32,7 @@ static void buffer_set(struct prov_req *req, const struct prov_op *op, struct we
 	} else {
 		wop->buf = req->entry.buf;
 	}
+	return 0;
 }
 
 /* The request that reserved a message by FI_PEEK | FI_CLAIM with this context; it becomes the caller's. */
@@ -44,6 +56,7 @@ static struct prov_req *claim_take(struct prov_ep *ep, const void *context)
 static void recv_undo(struct prov_ep *ep, struct prov_req *req, bool was_claim)
 {
 	req->claim = was_claim;
+	prov_stage_drop(req);
 	if (!was_claim) {
 		prov_req_put(ep->domain->nic, req);
 		return;
@@ -112,8 +125,9 @@ static ssize_t recv_submit(struct prov_ep *ep, const struct prov_op *op, struct 
 	int ret = recv_req(ep, op, work, fetches, &req);
 	if (ret)
 		return ret;
-	buffer_set(req, op, wop);
-	ret = prov_submit(ep, wop);
+	ret = buffer_set(req, op, wop);
+	if (!ret)
+		ret = prov_submit(ep, wop);
 	if (ret) {
 		recv_undo(ep, req, fetches);
 		return ret;

@@ -9,6 +9,8 @@
 
 #include "post.h"
 #include "prov_iov.h"
+#include "prov_mr.h"
+#include "prov_stage.h"
 #include "prov_xmit.h"
 
 static int64_t remote_total(const struct fi_msg_rma *msg)
@@ -40,18 +42,21 @@ static int pieces_set(struct prov_req *req, const struct fi_msg_rma *msg, uint64
 	return req->bounce ? 0 : -FI_EAGAIN;
 }
 
-/* Where the engine finds or leaves the bytes: in the application's one buffer, its pieces, or a copy. */
+/* Where the engine finds or leaves the bytes: in the application's one buffer, its pieces, or a copy. Errors of
+ * prov_req_gather. */
 static int buffer_set(struct prov_req *req, const struct fi_msg_rma *msg, uint64_t flags, uint64_t total,
 		      struct weft_op *wop)
 {
-	bool copied = wop->kind == WEFT_OP_WRITE && total && (flags & FI_INJECT || msg->iov_count > 1);
+	bool device = prov_mr_device_has(req->ep->domain, msg->msg_iov, msg->iov_count);
+	bool copied = wop->kind == WEFT_OP_WRITE && total && (flags & FI_INJECT || msg->iov_count > 1 || device);
 	wop->buf = req->entry.buf;
+	if (device && wop->kind == WEFT_OP_READ)
+		return prov_stage_new(req, msg->msg_iov, msg->iov_count, total, &wop->buf);
 	if (!copied)
 		return msg->iov_count > 1 ? pieces_set(req, msg, total, wop) : 0;
-	if (prov_req_gather(req, msg->msg_iov, msg->iov_count, total))
-		return -FI_EAGAIN;
+	int ret = prov_req_gather(req, msg->msg_iov, msg->iov_count, total);
 	wop->buf = req->bounce;
-	return 0;
+	return ret;
 }
 
 /* One for each remote segment, the first fenced if any is, the last with data. Without segments there is one of no
@@ -92,9 +97,10 @@ static ssize_t rma_submit(struct prov_ep *ep, const struct fi_msg_rma *msg, uint
 		return -FI_EAGAIN;
 	req->counter = reads ? PROV_CNTR_READ : PROV_CNTR_WRITE;
 	wop->context = req;
-	if (buffer_set(req, msg, flags, wop->len, wop)) {
+	int ret = buffer_set(req, msg, flags, wop->len, wop);
+	if (ret) {
 		prov_req_put(ep->domain->nic, req);
-		return -FI_EAGAIN;
+		return ret;
 	}
 	return prov_tx_submit(ep, req, parts, parts_fill(msg, wop, parts));
 }

@@ -6,6 +6,7 @@
 
 #include "post.h"
 #include "prov_iov.h"
+#include "prov_mr.h"
 #include "prov_xmit.h"
 
 enum { BATCH_FROM = 16 }; /* sends outstanding */
@@ -36,10 +37,12 @@ static ssize_t send_submit(struct prov_ep *ep, const struct prov_op *op, struct 
 	bool at_once = completes_at_once(ep, op, work, wop->len);
 	wop->context = req;
 	wop->buf = req->entry.buf;
-	if (wop->len && (at_once || op->flags & FI_INJECT || op->iov_count > 1)) {
-		if (prov_req_gather(req, op->iov, op->iov_count, wop->len)) {
+	if (wop->len && (at_once || op->flags & FI_INJECT || op->iov_count > 1 ||
+			 prov_mr_device_has(ep->domain, op->iov, op->iov_count))) {
+		int ret = prov_req_gather(req, op->iov, op->iov_count, wop->len);
+		if (ret) {
 			prov_req_put(ep->domain->nic, req);
-			return -FI_EAGAIN;
+			return ret;
 		}
 		wop->buf = req->bounce;
 	}

@@ -119,6 +119,8 @@ static int domain_start(struct prov_domain *domain, const struct fi_info *info)
 	if (ret)
 		return ret;
 	domain->mr_basic = info->domain_attr->mr_mode == PROV_MR_BASIC;
+	domain->hmem = info->caps & FI_HMEM;
+	LIST_INIT(&domain->devices);
 	prov_nic_lock(domain->nic);
 	domain->scope = ++domain->nic->scopes;
 	domain->link_listener.heard = link_heard;

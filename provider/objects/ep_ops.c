@@ -70,7 +70,7 @@ static int opt_copy_out(const void *opt, size_t size, void *optval, size_t *len)
 	return 0;
 }
 
-/* Device memory and peer-to-peer transfers are not supported. */
+/* Memory of devices is always copied. */
 int prov_ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)
 {
 	const int p2p = FI_HMEM_P2P_DISABLED;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "member.h"
@@ -26,7 +27,10 @@ static int mr_close(struct fid *fid)
 	struct prov_mr *mr = mr_of(fid);
 	prov_nic_lock(mr->domain->nic);
 	weft_mr_del(mr->wmr);
+	if (mr->count)
+		LIST_REMOVE(mr, link);
 	prov_nic_unlock(mr->domain->nic);
+	prov_hmem_close(&mr->mem);
 	if (mr->remote_read)
 		prov_unref(&mr->remote_read->refs);
 	if (mr->remote_write)
@@ -107,19 +111,62 @@ static int mr_add(struct prov_mr *mr, struct weft_mr_attr *attr)
 		ret = domain->mr_basic ? key_draw(&attr->key) : 0;
 		ret = ret ? ret : weft_mr_add(domain->nic->engine, attr, &mr->wmr);
 	} while (ret == -EEXIST && domain->mr_basic);
+	if (!ret && mr->count)
+		LIST_INSERT_HEAD(&domain->devices, mr, link);
 	prov_nic_unlock(domain->nic);
 	return ret == -EEXIST ? -FI_ENOKEY : ret;
 }
 
-static int attr_check(const struct fi_mr_attr *attr, uint64_t flags)
+static int attr_check(const struct prov_domain *domain, const struct fi_mr_attr *attr, uint64_t flags)
 {
 	const uint64_t access =
 		FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_COLLECTIVE;
-	if (flags & ~FI_RMA_EVENT)
+	if (flags & ~(FI_RMA_EVENT | (domain->hmem ? FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY : 0)))
 		return -FI_EBADFLAGS;
 	if (!attr->mr_iov || !attr->iov_count || attr->iov_count > PROV_MR_IOV_MAX || attr->access & ~access ||
-	    attr->offset || attr->auth_key_size || attr->iface != FI_HMEM_SYSTEM)
+	    attr->offset || attr->auth_key_size)
 		return -FI_EINVAL;
+	return 0;
+}
+
+/* ---- memory of devices ---- */
+
+const struct prov_hmem *prov_mr_device_find(const struct prov_domain *domain, const void *at)
+{
+	const struct prov_mr *mr;
+	LIST_FOREACH(mr, &domain->devices, link)
+	{
+		for (size_t i = 0; i < mr->count; i++)
+			if ((uintptr_t)at - (uintptr_t)mr->iov[i].iov_base < mr->iov[i].iov_len)
+				return &mr->mem;
+	}
+	return NULL;
+}
+
+bool prov_mr_device_has(const struct prov_domain *domain, const struct iovec *iov, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (iov[i].iov_len && prov_mr_device_at(domain, iov[i].iov_base))
+			return true;
+	return false;
+}
+
+/* A peer's access can't be told of a failure by then; the log has it. */
+static void device_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
+{
+	const struct prov_mr *mr = context;
+	prov_hmem_copy(&mr->mem, at, other, bytes, to_region);
+}
+
+/* Interfaces of memory mean something in domains with FI_HMEM (fi_mr(3)); applications may leave them unset elsewhere.
+ */
+static int device_open(struct prov_mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
+{
+	int ret = mr->domain->hmem ? prov_hmem_open(attr, flags, &mr->mem) : 0;
+	if (ret || !mr->mem.cuda)
+		return ret;
+	mr->count = attr->iov_count;
+	memcpy(mr->iov, attr->mr_iov, attr->iov_count * sizeof *attr->mr_iov);
 	return 0;
 }
 
@@ -131,7 +178,8 @@ static int mr_start(struct prov_mr *mr, const struct fi_mr_attr *attr, uint64_t 
 				     .bytes = attr->mr_iov[0].iov_len,
 				     .scope = mr->domain->scope,
 				     .access = access_of(attr->access, flags),
-				     .context = mr};
+				     .context = mr,
+				     .move = mr->count ? device_move : NULL};
 	for (size_t i = 0; i < attr->iov_count; i++)
 		segs[i] = (struct weft_mr_seg){attr->mr_iov[i].iov_base, attr->mr_iov[i].iov_len};
 	if (attr->iov_count > 1) {
@@ -150,10 +198,10 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 	struct prov_domain *domain = container_of(fid, struct prov_domain, fid.fid);
 	if (fid->fclass != FI_CLASS_DOMAIN)
 		return -FI_EINVAL;
-	int ret = attr_check(attr, flags);
+	int ret = attr_check(domain, attr, flags);
 	if (ret)
 		return ret;
-	struct prov_mr *mr = calloc(1, sizeof *mr);
+	struct prov_mr *mr = calloc(1, sizeof *mr + attr->iov_count * sizeof *attr->mr_iov);
 	struct prov_event *event = domain->mr_events ? prov_eq_reserve() : NULL;
 	if (!mr || (domain->mr_events && !event)) {
 		free(mr);
@@ -164,8 +212,11 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 	mr->fid.fid.fclass = FI_CLASS_MR;
 	mr->fid.fid.context = attr->context;
 	mr->fid.fid.ops = &mr_fi_ops;
-	ret = mr_start(mr, attr, flags);
+	ret = device_open(mr, attr, flags);
+	if (!ret)
+		ret = mr_start(mr, attr, flags);
 	if (ret) {
+		prov_hmem_close(&mr->mem);
 		free(mr);
 		free(event);
 		return ret;

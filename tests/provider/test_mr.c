@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fixture.h"
 
+#include <dlfcn.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_rma.h>
 #include <string.h>
@@ -37,6 +38,31 @@ static void reg__refusals(void **state)
 	assert_int_equal(fi_mr_reg(h[0].domain, mem, 64, ALL, 8, 1, 0, &mr, NULL), -FI_EINVAL);
 	assert_int_equal(fi_mr_regv(h[0].domain, iov, 17, ALL, 0, 1, 0, &mr, NULL), -FI_EINVAL);
 	assert_int_equal(fi_mr_regv(h[0].domain, iov, 0, ALL, 0, 1, 0, &mr, NULL), -FI_EINVAL);
+}
+
+/* CUDA's driver is not on every machine; where it is, it does not know this memory. */
+static void regattr__memory_of_devices(void **state)
+{
+	struct fi_info *hints = fixture_hints(0);
+	struct host h = {.other = &h};
+	uint8_t bytes[64] = {0};
+	const struct iovec iov = {bytes, sizeof bytes};
+	struct fi_mr_attr attr = {.mr_iov = &iov, .iov_count = 1, .access = ALL, .requested_key = 1};
+	struct fid_mr *mr;
+	hints->caps |= FI_HMEM;
+	hints->domain_attr->mr_mode = FI_MR_HMEM;
+	host_open_domain(&h, hints);
+	ok(fi_mr_regattr(h.domain, &attr, 0, &mr));
+	ok(fi_close(&mr->fid));
+	attr.iface = FI_HMEM_CUDA;
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	int ret = fi_mr_regattr(h.domain, &attr, 0, &mr);
+	assert_true(ret == -FI_ENOSYS || (driver && ret == -FI_EINVAL));
+	attr.iface = FI_HMEM_ZE;
+	assert_int_equal(fi_mr_regattr(h.domain, &attr, 0, &mr), -FI_ENOSYS);
+	if (driver)
+		dlclose(driver);
+	host_close(&h);
 }
 
 static void close__domain_is_busy(void **state)
@@ -204,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(reg__keys_are_the_applications, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(reg__refusals, hosts_setup, hosts_teardown),
+		cmocka_unit_test(regattr__memory_of_devices),
 		cmocka_unit_test_setup_teardown(close__domain_is_busy, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(regv__scattered, hosts_setup, hosts_teardown),
 		cmocka_unit_test(basic__virtual_addresses),

@@ -47,6 +47,7 @@ struct prov_req {
 	struct fi_cq_err_entry entry; /* what the application will read; starts like every CQ format */
 	fi_addr_t src;                /* of a received message */
 	void *bounce;                 /* copy of injected or gathered data, ours */
+	bool staged;                  /* `bounce` is for memory of devices (prov_stage.h) */
 	bool is_send;                 /* or a read, write or atomic: of the transmit side */
 	uint8_t counter;              /* enum prov_cntr_of, of the transmit side */
 	bool gathered;                /* what is fetched goes to `bounce` first, and then to the pieces of `iov` */

@@ -6,6 +6,7 @@
 #include <rdma/fi_domain.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 
 #include "member.h"
 #include "prov_eq.h"
@@ -23,9 +24,11 @@ struct prov_domain {
 	struct prov_eq *eq; /* where asynchronous operations report by default, and the link; may be NULL */
 	bool mr_events;     /* memory is registered asynchronously (FI_REG_MR) */
 	bool auto_progress;
-	bool mr_basic;    /* FI_MR_BASIC: our keys, virtual addresses */
-	uint32_t scope;   /* of its regions on the engine */
-	atomic_uint refs; /* endpoints, queues, counters, vectors, regions */
+	bool mr_basic;                /* FI_MR_BASIC: our keys, virtual addresses */
+	bool hmem;                    /* FI_HMEM: regions may be memory of devices */
+	LIST_HEAD(, prov_mr) devices; /* those that are. Lock held */
+	uint32_t scope;               /* of its regions on the engine */
+	atomic_uint refs;             /* endpoints, queues, counters, vectors, regions */
 };
 
 static inline struct prov_domain *prov_domain_of(struct fid_domain *fid)
