@@ -14,6 +14,7 @@ struct rig {
 	struct weft_engine **engines;
 	struct weft_ep **eps;
 	uint32_t count;
+	uint32_t others; /* endpoints of each engine beside its own, opened before */
 	weft_ns now;
 	uint64_t live_bytes; /* of the first engine */
 	void *recorders[2];  /* of the first engines; NULL: none */
@@ -40,6 +41,16 @@ static void count_free(void *arg, void *p)
 	free(start);
 }
 
+/* Endpoints that do nothing, and then the one that the case uses. */
+static bool open_eps(struct rig *r, uint32_t i)
+{
+	struct weft_ep *other;
+	for (uint32_t n = 0; n < r->others; n++)
+		if (weft_ep_open(r->engines[i], 0, 16, 16, &other, NULL))
+			return false;
+	return !weft_ep_open(r->engines[i], PORT, 64, 64, &r->eps[i], NULL);
+}
+
 /* An engine at port `i`; false when it could not be made. */
 static bool add_engine(struct rig *r, uint32_t i)
 {
@@ -56,7 +67,7 @@ static bool add_engine(struct rig *r, uint32_t i)
 		conf.mem = (struct weft_mem){count_alloc, count_free, &r->live_bytes};
 	return !weft_engine_create(&conf, &r->net.ports[i].port, r->now, &r->engines[i], NULL) &&
 	       !weft_engine_record(r->engines[i], i < 2 ? r->recorders[i] : NULL, weft_recorder_bytes(EVENTS)) &&
-	       !weft_ep_open(r->engines[i], PORT, 64, 64, &r->eps[i], NULL);
+	       open_eps(r, i);
 }
 
 static bool rig_open(struct rig *r, uint32_t count)
@@ -212,6 +223,51 @@ static int run_idle(const struct perf_case *c, uint64_t n)
 	return 1;
 }
 
+__attribute__((noinline)) static bool measured_submission(struct rig *r, const struct weft_op *op)
+{
+	bool taken = !weft_submit(r->eps[0], op);
+	weft_engine_poll(r->engines[0], r->now);
+	return taken;
+}
+
+/* The cheapest submission there is, at one endpoint of `arg`, and the poll that takes it. */
+static int run_submissions(const struct perf_case *c, uint64_t n)
+{
+	struct rig r = {.others = *(const uint32_t *)c->arg - 1};
+	const struct weft_op cancel = {.kind = WEFT_OP_CANCEL};
+	bool ok = rig_open(&r, 1);
+	for (uint64_t i = 0; ok && i < n; i++)
+		ok = measured_submission(&r, &cancel);
+	rig_close(&r);
+	return ok;
+}
+
+/* The poll that receives a message of one packet, whose receive waits, for one endpoint of `arg`. */
+static int run_messages(const struct perf_case *c, uint64_t n)
+{
+	static uint8_t byte;
+	struct rig r = {.others = *(const uint32_t *)c->arg - 1};
+	struct weft_cqe cqe;
+	uint64_t received = 0;
+	bool ok = rig_open(&r, 2) && talk_to_all(&r);
+	struct weft_op recv = {.kind = WEFT_OP_TRECV, .len = 1, .sink = sink, .sink_arg = &received};
+	struct weft_op send = {.kind = WEFT_OP_TSEND, .buf = &byte, .len = 1};
+	weft_cq_take(r.eps[1], &cqe, 1);
+	weft_cq_take(r.eps[1], &cqe, 1);
+	for (uint64_t i = 0; ok && i < n; i++) {
+		ok = submit(&r, 1, 0, recv) && submit(&r, 0, 1, send);
+		weft_engine_poll(r.engines[1], r.now);
+		weft_engine_poll(r.engines[0], r.now);
+		measured_poll(r.engines[1], r.now);
+		ok = ok && weft_cq_take(r.eps[1], &cqe, 1) == 1;
+		step(&r);
+		weft_engine_poll(r.engines[0], r.now);
+		weft_cq_take(r.eps[0], &cqe, 1);
+	}
+	rig_close(&r);
+	return ok && received == n;
+}
+
 /* Prints the bytes engine 0 holds for each connection, all of them quiet; each carries data both ways. */
 static int run_memory(const struct perf_case *c, uint64_t n)
 {
@@ -231,11 +287,18 @@ int main(int argc, char **argv)
 	/* bench.sh reads the memory itself, it is no count of instructions. */
 	if (argc == 2 && !strcmp(argv[1], "memory"))
 		return run_memory(NULL, 0) ? EXIT_SUCCESS : EXIT_FAILURE;
+	static const uint32_t one = 1, some = 16, many = 1000;
 	static const struct perf_case cases[] = {
 		{"packet", 700, "engine: packet sent, received, acknowledged", run_packets, NULL},
 		{"recorded", 0, "engine: the same with a flight recorder at both ends", run_recorded, NULL},
 		{"read", 0, "engine: packet of a READ asked for, sent, received, acknowledged", run_read, NULL},
 		{"idle", 60, "engine: poll with nothing to do", run_idle, NULL},
+		{"submit_1", 0, "engine: operation submitted and taken, 1 endpoint", run_submissions, &one},
+		{"submit_16", 0, "engine: the same, 16 endpoints", run_submissions, &some},
+		{"submit_1000", 0, "engine: the same, 1,000 endpoints", run_submissions, &many},
+		{"message_1", 0, "engine: poll that receives a message, 1 endpoint", run_messages, &one},
+		{"message_16", 0, "engine: the same, 16 endpoints", run_messages, &some},
+		{"message_1000", 0, "engine: the same, 1,000 endpoints", run_messages, &many},
 		{NULL, 0, NULL, NULL, NULL},
 	};
 	return perf_main(argc, argv, cases);
