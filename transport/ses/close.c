@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dgram.h"
+#include "doorbell.h"
 #include "match.h"
 #include "rma.h"
 #include "rndv.h"
@@ -149,6 +150,14 @@ static void detach_all_tx(struct ses *ses, struct weft_ep *ep)
 		pdc_tx_fail(ses->pds, p, ENOMEM);
 }
 
+/* Others that were rung are seen by the next poll only if something is due. */
+static void leave_ready(struct ses *ses, struct weft_ep *ep)
+{
+	doorbells_collect(ses);
+	list_del(&ep->ready_link);
+	ses->kicked |= !list_empty(&ses->ready);
+}
+
 struct ses *ses_ep_close(struct weft_ep *ep)
 {
 	struct ses *ses = ep->ses;
@@ -163,6 +172,7 @@ struct ses *ses_ep_close(struct weft_ep *ep)
 	detach_all_tx(ses, ep);
 	dgram_detach(ses, ep);
 	rudi_detach(ses, ep);
+	leave_ready(ses, ep);
 	ep_free(ep);
 	return ses;
 }

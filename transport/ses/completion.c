@@ -23,7 +23,8 @@ void ep_complete(struct ses *ses, struct weft_ep *ep, struct cqe_node *node, con
 		return;
 	}
 	ses->stats->cq_overflow++;
-	ses->short_of_mem = ses->left_over = true;
+	ep_mark_ready(ses, ep);
+	ses->short_of_mem = true;
 	node->cqe = *cqe;
 	node->next = NULL;
 	assert(!*ep->overflow_tail);
@@ -47,8 +48,10 @@ void ep_flush_cq(struct ses *ses, struct weft_ep *ep)
 		ep->overflow = n->next;
 		cqe_release(ses, n);
 	}
-	if (!ep->overflow)
+	if (!ep->overflow) {
 		ep->overflow_tail = &ep->overflow;
-	else
-		ses->short_of_mem = ses->left_over = true;
+		return;
+	}
+	ep_mark_ready(ses, ep);
+	ses->short_of_mem = true;
 }

@@ -6,6 +6,8 @@
 #include "ses.h"
 #include "spsc.h"
 
+enum { EP_PORT_FIRST_FREE = 0xC000 }; /* of the numbers that engines give out */
+
 struct cqe_node {
 	union {
 		struct cqe_node *next;
@@ -22,7 +24,10 @@ struct rx_side {
 };
 
 struct weft_ep {
-	struct list link; /* in ses.eps */
+	struct list link;          /* in ses.eps */
+	struct list ready_link;    /* in ses.ready, or in none */
+	_Atomic bool is_rung;      /* in ses.rung, or about to be */
+	struct weft_ep *next_rung; /* in ses.rung */
 	struct ses *ses;
 	uint16_t port;
 	uint32_t scope; /* of the regions peers reach through us */
@@ -44,12 +49,8 @@ struct weft_ep {
 /* The endpoint that messages with this number go to, or with `dgram` datagrams; NULL: none. */
 static inline struct weft_ep *ep_find(const struct ses *ses, uint16_t port, bool dgram)
 {
-	list_for_each (l, &ses->eps) {
-		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
-		if (ep->port == port && ep->is_dgram == dgram && (dgram || !ep->hidden))
-			return ep;
-	}
-	return NULL;
+	struct weft_ep *ep = u64map_get(&ses->by_port, port);
+	return likely(ep && ep->is_dgram == dgram) ? ep : NULL;
 }
 
 /* ep_find for a message or an access to memory that the endpoint `initiator` on the host `from` has sent. */
@@ -67,6 +68,13 @@ static inline uint16_t ep_port_of(const struct wire_req *h)
 {
 	uint16_t index = wire_req_resource_index(h);
 	return likely(index < 16) ? (uint16_t)(wire_req_pid_on_fep(h) << 4 | index) : 0;
+}
+
+/* Something of the endpoint's waits for the next poll. */
+static inline void ep_mark_ready(struct ses *ses, struct weft_ep *ep)
+{
+	if (list_empty(&ep->ready_link))
+		list_add_tail(&ses->ready, &ep->ready_link);
 }
 
 /* Carries out what was submitted. */

@@ -3,20 +3,23 @@
 #include <errno.h>
 
 #include "completion.h"
+#include "doorbell.h"
 
-enum { EP_PORT_FIRST_FREE = 0xC000, EP_RING_MIN = 16, EP_RING_MAX = 1 << 20 };
+enum { EP_RING_MIN = 16, EP_RING_MAX = 1 << 20 };
 
 static bool in_use(const struct ses *ses, uint16_t port)
 {
-	return ep_find(ses, port, false) || ep_find(ses, port, true);
+	return u64map_get(&ses->by_port, port);
 }
 
-static uint16_t free_port(const struct ses *ses)
+/* The smallest that is free, so that numbers of programs that open and close alike stay alike; 0: none is. */
+static uint16_t find_free_port(struct ses *ses)
 {
-	for (uint32_t port = EP_PORT_FIRST_FREE; port <= UINT16_MAX; port++)
-		if (!in_use(ses, (uint16_t)port))
-			return (uint16_t)port;
-	return 0;
+	uint32_t port = ses->free_port_from;
+	while (port <= UINT16_MAX && in_use(ses, (uint16_t)port))
+		port++;
+	ses->free_port_from = port;
+	return port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
 static uint32_t ring_entries(uint32_t requested)
@@ -44,6 +47,7 @@ static struct weft_ep *ep_alloc(struct ses *ses, uint32_t sq_entries, uint32_t c
 		return NULL;
 	ep->ses = ses;
 	list_init(&ep->link);
+	list_init(&ep->ready_link);
 	for (int i = 0; i < 2; i++) {
 		list_init(&ep->own.posted[i]);
 		list_init(&ep->own.unexpected[i]);
@@ -76,12 +80,19 @@ int ses_ep_open(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq
 {
 	if (port && in_use(ses, port))
 		return weft_err_set(err, -EADDRINUSE, "endpoint %u is open already", port);
-	if (!port && !(port = free_port(ses)))
+	if (!port && !(port = find_free_port(ses)))
 		return weft_err_set(err, -EADDRINUSE, "all endpoint numbers from %u up are open", EP_PORT_FIRST_FREE);
-	int ret = ses_ep_open_hidden(ses, port, sq_entries, cq_entries, out, err);
-	if (!ret)
-		(*out)->hidden = false;
-	return ret;
+	struct weft_ep *ep;
+	int ret = ses_ep_open_hidden(ses, port, sq_entries, cq_entries, &ep, err);
+	if (ret)
+		return ret;
+	if (!u64map_put(&ses->by_port, port, ep)) {
+		ep_free(ep);
+		return weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its number", port);
+	}
+	ep->hidden = false;
+	*out = ep;
+	return 0;
 }
 
 int ses_ep_open_dgram(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
@@ -105,6 +116,14 @@ void weft_ep_only_from(struct weft_ep *ep, const struct weft_addr *partner)
 	ep->partner = partner ? *partner : (struct weft_addr){.port = 0};
 }
 
+/* Of 0, of an endpoint that had no memory: there is none. */
+static void forget_port(struct ses *ses, uint16_t port)
+{
+	u64map_del(&ses->by_port, port);
+	if (port >= EP_PORT_FIRST_FREE && port < ses->free_port_from)
+		ses->free_port_from = port;
+}
+
 void ep_free(struct weft_ep *ep)
 {
 	struct ses *ses = ep->ses;
@@ -116,6 +135,9 @@ void ep_free(struct weft_ep *ep)
 	assert(list_empty(&ep->own.claimed));
 	for (int i = 0; i < 2; i++)
 		assert(list_empty(&ep->own.posted[i]) && list_empty(&ep->own.unexpected[i]));
+	if (!ep->hidden)
+		forget_port(ses, ep->port);
+	assert(list_empty(&ep->ready_link) && !ep->is_rung);
 	list_del(&ep->link);
 	weft_mem_free(ses->mem, ep->sq_slots);
 	weft_mem_free(ses->mem, ep->cq_slots);
@@ -137,7 +159,7 @@ int weft_submit(struct weft_ep *ep, const struct weft_op *op)
 {
 	if (!spsc_push(&ep->sq, op))
 		return -EAGAIN;
-	atomic_store_explicit(&ep->ses->doorbell, true, memory_order_release);
+	doorbell_ring(ep);
 	return 0;
 }
 

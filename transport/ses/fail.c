@@ -43,7 +43,6 @@ void ses_fail(struct ses *ses, int err)
 	if (ses->failed)
 		return;
 	ses->failed = err;
-	ses->left_over = true; /* what was submitted before is refused now */
 	pds_fail(ses->pds, err, ses->polled_ns);
 	rudi_fail(ses, err);
 	list_for_each (l, &ses->eps) {

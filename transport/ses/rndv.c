@@ -62,7 +62,7 @@ void rndv_fetch(struct ses *ses, struct rx_msg *m)
 		return;
 	}
 	ses->stats->alloc_fail++;
-	ses->fetch_later = ses->left_over = ses->short_of_mem = true;
+	ses->fetch_later = ses->short_of_mem = true;
 }
 
 void rndv_retry(struct ses *ses)

@@ -125,7 +125,7 @@ static bool ask_again(struct ses *ses, struct rx_msg *m, int err)
 	if (!may || ses->destroying || ses->failed)
 		return false;
 	m->rma->asked_again |= err == ECONNRESET;
-	ses->fetch_later = ses->left_over = ses->kicked = true;
+	ses->fetch_later = ses->kicked = true;
 	return true;
 }
 

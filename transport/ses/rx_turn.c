@@ -63,7 +63,7 @@ void rx_turn_match(struct ses *ses, struct rx_msg *m)
 static void note_stuck(struct ses *ses, struct pdc_rx *p)
 {
 	struct ses_rx *r = ses_rx_of(p);
-	ses->left_over = ses->short_of_mem = true;
+	ses->short_of_mem = true;
 	if (list_empty(&r->stuck_link))
 		list_add_tail(&ses->stuck, &r->stuck_link);
 }

@@ -6,6 +6,7 @@
 
 #include "completion.h"
 #include "dgram.h"
+#include "doorbell.h"
 #include "msg_rx.h"
 #include "rma.h"
 #include "rndv.h"
@@ -77,10 +78,13 @@ void ses_init(struct ses *ses, struct pds *pds)
 	ses->pds = pds;
 	ses->stats = &pds->stats;
 	list_init(&ses->eps);
+	list_init(&ses->ready);
 	list_init(&ses->stuck);
 	list_init(&ses->fetches);
 	peers_init(&ses->peers, pds);
 	mrs_init(&ses->mrs, mem);
+	u64map_init(&ses->by_port, mem);
+	ses->free_port_from = EP_PORT_FIRST_FREE;
 	u64map_init(&ses->rx_msgs, mem);
 	pool_init(&ses->tx_rmas, mem, sizeof(struct tx_rma), 16);
 	pool_init(&ses->rx_rmas, mem, sizeof(struct rx_rma), 16);
@@ -105,11 +109,13 @@ void ses_close_all(struct ses *ses)
 
 void ses_fini(struct ses *ses)
 {
+	assert(list_empty(&ses->ready) && !ses->by_port.count);
 	assert(list_empty(&ses->eps) && list_empty(&ses->stuck) && list_empty(&ses->dgrams));
 	assert(!ses->unexpected_bytes && !ses->answers && !ses->asks.count && !ses->rx_msgs.count);
 	assert(!ses->tx_msgs.used && !ses->tx_rmas.used && !ses->rx_msg_pool.used && !ses->rx_rmas.used);
 	assert(!ses->rx_reqs.used && !ses->cqe_nodes.used && !ses->dgram_pool.used);
 	peers_fini(&ses->peers);
+	u64map_fini(&ses->by_port);
 	u64map_fini(&ses->rx_msgs);
 	weft_mem_free(ses->mem, ses->asks.msgs);
 	pool_fini(&ses->tx_rmas);
@@ -145,19 +151,19 @@ void ses_poll_idempotent(struct ses *ses, weft_ns now)
 	rudi_poll(ses, now);
 }
 
-/* One flag for all endpoints: a poll that nobody wants anything of does not look at their rings. */
+/* Each endpoint that is ready has one turn; one that stays ready stands behind all others then. */
 void ses_poll_submissions(struct ses *ses, weft_ns now)
 {
-	bool doorbell = atomic_load_explicit(&ses->doorbell, memory_order_relaxed) &&
-			atomic_exchange_explicit(&ses->doorbell, false, memory_order_acq_rel);
-	if (!doorbell && !ses->more_submissions && !ses->left_over)
+	doorbells_collect(ses);
+	ses->more_submissions = false;
+	if (list_empty(&ses->ready))
 		return;
-	ses->more_submissions = ses->left_over = false;
-	list_for_each (l, &ses->eps) {
-		struct weft_ep *ep = list_entry(l, struct weft_ep, link);
-		if (ep->has_pending || ep->overflow || !spsc_empty(&ep->sq))
-			ep_submissions(ses, ep, now);
-	}
+	struct list *l, *last = ses->ready.prev;
+	do {
+		l = ses->ready.next;
+		list_del(l);
+		ep_submissions(ses, list_entry(l, struct weft_ep, ready_link), now);
+	} while (l != last);
 }
 
 void ses_poll_sent(struct ses *ses)

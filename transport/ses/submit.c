@@ -62,9 +62,11 @@ void ep_submissions(struct ses *ses, struct weft_ep *ep, weft_ns now)
 			return;
 		ep->has_pending = !perform(ses, ep, &ep->pending, now);
 		if (ep->has_pending) {
-			ses->short_of_mem = ses->left_over = true;
+			ep_mark_ready(ses, ep);
+			ses->short_of_mem = true;
 			return;
 		}
 	}
+	ep_mark_ready(ses, ep);
 	ses->more_submissions = true;
 }

@@ -35,13 +35,74 @@ static void open__numbers(void **state)
 	duo_close(&d);
 }
 
+/* The smallest free number, whatever was opened and closed before. */
+static void open__numbers_of_many(void **state)
+{
+	enum { MANY = 300 };
+	struct weft_err err = {""};
+	struct weft_ep *ep[MANY], *asked;
+	struct duo d;
+	open_default(&d);
+	assert_int_equal(weft_ep_open(d.e[0], 0xC000 + 7, 1, 1, &asked, &err), 0);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(weft_ep_open(d.e[0], 0, 1, 1, &ep[i], &err), 0);
+		assert_int_equal(weft_ep_port(ep[i]), 0xC000 + i + (i >= 7));
+	}
+	static const int gaps[] = {200, 3, 100};
+	static const uint16_t refilled[] = {0xC000 + 3, 0xC000 + 101, 0xC000 + 201, 0xC000 + MANY + 1};
+	for (int i = 0; i < 3; i++)
+		weft_ep_close(ep[gaps[i]]);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(weft_ep_open(d.e[0], 0, 1, 1, &ep[0], &err), 0);
+		assert_int_equal(weft_ep_port(ep[0]), refilled[i]);
+	}
+	duo_close(&d);
+}
+
+/* Among many, and beside one of that number that nothing can be addressed to. */
+static void find__by_number(void **state)
+{
+	enum { MANY = 500, WANTED = 321 };
+	struct weft_err err = {""};
+	struct weft_ep *ep[MANY], *hidden;
+	struct duo d;
+	open_default(&d);
+	for (int i = 0; i < MANY; i++)
+		assert_int_equal(weft_ep_open(d.e[1], (uint16_t)(1000 + i), 16, 16, &ep[i], &err), 0);
+	assert_int_equal(weft_ep_open_hidden(d.e[1], 1000 + WANTED, 16, 16, &hidden, &err), 0);
+	struct weft_addr addr = {d.e[1]->pds.conf.ip, 1000 + WANTED};
+	uint8_t out = 9, in = 0;
+	struct weft_op send = {.kind = WEFT_OP_SEND, .buf = &out, .len = 1, .context = &out};
+	struct weft_op recv = {.kind = WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = &in, .len = 1};
+	assert_int_equal(weft_peer_add(d.e[0], &addr, &send.peer), 0);
+	for (int left = 0; left < 2; left++) {
+		assert_int_equal(weft_submit(ep[WANTED], &recv), 0);
+		duo_poll(&d, 1);
+		assert_int_equal(weft_submit(d.ep[0], &send), 0);
+		duo_run(&d, d.now + WEFT_MS(1));
+		duo_expect(&d, 0, &out, 0);
+		assert_int_equal(in, 9 + left);
+		out++;
+		if (left == 0)
+			weft_ep_close(hidden);
+	}
+	weft_ep_close(ep[WANTED]);
+	assert_int_equal(weft_submit(d.ep[0], &send), 0);
+	duo_run(&d, d.now + WEFT_MS(50));
+	duo_expect(&d, 0, &out, EHOSTUNREACH);
+	duo_close(&d);
+}
+
+/* Endpoint, rings, and at the ninth a larger table of numbers. */
 static void open__without_memory(void **state)
 {
 	struct weft_err err = {""};
 	struct weft_ep *ep;
 	struct duo d;
 	open_default(&d);
-	for (uint64_t n = 1; n <= 3; n++) {
+	for (uint16_t i = 0; i < 7; i++)
+		assert_int_equal(weft_ep_open(d.e[0], 10 + i, 16, 16, &ep, &err), 0);
+	for (uint64_t n = 1; n <= 4; n++) {
 		int64_t live = d.mem[0].live;
 		d.mem[0].fail_at = d.mem[0].calls + n;
 		assert_int_equal(weft_ep_open(d.e[0], 5, 16, 16, &ep, &err), -ENOMEM);
@@ -318,6 +379,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open__numbers),
+		cmocka_unit_test(open__numbers_of_many),
+		cmocka_unit_test(find__by_number),
 		cmocka_unit_test(open__without_memory),
 		cmocka_unit_test(submit__ring_full),
 		cmocka_unit_test(submit__more_than_a_poll_takes),

@@ -34,8 +34,10 @@ struct rudi {
 struct ses {
 	struct pds *pds;
 	struct weft_stats *stats;
-	_Atomic bool doorbell;     /* somebody submitted since the endpoints were last looked at */
-	bool left_over;            /* an endpoint has a submission or completions that could not be dealt with */
+	/* The endpoints to look at, see doorbell.h. */
+	_Atomic(struct weft_ep *) rung; /* somebody submitted since the last look */
+	struct list ready;              /* weft_ep: a submission, or completions, could not be dealt with */
+
 	bool more_submissions;     /* an endpoint had more than fit in this poll */
 	bool short_of_mem;         /* a submission or a completion waits for memory or for room in its ring */
 	bool fetch_later;          /* one of `fetches` could not be begun */
@@ -44,6 +46,8 @@ struct ses {
 	bool shutting_down;        /* operations are refused */
 	int failed;                /* so are all, receives too, with this errno; 0: they are not */
 	struct list eps;           /* endpoints */
+	struct u64map by_port;     /* these by number, but hidden ones */
+	uint32_t free_port_from;   /* no smaller number that engines give out is free */
 	struct list stuck;         /* ses_rx with a request whose turn has come and that there was no memory for */
 	struct list fetches;       /* announced rx_msgs that are being fetched */
 	struct list dgrams;        /* datagrams that the port may still have to take */
@@ -75,14 +79,14 @@ void ses_fini(struct ses *ses);
 
 /* What there was no memory for: fetch_later or `stuck`. */
 void ses_poll_retry(struct ses *ses);
-void ses_poll_submissions(struct ses *ses, weft_ns now); /* of all endpoints */
+void ses_poll_submissions(struct ses *ses, weft_ns now); /* of the endpoints that have any */
 void ses_poll_idempotent(struct ses *ses, weft_ns now);  /* rudi.due_ns has come */
 void ses_poll_sent(struct ses *ses);                     /* the port was given packets */
 
 /* Whether there is something to do although nothing arrived and nothing is due. */
 static inline bool ses_wants_poll(const struct ses *ses)
 {
-	return ses->short_of_mem || atomic_load_explicit(&ses->doorbell, memory_order_relaxed);
+	return ses->short_of_mem || atomic_load_explicit(&ses->rung, memory_order_relaxed);
 }
 
 /* Ends every operation and refuses those to come (fail.c). */
