@@ -33,11 +33,12 @@ static const struct opt_desc options[] = {
 static const struct opt_command command = {
 	.name = "top",
 	.args = " [PID]",
-	.about = "Shows what processes are doing: operations and what they wait for, connections, ports, neighbours.\n"
+	.about = "Shows what processes are doing: operations and what they wait for, connections, ports, neighbours,\n"
+		 "channels between processes of a weft host.\n"
 		 "All of this host's that you may ask, or the one with this PID. Processes that use the provider are\n"
 		 "asked when FI_WEFT_TELEMETRY=1 is set for them.\n"
 		 "\n"
-		 "Keys: 1 to 4 or Tab choose the table, s the column that it is sorted by, r the order, / a filter,\n"
+		 "Keys: 1 to 5 or Tab choose the table, s the column that it is sorted by, r the order, / a filter,\n"
 		 "f freezes, arrows and page keys scroll, q quits. Exits with 1 when there is nothing to show.",
 	.table = options,
 	.positional_max = 1,

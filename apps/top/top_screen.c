@@ -93,7 +93,7 @@ static const char *hint(const struct screen *s)
 		return "filter: type a text; Enter keeps it, Esc drops it";
 	if (json_array_size(json_object_get(s->shot, "processes")) == 0)
 		return "nothing to show: no process with FI_WEFT_TELEMETRY=1 that you may ask; q quits";
-	return "1-4 view  s sort  r reverse  / filter  f freeze  arrows scroll  q quit";
+	return "1-5 view  s sort  r reverse  / filter  f freeze  arrows scroll  q quit";
 }
 
 static void draw(struct screen *s)

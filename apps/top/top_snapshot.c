@@ -48,14 +48,28 @@ static void add_row(json_t *shot, const char *list, json_t *row, uint32_t pid, c
 	json_array_append(json_object_get(shot, list), row);
 }
 
+/* Those of a device's counters that are of local channels; a device without channels has none. */
+static void add_local(json_t *shot, const json_t *counters, uint32_t pid, const char *device)
+{
+	json_t *row = json_object(), *value;
+	const char *key;
+	json_object_foreach((json_t *)counters, key, value) if (strncmp(key, "local_", strlen("local_")) == 0)
+		json_object_set(row, key, value);
+	if (json_object_size(row) != 0)
+		add_row(shot, "local", row, pid, device);
+	json_decref(row);
+}
+
 static void add_device(json_t *shot, struct top_link *link, const char *device)
 {
 	char text[256];
 	bool more = false;
 	snprintf(text, sizeof text, "/weft/stats,%s", device);
 	json_t *counters = top_link_ask(link, text);
-	if (json_is_object(counters))
+	if (json_is_object(counters)) {
 		add_row(shot, "counters", counters, link->pid, device);
+		add_local(shot, counters, link->pid, device);
+	}
 	json_decref(counters);
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		json_t *rows = top_link_pages(link, lists[i].command, device, &more), *row;
@@ -117,8 +131,8 @@ static void add_sockets(json_t *shot, const char *base, const char *dir, uint32_
 json_t *top_snapshot_take(uint32_t pid)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	json_t *shot = json_pack("{s:s, s:I, s:b, s:[], s:[]}", "schema", "weft.top/1", "time_ns", now_ns(), "more", 0,
-				 "processes", "counters");
+	json_t *shot = json_pack("{s:s, s:I, s:b, s:[], s:[], s:[]}", "schema", "weft.top/1", "time_ns", now_ns(),
+				 "more", 0, "processes", "counters", "local");
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		json_object_set_new(shot, lists[i].name, json_array());
 	if (runtime != NULL && strlen(runtime) < 256)
@@ -132,44 +146,53 @@ json_t *top_snapshot_take(uint32_t pid)
 
 /* ---- rates ---- */
 
+/* Neither has it, or both have the same. */
 static bool same(const json_t *a, const json_t *b, const char *key)
 {
-	return json_equal(json_object_get(a, key), json_object_get(b, key));
+	const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+	return x == y || json_equal(x, y);
 }
 
-static const json_t *port_before(const json_t *before, const json_t *port)
+/* What a row of `list` was in the snapshot before; NULL: it was not there. */
+static const json_t *row_before(const json_t *before, const char *list, const json_t *row)
 {
 	const json_t *other;
 	size_t n;
-	json_array_foreach(json_object_get(before, "ports"), n, other) if (same(port, other, "pid") &&
-									   same(port, other, "on") &&
-									   same(port, other, "name")) return other;
+	json_array_foreach(json_object_get(before, list), n, other) if (same(row, other, "pid") &&
+									same(row, other, "on") &&
+									same(row, other, "name")) return other;
 	return NULL;
 }
 
-static void add_rate(json_t *port, const json_t *old, const char *counter, const char *name, double per_count)
+static void add_rate(json_t *row, const json_t *old, const char *counter, const char *name, double per_count)
 {
-	const json_t *value = json_object_get(port, counter), *was = json_object_get(old, counter);
+	const json_t *value = json_object_get(row, counter), *was = json_object_get(old, counter);
 	if (!json_is_integer(value) || !json_is_integer(was) || json_integer_value(value) < json_integer_value(was))
 		return;
 	double counts = (double)(json_integer_value(value) - json_integer_value(was));
-	json_object_set_new(port, name, json_integer((json_int_t)(counts * per_count)));
+	json_object_set_new(row, name, json_integer((json_int_t)(counts * per_count)));
 }
 
 void top_snapshot_rates(json_t *now, const json_t *before)
 {
 	double ns = (double)(json_integer_value(json_object_get(now, "time_ns")) -
 			     json_integer_value(json_object_get(before, "time_ns")));
-	json_t *port;
+	json_t *row;
 	size_t n;
 	if (ns <= 0)
 		return;
-	json_array_foreach(json_object_get(now, "ports"), n, port)
+	json_array_foreach(json_object_get(now, "ports"), n, row)
 	{
-		const json_t *old = port_before(before, port);
-		add_rate(port, old, "rx_bytes", "rx_bps", 8e9 / ns);
-		add_rate(port, old, "tx_bytes", "tx_bps", 8e9 / ns);
-		add_rate(port, old, "rx_pkts", "rx_pps", 1e9 / ns);
-		add_rate(port, old, "tx_pkts", "tx_pps", 1e9 / ns);
+		const json_t *old = row_before(before, "ports", row);
+		add_rate(row, old, "rx_bytes", "rx_bps", 8e9 / ns);
+		add_rate(row, old, "tx_bytes", "tx_bps", 8e9 / ns);
+		add_rate(row, old, "rx_pkts", "rx_pps", 1e9 / ns);
+		add_rate(row, old, "tx_pkts", "tx_pps", 1e9 / ns);
+	}
+	json_array_foreach(json_object_get(now, "local"), n, row)
+	{
+		const json_t *old = row_before(before, "local", row);
+		add_rate(row, old, "local_rx_pkts", "local_rx_pps", 1e9 / ns);
+		add_rate(row, old, "local_tx_pkts", "local_tx_pps", 1e9 / ns);
 	}
 }

@@ -61,6 +61,21 @@ static const struct column {
 		{"AGE", "age_ns", CELL_TIME, 7},
 		{"WAITING", "waiting_pkts", CELL_COUNT, 7},
 	},
+	{
+		{"PID", "pid", CELL_COUNT, 8},
+		{"DEVICE", "on", CELL_TEXT, -20},
+		{"RX pkt/s", "local_rx_pps", CELL_NUMBER, 8},
+		{"TX pkt/s", "local_tx_pps", CELL_NUMBER, 8},
+		{"RX pkts", "local_rx_pkts", CELL_NUMBER, 8},
+		{"TX pkts", "local_tx_pkts", CELL_NUMBER, 8},
+		{"LATE", "local_late", CELL_COUNT, 7},
+		{"FULL", "local_full", CELL_COUNT, 7},
+		{"MARKED", "local_marked", CELL_COUNT, 7},
+		{"DROPPED", "local_dropped", CELL_COUNT, 7},
+		{"REFUSED", "local_refused", CELL_COUNT, 7},
+		{"WAKES", "local_wakes", CELL_COUNT, 7},
+		{"OPENED", "local_channels", CELL_COUNT, 6},
+	},
 };
 
 static const struct view {
@@ -68,10 +83,8 @@ static const struct view {
 	unsigned sorted_by;
 	bool descending;
 } views[TOP_VIEWS] = {
-	{"operations", "ops", 5, true},
-	{"connections", "conns", 12, true},
-	{"ports", "ports", 1, false},
-	{"neighbours", "neigh", 2, false},
+	{"operations", "ops", 5, true},    {"connections", "conns", 12, true},    {"ports", "ports", 1, false},
+	{"neighbours", "neigh", 2, false}, {"local channels", "local", 1, false},
 };
 
 const char *top_view_name(unsigned view)

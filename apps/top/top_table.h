@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TOP_VIEWS = 4, TOP_LINE_BYTES = 512 };
+enum { TOP_VIEWS = 5, TOP_LINE_BYTES = 512 };
 
 /* Which rows to show, and how. */
 struct top_order {

@@ -4,12 +4,14 @@
 FI_PROVIDER_PATH."""
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import random
 import re
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -94,6 +96,36 @@ def used(net: Net) -> None:
     outside.end()
     rows, told = at.end()
     assert all(row[7] == "0" for row in rows) and "has to go" not in told, (rows, told)
+
+
+def top(*args: object) -> str:
+    run = subprocess.run([host.WEFT, "top", "--once", *map(str, args)], text=True, capture_output=True, timeout=host.LIMIT_S)
+    assert run.returncode == 0, run
+    return run.stdout
+
+
+def seen(net: Net) -> None:
+    """`weft top` shows what goes past `weft host`."""
+    at = Host(net, local="on")
+    os.environ["RUNTIME_DIRECTORY"] = os.environ["XDG_RUNTIME_DIR"] = at.folder.name
+    one, other = (Local(net, at, TELEMETRY="1") for _ in range(2))
+    outside = Peer(net.b, APP, "v0", TELEMETRY="1")
+    wait_until_local(at, one, other)
+    exchange(one, other, 1)
+    exchange(one, outside, 2)
+    pids = {peer.process.pid for peer in (one, other)}
+    rows = [row for row in json.loads(top("--json"))["local"] if row["pid"] in pids]
+    assert len(rows) == 2, rows
+    for row in rows:
+        assert row["local_tx_pkts"] > 100 and row["local_rx_pkts"] > 100 and row["local_channels"] == 1, rows
+        assert row["local_refused"] == row["local_dropped"] == 0 and "local_tx_pps" in row, rows
+    text = top().partition("\nlocal channels\n")[2]
+    print(text)
+    assert all(re.search(rf"^ *{pid} net_virtio_user_host ", text, re.M) for pid in pids), text
+    assert "local channels" not in top(outside.process.pid)
+    for peer in (one, other, outside):
+        peer.end()
+    at.end()
 
 
 def off(net: Net) -> None:
@@ -251,7 +283,7 @@ def hostile(net: Net) -> None:
 
 def main() -> None:
     namespaces.enter()
-    cases = {case.__name__: case for case in (used, off, restarted, again, encrypted, hostile)}
+    cases = {case.__name__: case for case in (used, seen, off, restarted, again, encrypted, hostile)}
     cases[CASE](Net())
 
 

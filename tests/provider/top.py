@@ -9,10 +9,12 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 from observed import LIMIT_S, Peer, scratch, start, start_switch, until
@@ -154,6 +156,55 @@ class Screen:
         os.close(self.master)
 
 
+class Channels:
+    """Telemetry of a process that has a device with local channels, and sends more whenever it is asked. It is this one."""
+
+    def __init__(self, folder):
+        path = f"{folder}/dpdk/channels"
+        os.makedirs(path)
+        self.server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.server.bind(path + "/dpdk_telemetry.v2")
+        self.server.listen()
+        self.sent = 0
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def stats(self):
+        self.sent += 1000000
+        return {"tx_data": 7, "local_tx_pkts": self.sent, "local_rx_pkts": 20, "local_full": 3, "local_late": 41,
+                "local_dropped": 5, "local_marked": 67, "local_refused": 8, "local_channels": 9, "local_wakes": 1234567}
+
+    def run(self):
+        while True:
+            connection, _ = self.server.accept()
+            connection.send(json.dumps({"version": "", "pid": os.getpid(), "max_output_len": 16384}).encode())
+            while command := connection.recv(1024).decode():
+                name = command.split(",")[0]
+                answer = ["net_virtio_user0"] if name == "/weft/devices" else self.stats() if name == "/weft/stats" else None
+                connection.send(json.dumps({name: answer}).encode())
+            connection.close()
+
+
+def local_channels(folder, others):
+    """As JSON, as text and on the screen; processes without channels have none."""
+    Channels(folder)
+    shot = snapshot()
+    assert {row["pid"] for row in shot["counters"]} >= {os.getpid(), *others}, shot  # others' processes, too
+    assert not {row["pid"] for row in shot["local"]}.intersection(others), shot
+    row, = snapshot(os.getpid())["local"]
+    assert (row["pid"], row["on"], row["local_late"], row["local_channels"]) == (os.getpid(), "net_virtio_user0", 41, 9), row
+    assert "tx_data" not in row and row["local_rx_pps"] == 0 and row["local_tx_pps"] > 0, row
+    table = top("--once", os.getpid()).stdout.partition("\nlocal channels\n")[2].splitlines()
+    assert table[0].split()[-6:] == ["FULL", "MARKED", "DROPPED", "REFUSED", "WAKES", "OPENED"], table
+    assert re.fullmatch(rf" *{os.getpid()} net_virtio_user0 +0 +\S+ +20 +\d\.\d\dM +41 +3 +67 +5 +8 1234567 +9", table[1]), table
+    assert "local channels" not in top("--once", others[0]).stdout
+    s = Screen("--interval", "100ms", os.getpid())
+    s.press("5")
+    s.shows(rf"\[5 local channels\](?s:.*)1 rows by DEVICE(?s:.*){os.getpid()} net_virtio_user0")
+    s.press("\t")
+    s.shows(r"\[1 operations\]")
+    s.end()
+
+
 def screen(a, b):
     s = Screen("--interval", "100ms")
     s.shows(r"[1-9]\d* processes(?s:.*)\[1 operations\](?s:.*)rows by AGE, largest first(?s:.*)receive: none posted")
@@ -187,7 +238,7 @@ def small_screens():
     """Whatever its size, it draws what fits, takes keys and ends."""
     for rows, columns in ((1, 1), (2, 10), (3, 300), (60, 5)):
         s = Screen("--interval", "50ms", rows=rows, columns=columns)
-        for keys in ("2", "3", "4", "s", "r", "\x1b[B", "\x1b[6~", "\x1b[5~", "/x", "\n", "f"):
+        for keys in ("2", "3", "4", "5", "s", "r", "\x1b[B", "\x1b[6~", "\x1b[5~", "/x", "\n", "f"):
             s.press(keys)
             s.read(0.05)
         s.resize(columns, rows)
@@ -211,6 +262,7 @@ def main(folder):
     screen(a, b)
     small_screens()
     silent_peer(a, b)
+    local_channels(folder, (a.pid, b.pid))
     for peer in (a, b):
         peer.process.kill()
         peer.process.wait()
