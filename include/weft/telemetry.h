@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What others may read of a process while it runs, through DPDK's telemetry socket: /weft/devices lists the devices,
  * /weft/stats,DEVICE gives the counters of one (weft/stats.h, weft/ethdev_stats.h, weft/tss_stats.h,
- * weft/local_stats.h), and pages of /weft/conns, /weft/ops, /weft/neigh and /weft/ports tell more
+ * weft/cm_stats.h, weft/local_stats.h), and pages of /weft/conns, /weft/ops, /weft/neigh and /weft/ports tell more
  * (doc/reference/telemetry.md). */
 #ifndef WEFT_TELEMETRY_H
 #define WEFT_TELEMETRY_H

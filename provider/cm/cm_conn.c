@@ -72,6 +72,7 @@ static void not_connected(struct cm_conn *c, int err, const struct cm_msg *msg)
 	c->told_end = true;
 	c->owes_bye = false;
 	stats_of(c)->cm_not_connected++;
+	stats_of(c)->cm_timed_out += err == ETIMEDOUT;
 	tell(c, FI_CONNECTED, err, msg);
 }
 
@@ -82,6 +83,12 @@ static void ended(struct cm_conn *c)
 	if (!c->told_end)
 		tell(c, FI_SHUTDOWN, 0, NULL);
 	c->told_end = true;
+}
+
+static void shut_down(struct cm_conn *c)
+{
+	stats_of(c)->cm_shut_down += c->state == CM_UP;
+	ended(c);
 }
 
 static void broken(struct cm_conn *c)
@@ -176,6 +183,7 @@ int cm_conn_call(struct cm_conn *c, const struct weft_addr *to, const void *data
 	else
 		state_set(c, CM_CALLING);
 	c->owes_bye = !ret;
+	stats_of(c)->cm_called += !ret;
 	return ret;
 }
 
@@ -211,6 +219,7 @@ void cm_conn_end(struct cm_conn *c)
 	if (c->request && cm_request_reject(c->cm, c->request, NULL, 0))
 		cm_request_free(c->cm, c->request);
 	c->request = NULL;
+	stats_of(c)->cm_shut_down += c->state == CM_UP;
 	if (c->owes_bye)
 		send(c, CM_BYE, NULL, 0); /* if that fails, the peer hears it when it asks */
 	c->owes_bye = false;
@@ -268,7 +277,7 @@ static void gone(struct cm_conn *c, const struct cm_msg *msg)
 	else if (c->state == CM_UP && msg->kind == CM_RESET)
 		broken(c);
 	else
-		ended(c);
+		shut_down(c);
 }
 
 void cm_conn_arrived(struct prov_cm *cm, const struct weft_ip *from, const struct cm_msg *msg)

@@ -17,10 +17,10 @@ static void telemetry_read(void *arg, struct weft_stats *stats, struct weft_ethd
 	prov_nic_unlock(nic);
 }
 
-/* Those of encryption, then those of local channels; a device may have either, or both. */
+/* Those of encryption, of connections, and of local channels; every device has the second. */
 static const struct weft_counter_desc more_descs[] = {
 #define COUNTER_DESC(name, help) {#name, help, 0},
-	WEFT_TSS_COUNTERS(COUNTER_DESC) WEFT_LOCAL_COUNTERS(COUNTER_DESC)
+	WEFT_TSS_COUNTERS(COUNTER_DESC) WEFT_CM_COUNTERS(COUNTER_DESC) WEFT_LOCAL_COUNTERS(COUNTER_DESC)
 #undef COUNTER_DESC
 };
 
@@ -28,8 +28,10 @@ static void telemetry_read_more(void *arg, uint64_t *values)
 {
 	struct prov_nic *nic = arg;
 	struct weft_tss_stats tss;
+	struct weft_cm_stats cm;
 	struct weft_local_stats local;
 	prov_nic_lock(nic);
+	cm = nic->cm_stats;
 	if (nic->keys.port)
 		weft_tss_stats(nic->keys.port, &tss);
 	if (nic->local_port)
@@ -37,6 +39,9 @@ static void telemetry_read_more(void *arg, uint64_t *values)
 	prov_nic_unlock(nic);
 	for (int i = 0; nic->keys.port && i < WEFT_TSS_COUNTER_COUNT; i++)
 		*values++ = weft_tss_stats_value(&tss, i);
+#define COPY(name, help) *values++ = cm.name;
+	WEFT_CM_COUNTERS(COPY)
+#undef COPY
 	for (int i = 0; nic->local_port && i < WEFT_LOCAL_COUNTER_COUNT; i++)
 		*values++ = weft_local_stats_value(&local, i);
 }
@@ -120,8 +125,8 @@ void prov_telemetry_add(struct prov_nic *nic)
 						 .ops = telemetry_ops,
 						 .neighs = telemetry_neighs,
 						 .ports = telemetry_ports};
-	nic->telemetry.more_count =
-		(nic->keys.port ? WEFT_TSS_COUNTER_COUNT : 0) + (nic->local_port ? WEFT_LOCAL_COUNTER_COUNT : 0);
+	nic->telemetry.more_count = (nic->keys.port ? WEFT_TSS_COUNTER_COUNT : 0) + WEFT_CM_COUNTER_COUNT +
+				    (nic->local_port ? WEFT_LOCAL_COUNTER_COUNT : 0);
 	nic->telemetry.more = nic->keys.port ? more_descs : more_descs + WEFT_TSS_COUNTER_COUNT;
 	nic->telemetry.read_more = telemetry_read_more;
 	nic->has_telemetry = weft_telemetry_add(&nic->telemetry, &err) == 0;

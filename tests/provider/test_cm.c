@@ -433,6 +433,10 @@ static void connect__no_such_host(void **state)
 {
 	struct fid_ep *ep = call(client, 77, NULL, 0);
 	expect_failure(client, &ep->fid, FI_ETIMEDOUT, NULL);
+	struct weft_cm_stats stats = stats_of(client);
+	assert_int_equal(stats.cm_called, 1);
+	assert_int_equal(stats.cm_not_connected, 1);
+	assert_int_equal(stats.cm_timed_out, 1);
 	ok(fi_close(&ep->fid));
 }
 
@@ -587,6 +591,14 @@ static void shutdown__ends_it_at_both_sides(void **state)
 	expect_no_event(server);
 	expect_no_event(client);
 	pair_close(&p);
+	for (struct side *s = sides; s < sides + 2; s++) {
+		struct weft_cm_stats stats = stats_of(s);
+		assert_int_equal(stats.cm_called, s == client);
+		assert_int_equal(stats.cm_requests, s == server);
+		assert_int_equal(stats.cm_connected, 1);
+		assert_int_equal(stats.cm_shut_down, 1);
+		assert_int_equal(stats.cm_broken + stats.cm_not_connected + stats.cm_timed_out, 0);
+	}
 }
 
 static void close__is_a_shutdown(void **state)
@@ -597,6 +609,8 @@ static void close__is_a_shutdown(void **state)
 	expect_no_event(client);
 	ok(fi_close(&p.of_client->fid));
 	assert_int_equal(stats_of(client).cm_broken, 0);
+	assert_int_equal(stats_of(client).cm_shut_down, 1);
+	assert_int_equal(stats_of(server).cm_shut_down, 1);
 }
 
 /* Nobody hears of an object that is closed. */

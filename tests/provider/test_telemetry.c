@@ -145,6 +145,51 @@ static void stats__of_encryption(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+static struct fid_ep *connecting_ep(struct host *h, struct fid_eq **eq)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(7), .sin_addr.s_addr = htonl(0x0a000009)};
+	struct fi_eq_attr attr = {.wait_obj = FI_WAIT_NONE};
+	struct fid_ep *ep;
+	ok(fi_eq_open(h->fabric, &attr, eq, NULL));
+	ok(fi_cq_open(h->domain, &(struct fi_cq_attr){.format = FI_CQ_FORMAT_TAGGED}, &h->cq, NULL));
+	ok(fi_endpoint(h->domain, h->info, &ep, NULL));
+	ok(fi_ep_bind(ep, &(*eq)->fid, 0));
+	ok(fi_ep_bind(ep, &h->cq->fid, FI_TRANSMIT | FI_RECV));
+	ok(fi_enable(ep));
+	ok(fi_connect(ep, &to, NULL, 0));
+	return ep;
+}
+
+static void stats__of_connections(void **state)
+{
+	static char answer[16384];
+	struct fi_info *hints = fi_allocinfo();
+	struct weft_cm_stats cm;
+	struct weft_fi_ops *ops;
+	struct fid_eq *eq;
+	struct host h = {0};
+	char text[96];
+	hints->ep_attr->type = FI_EP_MSG;
+	host_open_domain(&h, hints);
+	int fd = telemetry_connect();
+	struct fid_ep *ep = connecting_ep(&h, &eq);
+	ok(fi_open_ops(&h.domain->fid, WEFT_FI_OPS, 0, (void **)&ops, NULL));
+	ok(ops->cm_stats(&h.domain->fid, &cm));
+	assert_int_equal(cm.cm_called, 1);
+	ask(fd, "/weft/stats," DEVICE, answer, sizeof answer);
+#define EXPECT(name, help)                                                                                             \
+	snprintf(text, sizeof text, "\"" #name "\":%llu", (unsigned long long)cm.name);                                \
+	assert_non_null(strstr(answer, text));
+	WEFT_CM_COUNTERS(EXPECT)
+#undef EXPECT
+	ok(fi_close(&ep->fid));
+	ok(fi_close(&h.cq->fid));
+	h.cq = NULL;
+	ok(fi_close(&eq->fid));
+	host_close(&h);
+	close(fd);
+}
+
 static struct host host_with_a_send(int *fd)
 {
 	struct host h = {0};
@@ -295,6 +340,7 @@ int main(void)
 		cmocka_unit_test(directory__comes_and_goes), /* first: forks before EAL is up */
 		cmocka_unit_test(stats__are_those_of_engine_and_port),
 		cmocka_unit_test(stats__of_encryption),
+		cmocka_unit_test(stats__of_connections),
 		cmocka_unit_test(pages__of_a_send),
 		cmocka_unit_test(pages__beyond_the_end),
 		cmocka_unit_test(stats__unknown_and_closed_devices),
