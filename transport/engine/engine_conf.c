@@ -37,7 +37,7 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNE64(brtt_ns, 0, 0, 10000000000, "base RTT of a full packet on the longest idle path, ns; 0: probed"),
 	TUNE64(brtt_floor_ns, 0, 0, 10000000000, "measured base RTTs never go below this, ns"),
 	TUNE32(brtt_floor_pkts, 0, 0, 1000,
-	       "nor below the time our link takes for so many full packets; 0: 5 where probe_rate is not 0"),
+	       "nor below the time our link takes for so many full packets; 0: 5 where probe_rate is not 0, else 1"),
 	TUNE64(brtt_window_ns, 10000000000, 1000000, 3600000000000,
 	       "base RTTs are the smallest sample, and measured anew after this time, ns"),
 	TUNE64(rto_ns, 0, 0, 60000000000, "retransmission timeout, ns; 0: 7 base RTTs"),

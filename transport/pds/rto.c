@@ -66,9 +66,17 @@ static weft_ns period_ns(const struct pds_conf *conf, const struct pdc_tx *p)
 	return ns > conf->tune.rtt_memory_ns ? ns : conf->tune.rtt_memory_ns;
 }
 
-static weft_ns floored(const struct pds_conf *conf, weft_ns rtt_ns)
+/* A full packet takes the time of our link at least. Samples seem shorter where the rate that was told is below the
+ * link's: packets that were given to the port ahead of their time leave at once. */
+static weft_ns floored(const struct pds_conf *conf, const struct pdc_tx *p, weft_ns rtt_ns)
 {
-	return rtt_ns > conf->tune.brtt_floor_ns ? rtt_ns : conf->tune.brtt_floor_ns;
+	weft_ns floor_ns = conf->tune.brtt_floor_ns;
+	if (conf->tune.probe_rate == RATE_TOLD) {
+		uint32_t bytes = conf->overhead_bytes + p->pdc.payload_bytes;
+		weft_ns packet_ns = rate_floor_ns(conf->cc_params.link_bps, bytes, 1);
+		floor_ns = packet_ns > floor_ns ? packet_ns : floor_ns;
+	}
+	return rtt_ns > floor_ns ? rtt_ns : floor_ns;
 }
 
 void rto_lower_brtt(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_ns)
@@ -76,7 +84,7 @@ void rto_lower_brtt(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_n
 	assert(rtt_ns < p->min_rtt_ns);
 	p->min_rtt_ns = (uint32_t)rtt_ns;
 	if (rtt_ns < p->brtt_ns)
-		p->brtt_ns = floored(conf, rtt_ns);
+		p->brtt_ns = floored(conf, p, rtt_ns);
 }
 
 void rto_brtt_window_start(struct pdc_tx *p, weft_ns now)
@@ -91,8 +99,8 @@ static void renew_brtt(const struct pds_conf *conf, struct pdc_tx *p, weft_ns no
 {
 	bool told = conf->tune.brtt_ns != 0;
 	if (p->min_rtt_ns != UINT32_MAX)
-		p->brtt_ns =
-			floored(conf, told && p->min_rtt_ns > conf->tune.brtt_ns ? conf->tune.brtt_ns : p->min_rtt_ns);
+		p->brtt_ns = floored(conf, p,
+				     told && p->min_rtt_ns > conf->tune.brtt_ns ? conf->tune.brtt_ns : p->min_rtt_ns);
 	rto_brtt_window_start(p, now);
 	if (!told)
 		p->chores |= CHORE_BRTT;
@@ -108,7 +116,7 @@ void rto_resized(const struct pds_conf *conf, struct pdc_tx *p, uint32_t before_
 	if (!conf->tune.brtt_ns)
 		p->chores |= CHORE_BRTT;
 	else if (p->brtt_ns > conf->tune.brtt_ns)
-		p->brtt_ns = floored(conf, conf->tune.brtt_ns);
+		p->brtt_ns = floored(conf, p, conf->tune.brtt_ns);
 }
 
 void rto_sample(const struct pds_conf *conf, struct pdc_tx *p, weft_ns rtt_ns, weft_ns now)

@@ -233,6 +233,21 @@ static void floor__is_the_time_of_packets(void **state)
 	assert_int_equal(rate_floor_ns(40000000, MTU_BYTES, 0), 0);
 }
 
+/* The rate that was told is a hundredth of the link's: packets leave before their time, and RTTs seem to be nothing. */
+static void brtt__is_no_less_than_a_packet(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.link_bps = 1000000000;
+	conf.tune.brtt_ns = WEFT_US(80);
+	duo_open(&d, &conf);
+	duo_transfer(&d, 0, 100 * 4096);
+	assert_true(first_tx(d.e[0])->min_rtt_ns < WEFT_US(20));
+	assert_in_range(first_tx(d.e[0])->brtt_ns, rate_floor_ns(conf.tune.link_bps, 4096, 1), conf.tune.brtt_ns);
+	duo_close(&d);
+}
+
 /* A base RTT that a first burst brought is forgotten after its window; the next ACK has it probed. */
 static void brtt__is_forgotten(void **state)
 {
@@ -303,6 +318,7 @@ int main(void)
 		cmocka_unit_test(bound__losses_lower_it),
 		cmocka_unit_test(bound__kept_without_losses),
 		cmocka_unit_test(set_bound__follows_the_port),
+		cmocka_unit_test(brtt__is_no_less_than_a_packet),
 		cmocka_unit_test(brtt__is_forgotten),
 		cmocka_unit_test(engine__with_an_unknown_link),
 		cmocka_unit_test(engine__paces_a_link_that_comes_up),
