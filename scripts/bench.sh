@@ -33,7 +33,7 @@ lab() {
 	json=$(mktemp)
 	TIMEFORMAT='%U %S'
 	for i in 1 2 3; do
-		echo "$({ time "$build/weft" sim "$@" --json "$json" >/dev/null; } 2>&1) $(tr -d '\n' <"$json")"
+		echo "$({ time "$build/weft" sim --cc smartt --lb reps "$@" --json "$json" >/dev/null; } 2>&1) $(tr -d '\n' <"$json")"
 	done | python3 -c '
 import json, sys
 runs = []

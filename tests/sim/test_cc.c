@@ -32,8 +32,8 @@ static double mean_inflation(const char *cc, const char *topology, const char *m
 
 	for (int i = 0; i < 3; i++) {
 		struct scenario s;
-		SCENARIO_PASSES(&s, "--topology", topology, "--matrix", matrix, "--cc", cc, "--set", ack_every,
-				"--seed", seeds[i], "--end", "20ms");
+		SCENARIO_PASSES(&s, "--topology", topology, "--matrix", matrix, "--cc", cc, "--lb", "reps", "--set",
+				ack_every, "--seed", seeds[i], "--end", "20ms");
 		sum += s.summary.inflation;
 		scenario_end(&s);
 	}
@@ -66,7 +66,7 @@ static void smartt2__oversubscribed_permutation(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct scenario s;
 		SCENARIO_PASSES(&s, "--topology", "tree:4:4:8:1:4", "--link-gbps", "800", "--matrix",
-				"crosscore:128:2MiB", "--cc", ccs[i], "--seed", "2", "--end", "20ms");
+				"crosscore:128:2MiB", "--cc", ccs[i], "--lb", "reps", "--seed", "2", "--end", "20ms");
 		tail_us[i] = s.summary.fct_us.max;
 		spread_us[i] = s.summary.fct_us.max - s.summary.fct_us.min;
 		scenario_end(&s);
@@ -93,8 +93,8 @@ static void smartt3__windowed_all_to_all(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		struct scenario s;
-		SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", MATRIX("a2a_16n_p4_1M"), "--cc", ccs[i], "--end",
-				"20ms");
+		SCENARIO_PASSES(&s, "--topology", LS16, "--matrix", MATRIX("a2a_16n_p4_1M"), "--cc", ccs[i], "--lb",
+				"reps", "--end", "20ms");
 		trimmed[i] = (double)s.stats.tx_retx_trim;
 		inflation[i] = s.summary.inflation;
 		scenario_end(&s);
