@@ -22,8 +22,9 @@ static void open_host(struct host *h, const char *name, struct weft_ip ip, struc
 {
 	struct weft_err err = {""};
 	struct weft_ethdev_conf dev = {.dev = name, .ip = ip, .no_arp = 1};
-	struct weft_engine_conf conf = {.ip = ip, .cc = weft_cc_find("smartt"), .lb = weft_lb_find("reps")};
+	struct weft_engine_conf conf = {.ip = ip, .cc = weft_cc_auto(), .lb = weft_lb_find("reps")};
 	weft_param_defaults(weft_engine_tunes, &conf.tune);
+	weft_engine_tune_auto(&conf.tune);
 	CHECK(weft_ethdev_ring_pair(name, 1024, &h->wire, &err));
 	CHECK(weft_ethdev_open(&dev, &h->port, &err));
 	CHECK(weft_engine_create(&conf, h->port, weft_clock_ns(), &h->engine, &err));

@@ -48,18 +48,22 @@ const struct weft_param lab_tunes[] = {
 	{.key = NULL},
 };
 
+/* As `auto` has it on the fabric of the defaults. */
 void lab_config_begin(struct lab_config *c)
 {
+	const struct weft_lb_offer offer = {.ecn = 1, .trimming = 1, .all_acked = 1, .ack_every = 1};
+	const char *reason;
 	*c = (struct lab_config){
 		.seed = 1,
 		.end_ns = WEFT_S(100),
-		.cc = weft_cc_find("smartt"),
-		.lb = weft_lb_find("reps"),
+		.cc = weft_cc_auto(),
 		.background_lb = weft_lb_find("ecmp"),
 		.route = weft_route_table[0],
-		.cc_name = "smartt",
+		.cc_name = weft_cc_auto()->name,
 	};
+	c->lb = weft_lb_auto(&offer, &reason);
 	weft_param_defaults(weft_engine_tunes, &c->engine);
+	weft_engine_tune_auto(&c->engine);
 	c->engine.validate = WEFT_VALIDATE_NEVER; /* nobody lies about an address here */
 	weft_param_defaults(weft_net_tunes, &c->fabric);
 	weft_param_defaults(lab_tunes, &c->tune);

@@ -13,6 +13,7 @@ int result_of_lab(struct lab *lab, struct run_result *r, struct weft_err *err)
 		.mode = "sim",
 		.cc = c->cc_name,
 		.lb = c->lb->name,
+		.cc_reason = c->cc_reason,
 		.lb_reason = c->lb_reason,
 		.route = c->route->name,
 		.warning = c->warning,

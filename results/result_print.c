@@ -107,6 +107,8 @@ static void print_names(FILE *out, const struct run_result *r)
 	bool routed = r->route && strcmp(r->route, weft_route_table[0]->name) != 0;
 	fprintf(out, "%-14s %s + %s%s%s, seed %" PRIu64 "\n", r->mode, r->cc, r->lb, routed ? ", switches " : "",
 		routed ? r->route : "", r->seed);
+	if (r->cc_reason)
+		fprintf(out, "%-14s %s\n", r->cc, r->cc_reason);
 	if (r->lb_reason)
 		fprintf(out, "%-14s %s\n", r->lb, r->lb_reason);
 	if (r->warning)

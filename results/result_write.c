@@ -141,9 +141,9 @@ static int put_metrics(json_t *json, const struct run_record *record)
 
 static json_t *json_names(const struct run_result *r)
 {
-	return json_pack("{s:s,s:s,s:s,s:s,s:s*,s:s*,s:s*,s:I}", "schema", "weft.run/1", "mode", r->mode, "cc", r->cc,
-			 "lb", r->lb, "lb_reason", r->lb_reason, "route", r->route, "warning", r->warning, "seed",
-			 (json_int_t)r->seed);
+	return json_pack("{s:s,s:s,s:s,s:s,s:s*,s:s*,s:s*,s:s*,s:I}", "schema", "weft.run/1", "mode", r->mode, "cc",
+			 r->cc, "lb", r->lb, "cc_reason", r->cc_reason, "lb_reason", r->lb_reason, "route", r->route,
+			 "warning", r->warning, "seed", (json_int_t)r->seed);
 }
 
 int result_write_json(const struct run_result *r, const char *path, struct weft_err *err)

@@ -12,15 +12,17 @@ LS16 = "--topology configs/topologies/ls16_50g.topo --matrix configs/matrices/"
 FT128 = "--topology configs/topologies/ft128_800g_tor1os.topo --matrix configs/matrices/"
 FT1024 = "--topology configs/topologies/ft1024_800g_tor1os.topo --matrix configs/matrices/"
 RUNS = (
-    LS16 + "perm_16n_1M.cm --lb reps",
+    LS16 + "perm_16n_1M.cm",
     LS16 + "perm_16n_1M.cm --lb ops",
     LS16 + "perm_16n_1M.cm --lb ecmp",
     LS16 + "perm_16n_16M.cm",
     LS16 + "perm_16n_16M.cm --set ack_every=4",
+    LS16 + "perm_16n_16M.cm --set ack_every=4 --cc smartt --lb reps",
     LS16 + "incast_16n_15to1_1M.cm",
     LS16 + "incast_16n_15to1_1M.cm --no-trim",
     LS16 + "a2a_16n_p4_1M.cm",
     LS16 + "sa2a_16n_1M.cm",
+    LS16 + "sa2a_16n_1M.cm --cc smartt --lb reps",
     FT128 + "perm_128n_2M.cm",
     FT128 + "xperm_128n_2M.cm",
     FT128 + "incast_128n_32to1_1M.cm",

@@ -75,6 +75,7 @@ int bench_report(const struct options *o, const struct bench_outcome *out, struc
 	struct run_result r = {.mode = "bench",
 			       .cc = o->lab.cc_name,
 			       .lb = o->lab.lb->name,
+			       .cc_reason = o->lab.cc_reason,
 			       .lb_reason = o->lab.lb_reason,
 			       .seed = o->lab.seed,
 			       .flows = flows,

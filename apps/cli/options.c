@@ -74,8 +74,8 @@ const struct opt_desc options_table[] = {
 	 FIELD(background)},
 	{"background-lb", "NAME", "who balances it; 'same': as --lb; default: ecmp", opt_string,
 	 FIELD(background_lb_name)},
-	{"cc", "NAME", "congestion control; default: smartt", opt_string, FIELD(lab.cc_name)},
-	{"lb", "NAME", "load balancing; default: reps", opt_string, FIELD(lb_name)},
+	{"cc", "NAME", "congestion control; default: auto", opt_string, FIELD(lab.cc_name)},
+	{"lb", "NAME", "load balancing; default: auto", opt_string, FIELD(lb_name)},
 	{"plugin", "FILE",
 	 "shared object with algorithms for --cc and --lb (examples/), before --help for their help; repeatable",
 	 opt_plugin, 0},
@@ -155,12 +155,13 @@ int options_set(struct options *o, const struct opt_desc *extra, void *extra_bas
 void options_begin(struct options *o)
 {
 	*o = (struct options){.topology = "leafspine:4:4:4",
-			      .lb_name = "reps",
+			      .lb_name = "auto",
 			      .background_lb_name = "ecmp",
 			      .route_name = weft_route_table[0]->name,
 			      .reconverge_ns = WEFT_NEVER};
 	weft_algos_init(&o->algos);
 	lab_config_begin(&o->lab);
+	o->lab.cc_name = "auto";
 	o->lab.cc = NULL; /* names decide, once all are known */
 	o->lab.lb = o->lab.background_lb = NULL;
 	o->lab.route = NULL;

@@ -17,6 +17,11 @@ const struct opt_desc *options_lookup(struct options *o, const struct opt_desc *
 /* Sets it, and notes it unless it is of another struct than `o`. Errors as options_set. */
 int options_apply(struct options *o, const struct opt_desc *d, void *base, const char *value, struct weft_err *err);
 
+/* ---- options_resolve.c ---- */
+
+/* Why `auto` stands for the congestion control that it stands for, in a few words. */
+extern const char options_cc_auto_reason[];
+
 /* ---- options_file.c ---- */
 
 /* A name that looks like a path, or exists, is a file; everything else is a preset or pattern. */

@@ -59,8 +59,7 @@ int options_parse(struct options *o, int argc, char **argv, const struct opt_des
 
 static void print_algorithms(const struct weft_algos *algos)
 {
-	printf("\ncongestion control:\n  %-11s %s\n", "auto",
-	       "smartt3, best in most of what was measured, with ACKs asked for where windows are small");
+	printf("\ncongestion control:\n  %-11s %s: %s\n", "auto", weft_cc_auto()->name, options_cc_auto_reason);
 	for (unsigned i = 0; algos->cc[i]; i++)
 		printf("  %-11s %s\n", algos->cc[i]->name, algos->cc[i]->help);
 	printf("\nreceiver-driven congestion control, alone or as NAME+NAME with one of the above at the sender:\n");

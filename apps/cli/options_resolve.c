@@ -23,15 +23,16 @@ static void peek_params(const struct options *o, struct weft_engine_tune *engine
 	}
 }
 
-/* A sender that lives on news of its packets asks for so many ACKs in a window, however many packets targets coalesce.
- * REPS and the window both learn from them, and REPS from every packet that one covers. As the provider does. */
-enum { ACKS_PER_WINDOW = 8, TIMEOUT_PROBES = 32 };
+const char options_cc_auto_reason[] =
+	"best in most of what was measured; asks for ACKs where windows are small, looks for paths after timeouts";
 
 static void choose_cc(struct options *o)
 {
 	o->cc_auto = strcmp(o->lab.cc_name, "auto") == 0;
-	if (o->cc_auto)
-		o->lab.cc_name = weft_cc_auto()->name;
+	if (!o->cc_auto)
+		return;
+	o->lab.cc_name = weft_cc_auto()->name;
+	o->lab.cc_reason = options_cc_auto_reason;
 }
 
 static int choose_lb(struct options *o)
@@ -102,11 +103,8 @@ static int resolve_params(struct options *o, struct weft_err *err)
 {
 	options_default_params(o);
 	o->lab.engine.lb_all_acked |= o->lb_all_acked;
-	if (o->cc_auto) {
-		o->lab.engine.acks_per_window = ACKS_PER_WINDOW;
-		o->lab.engine.lb_all_acked = 1;
-		o->lab.engine.timeout_probes = TIMEOUT_PROBES;
-	}
+	if (o->cc_auto)
+		weft_engine_tune_auto(&o->lab.engine);
 	weft_cc_select_defaults(o->lab.cc_name, &(struct weft_cc_choice){o->lab.cc, o->lab.rcc}, o->lab.cc_tune);
 	for (uint32_t i = 0; i < o->setting_count; i++) {
 		o->lab.faulty |= !strncmp(o->settings[i].text, "fault_", 6);

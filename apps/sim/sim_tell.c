@@ -39,12 +39,13 @@ int sim_tell_config(const struct options *o, struct weft_err *err)
 	if (set)
 		options_each_param(o, add_param, set);
 	json_t *json = json_pack(
-		"{s:s, s:s, s:I, s:s?, s:I, s:I, s:s, s:s, s:s, s:s?, s:s, s:s?, s:I, s:f, s:i, s:o}", "schema",
+		"{s:s, s:s, s:I, s:s?, s:I, s:I, s:s, s:s, s:s, s:s?, s:s?, s:s, s:s?, s:I, s:f, s:i, s:o}", "schema",
 		"weft.config/1", "topology", o->topology, "hosts", (json_int_t)lab->topo.hosts, "matrix", o->matrix,
 		"flows", (json_int_t)lab->workload.flow_count, "bytes", (json_int_t)bytes_of(&lab->workload), "cc",
-		lab->cc_name, "lb", lab->lb->name, "background_lb", lab->background_lb->name, "lb_reason",
-		lab->lb_reason, "route", lab->route->name, "warning", lab->warning, "seed", (json_int_t)lab->seed,
-		"end_us", (double)lab->end_ns / 1e3, "faults", (int)lab->faults.fault_count, "set", set);
+		lab->cc_name, "lb", lab->lb->name, "background_lb", lab->background_lb->name, "cc_reason",
+		lab->cc_reason, "lb_reason", lab->lb_reason, "route", lab->route->name, "warning", lab->warning, "seed",
+		(json_int_t)lab->seed, "end_us", (double)lab->end_ns / 1e3, "faults", (int)lab->faults.fault_count,
+		"set", set);
 	return print(json, err);
 }
 

@@ -76,6 +76,11 @@ struct weft_engine_tune {
 /* Keys, help, defaults and ranges of struct weft_engine_tune; ends with a NULL key. */
 extern const struct weft_param weft_engine_tunes[];
 
+/* Sets what goes with weft_cc_auto(): eight ACKs in a window however many packets targets coalesce (acks_per_window), a
+ * load balancer that hears of all their packets (lb_all_acked), and probes after two timeouts in a row
+ * (timeout_probes). For after weft_param_defaults; what else is set stays. */
+void weft_engine_tune_auto(struct weft_engine_tune *tune);
+
 WEFT_END_DECLS
 
 #endif

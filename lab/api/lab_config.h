@@ -51,13 +51,13 @@ struct lab_config {
 	bool faulty; /* every host's port gets a fault port around it, with the numbers of `fault` */
 
 	/* Constant strings that results show. */
-	const char *cc_name;   /* the user's name for the pair of cc and rcc */
-	const char *lb_reason; /* why lb was chosen; NULL: it was named */
-	const char *warning;   /* why cc will not do well in this fabric; NULL: it may */
+	const char *cc_name;               /* the user's name for the pair of cc and rcc */
+	const char *cc_reason, *lb_reason; /* why cc and lb were chosen; NULL: they were named */
+	const char *warning;               /* why cc will not do well in this fabric; NULL: it may */
 };
 
-/* SMaRTT and REPS over ECMP switches that trim, all numbers at their defaults, seed 1, an end after 100 s; no topology
- * and no workload yet. Nothing is allocated. */
+/* What `auto` stands for, over ECMP switches that trim, all other numbers at their defaults, seed 1, an end after 100
+ * s; no topology and no workload yet. Nothing is allocated. */
 void lab_config_begin(struct lab_config *c);
 
 /* The fabric these describe. Callers add free_pkt. */

@@ -48,10 +48,10 @@ static const struct {
 	 "trimmed:16,trimmed_lasthop:18,credit:40,control:46); those not named keep theirs. Of each device, "
 	 "separated by ';', or for all"},
 	{"cc", FI_PARAM_STRING,
-	 "congestion control algorithm, auto, or RECEIVER+SENDER such as eqds+smartt (default: smartt)"},
+	 "congestion control algorithm, auto, or RECEIVER+SENDER such as eqds+smartt (default: auto)"},
 	{"plugin", FI_PARAM_STRING,
 	 "shared objects with algorithms for FI_WEFT_CC and FI_WEFT_LB, separated by colons"},
-	{"lb", FI_PARAM_STRING, "load balancing algorithm, or auto (default: reps)"},
+	{"lb", FI_PARAM_STRING, "load balancing algorithm, or auto (default: auto)"},
 	{"tune", FI_PARAM_STRING,
 	 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=500000, for peers "
 	 "that share CPUs)"},

@@ -22,7 +22,6 @@ enum {
 	ACK_EVERY = 32,       /* packets in the middle of a message; a packet that changes the receiver's state is
 				 acknowledged at once ... */
 	ACKS_PER_WINDOW = 8,  /* ... and more often where windows are small, as at congested links */
-	TIMEOUT_PROBES = 32,  /* with cc auto */
 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
@@ -113,11 +112,12 @@ static int algorithms_named(struct prov_tune *tune, const char *cc, const char *
 	struct weft_cc_choice choice = {NULL};
 	if (strcmp(cc, "auto") == 0) {
 		cc = weft_cc_auto()->name;
-		tune->engine.tune.timeout_probes = TIMEOUT_PROBES;
+		weft_engine_tune_auto(&tune->engine.tune);
 	}
 	int ret = algorithms_choose(tune, cc, lb, &choice, err);
 	if (ret)
 		return ret;
+	FI_INFO(&prov_weft, FI_LOG_CORE, "congestion control %s\n", cc);
 	tune->engine.cc = choice.cc;
 	tune->engine.rcc = choice.rcc;
 	if (!choice.cc || !tune->engine.lb)
@@ -132,7 +132,7 @@ static int algorithms_find(struct prov_tune *tune, struct weft_err *err)
 	if (!ret)
 		ret = prov_param_text("lb", &lb, err);
 	if (!ret)
-		ret = algorithms_named(tune, cc ? cc : "smartt", lb ? lb : "reps", err);
+		ret = algorithms_named(tune, cc ? cc : "auto", lb ? lb : "auto", err);
 	free(cc);
 	free(lb);
 	return ret;

@@ -61,9 +61,9 @@ struct run_hop {
 struct run_result {
 	const char *mode; /* "sim" or "bench" */
 	const char *cc, *lb;
-	const char *lb_reason; /* why --lb auto chose it; NULL: it was named */
-	const char *route;     /* of the switches; NULL: unknown */
-	const char *warning;   /* what the fabric lacks for cc; NULL: nothing known */
+	const char *cc_reason, *lb_reason; /* why `auto` chose them; NULL: they were named */
+	const char *route;                 /* of the switches; NULL: unknown */
+	const char *warning;               /* what the fabric lacks for cc; NULL: nothing known */
 	uint64_t seed;
 	const struct run_flow *flows;
 	uint32_t flow_count;

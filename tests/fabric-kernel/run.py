@@ -27,7 +27,7 @@ class Carrier:
     tcp: str = ""
 
 
-REPS, OPS, ECMP = (Carrier(f"smartt+{lb}", lb=lb) for lb in ("reps", "ops", "ecmp"))
+REPS, OPS, ECMP = (Carrier(f"auto+{lb}", lb=lb) for lb in ("reps", "ops", "ecmp"))
 CUBIC = Carrier("TCP cubic", tcp="cubic")
 
 
@@ -54,7 +54,7 @@ class Bench:
     def run(self, carrier: Carrier, flows: list[tuple[int, int, int]], event: str = "") -> Outcome:
         """One round of flows; `event` happens to the fabric after EVENT_MS."""
         env = dict(os.environ, FI_PROVIDER_PATH=self.provider, FI_LOG_LEVEL="warn", FI_LOG_PROV="weft")
-        if carrier.lb != REPS.lb:  # which is the default
+        if carrier.lb != REPS.lb:  # which is what auto chooses
             env["FI_WEFT_LB"] = carrier.lb
         command = [self.flows, f"tcp:{carrier.tcp}" if carrier.tcp else "weft", "-t", str(self.seconds)]
         if event:

@@ -58,7 +58,7 @@ static void incast__32_to_1(void **state)
 	SCENARIO_PASSES(&s, "--topology", FT128, "--matrix", MATRIX("incast_128n_32to1_1M"), "--end", "2ms");
 	assert_int_equal(s.stats.timeouts, 0);
 	assert_int_equal(s.stats.tx_retx, s.net.trimmed);
-	assert_at_most(s.summary.inflation, 1.25); /* seeds 1 to 8: 1.07 to 1.21 */
+	assert_at_most(s.summary.inflation, 1.25); /* seeds 1 to 8 with smartt: 1.07 to 1.21 */
 	scenario_end(&s);
 }
 

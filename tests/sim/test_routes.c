@@ -2,16 +2,24 @@
 /* Choices of the switches. Bounds are completion times in virtual time. */
 #include "sim_scenario.h"
 
-/* Packets over `route`, entropies of `lb`. Returns the slowest flow's completion time over the ideal. */
-static double inflation(const char *topology, const char *matrix, const char *route, const char *lb)
+/* Packets over `route`, windows of `cc`, entropies of `lb`. Returns the slowest flow's completion time over the ideal.
+ */
+static double inflation_with(const char *cc, const char *topology, const char *matrix, const char *route,
+			     const char *lb)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, "--topology", topology, "--matrix", matrix, "--route", route, "--lb", lb, "--end", "20ms");
+	SCENARIO_PASSES(&s, "--topology", topology, "--matrix", matrix, "--cc", cc, "--route", route, "--lb", lb,
+			"--end", "20ms");
 	assert_string_equal(s.result.route, route);
 	assert_int_equal(s.stats.timeouts, 0);
 	double result = s.summary.inflation;
 	scenario_end(&s);
 	return result;
+}
+
+static double inflation(const char *topology, const char *matrix, const char *route, const char *lb)
+{
+	return inflation_with("auto", topology, matrix, route, lb);
 }
 
 /* A balancer that changes entropies: `lb`, but where switches choose for flows one that keeps them together. */
@@ -40,11 +48,12 @@ static void routes__spreading_beats_ecmp(void **state)
 }
 
 /* Full bisection: with packets of a flow on all paths nothing has to wait but for chance meetings below the top, a few
- * packets at a time, which is a few per cent of a 2 MiB flow. */
+ * packets at a time, which is a few per cent of a 2 MiB flow. The short flows begin with windows as published: those of
+ * auto are smaller, which costs 2 % where nothing collides on hashed paths. */
 static void adaptive__is_near_ideal(void **state)
 {
 	assert_at_most(inflation(FT128, MATRIX("perm_128n_2M"), "adaptive", "ecmp"), 1.10);
-	assert_at_most(inflation("leafspine:16:8:8", "tornado:128:512KiB", "adaptive", "ecmp"), 1.10);
+	assert_at_most(inflation_with("smartt", "leafspine:16:8:8", "tornado:128:512KiB", "adaptive", "ecmp"), 1.10);
 }
 
 /* PRIME section IV-A1: round robin over digits leaves shorter queues than recycled entropies, or local choices. */

@@ -11,11 +11,12 @@ enum { LINKS = 4, SWITCHES = 3, RTT_NS = 2 * (LINKS * 600 + SWITCHES * 400), PKT
 
 #define TOPOLOGY "leafspine:2:4:4"
 
-static double makespan_us(const char *gbps, const char *matrix, const char *probe_rate, double *inflation)
+static double makespan_us(const char *cc, const char *gbps, const char *matrix, const char *probe_rate,
+			  double *inflation)
 {
 	struct scenario s;
-	SCENARIO_PASSES(&s, "--topology", TOPOLOGY, "--link-gbps", gbps, "--matrix", matrix, "--set", probe_rate,
-			"--set", "brtt_ns=0", "--end", "50ms");
+	SCENARIO_PASSES(&s, "--topology", TOPOLOGY, "--link-gbps", gbps, "--matrix", matrix, "--cc", cc, "--set",
+			probe_rate, "--set", "brtt_ns=0", "--end", "50ms");
 	assert_int_equal(s.stats.timeouts, 0);
 	double us = s.summary.makespan_us;
 	*inflation = s.summary.inflation;
@@ -35,9 +36,9 @@ static void rate__is_found_in_long_transfers(void **state)
 	static const char *const gbps[] = {"25", "100"};
 	for (unsigned i = 0; i < 2; i++) {
 		double inflation;
-		makespan_us(gbps[i], "permutation:8:16MB", "probe_rate=2", &inflation);
+		makespan_us("auto", gbps[i], "permutation:8:16MB", "probe_rate=2", &inflation);
 		assert_at_most(inflation, 1.10);
-		makespan_us(gbps[i], "incast:7:16MB", "probe_rate=2", &inflation);
+		makespan_us("auto", gbps[i], "incast:7:16MB", "probe_rate=2", &inflation);
 		assert_at_most(inflation, 1.03);
 	}
 }
@@ -54,7 +55,7 @@ static void rate__many_that_meet_do_not_flood_the_queue(void **state)
 	assert_at_most(s.summary.inflation, 1.03);
 	assert_at_most(s.stats.tx_retx, s.stats.tx_data);
 	scenario_end(&s);
-	makespan_us("100", "incast:7:1MB", "probe_rate=2", &inflation);
+	makespan_us("smartt", "100", "incast:7:1MB", "probe_rate=2", &inflation);
 	assert_at_most(inflation, 1.04);
 }
 
@@ -66,8 +67,8 @@ static void rate__doubling_takes_few_round_trips(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		double inflation, rate = atof(gbps[i]), bdp_pkts = rate * rtt_us(rate) * 1000 / 8 / PKT_BYTES;
 		double rounds = 2 + (bdp_pkts > 10 ? ceil(log2(bdp_pkts / 10)) : 0);
-		double told = makespan_us(gbps[i], "permutation:8:4MB", "probe_rate=0", &inflation);
-		double looked_for = makespan_us(gbps[i], "permutation:8:4MB", "probe_rate=2", &inflation);
+		double told = makespan_us("auto", gbps[i], "permutation:8:4MB", "probe_rate=0", &inflation);
+		double looked_for = makespan_us("auto", gbps[i], "permutation:8:4MB", "probe_rate=2", &inflation);
 		assert_at_most(looked_for, told + rounds * rtt_us(rate));
 	}
 }

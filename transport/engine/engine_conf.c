@@ -19,6 +19,8 @@ enum {
 	TX_BACKLOG_PKTS = 2,     /* full packets at the port while the link is busy */
 	RUD_SES_BYTES = 12 + 44, /* PDS request and standard SES header */
 	DEMAND_BYTES = 4,        /* what a request with congestion control state is longer */
+	ACKS_PER_WINDOW = 8,     /* with cc auto */
+	TIMEOUT_PROBES = 32,     /* the same */
 };
 
 #define TUNE(field, def, min, max, type, help)                                                                         \
@@ -101,6 +103,13 @@ const struct weft_param weft_engine_tunes[] = {
 	       "one ACK for the packets of a connection that one poll finds, but for those with news of their own"),
 	{0},
 };
+
+void weft_engine_tune_auto(struct weft_engine_tune *tune)
+{
+	tune->acks_per_window = ACKS_PER_WINDOW;
+	tune->lb_all_acked = 1;
+	tune->timeout_probes = TIMEOUT_PROBES;
+}
 
 static void *tune_copy(struct weft_engine *e, const void *given, const struct weft_param *table, size_t size)
 {

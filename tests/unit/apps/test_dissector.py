@@ -243,7 +243,7 @@ class Lab(Case):
             self.assertGreater(packets["nacks"], 0)
             self.assertEqual({row["frame.interface_name"] for row in rows}, {f"host{i}" for i in range(9)})
             infos = "\n".join(row["_ws.col.Info"] for row in rows)
-            for pattern in (r"EV \d+ RUD_REQ SYN PSN \d+ PDC \d+>new TAGGED_SEND message 1 0/65536",
+            for pattern in (r"EV \d+ RUD_REQ AR SYN PSN \d+ PDC \d+>new TAGGED_SEND message 1 0/65536",
                             r"EV \d+ NACK TRIMMED_LASTHOP PSN \d+ PDC \d+>\d+",
                             r"EV \d+ ACK_CC .*CACK \d+ for PSN \d+ PDC \d+>\d+ SACK \d+:0x[0-9a-f]{16}",
                             r"\[trimmed\]"):

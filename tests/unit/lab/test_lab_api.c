@@ -112,6 +112,20 @@ static void lab_tap__ends_the_run(void **state)
 	weft_workload_free(&c.workload);
 }
 
+static void lab_config_begin__is_auto(void **state)
+{
+	struct lab_config c;
+	struct weft_engine_tune with = {0};
+	weft_engine_tune_auto(&with);
+	lab_config_begin(&c);
+	assert_ptr_equal(c.cc, weft_cc_auto());
+	assert_string_equal(c.cc_name, c.cc->name);
+	assert_string_equal(c.lb->name, "reps");
+	assert_int_equal(c.engine.acks_per_window, with.acks_per_window);
+	assert_int_equal(c.engine.lb_all_acked, with.lb_all_acked);
+	assert_int_equal(c.engine.timeout_probes, with.timeout_probes);
+}
+
 static void lab_wire_bytes__hold_headers(void **state)
 {
 	struct lab_config c;
@@ -128,6 +142,7 @@ int main(void)
 		cmocka_unit_test(lab_run__ends_when_the_configuration_says),
 		cmocka_unit_test(lab_tap__tells_of_packets_and_samples),
 		cmocka_unit_test(lab_tap__ends_the_run),
+		cmocka_unit_test(lab_config_begin__is_auto),
 		cmocka_unit_test(lab_wire_bytes__hold_headers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,12 +35,15 @@ static void write_json__drops(void **state)
 	assert_null(json_object_get(json, "drops"));
 	assert_null(json_object_get(json, "credit_queues"));
 	assert_null(json_object_get(json, "warning"));
+	assert_null(json_object_get(json, "cc_reason"));
 	json_decref(json);
 	result_set_fabric(&r, &net, 1);
 	r.warning = "no credit queues";
+	r.cc_reason = "best";
 	assert_int_equal(result_write_json(&r, name, NULL), 0);
 	json = json_load_file(name, 0, NULL);
 	assert_string_equal(json_string_value(json_object_get(json, "warning")), "no credit queues");
+	assert_string_equal(json_string_value(json_object_get(json, "cc_reason")), "best");
 	assert_float_equal(number(json, "credit_queues", "injected"), 100, 0);
 	assert_float_equal(number(json, "credit_queues", "sent"), 60, 0);
 	assert_float_equal(number(json, "credit_queues", "dropped"), 39, 0);

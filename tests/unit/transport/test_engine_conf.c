@@ -24,6 +24,21 @@ static void create__packet_must_fit_the_port(void **state)
 	weft_engine_destroy(e);
 }
 
+static void tune_auto__leaves_all_else_alone(void **state)
+{
+	struct weft_engine_tune tune, before;
+	weft_param_defaults(weft_engine_tunes, &tune);
+	before = tune;
+	weft_engine_tune_auto(&tune);
+	assert_int_equal(tune.acks_per_window, 8);
+	assert_int_equal(tune.lb_all_acked, 1);
+	assert_int_equal(tune.timeout_probes, 32);
+	tune.acks_per_window = before.acks_per_window;
+	tune.lb_all_acked = before.lb_all_acked;
+	tune.timeout_probes = before.timeout_probes;
+	assert_memory_equal(&tune, &before, sizeof tune);
+}
+
 static void create__every_number_within_its_range_works(void **state)
 {
 	for (const struct weft_param *p = weft_engine_tunes; p->key; p++)
@@ -254,6 +269,7 @@ static void destroy__copies_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tune_auto__leaves_all_else_alone),
 		cmocka_unit_test(create__packet_must_fit_the_port),
 		cmocka_unit_test(create__every_number_within_its_range_works),
 		cmocka_unit_test(create__ids_begin_where_the_seed_says),

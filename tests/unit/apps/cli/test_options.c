@@ -72,8 +72,12 @@ static void parse__defaults_describe_a_run(void **state)
 {
 	struct fixture *f = *state;
 	assert_int_equal(parse(f, (const char *const[]){NULL}), 0);
-	assert_string_equal(f->o.lab.cc->name, "smartt");
+	assert_ptr_equal(f->o.lab.cc, weft_cc_auto());
+	assert_string_equal(f->o.lab.cc_name, weft_cc_auto()->name);
 	assert_string_equal(f->o.lab.lb->name, "reps");
+	assert_non_null(f->o.lab.cc_reason);
+	assert_non_null(f->o.lab.lb_reason);
+	assert_true(f->o.lab.engine.acks_per_window > 0 && f->o.lab.engine.timeout_probes > 0);
 	assert_int_equal(f->o.lab.topo.hosts, 16);
 	assert_int_equal(f->o.lab.workload.flow_count, 16);
 	assert_int_equal(f->o.lab.topo.tier[0].down_bps, UINT64_C(50000000000));
@@ -299,20 +303,22 @@ static void parse__lb_auto(void **state)
 	assert_string_equal(f->o.lab.lb->name, "ops");
 	assert_int_equal(PARSE(f, "--lb", "auto", "--no-trim", "--set", "ecn_min_pct=0", "--set", "ecn_max_pct=0"), 0);
 	assert_non_null(strstr(f->o.lab.lb_reason, "mark nothing"));
-	assert_int_equal(PARSE(f, "--lb", "auto", "--set", "ack_every=4"), 0);
+	assert_int_equal(PARSE(f, "--cc", "smartt", "--lb", "auto", "--set", "ack_every=4"), 0);
 	assert_non_null(strstr(f->o.lab.lb_reason, "(lb_all_acked)"));
 	assert_true(f->o.lab.engine.lb_all_acked);
-	assert_int_equal(PARSE(f, "--lb", "auto", "--set", "lb_all_acked=off", "--set", "ack_every=4"), 0);
+	assert_int_equal(
+		PARSE(f, "--cc", "smartt", "--lb", "auto", "--set", "lb_all_acked=off", "--set", "ack_every=4"), 0);
 	assert_non_null(strstr(f->o.lab.lb_reason, "without lb_all_acked"));
 	assert_false(f->o.lab.engine.lb_all_acked);
-	assert_int_equal(PARSE(f, "--lb", "auto", "--set", "ack_every=1"), 0);
+	assert_int_equal(PARSE(f, "--cc", "smartt", "--lb", "auto", "--set", "ack_every=1"), 0);
 	assert_false(f->o.lab.engine.lb_all_acked);
-	assert_int_equal(PARSE(f, "--lb", "reps", "--set", "ack_every=4"), 0);
+	assert_int_equal(PARSE(f, "--cc", "smartt", "--lb", "reps", "--set", "ack_every=4"), 0);
 	assert_false(f->o.lab.engine.lb_all_acked);
 	REFUSED(f, -ERANGE, "ack_every", "--lb", "auto", "--set", "ack_every=1000");
 	REFUSED(f, -ENOENT, "prime_ce_pct", "--lb", "auto", "--set", "prime_ce_pct=30");
 	assert_int_equal(PARSE(f, "--lb", "reps"), 0);
 	assert_null(f->o.lab.lb_reason);
+	assert_non_null(f->o.lab.cc_reason);
 }
 
 /* An algorithm of the table by its own name, and ACKs for it unless one says otherwise. */

@@ -105,7 +105,12 @@ class SimFile(unittest.TestCase):
         config = json.loads(run.stdout)
         self.assertEqual((config["schema"], config["hosts"], config["flows"], config["bytes"]),
                          ("weft.config/1", 4, 4, 4 * 16384))
-        self.assertEqual((config["cc"], config["lb"], config["route"], config["seed"]), ("smartt", "reps", "ecmp", 1))
+        self.assertEqual((config["cc"], config["lb"], config["route"], config["seed"]), ("smartt3", "reps", "ecmp", 1))
+        self.assertIn("small", config["cc_reason"])
+        self.assertIn("unmarked", config["lb_reason"])
+        named = json.loads(self.weft(ONE + "cc: smartt\nlb: reps\n", "--dry-run").stdout)
+        self.assertEqual((named["cc"], named["cc_reason"], named["lb_reason"]), ("smartt", None, None))
+        self.assertEqual((named["set"]["acks_per_window"], named["set"]["timeout_probes"]), (0, 0))
         self.assertFalse(os.path.exists(self.path("weft-out")))
         self.refused(ONE, "command line: matrix: ", args=("--matrix", "permutation:5:1KiB", "--dry-run"))
 
