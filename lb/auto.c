@@ -29,5 +29,5 @@ const struct weft_lb_ops *weft_lb_auto(const struct weft_lb_offer *offer, const 
 		return &weft_lb_prime2;
 	}
 	*reason = reps_because(offer);
-	return &weft_lb_reps;
+	return &weft_lb_reps2;
 }

@@ -8,12 +8,14 @@
 #include "rng.h"
 #include "weft/spi/lb.h"
 
-/* Parameters of "reps". */
+/* Parameters of "reps" and "reps2". */
 struct reps_tune {
 	uint64_t freeze_ns; /* how long a failure keeps it from exploring */
 	uint32_t ring;      /* entropies remembered */
 	uint8_t evict;      /* a timed-out entropy leaves the cache */
 	uint8_t refreeze;   /* a failure ends exploring that lasts longer than a base RTT */
+	uint32_t late_pct;  /* reps2: not cached is what waited longer than this share of the mean wait ... */
+	uint32_t late_pkts; /* ... and longer than so many full packets take */
 };
 
 /* Parameters of "plb". */
@@ -64,6 +66,7 @@ struct prime_tune {
 extern const struct weft_param prime_tunes[], prime2_tunes[];
 
 extern const struct weft_lb_ops weft_lb_reps;
+extern const struct weft_lb_ops weft_lb_reps2;
 extern const struct weft_lb_ops weft_lb_prime;
 extern const struct weft_lb_ops weft_lb_prime2;
 extern const struct weft_lb_ops weft_lb_co_prime;

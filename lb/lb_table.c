@@ -6,19 +6,13 @@
 #include "lb_ops.h"
 
 const struct weft_lb_ops *const weft_lb_table[] = {
-	&weft_lb_reps,
-	&weft_lb_prime,
-	&weft_lb_prime2,
-	&weft_lb_co_prime,
-	&weft_lb_spray,
-	&weft_lb_bitmap,
-	&weft_lb_mprdma,
-	&weft_lb_mptcp,
-	&weft_lb_flowlet,
-	&weft_lb_presto,
-	&weft_lb_plb,
-	&weft_lb_ecmp,
-	NULL,
+	&weft_lb_reps,     &weft_lb_reps2,
+	&weft_lb_prime,    &weft_lb_prime2,
+	&weft_lb_co_prime, &weft_lb_spray,
+	&weft_lb_bitmap,   &weft_lb_mprdma,
+	&weft_lb_mptcp,    &weft_lb_flowlet,
+	&weft_lb_presto,   &weft_lb_plb,
+	&weft_lb_ecmp,     NULL,
 };
 
 static const struct weft_lb_ops *find(const struct weft_lb_ops *const *table, const char *name)

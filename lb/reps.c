@@ -9,17 +9,24 @@
  *  - the explore counter has 16 bits, a BDP of 800 Gb/s does not fit the paper's 8;
  *  - with `evict` an entropy that timed out leaves the ring;
  *  - an entropy only known to get there (WEFT_LB_COVERED) is cached, too, but does not outlive a freeze's beginning;
- *  - with `refreeze` exploring is over when a failure comes more than a base RTT after it began. */
+ *  - with `refreeze` exploring is over when a failure comes more than a base RTT after it began.
+ *
+ * "reps2" also leaves out entropies whose packets came late without a mark. Queues of random spraying grow for as long
+ * as a link is full, and where a BDP has hundreds of packets they are long before switches mark. */
 #include <assert.h>
 #include <string.h>
 
 #include "lb_ops.h"
+#include "likely.h"
 
 enum {
 	RING = 8, /* REPS_BUFFER_SIZE, by the paper's Theorem 5.1 */
 	RING_MAX = 128,
 	TICK_SHIFT = 10,          /* the freeze timer counts units of 1,024 ns: 2^32 of them are 73 min */
 	EXPLORE_MAX = UINT16_MAX, /* packets */
+	MEAN_SHIFT = 4,           /* reps2: the mean wait counts 2^-4 ns, and a sample weighs as much */
+	WAIT_MAX_NS = 1 << 26,
+	MEAN_BYTES = 8, /* what it adds to the state, which stays a multiple of 8 */
 };
 
 struct reps {
@@ -76,6 +83,23 @@ static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
 	*state(lb) = (struct reps){.random = rng_mix(seed), .filling = 1, .mask = (uint8_t)(ring_size(lb->params) - 1)};
 	memset(state(lb)->ring, 0, state_bytes(lb->params) - sizeof(struct reps));
+}
+
+static size_t state2_bytes(const struct weft_lb_params *params)
+{
+	return state_bytes(params) + MEAN_BYTES;
+}
+
+/* reps2: of the waits that were measured, behind the ring. */
+static inline uint32_t *mean_wait(struct reps *s)
+{
+	return (uint32_t *)(void *)&s->ring[(s->mask + 2u) & ~1u];
+}
+
+static void init2(struct weft_lb *lb, uint64_t seed, weft_ns now)
+{
+	init(lb, seed, now);
+	memset((uint8_t *)weft_lb_state(lb) + state_bytes(lb->params), 0, MEAN_BYTES);
 }
 
 /* A uniform draw from the entropies in use. The upper half of a 64-bit linear congruential generator (Knuth's MMIX
@@ -275,6 +299,27 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 		note_cached(lb, fb == WEFT_LB_COVERED, now);
 }
 
+/* Far above the mean, so that most paths are better, and by more packets than chance and the last hop have in a queue.
+ * Where the latter is long against a base RTT, marks come earlier. */
+static inline bool is_late(const struct weft_lb *lb, uint32_t mean, uint32_t wait_ns)
+{
+	const struct weft_lb_params *params = lb->params;
+
+	return ((uint64_t)wait_ns << MEAN_SHIFT) * 100 > (uint64_t)mean * tune(lb)->late_pct &&
+	       (uint64_t)wait_ns * params->bdp_pkts > params->brtt_ns * tune(lb)->late_pkts;
+}
+
+/* A frozen ring takes what is alive, late or not. */
+static void answered2(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns now)
+{
+	struct reps *s = state(lb);
+	uint32_t *mean = mean_wait(s), wait = wait_ns < WAIT_MAX_NS ? (uint32_t)wait_ns : WAIT_MAX_NS;
+
+	*mean += wait - (*mean >> MEAN_SHIFT);
+	if (likely(s->frozen || !is_late(lb, *mean, wait)))
+		feedback(lb, ev, WEFT_LB_OK, now);
+}
+
 static void view(const struct weft_lb *lb, struct weft_lb_view *view)
 {
 	const struct reps *s = (const struct reps *)(lb + 1);
@@ -282,14 +327,28 @@ static void view(const struct weft_lb *lb, struct weft_lb_view *view)
 	*view = (struct weft_lb_view){.cached_evs = entries(s), .frozen = s->frozen, .freezes = s->freezes};
 }
 
-static const struct weft_param tunes[] = {
-	{"freeze_ns", "nanoseconds without exploring after a suspected path failure", 20000000, 0, 1000000000000,
-	 offsetof(struct reps_tune, freeze_ns), WEFT_PARAM_U64},
-	{"reps_ring", "entropies remembered, two bytes of state each; rounded up to a power of two", RING, 1, RING_MAX,
-	 offsetof(struct reps_tune, ring), WEFT_PARAM_U32},
-	{"evict", "forget an entropy that timed out", 1, 0, 1, offsetof(struct reps_tune, evict), WEFT_PARAM_BOOL},
-	{"refreeze", "a failure more than a base RTT after a freeze ends exploring and freezes again", 1, 0, 1,
-	 offsetof(struct reps_tune, refreeze), WEFT_PARAM_BOOL},
+#define TUNE(name, type, field, help, def, min, max)                                                                   \
+	{                                                                                                              \
+#name, help, def, min, max, offsetof(struct reps_tune, field), WEFT_PARAM_##type                       \
+	}
+#define TUNES                                                                                                          \
+	TUNE(freeze_ns, U64, freeze_ns, "nanoseconds without exploring after a suspected path failure", 20000000, 0,   \
+	     1000000000000),                                                                                           \
+		TUNE(reps_ring, U32, ring,                                                                             \
+		     "entropies remembered, two bytes of state each; rounded up to a power of two", RING, 1,           \
+		     RING_MAX),                                                                                        \
+		TUNE(evict, BOOL, evict, "forget an entropy that timed out", 1, 0, 1),                                 \
+		TUNE(refreeze, BOOL, refreeze,                                                                         \
+		     "a failure more than a base RTT after a freeze ends exploring and freezes again", 1, 0, 1)
+
+static const struct weft_param tunes[] = {TUNES, {NULL}};
+static const struct weft_param tunes2[] = {
+	TUNES,
+	TUNE(late_pct, U32, late_pct,
+	     "an entropy is not used again after a packet that waited longer than this share of the mean wait, %, "
+	     "and late_pkts",
+	     200, 0, 1000000),
+	TUNE(late_pkts, U32, late_pkts, "... and longer than so many full packets take on the link", 24, 0, 65536),
 	{NULL},
 };
 
@@ -303,5 +362,19 @@ const struct weft_lb_ops weft_lb_reps = {
 	.init = init,
 	.pick = pick,
 	.feedback = feedback,
+	.view = view,
+};
+
+const struct weft_lb_ops weft_lb_reps2 = {
+	.name = "reps2",
+	.help = "REPS that leaves out entropies whose packets came late, too",
+	.tunes = tunes2,
+	.tune_size = sizeof(struct reps_tune),
+	.state_size = sizeof(struct reps) + RING * sizeof(uint16_t) + MEAN_BYTES,
+	.state_bytes = state2_bytes,
+	.init = init2,
+	.pick = pick,
+	.feedback = feedback,
+	.answered = answered2,
 	.view = view,
 };

@@ -16,8 +16,8 @@ static bool is_one_of(const char *name, const char *const *names)
 /* An entropy of its own for every packet. */
 static bool sprays(const struct options *o)
 {
-	static const char *const names[] = {"reps",   "prime",  "prime2", "co-prime", "ops",
-					    "bitmap", "mprdma", "mptcp",  NULL};
+	static const char *const names[] = {"reps", "reps2",  "prime",  "prime2", "co-prime",
+					    "ops",  "bitmap", "mprdma", "mptcp",  NULL};
 	return is_one_of(o->lab.lb->name, names);
 }
 

@@ -14,6 +14,7 @@ struct lb_case {
 	bool frozen;        /* before the picks */
 	bool picks;         /* a pick is counted ... */
 	enum weft_lb_fb fb; /* ... and this feedback; WEFT_LB_FB_KINDS: none */
+	uint32_t wait_ns;   /* not 0: an answer that waited so long instead */
 };
 
 static __attribute__((noinline)) uint16_t measured_pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
@@ -25,6 +26,11 @@ static __attribute__((noinline)) void measured_feedback(struct weft_lb *lb, uint
 							weft_ns now)
 {
 	lb->ops->feedback(lb, ev, fb, now);
+}
+
+static __attribute__((noinline)) void measured_answer(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns now)
+{
+	lb->ops->answered(lb, ev, wait_ns, now);
 }
 
 static void prepare(struct weft_lb *lb, const struct lb_case *c, uint64_t i)
@@ -53,7 +59,9 @@ static int run(const struct perf_case *perf, uint64_t n)
 		} s = {.lb = {c->ops, &params}};
 		prepare(&s.lb, c, i);
 		uint16_t ev = c->picks ? measured_pick(&s.lb, (uint32_t)i, i) : 0;
-		if (c->fb != WEFT_LB_FB_KINDS)
+		if (c->wait_ns)
+			measured_answer(&s.lb, ev, c->wait_ns, i);
+		else if (c->fb != WEFT_LB_FB_KINDS)
 			measured_feedback(&s.lb, ev, c->fb, i);
 		bool recycled = c->cached > c->used || c->frozen;
 		good &= !c->picks || (recycled ? ev < c->cached : ev < params.evs_size);
@@ -65,7 +73,8 @@ static int run(const struct perf_case *perf, uint64_t n)
 
 int main(int argc, char **argv)
 {
-	const struct weft_lb_ops *reps = &weft_lb_reps, *ops = &weft_lb_spray, *ecmp = &weft_lb_ecmp;
+	const struct weft_lb_ops *reps = &weft_lb_reps, *reps2 = &weft_lb_reps2, *ops = &weft_lb_spray,
+				 *ecmp = &weft_lb_ecmp;
 	const struct perf_case cases[] = {
 		{"both", REPS_BUDGET, "reps pick cached + feedback OK", run, CASE(reps, 8, 0, false, true, WEFT_LB_OK)},
 		{"explore", REPS_BUDGET, "reps pick random + feedback OK", run,
@@ -76,6 +85,10 @@ int main(int argc, char **argv)
 		 CASE(reps, 0, 0, false, true, WEFT_LB_OK)},
 		{"frozen", 0, "reps pick frozen + feedback OK", run, CASE(reps, 8, 8, true, true, WEFT_LB_OK)},
 		{"timeout", 0, "reps feedback TIMEOUT", run, CASE(reps, 8, 0, false, false, WEFT_LB_TIMEOUT)},
+		{"reps2", 0, "reps2 pick cached + answer in time", run,
+		 CASE(reps2, 8, 0, false, true, WEFT_LB_OK, 100)},
+		{"reps2_late", 0, "reps2 pick random + answer late", run,
+		 CASE(reps2, 8, 8, false, true, WEFT_LB_OK, 5000)},
 		{"ops", 0, "ops pick + feedback", run, CASE(ops, 0, 0, false, true, WEFT_LB_OK)},
 		{"ecmp", 0, "ecmp pick + feedback", run, CASE(ecmp, 0, 0, false, true, WEFT_LB_OK)},
 		{"prime", PRIME_BUDGET, "prime pick + feedback OK", run,

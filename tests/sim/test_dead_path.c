@@ -71,6 +71,7 @@ static void every_choice(const struct tree *tree, const char *ack, const char *a
 {
 	leaves_the_path(tree, (const char *const[]){"reps", "ecmp", ack, all_acked}, late);
 	leaves_the_path(tree, (const char *const[]){"reps", "digits", ack, all_acked}, late);
+	leaves_the_path(tree, (const char *const[]){"reps2", "ecmp", ack, all_acked}, late);
 	leaves_the_path(tree, (const char *const[]){"prime", "ecmp", ack, all_acked}, late);
 	leaves_the_path(tree, (const char *const[]){"prime", "digits", ack, all_acked}, late);
 	leaves_the_path(tree, (const char *const[]){"prime2", "digits", ack, all_acked}, late);

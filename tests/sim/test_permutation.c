@@ -40,6 +40,29 @@ static void permutation__reps_beats_ecmp(void **state)
 	assert_at_most(1.2 * ops, ecmp);
 }
 
+/* Inflation, mean of three seeds. */
+static double mean_inflation(const char *lb)
+{
+	double sum = 0;
+
+	for (int seed = 1; seed <= 3; seed++) {
+		struct scenario s;
+		char number[12];
+		snprintf(number, sizeof number, "%d", seed);
+		SCENARIO_PASSES(&s, "--topology", FT128, "--matrix", MATRIX("xperm_128n_2M"), "--cc", "smartt3", "--lb",
+				lb, "--seed", number, "--end", "10ms");
+		sum += s.summary.inflation;
+		scenario_end(&s);
+	}
+	return sum / 3;
+}
+
+/* The transport tells it how long packets waited: without, both are the same. */
+static void permutation__late_entropies_left_out(void **state)
+{
+	assert_true(mean_inflation("reps2") < mean_inflation("reps"));
+}
+
 static void permutation__128_nodes_three_tiers(void **state)
 {
 	near_ideal(FT128, MATRIX("perm_128n_2M"), 1.15);
@@ -79,6 +102,7 @@ int main(void)
 		cmocka_unit_test(permutation__1mib_is_near_ideal),
 		cmocka_unit_test(permutation__16mib_inflation_at_most_1_10),
 		cmocka_unit_test(permutation__reps_beats_ecmp),
+		cmocka_unit_test(permutation__late_entropies_left_out),
 		cmocka_unit_test(permutation__128_nodes_three_tiers),
 		cmocka_unit_test(permutation__128_nodes_across_pods),
 		cmocka_unit_test(permutation__coalesced_acks_and_small_windows),

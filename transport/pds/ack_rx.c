@@ -315,7 +315,7 @@ static bool was_covered_before(const struct pds *pds, const struct pdc_tx *p, co
 
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
 static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct wire_view *v,
-				 const struct ack_fields *n, weft_ns now)
+				 const struct ack_fields *n, weft_ns rtt_ns, weft_ns now)
 {
 	if (unlikely(n->trigger == p->last_ack_psn))
 		return false;
@@ -327,7 +327,7 @@ static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct
 		return true;
 	}
 	if (likely(!was_covered_before(pds, p, n)))
-		lb_feedback(pds, p, wire_view_entropy(v), WEFT_LB_OK, now);
+		lb_answered(pds, p, wire_view_entropy(v), rtt_ns, now);
 	return false;
 }
 
@@ -382,7 +382,7 @@ static inline __attribute__((always_inline)) void take(struct pds *pds, struct p
 {
 	struct sent *s = likely(sendq_has(&p->q, n->trigger)) ? sendq_at(&p->q, n->trigger) : NULL;
 	weft_ns rtt = take_rtt_sample(pds, p, pkt, v, n, s, now);
-	bool ce = path_feedback(pds, p, v, n, now);
+	bool ce = path_feedback(pds, p, v, n, rtt, now);
 	const struct acked acked = ack_covered(pds, p, v, n, s, now);
 	if (is_cc(v) && wire_ack_cc_mpr(v->ack_cc))
 		p->window_pkts = (uint32_t)wire_ack_cc_mpr(v->ack_cc) * 128;

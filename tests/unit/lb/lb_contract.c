@@ -44,7 +44,10 @@ static void live(struct lb_box *box, struct rng *rng, weft_ns now, uint32_t pick
 		uint16_t ev = lb_box_pick(box, psn, now);
 		assert_true(ev < box->params.evs_size);
 		uint16_t about = rng_below(rng, 4) ? ev : (uint16_t)rng_below(rng, 65536);
-		lb_box_feed(box, about, (enum weft_lb_fb)rng_below(rng, WEFT_LB_FB_KINDS), now);
+		if (rng_below(rng, 4))
+			lb_box_feed(box, about, (enum weft_lb_fb)rng_below(rng, WEFT_LB_FB_KINDS), now);
+		else
+			lb_box_answer(box, about, rng_below(rng, 2) ? rng_below(rng, 20000) : rng_next(rng), now);
 		now += rng_below(rng, 100) ? rng_below(rng, 1000) : WEFT_MS(5);
 	}
 }
@@ -182,7 +185,10 @@ static void run_fabric(const struct weft_lb_ops *ops, uint32_t conns, uint32_t p
 			if (psn >= WINDOW) {
 				uint16_t ev = flight[psn % WINDOW];
 				bool is_bad = bad >> path_of(ev, c) & 1;
-				lb_box_feed(&box, ev, is_bad ? fb : WEFT_LB_OK, now);
+				if (is_bad)
+					lb_box_feed(&box, ev, fb, now);
+				else
+					lb_box_answer(&box, ev, 0, now);
 			}
 			flight[psn % WINDOW] = lb_box_pick(&box, psn, now);
 			load[path_of(flight[psn % WINDOW], c)]++;

@@ -13,11 +13,11 @@ static void weft_lb_auto__chooses_and_says_why(void **state)
 	} cases[] = {
 		{{.switches_choose = 1, .ecn = 1, .ack_every = 1}, &weft_lb_spray, "switches choose"},
 		{{.digits = 1, .ecn = 1, .ack_every = 4}, &weft_lb_prime2, "digits"},
-		{{.ecn = 1, .trimming = 1, .ack_every = 1}, &weft_lb_reps, "unmarked"},
-		{{.ecn = 1, .ack_every = 1}, &weft_lb_reps, "without trimming"},
-		{{.trimming = 1, .ack_every = 1}, &weft_lb_reps, "mark nothing"},
-		{{.ecn = 1, .trimming = 1, .ack_every = 4}, &weft_lb_reps, "without lb_all_acked"},
-		{{.ecn = 1, .trimming = 1, .ack_every = 4, .all_acked = 1}, &weft_lb_reps, "all their packets"},
+		{{.ecn = 1, .trimming = 1, .ack_every = 1}, &weft_lb_reps2, "unmarked"},
+		{{.ecn = 1, .ack_every = 1}, &weft_lb_reps2, "without trimming"},
+		{{.trimming = 1, .ack_every = 1}, &weft_lb_reps2, "mark nothing"},
+		{{.ecn = 1, .trimming = 1, .ack_every = 4}, &weft_lb_reps2, "without lb_all_acked"},
+		{{.ecn = 1, .trimming = 1, .ack_every = 4, .all_acked = 1}, &weft_lb_reps2, "all their packets"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *reason = NULL;

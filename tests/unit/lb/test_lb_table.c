@@ -28,7 +28,7 @@ static void weft_lb_choose__lists_names(void **state)
 	assert_string_equal(err.msg, "");
 	assert_int_equal(weft_lb_choose("nonsense", &ops, &err), -ENOENT);
 	assert_null(ops);
-	assert_non_null(strstr(err.msg, "'nonsense'; valid: reps, prime, prime2, co-prime, ops, bitmap"));
+	assert_non_null(strstr(err.msg, "'nonsense'; valid: reps, reps2, prime, prime2, co-prime, ops, bitmap"));
 }
 
 int main(void)

@@ -295,7 +295,7 @@ static void parse__lb_auto(void **state)
 {
 	struct fixture *f = *state;
 	assert_int_equal(PARSE(f, "--lb", "auto"), 0);
-	assert_string_equal(f->o.lab.lb->name, "reps");
+	assert_string_equal(f->o.lab.lb->name, "reps2");
 	assert_non_null(strstr(f->o.lab.lb_reason, "unmarked"));
 	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "digits", "--set", "prime_ce_pct=30"), 0);
 	assert_string_equal(f->o.lab.lb->name, "prime2");

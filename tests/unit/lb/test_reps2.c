@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What "reps2" does beyond "reps": entropies of late packets are not cached. test_reps.c has the rest. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "lb_box.h"
+#include "lb_ops.h"
+#include "rng.h"
+
+/* A packet takes 50 ns: the bound of 24 of them is 1,200 ns. */
+enum { EVS = 65536, BDP = 200, BRTT_NS = 10000, BOUND_NS = 1200, ANSWERS = 200 };
+
+static struct reps_tune *tune(struct lb_box *box)
+{
+	return (struct reps_tune *)box->tune;
+}
+
+/* With a mean wait of `mean_ns`, after many answers of that wait; the ring is used up. */
+static void setup(struct lb_box *box, weft_ns mean_ns)
+{
+	lb_box_init(box, &weft_lb_reps2, EVS, 1, 0);
+	box->params.bdp_pkts = BDP;
+	box->params.brtt_ns = BRTT_NS;
+	for (uint32_t i = 0; i < ANSWERS; i++)
+		lb_box_answer(box, 7, mean_ns, 0);
+	for (uint32_t psn = 0; psn < 8; psn++)
+		lb_box_pick(box, psn, 0);
+}
+
+/* Whether the next pick is an entropy whose packet waited that long. */
+static bool is_reused(struct lb_box *box, weft_ns wait_ns)
+{
+	enum { EV = 4242 };
+
+	lb_box_answer(box, EV, wait_ns, 0);
+	return lb_box_pick(box, ANSWERS, 0) == EV;
+}
+
+static void answered__far_above_the_mean_is_not_cached(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 2000);
+	assert_true(is_reused(&box, 0));
+	setup(&box, 2000);
+	assert_true(is_reused(&box, 2000));
+	setup(&box, 2000); /* the sample itself raises the mean: 2000 + 2000 / 16 */
+	assert_true(is_reused(&box, 4200));
+	setup(&box, 2000);
+	assert_false(is_reused(&box, 4700));
+}
+
+static void answered__few_packets_are_no_reason(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 100);
+	assert_true(is_reused(&box, BOUND_NS));
+	setup(&box, 100);
+	assert_false(is_reused(&box, BOUND_NS + 1));
+}
+
+static void answered__both_bounds_can_be_set(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 2000);
+	tune(&box)->late_pct = 110;
+	assert_false(is_reused(&box, 2600));
+	setup(&box, 100);
+	tune(&box)->late_pkts = 100;
+	assert_true(is_reused(&box, 5000));
+	assert_false(is_reused(&box, 5001));
+}
+
+/* A link that becomes slow for all packets: the mean follows, and entropies are used again. */
+static void answered__the_mean_follows(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 1000);
+	assert_false(is_reused(&box, 20000));
+	setup(&box, 20000);
+	assert_true(is_reused(&box, 20000));
+	assert_true(is_reused(&box, 1000));
+}
+
+/* Late or not, what answers is alive; and a late answer ends the freeze. */
+static void answered__frozen_takes_what_is_alive(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 100);
+	lb_box_feed(&box, 7, WEFT_LB_TIMEOUT, 0);
+	assert_int_equal(lb_box_view(&box).frozen, 1);
+	assert_true(is_reused(&box, WEFT_MS(1)));
+	lb_box_answer(&box, 8, WEFT_MS(1), tune(&box)->freeze_ns + WEFT_US(2));
+	assert_int_equal(lb_box_view(&box).frozen, 0);
+}
+
+static void answered__waits_of_any_length(void **state)
+{
+	const weft_ns waits[] = {UINT64_MAX, UINT32_MAX, UINT64_C(1) << 32, 1 << 26};
+	struct lb_box box;
+
+	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+		setup(&box, waits[i]);
+		assert_true(is_reused(&box, waits[i]));
+		setup(&box, 100);
+		assert_false(is_reused(&box, waits[i]));
+	}
+}
+
+/* Without measured round trips it is REPS. */
+static void feedback__alone_is_reps(void **state)
+{
+	struct lb_box a, b;
+	struct rng rng = {3};
+
+	lb_box_init(&a, &weft_lb_reps, EVS, 5, 0);
+	lb_box_init(&b, &weft_lb_reps2, EVS, 5, 0);
+	for (uint32_t psn = 0; psn < 20000; psn++) {
+		weft_ns now = psn * WEFT_US(1);
+		uint16_t ev = lb_box_pick(&a, psn, now);
+		assert_int_equal(lb_box_pick(&b, psn, now), ev);
+		enum weft_lb_fb fb = (enum weft_lb_fb)rng_below(&rng, WEFT_LB_FB_KINDS);
+		fb = fb == WEFT_LB_TIMEOUT && psn % 1000 ? WEFT_LB_OK : fb;
+		lb_box_feed(&a, ev, fb, now);
+		lb_box_feed(&b, ev, fb, now);
+	}
+	assert_true(lb_box_view(&a).freezes > 0);
+}
+
+/* The mean is behind the ring, whatever its size: what it holds changes no entropy of the ring. */
+static void state__mean_and_ring_are_apart(void **state)
+{
+	struct lb_box box;
+
+	for (uint32_t ring = 1; ring <= 128; ring *= 2) {
+		lb_box_init(&box, &weft_lb_reps2, EVS, 1, 0);
+		tune(&box)->ring = ring;
+		lb_box_again(&box, 1, 0);
+		for (uint16_t ev = 0; ev < ring; ev++)
+			lb_box_answer(&box, (uint16_t)(100 + ev), 900, 0);
+		for (uint16_t ev = 0; ev < ring; ev++)
+			assert_int_equal(lb_box_pick(&box, ev, 0), 100 + ev);
+		assert_int_equal(weft_lb_state_bytes(&weft_lb_reps2, &box.params) % 8, 0);
+		assert_true(weft_lb_state_bytes(&weft_lb_reps2, &box.params) >= 16 + 2 * ring + 4);
+	}
+	assert_int_equal(weft_lb_reps2.state_size, 40);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answered__far_above_the_mean_is_not_cached),
+		cmocka_unit_test(answered__few_packets_are_no_reason),
+		cmocka_unit_test(answered__both_bounds_can_be_set),
+		cmocka_unit_test(answered__the_mean_follows),
+		cmocka_unit_test(answered__frozen_takes_what_is_alive),
+		cmocka_unit_test(answered__waits_of_any_length),
+		cmocka_unit_test(feedback__alone_is_reps),
+		cmocka_unit_test(state__mean_and_ring_are_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
