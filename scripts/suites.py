@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""suites.py BUILD TESTS MPIEXEC [DIRECTORY]... [--provider NAME]... [--ranks N] [--timeout S] [--out FOLDER] - the tests of
-Sandia OpenSHMEM or of MPICH over the provider, through `weft switch`, and over another provider, with a table of what passed and
-a list of what failed. TESTS is the folder modules/tests-sos/test of Sandia OpenSHMEM's build, or test/mpi of MPICH's, MPIEXEC a
-Hydra mpiexec. doc/notes/suites.md says how to build them."""
+"""suites.py BUILD TESTS MPIEXEC [DIRECTORY]... [--provider NAME]... [--ranks N] [--timeout S] [--out FOLDER] [--turns [REGEX]] -
+the tests of Sandia OpenSHMEM or of MPICH over the provider, through `weft switch`, and over another provider, with a table of
+what passed and a list of what failed. TESTS is the folder modules/tests-sos/test of Sandia OpenSHMEM's build, or test/mpi of
+MPICH's, MPIEXEC a Hydra mpiexec. doc/notes/suites.md says how to build them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-Results = dict[str, str]  # test: PASS, FAIL, SKIP, XFAIL (its suite expects that), ...
+
+@dataclass(frozen=True)
+class Result:
+    """Of a test."""
+
+    value: str  # PASS, FAIL, SKIP, XFAIL (its suite expects that), ...
+    seconds: float = 0  # that it took, if its suite tells
+
+
+Results = dict[str, Result]  # by the name of the test
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,7 @@ class Suite:
     command: Callable[[argparse.Namespace, str, Path], list[str]]  # runs a directory; its output goes to the log at the path
     env: Callable[[str, int], dict[str, str]]  # of a provider, and the seconds that a test may take
     results: Callable[[Path], Results]  # of a log
+    lines: Callable[[argparse.Namespace, str], list[str]] | None = None  # of a directory's list, a test each
 
 
 def sos_command(options: argparse.Namespace, directory: str, log: Path) -> list[str]:
@@ -44,15 +54,19 @@ def sos_env(provider: str, timeout: int) -> dict[str, str]:
 
 def sos_results(log: Path) -> Results:
     lines = re.findall(r"^(PASS|FAIL|ERROR|SKIP|XFAIL|XPASS): (\S+)$", log.read_text(errors="replace"), re.MULTILINE)
-    return {name: result for result, name in lines}
+    return {name: Result(value) for value, name in lines}
+
+
+def mpich_source(options: argparse.Namespace) -> str:
+    source = re.search(r"^srcdir = (.*)$", (options.tests / "Makefile").read_text(), re.MULTILINE)
+    assert source
+    return source[1]
 
 
 def mpich_command(options: argparse.Namespace, directory: str, log: Path) -> list[str]:
     """A directory may be followed by the name of a list of its tests: pt2pt/testlist.dtp."""
     folder, _, tests = directory.partition("/")
-    source = re.search(r"^srcdir = (.*)$", (options.tests / "Makefile").read_text(), re.MULTILINE)
-    assert source
-    return ["./runtests", f"-srcdir={source[1]}", f"-testdirs={folder}", f"-tests={tests or 'testlist'}",
+    return ["./runtests", f"-srcdir={mpich_source(options)}", f"-testdirs={folder}", f"-tests={tests or 'testlist'}",
             f"-mpiexec={options.mpiexec}", f"-maxnp={options.ranks}", f"-tapfile={log.with_suffix('.tap')}"]
 
 
@@ -63,20 +77,31 @@ def mpich_env(provider: str, timeout: int) -> dict[str, str]:
 
 
 def mpich_results(log: Path) -> Results:
-    """Numbered, because the list has some tests several times, with other options."""
+    """Numbered, because the list has some tests several times, with other options. One that was not built has no number of
+    processes."""
     results = {}
     text = log.with_suffix(".tap").read_text(errors="replace")
-    lines = re.findall(r"^(not )?ok \d* - \./(?:\w+/)?(\S+ \d+)(.*)$", text, re.MULTILINE)
+    lines = re.findall(r"^(not )?ok \d* - \./(?:\w+/)?(\S+ \d*)(.*)$", text, re.MULTILINE)
     for number, (bad, name, rest) in enumerate(lines, 1):
         failure = "XFAIL" if "# TODO" in rest else "FAIL"
-        results[f"{number} {name}"] = "SKIP" if "# SKIP" in rest else failure if bad else "PASS"
+        seconds = re.search(r"# time=([\d.]+)", rest)
+        results[f"{number} {name}"] = Result("SKIP" if "# SKIP" in rest else failure if bad else "PASS",
+                                             float(seconds[1]) if seconds else 0)
     return results
+
+
+def mpich_lines(options: argparse.Namespace, directory: str) -> list[str]:
+    folder, _, tests = directory.partition("/")
+    name = f"{folder}/{tests or 'testlist'}"
+    listed = next(path for path in (options.tests / name, options.tests / mpich_source(options) / name) if path.exists())
+    lines = [line.partition("#")[0].strip() for line in listed.read_text().splitlines()]
+    return [line for line in lines if line]
 
 
 # Sandia OpenSHMEM wants counters of remote writes (FI_RMA_EVENT), which tcp;ofi_rxm of libfabric 1.17 does not have.
 SOS = Suite(["unit", "shmemx", "spec-example"], ["weft", "sockets"], 2, sos_command, sos_env, sos_results)
 # Some of MPICH's tests of collectives want a number of processes that divides 10.
-MPICH = Suite(["pt2pt", "coll", "rma"], ["weft", "tcp;ofi_rxm"], 5, mpich_command, mpich_env, mpich_results)
+MPICH = Suite(["pt2pt", "coll", "rma"], ["weft", "tcp;ofi_rxm"], 5, mpich_command, mpich_env, mpich_results, mpich_lines)
 
 
 @contextlib.contextmanager
@@ -98,7 +123,8 @@ def switched(build: Path, ports: int) -> Iterator[dict[str, str]]:
 
 def run(options: argparse.Namespace, directory: str, provider: str, extra: dict[str, str]) -> Results:
     suite: Suite = options.suite
-    log = options.out / f"{directory.replace('/', '-')}-{provider.replace(';', '-')}.log"
+    name = directory.replace(f"{options.out}/", "").replace("/", "-")
+    log = options.out / f"{name}-{provider.replace(';', '-')}.log"
     with open(log, "w") as out:
         subprocess.run(suite.command(options, directory, log), stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                        cwd=options.tests, env=os.environ | suite.env(provider, options.timeout) | extra)
@@ -115,15 +141,57 @@ def over(options: argparse.Namespace, directory: str, provider: str) -> Results:
         return run(options, directory, provider, extra)
 
 
+def cell(result: Result) -> str:
+    return f"{result.value} {result.seconds:.1f} s"
+
+
+def in_turns(options: argparse.Namespace, directory: str) -> dict[str, Results]:
+    """Each test over each provider before the next, so that a busy machine is busy for all of them. By the provider."""
+    results: dict[str, Results] = {provider: {} for provider in options.provider}
+    folder, _, tests = directory.partition("/")
+    for number, line in enumerate(options.suite.lines(options, directory), 1):
+        if not re.search(options.turns, line):
+            continue
+        alone = options.out / f"{tests or 'testlist'}-{number}"
+        alone.write_text(line + "\n")
+        for provider in options.provider:
+            results[provider][f"{number} {line}"] = next(iter(over(options, f"{folder}/{alone}", provider).values()))
+        cells = [cell(results[provider][f"{number} {line}"]) for provider in options.provider]
+        print(f"| {directory} {number} | {line} | {' | '.join(cells)} |", flush=True)
+    return results
+
+
+HEAD = "\n| tests | over | all | passed | failed | skipped | s |\n|---|---|--:|--:|--:|--:|--:|"
+
+
+def run_in_turns(options: argparse.Namespace) -> int:
+    print(f"| | test | {' | '.join(options.provider)} |\n|---|---|{'--:|' * len(options.provider)}", flush=True)
+    results = {directory: in_turns(options, directory) for directory in options.directory}
+    print(HEAD)
+    return sum(show(directory, provider, ended, sum(result.seconds for result in ended.values()))
+               for directory, of in results.items() for provider, ended in of.items())
+
+
+def run_all(options: argparse.Namespace) -> int:
+    failed = 0
+    print(HEAD)
+    for directory in options.directory:
+        for provider in options.provider:
+            begin = time.monotonic()
+            results = over(options, directory, provider)
+            failed += show(directory, provider, results, time.monotonic() - begin)
+    return failed
+
+
 def show(directory: str, provider: str, results: Results, seconds: float) -> int:
     """How many failed."""
-    values = list(results.values())
+    values = [result.value for result in results.values()]
     passed, skipped = values.count("PASS") + values.count("XFAIL"), values.count("SKIP")
     failed = len(values) - passed - skipped
     print(f"| {directory} | {provider} | {len(values)} | {passed} | {failed} | {skipped} | {seconds:.0f} |", flush=True)
     for name, result in sorted(results.items()):
-        if result not in ("PASS", "XFAIL", "SKIP"):
-            print(f"# {provider}: {result} {directory}/{name}", flush=True)
+        if result.value not in ("PASS", "XFAIL", "SKIP"):
+            print(f"# {provider}: {result.value} {directory}/{name}", flush=True)
     return failed
 
 
@@ -137,6 +205,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--ranks", type=int, help="PEs of each test; MPICH: processes at most")
     parser.add_argument("--timeout", type=int, default=180, help="seconds for a test")
     parser.add_argument("--out", type=Path, default=Path("."), help="folder for the logs")
+    parser.add_argument("--turns", nargs="?", const="", metavar="REGEX",
+                        help="of MPICH alone: each test over each provider before the next; those whose line of the list has it")
     options = parser.parse_args()
     for name in ("build", "tests", "mpiexec", "out"):
         setattr(options, name, getattr(options, name).resolve())
@@ -144,6 +214,8 @@ def parse() -> argparse.Namespace:
     options.directory = options.directory or options.suite.directories
     options.provider = options.provider or options.suite.providers
     options.ranks = options.ranks or options.suite.ranks
+    if options.turns is not None and not options.suite.lines:
+        parser.error("--turns: of MPICH alone")
     return options
 
 
@@ -155,13 +227,7 @@ def main() -> None:
         os.execvp("unshare", ["unshare", *user, "--pid", "--mount", "--fork", "--mount-proc", "--kill-child", *sys.argv])
     options = parse()
     options.out.mkdir(parents=True, exist_ok=True)
-    failed = 0
-    print("| tests | over | all | passed | failed | skipped | s |\n|---|---|--:|--:|--:|--:|--:|")
-    for directory in options.directory:
-        for provider in options.provider:
-            begin = time.monotonic()
-            results = over(options, directory, provider)
-            failed += show(directory, provider, results, time.monotonic() - begin)
+    failed = run_all(options) if options.turns is None else run_in_turns(options)
     sys.exit(failed > 0)
 
 
