@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""suites.py BUILD TESTS MPIEXEC [DIRECTORY]... [--provider NAME]... [--ranks N] [--timeout S] [--out FOLDER] [--turns [REGEX]] -
-the tests of Sandia OpenSHMEM or of MPICH over the provider, through `weft switch`, and over another provider, with a table of
+"""suites.py BUILD TESTS MPIEXEC [DIRECTORY]... [--provider NAME]... [--ranks N] [--timeout S] [--out FOLDER] [--turns [REGEX]]
+[--host] - the tests of Sandia OpenSHMEM or of MPICH over the provider, through `weft switch`, and over another provider, with a table of
 what passed and a list of what failed. TESTS is the folder modules/tests-sos/test of Sandia OpenSHMEM's build, or test/mpi of
 MPICH's, MPIEXEC a Hydra mpiexec. doc/notes/suites.md says how to build them."""
 
@@ -121,6 +121,28 @@ def switched(build: Path, ports: int) -> Iterator[dict[str, str]]:
                 switch.terminate()
 
 
+def uplink() -> None:
+    """In a namespace of its own: an interface that weft host can have."""
+    for command in ("link set lo up", "link add uplink type veth peer name far", "addr add 10.97.0.1/24 dev uplink",
+                    "link set uplink up", "link set far up"):
+        subprocess.run(["ip", *command.split()], check=True)
+
+
+@contextlib.contextmanager
+def hosted(build: Path, ports: int) -> Iterator[dict[str, str]]:
+    """The same with `weft host`, past which the processes reach each other by memory of the two."""
+    with tempfile.TemporaryDirectory(prefix="weft-suites.") as folder:
+        command = [str(build / "weft"), "host", "--uplink", "uplink", "--addresses", f"10.97.0.2+{ports}", "--dir", folder]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as host:
+            assert host.stdout
+            if "ready" not in host.stdout.readline():
+                sys.exit("suites: weft host did not start")
+            try:
+                yield {"FI_PROVIDER_PATH": str(build), "FI_WEFT_DEVICE": f"host:{folder}"}
+            finally:
+                host.terminate()
+
+
 def run(options: argparse.Namespace, directory: str, provider: str, extra: dict[str, str]) -> Results:
     suite: Suite = options.suite
     name = directory.replace(f"{options.out}/", "").replace("/", "-")
@@ -137,7 +159,7 @@ def run(options: argparse.Namespace, directory: str, provider: str, extra: dict[
 def over(options: argparse.Namespace, directory: str, provider: str) -> Results:
     if provider != "weft":
         return run(options, directory, provider, {})
-    with switched(options.build, options.ranks) as extra:
+    with (hosted if options.host else switched)(options.build, options.ranks) as extra:
         return run(options, directory, provider, extra)
 
 
@@ -205,6 +227,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--ranks", type=int, help="PEs of each test; MPICH: processes at most")
     parser.add_argument("--timeout", type=int, default=180, help="seconds for a test")
     parser.add_argument("--out", type=Path, default=Path("."), help="folder for the logs")
+    parser.add_argument("--host", action="store_true", help="through weft host with its channels, not weft switch")
     parser.add_argument("--turns", nargs="?", const="", metavar="REGEX",
                         help="of MPICH alone: each test over each provider before the next; those whose line of the list has it")
     options = parser.parse_args()
@@ -224,9 +247,12 @@ def main() -> None:
         # In a namespace of its own, so nothing of a test that hangs is left.
         os.environ["SUITES_INSIDE"] = "yes"
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
+        user += ["--net"] if "--host" in sys.argv else []
         os.execvp("unshare", ["unshare", *user, "--pid", "--mount", "--fork", "--mount-proc", "--kill-child", *sys.argv])
     options = parse()
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.host:
+        uplink()
     failed = run_all(options) if options.turns is None else run_in_turns(options)
     sys.exit(failed > 0)
 
