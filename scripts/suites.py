@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """suites.py BUILD TESTS MPIEXEC [DIRECTORY]... [--provider NAME]... [--ranks N] [--timeout S] [--out FOLDER] [--turns [REGEX]]
-[--host] - the tests of Sandia OpenSHMEM or of MPICH over the provider, through `weft switch`, and over another provider, with a table of
-what passed and a list of what failed. TESTS is the folder modules/tests-sos/test of Sandia OpenSHMEM's build, or test/mpi of
-MPICH's, MPIEXEC a Hydra mpiexec. doc/notes/suites.md says how to build them."""
+[--host] - the tests of Sandia OpenSHMEM or of MPICH over the provider, through `weft switch` or `weft host`, and over another
+provider, with a table of what passed and a list of what failed. TESTS is the folder modules/tests-sos/test of Sandia OpenSHMEM's
+build, or test/mpi of MPICH's, MPIEXEC a Hydra mpiexec. doc/notes/suites.md says how to build them."""
 
 from __future__ import annotations
 
