@@ -120,7 +120,7 @@ static void lab_config_begin__is_auto(void **state)
 	lab_config_begin(&c);
 	assert_ptr_equal(c.cc, weft_cc_auto());
 	assert_string_equal(c.cc_name, c.cc->name);
-	assert_string_equal(c.lb->name, "reps");
+	assert_string_equal(c.lb->name, "reps2");
 	assert_int_equal(c.engine.acks_per_window, with.acks_per_window);
 	assert_int_equal(c.engine.lb_all_acked, with.lb_all_acked);
 	assert_int_equal(c.engine.timeout_probes, with.timeout_probes);

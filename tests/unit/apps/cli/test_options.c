@@ -74,7 +74,7 @@ static void parse__defaults_describe_a_run(void **state)
 	assert_int_equal(parse(f, (const char *const[]){NULL}), 0);
 	assert_ptr_equal(f->o.lab.cc, weft_cc_auto());
 	assert_string_equal(f->o.lab.cc_name, weft_cc_auto()->name);
-	assert_string_equal(f->o.lab.lb->name, "reps");
+	assert_string_equal(f->o.lab.lb->name, "reps2");
 	assert_non_null(f->o.lab.cc_reason);
 	assert_non_null(f->o.lab.lb_reason);
 	assert_true(f->o.lab.engine.acks_per_window > 0 && f->o.lab.engine.timeout_probes > 0);

@@ -105,7 +105,7 @@ class SimFile(unittest.TestCase):
         config = json.loads(run.stdout)
         self.assertEqual((config["schema"], config["hosts"], config["flows"], config["bytes"]),
                          ("weft.config/1", 4, 4, 4 * 16384))
-        self.assertEqual((config["cc"], config["lb"], config["route"], config["seed"]), ("smartt3", "reps", "ecmp", 1))
+        self.assertEqual((config["cc"], config["lb"], config["route"], config["seed"]), ("smartt3", "reps2", "ecmp", 1))
         self.assertIn("small", config["cc_reason"])
         self.assertIn("unmarked", config["lb_reason"])
         named = json.loads(self.weft(ONE + "cc: smartt\nlb: reps\n", "--dry-run").stdout)
