@@ -14,7 +14,7 @@ static const char *reps_because(const struct weft_lb_offer *offer)
 	if (!offer->trimming)
 		return "switches hash entropies and mark; without trimming a timeout after low RTTs means a failed "
 		       "path";
-	return "switches hash entropies and mark: paths neither marked nor late are used again, failed ones avoided";
+	return "switches hash entropies and mark: unmarked paths in time are used again, failed ones avoided";
 }
 
 const struct weft_lb_ops *weft_lb_auto(const struct weft_lb_offer *offer, const char **reason)
