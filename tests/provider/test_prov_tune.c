@@ -24,7 +24,7 @@ static void load__auto_where_nothing_is_named(void **state)
 		struct prov_tune tune;
 		load(&tune, i ? "auto" : NULL, i ? "auto" : NULL);
 		assert_ptr_equal(tune.engine.cc, weft_cc_auto());
-		assert_string_equal(tune.engine.lb->name, "reps");
+		assert_string_equal(tune.engine.lb->name, "reps2");
 		assert_int_equal(tune.engine.tune.acks_per_window, with.acks_per_window);
 		assert_int_equal(tune.engine.tune.lb_all_acked, with.lb_all_acked);
 		assert_int_equal(tune.engine.tune.timeout_probes, with.timeout_probes);
