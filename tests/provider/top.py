@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """top.py WEFT PEER_APP - `weft top` on two processes, one of which receives nothing: its tables, its JSON, and its screen in a
 pseudo terminal. Needs FI_PROVIDER_PATH."""
+import contextlib
 import fcntl
 import json
 import os
@@ -176,12 +177,16 @@ class Channels:
     def run(self):
         while True:
             connection, _ = self.server.accept()
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        """Until the other side has gone, which may be at any time: it waits for answers only so long."""
+        with connection, contextlib.suppress(ConnectionError):
             connection.send(json.dumps({"version": "", "pid": os.getpid(), "max_output_len": 16384}).encode())
             while command := connection.recv(1024).decode():
                 name = command.split(",")[0]
                 answer = ["net_virtio_user0"] if name == "/weft/devices" else self.stats() if name == "/weft/stats" else None
                 connection.send(json.dumps({name: answer}).encode())
-            connection.close()
 
 
 def local_channels(folder, others):

@@ -82,16 +82,14 @@ int ses_ep_open(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq
 		return weft_err_set(err, -EADDRINUSE, "endpoint %u is open already", port);
 	if (!port && !(port = find_free_port(ses)))
 		return weft_err_set(err, -EADDRINUSE, "all endpoint numbers from %u up are open", EP_PORT_FIRST_FREE);
-	struct weft_ep *ep;
-	int ret = ses_ep_open_hidden(ses, port, sq_entries, cq_entries, &ep, err);
+	int ret = ses_ep_open_hidden(ses, port, sq_entries, cq_entries, out, err);
 	if (ret)
 		return ret;
-	if (!u64map_put(&ses->by_port, port, ep)) {
-		ep_free(ep);
+	if (!u64map_put(&ses->by_port, port, *out)) {
+		ep_free(*out);
 		return weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its number", port);
 	}
-	ep->hidden = false;
-	*out = ep;
+	(*out)->hidden = false;
 	return 0;
 }
 
