@@ -82,14 +82,16 @@ int ses_ep_open(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq
 		return weft_err_set(err, -EADDRINUSE, "endpoint %u is open already", port);
 	if (!port && !(port = find_free_port(ses)))
 		return weft_err_set(err, -EADDRINUSE, "all endpoint numbers from %u up are open", EP_PORT_FIRST_FREE);
-	int ret = ses_ep_open_hidden(ses, port, sq_entries, cq_entries, out, err);
+	struct weft_ep *ep = NULL;
+	int ret = ses_ep_open_hidden(ses, port, sq_entries, cq_entries, &ep, err);
 	if (ret)
 		return ret;
-	if (!u64map_put(&ses->by_port, port, *out)) {
-		ep_free(*out);
+	if (!u64map_put(&ses->by_port, port, ep)) {
+		ep_free(ep);
 		return weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its number", port);
 	}
-	(*out)->hidden = false;
+	ep->hidden = false;
+	*out = ep;
 	return 0;
 }
 

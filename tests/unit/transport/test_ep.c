@@ -93,11 +93,11 @@ static void find__by_number(void **state)
 	duo_close(&d);
 }
 
-/* Endpoint, rings, and at the ninth a larger table of numbers. */
+/* Endpoint, rings, and at the ninth a larger table of numbers. The caller's pointer is written once it is open. */
 static void open__without_memory(void **state)
 {
 	struct weft_err err = {""};
-	struct weft_ep *ep;
+	struct weft_ep *ep, *untouched = NULL;
 	struct duo d;
 	open_default(&d);
 	for (uint16_t i = 0; i < 7; i++)
@@ -105,8 +105,9 @@ static void open__without_memory(void **state)
 	for (uint64_t n = 1; n <= 4; n++) {
 		int64_t live = d.mem[0].live;
 		d.mem[0].fail_at = d.mem[0].calls + n;
-		assert_int_equal(weft_ep_open(d.e[0], 5, 16, 16, &ep, &err), -ENOMEM);
+		assert_int_equal(weft_ep_open(d.e[0], 5, 16, 16, &untouched, &err), -ENOMEM);
 		assert_int_equal(d.mem[0].live, live);
+		assert_null(untouched);
 	}
 	assert_int_equal(weft_ep_open(d.e[0], 5, 16, 16, &ep, &err), 0);
 	duo_close(&d);
