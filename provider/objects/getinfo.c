@@ -160,6 +160,17 @@ static int list_build(uint32_t version, const struct prov_conf *conf, const stru
 	return ret ? ret : *out ? 0 : -FI_ENODATA;
 }
 
+static int list_find(uint32_t version, const struct prov_conf *conf, const char *node, const char *service,
+		     uint64_t flags, struct want *want, struct fi_info **out)
+{
+	int ret = want_parse(node, service, flags, want);
+	if (!ret)
+		ret = list_build(version, conf, want, out);
+	if (ret == -FI_ENOMEM)
+		FI_WARN(&prov_weft, FI_LOG_CORE, "out of memory\n"); /* libfabric says only that there is nothing */
+	return ret;
+}
+
 int prov_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
 		 struct fi_info **out)
 {
@@ -172,14 +183,10 @@ int prov_getinfo(uint32_t version, const char *node, const char *service, uint64
 		FI_INFO(&prov_weft, FI_LOG_CORE, "%s\n", err.msg);
 	else if (ret)
 		FI_WARN(&prov_weft, FI_LOG_CORE, "%s\n", err.msg);
-	if (ret == -EINVAL)
+	if (!ret)
+		ret = list_find(version, &conf, node, service, flags, &want, out);
+	else if (ret == -EINVAL)
 		ret = -FI_ENODATA; /* the warning is logged; other providers may still serve */
-	if (!ret)
-		ret = want_parse(node, service, flags, &want);
-	if (!ret)
-		ret = list_build(version, &conf, &want, out);
-	if (ret == -FI_ENOMEM && !err.msg[0])
-		FI_WARN(&prov_weft, FI_LOG_CORE, "out of memory\n"); /* libfabric says only that there is nothing */
 	prov_conf_free(&conf);
 	return ret;
 }
