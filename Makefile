@@ -79,7 +79,8 @@ soak: deps
 	ninja -C $(BUILD)-asan
 	@scripts/soak.sh $(BUILD)-asan $(SOAK_SECONDS)
 
-# Random fabrics, workloads, algorithms, parameters and faults through `weft sim`, and hosts that crash, for SECONDS; CHAOS_OPTIONS='--seed 7 --bytes-times 16'.
+# Random fabrics, workloads, algorithms, parameters and faults through `weft sim`, and hosts that crash, for SECONDS, or for so many packets:
+# CHAOS_OPTIONS='--seed 7 --bytes-times 16 --packets 1e9'.
 chaos: deps build
 	@tests/chaos/chaos.py $(BUILD) --seconds $(SECONDS) $(CHAOS_OPTIONS)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""chaos.py BUILD [--seconds N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] [--lives-every N] [--bytes-times N] -
-random fabrics, workloads, algorithms, parameters and faults in `weft sim`, for so long. Every flow must end, every
+"""chaos.py BUILD [--seconds N | --packets N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] [--lives-every N] [--bytes-times N] -
+random fabrics, workloads, algorithms, parameters and faults in `weft sim`, for so long or so many packets. Every flow must end, every
 byte be right, and a run end soon after its last fault. Every fourth case is one of `chaos_lives`: hosts crash and start
 again, and memory is short. A case that fails is shrunk and printed as a command. Exit status: 0 nothing failed,
 1 something did."""
@@ -69,32 +69,43 @@ class Score:
 
 
 class Progress:
-    """Share of the time and time left: a line that changes on a terminal, some lines elsewhere."""
+    """Share of the time, or of the data packets if their number is given, and time left: a line that changes on a terminal,
+    some lines elsewhere."""
 
-    def __init__(self, seconds: float) -> None:
-        self._begin, self._seconds, self._said = time.monotonic(), seconds, 0
+    def __init__(self, seconds: float, packets: float = 0) -> None:
+        self._begin, self._seconds, self._packets, self._said = time.monotonic(), seconds, packets, 0
+        self._sent = 0
 
     @property
-    def left(self) -> float:
-        return self._begin + self._seconds - time.monotonic()
+    def share(self) -> float:
+        """0 to 1: all of it is done."""
+        passed = time.monotonic() - self._begin
+        return min(self._sent / self._packets if self._packets else passed / self._seconds, 1)
+
+    @property
+    def _left_s(self) -> float:
+        passed = time.monotonic() - self._begin
+        if not self._packets:
+            return max(self._seconds - passed, 0)
+        return passed * (1 / self.share - 1) if self._sent else 0
 
     def text(self, score: Score) -> str:
-        percent = 100 * (1 - max(self.left, 0) / self._seconds)
         row = score.total
-        done = f"{row.runs} runs, {row.hops / 1e6:.1f} million hops, {row.failed} failed"
-        return f"{percent:3.0f} %, {max(self.left, 0):4.0f} s left: {done}"
+        done = f"{row.runs} runs, {row.packets / 1e6:.1f} million packets, {row.hops / 1e6:.1f} million hops, {row.failed} failed"
+        return f"{100 * self.share:3.0f} %, {self._left_s:4.0f} s left: {done}"
 
     def say(self, score: Score) -> None:
+        self._sent = score.total.packets
         text = self.text(score)
         if sys.stdout.isatty():
             print("\r" + text, end="", flush=True)
-        elif int(text[:3]) >= self._said + SAYS_EVERY or (self.left <= 0 and self._said < 100):
+        elif int(text[:3]) >= self._said + SAYS_EVERY or (self.share == 1 and self._said < 100):
             self._said = int(text[:3])
             print(text, flush=True)
 
 
 def seeds_until(progress: Progress, first: int) -> Iterator[int]:
-    while progress.left > 0:
+    while progress.share < 1:
         yield first
         first += 1
 
@@ -114,7 +125,7 @@ class Choice:
 
 
 def run(judge: Judge, choice: Choice, first: int, jobs: int, progress: Progress) -> Score:
-    """Judges case after case until the time is over."""
+    """Judges case after case until all is done."""
     score = Score()
     seeds = seeds_until(progress, first)
 
@@ -150,6 +161,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build")
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--packets", type=float, default=0, help="until so many data packets were sent, 1e9 such, however long")
     parser.add_argument("--seed", type=int, help="of the first case; the next one's is one more; default: the time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--healed-rtos", type=float, default=HEALED_RTOS, help="base RTOs from the last fault's end to the run's")
@@ -164,7 +176,7 @@ def main() -> int:
     judge = Judge(weft, options.healed_rtos, options.outages, lives, RUN_LIMIT * options.bytes_times)
     choice = Choice(names, parameters_of(lives), options.lives_every, options.bytes_times)
     print(f"{len(names.cc)} congestion controls, {len(names.lb)} load balancers, first seed {first}", flush=True)
-    score = run(judge, choice, first, options.jobs, Progress(options.seconds))
+    score = run(judge, choice, first, options.jobs, Progress(options.seconds, options.packets))
     print("\n" + score.table(), flush=True)
     shrink_first(judge, score)
     return 1 if score.failures else 0

@@ -113,7 +113,18 @@ def test_score() -> None:
     score.add(PLAIN, Verdict("stall", "why", packets=1))
     assert score.total.failed == 1 and score.total.packets == 6 and len(score.failures) == 1
     assert "smartt" in score.table() and "1.5 RTO" in score.table()
-    assert "2 runs, 0.0 million hops, 1 failed" in Progress(100).text(score)
+    assert "2 runs, 0.0 million packets, 0.0 million hops, 1 failed" in Progress(100).text(score)
+
+
+def test_packets() -> None:
+    """Their number ends a run, whatever the time."""
+    score, progress = Score(), Progress(0.001, 100)
+    progress.say(score)
+    assert progress.share == 0 and "0 %" in progress.text(score), progress.text(score)
+    for share in (0.4, 0.8, 1):
+        score.add(PLAIN, Verdict("fine", packets=40))
+        progress.say(score)
+        assert progress.share == share and f"{100 * share:.0f} %" in progress.text(score), progress.text(score)
 
 
 def test_command() -> None:
