@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""chaos.py BUILD [--seconds N | --packets N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] [--lives-every N] [--bytes-times N] -
-random fabrics, workloads, algorithms, parameters and faults in `weft sim`, for so long or so many packets. Every flow must end, every
-byte be right, and a run end soon after its last fault. Every fourth case is one of `chaos_lives`: hosts crash and start
-again, and memory is short. A case that fails is shrunk and printed as a command. Exit status: 0 nothing failed,
-1 something did."""
+"""chaos.py BUILD [--seconds N | --packets N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] [--lives-every N]
+[--bytes-times N] - random fabrics, workloads, algorithms, parameters and faults in `weft sim`, for so long or so many packets.
+Every flow must end, every byte be right, and a run end soon after its last fault. Every fourth case is one of `chaos_lives`:
+hosts crash and start again, and memory is short. A case that fails is shrunk and printed as a command. Exit status: 0 nothing
+failed, 1 something did."""
 from __future__ import annotations
 
 import argparse
