@@ -31,8 +31,9 @@ struct weft_mr_seg {
 };
 
 /* Moves `bytes` between a region's memory at `at` and ordinary memory at `other`: to the region, or from it. `context`
- * is the region's. Called by the thread that polls the engine; nothing waits for its success. */
-typedef void (*weft_mr_move_fn)(void *context, void *at, void *other, uint64_t bytes, bool to_region);
+ * is the region's. Called by the thread that polls the engine. False: the memory can't be used. The access ends with
+ * EIO where its initiator can still be told, and each later one is refused: nobody takes what is missing for data. */
+typedef bool (*weft_mr_move_fn)(void *context, void *at, void *other, uint64_t bytes, bool to_region);
 
 struct weft_mr_attr {
 	uint64_t key;                   /* chosen by the caller, unique within the scope */

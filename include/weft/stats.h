@@ -90,6 +90,7 @@ WEFT_BEGIN_DECLS
 	X(rma_read, "reads of peers from our memory that were begun")                                                  \
 	X(rma_atomics, "atomic requests of peers carried out")                                                         \
 	X(rma_refused, "refused: packets for memory without a valid key, permission or bounds")                        \
+	X(rma_broken, "regions refused from then on: their memory, a device's, could not be copied")                   \
 	X(rma_stale, "ignored: answers nobody waits for, or that do not fit the request")                              \
 	X(rndv_fetched, "announced messages fetched from their senders")                                               \
 	X(cq_overflow, "completions that waited because the completion ring was full")                                 \

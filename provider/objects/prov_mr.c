@@ -151,11 +151,10 @@ bool prov_mr_device_has(const struct prov_domain *domain, const struct iovec *io
 	return false;
 }
 
-/* A peer's access can't be told of a failure by then; the log has it. */
-static void device_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
+static bool device_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
 {
 	const struct prov_mr *mr = context;
-	prov_hmem_copy(&mr->mem, at, other, bytes, to_region);
+	return prov_hmem_copy(&mr->mem, at, other, bytes, to_region);
 }
 
 /* Interfaces of memory mean something in domains with FI_HMEM (fi_mr(3)); applications may leave them unset elsewhere.

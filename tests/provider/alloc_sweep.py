@@ -203,7 +203,9 @@ class Command(Subject):
             return "" if "ready" in run.out else "it ended without a word"
         if run.status not in (1, 2) or "ready" in run.out:
             return f"exit status {run.status}"
-        return "" if f"weft {self.name}: " in run.err and "memory" in run.err else "no message that speaks of memory"
+        if f"weft {self.name}: " in run.err and any(words in run.err for words in ("memory", *SHORTAGES)):
+            return ""
+        return "no message that speaks of a shortage"
 
 
 class Switch(Command):

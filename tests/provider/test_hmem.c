@@ -432,6 +432,8 @@ static void copy__fails(void **state)
 	next_done(a);
 	ok(fi_read(a->ep, mem[0], 100, desc(0), a->peer, 0, KEY, mem[0]));
 	assert_int_equal(next_error(a).err, FI_EIO);
+	ok(fi_write(a->ep, out, sizeof out, NULL, a->peer, 0, KEY, out)); /* the peer's copy to its device */
+	assert_int_equal(next_error(a).err, FI_EIO);
 }
 
 /* Without the capability nobody has to fill in `iface`, and nothing is a device's. */

@@ -40,6 +40,7 @@ int mr_add(struct mrs *mrs, const struct weft_mr_attr *attr, struct weft_mr **ou
 	}
 	mr->attr = *attr;
 	mr->serial = ++mrs->serial;
+	mr->broken = false;
 	if (segs_bytes) {
 		mr->attr.segs = memcpy(mr + 1, attr->segs, segs_bytes);
 		mr->attr.bytes = 0;
@@ -61,6 +62,12 @@ void weft_mr_events(struct weft_mr *mr)
 	mr->attr.access |= WEFT_MR_EVENTS;
 }
 
+/* What becomes of an access. */
+static uint8_t copied(const struct weft_mr *mr)
+{
+	return mr->broken ? WIRE_RC_HOST_UNSUCCESS_CMPL : WIRE_RC_OK;
+}
+
 struct weft_mr *mr_check(const struct mrs *mrs, uint32_t scope, uint64_t key, struct mr_range range, uint8_t access,
 			 uint8_t *rc)
 {
@@ -75,8 +82,8 @@ struct weft_mr *mr_check(const struct mrs *mrs, uint32_t scope, uint64_t key, st
 	uint64_t at = range.raddr - mr->attr.start; /* before the start: beyond any end */
 	if (at > mr->attr.bytes || range.bytes > mr->attr.bytes - at)
 		return NULL;
-	*rc = WIRE_RC_OK;
-	return mr;
+	*rc = copied(mr);
+	return mr->broken ? NULL : mr;
 }
 
 /* The next piece of a range: where it lies and how much of it, at most `bytes`. */
@@ -103,15 +110,23 @@ uint8_t *mr_at(const struct weft_mr *mr, struct mr_range range)
 	return len == range.bytes ? p : NULL;
 }
 
-static void copy(const struct weft_mr *mr, uint8_t *at, uint8_t *other, uint64_t bytes, bool to_region)
+static void move(struct weft_mr *mr, uint8_t *at, uint8_t *other, uint64_t bytes, bool to_region)
+{
+	if (mr->broken || mr->attr.move(mr->attr.context, at, other, bytes, to_region))
+		return;
+	mr->broken = true;
+	++*mr->broken_count;
+}
+
+static void copy(struct weft_mr *mr, uint8_t *at, uint8_t *other, uint64_t bytes, bool to_region)
 {
 	if (unlikely(mr->attr.move != NULL))
-		mr->attr.move(mr->attr.context, at, other, bytes, to_region);
+		move(mr, at, other, bytes, to_region);
 	else
 		memmove(to_region ? at : other, to_region ? other : at, bytes);
 }
 
-void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uint64_t bytes)
+uint8_t mr_store(struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uint64_t bytes)
 {
 	uint64_t len, at = raddr - mr->attr.start;
 	assert(at <= mr->attr.bytes && bytes <= mr->attr.bytes - at);
@@ -119,9 +134,10 @@ void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uin
 		uint8_t *p = piece(mr, at, bytes, &len);
 		copy(mr, p, (uint8_t *)(uintptr_t)from, len, true);
 	}
+	return copied(mr);
 }
 
-void mr_load(const struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t bytes)
+uint8_t mr_load(struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t bytes)
 {
 	uint64_t len, at = raddr - mr->attr.start;
 	assert(at <= mr->attr.bytes && bytes <= mr->attr.bytes - at);
@@ -129,6 +145,7 @@ void mr_load(const struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t byt
 		uint8_t *p = piece(mr, at, bytes, &len);
 		copy(mr, p, to, len, false);
 	}
+	return copied(mr);
 }
 
 void mrs_fini(struct mrs *mrs)

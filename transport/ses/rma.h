@@ -59,6 +59,7 @@ struct rx_rma {
 	uint8_t generation;
 	bool ordered;       /* executed as a whole in its turn; otherwise placed on arrival */
 	bool done;          /* was executed */
+	bool broke;         /* its region did, when a request without an answer was executed */
 	bool announced;     /* a message to be fetched */
 	bool asked_again;   /* announced: our READ of it was repeated on another connection */
 	uint16_t announcer; /* endpoint to fetch it from */

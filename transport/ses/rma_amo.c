@@ -153,7 +153,7 @@ uint8_t rma_amo_check(const struct wire_view *v)
 }
 
 /* Elements that lie in several pieces of a region change as well as any, if not in one step. */
-static void apply_element(uint8_t op, uint8_t type, const struct weft_mr *mr, uint64_t raddr, struct amo_args *args)
+static uint8_t apply_element(uint8_t op, uint8_t type, struct weft_mr *mr, uint64_t raddr, struct amo_args *args)
 {
 	uint8_t element[2 * SINGLE_BYTES];
 	uint32_t bytes = weft_amo_bytes(type);
@@ -161,12 +161,13 @@ static void apply_element(uint8_t op, uint8_t type, const struct weft_mr *mr, ui
 	args->count = 1;
 	if (at) {
 		amo_apply(op, type, at, args);
-		return;
+		return WIRE_RC_OK;
 	}
-	mr_load(mr, raddr, element, bytes);
+	uint8_t rc = mr_load(mr, raddr, element, bytes);
+	if (rc != WIRE_RC_OK)
+		return rc;
 	amo_apply(op, type, element, args);
-	if (op != WEFT_AMO_READ)
-		mr_store(mr, raddr, element, bytes);
+	return op == WEFT_AMO_READ ? WIRE_RC_OK : mr_store(mr, raddr, element, bytes);
 }
 
 static const uint8_t *after(const uint8_t *p, uint32_t bytes)
@@ -174,25 +175,27 @@ static const uint8_t *after(const uint8_t *p, uint32_t bytes)
 	return p ? p + bytes : NULL;
 }
 
-static void apply(uint8_t op, uint8_t type, const struct weft_mr *mr, struct mr_range range, struct amo_args args)
+static uint8_t apply(uint8_t op, uint8_t type, struct weft_mr *mr, struct mr_range range, struct amo_args args)
 {
 	uint32_t bytes = weft_amo_bytes(type);
 	void *at = mr_at(mr, range);
 	if (at) {
 		args.count = range.bytes / bytes;
 		amo_apply(op, type, at, &args);
-		return;
+		return WIRE_RC_OK;
 	}
-	for (uint64_t done = 0; done < range.bytes; done += bytes) {
-		apply_element(op, type, mr, range.raddr + done, &args);
+	uint8_t rc = WIRE_RC_OK;
+	for (uint64_t done = 0; done < range.bytes && rc == WIRE_RC_OK; done += bytes) {
+		rc = apply_element(op, type, mr, range.raddr + done, &args);
 		args.operand = after(args.operand, bytes);
 		args.compare = after(args.compare, bytes);
 		args.result = (void *)after(args.result, bytes);
 	}
+	return rc;
 }
 
-void rma_amo_apply(const struct amo_request *q, const struct weft_mr *mr, struct mr_range range, const uint8_t *payload,
-		   uint8_t *result)
+uint8_t rma_amo_apply(const struct amo_request *q, struct weft_mr *mr, struct mr_range range, const uint8_t *payload,
+		      uint8_t *result)
 {
 	uint8_t operand[SINGLE_BYTES], comparand[SINGLE_BYTES];
 	struct amo_args args = {.operand = payload, .compare = after(payload, (uint32_t)range.bytes), .result = result};
@@ -202,5 +205,5 @@ void rma_amo_apply(const struct amo_request *q, const struct weft_mr *mr, struct
 		args.operand = operand;
 		args.compare = comparand;
 	}
-	apply(op_of(q->opcode), q->datatype, mr, range, args);
+	return apply(op_of(q->opcode), q->datatype, mr, range, args);
 }

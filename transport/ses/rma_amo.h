@@ -33,7 +33,7 @@ uint32_t rma_amo_length(const struct wire_std *h);
 /* enum weft_mr_access that it needs. */
 uint8_t rma_amo_access(const struct amo_request *q, bool fetches);
 /* Carries it out on a range that mr_check has passed; `result`, unless NULL, gets what was there. */
-void rma_amo_apply(const struct amo_request *q, const struct weft_mr *mr, struct mr_range range, const uint8_t *payload,
-		   uint8_t *result);
+uint8_t rma_amo_apply(const struct amo_request *q, struct weft_mr *mr, struct mr_range range, const uint8_t *payload,
+		      uint8_t *result);
 
 #endif

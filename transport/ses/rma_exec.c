@@ -58,8 +58,8 @@ static void change_end(struct ses *ses, struct rx_msg *m, const struct weft_mr *
 	r->event = NULL;
 }
 
-/* A small write whose region has died since it arrived is dropped: the sender may have been told already that we took
- * it over, but not that the memory had changed. */
+/* A small write whose region has died since it arrived is dropped: the sender may have been told
+ * already that we took it over, but not that the memory had changed. */
 static bool execute_write(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
 {
 	struct rx_rma *r = m->rma;
@@ -69,16 +69,17 @@ static bool execute_write(struct ses *ses, struct rx_msg *m, const uint8_t *payl
 		return true;
 	if (!rma_event_reserve(ses, m, mr))
 		return false;
+	r->broke = r->ordered && mr_store(mr, r->raddr, payload, m->bytes) != WIRE_RC_OK;
+	if (r->broke)
+		return true;
 	ses->stats->rma_written++;
-	if (r->ordered)
-		mr_store(mr, r->raddr, payload, m->bytes);
 	change_end(ses, m, mr);
 	return true;
 }
 
 static bool execute_base(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
 {
-	const struct rx_rma *r = m->rma;
+	struct rx_rma *r = m->rma;
 	struct mr_range range = {r->raddr, r->length};
 	uint8_t rc;
 	struct weft_mr *mr = rma_region(ses, m, range, &rc);
@@ -86,7 +87,9 @@ static bool execute_base(struct ses *ses, struct rx_msg *m, const uint8_t *paylo
 		return true;
 	if (!rma_event_reserve(ses, m, mr))
 		return false;
-	rma_amo_apply(&r->amo, mr, range, payload, NULL);
+	r->broke = rma_amo_apply(&r->amo, mr, range, payload, NULL) != WIRE_RC_OK;
+	if (r->broke)
+		return true;
 	ses->stats->rma_atomics++;
 	change_end(ses, m, mr);
 	return true;
@@ -115,12 +118,14 @@ static bool execute_fetch(struct ses *ses, struct rx_msg *m, const uint8_t *payl
 	struct tx_msg *a = rma_event_reserve(ses, m, mr) ? rma_answer_new(ses, m, r->length) : NULL;
 	if (!a)
 		return false;
-	a->run.bytes = r->length;
 	a->run.buf = a->copy;
-	rma_amo_apply(&r->amo, mr, range, payload, a->copy);
+	a->rma->rc = rma_amo_apply(&r->amo, mr, range, payload, a->copy);
+	bool done = a->rma->rc == WIRE_RC_OK;
+	a->run.bytes = done ? r->length : 0;
 	rma_answer_queue(ses, m, a);
-	ses->stats->rma_atomics++;
-	change_end(ses, m, mr);
+	ses->stats->rma_atomics += done;
+	if (done)
+		change_end(ses, m, mr);
 	return true;
 }
 
@@ -131,8 +136,8 @@ bool rma_fetch_in_ack(struct ses *ses, struct rx_msg *m, const struct wire_view 
 	uint8_t rc;
 	if (r->opcode != WIRE_OP_FETCHING_ATOMIC || r->length > RXWIN_DATA_MAX)
 		return false;
-	const struct weft_mr *mr = rma_region(ses, m, range, &rc);
-	bool may = mr && rma_event_reserve(ses, m, mr);
+	struct weft_mr *mr = rma_region(ses, m, range, &rc);
+	bool may = mr && !mr->attr.move && rma_event_reserve(ses, m, mr); /* a copy that fails is told by an answer */
 	uint8_t *was = may ? pdc_rx_keep_data(ses->pds, m->pdc, v, r->length) : NULL;
 	if (!was)
 		return false;

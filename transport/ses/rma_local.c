@@ -7,47 +7,50 @@
 #include "rma.h"
 
 /* From the region to the operation's buffer or sink. */
-static void load(const struct weft_mr *mr, const struct weft_op *op)
+static uint8_t load(struct weft_mr *mr, const struct weft_op *op)
 {
 	enum { STEP_BYTES = 4096 };
 	uint8_t piece[STEP_BYTES];
-	if (!op->sink) {
-		mr_load(mr, op->raddr, op->buf, op->len);
-		return;
-	}
+	if (!op->sink)
+		return mr_load(mr, op->raddr, op->buf, op->len);
 	for (uint64_t at = 0; at < op->len; at += STEP_BYTES) {
 		uint32_t n = op->len - at < STEP_BYTES ? (uint32_t)(op->len - at) : STEP_BYTES;
-		mr_load(mr, op->raddr + at, piece, n);
+		uint8_t rc = mr_load(mr, op->raddr + at, piece, n);
+		if (rc != WIRE_RC_OK)
+			return rc;
 		op->sink(op->sink_arg, at, piece, n, false);
 	}
+	return WIRE_RC_OK;
 }
 
-static void change(const struct weft_mr *mr, const struct weft_op *op)
+static uint8_t change(struct weft_mr *mr, const struct weft_op *op)
 {
 	uint8_t was[UINT16_MAX];
 	struct amo_request q;
 	bool fetches = op->kind == WEFT_OP_FETCH_ATOMIC;
 	assert(op->len <= sizeof was);
 	rma_amo_fill(&q, op);
-	rma_amo_apply(&q, mr, (struct mr_range){op->raddr, op->len}, op->buf, fetches ? was : NULL);
+	uint8_t rc = rma_amo_apply(&q, mr, (struct mr_range){op->raddr, op->len}, op->buf, fetches ? was : NULL);
+	if (rc != WIRE_RC_OK)
+		return rc;
 	if (fetches && op->sink)
 		op->sink(op->sink_arg, 0, was, (uint32_t)op->len, false);
 	else if (fetches && op->atomic->result)
 		memcpy(op->atomic->result, was, op->len);
+	return WIRE_RC_OK;
 }
 
-static void move(struct ses *ses, const struct weft_mr *mr, const struct weft_op *op)
+/* enum wire_rc. */
+static uint8_t move(struct ses *ses, struct weft_mr *mr, const struct weft_op *op)
 {
-	if (op->kind == WEFT_OP_READ) {
-		ses->stats->rma_read++;
-		load(mr, op);
-	} else if (op->kind != WEFT_OP_WRITE) {
-		ses->stats->rma_atomics++;
-		change(mr, op);
-	} else {
-		ses->stats->rma_written++;
-		mr_store(mr, op->raddr, op->buf, op->len);
-	}
+	uint8_t rc = op->kind == WEFT_OP_READ    ? load(mr, op)
+		     : op->kind == WEFT_OP_WRITE ? mr_store(mr, op->raddr, op->buf, op->len)
+						 : change(mr, op);
+	bool done = rc == WIRE_RC_OK;
+	ses->stats->rma_read += op->kind == WEFT_OP_READ && done;
+	ses->stats->rma_written += op->kind == WEFT_OP_WRITE && done;
+	ses->stats->rma_atomics += op->kind != WEFT_OP_READ && op->kind != WEFT_OP_WRITE && done;
+	return rc;
 }
 
 static bool reads(const struct weft_op *op)
@@ -103,15 +106,19 @@ static int perform(struct ses *ses, struct weft_ep *ep, struct weft_ep *dst, con
 		ses->stats->rma_refused++;
 		return rma_errno(rc);
 	}
-	if (wants_event(dst, mr, op)) {
-		struct cqe_node *node = peer_add(&ses->peers, &us, &peer) ? NULL : cqe_reserve(ses);
-		if (!node)
-			return -1;
-		move(ses, mr, op);
+	struct cqe_node *node = NULL;
+	bool wanted = wants_event(dst, mr, op);
+	if (wanted && (peer_add(&ses->peers, &us, &peer) || !(node = cqe_reserve(ses))))
+		return -1;
+	rc = move(ses, mr, op);
+	if (rc != WIRE_RC_OK) {
+		if (node)
+			cqe_release(ses, node);
+		return rma_errno(rc);
+	}
+	if (node) {
 		struct weft_cqe cqe = event_of(mr, op, peer);
 		ep_complete(ses, dst, node, &cqe);
-	} else {
-		move(ses, mr, op);
 	}
 	return 0;
 }

@@ -107,9 +107,12 @@ static void send_memory(struct ses *ses, const struct rx_msg *m, struct tx_msg *
 		return;
 	}
 	a->run.buf = a->copy ? a->copy : mr_at(mr, range);
-	if (a->copy)
-		mr_load(mr, range.raddr, a->copy, range.bytes);
-	else if (a->run.bytes)
+	rc = a->copy ? mr_load(mr, range.raddr, a->copy, range.bytes) : WIRE_RC_OK;
+	if (rc != WIRE_RC_OK) {
+		refuse(a, rc);
+		return;
+	}
+	if (!a->copy && a->run.bytes)
 		a->rma->mr = mr;
 	a->rma->cqe = rma_event(m, WEFT_OP_REMOTE_READ, m->rma->length, mr);
 }
@@ -173,8 +176,9 @@ static bool answer_in_ack(struct ses *ses, struct rx_msg *m, const struct wire_v
 	uint8_t rc;
 	if (!m->bytes || m->bytes > RXWIN_DATA_MAX || is_fetch(m->rma) || m->received_bytes)
 		return false;
-	const struct weft_mr *mr = rma_region(ses, m, range, &rc);
-	uint8_t *data = mr && !rma_wants_event(m, mr) ? pdc_rx_keep_data(ses->pds, m->pdc, v, m->bytes) : NULL;
+	struct weft_mr *mr = rma_region(ses, m, range, &rc);
+	bool may = mr && !mr->attr.move && !rma_wants_event(m, mr); /* a copy that fails is told by an answer */
+	uint8_t *data = may ? pdc_rx_keep_data(ses->pds, m->pdc, v, m->bytes) : NULL;
 	if (!data)
 		return false;
 	mr_load(mr, range.raddr, data, range.bytes);

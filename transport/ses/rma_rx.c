@@ -4,6 +4,7 @@
  * been executed. Each packet is checked against the region as it is then. */
 #include <string.h>
 
+#include "likely.h"
 #include "rma.h"
 #include "rma_token.h"
 #include "rx_msg.h"
@@ -107,8 +108,8 @@ static int place(struct ses *ses, struct rx_msg *m, const struct mr_range *at, c
 		return rc;
 	if (!rma_event_reserve(ses, m, mr))
 		return PDS_NO_MEM;
-	mr_store(mr, at->raddr, payload, at->bytes);
-	return PDS_TAKEN;
+	rc = mr_store(mr, at->raddr, payload, at->bytes);
+	return rc == WIRE_RC_OK ? PDS_TAKEN : rc;
 }
 
 static int keep(struct ses *ses, struct rx_msg *m, uint32_t offset, const uint8_t *payload, uint32_t len)
@@ -139,6 +140,8 @@ int rma_rx_packet(struct ses *ses, struct rx_msg *m, const struct wire_view *v, 
 		r->done = true;
 	else
 		rc = keep(ses, m, offset, payload, len);
+	if (unlikely(r->broke))
+		rc = WIRE_RC_HOST_UNSUCCESS_CMPL;
 	if (!rc)
 		m->received_bytes += len;
 	return rc;

@@ -99,7 +99,7 @@ static struct answer carry_out(struct ses *ses, const struct wire_view *v, const
 		return (struct answer){.rc = WIRE_RC_UNSUPPORTED_OP};
 	if (!ep)
 		return (struct answer){.rc = WIRE_RC_UNDELIVERABLE};
-	const struct weft_mr *mr =
+	struct weft_mr *mr =
 		mr_check(&ses->mrs, ep->scope, wire_std_match(v->std), at, reads ? WEFT_MR_READ : WEFT_MR_WRITE, &a.rc);
 	if (!mr)
 		return a;
@@ -110,9 +110,7 @@ static struct answer carry_out(struct ses *ses, const struct wire_view *v, const
 		return a.data ? a : (struct answer){.rc = WIRE_RC_UNSUPPORTED_SIZE}; /* in several pieces */
 	}
 	assert(reads ? !part.bytes : part.bytes == v->payload_bytes);
-	if (!reads)
-		mr_store(mr, at.raddr, payload, at.bytes);
-	return (struct answer){.rc = WIRE_RC_OK};
+	return (struct answer){.rc = reads ? WIRE_RC_OK : mr_store(mr, at.raddr, payload, at.bytes)};
 }
 
 static bool is_sane(const struct wire_view *v)

@@ -132,9 +132,11 @@ void ses_fini(struct ses *ses)
 int ses_mr_add(struct ses *ses, const struct weft_mr_attr *attr, struct weft_mr **out)
 {
 	int ret = mr_add(&ses->mrs, attr, out);
-	if (!ret)
-		(*out)->ses = ses;
-	return ret;
+	if (ret)
+		return ret;
+	(*out)->ses = ses;
+	(*out)->broken_count = &ses->stats->rma_broken;
+	return 0;
 }
 
 /* ---- the steps of a poll ---- */

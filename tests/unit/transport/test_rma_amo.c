@@ -187,10 +187,11 @@ static void apply__across_the_pieces_of_a_region(void **state)
 }
 
 /* The region's memory is an offset that only its mover understands. */
-static void word_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
+static bool word_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
 {
 	uint8_t *p = (uint8_t *)context + (uintptr_t)at;
 	memcpy(to_region ? p : (uint8_t *)other, to_region ? (uint8_t *)other : p, bytes);
+	return true;
 }
 
 static void apply__memory_that_is_moved(void **state)
@@ -205,8 +206,8 @@ static void apply__memory_that_is_moved(void **state)
 	const struct weft_op_atomic a = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = was};
 	submit(&w, true, &a, adds, sizeof adds, 8, &a);
 	submit(&w, false, &a, adds, sizeof adds, 8, &w);
-	expect(&w, &a, 0);
 	expect(&w, &w, 0);
+	expect(&w, &a, 0); /* by an answer of its own: a copy may fail */
 	assert_memory_equal(was, ((uint64_t[]){2, 3}), sizeof was);
 	assert_memory_equal(words, ((uint64_t[]){1, 22, 43, 4}), sizeof words);
 	stop(&w);

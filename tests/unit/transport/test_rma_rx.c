@@ -328,15 +328,19 @@ static void add__keys_and_pieces(void **state)
 struct device {
 	uint8_t store[BYTES];
 	uint64_t moved_bytes[2]; /* from it, to it */
+	bool fails;
 };
 
-static void device_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
+static bool device_move(void *context, void *at, void *other, uint64_t bytes, bool to_region)
 {
 	struct device *device = context;
+	if (device->fails)
+		return false;
 	uint8_t *p = device->store + (uintptr_t)at;
 	assert_true((uintptr_t)at + bytes <= sizeof device->store);
 	memcpy(to_region ? p : (uint8_t *)other, to_region ? (uint8_t *)other : p, bytes);
 	device->moved_bytes[to_region] += bytes;
+	return true;
 }
 
 static void move__every_access(void **state)
@@ -369,6 +373,51 @@ static void move__every_access(void **state)
 	free(device);
 	free(out);
 	free(in);
+}
+
+/* One access to a device of side 1 that fails, and the next one though the device is back: by side 0 or side 1 itself.
+ */
+static void fail_twice(uint8_t kind, uint32_t bytes, int side)
+{
+	struct rma_duo r;
+	struct weft_mr *mr;
+	struct device *device = calloc(1, sizeof *device);
+	const struct weft_mr_attr attr = {
+		.key = 1, .bytes = BYTES, .access = ALL, .context = device, .move = device_move};
+	uint8_t *mine = duo_pattern(bytes, 5);
+	uint64_t was;
+	const struct weft_op_atomic atomic = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = &was};
+	rma_open(&r, NULL, BYTES, ALL);
+	assert_int_equal(weft_peer_add(r.d.e[1], weft_peer_addr(r.d.e[0], r.d.peer[0]), &r.d.peer[1]), 0);
+	assert_int_equal(weft_mr_add(r.d.e[1], &attr, &mr), 0);
+	struct weft_op op = rma_op(kind, mine, bytes, 0);
+	op.rkey = 1;
+	op.atomic = kind == WEFT_OP_WRITE || kind == WEFT_OP_READ ? NULL : &atomic;
+	for (int i = 0; i < 2; i++) {
+		device->fails = i == 0;
+		rma_submit(&r.d, side, &op);
+		duo_run(&r.d, r.d.now + WEFT_MS(50));
+		duo_expect(&r.d, side, mine, EIO);
+	}
+	assert_int_equal(duo_stats(&r.d, 1)->rma_broken, 1);
+	assert_int_equal(device->moved_bytes[0] + device->moved_bytes[1], 0);
+	weft_mr_del(mr);
+	rma_close(&r);
+	free(device);
+	free(mine);
+}
+
+static void move__fails(void **state)
+{
+	enum { LONG = 20000, SMALL = 8 };
+	for (int side = 0; side < 2; side++) {
+		fail_twice(WEFT_OP_WRITE, LONG, side);
+		fail_twice(WEFT_OP_WRITE, SMALL, side);
+		fail_twice(WEFT_OP_READ, LONG, side);
+		fail_twice(WEFT_OP_READ, SMALL, side);
+		fail_twice(WEFT_OP_ATOMIC, SMALL, side);
+		fail_twice(WEFT_OP_FETCH_ATOMIC, SMALL, side);
+	}
 }
 
 /* Each allocation fails once at either side: everything is done, a little later. */
@@ -607,6 +656,7 @@ int main(void)
 		cmocka_unit_test(deleted__key_used_again),
 		cmocka_unit_test(add__keys_and_pieces),
 		cmocka_unit_test(move__every_access),
+		cmocka_unit_test(move__fails),
 		cmocka_unit_test(memory__runs_out),
 		cmocka_unit_test(stale__answers_change_nothing),
 		cmocka_unit_test(refused__in_the_wrong_direction),

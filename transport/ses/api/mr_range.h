@@ -13,6 +13,8 @@ struct weft_mr {
 	struct ses *ses;
 	struct weft_mr_attr attr; /* segs: in the same memory behind us, or NULL */
 	uint64_t serial;          /* tells it from a later region with the same key */
+	bool broken;              /* attr.move failed once: what was copied since may be missing; nobody has access */
+	uint64_t *broken_count;   /* regions that broke; the engine's */
 };
 
 /* All of an engine. */
@@ -31,9 +33,10 @@ struct mr_range {
 struct weft_mr *mr_check(const struct mrs *mrs, uint32_t scope, uint64_t key, struct mr_range range, uint8_t access,
 			 uint8_t *rc);
 
-/* Copies between a range that mr_check has passed and other memory; NULL there: nothing is copied. */
-void mr_store(const struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uint64_t bytes);
-void mr_load(const struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t bytes);
+/* Copies between a range that mr_check has passed and other memory; NULL there: nothing is copied. WIRE_RC_OK, or what
+ * to answer because the region is broken. */
+uint8_t mr_store(struct weft_mr *mr, uint64_t raddr, const uint8_t *from, uint64_t bytes);
+uint8_t mr_load(struct weft_mr *mr, uint64_t raddr, uint8_t *to, uint64_t bytes);
 
 /* Where the CPU finds the range; NULL: in several pieces or nowhere, or it is empty. */
 uint8_t *mr_at(const struct weft_mr *mr, struct mr_range range);
