@@ -62,15 +62,27 @@ static struct weft_ep *ep_alloc(struct ses *ses, uint32_t sq_entries, uint32_t c
 	return NULL;
 }
 
-int ses_ep_open_hidden(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
-		       struct weft_err *err)
+/* Hidden. NULL: no memory, says `err`. */
+static struct weft_ep *ep_new(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq_entries,
+			      struct weft_err *err)
 {
 	struct weft_ep *ep = ep_alloc(ses, sq_entries, cq_entries);
-	if (!ep)
-		return weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its rings", port);
+	if (!ep) {
+		weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its rings", port);
+		return NULL;
+	}
 	ep->port = port;
 	ep->hidden = true;
 	list_add_tail(&ses->eps, &ep->link);
+	return ep;
+}
+
+int ses_ep_open_hidden(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
+		       struct weft_err *err)
+{
+	struct weft_ep *ep = ep_new(ses, port, sq_entries, cq_entries, err);
+	if (!ep)
+		return -ENOMEM;
 	*out = ep;
 	return 0;
 }
@@ -82,10 +94,9 @@ int ses_ep_open(struct ses *ses, uint16_t port, uint32_t sq_entries, uint32_t cq
 		return weft_err_set(err, -EADDRINUSE, "endpoint %u is open already", port);
 	if (!port && !(port = find_free_port(ses)))
 		return weft_err_set(err, -EADDRINUSE, "all endpoint numbers from %u up are open", EP_PORT_FIRST_FREE);
-	struct weft_ep *ep = NULL;
-	int ret = ses_ep_open_hidden(ses, port, sq_entries, cq_entries, &ep, err);
-	if (ret)
-		return ret;
+	struct weft_ep *ep = ep_new(ses, port, sq_entries, cq_entries, err);
+	if (!ep)
+		return -ENOMEM;
 	if (!u64map_put(&ses->by_port, port, ep)) {
 		ep_free(ep);
 		return weft_err_set(err, -ENOMEM, "endpoint %u: no memory for its number", port);
