@@ -18,12 +18,11 @@ export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 $instrument -fsanitize=fuzzer-no-l
 	apps/cli/api port/fault/api tests/provider tests/unit/apps/switch)"
 
 run() {
-	local name=$1 corpus=$build/corpus-$1 limit=$seconds lengths=100
+	local name=$1 corpus=$build/corpus-$1 lengths=100
 	mkdir -p "$corpus"
-	case $seconds-$name in ??-tss | ??-ethdev | ??-switch) limit=$((seconds / 3 + 1)) ;; esac # in a minute: they have less to find
 	case $name in fi | switch) lengths=0 ;; esac # opening takes long: programs of many steps at once
 	[ ! -e "tests/fuzz/seed_$name.py" ] || python3 "tests/fuzz/seed_$name.py" "$corpus"
-	if LLVM_PROFILE_FILE=$build/$name.profraw "$build/$name" -max_total_time="$limit" -len_control="$lengths" -timeout=60 -rss_limit_mb=2048 \
+	if LLVM_PROFILE_FILE=$build/$name.profraw "$build/$name" -max_total_time="$seconds" -len_control="$lengths" -timeout=60 -rss_limit_mb=2048 \
 		-print_final_stats=1 -artifact_prefix="$build/$name-" "$corpus" >"$build/$name.log" 2>&1; then
 		echo "fuzz/$name: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$name.log"), no failure"
 	else

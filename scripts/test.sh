@@ -94,7 +94,8 @@ step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-asan}/weft
 
 suites "$build-tsan" tsan --suite threads --timeout-multiplier 4
 
-if [ -x scripts/fuzz.sh ]; then step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
+# Twice as many at a time as there are processors: they do not hurry.
+if [ -x scripts/fuzz.sh ]; then FUZZ_JOBS=${FUZZ_JOBS:-$((2 * $(nproc)))} step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
 
 mv "$results.new" "$results"
 grep -E '^(FAIL|SKIP)' "$results"
