@@ -101,9 +101,14 @@ def test_lives() -> None:
 
 
 def test_lives_that_failed() -> None:
-    """In an outage more credits are sent and lost than a sender takes for lost: it waited until it asked eight times."""
+    """In an outage more credits are sent and lost than a sender takes for lost: it waited until it asked eight times. A
+    READ of a former life that was reset gave up the connection of the present one, too."""
     outage = {"crashes": "0", "outages": "1", "outage_us": "3125", "brtt_floor_ns": "1000000", "payload_bytes": "68"}
     verdict = Judge(WEFT, lives=LIVES).judge(LifeCase("spraypass", "ops", 24596, outage))
+    assert verdict.kind == "fine", verdict
+    crashes = {"messages": "200", "bytes": "32768", "crashes": "3", "down_us": "100", "loss_ppm": "10000", "mark_ppm": "50000",
+               "late_ns": "15625", "brtt_ns": "100000", "rndv_bytes": "10862"}
+    verdict = Judge(WEFT, lives=LIVES).judge(LifeCase("expresspass", "ops", 1083952, crashes))
     assert verdict.kind == "fine", verdict
 
 

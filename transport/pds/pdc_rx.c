@@ -240,6 +240,13 @@ void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	pdc_rx_shut(pds, p, ECONNRESET, now);
 }
 
+void pdc_rx_give_up_id(struct pds *pds, uint16_t id, uint32_t start_psn, weft_ns now)
+{
+	struct pdc_rx *p = pdc_rx_by_id(&pds->ids, id);
+	if (p && p->start_psn == start_psn && !p->pdc.is_return && !p->closed)
+		pdc_rx_give_up(pds, p, now);
+}
+
 void pdc_rx_give_up_host(struct pds *pds, const struct weft_ip *ip, weft_ns now)
 {
 	list_for_each_safe (l, &pds->rxs) {

@@ -63,6 +63,8 @@ struct rx_rma {
 	bool announced;     /* a message to be fetched */
 	bool asked_again;   /* announced: our READ of it was repeated on another connection */
 	uint16_t announcer; /* endpoint to fetch it from */
+	uint16_t pdc_id;    /* announced: PDCID of the connection that brought it ... */
+	uint32_t pdc_psn;   /* ... and its Start_PSN */
 	uint64_t raddr, key;
 	uint64_t serial; /* of the region, when the first packet came */
 	uint32_t length; /* request_length */

@@ -82,6 +82,8 @@ bool rma_rx_attach(struct ses *ses, struct rx_msg *m, const struct wire_view *v)
 	if (!rma_is_request(wire_req_opcode(&h->req))) {
 		const struct wire_rndv *n = wire_rndv_of(h);
 		r->announced = true;
+		r->pdc_id = m->pdc->pdc.id;
+		r->pdc_psn = m->pdc->start_psn;
 		r->announcer = (uint16_t)(wire_rndv_pid_on_fep(n) << 4 | (wire_rndv_resource_index(n) & 15));
 		r->generation = wire_rndv_ri_generation(n);
 		r->raddr = wire_rndv_offset(n);

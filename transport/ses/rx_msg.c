@@ -129,10 +129,13 @@ static bool ask_again(struct ses *ses, struct rx_msg *m, int err)
 	return true;
 }
 
-/* The sender may well reach us, and would wait for the end of a fetch that never comes. */
+/* The sender may well reach us, and would wait for the end of a fetch that never comes. One that was restarted has
+ * other connections by now, which bring what it sends in its present life. */
 static void give_up_sender(struct ses *ses, const struct rx_msg *m, int err)
 {
-	if (err == ENETUNREACH || err == ETIMEDOUT || err == ECONNRESET)
+	if (err == ECONNRESET)
+		pdc_rx_give_up_id(ses->pds, m->rma->pdc_id, m->rma->pdc_psn, ses->polled_ns);
+	else if (err == ENETUNREACH || err == ETIMEDOUT)
 		pdc_rx_give_up_host(ses->pds, &peer_get(&ses->peers, m->src_peer)->addr.ip, ses->polled_ns);
 }
 

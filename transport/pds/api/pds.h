@@ -201,6 +201,8 @@ void pdc_tx_settle(struct pds *pds, struct pdc_tx *p, weft_ns now);
 void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err);
 /* What the connection brings is refused from now on. */
 void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now);
+/* The same with the connection that had this PDCID and this Start_PSN, if it is still there. */
+void pdc_rx_give_up_id(struct pds *pds, uint16_t id, uint32_t start_psn, weft_ns now);
 /* The same with all connections that a host has opened to us: we cannot reach it. */
 void pdc_rx_give_up_host(struct pds *pds, const struct weft_ip *ip, weft_ns now);
 void pdc_rx_free(struct pds *pds, struct pdc_rx *p, weft_ns now);
