@@ -161,11 +161,12 @@ static int list_build(uint32_t version, const struct prov_conf *conf, const stru
 }
 
 static int list_find(uint32_t version, const struct prov_conf *conf, const char *node, const char *service,
-		     uint64_t flags, struct want *want, struct fi_info **out)
+		     uint64_t flags, const struct fi_info *hints, struct fi_info **out)
 {
-	int ret = want_parse(node, service, flags, want);
+	struct want want = {.hints = hints};
+	int ret = want_parse(node, service, flags, &want);
 	if (!ret)
-		ret = list_build(version, conf, want, out);
+		ret = list_build(version, conf, &want, out);
 	if (ret == -FI_ENOMEM)
 		FI_WARN(&prov_weft, FI_LOG_CORE, "out of memory\n"); /* libfabric says only that there is nothing */
 	return ret;
@@ -174,7 +175,6 @@ static int list_find(uint32_t version, const struct prov_conf *conf, const char 
 int prov_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
 		 struct fi_info **out)
 {
-	struct want want = {.hints = hints};
 	struct prov_conf conf;
 	struct weft_err err = {""};
 	*out = NULL;
@@ -184,7 +184,7 @@ int prov_getinfo(uint32_t version, const char *node, const char *service, uint64
 	else if (ret)
 		FI_WARN(&prov_weft, FI_LOG_CORE, "%s\n", err.msg);
 	if (!ret)
-		ret = list_find(version, &conf, node, service, flags, &want, out);
+		ret = list_find(version, &conf, node, service, flags, hints, out);
 	else if (ret == -EINVAL)
 		ret = -FI_ENODATA; /* the warning is logged; other providers may still serve */
 	prov_conf_free(&conf);

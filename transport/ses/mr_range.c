@@ -40,7 +40,6 @@ int mr_add(struct mrs *mrs, const struct weft_mr_attr *attr, struct weft_mr **ou
 	}
 	mr->attr = *attr;
 	mr->serial = ++mrs->serial;
-	mr->broken = false;
 	if (segs_bytes) {
 		mr->attr.segs = memcpy(mr + 1, attr->segs, segs_bytes);
 		mr->attr.bytes = 0;

@@ -32,7 +32,8 @@ uint8_t rma_amo_check(const struct wire_view *v);
 uint32_t rma_amo_length(const struct wire_std *h);
 /* enum weft_mr_access that it needs. */
 uint8_t rma_amo_access(const struct amo_request *q, bool fetches);
-/* Carries it out on a range that mr_check has passed; `result`, unless NULL, gets what was there. */
+/* Carries it out on a range that mr_check has passed; `result`, unless NULL, gets what was there. WIRE_RC_OK, or what
+ * to answer because the region is broken: then it may have been done in part, and `result` means nothing. */
 uint8_t rma_amo_apply(const struct amo_request *q, struct weft_mr *mr, struct mr_range range, const uint8_t *payload,
 		      uint8_t *result);
 

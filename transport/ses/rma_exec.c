@@ -58,8 +58,8 @@ static void change_end(struct ses *ses, struct rx_msg *m, const struct weft_mr *
 	r->event = NULL;
 }
 
-/* A small write whose region has died since it arrived is dropped: the sender may have been told
- * already that we took it over, but not that the memory had changed. */
+/* A small write whose region has died since it arrived is dropped: the sender may have been told already that we took
+ * it over, but not that the memory had changed. */
 static bool execute_write(struct ses *ses, struct rx_msg *m, const uint8_t *payload)
 {
 	struct rx_rma *r = m->rma;
