@@ -131,6 +131,13 @@ static const struct weft_lb_turns *host_turns(void *arg, uint32_t dst)
 	return turns;
 }
 
+/* Whether switches have to tell background data from other: for its own queue, or to hash it where the entropies of
+ * other data are digits. */
+static bool background_is_ordered(const struct lab_config *c)
+{
+	return c->fabric.ordered_pct > 0 || (c->route->reads_digits && c->background_lb == weft_lb_find("ecmp"));
+}
+
 static int create_engine(struct lab_host *h, struct weft_err *err)
 {
 	const struct lab_config *c = h->lab->conf;
@@ -150,7 +157,7 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 		conf.cc = c->cc_odd;
 		conf.cc_tune = c->cc_odd_tune;
 	}
-	conf.background_ordered = c->fabric.ordered_pct > 0;
+	conf.background_ordered = background_is_ordered(c);
 	weft_topo_digits(&c->topo, &conf.digits);
 	conf.digits_read = c->route->reads_digits;
 	conf.lb_routes = &h->lb_routes;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The switch side of PRIME (section III-C): the part of a packet's entropy that belongs to the switch's tier names its
- * uplink. CO-PRIME has the same switches. Downward a part says nothing, the cables of a bundle are hashed. */
+ * uplink. CO-PRIME has the same switches. Downward a part says nothing, the cables of a bundle are hashed. So are
+ * ordered packets everywhere: their senders know nothing of digits, and ECMP is what such traffic has (section IV-A2).
+ */
 #include <errno.h>
 
 #include "route_impl.h"
 #include "weft/spi/lb.h"
+#include "wire_peek.h"
 
 _Static_assert((int)WEFT_LB_PARTS >= (int)WEFT_TOPO_TIERS_MAX - 1, "a part for every tier with uplinks");
 
@@ -45,7 +48,7 @@ static uint32_t digits_choose(const struct net_tree *tree, const struct route_wa
 	struct digits_state *st = ways->state;
 	const struct net_switch *s = &tree->switches[ways->sw];
 
-	if (ways->group)
+	if (ways->group || pkt->dscp == WIRE_DSCP_ORDERED)
 		return route_hash(s, pkt, ways->count);
 	assert(st->tier < WEFT_LB_PARTS && s->up_cables > 0);
 	uint32_t up = weft_lb_digit(&st->digits, pkt->entropy, st->tier) % s->up_cables;

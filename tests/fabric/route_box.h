@@ -22,14 +22,18 @@ static inline void box_open(struct lan *lan, const char *topology, const char *n
 	lan_open(lan, topology, BOX_BPS_GBPS * UINT64_C(1000000000), conf);
 }
 
-/* The port that a packet from `src` to `dst` takes at switch `sw` (all tiers in one row), where it came in at the first
+/* The port that a packet from host `src` takes at switch `sw` (all tiers in one row), where it came in at the first
  * port down. */
-static inline uint32_t box_choose(const struct lan *lan, uint32_t sw, uint32_t src, uint32_t dst, uint16_t entropy)
+static inline uint32_t box_forward(const struct lan *lan, uint32_t sw, uint32_t dst, struct weft_pkt pkt)
 {
-	struct weft_pkt pkt = {.src = weft_net_host_ip(src), .dst = weft_net_host_ip(dst), .entropy = entropy};
-
+	pkt.dst = weft_net_host_ip(dst);
 	return route_forward(&lan->net->tree, lan->net->tree.cold[lan->net->tree.switches[sw].first_down].reverse, dst,
 			     &pkt, lan->net->evq.now);
+}
+
+static inline uint32_t box_choose(const struct lan *lan, uint32_t sw, uint32_t src, uint32_t dst, uint16_t entropy)
+{
+	return box_forward(lan, sw, dst, (struct weft_pkt){.src = weft_net_host_ip(src), .entropy = entropy});
 }
 
 /* The same as a number among the switch's uplinks. */

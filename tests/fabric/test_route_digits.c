@@ -4,6 +4,7 @@
 
 #include "route_box.h"
 #include "weft/spi/lb.h"
+#include "wire_peek.h"
 
 /* The entropy with these parts. */
 static uint16_t entropy_of(const struct lan *lan, uint32_t leaf, uint32_t spine)
@@ -116,6 +117,27 @@ static void digits__left_out_ports_take_turns(void **state)
 	lan_close(&lan);
 }
 
+/* Ordered packets go where the switches of ECMP send them, whatever digits their entropies would be. */
+static void digits__ordered_packets_are_hashed(void **state)
+{
+	struct lan digits, ecmp;
+	uint32_t as_digit = 0;
+
+	box_open(&digits, "fattree:8", "digits", NULL, 1);
+	box_open(&ecmp, "fattree:8", "ecmp", NULL, 1);
+	for (uint32_t i = 0; i < 4000; i++) {
+		struct weft_pkt pkt = {
+			.src = weft_net_host_ip(i % 4), .entropy = (uint16_t)i, .dscp = WIRE_DSCP_ORDERED};
+		for (uint32_t tier = 0; tier < 2; tier++)
+			assert_int_equal(box_forward(&digits, 32 * tier, 127, pkt),
+					 box_forward(&ecmp, 32 * tier, 127, pkt));
+		as_digit += box_forward(&digits, 0, 127, pkt) == box_choose(&digits, 0, i % 4, 127, pkt.entropy);
+	}
+	assert_in_range(as_digit, 800, 1200);
+	lan_close(&digits);
+	lan_close(&ecmp);
+}
+
 static void no_pkt(void *arg, struct weft_pkt *pkt)
 {
 	fail_msg("nothing was sent");
@@ -156,6 +178,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(digits__two_tiers),
+		cmocka_unit_test(digits__ordered_packets_are_hashed),
 		cmocka_unit_test(digits__three_tiers),
 		cmocka_unit_test(digits__uplinks_that_are_no_power_of_two),
 		cmocka_unit_test(digits__bundles),

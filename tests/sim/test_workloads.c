@@ -161,6 +161,38 @@ static void workloads__background_by_the_same(void **state)
 	check_background("ops", 10000);
 }
 
+enum { UPLINKS = 16, HASHED_BYTES = 256 * 1024 };
+
+/* How many background flows take each uplink of leafspine:4:4:4 where switches forward by `route`. */
+static void background_by_uplink(const char *route, uint32_t flows[UPLINKS])
+{
+	struct scenario s;
+	struct weft_port_info info;
+	uint32_t uplinks = 0;
+	SCENARIO_PASSES(&s, "--matrix", "permutation:16:256KiB", "--background", "100%", "--route", route, "--end",
+			"50ms");
+	for (uint32_t i = 0; i < weft_net_port_count(lab_net(s.lab)); i++) {
+		assert_int_equal(weft_net_port_info(lab_net(s.lab), i, &info), 0);
+		if (info.tier == 0 && info.dir == WEFT_PORT_UP)
+			flows[uplinks++] =
+				(uint32_t)(info.counts.sent_bytes / HASHED_BYTES); /* ACKs are a few per cent */
+	}
+	assert_int_equal(uplinks, UPLINKS);
+	scenario_end(&s);
+}
+
+/* The path of a background flow is the hash's, also where switches read digits. */
+static void workloads__background_is_hashed_by_digits(void **state)
+{
+	uint32_t hashed[UPLINKS], digits[UPLINKS], crossing = 0;
+	background_by_uplink("ecmp", hashed);
+	background_by_uplink("digits", digits);
+	assert_memory_equal(digits, hashed, sizeof hashed);
+	for (uint32_t i = 0; i < UPLINKS; i++)
+		crossing += hashed[i];
+	assert_in_range(crossing, 8, 16);
+}
+
 /* A load of background beside the pattern; its flows are told apart in the result. */
 static void workloads__background_as_load(void **state)
 {
@@ -205,6 +237,7 @@ int main(void)
 		cmocka_unit_test(workloads__poisson_starts_on_time),
 		cmocka_unit_test(workloads__background_is_ecmp),
 		cmocka_unit_test(workloads__background_by_the_same),
+		cmocka_unit_test(workloads__background_is_hashed_by_digits),
 		cmocka_unit_test(workloads__background_as_load),
 		cmocka_unit_test(workloads__background_refuses),
 	};
