@@ -11,8 +11,9 @@
  *  - an entropy only known to get there (WEFT_LB_COVERED) is cached, too, but does not outlive a freeze's beginning;
  *  - with `refreeze` exploring is over when a failure comes more than a base RTT after it began.
  *
- * "reps2" also leaves out entropies whose packets came late without a mark. Queues of random spraying grow for as long
- * as a link is full, and where a BDP has hundreds of packets they are long before switches mark. */
+ * "reps2" also leaves out entropies whose packets came late without a mark, the stricter the fewer packets are left.
+ * Queues of random spraying grow for as long as a link is full, and where a BDP has hundreds of packets they are long
+ * before switches mark. */
 #include <assert.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ enum {
 	EXPLORE_MAX = UINT16_MAX, /* packets */
 	MEAN_SHIFT = 4,           /* reps2: the mean wait counts 2^-4 ns, and a sample weighs as much */
 	WAIT_MAX_NS = 1 << 26,
+	END_PKTS = 8,   /* reps2: what chance and the last hop have in a queue */
 	MEAN_BYTES = 8, /* what it adds to the state, which stays a multiple of 8 */
 };
 
@@ -309,14 +311,28 @@ static inline bool is_late(const struct weft_lb *lb, uint32_t mean, uint32_t wai
 	       (uint64_t)wait_ns * params->bdp_pkts > params->brtt_ns * tune(lb)->late_pkts;
 }
 
+/* Whether the next packet on that path may be the one that the end of the message waits for: what the packets behind it
+ * take to leave hides how late it is, up to that; half of it, as paths grow no better meanwhile. */
+static __attribute__((noinline)) bool is_late_for_end(const struct weft_lb *lb, uint32_t mean_ns, uint32_t wait_ns,
+						      weft_ns left_ns)
+{
+	const struct weft_lb_params *params = lb->params;
+	uint64_t share = tune(lb)->late_left_pct;
+	uint64_t hidden_ns = params->brtt_ns * END_PKTS / params->bdp_pkts + left_ns * share / 100;
+
+	return share && wait_ns > mean_ns && wait_ns - mean_ns > hidden_ns;
+}
+
 /* A frozen ring takes what is alive, late or not. */
-static void answered2(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns now)
+static void answered2(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns left_ns, weft_ns now)
 {
 	struct reps *s = state(lb);
 	uint32_t *mean = mean_wait(s), wait = wait_ns < WAIT_MAX_NS ? (uint32_t)wait_ns : WAIT_MAX_NS;
 
 	*mean += wait - (*mean >> MEAN_SHIFT);
-	if (likely(s->frozen || !is_late(lb, *mean, wait)))
+	bool late = is_late(lb, *mean, wait) ||
+		    (unlikely(left_ns != WEFT_NEVER) && is_late_for_end(lb, *mean >> MEAN_SHIFT, wait, left_ns));
+	if (likely(s->frozen || !late))
 		feedback(lb, ev, WEFT_LB_OK, now);
 }
 
@@ -349,6 +365,10 @@ static const struct weft_param tunes2[] = {
 	     "and late_pkts",
 	     200, 0, 1000000),
 	TUNE(late_pkts, U32, late_pkts, "... and longer than so many full packets take on the link", 24, 0, 65536),
+	TUNE(late_left_pct, U32, late_left_pct,
+	     "... or, in a message's last round trip, longer than the mean wait by 8 full packets and this share of "
+	     "the time in which what is left leaves, %; 0: no such bound",
+	     50, 0, 1000),
 	{NULL},
 };
 

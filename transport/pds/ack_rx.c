@@ -313,6 +313,35 @@ static bool was_covered_before(const struct pds *pds, const struct pdc_tx *p, co
 	       (!sendq_has(&p->q, n->trigger) || sendq_at(&p->q, n->trigger)->state == SENT_ACKED);
 }
 
+/* In which time what is left of the last message leaves, by the window or at most a BDP per round trip; WEFT_NEVER: it
+ * does not fit the window, other messages follow, or all was sent. */
+static weft_ns last_leaves_ns(const struct pds *pds, const struct pdc_tx *p)
+{
+	const struct tx_run *run = p->cutting;
+	if (!run || run->link.next != &p->runs || likely(run->bytes - run->cut_bytes > p->cc.cwnd_bytes))
+		return WEFT_NEVER;
+	uint64_t bdp_bytes = (uint64_t)p->lb.params->bdp_pkts * pds->conf.full_wire_bytes;
+	uint64_t window_bytes = p->cc.cwnd_bytes < bdp_bytes ? p->cc.cwnd_bytes : bdp_bytes;
+	return (run->bytes - run->cut_bytes) * p->brtt_ns / (window_bytes + 1); /* a window may be empty */
+}
+
+static __attribute__((noinline)) void lb_tell_wait(struct pds *pds, struct pdc_tx *p, uint16_t ev, weft_ns rtt_ns,
+						   weft_ns now)
+{
+	p->lb.ops->answered(&p->lb, ev, rtt_ns > p->brtt_ns ? rtt_ns - p->brtt_ns : 0, last_leaves_ns(pds, p), now);
+	if (unlikely(pds->trace.feedback != NULL))
+		pds->trace.feedback(pds->trace.arg, &p->ip, ev, WEFT_LB_OK, now);
+}
+
+/* A packet arrived unmarked and its ACK came back; `rtt_ns`: 0 where it says nothing. */
+static inline void lb_answered(struct pds *pds, struct pdc_tx *p, uint16_t ev, weft_ns rtt_ns, weft_ns now)
+{
+	if (p->lb.ops->answered && rtt_ns)
+		lb_tell_wait(pds, p, ev, rtt_ns, now);
+	else
+		lb_feedback(pds, p, ev, WEFT_LB_OK, now);
+}
+
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
 static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct wire_view *v,
 				 const struct ack_fields *n, weft_ns rtt_ns, weft_ns now)

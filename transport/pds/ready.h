@@ -22,16 +22,4 @@ static inline void lb_feedback(struct pds *pds, struct pdc_tx *p, uint16_t ev, e
 		pds->trace.feedback(pds->trace.arg, &p->ip, ev, fb, now);
 }
 
-/* A packet arrived unmarked and its ACK came back; `rtt_ns`: 0 where it says nothing. */
-static inline void lb_answered(struct pds *pds, struct pdc_tx *p, uint16_t ev, weft_ns rtt_ns, weft_ns now)
-{
-	if (!p->lb.ops->answered || !rtt_ns) {
-		lb_feedback(pds, p, ev, WEFT_LB_OK, now);
-		return;
-	}
-	p->lb.ops->answered(&p->lb, ev, rtt_ns > p->brtt_ns ? rtt_ns - p->brtt_ns : 0, now);
-	if (unlikely(pds->trace.feedback != NULL))
-		pds->trace.feedback(pds->trace.arg, &p->ip, ev, WEFT_LB_OK, now);
-}
-
 #endif

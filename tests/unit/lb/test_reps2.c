@@ -9,7 +9,7 @@
 #include "rng.h"
 
 /* A packet takes 50 ns: the bound of 24 of them is 1,200 ns. */
-enum { EVS = 65536, BDP = 200, BRTT_NS = 10000, BOUND_NS = 1200, ANSWERS = 200 };
+enum { EVS = 65536, BDP = 200, BRTT_NS = 10000, PKT_NS = 50, BOUND_NS = 1200, ANSWERS = 200 };
 
 static struct reps_tune *tune(struct lb_box *box)
 {
@@ -28,13 +28,18 @@ static void setup(struct lb_box *box, weft_ns mean_ns)
 		lb_box_pick(box, psn, 0);
 }
 
-/* Whether the next pick is an entropy whose packet waited that long. */
-static bool is_reused(struct lb_box *box, weft_ns wait_ns)
+/* Whether the next pick is an entropy whose packet waited that long, while the rest took so long to leave. */
+static bool is_reused_with(struct lb_box *box, weft_ns wait_ns, weft_ns left_ns)
 {
 	enum { EV = 4242 };
 
-	lb_box_answer(box, EV, wait_ns, 0);
+	lb_box_answer_last(box, EV, wait_ns, left_ns, 0);
 	return lb_box_pick(box, ANSWERS, 0) == EV;
+}
+
+static bool is_reused(struct lb_box *box, weft_ns wait_ns)
+{
+	return is_reused_with(box, wait_ns, WEFT_NEVER);
 }
 
 static void answered__far_above_the_mean_is_not_cached(void **state)
@@ -61,7 +66,25 @@ static void answered__few_packets_are_no_reason(void **state)
 	assert_false(is_reused(&box, BOUND_NS + 1));
 }
 
-static void answered__both_bounds_can_be_set(void **state)
+/* 8 packets' time and half of what is left is too much above the mean, which the sample raises by a sixteenth of that.
+ */
+static void answered__the_end_of_a_message_is_stricter(void **state)
+{
+	struct lb_box box;
+
+	for (weft_ns left_ns = 0; left_ns < 2500; left_ns += 50) {
+		weft_ns most_ns = 2000 + (8 * PKT_NS + left_ns / 2) * 16 / 15;
+		setup(&box, 2000);
+		assert_true(is_reused_with(&box, most_ns - 10, left_ns));
+		setup(&box, 2000);
+		assert_false(is_reused_with(&box, most_ns + 10, left_ns));
+	}
+	setup(&box, 2000); /* the other bounds are closer */
+	assert_true(is_reused_with(&box, 4200, 5000));
+	assert_false(is_reused_with(&box, 4700, 5000));
+}
+
+static void answered__all_bounds_can_be_set(void **state)
 {
 	struct lb_box box;
 
@@ -72,6 +95,14 @@ static void answered__both_bounds_can_be_set(void **state)
 	tune(&box)->late_pkts = 100;
 	assert_true(is_reused(&box, 5000));
 	assert_false(is_reused(&box, 5001));
+	setup(&box, 2000);
+	tune(&box)->late_left_pct = 100;
+	assert_true(is_reused_with(&box, 3400, 1000));
+	setup(&box, 2000);
+	assert_false(is_reused_with(&box, 3400, 1000));
+	setup(&box, 2000);
+	tune(&box)->late_left_pct = 0;
+	assert_true(is_reused_with(&box, 4200, 1));
 }
 
 /* A link that becomes slow for all packets: the mean follows, and entropies are used again. */
@@ -156,7 +187,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answered__far_above_the_mean_is_not_cached),
 		cmocka_unit_test(answered__few_packets_are_no_reason),
-		cmocka_unit_test(answered__both_bounds_can_be_set),
+		cmocka_unit_test(answered__the_end_of_a_message_is_stricter),
+		cmocka_unit_test(answered__all_bounds_can_be_set),
 		cmocka_unit_test(answered__the_mean_follows),
 		cmocka_unit_test(answered__frozen_takes_what_is_alive),
 		cmocka_unit_test(answered__waits_of_any_length),

@@ -348,6 +348,91 @@ static void nack__lack_of_resources_holds_the_connection(void **state)
 	duo_close(&d);
 }
 
+/* ---- what load balancers are told of the rest of the last message ---- */
+
+enum { TOLD_MAX = 512 };
+static struct told {
+	weft_ns left_ns[TOLD_MAX];
+	uint32_t count;
+} told;
+
+static void telling_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
+{
+}
+
+static uint16_t telling_pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
+{
+	return (uint16_t)psn;
+}
+
+static void telling_feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
+{
+}
+
+static void telling_answered(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns left_ns, weft_ns now)
+{
+	assert_true(told.count < TOLD_MAX);
+	told.left_ns[told.count++] = left_ns;
+}
+
+static void use_telling(struct weft_engine_conf *ec, struct weft_port *port)
+{
+	static const struct weft_lb_ops telling = {.name = "telling",
+						   .init = telling_init,
+						   .pick = telling_pick,
+						   .feedback = telling_feedback,
+						   .answered = telling_answered};
+	ec->lb = &telling;
+}
+
+static void open_telling(struct duo *d)
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.adjust = use_telling;
+	duo_open(d, &conf);
+	told.count = 0;
+}
+
+/* Nothing before the rest fits the window, then less with every answer, and nothing when all was sent. */
+static void answered__tells_when_the_last_message_has_left(void **state)
+{
+	struct duo d;
+	open_telling(&d);
+	duo_transfer(&d, 0, 400 * 4096);
+	assert_int_equal(told.count, 400);
+	weft_ns before = WEFT_NEVER, brtt = first_tx(d.e[0])->brtt_ns;
+	uint32_t i = 0, at_end = 0;
+	for (; told.left_ns[i] == WEFT_NEVER; i++)
+		;
+	assert_true(i > 0);
+	assert_in_range(told.left_ns[i], brtt * 9 / 10, brtt * 2);
+	for (; i < 400 && told.left_ns[i] != WEFT_NEVER; i++, at_end++) {
+		assert_true(told.left_ns[i] <= before);
+		before = told.left_ns[i];
+	}
+	assert_true(at_end > 10 && before < brtt / 10);
+	for (; i < 400; i++)
+		assert_true(told.left_ns[i] == WEFT_NEVER);
+	duo_close(&d);
+}
+
+/* A message that others follow has no end to hurry for. */
+static void answered__tells_nothing_while_others_follow(void **state)
+{
+	struct duo d;
+	uint32_t ends = 0;
+	open_telling(&d);
+	for (uint32_t i = 0; i < 100; i++)
+		submit_and_send(&d, 4 * 4096);
+	duo_run(&d, WEFT_MS(5));
+	assert_int_equal(told.count, 400);
+	for (uint32_t i = 0; i < 400; i++)
+		ends += told.left_ns[i] != WEFT_NEVER;
+	assert_in_range(ends, 0, 4);
+	duo_close(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +450,8 @@ int main(void)
 		cmocka_unit_test(nack__closing_in_error_starts_nothing_over),
 		cmocka_unit_test(rtt__retransmissions_are_ambiguous),
 		cmocka_unit_test(nack__lack_of_resources_holds_the_connection),
+		cmocka_unit_test(answered__tells_when_the_last_message_has_left),
+		cmocka_unit_test(answered__tells_nothing_while_others_follow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
