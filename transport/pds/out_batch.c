@@ -54,11 +54,12 @@ void out_flush(struct out_batch *o)
 	o->refused = o->count;
 }
 
-void out_forget(struct out_batch *o, const uint8_t *buf, uint32_t bytes)
+void out_forget(struct out_batch *o, const uint8_t *buf, uint64_t bytes)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < o->count; i++) {
-		if (o->pkts[i]->payload >= buf && o->pkts[i]->payload < buf + bytes)
+		const uint8_t *payload = o->pkts[i]->payload;
+		if (payload && (uintptr_t)payload - (uintptr_t)buf < bytes)
 			o->port->ops->free(o->port, &o->pkts[i], 1);
 		else
 			o->pkts[kept++] = o->pkts[i];

@@ -198,21 +198,13 @@ static bool detach_answers(struct ses *ses, struct pdc_tx *p, const struct weft_
 	return true;
 }
 
-static void forget_bytes(struct ses *ses, const uint8_t *at, uint64_t bytes)
-{
-	for (uint32_t n; bytes; at += n, bytes -= n) {
-		n = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
-		pds_forget(ses->pds, at, n);
-	}
-}
-
 /* Responses to idempotent READs that wait for the port are not sent: the initiator asks again. */
 static void forget_region(struct ses *ses, const struct weft_mr *mr)
 {
 	if (!mr->attr.segs)
-		forget_bytes(ses, mr->attr.base, mr->attr.bytes);
+		pds_forget(ses->pds, mr->attr.base, mr->attr.bytes);
 	for (uint32_t i = 0; mr->attr.segs && i < mr->attr.seg_count; i++)
-		forget_bytes(ses, mr->attr.segs[i].base, mr->attr.segs[i].bytes);
+		pds_forget(ses->pds, mr->attr.segs[i].base, mr->attr.segs[i].bytes);
 }
 
 /* What is being sent from the region is sent from copies. Without memory for them the connection ends, as when an

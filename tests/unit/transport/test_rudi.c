@@ -277,6 +277,51 @@ static void close__drops_operations(void **state)
 	stop(&w);
 }
 
+static uint32_t waiting_with_payload(const struct out_batch *o)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < o->count; i++)
+		n += o->pkts[i]->payload != NULL;
+	return n;
+}
+
+/* MPICH's dynamic windows are such a region. What waits for the port is dropped at once, not 4 GiB by 4 GiB, and
+ * packets without a payload stay. */
+static void close__of_a_region_of_all_memory(void **state)
+{
+	struct world w;
+	struct weft_mr *all;
+	uint8_t in[8192], refused[16];
+	const struct weft_mr_attr attr = {.key = KEY + 1, .bytes = UINT64_MAX, .access = WEFT_MR_READ};
+	start(&w, WEFT_MR_READ);
+	assert_int_equal(weft_mr_add(w.r.d.e[1], &attr, &all), 0);
+	struct weft_op read = op_of(WEFT_OP_READ, in, sizeof in, (uintptr_t)w.r.mem), write = read;
+	read.rkey = KEY + 1;
+	memcpy(w.r.mem, w.out, sizeof in);
+	rma_do(&w.r, &read, 0);
+	assert_memory_equal(in, w.out, sizeof in);
+
+	const struct out_batch *o = &w.r.d.e[1]->pds.out;
+	write = op_of(WEFT_OP_WRITE, refused, sizeof refused, 0);
+	w.r.d.port[1].tx_room = 0;
+	rma_submit(&w.r.d, 0, &read);
+	rma_submit(&w.r.d, 0, &write);
+	duo_poll(&w.r.d, 0);
+	w.r.d.now += w.r.d.latency_ns + WEFT_US(1);
+	duo_poll(&w.r.d, 1);
+	uint32_t others = o->count - waiting_with_payload(o);
+	assert_int_equal(waiting_with_payload(o), 2);
+	assert_true(others > 0);
+	weft_mr_del(all);
+	assert_int_equal(waiting_with_payload(o), 0);
+	assert_int_equal(o->count, others);
+	w.r.d.port[1].tx_room = UINT32_MAX;
+	duo_run(&w.r.d, w.r.d.now + WEFT_MS(50));
+	duo_expect(&w.r.d, 0, refused, EACCES);
+	duo_expect(&w.r.d, 0, in, EACCES);
+	stop(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +335,7 @@ int main(void)
 		cmocka_unit_test(silence__ends_in_a_timeout),
 		cmocka_unit_test(flight__is_bounded),
 		cmocka_unit_test(close__drops_operations),
+		cmocka_unit_test(close__of_a_region_of_all_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,8 +85,9 @@ void out_send_control(struct out_batch *o, struct weft_pkt *pkt, struct out_to t
 /* Hands all that is queued to the port; what it refuses waits. */
 void out_flush(struct out_batch *o);
 
-/* Drops packets that wait for the port and point into the buffer, which is about to change hands. */
-void out_forget(struct out_batch *o, const uint8_t *buf, uint32_t bytes);
+/* Drops packets that wait for the port and point into the buffer, which is about to change hands. It may be all memory.
+ */
+void out_forget(struct out_batch *o, const uint8_t *buf, uint64_t bytes);
 
 /* Whether this packet still waits for the port. */
 bool out_holds(const struct out_batch *o, const struct weft_pkt *pkt);

@@ -280,7 +280,7 @@ static inline bool pds_is_queued(const struct pds *pds, const struct weft_pkt *p
 }
 
 /* The buffer is about to change hands: drops packets that the port refused and that point into it. */
-static inline void pds_forget(struct pds *pds, const uint8_t *buf, uint32_t bytes)
+static inline void pds_forget(struct pds *pds, const uint8_t *buf, uint64_t bytes)
 {
 	if (pds->out.refused)
 		out_forget(&pds->out, buf, bytes);
