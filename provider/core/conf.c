@@ -53,7 +53,7 @@ static const struct {
 	 "shared objects with algorithms for FI_WEFT_CC and FI_WEFT_LB, separated by colons"},
 	{"lb", FI_PARAM_STRING, "load balancing algorithm, or auto (default: auto)"},
 	{"tune", FI_PARAM_STRING,
-	 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=500000, for peers "
+	 "parameters of engine, cc and lb: key=value,key=value (default: brtt_floor_ns=100000, for peers "
 	 "that share CPUs)"},
 	{"profile", FI_PARAM_STRING,
 	 "what peers are taken for: weft, or ai-base, ai-full, hpc: endpoints of UET's profiles, which are sent "

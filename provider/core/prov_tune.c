@@ -24,8 +24,9 @@ enum {
 	ACKS_PER_WINDOW = 8,  /* ... and more often where windows are small, as at congested links */
 };
 
-/* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target. */
-#define BRTT_FLOOR_NS WEFT_US(500)
+/* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target.
+ * Windows of much more than this are megabytes on fast links, which pass through no cache between processes. */
+#define BRTT_FLOOR_NS WEFT_US(100)
 #define RTT_MEMORY_NS WEFT_MS(500)
 /* A peer that computes is not silent (stand_in.c), but its processors may be busy. */
 #define PEER_TIMEOUT_NS WEFT_S(10)
