@@ -17,7 +17,7 @@ import threading
 import time
 
 import namespaces
-from namespaces import Namespace, Peer, exchange
+from namespaces import LIMIT_MS, Namespace, Peer, exchange, expect
 
 sys.argv[3:3] = ["-"]
 import host  # noqa: E402
@@ -74,6 +74,16 @@ def wait_until_local(at: Host, one: Peer, other: Peer) -> None:
     wait_for("there is no channel", lambda: is_local(at, one, other, 1000))
 
 
+def wake(source: Peer, target: Peer, tag: int) -> None:
+    """A message to somebody who waits for it asleep."""
+    expect(target.ask(f"recv {tag}"), "posted")
+    target.tell(f"wait {LIMIT_MS}")
+    time.sleep(0.1)
+    source.send(target.name, tag, 100)
+    expect(source.wait(), f"sent {tag}")
+    expect(target.hear(), f"received {tag} length 100 wrong 0")
+
+
 def used(net: Net) -> None:
     """Packets between the processes go over channels; the others, and the death of one, change nothing."""
     at = Host(net, local="on")
@@ -88,6 +98,8 @@ def used(net: Net) -> None:
     for tag in range(3, 6):
         assert is_local(at, one, other, tag)
         exchange(other, outside, tag)
+        wake(one, other, tag)
+        wake(other, one, tag)
     counts = [peer.counters() for peer in (one, other)]
     for count in counts:
         assert count["local_tx_pkts"] > 300 and count["local_rx_pkts"] > 300 and "local_refused" not in count, counts
