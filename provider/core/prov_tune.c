@@ -25,7 +25,8 @@ enum {
 };
 
 /* Peers are processes that share CPUs with others: a base RTT measured in a lucky moment must not become the target.
- * Windows of much more than this are megabytes on fast links, which pass through no cache between processes. */
+ * A larger floor makes windows of megabytes on fast links, which fill the rings and queues between processes of a host.
+ */
 #define BRTT_FLOOR_NS WEFT_US(100)
 #define RTT_MEMORY_NS WEFT_MS(500)
 /* A peer that computes is not silent (stand_in.c), but its processors may be busy. */

@@ -329,8 +329,7 @@ static __attribute__((noinline)) void lb_tell_wait(struct pds *pds, struct pdc_t
 						   weft_ns now)
 {
 	p->lb.ops->answered(&p->lb, ev, rtt_ns > p->brtt_ns ? rtt_ns - p->brtt_ns : 0, last_leaves_ns(pds, p), now);
-	if (unlikely(pds->trace.feedback != NULL))
-		pds->trace.feedback(pds->trace.arg, &p->ip, ev, WEFT_LB_OK, now);
+	trace_feedback(pds, p, ev, WEFT_LB_OK, now);
 }
 
 /* A packet arrived unmarked and its ACK came back; `rtt_ns`: 0 where it says nothing. */
