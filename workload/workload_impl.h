@@ -19,7 +19,7 @@ struct request {
 	const struct weft_topo *topo;
 	uint64_t seed;
 	uint32_t hosts;    /* 0..hosts-1 take part */
-	uint32_t senders;  /* of one incast */
+	uint32_t senders;  /* of one incast; of poisson, 0: all hosts */
 	uint32_t incasts;  /* at the same time */
 	uint32_t fan_out;  /* receivers of an outcast's sender */
 	uint32_t flows;    /* how many */

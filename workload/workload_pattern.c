@@ -8,7 +8,7 @@
 #include "lines.h"
 #include "workload_impl.h"
 
-enum { PATTERN_FIELDS_MAX = 6, DURATION_MAX_S = 100 };
+enum { PATTERN_FIELDS_MAX = 7, DURATION_MAX_S = 100 };
 
 /* What a number between two colons is. From LEAST_OPTIONAL on it may be left out, with all that follow. */
 enum field {
@@ -28,14 +28,15 @@ enum field {
 	FIELD_LEAST_OPTIONAL,
 	FIELD_PARALLEL = FIELD_LEAST_OPTIONAL,
 	FIELD_INCASTS,
-	FIELD_SOME_HOSTS, /* default: all of the topology */
-	FIELD_SPREAD,     /* the word "spread" */
-	FIELD_OFF_LEAF,   /* the word "off-leaf" */
-	FIELD_SHIFTED,    /* the word "shifted" */
+	FIELD_SOME_HOSTS,   /* default: all of the topology */
+	FIELD_SPREAD,       /* the word "spread" */
+	FIELD_OFF_LEAF,     /* the word "off-leaf" */
+	FIELD_SHIFTED,      /* the word "shifted" */
+	FIELD_SOME_SENDERS, /* default: all hosts */
 };
 
 struct pattern {
-	uint8_t fields[PATTERN_FIELDS_MAX]; /* enum field */
+	uint8_t fields[PATTERN_FIELDS_MAX]; /* enum field; FIELD_NONE ends them */
 	bool needs_topo;
 	request_build *build; /* NULL: the last field is a pattern to repeat */
 };
@@ -53,7 +54,7 @@ const struct weft_workload_kind weft_workload_kinds[] = {
 	{"allreduce-ring:HOSTS:SIZE[:spread]", "2(N-1) steps of SIZE/N to the neighbour"},
 	{"allreduce-butterfly:HOSTS:SIZE[:spread]", "log2 N exchanges of SIZE: recursive doubling"},
 	{"allreduce-halving:HOSTS:SIZE[:spread]", "2 log2 N exchanges of SIZE/2, SIZE/4, ... and back"},
-	{"poisson:CDF:LOAD:TIME[:HOSTS[:off-leaf]]",
+	{"poisson:CDF:LOAD:TIME[:HOSTS[:off-leaf[:SENDERS]]]",
 	 "flows of random sizes at random times, at a load of the hosts' links"},
 	{"repeat:ROUNDS:TIME:PATTERN", "another pattern every TIME, each round drawn anew"},
 	{NULL, NULL},
@@ -73,7 +74,9 @@ static const struct pattern patterns[] = {
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_ring},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_butterfly},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_halving},
-	{{FIELD_CDF, FIELD_LOAD, FIELD_DURATION, FIELD_SOME_HOSTS, FIELD_OFF_LEAF}, true, build_poisson},
+	{{FIELD_CDF, FIELD_LOAD, FIELD_DURATION, FIELD_SOME_HOSTS, FIELD_OFF_LEAF, FIELD_SOME_SENDERS},
+	 true,
+	 build_poisson},
 	{{FIELD_ROUNDS, FIELD_DURATION, FIELD_PATTERN}, false, NULL},
 };
 
@@ -206,6 +209,7 @@ static int read_number(const char *spec, enum field field, struct token t, struc
 
 	switch (field) {
 	case FIELD_SENDERS:
+	case FIELD_SOME_SENDERS:
 		return spec_u32(spec, t, "the number of senders", 1, hosts_max, &q->senders, err);
 	case FIELD_FAN_OUT:
 		return spec_u32(spec, t, "FANOUT", 1, hosts_max, &q->fan_out, err);

@@ -50,15 +50,23 @@ static uint64_t mean_gap(const struct request *q)
 	return gap > LONGEST ? LONGEST : gap ? (uint64_t)gap : 1;
 }
 
-/* How many hosts `src` may send to, and which is the first it may not. */
+/* How many hosts `src` may send to, and which is the first it may not. Where only some send, no sender's group
+ * receives. */
 static uint32_t targets(const struct request *q, uint32_t src, uint32_t *skip_from, uint32_t *skip)
 {
 	uint32_t group = q->off_leaf ? q->topo->tier[0].radix_down : 1;
-	uint32_t from = src / group * group, left = q->hosts - from;
+	uint32_t from = q->senders ? 0 : src / group * group, left = q->hosts - from;
+	uint32_t own = q->senders ? (q->senders + group - 1) / group * group : group;
 
 	*skip_from = from;
-	*skip = left < group ? left : group;
+	*skip = left < own ? left : own;
 	return q->hosts - *skip;
+}
+
+/* Hosts 0 to this one, exclusive, start flows. */
+static uint32_t senders(const struct request *q)
+{
+	return q->senders ? q->senders : q->hosts;
 }
 
 static int add_arrival(const struct request *q, struct weft_workload *w, uint32_t *room, uint32_t src, struct rng *rng,
@@ -93,7 +101,7 @@ static int add_host(const struct request *q, struct weft_workload *w, uint32_t *
 
 static int check_volume(const struct request *q, struct weft_err *err)
 {
-	wide expected = ((wide)q->hosts * q->duration_ns * 1000 << GAP_BITS) / mean_gap(q);
+	wide expected = ((wide)senders(q) * q->duration_ns * 1000 << GAP_BITS) / mean_gap(q);
 	uint64_t shown = expected > UINT64_MAX ? UINT64_MAX : (uint64_t)expected;
 
 	if (expected > POISSON_FLOWS_MAX)
@@ -103,16 +111,24 @@ static int check_volume(const struct request *q, struct weft_err *err)
 	return 0;
 }
 
+static int nobody_receives(const struct request *q, struct weft_err *err)
+{
+	if (q->senders)
+		return weft_err_set(err, -EINVAL, "%.80s: no host of %u is left to receive from %u senders", q->spec,
+				    q->hosts, q->senders);
+	return weft_err_set(err, -EINVAL, "%.80s: all %u hosts are on one leaf", q->spec, q->hosts);
+}
+
 int build_poisson(const struct request *q, struct weft_workload *w, struct weft_err *err)
 {
 	uint32_t from, skip, room = 1024;
 	int rc = check_volume(q, err);
 
 	if (!rc && !targets(q, 0, &from, &skip))
-		rc = weft_err_set(err, -EINVAL, "%.80s: all %u hosts are on one leaf", q->spec, q->hosts);
+		rc = nobody_receives(q, err);
 	if (!rc)
 		rc = workload_alloc(w, q->hosts, room, 0);
-	for (uint32_t src = 0; src < q->hosts && !rc; src++)
+	for (uint32_t src = 0; src < senders(q) && !rc; src++)
 		rc = add_host(q, w, &room, src);
 	if (!rc && !w->flow_count)
 		rc = weft_err_set(err, -EINVAL, "%.80s: no flow starts in so short a time", q->spec);

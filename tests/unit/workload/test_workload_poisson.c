@@ -100,6 +100,27 @@ static void build_poisson__off_leaf(void **state)
 	weft_workload_free(&w);
 }
 
+/* Six hosts send, of leaves 0 and 1; nobody there receives, also not hosts 6 and 7. */
+static void build_poisson__few_senders(void **state)
+{
+	struct weft_workload w = make("poisson:googlerpc:0.5:50us:14:off-leaf:6", 1);
+	struct weft_workload all = make("poisson:googlerpc:0.5:50us:14:off-leaf", 1);
+	uint32_t sent[16] = {0}, sent_by_all[16] = {0}, received[16] = {0};
+
+	for (uint32_t i = 0; i < w.flow_count; i++) {
+		sent[w.flows[i].src]++;
+		received[w.flows[i].dst]++;
+	}
+	for (uint32_t i = 0; i < all.flow_count; i++)
+		sent_by_all[all.flows[i].src]++;
+	for (uint32_t i = 0; i < 16; i++) {
+		assert_int_equal(sent[i], i < 6 ? sent_by_all[i] : 0);
+		assert_int_equal(received[i] > 0, i >= 8 && i < 14);
+	}
+	weft_workload_free(&w);
+	weft_workload_free(&all);
+}
+
 static void build_poisson__same_seed_same_flows(void **state)
 {
 	struct weft_workload a = make("poisson:hadoop:0.4:1ms", 5), b = make("poisson:hadoop:0.4:1ms", 5);
@@ -165,6 +186,10 @@ static void build_poisson__refuses(void **state)
 		   "take fewer hosts");
 	refused_on("poisson:websearch:0.6:2ms:8:off-leaf", &star, -EINVAL,
 		   "poisson:websearch:0.6:2ms:8:off-leaf: all 8 hosts are on one leaf");
+	refused_on("poisson:websearch:0.6:2ms:8:off-leaf:5", &topo, -EINVAL,
+		   "poisson:websearch:0.6:2ms:8:off-leaf:5: no host of 8 is left to receive from 5 senders");
+	refused_on("poisson:websearch:0.6:2ms:8:off-leaf:0", &topo, -EINVAL,
+		   "poisson:websearch:0.6:2ms:8:off-leaf:0: the number of senders must be a number in 1..65535");
 	refused_on("poisson:websearch:0.6:2ms:8:off", &topo, -EINVAL,
 		   "poisson:websearch:0.6:2ms:8:off: 'off-leaf' is expected, or nothing");
 	refused_on("poisson:websearch:0.6:2ms:1", &topo, -EINVAL,
@@ -187,13 +212,10 @@ static void build_poisson__bad_file(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(build_poisson__gaps),
-		cmocka_unit_test(build_poisson__load),
-		cmocka_unit_test(build_poisson__destinations),
-		cmocka_unit_test(build_poisson__off_leaf),
-		cmocka_unit_test(build_poisson__same_seed_same_flows),
-		cmocka_unit_test(build_poisson__known_flows),
-		cmocka_unit_test(build_poisson__refuses),
+		cmocka_unit_test(build_poisson__gaps),         cmocka_unit_test(build_poisson__load),
+		cmocka_unit_test(build_poisson__destinations), cmocka_unit_test(build_poisson__off_leaf),
+		cmocka_unit_test(build_poisson__few_senders),  cmocka_unit_test(build_poisson__same_seed_same_flows),
+		cmocka_unit_test(build_poisson__known_flows),  cmocka_unit_test(build_poisson__refuses),
 		cmocka_unit_test(build_poisson__bad_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
