@@ -50,16 +50,16 @@ static uint64_t mean_gap(const struct request *q)
 	return gap > LONGEST ? LONGEST : gap ? (uint64_t)gap : 1;
 }
 
-/* How many hosts `src` may send to, and which is the first it may not. Where only some send, no sender's group
- * receives. */
+/* How many hosts `src` may send to, and which is the first it may not: its own group does not receive, and where only
+ * some hosts send, no group of theirs does. */
 static uint32_t targets(const struct request *q, uint32_t src, uint32_t *skip_from, uint32_t *skip)
 {
 	uint32_t group = q->off_leaf ? q->topo->tier[0].radix_down : 1;
-	uint32_t from = q->senders ? 0 : src / group * group, left = q->hosts - from;
-	uint32_t own = q->senders ? (q->senders + group - 1) / group * group : group;
+	uint32_t first = q->senders ? 0 : src, last = q->senders ? q->senders - 1 : src;
+	uint32_t from = first / group * group, end = (last / group + 1) * group;
 
 	*skip_from = from;
-	*skip = left < own ? left : own;
+	*skip = (end < q->hosts ? end : q->hosts) - from;
 	return q->hosts - *skip;
 }
 
