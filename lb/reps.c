@@ -11,9 +11,10 @@
  *  - an entropy only known to get there (WEFT_LB_COVERED) is cached, too, but does not outlive a freeze's beginning;
  *  - with `refreeze` exploring is over when a failure comes more than a base RTT after it began.
  *
- * "reps2" also leaves out entropies whose packets came late without a mark, the stricter the fewer packets are left.
- * Queues of random spraying grow for as long as a link is full, and where a BDP has hundreds of packets they are long
- * before switches mark. */
+ * "reps2" goes by how long packets waited, too. It also leaves out entropies whose packets came late without a mark,
+ * the stricter the fewer packets are left: queues of random spraying grow for as long as a link is full, and where a
+ * BDP has hundreds of packets they are long before switches mark. And it keeps entropies whose packets were marked and
+ * came as early as others: a random path would be no better. */
 #include <assert.h>
 #include <string.h>
 
@@ -323,12 +324,24 @@ static __attribute__((noinline)) bool is_late_for_end(const struct weft_lb *lb, 
 	return share && wait_ns > mean_ns && wait_ns - mean_ns > hidden_ns;
 }
 
+/* Whether a mark says something of the path. Where all paths have queues a mark is a matter of chance, and the random
+ * path in place of a marked one would unbalance what recycling has balanced. */
+static bool mark_counts(const struct weft_lb *lb, uint32_t mean, uint32_t wait_ns)
+{
+	return ((uint64_t)wait_ns << MEAN_SHIFT) * 100 > (uint64_t)mean * tune(lb)->mark_wait_pct;
+}
+
 /* A frozen ring takes what is alive, late or not. */
-static void answered2(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns left_ns, weft_ns now)
+static void answered2(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns wait_ns, weft_ns left_ns,
+		      weft_ns now)
 {
 	struct reps *s = state(lb);
 	uint32_t *mean = mean_wait(s), wait = wait_ns < WAIT_MAX_NS ? (uint32_t)wait_ns : WAIT_MAX_NS;
 
+	if (unlikely(fb == WEFT_LB_CE)) {
+		feedback(lb, ev, mark_counts(lb, *mean, wait) ? WEFT_LB_CE : WEFT_LB_OK, now);
+		return;
+	}
 	*mean += wait - (*mean >> MEAN_SHIFT);
 	bool late = is_late(lb, *mean, wait) ||
 		    (unlikely(left_ns != WEFT_NEVER) && is_late_for_end(lb, *mean >> MEAN_SHIFT, wait, left_ns));
@@ -369,6 +382,11 @@ static const struct weft_param tunes2[] = {
 	     "... or, in a message's last round trip, longer than the mean wait by 8 full packets and this share of "
 	     "the time in which what is left leaves, %; 0: no such bound",
 	     50, 0, 1000),
+	TUNE(mark_wait_pct, U32, mark_wait_pct,
+	     "an entropy is used again after a marked packet that waited no longer than this share of the mean wait, "
+	     "%; "
+	     "0: only if it did not wait",
+	     120, 0, 1000000),
 	{NULL},
 };
 
@@ -387,7 +405,7 @@ const struct weft_lb_ops weft_lb_reps = {
 
 const struct weft_lb_ops weft_lb_reps2 = {
 	.name = "reps2",
-	.help = "REPS that leaves out entropies whose packets came late, too",
+	.help = "REPS that goes by how long packets waited, too",
 	.tunes = tunes2,
 	.tune_size = sizeof(struct reps_tune),
 	.state_size = sizeof(struct reps) + RING * sizeof(uint16_t) + MEAN_BYTES,

@@ -30,7 +30,7 @@ static __attribute__((noinline)) void measured_feedback(struct weft_lb *lb, uint
 
 static __attribute__((noinline)) void measured_answer(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns now)
 {
-	lb->ops->answered(lb, ev, wait_ns, WEFT_NEVER, now);
+	lb->ops->answered(lb, ev, WEFT_LB_OK, wait_ns, WEFT_NEVER, now);
 }
 
 static void prepare(struct weft_lb *lb, const struct lb_case *c, uint64_t i)

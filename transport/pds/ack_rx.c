@@ -325,20 +325,24 @@ static weft_ns last_leaves_ns(const struct pds *pds, const struct pdc_tx *p)
 	return (run->bytes - run->cut_bytes) * p->brtt_ns / (window_bytes + 1); /* a window may be empty */
 }
 
-static __attribute__((noinline)) void lb_tell_wait(struct pds *pds, struct pdc_tx *p, uint16_t ev, weft_ns rtt_ns,
-						   weft_ns now)
+static __attribute__((noinline)) void lb_tell_wait(struct pds *pds, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb,
+						   weft_ns rtt_ns, weft_ns now)
 {
-	p->lb.ops->answered(&p->lb, ev, rtt_ns > p->brtt_ns ? rtt_ns - p->brtt_ns : 0, last_leaves_ns(pds, p), now);
-	trace_feedback(pds, p, ev, WEFT_LB_OK, now);
+	weft_ns wait_ns = rtt_ns > p->brtt_ns ? rtt_ns - p->brtt_ns : 0;
+
+	p->lb.ops->answered(&p->lb, ev, fb, wait_ns, last_leaves_ns(pds, p), now);
+	trace_feedback(pds, p, ev, fb, now);
 }
 
-/* A packet arrived unmarked and its ACK came back; `rtt_ns`: 0 where it says nothing. */
-static inline void lb_answered(struct pds *pds, struct pdc_tx *p, uint16_t ev, weft_ns rtt_ns, weft_ns now)
+/* A packet arrived, marked or not (WEFT_LB_CE, WEFT_LB_OK), and its ACK came back; `rtt_ns`: 0 where it says nothing.
+ */
+static inline void lb_answered(struct pds *pds, struct pdc_tx *p, uint16_t ev, enum weft_lb_fb fb, weft_ns rtt_ns,
+			       weft_ns now)
 {
 	if (p->lb.ops->answered && rtt_ns)
-		lb_tell_wait(pds, p, ev, rtt_ns, now);
+		lb_tell_wait(pds, p, ev, fb, rtt_ns, now);
 	else
-		lb_feedback(pds, p, ev, WEFT_LB_OK, now);
+		lb_feedback(pds, p, ev, fb, now);
 }
 
 /* Several ACKs may answer one packet; its mark and its path count once. Returns the mark. */
@@ -351,11 +355,11 @@ static inline bool path_feedback(struct pds *pds, struct pdc_tx *p, const struct
 	if (n->flags & WIRE_F_ACK_M) {
 		pds->stats.rx_ack_ce++;
 		p->remote->marked_acks++;
-		lb_feedback(pds, p, wire_view_entropy(v), WEFT_LB_CE, now);
+		lb_answered(pds, p, wire_view_entropy(v), WEFT_LB_CE, rtt_ns, now);
 		return true;
 	}
 	if (likely(!was_covered_before(pds, p, n)))
-		lb_answered(pds, p, wire_view_entropy(v), rtt_ns, now);
+		lb_answered(pds, p, wire_view_entropy(v), WEFT_LB_OK, rtt_ns, now);
 	return false;
 }
 

@@ -124,11 +124,12 @@ struct weft_lb_ops {
 	/* What became of a packet with entropy `ev`. It may have been read from the network: any 16 bits, picked or
 	 * not. */
 	void (*feedback)(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now);
-	/* Optional, instead of `feedback` with WEFT_LB_OK where the packet's round trip was measured: it took `wait_ns`
-	 * longer than the connection's idle one. What is left of the last message leaves in `left_ns`, if the window
-	 * stays as it is: from then on late packets delay the end. WEFT_NEVER: the window does not hold it, other
-	 * messages follow, or all was sent. */
-	void (*answered)(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns left_ns, weft_ns now);
+	/* Optional, instead of `feedback` with WEFT_LB_OK or WEFT_LB_CE where the packet's round trip was measured: it
+	 * took `wait_ns` longer than the connection's idle one. What is left of the last message leaves in `left_ns`,
+	 * if the window stays as it is: from then on late packets delay the end. WEFT_NEVER: the window does not hold
+	 * it, other messages follow, or all was sent. */
+	void (*answered)(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns wait_ns, weft_ns left_ns,
+			 weft_ns now);
 	void (*view)(const struct weft_lb *lb, struct weft_lb_view *view); /* optional */
 };
 

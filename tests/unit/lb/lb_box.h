@@ -49,14 +49,20 @@ static inline void lb_box_feed(struct lb_box *box, uint16_t ev, enum weft_lb_fb 
 	box->lb.ops->feedback(&box->lb, ev, fb, now);
 }
 
-/* A packet arrived unmarked, and its round trip took `wait_ns` longer than the idle one, while the rest of the last
- * message took so long to leave: as the transport tells it. */
-static inline void lb_box_answer_last(struct lb_box *box, uint16_t ev, weft_ns wait_ns, weft_ns left_ns, weft_ns now)
+/* A packet arrived, unmarked (WEFT_LB_OK) or marked (WEFT_LB_CE), and its round trip took `wait_ns` longer than the
+ * idle one, while the rest of the last message took so long to leave: as the transport tells it. */
+static inline void lb_box_tell(struct lb_box *box, uint16_t ev, enum weft_lb_fb fb, weft_ns wait_ns, weft_ns left_ns,
+			       weft_ns now)
 {
 	if (box->lb.ops->answered)
-		box->lb.ops->answered(&box->lb, ev, wait_ns, left_ns, now);
+		box->lb.ops->answered(&box->lb, ev, fb, wait_ns, left_ns, now);
 	else
-		box->lb.ops->feedback(&box->lb, ev, WEFT_LB_OK, now);
+		box->lb.ops->feedback(&box->lb, ev, fb, now);
+}
+
+static inline void lb_box_answer_last(struct lb_box *box, uint16_t ev, weft_ns wait_ns, weft_ns left_ns, weft_ns now)
+{
+	lb_box_tell(box, ev, WEFT_LB_OK, wait_ns, left_ns, now);
 }
 
 /* The same with more to come. */

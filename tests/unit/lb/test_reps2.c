@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What "reps2" does beyond "reps": entropies of late packets are not cached. test_reps.c has the rest. */
+/* What "reps2" does beyond "reps": entropies of late packets are not cached, those of marked ones that came early are.
+ * test_reps.c has the rest. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -117,6 +118,33 @@ static void answered__the_mean_follows(void **state)
 	assert_true(is_reused(&box, 1000));
 }
 
+/* Whether the next pick is an entropy whose packet was marked and waited that long. */
+static bool is_reused_marked(struct lb_box *box, weft_ns wait_ns)
+{
+	enum { EV = 4242 };
+
+	lb_box_tell(box, EV, WEFT_LB_CE, wait_ns, WEFT_NEVER, 0);
+	return lb_box_pick(box, ANSWERS, 0) == EV;
+}
+
+/* Where all packets wait as long, a mark says nothing of the path. */
+static void answered__a_mark_counts_above_the_mean(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 2000);
+	assert_true(is_reused_marked(&box, 0));
+	assert_true(is_reused_marked(&box, 2380)); /* 120 % of the mean, which has a rounded part */
+	assert_false(is_reused_marked(&box, 2420));
+	assert_true(is_reused_marked(&box, 2380)); /* marked packets do not change the mean */
+	tune(&box)->mark_wait_pct = 110;
+	assert_false(is_reused_marked(&box, 2380));
+	tune(&box)->mark_wait_pct = 0;
+	assert_false(is_reused_marked(&box, 1));
+	lb_box_init(&box, &weft_lb_reps2, EVS, 1, 0); /* nothing is known of other packets */
+	assert_false(is_reused_marked(&box, 1));
+}
+
 /* Late or not, what answers is alive; and a late answer ends the freeze. */
 static void answered__frozen_takes_what_is_alive(void **state)
 {
@@ -190,6 +218,7 @@ int main(void)
 		cmocka_unit_test(answered__the_end_of_a_message_is_stricter),
 		cmocka_unit_test(answered__all_bounds_can_be_set),
 		cmocka_unit_test(answered__the_mean_follows),
+		cmocka_unit_test(answered__a_mark_counts_above_the_mean),
 		cmocka_unit_test(answered__frozen_takes_what_is_alive),
 		cmocka_unit_test(answered__waits_of_any_length),
 		cmocka_unit_test(feedback__alone_is_reps),

@@ -353,7 +353,7 @@ static void nack__lack_of_resources_holds_the_connection(void **state)
 enum { TOLD_MAX = 512 };
 static struct told {
 	weft_ns left_ns[TOLD_MAX];
-	uint32_t count;
+	uint32_t count, marked;
 } told;
 
 static void telling_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
@@ -369,10 +369,13 @@ static void telling_feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb
 {
 }
 
-static void telling_answered(struct weft_lb *lb, uint16_t ev, weft_ns wait_ns, weft_ns left_ns, weft_ns now)
+static void telling_answered(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns wait_ns, weft_ns left_ns,
+			     weft_ns now)
 {
 	assert_true(told.count < TOLD_MAX);
 	told.left_ns[told.count++] = left_ns;
+	told.marked += fb == WEFT_LB_CE;
+	assert_true(fb == WEFT_LB_CE || fb == WEFT_LB_OK);
 }
 
 static void use_telling(struct weft_engine_conf *ec, struct weft_port *port)
@@ -391,7 +394,7 @@ static void open_telling(struct duo *d)
 	duo_conf_init(&conf);
 	conf.adjust = use_telling;
 	duo_open(d, &conf);
-	told.count = 0;
+	told.count = told.marked = 0;
 }
 
 /* Nothing before the rest fits the window, then less with every answer, and nothing when all was sent. */
@@ -414,6 +417,24 @@ static void answered__tells_when_the_last_message_has_left(void **state)
 	assert_true(at_end > 10 && before < brtt / 10);
 	for (; i < 400; i++)
 		assert_true(told.left_ns[i] == WEFT_NEVER);
+	duo_close(&d);
+}
+
+static enum duo_fate mark_every_tenth(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return from == 0 && nth % 10 == 0 ? DUO_MARK : DUO_PASS;
+}
+
+/* What a marked packet waited says whether its path is worse than others. */
+static void answered__tells_marks_with_their_waits(void **state)
+{
+	struct duo d;
+	open_telling(&d);
+	d.fate = mark_every_tenth;
+	duo_transfer(&d, 0, 400 * 4096);
+	assert_int_equal(told.count, 400);
+	assert_int_equal(told.marked, duo_stats(&d, 0)->rx_ack_ce);
+	assert_in_range(told.marked, 38, 41);
 	duo_close(&d);
 }
 
@@ -451,6 +472,7 @@ int main(void)
 		cmocka_unit_test(rtt__retransmissions_are_ambiguous),
 		cmocka_unit_test(nack__lack_of_resources_holds_the_connection),
 		cmocka_unit_test(answered__tells_when_the_last_message_has_left),
+		cmocka_unit_test(answered__tells_marks_with_their_waits),
 		cmocka_unit_test(answered__tells_nothing_while_others_follow),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
