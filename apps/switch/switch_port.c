@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "socket_path.h"
 #include "weft/ethdev.h"
 
@@ -137,7 +138,11 @@ int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_p
 		rc = port_open(p, i, ip_bytes, pool_pkts, err);
 	if (rc == 0)
 		rc = switch_user_become(&p->user, err);
-	if (rc != 0)
+	/* DPDK's thread for vhost-user waits for the sockets that it knew when it began to wait, for a second: who
+	 * connects to another one would have to wait as long (lib/vhost/fd_man.c). */
+	if (rc == 0)
+		interrupt_threads("vhost-events");
+	else
 		switch_ports_close(p);
 	return rc;
 }

@@ -25,8 +25,9 @@
 enum {
 	PKTS_DEFAULT = 8191,
 	PKTS_MIN = 64,
-	PKTS_SHORT = 1023,         /* enough for one engine, when memory is short */
-	POOL_BYTES_MAX = 32 << 20, /* by default, so that a dozen ports fit EAL's memory */
+	PKTS_SHORT = 1023, /* enough for one engine, when memory is short */
+	/* By default: a dozen ports fit EAL's memory. Without hugepages a packet takes 4 KiB when the pool is made. */
+	POOL_BYTES_MAX = 24 << 20,
 	IP_BYTES_MIN = 576,
 	IP_BYTES_MAX = 65000,
 	RX_BUFFER_MIN = 256,

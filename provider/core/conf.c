@@ -66,7 +66,7 @@ static const struct {
 	 "file with the keys of this job, which nobody else may read: all packets are encrypted, and others refused; "
 	 "it is read again when it changes (default: nothing is encrypted)"},
 	{"mtu", FI_PARAM_INT, "largest IP packet in bytes (default: what the device carries, at most 9000)"},
-	{"pool_pkts", FI_PARAM_INT, "packet buffers of a device (default: 8191)"},
+	{"pool_pkts", FI_PARAM_INT, "packet buffers of a device (default: 8191, but at most 24 MiB)"},
 	{"no_arp", FI_PARAM_BOOL, "derive peers' MAC addresses from their IP instead of asking for them (default: no)"},
 	{"rx_interrupt", FI_PARAM_BOOL,
 	 "let the packets of a NIC wake a process that waits, instead of looking for them every millisecond; the "
