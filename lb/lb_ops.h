@@ -17,7 +17,7 @@ struct reps_tune {
 	uint32_t late_pct;      /* reps2: not cached is what waited longer than this share of the mean wait ... */
 	uint32_t late_pkts;     /* ... and longer than so many full packets take, */
 	uint32_t late_left_pct; /* or, near a message's end, than this share of the time that is left; 0: no matter */
-	uint32_t mark_wait_pct; /* reps2: a mark is no reason if the packet waited no longer than this share of it */
+	uint32_t mark_wait_pct; /* reps2: marks do not count up to this share of the mean wait */
 };
 
 /* Parameters of "plb". */

@@ -383,9 +383,8 @@ static const struct weft_param tunes2[] = {
 	     "the time in which what is left leaves, %; 0: no such bound",
 	     50, 0, 1000),
 	TUNE(mark_wait_pct, U32, mark_wait_pct,
-	     "an entropy is used again after a marked packet that waited no longer than this share of the mean wait, "
-	     "%; "
-	     "0: only if it did not wait",
+	     "an entropy is used again after a marked packet that waited no longer than this share of the mean "
+	     "wait, %; 0: only if it did not wait",
 	     120, 0, 1000000),
 	{NULL},
 };
