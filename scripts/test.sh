@@ -12,6 +12,7 @@ export ASAN_OPTIONS=allocator_may_return_null=1
 cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}
 results=$build/results.txt
+failures=$build/failures.txt # the last lines that each failed test printed
 
 # step NAME COMMAND...: one result by itself.
 step() {
@@ -30,7 +31,7 @@ suites() {
 	shift 2
 	echo "== tests, $label"
 	meson test -C "$dir" --logbase "$label" --print-errorlogs "$@"
-	python3 - "$dir/meson-logs/$label.json" "$label" >>"$results.new" <<'PY' || echo "FAIL $label: no test log" >>"$results.new"
+	python3 - "$dir/meson-logs/$label.json" "$label" "$failures" >>"$results.new" <<'PY' || echo "FAIL $label: no test log" >>"$results.new"
 import json, sys
 for line in open(sys.argv[1]):
     t = json.loads(line)
@@ -38,6 +39,10 @@ for line in open(sys.argv[1]):
     print(verdict, sys.argv[2] + ":" + t["name"], t["result"])
     if verdict == "SKIP":
         print(*(t.get("stdout") or "").strip().splitlines()[-1:], file=sys.stderr)
+    if verdict == "FAIL":
+        with open(sys.argv[3], "a") as why:
+            print("==", sys.argv[2] + ":" + t["name"], t["result"], file=why)
+            print(*((t.get("stdout") or "") + (t.get("stderr") or "")).strip().splitlines()[-20:], sep="\n", file=why)
 PY
 }
 
@@ -50,6 +55,7 @@ configured() {
 
 configured "$build" || exit 1
 : >"$results.new"
+: >"$failures"
 step build ninja -C "$build"
 
 # The other builds take the time in which real-time tests leave processors idle. One digest whatever built the lab: gcc -O3, gcc with
@@ -98,6 +104,7 @@ suites "$build-tsan" tsan --suite threads --timeout-multiplier 4
 if [ -x scripts/fuzz.sh ]; then FUZZ_JOBS=${FUZZ_JOBS:-$((2 * $(nproc)))} step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
 
 mv "$results.new" "$results"
+cat "$failures"
 grep -E '^(FAIL|SKIP)' "$results"
 echo "$(grep -c '^OK' "$results") passed, $(grep -c '^FAIL' "$results") failed, $(grep -c '^SKIP' "$results") could not run (release, asan, clang, tsan, fuzz)"
 ! grep -q '^FAIL' "$results"
