@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* EAL, once per process, and the clock that runs on its calibrated TSC. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "ethdev_args.h"
 #include "ethdev_dev.h"
+#include "ethdev_dirs.h"
 #include "weft/ethdev.h"
 
 static pthread_mutex_t eal_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -70,6 +72,21 @@ static int eal_failure(struct weft_err *err)
 			    rte_errno > 0 ? rte_strerror(rte_errno) : "it gives no reason");
 }
 
+/* With telemetry, EAL has made a directory of ours beside those of other processes. */
+static void dirs_tidy(const struct eal_args *a)
+{
+	const char *own = a->silent || a->prefix ? NULL : rte_eal_get_runtime_dir();
+	char parent[PATH_MAX];
+
+	if (own == NULL || (size_t)snprintf(parent, sizeof parent, "%s", own) >= sizeof parent)
+		return;
+	char *name = strrchr(parent, '/');
+	if (name == NULL)
+		return;
+	*name = '\0';
+	ethdev_dirs_tidy(parent);
+}
+
 static int eal_init(char *text, struct weft_err *err)
 {
 	struct eal_args a;
@@ -83,7 +100,10 @@ static int eal_init(char *text, struct weft_err *err)
 	rte_errno = 0;
 	int rc = rte_eal_init(a.argc, a.argv);
 	ethdev_sigpipe_release(&before);
-	return rc < 0 && rte_errno != EALREADY ? eal_failure(err) : 0;
+	if (rc < 0)
+		return rte_errno != EALREADY ? eal_failure(err) : 0;
+	dirs_tidy(&a);
+	return 0;
 }
 
 /* The lcore count is set as soon as anybody called rte_eal_init; asking it avoids EAL's complaint about a second call.
