@@ -132,10 +132,24 @@ static void check_clock(const struct doctor *d, struct doctor_finding *f)
 	}
 }
 
+/* sched_yield gives way within the autogroup, that is the session; a launcher such as Hydra starts ranks in another one
+ * than `weft switch` has. */
+static void check_sessions(const struct doctor *d, struct doctor_finding *f)
+{
+	int64_t on = 0;
+	if (!fs_number(d, &on, "proc/sys/kernel/sched_autogroup_enabled"))
+		return;
+	if (on == 0) {
+		doctor_say(f, DOCTOR_OK, "processes give way to those of other sessions");
+		return;
+	}
+	doctor_say(f, DOCTOR_WARNING,
+		   "autogroups are on: where processes share a processor, ranks do not give way to a weft switch or "
+		   "weft host of another session");
+	doctor_mend(f, "sysctl -w kernel.sched_autogroup_enabled=0");
+}
+
 const struct doctor_check doctor_host_checks[] = {
-	{"hugepages", check_hugepages},
-	{"memlock", check_memlock},
-	{"iommu", check_iommu},
-	{"clock", check_clock},
-	{NULL, NULL},
+	{"hugepages", check_hugepages}, {"memlock", check_memlock},   {"iommu", check_iommu},
+	{"clock", check_clock},         {"sessions", check_sessions}, {NULL, NULL},
 };

@@ -26,6 +26,7 @@ FILES = {
     "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages": "1024",
     "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages": "1024",
     "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc",
+    "proc/sys/kernel/sched_autogroup_enabled": "0",
     "proc/meminfo": "MemTotal:  1000 kB\nHugePages_Total:    1024\nHugePages_Free:     1024",
     "proc/cpuinfo": "processor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu tsc constant_tsc nonstop_tsc aes",
     "proc/self/status": "Uid:\t1000\t1000\t1000\t1000\nGid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000002000\n"
@@ -95,7 +96,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual({f["level"] for f in found.values()}, {"ok"}, found)
         self.assertEqual(code, 0)
         self.assertEqual(set(found), {"device", "driver", "permissions", "numa", "mtu", "speed", "pcie", "offloads", "rss",
-                                      "af_xdp", "hugepages", "memlock", "iommu", "clock"})
+                                      "af_xdp", "hugepages", "memlock", "iommu", "clock", "sessions"})
         self.assertIn("100 Gb/s", found["speed"]["text"])
         self.assertIn(PCI, found["device"]["text"])
 
@@ -179,6 +180,11 @@ class Doctor(unittest.TestCase):
     def test_clock_that_changes_with_frequency(self):
         cpu = FILES["proc/cpuinfo"].replace("nonstop_tsc ", "")
         self.finds("clock", "warning", "not invariant", "cpupower", files={"proc/cpuinfo": cpu})
+
+    def test_ranks_of_another_session(self):
+        setting = "proc/sys/kernel/sched_autogroup_enabled"
+        self.finds("sessions", "warning", "do not give way", "sched_autogroup_enabled=0", files={setting: "1"})
+        self.assertNotIn("sessions", self.examine("eth0", files={setting: None})[1])
 
     def test_without_a_device_the_nics_are_listed(self):
         with tempfile.TemporaryDirectory(prefix="weft-doctor-") as root:
