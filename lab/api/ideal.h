@@ -5,9 +5,10 @@
 #include "lab_config.h"
 #include "net.h"
 
-/* Arithmetic lower bound for a whole workload: the bytes, with headers, through the busiest cut (a host's link in
- * either direction, or all uplinks of a leaf or pod) plus the idle path's latency and the last ACK's way back. No
- * queueing, and no waiting between flows that start one another. 0 with a message when there is no memory. */
+/* Arithmetic bound for a whole workload: the bytes, with headers, through the busiest cut (a host's link in either
+ * direction, or all uplinks of a leaf or pod) plus the idle latency of the longest path among its flows and the last
+ * ACK's way back. No queueing, and no waiting between flows that start one another. A run can be below it by what the
+ * paths differ, when a flow with a short path ends last. 0 with a message when there is no memory. */
 weft_ps ideal_ps(const struct lab_config *c, const struct weft_net *net, struct weft_err *err);
 
 /* The same for one flow alone in the fabric. */
