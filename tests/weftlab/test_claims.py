@@ -34,9 +34,12 @@ def test_measures_of_kept_results(weft: Binary) -> None:
     for found, said in zip(judged, expected):
         value = float(said.split()[0])
         assert found.value == pytest.approx(value, rel=0.006, abs=1e-9), (found.claim.measure, said)
-        half = re.search(r"±(\S+)", said)
-        if half and found.value != 1:
-            assert found.half == pytest.approx(float(half.group(1)), rel=0.06, abs=1e-9), (found.claim.measure, said)
+        half, ends = re.search(r"±(\S+)", said), re.search(r"\[(\S+), (\S+)\]", said)
+        if half:
+            assert found.interval.half == pytest.approx(float(half[1]), rel=0.06, abs=1e-9), (found.claim.measure, said)
+        if ends:
+            assert found.interval.ends == pytest.approx((float(ends[1]), float(ends[2])), rel=0.006)
+        assert bool(ends) == (found.interval.ends is not None), (found.claim.measure, said)
 
 
 def test_measures_of_the_result_are_the_metrics_of_the_command(weft: Binary) -> None:
@@ -124,15 +127,38 @@ def test_claims_about_no_runs_are_refused(write: Write, weft: Binary) -> None:
         judge(claim, made_up(b=[1, 2]))
 
 
-def test_flows_without_an_end_leave_a_claim_open(write: Write, weft: Binary, tmp_path: Path) -> None:
-    path = write("topology: star:4\nmatrix: permutation:4:1MiB\nend: 20us\nclaims:\n"
-                 "  - {text: t, measure: fct_max_us, at_most: 1}\n"
-                 "  - {text: t, measure: port_bytes, ports: 'host9', at_most: 1}\n")
+def test_flows_without_an_end_decide_what_they_can(write: Write, weft: Binary, tmp_path: Path) -> None:
+    """A completion time is then at least the time so far: here 20 us, and the other case's flows end."""
+    bounds = ("at_least: 19", "at_most: 19", "at_least: 21", "at_most: 21", "at_least: 19, at_most: 30")
+    text = "topology: star:4\nmatrix: permutation:4:1MiB\ncases: [{name: a, end: 20us}, {name: b}]\nclaims:\n"
+    for bound in bounds:
+        text += f"  - {{text: t, measure: fct_max_us, of: {{case: a}}, {bound}}}\n"
+    for case, other, bound in (("a", "b", "at_least: 0.1"), ("b", "a", "at_most: 20"), ("b", "a", "at_least: 20"),
+                               ("b", "a", "at_most: 0.1")):
+        text += f"  - {{text: t, measure: fct_max_us, of: {{case: {case}}}, over: {{case: {other}}}, {bound}}}\n"
+    text += "  - {text: t, measure: jain, of: {case: a}, at_least: 0}\n"
+    text += "  - {text: t, measure: port_bytes, ports: 'host9', at_most: 1}\n"
+    path = write(text)
     runs = weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True)
-    of_times, of_ports = load_claims(load(path, weft))
-    assert judge(of_times, runs).verdict == UNKNOWN
+    *claims, of_rates, of_ports = load_claims(load(path, weft))
+    found = [judge(claim, runs) for claim in claims]
+    assert [each.verdict for each in found] == [HOLDS, BREAKS, UNKNOWN, UNKNOWN, UNKNOWN,
+                                                HOLDS, HOLDS, BREAKS, UNKNOWN]
+    assert found[0].ours.startswith("at least 19.7") and found[6].ours.startswith("at most ")
+    assert judge(of_rates, runs).verdict == UNKNOWN
     with pytest.raises(WeftlabError, match="links.csv: no port is called 'host9'"):
         judge(of_ports, runs)
+
+
+@pytest.mark.parametrize("least, most, bound, value, expected", [
+    (True, True, "at_least", 2.0, UNKNOWN), (True, False, "at_least", 2.0, HOLDS),
+    (True, False, "at_least", 0.5, UNKNOWN), (True, False, "at_most", 2.0, BREAKS),
+    (True, False, "at_most", 0.5, UNKNOWN), (False, True, "at_most", 0.5, HOLDS),
+    (False, True, "at_most", 2.0, UNKNOWN), (False, True, "at_least", 0.5, BREAKS)])
+def test_limits_decide_one_way(least: bool, most: bool, bound: str, value: float, expected: str, write: Write,
+                               weft: Binary) -> None:
+    claim, = load_claims(load(write(SWEPT + f"  - {{text: t, measure: jain, {bound}: 1}}\n"), weft))
+    assert claim.verdict(weftlab.interval([value]), least, most) == expected
 
 
 def test_the_command_prints_verdicts(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

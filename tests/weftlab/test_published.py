@@ -15,8 +15,8 @@ from weftlab.__main__ import main
 from weftlab.binary import Binary
 from weftlab.forms import draw_published
 from weftlab.gallery import entry_of, scenario_files, write_gallery
-from weftlab.measures import Scope
-from weftlab.panels import lower_bound, number_of, over_time
+from weftlab.measures import Scope, lower_bound
+from weftlab.panels import number_of, over_time
 from weftlab.published import FORMS, SOURCES, Published, load_published
 from weftlab.reader import load
 

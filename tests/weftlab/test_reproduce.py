@@ -55,7 +55,8 @@ def test_claims_are_judged_and_written(paper: Paper) -> None:
     code, said, _ = paper.reproduce()
     assert code == 0
     assert said.startswith("fig1: two incasts\n")
-    assert re.search(r"holds: slower\n +ours [2-4]\.\d* ±\S+ \(three lb=ops: .*one lb=ops: .*paper: thrice", said)
+    ours = r"[2-4]\.\d* \[\S+, \S+\] \(three lb=ops: .*one lb=ops: .*paper: thrice"
+    assert re.search(r"holds: slower\n +ours " + ours, said)
     assert "breaks: faster\n" in said
     assert "report.html: " in said
     assert said.startswith((paper.out / "claims.txt").read_text())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from weftlab import BREAKS, HOLDS, UNDECIDED, Interval, Runs, WeftlabError, compare, interval, summary, verdict
-from weftlab.stats import compare_values, effect_in_words, over
+from weftlab.stats import compare_values, effect_in_words, over, ratio_interval
 
 
 def made_up() -> Runs:
@@ -46,11 +47,52 @@ def test_nothing_is_known_around_an_infinite_mean() -> None:
     assert math.isnan(interval([math.inf, -math.inf]).mean)
 
 
+def test_the_interval_of_a_ratio_is_that_of_its_logarithm() -> None:
+    a, b = np.array([12.0, 9, 15, 11]), np.array([4.0, 5, 6, 4])
+    found = ratio_interval(a.tolist(), b.tolist())
+    ma, mb, cov = a.mean(), b.mean(), np.cov(a, b)
+    variance = (cov[0, 0] / ma**2 + cov[1, 1] / mb**2 - 2 * cov[0, 1] / (ma * mb)) / 4  # Taylor's, of log(ma / mb)
+    width = 3.1824463 * math.sqrt(variance)
+    assert found.mean == pytest.approx(ma / mb)
+    assert (found.low, found.high) == pytest.approx((ma / mb * math.exp(-width), ma / mb * math.exp(width)))
+    assert found.half == pytest.approx((found.high - found.low) / 2)
+    assert str(found) == f"{found.mean:.6g} [{found.low:.6g}, {found.high:.6g}]"
+    turned = ratio_interval(b.tolist(), a.tolist())
+    assert (turned.low, turned.high) == pytest.approx((1 / found.high, 1 / found.low))
+
+
+def test_the_interval_of_a_ratio_contains_the_true_one_as_often_as_it_says() -> None:
+    """Of skewed values that pairs have in common, as completion times of the same traffic."""
+    random = np.random.default_rng(1)
+    within = 0
+    for _ in range(4000):
+        common = random.lognormal(0, 0.5, 10)
+        a, b = common * random.lognormal(0, 0.3, 10), 2 * common * random.lognormal(0, 0.3, 10)
+        found = ratio_interval(a.tolist(), b.tolist())
+        within += found.low <= 0.5 <= found.high
+    assert within / 4000 == pytest.approx(0.95, abs=0.025)
+
+
+def test_a_pair_that_divides_by_little_does_not_decide_the_interval() -> None:
+    found = ratio_interval([900, 1000, 1100, 1000, 950], [10, 12, 0.01, 9, 11])
+    assert found.mean == pytest.approx(4950 / 42.01)
+    assert 0 < found.low < found.mean < found.high < 300  # the ratios of the pairs are 83 to 110,000
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_pair_may_be_something_over_nothing() -> None:
-    found = compare_values("drops", [3, 4], [0, 2])
-    assert (found.ratio.n, found.ratio.mean) == (2, 3.5)
-    assert math.isnan(found.ratio.half)
+    found = compare_values("drops", [3, 4, 5], [0, 2, 2])
+    assert (found.ratio.n, found.ratio.mean) == (3, 3)
+    assert 0 < found.ratio.low < 3 < found.ratio.high
+    for a, b, mean in (([1.0, 2.0], [0.0, 0.0], math.inf), ([1.0, math.inf], [1.0, 1.0], math.inf),
+                       ([1.0, 2.0], [1.0, math.inf], 0.0)):
+        assert ratio_interval(a, b).mean == mean and math.isnan(ratio_interval(a, b).half)
+    assert (ratio_interval([0, 0], [1, 2]).mean, ratio_interval([0, 0], [1, 2]).half) == (0, 0)
+    assert (ratio_interval([0, 0], [0, 0]).mean, ratio_interval([0, 0], [0, 0]).half) == (1, 0)
+    assert ratio_interval([math.nan, 2, 2], [1, 1, 1]) == Interval(2, 2.0, 0.0, 0.0, 0.95, (2.0, 2.0))
+    assert math.isnan(ratio_interval([2], [1]).half) and ratio_interval([2], [1]).mean == 2
+    assert ratio_interval([1e-9, 1], [1, 1e-9]).high > 1e9
+    assert (ratio_interval([-2, -3], [1, 1]).low < -2.5 < ratio_interval([-2, -3], [1, 1]).high < 0)
     endless = compare_values("fct", [math.inf, 2], [1, 1])
     assert (endless.mean_a, endless.difference.mean) == (math.inf, math.inf)
     assert math.isnan(endless.p_value) and endless.effect_size == "unknown"
@@ -118,6 +160,12 @@ def test_effects_in_words(effect: float, words: str) -> None:
 def test_a_bound_within_the_interval_decides_nothing(mean: float, half: float, at_most: float | None,
                                                      at_least: float | None, expected: str) -> None:
     assert verdict(Interval(3, mean, 1.0, half, 0.95), at_most, at_least) == expected
+
+
+def test_the_ends_of_a_ratio_decide() -> None:
+    found = Interval(3, 1.0, 0.1, 0.75, 0.95, (0.5, 2.0))
+    assert [verdict(found, at_most=bound) for bound in (0.4, 0.6, 1.9, 2)] == [BREAKS, UNDECIDED, UNDECIDED, HOLDS]
+    assert [verdict(found, at_least=bound) for bound in (2.1, 1.9, 0.6, 0.5)] == [BREAKS, UNDECIDED, UNDECIDED, HOLDS]
 
 
 def test_a_verdict_needs_a_bound() -> None:

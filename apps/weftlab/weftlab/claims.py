@@ -11,11 +11,11 @@ from typing import Any, Iterator, Mapping, Sequence
 from .directory import read_record
 from .errors import ScenarioError
 from .fields import Pick, picks
-from .measures import MEASURES, Scope
+from .measures import MEASURES, Scope, lower_bound
 from .results import Runs, measures_of
 from .scenario import Item
 from .stats import (BREAKS, HOLDS, UNDECIDED, Comparison, Interval, combination_keys, compare_values, effect_in_words,
-                    groups, interval, over, verdict)
+                    groups, interval, over, ratio_interval, verdict)
 
 UNKNOWN = "not known"  # a run it needs has no result, or flows without an end
 REPORTED = "reported"  # the claim has no bound
@@ -55,13 +55,18 @@ class Claim:
         above = math.inf if self.at_least is None else value - self.at_least
         return min(below, above)
 
-    def verdict(self, value: float, half: float) -> str:
-        """What a value with half of its interval (NaN: none) says of the claim."""
-        if math.isnan(value):
+    def verdict(self, value: Interval, least: bool = False, most: bool = False) -> str:
+        """What a value with its interval says of the claim; `least`: the true one is not below, `most`: not above."""
+        if math.isnan(value.mean) or (least and most):
             return UNKNOWN
         if not self.bound:
             return REPORTED
-        return verdict(Interval(0, value, math.nan, half, 0.95), self.at_most, self.at_least)
+        found = verdict(value, self.at_most, self.at_least)
+        if not least and not most:
+            return found
+        helped, hurt = (self.at_least, self.at_most) if least else (self.at_most, self.at_least)
+        decided = {HOLDS: helped is not None and hurt is None, BREAKS: hurt is not None and helped is None}
+        return found if decided.get(found, False) else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -79,12 +84,18 @@ class Judgement:
 
     claim: Claim
     verdict: str  # one of VERDICTS
-    value: float  # NaN: not known
-    half: float  # of its 95 % confidence interval over the seeds; NaN: none
+    interval: Interval  # of 95 % confidence over the seeds
     runs: str  # where the value comes from
     pairs: int = 0  # runs with the same seed that were compared; 0: the value is no comparison
     p_value: float = math.nan  # of no difference between the two sides (paired t test)
     effect: float = math.nan  # Cohen's d of the paired differences
+    least: bool = False  # flows did not end: the value is at least this
+    most: bool = False  # flows of what it is set against did not: at most this
+
+    @property
+    def value(self) -> float:
+        """NaN: not known."""
+        return self.interval.mean
 
     @property
     def ours(self) -> str:
@@ -96,10 +107,18 @@ class Judgement:
         """The value and its interval."""
         if self.verdict == UNKNOWN:
             return "a run it needs has no result, or flows without an end"
+        limit = "at least " if self.least else "at most " if self.most else ""
+        return limit + self._number
+
+    @property
+    def _number(self) -> str:
         shown = f"{self.value:.3g}" if self.claim.over is not None or self.claim.real else f"{self.value:.6g}"
-        if not math.isnan(self.half):
-            shown += f" ±{self.half:.2g}" if self.half < 99.5 else f" ±{self.half:.0f}"
-        return shown
+        half = self.interval.half
+        if math.isnan(half):
+            return shown
+        if self.interval.ends:
+            return f"{shown} [{self.interval.low:.3g}, {self.interval.high:.3g}]"
+        return shown + (f" ±{half:.2g}" if half < 99.5 else f" ±{half:.0f}")
 
 
 def judge(claim: Claim, runs: Runs) -> Judgement:
@@ -120,7 +139,7 @@ class _Trial:
 
     claim: Claim
     runs: Runs
-    known: dict[int, float] = field(default_factory=dict)
+    known: dict[int, tuple[float, bool]] = field(default_factory=dict)
 
     def judgements(self) -> Iterator[Judgement]:
         """Of every combination that the claim is of, and all it is set against."""
@@ -128,40 +147,44 @@ class _Trial:
         for values, group in combinations:
             if not picks(self.claim.of, values):
                 continue
-            mine = self._seeds(group)
+            mine, unended = self._seeds(group)
             label = str(group["label"].iloc[0])
             if self.claim.real:
                 yield self._beside_lab(group, _mean(mine), label)
             elif self.claim.over is None:
-                yield self._judgement(_mean(mine), _half(mine), label)
+                yield self._judgement(_interval(mine), label, (unended, False))
             else:
-                yield from self._against(values, group, mine, combinations)
+                yield from self._against(values, group, (mine, unended), combinations)
 
-    def _judgement(self, value: float, half: float, where: str, pairs: Comparison | None = None) -> Judgement:
+    def _judgement(self, value: Interval, where: str, limits: tuple[bool, bool] = (False, False),
+                   pairs: Comparison | None = None) -> Judgement:
         compared = (pairs.pairs, pairs.p_value, pairs.effect) if pairs else (0, math.nan, math.nan)
-        return Judgement(self.claim, self.claim.verdict(value, half), value, half, where, *compared)
+        return Judgement(self.claim, self.claim.verdict(value, *limits), value, where, *compared, *limits)
 
-    def _against(self, values: Mapping[str, Any], group: Runs, mine: Sequence[float],
+    def _against(self, values: Mapping[str, Any], group: Runs, seeds: tuple[list[float], bool],
                  combinations: Sequence[tuple[dict[str, Any], Runs]]) -> Iterator[Judgement]:
         changed = self.claim.over or {}
+        mine, unended = seeds
         found = False
         for other_values, other in combinations:
             same = all(other_values[key] == value for key, value in values.items() if key not in changed)
             if other is group or not same or not picks(changed, other_values):
                 continue
             found = True
-            theirs = self._seeds(other)
-            pairs = [self._set_against(a, b) for a, b in zip(mine, theirs)]
+            theirs, other_unended = self._seeds(other)
             labels = [str(table["label"].iloc[0]) for table in (group, other)]
-            yield self._judgement(self._set_against(_mean(mine), _mean(theirs)), _half(pairs),
-                                  f"{labels[0]}: {_mean(mine):.6g}; {labels[1]}: {_mean(theirs):.6g}",
+            where = f"{labels[0]}: {_mean(mine):.6g}; {labels[1]}: {_mean(theirs):.6g}"
+            yield self._judgement(self._set_against(mine, theirs), where, (unended, other_unended),
                                   compare_values(self.claim.measure, mine, theirs))
         if not found:
             raise ScenarioError(self.claim.path, self.claim.line, "over",
                                 f"nothing stands beside {group['label'].iloc[0]}")
 
-    def _set_against(self, value: float, other: float) -> float:
-        return value - other if self.claim.difference else over(value, other)
+    def _set_against(self, mine: Sequence[float], theirs: Sequence[float]) -> Interval:
+        """Not known unless each value is."""
+        if self.claim.difference:
+            return _interval([value - other for value, other in zip(mine, theirs)])
+        return ratio_interval(mine, theirs) if not math.isnan(_mean([*mine, *theirs])) else _interval([math.nan])
 
     def _beside_lab(self, group: Runs, lab: float, label: str) -> Judgement:
         """The first seed's run in real time over the mean of the lab's."""
@@ -170,16 +193,19 @@ class _Trial:
         record = read_record(directory)
         row = {**measures_of(record), "directory": directory}
         real = MEASURES[self.claim.measure].of(row, self.claim.scope) if record else math.nan
-        return self._judgement(over(real, lab), math.nan, f"{label}: in real time {real:.6g}, in the lab {lab:.6g}")
+        return self._judgement(_interval([over(real, lab)]), f"{label}: in real time {real:.6g}, in the lab {lab:.6g}")
 
-    def _seeds(self, group: Runs) -> list[float]:
-        """A value per seed."""
-        return [self._measure(row) for row in group.to_dict("records")]
+    def _seeds(self, group: Runs) -> tuple[list[float], bool]:
+        """A value per seed, and whether one of them is only the least that it can be, for flows did not end."""
+        found = [self._measure(row) for row in group.to_dict("records")]
+        return [value for value, _ in found], any(unended for _, unended in found)
 
-    def _measure(self, row: dict[str, Any]) -> float:
+    def _measure(self, row: dict[str, Any]) -> tuple[float, bool]:
         if row["id"] not in self.known:
-            of = MEASURES[self.claim.measure].of
-            self.known[row["id"]] = of(row, self.claim.scope) if row["directory"] else math.nan
+            name = self.claim.measure
+            value = MEASURES[name].of(row, self.claim.scope) if row["directory"] else math.nan
+            unended = math.isnan(value) and bool(row["directory"]) and row.get("completed", 0) < row.get("flows", 0)
+            self.known[row["id"]] = (lower_bound(row, name), True) if unended else (value, False)
         return self.known[row["id"]]
 
 
@@ -187,9 +213,9 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _half(values: Sequence[float]) -> float:
-    """NaN: there is none, for there is one seed, or one of the values is infinite or not known."""
-    return interval(values).half if all(math.isfinite(value) for value in values) else math.nan
+def _interval(values: Sequence[float]) -> Interval:
+    """Not known unless each value is."""
+    return Interval(len(values), math.nan, math.nan, math.nan, 0.95) if math.isnan(_mean(values)) else interval(values)
 
 
 def in_words(judgements: Sequence[Judgement]) -> str:

@@ -15,12 +15,14 @@ import pandas as pd
 from .binary import Binary
 from .directory import read_record
 from .errors import WeftlabError
-from .results import read_csv
+from .results import Runs, read_csv
 from .stats import over
 
 Row = Mapping[str, Any]  # of Runs
 
 TABLES_MAX = 32  # files kept in memory
+SHARES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+KINDS = {"foreground": 0, "background": 1}  # of flows, as flows.csv has them
 PLACES = ("leaf_up", "spine_up", "core_down", "spine_down", "leaf_host")  # ports of a tier in one direction
 
 
@@ -149,6 +151,30 @@ def nearest_rank(values: Any, share: float) -> float:
     count = len(values)
     rank = min(count, max(1, math.ceil(share * count)))
     return float(np.sort(values)[rank - 1]) if count else 0.0
+
+
+def lower_bound(row: Row, measure: str) -> float:
+    """The least that a measure of completion times can become, from the time that each flow has taken so far. NaN: the
+    measure is none of these."""
+    stem, _, statistic = measure.removesuffix("_us").rpartition("_")
+    flows = Runs([dict(row)]).flows()
+    times = times_so_far(flows, row)
+    if stem in KINDS:
+        times = times[(flows["background"] == KINDS[stem]).to_numpy()]
+    if measure in ("makespan_us", "inflation"):
+        makespan = float((flows["start_us"].to_numpy() + times).max() - flows["start_us"].min())
+        return makespan if measure == "makespan_us" else over(makespan, float(row["ideal_us"]))
+    if stem not in ("fct", *KINDS) or not len(times):
+        return math.nan
+    if statistic in SHARES:
+        return nearest_rank(times, SHARES[statistic])
+    return float(times.mean() if statistic == "mean" else times.max() if statistic == "max" else times.min())
+
+
+def times_so_far(flows: pd.DataFrame, row: Row) -> Any:
+    """Completion times; of flows that did not end the time since they began."""
+    taken = (float(row["virtual_us"]) - flows["start_us"]).clip(lower=0)
+    return flows["fct_us"].fillna(taken).to_numpy()
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,13 @@ import pandas as pd
 
 from .errors import ScenarioError
 from .fields import picks
-from .measures import MEASURES, Row, Scope, nearest_rank
+from .measures import MEASURES, Scope, lower_bound, times_so_far
 from .published import OVER_TIME, Panel, Published
 from .results import Runs
-from .stats import Interval, combination_keys, groups, interval, over
+from .stats import combination_keys, groups, interval, ratio_interval
 
 NUMBER = re.compile(r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?)\s*(KiB|MiB|GiB|kB|MB|GB|B|%|ns|us|ms|s|)\Z")
 FACTORS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 1e3, "MB": 1e6, "GB": 1e9, "ns": 1e-3, "ms": 1e3, "s": 1e6}
-SHARES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
-KINDS = {"foreground": 0, "background": 1}  # of flows, as flows.csv has them
 LINE_KEYS = {"ports": "port", "arrivals": "flow"}  # what one line over time is of
 
 
@@ -152,8 +150,7 @@ def _cell(taken: _Values, keys: Mapping[str, Any], group: Runs, whole: Runs, x: 
     mean = interval(values)
     if panel.over is not None:
         others, other_open = taken.of(_references(panel, keys, whole))
-        pairs = interval([over(a, b) for a, b in zip(values, others)])
-        mean = Interval(pairs.n, over(mean.mean, interval(others).mean), pairs.sd, pairs.half, pairs.confidence)
+        mean = ratio_interval(values, others)
         is_open = is_open or other_open
     return Cell(x, by, mean.mean * panel.y_factor, mean.half * panel.y_factor, is_open)
 
@@ -165,30 +162,6 @@ def _references(panel: Panel, keys: Mapping[str, Any], whole: Runs) -> Runs:
             for row in whole.to_dict("records")]
     chosen: Runs = whole[fits]
     return chosen
-
-
-def lower_bound(row: Row, measure: str) -> float:
-    """The least that a measure of completion times can become, from the time that each flow has taken so far. NaN: the
-    measure is none of these."""
-    stem, _, statistic = measure.removesuffix("_us").rpartition("_")
-    flows = Runs([dict(row)]).flows()
-    times = times_so_far(flows, row)
-    if stem in KINDS:
-        times = times[(flows["background"] == KINDS[stem]).to_numpy()]
-    if measure in ("makespan_us", "inflation"):
-        makespan = float((flows["start_us"].to_numpy() + times).max() - flows["start_us"].min())
-        return makespan if measure == "makespan_us" else over(makespan, float(row["ideal_us"]))
-    if stem not in ("fct", *KINDS) or not len(times):
-        return math.nan
-    if statistic in SHARES:
-        return nearest_rank(times, SHARES[statistic])
-    return float(times.mean() if statistic == "mean" else times.max() if statistic == "max" else times.min())
-
-
-def times_so_far(flows: pd.DataFrame, row: Row) -> Any:
-    """Completion times; of flows that did not end the time since they began."""
-    taken = (float(row["virtual_us"]) - flows["start_us"]).clip(lower=0)
-    return flows["fct_us"].fillna(taken).to_numpy()
 
 
 def samples(panel: Panel, runs: Runs) -> list[Sample]:

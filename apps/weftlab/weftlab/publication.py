@@ -18,6 +18,7 @@ from .document import LOADER
 from .errors import WeftlabError
 from .measures import Scope
 from .results import Runs
+from .stats import Interval
 
 SCHEMA = "weft.paper/1"
 NOT_MEASURED = ("text", "paper", "note", "at_most", "at_least", "bound")  # keys of a claim that leave its value alone
@@ -73,11 +74,24 @@ def claim_digest(entry: Mapping[str, Any]) -> str:
 def record_of(path: str, runs: Runs, judgements: Sequence[Judgement]) -> dict[str, Any]:
     """What is kept of a figure. The simulator's events say how much work its runs are."""
     scenario = read_yaml(path)
-    claims = [{"claim": claim_digest(entry), "value": kept_number(found.value), "half": kept_number(found.half),
-               "runs": found.runs, **pairs_of(found)}
+    claims = [{"claim": claim_digest(entry), **interval_of(found), **limits_of(found), "runs": found.runs,
+               **pairs_of(found)}
               for entry, found in zip(scenario.get("claims", []), judgements)]
     events = int(runs["events"].fillna(0).sum()) if "events" in runs else 0
     return {"scenario": runs_digest(scenario), "runs": len(runs), "events": events, "claims": claims}
+
+
+def interval_of(found: Judgement) -> dict[str, Any]:
+    """What is kept of a value: half of its interval, or the ends of a ratio's."""
+    value, known = found.interval, {"value": kept_number(found.value)}
+    if value.ends is None:
+        return {**known, "half": kept_number(value.half)}
+    return {**known, "low": kept_number(value.low), "high": kept_number(value.high)}
+
+
+def limits_of(found: Judgement) -> dict[str, Any]:
+    """What is kept of flows that did not end."""
+    return {name: True for name in ("least", "most") if getattr(found, name)}
 
 
 def pairs_of(found: Judgement) -> dict[str, Any]:
@@ -160,7 +174,19 @@ def _number(entry: Mapping[str, Any], name: str) -> float | None:
 
 
 def _judgement(claim: Claim, known: Mapping[str, Any]) -> Judgement:
-    value, half, p_value, effect = (math.nan if known.get(name) is None else float(known[name])
-                                    for name in ("value", "half", "p", "effect"))
-    return Judgement(claim, claim.verdict(value, half), value, half, str(known["runs"]), int(known.get("pairs", 0)),
-                     p_value, effect)
+    value, limits = _interval(known), [bool(known.get(name)) for name in ("least", "most")]
+    return Judgement(claim, claim.verdict(value, *limits), value, str(known["runs"]), int(known.get("pairs", 0)),
+                     _kept(known, "p"), _kept(known, "effect"), *limits)
+
+
+def _interval(known: Mapping[str, Any]) -> Interval:
+    """What interval_of() keeps."""
+    low, high = _kept(known, "low"), _kept(known, "high")
+    ends = None if math.isnan(low) else (low, high)
+    half = (high - low) / 2 if ends else _kept(known, "half")
+    return Interval(int(known.get("pairs", 0)), _kept(known, "value"), math.nan, half, 0.95, ends)
+
+
+def _kept(known: Mapping[str, Any], name: str) -> float:
+    """NaN: not known."""
+    return math.nan if known.get(name) is None else float(known[name])

@@ -13,7 +13,7 @@ from .errors import WeftlabError
 from .fields import value_is
 from .measures import MEASURES, Scope
 from .results import Runs
-from .stats import combination_keys, groups, interval, over
+from .stats import Interval, combination_keys, groups, interval, over, ratio_interval
 
 Where = Mapping[str, Any]  # column -> value; of text a pattern, of a path its end is enough
 
@@ -50,23 +50,21 @@ class Quotes:
         key = key_of(figure, measure, {**wanted, **(scope or {})})
         if self.runs is not None:
             values = self._seeds(figure, measure, wanted, Scope(**(scope or {})))
-            self._keep(key, interval(values).mean, values)
+            self._keep(key, interval(values), values)
         return self._look_up(key)
 
     def ratio(self, measure: str, of: Where, to: Where, figure: str = "", **common: Any) -> Number:
-        """A measure of one combination over that of another; the interval is that of the pairs with the same seed."""
+        """A measure of one combination over that of another; the interval is from pairs with the same seed."""
         sides = {**common, **of}, {**common, **to}
         key = f"{key_of(figure, measure, sides[0])} over {key_of('', '', sides[1]).strip()}"
         if self.runs is not None:
             a, b = (self._seeds(figure, measure, side) for side in sides)
-            pairs = [over(x, y) for x, y in zip(a, b)]
-            self._keep(key, over(interval(a).mean, interval(b).mean), pairs)
+            self._keep(key, ratio_interval(a, b), [over(x, y) for x, y in zip(a, b)])
         return self._look_up(key)
 
-    def _keep(self, key: str, mean: float, values: Sequence[float]) -> None:
-        finite = all(math.isfinite(value) for value in values)
-        half = interval(values).half if finite else math.nan
-        self.known[key] = [rounded(mean), rounded(half), rounded(min(values)), rounded(max(values)), len(values)]
+    def _keep(self, key: str, found: Interval, values: Sequence[float]) -> None:
+        half = found.half if all(math.isfinite(value) for value in values) else math.nan
+        self.known[key] = [rounded(found.mean), rounded(half), rounded(min(values)), rounded(max(values)), len(values)]
 
     def _look_up(self, key: str) -> Number:
         self.used.add(key)

@@ -20,26 +20,30 @@ UNDECIDED = "not decided by these seeds"
 @dataclass(frozen=True)
 class Interval:
     """A mean and how sure of it one may be (Student's t over the values). Below two values nothing is known of that:
-    `half` is NaN."""
+    `half` is NaN. The mean is the middle, except in the interval of a ratio, which has its `ends`."""
 
     n: int
     mean: float
     sd: float  # of the sample, n - 1 in the denominator
     half: float  # half width of the interval
     confidence: float  # 0 to 1
+    ends: tuple[float, float] | None = None  # of a ratio; None: half a width below and above the mean
 
     @property
     def low(self) -> float:
         """Lower end."""
-        return self.mean - self.half
+        return self.ends[0] if self.ends else self.mean - self.half
 
     @property
     def high(self) -> float:
         """Upper end."""
-        return self.mean + self.half
+        return self.ends[1] if self.ends else self.mean + self.half
 
     def __str__(self) -> str:
-        return f"{self.mean:.6g}" if math.isnan(self.half) else f"{self.mean:.6g} ±{self.half:.2g}"
+        if math.isnan(self.half):
+            return f"{self.mean:.6g}"
+        around = f"[{self.low:.6g}, {self.high:.6g}]" if self.ends else f"±{self.half:.2g}"
+        return f"{self.mean:.6g} {around}"
 
 
 def interval(values: Iterable[float], confidence: float = 0.95) -> Interval:
@@ -81,7 +85,7 @@ class Comparison:
     mean_a: float
     mean_b: float
     difference: Interval  # a - b
-    ratio: Interval  # a / b, of the pairs; its mean is the ratio of the means
+    ratio: Interval  # of the means, mean_a / mean_b
     p_value: float  # of no difference (paired t test); NaN below two pairs
     effect: float  # Cohen's d of the differences: their mean over their standard deviation
     effect_size: str  # in words: negligible, small, medium, large
@@ -111,12 +115,31 @@ def compare_values(measure: str, a: Sequence[float], b: Sequence[float], confide
     """Values in pairs."""
     differences = [x - y for x, y in zip(a, b)]
     difference = interval(differences, confidence)
-    mean_a, mean_b = interval(a).mean, interval(b).mean
-    of_pairs = interval([over(x, y) for x, y in zip(a, b)], confidence)
-    ratio = Interval(of_pairs.n, over(mean_a, mean_b), of_pairs.sd, of_pairs.half, confidence)
     effect = _effect(difference)
-    return Comparison(measure, len(differences), mean_a, mean_b, difference, ratio, _p_value(difference), effect,
-                      effect_in_words(effect))
+    return Comparison(measure, len(differences), interval(a).mean, interval(b).mean, difference,
+                      ratio_interval(a, b, confidence), _p_value(difference), effect, effect_in_words(effect))
+
+
+def ratio_interval(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Interval:
+    """The ratio of the means of values in pairs; pairs with one that is not known (NaN) do not count. Its interval is
+    that of its logarithm by the delta method: from what each pair adds to the relative error of a's mean, less what it
+    adds to that of b's. So it describes the value it stands beside, its ends have the sign of the ratio, and a pair
+    whose denominator is near nothing counts no more than it adds to the means. `sd` is of the logarithm."""
+    pairs = [(x, y) for x, y in zip(a, b) if not (math.isnan(x) or math.isnan(y))]
+    mean_a, mean_b = (interval(side).mean for side in ([x for x, _ in pairs], [y for _, y in pairs]))
+    mean = over(mean_a, mean_b)
+    if len(pairs) > 1 and all(x == 0 for x, _ in pairs) and not math.isnan(mean):
+        return Interval(len(pairs), mean, 0.0, 0.0, confidence)
+    if mean == 0 or not all(map(math.isfinite, (mean_a, mean_b, mean))):
+        return Interval(len(pairs), mean, math.nan, math.nan, confidence)
+    log = interval([x / mean_a - y / mean_b for x, y in pairs], confidence)
+    low, high = sorted((mean * _exp(-log.half), mean * _exp(log.half)))
+    return Interval(log.n, mean, log.sd, (high - low) / 2, confidence, None if math.isnan(log.half) else (low, high))
+
+
+def _exp(value: float) -> float:
+    """Infinite where it is too large."""
+    return math.exp(value) if value < 700 else value if math.isnan(value) else math.inf
 
 
 def over(a: float, b: float) -> float:
@@ -163,12 +186,10 @@ def verdict(value: Interval, at_most: float | None = None, at_least: float | Non
         raise WeftlabError("verdict: needs at_most or at_least")
     if math.isnan(value.mean):
         return UNDECIDED
-    half = 0.0 if math.isnan(value.half) else value.half
-    margins = [bound - value.mean for bound in [at_most] if bound is not None]
-    margins += [value.mean - bound for bound in [at_least] if bound is not None]
-    if any(margin < 0 and -margin > half for margin in margins):
+    low, high = (value.mean, value.mean) if math.isnan(value.half) else (value.low, value.high)
+    if (at_most is not None and low > at_most) or (at_least is not None and high < at_least):
         return BREAKS
-    if all(margin >= half for margin in margins):
+    if (at_most is None or high <= at_most) and (at_least is None or low >= at_least):
         return HOLDS
     return UNDECIDED
 
