@@ -83,7 +83,7 @@ static const struct {
 	 "that is stopped is)"},
 	{"rndv_bytes", FI_PARAM_INT,
 	 "longer messages are announced and fetched by their receiver, so that they need no memory before they "
-	 "have a receive (default: 262144; 0: none)"},
+	 "have a receive (default: 131072; 0: none)"},
 	{"copy_bytes", FI_PARAM_INT,
 	 "longest message that is copied, so that its send completes at once instead of when the peer has "
 	 "acknowledged it; a failure is the result of the next operation to the peer then. Not with "

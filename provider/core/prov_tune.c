@@ -32,7 +32,7 @@ enum {
 /* A peer that computes is not silent (stand_in.c), but its processors may be busy. */
 #define PEER_TIMEOUT_NS WEFT_S(10)
 /* doc/notes/performance.md has what eager and announced messages of various lengths take. */
-#define RNDV_BYTES (UINT64_C(256) << 10)
+#define RNDV_BYTES (UINT64_C(128) << 10)
 
 /* By weft_engine_tune.encap. */
 static const char *const encaps[] = {"udp", "udp-49150", "native", NULL};

@@ -17,7 +17,7 @@ static struct host *const a = &hosts[0], *const b = &hosts[1];
 static struct fid_mr *mrs[2];
 static uint8_t *mem[2];
 
-/* Through 16 KiB sends are copied at once, from 256 KiB on they are announced. */
+/* Through 16 KiB sends are copied at once, above 128 KiB they are announced. */
 static const size_t sizes[] = {1, 100, 5000, 20000, LONGEST};
 
 enum { SIZES = sizeof sizes / sizeof *sizes };
