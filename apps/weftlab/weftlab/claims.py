@@ -15,7 +15,7 @@ from .measures import MEASURES, Scope, lower_bound
 from .results import Runs, measures_of
 from .scenario import Item
 from .stats import (BREAKS, HOLDS, UNDECIDED, Comparison, Interval, combination_keys, compare_values, effect_in_words,
-                    groups, interval, over, ratio_interval, verdict)
+                    groups, interval, over, verdict)
 
 UNKNOWN = "not known"  # a run it needs has no result, or flows without an end
 REPORTED = "reported"  # the claim has no bound
@@ -174,17 +174,16 @@ class _Trial:
             theirs, other_unended = self._seeds(other)
             labels = [str(table["label"].iloc[0]) for table in (group, other)]
             where = f"{labels[0]}: {_mean(mine):.6g}; {labels[1]}: {_mean(theirs):.6g}"
-            yield self._judgement(self._set_against(mine, theirs), where, (unended, other_unended),
-                                  compare_values(self.claim.measure, mine, theirs))
+            pairs = compare_values(self.claim.measure, mine, theirs)
+            yield self._judgement(self._of_pairs(pairs, len(mine)), where, (unended, other_unended), pairs)
         if not found:
             raise ScenarioError(self.claim.path, self.claim.line, "over",
                                 f"nothing stands beside {group['label'].iloc[0]}")
 
-    def _set_against(self, mine: Sequence[float], theirs: Sequence[float]) -> Interval:
-        """Not known unless each value is."""
-        if self.claim.difference:
-            return _interval([value - other for value, other in zip(mine, theirs)])
-        return ratio_interval(mine, theirs) if not math.isnan(_mean([*mine, *theirs])) else _interval([math.nan])
+    def _of_pairs(self, pairs: Comparison, seeds: int) -> Interval:
+        """Not known unless each pair is."""
+        found = pairs.difference if self.claim.difference else pairs.ratio
+        return found if found.n == seeds else _interval([math.nan])
 
     def _beside_lab(self, group: Runs, lab: float, label: str) -> Judgement:
         """The first seed's run in real time over the mean of the lab's."""
