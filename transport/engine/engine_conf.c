@@ -228,6 +228,7 @@ static void derive(struct weft_engine *e)
 	e->pds.conf.reorder_ns = t->reorder_ns ? t->reorder_ns : REORDER_BRTTS * brtt;
 	e->pds.conf.ack_delay_ns = t->ack_delay_ns ? t->ack_delay_ns : brtt / 2;
 	derive_rate(e, told_bps);
+	sharers_init(&e->pds.sharers, t->probe_rate == RATE_UNKNOWN ? 0 : told_bps, brtt);
 	set_pace(e, t->probe_rate == RATE_UNKNOWN ? 0 : bps);
 	e->pds.conf.ask_below_bytes = (t->ack_every + 1) * e->pds.conf.full_wire_bytes;
 	while (t->acks_per_window &&

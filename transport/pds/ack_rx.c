@@ -418,7 +418,14 @@ static inline __attribute__((always_inline)) void take(struct pds *pds, struct p
 	const struct acked acked = ack_covered(pds, p, v, n, s, now);
 	if (is_cc(v) && wire_ack_cc_mpr(v->ack_cc))
 		p->window_pkts = (uint32_t)wire_ack_cc_mpr(v->ack_cc) * 128;
-	struct weft_cc_ack ev = {acked.bytes, p->inflight_bytes, rtt, p->brtt_ns, ce};
+	bool says = is_cc(v) && pdc_tx_heeds_share(pds, p);
+	struct weft_cc_ack ev = {acked.bytes,
+				 p->inflight_bytes,
+				 rtt,
+				 p->brtt_ns,
+				 ce,
+				 says && wire_ack_cc_cc_flags(v->ack_cc) & WIRE_SHARE_FLAG_ROOM,
+				 says ? wire_share_bps(wire_ack_cc_share(v->ack_cc)) : 0};
 	p->cc.ops->on_ack(&p->cc, &ev, now);
 	if (is_recorded(pds))
 		record_ack(pds, p, &ev, now);

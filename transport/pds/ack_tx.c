@@ -40,9 +40,10 @@ static uint32_t rcvd_units(const struct pdc_rx *p)
 }
 
 /* Builds an ACK up to its PDS header's end, which is returned; the response, if any, is not there yet. */
-static uint8_t *build_pds(const struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, uint8_t type,
-			  uint8_t next_hdr, uint8_t flags, const struct sack *sack, weft_ns arrived_ns, weft_ns now)
+static uint8_t *build_pds(struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, uint8_t type, uint8_t next_hdr,
+			  uint8_t flags, const struct sack *sack, weft_ns arrived_ns, weft_ns now)
 {
+	const struct link_share share = pdc_rx_share(pds, p);
 	struct wire_ack_cc *ack = (struct wire_ack_cc *)out_pds(&pds->out, pkt, p->pdc.encap);
 	uint8_t *end = wire_build_pds((uint8_t *)ack, type, next_hdr, flags);
 	wire_hdr_set_cack(&ack->hdr, p->win.cack_psn);
@@ -53,6 +54,8 @@ static uint8_t *build_pds(const struct pds *pds, const struct pdc_rx *p, struct 
 	wire_ack_cc_set_sack_bitmap(ack, sack->bits);
 	wire_ack_cc_set_service_time(ack, service_time(arrived_ns, now));
 	wire_ack_cc_set_rcvd_bytes(ack, rcvd_units(p));
+	wire_ack_cc_set_cc_flags(ack, share.has_room ? WIRE_SHARE_FLAG_ROOM : 0);
+	wire_ack_cc_set_share(ack, share.code);
 	wire_ack_cc_set_ooo_count(ack, (uint16_t)p->win.ooo_pkts);
 	return end;
 }
@@ -88,6 +91,7 @@ ack_send_template(struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt,
 {
 	if (unlikely(!wire_ack_is_to(pds->ack_head, &p->ip)))
 		wire_aim_ack(pds->ack_head, &p->ip);
+	const struct link_share share = pdc_rx_share(pds, p);
 	const struct wire_ack_patch patch = {.entropy = p->trigger_ev,
 					     .flags = p->trigger_flags,
 					     .ack_offset = (int16_t)(p->trigger_psn - p->win.cack_psn),
@@ -98,6 +102,8 @@ ack_send_template(struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt,
 					     .sack_bitmap = b->sack.bits,
 					     .service_time = service_time(p->trigger_at_ns, now),
 					     .rcvd_bytes = rcvd_units(p),
+					     .share = share.code,
+					     .has_room = share.has_room,
 					     .ooo_count = b->ooo_count,
 					     .echo = p->trigger_echo};
 	wire_fill_ack(pkt->head, pds->ack_head, &patch);
@@ -296,6 +302,17 @@ static uint8_t answer_encap(const struct pds *pds, const struct wire_view *v, ui
 	return v->outer->encap | ((p ? p->pdc.encap : pds->conf.tune.crc ? WIRE_ENCAP_CRC : 0) & WIRE_ENCAP_CRC);
 }
 
+/* What the refusal of a packet that our link had no room for says of the link. */
+static uint8_t nack_share(struct pds *pds, uint16_t our_id, uint8_t code)
+{
+	const struct pdc_rx *p = our_id ? pdc_rx_by_id(&pds->ids, our_id) : NULL;
+	bool is_weft = p ? pdc_rx_may_be_announced(pds, p) : pds->conf.tune.profile == WEFT_PROFILE_WEFT;
+	if (code != WIRE_NACK_TRIMMED_LASTHOP || !is_weft)
+		return WIRE_SHARE_NONE;
+	const struct link_share share = sharers_say(&pds->sharers);
+	return share.has_room ? WIRE_SHARE_NONE : share.code;
+}
+
 /* Lost when there is no packet to put it in: the initiator's timer covers that. */
 void nack_send_payload(struct pds *pds, const struct wire_view *refused, uint16_t our_id, uint8_t code,
 		       uint32_t payload, weft_ns now)
@@ -311,6 +328,7 @@ void nack_send_payload(struct pds *pds, const struct wire_view *refused, uint16_
 	uint8_t flags = (uint8_t)(mark | (wire_hdr_flags(refused->hdr) & WIRE_F_RETX) | (rudi ? WIRE_F_NACK_NT : 0));
 	const uint8_t *end = wire_build_pds((uint8_t *)nack, WIRE_PDS_NACK, WIRE_NH_NONE, flags);
 	wire_nack_set_code(nack, code);
+	wire_nack_set_vendor_code(nack, nack_share(pds, our_id, code));
 	wire_nack_set_payload(nack, payload);
 	wire_hdr_set_psn(&nack->hdr, wire_hdr_psn(refused->hdr));
 	wire_hdr_set_spdcid(&nack->hdr, our_id);

@@ -53,6 +53,7 @@ static inline bool count_in(struct pds *pds, struct pdc_rx *p, const struct arri
 	pds->stats.rx_data++;
 	pds->stats.rx_ce += a->ce;
 	p->rcvd_bytes += pds->conf.overhead_bytes + payload_bytes;
+	sharers_add(&pds->sharers, &p->sharer, pds->conf.overhead_bytes + payload_bytes, !pdc_rx_has_msgs(p), a->at_ns);
 	pdc_rx_mark(pds, p, a->psn);
 	pdc_rx_trigger(p, a);
 	return first;
@@ -114,6 +115,13 @@ duplicate(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *pkt, const s
 	ack_at_once(pds, p, now);
 }
 
+static uint32_t stranger_hash(const struct wire_view *v)
+{
+	uint64_t h = ((uint64_t)weft_ip_low32(wire_view_src(v)) << 16 | wire_hdr_spdcid(v->hdr)) *
+		     UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(h >> 40);
+}
+
 static void __attribute__((noinline))
 refuse_trimmed(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, weft_ns now)
 {
@@ -121,6 +129,8 @@ refuse_trimmed(struct pds *pds, struct pdc_rx *p, const struct wire_view *v, wef
 	if (p)
 		record_arrival(pds, p, v, WEFT_EVENT_TRIMMED, now);
 	uint8_t code = wire_view_dscp(v) == WIRE_DSCP_TRIMMED_LASTHOP ? WIRE_NACK_TRIMMED_LASTHOP : WIRE_NACK_TRIMMED;
+	if (code == WIRE_NACK_TRIMMED_LASTHOP)
+		sharers_overrun(&pds->sharers, !p || !p->rcvd_bytes, stranger_hash(v));
 	nack_send(pds, v, p ? p->pdc.id : 0, code, now);
 }
 

@@ -44,6 +44,12 @@ static enum sent_cause cause_of(enum weft_cc_loss_kind kind)
 
 void loss_mark(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, weft_ns now)
 {
+	loss_mark_share(pds, p, psn, kind, 0, now);
+}
+
+void loss_mark_share(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_loss_kind kind, uint64_t share_bps,
+		     weft_ns now)
+{
 	struct sent *s = sendq_at(&p->q, psn);
 	assert(sendq_has(&p->q, psn) && s->state == SENT_INFLIGHT);
 	s->timed_out = kind == WEFT_CC_LOSS_TIMEOUT;
@@ -51,7 +57,7 @@ void loss_mark(struct pds *pds, struct pdc_tx *p, uint32_t psn, enum weft_cc_los
 	loss_resend(pds, p, psn, cause_of(kind));
 	if (pds->credit.rcc)
 		credit_tx_lost(pds, p, s, kind);
-	p->cc.ops->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes}, now);
+	p->cc.ops->on_loss(&p->cc, &(struct weft_cc_loss){kind, s->wire_bytes, p->inflight_bytes, share_bps}, now);
 	if (kind != WEFT_CC_LOSS_TRIM)
 		lb_feedback(pds, p, s->ev, likely_cause(pds, p), now);
 	if (pds->conf.tune.pmtu_discovery && kind != WEFT_CC_LOSS_TRIM && s->run && s->tries && !sent_is_withdrawn(s))

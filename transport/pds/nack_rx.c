@@ -20,11 +20,18 @@ static enum weft_lb_fb trim_feedback(const struct wire_view *v)
 		       : WEFT_LB_OK; /* the last hop is no fault of the path (UE 1.0 sec. 3.6) */
 }
 
+/* What the target says of its link. */
+static uint64_t trim_share_bps(const struct pds *pds, const struct pdc_tx *p, const struct wire_view *v)
+{
+	bool says = wire_nack_code(v->nack) == WIRE_NACK_TRIMMED_LASTHOP && pdc_tx_heeds_share(pds, p);
+	return says ? wire_share_bps(wire_nack_vendor_code(v->nack)) : 0;
+}
+
 static void resend_trimmed(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now)
 {
 	p->remote->trimmed_pkts++;
 	lb_feedback(pds, p, wire_view_entropy(v), trim_feedback(v), now);
-	loss_mark(pds, p, wire_hdr_psn(v->hdr), WEFT_CC_LOSS_TRIM, now);
+	loss_mark_share(pds, p, wire_hdr_psn(v->hdr), WEFT_CC_LOSS_TRIM, trim_share_bps(pds, p, v), now);
 }
 
 static void resend_lost(struct pds *pds, struct pdc_tx *p, uint32_t psn, weft_ns now)

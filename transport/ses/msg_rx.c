@@ -128,7 +128,7 @@ static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep
 		rx_msg_free(ses, m);
 		return NULL;
 	}
-	pdc_rx_begin_msg(p);
+	pdc_rx_begin_msg(ses->pds, p);
 	if (m->message_id == ses_rx_of(p)->next_match_id && !rc && !rx_msg_is_request(m)) {
 		ses_rx_of(p)->next_match_id = rx_id_after(ses_rx_of(p)->next_match_id);
 		list_add_tail(ses_rx_of(p)->msgs.next, &m->pdc_link); /* the first of all: see rx_order.h */

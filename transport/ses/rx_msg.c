@@ -17,7 +17,7 @@ void rx_msg_leave_pdc(struct ses *ses, struct rx_msg *m)
 	struct ses_rx *r = ses_rx_of(m->pdc);
 	if (r->recent == m)
 		r->recent = NULL;
-	pdc_rx_end_msg(m->pdc);
+	pdc_rx_end_msg(ses->pds, m->pdc);
 	m->pdc = NULL;
 	list_del(&m->pdc_link);
 }

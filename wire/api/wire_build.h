@@ -11,6 +11,7 @@
 #include "wire.h"
 #include "wire_echo.h"
 #include "wire_hdr.h"
+#include "wire_share.h"
 
 enum {
 	WIRE_IP4_UDP_BYTES = 20 + 8, /* network headers of most packets */
@@ -148,6 +149,8 @@ struct wire_ack_patch {
 	uint64_t sack_bitmap;
 	uint16_t service_time; /* 128 ns */
 	uint32_t rcvd_bytes;   /* 256 bytes; 24 bits */
+	uint8_t share;         /* wire_share.h, like has_room */
+	bool has_room;
 	uint16_t ooo_count;
 	struct wire_echo echo; /* what the response repeats */
 };
@@ -162,7 +165,7 @@ static inline __attribute__((always_inline)) bool wire_ack_is_to(const uint8_t *
 }
 
 /* Makes an ACK of a template of an ACK_CC of type NSCC with a response over IPv4 and UDP, with the addresses, the
- * response's other fields, mpr and cc_flags as they shall be, and 0 elsewhere. Both have WIRE_ACK_BYTES. */
+ * response's other fields, and mpr as they shall be, and 0 elsewhere. Both have WIRE_ACK_BYTES. */
 static inline __attribute__((always_inline)) void wire_fill_ack(uint8_t *ip, const uint8_t *template,
 								const struct wire_ack_patch *p)
 {
@@ -177,8 +180,9 @@ static inline __attribute__((always_inline)) void wire_fill_ack(uint8_t *ip, con
 	wire_hdr_set_dpdcid(hdr, p->dpdcid);
 	wire_ack_cc_set_sack_offset(ack, p->sack_offset);
 	wire_ack_cc_set_sack_bitmap(ack, p->sack_bitmap);
+	wire_ack_cc_set_cc_flags(ack, p->has_room ? WIRE_SHARE_FLAG_ROOM : 0);
 	wire_ack_cc_set_service_time(ack, p->service_time);
-	wire_store(&ack->penalty_rcvd, sizeof ack->penalty_rcvd, p->rcvd_bytes); /* and no penalty */
+	wire_store(&ack->penalty_rcvd, sizeof ack->penalty_rcvd, (uint32_t)p->share << 24 | p->rcvd_bytes);
 	wire_ack_cc_set_ooo_count(ack, p->ooo_count);
 	wire_rsp_repeat(rsp, &p->echo);
 }

@@ -46,6 +46,10 @@ struct weft_cc_ack {
 	weft_ns rtt_ns;          /* sample without the receiver's service time; 0: no valid sample */
 	weft_ns brtt_ns;         /* the connection's current base RTT, > 0; may fall over time */
 	bool ce;                 /* the packet that triggered the ACK was marked */
+	/* What the receiver says: its link has room, and connections like this one would fill it with `share_bps` each;
+	 * or it has none, and this is an equal part of it. */
+	bool has_room;
+	uint64_t share_bps; /* 0: it says nothing */
 };
 
 /* A packet was declared lost, or its payload was trimmed. */
@@ -53,6 +57,7 @@ struct weft_cc_loss {
 	enum weft_cc_loss_kind kind;
 	uint32_t bytes;          /* of the lost packet */
 	uint64_t inflight_bytes; /* after removing it */
+	uint64_t share_bps;      /* trimmed for lack of room in the receiver's link: an equal part of that; else 0 */
 };
 
 /* For traces and tables; fields an algorithm does not have stay 0. */

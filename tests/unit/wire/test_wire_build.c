@@ -64,7 +64,7 @@ static void random_ack(struct rng *r, struct plain_pkt *p)
 		random_pkt(r, WIRE_PDS_ACK_CC, WIRE_NH_RSP, 0, p);
 	while (!weft_ip_is_v4(&p->net.src) || p->net.native || p->pds.flags & WIRE_F_ACK_P ||
 	       p->pds.cc_type != WIRE_CC_NSCC);
-	p->pds.rc = p->pds.rcv_cwnd_pend = 0;
+	p->pds.cc_flags = p->pds.cc_flags & 1 ? WIRE_SHARE_FLAG_ROOM : 0;
 }
 
 static void wire_fill_ack__same_as_encoding(void **state)
@@ -78,10 +78,7 @@ static void wire_fill_ack__same_as_encoding(void **state)
 		from = to;
 		from.net.dst = weft_ip_v4(0);
 		from.net.entropy = 0;
-		from.pds = (struct plain_pds){.type = WIRE_PDS_ACK_CC,
-					      .next_hdr = WIRE_NH_RSP,
-					      .mpr = to.pds.mpr,
-					      .cc_flags = to.pds.cc_flags};
+		from.pds = (struct plain_pds){.type = WIRE_PDS_ACK_CC, .next_hdr = WIRE_NH_RSP, .mpr = to.pds.mpr};
 		from.ses.message_id = 0;
 		from.ses.ri_generation = 0;
 		from.ses.job_id = 0;
@@ -92,10 +89,20 @@ static void wire_fill_ack__same_as_encoding(void **state)
 		wire_req_set_ri_generation(&asked.req, to.ses.ri_generation);
 		wire_req_set_job_id(&asked.req, to.ses.job_id);
 		wire_std_set_request_length(&asked, to.ses.modified_length);
-		const struct wire_ack_patch patch = {to.net.entropy,     to.pds.flags,       to.pds.offset,
-						     to.pds.psn,         to.pds.spdcid,      to.pds.dpdcid,
-						     to.pds.sack_offset, to.pds.sack_bitmap, to.pds.service_time,
-						     to.pds.rcvd_bytes,  to.pds.ooo_count,   wire_echo_of(&asked)};
+		const struct wire_ack_patch patch = {to.net.entropy,
+						     to.pds.flags,
+						     to.pds.offset,
+						     to.pds.psn,
+						     to.pds.spdcid,
+						     to.pds.dpdcid,
+						     to.pds.sack_offset,
+						     to.pds.sack_bitmap,
+						     to.pds.service_time,
+						     to.pds.rcvd_bytes,
+						     (uint8_t)(to.pds.rc << 7 | to.pds.rcv_cwnd_pend),
+						     to.pds.cc_flags == WIRE_SHARE_FLAG_ROOM,
+						     to.pds.ooo_count,
+						     wire_echo_of(&asked)};
 		size_t bytes = plain_encode(&from, template);
 		assert_int_equal(bytes, WIRE_ACK_BYTES);
 		assert_int_equal(plain_encode(&to, encoded), bytes);
@@ -107,12 +114,32 @@ static void wire_fill_ack__same_as_encoding(void **state)
 	}
 }
 
+/* Every code is a share of its own, and the share of every code has it; what is between two has the lower one. */
+static void wire_share__codes(void **state)
+{
+	uint64_t last_bps = 0;
+	for (unsigned code = 1; code <= WIRE_SHARE_MAX; code++) {
+		uint64_t bps = wire_share_bps((uint8_t)code);
+		assert_true(bps > last_bps);
+		assert_int_equal(wire_share_code(bps + 1), code);
+		assert_int_equal(wire_share_code(bps - 1), code > 1 ? code - 1 : 1);
+		assert_true(code == 1 || bps - last_bps <= bps / 16);
+		last_bps = bps;
+	}
+	assert_int_equal(wire_share_bps(WIRE_SHARE_NONE), 0);
+	assert_int_equal(wire_share_code(0), 1);
+	assert_int_equal(wire_share_code(UINT64_C(100000000000000)), WIRE_SHARE_MAX);
+	for (uint64_t gbps = 25; gbps <= 800; gbps *= 2)
+		assert_int_equal(wire_share_bps(wire_share_code(gbps * 1000000000 / 8)), gbps * 1000000000 / 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wire_patch_data__same_as_encoding),
 		cmocka_unit_test(wire_patch_read_data__same_as_encoding),
 		cmocka_unit_test(wire_fill_ack__same_as_encoding),
+		cmocka_unit_test(wire_share__codes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "pdc_id.h"
 #include "rxwin.h"
 #include "sendq.h"
+#include "sharers.h"
 #include "tx_run.h"
 #include "weft/addr.h"
 #include "weft/spi/cc.h"
@@ -133,11 +134,12 @@ struct pdc_rx {
 	struct pdc pdc;
 	uint16_t remote_id;    /* initiator's PDCID */
 	bool closed;           /* answered CLOSE_CMD; kept a while so that late copies find it */
-	bool given_up;         /* closed by us: what comes later is refused for good */
-	bool ack_owed;         /* an ACK could not be sent for lack of a packet: in pds.ack_due */
-	bool asked;            /* the initiator asked for an answer (AR) while there was a hole; still open */
-	bool speaks_weft;      /* the initiator has said that it is a Weft, see offer.h */
+	bool given_up : 1;     /* closed by us: what comes later is refused for good */
+	bool ack_owed : 1;     /* an ACK could not be sent for lack of a packet: in pds.ack_due */
+	bool asked : 1;        /* the initiator asked for an answer (AR) while there was a hole; still open */
+	bool speaks_weft : 1;  /* the initiator has said that it is a Weft, see offer.h */
 	uint8_t trigger_flags; /* like the following: WIRE_F_RETX, WIRE_F_ACK_M */
+	struct sharer sharer;  /* of our link */
 	uint32_t unacked_pkts; /* received since the last ACK */
 	uint32_t gap_psn;      /* PSN whose absence was last reported (go_back_n) */
 	struct rxwin win;
@@ -265,18 +267,7 @@ static inline bool pdc_tx_holds_runs(const struct pdc_tx *p)
 	return p->held > 0;
 }
 
-/* SES expects more of a message, so the initiator's silence means that it is gone; and later no more of it. */
-static inline void pdc_rx_begin_msg(struct pdc_rx *p)
-{
-	p->unfinished++;
-}
-
-static inline void pdc_rx_end_msg(struct pdc_rx *p)
-{
-	assert(p->unfinished > 0);
-	p->unfinished--;
-}
-
+/* SES expects more of a message: see pdc_rx_begin_msg. */
 static inline bool pdc_rx_has_msgs(const struct pdc_rx *p)
 {
 	return p->unfinished > 0;

@@ -11,12 +11,14 @@
 #include "pdc.h"
 #include "rate.h"
 #include "rng.h"
+#include "sharers.h"
 #include "siphash.h"
 #include "u64map.h"
 #include "weft/engine.h"
 #include "weft/view.h"
 #include "wheel.h"
 #include "wire_check.h"
+#include "wire_share.h"
 
 /* What on_data says of a packet. */
 enum pds_taken {
@@ -123,6 +125,7 @@ struct pds {
 	struct out_batch out;
 	struct pds_timers timers;
 	struct credit credit;
+	struct sharers sharers; /* of our link, as a target */
 
 	struct weft_mem mem;
 	struct rng rng;              /* for what may be guessed */
@@ -259,9 +262,36 @@ static inline bool pdc_tx_may_announce(const struct pds *pds, const struct pdc_t
 	return pds->conf.tune.profile == WEFT_PROFILE_WEFT || p->speaks_weft;
 }
 
+/* The target may say what share of its link the connection has, and so may we. */
+static inline bool pdc_tx_heeds_share(const struct pds *pds, const struct pdc_tx *p)
+{
+	return pdc_tx_may_announce(pds, p);
+}
+
 static inline bool pdc_rx_may_be_announced(const struct pds *pds, const struct pdc_rx *p)
 {
 	return pds->conf.tune.profile == WEFT_PROFILE_WEFT || p->speaks_weft;
+}
+
+/* What an ACK says of the link (wire_share.h). Strangers would take it for something else. */
+static inline struct link_share pdc_rx_share(struct pds *pds, const struct pdc_rx *p)
+{
+	return pdc_rx_may_be_announced(pds, p) ? sharers_say(&pds->sharers)
+					       : (struct link_share){WIRE_SHARE_NONE, false};
+}
+
+/* SES expects more of a message, so the initiator's silence means that it is gone; and later no more of it. */
+static inline void pdc_rx_begin_msg(struct pds *pds, struct pdc_rx *p)
+{
+	if (!p->unfinished++)
+		sharers_join(&pds->sharers);
+}
+
+static inline void pdc_rx_end_msg(struct pds *pds, struct pdc_rx *p)
+{
+	assert(p->unfinished > 0);
+	if (!--p->unfinished)
+		sharers_leave(&pds->sharers);
 }
 
 /* `our_id`: 0 when there is no connection. */
