@@ -49,7 +49,9 @@ struct smartt_tune {
 	uint8_t burst_target;   /* ours: the target RTT grows with what an ACK reports */
 	uint8_t common_rtt;     /* ours: every connection reacts to queues as one of the longest path would */
 	uint8_t from_flight;    /* ours: a loss takes the window that was not in use, too */
-	uint8_t share_start;    /* ours: the initial window is divided by the host's busy connections */
+	uint32_t share_pct;  /* ours: window by what the receiver says of its link when many share it, together, of the
+				longest path's BDP; 0: what it says is ignored */
+	uint8_t share_start; /* ours: the initial window is divided by the host's busy connections */
 };
 
 /* Parameters of "mprdma". */

@@ -112,7 +112,7 @@ static const struct weft_cc_ops *choose(const struct weft_cc *cc)
 
 	if (smartt_varies_each_ack(smartt_tune(cc)))
 		return &each[member];
-	if (smartt_tune(cc)->common_rtt)
+	if (smartt_tune(cc)->common_rtt || smartt_tune(cc)->share_pct)
 		return &common[member];
 	return smartt_varies(smartt_tune(cc)) ? &rare[member] : published[member];
 }

@@ -40,6 +40,7 @@ struct smartt {
 	uint8_t ewma_shift : 5;    /* an RTT sample weighs 2^-n in `avg_rtt` */
 	uint8_t measuring : 1;     /* a QuickAdapt window has begun ("end" != 0) */
 	uint8_t trigger : 1;       /* "trigger_qa" */
+	uint8_t shares : 1;        /* share_pct: the window has been that of a share since the whole link was ours */
 	uint8_t quick_adapts, fast_increases, decreases; /* for traces, modulo 256 */
 };
 _Static_assert(sizeof(struct smartt) <= 48, "state budget");

@@ -12,7 +12,7 @@
 #name, help, def, 0, 1, offsetof(struct smartt_tune, name), WEFT_PARAM_BOOL                            \
 	}
 
-#define TUNES(target, start, fi, pi, qa, ewma, ignore, burst, gate, first, ours)                                       \
+#define TUNES(target, start, fi, pi, qa, ewma, ignore, burst, gate, first, ours, shared)                               \
 	{                                                                                                              \
 		TUNE(target_pct, "target RTT, percent of the base RTT", target, 101, 400),                             \
 			TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),           \
@@ -66,12 +66,16 @@
 			       0),                                                                                     \
 			SWITCH(common_rtt, "react to queues as a connection of the longest path would", ours),         \
 			SWITCH(from_flight, "a loss lowers the window to what was in flight first", ours),             \
+			TUNE(share_pct,                                                                                \
+			     "windows of many that share the receiver's full link, together, percent of the BDP; 0: "  \
+			     "any",                                                                                    \
+			     shared, 0, 1000),                                                                         \
 			SWITCH(share_start,                                                                            \
 			       "divide the initial window by the host's connections that have something to send",      \
 			       ours),                                                                                  \
 			{NULL},                                                                                        \
 	}
 
-const struct weft_param smartt_tunes[] = TUNES(150, 0, 100, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0, 0, 0);
-const struct weft_param smartt2_tunes[] = TUNES(150, 115, 250, 300, 125, 6, SMARTT_IGNORE_NONE, 1, 0, 0, 0);
-const struct weft_param smartt3_tunes[] = TUNES(175, 115, 350, 1000, 125, 6, SMARTT_IGNORE_MARKED, 1, 20, 75, 1);
+const struct weft_param smartt_tunes[] = TUNES(150, 0, 100, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0, 0, 0, 0);
+const struct weft_param smartt2_tunes[] = TUNES(150, 115, 250, 300, 125, 6, SMARTT_IGNORE_NONE, 1, 0, 0, 0, 0);
+const struct weft_param smartt3_tunes[] = TUNES(175, 115, 350, 1000, 125, 6, SMARTT_IGNORE_MARKED, 1, 20, 75, 1, 220);

@@ -3,7 +3,10 @@
  * the end of a measurement, losses and the ignore phase leave common ACKs to the published steps. */
 #include "smartt_core.h"
 
-enum { CROWD_PART = 3 }; /* part of the gate below which so many share a link that a first QuickAdapt is one again */
+enum {
+	CROWD_PART = 3, /* part of the gate below which so many share a link that a first QuickAdapt is one again */
+	WHOLE_OF = 16,  /* a share within a 16th of the link is all of it */
+};
 
 bool smartt_varies_each_ack(const struct smartt_tune *t)
 {
@@ -14,7 +17,8 @@ bool smartt_varies_each_ack(const struct smartt_tune *t)
 bool smartt_varies(const struct smartt_tune *t)
 {
 	return smartt_varies_each_ack(t) || t->burst_target || t->qa_gate_pct || !t->quick_adapt ||
-	       t->ignore_phase != SMARTT_IGNORE_ALL || t->first_qa_pct || t->share_start || t->from_flight;
+	       t->ignore_phase != SMARTT_IGNORE_ALL || t->first_qa_pct || t->share_start || t->from_flight ||
+	       t->share_pct;
 }
 
 /* The window, which may be below a packet. */
@@ -81,12 +85,12 @@ static uint64_t measured_window(const struct weft_cc *cc, const struct smartt *s
 }
 
 /* Algorithm 2 lines 5-12. */
-static void adapt(struct weft_cc *cc, uint64_t inflight_bytes, weft_ns now)
+static void adapt(struct weft_cc *cc, uint64_t bytes, uint64_t inflight_bytes, weft_ns now)
 {
 	struct smartt *s = smartt_state(cc);
 	const struct smartt_tune *t = smartt_tune(cc);
 
-	smartt_set_window(cc, measured_window(cc, s));
+	smartt_set_window(cc, bytes);
 	smartt_more(cc)->adapted = 1;
 	s->streak_bytes = t->ignore_phase == SMARTT_IGNORE_NONE ? 0 : smartt_ignored_bytes(inflight_bytes);
 	if (cc->pace) /* nothing acknowledged is no measurement (line 7: at least a packet) */
@@ -206,7 +210,7 @@ static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const st
 	struct smartt *s = smartt_state(cc);
 
 	if (smartt_triggered(cc, s, ev->rtt_ns, smartt_base_ns(cc), may_adapt(cc, s))) {
-		adapt(cc, ev->inflight_bytes, now);
+		adapt(cc, measured_window(cc, s), ev->inflight_bytes, now);
 		return;
 	}
 	smartt_measure(s, now);
@@ -214,6 +218,82 @@ static __attribute__((noinline)) void on_window_end(struct weft_cc *cc, const st
 		follow_bursts(cc, ev->bytes);
 	react_sampled(cc, ev, now);
 }
+
+/* ---- share_pct: what the receiver says of its link ---- */
+
+/* Without trimming nobody hears of what a queue that is too full drops. */
+static bool heeds_share(const struct weft_cc *cc, uint64_t share_bps)
+{
+	return share_bps && smartt_tune(cc)->share_pct && cc->params->trimming;
+}
+
+/* The window that goes with a share of the link. Each of N that share it alike has (share_pct - 1/N) / N of the BDP:
+ * alone that is about the BDP. Together they fill the link and the queue before it, so that it has something to send
+ * until those that stay have heard that others ended. */
+static uint64_t share_window(const struct weft_cc *cc, uint64_t share_bps)
+{
+	const struct weft_cc_params *p = cc->params;
+	uint64_t pct = smartt_tune(cc)->share_pct, part_pct = share_bps * 100 / p->link_bps;
+
+	return cc_bdp_bytes(share_bps, cc_brtt_ns(p->brtt_ns)) * (pct > part_pct ? pct - part_pct : 0) / 100;
+}
+
+/* The link is full: the window is the share's at once, and near and far have the same. A congested path may allow less.
+ */
+static void take_share(struct weft_cc *cc, uint64_t bytes, bool congested)
+{
+	struct smartt *s = smartt_state(cc);
+
+	s->shares = 1;
+	s->pending = 0;
+	if (s->streak_bytes > 0)
+		s->streak_bytes = 0;
+	if (cc->cwnd_bytes > bytes || !congested)
+		smartt_set_window(cc, bytes);
+}
+
+/* It has room again: who had a share may have a larger one, until it is all of the link. */
+static void enlarge_share(struct weft_cc *cc, uint64_t share_bps)
+{
+	uint64_t bytes = share_window(cc, share_bps);
+
+	if (cc->cwnd_bytes < bytes)
+		smartt_set_window(cc, bytes);
+	smartt_state(cc)->shares = share_bps < cc->params->link_bps / WHOLE_OF * (WHOLE_OF - 1);
+}
+
+/* After the ACK's other effects. */
+static __attribute__((noinline)) void follow_share(struct weft_cc *cc, const struct weft_cc_ack *ev)
+{
+	const struct smartt *s = smartt_state(cc);
+	uint32_t base_ns = smartt_base_ns(cc), idle_ns = base_ns + (base_ns >> smartt_tune(cc)->fast_rtt_shift);
+
+	if (!ev->has_room)
+		take_share(cc, share_window(cc, ev->share_bps),
+			   ev->ce && ev->rtt_ns >= (uint64_t)base_ns * smartt_tune(cc)->share_pct / 100);
+	else if (s->shares && !ev->ce && ev->rtt_ns <= idle_ns)
+		enlarge_share(cc, ev->share_bps);
+}
+
+/* A packet had no room in the receiver's link. The first QuickAdapt of a connection takes the receiver's word for what
+ * there is for it. Later ones act when much less got through: the link is slower than the receiver knows. */
+static void lose_to_sharers(struct weft_cc *cc, const struct weft_cc_loss *ev, bool ignored, weft_ns now)
+{
+	struct smartt *s = smartt_state(cc);
+	uint64_t bytes = share_window(cc, ev->share_bps);
+
+	take_share(cc, bytes, true);
+	if (!smartt_more(cc)->adapted && smartt_tune(cc)->quick_adapt)
+		adapt(cc, bytes, ev->inflight_bytes, now);
+	else if (ignored || !smartt_window_over(s, now))
+		return;
+	else if (may_adapt(cc, s) && s->acked_bytes < bytes / 2)
+		adapt(cc, measured_window(cc, s), ev->inflight_bytes, now);
+	else
+		smartt_measure(s, now);
+}
+
+/* ---- handlers ---- */
 
 /* The sample as it counts. Where there was none it is the average, which counts so already. */
 static weft_ns shifted(const struct weft_cc *cc, const struct weft_cc_ack *ev, const struct weft_cc_ack *even)
@@ -231,6 +311,8 @@ void smartt_each_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_n
 	if (smartt_tune(cc)->signals == SMARTT_DELAY)
 		even.ce = false; /* nor does a mark end a fast increase */
 	smartt_handle_ack(cc, &even, now, on_ignored, on_window_end, react_sampled);
+	if (heeds_share(cc, ev->share_bps))
+		follow_share(cc, &even);
 }
 
 void smartt_common_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
@@ -239,6 +321,8 @@ void smartt_common_on_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft
 
 	even.rtt_ns = shifted(cc, ev, &even);
 	smartt_handle_ack(cc, &even, now, on_ignored, on_window_end, react);
+	if (heeds_share(cc, ev->share_bps))
+		follow_share(cc, &even);
 }
 
 static __attribute__((noinline)) void on_odd_ack(struct weft_cc *cc, const struct weft_cc_ack *ev, weft_ns now)
@@ -285,6 +369,10 @@ void smartt_variant_on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, w
 	bool trim = ev->kind == WEFT_CC_LOSS_TRIM;
 	bool ignored = smartt_ignore(s, ev->bytes, now);
 
+	if (heeds_share(cc, ev->share_bps)) {
+		lose_to_sharers(cc, ev, ignored, now);
+		return;
+	}
 	if (trim)
 		s->trigger = 1;
 	if (ignored)
@@ -296,7 +384,7 @@ void smartt_variant_on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, w
 	if (!trim || !smartt_window_over(s, now))
 		return;
 	if (may_adapt(cc, s))
-		adapt(cc, ev->inflight_bytes, now);
+		adapt(cc, measured_window(cc, s), ev->inflight_bytes, now);
 	else
 		smartt_measure(s, now);
 }

@@ -176,6 +176,134 @@ static void from_flight__takes_what_was_not_in_use(void **state)
 	}
 }
 
+/* ---- share_pct ---- */
+
+enum { BDP = 150000, EIGHTH_BYTES = BDP / 8 * (200 - 12) / 100 }; /* (2 - 1/8) / 8 of the BDP, in whole percent */
+
+#define LINK_BPS UINT64_C(100000000000)
+
+static void start_sharing(struct cc_box *box)
+{
+	prepare(box);
+	tune(box)->share_pct = 200;
+	cc_box_start(box);
+}
+
+static void told(struct cc_box *box, weft_ns rtt_ns, bool ce, uint64_t share_bps, bool has_room)
+{
+	struct weft_cc_ack ev = {.bytes = MTU,
+				 .inflight_bytes = CAP / 2,
+				 .rtt_ns = rtt_ns,
+				 .brtt_ns = BRTT,
+				 .ce = ce,
+				 .has_room = has_room,
+				 .share_bps = share_bps};
+	box->now += 100;
+	box->cc.ops->on_ack(&box->cc, &ev, box->now);
+}
+
+static void told_full(struct cc_box *box, weft_ns rtt_ns, bool ce)
+{
+	told(box, rtt_ns, ce, LINK_BPS / 8, false);
+}
+
+static void lose_told(struct cc_box *box)
+{
+	struct weft_cc_loss ev = {WEFT_CC_LOSS_TRIM, MTU, CAP / 2, LINK_BPS / 8};
+	box->cc.ops->on_loss(&box->cc, &ev, box->now);
+}
+
+/* Down and up at once, whatever the window was. */
+static void share_pct__is_the_window_where_the_link_is_full(void **state)
+{
+	struct cc_box box;
+
+	start_sharing(&box);
+	told_full(&box, BRTT, false);
+	assert_int_equal(box.cc.cwnd_bytes, EIGHTH_BYTES);
+	cc_box_lose(&box, WEFT_CC_LOSS_GAP, 3, 4 * MTU);
+	assert_true(box.cc.cwnd_bytes < EIGHTH_BYTES);
+	told_full(&box, TRTT, true); /* a mark is no reason to stay below: the link's queue has them */
+	assert_int_equal(box.cc.cwnd_bytes, EIGHTH_BYTES);
+	for (int i = 0; i < 500; i++)
+		told_full(&box, BRTT, false);
+	assert_int_equal(box.cc.cwnd_bytes, EIGHTH_BYTES);
+}
+
+/* More queue than the link's: the path is congested, and the window goes on falling. */
+static void share_pct__a_congested_path_may_have_less(void **state)
+{
+	struct cc_box box;
+
+	start_sharing(&box);
+	for (int i = 0; i < 2000; i++)
+		told_full(&box, 3 * BRTT, true);
+	assert_true(box.cc.cwnd_bytes < EIGHTH_BYTES / 2);
+}
+
+static void share_pct__grows_when_others_end(void **state)
+{
+	struct cc_box box;
+
+	start_sharing(&box);
+	told(&box, BRTT, false, LINK_BPS, true);
+	assert_int_equal(box.cc.cwnd_bytes, CAP); /* never had a share */
+	told_full(&box, BRTT, false);
+	told(&box, 2 * BRTT, false, LINK_BPS / 2, true);
+	assert_in_range(box.cc.cwnd_bytes, EIGHTH_BYTES, EIGHTH_BYTES + MTU); /* not while the path is busy */
+	told(&box, BRTT, false, LINK_BPS / 2, true);
+	assert_int_equal(box.cc.cwnd_bytes, BDP * 3 / 4);
+	told(&box, BRTT, false, LINK_BPS, true);
+	assert_int_equal(box.cc.cwnd_bytes, BDP);
+	cc_box_lose(&box, WEFT_CC_LOSS_GAP, 5, CAP);
+	told(&box, BRTT, false, LINK_BPS, true);
+	assert_true(box.cc.cwnd_bytes < BDP); /* the link was its own */
+}
+
+/* The first QuickAdapt takes the share instead of a measurement; then what was in flight is ignored. */
+static void share_pct__first_trim_tells_the_window(void **state)
+{
+	struct cc_box box;
+
+	start_sharing(&box);
+	lose_told(&box);
+	assert_int_equal(box.cc.cwnd_bytes, EIGHTH_BYTES);
+	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
+	for (int i = 0; i < 10; i++)
+		lose_told(&box);
+	assert_int_equal(box.cc.cwnd_bytes, EIGHTH_BYTES);
+	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
+}
+
+/* The receiver's link carries a tenth of what the receiver says. */
+static void share_pct__measures_where_the_link_is_slower(void **state)
+{
+	struct cc_box box;
+
+	start_sharing(&box);
+	for (int i = 0; i < 200; i++, box.now += TRTT / 20) {
+		lose_told(&box);
+		if (i % 40 == 0)
+			told_full(&box, 3 * BRTT, true);
+	}
+	assert_true(cc_box_view(&box).quick_adapts > 1);
+	assert_true(box.cc.cwnd_bytes <= 2 * MTU);
+}
+
+static void share_pct__not_without_trimming_or_when_off(void **state)
+{
+	struct cc_box box;
+
+	for (int off = 0; off < 2; off++) {
+		start_sharing(&box);
+		box.params.trimming = off;
+		tune(&box)->share_pct = off ? 0 : 200;
+		cc_box_start(&box);
+		told_full(&box, BRTT, false);
+		assert_int_equal(box.cc.cwnd_bytes, CAP);
+	}
+}
+
 static void smartt3__has_them_all(void **state)
 {
 	struct cc_box box;
@@ -184,6 +312,7 @@ static void smartt3__has_them_all(void **state)
 	cc_box_start(&box);
 	assert_string_equal(box.cc.ops->name, "smartt3");
 	assert_true(tune(&box)->common_rtt && tune(&box)->share_start && tune(&box)->from_flight);
+	assert_true(tune(&box)->share_pct > 100);
 	assert_true(tune(&box)->first_qa_pct && tune(&box)->first_qa_pct < 100 && tune(&box)->qa_gate_pct);
 	assert_int_equal(cc_box_view(&box).target_rtt_ns, BRTT * 175 / 100);
 }
@@ -198,6 +327,12 @@ int main(void)
 		cmocka_unit_test(first_qa_pct__not_where_many_began_together),
 		cmocka_unit_test(share_start__divides_the_first_window),
 		cmocka_unit_test(from_flight__takes_what_was_not_in_use),
+		cmocka_unit_test(share_pct__is_the_window_where_the_link_is_full),
+		cmocka_unit_test(share_pct__a_congested_path_may_have_less),
+		cmocka_unit_test(share_pct__grows_when_others_end),
+		cmocka_unit_test(share_pct__first_trim_tells_the_window),
+		cmocka_unit_test(share_pct__measures_where_the_link_is_slower),
+		cmocka_unit_test(share_pct__not_without_trimming_or_when_off),
 		cmocka_unit_test(smartt3__has_them_all),
 	};
 
