@@ -61,17 +61,17 @@ static void options_parse(const uint8_t *opt, size_t len, uint8_t wanted, struct
 	}
 }
 
-/* An IPv6 header and a message of neighbour discovery of at least `min_bytes`, all of it there, and from this link. */
-static bool is_nd(const uint8_t *ip, size_t len, size_t min_bytes)
+/* An IPv6 header and a message of neighbour discovery of at least `min_bytes`, all of it there, and from this link. The
+ * header is read once: packets in shared buffers may change meanwhile. */
+static bool is_nd(const uint8_t *ip, size_t len, size_t min_bytes, struct rte_ipv6_hdr *hdr)
 {
-	struct rte_ipv6_hdr hdr;
-	if (len < sizeof hdr + min_bytes)
+	if (len < sizeof *hdr + min_bytes)
 		return false;
-	memcpy(&hdr, ip, sizeof hdr);
-	size_t msg_bytes = rte_be_to_cpu_16(hdr.payload_len);
-	return hdr.proto == IPPROTO_ICMPV6 && hdr.hop_limits == ND_HOP_LIMIT && msg_bytes >= min_bytes &&
-	       msg_bytes <= len - sizeof hdr && ip[sizeof hdr + 1] == 0 &&
-	       rte_ipv6_udptcp_cksum((const struct rte_ipv6_hdr *)ip, ip + sizeof hdr) == 0;
+	memcpy(hdr, ip, sizeof *hdr);
+	size_t msg_bytes = rte_be_to_cpu_16(hdr->payload_len);
+	return hdr->proto == IPPROTO_ICMPV6 && hdr->hop_limits == ND_HOP_LIMIT && msg_bytes >= min_bytes &&
+	       msg_bytes <= len - sizeof *hdr && ip[sizeof *hdr + 1] == 0 &&
+	       rte_ipv6_udptcp_cksum(hdr, ip + sizeof *hdr) == 0;
 }
 
 bool nd_parse(const uint8_t *ip, size_t len, struct nd_seen *nd)
@@ -80,7 +80,7 @@ bool nd_parse(const uint8_t *ip, size_t len, struct nd_seen *nd)
 	struct rte_ipv6_hdr hdr;
 	const uint8_t *msg = ip + sizeof hdr;
 
-	if (!is_nd(ip, len, ND_MSG_BYTES) || (msg[0] != ND_SOLICIT && msg[0] != ND_ADVERT))
+	if (!is_nd(ip, len, ND_MSG_BYTES, &hdr) || (msg[0] != ND_SOLICIT && msg[0] != ND_ADVERT))
 		return false;
 	memcpy(&hdr, ip, sizeof hdr);
 	size_t msg_bytes = rte_be_to_cpu_16(hdr.payload_len);
@@ -116,7 +116,7 @@ bool nd_parse_router(const uint8_t *ip, size_t len, struct nd_router *router)
 	const uint8_t *msg = ip + sizeof hdr;
 	struct nd_prefix_opt opt;
 
-	if (!is_nd(ip, len, ND_RA_BYTES) || msg[0] != ND_ROUTER_ADVERT)
+	if (!is_nd(ip, len, ND_RA_BYTES, &hdr) || msg[0] != ND_ROUTER_ADVERT)
 		return false;
 	memcpy(&hdr, ip, sizeof hdr);
 	*router = (struct nd_router){.lifetime_s = (uint16_t)(msg[6] << 8 | msg[7])};
