@@ -74,7 +74,8 @@ enum weft_ethdev_offload {
 };
 
 struct weft_ethdev_conf {
-	/* Name of an existing DPDK port, devargs of one to create ("net_memif0,role=client,..."), a PCI address, or an
+	/* Name of an existing DPDK port, devargs of one to create ("net_memif0,role=client,..."), "shm:PATH" for a port
+	 * of weft_ethdev_shm_serve (-EBUSY: another process has it; -ETIMEDOUT), a PCI address, or an
 	 * interface of the kernel ("eth0"), which keeps everything but UET's packets: then `ip` should be an address of
 	 * it. -EADDRINUSE: another process has that address there. It is reached by AF_XDP, or if that cannot be had
 	 * by packet sockets, see weft_ethdev_note. */
@@ -205,6 +206,23 @@ bool weft_ethdev_has_link(const struct weft_port *port);
  * Close what was opened on the device before the switch port. `entries`: packets per direction, a power of two.
  * -EINVAL, -ENOMEM; DPDK has room for RTE_MAX_ETHPORTS (32) devices. */
 int weft_ethdev_ring_pair(const char *name, uint32_t entries, struct weft_port **switch_end, struct weft_err *err);
+
+/* Switch ports for processes of this machine, which open them as the device "shm:PATH" with the path of the port's
+ * socket, one process each. All of them share the memory that packets are in, so that a packet goes from one process
+ * through the switch to another without a copy; a process can read, and alter, packets of all others. */
+struct weft_ethdev_shm_conf {
+	const char *const *paths; /* of the sockets, which are not there yet; the caller's until the ports are open. Who
+				     may write to a socket may connect */
+	uint32_t count;           /* of the ports, 1..254 */
+	uint32_t max_ip_bytes;    /* largest IP packet, 576..65000; 0: 9000 */
+	uint32_t pool_pkts; /* packets of each port, 64..2048; 0: 2048. Those that are never used take no memory */
+	struct weft_dscp dscp;
+};
+
+/* Opens them all, to be polled by one thread. `ports` has room for `count`. The sockets stay when the ports are closed.
+ * -EINVAL, -ENOMEM, -EADDRINUSE and other errors of the system, with a message that names the first socket or the one
+ * that failed. */
+int weft_ethdev_shm_serve(const struct weft_ethdev_shm_conf *conf, struct weft_port **ports, struct weft_err *err);
 
 /* Nanoseconds of a monotonic clock from the TSC, sampled by shells once per burst; 0 near process start. */
 weft_ns weft_clock_ns(void);

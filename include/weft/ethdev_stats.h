@@ -44,7 +44,11 @@ WEFT_BEGIN_DECLS
 	X(tx_no_headroom, "not sent: frames without room for a VLAN tag")                                              \
 	X(tx_segments, "payloads that the driver copied from where the sender has them")                               \
 	X(rx_joined, "frames that came in several buffers and were copied into one")                                   \
-	X(rx_bad_checksum, "dropped: IPv4 headers that the device found to be wrong")
+	X(rx_bad_checksum, "dropped: IPv4 headers that the device found to be wrong")                                  \
+	X(shm_copied, "packets copied into shared buffers, as they came from a port without")                          \
+	X(shm_wakes, "times the other side of shared buffers was woken")                                               \
+	X(shm_refused, "times the other side of shared buffers named one that it did not have: it was disconnected")   \
+	X(shm_reclaimed, "shared buffers taken back from who was connected no longer")
 
 /* Since the port was opened; they never fall. */
 struct weft_ethdev_stats {

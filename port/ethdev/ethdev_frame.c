@@ -5,14 +5,19 @@
 
 #include "ethdev_edge.h"
 #include "ethdev_share.h"
+#include "shm_port.h"
 
 static uint16_t device_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 {
+	if (d->shm != NULL)
+		return shm_port_tx(d, m, n);
 	return d->share != NULL ? share_tx(d, m, n) : rte_eth_tx_burst(d->id, d->queue, m, n);
 }
 
 static uint16_t device_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 {
+	if (d->shm != NULL)
+		return shm_port_rx(d, m, n);
 	return d->share != NULL ? share_rx(d, m, n) : rte_eth_rx_burst(d->id, d->queue, m, n);
 }
 
@@ -36,11 +41,19 @@ uint16_t ethdev_special_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 	return d->edge != NULL ? edge_in(d, m, got) : got;
 }
 
+void ethdev_special_flush(struct ethdev *d)
+{
+	if (d->shm != NULL)
+		shm_link_flush(&d->shm->link);
+}
+
 bool frame_xmit(struct ethdev *d, struct rte_mbuf *m)
 {
 	assert(m->data_len >= RTE_ETHER_HDR_LEN && rte_mbuf_refcnt_read(m) == 1);
-	if (ethdev_burst_tx(d, &m, 1) == 1)
+	if (ethdev_burst_tx(d, &m, 1) == 1) {
+		ethdev_burst_flush(d);
 		return true;
+	}
 	rte_pktmbuf_free(m);
 	return false;
 }

@@ -11,6 +11,15 @@
 uint16_t ethdev_special_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n);
 uint16_t ethdev_special_rx(struct ethdev *d, struct rte_mbuf **m, uint16_t n);
 
+/* What follows upon the last of several calls of ethdev_burst_tx. */
+void ethdev_special_flush(struct ethdev *d);
+
+static inline void ethdev_burst_flush(struct ethdev *d)
+{
+	if (unlikely(d->is_special))
+		ethdev_special_flush(d);
+}
+
 /* Frames the device or ring takes; the rest stay the caller's. */
 static inline uint16_t ethdev_burst_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n)
 {

@@ -166,6 +166,7 @@ uint16_t ethdev_tx(struct weft_port *port, struct weft_pkt **pkts, uint16_t n)
 		if (sent < run)
 			break;
 	}
+	ethdev_burst_flush(d);
 	return done;
 }
 

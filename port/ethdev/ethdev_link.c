@@ -18,6 +18,7 @@
 #include "ethdev_reset.h"
 #include "ethdev_slot.h"
 #include "ethdev_xdp.h"
+#include "shm_port.h"
 #include "weft/kernel_if.h"
 
 enum { WAIT_LOOK_US = 10000 };
@@ -25,6 +26,7 @@ enum { WAIT_LOOK_US = 10000 };
 /* A system call, or nothing; registers of a NIC, some behind a slow bus. */
 #define LOOK_SOON_NS   WEFT_MS(100)
 #define LOOK_DEVICE_NS WEFT_S(1)
+#define LOOK_SHM_NS    WEFT_MS(10)
 
 /* Virtual devices report speeds that are made up. */
 static bool is_virtual(const struct rte_eth_dev_info *info)
@@ -51,6 +53,8 @@ static uint64_t bps_now(const struct ethdev *d)
 	struct rte_eth_link link;
 	if (d->iface[0] != '\0')
 		return interface_bps(d->iface);
+	if (d->shm != NULL)
+		return 0;
 	return rte_eth_link_get_nowait(d->id, &link) == 0 ? speed_bps(&link) : 0;
 }
 
@@ -113,9 +117,20 @@ static void look(struct ethdev *d, weft_ns now)
 	ops_set(d);
 }
 
+static void look_shm(struct ethdev *d, weft_ns now)
+{
+	enum weft_link_state state = d->shm->look(d, now);
+	d->link.look_at_ns = now + LOOK_SHM_NS;
+	if (state != d->link.state)
+		state_set(d, state);
+	ops_set(d);
+}
+
 void ethdev_periodic(struct ethdev *d, weft_ns now)
 {
-	if (now >= d->link.look_at_ns)
+	if (now >= d->link.look_at_ns && d->shm != NULL)
+		look_shm(d, now);
+	else if (now >= d->link.look_at_ns)
 		look(d, now);
 	d->periodic_at = WEFT_NEVER;
 	if (d->port.ops != d->link.ops_parked) {
@@ -142,6 +157,8 @@ bool weft_ethdev_has_link(const struct weft_port *port)
 {
 	const struct ethdev *d = (const struct ethdev *)port;
 	struct rte_eth_link link;
+	if (d->shm != NULL)
+		return d->link.state == WEFT_LINK_UP;
 	if (d->id >= RTE_MAX_ETHPORTS || rte_eth_link_get_nowait(d->id, &link) != 0)
 		return true; /* one end of rings is no device */
 	return link.link_status == RTE_ETH_LINK_UP;

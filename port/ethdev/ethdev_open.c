@@ -21,6 +21,8 @@
 #include "ethdev_priv.h"
 #include "ethdev_slot.h"
 #include "ethdev_xdp.h"
+#include "shm_client.h"
+#include "shm_port.h"
 
 enum {
 	PKTS_DEFAULT = 8191,
@@ -318,6 +320,8 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		rc = weft_eal_start_for(&conf->dev, conf->dev != NULL, false, err);
 	if (rc != 0)
 		return rc;
+	if (shm_dev_path(conf->dev) != NULL)
+		return shm_client_open(conf, out, err);
 	struct ethdev *d = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(sizeof *d, RTE_CACHE_LINE_SIZE));
 	if (d == NULL)
 		return weft_err_set(err, -ENOMEM, "%s: out of memory", conf->dev);

@@ -9,6 +9,7 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 
 #include "ethdev_priv.h"
@@ -95,6 +96,25 @@ int ethdev_pool_create(const struct ethdev_pool_want *want, uint32_t pkts, struc
 				    "for fewer packets)",
 				    want->dev, pkts, room, rte_strerror(rte_errno));
 	return 0;
+}
+
+struct rte_mempool *ethdev_pool_of(uint32_t pkts, uint32_t elem_bytes, struct rte_pktmbuf_pool_private *private)
+{
+	static _Atomic uint32_t serial;
+	char name[RTE_MEMPOOL_NAMESIZE];
+	const char *order = order_of_use();
+	ethdev_unique_name(name, sizeof name, "weft_shm", &serial);
+	struct rte_mempool *pool =
+		rte_mempool_create_empty(name, pkts, elem_bytes, 0, sizeof *private, SOCKET_ID_ANY, 0);
+	if (pool == NULL)
+		return NULL;
+	if (rte_mempool_set_ops_byname(pool, order != NULL ? order : rte_mbuf_best_mempool_ops(), NULL) == 0) {
+		rte_pktmbuf_pool_init(pool, private);
+		if (rte_mempool_populate_default(pool) >= 0)
+			return pool;
+	}
+	rte_mempool_free(pool);
+	return NULL;
 }
 
 void ethdev_pool_retire(struct rte_mempool *pool)

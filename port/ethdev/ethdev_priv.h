@@ -75,10 +75,11 @@ struct ethdev_guest {
 struct paths;
 struct edge;
 struct share_end;
+struct shm_port;
 
 struct ethdev {
 	struct weft_port port; /* first: weft_port is what callers hold */
-	uint16_t id;           /* ethdev port, or RTE_MAX_ETHPORTS for bare rings */
+	uint16_t id;           /* ethdev port, or RTE_MAX_ETHPORTS for bare rings and shared memory */
 	uint16_t queue;        /* of the device */
 	uint16_t engine;       /* which of the engines that share the device */
 	uint16_t tx_run;   /* packets framed before one burst; small after a refusal, so that little is framed twice */
@@ -87,7 +88,7 @@ struct ethdev {
 	bool no_arp;
 	uint16_t vlan;      /* that the device admits to us, 0: untagged */
 	bool mac_derived;   /* from our address: other engines of the device have others */
-	bool is_special;    /* has bare rings or an edge, or shares the device */
+	bool is_special;    /* has bare rings, shared memory or an edge, or shares the device */
 	uint8_t src_low_at; /* where in an IP header of our family the source's last four bytes are */
 	bool copies;        /* the driver copies what it transmits before it returns: payload may lie elsewhere */
 	uint32_t offloads;  /* in use: enum weft_ethdev_offload */
@@ -99,6 +100,7 @@ struct ethdev {
 	struct rte_ether_addr mac;     /* source of our frames */
 	struct rte_ether_addr mac_too; /* also ours: the other one of the device's and the derived address */
 	struct share_end *share;       /* with other engines; NULL: the device is ours alone */
+	struct shm_port *shm;          /* in place of a device; NULL: there is none */
 	struct neigh_table *neigh;
 	struct paths *paths;                       /* routes; NULL on bare rings: everybody is on the link */
 	struct edge *edge;                         /* VLAN tag and code points to translate; NULL: none */
@@ -179,6 +181,8 @@ struct ethdev_pool_want {
 /* A pool of `pkts` packets. -ENOMEM, with a message. */
 int ethdev_pool_create(const struct ethdev_pool_want *want, uint32_t pkts, struct rte_mempool **pool,
 		       struct weft_err *err);
+/* A pool of mbufs without room for data in their elements, which the caller completes. NULL: no memory, rte_errno. */
+struct rte_mempool *ethdev_pool_of(uint32_t pkts, uint32_t elem_bytes, struct rte_pktmbuf_pool_private *private);
 /* Longest IP packet in an element of at most `elem_bytes`, of which the driver takes `driver_bytes`. */
 uint32_t ethdev_pool_ip_bytes(uint32_t elem_bytes, uint32_t driver_bytes);
 /* Frees the pool now, or, when others still hold its packets, at a later call once they are back. NULL: only looks for

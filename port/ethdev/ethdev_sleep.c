@@ -13,6 +13,7 @@
 #include "ethdev_guest.h"
 #include "ethdev_iface.h"
 #include "ethdev_priv.h"
+#include "shm_port.h"
 
 enum { SLEEP_PORTS_MAX = 64, UNWOKEN_MAX = 4 };
 
@@ -68,7 +69,7 @@ void ethdev_wake_fini(struct ethdev *d)
 
 static bool has_interrupt(const struct ethdev *d)
 {
-	return d->rx_fd >= 0 && !d->rx_fd_is_socket;
+	return d->rx_fd >= 0 && !d->rx_fd_is_socket && d->shm == NULL;
 }
 
 void ethdev_wake_detach(struct ethdev *d)
@@ -85,14 +86,17 @@ void ethdev_wake_attach(struct ethdev *d)
 	d->offloads &= ~(uint32_t)WEFT_OFFLOAD_RX_INTERRUPT;
 }
 
-static unsigned wake_arm(struct weft_port *const *ports, unsigned n, struct pollfd *fds)
+/* *has_waiting is set when packets are there already, as far as that is known. */
+static unsigned wake_arm(struct weft_port *const *ports, unsigned n, struct pollfd *fds, bool *has_waiting)
 {
 	unsigned armed = 0;
 	for (unsigned i = 0; i < n && armed < SLEEP_PORTS_MAX; i++) {
 		struct ethdev *d = to_ethdev(ports[i]);
 		if (d->rx_fd < 0)
 			continue;
-		if (!d->rx_fd_is_socket && !d->link.is_parked && guest_enter(d)) {
+		if (d->shm != NULL) {
+			*has_waiting |= shm_port_arm(d);
+		} else if (!d->rx_fd_is_socket && !d->link.is_parked && guest_enter(d)) {
 			rte_eth_dev_rx_intr_enable(d->id, d->queue);
 			guest_leave(d);
 		}
@@ -128,6 +132,8 @@ static void wake_disarm(struct weft_port *const *ports, unsigned n)
 	struct rte_epoll_event event;
 	for (unsigned i = 0; i < n; i++) {
 		struct ethdev *d = to_ethdev(ports[i]);
+		if (d->shm != NULL)
+			shm_port_disarm(d);
 		if (!has_interrupt(d) || d->link.is_parked)
 			continue;
 		bool has_waiting = false, has_guest = disarm(d, &has_waiting);
@@ -139,14 +145,18 @@ static void wake_disarm(struct weft_port *const *ports, unsigned n)
 void weft_ethdev_arm(struct weft_port *const *ports, unsigned n)
 {
 	struct pollfd fds[SLEEP_PORTS_MAX];
-	wake_arm(ports, n, fds);
+	bool has_waiting = false;
+	wake_arm(ports, n, fds, &has_waiting);
 }
 
 void weft_ethdev_sleep_or(struct weft_port *const *ports, unsigned n, weft_ns timeout_ns, int fd)
 {
 	struct pollfd fds[SLEEP_PORTS_MAX + 1];
+	bool has_waiting = false;
+	unsigned armed = wake_arm(ports, n, fds, &has_waiting);
+	if (has_waiting)
+		timeout_ns = 0;
 	struct timespec ts = {.tv_sec = (time_t)(timeout_ns / WEFT_S(1)), .tv_nsec = (long)(timeout_ns % WEFT_S(1))};
-	unsigned armed = wake_arm(ports, n, fds);
 	assert(armed <= SLEEP_PORTS_MAX);
 	fds[armed] = (struct pollfd){.fd = fd, .events = POLLIN}; /* a negative one is passed over */
 	ppoll(fds, armed + 1, timeout_ns == WEFT_NEVER ? NULL : &ts, NULL);
