@@ -18,7 +18,8 @@
 enum {
 	LINK_BPS_DEFAULT_GBPS = 10,
 	STAR_BPS_DEFAULT_GBPS = 100,
-	STAR_BRTT_US = 200, /* of processes that share processors: software takes much longer than cables */
+	SHM_BPS_DEFAULT_GBPS = 400, /* a link at 100 would be slower than memory is, which nobody else copies */
+	STAR_BRTT_US = 200,         /* of processes that share processors: software takes much longer than cables */
 	POOL_PKTS = 4095,
 	/* Wire bytes of a full packet when none are given: 4 KiB of payload, headers, Ethernet. */
 	MTU_WIRE_BYTES = 4096 + 100 + WEFT_L1_OVERHEAD_BYTES,
@@ -132,6 +133,11 @@ static int opt_vhost(void *o, const char *value, struct weft_err *err)
 	return switch_ports_add_vhost(&((struct switch_opts *)o)->ports, value, err);
 }
 
+static int opt_shm(void *o, const char *value, struct weft_err *err)
+{
+	return switch_ports_add_shm(&((struct switch_opts *)o)->ports, value, err);
+}
+
 static int opt_route(void *o, const char *value, struct weft_err *err)
 {
 	return weft_route_find(value, &((struct switch_opts *)o)->route, err);
@@ -150,6 +156,11 @@ static const struct opt_desc switch_options[] = {
 	 "N ports, vhost-user servers on the sockets PREFIX0, PREFIX1, ...;" BELOW
 	 "hosts use net_virtio_user0,path=PREFIX0 and so on",
 	 opt_vhost, 0},
+	{"shm", "PREFIX:N",
+	 "N ports for processes that trust each other, on the sockets PREFIX0, PREFIX1, ...;" BELOW
+	 "they share the packets' memory with the switch, which copies nothing:" BELOW
+	 "hosts use shm:PREFIX0 and so on",
+	 opt_shm, 0},
 	{"memif", "PATH:N",
 	 "N ports, memif servers with ids from 0 on one socket; hosts use" BELOW
 	 "net_memif0,role=client,socket=PATH,socket-abstract=no,id=0 and so on;" BELOW
@@ -164,8 +175,10 @@ static const struct opt_desc switch_options[] = {
 	 "be only this switch of the topology (leaf0, spine1, core2), its neighbours are" BELOW
 	 "processes of their own; its ports are its cables, first those down",
 	 opt_string, FIELD(as)},
-	{"link-gbps", "N", "rate of every link; default: the file's, 10 for presets, 100 without --topology", opt_gbps,
-	 FIELD(link_bps)},
+	{"link-gbps", "N",
+	 "rate of every link; default: the file's, 10 for presets; without --topology 100," BELOW
+	 "or 400 with ports of --shm alone",
+	 opt_gbps, FIELD(link_bps)},
 	{"mtu", "BYTES", "largest IP packet; default 9000 or what a device can", opt_u32, FIELD(mtu_bytes)},
 	{"queue-bytes", "N",
 	 "data queue per switch port; default: one BDP with trimming, five without; without --topology" BELOW
@@ -215,7 +228,7 @@ static int topology_resolve(struct switch_opts *o, struct weft_topo *topo, char 
 	if (o->topology == NULL) {
 		snprintf(star, 24, "star:%u", o->ports.count);
 		o->topology = star;
-		gbps = STAR_BPS_DEFAULT_GBPS;
+		gbps = switch_ports_share_all(&o->ports) ? SHM_BPS_DEFAULT_GBPS : STAR_BPS_DEFAULT_GBPS;
 	}
 	int rc = options_topology(o->topology, o->link_bps, gbps * UINT64_C(1000000000), topo, err);
 	if (rc == 0 && o->as == NULL && topo->hosts < o->ports.count)
@@ -344,7 +357,7 @@ int weft_cmd_switch(int argc, char **argv)
 	if (!opt_main(&switch_command, &o, argc, argv, &none, &status))
 		return status;
 	if (o.ports.count == 0) {
-		fputs("weft switch: no ports: give --vhost, --memif or --port\n", stderr);
+		fputs("weft switch: no ports: give --shm, --vhost, --memif or --port\n", stderr);
 		return 2;
 	}
 	status = resolve_route(&o, &err) == 0 ? 0 : 2;

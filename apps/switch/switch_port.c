@@ -14,9 +14,12 @@
 #include "socket_path.h"
 #include "weft/ethdev.h"
 
+#define SHM_PREFIX "shm:"
+
 enum {
 	EAL_BASE_MIB = 128,     /* queues, tables, drivers' shared rings */
 	PKT_EXTRA_BYTES = 1024, /* of an mbuf around the IP packet, and its share of rings */
+	SHM_PORT_MIB = 1,       /* metadata of a port's packets, which lie elsewhere */
 	IP_BYTES_DEFAULT = 9000,
 	IP_BYTES_MIN = 4096, /* drivers want buffers of that size, whatever packets are like */
 };
@@ -50,18 +53,21 @@ static int path_count(const char *spec, char path[SWITCH_DEVARGS_MAX], uint32_t 
 	return 0;
 }
 
-/* `format`: devargs with the port's number, the path and the number again. */
-static int add_many(struct switch_ports *p, const char *spec, bool memif, struct weft_err *err)
+enum kind { KIND_MEMIF, KIND_VHOST, KIND_SHM };
+
+static int add_many(struct switch_ports *p, const char *spec, enum kind kind, struct weft_err *err)
 {
 	char path[SWITCH_DEVARGS_MAX], devargs[2 * SWITCH_DEVARGS_MAX];
 	uint32_t n = 0;
 	int rc = path_count(spec, path, &n, err);
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {
-		if (memif)
+		if (kind == KIND_MEMIF)
 			snprintf(devargs, sizeof devargs, "net_memif%u,role=server,socket=%s,socket-abstract=no,id=%u",
 				 p->count, path, i);
-		else
+		else if (kind == KIND_VHOST)
 			snprintf(devargs, sizeof devargs, "net_vhost%u,iface=%s%u", p->count, path, i);
+		else
+			snprintf(devargs, sizeof devargs, SHM_PREFIX "%s%u", path, i);
 		rc = switch_ports_add(p, devargs, err);
 	}
 	return rc;
@@ -69,17 +75,43 @@ static int add_many(struct switch_ports *p, const char *spec, bool memif, struct
 
 int switch_ports_add_memif(struct switch_ports *p, const char *spec, struct weft_err *err)
 {
-	return add_many(p, spec, true, err);
+	return add_many(p, spec, KIND_MEMIF, err);
 }
 
 int switch_ports_add_vhost(struct switch_ports *p, const char *spec, struct weft_err *err)
 {
-	return add_many(p, spec, false, err);
+	return add_many(p, spec, KIND_VHOST, err);
+}
+
+int switch_ports_add_shm(struct switch_ports *p, const char *spec, struct weft_err *err)
+{
+	return add_many(p, spec, KIND_SHM, err);
+}
+
+/* The path of its socket; NULL: it is no port with shared buffers. */
+static const char *shm_path(const char *devargs)
+{
+	return strncmp(devargs, SHM_PREFIX, strlen(SHM_PREFIX)) == 0 ? devargs + strlen(SHM_PREFIX) : NULL;
+}
+
+static uint32_t shm_ports(const struct switch_ports *p)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < p->count; i++)
+		n += shm_path(p->devargs[i]) != NULL;
+	return n;
+}
+
+bool switch_ports_share_all(const struct switch_ports *p)
+{
+	return shm_ports(p) == p->count;
 }
 
 /* The path this port will listen on; false: none. */
 static bool listens_on(const char *devargs, char path[SWITCH_DEVARGS_MAX])
 {
+	if (shm_path(devargs) != NULL)
+		return strcpy(path, shm_path(devargs)) != NULL;
 	if (strncmp(devargs, "net_vhost", 9) == 0)
 		return strstr(devargs, ",client=1") == NULL &&
 		       weft_ethdev_arg(devargs, "iface", path, SWITCH_DEVARGS_MAX);
@@ -103,8 +135,10 @@ static int eal_start(const struct switch_ports *p, uint32_t ip_bytes, uint32_t p
 	char args[sizeof WEFT_EAL_ALONE + 32];
 	uint32_t largest = ip_bytes != 0 ? ip_bytes : IP_BYTES_DEFAULT;
 	uint64_t pkt_bytes = (largest > IP_BYTES_MIN ? largest : IP_BYTES_MIN) + PKT_EXTRA_BYTES;
-	uint64_t pkts = p->count * (uint64_t)pool_pkts + (p->uplink != NULL ? p->uplink->pool_pkts : 0);
-	snprintf(args, sizeof args, "%s -m %u", WEFT_EAL_ALONE, (unsigned)(EAL_BASE_MIB + (pkts * pkt_bytes >> 20)));
+	uint32_t shared = shm_ports(p);
+	uint64_t pkts = (p->count - shared) * (uint64_t)pool_pkts + (p->uplink != NULL ? p->uplink->pool_pkts : 0);
+	snprintf(args, sizeof args, "%s -m %u", WEFT_EAL_ALONE,
+		 (unsigned)(EAL_BASE_MIB + shared * SHM_PORT_MIB + (pkts * pkt_bytes >> 20)));
 	return weft_eal_start(getenv("WEFT_EAL_ARGS") != NULL ? NULL : args, err);
 }
 
@@ -127,6 +161,40 @@ static int port_open(struct switch_ports *p, uint32_t i, uint32_t ip_bytes, uint
 	return rc;
 }
 
+/* All of them at once: what they share is one memory. */
+static int shm_ports_open(struct switch_ports *p, uint32_t ip_bytes, struct weft_err *err)
+{
+	const char *paths[SWITCH_PORTS_MAX];
+	struct weft_port *ports[SWITCH_PORTS_MAX];
+	struct weft_ethdev_shm_conf conf = {.paths = paths, .max_ip_bytes = ip_bytes, .dscp = p->dscp};
+	uint32_t next = 0;
+	for (uint32_t i = 0; i < p->count; i++)
+		if (shm_path(p->devargs[i]) != NULL)
+			paths[conf.count++] = shm_path(p->devargs[i]);
+	if (conf.count == 0)
+		return 0;
+	switch_user_files_begin(&p->user);
+	int rc = weft_ethdev_shm_serve(&conf, ports, err);
+	switch_user_files_end(&p->user);
+	for (uint32_t i = 0; rc == 0 && i < p->count; i++)
+		if (shm_path(p->devargs[i]) != NULL)
+			p->port[i] = ports[next++];
+	return rc;
+}
+
+/* What comes from a port with shared buffers leaves through others as it lies there: a driver that hands memory to a
+ * device, or to another process, would have to make that memory known first. */
+static int mix_check(const struct switch_ports *p, struct weft_err *err)
+{
+	for (uint32_t i = 0; i < p->count && shm_ports(p) > 0; i++)
+		if (shm_path(p->devargs[i]) == NULL && !(weft_ethdev_offloads(p->port[i]) & WEFT_OFFLOAD_TX_SEGMENTS))
+			return weft_err_set(err, -ENOTSUP,
+					    "%s: sends packets from its own memory alone, so that it "
+					    "cannot be a port beside those of --shm",
+					    p->devargs[i]);
+	return 0;
+}
+
 int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_pkts, struct weft_err *err)
 {
 	/* Connecting takes the right to write: users outside the group, by the umask, never have it. */
@@ -134,8 +202,13 @@ int switch_ports_open(struct switch_ports *p, uint32_t ip_bytes, uint32_t pool_p
 	int rc = paths_make_free(p, err);
 	if (rc == 0)
 		rc = eal_start(p, ip_bytes, pool_pkts, err);
+	if (rc == 0)
+		rc = shm_ports_open(p, ip_bytes, err);
 	for (uint32_t i = 0; i < p->count && rc == 0; i++)
-		rc = port_open(p, i, ip_bytes, pool_pkts, err);
+		if (p->port[i] == NULL)
+			rc = port_open(p, i, ip_bytes, pool_pkts, err);
+	if (rc == 0)
+		rc = mix_check(p, err);
 	if (rc == 0)
 		rc = switch_user_become(&p->user, err);
 	/* DPDK's thread for vhost-user waits for the sockets that it knew when it began to wait, for a second: who

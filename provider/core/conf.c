@@ -23,7 +23,8 @@ static const struct {
 	{"device", FI_PARAM_STRING,
 	 "device of this process: an interface of the kernel (eth0), host or host:DIR for a port of weft host with "
 	 "the address that it gives, a PCI address (0000:03:00.0), the name of "
-	 "a DPDK port or devargs such as net_virtio_user0,path=/tmp/weft0. Of several, separated by ',', the "
+	 "a DPDK port, devargs such as net_virtio_user0,path=/tmp/weft0, or shm:/tmp/weft0 for a port of weft "
+	 "switch --shm. Of several, separated by ',', the "
 	 "one for its rank on the node; ';' separates devices it has at once: a device named again is one more "
 	 "engine on it, domain NAME#1 and so on, with an address of its own. In this and all other "
 	 "parameters %r, %l, %p and %n stand for the process's rank, rank on its node, process id, and the "

@@ -13,6 +13,8 @@
 #include "prov_log.h"
 #include "weft/ethdev.h"
 
+#define SHM_PREFIX "shm:" /* of weft_ethdev_open */
+
 /* UE 1.0 sec. 3.4.1.11: Payload MTU. */
 enum { PAYLOAD_MIN = 1024, PAYLOAD_MAX = 8192 };
 
@@ -68,8 +70,11 @@ static void socket_wait(const char *devargs, weft_ns patience_ns)
 	const struct timespec nap = {.tv_nsec = 10000000};
 	char path[128], role[16];
 	bool memif = weft_ethdev_arg(devargs, "socket", path, sizeof path);
-	if (memif ? !weft_ethdev_arg(devargs, "role", role, sizeof role) || strcmp(role, "client") != 0
-		  : !weft_ethdev_arg(devargs, "path", path, sizeof path))
+	bool shm = strncmp(devargs, SHM_PREFIX, strlen(SHM_PREFIX)) == 0;
+	if (shm && strlen(devargs) - strlen(SHM_PREFIX) < sizeof path)
+		strcpy(path, devargs + strlen(SHM_PREFIX));
+	else if (memif ? !weft_ethdev_arg(devargs, "role", role, sizeof role) || strcmp(role, "client") != 0
+		       : !weft_ethdev_arg(devargs, "path", path, sizeof path))
 		return;
 	if (memif && !strstr(devargs, "socket-abstract=no"))
 		return;

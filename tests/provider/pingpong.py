@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """pingpong.py WEFT [mtu | keys] - Debian's fi_pingpong, data check on, between two processes through `weft switch`, unprivileged:
-messages and tagged messages, and under a hook of libfabric; with credits that are scheduled;
+messages and tagged messages, and under a hook of libfabric, by vhost-user and by shared buffers; with credits that are scheduled;
 then without a switch. With `mtu` only where large packets get lost, with `keys` only encrypted. Needs FI_PROVIDER_PATH."""
 import os
 import signal
@@ -46,9 +46,9 @@ def pair(devices, mode, size, hook="", cc="smartt", tune=""):
         assert "bytes" in text and "MB/sec" in text, text
 
 
-def through_switch(socket):
-    devices = [f"net_virtio_user0,path={socket}{i}" for i in range(2)]
-    switch = subprocess.Popen([WEFT, "switch", "--vhost", socket + ":2"], text=True, stdout=subprocess.PIPE)
+def through_switch(socket, option="--vhost", device="net_virtio_user0,path="):
+    devices = [f"{device}{socket}{i}" for i in range(2)]
+    switch = subprocess.Popen([WEFT, "switch", option, socket + ":2"], text=True, stdout=subprocess.PIPE)
     for mode in ("msg", "tagged"):
         for size in SIZES:
             pair(devices, mode, size)
@@ -90,6 +90,7 @@ def encrypted(folder):
     with open(folder + "/keys", "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as keys:
         keys.write(f"key 5 {'5a' * 32}\ncurrent 5\n")
     through_switch(folder + "/vhost")
+    through_switch(folder + "/shm", "--shm", "shm:")
     point_to_point(folder)
 
 
@@ -101,6 +102,7 @@ with tempfile.TemporaryDirectory(prefix="weft-pp-") as folder:
         small_mtu(folder)
         sys.exit(0)
     through_switch(folder + "/vhost")
+    through_switch(folder + "/shm", "--shm", "shm:")
     for scheduling in ("spraypass", "expresspass"):
         with_credit(folder + "/" + scheduling, scheduling)
     point_to_point(folder)

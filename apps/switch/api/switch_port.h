@@ -3,6 +3,7 @@
 #ifndef WEFT_SWITCH_PORT_H
 #define WEFT_SWITCH_PORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "user.h"
@@ -29,6 +30,13 @@ int switch_ports_add(struct switch_ports *p, const char *devargs, struct weft_er
 int switch_ports_add_memif(struct switch_ports *p, const char *spec, struct weft_err *err);
 /* "PREFIX:N": N vhost-user servers, sockets PREFIX0, PREFIX1, ... -EINVAL. */
 int switch_ports_add_vhost(struct switch_ports *p, const char *spec, struct weft_err *err);
+
+/* "PREFIX:N": N ports whose packets are in memory that this process shares with those that open "shm:PREFIX0",
+ * "shm:PREFIX1", ... -EINVAL. */
+int switch_ports_add_shm(struct switch_ports *p, const char *spec, struct weft_err *err);
+
+/* Whether all ports are of that kind. */
+bool switch_ports_share_all(const struct switch_ports *p);
 
 /* Starts EAL with enough memory and opens all ports; paths of sockets are made free first (socket_path.h, and its
  * errors); users outside the group cannot connect to them.

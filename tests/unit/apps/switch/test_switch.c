@@ -236,6 +236,7 @@ static unsigned files_left(void)
 /* ---- tests ---- */
 
 static const char VHOST_CLIENT[] = "net_virtio_user0,path=%s/v%d";
+static const char SHM_CLIENT[] = "shm:%s/v%d";
 static const char MEMIF_CLIENT[] = "net_memif0,role=client,socket=%s/m,socket-abstract=no,id=%d";
 
 /* Clients that die without a word leave a switch that serves their successors. */
@@ -259,6 +260,48 @@ static void serve(const char *args, const char *client)
 static void switch__vhost_processes_talk(void **state)
 {
 	serve("--vhost %s/v:2", VHOST_CLIENT);
+}
+
+static void switch__shm_processes_talk(void **state)
+{
+	serve("--shm %s/v:2", SHM_CLIENT);
+}
+
+static void switch__shm_processes_talk_over_leaves(void **state)
+{
+	serve("--shm %s/v:2 --topology leafspine:2:2:1 --route adaptive", SHM_CLIENT);
+}
+
+static void assert_rate(const char *args, const char *rate)
+{
+	char line[256] = "";
+	struct child c = start_switch(args);
+	if (fgets(line, sizeof line, c.out) == NULL || strstr(line, rate) == NULL)
+		fail_msg("%s: no %s: %s", args, rate, line);
+	assert_int_equal(stop_switch(&c, NULL, 0), 0);
+}
+
+static void switch__links_are_as_fast_as_ports_copy(void **state)
+{
+	assert_rate("--shm %s/v:2", ", 400 Gb/s");
+	assert_rate("--shm %s/v:1 --vhost %s/w:1", ", 100 Gb/s");
+	assert_rate("--shm %s/v:2 --link-gbps 25", ", 25 Gb/s");
+}
+
+/* One process with shared buffers, one without. */
+static void switch__shm_beside_vhost(void **state)
+{
+	char text[4096];
+	struct child sw = start_ready_switch("--shm %s/v:1 --vhost %s/w:1");
+	struct child echo = start_client(client_echo, "net_virtio_user0,path=%s/w%d", 0),
+		     sender = start_client(client_send, SHM_CLIENT, 0);
+	int rc = reap(&sender, text, sizeof text);
+	kill(echo.pid, SIGKILL);
+	reap(&echo, NULL, 0);
+	if (rc != 0)
+		fail_msg("sender: %d: %s", rc, text);
+	assert_int_equal(stop_switch(&sw, text, sizeof text), 0);
+	assert_int_equal(files_left(), 0);
 }
 
 /* The driver's memory goes away under a polling peer when one side leaves, so both clients outlive the switch. */
@@ -379,8 +422,8 @@ static void switch__chain_of_processes(void **state)
 static void switch__busy_socket_is_refused_stale_one_replaced(void **state)
 {
 	char text[1024];
-	static const char *const args[] = {"--vhost %s/v:1", "--memif %s/m:1"};
-	for (unsigned i = 0; i < 2; i++) {
+	static const char *const args[] = {"--vhost %s/v:1", "--memif %s/m:1", "--shm %s/v:1"};
+	for (unsigned i = 0; i < sizeof args / sizeof *args; i++) {
 		struct child first = start_ready_switch(args[i]), second = start_switch(args[i]);
 		assert_int_equal(reap(&second, text, sizeof text), 1);
 		assert_non_null(strstr(text, "another process listens"));
@@ -428,6 +471,10 @@ static void switch__bad_options_are_named(void **state)
 		{"--vhost %s/v", "--vhost", 2},
 		{"--vhost %s/v:0", "--vhost", 2},
 		{"--memif %s/m:33", "--memif", 2},
+		{"--shm %s/v:0", "--shm", 2},
+		{"--shm %s/v:1 --mtu 9", "max_ip_bytes 9", 1},
+		{"--shm %s/none/none/v:1", "none/none", 1},
+		{"--shm %s/v:1 --port net_null0", "cannot be a port beside those of --shm", 1},
 		{"--vhost %s/v:1 --link-gbps fast", "fast", 2},
 		{"--vhost %s/v:1 --set nonsense=1", "nonsense", 2},
 		{"--vhost %s/v:1 --set trim", "KEY=VALUE", 2},
@@ -486,6 +533,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(switch__vhost_processes_talk),
+		cmocka_unit_test(switch__shm_processes_talk),
+		cmocka_unit_test(switch__shm_processes_talk_over_leaves),
+		cmocka_unit_test(switch__links_are_as_fast_as_ports_copy),
+		cmocka_unit_test(switch__shm_beside_vhost),
 		cmocka_unit_test(switch__memif_processes_talk),
 		cmocka_unit_test(switch__address_moves_when_its_port_is_down),
 		cmocka_unit_test(switch__leafspine_between_processes),
