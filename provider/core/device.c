@@ -20,6 +20,9 @@ enum { PAYLOAD_MIN = 1024, PAYLOAD_MAX = 8192 };
 
 enum { LINK_IS_BOUND = 1 }; /* weft_engine_tune.probe_rate */
 
+/* Several turns of who shares a processor: within them a process that does not answer may just not run. */
+#define SHM_RTO_NS WEFT_MS(20)
+
 /* The largest of UET's payload sizes in an IP packet that the port carries, over IPv6 and with all options. */
 static uint32_t payload_fit(uint32_t max_ip_bytes)
 {
@@ -41,6 +44,21 @@ static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 		tune->engine.tune.probe_rate = LINK_IS_BOUND;
 	if (!tune->payload_chosen)
 		tune->engine.tune.payload_bytes = payload_fit(port->max_ip_bytes);
+}
+
+/* The path of the socket of a port with shared buffers; NULL: it is no such port. */
+static const char *shm_path(const char *devargs)
+{
+	size_t bytes = strlen(SHM_PREFIX);
+	return strncmp(devargs, SHM_PREFIX, bytes) == 0 ? devargs + bytes : NULL;
+}
+
+/* Peers at shared buffers are processes of this host, and most of them share its processors. A switch tells what it
+ * trims, so a timeout has nothing else to find than a switch that drops, or a process that ended. */
+static void timeout_fit(struct prov_tune *tune, const struct prov_dev *dev)
+{
+	if (shm_path(dev->devargs) && !tune->engine.tune.rto_ns)
+		tune->engine.tune.rto_ns = SHM_RTO_NS;
 }
 
 /* Whether the kernel's list says that the socket at `path` is bound and nobody listens to it yet. Sockets of other
@@ -70,9 +88,9 @@ static void socket_wait(const char *devargs, weft_ns patience_ns)
 	const struct timespec nap = {.tv_nsec = 10000000};
 	char path[128], role[16];
 	bool memif = weft_ethdev_arg(devargs, "socket", path, sizeof path);
-	bool shm = strncmp(devargs, SHM_PREFIX, strlen(SHM_PREFIX)) == 0;
-	if (shm && strlen(devargs) - strlen(SHM_PREFIX) < sizeof path)
-		strcpy(path, devargs + strlen(SHM_PREFIX));
+	const char *shm = shm_path(devargs);
+	if (shm && strlen(shm) < sizeof path)
+		strcpy(path, shm);
 	else if (memif ? !weft_ethdev_arg(devargs, "role", role, sizeof role) || strcmp(role, "client") != 0
 		       : !weft_ethdev_arg(devargs, "path", path, sizeof path))
 		return;
@@ -184,6 +202,7 @@ int prov_device_open(struct prov_nic *nic, const struct prov_conf *conf, const s
 	if (!ret && tune->key_file)
 		ret = prov_keys_open(nic, tune->key_file, &dev->ip, err);
 	link_fit(tune, nic->engine_port);
+	timeout_fit(tune, dev);
 	if (!ret)
 		ret = weft_engine_create(&tune->engine, nic->engine_port, weft_clock_ns(), &nic->engine, err);
 	if (ret)
