@@ -68,7 +68,8 @@ plugin() {
 plugin empty 'int nothing;'
 says 'empty.so: no symbol weft_plugin' "$weft" "${run[@]}" --plugin ./empty.so
 plugin old 'WEFT_PLUGIN = {.abi = WEFT_PLUGIN_ABI - 1};'
-says "old.so: made for plug-in ABI 2, this is 3" "$weft" "${run[@]}" --plugin ./old.so
+abi=$(sed -n 's/.*WEFT_PLUGIN_ABI = \([0-9]*\).*/\1/p' "$source/include/weft/spi/plugin.h")
+says "old.so: made for plug-in ABI $((abi - 1)), this is $abi" "$weft" "${run[@]}" --plugin ./old.so
 plugin bare 'static const struct weft_cc_ops o = {.name = "bare", .help = "none"};
 static const struct weft_cc_ops *const t[] = {&o, NULL}; WEFT_PLUGIN = {.abi = WEFT_PLUGIN_ABI, .cc = t};'
 says "bare.so: congestion control bare: a function is missing" "$weft" "${run[@]}" --plugin ./bare.so
