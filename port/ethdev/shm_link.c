@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rte_atomic.h>
 #include <rte_mbuf.h>
 
 #include "likely.h"
@@ -115,7 +116,7 @@ uint16_t shm_link_rx(struct shm_link *l, struct rte_mbuf **m, uint16_t n)
 /* True: it slept. */
 static bool wake(struct shm_link *l)
 {
-	atomic_thread_fence(memory_order_seq_cst); /* descriptors are to be seen before we look who sleeps */
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST); /* descriptors are to be seen before we look who sleeps */
 	l->unwoken = 0;
 	if (!shm_ring_wants_wake(&l->tx))
 		return false;
@@ -221,7 +222,7 @@ bool shm_link_listen(struct shm_link *l, bool on)
 	atomic_store_explicit(&l->rx.shared->sleeps, on, memory_order_relaxed);
 	if (!on)
 		return false;
-	atomic_thread_fence(memory_order_seq_cst);
+	rte_atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return shm_ring_has(&l->rx);
 }
 
