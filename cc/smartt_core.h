@@ -53,7 +53,7 @@ void smartt_view(const struct weft_cc *cc, struct weft_cc_view *view);
 /* Whether these parameters need more than the published handlers: at every ACK, or only now and then. */
 bool smartt_varies_each_ack(const struct smartt_tune *t);
 bool smartt_varies(const struct smartt_tune *t);
-/* Handlers for options that concern every ACK; for common_rtt and what is rare; for what is rare alone. */
+/* Handlers for options that concern every ACK; for common_rtt, share_pct and what is rare; for what is rare alone. */
 smartt_ack_fn smartt_each_on_ack, smartt_common_on_ack, smartt_rare_on_ack;
 void smartt_variant_on_sent(struct weft_cc *cc, const struct weft_cc_sent *ev, weft_ns now);
 void smartt_variant_on_loss(struct weft_cc *cc, const struct weft_cc_loss *ev, weft_ns now);

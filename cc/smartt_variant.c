@@ -17,8 +17,7 @@ bool smartt_varies_each_ack(const struct smartt_tune *t)
 bool smartt_varies(const struct smartt_tune *t)
 {
 	return smartt_varies_each_ack(t) || t->burst_target || t->qa_gate_pct || !t->quick_adapt ||
-	       t->ignore_phase != SMARTT_IGNORE_ALL || t->first_qa_pct || t->share_start || t->from_flight ||
-	       t->share_pct;
+	       t->ignore_phase != SMARTT_IGNORE_ALL || t->first_qa_pct || t->share_start || t->from_flight;
 }
 
 /* The window, which may be below a packet. */

@@ -14,8 +14,6 @@
 #include "socket_path.h"
 #include "weft/ethdev.h"
 
-#define SHM_PREFIX "shm:"
-
 enum {
 	EAL_BASE_MIB = 128,     /* queues, tables, drivers' shared rings */
 	PKT_EXTRA_BYTES = 1024, /* of an mbuf around the IP packet, and its share of rings */
@@ -67,7 +65,7 @@ static int add_many(struct switch_ports *p, const char *spec, enum kind kind, st
 		else if (kind == KIND_VHOST)
 			snprintf(devargs, sizeof devargs, "net_vhost%u,iface=%s%u", p->count, path, i);
 		else
-			snprintf(devargs, sizeof devargs, SHM_PREFIX "%s%u", path, i);
+			snprintf(devargs, sizeof devargs, "shm:%s%u", path, i);
 		rc = switch_ports_add(p, devargs, err);
 	}
 	return rc;
@@ -88,17 +86,11 @@ int switch_ports_add_shm(struct switch_ports *p, const char *spec, struct weft_e
 	return add_many(p, spec, KIND_SHM, err);
 }
 
-/* The path of its socket; NULL: it is no port with shared buffers. */
-static const char *shm_path(const char *devargs)
-{
-	return strncmp(devargs, SHM_PREFIX, strlen(SHM_PREFIX)) == 0 ? devargs + strlen(SHM_PREFIX) : NULL;
-}
-
 static uint32_t shm_ports(const struct switch_ports *p)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < p->count; i++)
-		n += shm_path(p->devargs[i]) != NULL;
+		n += weft_ethdev_shm_path(p->devargs[i]) != NULL;
 	return n;
 }
 
@@ -110,8 +102,8 @@ bool switch_ports_share_all(const struct switch_ports *p)
 /* The path this port will listen on; false: none. */
 static bool listens_on(const char *devargs, char path[SWITCH_DEVARGS_MAX])
 {
-	if (shm_path(devargs) != NULL)
-		return strcpy(path, shm_path(devargs)) != NULL;
+	if (weft_ethdev_shm_path(devargs) != NULL)
+		return strcpy(path, weft_ethdev_shm_path(devargs)) != NULL;
 	if (strncmp(devargs, "net_vhost", 9) == 0)
 		return strstr(devargs, ",client=1") == NULL &&
 		       weft_ethdev_arg(devargs, "iface", path, SWITCH_DEVARGS_MAX);
@@ -169,15 +161,15 @@ static int shm_ports_open(struct switch_ports *p, uint32_t ip_bytes, struct weft
 	struct weft_ethdev_shm_conf conf = {.paths = paths, .max_ip_bytes = ip_bytes, .dscp = p->dscp};
 	uint32_t next = 0;
 	for (uint32_t i = 0; i < p->count; i++)
-		if (shm_path(p->devargs[i]) != NULL)
-			paths[conf.count++] = shm_path(p->devargs[i]);
+		if (weft_ethdev_shm_path(p->devargs[i]) != NULL)
+			paths[conf.count++] = weft_ethdev_shm_path(p->devargs[i]);
 	if (conf.count == 0)
 		return 0;
 	switch_user_files_begin(&p->user);
 	int rc = weft_ethdev_shm_serve(&conf, ports, err);
 	switch_user_files_end(&p->user);
 	for (uint32_t i = 0; rc == 0 && i < p->count; i++)
-		if (shm_path(p->devargs[i]) != NULL)
+		if (weft_ethdev_shm_path(p->devargs[i]) != NULL)
 			p->port[i] = ports[next++];
 	return rc;
 }
@@ -187,7 +179,8 @@ static int shm_ports_open(struct switch_ports *p, uint32_t ip_bytes, struct weft
 static int mix_check(const struct switch_ports *p, struct weft_err *err)
 {
 	for (uint32_t i = 0; i < p->count && shm_ports(p) > 0; i++)
-		if (shm_path(p->devargs[i]) == NULL && !(weft_ethdev_offloads(p->port[i]) & WEFT_OFFLOAD_TX_SEGMENTS))
+		if (weft_ethdev_shm_path(p->devargs[i]) == NULL &&
+		    !(weft_ethdev_offloads(p->port[i]) & WEFT_OFFLOAD_TX_SEGMENTS))
 			return weft_err_set(err, -ENOTSUP,
 					    "%s: sends packets from its own memory alone, so that it "
 					    "cannot be a port beside those of --shm",

@@ -219,6 +219,9 @@ struct weft_ethdev_shm_conf {
 	struct weft_dscp dscp;
 };
 
+/* The path in a device "shm:PATH"; NULL: `dev` is NULL or another kind of device. */
+const char *weft_ethdev_shm_path(const char *dev);
+
 /* Opens them all, to be polled by one thread. `ports` has room for `count`. The sockets stay when the ports are closed.
  * -EINVAL, -ENOMEM, -EADDRINUSE and other errors of the system, with a message that names the first socket or the one
  * that failed. */

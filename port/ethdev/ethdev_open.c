@@ -320,7 +320,7 @@ int weft_ethdev_open(const struct weft_ethdev_conf *conf, struct weft_port **out
 		rc = weft_eal_start_for(&conf->dev, conf->dev != NULL, false, err);
 	if (rc != 0)
 		return rc;
-	if (shm_dev_path(conf->dev) != NULL)
+	if (weft_ethdev_shm_path(conf->dev) != NULL)
 		return shm_client_open(conf, out, err);
 	struct ethdev *d = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(sizeof *d, RTE_CACHE_LINE_SIZE));
 	if (d == NULL)

@@ -310,7 +310,7 @@ static int conf_check(const struct weft_ethdev_conf *conf, struct weft_err *err)
 
 int shm_client_open(const struct weft_ethdev_conf *conf, struct weft_port **out, struct weft_err *err)
 {
-	const char *path = shm_dev_path(conf->dev);
+	const char *path = weft_ethdev_shm_path(conf->dev);
 	int rc = conf_check(conf, err);
 	if (rc != 0)
 		return rc;

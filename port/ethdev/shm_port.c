@@ -9,10 +9,11 @@
 
 enum { EVENTS = 2 }; /* the socket of who is connected, and that for others */
 
-const char *shm_dev_path(const char *dev)
+const char *weft_ethdev_shm_path(const char *dev)
 {
-	size_t len = strlen(SHM_DEV_PREFIX);
-	return dev != NULL && strncmp(dev, SHM_DEV_PREFIX, len) == 0 ? dev + len : NULL;
+	static const char prefix[] = "shm:";
+	size_t len = sizeof prefix - 1;
+	return dev != NULL && strncmp(dev, prefix, len) == 0 ? dev + len : NULL;
 }
 
 static void look_soon(struct ethdev *d)

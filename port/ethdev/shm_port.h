@@ -6,8 +6,6 @@
 #include "ethdev_priv.h"
 #include "shm_link.h"
 
-#define SHM_DEV_PREFIX "shm:" /* in front of the path of a port's socket */
-
 /* What is known of the port beside struct ethdev, at the start of what a process or a switch needs for it. */
 struct shm_port {
 	struct shm_link link;
@@ -28,8 +26,5 @@ uint16_t shm_port_tx(struct ethdev *d, struct rte_mbuf **m, uint16_t n);
 /* From now on whoever is connected wakes us. True: there is something to take already. */
 bool shm_port_arm(struct ethdev *d);
 void shm_port_disarm(struct ethdev *d);
-
-/* A path in `dev`, behind SHM_DEV_PREFIX; NULL: it names no such port. */
-const char *shm_dev_path(const char *dev);
 
 #endif

@@ -13,8 +13,6 @@
 #include "prov_log.h"
 #include "weft/ethdev.h"
 
-#define SHM_PREFIX "shm:" /* of weft_ethdev_open */
-
 /* UE 1.0 sec. 3.4.1.11: Payload MTU. */
 enum { PAYLOAD_MIN = 1024, PAYLOAD_MAX = 8192 };
 
@@ -46,18 +44,11 @@ static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 		tune->engine.tune.payload_bytes = payload_fit(port->max_ip_bytes);
 }
 
-/* The path of the socket of a port with shared buffers; NULL: it is no such port. */
-static const char *shm_path(const char *devargs)
-{
-	size_t bytes = strlen(SHM_PREFIX);
-	return strncmp(devargs, SHM_PREFIX, bytes) == 0 ? devargs + bytes : NULL;
-}
-
 /* Peers at shared buffers are processes of this host, and most of them share its processors. A switch tells what it
  * trims, so a timeout has nothing else to find than a switch that drops, or a process that ended. */
 static void timeout_fit(struct prov_tune *tune, const struct prov_dev *dev)
 {
-	if (shm_path(dev->devargs) && !tune->engine.tune.rto_ns)
+	if (weft_ethdev_shm_path(dev->devargs) && !tune->engine.tune.rto_ns)
 		tune->engine.tune.rto_ns = SHM_RTO_NS;
 }
 
@@ -88,7 +79,7 @@ static void socket_wait(const char *devargs, weft_ns patience_ns)
 	const struct timespec nap = {.tv_nsec = 10000000};
 	char path[128], role[16];
 	bool memif = weft_ethdev_arg(devargs, "socket", path, sizeof path);
-	const char *shm = shm_path(devargs);
+	const char *shm = weft_ethdev_shm_path(devargs);
 	if (shm && strlen(shm) < sizeof path)
 		strcpy(path, shm);
 	else if (memif ? !weft_ethdev_arg(devargs, "role", role, sizeof role) || strcmp(role, "client") != 0
