@@ -42,6 +42,46 @@ static void part__flows_keep_to_theirs(void **state)
 	lan_close(&lan);
 }
 
+/* The uplink that all packets of flow `flow` from R5 to R1 take at switch `sw`, 0 or 1; 2: they take both. */
+static uint32_t keeps_to(const struct lan *lan, uint32_t sw, uint32_t flow)
+{
+	uint32_t count[2] = {0};
+
+	for (uint32_t i = 0; i < PACKETS; i++) {
+		uint32_t up = box_choose_up(lan, sw, 10, 2, (uint16_t)flow);
+		assert_in_range(up, 0, 1);
+		count[up]++;
+	}
+	return count[0] == PACKETS ? 0 : count[1] == PACKETS ? 1 : 2;
+}
+
+/* DRILL's figure 5: racks R0..R2 and fabric switches F0, F1 (switches 6, 7) are a pod, R3..R5 and F2, F3 (8, 9) the
+ * other; the cable between R0 and F0 is out of use. Of the paths from R5 to R1 the two over F2 are a part, and the two
+ * over F3, which packets to R0 take as well; they weigh the same. From F2 and from F3 on paths are alike. */
+static void part__figure_5(void **state)
+{
+	struct weft_pkt pkt = {.src = weft_net_host_ip(10), .dst = weft_net_host_ip(2)};
+	uint32_t count[3] = {0};
+	struct lan lan;
+
+	box_open(&lan, "tree:2:3:2:2:2", "drill", NULL, 1);
+	avoid_cable(&lan, 0, 0, 0, true);
+	assert_int_equal(weft_net_reroute(lan.net), 0);
+	for (uint32_t flow = 0; flow < FLOWS; flow++)
+		count[keeps_to(&lan, 5, flow)]++;
+	assert_int_equal(count[2], 0);
+	assert_in_range(count[0], FLOWS / 2 - 4 * 39, FLOWS / 2 + 4 * 39); /* four standard deviations */
+	for (uint32_t sw = 8; sw <= 9; sw++) {
+		struct route_ways ways = {.sw = sw, .leaf = 1};
+		assert_false(route_plan_part(&lan.net->tree, &ways, &pkt));
+		for (uint32_t flow = 0; flow < 100; flow++)
+			assert_int_equal(keeps_to(&lan, sw, flow), 2);
+	}
+	for (uint32_t flow = 0; flow < 100; flow++) /* to R0 over F3 alone */
+		assert_int_equal(box_choose_up(&lan, 5, 10, 0, (uint16_t)flow), 1);
+	lan_close(&lan);
+}
+
 /* Leaf 0 has lost spines 0 and 1, so that leaf 3's paths to leaf 1 have parts of two and of three ports. An engine
  * remembers the best of each apart: it takes them at once, in turns. */
 static void part__is_remembered_apart(void **state)
@@ -324,6 +364,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(part__flows_keep_to_theirs),
+		cmocka_unit_test(part__figure_5),
 		cmocka_unit_test(part__is_remembered_apart),
 		cmocka_unit_test(part__ends_with_the_fault),
 		cmocka_unit_test(part__off),
