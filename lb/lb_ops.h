@@ -10,14 +10,15 @@
 
 /* Parameters of "reps" and "reps2". */
 struct reps_tune {
-	uint64_t freeze_ns;     /* how long a failure keeps it from exploring */
-	uint32_t ring;          /* entropies remembered */
-	uint8_t evict;          /* a timed-out entropy leaves the cache */
-	uint8_t refreeze;       /* a failure ends exploring that lasts longer than a base RTT */
-	uint32_t late_pct;      /* reps2: not cached is what waited longer than this share of the mean wait ... */
-	uint32_t late_pkts;     /* ... and longer than so many full packets take, */
-	uint32_t late_left_pct; /* or, near a message's end, than this share of the time that is left; 0: no matter */
-	uint32_t mark_wait_pct; /* reps2: marks do not count up to this share of the mean wait */
+	uint64_t freeze_ns;       /* how long a failure keeps it from exploring */
+	uint32_t ring;            /* entropies remembered */
+	uint8_t evict;            /* a timed-out entropy leaves the cache */
+	uint8_t refreeze;         /* a failure ends exploring that lasts longer than a base RTT */
+	uint32_t late_pct;        /* reps2: not cached is what waited longer than this share of the mean wait ... */
+	uint32_t late_pkts;       /* ... and longer than so many full packets take, */
+	uint32_t late_left_pct;   /* or, near a message's end, than this share of the time that is left; 0: no matter */
+	uint32_t late_trim_brtts; /* ... and neither counts for so many base RTTs after a trimmed packet */
+	uint32_t mark_wait_pct;   /* reps2: marks do not count up to this share of the mean wait */
 };
 
 /* Parameters of "plb". */

@@ -28,8 +28,7 @@ enum {
 	EXPLORE_MAX = UINT16_MAX, /* packets */
 	MEAN_SHIFT = 4,           /* reps2: the mean wait counts 2^-4 ns, and a sample weighs as much */
 	WAIT_MAX_NS = 1 << 26,
-	END_PKTS = 8,   /* reps2: what chance and the last hop have in a queue */
-	MEAN_BYTES = 8, /* what it adds to the state, which stays a multiple of 8 */
+	END_PKTS = 8, /* reps2: what chance and the last hop have in a queue */
 };
 
 struct reps {
@@ -53,6 +52,13 @@ struct reps {
 	uint16_t ring[];          /* cachedEV */
 };
 _Static_assert(sizeof(struct reps) + RING * 2 <= 32, "state budget");
+
+/* What reps2 has behind the ring. */
+struct waits {
+	uint32_t mean;          /* of what was measured, 2^-MEAN_SHIFT ns */
+	uint32_t trimmed_ticks; /* when the last NACK came for a packet trimmed before the last hop; 0: none did */
+};
+_Static_assert(sizeof(struct waits) % 8 == 0, "the state stays a multiple of 8");
 
 static struct reps *state(struct weft_lb *lb)
 {
@@ -90,19 +96,18 @@ static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 
 static size_t state2_bytes(const struct weft_lb_params *params)
 {
-	return state_bytes(params) + MEAN_BYTES;
+	return state_bytes(params) + sizeof(struct waits);
 }
 
-/* reps2: of the waits that were measured, behind the ring. */
-static inline uint32_t *mean_wait(struct reps *s)
+static inline struct waits *waits(struct reps *s)
 {
-	return (uint32_t *)(void *)&s->ring[(s->mask + 2u) & ~1u];
+	return (struct waits *)(void *)&s->ring[(s->mask + 2u) & ~1u];
 }
 
 static void init2(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
 	init(lb, seed, now);
-	memset((uint8_t *)weft_lb_state(lb) + state_bytes(lb->params), 0, MEAN_BYTES);
+	*waits(state(lb)) = (struct waits){0};
 }
 
 /* A uniform draw from the entropies in use. The upper half of a 64-bit linear congruential generator (Knuth's MMIX
@@ -210,6 +215,23 @@ static __attribute__((noinline)) void note_cached(struct weft_lb *lb, bool cover
 		note_covered(s, (s->head + s->mask) & s->mask, covered);
 }
 
+/* A packet that another ACK covered was taken for unmarked; its own ACK, which that one overtook, has the mark. The
+ * oldest entropy takes the place of the packet's, unless that was used meanwhile. */
+static __attribute__((noinline)) void forget_marked(struct reps *s, uint16_t ev)
+{
+	uint32_t oldest = (uint32_t)(s->head - s->valid) & s->mask;
+
+	for (uint32_t i = 0; i < s->valid; i++) {
+		uint32_t at = (oldest + i) & s->mask;
+		if (s->ring[at] != ev)
+			continue;
+		s->ring[at] = s->ring[oldest];
+		note_covered(s, at, s->covered >> oldest % 32 & 1);
+		s->valid--;
+		return;
+	}
+}
+
 /* Leaves the entries that were seen on a way back, in their order. What is frozen is walked for long, and ACKs that all
  * went a dead way would be missed until everything has timed out. */
 static void drop_covered(struct reps *s)
@@ -288,6 +310,8 @@ static void feedback(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_n
 	if (fb != WEFT_LB_OK) {
 		if (fb == WEFT_LB_TIMEOUT)
 			on_failure(lb, ev, now);
+		if (fb == WEFT_LB_CE && s->some_covered)
+			forget_marked(s, ev);
 		if (fb != WEFT_LB_COVERED || (s->frozen || s->exploring))
 			return;
 		s->some_covered = 1;
@@ -324,6 +348,14 @@ static __attribute__((noinline)) bool is_late_for_end(const struct weft_lb *lb, 
 	return share && wait_ns > mean_ns && wait_ns - mean_ns > hidden_ns;
 }
 
+/* Some path is so bad that packets are trimmed on it. Then a random one is likelier to be bad than a late one is. The
+ * time is compared modulo 73 min, so a trim may count again after that. */
+static bool trimmed_lately(const struct weft_lb *lb, const struct waits *w, weft_ns now)
+{
+	return w->trimmed_ticks &&
+	       ticks(now) - w->trimmed_ticks <= ticks(lb->params->brtt_ns * tune(lb)->late_trim_brtts);
+}
+
 /* Whether a mark says something of the path. Where all paths have queues a mark is a matter of chance, and the random
  * path in place of a marked one would unbalance what recycling has balanced. */
 static bool mark_counts(const struct weft_lb *lb, uint32_t mean, uint32_t wait_ns)
@@ -336,17 +368,26 @@ static void answered2(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_
 		      weft_ns now)
 {
 	struct reps *s = state(lb);
-	uint32_t *mean = mean_wait(s), wait = wait_ns < WAIT_MAX_NS ? (uint32_t)wait_ns : WAIT_MAX_NS;
+	struct waits *w = waits(s);
+	uint32_t wait = wait_ns < WAIT_MAX_NS ? (uint32_t)wait_ns : WAIT_MAX_NS;
 
 	if (unlikely(fb == WEFT_LB_CE)) {
-		feedback(lb, ev, mark_counts(lb, *mean, wait) ? WEFT_LB_CE : WEFT_LB_OK, now);
+		feedback(lb, ev, mark_counts(lb, w->mean, wait) ? WEFT_LB_CE : WEFT_LB_OK, now);
 		return;
 	}
-	*mean += wait - (*mean >> MEAN_SHIFT);
-	bool late = is_late(lb, *mean, wait) ||
-		    (unlikely(left_ns != WEFT_NEVER) && is_late_for_end(lb, *mean >> MEAN_SHIFT, wait, left_ns));
-	if (likely(s->frozen || !late))
+	w->mean += wait - (w->mean >> MEAN_SHIFT);
+	bool late = is_late(lb, w->mean, wait) ||
+		    (unlikely(left_ns != WEFT_NEVER) && is_late_for_end(lb, w->mean >> MEAN_SHIFT, wait, left_ns));
+	if (likely(!late) || s->frozen || trimmed_lately(lb, w, now))
 		feedback(lb, ev, WEFT_LB_OK, now);
+}
+
+/* Where no wait was measured. */
+static void feedback2(struct weft_lb *lb, uint16_t ev, enum weft_lb_fb fb, weft_ns now)
+{
+	if (unlikely(fb == WEFT_LB_TRIM))
+		waits(state(lb))->trimmed_ticks = ticks(now);
+	feedback(lb, ev, fb, now);
 }
 
 static void view(const struct weft_lb *lb, struct weft_lb_view *view)
@@ -382,6 +423,9 @@ static const struct weft_param tunes2[] = {
 	     "... or, in a message's last round trip, longer than the mean wait by 8 full packets and this share of "
 	     "the time in which what is left leaves, %; 0: no such bound",
 	     50, 0, 1000),
+	TUNE(late_trim_brtts, U32, late_trim_brtts,
+	     "... but neither bound counts for so many base RTTs after a packet was trimmed before the last hop", 4, 0,
+	     1000000),
 	TUNE(mark_wait_pct, U32, mark_wait_pct,
 	     "an entropy is used again after a marked packet that waited no longer than this share of the mean "
 	     "wait, %; 0: only if it did not wait",
@@ -407,11 +451,11 @@ const struct weft_lb_ops weft_lb_reps2 = {
 	.help = "REPS that goes by how long packets waited, too",
 	.tunes = tunes2,
 	.tune_size = sizeof(struct reps_tune),
-	.state_size = sizeof(struct reps) + RING * sizeof(uint16_t) + MEAN_BYTES,
+	.state_size = sizeof(struct reps) + RING * sizeof(uint16_t) + sizeof(struct waits),
 	.state_bytes = state2_bytes,
 	.init = init2,
 	.pick = pick,
-	.feedback = feedback,
+	.feedback = feedback2,
 	.answered = answered2,
 	.view = view,
 };

@@ -84,6 +84,25 @@ static void model_on_ack(struct model *m, uint16_t ev, bool covered, weft_ns now
 	}
 }
 
+/* The packet was taken for unmarked when another ACK covered it; the oldest entropy fills the gap. */
+static void model_on_mark(struct model *m, uint16_t ev)
+{
+	if (!m->was_covered || m->freezing || m->explore)
+		return;
+	int oldest = (m->head - m->valid_evs + m->size) % m->size;
+	for (int i = 0; i < m->valid_evs; i++) {
+		int at = (oldest + i) % m->size;
+		if (m->buffer[at].cached_ev != ev)
+			continue;
+		bool moved = model_covered(m, oldest);
+		m->buffer[at].cached_ev = m->buffer[oldest].cached_ev;
+		m->buffer[at].covered = moved || (m->size > 32 && m->buffer[at].covered);
+		m->buffer[oldest].is_valid = false;
+		m->valid_evs--;
+		return;
+	}
+}
+
 static void model_evict(struct model *m, uint16_t ev)
 {
 	int n = model_written(m), other = -1;
@@ -194,6 +213,8 @@ static void compare_with_model(uint64_t seed, bool evict, unsigned timeouts_per_
 			lb_box_feed(&box, ev, fb, now);
 			if (fb <= WEFT_LB_COVERED)
 				model_on_ack(&m, ev, fb == WEFT_LB_COVERED, now);
+			else if (fb == WEFT_LB_CE)
+				model_on_mark(&m, ev);
 		} else {
 			assert_int_equal(lb_box_pick(&box, psn, now), model_on_send(&m, psn));
 			psn++;

@@ -106,6 +106,33 @@ static void answered__all_bounds_can_be_set(void **state)
 	assert_true(is_reused_with(&box, 4200, 1));
 }
 
+/* Whether a late entropy is used again so long after a packet of another path had that fate. */
+static bool is_reused_late_after(struct lb_box *box, enum weft_lb_fb fate, weft_ns after_ns)
+{
+	enum { EV = 4242 };
+
+	setup(box, 2000);
+	lb_box_feed(box, 9, fate, WEFT_MS(1));
+	lb_box_answer_last(box, EV, 20000, 0, WEFT_MS(1) + after_ns);
+	return lb_box_pick(box, ANSWERS, WEFT_MS(1) + after_ns) == EV;
+}
+
+static void answered__late_is_good_enough_while_paths_trim(void **state)
+{
+	struct lb_box box;
+
+	assert_true(is_reused_late_after(&box, WEFT_LB_TRIM, 0));
+	assert_true(is_reused_late_after(&box, WEFT_LB_TRIM, 4 * BRTT_NS - 1024));
+	assert_false(is_reused_late_after(&box, WEFT_LB_TRIM, 4 * BRTT_NS + 1024));
+	assert_false(is_reused_late_after(&box, WEFT_LB_CE, 0));
+	assert_false(is_reused_late_after(&box, WEFT_LB_LOSS, 0));
+	setup(&box, 2000);
+	tune(&box)->late_trim_brtts = 0;
+	lb_box_feed(&box, 9, WEFT_LB_TRIM, WEFT_MS(1));
+	lb_box_answer_last(&box, 5, 20000, 0, WEFT_MS(1) + 1024);
+	assert_int_not_equal(lb_box_pick(&box, ANSWERS, WEFT_MS(1) + 1024), 5);
+}
+
 /* A link that becomes slow for all packets: the mean follows, and entropies are used again. */
 static void answered__the_mean_follows(void **state)
 {
@@ -217,6 +244,7 @@ int main(void)
 		cmocka_unit_test(answered__few_packets_are_no_reason),
 		cmocka_unit_test(answered__the_end_of_a_message_is_stricter),
 		cmocka_unit_test(answered__all_bounds_can_be_set),
+		cmocka_unit_test(answered__late_is_good_enough_while_paths_trim),
 		cmocka_unit_test(answered__the_mean_follows),
 		cmocka_unit_test(answered__a_mark_counts_above_the_mean),
 		cmocka_unit_test(answered__frozen_takes_what_is_alive),
