@@ -46,10 +46,13 @@ static void link_fit(struct prov_tune *tune, const struct weft_port *port)
 
 /* Peers at shared buffers are processes of this host, and most of them share its processors. A switch tells what it
  * trims, so a timeout has nothing else to find than a switch that drops, or a process that ended. */
-static void timeout_fit(struct prov_tune *tune, const struct prov_dev *dev)
+static void timeout_fit(struct prov_tune *tune, const struct prov_dev *dev, const char *name)
 {
-	if (weft_ethdev_shm_path(dev->devargs) && !tune->engine.tune.rto_ns)
-		tune->engine.tune.rto_ns = SHM_RTO_NS;
+	if (!weft_ethdev_shm_path(dev->devargs) || tune->engine.tune.rto_ns)
+		return;
+	tune->engine.tune.rto_ns = SHM_RTO_NS;
+	FI_INFO(&prov_weft, FI_LOG_DOMAIN, "%s: shared buffers: retransmission timeout %llu ns\n", name,
+		(unsigned long long)SHM_RTO_NS);
 }
 
 /* Whether the kernel's list says that the socket at `path` is bound and nobody listens to it yet. Sockets of other
@@ -193,7 +196,7 @@ int prov_device_open(struct prov_nic *nic, const struct prov_conf *conf, const s
 	if (!ret && tune->key_file)
 		ret = prov_keys_open(nic, tune->key_file, &dev->ip, err);
 	link_fit(tune, nic->engine_port);
-	timeout_fit(tune, dev);
+	timeout_fit(tune, dev, nic->name);
 	if (!ret)
 		ret = weft_engine_create(&tune->engine, nic->engine_port, weft_clock_ns(), &nic->engine, err);
 	if (ret)

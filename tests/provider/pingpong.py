@@ -18,7 +18,7 @@ def pingpong(device, hook, cc, tune, *args):
     if cc != "smartt":  # credit is granted at the rate of the link, which a vhost port does not know
         tune = ",".join(["link_bps=400000000000,pacing=off", *filter(None, [tune])])
     env = dict(os.environ, FI_WEFT_DEVICE=device, FI_WEFT_CC=cc, FI_WEFT_TUNE=tune, FI_HOOK=hook,
-               FI_LOG_LEVEL="info" if hook else "", FI_LOG_PROV="hook_" + hook)
+               FI_LOG_LEVEL="info" if hook else "", FI_LOG_PROV=f"hook_{hook},weft")
     return subprocess.Popen(["fi_pingpong", "-p", "weft", "-e", "rdm", "-c", *args], env=env, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -44,6 +44,7 @@ def pair(devices, mode, size, hook="", cc="smartt", tune=""):
     for process, text in ((client, out), (server, output(server))):
         check(process, text, f"{mode} {size} over {devices}")
         assert "bytes" in text and "MB/sec" in text, text
+    return out
 
 
 def through_switch(socket, option="--vhost", device="net_virtio_user0,path="):
@@ -52,7 +53,10 @@ def through_switch(socket, option="--vhost", device="net_virtio_user0,path="):
     for mode in ("msg", "tagged"):
         for size in SIZES:
             pair(devices, mode, size)
-    pair(devices, "tagged", SIZES[1], "perf")  # the debug hook refuses fi_pingpong's format of completion queues
+    # The debug hook refuses fi_pingpong's format of completion queues.
+    for tune, chosen in (("", device == "shm:"), ("rto_ns=5000000", False)):
+        log = pair(devices, "tagged", SIZES[1], "perf", tune=tune)
+        assert ("shared buffers: retransmission timeout 20000000 ns" in log) == chosen, log
     switch.send_signal(signal.SIGINT)
     out = check(switch, output(switch), "weft switch")
     assert "fabric: " in out and "fabric: 0 hops" not in out, out
