@@ -46,8 +46,8 @@ static void swap(uint32_t *to, uint32_t i, uint32_t j)
 	to[j] = t;
 }
 
-/* Sattolo's algorithm: one cycle through all hosts, so nobody sends to itself. NULL: no memory. */
-static uint32_t *make_cycle(uint32_t n, struct rng *rng)
+/* Sattolo's algorithm: one cycle through all. */
+uint32_t *workload_cycle(uint32_t n, struct rng *rng)
 {
 	uint32_t *to = malloc(n * sizeof *to);
 
@@ -75,7 +75,7 @@ int build_permutation(const struct request *q, struct weft_workload *w, struct w
 {
 	struct rng rng = {q->seed};
 
-	return add_permutation(q, make_cycle(q->hosts, &rng), w);
+	return add_permutation(q, workload_cycle(q->hosts, &rng), w);
 }
 
 /* Every flow leaves its group of `group` hosts. A host whose receiver is in its own group swaps receivers with one of
@@ -105,7 +105,7 @@ int build_crosscore(const struct request *q, struct weft_workload *w, struct wef
 		return weft_err_set(err, -EINVAL,
 				    "%.80s: %u hosts cannot all send to another %s of %u hosts; it takes at least %u",
 				    q->spec, q->hosts, pods ? "pod" : "leaf", group, 2 * group);
-	uint32_t *to = make_cycle(q->hosts, &rng);
+	uint32_t *to = workload_cycle(q->hosts, &rng);
 	if (to)
 		cross(to, q->hosts, group, &rng);
 	return add_permutation(q, to, w);

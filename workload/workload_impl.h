@@ -31,9 +31,10 @@ struct request {
 	uint64_t bytes;    /* of a flow, or of the vector that is reduced */
 	uint64_t load;     /* of the access links, 10^-9 */
 	weft_ns duration_ns;
-	bool off_leaf; /* only to hosts of other leaves */
-	bool spread;   /* consecutive ranks on different leaves */
-	bool shifted;  /* every host's receivers in the order of one ring */
+	bool off_leaf;     /* only to hosts of other leaves */
+	bool one_receiver; /* of all flows of a host */
+	bool spread;       /* consecutive ranks on different leaves */
+	bool shifted;      /* every host's receivers in the order of one ring */
 	struct cdf *cdf;
 };
 
@@ -71,6 +72,9 @@ struct weft_flow *workload_add(struct weft_workload *w, uint32_t src, uint32_t d
 
 /* Makes the last flow wait for trigger `t` instead. */
 void workload_wait(struct weft_flow *f, uint32_t t);
+
+/* A random permutation of 0..n-1 in which nobody is its own image; the caller frees it. NULL: no memory. */
+uint32_t *workload_cycle(uint32_t n, struct rng *rng);
 
 /* ---- workload_background.c ---- */
 

@@ -30,7 +30,7 @@ enum field {
 	FIELD_INCASTS,
 	FIELD_SOME_HOSTS,   /* default: all of the topology */
 	FIELD_SPREAD,       /* the word "spread" */
-	FIELD_OFF_LEAF,     /* the word "off-leaf" */
+	FIELD_RECEIVERS,    /* the word "off-leaf" or "one-receiver" */
 	FIELD_SHIFTED,      /* the word "shifted" */
 	FIELD_SOME_SENDERS, /* default: all hosts */
 };
@@ -54,7 +54,7 @@ const struct weft_workload_kind weft_workload_kinds[] = {
 	{"allreduce-ring:HOSTS:SIZE[:spread]", "2(N-1) steps of SIZE/N to the neighbour"},
 	{"allreduce-butterfly:HOSTS:SIZE[:spread]", "log2 N exchanges of SIZE: recursive doubling"},
 	{"allreduce-halving:HOSTS:SIZE[:spread]", "2 log2 N exchanges of SIZE/2, SIZE/4, ... and back"},
-	{"poisson:CDF:LOAD:TIME[:HOSTS[:off-leaf[:SENDERS]]]",
+	{"poisson:CDF:LOAD:TIME[:HOSTS[:off-leaf|one-receiver[:SENDERS]]]",
 	 "flows of random sizes at random times, at a load of the hosts' links"},
 	{"repeat:ROUNDS:TIME:PATTERN", "another pattern every TIME, each round drawn anew"},
 	{NULL, NULL},
@@ -74,7 +74,7 @@ static const struct pattern patterns[] = {
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_ring},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_butterfly},
 	{{FIELD_HOSTS, FIELD_SIZE, FIELD_SPREAD}, false, build_halving},
-	{{FIELD_CDF, FIELD_LOAD, FIELD_DURATION, FIELD_SOME_HOSTS, FIELD_OFF_LEAF, FIELD_SOME_SENDERS},
+	{{FIELD_CDF, FIELD_LOAD, FIELD_DURATION, FIELD_SOME_HOSTS, FIELD_RECEIVERS, FIELD_SOME_SENDERS},
 	 true,
 	 build_poisson},
 	{{FIELD_ROUNDS, FIELD_DURATION, FIELD_PATTERN}, false, NULL},
@@ -203,6 +203,15 @@ static int read_word(const char *spec, struct token t, const char *word, bool *t
 	return *there ? 0 : weft_err_set(err, -EINVAL, "%.80s: '%s' is expected, or nothing", spec, word);
 }
 
+static int read_receivers(struct token t, struct request *q, struct weft_err *err)
+{
+	q->off_leaf = token_is(t, "off-leaf");
+	q->one_receiver = token_is(t, "one-receiver");
+	if (q->off_leaf || q->one_receiver)
+		return 0;
+	return weft_err_set(err, -EINVAL, "%.80s: 'off-leaf' or 'one-receiver' is expected, or nothing", q->spec);
+}
+
 static int read_number(const char *spec, enum field field, struct token t, struct request *q, struct weft_err *err)
 {
 	const uint32_t hosts_max = WEFT_TOPO_HOSTS_MAX - 1;
@@ -249,8 +258,8 @@ static int read_field(const struct weft_workload_site *site, enum field field, s
 		return read_word(q->spec, t, "spread", &q->spread, err);
 	case FIELD_SHIFTED:
 		return read_word(q->spec, t, "shifted", &q->shifted, err);
-	case FIELD_OFF_LEAF:
-		return read_word(q->spec, t, "off-leaf", &q->off_leaf, err);
+	case FIELD_RECEIVERS:
+		return read_receivers(t, q, err);
 	default:
 		return read_number(q->spec, field, t, q, err);
 	}

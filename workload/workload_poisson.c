@@ -50,12 +50,21 @@ static uint64_t mean_gap(const struct request *q)
 	return gap > LONGEST ? LONGEST : gap ? (uint64_t)gap : 1;
 }
 
+/* Flows in the making. */
+struct arrivals {
+	const struct request *q;
+	struct weft_workload *w;
+	uint32_t room; /* flows that w has memory for */
+	uint32_t *to;  /* each host's receiver; NULL: drawn for every flow */
+};
+
 /* How many hosts `src` may send to, and which is the first it may not: its own group does not receive, and where only
- * some hosts send, no group of theirs does. */
+ * some hosts send to other leaves, no group of theirs does. */
 static uint32_t targets(const struct request *q, uint32_t src, uint32_t *skip_from, uint32_t *skip)
 {
 	uint32_t group = q->off_leaf ? q->topo->tier[0].radix_down : 1;
-	uint32_t first = q->senders ? 0 : src, last = q->senders ? q->senders - 1 : src;
+	bool apart = q->off_leaf && q->senders;
+	uint32_t first = apart ? 0 : src, last = apart ? q->senders - 1 : src;
 	uint32_t from = first / group * group, end = (last / group + 1) * group;
 
 	*skip_from = from;
@@ -69,34 +78,54 @@ static uint32_t senders(const struct request *q)
 	return q->senders ? q->senders : q->hosts;
 }
 
-static int add_arrival(const struct request *q, struct weft_workload *w, uint32_t *room, uint32_t src, struct rng *rng,
-		       weft_ns at)
+/* With one receiver for all, what is drawn counts for nothing but keeps times and sizes as they are without. */
+static uint32_t draw_receiver(const struct arrivals *a, uint32_t src, struct rng *rng)
 {
-	uint32_t from, skip, count = targets(q, src, &from, &skip);
+	uint32_t from, skip, count = targets(a->q, src, &from, &skip);
 	uint32_t dst = rng_below(rng, count);
 
-	if (w->flow_count == *room) {
-		struct weft_flow *grown = realloc(w->flows, 2 * (size_t)*room * sizeof *grown);
+	if (a->to)
+		return a->to[src];
+	return dst < from ? dst : dst + skip;
+}
+
+static int add_arrival(struct arrivals *a, uint32_t src, struct rng *rng, weft_ns at)
+{
+	struct weft_workload *w = a->w;
+	uint32_t dst = draw_receiver(a, src, rng);
+
+	if (w->flow_count == a->room) {
+		struct weft_flow *grown = realloc(w->flows, 2 * (size_t)a->room * sizeof *grown);
 		if (!grown)
 			return -ENOMEM;
 		w->flows = grown;
-		*room *= 2;
+		a->room *= 2;
 	}
-	workload_add(w, src, dst < from ? dst : dst + skip, cdf_draw(q->cdf, rng))->start_ns = at;
+	workload_add(w, src, dst, cdf_draw(a->q->cdf, rng))->start_ns = at;
 	return 0;
 }
 
 /* One host's flows, from its own random numbers: more hosts change nothing for the others. */
-static int add_host(const struct request *q, struct weft_workload *w, uint32_t *room, uint32_t src)
+static int add_host(struct arrivals *a, uint32_t src)
 {
+	const struct request *q = a->q;
 	struct rng rng = {rng_mix(q->seed ^ rng_mix(src + 1))};
 	uint64_t mean = mean_gap(q), end = (q->duration_ns * 1000) << GAP_BITS;
 	uint64_t at = draw_gap(mean, &rng);
 	int rc = 0;
 
 	for (; at < end && !rc; at += draw_gap(mean, &rng))
-		rc = add_arrival(q, w, room, src, &rng, (at >> GAP_BITS) / 1000);
+		rc = add_arrival(a, src, &rng, (at >> GAP_BITS) / 1000);
 	return rc;
+}
+
+/* A random permutation: no two hosts send to the same one. */
+static int choose_receivers(struct arrivals *a)
+{
+	struct rng rng = {rng_mix(a->q->seed)};
+
+	a->to = a->q->one_receiver ? workload_cycle(a->q->hosts, &rng) : NULL;
+	return a->q->one_receiver && !a->to ? -ENOMEM : 0;
 }
 
 static int check_volume(const struct request *q, struct weft_err *err)
@@ -119,17 +148,32 @@ static int nobody_receives(const struct request *q, struct weft_err *err)
 	return weft_err_set(err, -EINVAL, "%.80s: all %u hosts are on one leaf", q->spec, q->hosts);
 }
 
+static int check_hosts(const struct request *q, struct weft_err *err)
+{
+	uint32_t from, skip;
+
+	if (!targets(q, 0, &from, &skip))
+		return nobody_receives(q, err);
+	if (q->senders > q->hosts)
+		return weft_err_set(err, -EINVAL, "%.80s: %u senders are more than all %u hosts", q->spec, q->senders,
+				    q->hosts);
+	return 0;
+}
+
 int build_poisson(const struct request *q, struct weft_workload *w, struct weft_err *err)
 {
-	uint32_t from, skip, room = 1024;
+	struct arrivals a = {.q = q, .w = w, .room = 1024};
 	int rc = check_volume(q, err);
 
-	if (!rc && !targets(q, 0, &from, &skip))
-		rc = nobody_receives(q, err);
 	if (!rc)
-		rc = workload_alloc(w, q->hosts, room, 0);
+		rc = check_hosts(q, err);
+	if (!rc)
+		rc = workload_alloc(w, q->hosts, a.room, 0);
+	if (!rc)
+		rc = choose_receivers(&a);
 	for (uint32_t src = 0; src < senders(q) && !rc; src++)
-		rc = add_host(q, w, &room, src);
+		rc = add_host(&a, src);
+	free(a.to);
 	if (!rc && !w->flow_count)
 		rc = weft_err_set(err, -EINVAL, "%.80s: no flow starts in so short a time", q->spec);
 	return rc;

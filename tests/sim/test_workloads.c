@@ -31,6 +31,7 @@ static void workloads__every_pattern(void **state)
 		"allreduce-butterfly:16:32KiB",
 		"allreduce-halving:16:256KiB:spread",
 		"poisson:hadoop:0.4:100us:16:off-leaf",
+		"poisson:hadoop:0.4:100us:16:one-receiver",
 		"poisson:websearch:0.5:200us",
 		"poisson:googlerpc:0.3:10us",
 	};

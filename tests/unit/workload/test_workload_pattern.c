@@ -82,6 +82,20 @@ static void weft_workload_cdf_file__paths(void **state)
 	assert_false(weft_workload_cdf_file("nothing:a/b", path, sizeof path));
 }
 
+/* A form as it stands in a table of Markdown. */
+static void in_table(const char *usage, char *text, size_t size)
+{
+	size_t len = 0;
+
+	for (; *usage; usage++) {
+		assert_true(len + 2 < size);
+		if (*usage == '|')
+			text[len++] = '\\';
+		text[len++] = *usage;
+	}
+	text[len] = '\0';
+}
+
 /* The manual has every form, word for word. */
 static void weft_workload_kinds__in_manual(void **state)
 {
@@ -90,8 +104,9 @@ static void weft_workload_kinds__in_manual(void **state)
 
 	assert_non_null(manual);
 	for (const struct weft_workload_kind *k = weft_workload_kinds; k->usage; k++) {
-		char row[96];
-		snprintf(row, sizeof row, "\n| `%s` |", k->usage);
+		char row[96], usage[80];
+		in_table(k->usage, usage, sizeof usage);
+		snprintf(row, sizeof row, "\n| `%s` |", usage);
 		if (!memmem(manual, len, row, strlen(row)))
 			fail_msg("doc/guide/workloads.md has no row for %s", k->usage);
 	}

@@ -121,6 +121,64 @@ static void build_poisson__few_senders(void **state)
 	weft_workload_free(&all);
 }
 
+/* Every sender has one receiver for all its flows, another host that is no other sender's; times and sizes are those of
+ * flows to anybody. */
+static void check_one_receiver(const char *spec, const char *free_spec, uint64_t seed, uint32_t hosts, uint32_t senders)
+{
+	struct weft_workload w = make(spec, seed), free_to = make(free_spec, seed);
+	uint32_t to[16], receivers[16] = {0}, flows = 0;
+
+	memset(to, 0xff, sizeof to);
+	assert_int_equal(w.nodes, hosts);
+	for (uint32_t i = 0; i < w.flow_count; i++) {
+		const struct weft_flow *f = &w.flows[i];
+		assert_true(f->src < senders && f->dst < hosts && f->src != f->dst);
+		receivers[f->dst] += to[f->src] == UINT32_MAX;
+		assert_true(to[f->src] == UINT32_MAX || to[f->src] == f->dst);
+		to[f->src] = f->dst;
+		assert_int_equal(f->start_ns, free_to.flows[i].start_ns);
+		assert_int_equal(f->bytes, free_to.flows[i].bytes);
+	}
+	for (uint32_t i = 0; i < 16; i++) {
+		assert_int_equal(to[i] != UINT32_MAX, i < senders);
+		assert_in_range(receivers[i], senders == hosts && i < hosts ? 1 : 0, 1);
+	}
+	while (flows < free_to.flow_count && free_to.flows[flows].src < senders)
+		flows++;
+	assert_int_equal(w.flow_count, flows);
+	weft_workload_free(&w);
+	weft_workload_free(&free_to);
+}
+
+static void build_poisson__one_receiver(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		check_one_receiver("poisson:googlerpc:0.5:50us:14:one-receiver", "poisson:googlerpc:0.5:50us:14", seed,
+				   14, 14);
+		check_one_receiver("poisson:googlerpc:0.5:50us:14:one-receiver:6", "poisson:googlerpc:0.5:50us:14",
+				   seed, 14, 6);
+	}
+	check_one_receiver("poisson:googlerpc:0.5:50us:2:one-receiver:2", "poisson:googlerpc:0.5:50us:2", 1, 2, 2);
+}
+
+/* Another seed, other receivers. */
+static void build_poisson__one_receiver_by_seed(void **state)
+{
+	struct weft_workload a = make("poisson:googlerpc:0.5:50us:16:one-receiver", 1);
+	struct weft_workload b = make("poisson:googlerpc:0.5:50us:16:one-receiver", 2);
+	uint32_t to_a[16], to_b[16], differ = 0;
+
+	for (uint32_t i = 0; i < a.flow_count; i++)
+		to_a[a.flows[i].src] = a.flows[i].dst;
+	for (uint32_t i = 0; i < b.flow_count; i++)
+		to_b[b.flows[i].src] = b.flows[i].dst;
+	for (uint32_t i = 0; i < 16; i++)
+		differ += to_a[i] != to_b[i];
+	assert_true(differ > 8);
+	weft_workload_free(&a);
+	weft_workload_free(&b);
+}
+
 static void build_poisson__same_seed_same_flows(void **state)
 {
 	struct weft_workload a = make("poisson:hadoop:0.4:1ms", 5), b = make("poisson:hadoop:0.4:1ms", 5);
@@ -191,7 +249,11 @@ static void build_poisson__refuses(void **state)
 	refused_on("poisson:websearch:0.6:2ms:8:off-leaf:0", &topo, -EINVAL,
 		   "poisson:websearch:0.6:2ms:8:off-leaf:0: the number of senders must be a number in 1..65535");
 	refused_on("poisson:websearch:0.6:2ms:8:off", &topo, -EINVAL,
-		   "poisson:websearch:0.6:2ms:8:off: 'off-leaf' is expected, or nothing");
+		   "poisson:websearch:0.6:2ms:8:off: 'off-leaf' or 'one-receiver' is expected, or nothing");
+	refused_on("poisson:websearch:0.6:2ms:8:one-receiver:9", &topo, -EINVAL,
+		   "poisson:websearch:0.6:2ms:8:one-receiver:9: 9 senders are more than all 8 hosts");
+	refused_on("poisson:websearch:0.6:2ms:one-receiver", &topo, -EINVAL,
+		   "poisson:websearch:0.6:2ms:one-receiver: the number of hosts must be a number in 2..65535");
 	refused_on("poisson:websearch:0.6:2ms:1", &topo, -EINVAL,
 		   "poisson:websearch:0.6:2ms:1: the number of hosts must be a number in 2..65535");
 }
@@ -212,10 +274,16 @@ static void build_poisson__bad_file(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(build_poisson__gaps),         cmocka_unit_test(build_poisson__load),
-		cmocka_unit_test(build_poisson__destinations), cmocka_unit_test(build_poisson__off_leaf),
-		cmocka_unit_test(build_poisson__few_senders),  cmocka_unit_test(build_poisson__same_seed_same_flows),
-		cmocka_unit_test(build_poisson__known_flows),  cmocka_unit_test(build_poisson__refuses),
+		cmocka_unit_test(build_poisson__gaps),
+		cmocka_unit_test(build_poisson__load),
+		cmocka_unit_test(build_poisson__destinations),
+		cmocka_unit_test(build_poisson__off_leaf),
+		cmocka_unit_test(build_poisson__few_senders),
+		cmocka_unit_test(build_poisson__one_receiver),
+		cmocka_unit_test(build_poisson__one_receiver_by_seed),
+		cmocka_unit_test(build_poisson__same_seed_same_flows),
+		cmocka_unit_test(build_poisson__known_flows),
+		cmocka_unit_test(build_poisson__refuses),
 		cmocka_unit_test(build_poisson__bad_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
