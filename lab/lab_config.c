@@ -45,6 +45,11 @@ const struct weft_param lab_tunes[] = {
 	 .max = 1,
 	 .offset = FIELD(reverse_hosts),
 	 .type = WEFT_PARAM_BOOL},
+	{.key = "conn_per_flow",
+	 .help = "lab: every flow has a connection of its own; 0: those of two hosts share one, one after the other",
+	 .max = 1,
+	 .offset = FIELD(conn_per_flow),
+	 .type = WEFT_PARAM_BOOL},
 	{.key = NULL},
 };
 

@@ -133,6 +133,12 @@ static void arrived(void *arg, uint64_t offset, const uint8_t *data, uint32_t le
 	}
 }
 
+static uint16_t send_flags(const struct lab *lab, const struct weft_flow *f)
+{
+	return (uint16_t)((f->background ? WEFT_OP_BACKGROUND : 0) |
+			  (lab->conf->tune.conn_per_flow ? WEFT_OP_APART : 0));
+}
+
 /* Posts the receive and the send of one flow in the same instant. */
 static void start(struct lab *lab, uint32_t index)
 {
@@ -152,7 +158,7 @@ static void start(struct lab *lab, uint32_t index)
 			       .sink_arg = &lab->arrivals[index]};
 	/* The engine only reads what it sends. */
 	struct weft_op send = {.kind = WEFT_OP_TSEND,
-			       .flags = f->background ? WEFT_OP_BACKGROUND : 0,
+			       .flags = send_flags(lab, f),
 			       .buf = (void *)(uintptr_t)pattern_of(&lab->pattern, index),
 			       .len = f->bytes,
 			       .tag = index,

@@ -58,7 +58,7 @@ static struct conn_state *state_of(struct series_conns *c, uint64_t key)
 static void look(void *arg, const struct weft_conn_view *view)
 {
 	struct series_conns *c = arg;
-	if (view->background)
+	if (view->background || view->apart)
 		return;
 	uint32_t dst = weft_ip_low32(view->ip) - weft_net_host_ip(0);
 	struct conn_state *s = state_of(c, (uint64_t)c->host << 32 | dst);

@@ -71,6 +71,9 @@ enum weft_op_flags {
 	WEFT_OP_MATCHED = 256, /* SEND/TSEND: completes when a receive has the message; not with BACKGROUND. Fails with
 				* EOPNOTSUPP in profiles of UET */
 	WEFT_OP_MODIFIED = 1024, /* only in completions, REMOTE_READ: an atomic that may have changed the memory, too */
+	WEFT_OP_APART = 2048,    /* SEND/TSEND: on a connection opened for it alone, which closes when it has been
+				  * acknowledged; not ordered with the peer's other messages, and sent without
+				  * announcement, whatever its length. May be BACKGROUND, too; not FENCE or MATCHED */
 };
 
 /* Receives payload instead of a buffer: `len` bytes of the message from `offset`; data NULL when only lengths travel.

@@ -27,6 +27,7 @@ struct weft_conn_view {
 	int32_t ev;               /* entropy of the newest transmission in flight; -1: nothing is in flight */
 	uint32_t payload_bytes;   /* of a full packet: what the path carries, as far as is known */
 	bool background;          /* the connection of WEFT_OP_BACKGROUND; there may be another to the same peer */
+	bool apart;               /* a connection of WEFT_OP_APART; likewise */
 	struct weft_cc_view cc;   /* as the algorithm tells it; all zero when it has no view */
 	struct weft_lb_view lb;   /* likewise, of the load balancer */
 };

@@ -19,6 +19,7 @@ struct lab_tune {
 	uint32_t nic_tx_entries, nic_rx_entries; /* rings of a host's NIC, packets */
 	uint32_t poll_delay_ns;                  /* from a packet's arrival to the poll that finds it */
 	uint8_t reverse_hosts;                   /* create hosts last to first; the result must not change */
+	uint8_t conn_per_flow;                   /* WEFT_OP_APART for every flow */
 	/* How often queue_spread.h samples, from when, and until when (0: to the end); 0: never. */
 	uint64_t queue_sample_ns, queue_sample_from_ns, queue_sample_to_ns;
 };

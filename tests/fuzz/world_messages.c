@@ -8,7 +8,7 @@
 #include "world.h"
 
 /* Bits of what a program says of a message. */
-enum { SIDE = 1, TAGGED = 2, MATCHED = 4, FENCE = 8, BACKGROUND = 0x30 };
+enum { SIDE = 1, TAGGED = 2, MATCHED = 4, FENCE = 8, BACKGROUND = 0x30, APART = 0xc0 };
 enum { TAGS = 4, MULTI_ROOM = 100, PROGRAM_POSTS = 400 }; /* the rest is for the end */
 
 /* Short ones, those near the limits of packets and announcements, and long ones. */
@@ -45,6 +45,15 @@ static uint32_t choose_peer(struct world *w, struct sent *s, uint8_t how)
 	}
 }
 
+/* A connection of its own, or a fence on the usual one, or nothing special. */
+static uint16_t way(uint8_t what)
+{
+	uint16_t background = (what & BACKGROUND) == BACKGROUND ? WEFT_OP_BACKGROUND : 0;
+	if ((what & APART) == APART)
+		return background | WEFT_OP_APART;
+	return (what & FENCE) && (what & BACKGROUND) == 0 ? WEFT_OP_FENCE : background;
+}
+
 void world_send(struct world *w)
 {
 	uint8_t what = program_u8(&w->in), how = program_u8(&w->in);
@@ -57,15 +66,12 @@ void world_send(struct world *w)
 			   .to = !(what & SIDE),
 			   .kind = what & TAGGED ? WEFT_OP_TSEND : WEFT_OP_SEND,
 			   .tag = what & TAGGED ? (how >> 4) % TAGS : 0,
-			   .in_order = (what & BACKGROUND) != BACKGROUND};
+			   .in_order = (what & BACKGROUND) != BACKGROUND && (what & APART) != APART};
 	uint32_t peer = choose_peer(w, s, how);
 	bool matched = what & MATCHED && s->in_order, refused;
 	s->buf = duo_pattern(len, id);
 	const struct weft_op op = {.kind = s->kind,
-				   .flags =
-					   (uint16_t)(WEFT_OP_HAS_DATA | (matched ? WEFT_OP_MATCHED : 0) |
-						      ((what & FENCE) && (what & BACKGROUND) == 0 ? WEFT_OP_FENCE : 0) |
-						      (s->in_order ? 0 : WEFT_OP_BACKGROUND)),
+				   .flags = (uint16_t)(WEFT_OP_HAS_DATA | (matched ? WEFT_OP_MATCHED : 0) | way(what)),
 				   .peer = peer,
 				   .buf = s->buf,
 				   .len = len,

@@ -99,6 +99,29 @@ static void workloads__poisson_starts_on_time(void **state)
 	scenario_end(&s);
 }
 
+/* Two flows of the same two hosts, the second one while the first is under way. Returns how long the first took, ns. */
+static double two_flows(const char *set, uint64_t connections)
+{
+	struct scenario s;
+	SCENARIO_PASSES(&s, "--matrix", "repeat:2:10us:incast:1:1MiB", "--link-gbps", "100", "--set", set, "--end",
+			"50ms");
+	assert_int_equal(s.result.flow_count, 2);
+	assert_int_equal(weft_engine_stats(lab_engine(s.lab, 1))->pdc_opened, connections);
+	assert_int_equal(weft_engine_stats(lab_engine(s.lab, 0))->pdc_accepted, connections);
+	assert_true(s.result.flows[1].start < s.result.flows[0].acked);
+	double took = (double)(s.result.flows[0].acked - s.result.flows[0].start) / 1e3;
+	scenario_end(&s);
+	return took;
+}
+
+/* Flows of two hosts follow each other on one connection, or share the link on two. */
+static void workloads__connection_per_flow(void **state)
+{
+	double one = two_flows("conn_per_flow=0", 1), two = two_flows("conn_per_flow=1", 2);
+	print_message("first flow: %.0f ns on one connection, %.0f ns on two\n", one, two);
+	assert_true(two > 1.5 * one);
+}
+
 /* The entropies one host's data packets had. */
 struct paths {
 	uint32_t pkts, changes;
@@ -236,6 +259,7 @@ int main(void)
 		cmocka_unit_test(workloads__ring_waits_for_its_input),
 		cmocka_unit_test(workloads__butterfly_waits_for_both),
 		cmocka_unit_test(workloads__poisson_starts_on_time),
+		cmocka_unit_test(workloads__connection_per_flow),
 		cmocka_unit_test(workloads__background_is_ecmp),
 		cmocka_unit_test(workloads__background_by_the_same),
 		cmocka_unit_test(workloads__background_is_hashed_by_digits),

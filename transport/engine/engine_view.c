@@ -25,7 +25,8 @@ void weft_engine_view(const struct weft_engine *e, void (*fn)(void *arg, const s
 					   .srtt_ns = p->srtt_ns,
 					   .ev = newest_ev(&p->q),
 					   .payload_bytes = p->pdc.payload_bytes,
-					   .background = p->background};
+					   .background = p->background,
+					   .apart = p->apart};
 		assert(p->cc.ops && p->lb.ops);
 		if (p->cc.ops->view)
 			p->cc.ops->view(&p->cc, &v.cc);

@@ -48,7 +48,8 @@ static void number_from(struct pds *pds, struct pdc_tx *p, uint32_t start_psn)
 	p->cack_psn = p->start_psn - 1;
 	p->last_ack_psn = p->start_psn - 1;
 	p->rto_backoff = 0;
-	p->clear_wanted = p->close_wanted = p->probes_refused = p->speaks_weft = false;
+	p->clear_wanted = p->probes_refused = p->speaks_weft = false;
+	p->close_wanted = p->apart;
 	p->heard = false;
 	credit_tx_start(pds, p);
 	sendq_init(&p->q, p->start_psn);
@@ -121,7 +122,7 @@ static void delete_tx(struct pds *pds, struct pdc_tx *p)
 	weft_mem_free(&pds->mem, p);
 }
 
-static struct pdc_tx *pdc_tx_open(struct pds *pds, struct remote *remote, bool background, weft_ns now)
+static struct pdc_tx *open_tx(struct pds *pds, struct remote *remote, bool background, bool apart, weft_ns now)
 {
 	struct pdc_tx *p = new_tx(pds, remote, background, now);
 	if (!p)
@@ -130,8 +131,7 @@ static struct pdc_tx *pdc_tx_open(struct pds *pds, struct remote *remote, bool b
 		delete_tx(pds, p);
 		return NULL;
 	}
-	assert(!remote->tx[background]);
-	remote->tx[background] = p;
+	p->apart = apart;
 	start_numbering(pds, p);
 	init_algorithms(pds, p, now);
 	pds->stats.pdc_opened++;
@@ -141,7 +141,14 @@ static struct pdc_tx *pdc_tx_open(struct pds *pds, struct remote *remote, bool b
 
 struct pdc_tx *pdc_tx_get(struct pds *pds, struct remote *remote, bool background, weft_ns now)
 {
-	return remote->tx[background] ? remote->tx[background] : pdc_tx_open(pds, remote, background, now);
+	if (!remote->tx[background])
+		remote->tx[background] = open_tx(pds, remote, background, false, now);
+	return remote->tx[background];
+}
+
+struct pdc_tx *pdc_tx_apart(struct pds *pds, struct remote *remote, bool background, weft_ns now)
+{
+	return open_tx(pds, remote, background, true, now);
 }
 
 /* The initiator knows both PDCIDs, so the first packet needs no SYN; PSNs begin where those of the forward direction
@@ -186,8 +193,10 @@ void pdc_tx_free(struct pds *pds, struct pdc_tx *p)
 	wheel_cancel(&pds->timers.wheel, &p->pdc.timer);
 	list_del(&p->ready_link);
 	if (!p->pdc.is_return) {
-		assert(p->remote->tx[p->background] == p);
-		p->remote->tx[p->background] = NULL;
+		if (!p->apart) {
+			assert(p->remote->tx[p->background] == p);
+			p->remote->tx[p->background] = NULL;
+		}
 		drop_return(pds, p);
 		pdc_id_put(&pds->ids, &p->pdc);
 	}

@@ -23,9 +23,9 @@ struct remote *pds_remote(struct pds *pds, const struct weft_ip *ip)
 void remote_heard(struct remote *r, uint8_t encap)
 {
 	r->encap = encap;
-	for (unsigned i = 0; i < 2; i++)
-		if (r->tx[i] && r->tx[i]->state == PDC_TX_SYN)
-			r->tx[i]->pdc.encap = encap;
+	for (struct pdc_tx *p = r->conns; p; p = p->next_conn)
+		if (p->state == PDC_TX_SYN)
+			p->pdc.encap = encap;
 }
 
 void pds_heard(struct pds *pds, const struct weft_ip *ip, uint8_t encap)

@@ -15,7 +15,7 @@ weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p)
 {
 	if (p->state != PDC_TX_OPEN || p->pdc.is_return || !pdc_tx_is_idle(p))
 		return WEFT_NEVER;
-	if (pds->shutting_down)
+	if (pds->shutting_down || p->close_wanted)
 		return p->idle_since_ns + pds->conf.rto_ns;
 	return pds->conf.tune.idle_close_ns ? p->idle_since_ns + pds->conf.tune.idle_close_ns : WEFT_NEVER;
 }

@@ -9,6 +9,16 @@
 #include "rma.h"
 #include "rudi.h"
 
+/* What is no message of an ordered connection cannot wait for others, nor be waited for. */
+static bool flags_fit(const struct weft_op *op)
+{
+	if (op->flags & WEFT_OP_APART)
+		return (op->kind == WEFT_OP_SEND || op->kind == WEFT_OP_TSEND) &&
+		       !(op->flags & (WEFT_OP_FENCE | WEFT_OP_MATCHED | WEFT_OP_IDEMPOTENT));
+	return (op->kind == WEFT_OP_WRITE || op->kind == WEFT_OP_READ) &&
+	       !(op->flags & (WEFT_OP_HAS_DATA | WEFT_OP_FENCE | WEFT_OP_DELIVERED));
+}
+
 static int check(const struct ses *ses, const struct peer *to, const struct weft_op *op)
 {
 	if (ses->shutting_down)
@@ -22,8 +32,7 @@ static int check(const struct ses *ses, const struct peer *to, const struct weft
 	/* It is announced and fetched by the receive: endpoints of UET's profiles know no such announcement. */
 	if (op->flags & WEFT_OP_MATCHED && ses->pds->conf.tune.profile != WEFT_PROFILE_WEFT)
 		return EOPNOTSUPP;
-	if (op->flags & WEFT_OP_IDEMPOTENT && ((op->kind != WEFT_OP_WRITE && op->kind != WEFT_OP_READ) ||
-					       op->flags & (WEFT_OP_HAS_DATA | WEFT_OP_FENCE | WEFT_OP_DELIVERED)))
+	if (op->flags & (WEFT_OP_IDEMPOTENT | WEFT_OP_APART) && !flags_fit(op))
 		return EINVAL;
 	return op->len > WEFT_MSG_BYTES_MAX ? EMSGSIZE : 0;
 }
@@ -61,19 +70,27 @@ static bool needs_rma(const struct ses *ses, const struct pdc_tx *p, const struc
 		return true;
 	bool large = ses->pds->conf.tune.rndv_bytes && op->len > ses->pds->conf.tune.rndv_bytes;
 	bool announced = op->flags & WEFT_OP_MATCHED || (large && pdc_tx_may_announce(ses->pds, p));
-	return announced && !(op->flags & WEFT_OP_BACKGROUND);
+	return announced && !(op->flags & (WEFT_OP_BACKGROUND | WEFT_OP_APART));
 }
 
+static struct pdc_tx *connection(struct ses *ses, struct remote *remote, const struct weft_op *op, weft_ns now)
+{
+	bool background = op->flags & WEFT_OP_BACKGROUND;
+	return unlikely(op->flags & WEFT_OP_APART) ? pdc_tx_apart(ses->pds, remote, background, now)
+						   : pdc_tx_get(ses->pds, remote, background, now);
+}
+
+/* The message first: without it nobody would use a connection apart. */
 static bool queue(struct ses *ses, struct weft_ep *ep, const struct weft_op *op, const struct peer *to,
 		  struct cqe_node *node, weft_ns now)
 {
-	struct pdc_tx *p = pdc_tx_get(ses->pds, to->remote, op->flags & WEFT_OP_BACKGROUND, now);
-	struct tx_msg *m = p ? pool_get(&ses->tx_msgs) : NULL;
+	struct tx_msg *m = pool_get(&ses->tx_msgs);
 	if (!m)
 		return false;
 	assert(node && to->remote);
 	fill(ses, m, ep, op, node, to->addr.port);
-	if (needs_rma(ses, p, op) && !rma_tx_attach(ses, p, m, op)) {
+	struct pdc_tx *p = connection(ses, to->remote, op, now);
+	if (!p || (needs_rma(ses, p, op) && !rma_tx_attach(ses, p, m, op))) {
 		pool_put(&ses->tx_msgs, m);
 		return false;
 	}

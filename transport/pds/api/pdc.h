@@ -42,7 +42,7 @@ enum pdc_tx_chore {
 struct remote {
 	struct weft_ip ip;
 	struct pdc_tx *tx[2];      /* our connections to it, or NULL: the usual one, and that of background messages */
-	struct pdc_tx *conns;      /* all pdc_tx to it: these, and the return directions of its own connections */
+	struct pdc_tx *conns;      /* all pdc_tx to it: these, those apart, and return directions of its connections */
 	bool is_weft;              /* it has said so, over any connection, see offer.h */
 	uint8_t offers;            /* sent to it since it last answered, see offer.h */
 	weft_ns offer_at_ns;       /* the next may be sent from here on */
@@ -102,7 +102,8 @@ struct pdc_tx {
 	bool probes_refused : 1; /* the target knows no PROBE */
 	bool speaks_weft : 1;    /* the target has said that it is a Weft since numbering started, see offer.h */
 	bool busy : 1;           /* counted in pds.busy_conns: since a run was queued, until all is done */
-	bool close_wanted : 1;   /* the target asked us to close (CLOSE_REQ): done when nothing is under way */
+	bool close_wanted : 1;   /* by the target (CLOSE_REQ), or from the start: done when nothing is under way */
+	bool apart : 1;          /* for one message: not in remote.tx, and closed after it */
 	uint32_t start_psn, clear_psn;
 	uint32_t held;            /* runs that SES lets end only after all before them: it is told of every ACK */
 	weft_ns backoff_at_ns;    /* when rto_backoff last grew */

@@ -182,6 +182,8 @@ void remote_heard(struct remote *r, uint8_t encap);
 void pds_heard(struct pds *pds, const struct weft_ip *ip, uint8_t encap);
 /* Our connection to it, existing or new. NULL: no memory. */
 struct pdc_tx *pdc_tx_get(struct pds *pds, struct remote *remote, bool background, weft_ns now);
+/* A new one for one run, which the caller queues at once; it closes when the run has ended. NULL: no memory. */
+struct pdc_tx *pdc_tx_apart(struct pds *pds, struct remote *remote, bool background, weft_ns now);
 /* The direction in which a connection of its initiator takes our answers, existing or new. NULL: no memory, or closed.
  */
 struct pdc_tx *pdc_tx_return(struct pds *pds, struct pdc_rx *rx, weft_ns now);
