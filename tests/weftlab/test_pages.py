@@ -207,6 +207,25 @@ def test_what_is_quoted_must_be_kept(paper: Path, capsys: pytest.CaptureFixture[
     assert "means 2 combinations, not one" in capsys.readouterr().err
 
 
+def test_a_figure_is_added_without_results_of_the_others(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    top, results = paper.parent.parent, paper.parent.parent / "results" / "mine"
+    pages(paper, "--results", str(top / "results"))
+    before = json.loads((paper / "mine.json").read_text())
+    (results / "fig03").rename(results / "fig04")
+    (paper / "fig04.yaml").write_text(FIGURE.replace("Figure 3", "Figure 4").replace("at_most: 2", "at_most: 0.1"))
+    (paper / "mine.md.j2").write_text(TEMPLATE + 'In {{ q("fct_max_us", figure="fig04", case="ops", mtu=1024)|n }} us.')
+    assert pages(paper, "--results", str(top / "results")) != 0
+    assert "fig03" in capsys.readouterr().err
+    assert pages(paper, "--results", str(top / "results"), "--partial") == 0
+    after, text = json.loads((paper / "mine.json").read_text()), (top / "mine.md").read_text()
+    assert list(after["figures"]) == ["fig03", "fig04"] and after["figures"]["fig03"] == before["figures"]["fig03"]
+    assert before["quotes"].items() <= after["quotes"].items() and "1 of 4 hold." in text and "Figure 4: two" in text
+    (paper / "fig03.yaml").write_text(FIGURE.replace("seeds: 2", "seeds: 3"))
+    assert pages(paper, "--results", str(top / "results"), "--partial") != 0
+    assert "fig03.yaml: its results are not kept, or those of other settings" in capsys.readouterr().err
+    assert json.loads((paper / "mine.json").read_text()) == after
+
+
 def test_kept_results_have_a_line_for_each_number(paper: Path) -> None:
     pages(paper, "--results", str(paper.parent.parent / "results"))
     text = (paper / "mine.json").read_text()

@@ -26,6 +26,8 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     add_places(command)
     command.add_argument("--results", metavar="DIR", help="judge these results (DIR/PAPER/FIGURE, as weft reproduce "
                          "leaves them) and keep what the pages need of them")
+    command.add_argument("--partial", action="store_true", help="with --results: of figures that have none there "
+                         "stays what is kept, if their runs are the same")
     command.add_argument("--check", action="store_true", help="write nothing; exit code 1 when a page would change")
     command.add_argument("--binary", metavar="WEFT", help="the weft executable, for --results")
 
@@ -48,7 +50,7 @@ def pages(options: argparse.Namespace, rest: Sequence[str]) -> int:
     directories = directories_of(options, with_results=not options.results)
     if options.results:
         for directory in directories:
-            keep_results(directory, options.results, options.binary)
+            keep_results(directory, options.results, options.binary, options.partial)
     changed = write_pages(directories, options.out, options.gallery, options.check, with_index=not options.papers)
     for path in changed:
         print(path if not options.check else f"{path}: is not what its template and results make")
@@ -91,8 +93,9 @@ def directory_of(paper: str, root: str) -> str:
     return found
 
 
-def keep_results(directory: str, results: str, binary: str | None) -> None:
-    """Judges the results of all figures of a publication and keeps what its page needs."""
+def keep_results(directory: str, results: str, binary: str | None, partial: bool = False) -> None:
+    """Judges the results of a publication's figures and keeps what its page needs. `partial`: those without results
+    keep what is kept of them."""
     from .binary import find
     from .publication import name_of, scenarios
     from .publish import judged_figure, keep
@@ -101,5 +104,6 @@ def keep_results(directory: str, results: str, binary: str | None) -> None:
 
     paper = os.path.basename(os.path.normpath(directory))
     weft = find(binary)
-    keep(directory, [judged_figure(load_scenario(path, weft), load(os.path.join(results, paper, name_of(path))))
-                     for path in scenarios(directory)])
+    places = {path: os.path.join(results, paper, name_of(path)) for path in scenarios(directory)}
+    keep(directory, [judged_figure(load_scenario(path, weft), load(place)) for path, place in places.items()
+                     if os.path.exists(place) or not partial], partial)

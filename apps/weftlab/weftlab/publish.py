@@ -163,17 +163,22 @@ def fill(text: str, indent: str = "") -> str:
                          break_on_hyphens=False).replace("\0", " ")
 
 
-def keep(directory: str, judged: Sequence[tuple[Scenario, Runs, Sequence[Judgement]]]) -> None:
-    """Keeps what the page needs of the results of all figures: scenarios with their runs and verdicts."""
-    figures = {publication.name_of(scenario.path): publication.record_of(scenario.path, runs, judgements)
-               for scenario, runs, judgements in judged}
-    missing = [path for path in publication.scenarios(directory) if publication.name_of(path) not in figures]
+def keep(directory: str, judged: Sequence[tuple[Scenario, Runs, Sequence[Judgement]]], partial: bool = False) -> None:
+    """Keeps what the page needs of the results of all figures: scenarios with their runs and verdicts. `partial`: what
+    is kept of other figures stays; render() refuses it if it is of other runs."""
+    earlier = publication.kept(directory) if partial else publication.together({}, {})
+    figures = {**earlier["figures"],
+               **{publication.name_of(scenario.path): publication.record_of(scenario.path, runs, judgements)
+                  for scenario, runs, judgements in judged}}
+    names = [publication.name_of(path) for path in publication.scenarios(directory)]
+    missing = [name for name in names if name not in figures]
     if missing:
-        raise WeftlabError(f"{missing[0]}: has no results, and a page is about all figures")
-    quotes = Quotes(runs={publication.name_of(scenario.path): runs for scenario, runs, _ in judged})
-    render(directory, publication.together(figures, {}), quotes)
-    text = publication.one_line_each(publication.together(figures, quotes.known))
-    write_text(publication.kept_file(directory), text)
+        raise WeftlabError(f"{directory}/{missing[0]}.yaml: has no results, and a page is about all figures")
+    quotes = Quotes(dict(earlier["quotes"]), {publication.name_of(scenario.path): runs for scenario, runs, _ in judged})
+    found = publication.together({name: figures[name] for name in names}, {})
+    render(directory, found, quotes)
+    found["quotes"] = {key: value for key, value in sorted(quotes.known.items()) if key in quotes.used}
+    write_text(publication.kept_file(directory), publication.one_line_each(found))
 
 
 def judged_figure(scenario: Scenario, runs: Runs) -> tuple[Scenario, Runs, list[Judgement]]:

@@ -37,7 +37,7 @@ class Number:
 
 @dataclass
 class Quotes:
-    """Quoted numbers by what is quoted. With `runs` they are measured, else they must be known."""
+    """Quoted numbers by what is quoted. Those of figures with `runs` are measured, the others must be known."""
 
     known: dict[str, list[float | None]] = field(default_factory=dict)
     runs: Mapping[str, Runs] | None = None  # of each figure
@@ -48,7 +48,7 @@ class Quotes:
         """A measure of the one combination that has these values; `scope`: fields of measures.Scope."""
         wanted = {**(where or {}), **more}
         key = key_of(figure, measure, {**wanted, **(scope or {})})
-        if self.runs is not None:
+        if self._is_measured(figure, key):
             values = self._seeds(figure, measure, wanted, Scope(**(scope or {})))
             self._keep(key, interval(values), values)
         return self._look_up(key)
@@ -57,10 +57,13 @@ class Quotes:
         """A measure of one combination over that of another; the interval is from pairs with the same seed."""
         sides = {**common, **of}, {**common, **to}
         key = f"{key_of(figure, measure, sides[0])} over {key_of('', '', sides[1]).strip()}"
-        if self.runs is not None:
+        if self._is_measured(figure, key):
             a, b = (self._seeds(figure, measure, side) for side in sides)
             self._keep(key, ratio_interval(a, b), [over(x, y) for x, y in zip(a, b)])
         return self._look_up(key)
+
+    def _is_measured(self, figure: str, key: str) -> bool:
+        return self.runs is not None and (figure in self.runs or key not in self.known)
 
     def _keep(self, key: str, found: Interval, values: Sequence[float]) -> None:
         half = found.half if all(math.isfinite(value) for value in values) else math.nan
