@@ -201,6 +201,11 @@ static void note_covered(struct reps *s, uint32_t at, bool covered)
 		s->covered &= ~bit;
 }
 
+static bool was_covered(const struct reps *s, uint32_t at)
+{
+	return s->covered >> at % 32 & 1;
+}
+
 /* After an entropy was cached while frozen, in a ring that is not full, or one with entropies that were only covered.
  */
 static __attribute__((noinline)) void note_cached(struct weft_lb *lb, bool covered, weft_ns now)
@@ -226,7 +231,7 @@ static __attribute__((noinline)) void forget_marked(struct reps *s, uint16_t ev)
 		if (s->ring[at] != ev)
 			continue;
 		s->ring[at] = s->ring[oldest];
-		note_covered(s, at, s->covered >> oldest % 32 & 1);
+		note_covered(s, at, was_covered(s, oldest));
 		s->valid--;
 		return;
 	}
@@ -243,7 +248,7 @@ static void drop_covered(struct reps *s)
 	memcpy(old, s->ring, count * sizeof *old);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t at = (first + i) & s->mask;
-		if (!(s->covered >> at % 32 & 1))
+		if (!was_covered(s, at))
 			s->ring[kept++] = old[at];
 	}
 	s->head = (uint8_t)(kept & s->mask);

@@ -9,7 +9,7 @@
 #include "rma.h"
 #include "rudi.h"
 
-/* What is no message of an ordered connection cannot wait for others, nor be waited for. */
+/* Whether an operation that is APART or IDEMPOTENT asks for no order: it is in none with others of its connection. */
 static bool flags_fit(const struct weft_op *op)
 {
 	if (op->flags & WEFT_OP_APART)

@@ -170,15 +170,15 @@ def keep(directory: str, judged: Sequence[tuple[Scenario, Runs, Sequence[Judgeme
     figures = {**earlier["figures"],
                **{publication.name_of(scenario.path): publication.record_of(scenario.path, runs, judgements)
                   for scenario, runs, judgements in judged}}
-    names = [publication.name_of(path) for path in publication.scenarios(directory)]
-    missing = [name for name in names if name not in figures]
+    paths = publication.scenarios(directory)
+    missing = [path for path in paths if publication.name_of(path) not in figures]
     if missing:
-        raise WeftlabError(f"{directory}/{missing[0]}.yaml: has no results, and a page is about all figures")
+        raise WeftlabError(f"{missing[0]}: has no results, and a page is about all figures")
+    figures = {name: figures[name] for name in map(publication.name_of, paths)}
     quotes = Quotes(dict(earlier["quotes"]), {publication.name_of(scenario.path): runs for scenario, runs, _ in judged})
-    found = publication.together({name: figures[name] for name in names}, {})
-    render(directory, found, quotes)
-    found["quotes"] = {key: value for key, value in sorted(quotes.known.items()) if key in quotes.used}
-    write_text(publication.kept_file(directory), publication.one_line_each(found))
+    render(directory, publication.together(figures, {}), quotes)
+    text = publication.one_line_each(publication.together(figures, {key: quotes.known[key] for key in quotes.used}))
+    write_text(publication.kept_file(directory), text)
 
 
 def judged_figure(scenario: Scenario, runs: Runs) -> tuple[Scenario, Runs, list[Judgement]]:

@@ -44,18 +44,10 @@ static void open_lasting(struct duo *d)
 	duo_open(d, &conf);
 }
 
-static uint32_t count_txs(const struct weft_engine *e)
+static uint32_t count(const struct list *conns)
 {
 	uint32_t n = 0;
-	list_for_each (l, &e->pds.txs)
-		n++;
-	return n;
-}
-
-static uint32_t count_rxs(const struct weft_engine *e)
-{
-	uint32_t n = 0;
-	list_for_each (l, &e->pds.rxs)
+	list_for_each (l, conns)
 		n++;
 	return n;
 }
@@ -72,11 +64,11 @@ static void apart__opens_and_closes(void **state)
 	assert_int_equal(duo_stats(&d, 0)->pdc_opened, 3);
 	assert_int_equal(duo_stats(&d, 1)->pdc_accepted, 3);
 	assert_int_equal(duo_stats(&d, 0)->pdc_closed, 2);
-	assert_int_equal(count_txs(d.e[0]), 1);
+	assert_int_equal(count(&d.e[0]->pds.txs), 1);
 	assert_ptr_equal(first_tx(d.e[0]), usual);
 	assert_int_equal(d.e[0]->pds.busy_conns, 0);
 	duo_run(&d, d.now + WEFT_S(2)); /* the time in which late copies find them */
-	assert_int_equal(count_rxs(d.e[1]), 1);
+	assert_int_equal(count(&d.e[1]->pds.rxs), 1);
 	duo_transfer(&d, 0, 10000);
 	assert_int_equal(duo_stats(&d, 0)->pdc_opened, 3);
 	duo_close(&d);
@@ -141,7 +133,7 @@ static void apart__leaves_the_order_of_others(void **state)
 	assert_int_equal(duo_stats(&d, 0)->pdc_opened, 1 + MSGS);
 	assert_int_equal(duo_stats(&d, 0)->pdc_closed, MSGS);
 	assert_int_equal(duo_stats(&d, 0)->pdc_failed, 0);
-	assert_int_equal(count_txs(d.e[0]), 1);
+	assert_int_equal(count(&d.e[0]->pds.txs), 1);
 	duo_close(&d);
 	free(in);
 	free(out);
@@ -182,17 +174,17 @@ static void apart__closes_when_memory_is_back(void **state)
 	duo_run(&d, d.now + WEFT_MS(1));
 	duo_expect(&d, 0, out, 0);
 	duo_expect(&d, 1, in, 0);
-	assert_int_equal(count_txs(d.e[0]), 1);
+	assert_int_equal(count(&d.e[0]->pds.txs), 1);
 	assert_int_equal(duo_stats(&d, 0)->pdc_closed, 0);
 	uint64_t failed = duo_stats(&d, 0)->alloc_fail;
 	assert_true(failed > 0);
 	duo_run(&d, d.now + WEFT_MS(5));
 	assert_true(duo_stats(&d, 0)->alloc_fail > failed);
-	assert_int_equal(count_txs(d.e[0]), 1);
+	assert_int_equal(count(&d.e[0]->pds.txs), 1);
 	d.mem[0].fail_at = 0;
 	duo_run(&d, d.now + WEFT_MS(5));
 	assert_int_equal(duo_stats(&d, 0)->pdc_closed, 1);
-	assert_int_equal(count_txs(d.e[0]), 0);
+	assert_int_equal(count(&d.e[0]->pds.txs), 0);
 	while (n)
 		pool_put(&d.e[0]->pds.sendq_mem.small, held[--n]);
 	duo_close(&d);
@@ -211,7 +203,7 @@ static void apart__any_allocation_fails(void **state)
 		duo_run(&d, d.now + WEFT_MS(10));
 		assert_int_equal(duo_stats(&d, 0)->pdc_opened, 1);
 		assert_int_equal(duo_stats(&d, 0)->pdc_closed, 1);
-		assert_int_equal(count_txs(d.e[0]), 0);
+		assert_int_equal(count(&d.e[0]->pds.txs), 0);
 		duo_close(&d);
 	}
 }
@@ -230,7 +222,7 @@ static void apart__restarts(void **state)
 	transfer_apart(&d, 20000);
 	assert_int_equal(duo_stats(&d, 0)->pdc_failed, 0);
 	assert_int_equal(duo_stats(&d, 0)->pdc_closed, 1);
-	assert_int_equal(count_txs(d.e[0]), 0);
+	assert_int_equal(count(&d.e[0]->pds.txs), 0);
 	duo_close(&d);
 }
 
@@ -250,7 +242,7 @@ static void apart__fails_alone(void **state)
 	submit_flags(&d, out, 20000, 5, WEFT_OP_APART);
 	duo_run(&d, d.now + WEFT_S(30));
 	duo_expect(&d, 0, out, ETIMEDOUT);
-	assert_int_equal(count_txs(d.e[0]), 1);
+	assert_int_equal(count(&d.e[0]->pds.txs), 1);
 	d.fate = NULL;
 	duo_transfer(&d, 0, 10000);
 	assert_int_equal(duo_stats(&d, 0)->pdc_opened, 2);
