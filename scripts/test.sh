@@ -58,50 +58,73 @@ configured "$build" || exit 1
 : >"$failures"
 step build ninja -C "$build"
 
-# The other builds take the time in which real-time tests leave processors idle. One digest whatever built the lab: gcc -O3, gcc with
-# sanitizers, clang -O3, clang -O0 with sanitizers.
+# beside NAME COMMAND...: starts a step whose result is taken later. At nice 19 it takes what time other tests leave processors idle.
+declare -A pid_of
+beside() {
+	local name=$1
+	shift
+	"$@" >"$build/$name.log" 2>&1 &
+	pid_of[$name]=$!
+}
+
+# joined NAME: waits for it; what it printed, and how it ended.
+joined() {
+	wait "${pid_of[$1]}"
+	local status=$?
+	cat "$build/$1.log"
+	return $status
+}
+
+# One digest whatever built the lab: gcc -O3, gcc with sanitizers, clang -O3, clang -O0 with sanitizers.
 configured "$build-asan" --buildtype debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 CC=clang configured "$build-clang"
 CC=clang configured "$build-clang-asan" --buildtype debug -Db_sanitize=address,undefined -Db_lundef=false
 configured "$build-tsan" --buildtype debugoptimized -Db_sanitize=thread -Db_lundef=false
 other_builds() {
-	ninja -C "$build-asan" && ninja -C "$build-clang" weft && ninja -C "$build-clang-asan" weft && ninja -C "$build-tsan"
+	ninja -C "$build-asan" && ninja -C "$build-tsan"
 }
-export -f other_builds
+# patient PID: what nothing waits for, after process PID. The fuzzers come last: they want processors that are idle, not tests that
+# need both.
+patient() {
+	tail --pid="$1" -f /dev/null
+	{ ninja -C "$build-clang" weft && ninja -C "$build-clang-asan" weft; } >>"$build/other-builds.log" 2>&1
+	scripts/tidy.sh "$build" >"$build/tidy.log" 2>&1
+	echo $? >"$build/tidy.status"
+	scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"
+}
+export -f other_builds patient
 export build
-nice -n 19 bash -c other_builds >"$build/other-builds.log" 2>&1 &
-others=$!
+rm -f "$build/tidy.status"
+beside other-builds nice -n 19 bash -c other_builds
+beside fuzz nice -n 19 bash -c "patient ${pid_of[other-builds]}"
 
 # Allocations that fail are tried under sanitizers alone, speed without.
-suites "$build" release --no-suite alloc
+suites "$build" release --no-suite alloc --no-suite tidy
 step libfabric2 scripts/libfabric2.py "$build"
 
-wait "$others"
+wait "${pid_of[other-builds]}"
 for dir in "$build-asan" "$build-tsan"; do step "build $dir" ninja -C "$dir"; done
 suites "$build-asan" asan --suite unit --suite sim --suite fabric --suite provider --no-suite speed --timeout-multiplier 4
 
-scripts/soak.sh "$build-asan" "${SOAK_SECONDS:-120}" >"$build/soak.log" 2>&1 &
-soak=$!
-soaked() {
-	wait "$soak"
-	local status=$?
-	cat "$build/soak.log"
-	return $status
-}
+beside soak scripts/soak.sh "$build-asan" "${SOAK_SECONDS:-120}"
 
 # Always the same cases, so that nobody's change fails by another one's defect. Timeouts double while a path is down, and windows
 # that they made small grow slowly.
 step chaos tests/chaos/chaos.py "$build" --seconds "${CHAOS_SECONDS:-120}" --seed 1 --outages 5 --healed-rtos 300
 
-step soak soaked
-
-for dir in "$build-asan" "$build-clang" "$build-clang-asan"; do step "build $dir/weft" ninja -C "$dir" weft; done
-step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-asan}/weft
+step soak joined soak
 
 suites "$build-tsan" tsan --suite threads --timeout-multiplier 4
 
-# Twice as many at a time as there are processors: they do not hurry.
-if [ -x scripts/fuzz.sh ]; then FUZZ_JOBS=${FUZZ_JOBS:-$((2 * $(nproc)))} step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
+step fuzz joined fuzz
+tidied() {
+	cat "$build/tidy.log"
+	return "$(cat "$build/tidy.status")"
+}
+step tidy tidied
+
+for dir in "$build-asan" "$build-clang" "$build-clang-asan"; do step "build $dir/weft" ninja -C "$dir" weft; done
+step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-asan}/weft
 
 mv "$results.new" "$results"
 cat "$failures"
