@@ -115,4 +115,4 @@ tidy: build
 
 # Outputs of runs (weft-out) stay.
 clean:
-	rm -rf $(BUILD) $(BUILD)-deb $(BUILD)-asan $(BUILD)-clang $(BUILD)-clang-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-fuzz-coverage
+	rm -rf $(BUILD) $(BUILD)-deb $(BUILD)-asan $(BUILD)-clang $(BUILD)-clang-debug $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-fuzz-coverage

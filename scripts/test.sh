@@ -58,13 +58,20 @@ configured "$build" || exit 1
 : >"$failures"
 step build ninja -C "$build"
 
-# beside NAME COMMAND...: starts a step whose result is taken later. At nice 19 it takes what time other tests leave processors idle.
+# beside NAME COMMAND...: starts a step whose result is taken later.
 declare -A pid_of
 beside() {
 	local name=$1
 	shift
 	"$@" >"$build/$name.log" 2>&1 &
 	pid_of[$name]=$!
+}
+
+# idly COMMAND...: takes what time the tests leave processors idle. Each test is a session of its own, and where the kernel shares
+# processors out by session (sched_autogroup_enabled), niceness counts only within one: this one is nice as a whole.
+idly() {
+	# shellcheck disable=SC2016
+	setsid nice -n 19 bash -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; "$@"' sh "$@"
 }
 
 # joined NAME: waits for it; what it printed, and how it ended.
@@ -75,36 +82,51 @@ joined() {
 	return $status
 }
 
-# One digest whatever built the lab: gcc -O3, gcc with sanitizers, clang -O3, clang -O0 with sanitizers.
+# One digest whatever built the lab: gcc -O3, gcc -O2 with sanitizers, clang -O3, clang -O0.
 configured "$build-asan" --buildtype debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 CC=clang configured "$build-clang"
-CC=clang configured "$build-clang-asan" --buildtype debug -Db_sanitize=address,undefined -Db_lundef=false
+CC=clang configured "$build-clang-debug" --buildtype debug
 configured "$build-tsan" --buildtype debugoptimized -Db_sanitize=thread -Db_lundef=false
-other_builds() {
-	ninja -C "$build-asan" && ninja -C "$build-tsan"
+
+# built DIR ARGS...: what these meson tests need: meson builds it before it runs `true` in place of each test.
+built() {
+	local dir=$1
+	shift
+	meson test -C "$dir" --logbase build --wrapper true "$@"
 }
-# patient PID: what nothing waits for, after process PID. The fuzzers come last: they want processors that are idle, not tests that
-# need both.
+
+asan_tests="--suite unit --suite sim --suite fabric --suite provider --no-suite speed"
+tsan_tests="--suite threads"
+other_builds() {
+	# shellcheck disable=SC2086
+	{ built "$build-asan" $asan_tests && ninja -C "$build-asan" weft && built "$build-tsan" $tsan_tests; } >"$build/other-builds.log" 2>&1
+}
+
+# patient PID: what nothing waits for until the end, after process PID.
 patient() {
 	tail --pid="$1" -f /dev/null
-	{ ninja -C "$build-clang" weft && ninja -C "$build-clang-asan" weft; } >>"$build/other-builds.log" 2>&1
-	scripts/tidy.sh "$build" >"$build/tidy.log" 2>&1
-	echo $? >"$build/tidy.status"
-	scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"
+	{ ninja -C "$build-clang" weft && ninja -C "$build-clang-debug" weft; } >>"$build/other-builds.log" 2>&1
+	scripts/tidy.sh "$build"
 }
-export -f other_builds patient
-export build
-rm -f "$build/tidy.status"
-beside other-builds nice -n 19 bash -c other_builds
-beside fuzz nice -n 19 bash -c "patient ${pid_of[other-builds]}"
+
+export -f built other_builds patient
+export build asan_tests tsan_tests
+beside others idly other_builds
+beside tidy idly patient "${pid_of[others]}"
 
 # Allocations that fail are tried under sanitizers alone, speed without.
 suites "$build" release --no-suite alloc --no-suite tidy
 step libfabric2 scripts/libfabric2.py "$build"
 
-wait "${pid_of[other-builds]}"
-for dir in "$build-asan" "$build-tsan"; do step "build $dir" ninja -C "$dir"; done
-suites "$build-asan" asan --suite unit --suite sim --suite fabric --suite provider --no-suite speed --timeout-multiplier 4
+others_built() {
+	joined others || {
+		tail -n 40 "$build/other-builds.log"
+		return 1
+	}
+}
+step "other builds" others_built
+# shellcheck disable=SC2086
+suites "$build-asan" asan $asan_tests --timeout-multiplier 4
 
 beside soak scripts/soak.sh "$build-asan" "${SOAK_SECONDS:-120}"
 
@@ -114,17 +136,16 @@ step chaos tests/chaos/chaos.py "$build" --seconds "${CHAOS_SECONDS:-120}" --see
 
 step soak joined soak
 
-suites "$build-tsan" tsan --suite threads --timeout-multiplier 4
+# shellcheck disable=SC2086
+suites "$build-tsan" tsan $tsan_tests --timeout-multiplier 4
 
-step fuzz joined fuzz
-tidied() {
-	cat "$build/tidy.log"
-	return "$(cat "$build/tidy.status")"
-}
-step tidy tidied
+step tidy joined tidy
 
-for dir in "$build-asan" "$build-clang" "$build-clang-asan"; do step "build $dir/weft" ninja -C "$dir" weft; done
-step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-asan}/weft
+for dir in "$build-asan" "$build-clang" "$build-clang-debug"; do step "build $dir/weft" ninja -C "$dir" weft; done
+step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-debug}/weft
+
+# Twice as many at a time as there are processors: they do not hurry.
+if [ -x scripts/fuzz.sh ]; then FUZZ_JOBS=${FUZZ_JOBS:-$((2 * $(nproc)))} step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
 
 mv "$results.new" "$results"
 cat "$failures"
