@@ -125,13 +125,8 @@ others_built() {
 	}
 }
 step "other builds" others_built
-# One at a time, as the provider's tests in real time leave about one of two processors idle. Not at nice 19: an input must not wait
-# for a processor until libFuzzer takes it for one that hangs.
-beside fuzz env FUZZ_JOBS="${FUZZ_JOBS:-1}" scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"
 # shellcheck disable=SC2086
 suites "$build-asan" asan $asan_tests --timeout-multiplier 4
-
-step fuzz joined fuzz
 
 beside soak scripts/soak.sh "$build-asan" "${SOAK_SECONDS:-120}"
 
@@ -148,6 +143,9 @@ step tidy joined tidy
 
 for dir in "$build-asan" "$build-clang" "$build-clang-debug"; do step "build $dir/weft" ninja -C "$dir" weft; done
 step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-debug}/weft
+
+# Twice as many at a time as there are processors: they do not hurry.
+if [ -x scripts/fuzz.sh ]; then FUZZ_JOBS=${FUZZ_JOBS:-$((2 * $(nproc)))} step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
 
 mv "$results.new" "$results"
 cat "$failures"
