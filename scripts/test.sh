@@ -99,32 +99,27 @@ asan_tests="--suite unit --suite sim --suite fabric --suite provider --no-suite 
 tsan_tests="--suite threads"
 other_builds() {
 	# shellcheck disable=SC2086
-	{ built "$build-asan" $asan_tests && ninja -C "$build-asan" weft && built "$build-tsan" $tsan_tests; } >"$build/other-builds.log" 2>&1
+	built "$build-asan" $asan_tests && ninja -C "$build-asan" weft && built "$build-tsan" $tsan_tests
 }
 
-# patient PID: what nothing waits for until the end, after process PID.
-patient() {
+# clang_builds_and_tidy PID: after process PID, as their results are taken last.
+clang_builds_and_tidy() {
 	tail --pid="$1" -f /dev/null
-	{ ninja -C "$build-clang" weft && ninja -C "$build-clang-debug" weft; } >>"$build/other-builds.log" 2>&1
+	ninja --quiet -C "$build-clang" weft && ninja --quiet -C "$build-clang-debug" weft
 	scripts/tidy.sh "$build"
 }
 
-export -f built other_builds patient
+export -f built other_builds clang_builds_and_tidy
 export build asan_tests tsan_tests
-beside others idly other_builds
-beside tidy idly patient "${pid_of[others]}"
+beside other-builds idly other_builds
+beside tidy idly clang_builds_and_tidy "${pid_of[other-builds]}"
 
 # Allocations that fail are tried under sanitizers alone, speed without.
 suites "$build" release --no-suite alloc --no-suite tidy
 step libfabric2 scripts/libfabric2.py "$build"
 
-others_built() {
-	joined others || {
-		tail -n 40 "$build/other-builds.log"
-		return 1
-	}
-}
-step "other builds" others_built
+# Where it failed, the suites below build again and show the error.
+step "other builds" wait "${pid_of[other-builds]}"
 # shellcheck disable=SC2086
 suites "$build-asan" asan $asan_tests --timeout-multiplier 4
 
