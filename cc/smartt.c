@@ -89,7 +89,7 @@ static void init(struct weft_cc *cc, weft_ns now);
 #define SMARTT3                                                                                                        \
 	SMARTT_OPS,                                                                                                    \
 		.name = "smartt3", .tunes = smartt3_tunes,                                                             \
-		.help = "SMaRTT that shares alike near and far, gives way to whom was there, and starts by its share"
+		.help = "SMaRTT that shares alike near and far, gives way to who was there, and starts by its share"
 #define PUBLISHED .on_ack = on_ack, .on_loss = on_loss, .on_sent = smartt_on_sent
 #define VARIANT   .on_loss = smartt_variant_on_loss, .on_sent = smartt_variant_on_sent
 #define RARE      .on_ack = smartt_rare_on_ack, VARIANT

@@ -168,7 +168,7 @@ void smartt_view(const struct weft_cc *cc, struct weft_cc_view *view)
 	uint32_t shift_ns = smartt_shift_ns(cc), avg_ns = s->avg_rtt >> RTT_SHIFT;
 
 	*view = (struct weft_cc_view){.avg_rtt_ns = avg_ns > shift_ns ? avg_ns - shift_ns : 0,
-				      .target_rtt_ns = s->trtt_ns - shift_ns,
+				      .target_rtt_ns = smartt_own_target_ns(cc, s),
 				      .quick_adapts = s->quick_adapts,
 				      .fast_increases = s->fast_increases,
 				      .decreases = s->decreases};

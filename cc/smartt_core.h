@@ -150,6 +150,15 @@ static inline uint32_t smartt_shift_ns(const struct weft_cc *cc)
 	return smartt_tune(cc)->common_rtt && longest_ns > ours_ns ? longest_ns - ours_ns : 0;
 }
 
+/* The target RTT of our own path. Not below its base RTT, which it would be when the longest one has grown since the
+ * target was set. */
+static inline uint32_t smartt_own_target_ns(const struct weft_cc *cc, const struct smartt *s)
+{
+	uint32_t shift_ns = smartt_shift_ns(cc);
+
+	return s->trtt_ns > s->brtt_ns + shift_ns ? s->trtt_ns - shift_ns : s->brtt_ns;
+}
+
 /* The base RTT that samples count from. */
 static inline uint32_t smartt_base_ns(const struct weft_cc *cc)
 {

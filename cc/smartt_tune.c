@@ -12,10 +12,10 @@
 #name, help, def, 0, 1, offsetof(struct smartt_tune, name), WEFT_PARAM_BOOL                            \
 	}
 
-#define TUNES(target, start, fi, pi, qa, ewma, ignore, burst, gate, first, ours, shared)                               \
+#define TUNES(target, largest, start, fi, pi, qa, ewma, ignore, burst, gate, first, ours, shared)                      \
 	{                                                                                                              \
 		TUNE(target_pct, "target RTT, percent of the base RTT", target, 101, 400),                             \
-			TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", 150, 1, 10000),           \
+			TUNE(max_cwnd_pct, "largest and initial window, percent of the BDP", largest, 1, 10000),       \
 			TUNE(start_pct, "initial window, percent of the BDP; 0: the largest", start, 0, 10000),        \
 			TUNE(fi_pct, "fair increase, percent of a packet per RTT at a BDP of 150,000 bytes", fi, 0,    \
 			     10000),                                                                                   \
@@ -76,6 +76,7 @@
 			{NULL},                                                                                        \
 	}
 
-const struct weft_param smartt_tunes[] = TUNES(150, 0, 100, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0, 0, 0, 0);
-const struct weft_param smartt2_tunes[] = TUNES(150, 115, 250, 300, 125, 6, SMARTT_IGNORE_NONE, 1, 0, 0, 0, 0);
-const struct weft_param smartt3_tunes[] = TUNES(175, 115, 350, 1000, 125, 6, SMARTT_IGNORE_MARKED, 1, 20, 75, 1, 220);
+const struct weft_param smartt_tunes[] = TUNES(150, 150, 0, 100, 100, 100, 6, SMARTT_IGNORE_ALL, 0, 0, 0, 0, 0);
+const struct weft_param smartt2_tunes[] = TUNES(150, 150, 115, 250, 300, 125, 6, SMARTT_IGNORE_NONE, 1, 0, 0, 0, 0);
+const struct weft_param smartt3_tunes[] =
+	TUNES(175, 160, 140, 350, 1000, 125, 6, SMARTT_IGNORE_MARKED, 1, 20, 75, 1, 220);

@@ -55,7 +55,7 @@ static bool is_below_gate(const struct weft_cc *cc, const struct smartt *s, uint
 	return (uint64_t)s->acked_bytes * part < (uint64_t)s->max_cwnd_bytes * smartt_tune(cc)->qa_gate_pct / 100;
 }
 
-/* first_qa_pct: the first QuickAdapt differs from those that follow, so as to give way to whom was there. Below the
+/* first_qa_pct: the first QuickAdapt differs from those that follow, so as to give way to who was there. Below the
  * gate there are many, who began together: what all of them leave, the link lacks. Far below it they are so many that
  * what got through and more of it overruns the queue once again. */
 static bool is_first_adapt(const struct weft_cc *cc, const struct smartt *s)
@@ -80,7 +80,7 @@ static uint64_t measured_window(const struct weft_cc *cc, const struct smartt *s
 	const struct smartt_tune *t = smartt_tune(cc);
 	uint32_t pct = is_first_adapt(cc, s) ? t->first_qa_pct : t->qa_scaling_pct;
 
-	return (uint64_t)s->acked_bytes * pct / 100 * (s->trtt_ns - smartt_shift_ns(cc)) / s->trtt_ns;
+	return (uint64_t)s->acked_bytes * pct / 100 * smartt_own_target_ns(cc, s) / s->trtt_ns;
 }
 
 /* Algorithm 2 lines 5-12. */

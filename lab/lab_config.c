@@ -53,6 +53,12 @@ const struct weft_param lab_tunes[] = {
 	{.key = NULL},
 };
 
+void lab_engine_auto(struct weft_engine_tune *tune)
+{
+	weft_engine_tune_auto(tune);
+	tune->short_acks = 1;
+}
+
 /* As `auto` has it on the fabric of the defaults. */
 void lab_config_begin(struct lab_config *c)
 {
@@ -68,7 +74,7 @@ void lab_config_begin(struct lab_config *c)
 	};
 	c->lb = weft_lb_auto(&offer, &reason);
 	weft_param_defaults(weft_engine_tunes, &c->engine);
-	weft_engine_tune_auto(&c->engine);
+	lab_engine_auto(&c->engine);
 	c->engine.validate = WEFT_VALIDATE_NEVER; /* nobody lies about an address here */
 	weft_param_defaults(weft_net_tunes, &c->fabric);
 	weft_param_defaults(lab_tunes, &c->tune);

@@ -19,6 +19,9 @@ struct reps_tune {
 	uint32_t late_left_pct;   /* or, near a message's end, than this share of the time that is left; 0: no matter */
 	uint32_t late_trim_brtts; /* ... and neither counts for so many base RTTs after a trimmed packet */
 	uint32_t mark_wait_pct;   /* reps2: marks do not count up to this share of the mean wait */
+	uint32_t move_pkts;       /* reps2: ... nor before so many packets after one that did */
+	uint32_t move_sure_pct;   /* ... that waited no longer than this share of the mean wait */
+	uint8_t move_to_best;     /* reps2: the best entropy takes the place of one given up */
 };
 
 /* Parameters of "plb". */

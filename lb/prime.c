@@ -286,13 +286,26 @@ static __attribute__((noinline)) uint16_t pick_frozen(struct weft_lb *lb, uint16
 	return pick_around(s, ev);
 }
 
+/* A penalty that ended ends now: half of the packet count is the future. */
+static inline void renew(struct prime *s, uint32_t ev)
+{
+	if (penalty_left(s, s->cells[ev].path) <= 0)
+		s->cells[ev].path.penalty_end = s->count;
+}
+
 /* A packet takes the path; a call in last position, which keeps the common pick free of a second test. */
 static __attribute__((noinline)) uint16_t take(struct prime *s, uint16_t ev)
 {
 	s->count++;
-	if (penalty_left(s, s->cells[ev].path) <= 0)
-		s->cells[ev].path.penalty_end = s->count;
+	renew(s, ev);
 	return ev;
+}
+
+/* A packet takes a path whose turn it is not, and another one's penalty is renewed in its place. */
+static __attribute__((noinline)) uint16_t take_out_of_turn(struct prime *s, uint16_t ev)
+{
+	renew(s, s->count % s->history_len);
+	return take(s, ev);
 }
 
 /* Where switches hash, counting through classes is no more even over links than drawing them, but what came back
@@ -302,10 +315,10 @@ static uint16_t pick(struct weft_lb *lb, uint32_t psn, weft_ns now)
 	struct prime *s = state(lb);
 
 	if (s->recycles && s->fresh_valid && !s->frozen)
-		return take(s, s->fresh[(s->fresh_at + FRESH - s->fresh_valid--) % FRESH]);
+		return take_out_of_turn(s, s->fresh[(s->fresh_at + FRESH - s->fresh_valid--) % FRESH]);
 	uint16_t ev = next_ev(s);
 	if (s->frozen)
-		return take(s, pick_frozen(lb, ev, now));
+		return take_out_of_turn(s, pick_frozen(lb, ev, now));
 	if (penalty_left(s, s->cells[ev].path) > 0)
 		return take(s, pick_around(s, ev));
 	s->cells[ev].path.penalty_end = ++s->count;
@@ -325,12 +338,12 @@ static uint16_t pick2(struct weft_lb *lb, uint32_t psn, weft_ns now)
 	struct prime *s = state(lb);
 
 	if (s->recycles && s->fresh_valid && !s->frozen)
-		return take(s, s->fresh[(s->fresh_at + FRESH - s->fresh_valid--) % FRESH]);
+		return take_out_of_turn(s, s->fresh[(s->fresh_at + FRESH - s->fresh_valid--) % FRESH]);
 	uint16_t ev = next_ev(s);
 	bool rests = penalty_left(s, s->cells[ev].path) > 0;
 	note_resting(s, rests);
 	if (s->frozen)
-		return take(s, pick_frozen(lb, ev, now));
+		return take_out_of_turn(s, pick_frozen(lb, ev, now));
 	return take(s, rests && !congestion_is_general(s) ? pick_around(s, ev) : ev);
 }
 

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# fuzz.sh BUILD_DIR SECONDS [coverage] - builds every tests/fuzz/fuzz_NAME.c with clang, libFuzzer and the address and
+# fuzz.sh BUILD_DIR SECONDS [build|run|coverage] - builds every tests/fuzz/fuzz_NAME.c with clang, libFuzzer and the address and
 # undefined-behaviour sanitizers, linked with the rooms, and runs them for SECONDS each, FUZZ_JOBS at once or as many as there are
 # processors; FUZZ_TARGETS="NAME...": only these. tests/fuzz/seed_NAME.py DIR, if there is one, writes first inputs. A failing input
-# is kept in BUILD_DIR/NAME-crash-* and makes the run fail; BUILD_DIR/NAME FILE repeats it. `coverage`: instead of
-# the sanitizers counts which lines are reached, also by FUZZ_PROGRAMS random programs of fuzz_duo, and prints a table (scripts/fuzz_coverage.py).
+# is kept in BUILD_DIR/NAME-crash-* and makes the run fail; BUILD_DIR/NAME FILE repeats it. `build` and `run`: the
+# one without the other. `coverage`: instead of the sanitizers counts which lines are reached, also by FUZZ_PROGRAMS random programs of
+# fuzz_duo, and prints a table (scripts/fuzz_coverage.py).
 set -eu
 mkdir -p "$1/obj"
 build=$(cd "$1" && pwd) seconds=$2 mode=${3:-}
@@ -32,20 +33,22 @@ run() {
 	fi
 }
 
-rm -f "$OBJ"/*.o "$OBJ"/*.a "$build"/*.profraw
-python3 scripts/bytes.py xdp_program "$OBJ/ethdev_xdp_program.h"
 shopt -s extglob
-# What libFuzzer learns of the tests themselves only slows it down, and what is reached of them says nothing.
-# shellcheck disable=SC2016
-printf '%s\n' {base,wire,cc,lb,plugin}/*.c transport/*/*.c port/{tss,ethdev,fault,local}/!(*.bpf).c provider{,/*}/*.c fabric/*/*.c \
-	apps/switch/{assigned,binding,rtnet,rtnet_host}.c tests/fuzz/*.c tests/support/{plain_pkt,duo,rma_model,handover,port_send}.c \
-	tests/provider/fixture.c tests/unit/port/{tss_pair,ethdev_fixture}.c tests/unit/apps/switch/rtnet_lab.c |
-	xargs -P "$jobs" -I{} sh -c 'case $1 in tests/*) more="-fno-sanitize=fuzzer-no-link -fno-profile-instr-generate -fno-coverage-mapping" ;; esac
-	clang $FLAGS $more -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
+compile() {
+	rm -f "$OBJ"/*.o "$OBJ"/*.a "$build"/*.profraw
+	python3 scripts/bytes.py xdp_program "$OBJ/ethdev_xdp_program.h"
+	# What libFuzzer learns of the tests themselves only slows it down, and what is reached of them says nothing.
+	# shellcheck disable=SC2016
+	printf '%s\n' {base,wire,cc,lb,plugin}/*.c transport/*/*.c port/{tss,ethdev,fault,local}/!(*.bpf).c provider{,/*}/*.c fabric/*/*.c \
+		apps/switch/{assigned,binding,rtnet,rtnet_host}.c tests/fuzz/*.c tests/support/{plain_pkt,duo,rma_model,handover,port_send}.c \
+		tests/provider/fixture.c tests/unit/port/{tss_pair,ethdev_fixture}.c tests/unit/apps/switch/rtnet_lab.c |
+		xargs -P "$jobs" -I{} sh -c 'case $1 in tests/*) more="-fno-sanitize=fuzzer-no-link -fno-profile-instr-generate -fno-coverage-mapping" ;; esac
+		clang $FLAGS $more -c "$1" -o "$OBJ/$(echo "${1%.c}" | tr / _).o"' sh {}
 
-# Each target takes what it needs.
-ar rcs "$OBJ/libtests.a" "$OBJ"/tests_{support,unit,provider}_*.o "$OBJ"/tests_fuzz_!(fuzz_*|random_input).o
-ar rcs "$OBJ/librooms.a" "$OBJ"/{port,plugin,provider,fabric,apps}_*.o
+	# Each target takes what it needs.
+	ar rcs "$OBJ/libtests.a" "$OBJ"/tests_{support,unit,provider}_*.o "$OBJ"/tests_fuzz_!(fuzz_*|random_input).o
+	ar rcs "$OBJ/librooms.a" "$OBJ"/{port,plugin,provider,fabric,apps}_*.o
+}
 
 # link_target NAME PROGRAM MORE...
 link_target() {
@@ -62,9 +65,13 @@ for target in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$target" .c) name=${name#fuzz_}
 	[[ " ${FUZZ_TARGETS:-$name} " == *" $name "* ]] || continue
 	case $mode$name in coverage@(tss|ethdev|switch|fi)) continue ;; esac # other rooms
-	link_target "$name" "$name" "-fsanitize=fuzzer$checks"
 	names+=("$name")
 done
+if [ "$mode" != run ]; then
+	compile
+	for name in "${names[@]}"; do link_target "$name" "$name" "-fsanitize=fuzzer$checks"; done
+fi
+[ "$mode" != build ] || exit 0
 
 pids=() failed=0
 for name in "${names[@]}"; do

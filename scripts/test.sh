@@ -25,12 +25,18 @@ step() {
 	tail -n 1 "$results.new"
 }
 
-# suites DIR LABEL ARGS...: builds what these meson tests need, runs them and takes one result for each from their log.
+# suites DIR LABEL ARGS...: builds what these meson tests need, runs them and takes their results.
 suites() {
 	local dir=$1 label=$2
 	shift 2
 	echo "== tests, $label"
 	meson test -C "$dir" --logbase "$label" --print-errorlogs "$@"
+	taken "$dir" "$label"
+}
+
+# taken DIR LABEL: one result for each meson test of a log.
+taken() {
+	local dir=$1 label=$2
 	python3 - "$dir/meson-logs/$label.json" "$label" "$failures" >>"$results.new" <<'PY' || echo "FAIL $label: no test log" >>"$results.new"
 import json, sys
 for line in open(sys.argv[1]):
@@ -102,20 +108,35 @@ other_builds() {
 	built "$build-asan" $asan_tests && ninja -C "$build-asan" weft && built "$build-tsan" $tsan_tests
 }
 
-# clang_builds_and_tidy PID: after process PID, as their results are taken last.
-clang_builds_and_tidy() {
+# after PID COMMAND...: one idle job at a time.
+after() {
 	tail --pid="$1" -f /dev/null
+	shift
+	"$@"
+}
+
+# Tests that bound no real time: of texts, of what is installed, of the Python package.
+untimed="doc check install weftlab"
+untimed_tests() {
+	# shellcheck disable=SC2086,SC2046
+	meson test -C "$build" --no-rebuild --logbase untimed --print-errorlogs --num-processes 1 --timeout-multiplier 10 $(printf -- '--suite %s ' $untimed)
+}
+
+clang_builds_and_tidy() {
 	ninja --quiet -C "$build-clang" weft && ninja --quiet -C "$build-clang-debug" weft
 	scripts/tidy.sh "$build"
 }
 
-export -f built other_builds clang_builds_and_tidy
-export build asan_tests tsan_tests
+export -f built other_builds after untimed_tests clang_builds_and_tidy
+export build asan_tests tsan_tests untimed
 beside other-builds idly other_builds
-beside tidy idly clang_builds_and_tidy "${pid_of[other-builds]}"
+beside untimed idly after "${pid_of[other-builds]}" untimed_tests
+beside tidy idly after "${pid_of[untimed]}" clang_builds_and_tidy
+beside fuzz-build idly after "${pid_of[tidy]}" scripts/fuzz.sh "$build-fuzz" 0 build
 
 # Allocations that fail are tried under sanitizers alone, speed without.
-suites "$build" release --no-suite alloc --no-suite tidy
+# shellcheck disable=SC2046,SC2086
+suites "$build" release --no-suite alloc --no-suite tidy $(printf -- '--no-suite %s ' $untimed)
 step libfabric2 scripts/libfabric2.py "$build"
 
 # Where it failed, the suites below build again and show the error.
@@ -134,13 +155,16 @@ step soak joined soak
 # shellcheck disable=SC2086
 suites "$build-tsan" tsan $tsan_tests --timeout-multiplier 4
 
+joined untimed
+taken "$build" untimed
 step tidy joined tidy
 
 for dir in "$build-asan" "$build-clang" "$build-clang-debug"; do step "build $dir/weft" ninja -C "$dir" weft; done
 step digests scripts/digests.sh "$build"{,-asan,-clang,-clang-debug}/weft
 
 # Twice as many at a time as there are processors: they do not hurry.
-if [ -x scripts/fuzz.sh ]; then FUZZ_JOBS=${FUZZ_JOBS:-$((2 * $(nproc)))} step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}"; fi
+step "fuzz build" joined fuzz-build
+FUZZ_JOBS=${FUZZ_JOBS:-$((2 * $(nproc)))} step fuzz scripts/fuzz.sh "$build-fuzz" "${FUZZ_SECONDS:-60}" run
 
 mv "$results.new" "$results"
 cat "$failures"

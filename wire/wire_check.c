@@ -124,7 +124,7 @@ enum wire_error wire_check_outer(const struct wire_rules *rules, const uint8_t *
 
 static void forget(struct wire_rules *rules)
 {
-	rules->seen_data.total_bytes = rules->seen_ack.total_bytes = UINT32_MAX;
+	rules->seen_data.total_bytes = rules->seen_ack.total_bytes = rules->seen_short_ack.total_bytes = UINT32_MAX;
 }
 
 void wire_rules_init(struct wire_rules *rules, uint16_t udp_port, bool require_crc)
@@ -324,9 +324,12 @@ static enum wire_kind kind_that_fits(const struct wire_view *v)
 /* Where the network headers are kept: with those of usual packets if it looks like one. */
 static struct wire_outer *place_of(struct wire_rules *rules, const uint8_t *ip, uint32_t len)
 {
-	if (len < WIRE_USUAL_ACK_BYTES)
+	if (len < WIRE_USUAL_SHORT_ACK_BYTES)
 		return &rules->seen_other;
-	switch (wire_usual_kind(load16(ip + WIRE_USUAL_NET_BYTES))) {
+	uint32_t prologue = load16(ip + WIRE_USUAL_NET_BYTES);
+	if (len < WIRE_USUAL_ACK_BYTES)
+		return wire_is_short_ack(prologue) ? &rules->seen_short_ack : &rules->seen_other;
+	switch (wire_usual_kind(prologue)) {
 	case WIRE_KIND_ACK:
 		return &rules->seen_ack;
 	case WIRE_KIND_DATA:

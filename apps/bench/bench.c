@@ -18,6 +18,11 @@ static const char about[] =
 	"node: under mpirun or srun, or with --rank and --size, all of them connected to a running `weft switch`.\n"
 	"Defaults: --topology leafspine:4:4:4 with --local, star:16 without; --end 60s.";
 
+static int opt_of_sim(void *field, const char *value, struct weft_err *err)
+{
+	return weft_err_set(err, -EINVAL, "only weft sim has that");
+}
+
 static const struct opt_desc bench_options[] = {
 	{"local", NULL, "all nodes and the fabric in this process", opt_flag, offsetof(struct bench_opts, local)},
 	{"threads", "N", "threads that drive the nodes, with --local; default 1", opt_u32,
@@ -28,6 +33,15 @@ static const struct opt_desc bench_options[] = {
 	 opt_gbps, offsetof(struct bench_opts, link_bps)},
 	{"rank", "N", "of this process, when no launcher gives it", opt_u32, offsetof(struct bench_opts, rank)},
 	{"size", "N", "number of processes, when no launcher gives it", opt_u32, offsetof(struct bench_opts, size)},
+	{"background", "VALUE", NULL, opt_of_sim, 0},
+	{"background-lb", "VALUE", NULL, opt_of_sim, 0},
+	{"fault", "VALUE", NULL, opt_of_sim, 0},
+	{"reconverge", "VALUE", NULL, opt_of_sim, 0},
+	{"out", "VALUE", NULL, opt_of_sim, 0},
+	{"series", "VALUE", NULL, opt_of_sim, 0},
+	{"series-ports", "VALUE", NULL, opt_of_sim, 0},
+	{"pcap", "VALUE", NULL, opt_of_sim, 0},
+	{"pcap-port", "VALUE", NULL, opt_of_sim, 0},
 	{NULL, NULL, NULL, NULL, 0},
 };
 
@@ -145,17 +159,8 @@ static char **with_defaults(int argc, char **argv, const struct bench_job *job, 
 
 static int check(const struct options *o, const struct bench_opts *b, const struct bench_job *job, struct weft_err *err)
 {
-	const struct outputs_conf *files = &o->files;
-	const char *sim_only = files->pcap || files->pcap_ports          ? "--pcap"
-			       : files->series_ns || files->series_ports ? "--series"
-			       : files->dir                              ? "--out"
-			       : o->background                           ? "--background"
-			       : o->lab.faulty                           ? "fault parameters"
-			       : o->lab.faults.fault_count               ? "--fault"
-			       : o->reconverge_ns != WEFT_NEVER          ? "--reconverge"
-									 : NULL;
-	if (sim_only)
-		return weft_err_set(err, -EINVAL, "%s: only weft sim has that", sim_only);
+	if (o->lab.faulty)
+		return weft_err_set(err, -EINVAL, "--set: only weft sim has fault parameters");
 	if (b->local && (b->threads < 1 || b->threads > o->lab.workload.nodes))
 		return weft_err_set(err, -EINVAL, "--threads %u: 1 to %u, one node each at most", b->threads,
 				    o->lab.workload.nodes);

@@ -293,8 +293,8 @@ static int check_size(const struct options *o, const struct bench_job *job, stru
 {
 	if (o->lab.workload.nodes <= job->size)
 		return 0;
-	return weft_err_set(err, -EINVAL, "the matrix has %u nodes, but there are %u processes", o->lab.workload.nodes,
-			    job->size);
+	return weft_err_set(err, -EINVAL, "the matrix has %u nodes, but there %s %u process%s", o->lab.workload.nodes,
+			    job->size == 1 ? "is" : "are", job->size, job->size == 1 ? "" : "es");
 }
 
 int bench_rank(struct options *o, const struct bench_opts *b, const struct bench_job *job, struct bench_outcome *out,

@@ -113,7 +113,7 @@ void opt_print(FILE *out, const struct opt_desc *table, const struct opt_desc *s
 {
 	for (; table && table->name; table++) {
 		char left[64];
-		if (!*table->name || opt_find(shadow, table->name, strlen(table->name)))
+		if (!*table->name || !table->help || opt_find(shadow, table->name, strlen(table->name)))
 			continue;
 		snprintf(left, sizeof left, "--%s %s", table->name, table->arg ? table->arg : "");
 		fprintf(out, "  %-28s %s\n", left, table->help);

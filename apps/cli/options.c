@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,8 +52,12 @@ static int opt_pcap_port(void *o, const char *value, struct weft_err *err)
 	return add_pattern(o, &((struct options *)o)->files.pcap_ports, value, err);
 }
 
+/* A name alone is that of a file here, not of a library of the system. */
 static int opt_plugin(void *o, const char *value, struct weft_err *err)
 {
+	char path[PATH_MAX];
+	if (!strchr(value, '/') && (size_t)snprintf(path, sizeof path, "./%s", value) < sizeof path)
+		value = path;
 	return weft_plugin_load(&((struct options *)o)->algos, value, err);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "also_valid.h"
 #include "options_int.h"
 
 /* What the engine's and the fabric's parameters will be with --lb auto. Complaints come later, when all parameters are
@@ -58,12 +59,20 @@ static int choose_lb(struct options *o)
 	return 0;
 }
 
+static int resolve_lb(struct options *o, struct weft_err *err)
+{
+	if (strcmp(o->lb_name, "auto") == 0)
+		return choose_lb(o);
+	return weft_also_valid(err, weft_lb_choose_from(o->algos.lb, o->lb_name, &o->lab.lb, err), "auto");
+}
+
 static int resolve_background_lb(struct options *o, struct weft_err *err)
 {
 	o->lab.background_lb = o->lab.lb;
-	return strcmp(o->background_lb_name, "same") == 0
-		       ? 0
-		       : weft_lb_choose_from(o->algos.lb, o->background_lb_name, &o->lab.background_lb, err);
+	if (strcmp(o->background_lb_name, "same") == 0)
+		return 0;
+	int rc = weft_lb_choose_from(o->algos.lb, o->background_lb_name, &o->lab.background_lb, err);
+	return weft_also_valid(err, rc, "same");
 }
 
 static int resolve_algorithms(struct options *o, struct weft_err *err)
@@ -72,7 +81,7 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 	choose_cc(o);
 	struct weft_cc_choice choice;
 	const struct weft_cc_tables tables = {o->algos.cc, o->algos.rcc};
-	int rc = weft_cc_select_from(&tables, o->lab.cc_name, &choice, err);
+	int rc = weft_also_valid(err, weft_cc_select_from(&tables, o->lab.cc_name, &choice, err), "auto");
 	o->lab.cc = choice.cc;
 	o->lab.rcc = choice.rcc;
 	if (rc)
@@ -82,8 +91,7 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 	if (rc)
 		return rc;
 	o->step = "lb";
-	rc = strcmp(o->lb_name, "auto") == 0 ? choose_lb(o)
-					     : weft_lb_choose_from(o->algos.lb, o->lb_name, &o->lab.lb, err);
+	rc = resolve_lb(o, err);
 	if (rc)
 		return rc;
 	o->step = "background-lb";
@@ -104,7 +112,7 @@ static int resolve_params(struct options *o, struct weft_err *err)
 	options_default_params(o);
 	o->lab.engine.lb_all_acked |= o->lb_all_acked;
 	if (o->cc_auto)
-		weft_engine_tune_auto(&o->lab.engine);
+		lab_engine_auto(&o->lab.engine);
 	weft_cc_select_defaults(o->lab.cc_name, &(struct weft_cc_choice){o->lab.cc, o->lab.rcc}, o->lab.cc_tune);
 	for (uint32_t i = 0; i < o->setting_count; i++) {
 		o->lab.faulty |= !strncmp(o->settings[i].text, "fault_", 6);

@@ -38,12 +38,13 @@ struct doctor {
 	const char *device; /* as named on the command line; NULL: the host alone */
 	const char *peer;   /* address whose path is asked for; NULL: none */
 	bool is_virtual;    /* a virtual device of DPDK, such as net_virtio_user0 */
+	bool is_served;     /* a port of weft host or weft switch, which have the device */
 	char pci[16];       /* PCI address */
 	char iface[16];     /* interface of the kernel */
 	char driver[32];    /* of the PCI device */
 	uint32_t uid, gid;
 	uint64_t caps;           /* effective capabilities, a bit each */
-	uint32_t path_mtu_bytes; /* what the kernel knows of the path to `peer`; 0: nothing */
+	uint32_t path_mtu_bytes; /* what the kernel knows of the path to `peer`; 0: it has no route */
 	struct doctor_eth eth;
 };
 

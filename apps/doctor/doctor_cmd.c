@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `weft doctor`: what is wrong with this machine or a device, and what mends it. */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "doctor.h"
 #include "doctor_cmd.h"
@@ -128,6 +131,35 @@ static int exit_status(const struct report *r)
 	return r->warnings > 0 ? EXIT_WARNINGS : EXIT_FINE;
 }
 
+static bool is_ip(const char *text)
+{
+	uint8_t ip[sizeof(struct in6_addr)];
+	return inet_pton(AF_INET, text, ip) == 1 || inet_pton(AF_INET6, text, ip) == 1;
+}
+
+static bool root_is_there(const char *root)
+{
+	struct stat about;
+	if (stat(root, &about) != 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(about.st_mode);
+}
+
+/* Whether the options can be followed; else says why not. */
+static bool check(const struct doctor_opts *o, const char *device)
+{
+	if (o->root[0] != '\0' && !root_is_there(o->root))
+		fprintf(stderr, "weft doctor: %s: %s\n", o->root, strerror(errno));
+	else if (o->peer != NULL && !is_ip(o->peer))
+		fprintf(stderr, "weft doctor: --peer: %s is not an IP address\n", o->peer);
+	else if (o->peer != NULL && device == NULL)
+		fputs("weft doctor: --peer needs a DEVICE, with whose MTU the path's is compared\n", stderr);
+	else
+		return true;
+	return false;
+}
+
 int weft_cmd_doctor(int argc, char **argv)
 {
 	struct doctor_opts o = {.root = ""};
@@ -138,10 +170,13 @@ int weft_cmd_doctor(int argc, char **argv)
 	if (!opt_main(&doctor_command, &o, argc, argv, &devices, &status))
 		return status;
 	struct doctor d = {.root = o.root, .device = devices > 0 ? argv[1] : NULL, .peer = o.peer};
+	if (!check(&o, d.device))
+		return EXIT_USAGE;
 	doctor_examine(&d);
 	if (d.device != NULL)
 		run_checks(&d, doctor_nic_checks, &r);
-	run_checks(&d, doctor_host_checks, &r);
+	if (!d.is_served)
+		run_checks(&d, doctor_host_checks, &r);
 	if (o.json)
 		return print_json(&d, &r) ? exit_status(&r) : EXIT_ERRORS;
 	if (d.device == NULL)

@@ -51,9 +51,17 @@ static void iface_of_pci(struct doctor *d)
 	}
 }
 
+static bool is_served(const char *device)
+{
+	return strcmp(device, "host") == 0 || strncmp(device, "host:", 5) == 0 || strncmp(device, "shm:", 4) == 0;
+}
+
 static void device_find(struct doctor *d)
 {
 	char path[512];
+	d->is_served = is_served(d->device);
+	if (d->is_served)
+		return;
 	if (is_pci(d->device)) {
 		if (!fs_path(d, path, sizeof path, "sys/bus/pci/devices/%s", d->device))
 			return;

@@ -14,6 +14,7 @@ enum {
 	MTU_JUMBO = 9000,
 	IP_PACKET_MAX = 65535, /* the kernel tells no larger MTU of a path */
 	MODE_RW = 6,
+	PATH_TEXT_BYTES = 128,
 };
 
 /* These drivers of the kernel share the NIC with DPDK. */
@@ -28,7 +29,10 @@ static bool is_bifurcated(const char *driver)
 
 static void check_device(const struct doctor *d, struct doctor_finding *f)
 {
-	if (d->pci[0] == '\0' && d->iface[0] == '\0' && !d->is_virtual) {
+	if (d->is_served) {
+		doctor_say(f, DOCTOR_OK, "a port of %s: there is nothing to check",
+			   d->device[0] == 'h' ? "weft host" : "weft switch, in shared memory");
+	} else if (d->pci[0] == '\0' && d->iface[0] == '\0' && !d->is_virtual) {
 		doctor_say(f, DOCTOR_ERROR, "no such PCI device or interface: %.80s", d->device);
 		doctor_mend(f, "weft doctor    (lists the NICs)");
 	} else if (d->is_virtual) {
@@ -143,24 +147,62 @@ static void check_permissions(const struct doctor *d, struct doctor_finding *f)
 	}
 }
 
-static void check_mtu(const struct doctor *d, struct doctor_finding *f)
+/* What is known of the path to the peer, behind the MTU of the interface; empty: no peer was named. */
+static void path_text(const struct doctor *d, int64_t mtu_bytes, char text[PATH_TEXT_BYTES])
 {
-	int64_t mtu_bytes;
-	if (d->iface[0] == '\0' || !fs_number(d, &mtu_bytes, "sys/class/net/%s/mtu", d->iface))
+	int64_t most = mtu_bytes < IP_PACKET_MAX ? mtu_bytes : IP_PACKET_MAX;
+	text[0] = '\0';
+	if (d->peer == NULL)
 		return;
-	if (d->path_mtu_bytes != 0 && d->path_mtu_bytes < mtu_bytes && d->path_mtu_bytes < IP_PACKET_MAX) {
+	if (d->path_mtu_bytes == 0)
+		snprintf(text, PATH_TEXT_BYTES, "; no route to %.60s", d->peer);
+	else if (d->path_mtu_bytes == most)
+		snprintf(text, PATH_TEXT_BYTES, ", the path's as well");
+	else
+		snprintf(text, PATH_TEXT_BYTES, ", and %u on the path to %.60s", d->path_mtu_bytes, d->peer);
+}
+
+/* Of a device without an interface of the kernel: other routes than the device's own may lead to the peer. */
+static void path_alone(const struct doctor *d, struct doctor_finding *f)
+{
+	if (d->peer == NULL || d->is_served)
+		return;
+	if (d->path_mtu_bytes != 0)
+		doctor_say(f, DOCTOR_OK, "%u on the kernel's path to %.60s", d->path_mtu_bytes, d->peer);
+	else
+		doctor_say(f, DOCTOR_OK, "not known: the kernel has no route to %.60s", d->peer);
+}
+
+static void mtu_of_iface(const struct doctor *d, int64_t mtu_bytes, struct doctor_finding *f)
+{
+	char path[PATH_TEXT_BYTES];
+	bool has_path = d->peer != NULL && d->path_mtu_bytes != 0;
+	path_text(d, mtu_bytes, path);
+	if (has_path && d->path_mtu_bytes < mtu_bytes && d->path_mtu_bytes < IP_PACKET_MAX) {
 		doctor_say(f, DOCTOR_WARNING,
 			   "%" PRId64 ", but %u on the path to %.60s: large packets are probed and given up", mtu_bytes,
 			   d->path_mtu_bytes, d->peer);
 		doctor_mend(f, "FI_WEFT_MTU=%u, or raise the MTU of every hop", d->path_mtu_bytes);
+	} else if (d->peer != NULL && !has_path) {
+		doctor_say(f, DOCTOR_WARNING, "%" PRId64 "%s", mtu_bytes, path);
+		doctor_mend(f, "ip route add %.60s dev %s    (or its network, by a router)", d->peer, d->iface);
 	} else if (mtu_bytes < MTU_JUMBO) {
-		doctor_say(f, DOCTOR_WARNING, "%" PRId64 ": small packets cost more CPU time per byte", mtu_bytes);
+		doctor_say(f, DOCTOR_WARNING, "%" PRId64 "%s: small packets cost more CPU time per byte", mtu_bytes,
+			   path);
 		doctor_mend(f, "ip link set dev %s mtu %d    (switches and peers must carry it as well)", d->iface,
 			    MTU_JUMBO);
 	} else {
-		doctor_say(f, DOCTOR_OK, "%" PRId64 "%s", mtu_bytes,
-			   d->path_mtu_bytes != 0 ? ", the path's as well" : "");
+		doctor_say(f, DOCTOR_OK, "%" PRId64 "%s", mtu_bytes, path);
 	}
+}
+
+static void check_mtu(const struct doctor *d, struct doctor_finding *f)
+{
+	int64_t mtu_bytes;
+	if (d->iface[0] == '\0')
+		path_alone(d, f);
+	else if (fs_number(d, &mtu_bytes, "sys/class/net/%s/mtu", d->iface))
+		mtu_of_iface(d, mtu_bytes, f);
 }
 
 static void check_speed(const struct doctor *d, struct doctor_finding *f)

@@ -12,6 +12,7 @@
 #include "address_pool.h"
 #include "door.h"
 #include "opt_table.h"
+#include "plural.h"
 #include "rtnet.h"
 #include "socket_path.h"
 #include "stall_guard.h"
@@ -65,11 +66,6 @@ struct host_run {
 
 static atomic_bool stop;
 
-static int opt_dscp(void *field, const char *value, struct weft_err *err)
-{
-	return weft_dscp_parse("--dscp", value, field, err);
-}
-
 static int opt_on_off(void *field, const char *value, struct weft_err *err)
 {
 	if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
@@ -105,7 +101,7 @@ static const struct opt_desc host_options[] = {
 	 "the interface that is of the family of --addresses",
 	 opt_string, FIELD(uplink_addr)},
 	{"gateway", "ADDR", "router of the uplink; default: the routes of the interface", opt_string, FIELD(gateway)},
-	{"dscp", "CLASS:CODE,...", "the DSCPs of the network, as for weft switch", opt_dscp, FIELD(dscp)},
+	{"dscp", "CLASS:CODE,...", "the DSCPs of the network, as for weft switch", switch_opt_dscp, FIELD(dscp)},
 	{"local", "on|off", "off: processes of this host have no channels to each other, past weft host; default on",
 	 opt_on_off, FIELD(local)},
 	{"user", "NAME", "be this user once the devices are open, when root starts it", opt_string, FIELD(user)},
@@ -192,6 +188,13 @@ static int gateway_set(struct host_run *run, struct weft_err *err)
 	return rc;
 }
 
+/* Whether a name that no interface has can only be meant for one: devices of DPDK have colons, commas or prefixes. */
+static bool is_iface_name(const char *name)
+{
+	return strpbrk(name, ":,/") == NULL && strncmp(name, "net_", 4) != 0 && strncmp(name, "eth_", 4) != 0 &&
+	       strlen(name) < IF_NAMESIZE;
+}
+
 static int uplink_resolve(struct host_run *run, struct weft_err *err)
 {
 	const struct host_opts *o = run->opts;
@@ -201,8 +204,11 @@ static int uplink_resolve(struct host_run *run, struct weft_err *err)
 						.proxied = run->addrs,
 						.proxied_count = run->count,
 						.net = {.dscp = o->dscp}};
+	bool is_there = if_nametoindex(o->uplink) != 0;
+	if (!is_there && is_iface_name(o->uplink))
+		return weft_err_set(err, -ENODEV, "--uplink: there is no interface %s", o->uplink);
 	int rc = o->uplink_addr != NULL ? uplink_addr_parse(run, err) : 0;
-	if (rc == 0 && if_nametoindex(o->uplink) != 0)
+	if (rc == 0 && is_there)
 		rc = iface_read(run, err);
 	if (rc == 0 && weft_ip_is_any(&run->uplink.ip))
 		rc = weft_err_set(err, -EINVAL, "%s has no address of the family of --addresses: give --uplink-addr",
@@ -305,8 +311,8 @@ static void run_until_stopped(struct host_run *run)
 	}
 	if (weft_ethdev_note(run->ports.port[0])[0] != '\0')
 		fprintf(stderr, "weft host: %s\n", weft_ethdev_note(run->ports.port[0]));
-	printf("weft host: %u ports ready in %s, uplink %s, IP packets of up to %u bytes\n", run->count, run->opts->dir,
-	       run->opts->uplink, run->ports.port[0]->max_ip_bytes);
+	printf("weft host: %u port%s ready in %s, uplink %s, IP packets of up to %u bytes\n", run->count,
+	       plural_s(run->count), run->opts->dir, run->opts->uplink, run->ports.port[0]->max_ip_bytes);
 	fflush(stdout);
 	run->printed_ns = weft_clock_ns();
 	run->telemetry = (struct switch_telemetry){

@@ -264,6 +264,14 @@ def listen_address(text: str) -> str | tuple[str, int]:
     return split_address(text)
 
 
+def named(address: str | tuple[str, int]) -> str:
+    """An address as --listen takes it."""
+    if isinstance(address, str):
+        return f"unix:{address}"
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def make_server(address: str | tuple[str, int], app: Any) -> TcpServer | UnixServer:
     if isinstance(address, str):
         return UnixServer(address, app)
@@ -276,7 +284,7 @@ def serve(address: str | tuple[str, int], registry: CollectorRegistry) -> int:
     try:
         server = make_server(address, make_wsgi_app(registry))
     except OSError as error:
-        print(f"weft metrics: cannot listen at {address}: {error.strerror}", file=sys.stderr)
+        print(f"weft metrics: cannot listen at {named(address)}: {error.strerror}", file=sys.stderr)
         return 1
     with server:
         where = f"unix:{address}" if isinstance(server, UnixServer) else f"http://{address[0]}:{server.server_port}/metrics"

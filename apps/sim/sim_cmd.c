@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `weft sim`: a workload in the lab. Scenarios with many runs are weftlab's. */
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +19,15 @@ struct sim_args {
 	struct options o;
 };
 
+static int opt_jobs(void *field, const char *value, struct weft_err *err)
+{
+	int rc = opt_u32(field, value, err);
+	return rc || *(uint32_t *)field ? rc : weft_err_set(err, -EINVAL, "'%s' is not a number from 1", value);
+}
+
 static const struct opt_desc sim_options[] = {
 	{"", "[SCENARIO.yaml]", "", opt_string, offsetof(struct sim_args, o.scenario)},
-	{"jobs", "N", "runs of a scenario at the same time; default: one per core", opt_u32,
+	{"jobs", "N", "runs of a scenario at the same time; default: one per core", opt_jobs,
 	 offsetof(struct sim_args, jobs)},
 	{"fresh", NULL, "discard a scenario's earlier results", opt_flag, offsetof(struct sim_args, fresh)},
 	{"any-build", NULL, "use a scenario's earlier results of other builds, too", opt_flag,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "plural.h"
 #include "rtnet_int.h"
 
 /* With assigned addresses the fabric may be so far ahead of the clock: a short packet passes within one poll. */
@@ -121,8 +122,9 @@ static int attach_cables(struct rtnet *r, const struct rtnet_part *part, struct 
 			weft_net_attach(r->net, h->index, &host_nic_ops, h);
 	}
 	if (cables != r->host_count)
-		return weft_err_set(err, -EINVAL, "%u ports, but %s%u has %u cables", r->host_count,
-				    weft_topo_tier_name(part->tier), part->sw, cables);
+		return weft_err_set(err, -EINVAL, "%u port%s, but %s%u has %u cable%s", r->host_count,
+				    plural_s(r->host_count), weft_topo_tier_name(part->tier), part->sw, cables,
+				    plural_s(cables));
 	return 0;
 }
 
@@ -139,8 +141,8 @@ static int attach(struct rtnet *r, const struct rtnet_conf *conf, struct weft_er
 int rtnet_create(const struct rtnet_conf *conf, weft_ns now, struct rtnet **out, struct weft_err *err)
 {
 	if (conf->port_count == 0 || (conf->part == NULL && conf->port_count > conf->topo->hosts))
-		return weft_err_set(err, -EINVAL, "%u ports, but the topology has %u hosts", conf->port_count,
-				    conf->topo->hosts);
+		return weft_err_set(err, -EINVAL, "%u port%s, but the topology has %u host%s", conf->port_count,
+				    plural_s(conf->port_count), conf->topo->hosts, plural_s(conf->topo->hosts));
 	struct rtnet *r = rtnet_alloc(conf);
 	if (r == NULL)
 		return weft_err_set(err, -ENOMEM, "no memory for %u ports", conf->port_count);

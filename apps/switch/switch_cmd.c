@@ -8,6 +8,7 @@
 
 #include "cmd.h"
 #include "options.h"
+#include "plural.h"
 #include "rtnet.h"
 #include "supervisor.h"
 #include "switch_port.h"
@@ -143,11 +144,6 @@ static int opt_route(void *o, const char *value, struct weft_err *err)
 	return weft_route_find(value, &((struct switch_opts *)o)->route, err);
 }
 
-static int opt_dscp(void *o, const char *value, struct weft_err *err)
-{
-	return weft_dscp_parse("--dscp", value, &((struct switch_opts *)o)->ports.dscp, err);
-}
-
 #define FIELD(name) offsetof(struct switch_opts, name)
 #define BELOW       "\n                               " /* a further line of --help */
 
@@ -192,7 +188,7 @@ static const struct opt_desc switch_options[] = {
 	{"dscp", "CLASS:CODE,...",
 	 "the DSCPs that hosts use by FI_WEFT_DSCP: data, ordered, unscheduled, trimmed," BELOW
 	 "trimmed_lasthop, credit, control; default: those of doc/reference/protocol.md",
-	 opt_dscp, 0},
+	 switch_opt_dscp, FIELD(ports.dscp)},
 	{"no-trim", NULL, "full queues drop instead of trimming", opt_no_trim, 0},
 	{"set", "KEY=VALUE",
 	 "a parameter of the fabric (queue_bytes, ecn_min_pct, ecn_max_pct, trim, pfc, ...) or of" BELOW
@@ -232,8 +228,8 @@ static int topology_resolve(struct switch_opts *o, struct weft_topo *topo, char 
 	}
 	int rc = options_topology(o->topology, o->link_bps, gbps * UINT64_C(1000000000), topo, err);
 	if (rc == 0 && o->as == NULL && topo->hosts < o->ports.count)
-		return weft_err_set(err, -EINVAL, "%u ports, but topology %.80s has %u hosts", o->ports.count,
-				    o->topology, topo->hosts);
+		return weft_err_set(err, -EINVAL, "%u port%s, but topology %.80s has %u host%s", o->ports.count,
+				    plural_s(o->ports.count), o->topology, topo->hosts, plural_s(topo->hosts));
 	return rc;
 }
 
@@ -249,8 +245,9 @@ static int part_resolve(const char *as, const struct weft_topo *topo, struct rtn
 		*part = (struct rtnet_part){tier, (uint32_t)sw};
 		return 0;
 	}
-	return weft_err_set(err, -EINVAL, "--as: no switch '%.40s' in the topology, which has %u leaves and %u tiers",
-			    as, topo->tier[0].switches, topo->tiers);
+	return weft_err_set(err, -EINVAL, "--as: no switch '%.40s' in the topology, which has %u lea%s and %u tier%s",
+			    as, topo->tier[0].switches, topo->tier[0].switches == 1 ? "f" : "ves", topo->tiers,
+			    plural_s(topo->tiers));
 }
 
 static void on_signal(int sig)
@@ -291,8 +288,8 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 		run->heard[i] = (struct switch_heard){run->rtnet, i};
 		weft_ethdev_on_neigh(o->ports.port[i], heard, &run->heard[i]);
 	}
-	printf("weft switch: %u ports ready, %s%stopology %s, %g Gb/s, route %s\n", o->ports.count,
-	       o->as != NULL ? o->as : "", o->as != NULL ? " of " : "", o->topology,
+	printf("weft switch: %u port%s ready, %s%stopology %s, %g Gb/s, route %s\n", o->ports.count,
+	       plural_s(o->ports.count), o->as != NULL ? o->as : "", o->as != NULL ? " of " : "", o->topology,
 	       (double)topo->tier[0].down_bps / 1e9, o->route->name);
 	fflush(stdout);
 	run->printed_ns = weft_clock_ns();

@@ -33,8 +33,9 @@ int switch_ports_add(struct switch_ports *p, const char *devargs, struct weft_er
 	return 0;
 }
 
-/* Splits "PATH:N". */
-static int path_count(const char *spec, char path[SWITCH_DEVARGS_MAX], uint32_t *n, struct weft_err *err)
+/* Splits "PATH:N". `form` is how --help calls that. */
+static int path_count(const char *spec, const char *form, char path[SWITCH_DEVARGS_MAX], uint32_t *n,
+		      struct weft_err *err)
 {
 	const char *colon = strrchr(spec, ':');
 	char *end = NULL;
@@ -42,7 +43,8 @@ static int path_count(const char *spec, char path[SWITCH_DEVARGS_MAX], uint32_t 
 	size_t len = colon != NULL ? (size_t)(colon - spec) : 0;
 
 	if (len == 0 || *end != '\0' || count < 1 || count > SWITCH_PORTS_MAX)
-		return weft_err_set(err, -EINVAL, "'%.80s' is not PATH:N with N from 1 to %d", spec, SWITCH_PORTS_MAX);
+		return weft_err_set(err, -EINVAL, "'%.80s' is not %s with N from 1 to %d", spec, form,
+				    SWITCH_PORTS_MAX);
 	if (len >= sizeof((struct sockaddr_un *)0)->sun_path - 2)
 		return weft_err_set(err, -ENAMETOOLONG, "'%.80s...': too long for a socket's path", spec);
 	memcpy(path, spec, len);
@@ -57,7 +59,7 @@ static int add_many(struct switch_ports *p, const char *spec, enum kind kind, st
 {
 	char path[SWITCH_DEVARGS_MAX], devargs[2 * SWITCH_DEVARGS_MAX];
 	uint32_t n = 0;
-	int rc = path_count(spec, path, &n, err);
+	int rc = path_count(spec, kind == KIND_MEMIF ? "PATH:N" : "PREFIX:N", path, &n, err);
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {
 		if (kind == KIND_MEMIF)
 			snprintf(devargs, sizeof devargs, "net_memif%u,role=server,socket=%s,socket-abstract=no,id=%u",
@@ -69,6 +71,14 @@ static int add_many(struct switch_ports *p, const char *spec, enum kind kind, st
 		rc = switch_ports_add(p, devargs, err);
 	}
 	return rc;
+}
+
+int switch_opt_dscp(void *field, const char *value, struct weft_err *err)
+{
+	static const char what[] = "--dscp";
+	struct weft_err why = {""};
+	int rc = weft_dscp_parse(what, value, field, &why);
+	return rc == 0 ? 0 : weft_err_set(err, rc, "%s", why.msg + strlen(what) + strlen(": "));
 }
 
 int switch_ports_add_memif(struct switch_ports *p, const char *spec, struct weft_err *err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plural.h"
 #include "top_cell.h"
 
 static const struct column {
@@ -54,7 +55,7 @@ static const struct column {
 	},
 	{
 		{"PID", "pid", CELL_COUNT, 8},
-		{"DEVICE", "on", CELL_TEXT, -18},
+		{"DEVICE", "on", CELL_TEXT, -20},
 		{"NEIGHBOUR", "ip", CELL_TEXT, -16},
 		{"MAC", "mac", CELL_TEXT, -17},
 		{"STATE", "state", CELL_TEXT, -9},
@@ -195,7 +196,9 @@ static size_t list_size(const json_t *shot, const char *name)
 
 void top_summary(const json_t *shot, char line[TOP_LINE_BYTES])
 {
-	snprintf(line, TOP_LINE_BYTES, "%zu processes, %zu connections, %zu operations, %zu ports%s",
-		 list_size(shot, "processes"), list_size(shot, "conns"), list_size(shot, "ops"),
-		 list_size(shot, "ports"), json_is_true(json_object_get(shot, "more")) ? ", and more" : "");
+	size_t processes = list_size(shot, "processes"), conns = list_size(shot, "conns"), ops = list_size(shot, "ops"),
+	       ports = list_size(shot, "ports");
+	snprintf(line, TOP_LINE_BYTES, "%zu process%s, %zu connection%s, %zu operation%s, %zu port%s%s", processes,
+		 processes == 1 ? "" : "es", conns, plural_s(conns), ops, plural_s(ops), ports, plural_s(ports),
+		 json_is_true(json_object_get(shot, "more")) ? ", and more" : "");
 }

@@ -21,7 +21,8 @@ struct trace_opts {
 #define FIELD(name) offsetof(struct trace_opts, name)
 
 static const struct opt_desc trace_options[] = {
-	{"output", "FILE", "write this file instead of standard output", opt_string, FIELD(output)},
+	{"output", "FILE", "write this file instead of standard output; -o FILE is the same", opt_string,
+	 FIELD(output)},
 	{"format", "NAME", "csv (default), json, or chrome for Perfetto and chrome://tracing", opt_string,
 	 FIELD(format)},
 	{"list", NULL, "print which recordings there are", opt_flag, FIELD(list)},

@@ -71,6 +71,8 @@ struct weft_engine_tune {
 	uint8_t pacing;          /* 1: packets go to the port at link rate, so that no queue builds in the NIC */
 	uint8_t pmtu_discovery;  /* 1: packets have payload_bytes only after probes of that size were answered */
 	uint8_t ack_burst;       /* 1: packets of a connection that arrive in one burst share an ACK */
+	uint8_t short_acks;      /* 1: ACKs of one packet leave out what Wefts have no need to be told. Others need the
+				  * response: for fabrics without them */
 };
 
 /* Keys, help, defaults and ranges of struct weft_engine_tune; ends with a NULL key. */

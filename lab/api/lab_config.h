@@ -57,6 +57,9 @@ struct lab_config {
 	const char *warning;               /* why cc will not do well in this fabric; NULL: it may */
 };
 
+/* Sets what goes with `auto`: weft_engine_tune_auto, and short ACKs, as all are Wefts here. What else is set stays. */
+void lab_engine_auto(struct weft_engine_tune *tune);
+
 /* What `auto` stands for, over ECMP switches that trim, all other numbers at their defaults, seed 1, an end after 100
  * s; no topology and no workload yet. Nothing is allocated. */
 void lab_config_begin(struct lab_config *c);

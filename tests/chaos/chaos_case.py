@@ -21,7 +21,7 @@ MANY_BYTES = 64 * KIB
 PACKET_LOSS = ("fault_loss_ppm", "fault_dup_ppm", "fault_reorder_ppm", "fault_corrupt_ppm")
 # Values that users might choose, and the ends of ranges where a case still ends in seconds.
 SWARM: dict[str, tuple[str, ...]] = {
-    "ack_every": ("2", "4", "16", "64"), "acks_per_window": ("1", "8", "64"), "ack_burst": ("on",),
+    "ack_every": ("2", "4", "16", "64"), "acks_per_window": ("1", "8", "64"), "ack_burst": ("on",), "short_acks": ("on",),
     "ack_delay_ns": ("1", "1000", "100000"), "lb_all_acked": ("on",), "window_pkts": ("128", "256", "4096", "32640"),
     "payload_bytes": ("256", "512", "1500", "8192"), "evs_size": ("1", "2", "16", "257"), "pacing": ("off",),
     "rndv_bytes": ("1", "5000", "65536"), "idle_close_ns": ("0", "20000"), "unexpected_bytes": ("0", "4096", "100000"),

@@ -224,6 +224,9 @@ static void configure(struct world *w, struct weft_engine_tune *tune_1)
 	conf->tune.validate = conf->seed >> 2 & 3;
 	if (conf->tune.validate > WEFT_VALIDATE_ALWAYS)
 		conf->tune.validate = WEFT_VALIDATE_NEVER;
+	conf->tune.short_acks = conf->seed >> 4 & 1;
+	tune_1->validate = conf->tune.validate;
+	tune_1->short_acks = conf->seed >> 5 & 1;
 	conf->adjust = adjust;
 	uint8_t engines = program_u8(&w->in);
 	configure_engines(conf, engines);

@@ -55,7 +55,7 @@ run=(sim --topology leafspine:2:2:4 --matrix incast:4:256KiB)
 	--set turns_evs=16 >table
 grep -q '^digest' table || fail "the run has no result"
 "$weft" sim --plugin ./cc_mine.so --help | grep '^  mine  *AIMD' >/dev/null || fail "--help does not list the plug-in's algorithm"
-"$weft" sim --plugin ./lb_mine.so --help-params | grep turns_evs >/dev/null || fail "--help-params: no parameter of the plug-in"
+"$weft" sim --plugin lb_mine.so --help-params | grep turns_evs >/dev/null || fail "--help-params: no parameter of the plug-in"
 says "unknown cc 'mine'" "$weft" "${run[@]}" --cc mine
 says 'absent.so' "$weft" "${run[@]}" --plugin ./absent.so
 

@@ -18,6 +18,7 @@ struct rig {
 	weft_ns now;
 	uint64_t live_bytes; /* of the first engine */
 	void *recorders[2];  /* of the first engines; NULL: none */
+	uint8_t short_acks;  /* as in struct weft_engine_tune */
 };
 
 /* Sizes stand before the memory handed out. */
@@ -63,6 +64,7 @@ static bool add_engine(struct rig *r, uint32_t i)
 	conf.tune.brtt_ns = 8 * STEP_NS;
 	conf.tune.brtt_floor_ns = 8 * STEP_NS; /* the ring is faster, but the window shall be of a network's size */
 	conf.tune.pacing = 0;
+	conf.tune.short_acks = r->short_acks;
 	if (i == 0)
 		conf.mem = (struct weft_mem){count_alloc, count_free, &r->live_bytes};
 	return !weft_engine_create(&conf, &r->net.ports[i].port, r->now, &r->engines[i], NULL) &&
@@ -146,6 +148,12 @@ static int run_packets_with(struct rig *rig, uint64_t n)
 static int run_packets(const struct perf_case *c, uint64_t n)
 {
 	struct rig r = {0};
+	return run_packets_with(&r, n);
+}
+
+static int run_short_acks(const struct perf_case *c, uint64_t n)
+{
+	struct rig r = {.short_acks = 1};
 	return run_packets_with(&r, n);
 }
 
@@ -290,6 +298,7 @@ int main(int argc, char **argv)
 	static const uint32_t one = 1, some = 16, many = 1000;
 	static const struct perf_case cases[] = {
 		{"packet", 700, "engine: packet sent, received, acknowledged", run_packets, NULL},
+		{"short", 0, "engine: the same with short ACKs", run_short_acks, NULL},
 		{"recorded", 0, "engine: the same with a flight recorder at both ends", run_recorded, NULL},
 		{"read", 0, "engine: packet of a READ asked for, sent, received, acknowledged", run_read, NULL},
 		{"idle", 60, "engine: poll with nothing to do", run_idle, NULL},

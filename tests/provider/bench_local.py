@@ -60,7 +60,7 @@ with tempfile.NamedTemporaryFile("w", suffix=".cm") as matrix:
     result = succeeds(2, 4096, "--matrix", matrix.name)
     assert result["run"]["virtual_us"] >= 25000, result["run"]
 
-fails("--background", *SMALL, "--matrix", "permutation:4:1MiB", "--background", "10%")
+fails("background: only weft sim has that", *SMALL, "--matrix", "permutation:4:1MiB", "--background", "10%")
 fails("failed", *SMALL, "--matrix", "permutation:4:4MiB", "--end", "1ms")
 fails("unknown cc 'nosuch'", *SMALL, "--cc", "nosuch")
 fails("--threads", *SMALL, "--threads", "0")

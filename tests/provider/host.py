@@ -316,13 +316,15 @@ def nonsense(net: Net) -> None:
     """What makes no sense is refused, by its name."""
     scratch = tempfile.TemporaryDirectory(prefix="weft-host-")
     good = {"--uplink": "v0", "--addresses": "10.9.0.100+2", "--dir": scratch.name + "/run"}
-    for option, value, why in (("--uplink", "v9", "v9"), ("--addresses", "10.9.0.100", "FIRST-LAST"),
+    for option, value, why in (("--uplink", "v9", "--uplink: there is no interface v9"),
+                               ("--addresses", "10.9.0.100", "FIRST-LAST"),
                                ("--addresses", "10.9.0.1+2", "the kernel's on v0"), ("--addresses", "10.9.0.5+32", "1 to 31"),
                                ("--addresses", "fd00::1+2", "no address of the family"),
                                ("--uplink-addr", "10.9.0.1/40", "prefix"),
                                ("--uplink-addr", "fd00::1", "two families"), ("--group", "nobody-at-all", "no such group"),
                                ("--user", "nobody-at-all", "no such user"), ("--gateway", "x", "--gateway"),
                                ("--mtu", "100", "100"), ("--local", "maybe", "neither on nor off"),
+                               ("--dscp", "x", "weft host: --dscp: 'x' is not CLASS:CODE"),
                                ("--dir", "/proc/none/run", "/proc/none")):
         words = [word for pair in (good | {option: value}).items() for word in pair]
         run = subprocess.run(net.a.command(WEFT, "host", *words), capture_output=True, text=True, timeout=LIMIT_S)

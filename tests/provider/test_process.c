@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two processes joined by a memif: this program starts itself twice for each scenario. The two sides exchange names,
- * and wait for each other, through a socket pair; side 0 is the memif's server and ends last. */
+/* Two processes joined by a vhost-user socket or a memif: this program starts itself twice for each scenario. The two
+ * sides exchange names, and wait for each other, through a socket pair; side 0 has the server's port and ends last. */
 #include "fixture.h"
 
 #include <signal.h>
@@ -53,22 +53,36 @@ static void side_open(void)
 	names_exchange();
 }
 
-/* The transport works while we wait. */
-static void wait_until_other_left(void)
+/* The transport works while we wait for a byte of the other side (1), or for its end (0). */
+static void wait_polling(ssize_t received)
 {
 	char c;
 	ssize_t n;
-	while ((n = recv(oob, &c, 1, MSG_DONTWAIT)) != 0) {
+	while ((n = recv(oob, &c, 1, MSG_DONTWAIT)) != received) {
 		assert_int_equal(n, -1);
 		assert_int_equal(fi_cq_read(host.cq, NULL, 0), -FI_EAGAIN);
 	}
 }
 
-/* Side 1 closes first: memif ends that close at the same moment can crash each other. */
+/* Side 1 closes first, and side 0 acknowledges what it still sends. */
 static void side_close(int side)
 {
 	if (side == 0)
-		wait_until_other_left();
+		wait_polling(0);
+	host_close(&host);
+}
+
+/* The same with nothing left to acknowledge at side 0. When side 1 closes, DPDK 22.11's memif driver unmaps the shared
+ * memory even while side 0 polls the port: side 0 polls no more once it said that it has all. */
+static void side_close_unpolled(int side)
+{
+	char c = 0;
+	if (side == 0) {
+		oob_send(&c, 1);
+		assert_false(oob_recv(&c, 1));
+	} else {
+		wait_polling(1);
+	}
 	host_close(&host);
 }
 
@@ -98,7 +112,7 @@ static void exchange_flight(uint64_t first, int side, uint8_t *out[WINDOW], uint
 	}
 }
 
-static void side_exchange(int side)
+static void exchange(int side, void (*close_side)(int side))
 {
 	uint8_t *out[WINDOW], *in[WINDOW];
 	for (int i = 0; i < WINDOW; i++) {
@@ -108,11 +122,21 @@ static void side_exchange(int side)
 	side_open();
 	for (uint64_t n = 0; n < MESSAGES; n += WINDOW)
 		exchange_flight(n, side, out, in);
-	side_close(side);
+	close_side(side);
 	for (int i = 0; i < WINDOW; i++) {
 		free(out[i]);
 		free(in[i]);
 	}
+}
+
+static void side_exchange(int side)
+{
+	exchange(side, side_close);
+}
+
+static void side_exchange_memif(int side)
+{
+	exchange(side, side_close_unpolled);
 }
 
 /* Side 1 injects and leaves at once; its messages must still arrive, and side 0's last one must be acknowledged. */
@@ -149,7 +173,7 @@ static void side_vanish(int side)
 	next_done(&host);
 	char c = 0;
 	if (side == 1) {
-		oob_recv(&c, 1); /* what lies in the memif's rings dies with us: side 0 has read it now */
+		oob_recv(&c, 1); /* what lies in the rings dies with us: side 0 has read it now */
 		raise(SIGKILL);
 	}
 	oob_send(&c, 1);
@@ -188,29 +212,43 @@ static void side_nobody(int side)
 	side_close(side);
 }
 
-enum scenario { EXCHANGE, LEAVE, VANISH, NOBODY };
+static const char *const memif[2] = {
+	"net_memif0,role=server,id=0,socket=%s,socket-abstract=no,bsize=9216",
+	"net_memif0,role=client,id=0,socket=%s,socket-abstract=no,bsize=9216",
+};
+static const char *const vhost[2] = {"net_vhost0,iface=%s", "net_virtio_user0,path=%s"};
 
-static void (*const scenarios[])(int side) = {side_exchange, side_leave, side_vanish, side_nobody};
+enum scenario { EXCHANGE, EXCHANGE_MEMIF, LEAVE, VANISH, NOBODY };
+
+static const struct {
+	void (*run)(int side);
+	const char *const *devices; /* by side; %s: the socket */
+} scenarios[] = {
+	[EXCHANGE] = {side_exchange, vhost}, [EXCHANGE_MEMIF] = {side_exchange_memif, memif},
+	[LEAVE] = {side_leave, vhost},       [VANISH] = {side_vanish, vhost},
+	[NOBODY] = {side_nobody, vhost},
+};
 
 static int my_side;
 
 static void side_test(void **state)
 {
-	scenarios[(size_t)*state](my_side);
+	scenarios[(size_t)*state].run(my_side);
 }
 
-/* argv: program, scenario, side, socket pair's descriptor, memif's socket. */
+/* argv: program, scenario, side, socket pair's descriptor, the ports' socket. */
 static int side_main(char **argv)
 {
 	char device[256];
+	int scenario = atoi(argv[1]);
 	my_side = atoi(argv[2]);
 	oob = atoi(argv[3]);
-	snprintf(device, sizeof device, "net_memif0,role=%s,id=0,socket=%s,socket-abstract=no,bsize=9216",
-		 my_side ? "client" : "server", argv[4]);
+	snprintf(device, sizeof device, scenarios[scenario].devices[my_side], argv[4]);
 	setenv("FI_PROVIDER", "weft", 1);
 	setenv("FI_WEFT_DEVICE", device, 1);
+	setenv("FI_WEFT_ADDR", my_side ? "10.98.0.2" : "10.98.0.1", 1);
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_prestate(side_test, (void *)(size_t)atoi(argv[1])),
+		cmocka_unit_test_prestate(side_test, (void *)(size_t)scenario),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
@@ -238,7 +276,7 @@ static void run(enum scenario scenario, int status[2])
 	int fds[2];
 	pid_t pids[2];
 	assert_non_null(mkdtemp(dir));
-	snprintf(socket, sizeof socket, "%s/memif", dir);
+	snprintf(socket, sizeof socket, "%s/socket", dir);
 	ok(socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
 	for (int side = 0; side < 2; side++)
 		pids[side] = side_start(scenario, side, fds, socket);
@@ -261,6 +299,11 @@ static void run_to_success(enum scenario scenario)
 static void process__exchange(void **state)
 {
 	run_to_success(EXCHANGE);
+}
+
+static void process__exchange_memif(void **state)
+{
+	run_to_success(EXCHANGE_MEMIF);
 }
 
 static void process__leaves_after_inject(void **state)
@@ -288,6 +331,7 @@ int main(int argc, char **argv)
 		return side_main(argv);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(process__exchange),
+		cmocka_unit_test(process__exchange_memif),
 		cmocka_unit_test(process__leaves_after_inject),
 		cmocka_unit_test(process__peer_vanishes),
 		cmocka_unit_test(process__nobody_there),

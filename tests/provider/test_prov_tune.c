@@ -28,6 +28,7 @@ static void load__auto_where_nothing_is_named(void **state)
 		assert_int_equal(tune.engine.tune.acks_per_window, with.acks_per_window);
 		assert_int_equal(tune.engine.tune.lb_all_acked, with.lb_all_acked);
 		assert_int_equal(tune.engine.tune.timeout_probes, with.timeout_probes);
+		assert_int_equal(tune.engine.tune.short_acks, 0); /* strangers need responses */
 		prov_tune_free(&tune);
 	}
 }
@@ -46,6 +47,22 @@ static void load__names_win(void **state)
 	prov_tune_free(&tune);
 }
 
+static void load__unknown_names_tell_the_valid_ones(void **state)
+{
+	static const struct {
+		const char *cc, *lb, *message;
+	} rows[] = {{"smart", NULL, "FI_WEFT_CC: unknown cc 'smart'; valid: auto, smartt, "},
+		    {NULL, "rep", "FI_WEFT_LB: unknown lb 'rep'; valid: auto, reps, "}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct prov_tune tune;
+		struct weft_err err = {""};
+		assert_int_equal(rows[i].cc ? setenv("FI_WEFT_CC", rows[i].cc, 1) : unsetenv("FI_WEFT_CC"), 0);
+		assert_int_equal(rows[i].lb ? setenv("FI_WEFT_LB", rows[i].lb, 1) : unsetenv("FI_WEFT_LB"), 0);
+		assert_int_not_equal(prov_tune_load(&tune, &err), 0);
+		assert_non_null(strstr(err.msg, rows[i].message));
+	}
+}
+
 static void load__parameters_are_those_of_the_default(void **state)
 {
 	struct prov_tune tune;
@@ -62,6 +79,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(load__auto_where_nothing_is_named),
 		cmocka_unit_test(load__names_win),
+		cmocka_unit_test(load__unknown_names_tell_the_valid_ones),
 		cmocka_unit_test(load__parameters_are_those_of_the_default),
 	};
 	prov_conf_define();

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Bytes on the wire around a payload, and of an ACK; what every preset has between two switches and inside one. */
+/* Bytes on the wire around a payload, and of a full ACK; what every preset has between two switches and inside one. */
 enum { HEADER = 122, ACK = 110, LINK_PS = 600000, SWITCH_PS = 400000 };
 
 struct idle {
@@ -56,7 +56,7 @@ static uint32_t check_idle(const struct idle *c)
 	snprintf(seed, sizeof seed, "%u", c->seed);
 	snprintf(matrix, sizeof matrix, "random:1:%s", c->size);
 	SCENARIO_PASSES(&s, "--topology", c->topology, "--matrix", matrix, "--link-gbps", gbps, "--mtu", mtu, "--seed",
-			seed, "--lb", c->lb);
+			seed, "--lb", c->lb, "--set", "short_acks=0");
 	const struct weft_flow *f = &s.options.lab.workload.flows[0];
 	const struct run_flow *run = &s.result.flows[0];
 	uint32_t links = links_between(&s.options.lab.topo, f);

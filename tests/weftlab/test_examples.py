@@ -40,6 +40,8 @@ def test_the_first_experiment_of_the_guide(tree: Path, weft: Binary) -> None:
     shell, = blocks(page, "A first experiment", "sh")
     python, = blocks(page, "A first experiment", "python")
     assert len(shell) + len(python) <= 10
+    assert shell[-1] == "/usr/bin/python3"
+    shell[-1] = sys.executable
     script = "\n".join(["set -e", *(re.sub("^make", "make -n", line) for line in shell)]) + " - <<'END'\n" + \
         "\n".join(python) + "\nEND\n"
     environment = {**os.environ, "WEFT": weft.path, "PATH": os.path.dirname(sys.executable) + ":" + os.environ["PATH"]}

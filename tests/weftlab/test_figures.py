@@ -105,6 +105,7 @@ def test_what_cannot_be_drawn_is_said(two_cases: Runs, dead_cable: Runs, tmp_pat
             ("the runs differ in mtu, too", two_cases, "bars", {"x": "case", "by": "seed"}),
             ("needs an axis whose values are numbers", two_cases, "lines", {"x": "case", "by": "mtu"}),
             ("no run has ports.csv: sample it", dead_cable, "queue", {}),
+            ("no port is called 'foo'$", two_cases, "queue", {"ports": "foo"}),
             ("no run has a result", two_cases[two_cases["id"] > 99], "bars", {})]
     for message, runs, kind, options in attempts:
         with pytest.raises(WeftlabError, match=message):

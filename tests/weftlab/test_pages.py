@@ -112,6 +112,11 @@ def test_a_page_is_written_from_results_and_then_without_them(paper: Path) -> No
         (top / "README.md").read_text()
 
 
+def test_partial_needs_results(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pages(paper, "--partial") != 0
+    assert "--partial is for --results" in capsys.readouterr().err
+
+
 def test_one_pass_runs_all_publications_and_goes_on_where_it_was_stopped(
         paper: Path, weft: Binary, capfd: pytest.CaptureFixture[str]) -> None:
     results = paper.parent.parent / "results"

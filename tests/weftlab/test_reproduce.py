@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from weftlab.__main__ import main
+
+PAPERS = sorted(path.name for path in (ROOT / "configs" / "papers").iterdir() if path.is_dir())
 
 SMALL = """title: two incasts
 topology: leafspine:2:2:2
@@ -83,8 +86,10 @@ def test_some_figures_only(paper: Paper) -> None:
     assert code == 0
     assert said == "fig12: two incasts (8 runs)\n  about fig12\nfig2: two incasts (8 runs)\n  about fig2\n"
     assert not paper.out.exists()
-    code, _, said = paper.reproduce("--only", "fig3")
-    assert code == 1 and "no scenario begins with fig3" in said
+    code, _, said = paper.reproduce("--only", "fig3,fig12,table")
+    assert code == 2 and f"--only: no scenario in {paper.home} begins with fig3 or table\n" in said
+    assert paper.reproduce("--only", ",")[0] == 2
+    assert not paper.out.exists()
 
 
 def test_a_wrong_claim_is_named_before_anything_runs(paper: Paper) -> None:
@@ -125,9 +130,19 @@ def test_a_run_that_fails_in_real_time_is_not_known(paper: Paper) -> None:
 
 
 def test_usage(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:
+    there = ", ".join(PAPERS)
     assert main(["reproduce", "nothing"]) == 1
-    assert "no scenarios for 'nothing'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no scenarios for 'nothing'" in said and f"there are {there}\n" in said
     assert main(["reproduce"]) == 2
-    assert "which paper?" in capsys.readouterr().err
+    assert f"which paper? there are {there} (see --help)" in capsys.readouterr().err
     assert main(["reproduce", "--measures"]) == 0
     assert re.search(r"(?m)^fct_max_us +slowest", capsys.readouterr().out)
+
+
+def test_papers_are_named(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list"]) == 0
+    assert capsys.readouterr().out.split() == PAPERS
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--help"])
+    assert f"PAPER is {', '.join(PAPERS[:-1])} or {PAPERS[-1]}." in capsys.readouterr().out

@@ -160,7 +160,8 @@ def test_an_impossible_combination_is_named(write: Write, weft: Binary) -> None:
             ("topology: star:4\ncases:\n  - {name: a}\n  - name: b\n    cc: nonsense\n", 5, "cc: unknown"),
             ("topology: star:4\nsweep:\n  matrix: ['permutation:4:4KiB', 'permutation:8:4KiB']\n", 3,
              "(in matrix=permutation:8:4KiB)"),
-            ("cases: [{name: a}]\nset:\n  colour: 3\n", 3, "colour"),
+            ("cases: [{name: a}]\nset:\n  colour: 3\n", 3,
+             "colour: unknown parameter 'colour'; see weft sim --help-params (in a)"),
             ("sweep:\n  set.ack_every: [1, 99999]\n", 2, "(in ack_every=99999)")]:
         with pytest.raises(ScenarioError, match=f"case.yaml:{line}: ") as caught:
             plan(load(write(text), weft), weft)

@@ -99,6 +99,9 @@ const struct weft_param weft_engine_tunes[] = {
 	TUNEON(pmtu_discovery, 0,
 	       "find out what the path to each peer carries, by probes: 1024, 2048, 4096 ... payload_bytes"),
 	TUNEON(pacing, 1, "hand packets to the port at link rate"),
+	TUNEON(short_acks, 0,
+	       "ACKs that tell of one packet and nothing else have no congestion state and no response; where all "
+	       "peers are Wefts"),
 	TUNEON(ack_burst, 0,
 	       "one ACK for the packets of a connection that one poll finds, but for those with news of their own"),
 	{0},
@@ -221,6 +224,7 @@ static void derive(struct weft_engine *e)
 	e->pds.conf.lb_params.payload_bytes = t->payload_bytes;
 	e->pds.conf.sure_bytes =
 		t->pmtu_discovery && t->payload_bytes > PATH_BASE_BYTES ? PATH_BASE_BYTES : t->payload_bytes;
+	e->pds.conf.most_pkts = SENDQ_MAX / ((t->payload_bytes - 1) / e->pds.conf.sure_bytes + 1) - 1;
 	e->pds.conf.lb_params.tune = e->pds.conf.lb_tune;
 	e->pds.conf.background_lb_params = e->pds.conf.lb_params;
 	e->pds.conf.background_lb_params.tune = e->pds.conf.background_lb_tune;

@@ -64,6 +64,14 @@ receive_rare(struct weft_engine *e, const struct weft_pkt *pkt, struct wire_view
 	}
 }
 
+/* Apart from the longer form, so that the compiler knows in each which fields there are. */
+static __attribute__((noinline)) void receive_short_ack(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
+{
+	struct wire_view v;
+	wire_view_set_short_ack(&v, pkt->head, &e->rules.seen_short_ack);
+	pds_rx_ack(&e->pds, pkt, &v, now);
+}
+
 static inline void receive(struct weft_engine *e, const struct weft_pkt *pkt, weft_ns now)
 {
 	struct wire_view v;
@@ -72,10 +80,12 @@ static inline void receive(struct weft_engine *e, const struct weft_pkt *pkt, we
 		count_bad(e, error);
 	else if (unlikely(!v.usual))
 		receive_rare(e, pkt, v, now);
-	else if (v.kind == WIRE_KIND_ACK)
-		pds_rx_ack(&e->pds, pkt, &v, now);
-	else
+	else if (v.kind == WIRE_KIND_DATA)
 		pds_rx_data(&e->pds, pkt, &v, now);
+	else if (v.type == WIRE_PDS_ACK)
+		receive_short_ack(e, pkt, now);
+	else
+		pds_rx_ack(&e->pds, pkt, &v, now);
 }
 
 /* Not part of the loop, which has variables enough of its own. */

@@ -404,6 +404,10 @@ static inline bool accept_ack(struct pds *pds, struct pdc_tx *p, const struct wi
 		pds->stats.rx_stale++;
 		return false;
 	}
+	/* answers to probes say that the target lives, not that data gets there: it may be too large, or of a class
+	 * that is dropped */
+	if (unlikely(p->outage_ended) && wire_hdr_flags(v->hdr) & WIRE_F_ACK_P && sendq_len(&p->q))
+		return true;
 	p->last_heard_ns = now;
 	return true;
 }
@@ -417,7 +421,7 @@ static inline __attribute__((always_inline)) void take(struct pds *pds, struct p
 	bool ce = path_feedback(pds, p, v, n, rtt, now);
 	const struct acked acked = ack_covered(pds, p, v, n, s, now);
 	if (is_cc(v) && wire_ack_cc_mpr(v->ack_cc))
-		p->window_pkts = (uint32_t)wire_ack_cc_mpr(v->ack_cc) * 128;
+		p->window_pkts = pds_window(pds, (uint32_t)wire_ack_cc_mpr(v->ack_cc) * 128);
 	bool says = is_cc(v) && pdc_tx_heeds_share(pds, p);
 	struct weft_cc_ack ev = {acked.bytes,
 				 p->inflight_bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The target tells what arrived: ACK_CC with cumulative PSN, SACK bitmap, congestion mark and the entropy of the packet
- * it answers (REPS sec. 3.1), per packet or coalesced; NACKs at once. */
+ * it answers (REPS sec. 3.1), per packet or coalesced, or a short ACK without bitmap; NACKs at once. */
 #include "ack_tx.h"
 
 #include <string.h>
@@ -11,7 +11,13 @@
 #include "shim.h"
 #include "wire_build.h"
 
-enum { SERVICE_TIME_UNIT_NS = 128, SERVICE_TIME_MAX = 0xfffe, RCVD_BYTES_UNIT = 256, ACK_FLUSH_MAX = 16 };
+enum {
+	SERVICE_TIME_UNIT_NS = 128,
+	SERVICE_TIME_MAX = 0xfffe,
+	RCVD_BYTES_UNIT = 256,
+	ACK_FLUSH_MAX = 16,
+	FULL_ACK_PSNS = 8
+};
 
 /* What an ACK says of packets beyond the first gap. */
 struct beyond {
@@ -85,6 +91,15 @@ static uint8_t *build_response(const struct pdc_rx *p, uint8_t *at, const struct
 	return end;
 }
 
+/* An ACK whose `bytes` of headers are there. */
+static inline void send_head(struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, uint16_t bytes, weft_ns now)
+{
+	pkt->payload = NULL;
+	pkt->payload_len = 0;
+	out_address(&pds->out, pkt, &p->ip, p->trigger_ev, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
+	out_add(&pds->out, pkt, bytes, wire_class_flags(WIRE_DSCP_CONTROL), 0, now);
+}
+
 /* An ACK with the usual response. */
 static inline __attribute__((always_inline)) void
 ack_send_template(struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt, const struct beyond *b, weft_ns now)
@@ -107,10 +122,42 @@ ack_send_template(struct pds *pds, const struct pdc_rx *p, struct weft_pkt *pkt,
 					     .ooo_count = b->ooo_count,
 					     .echo = p->trigger_echo};
 	wire_fill_ack(pkt->head, pds->ack_head, &patch);
-	pkt->payload = NULL;
-	pkt->payload_len = 0;
-	out_address(&pds->out, pkt, &p->ip, p->trigger_ev, WIRE_DSCP_CONTROL, WEFT_ECN_NOT);
-	out_add(&pds->out, pkt, sizeof pds->ack_head, wire_class_flags(WIRE_DSCP_CONTROL), 0, now);
+	send_head(pds, p, pkt, sizeof pds->ack_head, now);
+}
+
+/* Whether headers of the connection's ACKs are patched copies of a template. */
+static inline bool has_template(const struct pds *pds, const struct pdc_rx *p)
+{
+	return pds->conf.has_templates && pdc_rx_is_plain(p) && !p->win.gtd_count && likely(p->trigger_echo.head);
+}
+
+/* Whether an ACK without congestion state and response says as much: the mark, the entropy, the packet and all before
+ * the gap are in each; a response that is not there is the usual one; the initiator takes a share that it is not told
+ * for none, and keeps the window that it was offered; and beyond the gap no other packet waits to be reported. Every
+ * FULL_ACK_PSNS-th says all: the window, and once more what lost ACKs had. */
+static inline bool is_short(struct pds *pds, const struct pdc_rx *p, weft_ns now)
+{
+	if (!pds->conf.tune.short_acks || p->trigger_psn % FULL_ACK_PSNS == 0 ||
+	    p->win.unreported_pkts > rxwin_is_unreported(&p->win, &pds->win, p->trigger_psn) ||
+	    !pdc_rx_may_be_announced(pds, p))
+		return false;
+	const struct link_share share = pdc_rx_share(pds, p);
+	return !share.code && !share.has_room && !service_time(p->trigger_at_ns, now);
+}
+
+static inline void ack_send_short(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt, weft_ns now)
+{
+	if (unlikely(!wire_ack_is_to(pds->short_ack_head, &p->ip)))
+		wire_aim_ack(pds->short_ack_head, &p->ip);
+	const struct wire_short_ack_patch patch = {.entropy = p->trigger_ev,
+						   .flags = p->trigger_flags,
+						   .ack_offset = (int16_t)(p->trigger_psn - p->win.cack_psn),
+						   .cack = p->win.cack_psn,
+						   .spdcid = p->pdc.id,
+						   .dpdcid = p->remote_id};
+	wire_fill_short_ack(pkt->head, pds->short_ack_head, &patch);
+	send_head(pds, p, pkt, sizeof pds->short_ack_head, now);
+	rxwin_report_trigger(&p->win, &pds->win, p->trigger_psn);
 }
 
 static void __attribute__((noinline))
@@ -148,17 +195,28 @@ static void ack_defer(struct pds *pds, struct pdc_rx *p, weft_ns at)
 		wheel_set(&pds->timers.wheel, &p->pdc.timer, at);
 }
 
+static inline void count_ack(struct pds *pds, struct pdc_rx *p)
+{
+	p->unacked_pkts = 0;
+	pds->stats.tx_ack++;
+}
+
+/* Where every packet has an ACK at once, the event of the packet tells of both. */
+static inline void ack_sent(struct pds *pds, struct pdc_rx *p, weft_ns now)
+{
+	if (is_recorded(pds) && pds->conf.ack_policy != PDS_ACK_EACH)
+		record_ack_sent(pds, p, now);
+	count_ack(pds, p);
+}
+
 static inline __attribute__((always_inline)) void ack_send_pkt(struct pds *pds, struct pdc_rx *p, struct weft_pkt *pkt,
 							       const struct beyond *b, weft_ns now)
 {
-	if (pds->conf.has_templates && pdc_rx_is_plain(p) && !p->win.gtd_count && likely(p->trigger_echo.head))
+	if (has_template(pds, p))
 		ack_send_template(pds, p, pkt, b, now);
 	else
 		ack_send_full(pds, p, pkt, b, now);
-	if (is_recorded(pds))
-		record_ack_sent(pds, p, now);
-	p->unacked_pkts = 0;
-	pds->stats.tx_ack++;
+	ack_sent(pds, p, now);
 }
 
 static inline __attribute__((always_inline)) bool ack_send(struct pds *pds, struct pdc_rx *p, weft_ns now)
@@ -167,6 +225,11 @@ static inline __attribute__((always_inline)) bool ack_send(struct pds *pds, stru
 	if (!pkt) {
 		ack_owe(pds, p);
 		return false;
+	}
+	if (p->unacked_pkts == 1 && has_template(pds, p) && is_short(pds, p, now)) {
+		ack_send_short(pds, p, pkt, now);
+		ack_sent(pds, p, now);
+		return true;
 	}
 	const struct beyond b = report_beyond(pds, p);
 	ack_send_pkt(pds, p, pkt, &b, now);
@@ -250,9 +313,11 @@ void ack_data_each(struct pds *pds, struct pdc_rx *p, weft_ns now)
 		ack_at_once(pds, p, now);
 		return;
 	}
-	ack_send_template(pds, p, out_take(&pds->out), &nothing_beyond, now);
-	p->unacked_pkts = 0;
-	pds->stats.tx_ack++;
+	if (is_short(pds, p, now))
+		ack_send_short(pds, p, out_take(&pds->out), now);
+	else
+		ack_send_template(pds, p, out_take(&pds->out), &nothing_beyond, now);
+	count_ack(pds, p);
 }
 
 /* Until every received PSN has been reported: one bitmap covers little when hundreds of packets are on many paths. */

@@ -81,10 +81,10 @@ static void new_data(struct pds *pds, struct pdc_rx *p, const struct weft_pkt *p
 	}
 	const struct arrival a = read_arrival(pkt, v);
 	bool first = count_in(pds, p, &a, v->payload_bytes);
-	if (is_recorded(pds))
-		record_received(pds, p, now);
 	bool kept = rc || (p->win.gtd_count && rxwin_response(&p->win, a.psn));
 	ack_data(pds, p, take_ack_requests(pds, p, v, first) || kept, now);
+	if (is_recorded(pds))
+		record_received(pds, p, now);
 }
 
 static bool is_ordered(const struct wire_view *v)

@@ -288,8 +288,12 @@ void pdc_rx_expire(struct pds *pds, struct pdc_rx *p, weft_ns now)
 		ack_send_all(pds, p, now);
 	}
 	weft_ns at = silence_deadline(pds, p);
-	if (at < pds->timers.grace_ns)
-		at = pds->timers.grace_ns;
+	if (now >= pds->timers.grace_ns) {
+		pds->timers.put_off = false;
+	} else {
+		pds->timers.put_off |= now >= at;
+		at = at > pds->timers.grace_ns ? at : pds->timers.grace_ns;
+	}
 	if (now >= at) {
 		pds->stats.pdc_failed += pdc_rx_has_msgs(p);
 		pds->events->on_shut(pds->ses, p, ETIMEDOUT);

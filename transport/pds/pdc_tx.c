@@ -23,7 +23,7 @@ enum { SYN_TRIES_MAX = 5, START_PSN_GAP = 1 << 16 };
 static uint32_t first_window(const struct pds *pds)
 {
 	enum { LEAST_PKTS = 128 };
-	return pds->conf.tune.profile == WEFT_PROFILE_WEFT ? pds->win.window_pkts : LEAST_PKTS;
+	return pds_window(pds, pds->conf.tune.profile == WEFT_PROFILE_WEFT ? pds->win.window_pkts : LEAST_PKTS);
 }
 
 /* A trailer nobody has asked for may be too much for the port. */
@@ -205,7 +205,8 @@ void pdc_tx_free(struct pds *pds, struct pdc_tx *p)
 
 void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err)
 {
-	pds->stats.pdc_failed++;
+	/* a return direction ends with its connection, which is counted */
+	pds->stats.pdc_failed += !p->pdc.is_return || p->other;
 	record_closed(pds, p, err);
 	p->cutting = NULL;
 	if (p->pdc.is_return && p->other)
@@ -353,8 +354,10 @@ void pdc_tx_closed(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	assert(p->state == PDC_TX_CLOSING);
 	pds->stats.pdc_closed++;
 	record_closed(pds, p, 0);
-	if (!list_empty(&p->runs) && pdc_tx_restart(pds, p, now))
+	if (!list_empty(&p->runs) && pdc_tx_restart(pds, p, now)) {
+		pds->stats.pdc_opened++;
 		return;
+	}
 	if (list_empty(&p->runs))
 		pdc_tx_free(pds, p);
 	else

@@ -48,6 +48,11 @@ static void init_ack_head(struct pds *pds)
 	assert(end == pds->ack_head + sizeof pds->ack_head);
 	wire_ack_cc_set_mpr(ack, (uint8_t)(pds->win.window_pkts / 128));
 	wire_build_net(pds->ack_head, &net, (uint32_t)(end - (uint8_t *)ack));
+
+	uint8_t *short_ack = pds->short_ack_head + WIRE_IP4_UDP_BYTES;
+	end = wire_build_pds(short_ack, WIRE_PDS_ACK, WIRE_NH_NONE, 0);
+	assert(end == pds->short_ack_head + sizeof pds->short_ack_head);
+	wire_build_net(pds->short_ack_head, &net, (uint32_t)(end - short_ack));
 }
 
 static void init_out(struct pds *pds)

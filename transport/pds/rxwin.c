@@ -161,11 +161,16 @@ static uint64_t without_responses(const struct rxwin *w, uint32_t base, uint64_t
 	return bits;
 }
 
+void rxwin_report_trigger(struct rxwin *w, const struct rxwin_mem *m, uint32_t trigger_psn)
+{
+	if (rxwin_is_unreported(w, m, trigger_psn))
+		note_reported(w, m, trigger_psn, 1);
+}
+
 struct sack __attribute__((noinline)) rxwin_report(struct rxwin *w, const struct rxwin_mem *m, uint32_t trigger_psn)
 {
 	assert(w->ooo_pkts && w->received);
-	if (!psn_before(trigger_psn, w->next_expected))
-		note_reported(w, m, trigger_psn, 1);
+	rxwin_report_trigger(w, m, trigger_psn);
 	uint32_t base = sack_base(w, m, trigger_psn);
 	uint64_t bits = bitmap_get64(w->received, m->mask, base);
 	uint32_t end = w->next_expected + m->window_pkts - base;

@@ -20,22 +20,37 @@ weft_ns tx_close_deadline(const struct pds *pds, const struct pdc_tx *p)
 	return pds->conf.tune.idle_close_ns ? p->idle_since_ns + pds->conf.tune.idle_close_ns : WEFT_NEVER;
 }
 
-/* Nothing is on its way, but an answer is due: is the target still there? */
+/* Nothing is on its way, but an answer is due: is the target still there? What comes next may wait for that answer,
+ * too, behind a fence. */
 weft_ns tx_ask_alive_deadline(const struct pds *pds, const struct pdc_tx *p)
 {
-	if (!p->awaiting || p->probes_refused || sendq_len(&p->q) || p->cutting || p->state != PDC_TX_OPEN)
+	if (!p->awaiting || p->probes_refused || sendq_len(&p->q) || p->state != PDC_TX_OPEN)
 		return WEFT_NEVER;
 	return p->last_heard_ns + pds->conf.tune.peer_timeout_ns / ALIVE_ASKS;
 }
 
-/* All that was sent has been acknowledged, and still no PSN is free: the target's CACK has moved since its last ACK, or
- * its responses are not cleared because our CLEAR_CMD was lost. No ACK would come by itself. */
+/* Nothing is in flight, and the PSN of what comes next is beyond the window: of a new packet, or of one that was
+ * numbered in place of a withdrawn one, or of a control packet behind a full window. */
+static bool waits_for_window(const struct pdc_tx *p)
+{
+	uint32_t psn = p->q.nxt;
+	if (p->q.inflight.count || p->state == PDC_TX_SYN)
+		return false;
+	if (p->q.lost.count) {
+		psn = sendq_psn(&p->q, p->q.lost.head);
+		if (sendq_at(&p->q, psn)->sent_at != WEFT_NEVER)
+			return false;
+	} else if (!p->cutting) {
+		return false;
+	}
+	return psn_diff(psn, p->cack_psn) > (int32_t)p->window_pkts;
+}
+
+/* The target's CACK has moved since its last ACK, or its responses are not cleared because our CLEAR_CMD was lost. No
+ * ACK would come by itself. */
 weft_ns tx_ask_window_deadline(const struct pds *pds, const struct pdc_tx *p)
 {
-	if (!p->cutting || sendq_len(&p->q) || p->state != PDC_TX_OPEN ||
-	    psn_diff(p->q.nxt, p->cack_psn) <= (int32_t)p->window_pkts)
-		return WEFT_NEVER;
-	return p->window_asked_ns + pds->conf.rto_ns;
+	return waits_for_window(p) ? p->window_asked_ns + pds->conf.rto_ns : WEFT_NEVER;
 }
 
 bool tx_is_out(const struct pdc_tx *p)

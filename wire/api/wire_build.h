@@ -20,6 +20,7 @@ enum {
 	WIRE_DATA_BYTES = WIRE_IP4_UDP_BYTES + sizeof(struct wire_hdr) + sizeof(struct wire_std),
 	WIRE_READ_DATA_BYTES = WIRE_IP4_UDP_BYTES + sizeof(struct wire_hdr) + sizeof(struct wire_rsp_data),
 	WIRE_ACK_BYTES = WIRE_IP4_UDP_BYTES + sizeof(struct wire_ack_cc) + sizeof(struct wire_rsp),
+	WIRE_SHORT_ACK_BYTES = WIRE_IP4_UDP_BYTES + sizeof(struct wire_hdr),
 };
 
 /* Bytes in front of the PDS header. */
@@ -155,13 +156,22 @@ struct wire_ack_patch {
 	struct wire_echo echo; /* what the response repeats */
 };
 
-/* Makes the template one of ACKs to `dst`, an IPv4 address. */
+/* Makes the template one of ACKs or short ACKs to `dst`, an IPv4 address. */
 void wire_aim_ack(uint8_t *template, const struct weft_ip *dst);
 
 /* Whether it is one. */
 static inline __attribute__((always_inline)) bool wire_ack_is_to(const uint8_t *template, const struct weft_ip *dst)
 {
 	return memcmp(template + 16, dst->b + 12, 4) == 0;
+}
+
+/* What every ACK says of its packet and its connection. */
+static inline __attribute__((always_inline)) void wire_patch_ack(struct wire_hdr *hdr, int16_t ack_offset,
+								 uint16_t spdcid, uint16_t dpdcid)
+{
+	wire_hdr_set_ack_offset(hdr, ack_offset);
+	wire_hdr_set_spdcid(hdr, spdcid);
+	wire_hdr_set_dpdcid(hdr, dpdcid);
 }
 
 /* Makes an ACK of a template of an ACK_CC of type NSCC with a response over IPv4 and UDP, with the addresses, the
@@ -175,9 +185,7 @@ static inline __attribute__((always_inline)) void wire_fill_ack(uint8_t *ip, con
 	struct wire_rsp *rsp = (struct wire_rsp *)(ack + 1);
 
 	assert(!(p->flags & WIRE_F_ACK_P) && p->rcvd_bytes >> 24 == 0);
-	wire_hdr_set_ack_offset(hdr, p->ack_offset);
-	wire_hdr_set_spdcid(hdr, p->spdcid);
-	wire_hdr_set_dpdcid(hdr, p->dpdcid);
+	wire_patch_ack(hdr, p->ack_offset, p->spdcid, p->dpdcid);
 	wire_ack_cc_set_sack_offset(ack, p->sack_offset);
 	wire_ack_cc_set_sack_bitmap(ack, p->sack_bitmap);
 	wire_ack_cc_set_cc_flags(ack, p->has_room ? WIRE_SHARE_FLAG_ROOM : 0);
@@ -185,6 +193,26 @@ static inline __attribute__((always_inline)) void wire_fill_ack(uint8_t *ip, con
 	wire_store(&ack->penalty_rcvd, sizeof ack->penalty_rcvd, (uint32_t)p->share << 24 | p->rcvd_bytes);
 	wire_ack_cc_set_ooo_count(ack, p->ooo_count);
 	wire_rsp_repeat(rsp, &p->echo);
+}
+
+/* What distinguishes one ACK without congestion state and response from another of the same sender; as above. */
+struct wire_short_ack_patch {
+	uint16_t entropy;
+	uint8_t flags;
+	int16_t ack_offset;
+	uint32_t cack;
+	uint16_t spdcid, dpdcid;
+};
+
+/* The same as wire_fill_ack for these. Both have WIRE_SHORT_ACK_BYTES. */
+static inline __attribute__((always_inline)) void wire_fill_short_ack(uint8_t *ip, const uint8_t *template,
+								      const struct wire_short_ack_patch *p)
+{
+	memcpy(ip, template, WIRE_SHORT_ACK_BYTES);
+	struct wire_hdr *hdr = wire_patch(ip, p->entropy, WIRE_PDS_ACK, WIRE_NH_NONE, p->flags, p->cack);
+
+	assert(!(p->flags & WIRE_F_ACK_P));
+	wire_patch_ack(hdr, p->ack_offset, p->spdcid, p->dpdcid);
 }
 
 #endif

@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct wire_outer) == 64, "a cache line");
 
 /* What a receiver takes, and the network headers it has seen last: of usual packets, and of others. */
 struct wire_rules {
-	struct wire_outer seen_data, seen_ack, seen_other;
+	struct wire_outer seen_data, seen_ack, seen_short_ack, seen_other;
 	struct weft_ip dst; /* its address, unless any_dst */
 	bool any_dst;
 	bool require_crc;  /* packets end in a CRC32C, but trimmed ones; else each is looked at whether it has one */
@@ -100,12 +100,13 @@ struct wire_inner {
 	uint8_t ses_bytes;      /* SES header with extension, 0 when there is none, or it is cut */
 };
 
-/* Headers of usual packets. What follows about these two forms is no second decision on what a packet is: it is the
+/* Headers of usual packets. What follows about these three forms is no second decision on what a packet is: it is the
  * answer that wire_check_any gives to them, written down. Where it is given, wire_check_any would give the same view,
  * `usual` aside (tests/unit/wire/test_wire_check.c, tests/fuzz/fuzz_wire.c). */
 enum {
 	WIRE_USUAL_NET_BYTES = 20 + 8,
 	WIRE_USUAL_ACK_BYTES = WIRE_USUAL_NET_BYTES + 32 + 12,
+	WIRE_USUAL_SHORT_ACK_BYTES = WIRE_USUAL_NET_BYTES + 12,
 	WIRE_USUAL_DATA_BYTES = WIRE_USUAL_NET_BYTES + 12 + 44,
 };
 
@@ -117,7 +118,7 @@ enum wire_error wire_check_outer(const struct wire_rules *rules, const uint8_t *
 /* Any headers at `pds`, `left` bytes of which are there, at least four. */
 struct wire_inner wire_check_inner(const uint8_t *pds, uint32_t left, bool trimmed);
 
-/* Whether a packet, of which WIRE_USUAL_ACK_BYTES are there, has the same headers. */
+/* Whether a packet, of which WIRE_USUAL_NET_BYTES are there, has the same headers. */
 static inline __attribute__((always_inline)) bool wire_outer_is(const struct wire_outer *o, const uint8_t *ip)
 {
 	uint64_t version, ttl;
@@ -220,20 +221,34 @@ static inline __attribute__((always_inline)) void wire_view_set(struct wire_view
 	v->usual = false;
 }
 
-/* A usual packet, by its kind. */
+static inline __attribute__((always_inline)) void
+wire_view_set_usual_inner(struct wire_view *v, const uint8_t *ip, const struct wire_outer *o, struct wire_inner inner)
+{
+	wire_view_set(v, ip, WIRE_USUAL_NET_BYTES, o, inner);
+	v->entropy = ip + 20;
+	v->usual = true;
+}
+
+/* A usual packet, by its kind; of ACKs the longer form. */
 static inline __attribute__((always_inline)) void wire_view_set_usual(struct wire_view *v, const uint8_t *ip,
 								      const struct wire_outer *o, enum wire_kind kind)
 {
 	static const struct wire_inner data = {WIRE_OK, WIRE_KIND_DATA, WIRE_PDS_RUD_REQ, WIRE_NH_STD, 12, 44};
 	static const struct wire_inner ack = {WIRE_OK, WIRE_KIND_ACK, WIRE_PDS_ACK_CC, WIRE_NH_RSP, 32, 12};
 
-	wire_view_set(v, ip, WIRE_USUAL_NET_BYTES, o, kind == WIRE_KIND_ACK ? ack : data);
-	v->entropy = ip + 20;
-	v->usual = true;
+	wire_view_set_usual_inner(v, ip, o, kind == WIRE_KIND_ACK ? ack : data);
 }
 
-/* What the PDS header of a usual packet begins with, by its kind; 0: it is none. `prologue` is that of a packet over
- * IPv4 and UDP. */
+static inline __attribute__((always_inline)) void wire_view_set_short_ack(struct wire_view *v, const uint8_t *ip,
+									  const struct wire_outer *o)
+{
+	static const struct wire_inner ack = {WIRE_OK, WIRE_KIND_ACK, WIRE_PDS_ACK, WIRE_NH_NONE, 12, 0};
+
+	wire_view_set_usual_inner(v, ip, o, ack);
+}
+
+/* What the PDS header of a usual packet begins with, by its kind; 0: it is none, or a short ACK. `prologue` is that of
+ * a packet over IPv4 and UDP. */
 static inline enum wire_kind wire_usual_kind(uint32_t prologue)
 {
 	if ((prologue & (0xff80 | WIRE_F_ACK_P)) == (WIRE_PDS_ACK_CC << 11 | WIRE_NH_RSP << 7))
@@ -241,6 +256,11 @@ static inline enum wire_kind wire_usual_kind(uint32_t prologue)
 	if ((prologue & (0xff80 | WIRE_F_SYN)) == (WIRE_PDS_RUD_REQ << 11 | WIRE_NH_STD << 7))
 		return WIRE_KIND_DATA;
 	return WIRE_KIND_NONE;
+}
+
+static inline bool wire_is_short_ack(uint32_t prologue)
+{
+	return (prologue & (0xff80 | WIRE_F_ACK_P)) == (WIRE_PDS_ACK << 11 | WIRE_NH_NONE << 7);
 }
 
 /* Whether a packet has these network headers and is all there: `bytes` of headers in one piece, and payload behind
@@ -259,7 +279,7 @@ struct wire_view wire_check_any(struct wire_rules *rules, const uint8_t *ip, uin
 /* `len` bytes at `ip`, starting with the IP header, followed elsewhere by `more` of payload (0 for packets from a NIC).
  * Bytes beyond the IP length are padding. Reads nothing outside, accepts anything. On an error `v` means nothing.
  *
- * Most packets have the network headers of one before, and are one of two forms over IPv4 and UDP: these are usual,
+ * Most packets have the network headers of one before, and are one of three forms over IPv4 and UDP: these are usual,
  * where their fields lie is constant, and what wire_check_any says of them is remembered. */
 static inline __attribute__((always_inline)) enum wire_error
 wire_check(struct wire_rules *rules, const uint8_t *ip, uint32_t len, uint32_t more, struct wire_view *v)
@@ -275,6 +295,13 @@ wire_check(struct wire_rules *rules, const uint8_t *ip, uint32_t len, uint32_t m
 			wire_view_set_usual(v, ip, data, WIRE_KIND_DATA);
 			if (likely(wire_std_continues(v->std, v->payload_bytes)))
 				return WIRE_OK;
+		}
+	} else if (len >= WIRE_USUAL_SHORT_ACK_BYTES) {
+		const struct wire_outer *ack = &rules->seen_short_ack;
+		if (wire_is_short_ack((uint32_t)wire_load(ip + WIRE_USUAL_NET_BYTES, 2)) &&
+		    wire_outer_again(ack, ip, len, more, WIRE_USUAL_SHORT_ACK_BYTES, false)) {
+			wire_view_set_short_ack(v, ip, ack);
+			return WIRE_OK;
 		}
 	}
 	*v = wire_check_any(rules, ip, len, more);

@@ -14,7 +14,7 @@
 struct opt_desc {
 	const char *name; /* NULL ends a table */
 	const char *arg;  /* what the value is, for --help; NULL: a flag without value */
-	const char *help;
+	const char *help; /* NULL: --help leaves it out */
 	int (*set)(void *field, const char *value, struct weft_err *err); /* the opt_* functions below */
 	size_t offset; /* of the field in the struct the table describes */
 };

@@ -39,7 +39,7 @@ struct options {
 	const char *where;         /* FILE:LINE that options_set speaks for; NULL: the command line */
 	const char *step;          /* name of the option options_resolve is at or failed at */
 	uint8_t lb_all_acked;      /* default of the parameter: on with --lb auto and coalesced ACKs */
-	bool cc_auto;              /* --cc auto: acks_per_window, lb_all_acked and timeout_probes have other defaults */
+	bool cc_auto;              /* --cc auto: other defaults, see lab_engine_auto */
 	struct outputs_conf files; /* what a run writes */
 	/* The run. Options with a value of their own are stored here at once; options_resolve fills the rest. Owned. */
 	struct lab_config lab;

@@ -38,6 +38,9 @@ int switch_ports_add_shm(struct switch_ports *p, const char *spec, struct weft_e
 /* Whether all ports are of that kind. */
 bool switch_ports_share_all(const struct switch_ports *p);
 
+/* The option --dscp, whose field is a struct weft_dscp. -EINVAL, without the option's name in the message. */
+int switch_opt_dscp(void *field, const char *value, struct weft_err *err);
+
 /* Starts EAL with enough memory and opens all ports; paths of sockets are made free first (socket_path.h, and its
  * errors); users outside the group cannot connect to them.
  * Then gives up the privileges that p->user has not. On failure nothing stays open. */

@@ -67,7 +67,9 @@ def parser(prog: str) -> tuple[Parser, dict[str, argparse.ArgumentParser]]:
     add_claims(commands.add_parser("claims", help="judge the claims of a scenario by its results",
                                    description="Prints each claim of a scenario with what was measured."))
     add_report(commands.add_parser("report", help="make a page of results, or draw figures",
-                                   description="Makes one HTML page of results, or draws figures for papers."))
+                                   description="Makes one HTML page of results, or draws figures for papers. Of "
+                                   "TRACE.csv, as weft trace\nsaves it, it draws PSNs, windows and losses over time, "
+                                   "by default into TRACE.svg."))
     reproduce.add(commands)
     papers.add(commands)
     pages.add(commands)
@@ -127,7 +129,7 @@ def judged(path: str, binary: str | None, runs: "Runs") -> "list[Judgement]":
 def add_report(command: argparse.ArgumentParser) -> None:
     """weftlab report"""
     command.set_defaults(command=report)
-    command.add_argument("directories", nargs="+", metavar="DIR",
+    command.add_argument("directories", nargs="+", metavar="DIR|TRACE.csv",
                          help="of results; or TRACE.csv of weft trace: PSNs, windows and losses over time, by default "
                          "into TRACE.svg")
     command.add_argument("--html", "--output", "-o", metavar="FILE",
@@ -211,7 +213,7 @@ def published_of(options: argparse.Namespace) -> "Published":
     from .reader import load as load_scenario
 
     if not options.scenario:
-        raise WeftlabError("report: --figure published needs --scenario FILE.yaml")
+        raise WeftlabError("--figure published needs --scenario FILE.yaml")
     form = load_published(load_scenario(options.scenario, find(options.binary)))
     if form is None:
         raise WeftlabError(f"{options.scenario}: declares no figure")

@@ -16,6 +16,7 @@ from .errors import WeftlabError
 
 OPTION = re.compile(r"^  --([a-z][a-z-]*)(?: (\S+))? ")
 MESSAGE = re.compile(r"^weft sim: ")
+LIST = "; valid:"
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,12 @@ class Binary:
 def message_of(stderr: str, code: int) -> str:
     """What `weft sim` said on standard error, without its name before it."""
     lines = [line for line in stderr.splitlines() if MESSAGE.match(line)]
-    return MESSAGE.sub("", lines[0]) if lines else stderr.strip() or f"weft sim ended with exit code {code}"
+    if not lines:
+        return stderr.strip() or f"weft sim ended with exit code {code}"
+    message = MESSAGE.sub("", lines[0])
+    if message.endswith(LIST):  # the valid ones are on the lines behind it
+        return message.removesuffix(LIST) + "; see weft sim --help-params"
+    return message
 
 
 def find(path: str | os.PathLike[str] | None = None) -> Binary:

@@ -197,6 +197,8 @@ def queue(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
             samples = ports[ports["port"] == port]
             label = f"{name}: {port}" if len(chosen) > 1 else port
             draw_line(axes, samples["time_us"], samples["queue_bytes"] / 1e3, label, at + place)
+    if not axes.lines:
+        raise WeftlabError(f"no port is called '{options.ports}'")
     _over_time(drawn, axes, "queue (kB)")
 
 

@@ -47,6 +47,8 @@ def pages(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from .publish import write_pages
 
     nothing_more(rest)
+    if options.partial and not options.results:
+        raise WeftlabError("--partial is for --results: which results?")
     directories = directories_of(options, with_results=not options.results)
     if options.results:
         for directory in directories:

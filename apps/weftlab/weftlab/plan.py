@@ -84,7 +84,7 @@ def _check(scenario: Scenario, runs: Sequence[Run], binary: Binary) -> None:
 def _refusal(scenario: Scenario, run: Run, reason: str) -> WeftlabError:
     """Says where the option stands that could not be used, and in which run."""
     item = _culprit(run, reason)
-    where = f"{reason} (in {run.label})"
+    where = f"{reason.removeprefix('--set: ')} (in {run.label})"
     if item is None:
         return ScenarioError(scenario.path, None, "options", where)
     key = item.target if item.name == "set" else item.name

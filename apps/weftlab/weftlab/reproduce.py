@@ -4,6 +4,7 @@ so, and judged."""
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 import signal
 import sys
@@ -34,12 +35,14 @@ def add(commands: Any) -> None:
         commands, "reproduce", reproduce, "run a publication's figures and judge its claims",
         "Runs the scenarios of a publication's figures (configs/papers/PAPER, or any directory of scenario files with\n"
         "claims), judges each claim by the results and makes pages with the figures redrawn. Goes on where it was "
-        "stopped.")
+        "stopped.\n"
+        "PAPER is drill, prime, reference, reps, smartt or spraypass.")
     command.add_argument("paper", metavar="PAPER|DIRECTORY", nargs="?")
     command.add_argument("--only", metavar="NAME[,NAME]...",
                          help="these figures; a name is that of the file without .yaml, or its beginning")
     command.add_argument("--out", metavar="DIR", help="results; default: weft-out/reproduce/PAPER")
-    command.add_argument("--list", action="store_true", help="tell the figures and their claims, run nothing")
+    command.add_argument("--list", action="store_true",
+                         help="tell the figures and their claims, without PAPER the papers; run nothing")
     command.add_argument("--measures", action="store_true", help="tell what a claim can be about")
     sweep_command.add_options(command)
 
@@ -51,8 +54,11 @@ def reproduce(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.measures:
         list_measures(weft)
         return 0
+    if not options.paper and options.list:
+        print("\n".join(papers_of(weft)))
+        return 0
     if not options.paper:
-        raise UsageError("which paper? (see --help)")
+        raise UsageError(f"which paper? {there_are(weft)} (see --help)")
     signal.signal(signal.SIGTERM, sweep_command.stop)
     paper = os.path.basename(os.path.normpath(options.paper))
     out = options.out or os.path.join("weft-out", "reproduce", paper)
@@ -84,16 +90,29 @@ def list_figures(figures: Sequence[Figure]) -> None:
             print(f"  {claim.text}")
 
 
+def homes_of(weft: Binary) -> list[str]:
+    """Where papers can be: below the working directory, beside the program that was built or installed."""
+    beside = os.path.join(os.path.dirname(weft.path), "..")
+    return [os.path.join(*home, "configs", "papers") for home in ((), (beside,), (beside, "share", "weft"))]
+
+
+def papers_of(weft: Binary) -> list[str]:
+    """The papers whose scenarios are there."""
+    return sorted({os.path.basename(os.path.dirname(path)) for home in homes_of(weft)
+                   for path in glob.glob(os.path.join(home, "*", "*.yaml"))})
+
+
+def there_are(weft: Binary) -> str:
+    """The papers in words, for messages."""
+    return "there are " + (", ".join(papers_of(weft)) or "none")
+
+
 def find_directory(paper: str, weft: Binary) -> str:
-    """The directory of a paper's scenarios: as given, below the working directory, beside the program that was built or
-    installed."""
-    home = os.path.dirname(weft.path)
-    places = [os.path.join("configs", "papers", paper), os.path.join(home, "..", "configs", "papers", paper),
-              os.path.join(home, "..", "share", "weft", "configs", "papers", paper)]
-    for place in [paper] if "/" in paper else [paper, *places]:
+    """The directory of a paper's scenarios, as given or by the paper's name."""
+    for place in [paper] if "/" in paper else [paper, *(os.path.join(home, paper) for home in homes_of(weft))]:
         if os.path.isdir(place):
             return place
-    raise WeftlabError(f"no scenarios for '{paper}' (configs/papers/{paper} is no directory)")
+    raise WeftlabError(f"no scenarios for '{paper}' (configs/papers/{paper} is no directory); {there_are(weft)}")
 
 
 def figures_of(directory: str, only: str | None, out: str, weft: Binary) -> list[Figure]:
@@ -102,11 +121,20 @@ def figures_of(directory: str, only: str | None, out: str, weft: Binary) -> list
         names = sorted(name for name in os.listdir(directory) if name.endswith(".yaml") and not name.startswith("."))
     except OSError as error:
         raise WeftlabError(f"{directory}: {error.strerror}") from error
-    wanted = [word for word in (only or "").split(",") if word]
-    names = [name for name in names if not only or any(name.startswith(word) for word in wanted)]
     if not names:
-        raise WeftlabError(f"{directory}: no scenario" + (f" begins with {only}" if only else ""))
-    return [load_figure(os.path.join(directory, name), out, weft) for name in names]
+        raise WeftlabError(f"{directory}: no scenario")
+    return [load_figure(os.path.join(directory, name), out, weft) for name in chosen(names, only, directory)]
+
+
+def chosen(names: Sequence[str], only: str | None, directory: str) -> Sequence[str]:
+    """Those of `names` that begin with a word of `only`; all without it. UsageError: no name begins with some word."""
+    if only is None:
+        return names
+    wanted = [word for word in only.split(",") if word]
+    unknown = [word for word in wanted if not any(name.startswith(word) for name in names)]
+    if unknown or not wanted:
+        raise UsageError(f"--only: no scenario in {directory} begins with {' or '.join(unknown) or repr(only)}")
+    return [name for name in names if name.startswith(tuple(wanted))]
 
 
 def load_figure(path: str, out: str, weft: Binary) -> Figure:

@@ -237,7 +237,7 @@ class Lab(Case):
                                 "_ws.col.Info"])
             self.assertEqual(len(rows), good)
             sent = [row for row in rows if int(row["frame.packet_flags_direction"], 0) == 2]
-            self.assertEqual(sum(row["weft.type"] == "8" for row in sent), packets["acks"])
+            self.assertEqual(sum(row["weft.type"] in ("7", "8") for row in sent), packets["acks"])
             self.assertEqual(sum(row["weft.type"] == "10" for row in sent), packets["nacks"])
             self.assertEqual(sum(row["weft.type"] == "2" for row in sent), packets["data"] + packets["retransmitted"])
             self.assertGreater(packets["nacks"], 0)

@@ -91,6 +91,24 @@ static void common_rtt__windows_are_of_the_own_path(void **state)
 	assert_int_equal(cc_box_view(&box).target_rtt_ns, NEAR + BRTT / 2);
 }
 
+/* The longest base RTT grows where the rate is measured, between a connection's ACKs: its target is old then. */
+static void common_rtt__longest_path_is_found_later(void **state)
+{
+	struct cc_box box;
+
+	prepare(&box);
+	tune(&box)->common_rtt = 1;
+	cc_box_start(&box);
+	ack_behind(&box, 3, NEAR, BRTT, true);
+	uint32_t before = box.cc.cwnd_bytes;
+	box.params.brtt_ns = 100 * BRTT;
+	assert_int_equal(cc_box_view(&box).target_rtt_ns, NEAR);
+	box.now += 2 * TRTT;
+	cc_box_lose(&box, WEFT_CC_LOSS_TRIM, 2, 0);
+	assert_int_equal(cc_box_view(&box).quick_adapts, 1);
+	assert_true(box.cc.cwnd_bytes < before / 2);
+}
+
 /* QuickAdapts after windows in which three packets were acknowledged. */
 static void end_window(struct cc_box *box)
 {
@@ -323,6 +341,7 @@ int main(void)
 		cmocka_unit_test(common_rtt__one_queue_is_the_target_of_all),
 		cmocka_unit_test(common_rtt__windows_grow_alike),
 		cmocka_unit_test(common_rtt__windows_are_of_the_own_path),
+		cmocka_unit_test(common_rtt__longest_path_is_found_later),
 		cmocka_unit_test(first_qa_pct__concerns_only_the_first),
 		cmocka_unit_test(first_qa_pct__not_where_many_began_together),
 		cmocka_unit_test(share_start__divides_the_first_window),

@@ -124,6 +124,7 @@ static void lab_config_begin__is_auto(void **state)
 	assert_int_equal(c.engine.acks_per_window, with.acks_per_window);
 	assert_int_equal(c.engine.lb_all_acked, with.lb_all_acked);
 	assert_int_equal(c.engine.timeout_probes, with.timeout_probes);
+	assert_int_equal(c.engine.short_acks, 1);
 }
 
 static void lab_wire_bytes__hold_headers(void **state)

@@ -336,6 +336,27 @@ static void timeout__many_classes_use_what_answers(void **state)
 		assert_true(good[lb_box_pick(&box, psn, WEFT_MS(20))]);
 }
 
+/* Paths that nobody takes for so long that the packet count goes half around: their penalties stay over. */
+static void timeout__paths_without_a_turn_stay_good(void **state)
+{
+	static const struct weft_lb_ops *const both[] = {&weft_lb_prime, &weft_lb_prime2};
+	for (size_t i = 0; i < sizeof both / sizeof *both; i++)
+		for (uint32_t pkts = 10000; pkts <= 70000; pkts += 10000) {
+			struct lb_box box;
+			lb_box_init(&box, both[i], 65536, 1, 0);
+			weft_lb_digits_init(&box.params.digits, (const uint32_t[WEFT_LB_PARTS]){16, 16});
+			box.params.digits_read = 1;
+			box.params.bdp_pkts = 30;
+			lb_box_again(&box, 1, 0);
+			for (uint32_t psn = 0; psn < 300; psn++)
+				lb_box_feed(&box, lb_box_pick(&box, psn, 0), WEFT_LB_OK, 0);
+			lb_box_feed(&box, 7, WEFT_LB_TIMEOUT, 0);
+			for (uint32_t psn = 0; psn < pkts; psn++)
+				lb_box_pick(&box, psn, WEFT_US(10));
+			assert_int_equal(lb_box_view(&box).cached_evs, 255);
+		}
+}
+
 static void co_prime__ignores_everything(void **state)
 {
 	struct lb_box a, b;
@@ -402,6 +423,7 @@ int main(void)
 		cmocka_unit_test(recycle__can_be_switched_off),
 		cmocka_unit_test(timeout__leaves_out_what_was_only_covered),
 		cmocka_unit_test(timeout__many_classes_use_what_answers),
+		cmocka_unit_test(timeout__paths_without_a_turn_stay_good),
 		cmocka_unit_test(co_prime__ignores_everything),
 		cmocka_unit_test(state_bytes__by_the_shape),
 		cmocka_unit_test(layout__parts_can_be_set),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What "reps2" does beyond "reps": entropies of late packets are not cached, those of marked ones that came early are.
- * test_reps.c has the rest. */
+/* What "reps2" does beyond "reps": entropies of late packets are not cached, those of marked ones that came early are;
+ * few are given up at a time, and the best one takes their place. test_reps.c has the rest. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -154,12 +154,20 @@ static bool is_reused_marked(struct lb_box *box, weft_ns wait_ns)
 	return lb_box_pick(box, ANSWERS, 0) == EV;
 }
 
+/* Every mark gives its entropy up, and a random one takes its place. */
+static void give_up_all(struct lb_box *box)
+{
+	tune(box)->move_pkts = 0;
+	tune(box)->move_to_best = 0;
+}
+
 /* Where all packets wait as long, a mark says nothing of the path. */
 static void answered__a_mark_counts_above_the_mean(void **state)
 {
 	struct lb_box box;
 
 	setup(&box, 2000);
+	give_up_all(&box);
 	assert_true(is_reused_marked(&box, 0));
 	assert_true(is_reused_marked(&box, 2380)); /* 120 % of the mean, which has a rounded part */
 	assert_false(is_reused_marked(&box, 2420));
@@ -169,7 +177,125 @@ static void answered__a_mark_counts_above_the_mean(void **state)
 	tune(&box)->mark_wait_pct = 0;
 	assert_false(is_reused_marked(&box, 1));
 	lb_box_init(&box, &weft_lb_reps2, EVS, 1, 0); /* nothing is known of other packets */
+	give_up_all(&box);
 	assert_false(is_reused_marked(&box, 1));
+}
+
+/* What a mark changed shows a round trip later. The counter includes the packet itself. */
+static void answered__marks_give_up_few_at_a_time(void **state)
+{
+	struct lb_box box;
+
+	for (uint32_t since = 0; since < 20; since++) {
+		setup(&box, 2000);
+		tune(&box)->move_to_best = 0;
+		assert_false(is_reused_marked(&box, 2500));
+		for (uint32_t i = 0; i < since; i++)
+			assert_true(is_reused(&box, 2000));
+		assert_int_equal(is_reused_marked(&box, 2500), since + 1 < 12);
+	}
+}
+
+/* A path so much worse than others may be left by all at once; and where packets are trimmed some path is. */
+static void answered__bad_paths_are_given_up_at_once(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 2000);
+	tune(&box)->move_to_best = 0;
+	assert_false(is_reused_marked(&box, 2500));
+	assert_true(is_reused_marked(&box, 9900)); /* 500 % of the mean */
+	assert_false(is_reused_marked(&box, 10100));
+	assert_false(is_reused_marked(&box, 10100));
+	tune(&box)->move_sure_pct = 600;
+	assert_true(is_reused_marked(&box, 10100));
+	lb_box_feed(&box, 9, WEFT_LB_TRIM, WEFT_MS(1));
+	lb_box_tell(&box, 5, WEFT_LB_CE, 2500, WEFT_NEVER, WEFT_MS(1));
+	assert_int_not_equal(lb_box_pick(&box, ANSWERS, WEFT_MS(1)), 5);
+}
+
+/* Uses the ring up. */
+static void use_up(struct lb_box *box)
+{
+	for (uint32_t psn = 0; psn < 8; psn++)
+		lb_box_pick(box, psn, 0);
+}
+
+static void answered__the_best_takes_the_place(void **state)
+{
+	struct lb_box box;
+
+	setup(&box, 2000);
+	lb_box_answer(&box, 31, 700, 0);
+	lb_box_answer(&box, 32, 300, 0);
+	lb_box_answer(&box, 33, 900, 0);
+	use_up(&box);
+	lb_box_tell(&box, 5, WEFT_LB_CE, 2500, WEFT_NEVER, 0);
+	assert_int_equal(lb_box_pick(&box, 1, 0), 32); /* of a marked packet */
+	lb_box_answer(&box, 34, 400, 0);
+	use_up(&box);
+	lb_box_answer(&box, 6, 5000, 0);
+	assert_int_equal(lb_box_pick(&box, 1, 0), 34); /* of a late one; the other was used */
+	lb_box_answer(&box, 6, 5000, 0);
+	uint16_t ev = lb_box_pick(&box, 1, 0);
+	assert_true(ev != 34 && ev != 32 && ev != 6); /* none is left */
+}
+
+/* A path that was best and is no longer does not take its own place. */
+static void answered__the_best_given_up_is_none(void **state)
+{
+	const enum weft_lb_fb fates[] = {WEFT_LB_CE, WEFT_LB_TRIM, WEFT_LB_TIMEOUT};
+	struct lb_box box;
+
+	setup(&box, 2000);
+	lb_box_answer(&box, 31, 300, 0);
+	use_up(&box);
+	lb_box_answer(&box, 31, 5000, 0);
+	assert_int_not_equal(lb_box_pick(&box, 1, 0), 31);
+	for (int i = 0; i < 3; i++) {
+		setup(&box, 2000);
+		tune(&box)->freeze_ns = 0;
+		lb_box_answer(&box, 31, 300, 0);
+		use_up(&box);
+		if (fates[i] == WEFT_LB_CE)
+			lb_box_tell(&box, 31, WEFT_LB_CE, 2500, WEFT_NEVER, 0);
+		else
+			lb_box_feed(&box, 31, fates[i], WEFT_MS(1));
+		lb_box_tell(&box, 5, WEFT_LB_CE, 20000, WEFT_NEVER, WEFT_MS(1) + 1);
+		for (uint32_t psn = 0; psn < 3; psn++)
+			assert_int_not_equal(lb_box_pick(&box, psn, WEFT_MS(1) + 1), 31);
+	}
+}
+
+/* Nothing was moved yet. */
+static void answered__the_first_mark_counts(void **state)
+{
+	struct lb_box box;
+
+	lb_box_init(&box, &weft_lb_reps2, EVS, 1, 0);
+	box.params.bdp_pkts = BDP;
+	box.params.brtt_ns = BRTT_NS;
+	tune(&box)->move_to_best = 0;
+	lb_box_answer(&box, 7, 16000, 0); /* the mean becomes 1,000 */
+	lb_box_pick(&box, 0, 0);
+	assert_false(is_reused_marked(&box, 1300));
+	assert_true(is_reused_marked(&box, 1300));
+}
+
+/* A path that was best a round trip ago may be as bad as any. */
+static void answered__the_best_grows_old(void **state)
+{
+	struct lb_box box;
+
+	for (uint32_t later = BDP - 5; later < BDP + 5; later++) {
+		setup(&box, 2000);
+		lb_box_answer(&box, 31, 1, 0);
+		for (uint32_t i = 1; i < later; i++)
+			lb_box_answer(&box, 40, 2000, 0);
+		use_up(&box);
+		lb_box_answer(&box, 6, 9000, 0);
+		assert_int_equal(lb_box_pick(&box, 1, 0), later <= BDP ? 31 : 40);
+	}
 }
 
 /* Late or not, what answers is alive; and a late answer ends the freeze. */
@@ -234,7 +360,7 @@ static void state__mean_and_ring_are_apart(void **state)
 		assert_int_equal(weft_lb_state_bytes(&weft_lb_reps2, &box.params) % 8, 0);
 		assert_true(weft_lb_state_bytes(&weft_lb_reps2, &box.params) >= 16 + 2 * ring + 4);
 	}
-	assert_int_equal(weft_lb_reps2.state_size, 40);
+	assert_int_equal(weft_lb_reps2.state_size, 56);
 }
 
 int main(void)
@@ -247,6 +373,12 @@ int main(void)
 		cmocka_unit_test(answered__late_is_good_enough_while_paths_trim),
 		cmocka_unit_test(answered__the_mean_follows),
 		cmocka_unit_test(answered__a_mark_counts_above_the_mean),
+		cmocka_unit_test(answered__marks_give_up_few_at_a_time),
+		cmocka_unit_test(answered__bad_paths_are_given_up_at_once),
+		cmocka_unit_test(answered__the_best_takes_the_place),
+		cmocka_unit_test(answered__the_best_given_up_is_none),
+		cmocka_unit_test(answered__the_first_mark_counts),
+		cmocka_unit_test(answered__the_best_grows_old),
 		cmocka_unit_test(answered__frozen_takes_what_is_alive),
 		cmocka_unit_test(answered__waits_of_any_length),
 		cmocka_unit_test(feedback__alone_is_reps),

@@ -2,6 +2,7 @@
 /* Few of the paths are alive: they are found by probes of many entropies, not by one packet per timeout. */
 #include "cmocka_all.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "ctl_tx.h"
@@ -124,12 +125,39 @@ static void answers__to_nothing(void **state)
 	duo_close(&d);
 }
 
+static enum duo_fate large_ones_are_lost(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return w->payload_bytes > 1400 ? DUO_DROP : DUO_PASS;
+}
+
+/* Answers to probes are no sign that data gets through. */
+static void answers__do_not_delay_the_end(void **state)
+{
+	for (uint32_t probes = 0; probes <= PROBES; probes += PROBES) {
+		struct duo d;
+		struct weft_cqe cqe;
+		static uint8_t out[BYTES];
+		open_probing(&d, probes);
+		d.fate = large_ones_are_lost;
+		duo_send(&d, 0, out, sizeof out, 7, out);
+		weft_ns start = d.now;
+		while (!duo_cqe(&d, 0, &cqe)) {
+			duo_run(&d, d.now + WEFT_MS(10));
+			assert_true(d.now < start + WEFT_S(6));
+		}
+		assert_int_equal(cqe.err, ETIMEDOUT);
+		assert_int_equal(duo_stats(&d, 0)->ev_answers > 0, probes > 0);
+		duo_close(&d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(live_paths__found_at_once),
 		cmocka_unit_test(probes__of_each_further_timeout),
 		cmocka_unit_test(answers__to_nothing),
+		cmocka_unit_test(answers__do_not_delay_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

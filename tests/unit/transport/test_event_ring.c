@@ -89,6 +89,28 @@ static void record__tells_what_both_ends_did(void **state)
 	free(buffers[1]);
 }
 
+/* Before the packet that was the reason; not where every packet has one at once. */
+static void record__tells_of_acks(void **state)
+{
+	static struct seen b;
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.ack_every = *state ? 4 : 1;
+	duo_open(&d, &conf);
+	void *buffer = start(&d, 1, EVENTS);
+	duo_transfer(&d, 0, 20 * 4096);
+	duo_transfer(&d, 0, 20 * 4096); /* packets of an established connection take another way */
+	read_all(buffer, weft_recorder_bytes(EVENTS), &b);
+	assert_int_equal(count_kind(&b, WEFT_EVENT_RECEIVED), 40);
+	assert_in_range(duo_stats(&d, 1)->tx_ack, 10, 40);
+	assert_int_equal(count_kind(&b, WEFT_EVENT_ACK_SENT), *state ? duo_stats(&d, 1)->tx_ack : 0);
+	if (*state) /* the first packet has an ACK at once */
+		assert_int_equal(nth_of(&b, WEFT_EVENT_ACK_SENT, 0) + 1, nth_of(&b, WEFT_EVENT_RECEIVED, 0));
+	duo_close(&d);
+	free(buffer);
+}
+
 static void record__tells_of_losses_and_refusals(void **state)
 {
 	static struct seen a, b;
@@ -290,6 +312,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record__tells_what_both_ends_did),
+		cmocka_unit_test(record__tells_of_acks),
+		cmocka_unit_test_prestate(record__tells_of_acks, "coalesced"),
 		cmocka_unit_test(record__tells_of_losses_and_refusals),
 		cmocka_unit_test(record__tells_why_a_connection_failed),
 		cmocka_unit_test(record__names_connections_that_were_open),

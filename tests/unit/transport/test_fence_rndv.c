@@ -53,8 +53,40 @@ static void fence__does_not_hold_up_fetches(void **state)
 	}
 }
 
+/* An announced message waits for its receive, and an operation behind a fence for the message: the peer is alive all
+ * the time. */
+static void fence__waiting_is_no_silence(void **state)
+{
+	struct duo d;
+	struct duo_conf conf;
+	uint8_t *out = duo_pattern(LEN, 1), *in = calloc(OPS, LEN);
+	duo_conf_init(&conf);
+	conf.tune.rndv_bytes = 65536;
+	conf.tune.peer_timeout_ns = WEFT_MS(200);
+	duo_open(&d, &conf);
+	for (unsigned i = 0; i < OPS; i++)
+		submit(&d, 0, out, i ? WEFT_OP_FENCE : 0);
+	duo_run(&d, d.now + WEFT_S(1));
+	for (unsigned i = 0; i < OPS; i++)
+		duo_recv(&d, 1, in + (size_t)i * LEN, LEN, 7, 0, in);
+	d.due[1] = d.now;
+	duo_run(&d, d.now + WEFT_S(1));
+	for (unsigned i = 0; i < OPS; i++) {
+		duo_expect(&d, 0, out, 0);
+		duo_expect(&d, 1, in, 0);
+		assert_memory_equal(in + (size_t)i * LEN, out, LEN);
+	}
+	assert_int_equal(duo_stats(&d, 0)->pdc_failed, 0);
+	duo_close(&d);
+	free(out);
+	free(in);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(fence__does_not_hold_up_fetches)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fence__does_not_hold_up_fetches),
+		cmocka_unit_test(fence__waiting_is_no_silence),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -281,17 +281,25 @@ static enum duo_fate drop_later(void *arg, int from, const struct plain_pkt *w, 
 	return from == 0 && nth >= 10 ? DUO_DROP : DUO_PASS;
 }
 
-static void silence__ends_half_received_messages(void **state)
+enum { HALF_BYTES = 200000 };
+
+/* A message of which nothing but the first packets arrives. */
+static void begin_half_message(struct duo *d, const uint8_t *out, uint8_t *in)
 {
 	struct duo_conf conf;
-	struct duo d;
-	uint8_t *out = duo_pattern(200000, 1), *in = malloc(200000);
 	duo_conf_init(&conf);
 	conf.tune.peer_timeout_ns = WEFT_MS(200);
-	duo_open(&d, &conf);
-	d.fate = drop_later;
-	duo_recv(&d, 1, in, 200000, 1, 0, in);
-	duo_send(&d, 0, out, 200000, 1, out);
+	duo_open(d, &conf);
+	d->fate = drop_later;
+	duo_recv(d, 1, in, HALF_BYTES, 1, 0, in);
+	duo_send(d, 0, out, HALF_BYTES, 1, out);
+}
+
+static void silence__ends_half_received_messages(void **state)
+{
+	struct duo d;
+	uint8_t *out = duo_pattern(HALF_BYTES, 1), *in = malloc(HALF_BYTES);
+	begin_half_message(&d, out, in);
 	duo_run(&d, d.now + WEFT_MS(450));
 	duo_expect(&d, 0, out, ETIMEDOUT);
 	assert_int_equal(duo_expect(&d, 1, in, ETIMEDOUT).len, 0);
@@ -300,6 +308,30 @@ static void silence__ends_half_received_messages(void **state)
 	duo_close(&d);
 	free(in);
 	free(out);
+}
+
+/* Of a target that sends nothing and is polled late, each time. */
+static void silence__is_noticed_in_late_polls(void **state)
+{
+	static const weft_ns periods_ns[] = {WEFT_US(5), 137000, 1370000, 13700000};
+	for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
+		struct duo d;
+		struct weft_cqe cqe;
+		uint8_t *out = duo_pattern(HALF_BYTES, 1), *in = malloc(HALF_BYTES);
+		begin_half_message(&d, out, in);
+		duo_run(&d, d.now + WEFT_US(50));
+		weft_ns start = d.now;
+		while (!duo_cqe(&d, 1, &cqe)) {
+			d.now += periods_ns[i];
+			assert_true(d.now < start + WEFT_MS(400));
+			duo_poll(&d, 1);
+		}
+		assert_int_equal(cqe.err, ETIMEDOUT);
+		assert_true(d.now >= start + WEFT_MS(190));
+		duo_close(&d);
+		free(in);
+		free(out);
+	}
 }
 
 static void silence__reaps_forgotten_connections(void **state)
@@ -332,6 +364,7 @@ int main(void)
 		cmocka_unit_test(control__close_and_late_copies),
 		cmocka_unit_test(control__others_are_ignored),
 		cmocka_unit_test(silence__ends_half_received_messages),
+		cmocka_unit_test(silence__is_noticed_in_late_polls),
 		cmocka_unit_test(silence__reaps_forgotten_connections),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

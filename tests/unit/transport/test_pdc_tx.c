@@ -179,6 +179,8 @@ static void close__crossed_by_new_messages(void **state)
 		duo_expect(&d, 0, out, 0);
 		duo_expect(&d, 1, in, 0);
 		assert_memory_equal(in, out, sizeof in);
+		const struct weft_stats *from = duo_stats(&d, 0);
+		assert_int_equal(from->pdc_opened - from->pdc_closed, first_tx(d.e[0]) != NULL);
 	}
 	assert_int_equal(weft_engine_stats(d.e[0])->pdc_failed, 0);
 	assert_int_equal(weft_engine_stats(d.e[1])->msg_unexpected, 0);

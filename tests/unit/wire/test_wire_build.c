@@ -114,6 +114,30 @@ static void wire_fill_ack__same_as_encoding(void **state)
 	}
 }
 
+static void wire_fill_short_ack__same_as_encoding(void **state)
+{
+	struct rng r = {15};
+	uint8_t template[WEFT_PKT_HEAD_MAX], filled[WIRE_SHORT_ACK_BYTES], encoded[WEFT_PKT_HEAD_MAX];
+
+	for (int round = 0; round < 2000; round++) {
+		struct plain_pkt from, to;
+		do
+			random_pkt(&r, WIRE_PDS_ACK, WIRE_NH_NONE, 0, &to);
+		while (!weft_ip_is_v4(&to.net.src) || to.net.native || to.pds.flags & WIRE_F_ACK_P);
+		from = to;
+		from.net.dst = weft_ip_v4(0);
+		from.net.entropy = 0;
+		from.pds = (struct plain_pds){.type = WIRE_PDS_ACK, .next_hdr = WIRE_NH_NONE};
+		const struct wire_short_ack_patch patch = {to.net.entropy, to.pds.flags,  to.pds.offset,
+							   to.pds.psn,     to.pds.spdcid, to.pds.dpdcid};
+		assert_int_equal(plain_encode(&from, template), WIRE_SHORT_ACK_BYTES);
+		assert_int_equal(plain_encode(&to, encoded), WIRE_SHORT_ACK_BYTES);
+		wire_aim_ack(template, &to.net.dst);
+		wire_fill_short_ack(filled, template, &patch);
+		assert_memory_equal(filled, encoded, WIRE_SHORT_ACK_BYTES);
+	}
+}
+
 /* Every code is a share of its own, and the share of every code has it; what is between two has the lower one. */
 static void wire_share__codes(void **state)
 {
@@ -139,6 +163,7 @@ int main(void)
 		cmocka_unit_test(wire_patch_data__same_as_encoding),
 		cmocka_unit_test(wire_patch_read_data__same_as_encoding),
 		cmocka_unit_test(wire_fill_ack__same_as_encoding),
+		cmocka_unit_test(wire_fill_short_ack__same_as_encoding),
 		cmocka_unit_test(wire_share__codes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

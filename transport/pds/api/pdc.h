@@ -114,7 +114,6 @@ struct pdc_tx {
 	struct credit_tx credit;  /* meaningful while a receiver-driven algorithm runs */
 
 	_Alignas(64) struct weft_cc cc;
-	uint32_t marked_acks, trimmed_pkts, retx_pkts; /* so far, for views */
 	uint32_t awaiting; /* runs that need an answer from the target, beside its acknowledgement */
 	struct weft_lb lb; /* its state follows: allocate pdc_tx_bytes() */
 };

@@ -90,6 +90,7 @@ struct pds_conf {
 	weft_ns ack_delay_ns;     /* longest wait of a coalesced ACK */
 	uint32_t full_wire_bytes; /* of a full data packet */
 	uint32_t overhead_bytes;  /* wire bytes of a data packet without payload */
+	uint32_t most_pkts;       /* PSNs beyond a target's CACK, whatever it accepts; see pds_window */
 	uint32_t sure_bytes;      /* payload that every path carries: of full packets until it is known better */
 	uint32_t ask_below_bytes; /* smaller windows hold too few packets for a coalesced ACK */
 	struct weft_engine_tune tune;
@@ -117,7 +118,8 @@ struct pds {
 	struct pdc_rx *recent_syn; /* got the last SYN, or NULL */
 	bool recorded;             /* `recorder` is in use */
 	struct rxwin_mem win;
-	uint8_t ack_head[WIRE_ACK_BYTES]; /* template of ACKs over IPv4, to where the last one went */
+	uint8_t ack_head[WIRE_ACK_BYTES];             /* template of ACKs over IPv4, to where the last one went */
+	uint8_t short_ack_head[WIRE_SHORT_ACK_BYTES]; /* the same of ACKs without congestion state and response */
 	struct recorder recorder;
 	struct weft_trace_ops trace;
 	struct pds_conf conf;
@@ -225,6 +227,13 @@ static inline struct out_to pdc_tx_way(const struct pdc_tx *p, uint16_t entropy)
 static inline struct out_to pdc_rx_way(const struct pdc_rx *p, uint16_t entropy)
 {
 	return (struct out_to){&p->ip, entropy, p->pdc.encap};
+}
+
+/* Of the PSNs that a target takes, so many that all packets can be numbered again in pieces, where the path carries no
+ * larger ones (withdraw.h). */
+static inline uint32_t pds_window(const struct pds *pds, uint32_t target_pkts)
+{
+	return target_pkts < pds->conf.most_pkts ? target_pkts : pds->conf.most_pkts;
 }
 
 /* IP bytes of a data packet without payload that is wrapped so. */

@@ -90,6 +90,13 @@ static inline bool rxwin_has(const struct rxwin *w, const struct rxwin_mem *m, u
 	return psn_before(psn, w->next_expected) || (w->ooo_pkts && bitmap_test(w->received, m->mask, psn));
 }
 
+/* Whether the PSN arrived beyond the hole and no SACK has reported it. */
+static inline bool rxwin_is_unreported(const struct rxwin *w, const struct rxwin_mem *m, uint32_t psn)
+{
+	return w->unreported_pkts && !psn_before(psn, w->next_expected) &&
+	       bitmap_test(rxwin_unreported(w, m), m->mask, psn);
+}
+
 /* CACK stays below the oldest response that the initiator has not confirmed. */
 static inline void rxwin_update_cack(struct rxwin *w)
 {
@@ -140,5 +147,8 @@ const struct gtd_rsp *rxwin_response(const struct rxwin *w, uint32_t psn);
 
 /* The next bitmap of a window with a hole, for an ACK triggered by this PSN; what it covers counts as reported. */
 struct sack rxwin_report(struct rxwin *w, const struct rxwin_mem *m, uint32_t trigger_psn);
+
+/* An ACK without bitmap reports its trigger alone. */
+void rxwin_report_trigger(struct rxwin *w, const struct rxwin_mem *m, uint32_t trigger_psn);
 
 #endif

@@ -23,6 +23,10 @@ class Main(unittest.TestCase):
         for name in ("bench", "report", "reproduce", "sim", "switch"):
             self.assertIn(f"  {name} ", run.stdout)
 
+    def test_help_of_files(self):
+        self.assertIn("-o FILE", weft("trace", "--help").stdout)
+        self.assertIn("usage: weft report DIR|TRACE.csv... ", weft("report", "--help").stdout)
+
     def test_version(self):
         run = weft("--version")
         self.assertEqual(run.returncode, 0)
@@ -84,9 +88,16 @@ class Sim(unittest.TestCase):
         self.assertIn(word, run.stderr)
         self.assertEqual(run.stdout, "")
 
+    def test_no_jobs_at_all(self):
+        self.refused("jobs: '0' is not a number from 1", *LS16, "--jobs", "0")
+
+    def test_a_plugin_without_a_slash_lies_here(self):
+        self.refused("./absent.so: ", "--plugin", "absent.so")
+
     def test_unknown_names_list_the_valid_ones(self):
-        self.refused("smartt", "--cc", "x")
-        self.refused("reps", "--lb", "x")
+        self.refused("unknown cc 'x'; valid: auto, smartt, ", "--cc", "x")
+        self.refused("unknown lb 'x'; valid: auto, reps, ", "--lb", "x")
+        self.refused("unknown lb 'x'; valid: same, reps, ", "--background", "10%", "--background-lb", "x")
         self.refused("leafspine", "--topology", "x")
         self.refused("permutation", "--matrix", "x")
         self.refused("ack_every", "--set", "x=1")
@@ -115,6 +126,16 @@ class Sim(unittest.TestCase):
 
 
 class Bench(unittest.TestCase):
+    def test_options_of_the_lab_are_refused_by_name(self):
+        told = weft("bench", "--help").stdout
+        self.assertIn("  --matrix ", told)
+        for name in ("background", "background-lb", "fault", "reconverge", "out", "series", "series-ports", "pcap", "pcap-port"):
+            self.assertNotIn(f"  --{name} ", told)
+            run = weft("bench", "--local", f"--{name}", "10%")
+            self.assertEqual((run.returncode, run.stderr), (2, f"weft bench: {name}: only weft sim has that\n"))
+        run = weft("bench", "--local", "--matrix", "incast:2:1KiB", "--set", "fault_loss_ppm=1")
+        self.assertEqual((run.returncode, run.stderr), (2, "weft bench: --set: only weft sim has fault parameters\n"))
+
     def test_topology_has_a_host_for_each_rank(self):
         for size in (("--size", "3"), ("--size=3",)):
             run = weft("bench", "--rank", "0", *size, "--matrix", "permutation:4:1KiB")

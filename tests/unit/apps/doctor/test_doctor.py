@@ -133,6 +133,23 @@ class Doctor(unittest.TestCase):
         self.finds("mtu", "warning", "1450 on the path to 10.1.0.2", "FI_WEFT_MTU=1450", files={"ethtool/eth0": told},
                    args=("--peer", "10.1.0.2"))
 
+    def test_mtu_of_a_path_is_told_in_every_case(self):
+        peer = ("--peer", "10.1.0.2")
+        for own, path, level, word in (("1500", "1500", "warning", "1500, the path's as well: small packets"),
+                                       ("1500", "9000", "warning", "1500, and 9000 on the path to 10.1.0.2: small"),
+                                       ("9000", "9000", "ok", "9000, the path's as well"),
+                                       ("9000", "0", "warning", "9000; no route to 10.1.0.2")):
+            told = FILES["ethtool/eth0"].replace("path_mtu 9000", f"path_mtu {path}")
+            self.finds("mtu", level, word, "", files={NIC + "/net/eth0/mtu": own, "ethtool/eth0": told}, args=peer)
+        self.vfio("mtu", "ok", "the kernel has no route to 10.1.0.2", "", args=peer)
+
+    def test_ports_of_others_have_nothing_to_check(self):
+        for device, whose in (("host", "weft host"), ("host:/tmp/x", "weft host"), ("shm:/tmp/x", "weft switch")):
+            code, found = self.examine(device, files={"proc/meminfo": "MemTotal: 1 kB"})
+            self.assertEqual((code, set(found)), (0, {"device"}))
+            self.assertIn(whose, found["device"]["text"])
+            self.assertIn("nothing to check", found["device"]["text"])
+
     def test_speed_of_a_link_that_is_down(self):
         self.finds("speed", "error", "down", "ip link set dev eth0 up", files={NIC + "/net/eth0/carrier": "0"})
 
@@ -202,6 +219,13 @@ class Doctor(unittest.TestCase):
     def test_wrong_usage(self):
         self.assertEqual(run("--nonsense").returncode, 2)
         self.assertEqual(run("eth0", "eth1").returncode, 2)
+        for args, message in ((("lo", "--peer", "foo"), "--peer: foo is not an IP address"),
+                              (("--peer", "127.0.0.1"), "--peer needs a DEVICE"),
+                              (("--root", "/nosuch"), "/nosuch: No such file or directory"),
+                              (("--root", "/dev/null"), "/dev/null: Not a directory")):
+            done = run(*args)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(message, done.stderr)
 
 
 if __name__ == "__main__":

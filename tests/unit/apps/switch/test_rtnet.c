@@ -391,6 +391,7 @@ static void part__needs_a_port_per_cable(void **state)
 	assert_string_equal(err.msg, "3 ports, but spine1 has 2 cables");
 	conf.port_count = 1;
 	assert_int_equal(rtnet_create(&conf, 0, &r, &err), -EINVAL);
+	assert_string_equal(err.msg, "1 port, but spine1 has 2 cables");
 	conf.part = &spine2;
 	assert_int_equal(rtnet_create(&conf, 0, &r, &err), -ENOENT);
 	lab_close(&l);

@@ -132,8 +132,8 @@ static unsigned wrong_packets(struct weft_pkt **pkts, uint16_t n, const uint8_t 
 }
 
 /* Sends to host 1, which sends everything back; how many packets came back wrong. What is lost while the other side
- * connects is sent again. */
-static uint32_t send_all(struct weft_port *port)
+ * connects is sent again; `says_so`: with a line each time. */
+static uint32_t send_all(struct weft_port *port, bool says_so)
 {
 	static uint8_t data[PAYLOAD];
 	uint32_t sent = 0, got = 0, wrong = 0;
@@ -155,20 +155,35 @@ static uint32_t send_all(struct weft_port *port)
 		if (now - last > WEFT_MS(500)) {
 			sent = got;
 			last = now;
+			if (says_so) {
+				puts("no answers");
+				fflush(stdout);
+			}
 		}
 	}
 	return wrong;
 }
 
+static int send_and_close(const char *devargs, bool says_so)
+{
+	struct weft_port *port = open_client(devargs, "0");
+	if (port == NULL)
+		return 2;
+	uint32_t wrong = send_all(port, says_so);
+	port->ops->close(port);
+	return wrong == 0 ? 0 : 1;
+}
+
 /* DEVARGS: 0 when every packet came back right. */
 static int client_send(int argc, char **argv)
 {
-	struct weft_port *port = open_client(argv[0], "0");
-	if (port == NULL)
-		return 2;
-	uint32_t wrong = send_all(port);
-	port->ops->close(port);
-	return wrong == 0 ? 0 : 1;
+	return send_and_close(argv[0], false);
+}
+
+/* The same, and says when nothing comes back. */
+static int client_send_in_vain(int argc, char **argv)
+{
+	return send_and_close(argv[0], true);
 }
 
 /* DEVARGS: the same, then says so and stays until killed. */
@@ -177,7 +192,7 @@ static int client_send_stay(int argc, char **argv)
 	struct weft_port *port = open_client(argv[0], "0");
 	if (port == NULL)
 		return 2;
-	puts(send_all(port) == 0 ? "all came back" : "some came back wrong");
+	puts(send_all(port, false) == 0 ? "all came back" : "some came back wrong");
 	fflush(stdout);
 	for (;;)
 		pause();
@@ -334,8 +349,9 @@ static void switch__address_moves_when_its_port_is_down(void **state)
 	struct child echo = start_client(client_echo, VHOST_CLIENT, 1),
 		     sender = start_client(client_send_stay, VHOST_CLIENT, 0);
 	assert_non_null(fgets(text, sizeof text, sender.out));
-	struct child thief = start_client(client_send, VHOST_CLIENT, 2); /* as host 0, too */
-	sleep(2);
+	struct child thief = start_client(client_send_in_vain, VHOST_CLIENT, 2); /* as host 0, too */
+	for (int i = 0; i < 2; i++)
+		assert_non_null(fgets(text, sizeof text, thief.out));
 	kill(sender.pid, SIGKILL);
 	reap(&sender, NULL, 0);
 	assert_int_equal(reap(&thief, text, sizeof text), 0);
@@ -468,7 +484,9 @@ static void switch__bad_options_are_named(void **state)
 		{"--nonsense", "--nonsense", 2},
 		{"--topology", "needs a value", 2},
 		{"stray", "stray", 2},
-		{"--vhost %s/v", "--vhost", 2},
+		{"--vhost %s/v", "/v' is not PREFIX:N", 2},
+		{"--memif %s/m", "/m' is not PATH:N", 2},
+		{"--dscp x", "weft switch: --dscp: 'x' is not CLASS:CODE", 2},
 		{"--vhost %s/v:0", "--vhost", 2},
 		{"--memif %s/m:33", "--memif", 2},
 		{"--shm %s/v:0", "--shm", 2},
@@ -485,8 +503,10 @@ static void switch__bad_options_are_named(void **state)
 		{"--vhost %s/v:1 --credit-queue 65536", "credit_queue", 2},
 		{"--vhost %s/v:1 --credit-queue 8 --set pfc=1", "credit queues with PFC", 1},
 		{"--vhost %s/v:1 --route nonsense", "valid: ecmp", 2},
-		{"--vhost %s/v:2 --topology star:1", "star:1", 1},
-		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as spine2", "no switch 'spine2'", 1},
+		{"--vhost %s/v:2 --topology star:1", "2 ports, but topology star:1 has 1 host\n", 1},
+		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as spine2",
+		 "no switch 'spine2' in the topology, which has 2 leaves and 2 tiers", 1},
+		{"--vhost %s/v:2 --topology star:2 --as spine2", "which has 1 leaf and 1 tier\n", 1},
 		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as leaf", "no switch 'leaf'", 1},
 		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as leaf0", "leaf0 has 4 cables", 1},
 		{"--vhost %s/v:2 --topology leafspine:2:2:2 --as spine0 --route conga", "conga needs all", 1},
