@@ -186,6 +186,13 @@ static void start_due(struct bench_driver *d)
 
 /* ---- events ---- */
 
+/* A rank that did not hear of the acknowledgement reports again. */
+static void ready_count(struct bench_driver *d, uint32_t rank)
+{
+	d->ready += !d->is_ready[rank];
+	d->is_ready[rank] = true;
+}
+
 static void ctl_handle(struct bench_driver *d, uint32_t rank, uint32_t kind, uint32_t arg)
 {
 	const struct weft_workload *w = d->run->work;
@@ -195,8 +202,8 @@ static void ctl_handle(struct bench_driver *d, uint32_t rank, uint32_t kind, uin
 		flow_queue(d, arg);
 	else if (kind == BENCH_CTL_GONE && arg < w->flow_count && is_ours(d, w->flows[arg].dst))
 		recv_over(d, arg, ECANCELED);
-	else if (kind == BENCH_CTL_READY)
-		d->ready++;
+	else if (kind == BENCH_CTL_READY && arg < d->nodes[0].ranks)
+		ready_count(d, arg);
 	else if (kind == BENCH_CTL_GO)
 		d->go = true;
 	else if (kind == BENCH_CTL_BYE)
@@ -206,8 +213,10 @@ static void ctl_handle(struct bench_driver *d, uint32_t rank, uint32_t kind, uin
 static void ctl_event(struct bench_driver *d, uint32_t rank, const struct bench_event *ev)
 {
 	struct bench_ctl_msg *m = ev->op->owner;
-	if (ev->op->kind == BENCH_OP_SEND)
+	if (ev->op->kind == BENCH_OP_SEND) {
 		d->ctl_under_way--;
+		d->is_reported |= !ev->err && m->words[0] == BENCH_CTL_READY;
+	}
 	if (ev->op->kind == BENCH_OP_RECV && !ev->err) {
 		if (ev->len == sizeof m->words)
 			ctl_handle(d, rank, m->words[0], m->words[1]);
@@ -326,7 +335,8 @@ int bench_driver_init(struct bench_driver *d, struct bench_run *run, struct benc
 	d->starts = calloc(run->work->flow_count, sizeof *d->starts);
 	d->targets = calloc(targets_max(run->work), sizeof *d->targets);
 	d->fired = calloc(run->work->trigger_count + 1, sizeof *d->fired);
-	if (!d->timed || !d->starts || !d->targets || !d->fired)
+	d->is_ready = calloc(nodes[0].ranks, sizeof *d->is_ready);
+	if (!d->timed || !d->starts || !d->targets || !d->fired || !d->is_ready)
 		return weft_err_set(err, -ENOMEM, "no memory for %u flows", run->work->flow_count);
 	collect_flows(d);
 	int rc = post_recvs(d);
@@ -349,5 +359,6 @@ void bench_driver_free(struct bench_driver *d)
 	free(d->starts);
 	free(d->targets);
 	free(d->fired);
+	free(d->is_ready);
 	*d = (struct bench_driver){0};
 }

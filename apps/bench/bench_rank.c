@@ -13,6 +13,7 @@
 
 #define GRACE_NS  WEFT_S(5)   /* for handing results over, after the run's time is up */
 #define LINGER_NS WEFT_MS(50) /* for the acknowledgement of the last message to get away */
+#define REPORT_NS WEFT_MS(10) /* at least, between two reports of a rank to rank 0 */
 
 /* A rank's results as they travel, in the machine's byte order; followed by one rank_flow for each flow that starts or
  * ends at the rank, in the matrix's order. */
@@ -209,13 +210,27 @@ static bool wait_count(struct rank_state *s, const uint32_t *count, uint32_t wan
 	return *count == want;
 }
 
+/* Rank 0 may be started later than this one, or have no endpoint yet: what did not get there is reported again. */
+static bool wait_go(struct rank_state *s)
+{
+	struct bench_driver *d = &s->driver;
+	weft_ns again_at = 0;
+	while (!d->go && !d->queue_err && bench_now() < s->deadline) {
+		if (!d->is_reported && !d->ctl_under_way && bench_now() >= again_at) {
+			bench_ctl_send(d, s->job->rank, 0, BENCH_CTL_READY, s->job->rank);
+			again_at = bench_now() + REPORT_NS;
+		}
+		bench_driver_poll(d);
+	}
+	return d->go;
+}
+
 static int start_together(struct rank_state *s, struct weft_err *err)
 {
 	struct bench_driver *d = &s->driver;
 	uint32_t others = s->job->size - 1;
 	if (s->job->rank) {
-		bench_ctl_send(d, s->job->rank, 0, BENCH_CTL_READY, s->job->rank);
-		if (!wait_flag(s, &d->go))
+		if (!wait_go(s))
 			return weft_err_set(err, -ETIMEDOUT, "rank %u: rank 0 did not answer", s->job->rank);
 		return 0;
 	}

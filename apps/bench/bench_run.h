@@ -66,7 +66,9 @@ struct bench_driver {
 	struct bench_node *nodes; /* of the ranks first..first+count-1; the caller's */
 	uint32_t first, count;
 	uint32_t sends_left, recvs_left; /* flows of these ranks that are not over */
-	uint32_t ready;                  /* ranks that reported READY */
+	uint32_t ready;                  /* ranks that reported READY, each once */
+	bool *is_ready;                  /* of each rank: whether it did */
+	bool is_reported;                /* a READY of ours was acknowledged */
 	bool go, bye;                    /* GO, BYE were received */
 	weft_ns t0;                      /* start times count from here */
 	struct bench_timed *timed;       /* flows with a start time, in order */

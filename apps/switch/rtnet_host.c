@@ -19,6 +19,9 @@ enum {
  * what is kept are buffers of others. */
 #define STUCK_PS (WEFT_MS(50) * RTNET_PS_PER_NS)
 
+/* A port that has taken nothing for so long may have no link. */
+#define LOOK_PS (WEFT_MS(1) * RTNET_PS_PER_NS)
+
 /* The switch takes packets from another switch up to this long before the link's rate allows them; the rest stays in
  * the port. */
 #define IN_AHEAD_PS (WEFT_US(100) * RTNET_PS_PER_NS)
@@ -226,14 +229,17 @@ static uint16_t down_peek(const struct host *h, struct weft_pkt *pkts[BURST], st
 	return n;
 }
 
-/* What waits for a port that takes nothing are buffers of others: then one packet at a time finds out how it is. */
+/* What waits for a port that takes nothing are buffers of others: then one packet at a time finds out how it is. Nor
+ * does a packet outlive the link of its port: another process may come, with the address, and take it for its own. */
 static void give_up(struct host *h, weft_ps at)
 {
-	if (h->net->assigned == NULL || h->is_stuck || h->down.count == 0 || at < h->taken_at + STUCK_PS)
+	bool gets_stuck = h->net->assigned != NULL && !h->is_stuck && at >= h->taken_at + STUCK_PS;
+	bool is_down = at >= h->taken_at + LOOK_PS && !weft_ethdev_has_link(h->port);
+	if (h->down.count == 0 || (!gets_stuck && !is_down))
 		return;
 	h->stats.downlink_full += h->down.count;
-	h->stats.stuck++;
-	h->is_stuck = true;
+	h->stats.stuck += gets_stuck;
+	h->is_stuck |= gets_stuck;
 	down_free(h);
 }
 

@@ -109,6 +109,20 @@ with tempfile.TemporaryDirectory() as tmp:
     for outcome in outcomes:
         check(outcome[0] == 0, "a rank failed", outcome)
 
+    # A rank that is gone has left nothing for who comes later: no packet waits until a port is connected.
+    gone = ("--size", "2", "--matrix", "permutation:2:1KiB", "--set", "peer_timeout_ns=200000000", "--end")
+    for rank, end, text in ((1, "1s", "rank 0 did not answer"), (0, "2s", "only 1 of 2 ranks")):
+        outcome = finish(start(*BENCH, "--rank", str(rank), *gone, end))
+        check(outcome[0] == 1 and text in outcome[2], "should miss a rank that is gone", outcome)
+
+    # Rank 0 comes when the others' first reports have failed already.
+    late = ("--size", "3", "--matrix", matrix, "--set", "peer_timeout_ns=200000000", "--json", result)
+    early = [start(*BENCH, "--rank", str(r), *late) for r in (1, 2)]
+    time.sleep(4)
+    check_result(result, 3, finish(start(*BENCH, "--rank", "0", *late)))
+    for outcome in [finish(p) for p in early]:
+        check(outcome[0] == 0, "a rank failed that had to wait for rank 0", outcome)
+
     two = ("--matrix", "permutation:2:64MiB", "--end", "6s", "--set",
            "peer_timeout_ns=1000000000")
     alone = start(*BENCH, "--rank", "0", "--size", "2", *two)

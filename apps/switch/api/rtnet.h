@@ -78,7 +78,7 @@ struct rtnet_stats {
 	uint64_t src_refused;   /* packets from, and announcements of, an address that is another port's: dropped */
 	uint64_t uplink_full;   /* polls that left packets in a port because its host's uplink was busy */
 	uint64_t unknown_dst;   /* nobody has that address: dropped */
-	uint64_t downlink_full; /* the port did not take them in time: dropped */
+	uint64_t downlink_full; /* the port did not take them in time, or lost its link: dropped */
 	uint64_t stuck;         /* times when the port had taken nothing for 50 ms, although packets waited */
 };
 /* Of one port, or with `port` == UINT32_MAX of all. */

@@ -240,6 +240,29 @@ static void bench_ctl_send__counts_and_flags(void **state)
 	rig_close(&r);
 }
 
+static void bench_ctl_send__ready_again_counts_once(void **state)
+{
+	struct rig r;
+	rig_open(&r, chain);
+	net.fail_tag = UINT64_C(1) << 63; /* of control messages */
+	bench_ctl_send(&r.drivers[1], 2, 0, BENCH_CTL_READY, 2);
+	bench_driver_poll(&r.drivers[1]);
+	assert_int_equal(r.drivers[1].ctl_under_way, 0);
+	assert_false(r.drivers[1].is_reported);
+	net.fail_tag = UINT64_MAX;
+	for (int i = 0; i < 2; i++) {
+		bench_ctl_send(&r.drivers[1], 2, 0, BENCH_CTL_READY, 2);
+		bench_driver_poll(&r.drivers[0]);
+		bench_driver_poll(&r.drivers[1]);
+	}
+	assert_true(r.drivers[1].is_reported);
+	assert_int_equal(r.drivers[0].ready, 1);
+	bench_ctl_send(&r.drivers[1], 2, 0, BENCH_CTL_READY, RANKS); /* there is no such rank */
+	bench_driver_poll(&r.drivers[0]);
+	assert_int_equal(r.drivers[0].ready, 1);
+	rig_close(&r);
+}
+
 static void bench_ctl_send__nonsense_is_ignored(void **state)
 {
 	struct rig r;
@@ -285,6 +308,7 @@ int main(void)
 		cmocka_unit_test(bench_driver_poll__short_message_is_an_error),
 		cmocka_unit_test(bench_driver_done__queue_failed),
 		cmocka_unit_test(bench_ctl_send__counts_and_flags),
+		cmocka_unit_test(bench_ctl_send__ready_again_counts_once),
 		cmocka_unit_test(bench_ctl_send__nonsense_is_ignored),
 		cmocka_unit_test(bench_driver_post__sets_result),
 	};
