@@ -233,9 +233,11 @@ static uint16_t down_peek(const struct host *h, struct weft_pkt *pkts[BURST], st
  * does a packet outlive the link of its port: another process may come, with the address, and take it for its own. */
 static void give_up(struct host *h, weft_ps at)
 {
+	if (h->down.count == 0)
+		return;
 	bool gets_stuck = h->net->assigned != NULL && !h->is_stuck && at >= h->taken_at + STUCK_PS;
 	bool is_down = at >= h->taken_at + LOOK_PS && !weft_ethdev_has_link(h->port);
-	if (h->down.count == 0 || (!gets_stuck && !is_down))
+	if (!gets_stuck && !is_down)
 		return;
 	h->stats.downlink_full += h->down.count;
 	h->stats.stuck += gets_stuck;
