@@ -160,6 +160,7 @@ static int create_engine(struct lab_host *h, struct weft_err *err)
 	conf.background_ordered = background_is_ordered(c);
 	weft_topo_digits(&c->topo, &conf.digits);
 	conf.digits_read = c->route->reads_digits;
+	conf.oversubscribed = weft_topo_leaf_oversubscribed(&c->topo);
 	conf.lb_routes = &h->lb_routes;
 	if (!conf.tune.brtt_ns && conf.tune.probe_rate != 2)
 		conf.tune.brtt_ns = weft_net_brtt_ns(h->lab->net);

@@ -66,9 +66,10 @@ struct prime_tune {
 	uint32_t ce_pct, nack_pct;    /* penalties, % of the packets of a BDP */
 	uint64_t failed_ns;           /* a path that timed out rests this long after the last timeout */
 	uint32_t rest_pct;            /* prime2: while more paths than this share rest, none is passed over, % */
+	uint8_t in_turn;              /* prime2: where digits are read, the order of paths is the host's and stays */
 };
 
-/* What describes them; "prime2" has `rest_pct` as well. */
+/* What describes them; "prime2" has `rest_pct` and `in_turn` as well. */
 extern const struct weft_param prime_tunes[], prime2_tunes[];
 
 extern const struct weft_lb_ops weft_lb_reps;

@@ -11,7 +11,8 @@
  * NACKs.
  *
  * "prime2" passes over congested paths only while they are few. When all are congested, senders that share a queue hear
- * of it alike, and the path with the smallest penalty is the same for all of them. */
+ * of it alike, and the path with the smallest penalty is the same for all of them. Where switches read digits, its
+ * orders do not change and begin where the host's address says (set_orders). */
 #include <string.h>
 
 #include "lb_ops.h"
@@ -55,7 +56,8 @@ struct prime {
 	uint8_t sparse;        /* more paths than packets in flight: most are unproven when one fails */
 	uint8_t fresh_count, fresh_at;
 	uint8_t fresh_valid;               /* ... and not used since */
-	uint8_t recycles;                  /* switches hash: those come first */
+	uint8_t recycles : 1;              /* switches hash: those come first */
+	uint8_t in_turn : 1;               /* the orders are the host's and stay */
 	uint8_t fresh_covered;             /* bit i: of fresh[i] no ACK came back */
 	uint16_t ce_penalty, nack_penalty; /* penalties, packets */
 	uint16_t fresh[FRESH];             /* entropies answered last */
@@ -191,10 +193,32 @@ static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 	start(lb, seed, true);
 }
 
+/* The orders of prime2 in turn. A full turn begins where the host's address says, so hosts of a leaf that begin
+ * together never meet at an uplink, nor hosts of a pod at one of the next tier. */
+static void set_orders(struct weft_lb *lb)
+{
+	struct prime *s = state(lb);
+	uint32_t host = lb->params->host - 1; /* addresses of a leaf begin with 1, as a rule */
+	struct weft_lb_digits d;
+
+	layout(lb->params, &d);
+	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
+		uint32_t values = s->part[i].values, begin = host % values;
+		for (uint32_t v = 0; v < values; v++)
+			s->cells[s->part[i].order + v].digit = (uint16_t)((begin + v) % values << d.shift[i]);
+		host /= values;
+	}
+}
+
+/* Where hosts of a leaf send more than its uplinks carry, some meet whatever they do, and with fixed orders always the
+ * same. */
 static void init2(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
 	start(lb, seed, true);
 	state(lb)->resting_max = (uint16_t)(tune(lb->params)->rest_pct * UINT16_MAX / 100);
+	state(lb)->in_turn = lb->params->digits_read && !lb->params->oversubscribed && tune(lb->params)->in_turn;
+	if (state(lb)->in_turn)
+		set_orders(lb);
 }
 
 static void co_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
@@ -202,11 +226,12 @@ static void co_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 	start(lb, seed, false);
 }
 
-/* The next digit of a part: one step of the shuffle, among those this round has not had. True at a round's start. */
+/* The next digit of a part, one that this round has not had: by one step of the shuffle, or in turn. True at a round's
+ * start. */
 static inline bool draw_digit(struct prime *s, struct part *p)
 {
 	uint16_t at = p->at, *order = &s->cells[p->order].digit;
-	uint32_t other = at + rng_below(&s->rng, (uint32_t)(p->values - at));
+	uint32_t other = s->in_turn ? at : at + rng_below(&s->rng, (uint32_t)(p->values - at));
 	uint16_t digit = order[other];
 
 	order[other] = order[at];

@@ -192,6 +192,13 @@ void weft_topo_digits(const struct weft_topo *topo, struct weft_lb_digits *digit
 	weft_lb_digits_init(digits, uplinks);
 }
 
+bool weft_topo_leaf_oversubscribed(const struct weft_topo *topo)
+{
+	if (topo->tiers < 2)
+		return false;
+	return topo->tier[0].radix_down * topo->tier[0].down_bps > weft_topo_uplinks(topo, 0) * topo->tier[1].down_bps;
+}
+
 uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw)
 {
 	assert(tier < topo->tiers);

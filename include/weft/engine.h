@@ -48,6 +48,7 @@ struct weft_engine_conf {
 				* engine that had our address before; 0: at 1 */
 	struct weft_lb_digits digits;           /* the fabric's shape, all zero: unknown */
 	uint8_t digits_read;                    /* 1: switches forward by the digits of an entropy */
+	uint8_t oversubscribed;                 /* 1: the hosts of a leaf send more than its uplinks carry */
 	const struct weft_lb_routes *lb_routes; /* with digits_read: the turns of unlike paths; the caller's, outlives
 						 * the engine; NULL: all paths are alike */
 	struct weft_mem mem;                    /* where all memory comes from; copied */

@@ -65,6 +65,27 @@ static void weft_topo_parse__unlike_links(void **state)
 	assert_memory_equal(back.link, t.link, 2 * sizeof *t.link);
 }
 
+/* By the rates, not by how many cables there are. */
+static void weft_topo_leaf__oversubscribed(void **state)
+{
+	static const struct {
+		const char *spec;
+		uint64_t up_bps;
+		bool oversubscribed;
+	} cases[] = {
+		{"leafspine:2:4:4", 100, false}, {"leafspine:2:2:4", 100, true}, {"leafspine:2:2:4", 200, false},
+		{"leafspine:2:4:4", 99, true},   {"tree:4:4:8:8:1", 100, false}, {"star:8", 100, false},
+	};
+	struct weft_topo t;
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(weft_topo_preset(cases[i].spec, 100000000000, &t, NULL), 0);
+		for (uint32_t tier = 1; tier < t.tiers; tier++)
+			t.tier[tier].down_bps = cases[i].up_bps * 1000000000;
+		assert_int_equal(weft_topo_leaf_oversubscribed(&t), cases[i].oversubscribed);
+	}
+}
+
 static void weft_topo_parse__mesh(void **state)
 {
 	char text[1024];
@@ -199,6 +220,7 @@ static void weft_topo_print__reads_back(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(weft_topo_leaf__oversubscribed),
 		cmocka_unit_test(weft_topo_parse__fields),       cmocka_unit_test(weft_topo_parse__shipped_files),
 		cmocka_unit_test(weft_topo_parse__bad_lines),    cmocka_unit_test(weft_topo_parse__impossible_trees),
 		cmocka_unit_test(weft_topo_parse__unlike_links), cmocka_unit_test(weft_topo_parse__mesh),

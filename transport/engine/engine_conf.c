@@ -378,6 +378,8 @@ int weft_engine_create(const struct weft_engine_conf *conf, struct weft_port *po
 	e->pds.conf.lb_params.digits = conf->digits;
 	e->pds.conf.lb_params.digits_read = conf->digits_read;
 	e->pds.conf.lb_params.routes = conf->lb_routes;
+	e->pds.conf.lb_params.oversubscribed = conf->oversubscribed;
+	e->pds.conf.lb_params.host = weft_ip_low32(&conf->ip);
 	e->pds.rng.state = rng_mix(conf->seed ^ ip_mix(&conf->ip, 0));
 	if (conf->ids_by_seed)
 		begin_ids(e, conf->seed);

@@ -4,6 +4,7 @@
 #define WEFT_TOPO_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "weft/err.h"
@@ -83,6 +84,8 @@ uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier);
 uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw);
 /* The digits that name the uplinks of the tiers. A tier whose `values` are fewer than its uplinks did not fit. */
 void weft_topo_digits(const struct weft_topo *topo, struct weft_lb_digits *digits);
+/* The hosts of a leaf send more than its uplinks carry, at the topology's rates. Without uplinks: no. */
+bool weft_topo_leaf_oversubscribed(const struct weft_topo *topo);
 /* How the link `up` of switch `sw` of `tier` differs from others; NULL: it does not. */
 const struct weft_topo_link *weft_topo_link_find(const struct weft_topo *topo, uint32_t tier, uint32_t sw, uint32_t up);
 /* Groups of links down of one switch of `tier`: those of a group lead to the same leaves. */

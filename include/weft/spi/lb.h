@@ -90,6 +90,8 @@ struct weft_lb_params {
 	uint8_t digits_read;                 /* 1: switches forward by digits; 0: they hash the entropy */
 	uint32_t payload_bytes;              /* of a full packet; 0: unknown */
 	const struct weft_lb_routes *routes; /* where digits are read; NULL: nobody tells */
+	uint32_t host;          /* weft_ip_low32 of the own address: hosts of a leaf are numbered in a row, as a rule */
+	uint8_t oversubscribed; /* 1: the hosts of a leaf send more than its uplinks carry */
 };
 
 /* Head of a load balancer; `ops->state_size` bytes of private state follow it directly (weft_lb_state). */

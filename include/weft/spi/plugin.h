@@ -14,7 +14,7 @@
 WEFT_BEGIN_DECLS
 
 /* Counts up when a struct of cc.h, rcc.h, lb.h, param.h or of this page changes: a plug-in fits one number only. */
-enum { WEFT_PLUGIN_ABI = 4 };
+enum { WEFT_PLUGIN_ABI = 5 };
 
 /* What a plug-in has to offer. Constant, and stays where it is while the process lives. */
 struct weft_plugin {

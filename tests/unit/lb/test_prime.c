@@ -83,6 +83,76 @@ static void pick__orders_are_random(void **state)
 	assert_int_equal(orders, 24);
 }
 
+static void setup_host(struct lb_box *box, uint32_t host)
+{
+	setup(box, &weft_lb_prime2, host);
+	box->params.host = host;
+	lb_box_again(box, host, 0);
+}
+
+/* The paths that the hosts 1..PATHS, LEAF of them under a leaf, take at the same time: a host meets every path once in
+ * a turn, hosts of a leaf never meet at an uplink, nor those of a pod above. Hosts of the next pod begin as these do.
+ */
+static void prime2__hosts_that_begin_together_do_not_meet(void **state)
+{
+	struct lb_box box[PATHS + 1];
+	uint64_t met[PATHS] = {0};
+
+	for (uint32_t h = 0; h <= PATHS; h++)
+		setup_host(&box[h], h + 1);
+	for (uint32_t i = 0; i < 3 * PATHS; i++) {
+		uint64_t taken = 0;
+		for (uint32_t h = 0; h < PATHS; h++) {
+			uint16_t ev = lb_box_pick(&box[h], i, 0);
+			met[h] |= UINT64_C(1) << ev;
+			taken |= UINT64_C(1) << ev;
+		}
+		assert_true(taken == (UINT64_C(1) << PATHS) - 1);
+		uint16_t next_pod = lb_box_pick(&box[PATHS], i, 0);
+		assert_int_equal(digit(&box[PATHS], next_pod, 0), i % LEAF);
+	}
+	for (uint32_t h = 0; h < PATHS; h++)
+		assert_true(met[h] == (UINT64_C(1) << PATHS) - 1);
+}
+
+/* Without prime_in_turn, where switches hash and where a leaf is oversubscribed it draws its orders as PRIME does, the
+ * same by the same seed. */
+static void prime2__draws_its_orders_elsewhere(void **state)
+{
+	enum { OFF, HASHED, OVERSUBSCRIBED };
+	for (int why = OFF; why <= OVERSUBSCRIBED; why++) {
+		struct lb_box box, published;
+		setup(&published, &weft_lb_prime, 7);
+		setup(&box, &weft_lb_prime2, 7);
+		published.params.digits_read = box.params.digits_read = why != HASHED;
+		box.params.oversubscribed = why == OVERSUBSCRIBED;
+		tune(&box)->in_turn = why != OFF;
+		lb_box_again(&published, 7, 0);
+		lb_box_again(&box, 7, 0);
+		for (uint32_t i = 0; i < 3 * PATHS; i++)
+			assert_int_equal(lb_box_pick(&box, i, 0), lb_box_pick(&published, i, 0));
+	}
+}
+
+/* Any address, and parts of any size. */
+static void prime2__every_address_has_an_order(void **state)
+{
+	static const uint32_t hosts[] = {0, 1, 77, UINT32_MAX / 2, UINT32_MAX - 1, UINT32_MAX};
+
+	for (uint32_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+		struct lb_box box;
+		uint32_t met = 0;
+		setup_host(&box, hosts[i]);
+		weft_lb_digits_init(&box.params.digits, (const uint32_t[WEFT_LB_PARTS]){3, 7});
+		lb_box_again(&box, 1, 0);
+		for (uint32_t psn = 0; psn < 21; psn++) {
+			uint16_t ev = lb_box_pick(&box, psn, 0);
+			met |= 1u << (digit(&box, ev, 0) + 3 * digit(&box, ev, 1));
+		}
+		assert_int_equal(met, (1u << 21) - 1);
+	}
+}
+
 static void ce__rests_for_its_penalty(void **state)
 {
 	struct lb_box box;
@@ -152,6 +222,8 @@ static uint32_t together(const struct weft_lb_ops *ops)
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		struct lb_box box;
 		setup(&box, ops, seed);
+		box.params.oversubscribed = 1;
+		lb_box_again(&box, seed, 0);
 		congest_all(&box);
 		uint16_t ev = lb_box_pick(&box, 0, 0);
 		most = ++took[ev] > most ? took[ev] : most;
@@ -407,6 +479,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pick__every_path_once_per_turn),
 		cmocka_unit_test(pick__orders_are_random),
+		cmocka_unit_test(prime2__hosts_that_begin_together_do_not_meet),
+		cmocka_unit_test(prime2__draws_its_orders_elsewhere),
+		cmocka_unit_test(prime2__every_address_has_an_order),
 		cmocka_unit_test(ce__rests_for_its_penalty),
 		cmocka_unit_test(ce__repeated_is_not_added),
 		cmocka_unit_test(trim__rests_longer_than_ce),
