@@ -157,7 +157,7 @@ static void host_accept(struct door *d)
 	else
 		port = leases_take(&d->leases, who.uid, who.pid, &why);
 	if (port < 0) {
-		dprintf(fd, "no %s\n", why);
+		door_socket_tell(fd, "no %s\n", why);
 		close(fd);
 		return;
 	}
@@ -165,7 +165,7 @@ static void host_accept(struct door *d)
 	e->connection = fd;
 	address_text(&d->ports[port].ip, address);
 	bool good = watch(d, fd, AT_LEASE, (uint32_t)port, 0) && watch(d, e->pid_fd, AT_LEASE, (uint32_t)port, 0) &&
-		    dprintf(fd, "port %s/ports/%d %s %u\n", d->conf.dir, port, address, d->conf.mtu_bytes) > 0;
+		    door_socket_tell(fd, "port %s/ports/%d %s %u\n", d->conf.dir, port, address, d->conf.mtu_bytes);
 	if (good)
 		leases_changed(d, (uint32_t)port);
 	else

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 #include "socket_path.h"
 
-enum { BACKLOG = 64 };
+enum { BACKLOG = 64, LINE_BYTES = 512 };
 
 int door_socket_listen(const char *path, mode_t mode, int type, const struct switch_user *user, int *out,
 		       struct weft_err *err)
@@ -28,6 +29,16 @@ int door_socket_listen(const char *path, mode_t mode, int type, const struct swi
 	    listen(*out, BACKLOG) != 0)
 		return weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	return 0;
+}
+
+bool door_socket_tell(int fd, const char *format, ...)
+{
+	char line[LINE_BYTES];
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	return n > 0 && n < LINE_BYTES && send(fd, line, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n;
 }
 
 int door_socket_give(const char *path, const char *name, struct weft_err *err)
