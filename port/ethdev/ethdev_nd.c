@@ -82,7 +82,6 @@ bool nd_parse(const uint8_t *ip, size_t len, struct nd_seen *nd)
 
 	if (!is_nd(ip, len, ND_MSG_BYTES, &hdr) || (msg[0] != ND_SOLICIT && msg[0] != ND_ADVERT))
 		return false;
-	memcpy(&hdr, ip, sizeof hdr);
 	size_t msg_bytes = rte_be_to_cpu_16(hdr.payload_len);
 	nd->type = msg[0];
 	nd->is_solicited = nd->type == ND_ADVERT && (msg[offsetof(struct nd_msg, flags)] & ND_SOLICITED >> 24);
@@ -118,7 +117,6 @@ bool nd_parse_router(const uint8_t *ip, size_t len, struct nd_router *router)
 
 	if (!is_nd(ip, len, ND_RA_BYTES, &hdr) || msg[0] != ND_ROUTER_ADVERT)
 		return false;
-	memcpy(&hdr, ip, sizeof hdr);
 	*router = (struct nd_router){.lifetime_s = (uint16_t)(msg[6] << 8 | msg[7])};
 	memcpy(router->ip.b, hdr.src_addr, sizeof router->ip.b);
 	size_t left = rte_be_to_cpu_16(hdr.payload_len) - (size_t)ND_RA_BYTES;

@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include <rte_ip.h>
+
 #include "cmocka_all.h"
 #include "ethdev_nd.h"
+
+/* What a peer does to a packet in shared memory just when its checksum was found to be right. */
+static void (*meanwhile)(uint8_t *ip);
+
+static uint16_t cksum_and_meanwhile(const struct rte_ipv6_hdr *hdr, const void *msg)
+{
+	uint16_t sum = rte_ipv6_udptcp_cksum(hdr, msg);
+	if (meanwhile != NULL)
+		meanwhile((uint8_t *)(uintptr_t)msg - sizeof *hdr);
+	return sum;
+}
+
+#define rte_ipv6_udptcp_cksum cksum_and_meanwhile
+#include "ethdev_nd.c"
+#undef rte_ipv6_udptcp_cksum
 
 static const struct weft_ip A = {{0xfe, 0x80, [8] = 2, [13] = 0xaa, 0xbb, 0xcc}};
 static const struct weft_ip B = {{0xfe, 0x80, [15] = 2}};
@@ -85,6 +102,42 @@ static void parse__option_of_no_length_ends_the_options(void **state)
 	assert_int_equal(nd.mac.addr_bytes[0], 9);
 }
 
+/* Another source, and no length. */
+static void header_change(uint8_t *ip)
+{
+	memset(ip + 4, 0, 2);
+	memset(ip + 8, 0x77, 16);
+}
+
+static void parse__what_changes_after_the_check_is_not_read(void **state)
+{
+	uint8_t ip[ND_IP_BYTES + 65536] = {0};
+	struct nd_seen nd = {0};
+	nd_fill(ip, ND_SOLICIT, 0, &A, &B, &B, &MAC);
+	ip[ND_IP_BYTES] = ND_OPT_SOURCE; /* behind the end: an option as it is wanted */
+	ip[ND_IP_BYTES + 1] = 1;
+	meanwhile = header_change;
+	assert_true(nd_parse(ip, sizeof ip, &nd));
+	meanwhile = NULL;
+	assert_memory_equal(&nd.source, &A, 16);
+	assert_memory_equal(&nd.mac, &MAC, 6);
+}
+
+static void parse_router__what_changes_after_the_check_is_not_read(void **state)
+{
+	uint8_t ip[sizeof(struct rte_ipv6_hdr) + ND_RA_BYTES + 65536] = {0};
+	struct rte_ipv6_hdr *hdr = (struct rte_ipv6_hdr *)ip;
+	struct nd_router router;
+	header_fill(hdr, &A, &B, ND_RA_BYTES);
+	ip[sizeof *hdr] = ND_ROUTER_ADVERT;
+	uint16_t sum = rte_ipv6_udptcp_cksum(hdr, ip + sizeof *hdr);
+	memcpy(ip + sizeof *hdr + offsetof(struct nd_msg, cksum), &sum, sizeof sum);
+	meanwhile = header_change;
+	assert_true(nd_parse_router(ip, sizeof ip, &router));
+	meanwhile = NULL;
+	assert_memory_equal(&router.ip, &A, 16);
+}
+
 static void multicast__addresses(void **state)
 {
 	struct weft_ip group = nd_solicited_node(&A), all = nd_all_nodes();
@@ -104,6 +157,8 @@ int main(void)
 		cmocka_unit_test(parse__duplicate_check_has_no_source),
 		cmocka_unit_test(parse__refuses_damage),
 		cmocka_unit_test(parse__option_of_no_length_ends_the_options),
+		cmocka_unit_test(parse__what_changes_after_the_check_is_not_read),
+		cmocka_unit_test(parse_router__what_changes_after_the_check_is_not_read),
 		cmocka_unit_test(multicast__addresses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
