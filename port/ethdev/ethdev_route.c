@@ -86,12 +86,20 @@ void route_table_destroy(struct route_table *t)
 	free(t);
 }
 
+/* One tree has both families: IPv4 is below ::ffff:0:0/96, where IPv6's shorter prefixes, as its default route, lead
+ * as well. */
+static bool leads_to_family(const struct rte_rib6_node *node, const struct weft_ip *dst)
+{
+	uint8_t depth;
+	return rte_rib6_get_depth(node, &depth) == 0 && (depth >= V4_MAPPED_BITS || !weft_ip_is_v4(dst));
+}
+
 bool route_find(const struct route_table *t, const struct weft_ip *dst, struct weft_ip *next_hop)
 {
 	static const struct weft_ip on_link;
 	uint64_t i;
 	struct rte_rib6_node *node = rte_rib6_lookup(t->rib, dst->b);
-	if (node == NULL || rte_rib6_get_nh(node, &i) != 0)
+	if (node == NULL || !leads_to_family(node, dst) || rte_rib6_get_nh(node, &i) != 0)
 		return false;
 	assert(i < t->count);
 	*next_hop = weft_ip_eq(&t->gateways[i], &on_link) ? *dst : t->gateways[i];

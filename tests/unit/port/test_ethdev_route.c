@@ -47,11 +47,13 @@ static void find__none_where_none_leads(void **state)
 static void find__families_apart(void **state)
 {
 	const struct weft_ip gateway = {{0xfe, 0x80, [15] = 1}}, v6 = {{0x20, 1, [15] = 1}};
-	const struct weft_route routes[] = {{.gateway = gateway}};
+	const struct weft_route routes[] = {{.gateway = gateway}, v4(0x0a010000, 24, 0)};
 	struct weft_ip hop;
-	struct route_table *t = route_table_create(routes, 1, SOCKET_ID_ANY);
+	struct route_table *t = route_table_create(routes, 2, SOCKET_ID_ANY);
 	assert_true(route_find(t, &v6, &hop));
 	assert_memory_equal(&hop, &gateway, sizeof hop);
+	assert_int_equal(next_hop(t, A), A);
+	assert_int_equal(next_hop(t, 0xc0000201), 0);
 	route_table_destroy(t);
 }
 
