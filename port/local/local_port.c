@@ -198,6 +198,12 @@ static bool take(struct local_port *l, struct local_peer *p, struct weft_pkt *pk
 	return true;
 }
 
+/* Of a peer that has ended. Not when packets wait in the ring because there is no spare one for them. */
+static bool has_brought_all(const struct local_peer *p)
+{
+	return !local_ring_has(&p->rx) || (int32_t)(p->rx.next - p->rx_last) >= 0;
+}
+
 /* Looks at no more packets than it may return: one that is refused takes the place of another. */
 static uint16_t receive_from(struct local_port *l, struct local_peer *p, struct weft_pkt **pkts, uint16_t n)
 {
@@ -211,7 +217,7 @@ static uint16_t receive_from(struct local_port *l, struct local_peer *p, struct 
 	}
 	if (looked > 0)
 		local_ring_release(&p->rx);
-	if (unlikely(p->has_ended) && (looked == 0 || (int32_t)(p->rx.next - p->rx_last) >= 0))
+	if (unlikely(p->has_ended) && has_brought_all(p))
 		local_close_channel(l, p);
 	return got;
 }

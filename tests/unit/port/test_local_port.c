@@ -401,6 +401,30 @@ static void channel__ends_with_its_peer(void **state)
 	assert_int_equal(stats().local_channels, 2);
 }
 
+static uint16_t alloc_nothing(struct weft_port *p, struct weft_pkt **pkts, uint16_t n)
+{
+	return 0;
+}
+
+/* The port below has no packets left for a moment. */
+static void channel__that_has_ended__waits_for_packets_to_receive_into(void **state)
+{
+	struct peer p = channel(PEER);
+	const struct weft_port_ops *usual = nic->ops;
+	struct weft_port_ops poor = *usual;
+	poor.alloc = alloc_nothing;
+	peer_sends(&p, PEER, OWN);
+	close(p.fd);
+	nic->ops = &poor;
+	pass(WEFT_MS(10));
+	nic->ops = usual;
+	assert_int_equal(received(), 1);
+	pass(0);
+	peer_sends(&p, PEER, OWN);
+	assert_int_equal(received(), 0); /* closed once it was empty */
+	munmap(p.shm, local_shm_bytes(MTU));
+}
+
 /* A peer that goes on for ever although it is gone: no more than a ring is received. */
 static void channel__that_has_ended_brings_no_more_than_it_holds(void **state)
 {
@@ -607,6 +631,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(channel__a_ring_that_makes_no_sense_is_closed, setup, teardown),
 		cmocka_unit_test_setup_teardown(channel__ends_with_its_peer, setup, teardown),
+		cmocka_unit_test_setup_teardown(channel__that_has_ended__waits_for_packets_to_receive_into, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(channel__that_has_ended_brings_no_more_than_it_holds, setup, teardown),
 		cmocka_unit_test_setup_teardown(channel__a_second_one_takes_the_place_of_the_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(host__restarted__channels_go_on_until_it_is_back, setup, teardown),
