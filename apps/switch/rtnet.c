@@ -71,14 +71,12 @@ static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
 	r->uplink_pkts = conf->uplink_pkts != 0 ? conf->uplink_pkts : UPLINK_PKTS;
 	r->downlink_pkts = conf->downlink_pkts != 0 ? conf->downlink_pkts : DOWNLINK_PKTS;
 	r->held_pkts = conf->held_pkts != 0 ? conf->held_pkts : UINT32_MAX;
-	r->wakes = true;
 	r->lead = conf->assigned != NULL ? LEAD_PS : 0;
 	r->host_count = conf->port_count;
 	r->reach = conf->part != NULL ? conf->topo->hosts : conf->port_count;
 	for (uint32_t i = 0; i < conf->port_count; i++) {
 		host_init(&r->hosts[i], r, conf->ports[i]);
 		r->ports[i] = conf->ports[i];
-		r->wakes &= weft_ethdev_rx_fd(conf->ports[i]) >= 0;
 	}
 	return r;
 }
@@ -197,12 +195,21 @@ static weft_ns min_ns(weft_ns a, weft_ns b)
 	return a < b ? a : b;
 }
 
+/* Ports lose their interrupts, when they do not come, and get them back. */
+static bool every_port_wakes(const struct rtnet *r)
+{
+	bool wakes = true;
+	for (uint32_t i = 0; i < r->host_count; i++)
+		wakes &= weft_ethdev_rx_fd(r->ports[i]) >= 0;
+	return wakes;
+}
+
 /* How long to sleep after `idle` of nothing to do. Without interrupts naps grow with the idle time, so that the first
  * packet is late by a share of the time it was not there. */
 static weft_ns nap_length(const struct rtnet *r, weft_ns idle)
 {
 	weft_ns nap = min_ns(idle / NAP_DIVISOR, NAP_MAX_NS);
-	if (r->wakes)
+	if (every_port_wakes(r))
 		return SLEEP_MAX_NS;
 	return nap > NAP_MIN_NS ? nap : NAP_MIN_NS;
 }

@@ -45,7 +45,6 @@ struct rtnet {
 	weft_ns brtt_ns;
 	weft_ps ran_until; /* the fabric's time, at most `lead` ahead of the clock's */
 	weft_ps lead;
-	bool wakes; /* every port has interrupts */
 	struct weft_yield yield;
 	struct weft_port **ports; /* of the hosts, as weft_ethdev_sleep wants them */
 	uint32_t host_count;

@@ -7,10 +7,12 @@
 
 #include "ethdev_dev.h"
 
-/* On vhost's thread, before it unmaps: its driver has said by then that the link is down. */
+/* On vhost's thread, when a guest has come, and before one is unmapped: its driver has said by then that the link is
+ * down. */
 static int on_link(uint16_t id, enum rte_eth_event_type type, void *arg, void *ret)
 {
 	struct ethdev *d = arg;
+	atomic_fetch_add_explicit(&d->link.changes, 1, memory_order_relaxed);
 	pthread_mutex_lock(&d->guest.lock);
 	pthread_mutex_unlock(&d->guest.lock);
 	return 0;

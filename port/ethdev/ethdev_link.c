@@ -95,6 +95,7 @@ static void state_set(struct ethdev *d, enum weft_link_state state)
 {
 	d->stats.link_downs += d->link.state == WEFT_LINK_UP && state != WEFT_LINK_UP;
 	d->link.state = state;
+	atomic_fetch_add_explicit(&d->link.changes, 1, memory_order_relaxed);
 	d->port.link_bps = state == WEFT_LINK_UP ? bps_now(d) : 0;
 	d->announce_at = 0; /* switches forget where we are */
 	if (d->link.changed != NULL)

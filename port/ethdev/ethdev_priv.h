@@ -55,6 +55,7 @@ struct ethdev_link {
 	int fd;                                        /* a socket in its network namespace; -1: none */
 	const struct weft_port_ops *ops_up, *ops_down; /* the port's in either state */
 	const struct weft_port_ops *ops_parked;        /* while nothing may touch the device */
+	_Atomic uint32_t changes;                      /* counted on vhost's thread for its ports */
 	_Atomic bool reset_asked;                      /* by the driver, on another thread */
 	bool heeds_resets;                             /* the driver is listened to */
 	_Atomic bool removal_asked;                    /* by the kernel, on another thread */
@@ -108,6 +109,8 @@ struct ethdev {
 	weft_ns announce_at;                       /* next time we tell everybody our address */
 	int rx_fd;                                 /* epoll set with the queue's interrupt or socket, or -1 */
 	uint8_t unwoken;                           /* sleeps in a row that packets should have ended, and did not */
+	uint32_t unwoken_by;                       /* link.changes at the first of them */
+	bool wake_is_given_up;                     /* because of them, until another peer comes */
 	bool rx_fd_is_socket;                      /* it is readable while there are packets, needs no arming */
 	int node;                                  /* NUMA node, or -1 */
 	struct rte_mbuf_ext_shared_info elsewhere; /* of payload that is not ours: counted, never freed */

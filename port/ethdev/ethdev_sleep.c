@@ -86,12 +86,34 @@ void ethdev_wake_attach(struct ethdev *d)
 	d->offloads &= ~(uint32_t)WEFT_OFFLOAD_RX_INTERRUPT;
 }
 
+static uint32_t link_changes(const struct ethdev *d)
+{
+	return atomic_load_explicit(&d->link.changes, memory_order_relaxed);
+}
+
+/* Who is behind the port now may send the interrupts that somebody before did not. */
+static void wake_retry(struct ethdev *d)
+{
+	struct rte_eth_dev_info info;
+	if (d->link.is_parked || link_changes(d) == d->unwoken_by || !guest_enter(d))
+		return;
+	if (rte_eth_dev_info_get(d->id, &info) == 0) {
+		d->wake_is_given_up = false;
+		d->unwoken = 0;
+		d->offloads |= WEFT_OFFLOAD_RX_INTERRUPT;
+		ethdev_wake_init(d, &info);
+	}
+	guest_leave(d);
+}
+
 /* *has_waiting is set when packets are there already, as far as that is known. */
 static unsigned wake_arm(struct weft_port *const *ports, unsigned n, struct pollfd *fds, bool *has_waiting)
 {
 	unsigned armed = 0;
 	for (unsigned i = 0; i < n && armed < SLEEP_PORTS_MAX; i++) {
 		struct ethdev *d = to_ethdev(ports[i]);
+		if (d->wake_is_given_up)
+			wake_retry(d);
 		if (d->rx_fd < 0)
 			continue;
 		if (d->shm != NULL) {
@@ -116,15 +138,21 @@ static bool disarm(struct ethdev *d, bool *has_waiting)
 	return true;
 }
 
-/* A driver may offer interrupts that never come. What waits at the end of one sleep may have come just then. */
+/* A driver may offer interrupts that never come, and so may a client of vhost's. What waits at the end of one sleep may
+ * have come just then. */
 static void wake_check(struct ethdev *d, bool woken, bool has_waiting)
 {
-	if (woken || !has_waiting)
+	if (woken || !has_waiting) {
 		d->unwoken = 0;
-	else if (++d->unwoken >= UNWOKEN_MAX) {
-		ethdev_wake_fini(d);
-		d->offloads &= ~(uint32_t)WEFT_OFFLOAD_RX_INTERRUPT;
+		return;
 	}
+	if (d->unwoken == 0)
+		d->unwoken_by = link_changes(d);
+	if (++d->unwoken < UNWOKEN_MAX)
+		return;
+	ethdev_wake_fini(d);
+	d->offloads &= ~(uint32_t)WEFT_OFFLOAD_RX_INTERRUPT;
+	d->wake_is_given_up = true;
 }
 
 static void wake_disarm(struct weft_port *const *ports, unsigned n)

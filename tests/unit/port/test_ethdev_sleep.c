@@ -91,6 +91,44 @@ static void sleep__interrupts_that_never_come_are_given_up(void **state)
 	pair_close(dir, ports);
 }
 
+static void give_up(struct weft_port *port, struct weft_port *peer)
+{
+	struct ethdev *d = to_ethdev(port);
+	rte_eth_dev_rx_intr_ctl_q(d->id, d->queue, d->rx_fd, RTE_INTR_EVENT_DEL, NULL);
+	send_from(peer, 0x0a000001);
+	wait_for_link(d);
+	for (int i = 0; i < 100 && weft_ethdev_rx_fd(port) >= 0; i++)
+		weft_ethdev_sleep(&port, 1, 0);
+	assert_int_equal(weft_ethdev_rx_fd(port), -1);
+}
+
+/* The next one to connect may kick. */
+static void sleep__interrupts_are_tried_again_with_the_next_peer(void **state)
+{
+	char dir[] = "/tmp/weft-sleep-XXXXXX", args[128];
+	struct weft_port *ports[2];
+	struct weft_pkt *pkt;
+	pair_open(dir, ports);
+	give_up(ports[0], ports[1]);
+	weft_ethdev_sleep(ports, 1, 0);
+	assert_int_equal(weft_ethdev_rx_fd(ports[0]), -1); /* it is still the same one */
+	ports[1]->ops->close(ports[1]);
+	while (ports[0]->ops->rx(ports[0], &pkt, 1) > 0)
+		ports[0]->ops->free(ports[0], &pkt, 1);
+	snprintf(args, sizeof args, "net_virtio_user0,path=%s/s", dir);
+	ports[1] = open_dev(args, 0x0a000002);
+	for (weft_ns end = weft_clock_ns() + WEFT_S(10); weft_ethdev_rx_fd(ports[0]) < 0;) {
+		weft_ethdev_sleep(ports, 1, WEFT_MS(1));
+		assert_true(weft_clock_ns() < end);
+	}
+	assert_true(weft_ethdev_offloads(ports[0]) & WEFT_OFFLOAD_RX_INTERRUPT);
+	send_from(ports[1], 0x0a000001);
+	while (ports[0]->ops->rx(ports[0], &pkt, 1) == 0)
+		weft_ethdev_sleep(ports, 1, WEFT_MS(100));
+	ports[0]->ops->free(ports[0], &pkt, 1);
+	pair_close(dir, ports);
+}
+
 static void sleep__without_interrupts_ends_with_the_timeout(void **state)
 {
 	struct fixture f;
@@ -107,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sleep__packets_wake),
 		cmocka_unit_test(sleep__interrupts_that_never_come_are_given_up),
+		cmocka_unit_test(sleep__interrupts_are_tried_again_with_the_next_peer),
 		cmocka_unit_test(sleep__without_interrupts_ends_with_the_timeout),
 	};
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
