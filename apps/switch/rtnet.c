@@ -246,6 +246,7 @@ static void stats_add(struct rtnet_stats *a, const struct rtnet_stats *b)
 {
 	a->rx_pkts += b->rx_pkts;
 	a->tx_pkts += b->tx_pkts;
+	a->port_dropped += b->port_dropped;
 	a->rx_foreign += b->rx_foreign;
 	a->uplink_full += b->uplink_full;
 	a->src_refused += b->src_refused;
@@ -254,12 +255,26 @@ static void stats_add(struct rtnet_stats *a, const struct rtnet_stats *b)
 	a->stuck += b->stuck;
 }
 
+/* What waits in the port for its neighbour's address is sent until it is dropped. */
+static struct rtnet_stats host_stats(const struct host *h)
+{
+	struct rtnet_stats s = h->stats;
+	struct weft_ethdev_stats e;
+	weft_ethdev_stats(h->port, &e);
+	s.port_dropped = e.tx_link_down + e.tx_oversize + e.tx_no_route + e.arp_pending_dropped;
+	s.tx_pkts -= s.port_dropped;
+	return s;
+}
+
 void rtnet_get_stats(const struct rtnet *r, uint32_t port, struct rtnet_stats *stats)
 {
 	*stats = (struct rtnet_stats){0};
-	for (uint32_t i = 0; i < r->host_count; i++)
-		if (port == i || port == UINT32_MAX)
-			stats_add(stats, &r->hosts[i].stats);
+	for (uint32_t i = 0; i < r->host_count; i++) {
+		if (port != i && port != UINT32_MAX)
+			continue;
+		struct rtnet_stats s = host_stats(&r->hosts[i]);
+		stats_add(stats, &s);
+	}
 }
 
 struct weft_link_id rtnet_link(const struct rtnet *r, uint32_t port)

@@ -7,6 +7,11 @@
 
 #include "weft/ethdev.h"
 
+static uint64_t lost(const struct rtnet_stats *s, const struct weft_ethdev_stats *e)
+{
+	return s->downlink_full + s->port_dropped + e->rx_missed + e->rx_nombuf + e->rx_bad_checksum;
+}
+
 static void print_ports(struct rtnet *rtnet, const struct switch_ports *ports)
 {
 	printf("%-5s %12s %12s %10s %10s %10s %10s %10s  %-14s %s\n", "port", "received", "sent", "busy", "lost",
@@ -20,9 +25,9 @@ static void print_ports(struct rtnet *rtnet, const struct switch_ports *ports)
 		weft_ethdev_stats(ports->port[i], &e);
 		printf("%-5u %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64
 		       " %10" PRIu64 "  %-14s %.*s\n",
-		       i, s.rx_pkts, s.tx_pkts, s.uplink_full, s.downlink_full + e.rx_missed, s.unknown_dst,
-		       s.rx_foreign + e.rx_foreign, s.src_refused, info.name, (int)strcspn(ports->devargs[i], ","),
-		       ports->devargs[i]);
+		       i, s.rx_pkts, s.tx_pkts, s.uplink_full, lost(&s, &e), s.unknown_dst,
+		       s.rx_foreign + e.rx_foreign + e.rx_bad_vlan, s.src_refused, info.name,
+		       (int)strcspn(ports->devargs[i], ","), ports->devargs[i]);
 	}
 }
 

@@ -70,6 +70,10 @@ class Host:
 
     def ports(self) -> list[dict[str, int]]:
         """What telemetry says of the ports for processes."""
+        return self.rows()[1:]
+
+    def rows(self) -> list[dict[str, int]]:
+        """Of all ports, the uplink's first."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.settimeout(LIMIT_S)
             s.connect(f"{self.folder.name}/dpdk/weft-{self.process.pid}/dpdk_telemetry.v2")
@@ -84,7 +88,7 @@ class Host:
                 page = answer.pop("next")
                 rows += list(answer.values())
                 if not page:
-                    return rows[1:]
+                    return rows
 
     def leases(self) -> list[tuple[int, int]]:
         """Ports with the processes that have them."""
@@ -247,6 +251,20 @@ def spoofed(net: Net) -> None:
     assert int(rows[2][7]) > 0 and int(rows[1][7]) == 0, rows
 
 
+def dropped(net: Net) -> None:
+    """What the uplink drops itself, as nobody has the address, is shown, and is not sent."""
+    host = Host(net)
+    inside, outside = Peer(net.a, APP, host.device()), Peer(net.b, APP, "v0", ADDR="10.9.0.3/24")
+    outside.process.kill()
+    outside.process.wait()
+    net.b.ip("addr del 10.9.0.3/24 dev v0\n")
+    inside.send(outside.name, 1)
+    wait_for("nothing is dropped", lambda: host.rows()[0]["drop_port"] > 0)
+    inside.process.kill()
+    rows, _ = host.end()
+    assert int(rows[0][2]) < int(rows[1][1]) and int(rows[0][4]) > 0, rows
+
+
 def user(net: Net) -> None:
     """Root starts it because of the uplink, and another user goes on, without a capability."""
     needs_root()
@@ -345,7 +363,7 @@ def nonsense(net: Net) -> None:
 
 def main() -> None:
     namespaces.enter()
-    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, user, ipv6, service, nonsense)}
+    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, dropped, user, ipv6, service, nonsense)}
     cases[CASE](Net())
 
 

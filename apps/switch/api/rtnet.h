@@ -74,6 +74,8 @@ void rtnet_set_bps(struct rtnet *r, uint32_t port, uint64_t bps);
 
 struct rtnet_stats {
 	uint64_t rx_pkts, tx_pkts;
+	uint64_t port_dropped;  /* the port took them, but had no link, neighbour or route for them, or they were too
+				   large for it; not in tx_pkts */
 	uint64_t rx_foreign;    /* not UDP over IP: dropped */
 	uint64_t src_refused;   /* packets from, and announcements of, an address that is another port's: dropped */
 	uint64_t uplink_full;   /* polls that left packets in a port because its host's uplink was busy */

@@ -297,6 +297,28 @@ static void learn__another_ports_address_is_refused(void **state)
 	lab_close(&l);
 }
 
+static void poll__what_the_port_drops_is_not_sent(void **state)
+{
+	struct lab l;
+	struct rtnet_stats s;
+	unsigned full = 0, trimmed = 0;
+	lab_open(&l, weft_net_host_ip(0), &TRIMMING);
+	for (unsigned i = 0; i < 5; i++) {
+		l.sw[2]->max_ip_bytes = i < 3 ? PAYLOAD : PAYLOAD + 200;
+		assert_true(send_data(l.host[0], weft_net_host_ip(0), weft_net_host_ip(2), i));
+		for (weft_ns now = i * WEFT_US(20); now < (i + 1) * WEFT_US(20); now += 1000)
+			rtnet_poll(l.rtnet, now);
+	}
+	drain(l.host[2], &full, &trimmed);
+	assert_int_equal(full, 2);
+	rtnet_get_stats(l.rtnet, 2, &s);
+	assert_int_equal(s.port_dropped, 3);
+	assert_int_equal(s.tx_pkts, 2);
+	rtnet_get_stats(l.rtnet, UINT32_MAX, &s);
+	assert_int_equal(s.port_dropped, 3);
+	lab_close(&l);
+}
+
 static void poll__foreign_packets_are_dropped(void **state)
 {
 	struct lab l;
@@ -434,6 +456,7 @@ int main(void)
 		cmocka_unit_test(poll__stuck_port_trims),
 		cmocka_unit_test(learn__addresses_of_any_range),
 		cmocka_unit_test(learn__another_ports_address_is_refused),
+		cmocka_unit_test(poll__what_the_port_drops_is_not_sent),
 		cmocka_unit_test(poll__foreign_packets_are_dropped),
 		cmocka_unit_test(part__between_hosts_and_switches),
 		cmocka_unit_test(part__keeps_the_rate_of_what_comes),
