@@ -93,6 +93,12 @@ bool credit_queue_pop(struct credit_queue *q, uint64_t now, uint32_t draw)
 	return mark;
 }
 
+void credit_queue_set_back(struct credit_queue *q, uint64_t by)
+{
+	if (q->next != CREDIT_QUEUE_NEVER)
+		q->next = q->next > by ? q->next - by : 0;
+}
+
 void credit_queue_clear(struct credit_queue *q)
 {
 	q->dropped += q->waiting;

@@ -11,6 +11,9 @@
 /* With assigned addresses the fabric may be so far ahead of the clock: a short packet passes within one poll. */
 #define LEAD_PS (WEFT_US(1) * RTNET_PS_PER_NS)
 
+/* Half of what a weft_ps counts, which ends 213 days after the fabric's time began. */
+#define SET_BACK_PS (UINT64_C(1) << 63)
+
 enum { UPLINK_PKTS = 128, DOWNLINK_PKTS = 1024 };
 
 /* Sleep policy: what an idle switch costs against how late it notices a packet. Two processors often carry the switch
@@ -54,7 +57,7 @@ static void rtnet_free(struct rtnet *r)
 }
 
 /* NULL: no memory. */
-static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
+static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf, weft_ns now)
 {
 	struct rtnet *r = calloc(1, sizeof *r + conf->port_count * sizeof r->hosts[0]);
 	if (r == NULL)
@@ -72,6 +75,7 @@ static struct rtnet *rtnet_alloc(const struct rtnet_conf *conf)
 	r->downlink_pkts = conf->downlink_pkts != 0 ? conf->downlink_pkts : DOWNLINK_PKTS;
 	r->held_pkts = conf->held_pkts != 0 ? conf->held_pkts : UINT32_MAX;
 	r->lead = conf->assigned != NULL ? LEAD_PS : 0;
+	r->origin = now;
 	r->host_count = conf->port_count;
 	r->reach = conf->part != NULL ? conf->topo->hosts : conf->port_count;
 	for (uint32_t i = 0; i < conf->port_count; i++) {
@@ -141,13 +145,13 @@ int rtnet_create(const struct rtnet_conf *conf, weft_ns now, struct rtnet **out,
 	if (conf->port_count == 0 || (conf->part == NULL && conf->port_count > conf->topo->hosts))
 		return weft_err_set(err, -EINVAL, "%u port%s, but the topology has %u host%s", conf->port_count,
 				    plural_s(conf->port_count), conf->topo->hosts, plural_s(conf->topo->hosts));
-	struct rtnet *r = rtnet_alloc(conf);
+	struct rtnet *r = rtnet_alloc(conf, now);
 	if (r == NULL)
 		return weft_err_set(err, -ENOMEM, "no memory for %u ports", conf->port_count);
 	struct weft_net_conf net_conf = conf->net;
 	net_conf.free_pkt = free_dropped;
 	net_conf.free_arg = r;
-	int rc = weft_net_create(&net_conf, conf->topo, now * RTNET_PS_PER_NS, &r->net, err);
+	int rc = weft_net_create(&net_conf, conf->topo, 0, &r->net, err);
 	if (rc != 0) {
 		rtnet_free(r);
 		return rc;
@@ -172,9 +176,19 @@ void rtnet_destroy(struct rtnet *r)
 
 /* ---- running ---- */
 
+/* The fabric's time is counted from a later moment on; what is in it goes on as before. */
+static __attribute__((noinline)) void set_back(struct rtnet *r)
+{
+	weft_ps by = weft_net_set_back(r->net, r->ran_until, RTNET_PS_PER_NS);
+	r->origin += by / RTNET_PS_PER_NS;
+	r->ran_until -= by;
+	for (uint32_t i = 0; i < r->host_count; i++)
+		host_set_back(&r->hosts[i], by);
+}
+
 weft_ns rtnet_poll(struct rtnet *r, weft_ns now)
 {
-	weft_ps real = now * RTNET_PS_PER_NS, at = r->ran_until > real ? r->ran_until : real;
+	weft_ps real = (now - r->origin) * RTNET_PS_PER_NS, at = r->ran_until > real ? r->ran_until : real;
 	uint64_t moved = r->moved;
 
 	for (uint32_t i = 0; i < r->host_count; i++)
@@ -185,9 +199,12 @@ weft_ns rtnet_poll(struct rtnet *r, weft_ns now)
 	weft_ps next = weft_net_run(r->net, r->ran_until);
 	for (uint32_t i = 0; i < r->host_count; i++)
 		host_flush(&r->hosts[i], at);
+	weft_ns next_ns = r->origin + (next - 1) / RTNET_PS_PER_NS + 1;
+	if (r->ran_until >= SET_BACK_PS)
+		set_back(r);
 	if (r->moved != moved)
 		return now;
-	return next == WEFT_NEVER ? WEFT_NEVER : (next + RTNET_PS_PER_NS - 1) / RTNET_PS_PER_NS;
+	return next == WEFT_NEVER ? WEFT_NEVER : next_ns;
 }
 
 static weft_ns min_ns(weft_ns a, weft_ns b)

@@ -386,6 +386,17 @@ void host_deliver(struct host *h, struct weft_pkt *pkt, weft_ps now)
 	fifo_push(&h->down, pkt);
 }
 
+static weft_ps earlier(weft_ps at, weft_ps by)
+{
+	return at > by ? at - by : 0;
+}
+
+void host_set_back(struct host *h, weft_ps by)
+{
+	h->in_until = earlier(h->in_until, by);
+	h->taken_at = earlier(h->taken_at, by);
+}
+
 static void nic_deliver(void *arg, struct weft_pkt *pkt, weft_ps now)
 {
 	host_deliver(arg, pkt, now);

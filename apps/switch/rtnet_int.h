@@ -43,6 +43,7 @@ struct rtnet {
 	uint32_t held_pkts; /* for one port; UINT32_MAX: any number */
 	uint32_t reach;     /* hosts that have an address unless another one was learned */
 	weft_ns brtt_ns;
+	weft_ns origin;    /* the clock's time when the fabric's is 0 */
 	weft_ps ran_until; /* the fabric's time, at most `lead` ahead of the clock's */
 	weft_ps lead;
 	struct weft_yield yield;
@@ -65,6 +66,8 @@ void host_rx(struct host *h, weft_ps at);
 void host_flush(struct host *h, weft_ps at);
 /* A packet arrived at the port's end of the fabric. */
 void host_deliver(struct host *h, struct weft_pkt *pkt, weft_ps now);
+/* The fabric's times are `by` less from now on. */
+void host_set_back(struct host *h, weft_ps by);
 void host_pkt_free(struct host *h, struct weft_pkt *pkt);
 /* A packet that was on its way is with nobody any more, or with its port. */
 void host_released(struct rtnet *r, const struct weft_pkt *pkt);

@@ -70,6 +70,9 @@ static inline bool credit_queue_due(const struct credit_queue *q, uint64_t now)
  * interval: the share is kept when each departure finds the link busy, and two credits at most leave together. */
 bool credit_queue_pop(struct credit_queue *q, uint64_t now, uint32_t draw);
 
+/* The caller's times are `by` less from now on. */
+void credit_queue_set_back(struct credit_queue *q, uint64_t by);
+
 /* What waits is lost, and counted as dropped; P_d stays as it is, for it speaks of congestion. */
 void credit_queue_clear(struct credit_queue *q);
 

@@ -410,3 +410,18 @@ weft_ps evq_next(const struct evq *q)
 		return q->nodes[q->nodes[q->tail[b]].next].at;
 	return q->heap_len ? q->heap[0].at : WEFT_NEVER;
 }
+
+void evq_set_back(struct evq *q, weft_ps now, weft_ps by)
+{
+	assert(now >= by && evq_next(q) >= now && by % evq_turn(q) == 0);
+	advance(q, now);
+	q->now -= by;
+	q->tick = q->now >> q->shift;
+	for (uint32_t id = 0; id < q->ids; id++)
+		q->nodes[id].at -= q->nodes[id].where != EVQ_IDLE ? by : 0;
+	for (uint32_t i = q->soon_first; i < q->soon_last; i++)
+		q->soon[i].at -= by;
+	for (uint32_t i = 0; i < q->heap_len; i++)
+		q->heap[i].at -= by;
+	soon_set_end(q);
+}

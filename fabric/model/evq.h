@@ -70,6 +70,14 @@ void evq_cancel(struct evq *q, uint32_t id); /* no-op when it is not pending */
 /* Takes the next event if its time is <= until: its id, or EVQ_NONE. q->now is its time then. */
 uint32_t evq_pop(struct evq *q, weft_ps until);
 
+/* Times can be set back by multiples of this: every event stays in its bucket. */
+static inline weft_ps evq_turn(const struct evq *q)
+{
+	return (weft_ps)EVQ_BUCKETS << q->shift;
+}
+/* It is `now`, and no event is earlier; then that time and those of all events are `by` less. */
+void evq_set_back(struct evq *q, weft_ps now, weft_ps by);
+
 /* The id of the event after `k` others, if it is among the soon ones, or EVQ_NONE. A hint: events may still come before
  * it. */
 static inline uint32_t evq_peek(const struct evq *q, uint32_t k)

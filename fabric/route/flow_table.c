@@ -31,6 +31,12 @@ void flow_table_init(struct flow_table *t, uint32_t flows)
 		t->entry[i].port = PORT_NONE;
 }
 
+void flow_table_set_back(struct flow_table *t, weft_ps by)
+{
+	for (uint32_t i = 0; i < t->sets * WAYS; i++)
+		t->entry[i].seen = ps_earlier(t->entry[i].seen, by);
+}
+
 uint64_t flow_key(const struct weft_pkt *pkt)
 {
 	return hash_word(hash_word(1, (uint64_t)pkt->src << 32 | pkt->dst), pkt->entropy);

@@ -24,6 +24,9 @@ size_t flow_table_bytes(uint32_t flows);
 /* In zeroed memory of that size. */
 void flow_table_init(struct flow_table *t, uint32_t flows);
 
+/* All times are `by` less from now on. */
+void flow_table_set_back(struct flow_table *t, weft_ps by);
+
 /* The packet's flow, by five-tuple. */
 uint64_t flow_key(const struct weft_pkt *pkt);
 

@@ -19,13 +19,25 @@ struct adaptive_state {
 	struct sample sample[]; /* of the switch's ports, only with sample_ns */
 };
 
-static size_t adaptive_state(const struct net_tree *tree, uint32_t sw)
+static size_t samples(const struct net_tree *tree, uint32_t sw)
 {
 	const struct route_adaptive_tune *tune = tree->choice.tune;
 	const struct net_switch *s = &tree->switches[sw];
-	size_t ports = tune->sample_ns ? s->first_up + s->up_cables - s->first_down : 0;
 
-	return sizeof(struct adaptive_state) + ports * sizeof(struct sample);
+	return tune->sample_ns ? s->first_up + s->up_cables - s->first_down : 0;
+}
+
+static size_t adaptive_state(const struct net_tree *tree, uint32_t sw)
+{
+	return sizeof(struct adaptive_state) + samples(tree, sw) * sizeof(struct sample);
+}
+
+static void adaptive_set_back(const struct net_tree *tree, uint32_t sw, void *state, weft_ps by)
+{
+	struct adaptive_state *st = state;
+
+	for (size_t i = 0; i < samples(tree, sw); i++)
+		st->sample[i].at = ps_earlier(st->sample[i].at, by);
 }
 
 static int adaptive_init(const struct net_tree *tree, uint32_t sw, void *state, uint64_t seed, struct weft_err *err)
@@ -103,4 +115,5 @@ const struct weft_route_ops route_adaptive = {
 	.state_bytes = adaptive_state,
 	.init = adaptive_init,
 	.choose = adaptive_choose,
+	.set_back = adaptive_set_back,
 };

@@ -113,6 +113,14 @@ int route_build(struct net_tree *tree, const struct weft_route_ops *ops, const v
 	return rc;
 }
 
+void route_set_back(struct net_tree *tree, weft_ps by)
+{
+	const struct net_choice *c = &tree->choice;
+
+	for (uint32_t sw = 0; c->ops->set_back && sw < tree->switch_count; sw++)
+		c->ops->set_back(tree, sw, c->state[sw], by);
+}
+
 void route_free(struct net_tree *tree)
 {
 	struct net_choice *c = &tree->choice;

@@ -100,6 +100,21 @@ static int conga_init(const struct net_tree *tree, uint32_t sw, void *state, uin
 	return 0;
 }
 
+static void conga_set_back(const struct net_tree *tree, uint32_t sw, void *state, weft_ps by)
+{
+	struct conga_state *st = state;
+
+	for (uint32_t i = 0; i < port_count(&tree->switches[sw]); i++)
+		st->dre[i].at = ps_earlier(st->dre[i].at, by);
+	if (!st->tags)
+		return;
+	for (size_t i = 0; i < metrics(st); i++) {
+		st->to[i].at = ps_earlier(st->to[i].at, by);
+		st->heard[i].at = ps_earlier(st->heard[i].at, by);
+	}
+	flow_table_set_back(st->flowlets, by);
+}
+
 static void conga_fini(void *state)
 {
 	struct conga_state *st = state;
@@ -404,5 +419,6 @@ const struct weft_route_ops route_conga = {
 	.init = conga_init,
 	.fini = conga_fini,
 	.choose = conga_choose,
+	.set_back = conga_set_back,
 	.forward = conga_forward,
 };

@@ -80,6 +80,14 @@ static void leave_first(struct drill_state *st)
 	st->count--;
 }
 
+static void drill_set_back(const struct net_tree *tree, uint32_t sw, void *state, weft_ps by)
+{
+	struct drill_state *st = state;
+
+	for (uint32_t i = 0; i < ENTERING_MAX; i++)
+		st->entering[i].until = ps_earlier(st->entering[i].until, by);
+}
+
 /* Shows the packets that are in their queues by now. */
 static void settle(struct drill_state *st, weft_ps now)
 {
@@ -256,6 +264,7 @@ const struct weft_route_ops route_drill = {
 	.state_bytes = drill_state,
 	.init = drill_init,
 	.choose = drill_choose,
+	.set_back = drill_set_back,
 	.plan = drill_plan,
 };
 
@@ -280,6 +289,12 @@ static int drill_flow_init(const struct net_tree *tree, uint32_t sw, void *state
 {
 	flow_table_init(state, tune_of(tree)->flows);
 	return drill_init(tree, sw, drill_part(tree, state), seed, err);
+}
+
+static void drill_flow_set_back(const struct net_tree *tree, uint32_t sw, void *state, weft_ps by)
+{
+	flow_table_set_back(state, by);
+	drill_set_back(tree, sw, drill_part(tree, state), by);
 }
 
 static uint32_t drill_flow_choose(const struct net_tree *tree, const struct route_ways *ways,
@@ -322,5 +337,6 @@ const struct weft_route_ops route_drill_flow = {
 	.state_bytes = drill_flow_state,
 	.init = drill_flow_init,
 	.choose = drill_flow_choose,
+	.set_back = drill_flow_set_back,
 	.plan = drill_plan,
 };

@@ -106,6 +106,36 @@ static void check_against_model(uint32_t ahead, weft_ps now)
 	evq_fini(&q);
 }
 
+static void model_set_back(struct model *m, weft_ps now, weft_ps by)
+{
+	for (uint32_t i = 0; i < IDS; i++)
+		m->e[i].at -= m->e[i].pending ? by : 0;
+	m->now = now - by;
+}
+
+/* Again and again, from everywhere in the wheel. */
+static void evq_set_back__keeps_the_order(void **state)
+{
+	struct model m = {.now = 0};
+	struct rng rng = {3};
+	struct evq q;
+
+	assert_int_equal(evq_init(&q, IDS, 0, SPAN, 16), 0);
+	for (uint32_t i = 0; i < 40000; i++) {
+		random_step(&q, &m, &rng, i / 2000 % 2 ? 70 : 30);
+		if (i % 1000 != 999 || m.now < evq_turn(&q))
+			continue;
+		weft_ps next = evq_next(&q), later = m.now + rng_below(&rng, 10 * SPAN);
+		weft_ps now = next < later ? next : later, by = evq_turn(&q) * (now / evq_turn(&q));
+		evq_set_back(&q, now, by);
+		model_set_back(&m, now, by);
+		assert_true(q.now == now - by && q.now < evq_turn(&q));
+	}
+	while (model_first(&m) != EVQ_NONE)
+		check_pop(&q, &m, WEFT_NEVER - 1);
+	evq_fini(&q);
+}
+
 static void evq_pop__is_in_order(void **state)
 {
 	check_against_model(1, 0);
@@ -168,9 +198,8 @@ static void evq_peek__looks_ahead(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(evq_pop__is_in_order),
-		cmocka_unit_test(evq_set__many_at_once),
-		cmocka_unit_test(evq_pop__sparse),
+		cmocka_unit_test(evq_pop__is_in_order),  cmocka_unit_test(evq_set_back__keeps_the_order),
+		cmocka_unit_test(evq_set__many_at_once), cmocka_unit_test(evq_pop__sparse),
 		cmocka_unit_test(evq_peek__looks_ahead),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,11 @@ weft_ps weft_net_run(struct weft_net *net, weft_ps until);
 /* Runs exactly one event if there is one at or before `until`; false when there is none. *now is its time. */
 bool weft_net_step(struct weft_net *net, weft_ps until, weft_ps *now);
 
+/* For fabrics that run for longer than a weft_ps counts: after weft_net_run up to `now`, all times of the fabric are
+ * less by what is returned, a multiple of `unit`. As much is left of `now` as it takes to know what was a moment ago;
+ * 0: it is too early. Nothing else changes, packets may be anywhere. */
+weft_ps weft_net_set_back(struct weft_net *net, weft_ps now, weft_ps unit);
+
 /* Of all ports of a tier in one direction. */
 struct weft_hop_stats {
 	uint64_t data;             /* data packets that were sent, also into a link that is down */

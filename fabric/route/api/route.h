@@ -10,6 +10,7 @@
 
 #include "weft/err.h"
 #include "weft/spi/param.h"
+#include "weft/time.h"
 
 struct net_tree;
 struct weft_pkt;
@@ -43,6 +44,8 @@ struct weft_route_ops {
 	 */
 	void (*forward)(const struct net_tree *tree, const struct route_ways *ways, uint32_t port,
 			const struct weft_pkt *pkt);
+	/* NULL: the state has no times. Those that it has are `by` less from now on, by ps_earlier. */
+	void (*set_back)(const struct net_tree *tree, uint32_t sw, void *state, weft_ps by);
 	/* Where the paths to a leaf are not all alike, ways are first cut down to a part of them by hash: how, with
 	 * these parameters. False, or NULL: never, `choose` gets all that can be taken. */
 	bool (*plan)(const void *tune, struct route_planning *how);

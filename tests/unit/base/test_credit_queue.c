@@ -224,6 +224,25 @@ static void credit_queue_push__table_1(void **state)
 	assert_int_equal(good_cases(2, 3), 8);
 }
 
+static void credit_queue_set_back__all_times_are_less(void **state)
+{
+	struct credit_queue q, fresh;
+
+	credit_queue_init(&fresh, 4, 4);
+	q = fresh;
+	credit_queue_set_back(&q, 1000);
+	assert_memory_equal(&q, &fresh, sizeof q); /* it has no rate yet */
+	credit_queue_set_interval(&q, 100 << CREDIT_QUEUE_SHIFT, 0);
+	credit_queue_push(&q);
+	credit_queue_push(&q);
+	credit_queue_pop(&q, 5000, 0);
+	uint64_t next = credit_queue_next(&q);
+	credit_queue_set_back(&q, 3000);
+	assert_int_equal(credit_queue_next(&q), next - 3000);
+	credit_queue_set_back(&q, 9000);
+	assert_int_equal(credit_queue_next(&q), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +258,7 @@ int main(void)
 		cmocka_unit_test(credit_queue_clear__counts_and_keeps_the_mark),
 		cmocka_unit_test(credit_queue_pop__marks_with_the_share_of_losses),
 		cmocka_unit_test(credit_queue_push__table_1),
+		cmocka_unit_test(credit_queue_set_back__all_times_are_less),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,6 +136,12 @@ struct net_tree {
 	struct net_choice choice;
 };
 
+/* A time that is not to come, in a fabric that was set back by `by`: what was long before is at 0. */
+static inline weft_ps ps_earlier(weft_ps at, weft_ps by)
+{
+	return at > by ? at - by : 0;
+}
+
 static inline weft_ps port_serialize_ps(const struct net_port *p, uint32_t bytes)
 {
 	return bytes * p->ps_per_byte >> PORT_PS_SHIFT;

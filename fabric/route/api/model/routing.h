@@ -29,6 +29,9 @@ void route_learn_bps(struct net_tree *tree, uint32_t port, uint64_t bps);
 /* Forwards by all that was learnt. -ENOMEM: routes stay as they were. */
 int route_update(struct net_tree *tree);
 
+/* All times are `by` less from now on. */
+void route_set_back(struct net_tree *tree, weft_ps by);
+
 /* See weft_net_turns. */
 int route_turns(struct net_tree *tree, uint32_t src, uint32_t dst, const struct weft_lb_turns **out);
 

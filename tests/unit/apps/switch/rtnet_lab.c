@@ -10,6 +10,11 @@ static unsigned serial;
 
 void lab_open(struct lab *l, uint32_t base, const struct rtnet_conf *overrides)
 {
+	lab_open_at(l, base, overrides, 0);
+}
+
+void lab_open_at(struct lab *l, uint32_t base, const struct rtnet_conf *overrides, weft_ns now)
+{
 	struct rtnet_conf conf = *overrides;
 	*l = (struct lab){0};
 	for (unsigned h = 0; h < HOSTS; h++) {
@@ -30,7 +35,7 @@ void lab_open(struct lab *l, uint32_t base, const struct rtnet_conf *overrides)
 	conf.net.seed = 1;
 	conf.net.mtu_bytes = PAYLOAD + 200;
 	if (weft_topo_preset(conf.part != NULL ? "leafspine:2:2:2" : "star:4", 10000000000, &l->topo, &l->err) != 0 ||
-	    rtnet_create(&conf, 0, &l->rtnet, &l->err) != 0)
+	    rtnet_create(&conf, now, &l->rtnet, &l->err) != 0)
 		fail_msg("%s", l->err.msg);
 }
 

@@ -21,6 +21,8 @@ int lab_setup(void **state);
 
 /* Host h's address is `base` + h. */
 void lab_open(struct lab *l, uint32_t base, const struct rtnet_conf *overrides);
+/* ... whose clock is at `now`. */
+void lab_open_at(struct lab *l, uint32_t base, const struct rtnet_conf *overrides, weft_ns now);
 void lab_close(struct lab *l);
 
 /* A data packet; false: the port had no packet or no room. */
