@@ -35,7 +35,8 @@ void prov_cq_add(struct prov_cq *cq, struct prov_req *req)
 	prov_nic_raise(cq->domain->nic, &cq->wait, true);
 }
 
-/* The application has read the entry. A claimed message stays reserved until it is fetched. */
+/* The application has read the entry. A claimed message stays reserved until it is fetched, by who has the receives:
+ * the endpoint that reported it may close before. */
 static void entry_drop(struct prov_cq *cq, struct prov_req *req)
 {
 	assert(req->state == PROV_REQ_DONE && cq->count > 0);
@@ -51,8 +52,9 @@ static void entry_drop(struct prov_cq *cq, struct prov_req *req)
 		prov_req_put(cq->domain->nic, req);
 		return;
 	}
+	req->ep = prov_rx_of(req->ep);
 	req->state = PROV_REQ_CLAIMED;
-	TAILQ_INSERT_TAIL(&prov_rx_of(req->ep)->claims, req, link);
+	TAILQ_INSERT_TAIL(&req->ep->claims, req, link);
 }
 
 void prov_cq_detach(struct prov_cq *cq, const struct prov_ep *ep)

@@ -120,6 +120,31 @@ static void srx__cancel_and_peek_are_reported_by_an_endpoint(void **state)
 	ok(fi_trecvmsg(srx, &msg, FI_CLAIM));
 	assert_ptr_equal(done(1).op_context, text);
 	assert_string_equal(in, text);
+	ok(fi_trecv(srx, in, 8, NULL, FI_ADDR_UNSPEC, 8, 0, in)); /* the list of receives is whole */
+	ok(fi_cancel(&srx->fid, in));
+	while ((n = fi_cq_read(cq[0], &entry, 1)) == -FI_EAGAIN)
+		;
+	assert_int_equal(n, -FI_EAVAIL);
+	assert_int_equal(fi_cq_readerr(cq[0], &err, 0), 1);
+	assert_ptr_equal(err.op_context, in);
+}
+
+/* The endpoint that told of a message need not be the one that the message is for. */
+static void srx__claim_outlives_the_endpoint_that_told_of_it(void **state)
+{
+	char in[8] = {0}, text[] = "claim";
+	struct fi_msg_tagged msg = {.addr = FI_ADDR_UNSPEC, .tag = 7, .context = text};
+	struct iovec iov = {in, sizeof in};
+	ok(fi_tinject(a->ep, text, sizeof text, addr[1], 7));
+	expect_nothing(b);
+	ok(fi_trecvmsg(srx, &msg, FI_PEEK | FI_CLAIM));
+	assert_int_equal(done(0).len, sizeof text);
+	ep_shut(0);
+	msg.msg_iov = &iov;
+	msg.iov_count = 1;
+	ok(fi_trecvmsg(srx, &msg, FI_CLAIM));
+	assert_ptr_equal(done(1).op_context, text);
+	assert_string_equal(in, text);
 }
 
 static void srx__outlives_an_endpoint(void **state)
@@ -194,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(srx__receive_completes_where_the_message_went, setup, teardown),
 		cmocka_unit_test_setup_teardown(srx__cancel_and_peek_are_reported_by_an_endpoint, setup, teardown),
+		cmocka_unit_test_setup_teardown(srx__claim_outlives_the_endpoint_that_told_of_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(srx__outlives_an_endpoint, setup, teardown),
 		cmocka_unit_test_setup_teardown(srx__multi_recv, setup, teardown),
 		cmocka_unit_test_setup_teardown(srx__cannot_send, setup, teardown),
