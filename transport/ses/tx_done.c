@@ -35,15 +35,15 @@ static bool is_sent(const struct tx_msg *m)
 	return m->run.cut && !m->run.unacked_pkts;
 }
 
-/* Frees what an answer reserved; returns the announced message that it carried, which has ended, too, or NULL: our part
- * of a fetched message is done when the receiver has all it wanted. When the answer fails nobody knows whether it has,
- * nor whether it will ever ask again. */
+/* Frees what an answer reserved, which an answer that refuses does not need; returns the announced message that it
+ * carried, which has ended, too, or NULL: our part of a fetched message is done when the receiver has all it wanted.
+ * When the answer fails nobody knows whether it has, nor whether it will ever ask again. */
 static struct tx_msg *end_answer(struct ses *ses, struct tx_msg *m)
 {
 	struct tx_rma *r = m->rma;
 	struct tx_msg *announced = r->mate;
 	rma_answer_done(ses, m);
-	if (r->event && !m->err)
+	if (r->event && !m->err && r->rc == WIRE_RC_OK)
 		ep_complete(ses, m->ep, r->event, &r->cqe);
 	else if (r->event)
 		cqe_release(ses, r->event);

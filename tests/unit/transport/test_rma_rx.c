@@ -141,6 +141,34 @@ static enum duo_fate make_late(void *arg, int from, const struct plain_pkt *w, u
 	return from == 0 && is_data(w) && nth == s->late ? DUO_LATE : DUO_PASS;
 }
 
+/* A read waits for its turn, and the region is gone when that comes: it is refused, and nobody was read from. */
+static void events__none_of_a_refused_read(void **state)
+{
+	struct rma_duo r;
+	struct weft_cqe cqe;
+	uint8_t byte = 1, in[8];
+	rma_open(&r, NULL, BYTES, ALL);
+	weft_mr_events(r.mr);
+	duo_transfer(&r.d, 0, 8); /* the connection is there */
+	struct shuffle s = {r.d.sent[0]};
+	r.d.fate = make_late;
+	r.d.fate_arg = &s;
+	r.d.late_ns = WEFT_US(30);
+	duo_send(&r.d, 0, &byte, 1, 3, &byte);
+	duo_poll(&r.d, 0);
+	struct weft_op read = rma_op(WEFT_OP_READ, in, sizeof in, 0);
+	rma_submit(&r.d, 0, &read);
+	duo_run(&r.d, r.d.now + WEFT_US(15));
+	weft_mr_del(r.mr);
+	r.mr = NULL;
+	duo_run(&r.d, r.d.now + WEFT_MS(50));
+	duo_expect(&r.d, 0, &byte, 0);
+	duo_expect(&r.d, 0, in, EACCES);
+	assert_false(duo_cqe(&r.d, 1, &cqe));
+	assert_int_equal(r.d.e[1]->ses.cqe_nodes.used, 0);
+	rma_close(&r);
+}
+
 /* Writes of one place, then a read: the last value is there, and seen, whichever packet is late. */
 static void order__small_operations(void **state)
 {
@@ -383,7 +411,8 @@ static void fail_twice(uint8_t kind, uint32_t bytes, int side)
 	struct weft_mr *mr;
 	struct device *device = calloc(1, sizeof *device);
 	const struct weft_mr_attr attr = {
-		.key = 1, .bytes = BYTES, .access = ALL, .context = device, .move = device_move};
+		.key = 1, .bytes = BYTES, .access = ALL | WEFT_MR_EVENTS, .context = device, .move = device_move};
+	struct weft_cqe cqe;
 	uint8_t *mine = duo_pattern(bytes, 5);
 	uint64_t was;
 	const struct weft_op_atomic atomic = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = &was};
@@ -399,6 +428,7 @@ static void fail_twice(uint8_t kind, uint32_t bytes, int side)
 		duo_run(&r.d, r.d.now + WEFT_MS(50));
 		duo_expect(&r.d, side, mine, EIO);
 	}
+	assert_false(duo_cqe(&r.d, 1, &cqe)); /* the region's owner hears of nothing */
 	assert_int_equal(duo_stats(&r.d, 1)->rma_broken, 1);
 	assert_int_equal(device->moved_bytes[0] + device->moved_bytes[1], 0);
 	weft_mr_del(mr);
@@ -649,6 +679,7 @@ int main(void)
 		cmocka_unit_test(refused__no_endpoint),
 		cmocka_unit_test(scope__keys_of_another_are_unknown),
 		cmocka_unit_test(events__of_regions_and_of_data),
+		cmocka_unit_test(events__none_of_a_refused_read),
 		cmocka_unit_test(order__small_operations),
 		cmocka_unit_test(order__after_large_writes),
 		cmocka_unit_test(delivered__completes_when_done),
