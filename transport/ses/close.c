@@ -6,6 +6,7 @@
 #include "dgram.h"
 #include "doorbell.h"
 #include "match.h"
+#include "recv.h"
 #include "rma.h"
 #include "rndv.h"
 #include "rudi.h"
@@ -169,6 +170,8 @@ struct ses *ses_ep_close(struct weft_ep *ep)
 		forget_sender(&list_entry(l, struct weft_ep, link)->own, ep);
 	detach_rx(ses, ep);
 	rndv_detach(ses, ep);
+	if (ep->rx != &ep->own)
+		recv_match_again(ses, ep);
 	detach_all_tx(ses, ep);
 	dgram_detach(ses, ep);
 	rudi_detach(ses, ep);

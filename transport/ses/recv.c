@@ -24,6 +24,20 @@ static void claimed_recv(struct ses *ses, struct weft_ep *ep, struct rx_req *req
 		rx_turn_discard(ses, m);
 }
 
+/* Messages that wait go to the receive, as many as fit. True: it is still posted. */
+static bool take_waiting(struct ses *ses, struct weft_ep *ep, struct rx_req *req, bool tagged)
+{
+	bool more = true;
+	while (more) {
+		struct rx_msg *m = match_take(ses, ep, req, tagged);
+		if (!m)
+			break;
+		more = !list_empty(&req->link);
+		rx_turn_finish(ses, m); /* may be the end of req */
+	}
+	return more;
+}
+
 bool recv_post(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
 {
 	bool tagged = op->kind == WEFT_OP_TRECV;
@@ -36,17 +50,16 @@ bool recv_post(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)
 		return true;
 	}
 	list_add_tail(&ep->rx->posted[tagged], &req->link);
-	bool more = true;
-	while (more) {
-		struct rx_msg *m = match_take(ses, ep, req, tagged);
-		if (!m)
-			break;
-		more = !list_empty(&req->link);
-		rx_turn_finish(ses, m); /* may be the end of req */
-	}
-	if (more && ep->ended && ep->rx == &ep->own)
+	if (take_waiting(ses, ep, req, tagged) && ep->ended && ep->rx == &ep->own)
 		recv_end(ses, ep, req, ECANCELED);
 	return true;
+}
+
+void recv_match_again(struct ses *ses, struct weft_ep *ep)
+{
+	for (int tagged = 0; tagged < 2; tagged++)
+		list_for_each_safe (l, &ep->rx->posted[tagged])
+			take_waiting(ses, ep, list_entry(l, struct rx_req, link), tagged);
 }
 
 bool recv_peek(struct ses *ses, struct weft_ep *ep, const struct weft_op *op)

@@ -495,6 +495,31 @@ static void shared__receive_survives_an_endpoint(void **state)
 	free(out);
 }
 
+/* Another endpoint's message that came meanwhile does not wait for one more receive. */
+static void shared__receive_given_back_takes_what_waits(void **state)
+{
+	enum { LEN = 9000 };
+	struct hit h = {1, 1, DUO_DROP};
+	struct shared s;
+	uint8_t *out = duo_pattern(LEN, 1), *in = calloc(1, LEN);
+	shared_open(&s);
+	s.d.fate = hit_data;
+	s.d.fate_arg = &h;
+	shared_recv(&s, in, LEN);
+	const struct weft_op op = {.kind = WEFT_OP_SEND, .peer = s.peer[0], .buf = out, .len = LEN};
+	const struct weft_op small = {.kind = WEFT_OP_SEND, .peer = s.peer[1], .buf = out, .len = 100};
+	assert_int_equal(weft_submit(s.d.ep[0], &op), 0);
+	assert_int_equal(weft_submit(s.d.ep[0], &small), 0);
+	duo_run(&s.d, s.d.now + WEFT_US(10));
+	assert_int_equal(duo_stats(&s.d, 1)->msg_unexpected, 1);
+	weft_ep_close(s.ep[0]);
+	shared_expect(s.ep[1], in);
+	assert_memory_equal(in, out, 100);
+	duo_close(&s.d);
+	free(in);
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -518,6 +543,7 @@ int main(void)
 		cmocka_unit_test(shared__each_message_completes_where_it_was_sent_to),
 		cmocka_unit_test(shared__hidden_endpoint_has_no_address),
 		cmocka_unit_test(shared__receive_survives_an_endpoint),
+		cmocka_unit_test(shared__receive_given_back_takes_what_waits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
