@@ -35,6 +35,7 @@ struct coll_run {
 	bool short_of_mem;          /* some steps are missing */
 	uint8_t *scratch;           /* ours */
 	unsigned outstanding;       /* messages */
+	unsigned cancels;           /* of them, not submitted yet */
 	int err;                    /* errno of the first that failed */
 	uint64_t tag;
 	struct weft_op_atomic amo; /* REDUCE */

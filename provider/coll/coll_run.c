@@ -52,15 +52,25 @@ static void run_end(struct prov_ep *ep, struct coll_run *run)
 	run_free(ep, run);
 }
 
+/* As many as the engine's ring takes. */
+static void cancels_submit(struct prov_ep *ep, struct coll_run *run)
+{
+	const struct weft_op cancel = {.kind = WEFT_OP_CANCEL, .context = run};
+	if (!run->cancels || !ep->coll->wep)
+		return;
+	while (run->cancels && !weft_submit(ep->coll->wep, &cancel))
+		run->cancels--;
+	prov_nic_poll_soon(ep->domain->nic);
+}
+
 /* Cancels the messages that have not arrived. */
 static void run_fail(struct prov_ep *ep, struct coll_run *run, int err)
 {
-	const struct weft_op cancel = {.kind = WEFT_OP_CANCEL, .context = run};
 	if (run->err)
 		return;
 	run->err = err;
-	for (unsigned i = 0; ep->coll->wep && i < run->outstanding; i++)
-		weft_submit(ep->coll->wep, &cancel);
+	run->cancels = run->outstanding;
+	cancels_submit(ep, run);
 }
 
 /* -EAGAIN: the engine's ring is full. */
@@ -139,6 +149,7 @@ static bool coll_poll(struct prov_poller *poller)
 	bool any = completions_take(coll->ep) > 0;
 	for (run = TAILQ_FIRST(&coll->runs); run; run = next) {
 		next = TAILQ_NEXT(run, link);
+		cancels_submit(coll->ep, run);
 		run_advance(coll->ep, run);
 	}
 	return any;

@@ -2,9 +2,11 @@
 /* Collective operations among endpoints of two hosts, up to seven of them, all driven by one thread. */
 #include "fixture.h"
 
+#include <arpa/inet.h>
 #include <rdma/fi_collective.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MEMBERS = 7, COUNT = 300 };
 
@@ -360,6 +362,50 @@ static void close__while_others_are_awaited(void **state)
 	group_close(0, 3, 1);
 }
 
+/* The first member and addresses behind which nobody is; that alone ends the attempt to join. */
+static void group_of_strangers(struct member *m, int count)
+{
+	struct fi_av_set_attr attr = {.start_addr = 0, .end_addr = 0, .stride = 1};
+	struct fi_eq_err_entry err = {0};
+	struct sockaddr_in name;
+	size_t len = sizeof name;
+	fi_addr_t addr;
+	uint32_t event;
+	ssize_t n;
+	ok(fi_getname(&members[1].ep->fid, &name, &len));
+	ok(fi_av_set(m->av, &attr, &m->set, NULL));
+	for (int i = 0; i < count; i++) {
+		name.sin_port = htons((uint16_t)(1000 + 2 * i));
+		assert_int_equal(fi_av_insert(m->av, &name, 1, &addr, 0, NULL), 1);
+		ok(fi_av_set_insert(m->set, addr));
+	}
+	ok(fi_av_set_addr(m->set, &addr));
+	ok(fi_join_collective(m->ep, addr, m->set, 0, &m->mc, m));
+	while ((n = fi_eq_read(m->eq, &event, &err, sizeof err, 0)) == -FI_EAGAIN)
+		progress_all();
+	assert_int_equal(n, -FI_EAVAIL);
+	assert_true(fi_eq_readerr(m->eq, &err, 0) > 0);
+}
+
+/* More messages than fit the engine's ring have to be cancelled when the first of them fails. */
+static void coll__fails_in_a_group_without_members(void **state)
+{
+	enum { STRANGERS = 199, SECONDS = 20 };
+	struct member *m = &members[0];
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = {0};
+	ssize_t n;
+	group_of_strangers(m, STRANGERS);
+	ok(fi_alltoall(m->ep, m->out, 1, NULL, m->in, NULL, group_of(m), FI_UINT64, 0, m));
+	for (time_t end = time(NULL) + SECONDS; (n = fi_cq_read(m->cq, &entry, 1)) == -FI_EAGAIN && time(NULL) < end;)
+		progress_all();
+	assert_int_equal(n, -FI_EAVAIL);
+	assert_int_equal(fi_cq_readerr(m->cq, &err, 0), 1);
+	assert_int_equal(err.err, FI_EHOSTUNREACH);
+	assert_ptr_equal(err.op_context, m);
+	group_close(0, 1, 1);
+}
+
 static void query__what_there_is(void **state)
 {
 	struct fi_collective_attr attr = {.op = FI_SUM, .datatype = FI_DOUBLE};
@@ -410,6 +456,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(join__refusals, open_all, close_all),
 		cmocka_unit_test_setup_teardown(call__refusals, open_all, close_all),
 		cmocka_unit_test_setup_teardown(close__while_others_are_awaited, open_all, close_all),
+		cmocka_unit_test_setup_teardown(coll__fails_in_a_group_without_members, open_all, close_all),
 		cmocka_unit_test_setup_teardown(query__what_there_is, open_all, close_all),
 		cmocka_unit_test_setup_teardown(set__operations, open_all, close_all),
 	};
