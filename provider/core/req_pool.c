@@ -47,10 +47,19 @@ struct prov_req *prov_req_get(struct prov_nic *nic)
 	return req;
 }
 
+void prov_req_work_begin(struct prov_req *req, struct prov_work work)
+{
+	assert(!req->work.cntr && !work.cntr == !work.started);
+	req->work = work;
+	if (work.cntr)
+		++*work.started;
+}
+
 void prov_req_put(struct prov_nic *nic, struct prov_req *req)
 {
 	assert_locked(nic);
 	assert(req->state == PROV_REQ_HELD);
+	prov_req_work_end(req);
 	free(req->bounce);
 	free(req->entry.err_data);
 	req->bounce = req->entry.err_data = NULL;

@@ -113,6 +113,7 @@ static struct prov_req *multi_piece_take(struct prov_nic *nic, struct prov_req *
 static void multi_release(struct prov_ep *ep, struct prov_req *req)
 {
 	unpost(req);
+	prov_req_work_end(req);
 	req->ep = ep;
 	req->entry.flags = FI_MULTI_RECV;
 	req->entry.buf = NULL;
@@ -175,6 +176,7 @@ static void report(struct prov_ep *ep, struct prov_req *req, const struct weft_c
 		source_err_set(ep, req, cqe);
 	if (req->entry.err && is_late(req) && (!ep->is_msg || ep->is_linked)) /* else the connection has ended */
 		prov_late_add(&ep->domain->nic->late_errors, cqe->peer, req->entry.err);
+	prov_req_work_end(req);
 	if (cq && (all || req->wants_entry || failed || req->entry.err == FI_EADDRNOTAVAIL))
 		prov_cq_add(cq, req);
 	else

@@ -71,7 +71,9 @@ static ssize_t amo_start(const struct prov_trigger *t, struct prov_work work)
 static ssize_t trigger_start(struct prov_deferred *d)
 {
 	const struct prov_trigger *t = prov_trigger_of(d);
-	const struct prov_work work = {.deferred = t->work != NULL, .cntr = t->completion};
+	const struct prov_work work = {.deferred = t->work != NULL,
+				       .cntr = t->completion,
+				       .started = t->completion ? &t->completion->started : NULL};
 	assert_locked(t->domain->nic);
 	switch (t->type) {
 	case FI_OP_RECV:

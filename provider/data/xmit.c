@@ -31,7 +31,7 @@ struct prov_req *prov_req_new(struct prov_ep *ep, const struct prov_req_attr *at
 	if (!req)
 		return NULL;
 	req->ep = ep;
-	req->work = attr->work;
+	prov_req_work_begin(req, attr->work);
 	req->entry.op_context = attr->context;
 	req->entry.flags = attr->entry_flags;
 	req->entry.buf = attr->buf;

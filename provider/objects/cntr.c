@@ -171,16 +171,26 @@ static int cntr_control(struct fid *fid, int command, void *arg)
 	return prov_wait_control(&cntr->wait, command, arg);
 }
 
+/* What has not started is forgotten. False: what has will count here. */
+static bool leave_nic(struct prov_cntr *cntr)
+{
+	struct prov_nic *nic = nic_of(cntr);
+	prov_nic_lock(nic);
+	bool may = !cntr->started;
+	if (may) {
+		prov_nic_cancel_notify(nic, &cntr->wait);
+		prov_deferred_forget(&nic->deferred, &cntr->tally);
+		assert(TAILQ_EMPTY(&cntr->tally.waiting));
+	}
+	prov_nic_unlock(nic);
+	return may;
+}
+
 static int cntr_close(struct fid *fid)
 {
 	struct prov_cntr *cntr = container_of(fid, struct prov_cntr, fid.fid);
-	if (cntr->refs)
+	if (cntr->refs || !leave_nic(cntr))
 		return -FI_EBUSY;
-	prov_nic_lock(nic_of(cntr));
-	prov_nic_cancel_notify(nic_of(cntr), &cntr->wait);
-	prov_deferred_forget(&nic_of(cntr)->deferred, &cntr->tally);
-	assert(TAILQ_EMPTY(&cntr->tally.waiting));
-	prov_nic_unlock(nic_of(cntr));
 	prov_domain_wait_close(cntr->domain, &cntr->wait);
 	prov_unref(&cntr->domain->refs);
 	free(cntr);

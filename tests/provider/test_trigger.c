@@ -341,6 +341,39 @@ static void work__failure_is_counted(void **state)
 }
 
 /* Each message starts the next, in the threads that make progress, while this one sends others. */
+static void queue_recv(struct fid_cntr *counts, struct iovec *into, uint64_t flags)
+{
+	struct fi_op_msg op = {
+		.ep = a->ep,
+		.msg = {.msg_iov = into, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = into->iov_base},
+		.flags = flags};
+	struct fi_deferred_work work = work_at(0, FI_OP_RECV);
+	work.completion_cntr = counts;
+	work.op.msg = &op;
+	ok(fi_control(&a->domain->fid, FI_QUEUE_WORK, &work));
+}
+
+/* What has started will count; only when it has, or never will, the counter may go. */
+static void work__counter_stays_until_it_has_counted(void **state)
+{
+	struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP};
+	struct fid_cntr *counts;
+	char in[8];
+	struct iovec into = {in, sizeof in};
+	ok(fi_cntr_open(a->domain, &attr, &counts, NULL));
+	queue_recv(counts, &into, 0);
+	assert_int_equal(fi_close(&counts->fid), -FI_EBUSY);
+	ok(fi_inject(b->ep, "x", 1, b->peer));
+	while (!fi_cntr_read(counts))
+		fi_cq_read(b->cq, NULL, 0);
+	ok(fi_close(&counts->fid));
+	ok(fi_cntr_open(a->domain, &attr, &counts, NULL));
+	queue_recv(counts, &into, 0);
+	ok(fi_close(&a->ep->fid));
+	a->ep = NULL;
+	ok(fi_close(&counts->fid));
+}
+
 static void work__chain_in_progress_threads(void **state)
 {
 	enum { LINKS = 200 };
@@ -376,6 +409,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(work__counters_change_counters, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__cancelled_and_flushed, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__failure_is_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(work__counter_stays_until_it_has_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__chain_in_progress_threads, setup_auto, teardown),
 	};
 	setenv("FI_WEFT_COPY_BYTES", "0", 1); /* a completed send has arrived */

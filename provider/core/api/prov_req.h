@@ -3,6 +3,7 @@
 #ifndef PROV_REQ_H
 #define PROV_REQ_H
 
+#include <assert.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_eq.h>
 #include <stdbool.h>
@@ -34,6 +35,7 @@ enum prov_req_state {
 struct prov_work {
 	bool deferred; /* it is such work */
 	struct prov_cntr *cntr;
+	unsigned *started; /* of `cntr`: requests that it will count; NULL without it */
 };
 
 /* `context` of the engine's operation is its address. */
@@ -77,7 +79,20 @@ void prov_req_pool_free(struct prov_req_pool *pool);
 
 /* The caller's, PROV_REQ_HELD. NULL: no memory. */
 struct prov_req *prov_req_get(struct prov_nic *nic);
-/* The request is in no list. */
+/* The request, which is no work or has ended it, is such work: until it ends its counter can't be closed. */
+void prov_req_work_begin(struct prov_req *req, struct prov_work work);
+/* It has been counted, or never will be. Nothing to do for other requests. */
+static inline void prov_req_work_end(struct prov_req *req)
+{
+	if (!req->work.cntr)
+		return;
+	assert(*req->work.started > 0);
+	--*req->work.started;
+	req->work.cntr = NULL;
+	req->work.started = NULL;
+}
+
+/* The request is in no list. Ends its work. */
 void prov_req_put(struct prov_nic *nic, struct prov_req *req);
 /* Makes sure that `count` prov_req_get in a row succeed. False: no memory. */
 bool prov_req_reserve(struct prov_nic *nic, size_t count);

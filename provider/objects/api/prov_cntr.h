@@ -25,6 +25,7 @@ struct prov_cntr {
 	uint64_t op_flags;            /* FI_SETOPSFLAG; nothing depends on them */
 	struct prov_wait_obj wait;
 	atomic_uint refs; /* endpoints, regions, poll sets */
+	unsigned started; /* requests of deferred work that it will count; under the device's lock */
 };
 
 int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context);
