@@ -28,7 +28,7 @@ WEFT_BEGIN_DECLS
 	X(tx_rudi_retx, "of these, sent again")                                                                        \
 	X(rx_rudi, "packets of peers' idempotent operations carried out or refused")                                   \
 	X(rx_dgram, "datagrams received")                                                                              \
-	X(rx_dgram_drop, "datagrams dropped: no endpoint, or too many without a receive")                              \
+	X(rx_dgram_drop, "datagrams dropped: no endpoint, or too many senders or without a receive")                   \
 	X(syn_asked, "first packets of connections answered with the Start_PSN to begin with")                         \
 	X(rx_unproven, "requests refused until their initiator shows that its address is its own")                     \
 	X(tx_full, "bursts the port took only in part")                                                                \

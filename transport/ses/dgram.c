@@ -235,11 +235,12 @@ void ses_rx_dgram(struct ses *ses, const struct weft_pkt *pkt, const struct wire
 				   .tag = fields.match,
 				   .data = wire_req_hd(v->req) ? fields.data : 0};
 	uint32_t peer;
-	pds_heard(ses->pds, &from.ip, v->outer->encap);
-	if (ep && !peer_add(&ses->peers, &from, &peer))
-		deliver(ses, ep, peer, &op);
-	else
+	if (!ep || peer_add_unproven(&ses->peers, &from, &peer)) { /* nothing is kept of where it came from */
 		ses->stats->rx_dgram_drop++;
+		return;
+	}
+	pds_heard(ses->pds, &from.ip, v->outer->encap);
+	deliver(ses, ep, peer, &op);
 }
 
 void dgram_fini(struct ses *ses)

@@ -96,13 +96,12 @@ open_waiting(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const struct w
 	rx_turn_match(ses, m);
 }
 
-/* The sender's number. Addresses that have shown nothing add few: numbers are kept for the engine's life. */
+/* The sender's number. */
 static bool peer_of(struct ses *ses, const struct pdc_rx *p, const struct weft_addr *from, uint32_t *peer)
 {
-	enum { UNPROVEN_PEERS_MAX = 4096 };
-	if (p->pdc.marks & PDC_UNPROVEN && ses->peers.count >= UNPROVEN_PEERS_MAX && !peer_is_known(&ses->peers, from))
-		return false;
-	return peer_add(&ses->peers, from, peer) == 0;
+	int ret = p->pdc.marks & PDC_UNPROVEN ? peer_add_unproven(&ses->peers, from, peer)
+					      : peer_add(&ses->peers, from, peer);
+	return ret == 0;
 }
 
 static struct rx_msg *msg_open(struct ses *ses, struct pdc_rx *p, struct weft_ep *ep, const struct wire_view *v,

@@ -6,7 +6,7 @@
 
 #include "ip_key.h"
 
-enum { ROOM_MIN = 16 };
+enum { ROOM_MIN = 16, UNPROVEN_MAX = 4096 };
 
 void peers_init(struct peers *peers, struct pds *pds)
 {
@@ -45,17 +45,14 @@ static uint64_t key_of(const struct peers *peers, const struct weft_addr *addr)
 	return ip_key(&peers->pds->hash_key, &addr->ip, UINT64_C(1) << 32 | addr->port);
 }
 
-bool peer_is_known(const struct peers *peers, const struct weft_addr *addr)
-{
-	return u64map_get(&peers->ids, key_of(peers, addr));
-}
-
-int peer_add(struct peers *peers, const struct weft_addr *addr, uint32_t *id)
+static int find_or_add(struct peers *peers, const struct weft_addr *addr, uint32_t most, uint32_t *id)
 {
 	uint64_t key = key_of(peers, addr);
 	struct peer *p = u64map_get(&peers->ids, key);
 	assert(peers->count <= peers->room);
 	if (!p) {
+		if (peers->count >= most)
+			return -ENOSPC;
 		if (peers->count == peers->room && !grow(peers))
 			return -ENOMEM;
 		p = peer_new(peers, addr);
@@ -67,6 +64,16 @@ int peer_add(struct peers *peers, const struct weft_addr *addr, uint32_t *id)
 	}
 	*id = p->id;
 	return 0;
+}
+
+int peer_add(struct peers *peers, const struct weft_addr *addr, uint32_t *id)
+{
+	return find_or_add(peers, addr, UINT32_MAX, id);
+}
+
+int peer_add_unproven(struct peers *peers, const struct weft_addr *addr, uint32_t *id)
+{
+	return find_or_add(peers, addr, UNPROVEN_MAX, id);
 }
 
 struct peer *peer_get(const struct peers *peers, uint32_t id)

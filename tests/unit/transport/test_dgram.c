@@ -263,6 +263,20 @@ static void dgram__to_ourselves(void **state)
 	duo_close(&p.d);
 }
 
+/* A datagram for side 1 as it should be. */
+static struct plain_pkt eight_bytes(const struct pair *p)
+{
+	return (struct plain_pkt){.net = {.dst_port = WIRE_UDP_PORT, .entropy = 0xC000},
+				  .pds = {.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM},
+				  .ses = {.opcode = WIRE_OP_DATAGRAM_SEND,
+					  .flags = WIRE_SES_SOM | WIRE_SES_EOM,
+					  .pid_on_fep = weft_ep_port(p->ep[1]) >> 4,
+					  .resource_index = weft_ep_port(p->ep[1]) & 15,
+					  .initiator = 1,
+					  .request_length = 8},
+				  .payload_bytes = 8};
+}
+
 /* Whatever a stranger sends in such packets is counted and dropped. */
 static void dgram__bad_packets(void **state)
 {
@@ -270,15 +284,7 @@ static void dgram__bad_packets(void **state)
 	uint8_t bytes[8] = {0}, in = 0;
 	pair_open(&p);
 	post(&p, &in, 1);
-	struct plain_pkt good = {.net = {.dst_port = WIRE_UDP_PORT, .entropy = 0xC000},
-				 .pds = {.type = WIRE_PDS_UUD_REQ, .next_hdr = WIRE_NH_MEDIUM},
-				 .ses = {.opcode = WIRE_OP_DATAGRAM_SEND,
-					 .flags = WIRE_SES_SOM | WIRE_SES_EOM,
-					 .pid_on_fep = weft_ep_port(p.ep[1]) >> 4,
-					 .resource_index = weft_ep_port(p.ep[1]) & 15,
-					 .initiator = 1,
-					 .request_length = 8},
-				 .payload_bytes = 8};
+	const struct plain_pkt good = eight_bytes(&p);
 	struct plain_pkt w = good;
 	w.ses.request_length = 9;
 	duo_inject_pkt(&p.d, 1, &w, bytes);
@@ -300,9 +306,55 @@ static void dgram__bad_packets(void **state)
 	duo_inject_pkt(&p.d, 1, &w, bytes);
 	run(&p);
 	assert_int_equal(p.d.e[1]->pds.stats.rx_dgram_drop, 1);
-	duo_inject_pkt(&p.d, 1, &good, bytes);
+	w = good;
+	duo_inject_pkt(&p.d, 1, &w, bytes);
 	run(&p);
 	expect(&p, 1, &in, EMSGSIZE);
+	duo_close(&p.d);
+}
+
+/* From the host `n`, wrapped as nobody here does. */
+static void inject_from_stranger(struct pair *p, struct plain_pkt w, uint32_t n)
+{
+	uint8_t bytes[WEFT_PKT_HEAD_MAX + 8] = {0};
+	uint16_t len = w.payload_bytes;
+	w.net.src = w.net.dst = p->d.e[1]->pds.conf.ip;
+	w.net.src.b[13] ^= 1;
+	w.net.src.b[14] = (uint8_t)(n >> 8);
+	w.net.src.b[15] = (uint8_t)n;
+	w.net.dst_port = WIRE_UDP_PORT_49150;
+	len = (uint16_t)(len + plain_encode(&w, bytes));
+	duo_inject(&p->d, 1, bytes, len);
+	duo_poll(&p->d, 1);
+}
+
+/* Forged sources take no more memory than so much, and who is known gets in nonetheless. */
+static void dgram__strangers_are_few(void **state)
+{
+	enum { SOURCES = 10000, FEW = 4096 };
+	struct pair p;
+	uint8_t out[8] = {0}, in[8];
+	pair_open(&p);
+	struct plain_pkt w = eight_bytes(&p);
+	w.ses.resource_index ^= 1; /* nobody is there */
+	for (uint32_t n = 0; n < SOURCES; n++)
+		inject_from_stranger(&p, w, n);
+	assert_in_range(p.d.e[1]->pds.remotes.count, 0, 2);
+	w = eight_bytes(&p);
+	for (uint32_t n = 0; n < SOURCES; n++) {
+		w.ses.initiator = n + 1;
+		inject_from_stranger(&p, w, n % 5000);
+	}
+	assert_int_equal(p.d.e[1]->ses.peers.count, FEW);
+	assert_in_range(p.d.e[1]->pds.remotes.count, 1, FEW);
+	assert_true(p.d.e[1]->pds.stats.rx_dgram_drop >= 2 * SOURCES - FEW);
+	for (int i = 0; i < 64; i++) {
+		post(&p, in, 8);
+		expect(&p, 1, in, 0);
+	}
+	post(&p, in, 8);
+	send_dgram(&p, out, 8);
+	assert_int_equal(expect(&p, 1, in, 0).peer, p.peer[1]);
 	duo_close(&p.d);
 }
 
@@ -371,6 +423,7 @@ int main(void)
 		cmocka_unit_test(dgram__from_a_hidden_endpoint),
 		cmocka_unit_test(dgram__to_ourselves),
 		cmocka_unit_test(dgram__bad_packets),
+		cmocka_unit_test(dgram__strangers_are_few),
 		cmocka_unit_test(dgram__standard_form),
 		cmocka_unit_test(dgram__waits_for_the_port),
 	};

@@ -21,9 +21,11 @@ struct peers {
 void peers_init(struct peers *peers, struct pds *pds);
 void peers_fini(struct peers *peers);
 
-bool peer_is_known(const struct peers *peers, const struct weft_addr *addr);
 /* The number of the address, a new one when it is. -ENOMEM. */
 int peer_add(struct peers *peers, const struct weft_addr *addr, uint32_t *id);
+/* The same for an address that has not shown to be its sender's. Those add few numbers, which are kept for the engine's
+ * life. -ENOSPC: no more. */
+int peer_add_unproven(struct peers *peers, const struct weft_addr *addr, uint32_t *id);
 
 /* NULL: no such number. */
 struct peer *peer_get(const struct peers *peers, uint32_t id);
