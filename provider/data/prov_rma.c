@@ -112,6 +112,8 @@ static ssize_t rma_locked(struct prov_ep *ep, const struct fi_msg_rma *msg, uint
 	struct weft_op wop = {.kind = kind, .data = msg->data};
 	if (local < 0 || remote < 0 || (msg->rma_iov_count ? local != remote : local != 0))
 		return -FI_EINVAL;
+	if ((uint64_t)local > WEFT_MSG_BYTES_MAX)
+		return -FI_EMSGSIZE;
 	int ret = prov_tx_dest(ep, msg->addr, &wop.peer);
 	if (ret)
 		return ret;

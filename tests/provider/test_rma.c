@@ -217,6 +217,14 @@ static void bad_calls__are_refused(void **state)
 	msg.rma_iov_count = 1;
 	msg.addr = 12345;
 	assert_int_equal(fi_readmsg(m->h[0].ep, &msg, 0), -FI_EINVAL);
+	const uint64_t half = (UINT64_C(2) << 30) + (1 << 20); /* no segment is too long, but the message is */
+	const struct iovec halves[2] = {{buf, half}, {buf, half}};
+	msg.msg_iov = halves;
+	msg.iov_count = msg.rma_iov_count = 2;
+	msg.addr = m->h[0].peer;
+	remote[0] = remote[1] = (struct fi_rma_iov){0, half, KEY};
+	assert_int_equal(fi_readmsg(m->h[0].ep, &msg, 0), -FI_EMSGSIZE);
+	assert_int_equal(fi_writemsg(m->h[0].ep, &msg, 0), -FI_EMSGSIZE);
 	expect_nothing(&m->h[0]);
 }
 
