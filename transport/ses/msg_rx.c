@@ -227,13 +227,15 @@ static bool request_agrees(const struct rx_rma *r, const struct wire_view *v)
 	       r->raddr == wire_std_buffer_offset(v->std);
 }
 
-/* Its initiator gives it up (MSG_ERROR): no more of it comes. */
-static uint8_t given_up(struct ses *ses, struct rx_msg *m)
+/* Its initiator gives it up (MSG_ERROR): no more of it comes. A request may have been the one that others wait for. */
+static uint8_t given_up(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const struct wire_view *v)
 {
 	m->rc = WIRE_RC_CANCELLED;
 	m->head = WIRE_MESSAGE_HEAD_NONE;
 	if (m->in_turn)
 		rx_msg_fail(ses, m, EIO);
+	else
+		rx_turns(ses, p, all_before(p, v));
 	return WIRE_RC_CANCELLED;
 }
 
@@ -246,7 +248,7 @@ static int msg_next(struct ses *ses, struct pdc_rx *p, struct rx_msg *m, const s
 	if (header_rc)
 		return header_rc;
 	if (wire_req_opcode(v->req) == WIRE_OP_MSG_ERROR)
-		return given_up(ses, m);
+		return given_up(ses, p, m, v);
 	bool tagged = is_tagged(wire_req_opcode(v->req));
 	bool same = m->rma ? request_agrees(m->rma, v) : tagged == m->tagged && is_plain(wire_req_opcode(v->req));
 	if (wire_std_request_length(v->std) != m->bytes || !same)

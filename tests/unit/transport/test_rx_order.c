@@ -376,6 +376,29 @@ static void given_up__before_its_turn(void **state)
 	duo_close(&d);
 }
 
+/* A write that has its turn but not all of its bytes: what came behind it waits no longer. */
+static void given_up__write_that_others_wait_for(void **state)
+{
+	uint8_t out[2000] = {1}, in[20];
+	for (int late = 0; late < 2; late++) {
+		struct rma_duo r;
+		rma_open(&r, NULL, 4000, WEFT_MR_WRITE);
+		duo_recv(&r.d, 1, in, sizeof in, 7, 0, in);
+		struct plain_pkt w = part(0, 1, 0, 1000, 3000);
+		w.ses.opcode = WIRE_OP_WRITE;
+		w.ses.match = RMA_KEY;
+		inject(&r.d, w, out);
+		if (late)
+			inject(&r.d, whole(2, 2, 20), out);
+		inject(&r.d, msg_error(1, 1, 1000, 3000), NULL);
+		if (!late)
+			inject(&r.d, whole(2, 2, 20), out);
+		assert_int_equal(duo_expect(&r.d, 1, in, 0).len, 20);
+		assert_int_equal(r.d.e[1]->ses.rx_msgs.count, 0);
+		rma_close(&r);
+	}
+}
+
 /* Resource indices have 12 bits, ours 4 of them. */
 static void resource_index__has_twelve_bits(void **state)
 {
@@ -443,6 +466,7 @@ int main(void)
 		cmocka_unit_test(deferrable__is_sent_as_a_plain_message),
 		cmocka_unit_test(given_up__with_and_without_receive),
 		cmocka_unit_test(given_up__before_its_turn),
+		cmocka_unit_test(given_up__write_that_others_wait_for),
 		cmocka_unit_test(resource_index__has_twelve_bits),
 		cmocka_unit_test(random__ids_and_order),
 	};
