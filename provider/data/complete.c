@@ -104,6 +104,7 @@ static struct prov_req *multi_piece_take(struct prov_nic *nic, struct prov_req *
 		assert(piece); /* prov_ep_poll reserved it */
 		piece->entry = req->entry;
 		piece->wants_entry = req->wants_entry;
+		prov_req_work_begin(piece, req->work);
 	}
 	piece->entry.buf = (uint8_t *)req->entry.buf + cqe->offset;
 	return piece;

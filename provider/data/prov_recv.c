@@ -61,6 +61,7 @@ static void recv_undo(struct prov_ep *ep, struct prov_req *req, bool was_claim)
 		prov_req_put(ep->domain->nic, req);
 		return;
 	}
+	prov_req_work_end(req);
 	req->state = PROV_REQ_CLAIMED;
 	TAILQ_INSERT_TAIL(&ep->claims, req, link);
 }
@@ -110,6 +111,8 @@ static int recv_req(struct prov_ep *ep, const struct prov_op *op, struct prov_wo
 	struct prov_req *req = fetches ? claim_take(ep, op->context) : prov_req_new(ep, &attr);
 	if (!req)
 		return fetches ? -FI_EINVAL : -FI_EAGAIN;
+	if (fetches)
+		prov_req_work_begin(req, work);
 	req->entry.buf = op->iov_count ? op->iov[0].iov_base : NULL;
 	req->claim = op->flags & FI_CLAIM && op->flags & FI_PEEK;
 	req->is_multi = is_multi(op);

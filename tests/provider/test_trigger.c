@@ -374,6 +374,48 @@ static void work__counter_stays_until_it_has_counted(void **state)
 	ok(fi_close(&counts->fid));
 }
 
+/* Each message in the buffer counts where the work does, and has no entry. */
+static void work__multi_recv(void **state)
+{
+	char in[64];
+	struct iovec into = {in, 3};
+	size_t min_room = 1;
+	ok(fi_setopt(&a->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &min_room, sizeof min_room));
+	queue_recv(done, &into, FI_MULTI_RECV);
+	for (uint64_t i = 1; i <= 2; i++) {
+		ok(fi_inject(b->ep, "x", 1, b->peer));
+		expect_nothing(a);
+		assert_int_equal(fi_cntr_read(done), i);
+	}
+	assert_int_equal(fi_close(&done->fid), -FI_EBUSY);
+	ok(fi_inject(b->ep, "x", 1, b->peer));
+	struct fi_cq_tagged_entry entry = next_done(a); /* returns the buffer */
+	assert_int_equal(entry.flags, FI_RECV | FI_MSG | FI_MULTI_RECV);
+	assert_int_equal(fi_cntr_read(done), 3);
+}
+
+/* A message that was reserved by a call of the application counts where the work does that fetches it. */
+static void work__fetches_a_claimed_message(void **state)
+{
+	char in[8] = {0};
+	struct iovec into = {in, sizeof in};
+	struct fi_msg_tagged peek = {.addr = FI_ADDR_UNSPEC, .tag = 7, .context = in};
+	struct fi_op_tagged op = {.ep = a->ep, .msg = peek, .flags = FI_CLAIM};
+	struct fi_deferred_work work = work_at(1, FI_OP_TRECV);
+	op.msg.msg_iov = &into;
+	op.msg.iov_count = 1;
+	work.op.tagged = &op;
+	ok(fi_tinject(b->ep, "abc", 4, b->peer, 7));
+	expect_nothing(a);
+	ok(fi_trecvmsg(a->ep, &peek, FI_PEEK | FI_CLAIM));
+	assert_int_equal(next_done(a).len, 4);
+	ok(fi_control(&a->domain->fid, FI_QUEUE_WORK, &work));
+	ok(fi_cntr_add(trigger, 1));
+	expect_nothing(a);
+	assert_int_equal(fi_cntr_read(done), 1);
+	assert_string_equal(in, "abc");
+}
+
 static void work__chain_in_progress_threads(void **state)
 {
 	enum { LINKS = 200 };
@@ -410,6 +452,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(work__cancelled_and_flushed, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__failure_is_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__counter_stays_until_it_has_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(work__multi_recv, setup, teardown),
+		cmocka_unit_test_setup_teardown(work__fetches_a_claimed_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__chain_in_progress_threads, setup_auto, teardown),
 	};
 	setenv("FI_WEFT_COPY_BYTES", "0", 1); /* a completed send has arrived */
