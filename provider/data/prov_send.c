@@ -26,7 +26,8 @@ static bool completes_at_once(const struct prov_ep *ep, const struct prov_op *op
 {
 	uint32_t most = ep->domain->nic->copy_bytes;
 	bool small = op->flags & FI_INJECT || (most && len <= most);
-	return small && !work.deferred && !ep->is_dgram && !(op->flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE));
+	bool waits = op->flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE);
+	return small && !waits && !work.deferred && !ep->is_dgram;
 }
 
 static ssize_t send_submit(struct prov_ep *ep, const struct prov_op *op, struct prov_work work, struct weft_op *wop)
