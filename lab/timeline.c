@@ -12,6 +12,9 @@
 
 enum { PPM = 1000000, STEPS_PER_FAULT = 4 };
 
+/* One of enum timeline_action, in a set of them. */
+#define ONE(action) (1U << (action))
+
 int timeline_add(struct timeline *t, const struct timeline_fault *f, struct weft_err *err)
 {
 	struct timeline_fault *grown = realloc(t->faults, (t->fault_count + 1) * sizeof *grown);
@@ -181,107 +184,135 @@ int timeline_resolve(struct timeline *t, const struct weft_topo *topo, uint64_t 
 
 /* A step, for the functions that apply it to links. */
 struct change {
+	const struct timeline *t;
 	struct weft_net *net;
 	const struct timeline_fault *f;
 	bool end, learn;
 };
 
-/* What the step undoes of this action. */
-static bool undoes(const struct change *c, enum timeline_action action)
+/* The n-th link of a target, in the order in which faults change them. -ENOENT: it has no more. */
+static int target_link(const struct weft_net *net, const struct timeline_target *t, uint32_t n, struct weft_link_id *id)
 {
-	return c->f->action == TIMELINE_RESTORE || (c->end && c->f->action == action);
+	uint32_t cable = t->kind == TIMELINE_RANDOM && n / 2 < t->cable_count ? t->cables[n / 2] : 0;
+	switch (t->kind) {
+	case TIMELINE_HOST:
+		return n < 2 ? weft_net_host_link(net, t->host, n, id) : -ENOENT;
+	case TIMELINE_SWITCH:
+		return weft_net_switch_link(net, t->tier, t->sw, n, id);
+	case TIMELINE_RANDOM:
+		if (n / 2 >= t->cable_count)
+			return -ENOENT;
+		return weft_net_link_find(net, t->tier, cable / t->uplinks, cable % t->uplinks, n % 2, id);
+	case TIMELINE_CABLE:
+		return n < 2 ? weft_net_link_find(net, t->tier, t->sw, t->up, n, id) : -ENOENT;
+	default:
+		return n ? -ENOENT : weft_net_link_find(net, t->tier, t->sw, t->up, t->kind == TIMELINE_DOWNLINK, id);
+	}
 }
 
-static bool does(const struct change *c, enum timeline_action action)
+static bool has_link(const struct weft_net *net, const struct timeline_target *t, struct weft_link_id id)
 {
-	return c->f->action == action && !c->end;
+	struct weft_link_id own;
+	for (uint32_t n = 0; !target_link(net, t, n, &own); n++)
+		if (own.index == id.index)
+			return true;
+	return false;
 }
 
-static void change_rate(const struct change *c, struct weft_link_id id)
+static bool same_switch(const struct timeline_target *a, const struct timeline_target *b)
+{
+	return a->kind == TIMELINE_SWITCH && b->kind == TIMELINE_SWITCH && a->tier == b->tier && a->sw == b->sw;
+}
+
+/* Whether a fault is also one of the link, or with NULL, of the switch that the step is about. A switch that fails
+ * takes its links with it by itself. */
+static bool is_at(const struct change *c, const struct timeline_fault *f, uint32_t actions,
+		  const struct weft_link_id *link)
+{
+	if (!link)
+		return same_switch(&f->target, &c->f->target);
+	if (actions == ONE(TIMELINE_FAIL) && f->target.kind == TIMELINE_SWITCH)
+		return false;
+	return has_link(c->net, &f->target, *link);
+}
+
+/* What is left when the step's fault ends: the newest of `actions` that has begun and not ended, or NULL. Routing
+ * learns of every fault and every end equally late: to it, too, only the order of the faults themselves matters. */
+static const struct timeline_fault *newest(const struct change *c, uint32_t actions, const struct weft_link_id *link)
+{
+	const struct timeline_fault *found = NULL;
+	weft_ns now = c->f->until_ns;
+	for (uint32_t i = 0; i < c->t->fault_count; i++) {
+		const struct timeline_fault *f = &c->t->faults[i];
+		bool holds = f->at_ns < now && f->until_ns > now && (!found || f->at_ns >= found->at_ns);
+		if (holds && (actions | ONE(TIMELINE_RESTORE)) & ONE(f->action) && is_at(c, f, actions, link))
+			found = f;
+	}
+	return found && found->action != TIMELINE_RESTORE ? found : NULL;
+}
+
+/* Whether the step is about one of `actions`; then *now is the fault of that kind that there is from now on, or NULL.
+ */
+static bool changes(const struct change *c, uint32_t actions, const struct weft_link_id *link,
+		    const struct timeline_fault **now)
+{
+	if (!((actions | ONE(TIMELINE_RESTORE)) & ONE(c->f->action)))
+		return false;
+	*now = c->end ? newest(c, actions, link) : c->f->action == TIMELINE_RESTORE ? NULL : c->f;
+	return true;
+}
+
+static uint64_t rate_of(const struct change *c, struct weft_link_id id, const struct timeline_fault *slow)
 {
 	uint64_t own = weft_net_link_nominal_bps(c->net, id);
-	uint64_t slow = c->f->bps ? c->f->bps : own / PPM * c->f->rate_ppm;
-	bool undone = undoes(c, TIMELINE_DEGRADE) || undoes(c, TIMELINE_RENEGOTIATE);
-	if (!undone && !does(c, TIMELINE_DEGRADE) && !does(c, TIMELINE_RENEGOTIATE))
-		return;
-	if (c->learn)
-		weft_net_route_bps(c->net, id, undone ? own : slow);
-	else
-		weft_net_link_set_bps(c->net, id, undone ? own : slow);
+	if (!slow)
+		return own;
+	return slow->bps ? slow->bps : own / PPM * slow->rate_ppm;
 }
 
-/* A switch that fails takes its links with it by itself. */
+static void learn_link(const struct change *c, struct weft_link_id id)
+{
+	const struct timeline_fault *now;
+	if (c->f->target.kind != TIMELINE_SWITCH && changes(c, ONE(TIMELINE_FAIL), &id, &now))
+		weft_net_avoid_link(c->net, id, now);
+	if (changes(c, ONE(TIMELINE_RENEGOTIATE), &id, &now))
+		weft_net_route_bps(c->net, id, rate_of(c, id, now));
+}
+
 static void change_link(const struct change *c, struct weft_link_id id)
 {
-	bool fail = does(c, TIMELINE_FAIL), mend = undoes(c, TIMELINE_FAIL);
-	if ((fail || mend) && c->f->target.kind != TIMELINE_SWITCH) {
-		if (c->learn)
-			weft_net_avoid_link(c->net, id, fail);
-		else
-			weft_net_link_set_up(c->net, id, mend);
-	}
-	change_rate(c, id);
-	if (c->learn)
-		return;
-	if (does(c, TIMELINE_BER) || undoes(c, TIMELINE_BER))
-		weft_net_link_set_ber(c->net, id, does(c, TIMELINE_BER) ? c->f->ber_e18 : 0);
-}
-
-static void change_cable(const struct change *c, uint32_t sw, uint32_t up)
-{
-	const struct timeline_target *t = &c->f->target;
-	struct weft_link_id id;
-	if (t->kind != TIMELINE_DOWNLINK && !weft_net_link_find(c->net, t->tier, sw, up, false, &id))
-		change_link(c, id);
-	if (t->kind != TIMELINE_UPLINK && !weft_net_link_find(c->net, t->tier, sw, up, true, &id))
-		change_link(c, id);
+	const struct timeline_fault *now;
+	if (c->f->target.kind != TIMELINE_SWITCH && changes(c, ONE(TIMELINE_FAIL), &id, &now))
+		weft_net_link_set_up(c->net, id, !now);
+	if (changes(c, ONE(TIMELINE_DEGRADE) | ONE(TIMELINE_RENEGOTIATE), &id, &now))
+		weft_net_link_set_bps(c->net, id, rate_of(c, id, now));
+	if (changes(c, ONE(TIMELINE_BER), &id, &now))
+		weft_net_link_set_ber(c->net, id, now ? now->ber_e18 : 0);
 }
 
 static void change_switch(const struct change *c)
 {
 	const struct timeline_target *t = &c->f->target;
-	bool fail = does(c, TIMELINE_FAIL), mend = undoes(c, TIMELINE_FAIL);
-	struct weft_link_id id;
-	if (fail || mend) {
-		if (c->learn)
-			weft_net_avoid_switch(c->net, t->tier, t->sw, fail);
-		else
-			weft_net_switch_set_up(c->net, t->tier, t->sw, mend);
-	}
-	for (uint32_t i = 0; !weft_net_switch_link(c->net, t->tier, t->sw, i, &id); i++)
-		change_link(c, id);
-}
-
-static void change_host(const struct change *c)
-{
-	struct weft_link_id id;
-	for (int down = 0; down < 2; down++)
-		if (!weft_net_host_link(c->net, c->f->target.host, down, &id))
-			change_link(c, id);
-}
-
-static void change_random(const struct change *c)
-{
-	const struct timeline_target *t = &c->f->target;
-	for (uint32_t i = 0; i < t->cable_count; i++)
-		change_cable(c, t->cables[i] / t->uplinks, t->cables[i] % t->uplinks);
+	const struct timeline_fault *now;
+	if (!changes(c, ONE(TIMELINE_FAIL), NULL, &now))
+		return;
+	if (c->learn)
+		weft_net_avoid_switch(c->net, t->tier, t->sw, now);
+	else
+		weft_net_switch_set_up(c->net, t->tier, t->sw, !now);
 }
 
 static void apply_step(const struct timeline *t, const struct timeline_step *s, struct weft_net *net)
 {
-	struct change c = {net, &t->faults[s->fault], s->end, s->learn};
-	switch (c.f->target.kind) {
-	case TIMELINE_HOST:
-		change_host(&c);
-		break;
-	case TIMELINE_SWITCH:
+	struct change c = {t, net, &t->faults[s->fault], s->end, s->learn};
+	struct weft_link_id id;
+	if (c.f->target.kind == TIMELINE_SWITCH)
 		change_switch(&c);
-		break;
-	case TIMELINE_RANDOM:
-		change_random(&c);
-		break;
-	default:
-		change_cable(&c, c.f->target.sw, c.f->target.up);
+	for (uint32_t n = 0; !target_link(net, &c.f->target, n, &id); n++) {
+		if (c.learn)
+			learn_link(&c, id);
+		else
+			change_link(&c, id);
 	}
 }
 

@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "timeline.h"
+#include "timeline_box.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmocka_all.h"
 #include "options.h"
-#include "timeline_parse.h"
-#include "weft/spi/lb.h"
-
-#define GBPS100 UINT64_C(100000000000)
-
-static struct weft_topo topo_of(const char *preset)
-{
-	struct weft_topo topo;
-	assert_int_equal(weft_topo_preset(preset, GBPS100, &topo, NULL), 0);
-	return topo;
-}
-
-static void add(struct timeline *t, const char *spec)
-{
-	struct weft_err err = {""};
-	if (timeline_parse(t, spec, &err))
-		fail_msg("%s", err.msg);
-}
-
-static void resolve(struct timeline *t, const char *preset, uint64_t seed, weft_ns reconverge)
-{
-	struct weft_topo topo = topo_of(preset);
-	struct weft_err err = {""};
-	if (timeline_resolve(t, &topo, seed, reconverge, &err))
-		fail_msg("%s", err.msg);
-}
 
 static void add__reads_every_form(void **state)
 {
@@ -240,172 +213,6 @@ static void resolve__draws_cables(void **state)
 	timeline_free(&other_seed);
 }
 
-/* ---- on a fabric ---- */
-
-static void no_pkt(void *arg, struct weft_pkt *pkt)
-{
-	fail_msg("there are no packets");
-}
-
-static struct weft_net *net_of(const char *preset)
-{
-	struct weft_topo topo = topo_of(preset);
-	struct weft_net_conf conf = {.seed = 1, .mtu_bytes = 4260, .free_pkt = no_pkt};
-	struct weft_net *net;
-	assert_int_equal(weft_net_create(&conf, &topo, 0, &net, NULL), 0);
-	return net;
-}
-
-static struct weft_port_info port_named(const struct weft_net *net, const char *name)
-{
-	struct weft_port_info info;
-	for (uint32_t i = 0; !weft_net_port_info(net, i, &info); i++)
-		if (!strcmp(info.name, name))
-			return info;
-	fail_msg("no port %s", name);
-	return info;
-}
-
-static uint32_t ports_down(const struct weft_net *net)
-{
-	struct weft_port_info info;
-	uint32_t n = 0;
-	for (uint32_t i = 0; !weft_net_port_info(net, i, &info); i++)
-		n += !info.up;
-	return n;
-}
-
-/* Ports down after each of the given times. */
-static void check_down(const char *preset, const char *const *specs, const weft_ns *at, const uint32_t *down,
-		       uint32_t n)
-{
-	struct weft_net *net = net_of(preset);
-	struct timeline t = {0};
-	uint32_t next = 0;
-	for (; *specs; specs++)
-		add(&t, *specs);
-	resolve(&t, preset, 1, 0);
-	for (uint32_t i = 0; i < n; i++) {
-		assert_int_equal(timeline_apply(&t, &next, at[i], net, NULL), 0);
-		if (ports_down(net) != down[i])
-			fail_msg("%u ports are down at %u ns, not %u", ports_down(net), (unsigned)at[i], down[i]);
-	}
-	assert_true(timeline_next_ns(&t, next) == WEFT_NEVER);
-	timeline_free(&t);
-	weft_net_destroy(net);
-}
-
-static void apply__every_target(void **state)
-{
-	static const char *const specs[] = {
-		"10ns fail cable:leaf:0:1 until 15ns",
-		"20ns fail uplink:spine:0:1 until 25ns",
-		"30ns fail downlink:leaf:3:0 until 35ns",
-		"40ns fail host:3 until 45ns",
-		"50ns fail switch:core:3 until 55ns", /* four pods, both ways */
-		"60ns fail switch:leaf:2 until 65ns", /* two hosts and two spines */
-		"70ns fail random:leaf:50% until 75ns",
-		"80ns fail host:0",
-		"90ns fail switch:spine:1",
-		"91ns restore host:0",
-		"92ns restore switch:spine:1",
-		NULL,
-	};
-	static const weft_ns at[] = {9, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 90, 91, 92};
-	static const uint32_t down[] = {0, 2, 0, 1, 0, 1, 0, 2, 0, 8, 0, 8, 0, 16, 0, 2, 10, 8, 0};
-	check_down("fattree:4", specs, at, down, sizeof at / sizeof *at);
-}
-
-/* The end of a fault undoes that fault, `restore` everything. */
-static void apply__ends_and_restores(void **state)
-{
-	struct weft_net *net = net_of("leafspine:2:2:2");
-	struct timeline t = {0};
-	uint32_t next = 0;
-	add(&t, "10ns degrade cable:leaf:0:1 25%");
-	add(&t, "20ns fail cable:leaf:0:1 until 30ns");
-	add(&t, "40ns degrade cable:leaf:0:1 10 until 50ns");
-	add(&t, "60ns fail uplink:leaf:0:1");
-	add(&t, "60ns degrade uplink:leaf:0:1 50%");
-	add(&t, "70ns restore cable:leaf:0:1");
-	resolve(&t, "leafspine:2:2:2", 1, WEFT_NEVER);
-	static const struct {
-		weft_ns at;
-		uint64_t bps;
-		bool up;
-	} expect[] = {
-		{9, GBPS100, true},       {10, GBPS100 / 4, true}, {20, GBPS100 / 4, false}, {30, GBPS100 / 4, true},
-		{40, GBPS100 / 10, true}, {50, GBPS100, true},     {60, GBPS100 / 2, false}, {70, GBPS100, true},
-	};
-	for (unsigned i = 0; i < sizeof expect / sizeof *expect; i++) {
-		assert_int_equal(timeline_apply(&t, &next, expect[i].at, net, NULL), 0);
-		struct weft_port_info up = port_named(net, "leaf0:up1"), down = port_named(net, "spine1:down0");
-		assert_true(up.bps == expect[i].bps);
-		assert_int_equal(up.up, expect[i].up);
-		assert_true(port_named(net, "leaf0:up0").bps == GBPS100);
-		if (expect[i].at < 60)
-			assert_true(down.bps == up.bps && down.up == up.up);
-		else
-			assert_true(down.bps == GBPS100 && down.up);
-	}
-	timeline_free(&t);
-	weft_net_destroy(net);
-}
-
-/* Turns that routing tells host 0 of the paths to host 2; 0: alike. */
-static uint32_t turns_told(struct weft_net *net)
-{
-	const struct weft_lb_turns *turns;
-	assert_int_equal(weft_net_turns(net, 0, 2, &turns), 0);
-	return turns ? turns->count : 0;
-}
-
-/* The link slows down at once, routing knows later, and also when it is whole again; of a degraded one it never does.
- */
-static void apply__tells_routing_of_renegotiated_rates(void **state)
-{
-	struct weft_net *net = net_of("leafspine:2:2:2");
-	struct timeline t = {0};
-	uint32_t next = 0;
-	add(&t, "10ns renegotiate uplink:leaf:0:1 25% until 30ns");
-	add(&t, "50ns renegotiate uplink:leaf:0:1 50");
-	add(&t, "70ns restore cable:leaf:0:1");
-	add(&t, "90ns degrade uplink:leaf:0:1 25% until 110ns");
-	resolve(&t, "leafspine:2:2:2", 1, 10);
-	static const struct {
-		weft_ns at;
-		uint64_t bps;
-		uint32_t turns;
-	} expect[] = {
-		{10, GBPS100 / 4, 0}, {20, GBPS100 / 4, 5},  {30, GBPS100, 5},  {40, GBPS100, 0},
-		{50, GBPS100 / 2, 0}, {60, GBPS100 / 2, 3},  {70, GBPS100, 3},  {80, GBPS100, 0},
-		{90, GBPS100 / 4, 0}, {100, GBPS100 / 4, 0}, {110, GBPS100, 0},
-	};
-	for (unsigned i = 0; i < sizeof expect / sizeof *expect; i++) {
-		assert_int_equal(timeline_apply(&t, &next, expect[i].at, net, NULL), 0);
-		assert_true(port_named(net, "leaf0:up1").bps == expect[i].bps);
-		assert_int_equal(turns_told(net), expect[i].turns);
-	}
-	assert_true(timeline_next_ns(&t, next) == WEFT_NEVER);
-	timeline_free(&t);
-	weft_net_destroy(net);
-}
-
-static void apply__degrades_a_switch(void **state)
-{
-	struct weft_net *net = net_of("leafspine:2:2:2");
-	struct timeline t = {0};
-	uint32_t next = 0;
-	add(&t, "0us degrade switch:spine:0 10");
-	resolve(&t, "leafspine:2:2:2", 1, WEFT_NEVER);
-	assert_int_equal(timeline_apply(&t, &next, 0, net, NULL), 0);
-	assert_true(port_named(net, "leaf0:up0").bps == GBPS100 / 10);
-	assert_true(port_named(net, "spine0:down1").bps == GBPS100 / 10);
-	assert_true(port_named(net, "leaf0:up1").bps == GBPS100);
-	timeline_free(&t);
-	weft_net_destroy(net);
-}
-
 /* ---- as options ---- */
 
 static int parse(struct options *o, const char *option, const char *value, struct weft_err *err)
@@ -460,20 +267,11 @@ static void resolve__counts_unlike_cables(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(add__reads_every_form),
-		cmocka_unit_test(add__refuses),
-		cmocka_unit_test(resolve__names_what_exists),
-		cmocka_unit_test(resolve__orders),
-		cmocka_unit_test(resolve__reconverges),
-		cmocka_unit_test(resolve__learns_renegotiated_rates),
-		cmocka_unit_test(apply__tells_routing_of_renegotiated_rates),
-		cmocka_unit_test(resolve__draws_cables),
-		cmocka_unit_test(apply__every_target),
-		cmocka_unit_test(apply__ends_and_restores),
-		cmocka_unit_test(apply__degrades_a_switch),
-		cmocka_unit_test(options__fault),
-		cmocka_unit_test(options__reconverge),
-		cmocka_unit_test(resolve__counts_unlike_cables),
+		cmocka_unit_test(add__reads_every_form),      cmocka_unit_test(add__refuses),
+		cmocka_unit_test(resolve__names_what_exists), cmocka_unit_test(resolve__orders),
+		cmocka_unit_test(resolve__reconverges),       cmocka_unit_test(resolve__learns_renegotiated_rates),
+		cmocka_unit_test(resolve__draws_cables),      cmocka_unit_test(options__fault),
+		cmocka_unit_test(options__reconverge),        cmocka_unit_test(resolve__counts_unlike_cables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
