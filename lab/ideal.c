@@ -38,20 +38,22 @@ static void add(struct cut *cut, uint32_t flow, uint64_t wire_bytes, bool longes
 	cut->wire_bytes += wire_bytes;
 }
 
-/* Some parallel links, all of one rate. */
+/* Some parallel links of one tier, all of one rate. */
 struct links {
 	uint64_t count, bps;
+	uint32_t tier; /* of the switches above them */
 };
 
-/* Time for all bytes to pass the cut, plus the rest of the last packet's path. A host's single link may be followed by
- * slower ones; the fabric's own arithmetic takes care of that. */
+/* Time for all bytes to pass the cut, plus the rest of the last packet's path. What else is slow on that path need not
+ * slow down the others. */
 static weft_ps cut_ps(const struct lab_config *c, const struct weft_net *net, const struct cut *cut, struct links links)
 {
 	const struct weft_flow *f = &c->workload.flows[cut->flow];
 	uint32_t last, ack = lab_ack_wire_bytes(c);
 	flow_wire_bytes(c, f->bytes, &last);
+	struct weft_net_cut one = {links.tier, links.bps};
 	if (links.count == 1)
-		return weft_net_ideal_ps(net, f->src, f->dst, cut->wire_bytes, last, ack);
+		return weft_net_ideal_cut_ps(net, f->src, f->dst, cut->wire_bytes, last, ack, &one);
 	weft_ps idle = weft_net_ideal_ps(net, f->src, f->dst, last, last, ack);
 	uint64_t share = cut->wire_bytes / links.count;
 	return share > last ? idle + (weft_ps)((double)(share - last) * 8e12 / (double)links.bps) : idle;
@@ -72,34 +74,15 @@ static weft_ps busiest(const struct lab_config *c, const struct weft_net *net, c
 /* The link of one host. */
 static struct links host_links(const struct weft_topo *t, uint32_t tier, uint32_t group)
 {
-	return (struct links){1, t->tier[0].down_bps};
-}
-
-/* What the links of the switches first..end-1 of `tier` that differ from the others add to these, bits per second. */
-static int64_t unlike_bps(const struct weft_topo *t, uint32_t tier, uint64_t first, uint64_t end)
-{
-	const struct weft_topo_tier *above = &t->tier[tier + 1];
-	int64_t plain = (int64_t)(above->down_bps * above->bundle), more = 0;
-	for (uint32_t i = 0; i < t->link_count; i++) {
-		const struct weft_topo_link *l = &t->link[i];
-		uint64_t bps = l->bps ? l->bps : above->down_bps;
-		if (l->tier == tier && l->sw >= first && l->sw < end)
-			more += (int64_t)(bps * (l->cables ? l->cables : above->bundle)) - plain;
-	}
-	return more;
+	return (struct links){1, t->tier[0].down_bps, 0};
 }
 
 /* All links that leave a group: a leaf's uplinks, or those of all of a pod's second-tier switches. With rates that
  * differ, as many at the tier's rate as carry the same. */
 static struct links group_links(const struct weft_topo *t, uint32_t tier, uint32_t group)
 {
-	uint64_t per_switch = (uint64_t)t->tier[tier].radix_up * t->tier[tier + 1].bundle;
-	uint64_t switches = tier == 0 ? 1 : t->tier[1].switches / (t->hosts / t->pod_hosts);
-	uint64_t bps = t->tier[tier + 1].down_bps, count = per_switch * switches;
-	int64_t more = unlike_bps(t, tier, group * switches, (group + 1) * switches);
-	if (more != 0)
-		count = (uint64_t)((int64_t)(count * bps) + more) / bps;
-	return (struct links){count ? count : 1, bps};
+	uint64_t bps = t->tier[tier + 1].down_bps, count = weft_topo_group_up_bps(t, tier, group) / bps;
+	return (struct links){count ? count : 1, bps, tier + 1};
 }
 
 static weft_ps ideal_of_groups(const struct lab_config *c, const struct weft_net *net, struct cut *cuts, uint32_t tier)

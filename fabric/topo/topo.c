@@ -213,6 +213,31 @@ uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, u
 	return cables;
 }
 
+/* What the links up of the switches first..end-1 of `tier` that differ from the others add to these. */
+static int64_t unlike_bps(const struct weft_topo *topo, uint32_t tier, uint64_t first, uint64_t end)
+{
+	const struct weft_topo_tier *above = &topo->tier[tier + 1];
+	int64_t plain = (int64_t)(above->down_bps * above->bundle), more = 0;
+
+	for (uint32_t i = 0; i < topo->link_count; i++) {
+		const struct weft_topo_link *l = &topo->link[i];
+		uint64_t bps = l->bps ? l->bps : above->down_bps;
+		if (l->tier == tier && l->sw >= first && l->sw < end)
+			more += (int64_t)(bps * (l->cables ? l->cables : above->bundle)) - plain;
+	}
+	return more;
+}
+
+uint64_t weft_topo_group_up_bps(const struct weft_topo *topo, uint32_t tier, uint32_t group)
+{
+	assert(tier + 1 < topo->tiers);
+	const struct weft_topo_tier *above = &topo->tier[tier + 1];
+	uint64_t switches = tier == 0 ? 1 : topo->tier[1].switches / (topo->hosts / topo->pod_hosts);
+	uint64_t plain = switches * topo->tier[tier].radix_up * above->bundle * above->down_bps;
+
+	return plain + (uint64_t)unlike_bps(topo, tier, group * switches, (group + 1) * switches);
+}
+
 const struct weft_topo_link *weft_topo_link_find(const struct weft_topo *topo, uint32_t tier, uint32_t sw, uint32_t up)
 {
 	for (uint32_t i = 0; i < topo->link_count; i++) {

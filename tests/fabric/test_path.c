@@ -69,23 +69,51 @@ static void weft_net_ideal_ps__one_switch(void **state)
 	check_flows(&t);
 }
 
-/* A bottleneck in the middle, latencies of their own in each tier: full packets arrive at the slow link's pace, a short
- * last one may catch up with those before it. */
-static void weft_net_ideal_ps__unequal_tiers(void **state)
+/* Rates of the tiers 0, 1 and 2 in Gb/s, latencies of their own in each. */
+static struct weft_topo unequal(const char *preset, const uint64_t gbps[3])
 {
 	struct weft_topo t;
 
-	assert_int_equal(weft_topo_preset("fattree:4", 800000000000, &t, NULL), 0);
+	assert_int_equal(weft_topo_preset(preset, 800000000000, &t, NULL), 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		t.tier[i].down_latency_ns = 100 + 300 * i;
 		t.tier[i].switch_latency_ns = 50 + 70 * i;
+		t.tier[i].down_bps = gbps[i] * 1000000000;
 	}
-	t.tier[1].down_bps = 100000000000;
-	check_flows(&t);
-	t.tier[2].down_bps = 10000000000;
-	check_flows(&t);
-	t.tier[0].down_bps = 5000000000;
-	check_flows(&t);
+	return t;
+}
+
+/* A bottleneck in the middle: full packets arrive at the slow link's pace, a short last one may catch up with those
+ * before it. */
+static void weft_net_ideal_ps__unequal_tiers(void **state)
+{
+	static const uint64_t gbps[][3] = {{800, 100, 800}, {800, 100, 10}, {5, 100, 10}};
+
+	for (int i = 0; i < 3; i++) {
+		struct weft_topo t = unequal("tree:2:2:2:1:1", gbps[i]);
+		check_flows(&t);
+	}
+}
+
+/* Slow links side by side: a flow is as fast as all of them together, or the host. One packet is not. */
+static void weft_net_ideal_ps__parallel_links(void **state)
+{
+	static const uint64_t gbps[][3] = {{100, 25, 100}, {100, 50, 25}, {100, 100, 10}};
+	static const uint64_t pace[] = {50, 100, 40}; /* two uplinks of a leaf, four of a pod */
+	enum { FULL = 100 };
+
+	for (int i = 0; i < 3; i++) {
+		struct lan lan;
+		struct weft_topo t = unequal("fattree:4", gbps[i]);
+		lan_open_topo(&lan, &t, lan_conf());
+		weft_ps one = weft_net_ideal_ps(lan.net, 0, 15, LAN_MTU, LAN_MTU, ACK);
+		weft_ps all = weft_net_ideal_ps(lan.net, 0, 15, (uint64_t)FULL * LAN_MTU, LAN_MTU, ACK);
+		weft_ps paced = (weft_ps)(FULL - 1) * LAN_MTU * 8000 / pace[i],
+			slack = 2 * LAN_MTU * 8000 / gbps[i][i > 0 ? 2 : 1];
+		lan_close(&lan);
+		check_flow(&t, 0, 15, 0, LAN_MTU);
+		assert_in_range(all, one + paced - slack, one + paced + slack);
+	}
 }
 
 /* Four links, three switches each way: 2 x (4 x 600 + 3 x 400) ns, and 4 x (4260 + 110) bytes of 160 ps. */
@@ -115,9 +143,10 @@ static void weft_net_brtt_ns__small_trees(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(weft_net_ideal_ps__two_tiers),  cmocka_unit_test(weft_net_ideal_ps__three_tiers),
-		cmocka_unit_test(weft_net_ideal_ps__one_switch), cmocka_unit_test(weft_net_ideal_ps__unequal_tiers),
-		cmocka_unit_test(weft_net_brtt_ns__leafspine),   cmocka_unit_test(weft_net_brtt_ns__small_trees),
+		cmocka_unit_test(weft_net_ideal_ps__two_tiers),      cmocka_unit_test(weft_net_ideal_ps__three_tiers),
+		cmocka_unit_test(weft_net_ideal_ps__one_switch),     cmocka_unit_test(weft_net_ideal_ps__unequal_tiers),
+		cmocka_unit_test(weft_net_ideal_ps__parallel_links), cmocka_unit_test(weft_net_brtt_ns__leafspine),
+		cmocka_unit_test(weft_net_brtt_ns__small_trees),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

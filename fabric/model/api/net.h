@@ -210,10 +210,20 @@ void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft
 
 /* Idle round trip of a full data packet and its ACK between the two farthest hosts: store-and-forward, latencies. */
 weft_ns weft_net_brtt_ns(const struct weft_net *net);
-/* Arithmetic completion time of `flow_bytes` payload from src to dst alone on an idle fabric, until the last ACK is
- * back; no queueing. */
+/* Least completion time of a flow from src to dst alone on an idle fabric, until the last ACK is back. Its packets are
+ * spread over all parallel links. Exact where the slowest link of the path is the only one of its tier, or a host's. */
 weft_ps weft_net_ideal_ps(const struct weft_net *net, uint32_t src, uint32_t dst, uint64_t wire_bytes_total,
 			  uint32_t last_wire_bytes, uint32_t ack_wire_bytes);
+
+/* Where several flows share the path. */
+struct weft_net_cut {
+	uint32_t tier; /* the link below a switch of this tier, which the path goes up */
+	uint64_t bps;  /* what all of them together get there */
+};
+/* The same for bytes of several flows of which the last one goes from src to dst: they wait for each other at the cut
+ * alone. */
+weft_ps weft_net_ideal_cut_ps(const struct weft_net *net, uint32_t src, uint32_t dst, uint64_t wire_bytes_total,
+			      uint32_t last_wire_bytes, uint32_t ack_wire_bytes, const struct weft_net_cut *cut);
 
 /* A look at the packets of some ports, for captures; costs nothing where it is off. */
 enum weft_tap_event {

@@ -82,6 +82,8 @@ enum weft_port_dir {
 uint32_t weft_topo_uplinks(const struct weft_topo *topo, uint32_t tier);
 /* Cables up of switch `sw` of `tier`, which must exist. */
 uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw);
+/* What all links carry together that lead up from the leaf (tier 0) or from the pod (tier 1) with number `group`. */
+uint64_t weft_topo_group_up_bps(const struct weft_topo *topo, uint32_t tier, uint32_t group);
 /* The digits that name the uplinks of the tiers. A tier whose `values` are fewer than its uplinks did not fit. */
 void weft_topo_digits(const struct weft_topo *topo, struct weft_lb_digits *digits);
 /* The hosts of a leaf send more than its uplinks carry, at the topology's rates. Without uplinks: no. */

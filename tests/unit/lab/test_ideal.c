@@ -4,19 +4,24 @@
 #include "cmocka_all.h"
 #include "options.h"
 
+#define GBPS50 UINT64_C(50000000000)
+
 static void no_pkt(void *arg, struct weft_pkt *pkt)
 {
 	fail_msg("an idle fabric gives no packet back");
 }
 
-/* Ideal time of a command line's workload, in microseconds. */
-static double ideal_us(const char *topology, const char *matrix)
+/* Ideal time of a command line's workload, in microseconds; `uplink_bps` is the rate between leaves and spines, 0: as
+ * the topology says. */
+static double ideal_at_us(const char *topology, const char *matrix, uint64_t uplink_bps)
 {
 	struct options o;
 	struct weft_net *net;
 	struct weft_net_conf conf;
 	char *argv[] = {(char *)"test", (char *)"--topology", (char *)topology, (char *)"--matrix", (char *)matrix};
 	assert_int_equal(options_parse(&o, 5, argv, NULL, NULL, NULL), 0);
+	if (uplink_bps)
+		o.lab.topo.tier[1].down_bps = uplink_bps;
 	lab_net_conf(&o.lab, &conf);
 	conf.free_pkt = no_pkt;
 	assert_int_equal(weft_net_create(&conf, &o.lab.topo, 0, &net, NULL), 0);
@@ -24,6 +29,11 @@ static double ideal_us(const char *topology, const char *matrix)
 	weft_net_destroy(net);
 	options_free(&o);
 	return us;
+}
+
+static double ideal_us(const char *topology, const char *matrix)
+{
+	return ideal_at_us(topology, matrix, 0);
 }
 
 /* Ideal time of each flow alone is that of a workload of it only. */
@@ -94,6 +104,30 @@ static void ideal__grows_with_the_bytes(void **state)
 	assert_float_equal(two - one, 256 * packet, 0.001);
 }
 
+/* A leaf's one uplink of four times the hosts' rate carries what four equal ones do, but for the latency. */
+static void ideal__one_fast_uplink_is_several(void **state)
+{
+	double four = ideal_us("leafspine:2:4:8", "tornado:16:4MiB");
+	double fast = ideal_at_us("leafspine:2:1:8", "tornado:16:4MiB", 4 * GBPS50);
+	assert_float_equal(fast, four, 4);
+}
+
+/* Four uplinks of a quarter of the hosts' rate carry one flow as one of that rate does, but for the latency. */
+static void ideal__slow_uplinks_carry_one_flow_together(void **state)
+{
+	double one = ideal_us("leafspine:2:1:1", "tornado:2:4MiB");
+	double slow = ideal_at_us("leafspine:2:4:1", "tornado:2:4MiB", GBPS50 / 4);
+	assert_float_equal(slow, one, 6);
+}
+
+/* What stays below the leaf does not wait for its slow uplink: nine flows of which one goes up. */
+static void ideal__slow_uplink_leaves_the_others(void **state)
+{
+	double equal = ideal_us("leafspine:2:1:8", "incast:9:4MiB");
+	double slow = ideal_at_us("leafspine:2:1:8", "incast:9:4MiB", GBPS50 / 2);
+	assert_float_equal(slow, equal, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +138,9 @@ int main(void)
 		cmocka_unit_test(ideal__oversubscribed_leaf_is_the_bottleneck),
 		cmocka_unit_test(ideal__grows_with_the_bytes),
 		cmocka_unit_test(ideal__unlike_links_count),
+		cmocka_unit_test(ideal__one_fast_uplink_is_several),
+		cmocka_unit_test(ideal__slow_uplinks_carry_one_flow_together),
+		cmocka_unit_test(ideal__slow_uplink_leaves_the_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
