@@ -114,7 +114,7 @@ static int create_port(struct lab_host *h, struct weft_err *err)
 	if (rc || !c->faulty)
 		return rc;
 	struct weft_fault_conf fault = c->fault;
-	fault.seed = rng_mix(fault.seed + h->index + 1);
+	fault.seed = rng_mix(rng_mix(c->seed) + fault.seed + h->index + 1);
 	rc = weft_fault_open(&fault, h->nic, &h->port, err);
 	h->faulty = !rc;
 	return rc;

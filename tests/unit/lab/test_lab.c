@@ -63,6 +63,37 @@ static void lab_run__flows_start_when_the_matrix_says(void **state)
 	}
 }
 
+/* Retransmissions of a lossy run with a seed. */
+static uint64_t repeated(const char *seed)
+{
+	struct options o = {0};
+	struct lab *lab = NULL;
+	struct weft_err err = {""};
+	struct weft_stats sum;
+	args_lab_made(&o,
+		      (const char *const[]){"--topology", "star:4", "--matrix", "incast:3:256KiB", "--set",
+					    "fault_loss_ppm=20000", "--seed", seed, NULL},
+		      &lab, &err);
+	assert_int_equal(lab_run(lab, &err), 0);
+	lab_stats(lab, &sum);
+	assert_int_equal(lab_destroy(lab), 0);
+	options_free(&o);
+	return sum.tx_retx;
+}
+
+/* What the NICs lose depends on the run's seed, as all else that is random. */
+static void lab_run__seed_draws_nic_faults(void **state)
+{
+	uint64_t first = repeated("1"), others = 0;
+	char seed[4];
+	assert_true(repeated("1") == first);
+	for (int i = 2; i < 6; i++) {
+		snprintf(seed, sizeof seed, "%d", i);
+		others += repeated(seed) != first;
+	}
+	assert_true(others > 0);
+}
+
 static void lab_result__counts_agree(void **state)
 {
 	struct fixture *f = *state;
@@ -154,6 +185,7 @@ int main(void)
 		TEST(lab_run__says_what_had_not_ended),
 		TEST(lab_run__flows_start_when_the_matrix_says),
 		TEST(lab_result__counts_agree),
+		cmocka_unit_test(lab_run__seed_draws_nic_faults),
 		TEST(lab_fault_port__only_when_asked_for),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
