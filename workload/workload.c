@@ -207,6 +207,15 @@ static int read_failures(const struct reader *r)
 	return lines_error(&r->l, "failures are not part of a matrix here; only 'Failures 0' is read");
 }
 
+/* Twice, the second could be less than a host that a connection has named. */
+static int read_nodes(struct reader *r)
+{
+	if (r->has_nodes)
+		return lines_error(&r->l, "a second line 'Nodes N'");
+	r->has_nodes = true;
+	return lines_u32(&r->l, 1, "Nodes", 1, WEFT_TOPO_HOSTS_MAX, &r->w->nodes);
+}
+
 static int read_line(struct reader *r)
 {
 	const struct lines *l = &r->l;
@@ -215,10 +224,8 @@ static int read_line(struct reader *r)
 		return read_flow(r);
 	if (lines_is(l, 0, "trigger"))
 		return read_trigger(r);
-	if (lines_is(l, 0, "Nodes")) {
-		r->has_nodes = true;
-		return lines_u32(l, 1, "Nodes", 1, WEFT_TOPO_HOSTS_MAX, &r->w->nodes);
-	}
+	if (lines_is(l, 0, "Nodes"))
+		return read_nodes(r);
 	if (lines_is(l, 0, "Connections")) {
 		r->connections_line = l->line;
 		return lines_u32(l, 1, "Connections", 1, COUNT_MAX, &r->connections);

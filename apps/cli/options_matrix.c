@@ -14,11 +14,16 @@ static int check_flows(const struct options *o, const char *spec, const struct w
 	if (w->nodes > o->lab.topo.hosts)
 		return weft_err_set(err, -EINVAL, "%.80s has %u nodes, topology %.80s only %u hosts", spec, w->nodes,
 				    o->topology, o->lab.topo.hosts);
-	for (uint32_t i = 0; i < w->flow_count; i++)
-		if (w->flows[i].bytes > WEFT_MSG_BYTES_MAX)
+	for (uint32_t i = 0; i < w->flow_count; i++) {
+		const struct weft_flow *f = &w->flows[i];
+		if (f->src >= w->nodes || f->dst >= w->nodes)
+			return weft_err_set(err, -EINVAL, "%.80s: flow %u, %u->%u, is not between nodes 0..%u", spec, i,
+					    f->src, f->dst, w->nodes - 1);
+		if (f->bytes > WEFT_MSG_BYTES_MAX)
 			return weft_err_set(err, -EINVAL,
 					    "%.80s: flow %u has %" PRIu64 " bytes, a message at most %" PRIu64, spec, i,
-					    w->flows[i].bytes, WEFT_MSG_BYTES_MAX);
+					    f->bytes, WEFT_MSG_BYTES_MAX);
+	}
 	return 0;
 }
 

@@ -122,6 +122,7 @@ static void weft_workload_parse__bad_triggers(void **state)
 static void weft_workload_parse__bad_header(void **state)
 {
 	check_refused(1, "Nodes 0", "m:1: Nodes: 0 is not in 1..65536");
+	check_refused(2, "Nodes 4\nConnections 3", "m:2: a second line 'Nodes N'");
 	check_refused(2, "Connections 4", "m:2: Connections 4, but there are 3");
 	check_refused(2, "", "m:9: the line 'Connections N' is missing");
 	check_refused(3, "Triggers 1", "m:3: Triggers 1, but there are 2");
