@@ -308,12 +308,20 @@ bool weft_workload_is_pattern(const char *spec)
 bool weft_workload_cdf_file(const char *spec, char *path, size_t size)
 {
 	int pattern = find_pattern(spec);
-	struct token tok[2];
+	struct token tok[PATTERN_FIELDS_MAX + 1];
+	uint32_t given = spec_split(spec, tok, PATTERN_FIELDS_MAX + 1) - 1;
 
-	if (pattern < 0 || patterns[pattern].fields[0] != FIELD_CDF || spec_split(spec, tok, 2) < 2 || !is_path(tok[1]))
-		return false;
-	snprintf(path, size, "%.*s", (int)tok[1].len, tok[1].s);
-	return true;
+	for (uint32_t i = 0; pattern >= 0 && i < given && i < PATTERN_FIELDS_MAX; i++) {
+		enum field field = patterns[pattern].fields[i];
+		struct token t = tok[i + 1];
+		if (field == FIELD_PATTERN)
+			return weft_workload_cdf_file(t.s, path, size);
+		if (field != FIELD_CDF || !is_path(t))
+			continue;
+		snprintf(path, size, "%.*s", (int)t.len, t.s);
+		return true;
+	}
+	return false;
 }
 
 int request_read(const char *spec, const struct weft_workload_site *site, struct request *q, request_build **build,

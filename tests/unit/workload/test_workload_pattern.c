@@ -76,6 +76,10 @@ static void weft_workload_cdf_file__paths(void **state)
 	assert_string_equal(path, "./a");
 	assert_true(weft_workload_cdf_file("poisson:/long/name:0.5:1ms", path, sizeof path));
 	assert_string_equal(path, "/long/n");
+	assert_true(weft_workload_cdf_file("repeat:2:1ms:poisson:./b:0.5:1ms", path, sizeof path));
+	assert_string_equal(path, "./b");
+	assert_false(weft_workload_cdf_file("repeat:2:1ms:poisson:websearch:0.5:1ms", path, sizeof path));
+	assert_false(weft_workload_cdf_file("repeat:2:1ms", path, sizeof path));
 	assert_false(weft_workload_cdf_file("poisson:websearch:0.5:1ms", path, sizeof path));
 	assert_false(weft_workload_cdf_file("poisson", path, sizeof path));
 	assert_false(weft_workload_cdf_file("incast:a/b:1", path, sizeof path));
