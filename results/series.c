@@ -82,11 +82,16 @@ int series_open(struct lab *lab, const struct outputs_conf *conf, struct series 
 	return 0;
 }
 
-/* Share of a link's time, 0 to 1. */
+/* Share of a time, 0 to 1. */
+static double share_of(double busy_ps, weft_ps time)
+{
+	double share = time ? busy_ps / (double)time : 0;
+	return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
 static double utilisation(double bytes, uint64_t bps, weft_ps time)
 {
-	double share = time ? bytes * 8e12 / ((double)bps * (double)time) : 0;
-	return share < 0 ? 0 : share > 1 ? 1 : share;
+	return share_of(bytes * 8e12 / (double)bps, time);
 }
 
 static bool port_moved(const struct weft_port_counts *was, const struct weft_port_counts *is)
@@ -187,7 +192,7 @@ static void write_links(const struct weft_net *net, weft_ps now, FILE *file)
 			uint64_t bytes = info.counts.sent_bytes;
 			fprintf(file, "%s,%g,%" PRIu64 ",%" PRIu64 ",%.4f,%.4f,%.3f\n", info.name,
 				(double)info.bps / 1e9, info.counts.sent_pkts, bytes,
-				all ? (double)bytes / (double)all : 0, utilisation((double)bytes, info.bps, now),
+				all ? (double)bytes / (double)all : 0, share_of((double)info.busy_ps, now),
 				(double)info.counts.paused_ns / 1e3);
 		}
 	}

@@ -103,6 +103,7 @@ void weft_net_destroy(struct weft_net *net)
 	evq_fini(&net->evq);
 	route_free(&net->tree);
 	tree_free(&net->tree);
+	weft_mem_free(&libc_mem, net->past);
 	weft_mem_free(&libc_mem, net->pfc);
 	weft_mem_free(&libc_mem, net->ordered);
 	weft_mem_free(&libc_mem, net->credits);

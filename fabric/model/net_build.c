@@ -291,9 +291,10 @@ int net_build(struct weft_net *net)
 	net->tree.cold = weft_mem_alloc(&libc_mem, net->tree.port_count * sizeof *net->tree.cold);
 	net->tree.switches = weft_mem_alloc(&libc_mem, net->tree.switch_count * sizeof *net->tree.switches);
 	net->hosts = weft_mem_alloc(&libc_mem, (event_count(net) - event_wake(net, 0)) * sizeof *net->hosts);
+	net->past = weft_mem_alloc(&libc_mem, net->tree.port_count * sizeof *net->past);
 	if (t->link_count)
 		net->tree.down_first = weft_mem_alloc(&libc_mem, children * sizeof *net->tree.down_first);
-	if (!net->tree.ports || !net->tree.cold || !net->tree.switches || !net->hosts ||
+	if (!net->tree.ports || !net->tree.cold || !net->tree.switches || !net->hosts || !net->past ||
 	    (t->link_count && !net->tree.down_first))
 		return -ENOMEM;
 	layout_switches(net, &salts);

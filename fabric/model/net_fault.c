@@ -106,6 +106,8 @@ void weft_net_link_set_bps(struct weft_net *net, struct weft_link_id id, uint64_
 	assert(id.index < net->tree.port_count);
 	uint32_t reverse = net->tree.cold[id.index].reverse;
 
+	net->past[id.index].busy_ps = port_busy_ps(net, id.index);
+	net->past[id.index].bytes = net->tree.ports[id.index].sent_bytes;
 	port_set_bps(net, &net->tree.ports[id.index], bps);
 	if (net->pfc) {
 		pfc_resize(net, id.index);

@@ -24,6 +24,12 @@ struct net_pfc {
 	weft_ps paused_ps;      /* by pauses that are over */
 };
 
+/* What a port has sent at rates that it no longer has. Same index as its net_port. */
+struct net_past {
+	uint64_t bytes;
+	weft_ps busy_ps; /* for which the link carried them */
+};
+
 /* Ordered data that waits at a port, apart from all other data. Same index as its net_port. */
 struct net_ordered {
 	struct weft_pkt *head, *tail;
@@ -57,6 +63,7 @@ struct weft_net {
 	struct net_host *hosts; /* with PFC as many more as ports, without anybody there: prefetching takes its events
 				   for hosts' */
 	struct net_pfc *pfc;    /* per port; NULL: switches drop */
+	struct net_past *past;  /* per port */
 	struct net_ordered *ordered; /* per port; NULL: one data queue */
 	struct net_credits *credits; /* per port; NULL: credits are control */
 	bool special; /* routes, PFC, credit queues, a choice, links with unlike cables or only a part of it here:
@@ -165,6 +172,9 @@ weft_ps path_brtt_ps(const struct weft_topo *t, uint32_t mtu_bytes);
 int net_build(struct weft_net *net);
 /* Sets the link's rate and what is derived from it: thresholds in time stay what they are. */
 void port_set_bps(struct weft_net *net, struct net_port *p, uint64_t bps);
+
+/* How long the bytes that the port has sent take, each at the rate of its time. */
+weft_ps port_busy_ps(const struct weft_net *net, uint32_t port);
 /* queue.c: a port's queues. */
 /* Takes over `pkt`: sends it at once if the port is free, else queues, trims or drops it. */
 void queue_enqueue(struct weft_net *net, uint32_t port, struct weft_pkt *pkt);

@@ -49,6 +49,14 @@ void weft_net_port_counts(const struct weft_net *net, uint32_t port, struct weft
 	}
 }
 
+weft_ps port_busy_ps(const struct weft_net *net, uint32_t port)
+{
+	const struct net_past *past = &net->past[port];
+	uint64_t bytes = net->tree.ports[port].sent_bytes - past->bytes;
+
+	return past->busy_ps + (weft_ps)((unsigned __int128)bytes * UINT64_C(8000000000000) / net->tree.cold[port].bps);
+}
+
 int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_port_info *info)
 {
 	if (port >= net->tree.port_count)
@@ -64,6 +72,7 @@ int weft_net_port_info(const struct weft_net *net, uint32_t port, struct weft_po
 						      : cold->place,
 		.bps = cold->bps,
 		.up = p->flags & PORT_UP,
+		.busy_ps = port_busy_ps(net, port),
 	};
 	print_name(info, info->name, sizeof info->name);
 	weft_net_port_counts(net, port, &info->counts);

@@ -194,11 +194,12 @@ struct weft_port_counts {
 struct weft_port_info {
 	char name[WEFT_PORT_NAME_MAX];
 	enum weft_port_dir dir;
-	uint32_t tier;  /* 0 = leaf; 0 for a host's NIC, too */
-	uint32_t sw;    /* number in its tier; of a host's NIC, the host */
-	uint32_t index; /* cable among the switch's cables in that direction; the host with WEFT_PORT_HOST and _NIC */
-	uint64_t bps;   /* now */
-	bool up;        /* the link carries packets */
+	uint32_t tier;   /* 0 = leaf; 0 for a host's NIC, too */
+	uint32_t sw;     /* number in its tier; of a host's NIC, the host */
+	uint32_t index;  /* cable among the switch's cables in that direction; the host with WEFT_PORT_HOST and _NIC */
+	uint64_t bps;    /* now */
+	bool up;         /* the link carries packets */
+	weft_ps busy_ps; /* how long counts.sent_bytes take, at the rates that it had meanwhile */
 	struct weft_port_counts counts;
 };
 

@@ -276,6 +276,23 @@ static void series_close__agrees_with_the_samples(void **state)
 	assert_true(shares > 0.9998 && shares < 1.0002);
 }
 
+/* A link that slows down at the end was not busy all the time before. */
+static void series_close__tells_use_at_the_rates_of_the_time(void **state)
+{
+	struct fixture *f = *state;
+	char port[32];
+	double utilisation, up = -1;
+	assert_int_equal(MAKE(f, "--topology", "leafspine:2:4:1", "--matrix", "permutation:2:1MiB", "--lb", "ops",
+			      "--out", f->dir, "--fault", "150us degrade uplink:leaf:0:0 1%"),
+			 0);
+	run(f);
+	FILE *file = open_file(f, "links.csv");
+	while (fscanf(file, "%31[^,],%*[^,],%*[^,],%*[^,],%*[^,],%lf,%*f\n", port, &utilisation) == 2)
+		up = strcmp(port, "leaf0:up0") ? up : utilisation;
+	fclose(file);
+	assert_true(up > 0 && up < 0.6);
+}
+
 /* Seven senders, one sink: the others' NICs are paused, its own is not, and all of it is in the result. */
 static void series_close__tells_who_was_paused(void **state)
 {
@@ -459,6 +476,7 @@ int main(void)
 		TEST(series_sample__finds_the_deepest_queue),
 		TEST(series_sample__shows_connections),
 		TEST(series_sample__leaves_background_out),
+		TEST(series_close__tells_use_at_the_rates_of_the_time),
 		TEST(series_close__tells_who_was_paused),
 		TEST(series_sample__leaves_the_run_alone),
 		TEST(series_sample__does_not_prolong_a_run),
