@@ -127,10 +127,11 @@ static double percentile(const struct direction *d, double share)
 struct spread_result queue_spread_result(const struct queue_spread *q, uint32_t dir)
 {
 	const struct direction *d = &q->dirs[dir];
-	if (!d->samples)
+	if (!d->lengths)
 		return (struct spread_result){0};
 	return (struct spread_result){.samples = d->samples,
-				      .sd_mean = d->sd / (double)d->samples,
+				      .lengths = d->lengths,
+				      .sd_mean = d->samples ? d->sd / (double)d->samples : 0,
 				      .sd_max = d->sd_max,
 				      .mean = d->length / (double)d->lengths,
 				      .p99 = percentile(d, 0.99),

@@ -54,8 +54,8 @@ static const struct line lines[] = {
 	{"wait_spine_up_max_us", "spine_up       " WAITING("spine_up")},
 	{"wait_spine_down_max_us", "spine_down     " WAITING("spine_down")},
 	{"wait_core_down_max_us", "core_down      " WAITING("core_down")},
-	{"queue_spread.up.samples", "spread up      " SPREAD("up")},
-	{"queue_spread.down.samples", "spread down    " SPREAD("down")},
+	{"queue_spread.up.lengths", "spread up      " SPREAD("up")},
+	{"queue_spread.down.lengths", "spread down    " SPREAD("down")},
 	{"credit_queues.injected", "credit queues  {credit_queues.injected} credits, {credit_queues.dropped} dropped, "
 				   "{credit_queues.marked} marked, "
 				   "at all ports together\n"},

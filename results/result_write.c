@@ -53,7 +53,7 @@ static const struct section sections[] = {
 	 .when = "hops.core_down.data",
 	 .or_when = "hops.core_down.dropped",
 	 .of_fabric = true},
-	{.path = "queue_spread", .when = "queue_spread.up.samples"},
+	{.path = "queue_spread", .when = "queue_spread.up.lengths"},
 };
 
 enum { SECTIONS = sizeof sections / sizeof *sections };

@@ -11,8 +11,9 @@ enum { SPREAD_UP, SPREAD_DOWN, SPREAD_DIRS };
 
 /* Statistics of one direction, over all leaves and samples. */
 struct spread_result {
-	uint64_t samples;              /* number of samples of a leaf's group of ports */
-	double sd_mean, sd_max;        /* standard deviation within a group, with n in the denominator */
+	uint64_t samples;       /* of a leaf's group of ports; groups of one have no deviation and do not count */
+	uint64_t lengths;       /* of ports in all samples, also of a group's only one; 0: no numbers */
+	double sd_mean, sd_max; /* standard deviation within a group, with n in the denominator */
 	double mean, p99, p99999, max; /* of the lengths themselves; percentiles to a quarter of a packet */
 };
 

@@ -122,6 +122,17 @@ static void sample__weighs_by_time(void **state)
 	queue_spread_free(q);
 }
 
+/* Each leaf has one uplink: its lengths count, though they have no deviation. */
+static void sample__one_uplink_has_lengths(void **state)
+{
+	struct fixture *f = *state;
+	RUN(f, "--topology", "leafspine:2:1:2", "--matrix", "tornado:4:256KiB", "--set", "queue_sample_ns=1000");
+	const struct spread_result *up = &f->r.spread[SPREAD_UP];
+	assert_int_equal(up->samples, 0);
+	assert_true(up->lengths > 20 && up->max > 1 && up->max >= up->p99 - 0.25);
+	assert_float_equal(up->sd_mean, 0, 0);
+}
+
 /* Samples between two events are all alike and taken at once: their number is that of the time that passed. */
 static void sample__every_interval(void **state)
 {
@@ -147,7 +158,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sample__idle_queues_are_even),  TEST(sample__links_that_are_down_do_not_count),
 		TEST(sample__a_star_has_no_uplinks), TEST(sample__one_of_two_uplinks),
-		TEST(sample__weighs_by_time),        TEST(sample__every_interval),
+		TEST(sample__weighs_by_time),        TEST(sample__one_uplink_has_lengths),
+		TEST(sample__every_interval),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static void set_fabric__by_hop(void **state)
 	net.at[0][WEFT_PORT_UP] = (struct weft_hop_stats){10, 50000000, 9000000, 3, 4};
 	net.at[1][WEFT_PORT_DOWN] = (struct weft_hop_stats){.data = 1, .wait_ps = 2000000, .wait_max_ps = 2000000};
 	result_set_fabric(&r, &net, 1000);
-	r.spread[SPREAD_DOWN] = r.spread[SPREAD_UP] = (struct spread_result){7, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5};
+	r.spread[SPREAD_DOWN] = r.spread[SPREAD_UP] = (struct spread_result){7, 14, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5};
 	assert_float_equal(r.hops[0][WEFT_PORT_UP].wait_mean_us, 5, 1e-9);
 	assert_float_equal(r.hops[0][WEFT_PORT_UP].wait_max_us, 9, 1e-9);
 	json_t *json = json_of(&r);
