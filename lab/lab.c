@@ -278,3 +278,11 @@ void lab_stats(const struct lab *lab, struct weft_stats *sum)
 	for (uint32_t h = 0; h < lab->host_count; h++)
 		weft_stats_add(sum, weft_engine_stats(lab->hosts[h].engine));
 }
+
+uint64_t lab_rx_dropped(const struct lab *lab)
+{
+	uint64_t sum = 0;
+	for (uint32_t h = 0; h < lab->host_count; h++)
+		sum += sim_port_rx_dropped(lab->hosts[h].nic);
+	return sum;
+}

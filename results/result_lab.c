@@ -25,6 +25,7 @@ int result_of_lab(struct lab *lab, struct run_result *r, struct weft_err *err)
 	};
 	weft_net_get_stats(lab_net(lab), &net);
 	result_set_fabric(r, &net, r->elapsed);
+	result_add_host_drops(r, lab_rx_dropped(lab));
 	for (uint32_t dir = 0; dir < SPREAD_DIRS; dir++)
 		r->spread[dir] = lab_queue_spread(lab, dir);
 	lab_stats(lab, &sum);

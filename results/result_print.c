@@ -47,7 +47,7 @@ static const struct line lines[] = {
 			       "{dup_ack3_flows%2} %\n"},
 	{"dropped",
 	 "drops          {drops.data} data and {drops.control} control in full queues, {drops.down} by failed links, "
-	 "{drops.error} by bit errors, {drops.route} without a route\n"},
+	 "{drops.error} by bit errors, {drops.route} without a route, {drops.host} in full rings of hosts\n"},
 	{NULL, "queues         max {queue_max_bytes} bytes, mean {queue_mean_bytes:0} bytes\n"},
 	{"wait_leaf_host_max_us", "leaf_host      " WAITING("leaf_host")},
 	{"wait_leaf_up_max_us", "leaf_up        " WAITING("leaf_up")},

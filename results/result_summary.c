@@ -129,7 +129,7 @@ static void set_hops(struct run_result *r, const struct weft_net_stats *stats)
 
 static uint64_t sum_drops(const struct run_drops *d)
 {
-	return d->data + d->control + d->down + d->error + d->route;
+	return d->data + d->control + d->down + d->error + d->route + d->host;
 }
 
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now)
@@ -155,6 +155,12 @@ void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats,
 	r->events = stats->events;
 	r->packet_hops = stats->hops;
 	r->digest = stats->digest;
+}
+
+void result_add_host_drops(struct run_result *r, uint64_t pkts)
+{
+	r->drops.host += pkts;
+	r->packets.dropped = sum_drops(&r->drops);
 }
 
 void result_set_reordering(struct run_result *r, const struct reorder_sum *sum)

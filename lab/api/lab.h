@@ -51,6 +51,9 @@ struct spread_result lab_queue_spread(const struct lab *lab, uint32_t dir);
 /* Sum of the counters of all engines. */
 void lab_stats(const struct lab *lab, struct weft_stats *sum);
 
+/* Packets that found their host's receive ring full. */
+uint64_t lab_rx_dropped(const struct lab *lab);
+
 /* ---- its parts ---- */
 
 struct weft_net *lab_net(struct lab *lab);

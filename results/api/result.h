@@ -31,12 +31,13 @@ struct run_origin {
 	const char *error; /* why the run is no success; NULL or empty: it is one */
 };
 
-/* Why the fabric dropped packets; together run_packets.dropped. */
+/* Why the fabric and its hosts dropped packets; together run_packets.dropped. */
 struct run_drops {
 	uint64_t data, control; /* full queues */
 	uint64_t down;          /* failed links and switches */
 	uint64_t error;         /* bit errors */
 	uint64_t route;         /* no way to the host, or nobody there */
+	uint64_t host;          /* a host's receive ring was full */
 };
 
 /* In what order packets arrived; shares are of all flows, 0 to 1. */
@@ -118,6 +119,9 @@ void result_add_engine(struct run_packets *p, const struct weft_stats *stats);
 /* Fills in what the fabric counted: trimmed, dropped, marked, queues, waiting, events, hops. The mean queue depth is
  * taken over the time from 0 to `now`. */
 void result_set_fabric(struct run_result *r, const struct weft_net_stats *stats, weft_ps now);
+
+/* Adds packets that hosts had no room to receive; after result_set_fabric. */
+void result_add_host_drops(struct run_result *r, uint64_t pkts);
 
 /* Fills in how packets arrived; the flows must be there already. */
 void result_set_reordering(struct run_result *r, const struct reorder_sum *sum);

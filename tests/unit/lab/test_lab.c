@@ -94,6 +94,20 @@ static void lab_run__seed_draws_nic_faults(void **state)
 	assert_true(others > 0);
 }
 
+/* A host that looks late has its ring full by then. */
+static void lab_result__counts_what_hosts_drop(void **state)
+{
+	struct fixture *f = *state;
+	struct run_result r;
+	MAKE(f, "--topology", "star:5", "--matrix", "incast:4:1MiB", "--set", "nic_rx_entries=4", "--set",
+	     "poll_delay_ns=100000", "--end", "5ms");
+	lab_run(f->lab, &f->err);
+	assert_int_equal(result_of_lab(f->lab, &r, NULL), 0);
+	assert_true(r.drops.host > 0);
+	assert_int_equal(r.drops.host, lab_rx_dropped(f->lab));
+	assert_true(r.packets.dropped >= r.drops.host);
+}
+
 static void lab_result__counts_agree(void **state)
 {
 	struct fixture *f = *state;
@@ -185,6 +199,7 @@ int main(void)
 		TEST(lab_run__says_what_had_not_ended),
 		TEST(lab_run__flows_start_when_the_matrix_says),
 		TEST(lab_result__counts_agree),
+		TEST(lab_result__counts_what_hosts_drop),
 		cmocka_unit_test(lab_run__seed_draws_nic_faults),
 		TEST(lab_fault_port__only_when_asked_for),
 	};
