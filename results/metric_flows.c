@@ -119,7 +119,7 @@ const struct metric metrics_of_flows[] = {
 	 METRIC_FIELD(summary.background_fct_us.max)},
 	{.json = "ideal_us",
 	 .unit = "us",
-	 .help = "least time the workload can take: bytes with headers through the bottleneck, plus latency",
+	 .help = "bytes with headers through the bottleneck, plus the latency of the longest idle path through it",
 	 METRIC_FIELD(summary.ideal_us)},
 	{.name = "makespan_us",
 	 .unit = "us",
