@@ -221,10 +221,14 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weft_topo_leaf__oversubscribed),
-		cmocka_unit_test(weft_topo_parse__fields),       cmocka_unit_test(weft_topo_parse__shipped_files),
-		cmocka_unit_test(weft_topo_parse__bad_lines),    cmocka_unit_test(weft_topo_parse__impossible_trees),
-		cmocka_unit_test(weft_topo_parse__unlike_links), cmocka_unit_test(weft_topo_parse__mesh),
-		cmocka_unit_test(weft_topo_parse__truncated),    cmocka_unit_test(weft_topo_print__reads_back),
+		cmocka_unit_test(weft_topo_parse__fields),
+		cmocka_unit_test(weft_topo_parse__shipped_files),
+		cmocka_unit_test(weft_topo_parse__bad_lines),
+		cmocka_unit_test(weft_topo_parse__impossible_trees),
+		cmocka_unit_test(weft_topo_parse__unlike_links),
+		cmocka_unit_test(weft_topo_parse__mesh),
+		cmocka_unit_test(weft_topo_parse__truncated),
+		cmocka_unit_test(weft_topo_print__reads_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,8 @@
 #ifndef WEFT_TOPO_H
 #define WEFT_TOPO_H
 
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "weft/err.h"
