@@ -228,10 +228,11 @@ static bool heeds_share(const struct weft_cc *cc, uint64_t share_bps)
 
 /* The window that goes with a share of the link. Each of N that share it alike has (share_pct - 1/N) / N of the BDP:
  * alone that is about the BDP. Together they fill the link and the queue before it, so that it has something to send
- * until those that stay have heard that others ended. */
+ * until those that stay have heard that others ended. The receiver's link may be faster than ours. */
 static uint64_t share_window(const struct weft_cc *cc, uint64_t share_bps)
 {
 	const struct weft_cc_params *p = cc->params;
+	share_bps = share_bps < p->link_bps ? share_bps : p->link_bps;
 	uint64_t pct = smartt_tune(cc)->share_pct, part_pct = share_bps * 100 / p->link_bps;
 
 	return cc_bdp_bytes(share_bps, cc_brtt_ns(p->brtt_ns)) * (pct > part_pct ? pct - part_pct : 0) / 100;

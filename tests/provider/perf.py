@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """perf.py WEFT - `weft perf` between two processes: over weft, tcp;ofi_rxm and shm it prints the same table, with every byte
-compared; a killed server and what a provider cannot do end it with a message. Needs FI_PROVIDER_PATH."""
+compared; a killed server, what a provider cannot do and a row of another
+size than the job's end it with a message. Needs FI_PROVIDER_PATH."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -19,17 +23,17 @@ PORT = str(20000 + os.getpid() % 20000)
 OPS = ("message", "tagged", "write", "read", "atomic")
 
 
-def perf(env: dict[str, str], *args: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([WEFT, "perf", "--port", PORT, *args], env=dict(os.environ, **env), text=True,
+def perf(env: dict[str, str], *args: str, port: str = PORT) -> subprocess.Popen[str]:
+    return subprocess.Popen([WEFT, "perf", "--port", port, *args], env=dict(os.environ, **env), text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def devices(provider: str, folder: str) -> list[dict[str, str]]:
     if provider != "weft":
         return [{}, {}]
-    socket = tempfile.mktemp(dir=folder)
-    return [{"FI_WEFT_DEVICE": f"net_vhost0,iface={socket}", "FI_WEFT_ADDR": "10.98.0.1"},
-            {"FI_WEFT_DEVICE": f"net_virtio_user0,path={socket}", "FI_WEFT_ADDR": "10.98.0.2"}]
+    path = tempfile.mktemp(dir=folder)
+    return [{"FI_WEFT_DEVICE": f"net_vhost0,iface={path}", "FI_WEFT_ADDR": "10.98.0.1"},
+            {"FI_WEFT_DEVICE": f"net_virtio_user0,path={path}", "FI_WEFT_ADDR": "10.98.0.2"}]
 
 
 def listen(env: dict[str, str]) -> subprocess.Popen[str]:
@@ -115,8 +119,34 @@ def refusals(folder: str) -> None:
         assert bad.returncode == 2 and says in err, err
 
 
+def forward(source: socket.socket, sink: socket.socket, old: bytes = b"", new: bytes = b"") -> None:
+    with contextlib.suppress(OSError):  # either side may end it
+        while data := source.recv(65536):
+            sink.sendall(data.replace(old, new) if old else data)
+        sink.shutdown(socket.SHUT_WR)
+
+
+def row_of_another_size() -> None:
+    """The server has memory for the sizes of the job; a client that then asks for others is refused."""
+    server = listen({})
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        client = perf({}, "127.0.0.1", "--provider", "shm", "--test", "latency", "--size", "8", "--iterations", "10",
+                      port=str(door.getsockname()[1]))
+        near, _ = door.accept()
+        with near, socket.create_connection(("127.0.0.1", int(PORT))) as far:
+            back = threading.Thread(target=forward, args=(far, near))
+            back.start()
+            forward(near, far, b'"bytes":8,', b'"bytes":65536,')
+            back.join()
+    _, err = client.communicate(timeout=60)
+    _, complaint = server.communicate(timeout=60)
+    assert client.returncode == 1 and server.returncode == 1, (client.returncode, server.returncode, err, complaint)
+    assert "a row out of range" in complaint, complaint
+
+
 with tempfile.TemporaryDirectory(prefix="weft-perf-") as directory:
     same_tables(directory)
     threads_and_time(directory)
     killed_server(directory)
     refusals(directory)
+    row_of_another_size()

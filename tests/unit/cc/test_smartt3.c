@@ -248,6 +248,19 @@ static void share_pct__is_the_window_where_the_link_is_full(void **state)
 	assert_int_equal(box.cc.cwnd_bytes, EIGHTH_BYTES);
 }
 
+/* The receiver's link is five times as fast as ours, and it tells half of it: all of ours is less. */
+static void share_pct__of_a_faster_link_is_all_of_ours(void **state)
+{
+	struct cc_box ours, faster;
+
+	start_sharing(&ours);
+	start_sharing(&faster);
+	told(&ours, BRTT, false, LINK_BPS, false);
+	told(&faster, BRTT, false, LINK_BPS * 5 / 2, false);
+	assert_in_range(faster.cc.cwnd_bytes, CAP / 2, CAP);
+	assert_int_equal(faster.cc.cwnd_bytes, ours.cc.cwnd_bytes);
+}
+
 /* More queue than the link's: the path is congested, and the window goes on falling. */
 static void share_pct__a_congested_path_may_have_less(void **state)
 {
@@ -347,6 +360,7 @@ int main(void)
 		cmocka_unit_test(share_start__divides_the_first_window),
 		cmocka_unit_test(from_flight__takes_what_was_not_in_use),
 		cmocka_unit_test(share_pct__is_the_window_where_the_link_is_full),
+		cmocka_unit_test(share_pct__of_a_faster_link_is_all_of_ours),
 		cmocka_unit_test(share_pct__a_congested_path_may_have_less),
 		cmocka_unit_test(share_pct__grows_when_others_end),
 		cmocka_unit_test(share_pct__first_trim_tells_the_window),
