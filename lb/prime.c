@@ -12,7 +12,7 @@
  *
  * "prime2" passes over congested paths only while they are few. When all are congested, senders that share a queue hear
  * of it alike, and the path with the smallest penalty is the same for all of them. Where switches read digits, its
- * orders do not change and begin where the host's address says (set_orders). */
+ * orders do not change and begin where the host's address says (init2). */
 #include <string.h>
 
 #include "lb_ops.h"
@@ -165,7 +165,8 @@ static uint16_t penalty(const struct weft_lb_params *params, uint32_t turn, uint
 	return (uint16_t)(pkts < PENALTY_MAX ? pkts : PENALTY_MAX);
 }
 
-static void start(struct weft_lb *lb, uint64_t seed, bool history)
+/* The full turn begins with path number `first`, counted from the leaves' digit up. */
+static void start(struct weft_lb *lb, uint64_t seed, bool history, uint32_t first)
 {
 	struct weft_lb_digits d;
 	struct prime *s = state(lb);
@@ -183,47 +184,33 @@ static void start(struct weft_lb *lb, uint64_t seed, bool history)
 	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
 		uint16_t values = d.values[i] > 1 ? d.values[i] : 1;
 		s->part[i] = (struct part){.values = values, .order = cell};
-		for (uint16_t v = 0; v < values; v++)
-			s->cells[cell++].digit = (uint16_t)(v << d.shift[i]);
+		for (uint32_t v = 0; v < values; v++)
+			s->cells[cell++].digit = (uint16_t)((first % values + v) % values << d.shift[i]);
+		first /= values;
 	}
 }
 
 static void init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
-	start(lb, seed, true);
+	start(lb, seed, true, 0);
 }
 
-/* The orders of prime2 in turn. A full turn begins where the host's address says, so hosts of a leaf that begin
- * together never meet at an uplink, nor hosts of a pod at one of the next tier. */
-static void set_orders(struct weft_lb *lb)
-{
-	struct prime *s = state(lb);
-	uint32_t host = lb->params->host - 1; /* addresses of a leaf begin with 1, as a rule */
-	struct weft_lb_digits d;
-
-	layout(lb->params, &d);
-	for (uint32_t i = 0; i < WEFT_LB_PARTS; i++) {
-		uint32_t values = s->part[i].values, begin = host % values;
-		for (uint32_t v = 0; v < values; v++)
-			s->cells[s->part[i].order + v].digit = (uint16_t)((begin + v) % values << d.shift[i]);
-		host /= values;
-	}
-}
-
-/* Where hosts of a leaf send more than its uplinks carry, some meet whatever they do, and with fixed orders always the
+/* In turn, hosts of a leaf that begin together never meet at an uplink, nor hosts of a pod at one of the next tier.
+ * Where hosts of a leaf send more than its uplinks carry, some meet whatever they do, and with fixed orders always the
  * same. */
 static void init2(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
-	start(lb, seed, true);
-	state(lb)->resting_max = (uint16_t)(tune(lb->params)->rest_pct * UINT16_MAX / 100);
-	state(lb)->in_turn = lb->params->digits_read && !lb->params->oversubscribed && tune(lb->params)->in_turn;
-	if (state(lb)->in_turn)
-		set_orders(lb);
+	const struct weft_lb_params *params = lb->params;
+	bool in_turn = params->digits_read && !params->oversubscribed && tune(params)->in_turn;
+
+	start(lb, seed, true, in_turn ? params->host - 1 : 0); /* addresses of a leaf begin with 1, as a rule */
+	state(lb)->in_turn = in_turn;
+	state(lb)->resting_max = (uint16_t)(tune(params)->rest_pct * UINT16_MAX / 100);
 }
 
 static void co_init(struct weft_lb *lb, uint64_t seed, weft_ns now)
 {
-	start(lb, seed, false);
+	start(lb, seed, false, 0);
 }
 
 /* The next digit of a part, one that this round has not had: by one step of the shuffle, or in turn. True at a round's

@@ -33,9 +33,8 @@ const struct weft_param prime2_tunes[] = {
 	TUNE(prime_rest_pct, U32, rest_pct,
 	     "no path is passed over for congestion while it would be more than this share of them, %", 50, 0, 100),
 	TUNE(prime_in_turn, BOOL, in_turn,
-	     "where switches read digits, paths in an order that depends on the host's address and stays; off: at "
-	     "random "
-	     "in every round",
+	     "where switches read digits, paths in an order that depends on the host's address and stays; "
+	     "off: at random in every round",
 	     1, 0, 1),
 	{NULL},
 };
