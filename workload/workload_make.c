@@ -13,7 +13,8 @@ static int make_once(const struct request *q, request_build *build, struct weft_
 	return rc ? rc : workload_link(w);
 }
 
-/* The flows of one round; each but the first has a seed of its own. */
+/* The flows of one round. Each but the first has a seed of its own, which no other run's round has either: seeds of
+ * runs follow one another, so the sum of seed and round would not do. */
 static int make_round(const struct request *q, uint32_t round, struct weft_workload *w, struct weft_err *err)
 {
 	struct weft_workload_site site = *q->site;
@@ -21,7 +22,7 @@ static int make_round(const struct request *q, uint32_t round, struct weft_workl
 	struct request inner = {.cdf = &cdf};
 	request_build *build = NULL;
 
-	site.seed = round ? rng_mix(q->seed + round) : q->seed;
+	site.seed = round ? rng_mix(rng_mix(q->seed) + round) : q->seed;
 	int rc = request_read(q->inner, &site, &inner, &build, err);
 	if (rc)
 		return rc;

@@ -7,6 +7,10 @@
 
 #include "file.h"
 #include "options_int.h"
+#include "rng.h"
+
+/* Any number does, as long as it stays the same: "backgrnd" in ASCII. */
+#define BACKGROUND_SEED 0x6261636b67726e64u
 
 /* What cannot be carried out. */
 static int check_flows(const struct options *o, const char *spec, const struct weft_workload *w, struct weft_err *err)
@@ -90,8 +94,8 @@ static int resolve_background(struct options *o, struct weft_err *err)
 				    "background: '%.80s' is neither a share (0%% to 100%%) nor a pattern or matrix",
 				    o->background);
 	struct weft_workload more = {0};
-	/* Another seed: the same pattern would otherwise repeat the foreground's pairs. */
-	int rc = make(o, o->background, o->lab.seed + 1, &more, err);
+	/* Another seed: the same pattern would otherwise repeat the foreground's pairs, of this run or of another. */
+	int rc = make(o, o->background, rng_mix(o->lab.seed ^ BACKGROUND_SEED), &more, err);
 	if (!rc)
 		rc = weft_workload_add_background(&o->lab.workload, &more, err);
 	weft_workload_free(&more);

@@ -231,6 +231,24 @@ static void workloads__background_as_load(void **state)
 	scenario_end(&s);
 }
 
+/* With one seed drawn as the next seed's foreground, runs with both would not be independent. */
+static void workloads__background_is_of_no_other_seed(void **state)
+{
+	struct scenario s;
+	uint32_t drawn[16], same = 0;
+
+	SCENARIO(&s, "--matrix", "permutation:16:1kB", "--seed", "2");
+	for (uint32_t i = 0; i < 16; i++)
+		drawn[i] = s.options.lab.workload.flows[i].dst;
+	scenario_end(&s);
+	SCENARIO(&s, "--matrix", "permutation:16:1kB", "--background", "permutation:16:1kB", "--seed", "1");
+	assert_int_equal(s.options.lab.workload.flow_count, 32);
+	for (uint32_t i = 0; i < 16; i++)
+		same += drawn[i] == s.options.lab.workload.flows[16 + i].dst;
+	assert_in_range(same, 0, 8);
+	scenario_end(&s);
+}
+
 static void refused(const char *background, const char *message)
 {
 	char *argv[] = {"sim", "--background", (char *)background, NULL};
@@ -264,6 +282,7 @@ int main(void)
 		cmocka_unit_test(workloads__background_by_the_same),
 		cmocka_unit_test(workloads__background_is_hashed_by_digits),
 		cmocka_unit_test(workloads__background_as_load),
+		cmocka_unit_test(workloads__background_is_of_no_other_seed),
 		cmocka_unit_test(workloads__background_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

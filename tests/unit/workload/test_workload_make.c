@@ -24,6 +24,29 @@ static void make_rounds__draws_every_round_anew(void **state)
 	weft_workload_free(&once);
 }
 
+static uint32_t rounds_in_common(const struct weft_workload *a, uint32_t a_round, const struct weft_workload *b,
+				 uint32_t b_round)
+{
+	uint32_t same = 0;
+
+	for (uint32_t i = 0; i < 16; i++)
+		same += a->flows[a_round * 16 + i].dst == b->flows[b_round * 16 + i].dst;
+	return same;
+}
+
+/* Runs with seeds 1, 2, 3... count as independent. */
+static void make_rounds__of_two_seeds_differ(void **state)
+{
+	struct weft_workload one = make_on("repeat:4:10us:permutation:16:1kB", 1, NULL);
+	struct weft_workload two = make_on("repeat:4:10us:permutation:16:1kB", 2, NULL);
+
+	for (uint32_t i = 0; i < 4; i++)
+		for (uint32_t k = 0; k < 4; k++)
+			assert_in_range(rounds_in_common(&one, i, &two, k), 0, 8);
+	weft_workload_free(&one);
+	weft_workload_free(&two);
+}
+
 /* Chains stay within their round. */
 static void make_rounds__keeps_triggers_apart(void **state)
 {
@@ -63,6 +86,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(make_rounds__draws_every_round_anew),
+		cmocka_unit_test(make_rounds__of_two_seeds_differ),
 		cmocka_unit_test(make_rounds__keeps_triggers_apart),
 		cmocka_unit_test(make_rounds__refuses),
 	};
