@@ -23,7 +23,8 @@ static const struct column {
 		{"DONE", "done_bytes", CELL_BYTES, 7},
 		{"AGE", "age_ns", CELL_TIME, 7},
 		{"SILENT", "silent_ns", CELL_TIME, 7},
-		{"WAITS FOR", "wait", CELL_WAIT, -10},
+		{"WAITS FOR", "wait", CELL_WAIT, -42},
+		{"TAG", "tag", CELL_TEXT, -18},
 	},
 	{
 		{"PID", "pid", CELL_COUNT, 8},

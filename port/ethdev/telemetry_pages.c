@@ -5,9 +5,12 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "weft/ep.h"
 
 enum { ADDR_TEXT = INET6_ADDRSTRLEN + 8 };
 
@@ -59,6 +62,20 @@ static const char *addr_text(const struct weft_addr *addr, char *text)
 	return text;
 }
 
+/* Many readers of JSON have no integers above INT64_MAX and refuse the whole answer for one: no number is larger. */
+static void number_add(struct rte_tel_data *d, const char *name, uint64_t value)
+{
+	rte_tel_data_add_dict_u64(d, name, value <= INT64_MAX ? value : INT64_MAX);
+}
+
+/* All 64 bits mean something, so it is no number. */
+static void tag_add(struct rte_tel_data *d, uint64_t tag)
+{
+	char text[sizeof "0x0123456789abcdef"];
+	snprintf(text, sizeof text, "0x%" PRIx64, tag);
+	rte_tel_data_add_dict_string(d, "tag", text);
+}
+
 static void conn_answer(const struct weft_conn_row *r, struct rte_tel_data *d)
 {
 	static const char *const states[] = {"unanswered", "open", "closing"};
@@ -89,7 +106,7 @@ static void conn_answer(const struct weft_conn_row *r, struct rte_tel_data *d)
 		{"silent_ns", r->silent_ns},
 	};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-		rte_tel_data_add_dict_u64(d, values[i].name, values[i].value);
+		number_add(d, values[i].name, values[i].value);
 }
 
 static void op_answer(const struct weft_op_row *r, struct rte_tel_data *d)
@@ -98,18 +115,19 @@ static void op_answer(const struct weft_op_row *r, struct rte_tel_data *d)
 	rte_tel_data_add_dict_string(d, "kind", weft_op_kind_name(r->kind));
 	rte_tel_data_add_dict_string(d, "wait", weft_op_wait_name(r->wait));
 	rte_tel_data_add_dict_string(d, "peer", r->any_peer ? "any" : addr_text(&r->peer, text));
+	if (r->kind == WEFT_OP_TSEND || r->kind == WEFT_OP_TRECV)
+		tag_add(d, r->tag);
 	const struct weft_port_value values[] = {
 		{"more", r->more},
 		{"ep", r->ep},
 		{"conn", r->conn},
 		{"bytes", r->bytes},
 		{"done_bytes", r->done_bytes},
-		{"tag", r->tag},
 		{"age_ns", r->age_ns},
 		{"silent_ns", r->silent_ns},
 	};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-		rte_tel_data_add_dict_u64(d, values[i].name, values[i].value);
+		number_add(d, values[i].name, values[i].value);
 }
 
 static void neigh_answer(const struct weft_neigh_row *r, struct rte_tel_data *d)
@@ -121,20 +139,20 @@ static void neigh_answer(const struct weft_neigh_row *r, struct rte_tel_data *d)
 	rte_tel_data_add_dict_string(d, "ip", ip_text(&r->ip, text));
 	rte_tel_data_add_dict_string(d, "mac", mac);
 	rte_tel_data_add_dict_string(d, "state", states[r->state]);
-	rte_tel_data_add_dict_u64(d, "in_use", r->in_use);
-	rte_tel_data_add_dict_u64(d, "waiting_pkts", r->waiting_pkts);
+	number_add(d, "in_use", r->in_use);
+	number_add(d, "waiting_pkts", r->waiting_pkts);
 	if (r->age_ns != WEFT_NEVER)
-		rte_tel_data_add_dict_u64(d, "age_ns", r->age_ns);
+		number_add(d, "age_ns", r->age_ns);
 }
 
 static void port_answer(const struct weft_port_row *r, struct rte_tel_data *d)
 {
 	rte_tel_data_add_dict_string(d, "name", r->name);
 	rte_tel_data_add_dict_string(d, "device", r->device);
-	rte_tel_data_add_dict_u64(d, "up", r->up);
-	rte_tel_data_add_dict_u64(d, "bps", r->bps);
+	number_add(d, "up", r->up);
+	number_add(d, "bps", r->bps);
 	for (unsigned i = 0; i < r->count; i++)
-		rte_tel_data_add_dict_u64(d, r->values[i].name, r->values[i].value);
+		number_add(d, r->values[i].name, r->values[i].value);
 }
 
 static void row_answer(const struct telemetry_page *page, unsigned i, struct rte_tel_data *d)

@@ -56,7 +56,7 @@ static void domain_open(struct host *h)
 }
 
 /* To an address nobody has. */
-static void send_one(struct host *h)
+static void send_tagged(struct host *h, uint64_t tag)
 {
 	static const struct host_opts none;
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(1)};
@@ -65,8 +65,13 @@ static void send_one(struct host *h)
 	to.sin_addr.s_addr = htonl(0x0a000009);
 	host_open_ep(h, &none);
 	assert_int_equal(fi_av_insert(h->av, &to, 1, &peer, 0, NULL), 1);
-	ok(fi_tsend(h->ep, "x", 1, NULL, peer, 0, NULL));
+	ok(fi_tsend(h->ep, "x", 1, NULL, peer, tag, NULL));
 	assert_int_equal(fi_cq_read(h->cq, &entry, 1), -FI_EAGAIN);
+}
+
+static void send_one(struct host *h)
+{
+	send_tagged(h, 0);
 }
 
 static void expect_counters(const char *answer, const struct weft_stats *stats, const struct weft_ethdev_stats *port)
@@ -212,8 +217,9 @@ static void pages__of_a_send(void **state)
 	static const char *const conns[] = {"\"next\":0",    "\"0\":{\"peer\":\"10.0.0.9\"", "\"state\":\"unanswered\"",
 					    "\"has_ops\":1", "\"inflight_pkts\":1",          "\"sends\":1",
 					    "\"receives\":0"};
-	static const char *const ops[] = {"\"kind\":\"tsend\"", "\"wait\":\"ack\"",  "\"peer\":\"10.0.0.9:1\"",
-					  "\"bytes\":1,",       "\"done_bytes\":1,", "\"conn\":"};
+	static const char *const ops[] = {
+		"\"kind\":\"tsend\"", "\"wait\":\"ack\"", "\"peer\":\"10.0.0.9:1\"", "\"bytes\":1,",
+		"\"done_bytes\":1,",  "\"conn\":",        "\"tag\":\"0x0\""};
 	static const char *const ports[] = {"\"name\":\"" DEVICE "\"", "\"up\":1", "\"tx_pkts\":1",
 					    "\"drop_no_route\":0"};
 	static char answer[16384];
@@ -227,6 +233,21 @@ static void pages__of_a_send(void **state)
 	expect_parts(answer, ports, count_of(ports));
 	ask(fd, "/weft/neigh," DEVICE, answer, sizeof answer);
 	assert_string_equal(answer, "{\"/weft/neigh\":{\"next\":0}}");
+	host_close(&h);
+	close(fd);
+}
+
+/* As a number the tag would be above INT64_MAX, for which readers of JSON refuse the whole answer. */
+static void pages__of_a_tag_of_64_bits(void **state)
+{
+	static const char *const ops[] = {"\"tag\":\"0x8000000000000007\""};
+	static char answer[16384];
+	struct host h = {0};
+	domain_open(&h);
+	int fd = telemetry_connect();
+	send_tagged(&h, UINT64_C(1) << 63 | 7);
+	ask(fd, "/weft/ops," DEVICE, answer, sizeof answer);
+	expect_parts(answer, ops, count_of(ops));
 	host_close(&h);
 	close(fd);
 }
@@ -357,6 +378,7 @@ int main(void)
 		cmocka_unit_test(stats__of_encryption),
 		cmocka_unit_test(stats__of_connections),
 		cmocka_unit_test(pages__of_a_send),
+		cmocka_unit_test(pages__of_a_tag_of_64_bits),
 		cmocka_unit_test(pages__beyond_the_end),
 		cmocka_unit_test(stats__unknown_and_closed_devices),
 	};

@@ -22,6 +22,7 @@ from observed import LIMIT_S, Peer, scratch, start, start_switch, until
 
 WEFT, APP = sys.argv[1:]
 MESSAGE_BYTES = 300000
+TAG = 1 << 63 | 7  # as no signed integer of 64 bits is
 # What moves, colours and clears: all but the text.
 ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x0e\x0f]")
 
@@ -45,12 +46,12 @@ def operation(pid, wait):
 
 def stuck_receiver(a, b):
     """The receiver has posted nothing: both sides say so."""
-    a.send(b, 7, MESSAGE_BYTES)
+    a.send(b, TAG, MESSAGE_BYTES)
     sent = until(lambda: operation(a.pid, "receive"), "a send that waits for a receive")
-    assert (sent["kind"], sent["bytes"], sent["done_bytes"], sent["tag"] & 0xff) == ("tsend", MESSAGE_BYTES, 0, 7), sent
+    assert (sent["kind"], sent["bytes"], sent["done_bytes"], sent["tag"]) == ("tsend", MESSAGE_BYTES, 0, f"{TAG:#x}"), sent
     assert sent["peer"].startswith("10.0.0.2:"), sent
     here = until(lambda: operation(b.pid, "match"), "a message without a receive")
-    assert (here["kind"], here["bytes"]) == ("trecv", MESSAGE_BYTES), here
+    assert (here["kind"], here["bytes"], here["tag"]) == ("trecv", MESSAGE_BYTES, f"{TAG:#x}"), here
     assert here["peer"].startswith("10.0.0.1:"), here
     age = until(lambda: operation(a.pid, "receive"), "it again")["age_ns"]
     assert age > sent["age_ns"], (age, sent)
@@ -88,8 +89,8 @@ def text(a, b):
     run = top("--once")
     assert run.returncode == 0, run
     print(run.stdout)
-    assert re.search(rf"{a.pid} tsend +10\.0\.0\.2:\d+ +293Ki +0 .* receive: none posted at the peer", run.stdout), run.stdout
-    assert re.search(rf"{b.pid} trecv +10\.0\.0\.1:\d+ +293Ki +.* match: no receive posted here", run.stdout), run.stdout
+    assert re.search(rf"{a.pid} tsend +10\.0\.0\.2:\d+ +293Ki +0 .* receive: none posted at the peer +{TAG:#x}", run.stdout), run.stdout
+    assert re.search(rf"{b.pid} trecv +10\.0\.0\.1:\d+ +293Ki +.* match: no receive posted here +{TAG:#x}", run.stdout), run.stdout
 
 
 def silent_peer(a, b):
