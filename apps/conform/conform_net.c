@@ -166,22 +166,23 @@ static uint64_t clock_now(void)
 }
 
 /* Packets of others and our own are read, too: whoever asked sorts them out, within the time. */
-static size_t net_receive(void *arg, uint8_t *ip, size_t room, uint64_t timeout_ns)
+static size_t net_receive(void *arg, uint8_t *ip, size_t room, uint64_t *left_ns)
 {
 	const struct conform_net *net = arg;
-	uint64_t end = clock_now() + timeout_ns;
+	const uint64_t end = clock_now() + *left_ns;
+	ssize_t n = 0;
 
-	for (uint64_t now = end - timeout_ns; now < end; now = clock_now()) {
+	while (*left_ns > 0 && n <= 0) {
 		struct pollfd in = {.fd = net->in, .events = POLLIN};
 		struct sockaddr_ll from = {.sll_family = AF_PACKET};
 		socklen_t from_bytes = sizeof from;
-		if (poll(&in, 1, (int)((end - now + NS_PER_MS - 1) / NS_PER_MS)) != 1)
-			continue;
-		ssize_t n = recvfrom(net->in, ip, room, 0, (struct sockaddr *)&from, &from_bytes);
-		if (n > 0 && from.sll_pkttype == PACKET_HOST)
-			return (size_t)n;
+		if (poll(&in, 1, (int)((*left_ns + NS_PER_MS - 1) / NS_PER_MS)) == 1)
+			n = recvfrom(net->in, ip, room, 0, (struct sockaddr *)&from, &from_bytes);
+		n = n > 0 && from.sll_pkttype == PACKET_HOST ? n : 0;
+		uint64_t now = clock_now();
+		*left_ns = now < end ? end - now : 0;
 	}
-	return 0;
+	return (size_t)n;
 }
 
 struct conform_io conform_net_io(struct conform_net *net)

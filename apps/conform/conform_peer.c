@@ -112,14 +112,19 @@ void conform_send(struct conform_peer *p, struct conform_pdc *pdc, const struct 
 		conform_say(p, "a packet of %zu bytes could not be sent", len);
 }
 
-bool conform_next(struct conform_peer *p, uint64_t timeout_ns)
+bool conform_wait(struct conform_peer *p, uint64_t *left_ns)
 {
 	size_t len;
 
-	while ((len = p->io.receive(p->io.arg, p->packet, sizeof p->packet, timeout_ns)))
+	while ((len = p->io.receive(p->io.arg, p->packet, sizeof p->packet, left_ns)))
 		if (uet_unwrap(&p->link, p->packet, len, &p->got))
 			return true;
 	return false;
+}
+
+bool conform_next(struct conform_peer *p, uint64_t timeout_ns)
+{
+	return conform_wait(p, &timeout_ns);
 }
 
 bool conform_answers(const struct conform_peer *p, const struct conform_pdc *pdc, const struct uet_pkt *pkt)
@@ -142,9 +147,10 @@ bool conform_ask(struct conform_peer *p, struct conform_pdc *pdc, struct uet_pkt
 {
 	pkt->f[UET_FLAGS] |= UET_AR;
 	for (int i = 0; i < TRIES; i++) {
+		uint64_t left_ns = p->target.timeout_ns;
 		p->repeated = i > 0;
 		conform_send(p, pdc, pkt);
-		while (conform_next(p, p->target.timeout_ns))
+		while (conform_wait(p, &left_ns))
 			if (conform_answers(p, pdc, pkt))
 				return true;
 		pkt->f[UET_FLAGS] |= UET_RETX;

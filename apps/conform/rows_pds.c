@@ -293,6 +293,7 @@ static bool refuses_rudi(uint64_t rc)
 
 enum conform_result row_rudi(struct conform_peer *p)
 {
+	uint64_t left_ns = p->target.timeout_ns;
 	struct conform_pdc pdc;
 	struct uet_pkt pkt;
 
@@ -303,7 +304,7 @@ enum conform_result row_rudi(struct conform_peer *p)
 	pkt.f[UET_FLAGS] = 0;
 	pkt.f[UET_MATCH] = p->target.key | IDEMPOTENT;
 	conform_send(p, &pdc, &pkt);
-	while (conform_next(p, p->target.timeout_ns)) {
+	while (conform_wait(p, &left_ns)) {
 		const struct uet_pkt *got = &p->got.pkt;
 		if (got->f[UET_TYPE] != UET_RUDI_RESP || got->f[UET_PSN] != pkt.f[UET_PSN])
 			continue;

@@ -128,6 +128,7 @@ static enum conform_result read_parts(struct conform_peer *p, struct conform_pdc
 	uint32_t mtu = p->target.mtu, parts = bytes > mtu ? (bytes + mtu - 1) / mtu : 1, have = 0, start = pdc->start;
 	struct uet_pkt read = rma(p, pdc, UET_READ, bytes);
 	bool seen[PARTS_MAX] = {false};
+	uint64_t left_ns = p->target.timeout_ns;
 
 	for (uint32_t i = 0; i < parts; i++) {
 		struct uet_pkt pkt = read;
@@ -140,7 +141,7 @@ static enum conform_result read_parts(struct conform_peer *p, struct conform_pdc
 		conform_send(p, pdc, &pkt);
 	}
 	pdc->psn += parts - 1;
-	while (have < parts && conform_next(p, p->target.timeout_ns)) {
+	while (have < parts && conform_wait(p, &left_ns)) {
 		const struct uet_pkt *got = &p->got.pkt;
 		if (got->f[UET_TYPE] != UET_RUD_REQ || got->f[UET_NEXT] != UET_RSP_DATA)
 			continue;
@@ -151,6 +152,8 @@ static enum conform_result read_parts(struct conform_peer *p, struct conform_pdc
 			return conform_say(p, "PSN %u in the return direction", (unsigned)got->f[UET_PSN]);
 		if (judge_data(p, &read, id, (uint32_t)got->f[UET_MESSAGE_OFFSET]) != CONFORM_PASS)
 			return CONFORM_DEPARTS;
+		if (!seen[part])
+			left_ns = p->target.timeout_ns;
 		have += !seen[part];
 		seen[part] = true;
 		acknowledge(p, pdc, start + have - 1);

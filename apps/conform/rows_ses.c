@@ -175,17 +175,23 @@ enum conform_result row_bad_job(struct conform_peer *p)
 	return refused(p, &a, UET_RC_BAD_JOB_ID, UET_RC_BAD_JOB_ID);
 }
 
+/* The usual value, or the one before it if that is the endpoint's own. */
+static uint32_t unused(uint32_t usual, uint32_t own)
+{
+	return usual == own ? usual - 1 : usual;
+}
+
 enum conform_result row_bad_pid(struct conform_peer *p)
 {
 	struct asked a = single(p, UET_SEND, BYTES);
-	a.pkt.f[UET_PID] = UNUSED_PID;
+	a.pkt.f[UET_PID] = unused(UNUSED_PID, p->target.pid);
 	return refused(p, &a, UET_RC_UNDELIVERABLE, UET_RC_BAD_PID);
 }
 
 enum conform_result row_bad_index(struct conform_peer *p)
 {
 	struct asked a = single(p, UET_SEND, BYTES);
-	a.pkt.f[UET_INDEX] = UNUSED_INDEX;
+	a.pkt.f[UET_INDEX] = unused(UNUSED_INDEX, p->target.index);
 	return refused(p, &a, UET_RC_UNDELIVERABLE, UET_RC_BAD_INDEX);
 }
 

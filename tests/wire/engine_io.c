@@ -65,15 +65,16 @@ static void step(struct engine_box *b, weft_ns end)
 		d->due[0] = d->now + 1;
 }
 
-static size_t box_recv(void *arg, uint8_t *ip, size_t room, uint64_t timeout_ns)
+static size_t box_recv(void *arg, uint8_t *ip, size_t room, uint64_t *left_ns)
 {
 	struct engine_box *b = arg;
-	weft_ns end = b->duo.now + timeout_ns;
+	weft_ns end = b->duo.now + *left_ns;
 	size_t len;
 
 	duo_poll(&b->duo, 0);
 	while (!(len = take(b, ip, room)) && b->duo.now < end)
 		step(b, end);
+	*left_ns = end - b->duo.now;
 	return len;
 }
 

@@ -109,10 +109,10 @@ static bool broken_send(void *arg, const uint8_t *ip, size_t len)
 	return b->io.send(b->io.arg, bytes, len);
 }
 
-static size_t receive(void *arg, uint8_t *ip, size_t room, uint64_t timeout_ns)
+static size_t receive(void *arg, uint8_t *ip, size_t room, uint64_t *left_ns)
 {
 	struct breaker *b = arg;
-	return b->io.receive(b->io.arg, ip, room, timeout_ns);
+	return b->io.receive(b->io.arg, ip, room, left_ns);
 }
 
 static uint64_t counter(struct engine_box *b, const char *name)

@@ -11,8 +11,9 @@ struct conform_io {
 	void *arg;
 	/* Sends an IP packet; false: it could not be sent. */
 	bool (*send)(void *arg, const uint8_t *ip, size_t len);
-	/* The next IP packet, at most `room` bytes of it. Returns its bytes; 0: none came within this time. */
-	size_t (*receive)(void *arg, uint8_t *ip, size_t room, uint64_t timeout_ns);
+	/* The next IP packet, at most `room` bytes of it. Returns its bytes; 0: none came within *left_ns. That is less
+	 * the time that it took then, so that packets of no use, however many, do not make a wait longer. */
+	size_t (*receive)(void *arg, uint8_t *ip, size_t room, uint64_t *left_ns);
 };
 
 /* How the endpoint under test is addressed. */
@@ -112,6 +113,9 @@ void conform_send(struct conform_peer *p, struct conform_pdc *pdc, const struct 
 
 /* The next packet of the endpoint, in p->got. False: none came in time. */
 bool conform_next(struct conform_peer *p, uint64_t timeout_ns);
+
+/* The same for a wait of several packets: *left_ns is less the time that it took. */
+bool conform_wait(struct conform_peer *p, uint64_t *left_ns);
 
 /* Whether p->got answers this packet. */
 bool conform_answers(const struct conform_peer *p, const struct conform_pdc *pdc, const struct uet_pkt *pkt);
