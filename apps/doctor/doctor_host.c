@@ -8,37 +8,47 @@
 #include "doctor.h"
 
 enum {
-	POOL_MIB = 256, /* what a process asks EAL for */
+	POOL_MIB = 256,     /* what a process asks EAL for */
+	HUGE_MIN_MIB = 128, /* free, or it starts EAL without hugepages */
+	KIB_PER_MIB = 1024,
 	CAP_IPC_LOCK_BIT = 14,
 };
 
-#define HUGE_2M "hugepages-2048kB"
+/* Whatever the default size is, which may be 1 GiB. */
+#define HUGE_2M "sys/kernel/mm/hugepages/hugepages-2048kB"
 #define MIB     (UINT64_C(1) << 20)
 
-static int64_t huge_free(const struct doctor *d)
+/* Of pages of all sizes, in KiB: what `file` counts. */
+static int64_t huge_kib(const struct doctor *d, const char *file)
 {
-	int64_t pages = 0;
-	fs_number(d, &pages, "sys/kernel/mm/hugepages/" HUGE_2M "/free_hugepages");
-	return pages;
+	static const unsigned page_kib[] = {64, 2 << 10, 16 << 10, 32 << 10, 512 << 10, 1 << 20};
+	int64_t kib = 0;
+	for (size_t i = 0; i < sizeof page_kib / sizeof *page_kib; i++) {
+		int64_t pages = 0;
+		fs_number(d, &pages, "sys/kernel/mm/hugepages/hugepages-%ukB/%s", page_kib[i], file);
+		kib += pages * page_kib[i];
+	}
+	return kib;
 }
 
 static void check_hugepages(const struct doctor *d, struct doctor_finding *f)
 {
-	int64_t all = 0, free_pages = huge_free(d);
-	uint64_t large = 0;
-	fs_number(d, &all, "sys/kernel/mm/hugepages/" HUGE_2M "/nr_hugepages");
-	fs_field_number(d, "proc/meminfo", "HugePages_Free", 10, &large);
-	if (all == 0 && large == 0) {
+	const int64_t all_mib = huge_kib(d, "nr_hugepages") / KIB_PER_MIB,
+		      free_mib = huge_kib(d, "free_hugepages") / KIB_PER_MIB;
+	int64_t reserved = 0;
+	if (all_mib == 0) {
 		doctor_say(f, DOCTOR_WARNING, "none reserved: works with pages of 4 KiB, at more TLB misses");
-		doctor_mend(f, "sysctl -w vm.nr_hugepages=%d", 2 * POOL_MIB);
-	} else if (large == 0 && free_pages * 2 < POOL_MIB) {
-		doctor_say(f, DOCTOR_WARNING, "%" PRId64 " of %" PRId64 " pages of 2 MiB free; a process takes %d MiB",
-			   free_pages, all, POOL_MIB);
-		doctor_mend(f, "sysctl -w vm.nr_hugepages=%" PRId64, all + POOL_MIB);
+		doctor_mend(f, "echo %d > /" HUGE_2M "/nr_hugepages", 2 * POOL_MIB);
+	} else if (free_mib < POOL_MIB) {
+		fs_number(d, &reserved, HUGE_2M "/nr_hugepages");
+		doctor_say(f, DOCTOR_WARNING,
+			   "%" PRId64 " of %" PRId64
+			   " MiB free, a process needs %d MiB; with less than %d it takes pages of 4 KiB",
+			   free_mib, all_mib, POOL_MIB, HUGE_MIN_MIB);
+		doctor_mend(f, "echo %" PRId64 " > /" HUGE_2M "/nr_hugepages", reserved + POOL_MIB);
 	} else {
-		doctor_say(f, DOCTOR_OK,
-			   "%" PRId64 " of %" PRId64 " pages of 2 MiB free, %" PRIu64 " of the default size",
-			   free_pages, all, large);
+		doctor_say(f, DOCTOR_OK, "%" PRId64 " of %" PRId64 " MiB free, a process needs %d MiB", free_mib,
+			   all_mib, POOL_MIB);
 	}
 }
 

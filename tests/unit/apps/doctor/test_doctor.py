@@ -174,7 +174,17 @@ class Doctor(unittest.TestCase):
 
     def test_hugepages_that_are_not_there(self):
         none = {path: "0" for path in FILES if "hugepages" in path}
-        self.finds("hugepages", "warning", "none reserved", "vm.nr_hugepages=", files={**none, "proc/meminfo": "MemTotal: 1 kB"})
+        self.finds("hugepages", "warning", "none reserved", "echo 512 > /sys", files={**none, "proc/meminfo": "MemTotal: 1 kB"})
+
+    def test_hugepages_that_others_have(self):
+        for size, page_mib, free, level in ((2048, 2, 3, "warning"), (2048, 2, 127, "warning"), (2048, 2, 128, "ok"),
+                                            (1048576, 1024, 0, "warning"), (1048576, 1024, 1, "ok")):
+            pages = f"sys/kernel/mm/hugepages/hugepages-{size}kB/"
+            none = {path: None for path in FILES if "hugepages-" in path}
+            tree = {pages + "nr_hugepages": "300", pages + "free_hugepages": str(free),
+                    "proc/meminfo": f"HugePages_Total: 300\nHugePages_Free: {free}\nHugepagesize: {size} kB"}
+            self.finds("hugepages", level, f"{free * page_mib} of {300 * page_mib} MiB free, a process needs 256 MiB",
+                       f"echo {556 if size == 2048 else 256} > /sys" if level == "warning" else "", files={**none, **tree})
 
     def test_memlock_of_a_user_of_vfio(self):
         limits = FILES["proc/self/limits"].replace("unlimited ", "8388608   ", 1)
