@@ -29,9 +29,9 @@ struct bench_outcome {
 	struct weft_stats stats;   /* sum over all engines */
 	struct weft_net_stats net; /* of the fabric; local only */
 	weft_ps ideal;             /* least time the matrix can take, 0: unknown */
-	weft_ns t0;                /* bench_now() when start times began to count */
+	weft_ns t0;                /* bench_now() when start times began to count, here */
 	bool report;               /* this process has everything and reports it */
-	bool one_clock;            /* all ranks' times are of the same clock */
+	bool one_clock; /* all ranks' times are of the same clock; else t0 stands for the start that each of them saw */
 };
 
 /* Runs the matrix. A negative errno with a message when it could not be run; flows that failed are in the outcome. The

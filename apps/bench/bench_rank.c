@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "rng.h"
@@ -18,7 +19,8 @@
 /* A rank's results as they travel, in the machine's byte order; followed by one rank_flow for each flow that starts or
  * ends at the rank, in the matrix's order. */
 struct rank_head {
-	uint64_t machine; /* equal: the ranks share one clock */
+	uint64_t clock; /* equal: the ranks share one */
+	weft_ns t0;     /* on it: when the rank saw the start */
 	struct weft_stats stats;
 };
 
@@ -111,26 +113,34 @@ static size_t result_bytes(const struct weft_workload *w, uint32_t rank)
 	return sizeof(struct rank_head) + flows * sizeof(struct rank_flow);
 }
 
-/* A hash of the kernel's boot id: CLOCK_MONOTONIC counts from there. */
-static uint64_t machine_id(void)
+static uint64_t text_mix(uint64_t id, const char *text)
 {
-	char text[64] = "";
-	uint64_t id = 0;
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-	if (!f)
-		return 0;
-	if (fgets(text, sizeof text, f))
-		for (const char *p = text; *p; p++)
-			id = rng_mix(id ^ (uint8_t)*p);
-	fclose(f);
+	for (const char *p = text; *p; p++)
+		id = rng_mix(id ^ (uint8_t)*p);
 	return id;
 }
 
-static void result_pack(struct rank_state *s, const struct bench_run *run, uint8_t *to)
+/* A hash of the kernel's boot id, as CLOCK_MONOTONIC counts from there, and of the time namespace, which may move it.
+ */
+static uint64_t clock_id(void)
+{
+	char boot[64] = "", space[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+	if (f && !fgets(boot, sizeof boot, f))
+		boot[0] = '\0';
+	if (f)
+		fclose(f);
+	ssize_t len = readlink("/proc/self/ns/time", space, sizeof space - 1);
+	space[len > 0 ? len : 0] = '\0';
+	return text_mix(text_mix(0, boot), space);
+}
+
+static void result_pack(struct rank_state *s, const struct bench_run *run, weft_ns t0, uint8_t *to)
 {
 	struct rank_head *head = (struct rank_head *)to;
 	struct rank_flow *out = (struct rank_flow *)(head + 1);
-	head->machine = machine_id();
+	head->clock = clock_id();
+	head->t0 = t0;
 	bench_node_stats(&s->node, &head->stats);
 	for (uint32_t i = 0; i < run->work->flow_count; i++) {
 		const struct bench_flow *f = &run->flows[i];
@@ -144,24 +154,31 @@ static void result_pack(struct rank_state *s, const struct bench_run *run, uint8
 	}
 }
 
+/* A time of a rank on the clock of rank 0. Of another clock nothing is known but that both saw the start, which took
+ * the message about it to get there: that moment is the same on both. */
+static weft_ns on_our_clock(const struct bench_outcome *out, const struct rank_head *head, weft_ns at)
+{
+	return at == 0 || head->clock == clock_id() ? at : at - head->t0 + out->t0;
+}
+
 static void result_unpack(struct bench_outcome *out, uint32_t rank, const uint8_t *from)
 {
 	const struct rank_head *head = (const struct rank_head *)from;
 	const struct rank_flow *in = (const struct rank_flow *)(head + 1);
 	const struct weft_workload *w = out->run.work;
 	weft_stats_add(&out->stats, &head->stats);
-	out->one_clock &= head->machine == machine_id();
+	out->one_clock &= head->clock == clock_id();
 	for (uint32_t i = 0; i < w->flow_count; i++) {
 		struct bench_flow *f = &out->run.flows[i];
 		if (!flow_of_rank(&w->flows[i], rank))
 			continue;
 		if (w->flows[i].src == rank) {
-			f->start_ns = in->start_ns;
-			f->sent_ns = in->sent_ns;
+			f->start_ns = on_our_clock(out, head, in->start_ns);
+			f->sent_ns = on_our_clock(out, head, in->sent_ns);
 			f->send_err = in->send_err;
 		}
 		if (w->flows[i].dst == rank) {
-			f->delivered_ns = in->delivered_ns;
+			f->delivered_ns = on_our_clock(out, head, in->delivered_ns);
 			f->recv_err = in->recv_err;
 			f->verified = in->verified;
 		}
@@ -225,17 +242,20 @@ static bool wait_go(struct rank_state *s)
 	return d->go;
 }
 
-static int start_together(struct rank_state *s, struct weft_err *err)
+/* Sets *t0: no rank begins before that of rank 0. */
+static int start_together(struct rank_state *s, weft_ns *t0, struct weft_err *err)
 {
 	struct bench_driver *d = &s->driver;
 	uint32_t others = s->job->size - 1;
 	if (s->job->rank) {
 		if (!wait_go(s))
 			return weft_err_set(err, -ETIMEDOUT, "rank %u: rank 0 did not answer", s->job->rank);
+		*t0 = bench_now();
 		return 0;
 	}
 	if (!wait_count(s, &d->ready, others))
 		return weft_err_set(err, -ETIMEDOUT, "only %u of %u ranks reported", d->ready + 1, others + 1);
+	*t0 = bench_now();
 	for (uint32_t r = 1; r <= others; r++)
 		bench_ctl_send(d, 0, r, BENCH_CTL_GO, 0);
 	return 0;
@@ -288,15 +308,14 @@ static weft_ns results_deadline(const struct rank_state *s, const struct options
 static int run_matrix(struct rank_state *s, const struct options *o, struct bench_outcome *out, struct weft_err *err)
 {
 	s->deadline = bench_now() + o->lab.end_ns;
-	int rc = start_together(s, err);
+	int rc = start_together(s, &out->t0, err);
 	if (rc)
 		return rc;
-	out->t0 = bench_now();
 	bench_driver_start(&s->driver, out->t0);
 	bench_drive(&s->driver, out->t0 + o->lab.end_ns);
 	bench_run_verify(&out->run);
 	s->deadline = results_deadline(s, o, out);
-	result_pack(s, &out->run, s->result_mem);
+	result_pack(s, &out->run, out->t0, s->result_mem);
 	out->report = s->job->rank == 0;
 	if (!out->report)
 		return hand_over(s, err);

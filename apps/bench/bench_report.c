@@ -9,6 +9,10 @@
 #include "bench.h"
 #include "result.h"
 
+#define OTHER_CLOCKS                                                                                                   \
+	"the ranks have different clocks: the times of each count from when it saw the start, and times of delivery "  \
+	"are not known"
+
 static weft_ps since(const struct bench_outcome *out, weft_ns at)
 {
 	return at ? (at - out->t0) * 1000 : WEFT_NEVER;
@@ -77,6 +81,7 @@ int bench_report(const struct options *o, const struct bench_outcome *out, struc
 			       .lb = o->lab.lb->name,
 			       .cc_reason = o->lab.cc_reason,
 			       .lb_reason = o->lab.lb_reason,
+			       .warning = out->one_clock ? NULL : OTHER_CLOCKS,
 			       .seed = o->lab.seed,
 			       .flows = flows,
 			       .flow_count = n,

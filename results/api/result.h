@@ -64,7 +64,7 @@ struct run_result {
 	const char *cc, *lb;
 	const char *cc_reason, *lb_reason; /* why `auto` chose them; NULL: they were named */
 	const char *route;                 /* of the switches; NULL: unknown */
-	const char *warning;               /* what the fabric lacks for cc; NULL: nothing known */
+	const char *warning;               /* what the fabric lacks for cc, what times mean; NULL: nothing known */
 	uint64_t seed;
 	const struct run_flow *flows;
 	uint32_t flow_count;

@@ -52,6 +52,7 @@ def check_result(path, flows, outcome):
     check(result["mode"] == "bench", "wrong kind of result", outcome)
     check(result["flows"] == {"count": flows, "completed": flows, "verified": flows}, "flows are missing", outcome)
     check(result["delivered_us"]["min"] > 0, "no times of delivery", outcome)
+    check("warning" not in result, "one clock is warned of", outcome)
     check(result["packets"]["data"] > 0, "no packets were counted", outcome)
 
 
@@ -108,6 +109,24 @@ with tempfile.TemporaryDirectory() as tmp:
     check_result(result, 3, outcomes[0])
     for outcome in outcomes:
         check(outcome[0] == 0, "a rank failed", outcome)
+
+    # A rank of another machine, whose clock is a day ahead.
+    other = ("unshare", "--time", "--monotonic", "100000") if os.getuid() == 0 else \
+        ("unshare", "--map-root-user", "--time", "--monotonic", "100000")
+    if subprocess.run([*other, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        print("no time namespaces: times of other clocks are not tested")
+    else:
+        pair = ("--size", "3", "--matrix", matrix, "--json", result)
+        here, there = start(*BENCH, "--rank", "0", *pair), start(*BENCH, "--rank", "1", *pair)
+        away = start(*other, *BENCH, "--rank", "2", *pair)
+        outcome = finish(here)
+        with open(result, encoding="utf-8") as f:
+            run = json.load(f)
+        check(run["run"]["virtual_us"] < 60e6 and run["fct_us"]["max"] < 60e6, "clocks are mixed", outcome)
+        check(run["flows"]["verified"] == 3 and "different clocks" in run.get("warning", ""), "another clock is not told of", outcome)
+        check(run["delivered_us"]["max"] == 0, "times of two clocks were subtracted", outcome)
+        for outcome in (finish(there), finish(away)):
+            check(outcome[0] == 0, "a rank failed", outcome)
 
     # A rank that is gone has left nothing for who comes later: no packet waits until a port is connected.
     gone = ("--size", "2", "--matrix", "permutation:2:1KiB", "--set", "peer_timeout_ns=200000000", "--end")

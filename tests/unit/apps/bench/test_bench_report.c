@@ -88,6 +88,7 @@ static void bench_report__ranks_on_different_clocks(void **state)
 	r.out.one_clock = false;
 	flow_done(&r, 0, 0, WEFT_MS(2));
 	json_t *json = report(&r);
+	assert_non_null(strstr(json_string_value(json_object_get(json, "warning")), "different clocks"));
 	assert_int_equal(number(json, "flows", "completed"), 1);
 	assert_int_equal(number(json, "delivered_us", "max"), 0);
 	json_decref(json);
