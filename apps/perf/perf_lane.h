@@ -59,7 +59,9 @@ struct perf_lane {
 	struct perf_row row;
 	bool cleaning; /* messages that come now only end receives */
 	struct perf_samples samples;
-	uint64_t moved_ns; /* when an operation last ended */
+	_Atomic uint64_t moved_ns;   /* when an operation last ended, or operations may have begun; others read it */
+	const struct perf_lane *all; /* of the side: whoever waits looks whether others move */
+	uint32_t all_count;
 	struct weft_err err;
 };
 
@@ -104,7 +106,7 @@ int perf_conn_post_empty(struct perf_lane *lane, struct perf_conn *c);
 int perf_conn_post_recv(struct perf_lane *lane, struct perf_conn *c);
 
 /* Takes completions, and answers and posts again what these call for. Negative: failed, with lane->err; -ETIMEDOUT when
- * operations are outstanding and none has ended for half a minute. */
+ * operations are outstanding and none has ended for half a minute, here or in other lanes of the side. */
 int perf_lane_poll(struct perf_lane *lane);
 
 /* Parts of the memory that the peer wrote in this row and that have other bytes than the last writes. */

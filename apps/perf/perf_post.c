@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rdma/fi_atomic.h>
@@ -226,15 +227,24 @@ static int take_error(struct perf_lane *lane)
 			    lane->row.bytes, fi_strerror(e.err), why ?: "");
 }
 
+/* Since an operation of any lane ended: while others move, ours may have to wait for them. */
+static bool is_stalled(const struct perf_lane *lane, uint64_t now_ns)
+{
+	bool moves = false;
+	for (uint32_t i = 0; i < lane->all_count; i++)
+		moves |= lane->all[i].moved_ns + STALL_S * UINT64_C(1000000000) > now_ns;
+	return !moves;
+}
+
 /* Nothing has ended: the far side may need this processor. An error when operations are outstanding and none has ended
  * for long; receives may wait. */
 static int idle(struct perf_lane *lane)
 {
-	uint64_t for_ns = perf_now_ns() - lane->moved_ns;
+	uint64_t now_ns = perf_now_ns(), for_ns = now_ns - lane->moved_ns;
 	bool waits = false;
 	if (for_ns > YIELD_US * UINT64_C(1000))
 		sched_yield();
-	if (for_ns < STALL_S * UINT64_C(1000000000))
+	if (for_ns < STALL_S * UINT64_C(1000000000) || !is_stalled(lane, now_ns))
 		return 0;
 	for (uint32_t i = 0; i < lane->count; i++)
 		waits |= lane->conns[i].completed < lane->conns[i].sent;
@@ -253,7 +263,7 @@ int perf_lane_poll(struct perf_lane *lane)
 		return idle(lane);
 	if (n < 0)
 		return weft_err_set(&lane->err, (int)n, "fi_cq_read: %s", fi_strerror((int)-n));
-	lane->moved_ns = perf_now_ns();
+	atomic_store_explicit(&lane->moved_ns, perf_now_ns(), memory_order_relaxed); /* cheap: often */
 	int rc = 0;
 	for (ssize_t i = 0; i < n; i++) {
 		int one = take_completion(lane, events[i].op_context);

@@ -25,7 +25,8 @@ struct perf_phase_run {
 	uint64_t until_ns; /* RUN: when the client stops; UINT64_MAX: after `iterations` */
 	uint64_t iterations;
 	atomic_bool stop, abort;
-	atomic_uint working;
+	atomic_uint working; /* threads that have something to do */
+	atomic_uint there;   /* ... and those that have not ended */
 	atomic_ullong end_ns;
 	int over_fd;
 	uint32_t count;
@@ -41,6 +42,10 @@ int perf_side_open(struct perf_side *side, const struct perf_where *where, struc
 	while (side->open < side->job.threads && !rc) {
 		rc = perf_lane_open(&side->lanes[side->open], &side->job, where, side->open, err);
 		side->open++;
+	}
+	for (uint32_t i = 0; i < side->open; i++) {
+		side->lanes[i].all = side->lanes;
+		side->lanes[i].all_count = side->open;
 	}
 	return rc;
 }
@@ -225,12 +230,26 @@ static int clean(const struct worker *w)
 	return rc < 0 ? rc : drain(w);
 }
 
-/* Of a thread that has ended, or never began. */
-static void leave(struct perf_phase_run *r)
+/* Of a thread that has done its part, or never began. */
+static void be_done(struct perf_phase_run *r)
 {
 	r->end_ns = perf_now_ns();
-	if (--r->working == 0)
+	r->working--;
+}
+
+static void leave(struct perf_phase_run *r)
+{
+	if (--r->there == 0)
 		eventfd_write(r->over_fd, 1);
+}
+
+/* The peer's lane may have more to do than ours: who is done goes on answering it while others work. */
+static int linger(const struct worker *w)
+{
+	int rc = 0;
+	while (rc >= 0 && w->run->working > 0 && !w->run->abort)
+		rc = perf_lane_poll(w->lane);
+	return rc;
 }
 
 static void *work(void *arg)
@@ -238,6 +257,9 @@ static void *work(void *arg)
 	static int (*const phases[])(const struct worker *w) = {run, settle, clean};
 	struct worker *w = arg;
 	w->rc = phases[w->run->phase](w);
+	be_done(w->run);
+	if (w->rc >= 0)
+		w->rc = linger(w);
 	leave(w->run);
 	return NULL;
 }
@@ -260,15 +282,19 @@ int perf_phase_start(struct perf_side *side, enum perf_phase phase, bool warmup,
 	struct perf_phase_run *r = calloc(1, sizeof *r + side->open * sizeof r->workers[0]);
 	if (!r)
 		return weft_err_set(&side->err, -ENOMEM, "no memory");
-	*r = (struct perf_phase_run){.side = side, .phase = phase, .count = side->open, .working = side->open};
+	*r = (struct perf_phase_run){
+		.side = side, .phase = phase, .count = side->open, .working = side->open, .there = side->open};
 	r->over_fd = eventfd(0, EFD_CLOEXEC);
 	set_goal(r, warmup);
+	for (uint32_t i = 0; i < r->count; i++) /* a lane may have been done with the phase before long ago */
+		side->lanes[i].moved_ns = perf_now_ns();
 	for (uint32_t i = 0; i < r->count; i++) {
 		struct worker *w = &r->workers[i];
 		*w = (struct worker){.run = r, .lane = &side->lanes[i]};
 		w->started = pthread_create(&w->id, NULL, work, w) == 0;
 		if (!w->started) {
 			w->rc = weft_err_set(&w->lane->err, -EAGAIN, "no thread");
+			be_done(r);
 			leave(r);
 		}
 	}
@@ -278,7 +304,7 @@ int perf_phase_start(struct perf_side *side, enum perf_phase phase, bool warmup,
 
 bool perf_phase_is_over(const struct perf_phase_run *run)
 {
-	return run->working == 0;
+	return run->there == 0;
 }
 
 int perf_phase_fd(const struct perf_phase_run *run)
