@@ -12,7 +12,7 @@ struct spray {
 	weft_ns try_at_ns;   /* an excluded path is due to be tried */
 	weft_ns tried_ns;    /* when the one on trial was sent its latest credit; WEFT_NEVER: none is */
 	weft_ns try_wait_ns; /* time between trials */
-	uint32_t bytes;      /* data since the last look at the board */
+	uint64_t bytes;      /* data since the last look at the board; 37 GB with the largest parameters */
 	uint32_t looks;      /* at the board */
 	uint16_t slowest;    /* speed of the slowest path over the fastest at the last one, permille ... */
 	uint16_t least;      /* ... and the least of these so far */

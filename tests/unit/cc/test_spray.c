@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmocka_all.h"
@@ -247,6 +248,24 @@ static void data__looks_at_the_board_as_often_as_asked(void **state)
 	assert_int_equal(b.spray.looks, 6);
 }
 
+/* More than 32 bits of bytes. */
+static void data__looks_at_the_board_with_the_most_paths(void **state)
+{
+	enum { ALL = 4096, PKTS = 300, MTU_BYTES = 4096 };
+	const struct schedule_tune tune = {
+		.paths = ALL, .board_bits = 1000, .board_pkts = PKTS, .reprobe_us = 1000, .probing = 1};
+	struct spray *s = malloc(spray_bytes(&tune));
+	assert_non_null(s);
+	spray_init(s, &tune);
+	for (uint32_t i = 0; i < ALL * PKTS; i++) {
+		struct weft_rcc_data ev = {.bytes = MTU_BYTES, .scheduled = true, .path = (uint16_t)(i % ALL)};
+		assert_int_equal(s->looks, 0);
+		spray_data(s, &tune, &ev, MTU_BYTES, WEFT_MS(1));
+	}
+	assert_int_equal(s->looks, 1);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +283,7 @@ int main(void)
 		cmocka_unit_test(trial__a_busy_path_comes_back),
 		cmocka_unit_test(trial__unanswered_ones_become_rare),
 		cmocka_unit_test(data__unknown_paths_mean_nothing),
+		cmocka_unit_test(data__looks_at_the_board_with_the_most_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
