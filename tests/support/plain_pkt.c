@@ -329,7 +329,8 @@ static bool put_ack(struct wire_ack_cc *a, const struct plain_pds *d)
 		wire_hdr_set_opaque(&a->hdr, d->opaque);
 	else
 		wire_hdr_set_ack_offset(&a->hdr, d->offset);
-	return put_ids(&a->hdr, false, d) | (d->type != WIRE_PDS_ACK && put_ack_cc(a, d));
+	bool bad = put_ids(&a->hdr, false, d);
+	return (d->type != WIRE_PDS_ACK && put_ack_cc(a, d)) || bad;
 }
 
 static void put_nack(struct wire_nack_ccx *n, const struct plain_pds *d)
