@@ -25,8 +25,8 @@ const struct weft_cc_ops *weft_cc_find(const char *name)
 	return find(weft_cc_table, name);
 }
 
-int weft_cc_choose_from(const struct weft_cc_ops *const *table, const char *name, const struct weft_cc_ops **ops,
-			struct weft_err *err)
+int weft_cc_choose_from(const struct weft_cc_ops *const *table, const char *also, const char *name,
+			const struct weft_cc_ops **ops, struct weft_err *err)
 {
 	char valid[160] = "";
 	*ops = find(table, name);
@@ -34,12 +34,13 @@ int weft_cc_choose_from(const struct weft_cc_ops *const *table, const char *name
 		return 0;
 	for (unsigned i = 0, len = 0; table[i] && len < sizeof valid; i++)
 		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "", table[i]->name);
-	return weft_err_set(err, -ENOENT, "unknown cc '%.40s'; valid: %s", name, valid);
+	return weft_err_set(err, -ENOENT, "unknown cc '%.40s'; valid: %s%s%s", name, also ? also : "", also ? ", " : "",
+			    valid);
 }
 
 int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err)
 {
-	return weft_cc_choose_from(weft_cc_table, name, ops, err);
+	return weft_cc_choose_from(weft_cc_table, NULL, name, ops, err);
 }
 
 const struct weft_cc_ops *weft_cc_auto(void)

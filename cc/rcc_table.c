@@ -31,17 +31,17 @@ static int refuse(const struct weft_cc_tables *tables, const char *name, struct 
 	struct weft_err why = {""};
 	const struct weft_cc_ops *none;
 	char valid[64] = "";
-	weft_cc_choose_from(tables->cc, name, &none, &why);
+	weft_cc_choose_from(tables->cc, tables->also, name, &none, &why);
 	for (unsigned i = 0, len = 0; tables->rcc[i] && len < sizeof valid; i++)
 		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "", tables->rcc[i]->name);
-	return weft_err_set(err, -ENOENT, "%.160s; receiver-driven: %s, alone or NAME+one of the others", why.msg,
+	return weft_err_set(err, -ENOENT, "%.166s; receiver-driven: %s, alone or NAME+one of the others", why.msg,
 			    valid);
 }
 
 static const struct weft_cc_ops *sender(const struct weft_cc_tables *tables, const char *name)
 {
 	const struct weft_cc_ops *ops;
-	weft_cc_choose_from(tables->cc, name, &ops, NULL);
+	weft_cc_choose_from(tables->cc, NULL, name, &ops, NULL);
 	return ops;
 }
 
@@ -68,7 +68,7 @@ int weft_cc_select_from(const struct weft_cc_tables *tables, const char *name, s
 
 int weft_cc_select(const char *name, struct weft_cc_choice *choice, struct weft_err *err)
 {
-	return weft_cc_select_from(&(struct weft_cc_tables){weft_cc_table, weft_rcc_table}, name, choice, err);
+	return weft_cc_select_from(&(struct weft_cc_tables){weft_cc_table, weft_rcc_table, NULL}, name, choice, err);
 }
 
 void weft_cc_select_defaults(const char *name, const struct weft_cc_choice *choice, void *cc_tune)

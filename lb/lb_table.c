@@ -29,8 +29,8 @@ const struct weft_lb_ops *weft_lb_find(const char *name)
 	return find(weft_lb_table, name);
 }
 
-int weft_lb_choose_from(const struct weft_lb_ops *const *table, const char *name, const struct weft_lb_ops **ops,
-			struct weft_err *err)
+int weft_lb_choose_from(const struct weft_lb_ops *const *table, const char *also, const char *name,
+			const struct weft_lb_ops **ops, struct weft_err *err)
 {
 	char valid[160] = "";
 	*ops = find(table, name);
@@ -38,10 +38,11 @@ int weft_lb_choose_from(const struct weft_lb_ops *const *table, const char *name
 		return 0;
 	for (unsigned i = 0, len = 0; table[i] && len < sizeof valid; i++)
 		len += (unsigned)snprintf(valid + len, sizeof valid - len, "%s%s", i ? ", " : "", table[i]->name);
-	return weft_err_set(err, -ENOENT, "unknown lb '%.40s'; valid: %s", name, valid);
+	return weft_err_set(err, -ENOENT, "unknown lb '%.40s'; valid: %s%s%s", name, also ? also : "", also ? ", " : "",
+			    valid);
 }
 
 int weft_lb_choose(const char *name, const struct weft_lb_ops **ops, struct weft_err *err)
 {
-	return weft_lb_choose_from(weft_lb_table, name, ops, err);
+	return weft_lb_choose_from(weft_lb_table, NULL, name, ops, err);
 }

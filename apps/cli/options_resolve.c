@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "also_valid.h"
 #include "options_int.h"
 
 /* What the engine's and the fabric's parameters will be with --lb auto. Complaints come later, when all parameters are
@@ -63,7 +62,7 @@ static int resolve_lb(struct options *o, struct weft_err *err)
 {
 	if (strcmp(o->lb_name, "auto") == 0)
 		return choose_lb(o);
-	return weft_also_valid(err, weft_lb_choose_from(o->algos.lb, o->lb_name, &o->lab.lb, err), "auto");
+	return weft_lb_choose_from(o->algos.lb, "auto", o->lb_name, &o->lab.lb, err);
 }
 
 static int resolve_background_lb(struct options *o, struct weft_err *err)
@@ -71,8 +70,7 @@ static int resolve_background_lb(struct options *o, struct weft_err *err)
 	o->lab.background_lb = o->lab.lb;
 	if (strcmp(o->background_lb_name, "same") == 0)
 		return 0;
-	int rc = weft_lb_choose_from(o->algos.lb, o->background_lb_name, &o->lab.background_lb, err);
-	return weft_also_valid(err, rc, "same");
+	return weft_lb_choose_from(o->algos.lb, "same", o->background_lb_name, &o->lab.background_lb, err);
 }
 
 static int resolve_algorithms(struct options *o, struct weft_err *err)
@@ -80,8 +78,8 @@ static int resolve_algorithms(struct options *o, struct weft_err *err)
 	o->step = "cc";
 	choose_cc(o);
 	struct weft_cc_choice choice;
-	const struct weft_cc_tables tables = {o->algos.cc, o->algos.rcc};
-	int rc = weft_also_valid(err, weft_cc_select_from(&tables, o->lab.cc_name, &choice, err), "auto");
+	const struct weft_cc_tables tables = {o->algos.cc, o->algos.rcc, "auto"};
+	int rc = weft_cc_select_from(&tables, o->lab.cc_name, &choice, err);
 	o->lab.cc = choice.cc;
 	o->lab.rcc = choice.rcc;
 	if (rc)

@@ -75,10 +75,7 @@ static int add_many(struct switch_ports *p, const char *spec, enum kind kind, st
 
 int switch_opt_dscp(void *field, const char *value, struct weft_err *err)
 {
-	static const char what[] = "--dscp";
-	struct weft_err why = {""};
-	int rc = weft_dscp_parse(what, value, field, &why);
-	return rc == 0 ? 0 : weft_err_set(err, rc, "%s", why.msg + strlen(what) + strlen(": "));
+	return weft_dscp_parse(NULL, value, field, err); /* the option's name is put before it */
 }
 
 int switch_ports_add_memif(struct switch_ports *p, const char *spec, struct weft_err *err)

@@ -49,7 +49,7 @@ struct weft_dscp {
 };
 
 /* Reads "data:26,control:48": classes by the names of these fields; the others get the numbers above. -EINVAL, with a
- * message that begins with `what`: not such a list, or two classes with one code point. */
+ * message that begins with `what`, if that is not NULL: not such a list, or two classes with one code point. */
 int weft_dscp_parse(const char *what, const char *text, struct weft_dscp *dscp, struct weft_err *err);
 
 /* The network behind a port. All zero: everybody is on the link, frames are untagged. */

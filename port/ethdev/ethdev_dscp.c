@@ -14,18 +14,21 @@ const uint8_t dscp_ours[DSCP_CLASSES] = {8, 10, 12, 16, 18, 40, 46};
 static const char *const names[DSCP_CLASSES] = {"data",   "ordered", "unscheduled", "trimmed", "trimmed_lasthop",
 						"credit", "control"};
 
+/* A refusal: `what` is the first of its arguments. */
+#define REFUSE(err, what, format, ...)                                                                                 \
+	weft_err_set(err, -EINVAL, "%s%s" format, (what) ? (what) : "", (what) ? ": " : "", __VA_ARGS__)
+
 int dscp_check(const char *what, const struct weft_dscp *dscp, struct weft_err *err)
 {
 	uint8_t theirs[DSCP_CLASSES];
 	memcpy(theirs, dscp, sizeof theirs);
 	for (int i = 0; i < DSCP_CLASSES; i++) {
 		if (theirs[i] >= DSCPS)
-			return weft_err_set(err, -EINVAL, "%s: code point %u of %s is not below %d", what, theirs[i],
-					    names[i], DSCPS);
+			return REFUSE(err, what, "code point %u of %s is not below %d", theirs[i], names[i], DSCPS);
 		for (int j = 0; j < i; j++)
 			if (theirs[i] == theirs[j])
-				return weft_err_set(err, -EINVAL, "%s: %s and %s have the same code point %u", what,
-						    names[j], names[i], theirs[i]);
+				return REFUSE(err, what, "%s and %s have the same code point %u", names[j], names[i],
+					      theirs[i]);
 	}
 	return 0;
 }
@@ -35,18 +38,17 @@ static int item_parse(const char *what, const char *item, uint8_t *theirs, struc
 	char name[ITEM_MAX], rest[2];
 	unsigned code;
 	if (sscanf(item, " %63[a-z_]:%2u %1s", name, &code, rest) != 2 || code >= DSCPS)
-		return weft_err_set(err, -EINVAL, "%s: '%s' is not CLASS:CODE with a code from 0 to %d", what, item,
-				    DSCPS - 1);
+		return REFUSE(err, what, "'%s' is not CLASS:CODE with a code from 0 to %d", item, DSCPS - 1);
 	for (int i = 0; i < DSCP_CLASSES; i++) {
 		if (strcmp(name, names[i]) != 0)
 			continue;
 		theirs[i] = (uint8_t)code;
 		return 0;
 	}
-	return weft_err_set(err, -EINVAL,
-			    "%s: no class '%s': there are data, ordered, unscheduled, trimmed, trimmed_lasthop, credit "
-			    "and control",
-			    what, name);
+	return REFUSE(
+		err, what,
+		"no class '%s': there are data, ordered, unscheduled, trimmed, trimmed_lasthop, credit and control",
+		name);
 }
 
 int weft_dscp_parse(const char *what, const char *text, struct weft_dscp *dscp, struct weft_err *err)

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "also_valid.h"
 #include "member.h"
 #include "prov_log.h"
 #include "prov_text.h"
@@ -56,7 +55,7 @@ static int lb_find(const struct weft_algos *algos, const char *name, const struc
 	const struct weft_lb_offer offer = {.ecn = 1, .trimming = 1, .ack_every = ACK_EVERY, .all_acked = 1};
 	const char *reason;
 	if (strcmp(name, "auto") != 0)
-		return weft_also_valid(err, weft_lb_choose_from(algos->lb, name, lb, err), "auto");
+		return weft_lb_choose_from(algos->lb, "auto", name, lb, err);
 	*lb = weft_lb_auto(&offer, &reason);
 	FI_INFO(&prov_weft, FI_LOG_CORE, "load balancer %s: %s\n", (*lb)->name, reason);
 	return 0;
@@ -82,8 +81,7 @@ static int algorithms_choose(struct prov_tune *tune, const char *cc, const char 
 	struct weft_algos algos;
 	if (plugins_load(&algos, &why))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_PLUGIN: %.200s", why.msg);
-	int rc = weft_cc_select_from(&(struct weft_cc_tables){algos.cc, algos.rcc}, cc, choice, &why);
-	if (weft_also_valid(&why, rc, "auto"))
+	if (weft_cc_select_from(&(struct weft_cc_tables){algos.cc, algos.rcc, "auto"}, cc, choice, &why))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_CC: %.200s", why.msg);
 	if (lb_find(&algos, lb, &tune->engine.lb, &why))
 		return weft_err_set(err, -EINVAL, "FI_WEFT_LB: %.200s", why.msg);

@@ -57,9 +57,9 @@ static void engine_open(struct fake *f)
 	struct weft_algos algos;
 	struct weft_err err = {""};
 	weft_algos_init(&algos);
-	assert_int_equal(weft_cc_select_from(&(struct weft_cc_tables){algos.cc, algos.rcc}, "smartt", &choice, &err),
-			 0);
-	assert_int_equal(weft_lb_choose_from(algos.lb, "reps", &conf.lb, &err), 0);
+	assert_int_equal(
+		weft_cc_select_from(&(struct weft_cc_tables){algos.cc, algos.rcc, NULL}, "smartt", &choice, &err), 0);
+	assert_int_equal(weft_lb_choose_from(algos.lb, NULL, "reps", &conf.lb, &err), 0);
 	conf.cc = choice.cc;
 	weft_param_defaults(weft_engine_tunes, &conf.tune);
 	conf.tune.probe_rate = RATE_BOUND;

@@ -101,9 +101,10 @@ extern const struct weft_cc_ops *const weft_cc_table[];
 
 /* By name, or NULL. */
 const struct weft_cc_ops *weft_cc_find(const char *name);
-/* By name from a table as weft_cc_table is; -ENOENT with a message that lists the valid names, and *ops NULL. */
-int weft_cc_choose_from(const struct weft_cc_ops *const *table, const char *name, const struct weft_cc_ops **ops,
-			struct weft_err *err);
+/* By name from a table as weft_cc_table is; -ENOENT with a message that lists the valid names, and *ops NULL. `also`: a
+ * name that the caller takes itself, which the list begins with; NULL: none. */
+int weft_cc_choose_from(const struct weft_cc_ops *const *table, const char *also, const char *name,
+			const struct weft_cc_ops **ops, struct weft_err *err);
 /* The same from weft_cc_table. */
 int weft_cc_choose(const char *name, const struct weft_cc_ops **ops, struct weft_err *err);
 

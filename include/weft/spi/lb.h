@@ -151,9 +151,10 @@ extern const struct weft_lb_ops *const weft_lb_table[];
 
 /* By name, or NULL. */
 const struct weft_lb_ops *weft_lb_find(const char *name);
-/* By name from a table as weft_lb_table is; -ENOENT with a message that lists the valid names, and *ops NULL. */
-int weft_lb_choose_from(const struct weft_lb_ops *const *table, const char *name, const struct weft_lb_ops **ops,
-			struct weft_err *err);
+/* By name from a table as weft_lb_table is; -ENOENT with a message that lists the valid names, and *ops NULL. `also`: a
+ * name that the caller takes itself, which the list begins with; NULL: none. */
+int weft_lb_choose_from(const struct weft_lb_ops *const *table, const char *also, const char *name,
+			const struct weft_lb_ops **ops, struct weft_err *err);
 /* The same from weft_lb_table. */
 int weft_lb_choose(const char *name, const struct weft_lb_ops **ops, struct weft_err *err);
 

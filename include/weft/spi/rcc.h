@@ -130,6 +130,7 @@ struct weft_cc_choice {
 struct weft_cc_tables {
 	const struct weft_cc_ops *const *cc;
 	const struct weft_rcc_ops *const *rcc;
+	const char *also; /* a name that the caller takes itself, for the list of valid ones; NULL: none */
 };
 
 /* `name` is a sender's algorithm, a receiver's (with its own choice for the sender), or RECEIVER+SENDER. -ENOENT with a

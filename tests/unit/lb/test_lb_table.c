@@ -31,12 +31,22 @@ static void weft_lb_choose__lists_names(void **state)
 	assert_non_null(strstr(err.msg, "'nonsense'; valid: reps, reps2, prime, prime2, co-prime, ops, bitmap"));
 }
 
+static void weft_lb_choose_from__lists_the_callers_name_first(void **state)
+{
+	static const char start[] = "unknown lb 'a; valid: b'; valid: auto, reps, ";
+	const struct weft_lb_ops *ops;
+	struct weft_err err = {""};
+	assert_int_equal(weft_lb_choose_from(weft_lb_table, "auto", "a; valid: b", &ops, &err), -ENOENT);
+	assert_memory_equal(err.msg, start, strlen(start));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weft_lb_find__by_name),
 		cmocka_unit_test(weft_lb_find__unknown_is_null),
 		cmocka_unit_test(weft_lb_choose__lists_names),
+		cmocka_unit_test(weft_lb_choose_from__lists_the_callers_name_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

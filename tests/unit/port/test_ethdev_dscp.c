@@ -37,6 +37,9 @@ static void parse__nonsense_is_refused(void **state)
 		assert_int_equal(weft_dscp_parse("here", cases[i].text, &dscp, &err), -EINVAL);
 		assert_non_null(strstr(err.msg, cases[i].word));
 		assert_true(strncmp(err.msg, "here: ", 6) == 0);
+		struct weft_err bare;
+		assert_int_equal(weft_dscp_parse(NULL, cases[i].text, &dscp, &bare), -EINVAL);
+		assert_string_equal(bare.msg, err.msg + 6);
 	}
 }
 

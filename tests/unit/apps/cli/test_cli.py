@@ -97,6 +97,8 @@ class Sim(unittest.TestCase):
     def test_unknown_names_list_the_valid_ones(self):
         self.refused("unknown cc 'x'; valid: auto, smartt, ", "--cc", "x")
         self.refused("unknown lb 'x'; valid: auto, reps, ", "--lb", "x")
+        self.refused("unknown cc 'a; valid: b'; valid: auto, smartt, ", "--cc", "a; valid: b")
+        self.refused("unknown lb 'a; valid: b'; valid: auto, reps, ", "--lb", "a; valid: b")
         self.refused("unknown lb 'x'; valid: same, reps, ", "--background", "10%", "--background-lb", "x")
         self.refused("leafspine", "--topology", "x")
         self.refused("permutation", "--matrix", "x")
