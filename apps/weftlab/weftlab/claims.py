@@ -204,7 +204,7 @@ class _Trial:
             name = self.claim.measure
             value = MEASURES[name].of(row, self.claim.scope) if row["directory"] else math.nan
             unended = math.isnan(value) and bool(row["directory"]) and row.get("completed", 0) < row.get("flows", 0)
-            self.known[row["id"]] = (lower_bound(row, name), True) if unended else (value, False)
+            self.known[row["id"]] = (lower_bound(row, name, self.claim.scope), True) if unended else (value, False)
         return self.known[row["id"]]
 
 

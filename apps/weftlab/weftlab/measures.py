@@ -15,7 +15,7 @@ import pandas as pd
 from .binary import Binary
 from .directory import read_record
 from .errors import WeftlabError
-from .results import Runs, read_csv
+from .results import read_csv
 from .stats import over
 
 Row = Mapping[str, Any]  # of Runs
@@ -106,6 +106,12 @@ def _table(row: Row, name: str) -> Any:
         raise WeftlabError(f"{path}: {error.strerror}") from error
 
 
+def _flows_in(row: Row, scope: Scope) -> Any:
+    """The flows of the scope."""
+    flows = _table(row, "flows.csv")
+    return flows[flows["flow"].between(scope.first_flow, scope.last_flow)]
+
+
 def _of_file(name: str, column: str, tally: Callable[[Any], float]) -> Callable[[Row, Scope], float]:
     """Over the rows of a file that are within the scope; 0 without any."""
     def value(row: Row, scope: Scope) -> float:
@@ -116,7 +122,7 @@ def _of_file(name: str, column: str, tally: Callable[[Any], float]) -> Callable[
             if "port" in table:
                 table = table[table["port"].map(lambda port: fnmatchcase(port, scope.ports or ""))]
         if name == "flows.csv":
-            table = table[table["flow"].between(scope.first_flow, scope.last_flow)]
+            table = _flows_in(row, scope)
         if "time_us" in table:
             table = table[table["time_us"].between(scope.from_us, scope.to_us)]
         values = table[column].dropna().to_numpy()
@@ -134,8 +140,7 @@ def _of_flows(kind: int | None, share: float | None) -> Callable[[Row, Scope], f
     """A percentile of the completion times (share), or the mean rate, of all flows (kind None), those of the foreground
     (0) or the background (1). Not known while one of them has not ended."""
     def value(row: Row, scope: Scope) -> float:
-        flows = _table(row, "flows.csv")
-        flows = flows[flows["flow"].between(scope.first_flow, scope.last_flow)]
+        flows = _flows_in(row, scope)
         flows = flows if kind is None else flows[flows["background"] == kind]
         if flows["fct_us"].isna().any():
             return math.nan
@@ -153,11 +158,11 @@ def nearest_rank(values: Any, share: float) -> float:
     return float(np.sort(values)[rank - 1]) if count else 0.0
 
 
-def lower_bound(row: Row, measure: str) -> float:
-    """The least that a measure of completion times can become, from the time that each flow has taken so far. NaN: the
-    measure is none of these."""
+def lower_bound(row: Row, measure: str, scope: Scope) -> float:
+    """The least that a measure of completion times can become, from the time that each flow has taken so far. Those of
+    files are of the flows in the scope, as their values are. NaN: the measure is none of these."""
     stem, _, statistic = measure.removesuffix("_us").rpartition("_")
-    flows = Runs([dict(row)]).flows()
+    flows = _table(row, "flows.csv") if MEASURES[measure].of_result else _flows_in(row, scope)
     times = times_so_far(flows, row)
     if stem in KINDS:
         times = times[(flows["background"] == KINDS[stem]).to_numpy()]

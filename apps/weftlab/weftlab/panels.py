@@ -138,9 +138,10 @@ class _Values:
 
     def _of_row(self, row: dict[str, Any]) -> tuple[float, bool]:
         if row["id"] not in self.known:
-            value = MEASURES[self.measure].of(row, self.panel.scope)
+            scope = self.panel.scope
+            value = MEASURES[self.measure].of(row, scope)
             is_open = math.isnan(value) and row["completed"] < row["flows"]
-            self.known[row["id"]] = (lower_bound(row, self.measure) if is_open else value, is_open)
+            self.known[row["id"]] = (lower_bound(row, self.measure, scope) if is_open else value, is_open)
         return self.known[row["id"]]
 
 
