@@ -72,6 +72,9 @@ def test_a_new_metric_of_the_command_is_a_measure(weft: Binary, tmp_path: Path) 
      "over: a claim has one of over and less"),
     ("{text: a, measure: jain, at_most: 1, flows: 5-2}", "flows: '5-2' is neither"),
     ("{text: a, measure: jain, at_most: 1, from: soon}", "from: 'soon' is not a time"),
+    ("{text: a, measure: jain, at_most: 1, from: 2ms, to: 2ms}", "from: 2000 us to 2000 us is no time"),
+    ("{text: a, measure: port_bytes, at_most: 1}", "measure: needs samples over time: give outputs: {series: TIME}"),
+    ("{text: a, measure: flow_jain, at_most: 1}", "measure: needs samples over time"),
     ("{text: a, measure: jain, real: life}", "real: 'life' is not lab"),
     ("{text: a, measure: jain, at_most: 1, bound: mine}", "bound: 'mine' is not published"),
     ("{text: a, measure: port_bytes, real: lab}", "real: takes a number of the result"),
@@ -87,7 +90,7 @@ def test_refusals_name_line_and_key(entry: str, words: str, write: Write, weft: 
 def test_a_claim_is_read_whole(write: Write, weft: Binary) -> None:
     text = SWEPT + ("  - {text: a, paper: 2x, note: why, measure: flow_jain, at_most: 2, at_least: 1, "
                     "of: {case: [a, b]}, less: {topology: a.topo}, flows: 3, from: 2ms, to: 1s, within: 0.1}\n")
-    claim, = load_claims(load(write(text), weft))
+    claim, = load_claims(load(write(f"series: 1us\n{text}"), weft))
     assert (claim.text, claim.paper, claim.note, claim.bound) == ("a", "2x", "why", "at least 1 and at most 2")
     assert claim.scope == Scope(None, 3, 3, 2000.0, 1e6, 0.1)
     assert claim.of == {"case": ["a", "b"]} and claim.over == {"topology": ["a.topo"]} and claim.difference
@@ -130,7 +133,8 @@ def test_claims_about_no_runs_are_refused(write: Write, weft: Binary) -> None:
 def test_flows_without_an_end_decide_what_they_can(write: Write, weft: Binary, tmp_path: Path) -> None:
     """A completion time is then at least the time so far: here 20 us, and the other case's flows end."""
     bounds = ("at_least: 19", "at_most: 19", "at_least: 21", "at_most: 21", "at_least: 19, at_most: 30")
-    text = "topology: star:4\nmatrix: permutation:4:1MiB\ncases: [{name: a, end: 20us}, {name: b}]\nclaims:\n"
+    text = "topology: star:4\nmatrix: permutation:4:1MiB\nseries: 5us\n" \
+        "cases: [{name: a, end: 20us}, {name: b}]\nclaims:\n"
     for bound in bounds:
         text += f"  - {{text: t, measure: fct_max_us, of: {{case: a}}, {bound}}}\n"
     for case, other, bound in (("a", "b", "at_least: 0.1"), ("b", "a", "at_most: 20"), ("b", "a", "at_least: 20"),
@@ -149,6 +153,48 @@ def test_flows_without_an_end_decide_what_they_can(write: Write, weft: Binary, t
     assert judge(of_rates, runs).verdict == UNKNOWN
     with pytest.raises(WeftlabError, match="links.csv: no port is called 'host9'"):
         judge(of_ports, runs)
+
+
+def test_sampled_ports_are_those_of_a_claim(write: Write, weft: Binary) -> None:
+    text = "topology: star:4\nseries: 1us\nseries-ports: 'leaf0:*'\nclaims:\n" \
+        "  - {text: all that are sampled, measure: port_bytes, at_most: 1}\n" \
+        "  - {text: other, measure: port_bytes, at_most: 1, ports: 'host*'}\n"
+    with pytest.raises(ScenarioError, match="case.yaml:6: ports: 'host.' are not among the sampled ports"):
+        load_claims(load(write(text), weft))
+    assert len(load_claims(load(write(text.rpartition("  -")[0]), weft))) == 1
+
+
+def of_first_run(name: str, scope: Scope = Scope()) -> float:
+    """A measure of the first of the kept runs."""
+    return MEASURES[name].of(weftlab.load(GOLDEN / "results").to_dict("records")[0], scope)
+
+
+def test_nothing_is_not_zero() -> None:
+    """Of no flow and no time there is no measure; an idle port has 0."""
+    for name in ("flow_fct_max_us", "flow_dup_acks_max", "fct_p999_us", "foreground_gbps_mean", "flow_jain"):
+        with pytest.raises(WeftlabError, match="there is no flow 6"):
+            of_first_run(name, Scope(first_flow=6))
+    for name in ("port_bytes", "cwnd_max_bytes", "flow_jain"):
+        with pytest.raises(WeftlabError, match="the run ends at 16.5397 us, before the time looked at begins .17 us"):
+            of_first_run(name, Scope(from_us=17))
+    assert of_first_run("port_bytes", Scope(ports="host0", from_us=13, to_us=13.5)) == 0
+    assert math.isnan(of_first_run("cwnd_max_bytes", Scope(from_us=1.1, to_us=1.2)))
+
+
+def test_flows_that_did_not_end_leave_a_mean_open(write: Write, weft: Binary, tmp_path: Path) -> None:
+    """Flow 0 has the link to itself and ends; flows 1 to 3 share one."""
+    claims = "".join(f"  - {{text: t, measure: {measure}, {bound}}}\n" for measure, bound in (
+        ("flow_fct_max_us", "at_most: 50"), ("flow_fct_mean_us", "at_most: 50"), ("flow_fct_max_us", "at_least: 50"),
+        ("flow_fct_max_us", "flows: 0, at_most: 50"), ("background_mean_us", "at_most: 50"),
+        ("foreground_p99_us", "flows: 0, at_most: 50"), ("background_p99_us", "at_most: 50")))
+    (tmp_path / "some.cm").write_text("Nodes 5\nConnections 4\n" + "".join(
+        f"{src}->{dst} id {at} start 0 size {size}\n"
+        for at, (src, dst, size) in enumerate(((1, 2, 65536), (2, 0, 4 << 20), (3, 0, 4 << 20), (4, 0, 4 << 20)), 1)))
+    path = write(f"topology: star:5\nmatrix: some.cm\nlink-gbps: 100\nend: 100us\nclaims:\n{claims}")
+    runs = weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True)
+    assert list(runs["completed"]) == [1]
+    found = [judge(claim, runs) for claim in load_claims(load(path, weft))]
+    assert [each.verdict for each in found] == [BREAKS, BREAKS, HOLDS, HOLDS, UNKNOWN, HOLDS, UNKNOWN]
 
 
 @pytest.mark.parametrize("least, most, bound, value, expected", [
@@ -252,5 +298,5 @@ def test_rates_settle_where_they_stay_fair() -> None:
 
 def test_percentiles_are_by_nearest_rank() -> None:
     assert [nearest_rank([3, 1, 2, 4], share) for share in (0.25, 0.5, 0.51, 1)] == [1, 2, 3, 4]
-    assert nearest_rank([], 0.5) == 0
+    assert math.isnan(nearest_rank([], 0.5))
     assert nearest_rank([1], 0.999) == 1

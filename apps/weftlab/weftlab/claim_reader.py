@@ -7,7 +7,7 @@ from typing import Any
 from .binary import find
 from .claims import Bench, Claim
 from .document import Document, Node, line_of
-from .fields import SCOPE, Fields, Pick
+from .fields import MEASURE_SOURCES, SCOPE, Fields, Pick
 from .measures import MEASURES, Scope, known
 from .scenario import Item, Scenario
 
@@ -33,13 +33,16 @@ class _Reader(Fields):
         fields: dict[str, Any] = dict(text="", paper="", note="", measure="", of={}, over=None, difference=False,
                                       real=False, at_most=None, at_least=None)
         scope: dict[str, Any] = {}
-        for name, node in self.doc.pairs(entry, "claims"):
+        said = dict(self.doc.pairs(entry, "claims"))
+        for name, node in said.items():
             if name in SCOPE:
                 scope.update(self.scope_field(name, node))
             else:
                 fields.update(self._field(name, node, fields))
         self._check(entry, fields)
-        return Claim(path=self.doc.path, line=line_of(entry), scope=Scope(**scope), **fields)
+        found = Claim(path=self.doc.path, line=line_of(entry), scope=self.checked(Scope(**scope), said), **fields)
+        self.check_samples(found.line, "measure", [MEASURE_SOURCES.get(found.measure, "")], found.scope.ports)
+        return found
 
     def bench(self, node: Node) -> Bench:
         """The runs to repeat in real time; `runs` is a list of picks, all else options of `weft bench`."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Mapping, Sequence
 
 import yaml
 
 from .document import Document, Node
+from .errors import ScenarioError
+from .measures import FILE_MEASURES, RATE_MEASURES, Scope
 from .plan import value_of
 from .scenario import Scenario
 
 UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}  # in microseconds
 SCOPE = ("ports", "flows", "from", "to", "within")  # keys of a measures.Scope
+MEASURE_SOURCES = {name: f"{file.removesuffix('.csv')}.{column}" for name, _, file, column, _ in FILE_MEASURES} | {
+    name: "arrivals.bytes" for name, _, _ in RATE_MEASURES}
+OVER_TIME = ("ports", "conns", "arrivals", "credits")  # files with samples
 
 Pick = Mapping[str, Sequence[str]]  # runs where a column has one of these values; of a path the end is enough
 
@@ -49,6 +55,32 @@ class Fields:
                 self.doc.refuse(node, name, f"'{text}' is neither a flow's number nor FIRST-LAST")
             return {"first_flow": int(first), "last_flow": int(last or first)}
         return {f"{name}_us": self.time_us(name, node, text)}
+
+    def checked(self, scope: Scope, said: Mapping[str, Node]) -> Scope:
+        """The scope of a node's keys, refused if it has no time in it."""
+        if scope.from_us >= scope.to_us:
+            name = "from" if "from" in said else "to"
+            self.doc.refuse(said[name], name, f"{scope.from_us:g} us to {scope.to_us:g} us is no time")
+        return scope
+
+    def check_samples(self, line: int, key: str, sources: Sequence[str], ports: str | None) -> None:
+        """Refuses samples that the runs do not write: a panel of them is blank, and a claim holds of nothing. `ports`
+        None: those that there are."""
+        sampled = [source for source in sources if source.partition(".")[0] in OVER_TIME]
+        if sampled and not self._said("series"):
+            reason = f"needs samples over time: give outputs: {{series: TIME}} (for {sampled[0]})"
+            raise ScenarioError(self.doc.path, line, key, reason)
+        patterns = self._said("series-ports")
+        of_ports = ports and any(source.startswith("ports.") for source in sampled)
+        if of_ports and patterns and not any(fnmatchcase(ports or "", pattern) for pattern in patterns):
+            reason = f"'{ports}' are not among the sampled ports, series-ports: {patterns[0]}"
+            raise ScenarioError(self.doc.path, line, "ports", reason)
+
+    def _said(self, option: str) -> list[str]:
+        """The values that the scenario gives an option anywhere."""
+        cases = [item for case in self.scenario.cases for item in case.items]
+        found = [item.value for item in (*self.scenario.base, *cases) if item.name == option]
+        return found + [value for axis in self.scenario.axes if axis.name == option for value in axis.values]
 
     def time_us(self, name: str, node: Node, text: str) -> float:
         """A time with its unit."""

@@ -56,11 +56,10 @@ def _of_result(column: str) -> Callable[[Row, Scope], float]:
     return lambda row, scope: _number(row, column)
 
 
-def _or_nothing(column: str) -> Callable[[Row], float]:
-    """0 where the result does not have the number."""
+def _of_kind(column: str) -> Callable[[Row], float]:
+    """A completion time of some of the flows. 0 stands for that there are none of them: it is not known, then."""
     def value(row: Row) -> float:
-        number = _number(row, column)
-        return 0.0 if math.isnan(number) else number
+        return _number(row, column) or math.nan
     return value
 
 
@@ -107,27 +106,49 @@ def _table(row: Row, name: str) -> Any:
 
 
 def _flows_in(row: Row, scope: Scope) -> Any:
-    """The flows of the scope."""
+    """The flows of the scope. WeftlabError: there are none, and a claim would hold of nothing."""
     flows = _table(row, "flows.csv")
-    return flows[flows["flow"].between(scope.first_flow, scope.last_flow)]
+    flows = flows[flows["flow"].between(scope.first_flow, scope.last_flow)]
+    if flows.empty:
+        last = "" if scope.last_flow == scope.first_flow else f" to {scope.last_flow}"
+        raise WeftlabError(f"{row['directory']}/flows.csv: there is no flow {scope.first_flow}{last}")
+    return flows
+
+
+def _rows_in(row: Row, name: str, scope: Scope) -> Any:
+    """The rows of a file that are within the scope."""
+    if scope.ports:
+        _check_ports(row, scope.ports)
+    if name == "flows.csv":
+        return _flows_in(row, scope)
+    table = _table(row, name)
+    if scope.ports and "port" in table:
+        table = table[table["port"].map(lambda port: fnmatchcase(port, scope.ports or ""))]
+    if "time_us" in table:
+        _check_time(row, scope)
+        table = table[table["time_us"].between(scope.from_us, scope.to_us)]
+    return table
 
 
 def _of_file(name: str, column: str, tally: Callable[[Any], float]) -> Callable[[Row, Scope], float]:
-    """Over the rows of a file that are within the scope; 0 without any."""
+    """Over the rows of a file that are within the scope. Ports without a row were idle, which is 0. Of all else it is
+    not known without rows, nor of flows while one of them has no number, for it has not ended."""
     def value(row: Row, scope: Scope) -> float:
-        if scope.ports:
-            _check_ports(row, scope.ports)
-        table = _table(row, name)
-        if scope.ports:
-            if "port" in table:
-                table = table[table["port"].map(lambda port: fnmatchcase(port, scope.ports or ""))]
-        if name == "flows.csv":
-            table = _flows_in(row, scope)
-        if "time_us" in table:
-            table = table[table["time_us"].between(scope.from_us, scope.to_us)]
-        values = table[column].dropna().to_numpy()
-        return float(tally(values)) if len(values) else 0.0
+        found = _rows_in(row, name, scope)[column]
+        if name == "flows.csv" and found.isna().any():
+            return math.nan
+        values = found.dropna().to_numpy()
+        if len(values):
+            return float(tally(values))
+        return 0.0 if name == "ports.csv" else math.nan
     return value
+
+
+def _check_time(row: Row, scope: Scope) -> None:
+    """There are no samples behind the end of a run."""
+    if scope.from_us >= _number(row, "virtual_us"):
+        raise WeftlabError(f"{row['directory']}: the run ends at {row['virtual_us']:g} us, before the time looked at "
+                           f"begins ({scope.from_us:g} us)")
 
 
 def _check_ports(row: Row, pattern: str) -> None:
@@ -146,16 +167,16 @@ def _of_flows(kind: int | None, share: float | None) -> Callable[[Row, Scope], f
             return math.nan
         if share is None:
             rates = flows["bytes"] * 8 / 1e3 / flows["fct_us"]
-            return float(rates.mean()) if len(rates) else 0.0
+            return float(rates.mean())
         return nearest_rank(flows["fct_us"].to_numpy(), share)
     return value
 
 
 def nearest_rank(values: Any, share: float) -> float:
-    """The smallest value that at least `share` of the values do not exceed; 0 of none."""
+    """The smallest value that at least `share` of the values do not exceed; NaN of none."""
     count = len(values)
     rank = min(count, max(1, math.ceil(share * count)))
-    return float(np.sort(values)[rank - 1]) if count else 0.0
+    return float(np.sort(values)[rank - 1]) if count else math.nan
 
 
 def lower_bound(row: Row, measure: str, scope: Scope) -> float:
@@ -169,7 +190,7 @@ def lower_bound(row: Row, measure: str, scope: Scope) -> float:
     if measure in ("makespan_us", "inflation"):
         makespan = float((flows["start_us"].to_numpy() + times).max() - flows["start_us"].min())
         return makespan if measure == "makespan_us" else over(makespan, float(row["ideal_us"]))
-    if stem not in ("fct", *KINDS) or not len(times):
+    if stem not in ("fct", "flow_fct", *KINDS) or not len(times):
         return math.nan
     if statistic in SHARES:
         return nearest_rank(times, SHARES[statistic])
@@ -246,6 +267,7 @@ def _of_rates(what: Callable[[Rates], float]) -> Callable[[Row, Scope], float]:
     def value(row: Row, scope: Scope) -> float:
         if scope.first_flow >= row["flows"]:
             raise WeftlabError(f"{row['directory']}/arrivals.csv: there is no flow {scope.first_flow}")
+        _check_time(row, scope)
         rates = rates_of(_table(row, "arrivals.csv"), scope, int(row["flows"]))
         return float(what(rates)) if rates else math.nan
     return value
@@ -318,7 +340,7 @@ def _all() -> dict[str, Measure]:
                 "slowest completion time over the fastest")
     for kind in ("foreground", "background"):
         for statistic in ("mean", "max"):
-            of_complete(f"{kind}_{statistic}_us", _or_nothing(f"{kind}_fct_{statistic}_us"))
+            of_complete(f"{kind}_{statistic}_us", _of_kind(f"{kind}_fct_{statistic}_us"))
     for name in ("makespan_us", "inflation", "goodput_gbps", "jain"):
         of_complete(name)
     for name in ("failed", "retransmitted", "trimmed", "dropped", "marked", "timeouts"):

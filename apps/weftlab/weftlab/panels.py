@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from .errors import ScenarioError
-from .fields import picks
+from .fields import OVER_TIME, picks
 from .measures import MEASURES, Scope, lower_bound, times_so_far
-from .published import OVER_TIME, Panel, Published
+from .published import Panel, Published
 from .results import Runs
 from .stats import combination_keys, groups, interval, ratio_interval
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import Any, Mapping
 
 import yaml
 
 from .document import Document, Node, line_of
 from .errors import ScenarioError
-from .fields import SCOPE, Fields, Pick
-from .measures import FILE_MEASURES, MEASURES, RATE_MEASURES, Scope
+from .fields import MEASURE_SOURCES, OVER_TIME, SCOPE, Fields, Pick
+from .measures import MEASURES, Scope
 from .scenario import Scenario
 
 # Form -> keys it cannot do without.
@@ -31,9 +30,6 @@ SOURCES = {
     "conns.cwnd_bytes": "window (bytes)", "conns.srtt_us": "smoothed RTT (µs)",
     "arrivals.gbps": "throughput (Gb/s)", "credits.least_permille": "least v_min / v_max (‰)",
     "credits.slowest_permille": "v_min / v_max (‰)", "credits.looks": "updates of the board"}
-MEASURE_SOURCES = {name: f"{file.removesuffix('.csv')}.{column}" for name, _, file, column, _ in FILE_MEASURES} | {
-    name: "arrivals.bytes" for name, _, _ in RATE_MEASURES}
-OVER_TIME = ("ports", "conns", "arrivals", "credits")  # files with samples
 PARTS = ("panels", "names", "shows", "note", "columns")  # keys of the figure, not of a panel
 FLAGS = ("x_log", "y_log", "ideal", "shared")
 TEXTS = ("title", "x_label", "y_label", "right_label")
@@ -164,7 +160,7 @@ class _Reader(Fields):
             else:
                 fields[name] = self._value(name, node)
         if scope:
-            fields["scope"] = replace(base.scope, **scope)
+            fields["scope"] = self.checked(replace(base.scope, **scope), said)
         return replace(base, **fields)
 
     def _value(self, name: str, node: Node) -> Any:
@@ -262,23 +258,5 @@ class _Reader(Fields):
         for source in [*panel.values, panel.right, panel.events] if panel.form == "time" else []:
             if source and source.partition(".")[0] not in OVER_TIME:
                 raise ScenarioError(self.doc.path, panel.line, "values", f"{source} has no samples over time")
-        self._check_outputs(panel)
-
-    def _check_outputs(self, panel: Panel) -> None:
-        """A panel of samples is blank unless the runs write them."""
         sources = [*panel.values, panel.right, panel.events, *map(MEASURE_SOURCES.get, panel.measure)]
-        sampled = [source for source in sources if source and source.partition(".")[0] in OVER_TIME]
-        if sampled and not self._said("series"):
-            reason = f"needs samples over time: give outputs: {{series: TIME}} (for {sampled[0]})"
-            raise ScenarioError(self.doc.path, panel.line, "figure", reason)
-        patterns, wanted = self._said("series-ports"), panel.scope.ports
-        of_ports = any(source.startswith("ports.") for source in sampled)
-        if of_ports and patterns and not any(fnmatchcase(wanted or "*", pattern) for pattern in patterns):
-            reason = f"'{wanted or '*'}' are not among the sampled ports, series-ports: {patterns[0]}"
-            raise ScenarioError(self.doc.path, panel.line, "ports", reason)
-
-    def _said(self, option: str) -> list[str]:
-        """The values that the scenario gives an option anywhere."""
-        cases = [item for case in self.scenario.cases for item in case.items]
-        found = [item.value for item in (*self.scenario.base, *cases) if item.name == option]
-        return found + [value for axis in self.scenario.axes if axis.name == option for value in axis.values]
+        self.check_samples(panel.line, "figure", [source for source in sources if source], panel.scope.ports or "*")
