@@ -280,6 +280,17 @@ def test_pairs_tell_how_large_a_difference_is(write: Write, weft: Binary) -> Non
     assert judge(claim, made_up(a=[10], b=[5])).pairs == 1
 
 
+def test_pairs_are_of_the_same_seed(write: Write, weft: Binary) -> None:
+    path = write("topology: star:4\ncases: [{name: a}, {name: b}]\nclaims:\n"
+                 "  - {text: t, measure: failed, of: {case: a}, less: {case: b}, at_least: 1}\n")
+    claim, = load_claims(load(path, weft))
+    runs = made_up(a=[2, 12, 22], b=[1, 11, 21])
+    turned = runs.iloc[[0, 1, 2, 5, 3, 4]]
+    assert judge(claim, turned).interval == judge(claim, runs).interval == weftlab.interval([1, 1, 1])
+    others = runs.assign(seed=[0, 1, 2, 1, 2, 3])
+    assert judge(claim, others).verdict == UNKNOWN
+
+
 def test_values_of_axes_are_known_by_the_end_of_their_path() -> None:
     assert value_is("x/a.topo", "a.topo") and value_is(100, "100") and value_is(0.3, "0.30")
     assert not value_is("xa.topo", "a.topo")

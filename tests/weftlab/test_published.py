@@ -16,8 +16,8 @@ from weftlab.binary import Binary
 from weftlab.forms import draw_published
 from weftlab.gallery import entry_of, scenario_files, write_gallery
 from weftlab.measures import Scope, lower_bound
-from weftlab.panels import number_of, over_time
-from weftlab.published import FORMS, SOURCES, Published, load_published
+from weftlab.panels import cells, chosen_runs, number_of, over_time
+from weftlab.published import FORMS, SOURCES, Panel, Published, load_published
 from weftlab.reader import load
 
 PAPERS = ROOT / "configs" / "papers"
@@ -136,6 +136,17 @@ def test_sources_are_columns_of_the_files(dead: tuple[Published, Runs]) -> None:
     assert not missing
     rates = over_time(runs.head(1), "ports.gbps", Scope(ports="leaf0:*"))
     assert rates.max().max() == pytest.approx(runs.links()["gbps"].max(), rel=0.1)
+
+
+def test_a_run_without_a_result_takes_its_partner_with_it() -> None:
+    rows = [{"id": at, "label": case, "case": case, "seed": seed, "directory": "" if at == 3 else "x", "failed": value,
+             "completed": 1, "flows": 1}
+            for at, (case, seed, value) in enumerate(zip("aaabbb", (1, 2, 3, 1, 2, 3), (20, 6, 2, 10, 3, 1)))]
+    runs = Runs(rows)
+    runs.attrs.update(axes=[], cases=["a", "b"], title="made up")
+    panel = Panel(form="bars", measure=("failed",), of={"case": ["a"]}, over={"case": ["b"]}, by="case")
+    cell, = cells(Published("x", 1, "", "", "", {}, 0, (panel,)), panel, chosen_runs(panel, runs), runs)
+    assert cell.value == 2 and cell.half == pytest.approx(0)
 
 
 def test_words_with_units_are_numbers() -> None:

@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, Sequence
 
+import pandas as pd
+
 from .directory import read_record
 from .errors import ScenarioError
 from .fields import Pick, picks
@@ -15,7 +17,7 @@ from .measures import MEASURES, Scope, lower_bound
 from .results import Runs, measures_of
 from .scenario import Item
 from .stats import (BREAKS, HOLDS, UNDECIDED, Comparison, Interval, combination_keys, compare_values, effect_in_words,
-                    groups, interval, over, verdict)
+                    groups, in_pairs, interval, over, verdict)
 
 UNKNOWN = "not known"  # a run it needs has no result, or flows without an end
 REPORTED = "reported"  # the claim has no bound
@@ -161,7 +163,7 @@ class _Trial:
         compared = (pairs.pairs, pairs.p_value, pairs.effect) if pairs else (0, math.nan, math.nan)
         return Judgement(self.claim, self.claim.verdict(value, *limits), value, where, *compared, *limits)
 
-    def _against(self, values: Mapping[str, Any], group: Runs, seeds: tuple[list[float], bool],
+    def _against(self, values: Mapping[str, Any], group: Runs, seeds: tuple[pd.Series, bool],
                  combinations: Sequence[tuple[dict[str, Any], Runs]]) -> Iterator[Judgement]:
         changed = self.claim.over or {}
         mine, unended = seeds
@@ -174,8 +176,9 @@ class _Trial:
             theirs, other_unended = self._seeds(other)
             labels = [str(table["label"].iloc[0]) for table in (group, other)]
             where = f"{labels[0]}: {_mean(mine):.6g}; {labels[1]}: {_mean(theirs):.6g}"
-            pairs = compare_values(self.claim.measure, mine, theirs)
-            yield self._judgement(self._of_pairs(pairs, len(mine)), where, (unended, other_unended), pairs)
+            both = in_pairs(mine, theirs)
+            pairs = compare_values(self.claim.measure, both["a"].tolist(), both["b"].tolist())
+            yield self._judgement(self._of_pairs(pairs, len(both)), where, (unended, other_unended), pairs)
         if not found:
             raise ScenarioError(self.claim.path, self.claim.line, "over",
                                 f"nothing stands beside {group['label'].iloc[0]}")
@@ -194,10 +197,11 @@ class _Trial:
         real = MEASURES[self.claim.measure].of(row, self.claim.scope) if record else math.nan
         return self._judgement(_interval([over(real, lab)]), f"{label}: in real time {real:.6g}, in the lab {lab:.6g}")
 
-    def _seeds(self, group: Runs) -> tuple[list[float], bool]:
-        """A value per seed, and whether one of them is only the least that it can be, for flows did not end."""
+    def _seeds(self, group: Runs) -> tuple[pd.Series, bool]:
+        """Values by seed, and whether one of them is only the least that it can be, for flows did not end."""
         found = [self._measure(row) for row in group.to_dict("records")]
-        return [value for value, _ in found], any(unended for _, unended in found)
+        values = pd.Series([value for value, _ in found], index=list(group["seed"]), dtype=float)
+        return values, any(unended for _, unended in found)
 
     def _measure(self, row: dict[str, Any]) -> tuple[float, bool]:
         if row["id"] not in self.known:

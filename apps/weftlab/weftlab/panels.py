@@ -18,7 +18,7 @@ from .fields import OVER_TIME, picks
 from .measures import MEASURES, Scope, lower_bound, times_so_far
 from .published import Panel, Published
 from .results import Runs
-from .stats import combination_keys, groups, interval, ratio_interval
+from .stats import combination_keys, groups, in_pairs, interval, ratio_interval
 
 NUMBER = re.compile(r"(\d+(?:\.\d*)?(?:e[+-]?\d+)?)\s*(KiB|MiB|GiB|kB|MB|GB|B|%|ns|us|ms|s|)\Z")
 FACTORS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 1e3, "MB": 1e6, "GB": 1e9, "ns": 1e-3, "ms": 1e3, "s": 1e6}
@@ -131,10 +131,12 @@ class _Values:
         self.measure = measure
         self.known: dict[int, tuple[float, bool]] = {}
 
-    def of(self, runs: Runs) -> tuple[list[float], bool]:
-        """A value per seed, and whether one is a lower bound."""
-        values = [self._of_row(row) for row in runs.to_dict("records") if row["directory"]]
-        return [value for value, _ in values], any(is_open for _, is_open in values)
+    def of(self, runs: Runs) -> tuple[pd.Series, bool]:
+        """Values by seed of the runs that have a result, and whether one is a lower bound."""
+        rows = [row for row in runs.to_dict("records") if row["directory"]]
+        found = [self._of_row(row) for row in rows]
+        values = pd.Series([value for value, _ in found], index=[row["seed"] for row in rows], dtype=float)
+        return values, any(is_open for _, is_open in found)
 
     def _of_row(self, row: dict[str, Any]) -> tuple[float, bool]:
         if row["id"] not in self.known:
@@ -151,7 +153,8 @@ def _cell(taken: _Values, keys: Mapping[str, Any], group: Runs, whole: Runs, x: 
     mean = interval(values)
     if panel.over is not None:
         others, other_open = taken.of(_references(panel, keys, whole))
-        mean = ratio_interval(values, others)
+        both = in_pairs(values, others).dropna()
+        mean = ratio_interval(both["a"], both["b"])
         is_open = is_open or other_open
     return Cell(x, by, mean.mean * panel.y_factor, mean.half * panel.y_factor, is_open)
 

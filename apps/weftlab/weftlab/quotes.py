@@ -8,12 +8,13 @@ from fnmatch import fnmatchcase
 from typing import Any, Mapping, Sequence
 
 import jinja2
+import pandas as pd
 
 from .errors import WeftlabError
 from .fields import value_is
 from .measures import MEASURES, Scope
 from .results import Runs
-from .stats import Interval, combination_keys, groups, interval, over, ratio_interval
+from .stats import Interval, combination_keys, groups, in_pairs, interval, over, ratio_interval
 
 Where = Mapping[str, Any]  # column -> value; of text a pattern, of a path its end is enough
 
@@ -50,7 +51,7 @@ class Quotes:
         key = key_of(figure, measure, {**wanted, **(scope or {})})
         if self._is_measured(figure, key):
             values = self._seeds(figure, measure, wanted, Scope(**(scope or {})))
-            self._keep(key, interval(values), values)
+            self._keep(key, interval(values), values.tolist())
         return self._look_up(key)
 
     def ratio(self, measure: str, of: Where, to: Where, figure: str = "", **common: Any) -> Number:
@@ -58,7 +59,8 @@ class Quotes:
         sides = {**common, **of}, {**common, **to}
         key = f"{key_of(figure, measure, sides[0])} over {key_of('', '', sides[1]).strip()}"
         if self._is_measured(figure, key):
-            a, b = (self._seeds(figure, measure, side) for side in sides)
+            both = in_pairs(*(self._seeds(figure, measure, side) for side in sides))
+            a, b = both["a"].tolist(), both["b"].tolist()
             self._keep(key, ratio_interval(a, b), [over(x, y) for x, y in zip(a, b)])
         return self._look_up(key)
 
@@ -76,7 +78,8 @@ class Quotes:
         mean, half, low, high = (math.nan if value is None else float(value) for value in self.known[key][:4])
         return Number(mean, half, low, high, int(self.known[key][4] or 0))
 
-    def _seeds(self, figure: str, measure: str, where: Where, scope: Scope = Scope()) -> list[float]:
+    def _seeds(self, figure: str, measure: str, where: Where, scope: Scope = Scope()) -> pd.Series:
+        """Values by seed."""
         assert self.runs is not None
         if figure not in self.runs:
             raise WeftlabError(f"a text quotes {measure} of figure '{figure}', which has no results")
@@ -84,7 +87,8 @@ class Quotes:
         found = [group for values, group in groups(runs, combination_keys(runs) or ["label"]) if fits(where, values)]
         if len(found) != 1:
             raise WeftlabError(f"'{key_of(figure, measure, where)}' means {len(found)} combinations, not one")
-        return [measured(row, measure, scope) for row in found[0].to_dict("records")]
+        values = [measured(row, measure, scope) for row in found[0].to_dict("records")]
+        return pd.Series(values, index=list(found[0]["seed"]), dtype=float)
 
 
 def fits(where: Where, values: Mapping[str, Any]) -> bool:

@@ -103,12 +103,17 @@ def compare(runs: pd.DataFrame, measure: str, a: Mapping[str, object], b: Mappin
     keys = [key for key in [*combination_keys(runs), "seed"] if key not in a and key not in b]
     left = select(runs, a).set_index(keys)[measure].astype(float)
     right = select(runs, b).set_index(keys)[measure].astype(float)
-    if not left.index.is_unique or not right.index.is_unique:
-        raise WeftlabError("compare: several runs of one side have the same seed; name more axes on both sides")
-    both = pd.concat([left.rename("a"), right.rename("b")], axis=1, join="inner").dropna()
+    both = in_pairs(left, right).dropna()
     if both.empty:
         raise WeftlabError(f"compare: no runs with the same seed have {dict(a)} and {dict(b)}")
     return compare_values(measure, both["a"].tolist(), both["b"].tolist(), confidence)
+
+
+def in_pairs(a: pd.Series, b: pd.Series) -> pd.DataFrame:
+    """Values by seed (index), maybe with more, side by side in the columns a and b: NaN where one side has none."""
+    if not a.index.is_unique or not b.index.is_unique:
+        raise WeftlabError("several runs of one side have the same seed; name more axes on both sides")
+    return pd.concat([a.rename("a"), b.rename("b")], axis=1)
 
 
 def compare_values(measure: str, a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Comparison:
