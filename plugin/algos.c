@@ -51,6 +51,29 @@ static int check(const struct loading *l, const char *kind, const char *name, co
 	return 0;
 }
 
+/* Bytes of a value in the struct of parameters. */
+static size_t param_bytes(const struct weft_param *p)
+{
+	return p->type == WEFT_PARAM_U64 ? sizeof(uint64_t) : p->type == WEFT_PARAM_U32 ? sizeof(uint32_t) : 1;
+}
+
+/* Callers have `size` bytes for the values and write every default. */
+static int check_tunes(const struct loading *l, const char *name, const struct weft_param *tunes, size_t size)
+{
+	for (const struct weft_param *p = tunes; p && p->key; p++) {
+		if (p->type > WEFT_PARAM_BOOL || p->offset + param_bytes(p) > size)
+			return weft_err_set(l->err, -EINVAL,
+					    "%.120s: %.40s: parameter %.40s lies outside its %zu bytes", l->file, name,
+					    p->key, size);
+		if (!p->help || p->def < p->min || p->def > p->max)
+			return weft_err_set(
+				l->err, -EINVAL,
+				"%.120s: %.40s: parameter %.40s has no help, or a default outside its range", l->file,
+				name, p->key);
+	}
+	return 0;
+}
+
 static int refuse_incomplete(const struct loading *l, const char *kind, const char *name)
 {
 	return weft_err_set(l->err, -EINVAL, "%.120s: %s %.40s: a function is missing, or its state is too large",
@@ -81,7 +104,7 @@ static bool cc_taken(const struct weft_algos *algos, const char *name)
 		if (!strcmp(algos->rcc[i]->name, name))
 			return true;
 	}
-	return false;
+	return !strcmp(name, "auto");
 }
 
 static bool lb_taken(const struct weft_algos *algos, const char *name)
@@ -96,6 +119,7 @@ static bool lb_taken(const struct weft_algos *algos, const char *name)
 static int add_cc(struct loading *l, const struct weft_cc_ops *ops)
 {
 	int rc = check(l, "congestion control", ops->name, ops->help, l->cc_count);
+	rc = rc ? rc : check_tunes(l, ops->name, ops->tunes, ops->tune_size);
 	if (rc)
 		return rc;
 	if (!ops->init || !ops->on_ack || !ops->on_loss || ops->state_size > WEFT_CC_STATE_MAX)
@@ -111,6 +135,7 @@ static int add_cc(struct loading *l, const struct weft_cc_ops *ops)
 static int add_rcc(struct loading *l, const struct weft_rcc_ops *ops)
 {
 	int rc = check(l, "congestion control", ops->name, ops->help, l->rcc_count);
+	rc = rc ? rc : check_tunes(l, ops->name, ops->tunes, ops->tune_size);
 	if (rc)
 		return rc;
 	bool grants = ops->next_credit || (ops->schedule && ops->on_stop);
@@ -128,6 +153,7 @@ static int add_rcc(struct loading *l, const struct weft_rcc_ops *ops)
 static int add_lb(struct loading *l, const struct weft_lb_ops *ops)
 {
 	int rc = check(l, "load balancer", ops->name, ops->help, l->lb_count);
+	rc = rc ? rc : check_tunes(l, ops->name, ops->tunes, ops->tune_size);
 	if (rc)
 		return rc;
 	if (!ops->init || !ops->pick || !ops->feedback || ops->state_size % 8)

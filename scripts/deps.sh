@@ -4,8 +4,8 @@
 set -eu
 missing=
 for p in "$@"; do
-	status=$(dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null || true)
-	[ "$status" = installed ] || missing="$missing $p"
+	# One line for each architecture that has it.
+	dpkg-query -W -f='${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || missing="$missing $p"
 done
 [ -n "$missing" ] || exit 0
 echo "installing:$missing"

@@ -141,6 +141,7 @@ json_t *top_snapshot_take(uint32_t pid)
 	add_sockets(shot, "/tmp%s", "", pid);
 	add_sockets(shot, "/run/user/*%s", "", pid);
 	add_sockets(shot, "/run/weft/*%s", "", pid);
+	add_sockets(shot, "/run/weft-host%s", "", pid);
 	return shot;
 }
 

@@ -73,6 +73,12 @@ says "old.so: made for plug-in ABI $((abi - 1)), this is $abi" "$weft" "${run[@]
 plugin bare 'static const struct weft_cc_ops o = {.name = "bare", .help = "none"};
 static const struct weft_cc_ops *const t[] = {&o, NULL}; WEFT_PLUGIN = {.abi = WEFT_PLUGIN_ABI, .cc = t};'
 says "bare.so: congestion control bare: a function is missing" "$weft" "${run[@]}" --plugin ./bare.so
+tuned='static const struct weft_param big[] = {{"big", "eight bytes", 1, 0, 9, 0, WEFT_PARAM_U64}, {0}};'
+sed "s/\.name = \"mine\"/.name = \"tiny\"/; s/\.tune_size = [^,]*,/.tune_size = 4,/; s/\.tunes = [^,]*,/.tunes = big,/" cc_mine.c |
+	sed "/^static const struct weft_cc_ops mine = /i $tuned" >tiny.c
+# shellcheck disable=SC2046
+cc -shared -fPIC $(pkg-config --cflags weft) tiny.c -o tiny.so
+says 'tiny.so: tiny: parameter big lies outside its 4 bytes' "$weft" "${run[@]}" --plugin ./tiny.so
 sed 's/\.name = "mine"/.name = "smartt"/' cc_mine.c >twice.c
 # shellcheck disable=SC2046
 cc -shared -fPIC $(pkg-config --cflags weft) twice.c -o twice.so
@@ -106,6 +112,20 @@ for unit in moved/weft/lib/systemd/system/*; do
 	sed "s#^ExecStart=[^ ]*#ExecStart=$PWD/moved/weft/bin/weft#" "$unit" >"units/${unit##*/}"
 done
 [ "$(find units -type f | wc -l)" = 4 ] || fail "not the four units"
+# `weft top` and `weft metrics` look where the units' processes tell, and the unit of metrics sees /tmp, where those of
+# batch jobs do.
+looked=$(sed -n 's/.*add_sockets(shot, "\([^%]*\)%s", "".*/\1/p' "$source/apps/top/top_snapshot.c")
+for unit in units/*; do
+	telling=$(sed -n 's/^Environment=XDG_RUNTIME_DIR=//p' "$unit" | sed 's/%i/instance/')
+	[ -n "$telling" ] || continue
+	found=
+	while read -r pattern; do
+		# shellcheck disable=SC2053
+		[[ $telling == $pattern ]] && found=1
+	done <<<"$looked"
+	[ -n "$found" ] || fail "weft top does not look into $telling of $unit"
+done
+grep '^PrivateTmp' units/weft-metrics.service && fail "metrics would not see processes that tell in /tmp"
 if command -v systemd-analyze >/dev/null; then
 	SYSTEMD_UNIT_PATH=$PWD/units: systemd-analyze verify --man=no weft-host.service weft-host.socket weft-metrics.service \
 		weft-switch@x.service >said 2>&1 || fail "systemd refuses a unit: $(cat said)"

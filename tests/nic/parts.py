@@ -176,5 +176,5 @@ def has_device(command: list[str], device: str) -> bool:
 if __name__ == "__main__":  # `make deps`: what needs the network
     try:
         kernel()
-    except Missing as why:
+    except (Missing, OSError) as why:  # OSError: the cache cannot be written
         print("no kernel for guests, tests with emulated NICs cannot run:", why)
