@@ -92,8 +92,9 @@ def test_flows_without_an_end_are_seen(dead_cable: Runs) -> None:
     assert curve[-1] == pytest.approx(1 - missing / len(flows))
     bars = figure(dead_cable, "bars")
     assert axes_of(bars).patches[0].get_hatch()
+    assert axes_of(bars).patches[0].get_height() == pytest.approx(dead_cable["virtual_us"][0]), "flows began at 0"
     assert "hatched" in axes_of(bars).get_legend().get_title().get_text()
-    assert figure(dead_cable, "bars", measure="inflation").axes[0].texts[0].get_text() == "no value"
+    assert figure(dead_cable, "bars", measure="jain").axes[0].texts[0].get_text() == "no value"
 
 
 def test_what_cannot_be_drawn_is_said(two_cases: Runs, dead_cable: Runs, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,6 +46,25 @@ def test_a_sweep_is_its_runs(write: Write, weft: Binary, tmp_path: Path) -> None
 def test_the_table_of_kept_results() -> None:
     kept = ROOT / "tests" / "weftlab" / "golden" / "results"
     assert text_table(weftlab.load(kept)) == (kept / "table.txt").read_text()
+
+
+def test_runs_that_did_not_end_are_not_fast(write: Write, tmp_path: Path) -> None:
+    """Case a ends only with one of the two seeds; case b has both, case c none."""
+    runs = weftlab.run(write("topology: star:4\nmatrix: permutation:4:16KiB\nseeds: 2\n"
+                             "cases: [{name: a}, {name: b}, {name: c}]\n"), jobs=1, out=tmp_path / "out", quiet=True)
+    for at in (0, 4, 5):
+        path = tmp_path / "out" / "runs" / f"{at:04d}" / "run.json"
+        record = json.loads(path.read_text())
+        record.update(flows={"count": 4, "completed": 3, "verified": 3}, inflation=0)
+        path.write_text(json.dumps(record))
+    runs = weftlab.load(tmp_path / "out")
+    for name in ("fct_max_us", "fct_mean_us", "slowdown_max", "goodput_gbps", "jain", "inflation"):
+        assert list(runs[name].notna()) == [False, True, True, True, False, False], name
+    of_a, of_b, of_c = text_table(runs).splitlines()[2:]
+    assert re.match(r"a  +[\d.]+ \(1 of 2\)  +[\d.]+ \(1 of 2\)  ", of_a) and "(1 of 2)  0 ±0 " in of_a
+    assert re.match(r"b  +[\d.]+ ±", of_b) and " of 2" not in of_b
+    assert re.match(r"c  +-  +-  +-  +-  +0 ±0 ", of_c)
+    assert list(weftlab.summary(runs, "fct_max_us")["n"]) == [1, 2, 0]
 
 
 def test_results_that_are_there_are_used_again(two_cases: Runs, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from .directory import WAITING
 from .drawing import draw_line, label_axes, legend_above, look, named, scale, short, style_path, tilt
 from .errors import WeftlabError
+from .measures import MEASURES, Scope, lower_bound
 from .results import Runs
 from .stats import Interval, combination_keys, groups, interval, require
 
@@ -155,7 +156,7 @@ def bars(drawn: Figure, axes: Any, runs: Runs, options: Options) -> None:
         axes.set_yscale("log")
     tilt(axes, [short(value) for value in values])
     label_axes(axes, named(x) if x else "", named(options.measure))
-    note = "hatched: of runs in which flows did not end" if hatched else None
+    note = "hatched: flows did not end, at least so much" if hatched else None
     legend_above(drawn, axes, note, titled=len(names) > 1)
 
 
@@ -289,12 +290,21 @@ def _columns(runs: Runs, options: Options) -> tuple[str | None, str | None]:
 
 
 def _cell(runs: Runs, measure: str, values: dict[str | None, object]) -> tuple[Interval, bool]:
-    """A measure of the runs with these values, and whether flows of them did not end that it is about."""
+    """A measure of the runs with these values, and whether flows of them did not end that it is about: then it is the
+    least that it can be."""
     for column, value in values.items():
         if column:
             runs = runs[runs[column] == value]
     is_open = measure.startswith(OF_COMPLETION) and bool((runs["completed"] < runs["flows"]).any())
-    return interval(pd.to_numeric(runs[measure])), is_open
+    return interval(_least(row, measure) for row in runs.to_dict("records")), is_open
+
+
+def _least(row: dict[str, Any], measure: str) -> float:
+    """A number of a run, or the least that it can be; NaN: not known."""
+    value = math.nan if row[measure] is None else float(row[measure])
+    if math.isnan(value) and measure in MEASURES and row["directory"] and row["completed"] < row["flows"]:
+        return lower_bound(row, measure, Scope())
+    return value
 
 
 def _over_time(drawn: Figure, axes: Any, name: str) -> None:

@@ -15,6 +15,7 @@ LEADING = ["id", "label", "case", "seed", "status", "error", "directory"]  # col
 FLOW_COLUMNS = {"count": "flows", "completed": "completed", "verified": "verified"}
 REORDERING = {"packets": "packets_arrived", "reordered": "packets_reordered", "beyond_gap": "packets_beyond_gap",
               "ooo_p50": "ooo_p50", "ooo_p99": "ooo_p99", "ooo_max": "ooo_max", "dup_acks_max": "dup_acks_max"}
+OF_ALL_FLOWS = ("fct_", "foreground_fct_", "background_fct_", "slowdown_", "goodput_gbps", "jain")
 SUMMARY = ("ideal_us", "inflation", "goodput_gbps", "jain")
 
 
@@ -167,7 +168,8 @@ def runs_of(summary: dict[str, Any], entries: Sequence[tuple[dict[str, Any], str
 
 
 def measures_of(record: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of a run.json under one name each, with the unit at its end."""
+    """The numbers of a run.json under one name each, with the unit at its end. None: not known, as completion times are
+    while a flow has none."""
     if not record:
         return {}
     measures: dict[str, Any] = {name: record.get(name) for name in ("cc", "lb", "route")}
@@ -179,6 +181,8 @@ def measures_of(record: dict[str, Any]) -> dict[str, Any]:
         measures.update((f"{name}_{statistic}_us", value) for statistic, value in times.items())
     measures.update((f"slowdown_{name}", value) for name, value in record.get("slowdown", {}).items())
     measures.update((name, record.get(name)) for name in SUMMARY)
+    if flows["completed"] < flows["count"]:  # the numbers are those of the flows that ended: the more fail, the better
+        measures.update((name, None) for name in measures if name.startswith(OF_ALL_FLOWS))
     if not measures["inflation"]:  # 0 when a flow did not end
         measures["inflation"] = None
     inflation, ideal = measures["inflation"], measures["ideal_us"]

@@ -34,9 +34,12 @@ def text_table(runs: Runs) -> str:
 
 
 def _cell(group: Runs, measure: str, decimals: int) -> str:
+    """The mean over the runs that have the number, and how many they are if some have a result without it."""
     found = interval(group[measure]) if measure in group.columns else interval([])
     if not found.n:
         return "-"
-    half = 0.0 if math.isnan(found.half) else found.half
     value = f"{found.mean:.{decimals}f}"
-    return f"{value} ±{half:.{decimals}f}" if len(group) > 1 else value
+    if not math.isnan(found.half):
+        value += f" ±{found.half:.{decimals}f}"
+    ended = int((group["directory"] != "").sum())
+    return value if found.n == ended else f"{value} ({found.n} of {ended})"
