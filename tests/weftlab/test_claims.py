@@ -267,6 +267,10 @@ def test_the_combination_that_speaks_most_against_a_claim_decides(write: Write, 
     assert judge(claim, made_up(a=near, b=wide)).runs == "b"
     assert judge(claim, made_up(a=beyond, b=wide)).verdict == BREAKS
     assert judge(claim, made_up(a=near, b=near)).verdict == HOLDS
+    unknown = [9.9, math.nan]
+    assert judge(claim, made_up(a=unknown, b=beyond)).verdict == BREAKS
+    assert judge(claim, made_up(a=unknown, b=wide)).verdict == UNKNOWN
+    assert judge(claim, made_up(a=near, b=unknown)).verdict == UNKNOWN
 
 
 def test_pairs_tell_how_large_a_difference_is(write: Write, weft: Binary) -> None:

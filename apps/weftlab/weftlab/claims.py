@@ -22,7 +22,7 @@ from .stats import (BREAKS, HOLDS, UNDECIDED, Comparison, Interval, combination_
 UNKNOWN = "not known"  # a run it needs has no result, or flows without an end
 REPORTED = "reported"  # the claim has no bound
 VERDICTS = (HOLDS, BREAKS, UNDECIDED, UNKNOWN, REPORTED)
-WORST_FIRST = (BREAKS, UNDECIDED, HOLDS, REPORTED)
+WORST_FIRST = (BREAKS, UNKNOWN, UNDECIDED, HOLDS, REPORTED)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,8 @@ class Bench:
 @dataclass(frozen=True)
 class Judgement:
     """How a claim fares: by the combination that speaks most against it. That is one that breaks the bound, if there is
-    one, else one whose interval contains it; among several the one farthest beyond the bound or nearest to it."""
+    one, else one that is not known, else one whose interval contains the bound; among several the one farthest beyond
+    the bound or nearest to it."""
 
     claim: Claim
     verdict: str  # one of VERDICTS
@@ -129,9 +130,6 @@ def judge(claim: Claim, runs: Runs) -> Judgement:
     found = list(_Trial(claim, runs).judgements())
     if not found:
         raise ScenarioError(claim.path, claim.line, "of", "no run is meant")
-    for judgement in found:
-        if judgement.verdict == UNKNOWN:
-            return judgement
     return min(found, key=lambda each: (WORST_FIRST.index(each.verdict), claim.margin(each.value)))
 
 
