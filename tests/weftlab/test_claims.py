@@ -110,7 +110,7 @@ def made_up(**values: list[float]) -> Runs:
     ([10, 11, 12], [5, 5.5, 6], "at_least: 1.9", HOLDS), ([10, 11, 12], [5, 5.5, 6], "at_least: 2.1", BREAKS),
     ([10, 11, 14], [5, 6, 6], "at_least: 1.9", UNDECIDED), ([10], [5], "at_least: 1.9", HOLDS),
     ([10, math.nan], [5, 5], "at_least: 1.9", UNKNOWN), ([0, 0], [0, 0], "at_most: 1", HOLDS),
-    ([1, 1], [0, 0], "at_least: 2", HOLDS)])
+    ([1, 1], [0, 0], "at_least: 2", HOLDS), ([0, 0, 0, 0, 1], [0] * 5, "at_least: 1.5", UNDECIDED)])
 def test_verdicts(a: list[float], b: list[float], bound: str, expected: str, write: Write, weft: Binary) -> None:
     text = "topology: star:4\ncases: [{name: a}, {name: b}]\nclaims:\n" \
         f"  - {{text: a claim, measure: failed, of: {{case: a}}, over: {{case: b}}, {bound}}}\n"

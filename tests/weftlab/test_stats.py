@@ -142,7 +142,8 @@ def test_p_value_and_effect_are_those_of_the_paired_t_test() -> None:
     assert found.effect_size == "large"
     assert math.isnan(compare_values("fct", [1], [2]).p_value)
     assert compare_values("fct", [1, 2], [1, 2]).p_value == 1
-    assert compare_values("fct", [2, 3], [1, 2]).p_value == 0
+    assert compare_values("fct", [2, 3], [1, 2]).p_value == 0.5  # of two pairs both have this sign as often by chance
+    assert compare_values("fct", [0.3, 0.4, 0.5], [0.1, 0.2, 0.3]).p_value == 0.25
 
 
 @pytest.mark.parametrize("effect, words", [(0.1, "negligible"), (-0.3, "small"), (0.6, "medium"), (-9, "large"),
@@ -155,11 +156,22 @@ def test_effects_in_words(effect: float, words: str) -> None:
     (1.0, 0.1, 1.2, None, HOLDS), (1.0, 0.1, 1.05, None, UNDECIDED), (1.0, 0.1, 0.95, None, UNDECIDED),
     (1.0, 0.1, 0.8, None, BREAKS), (1.0, 0.1, None, 0.8, HOLDS), (1.0, 0.1, None, 1.05, UNDECIDED),
     (1.0, 0.1, None, 1.2, BREAKS), (1.0, 0.1, 1.2, 0.8, HOLDS), (1.0, 0.1, 1.2, 0.95, UNDECIDED),
-    (1.0, 0.1, 0.8, 0.5, BREAKS), (1.0, math.nan, 1.0, None, HOLDS), (1.0, math.nan, 0.9, None, BREAKS),
-    (math.nan, math.nan, 1, None, UNDECIDED), (math.inf, math.nan, None, 2, HOLDS)])
+    (1.0, 0.1, 0.8, 0.5, BREAKS), (math.nan, math.nan, 1, None, UNDECIDED), (math.inf, math.nan, None, 2, UNDECIDED),
+    (math.inf, 0.0, None, 2, HOLDS), (math.inf, 0.0, 2, None, BREAKS)])
 def test_a_bound_within_the_interval_decides_nothing(mean: float, half: float, at_most: float | None,
                                                      at_least: float | None, expected: str) -> None:
     assert verdict(Interval(3, mean, 1.0, half, 0.95), at_most, at_least) == expected
+
+
+def test_one_seed_decides_alone() -> None:
+    assert [verdict(interval([1.0]), bound) for bound in (1.0, 0.9)] == [HOLDS, BREAKS]
+
+
+def test_something_over_nothing_is_as_sure_as_it_is_something() -> None:
+    assert verdict(ratio_interval([0, 0, 0, 0, 1], [0] * 5), at_least=1.5) == UNDECIDED
+    assert verdict(ratio_interval([4, 5, 6, 5, 5], [0] * 5), at_least=1.5) == HOLDS
+    assert verdict(ratio_interval([4, 5, 6, 5, 5], [0] * 5), at_most=1.5) == BREAKS
+    assert verdict(ratio_interval([1], [0]), at_least=1.5) == HOLDS
 
 
 def test_the_ends_of_a_ratio_decide() -> None:

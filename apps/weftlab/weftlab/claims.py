@@ -117,7 +117,7 @@ class Judgement:
     def _number(self) -> str:
         shown = f"{self.value:.3g}" if self.claim.over is not None or self.claim.real else f"{self.value:.6g}"
         half = self.interval.half
-        if math.isnan(half):
+        if math.isnan(half) or math.isinf(self.value):
             return shown
         if self.interval.ends:
             return f"{shown} [{self.interval.low:.3g}, {self.interval.high:.3g}]"

@@ -82,8 +82,10 @@ def record_of(path: str, runs: Runs, judgements: Sequence[Judgement]) -> dict[st
 
 
 def interval_of(found: Judgement) -> dict[str, Any]:
-    """What is kept of a value: half of its interval, or the ends of a ratio's."""
+    """What is kept of a value: half of its interval, or the ends of a ratio's; `seeds` if several have no interval."""
     value, known = found.interval, {"value": kept_number(found.value)}
+    if value.n > 1 and math.isnan(value.half):
+        return {**known, "half": None, "seeds": value.n}
     if value.ends is None:
         return {**known, "half": kept_number(value.half)}
     return {**known, "low": kept_number(value.low), "high": kept_number(value.high)}
@@ -184,7 +186,7 @@ def _interval(known: Mapping[str, Any]) -> Interval:
     low, high = _kept(known, "low"), _kept(known, "high")
     ends = None if math.isnan(low) else (low, high)
     half = (high - low) / 2 if ends else _kept(known, "half")
-    return Interval(int(known.get("pairs", 0)), _kept(known, "value"), math.nan, half, 0.95, ends)
+    return Interval(int(known.get("seeds", known.get("pairs", 0))), _kept(known, "value"), math.nan, half, 0.95, ends)
 
 
 def _kept(known: Mapping[str, Any], name: str) -> float:

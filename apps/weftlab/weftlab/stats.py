@@ -15,6 +15,7 @@ from .errors import WeftlabError
 HOLDS = "holds"
 BREAKS = "breaks"
 UNDECIDED = "not decided by these seeds"
+STEADY = 1e-12  # a standard deviation this share of the mean is rounding
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Comparison:
     mean_b: float
     difference: Interval  # a - b
     ratio: Interval  # of the means, mean_a / mean_b
-    p_value: float  # of no difference (paired t test); NaN below two pairs
+    p_value: float  # of no difference (paired t test, or sign test without spread); NaN below two pairs
     effect: float  # Cohen's d of the differences: their mean over their standard deviation
     effect_size: str  # in words: negligible, small, medium, large
 
@@ -129,11 +130,14 @@ def ratio_interval(a: Sequence[float], b: Sequence[float], confidence: float = 0
     """The ratio of the means of values in pairs; pairs with one that is not known (NaN) do not count. Its interval is
     that of its logarithm by the delta method: from what each pair adds to the relative error of a's mean, less what it
     adds to that of b's. So it describes the value it stands beside, its ends have the sign of the ratio, and a pair
-    whose denominator is near nothing counts no more than it adds to the means. `sd` is of the logarithm."""
+    whose denominator is near nothing counts no more than it adds to the means. `sd` is of the logarithm. Where all are
+    divided by nothing, the ratio is surely infinite if a is surely more than nothing, and has no interval otherwise."""
     pairs = [(x, y) for x, y in zip(a, b) if not (math.isnan(x) or math.isnan(y))]
     mean_a, mean_b = (interval(side).mean for side in ([x for x, _ in pairs], [y for _, y in pairs]))
     mean = over(mean_a, mean_b)
     if len(pairs) > 1 and all(x == 0 for x, _ in pairs) and not math.isnan(mean):
+        return Interval(len(pairs), mean, 0.0, 0.0, confidence)
+    if all(y == 0 for _, y in pairs) and interval([x for x, _ in pairs], confidence).low > 0:
         return Interval(len(pairs), mean, 0.0, 0.0, confidence)
     if mean == 0 or not all(map(math.isfinite, (mean_a, mean_b, mean))):
         return Interval(len(pairs), mean, math.nan, math.nan, confidence)
@@ -159,16 +163,23 @@ def over(a: float, b: float) -> float:
 def _effect(difference: Interval) -> float:
     if difference.n < 2:
         return math.nan
-    if difference.sd == 0:
+    if _is_steady(difference):
         return 0.0 if difference.mean == 0 else math.copysign(math.inf, difference.mean)
     return difference.mean / difference.sd
 
 
+def _is_steady(difference: Interval) -> bool:
+    """Whether all values are the same, apart from rounding."""
+    return difference.sd <= STEADY * abs(difference.mean)
+
+
 def _p_value(difference: Interval) -> float:
+    """Of the t test; without spread, from which that would conclude that chance has no part however few values there
+    are, of the sign test."""
     if difference.n < 2:
         return math.nan
-    if difference.sd == 0:
-        return 1.0 if difference.mean == 0 else 0.0
+    if _is_steady(difference):
+        return 1.0 if difference.mean == 0 else 2.0**(1 - difference.n)
     t = difference.mean / (difference.sd / math.sqrt(difference.n))
     return float(2 * special.stdtr(difference.n - 1, -abs(t)))
 
@@ -185,11 +196,11 @@ def effect_in_words(effect: float) -> str:
 
 def verdict(value: Interval, at_most: float | None = None, at_least: float | None = None) -> str:
     """Whether a value keeps within its bounds: HOLDS or BREAKS when the whole interval is on one side of each bound,
-    UNDECIDED when a bound lies within it and might fall either way with other seeds. Without an interval (one seed) the
-    value alone decides."""
+    UNDECIDED when a bound lies within it and might fall either way with other seeds, or when nothing is known of where
+    several seeds would lie. The value of one seed decides alone."""
     if at_most is None and at_least is None:
         raise WeftlabError("verdict: needs at_most or at_least")
-    if math.isnan(value.mean):
+    if math.isnan(value.mean) or (value.n > 1 and math.isnan(value.half)):
         return UNDECIDED
     low, high = (value.mean, value.mean) if math.isnan(value.half) else (value.low, value.high)
     if (at_most is not None and low > at_most) or (at_least is not None and high < at_least):
