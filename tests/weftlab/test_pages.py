@@ -212,6 +212,21 @@ def test_what_is_quoted_must_be_kept(paper: Path, capsys: pytest.CaptureFixture[
     assert "means 2 combinations, not one" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_is_quoted_is_known_of_every_seed(seed: int, paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Here one of the two seeds did not end."""
+    record = paper.parent.parent / "results" / "mine" / "fig03" / "runs" / f"{seed:04d}" / "run.json"
+    values = json.loads(record.read_text())
+    values["flows"]["completed"] -= 1
+    record.write_text(json.dumps(values))
+    assert pages(paper, "--results", str(paper.parent.parent / "results")) != 0
+    assert "'fig03 fct_max_us mtu=1024 case=ops over mtu=1024 case=reps' is quoted and not" in capsys.readouterr().err
+    (paper / "mine.md.j2").write_text('{{ q("jain", figure="fig03", case="ops", mtu=1024) }}')
+    assert pages(paper, "--results", str(paper.parent.parent / "results")) != 0
+    assert "'fig03 jain case=ops mtu=1024' is quoted and not known: a run has no result, or" in capsys.readouterr().err
+    assert not (paper / "mine.json").exists()
+
+
 def test_a_figure_is_added_without_results_of_the_others(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
     top, results = paper.parent.parent, paper.parent.parent / "results" / "mine"
     pages(paper, "--results", str(top / "results"))

@@ -177,6 +177,9 @@ def keep(directory: str, judged: Sequence[tuple[Scenario, Runs, Sequence[Judgeme
     figures = {name: figures[name] for name in map(publication.name_of, paths)}
     quotes = Quotes(dict(earlier["quotes"]), {publication.name_of(scenario.path): runs for scenario, runs, _ in judged})
     render(directory, publication.together(figures, {}), quotes)
+    if quotes.unknown():
+        raise WeftlabError(f"'{quotes.unknown()[0]}' is quoted and not known: a run has no result, or flows without an "
+                           "end")
     text = publication.one_line_each(publication.together(figures, {key: quotes.known[key] for key in quotes.used}))
     write_text(publication.kept_file(directory), text)
 

@@ -67,7 +67,15 @@ class Quotes:
     def _is_measured(self, figure: str, key: str) -> bool:
         return self.runs is not None and (figure in self.runs or key not in self.known)
 
+    def unknown(self) -> list[str]:
+        """What texts quote that is not known."""
+        return sorted(key for key in self.used if self.known[key][0] is None)
+
     def _keep(self, key: str, found: Interval, values: Sequence[float]) -> None:
+        """A mean of the seeds that are known would be one of those that went well."""
+        if any(map(math.isnan, values)):
+            self.known[key] = [None, None, None, None, len(values)]
+            return
         half = found.half if all(math.isfinite(value) for value in values) else math.nan
         self.known[key] = [rounded(found.mean), rounded(half), rounded(min(values)), rounded(max(values)), len(values)]
 
