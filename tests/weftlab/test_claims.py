@@ -2,6 +2,7 @@
 """Claims: what is read, what is measured, and what is made of it."""
 from __future__ import annotations
 
+import json
 import math
 import re
 import shutil
@@ -241,11 +242,24 @@ def test_real_time_stands_beside_the_lab(write: Write, weft: Binary, tmp_path: P
     scenario = load(path, weft)
     inflation, failed = load_claims(scenario)
     assert judge(inflation, runs).verdict == UNKNOWN
-    shutil.copytree(tmp_path / "out" / "runs" / "0000", tmp_path / "out" / "real" / "0000")
+    real = tmp_path / "out" / "real" / "0000"
+    shutil.copytree(tmp_path / "out" / "runs" / "0000", real)
+    identity = json.loads((real / "run.json").read_text())["identity"]
+    for said in (None, "", f"{identity[:-1]}x\nbench\n"):
+        if said is not None:
+            (real / "command.txt").write_text(said)
+        assert judge(inflation, runs).verdict == judge(failed, runs).verdict == UNKNOWN, "the run of other settings"
+    (real / "command.txt").write_text(f"{identity}\nbench\n")
     found = judge(inflation, runs)
     assert found.verdict == REPORTED and found.ours.startswith("1 (case: in real time "), found
     assert judge(failed, runs).verdict == HOLDS
     assert in_words([found, judge(failed, runs)]).endswith("2 claims: 1 holds, 1 reported\n")
+    record = tmp_path / "out" / "runs" / "0001" / "run.json"
+    values = json.loads(record.read_text())
+    values["flows"]["completed"] -= 1
+    record.write_text(json.dumps({**values, "inflation": 0}))
+    found = judge(inflation, weftlab.load(tmp_path / "out"))
+    assert found.most and found.shown.startswith("at most "), "the lab's mean is only the least that it can be"
     bench = load_bench(scenario)
     assert [item.argument for item in bench.items] == ["--link-gbps=0.25", "--set=ack_every=2"]
     assert bench.picks == ({},)

@@ -118,6 +118,9 @@ def test_real_time_stands_beside_the_lab(paper: Paper) -> None:
     assert (real / "0006" / "run.json").stat().st_mtime_ns == first
     paper.reproduce("--fresh")
     assert (real / "0006" / "run.json").stat().st_mtime_ns != first
+    (real / "0004").mkdir()
+    paper.reproduce()
+    assert [path.name for path in real.iterdir()] == ["0006"], "of a run that is not repeated"
 
 
 def test_a_run_that_fails_in_real_time_is_not_known(paper: Paper) -> None:

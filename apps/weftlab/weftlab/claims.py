@@ -4,13 +4,12 @@ doc/guide/reproduce.md has the format."""
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from .directory import read_record
+from .directory import read_command, read_record, real_directory
 from .errors import ScenarioError
 from .fields import Pick, picks
 from .measures import MEASURES, Scope, lower_bound
@@ -150,7 +149,7 @@ class _Trial:
             mine, unended = self._seeds(group)
             label = str(group["label"].iloc[0])
             if self.claim.real:
-                yield self._beside_lab(group, _mean(mine), label)
+                yield self._beside_lab(group, (mine, unended), label)
             elif self.claim.over is None:
                 yield self._judgement(_interval(mine), label, (unended, False))
             else:
@@ -186,14 +185,18 @@ class _Trial:
         found = pairs.difference if self.claim.difference else pairs.ratio
         return found if found.n == seeds else _interval([math.nan])
 
-    def _beside_lab(self, group: Runs, lab: float, label: str) -> Judgement:
-        """The first seed's run in real time over the mean of the lab's."""
+    def _beside_lab(self, group: Runs, seeds: tuple[pd.Series, bool], label: str) -> Judgement:
+        """The first seed's run in real time over the mean of the lab's. Not known if it repeats another run."""
         first = group.iloc[0]
-        directory = os.path.join(str(self.runs.attrs["directory"]), "real", f"{int(first['id']):04d}")
-        record = read_record(directory)
+        lab, unended = _mean(seeds[0]), seeds[1]
+        directory = real_directory(str(self.runs.attrs["directory"]), int(first["id"]))
+        identity = read_command(directory).partition("\n")[0]
+        same = identity != "" and identity == read_record(first["directory"]).get("identity")
+        record = read_record(directory) if same else {}
         row = {**measures_of(record), "directory": directory}
         real = MEASURES[self.claim.measure].of(row, self.claim.scope) if record else math.nan
-        return self._judgement(_interval([over(real, lab)]), f"{label}: in real time {real:.6g}, in the lab {lab:.6g}")
+        where = f"{label}: in real time {real:.6g}, in the lab {lab:.6g}"
+        return self._judgement(_interval([over(real, lab)]), where, (False, unended))
 
     def _seeds(self, group: Runs) -> tuple[pd.Series, bool]:
         """Values by seed, and whether one of them is only the least that it can be, for flows did not end."""

@@ -15,6 +15,7 @@ from .files import write_text
 from .plan import Planned, value_of
 from .scenario import Scenario
 
+COMMAND = "command.txt"  # of a run in real time
 WAITING, DONE, FAILED = "waiting", "done", "failed"
 
 
@@ -148,6 +149,21 @@ def origin_of(planned: Planned) -> dict[str, Any]:
 def settings_of(identity: str) -> str:
     """The part of an identity that is not the build's; empty: it is none."""
     return identity.partition("-")[2]
+
+
+def real_directory(out: str, run: int) -> str:
+    """Where a run in real time is, beside the lab's of the same number."""
+    return os.path.join(out, "real", f"{run:04d}")
+
+
+def read_command(directory: str) -> str:
+    """What a run in real time is of, as it was noted before it began: a line with its identity, and its command line.
+    Empty: nothing is noted."""
+    try:
+        with open(os.path.join(directory, COMMAND), encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def read_record(directory: str) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Sequence
+from typing import Collection, Sequence
 
 from .binary import Binary
 from .claims import Bench
-from .directory import remove
+from .directory import COMMAND, read_command, real_directory, remove
 from .errors import UnwritableError
 from .fields import picks
 from .plan import Planned, value_of
@@ -24,15 +24,29 @@ BUILD_DIGITS = 16  # of an identity, before those of the settings
 def repeat(scenario: Scenario, planned: Sequence[Planned], bench: Bench, weft: Binary, *, fresh: bool,
            any_build: bool) -> None:
     """Repeats the runs that `bench` picks, by their first seeds, one after another. Results of the same build and
-    settings are kept. A run that fails has no result, which its claims show. UnwritableError."""
+    settings are kept, those of runs that are not picked are not. A run that fails has no result, which its claims show.
+    UnwritableError."""
+    picked = set()
     for entry in planned[::max(1, len(scenario.seeds))]:
         values = {"case": entry.run.case, **{key: value_of(text) for key, text in entry.run.values.items()}}
         if any(picks(pick, values) for pick in bench.picks):
-            directory = os.path.join(scenario.out, "real", f"{entry.run.id:04d}")
+            directory = real_directory(scenario.out, entry.run.id)
+            picked.add(directory)
             command = command_of(entry, bench.items, weft, os.path.join(directory, "run.json"))
             said = f"{entry.identity}\n{' '.join(command[1:])}\n"
             if fresh or not is_there(directory, said, any_build):
                 perform(directory, said, command, entry.run.label)
+    _discard_others(os.path.join(scenario.out, "real"), picked)
+
+
+def _discard_others(place: str, picked: Collection[str]) -> None:
+    """Removes results that nothing repeats any more: the run of that number may be another one now."""
+    try:
+        for name in os.listdir(place) if os.path.isdir(place) else []:
+            if name.isdigit() and os.path.join(place, name) not in picked:
+                remove(os.path.join(place, name))
+    except OSError as error:
+        raise UnwritableError(f"{error.filename or place}: {error.strerror}") from error
 
 
 def command_of(entry: Planned, items: Sequence[Item], weft: Binary, json: str) -> list[str]:
@@ -47,11 +61,7 @@ def command_of(entry: Planned, items: Sequence[Item], weft: Binary, json: str) -
 def is_there(directory: str, said: str, any_build: bool) -> bool:
     """Whether the same run has a result."""
     skip = BUILD_DIGITS if any_build else 0
-    try:
-        with open(os.path.join(directory, "command.txt"), encoding="utf-8") as file:
-            before = file.read()
-    except OSError:
-        return False
+    before = read_command(directory)
     return before[skip:] == said[skip:] and os.path.exists(os.path.join(directory, "run.json"))
 
 
@@ -61,7 +71,7 @@ def perform(directory: str, said: str, command: Sequence[str], label: str) -> No
     try:
         remove(directory)
         os.makedirs(directory)
-        with open(os.path.join(directory, "command.txt"), "w", encoding="utf-8") as file:
+        with open(os.path.join(directory, COMMAND), "w", encoding="utf-8") as file:
             file.write(said)
         with open(log, "w", encoding="utf-8") as file:
             code = subprocess.run(command, stdout=file, stderr=file, stdin=subprocess.DEVNULL, check=False).returncode
