@@ -76,6 +76,8 @@ static int open_series(struct outputs *o, const struct outputs_conf *conf, struc
 {
 	if (conf->series_ns && !conf->dir)
 		return weft_err_set(err, -EINVAL, "series: needs a directory to write to, --out DIR");
+	if (conf->series_ports && !conf->series_ns)
+		return weft_err_set(err, -EINVAL, "series-ports: needs the time between two samples, --series TIME");
 	return conf->dir ? series_open(o->lab, conf, &o->series, err) : 0;
 }
 

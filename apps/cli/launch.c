@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Says what is missing, even where the package is not there to say it. The package names its own needs. */
@@ -62,11 +63,18 @@ int launch_program(int argc, char **argv)
 {
 	static const char *const formats[] = {"%s", "%s/" WEFT_LIBEXEC_FROM_BIN, "%.0s" WEFT_LIBEXEC, NULL};
 	char dir[PATH_MAX], path[2 * PATH_MAX] = "", name[32];
+	struct stat st;
 	snprintf(name, sizeof name, "weft-%s", argv[0]);
 	if (find_dir(formats, name, dir)) {
 		snprintf(path, sizeof path, "%s/%s", dir, name);
 		name_this_program();
 		execv(path, argv);
+		/* The kernel says so of the script when it means the interpreter in its first line. */
+		if (errno == ENOENT && !stat(path, &st)) {
+			fprintf(stderr, "weft %s: %s: its interpreter is not installed: apt install python3\n", argv[0],
+				path);
+			return LAUNCH_MISSING;
+		}
 	}
 	fprintf(stderr, "weft %s: %s: %s; it belongs beside weft or into %s\n", argv[0], *path ? path : name,
 		strerror(*path ? errno : ENOENT), WEFT_LIBEXEC);

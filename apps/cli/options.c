@@ -20,9 +20,10 @@ static int opt_setting(void *o, const char *value, struct weft_err *err)
 
 static int opt_mtu(void *o, const char *value, struct weft_err *err)
 {
+	const struct options *options = o;
 	char text[64];
 	snprintf(text, sizeof text, "payload_bytes=%s", value);
-	return options_add_setting(o, text, "--mtu", err);
+	return options_add_setting(o, text, options->where ? options->where : "--mtu", err);
 }
 
 static int opt_fault(void *o, const char *value, struct weft_err *err)
@@ -76,7 +77,7 @@ const struct opt_desc options_table[] = {
 	{"matrix", "FILE|PATTERN",
 	 ".cm file, or one of the traffic patterns below; default: permutation:HOSTS:1MiB of all", opt_string,
 	 FIELD(matrix)},
-	{"background", "SHARE|PATTERN", "share of the flows (10%) or another pattern beside them", opt_string,
+	{"background", "FILE|SHARE|PATTERN", "share of the flows (10%) or another pattern beside them", opt_string,
 	 FIELD(background)},
 	{"background-lb", "NAME", "who balances it; 'same': as --lb; default: ecmp", opt_string,
 	 FIELD(background_lb_name)},

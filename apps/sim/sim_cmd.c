@@ -62,8 +62,9 @@ static int complain(const char *reason)
 	return 1;
 }
 
-/* Runs and reports; the table is shown even when not all flows ended well, because it says how. */
-static int run_one(struct options *o)
+/* Runs and reports; the table is shown even when not all flows ended well, because it says how. `written` is whether
+ * the results are where they should be. */
+static int run_one(struct options *o, bool *written)
 {
 	struct weft_err err = {""};
 	struct simrun run = {.o = o,
@@ -72,6 +73,7 @@ static int run_one(struct options *o)
 			     .report = report,
 			     .report_arg = o};
 	int rc = simrun(&run, &err);
+	*written = !rc;
 	if (run.verdict.msg[0])
 		return complain(run.verdict.msg);
 	return rc ? complain(err.msg) : 0;
@@ -100,14 +102,15 @@ static int run_file(const struct sim_args *args)
 {
 	struct options o;
 	struct weft_err err = {""};
+	bool written = false;
 	int rc = sim_file_read(&o, args->o.scenario, &args->o, &err), status = 2;
 	if (rc)
 		complain(err.msg);
 	else if (args->dry_run)
 		status = sim_tell_config(&o, &err) ? complain(err.msg) : 0;
 	else
-		status = run_one(&o);
-	if (!rc && !args->dry_run)
+		status = run_one(&o, &written);
+	if (written)
 		fprintf(stderr, "results in %s\n", o.files.dir);
 	options_free(&o);
 	return status;
@@ -117,6 +120,8 @@ static int run_scenario(int argc, char **argv, const struct sim_args *args)
 {
 	struct weft_err err = {""};
 	bool many;
+	if (args->metrics)
+		return sim_tell_metrics(&err) ? complain(err.msg) : 0;
 	if (sim_file_is_many(args->o.scenario, &many, &err)) {
 		complain(err.msg);
 		return 2;
@@ -128,6 +133,10 @@ static int run_scenario(int argc, char **argv, const struct sim_args *args)
 static int run_options(struct sim_args *args)
 {
 	struct weft_err err = {""};
+	if (args->jobs || args->fresh || args->any_build) {
+		complain("--jobs, --fresh and --any-build are for a scenario of many runs");
+		return 2;
+	}
 	int rc = args->metrics ? sim_tell_metrics(&err) : args->dry_run ? sim_tell_config(&args->o, &err) : 0;
 	if (rc)
 		return complain(err.msg);
@@ -137,7 +146,8 @@ static int run_options(struct sim_args *args)
 		complain("--series: needs a directory to write to, --out DIR");
 		return 2;
 	}
-	return run_one(&args->o);
+	bool written;
+	return run_one(&args->o, &written);
 }
 
 int weft_cmd_sim(int argc, char **argv)

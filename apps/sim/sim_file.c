@@ -160,7 +160,7 @@ static int set_places(struct options *o, const char *path, struct weft_err *err)
 	return o->files.dir ? 0 : weft_err_set(err, -ENOMEM, "no memory");
 }
 
-/* Line of the file's own `key`; 0: it is not there. */
+/* Line of the file's own `key`; 0: it is not there. Faults may stand in a list, `faults`. */
 struct search {
 	const char *key;
 	uint32_t line;
@@ -169,7 +169,8 @@ struct search {
 static int find_line(void *arg, const char *name, const yaml_node_t *value)
 {
 	struct search *s = arg;
-	if (!strcmp(name, s->key))
+	size_t len = strlen(s->key);
+	if (!strncmp(name, s->key, len) && (!name[len] || (!strcmp(s->key, "fault") && !strcmp(name, "faults"))))
 		s->line = yamldoc_line(value);
 	return 0;
 }

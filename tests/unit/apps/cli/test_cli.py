@@ -91,6 +91,13 @@ class Sim(unittest.TestCase):
     def test_no_jobs_at_all(self):
         self.refused("jobs: '0' is not a number from 1", *LS16, "--jobs", "0")
 
+    def test_options_without_what_they_are_about(self):
+        self.refused("--jobs, --fresh and --any-build are for a scenario", *LS16, "--fresh")
+        with tempfile.TemporaryDirectory() as place:
+            run = weft("sim", *LS16, "--out", place, "--series-ports", "leaf*")
+            self.assertIn("series-ports: needs the time between two samples", run.stderr)
+            self.assertNotEqual(run.returncode, 0)
+
     def test_a_plugin_without_a_slash_lies_here(self):
         self.refused("./absent.so: ", "--plugin", "absent.so")
 

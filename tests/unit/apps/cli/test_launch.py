@@ -54,6 +54,16 @@ class Launch(unittest.TestCase):
         self.assertEqual(run.stderr, "weft report: /nonexistent: No such file or directory; this command is written in Python: "
                          "apt install python3, or set WEFT_PYTHON to an interpreter\n")
 
+    def test_no_interpreter_of_a_script(self):
+        weft = self.moved()
+        script = os.path.join(self.dir, "usr", "bin", "weft-metrics")
+        with open(script, "w") as file:
+            file.write("#!/nonexistent/python3\n")
+        os.chmod(script, 0o755)
+        run = self.run_weft(weft, "metrics")
+        self.assertEqual(run.returncode, 3)
+        self.assertRegex(run.stderr, r"^weft metrics: .*/weft-metrics: its interpreter is not installed: apt install python3\n$")
+
     def test_no_package(self):
         run = self.run_weft(self.moved(), "sweep", "x.yaml", WEFT_PYTHON=f"{sys.executable}", PYTHONPATH="", PYTHONSAFEPATH="1")
         self.assertEqual(run.returncode, 3, run.stderr)

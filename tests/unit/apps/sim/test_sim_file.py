@@ -3,6 +3,7 @@
 """test_sim_file.py WEFT - scenario files of one run, and what `weft sim` tells without running. No Python package is needed."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,11 @@ class SimFile(unittest.TestCase):
         run = subprocess.run((WEFT, "sim", "elsewhere/case.yaml"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              timeout=60, cwd=self.dir)
         self.assertIn("flows          1, 1 completed", run.stdout, run.stderr)
+        with open(self.path("elsewhere", "case.yaml"), "a") as file:
+            file.write("background: two.cm\n")
+        run = subprocess.run((WEFT, "sim", "elsewhere/case.yaml"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             timeout=60, cwd=self.dir)
+        self.assertIn("flows          2, 2 completed", run.stdout, run.stderr)
 
     def test_messages_name_file_line_and_key(self):
         self.refused("", "case.yaml: empty; a scenario says at least one option")
@@ -88,10 +94,17 @@ class SimFile(unittest.TestCase):
         self.refused(ONE + "outputs: {colour: red}\n", f"{self.file}:3: colour: unknown key")
         self.refused("- 1\n", f"{self.file}:1: a mapping")
         self.refused("topology: star:2\nmatrix: permutation:4:16KiB\n", f"{self.file}:2: matrix: ")
+        self.refused(ONE + "mtu: 99999999\n", f"{self.file}:3: payload_bytes: ")
+        self.refused(ONE + "faults: ['10us fail cable:leaf:99:0']\n", f"{self.file}:3: fault: ")
         self.refused(ONE + "cc: nonsense\n", f"{self.file}:3: cc: ")
         self.refused(ONE + "set:\n  colour: 3\n", f"{self.file}:4: unknown parameter 'colour'")
         self.refused(ONE, "command line: matrix: ", args=("--matrix", "permutation:5:1KiB"))
         self.refused(ONE + "seed: 1\nseed: 2\n", f"{self.file}:4: seed: given twice")
+
+    def test_results_that_could_not_be_written_are_nowhere(self):
+        run = self.weft(ONE, "--out", "/proc/nope")
+        self.assertEqual(run.returncode, 1)
+        self.assertNotIn("results in", run.stderr)
 
     def test_many_runs_need_python(self):
         for more in ("seeds: 2\n", "cases: [{name: a}]\n", "sweep: {mtu: [1024]}\n"):
@@ -118,6 +131,9 @@ class SimFile(unittest.TestCase):
         record = self.record(ONE)
         listed = json.loads(subprocess.run((WEFT, "sim", "--metrics"), stdout=subprocess.PIPE, text=True).stdout)
         self.assertGreater(len(listed), 100)
+        shutil.rmtree(self.path("weft-out"))
+        self.assertEqual(json.loads(self.weft(ONE, "--metrics").stdout), listed)
+        self.assertFalse(os.path.exists(self.path("weft-out")))
         for metric in listed:
             place = record
             for key in (metric["json"] or "").split(".") if metric["json"] else ():
