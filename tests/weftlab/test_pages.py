@@ -195,6 +195,30 @@ def test_results_of_other_scenarios_make_no_page(old: str, new: str, words: str,
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("old, new", [("permutation:4:16KiB", "permutation:4:32KiB"), ("seeds: 2", "seeds: 3"),
+                                      ("seeds: 2", "seeds: 1")])
+def test_results_of_another_scenario_are_not_kept(old: str, new: str, paper: Path,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    (paper / "fig03.yaml").write_text(FIGURE.replace(old, new))
+    assert pages(paper, "--results", str(paper.parent.parent / "results")) != 0
+    assert "fig03.yaml: results are of other settings" in capsys.readouterr().err
+    assert not (paper / "mine.json").exists()
+    results = str(paper.parent.parent / "results" / "mine" / "fig03")
+    assert main(["claims", str(paper / "fig03.yaml"), results]) == 2
+    assert "fig03.yaml: results are of other settings" in capsys.readouterr().err
+
+
+def test_results_of_several_builds_are_not_kept(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = paper.parent.parent / "results" / "mine" / "fig03"
+    record = results / "runs" / "0003" / "run.json"
+    values = json.loads(record.read_text())
+    values["identity"] = "0123456789abcdef" + values["identity"][16:]
+    record.write_text(json.dumps(values))
+    assert pages(paper, "--results", str(paper.parent.parent / "results")) != 0
+    assert "fig03.yaml: results are of several builds" in capsys.readouterr().err
+    assert main(["claims", str(paper / "fig03.yaml"), str(results)]) == 0
+
+
 def test_a_bound_is_judged_again_without_a_run(paper: Path) -> None:
     pages(paper, "--results", str(paper.parent.parent / "results"))
     (paper / "fig03.yaml").write_text(FIGURE.replace("at_most: 0.5", "at_most: 1e6"))

@@ -168,6 +168,9 @@ def test_the_gallery_shows_what_has_results(dead: tuple[Published, Runs], tmp_pa
     assert "![Figure 1 of paper](figures/paper-fig01.png)" in (out / "gallery.md").read_text()
     write_gallery(str(directory / "results"), str(papers.parent), str(out), weft)
     assert (out / "figures" / "paper-fig01.png").read_bytes() == picture
+    (papers / "fig01.yaml").write_text(SCENARIO.replace("end: 300us", "end: 200us"))
+    outcome = write_gallery(str(directory / "results"), str(papers.parent), str(out), weft)
+    assert len(outcome.failures) == 1 and "fig01.yaml: results are of other settings" in outcome.failures[0]
     with pytest.raises(WeftlabError, match="no results of a figure"):
         write_gallery(str(tmp_path), str(papers.parent), str(tmp_path / "none"), weft)
 

@@ -117,13 +117,16 @@ def claims(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return SUCCESS
 
 
-def judged(path: str, binary: str | None, runs: "Runs") -> "list[Judgement]":
-    """What becomes of a scenario's claims by its results."""
+def judged(path: str, binary: str | None, runs: "Runs", part: bool = False) -> "list[Judgement]":
+    """What becomes of a scenario's claims by its results, or by `part` of them."""
     from .claim_reader import load_claims
     from .claims import judge
+    from .directory import check_origin
     from .reader import load as load_scenario
 
-    return [judge(claim, runs) for claim in load_claims(load_scenario(path, find(binary)))]
+    scenario = load_scenario(path, find(binary))
+    check_origin(scenario, list(runs["directory"]), part=part)
+    return [judge(claim, runs) for claim in load_claims(scenario)]
 
 
 def add_report(command: argparse.ArgumentParser) -> None:
@@ -167,7 +170,7 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
         draw(runs, options)
     if options.html or not options.figure:
         path = options.html or os.path.join(options.directories[0], "report.html")
-        write_page(runs, path, judged(options.scenario, options.binary, runs) if options.scenario else ())
+        write_page(runs, path, judged(options.scenario, options.binary, runs, part=True) if options.scenario else ())
         if path != "-":
             print(path)
     return SUCCESS
@@ -200,21 +203,24 @@ def draw(runs: Runs, options: argparse.Namespace) -> None:
     if not files:
         raise UsageError("--figure names no file to write (--pdf, --svg or --png)")
     if options.figure == "published":
-        save(draw_published(published_of(options), runs, options.style), *files)
+        save(draw_published(published_of(options, runs), runs, options.style), *files)
         return
     wanted = {name: getattr(options, name) for name in ("measure", "x", "by", "ports", "title", "log")}
     given = {name: value for name, value in wanted.items() if value is not None}
     save(figure(runs, options.figure, style=options.style, **given), *files)
 
 
-def published_of(options: argparse.Namespace) -> "Published":
-    """The form that --scenario declares."""
+def published_of(options: argparse.Namespace, runs: Runs) -> "Published":
+    """The form that --scenario declares for these results."""
+    from .directory import check_origin
     from .published import load_published
     from .reader import load as load_scenario
 
     if not options.scenario:
         raise WeftlabError("--figure published needs --scenario FILE.yaml")
-    form = load_published(load_scenario(options.scenario, find(options.binary)))
+    scenario = load_scenario(options.scenario, find(options.binary))
+    check_origin(scenario, list(runs["directory"]), part=True)
+    form = load_published(scenario)
     if form is None:
         raise WeftlabError(f"{options.scenario}: declares no figure")
     return form

@@ -12,7 +12,7 @@ from typing import Any, Sequence
 
 from .errors import UnwritableError, WeftlabError
 from .files import write_text
-from .plan import Planned, value_of
+from .plan import Planned, settings_of_all, value_of
 from .scenario import Scenario
 
 COMMAND = "command.txt"  # of a run in real time
@@ -175,6 +175,20 @@ def read_record(directory: str) -> dict[str, Any]:
         return {}
     fits = isinstance(record, dict) and record.get("schema") == "weft.run/1"
     return dict(record) if fits else {}
+
+
+def check_origin(scenario: Scenario, directories: Sequence[str], *, part: bool = False,
+                 one_build: bool = False) -> None:
+    """WeftlabError unless these are the results of the scenario as it is now: of all its runs, or of `part` of them
+    (empty: a run without a result). `one_build`: what is published says which build it is of, if it is one."""
+    identities = [str(read_record(directory).get("identity", "")) for directory in directories if directory]
+    runs = scenario.runs()
+    known = set(settings_of_all(runs))
+    others = any(identity and settings_of(identity) not in known for identity in identities)
+    if others or (not part and len(directories) != len(runs)):
+        raise WeftlabError(f"{scenario.path}: results are of other settings (run it again)")
+    if one_build and len({identity.partition("-")[0] for identity in identities}) > 1:
+        raise WeftlabError(f"{scenario.path}: results are of several builds (run it again without --any-build)")
 
 
 def remove(path: str) -> None:

@@ -11,12 +11,14 @@ import matplotlib
 from PIL import Image
 
 from .binary import Binary
+from .directory import check_origin
 from .drawing import style_path
 from .errors import UnwritableError, WeftlabError
 from .forms import draw_published
 from .published import Published, load_published
 from .reader import load as load_scenario
 from .results import load
+from .scenario import Scenario
 
 DOTS_PER_INCH = 110
 COLOURS_MAX = 64  # of a picture, so that all of them stay small
@@ -44,6 +46,7 @@ class Entry:
     paper: str  # directory below configs/papers
     name: str  # file without its ending
     form: Published
+    scenario: Scenario
 
 
 @dataclass
@@ -66,9 +69,10 @@ def scenario_files(papers: str) -> Iterator[str]:
 
 def entry_of(path: str, binary: Binary) -> Entry | None:
     """The figure that a scenario declares; None: it has none."""
-    form = load_published(load_scenario(path, binary))
+    scenario = load_scenario(path, binary)
+    form = load_published(scenario)
     directory, file = os.path.split(path)
-    return Entry(os.path.basename(directory), file.removesuffix(".yaml"), form) if form is not None else None
+    return Entry(os.path.basename(directory), file.removesuffix(".yaml"), form, scenario) if form is not None else None
 
 
 def write_gallery(results: str, papers: str, out: str, binary: Binary) -> Outcome:
@@ -110,7 +114,9 @@ def _draw(entry: Entry, results: str, out: str, outcome: Outcome) -> bool:
 
 def picture_of(entry: Entry, directory: str) -> bytes:
     """A figure as a small PNG; the same results give the same bytes."""
-    drawn = draw_published(entry.form, load(directory))
+    runs = load(directory)
+    check_origin(entry.scenario, list(runs["directory"]), one_build=True)
+    drawn = draw_published(entry.form, runs)
     if drawn.weft_blank:
         raise WeftlabError(f"nothing is drawn in panel '{drawn.weft_blank[0]}'; run the scenario again, results may be "
                            "older")

@@ -34,8 +34,13 @@ def plan(scenario: Scenario, binary: Binary) -> list[Planned]:
     the first such run."""
     runs = scenario.runs()
     _check(scenario, runs, binary)
+    return [Planned(run, f"{binary.digest}-{settings}") for run, settings in zip(runs, settings_of_all(runs))]
+
+
+def settings_of_all(runs: Sequence[Run]) -> list[str]:
+    """The part of their identities that is not the build's."""
     contents = _Contents()
-    return [Planned(run, f"{binary.digest}-{contents.settings_of(run)}") for run in runs]
+    return [contents.settings_of(run) for run in runs]
 
 
 def value_of(text: str) -> Any:

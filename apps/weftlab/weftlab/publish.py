@@ -15,6 +15,7 @@ import jinja2
 from . import publication
 from .claim_reader import load_claims
 from .claims import REPORTED, UNKNOWN, VERDICTS, Judgement, judge, paired
+from .directory import check_origin
 from .errors import WeftlabError
 from .files import write_text
 from .publication import Figure
@@ -166,6 +167,8 @@ def fill(text: str, indent: str = "") -> str:
 def keep(directory: str, judged: Sequence[tuple[Scenario, Runs, Sequence[Judgement]]], partial: bool = False) -> None:
     """Keeps what the page needs of the results of all figures: scenarios with their runs and verdicts. `partial`: what
     is kept of other figures stays; render() refuses it if it is of other runs."""
+    for scenario, runs, _ in judged:
+        check_origin(scenario, list(runs["directory"]), one_build=True)
     earlier = publication.kept(directory) if partial else publication.together({}, {})
     figures = {**earlier["figures"],
                **{publication.name_of(scenario.path): publication.record_of(scenario.path, runs, judgements)
@@ -186,6 +189,7 @@ def keep(directory: str, judged: Sequence[tuple[Scenario, Runs, Sequence[Judgeme
 
 def judged_figure(scenario: Scenario, runs: Runs) -> tuple[Scenario, Runs, list[Judgement]]:
     """A scenario with its results and verdicts."""
+    check_origin(scenario, list(runs["directory"]))  # claims of other runs would be refused with less clear words
     return scenario, runs, [judge(claim, runs) for claim in load_claims(scenario)]
 
 
