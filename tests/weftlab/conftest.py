@@ -46,6 +46,20 @@ def write(tmp_path: Path) -> Write:
     return write_text
 
 
+@pytest.fixture
+def rebuilding(weft: Binary, tmp_path: Path) -> Callable[[str], str]:
+    """A weft that is another build once it has been called with a word."""
+    def write_program(word: str) -> str:
+        path = tmp_path / "weft"
+        path.write_text(f"""#!/bin/sh
+case "$*" in *{word}*) tail -n 1 "$0" | grep -q anew || echo "# anew" >> "$0" ;; esac
+exec {weft.path} "$@"
+""")
+        path.chmod(0o755)
+        return str(path)
+    return write_program
+
+
 @pytest.fixture(scope="session")
 def two_cases(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Results of TWO_CASES; not to be changed."""

@@ -22,7 +22,7 @@ def states(*before: bool) -> list[State]:
 
 
 def outcome(error: str = "", seconds: float = 1.0) -> Outcome:
-    return Outcome(error=error, complete=True, unwritable=False, seconds=seconds, host="")
+    return Outcome(error=error, complete=True, unwritable=False, rebuilt=False, seconds=seconds, host="")
 
 
 def test_progress_tells_percent_and_time_left() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
@@ -130,6 +131,15 @@ def test_a_run_that_fails_in_real_time_is_not_known(paper: Paper) -> None:
     assert code == 0 and "not known: a\n" in said
     assert "failed, see " in told
     assert "--threads 99" in (paper.out / "fig1" / "real" / "0006" / "bench.log").read_text()
+
+
+def test_a_build_before_a_run_in_real_time_stops_it(paper: Paper, rebuilding: Callable[[str], str]) -> None:
+    paper.write("{text: whole, measure: failed, real: lab, of: {case: one, lb: ops}, at_most: 1}", more=BENCH)
+    code, _, said = paper.reproduce("--binary", rebuilding("--local"))
+    assert code == 1 and "weft was built anew during the sweep" in said
+    assert not (paper.out / "fig1" / "real" / "0006").exists()
+    code, said, _ = paper.reproduce("--binary", str(paper.home.parent / "weft"))
+    assert code == 0 and "holds: whole" in said
 
 
 def test_usage(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:

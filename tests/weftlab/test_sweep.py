@@ -2,6 +2,7 @@
 """Sweeps: the same numbers as the command's own, going on where one stopped, failed runs."""
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Callable
 
 import pandas as pd
 import pytest
@@ -137,6 +139,20 @@ def test_a_sweep_that_cannot_write_stops(write: Write, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("in the way")
     with pytest.raises(weftlab.UnwritableError, match="out: File exists"):
         weftlab.run(write("topology: star:4\n"), out=tmp_path / "out", quiet=True)
+
+
+def test_a_build_during_a_sweep_stops_it(write: Write, tmp_path: Path, rebuilding: Callable[[str], str],
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("topology: star:4\nmatrix: permutation:4:16KiB\nseeds: 3\n")
+    words = ["sweep", path, "--out", str(tmp_path / "out"), "--binary", rebuilding("--out="), "--jobs", "1"]
+    assert main(words) == 1
+    assert "weft was built anew during the sweep; the same command goes on" in capsys.readouterr().err
+    assert not os.listdir(tmp_path / "out" / "runs"), "a result of one build or the other"
+    assert main(words) == 0
+    program = (tmp_path / "weft").read_bytes()
+    for row in weftlab.load(tmp_path / "out").to_dict("records"):
+        identity = json.loads(Path(row["directory"], "run.json").read_text())["identity"]
+        assert identity.startswith(hashlib.sha256(program).hexdigest()[:16] + "-")
 
 
 def test_one_sweep_has_a_directory_at_a_time(write: Write, tmp_path: Path) -> None:

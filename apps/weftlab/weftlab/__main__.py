@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Sequence
 
 from . import balls, needs, pages, papers, reproduce, sweep_command
 from .binary import find
-from .errors import UnwritableError, UsageError, WeftlabError
+from .errors import StoppedError, UsageError, WeftlabError
 from .help import Parser, nothing_more
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "weftlab") -> int:
         return code
     except UsageError as error:
         return complain(name, str(error), USAGE)
-    except UnwritableError as error:
+    except StoppedError as error:
         return complain(name, str(error), FAILURE)
     except WeftlabError as error:
         return complain(name, str(error), USAGE if words[0] in ("sweep", "table", "claims") else FAILURE)

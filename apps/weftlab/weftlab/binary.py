@@ -2,7 +2,6 @@
 """The `weft` executable: where it is, which options `weft sim` has, and whether it accepts some of them."""
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -13,6 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Sequence
 
 from .errors import WeftlabError
+from .work import digest_of
 
 OPTION = re.compile(r"^  --([a-z][a-z-]*)(?: (\S+))? ")
 MESSAGE = re.compile(r"^weft sim: ")
@@ -96,6 +96,4 @@ def _describe(path: str, mtime_ns: int) -> Binary:
             options[found.group(1)] = found.group(2) or ""
     if "topology" not in options:
         raise WeftlabError(f"{path}: is not the weft command")
-    with open(path, "rb") as file:
-        digest = hashlib.sha256(file.read()).hexdigest()[:16]
-    return Binary(path, options, digest)
+    return Binary(path, options, digest_of(path))

@@ -18,7 +18,11 @@ class ScenarioError(WeftlabError):
         super().__init__(f"{place}: {key}: {reason}" if key else f"{place}: {reason}")
 
 
-class UnwritableError(WeftlabError):
+class StoppedError(WeftlabError):
+    """A sweep could not go on; its complete results are kept."""
+
+
+class UnwritableError(StoppedError):
     """A result could not be written; the text names the file."""
 
 

@@ -11,10 +11,11 @@ from typing import Collection, Sequence
 from .binary import Binary
 from .claims import Bench
 from .directory import COMMAND, read_command, real_directory, remove
-from .errors import UnwritableError
+from .errors import StoppedError, UnwritableError
 from .fields import picks
 from .plan import Planned, value_of
 from .scenario import Item, Scenario
+from .work import REBUILT, is_rebuilt
 
 # What only the lab has, and the rate, for links in real time have one of their own.
 OF_THE_LAB = ("series", "series-ports", "pcap", "pcap-port", "end", "link-gbps")
@@ -35,7 +36,7 @@ def repeat(scenario: Scenario, planned: Sequence[Planned], bench: Bench, weft: B
             command = command_of(entry, bench.items, weft, os.path.join(directory, "run.json"))
             said = f"{entry.identity}\n{' '.join(command[1:])}\n"
             if fresh or not is_there(directory, said, any_build):
-                perform(directory, said, command, entry.run.label)
+                perform(directory, said, command, entry.run.label, weft)
     _discard_others(os.path.join(scenario.out, "real"), picked)
 
 
@@ -65,8 +66,9 @@ def is_there(directory: str, said: str, any_build: bool) -> bool:
     return before[skip:] == said[skip:] and os.path.exists(os.path.join(directory, "run.json"))
 
 
-def perform(directory: str, said: str, command: Sequence[str], label: str) -> None:
-    """Runs it. A result of other settings goes first, so that a run that fails leaves none."""
+def perform(directory: str, said: str, command: Sequence[str], label: str, weft: Binary) -> None:
+    """Runs it. A result of other settings goes first, so that a run that fails leaves none, nor does one of a build
+    that is not the lab's. StoppedError."""
     log = os.path.join(directory, "bench.log")
     try:
         remove(directory)
@@ -77,4 +79,7 @@ def perform(directory: str, said: str, command: Sequence[str], label: str) -> No
             code = subprocess.run(command, stdout=file, stderr=file, stdin=subprocess.DEVNULL, check=False).returncode
     except OSError as error:
         raise UnwritableError(f"{error.filename or directory}: {error.strerror}") from error
+    if is_rebuilt(weft.path, weft.digest):
+        remove(directory)
+        raise StoppedError(REBUILT)
     print(f"real time: {label}: " + (f"failed, see {log}" if code else "done"), file=sys.stderr)

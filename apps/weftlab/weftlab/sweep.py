@@ -13,7 +13,7 @@ from . import cluster as cluster_module
 from . import reader, results, table, work
 from .binary import Binary
 from .directory import FAILED, WAITING, State, SweepDirectory, origin_of
-from .errors import UnwritableError
+from .errors import StoppedError, UnwritableError
 from .plan import Planned, plan
 from .progress import Progress
 from .results import Runs
@@ -85,7 +85,7 @@ def text_of(value: object) -> str:
 
 def work_off(directory: SweepDirectory, weft: Binary, scenario: Scenario, jobs: int, scheduler: str | None,
              quiet: bool) -> None:
-    """Runs all that has no result yet. UnwritableError as soon as something cannot be written."""
+    """Runs all that has no result yet. StoppedError as soon as something can't be written, or weft is another build."""
     waiting = [state for state in directory.states if not state.known]
     progress = Progress(directory.states, jobs, quiet)
     if not waiting:
@@ -108,7 +108,8 @@ def task_of(state: State, scenario: Scenario, weft: Binary, directory: SweepDire
     items = state.planned.run.items
     capture = next((item.value for item in items if item.name == "pcap"), "")
     origin = {"scenario": scenario.title, **origin_of(state.planned), "identity": state.planned.identity}
-    return work.Task(program=weft.path, arguments=[item.argument for item in items if item.name != "pcap"],
+    return work.Task(program=weft.path, build=weft.digest,
+                     arguments=[item.argument for item in items if item.name != "pcap"],
                      start_in=os.getcwd(), directory=directory.run_directory(state),
                      capture=os.path.basename(capture), origin=origin)
 
@@ -130,7 +131,7 @@ def outcome_of(future: Any) -> work.Outcome:
     except Exception as error:  # whatever a worker or Dask may raise is this run's failure
         lost = type(error).__name__ == "KilledWorker"
         reason = "the workers it was given to were lost, one after another" if lost else f"its worker failed: {error}"
-        return work.Outcome(error=reason, complete=False, unwritable=False, seconds=0.0, host="")
+        return work.Outcome(error=reason, complete=False, unwritable=False, rebuilt=False, seconds=0.0, host="")
 
 
 def next_of(ended: Ended, progress: Progress) -> tuple[State, work.Outcome]:
@@ -144,6 +145,8 @@ def next_of(ended: Ended, progress: Progress) -> tuple[State, work.Outcome]:
 
 def take(directory: SweepDirectory, state: State, outcome: work.Outcome) -> None:
     """Notes how a run went."""
+    if outcome["rebuilt"]:
+        raise StoppedError(work.REBUILT)
     if outcome["unwritable"]:
         raise UnwritableError(outcome["error"])
     if outcome["complete"] and directory.load(state):

@@ -4,6 +4,7 @@ this module's code with their tasks, so that they need the weft executable and t
 package: nothing but the standard library is used here."""
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -15,12 +16,15 @@ from typing import Any, TypedDict
 
 RUNNING: set[Any] = set()  # processes of the runs that this process has under way
 ALLOWED = [True]  # whether more may be started
+DIGESTS: dict[tuple[str, int, int, int], str] = {}  # of programs, by path, time, size and inode
+REBUILT = "weft was built anew during the sweep; the same command goes on"
 
 
 class Task(TypedDict):
     """What a worker has to do."""
 
     program: str  # the weft executable
+    build: str  # its digest when the sweep began
     arguments: list[str]  # of `weft sim`, without --out
     start_in: str  # directory that relative paths in the arguments are from
     directory: str  # absolute; complete or not there
@@ -34,6 +38,7 @@ class Outcome(TypedDict):
     error: str  # empty: every flow ended well
     complete: bool  # the directory is there, maybe with an error in run.json
     unwritable: bool  # the error is that something could not be written
+    rebuilt: bool  # the error is that the program is another build now
     seconds: float  # wall clock
     host: str
 
@@ -50,24 +55,50 @@ def stop() -> None:
         process.kill()
 
 
+def digest_of(program: str) -> str:
+    """Tells builds of a program apart: 16 hexadecimal digits. OSError."""
+    state = os.stat(program)
+    key = (program, state.st_mtime_ns, state.st_size, state.st_ino)
+    if key not in DIGESTS:
+        with open(program, "rb") as file:
+            DIGESTS[key] = hashlib.sha256(file.read()).hexdigest()[:16]
+    return DIGESTS[key]
+
+
+def is_rebuilt(program: str, build: str) -> bool:
+    """Whether the program is not this build any more, or is just being written."""
+    try:
+        return digest_of(program) != build
+    except OSError:
+        return True
+
+
 def perform(task: Task) -> Outcome:
-    """Runs and leaves task["directory"], under another name until it is complete."""
+    """Runs and leaves task["directory"], under another name until it is complete. A result is of the sweep's build, so
+    the program is looked at before and afterwards."""
     start = time.monotonic()
     parent, name = os.path.split(task["directory"])
     unfinished = os.path.join(parent, f".{name}.{socket.gethostname()}.{os.getpid()}.{time.time_ns()}")
-    outcome = Outcome(error="", complete=False, unwritable=False, seconds=0.0, host=socket.gethostname())
+    outcome = Outcome(error="", complete=False, unwritable=False, rebuilt=is_rebuilt(task["program"], task["build"]),
+                      seconds=0.0, host=socket.gethostname())
     try:
+        if outcome["rebuilt"]:
+            return outcome
         os.makedirs(unfinished)
         code, said = call(task, unfinished)
+        outcome["rebuilt"] = is_rebuilt(task["program"], task["build"])
         outcome["error"] = complaint(code, said)
         outcome["unwritable"] = "could not be written" in said
+        if outcome["rebuilt"]:
+            return outcome
         if os.path.exists(os.path.join(unfinished, "run.json")) and code in (0, 1) and not outcome["unwritable"]:
             sign(unfinished, {**task["origin"], "error": outcome["error"]})
             settle(unfinished, task["directory"])
             outcome["complete"] = True
     except OSError as error:
         outcome["error"] = f"{error.filename or unfinished}: {error.strerror or error}"
-        outcome["unwritable"] = True
+        outcome["rebuilt"] = is_rebuilt(task["program"], task["build"])
+        outcome["unwritable"] = not outcome["rebuilt"]
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     outcome["seconds"] = time.monotonic() - start
