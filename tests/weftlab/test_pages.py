@@ -148,6 +148,21 @@ def test_a_pass_ends_with_one_table_of_all_publications(paper: Path, weft: Binar
     assert (top / "figures" / "mine-fig03.png").exists() and "mine-fig03.png" in (top / "gallery.md").read_text()
 
 
+def test_a_figure_whose_runs_all_fail_does_not_end_a_pass(paper: Path, tmp_path: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "failing"
+    program.write_text(f"""#!/bin/sh
+case "$*" in *--out=*) echo "weft sim: on fire" >&2; exit 3 ;; esac
+exec {os.environ.get("WEFT", "build/weft")} "$@"
+""")
+    program.chmod(0o755)
+    (paper / "mine.md.j2").write_text("# A paper\n\n{{ results() }}")
+    (paper / "fig03.yaml").write_text(FIGURE.partition("  - {text: nothing ends")[0])
+    assert main(["papers", str(paper), "--results", str(tmp_path / "none"), "--binary", str(program), "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert "not known: REPS is at most twice as slow" in said and "\nmine            8" in said
+
+
 def test_the_table_of_publications_adds_up() -> None:
     text = summary([Row("one", 3, [HOLDS, BREAKS], 59.0, 100.0), Row("two", 40, [HOLDS, UNDECIDED], 3601.0, 7000.0)])
     assert text.splitlines()[1:5] == [

@@ -169,11 +169,13 @@ class Pass:
 
     def end(self, step: Step) -> None:
         """A figure is done."""
+        from .publication import events_in
+
         made = events_since(step.figure.runs, self.began_s)
         if made > 0:
             self.events += made
             self.seconds += time.time() - self.began_s
-        step.events = float(step.figure.runs["events"].sum())
+        step.events = events_in(step.figure.runs)
         self.at += 1
 
     def in_words(self) -> str:

@@ -77,8 +77,12 @@ def record_of(path: str, runs: Runs, judgements: Sequence[Judgement]) -> dict[st
     claims = [{"claim": claim_digest(entry), **interval_of(found), **limits_of(found), "runs": found.runs,
                **pairs_of(found)}
               for entry, found in zip(scenario.get("claims", []), judgements)]
-    events = int(runs["events"].fillna(0).sum()) if "events" in runs else 0
-    return {"scenario": runs_digest(scenario), "runs": len(runs), "events": events, "claims": claims}
+    return {"scenario": runs_digest(scenario), "runs": len(runs), "events": events_in(runs), "claims": claims}
+
+
+def events_in(runs: Runs) -> int:
+    """Of the simulator in runs that have a result; there may be none."""
+    return int(runs["events"].fillna(0).sum()) if "events" in runs else 0
 
 
 def interval_of(found: Judgement) -> dict[str, Any]:
