@@ -104,6 +104,18 @@ one() {
 	return $status
 }
 
+# tally LOG: a line for each test, and whether there are some and none failed. The results are lines of YAML; a name is followed by
+# its time stamp, result and duration.
+tally() {
+	awk '/^- name:/ {name = $0; sub(/^- name: */, "", name); sub(/ *-p "weft"/, "", name)}
+	     /^  result:/ {result = $2 " " $3; n[$2]++}
+	     /^  time:/ {printf "%-62s %-14s %4s s\n", name, result, $2}
+	     END {
+		printf "# pass %d, notrun %d, fail %d\n", n["Pass"], n["Notrun"], n["Fail"]
+		exit n["Fail"] > 0 || n["Pass"] + n["Notrun"] == 0
+	     }' "$1"
+}
+
 set -o pipefail
 if [ "${1:-}" = -- ]; then
 	shift
@@ -113,10 +125,6 @@ fi
 [ $# -gt 0 ] || set -- -t quick
 log=$build/fabtests.log
 : >empty.exclude
-# The results are lines of YAML; a name is followed by its time stamp, result and duration.
 "$fabtests/bin/runfabtests.sh" -p "$fabtests/bin" -f empty.exclude -u "$here/configs/fabtests/weft.test" -vvv "$@" \
 	weft $server $client >"$log" 2>&1 || true
-awk '/^- name:/ {name = $0; sub(/^- name: */, "", name); sub(/ *-p "weft"/, "", name)}
-     /^  result:/ {result = $2 " " $3; n[$2]++}
-     /^  time:/ {printf "%-62s %-14s %4s s\n", name, result, $2}
-     END {printf "# pass %d, notrun %d, fail %d\n", n["Pass"], n["Notrun"], n["Fail"]; exit n["Fail"] > 0}' "$log"
+tally "$log"

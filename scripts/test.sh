@@ -30,13 +30,14 @@ suites() {
 	local dir=$1 label=$2
 	shift 2
 	echo "== tests, $label"
+	rm -f "$dir/meson-logs/$label.json"
 	meson test -C "$dir" --logbase "$label" --print-errorlogs "$@"
-	taken "$dir" "$label"
+	taken "$dir" "$label" $?
 }
 
-# taken DIR LABEL: one result for each meson test of a log.
+# taken DIR LABEL STATUS: one result for each meson test of a log, and one if meson failed though no test did: it may have run none.
 taken() {
-	local dir=$1 label=$2
+	local dir=$1 label=$2 status=$3
 	python3 - "$dir/meson-logs/$label.json" "$label" "$failures" >>"$results.new" <<'PY' || echo "FAIL $label: no test log" >>"$results.new"
 import json, sys
 for line in open(sys.argv[1]):
@@ -50,6 +51,7 @@ for line in open(sys.argv[1]):
             print("==", sys.argv[2] + ":" + t["name"], t["result"], file=why)
             print(*((t.get("stdout") or "") + (t.get("stderr") or "")).strip().splitlines()[-20:], sep="\n", file=why)
 PY
+	[ "$status" = 0 ] || grep -q "^FAIL $label:" "$results.new" || echo "FAIL $label: meson ended with $status" >>"$results.new"
 }
 
 # configured DIR OPTIONS...: sets a build directory up once.
@@ -118,6 +120,7 @@ after() {
 # Tests that bound no real time: of texts, of what is installed, of the Python package.
 untimed="doc check install weftlab"
 untimed_tests() {
+	rm -f "$build/meson-logs/untimed.json"
 	# shellcheck disable=SC2086,SC2046
 	meson test -C "$build" --no-rebuild --logbase untimed --print-errorlogs --num-processes 1 --timeout-multiplier 10 $(printf -- '--suite %s ' $untimed)
 }
@@ -156,7 +159,7 @@ step soak joined soak
 suites "$build-tsan" tsan $tsan_tests --timeout-multiplier 4
 
 joined untimed
-taken "$build" untimed
+taken "$build" untimed $?
 step tidy joined tidy
 
 for dir in "$build-asan" "$build-clang" "$build-clang-debug"; do step "build $dir/weft" ninja -C "$dir" weft; done

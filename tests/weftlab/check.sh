@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# check.sh SOURCE_ROOT - types and style of the Python package, as far as mypy and flake8 are there.
+# check.sh SOURCE_ROOT - types and style of the Python package, as far as mypy and flake8 are there; 77 without both.
 cd "$1" || exit 1
+command -v mypy >/dev/null || command -v flake8 >/dev/null || exit 77
 failed=0
 if command -v mypy >/dev/null; then
 	MYPYPATH=apps/weftlab:tests/weftlab mypy --cache-dir=/dev/null --config-file apps/weftlab/pyproject.toml \
