@@ -15,11 +15,12 @@ import weftlab
 from conftest import ROOT, Write
 from weftlab import BREAKS, HOLDS, UNDECIDED, Runs, ScenarioError, WeftlabError, judge, load_claims
 from weftlab.__main__ import main
-from weftlab.binary import Binary, Metric
+from weftlab.binary import Binary, Metric, find
 from weftlab.claim_reader import load_bench
 from weftlab.claims import REPORTED, UNKNOWN, in_words, paired
 from weftlab.fields import value_is
 from weftlab.measures import MEASURES, Scope, explained, known, nearest_rank, rates_of
+from weftlab.published import load_published
 from weftlab.reader import load
 
 GOLDEN = ROOT / "tests" / "weftlab" / "golden"  # results of one sweep, and what they were measured to be
@@ -60,12 +61,32 @@ def test_a_new_metric_of_the_command_is_a_measure(weft: Binary, tmp_path: Path) 
     del MEASURES["lucky"]
 
 
+def test_the_build_that_is_named_says_what_can_be_measured(write: Write, tmp_path: Path, weft: Binary) -> None:
+    """Not the one that would be found without a name."""
+    program = tmp_path / "newer"
+    program.write_text(f"""#!/bin/sh
+[ "$2" = --metrics ] || exec {weft.path} "$@"
+echo '[{{"name": "fortunate", "json": "packets.fortunate", "unit": "packets", "help": "luck"}}]'
+""")
+    program.chmod(0o755)
+    text = "topology: star:4\nfigure: {shows: 1, form: bars, measure: fortunate, x: seed}\n" \
+        "claims:\n  - {text: a, measure: fortunate, at_most: 1}\n"
+    with pytest.raises(ScenarioError, match="measure: unknown 'fortunate'"):
+        load_claims(load(write(text), weft))
+    for read in (load_claims, load_published):
+        assert read(load(write(text), find(program)))
+        del MEASURES["fortunate"]
+
+
 @pytest.mark.parametrize("entry, words", [
     ("{measure: jain, at_most: 1}", "text: a claim says something"),
     ("{text: a, at_most: 1}", "measure: is missing"),
     ("{text: a, measure: beauty, at_most: 1}", "measure: unknown 'beauty'"),
     ("{text: a, measure: jain}", "at_most: a claim needs at_most or at_least"),
     ("{text: a, measure: jain, at_most: much}", "at_most: 'much' is not a number"),
+    ("{text: a, measure: jain, at_most: %s}" % ("1" * 400), "1' is not a number"),
+    ("{text: a, measure: jain, at_most: 1, flows: ²}", "flows: '²' is neither"),
+    ("{text: a, measure: jain, at_most: 1, from: ²us}", "from: '²us' is not a time"),
     ("{text: a, measure: jain, at_most: 1, colour: red}", "colour: unknown key of a claim"),
     ("{text: a, measure: jain, at_most: 1, of: {case: c}}", "case: no run has 'c'"),
     ("{text: a, measure: jain, at_most: 1, over: {}}", "over: names nothing to compare with"),
@@ -266,7 +287,9 @@ def test_real_time_stands_beside_the_lab(write: Write, weft: Binary, tmp_path: P
 
 
 @pytest.mark.parametrize("key, words", [("[]", "a mapping"), ("{link-gbps: 1}", "bench: names no runs"),
-                                        ("{runs: [{case: x}]}", "case: no run has 'x'")])
+                                        ("{runs: [{case: x}]}", "case: no run has 'x'"),
+                                        ("{colour: red, runs: [{}]}", "case.yaml:2: colour: unknown key; bench has"),
+                                        ("{fault: 1us, runs: [{}]}", "fault: unknown key")])
 def test_runs_in_real_time_are_named(key: str, words: str, write: Write, weft: Binary) -> None:
     with pytest.raises(ScenarioError, match=words):
         load_bench(load(write(f"topology: star:4\nbench: {key}\n"), weft))

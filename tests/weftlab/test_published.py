@@ -73,6 +73,7 @@ def test_every_scenario_of_a_paper_declares_its_form(weft: Binary) -> None:
     ("{shows: 1, measure: failed}", r"case.yaml:2: form: is missing"),
     ("{shows: 1, form: bars, measure: beauty}", r"case.yaml:2: measure: unknown 'beauty'"),
     ("{shows: 1, form: bars, measure: failed, x: matrix}", r"case.yaml:2: x: no column 'matrix'; there are measure"),
+    ("{shows: 1, form: bars, measure: failed, x: seed:²}", r"case.yaml:2: x: no column 'seed:²'"),
     ("{shows: 1, form: cdf, values: flows.colour}", r"case.yaml:2: values: unknown 'flows.colour'"),
     ("{shows: 1, form: time, values: flows.fct_us}", r"case.yaml:2: values: flows.fct_us has no samples over time"),
     ("{shows: 1, form: cdf, values: flows.fct_us, y_range: [2, 1]}", r"case.yaml:2: y_range: is a list of the lower"),

@@ -55,6 +55,7 @@ REFUSED = [
     ("sweep: {colour: [1]}\n", 1, "colour: is no option"),
     ("sweep:\n  end:\n    - 1ms\n    - soon\n", 4, "end: 'soon'"),
     ("sweep: {mtu: [4096, 4096]}\n", 1, "mtu: '4096' is there twice"),
+    ('sweep: {link-gbps: [100, "100.0"]}\n', 1, "link-gbps: '100.0' is there twice, as '100'"),
     ("sweep: {mtu: [{a: 1}]}\n", 1, "mtu: a single value"),
     ("sweep: {json: [a]}\n", 1, "json: is for the command line"),
     ("seeds: 0\n", 1, "seeds: '0'"),

@@ -37,6 +37,12 @@ class Binary:
     digest: str  # of the file's contents, 16 hexadecimal digits
 
     @cached_property
+    def bench_options(self) -> dict[str, str]:
+        """Those of `weft bench`."""
+        done = subprocess.run([self.path, "bench", "--help"], capture_output=True, text=True, check=False)
+        return options_in(done.stdout)
+
+    @cached_property
     def metrics(self) -> dict[str, Metric]:
         """The metrics that have a name for people and claims."""
         said = subprocess.run([self.path, "sim", "--metrics"], capture_output=True, text=True, check=False).stdout
@@ -56,6 +62,12 @@ class Binary:
     def _complaint(self, arguments: Sequence[str]) -> str | None:
         done = subprocess.run([self.path, "sim", *arguments], capture_output=True, text=True, errors="replace")
         return None if done.returncode == 0 else message_of(done.stderr, done.returncode)
+
+
+def options_in(help_text: str) -> dict[str, str]:
+    """The options that a help describes: name without dashes -> placeholder of its value, "" for a flag."""
+    found = map(OPTION.match, help_text.splitlines())
+    return {each.group(1): each.group(2) or "" for each in found if each}
 
 
 def message_of(stderr: str, code: int) -> str:
@@ -89,11 +101,7 @@ def _describe(path: str, mtime_ns: int) -> Binary:
         said = subprocess.run([path, "sim", "--help"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise WeftlabError(f"{path}: {error}") from error
-    options = {}
-    for line in said.splitlines():
-        found = OPTION.match(line)
-        if found:
-            options[found.group(1)] = found.group(2) or ""
+    options = options_in(said)
     if "topology" not in options:
         raise WeftlabError(f"{path}: is not the weft command")
     return Binary(path, options, digest_of(path))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .binary import find
 from .claims import Bench, Claim
 from .document import Document, Node, line_of
 from .fields import MEASURE_SOURCES, SCOPE, Fields, Pick
-from .measures import MEASURES, Scope, known
+from .measures import MEASURES, Scope
 from .scenario import Item, Scenario
 
 TEXTS = ("text", "paper", "note")
@@ -54,6 +53,8 @@ class _Reader(Fields):
             elif name == "set":
                 items += [Item("set", f"{key}={self.doc.scalar(text, key)}", line_of(text))
                           for key, text in self.doc.pairs(value, name)]
+            elif name not in self.weft.bench_options:
+                self.doc.refuse(value, name, "unknown key; bench has runs, set and options of weft bench")
             else:
                 items.append(Item(name, self.doc.scalar(value, name), line_of(value)))
         if not picks:
@@ -68,10 +69,7 @@ class _Reader(Fields):
         if name == "of":
             return {name: self.pick(name, node)}
         if name == "measure":
-            text = self.doc.scalar(node, name)
-            if text not in MEASURES and not known(text, find()):
-                self.doc.refuse(node, name, f"unknown '{text}' (weft reproduce --measures)")
-            return {name: text}
+            return {name: self.measure(name, node)}
         if name == "real":
             if self.doc.scalar(node, name) != "lab":
                 self.doc.refuse(node, name, f"'{node.value}' is not lab: real time stands beside the lab")

@@ -101,7 +101,7 @@ class SlurmCluster:
 def probe(address: str) -> None:
     """OSError or ValueError unless somebody listens at HOST:PORT or tcp://HOST:PORT. A client would try for long."""
     host, colon, port = address.rpartition("://")[2].rpartition(":")
-    if not colon or not port.isdigit():
+    if not colon or not port.isdecimal():
         raise ValueError("an address is tcp://HOST:PORT")
     socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()
 

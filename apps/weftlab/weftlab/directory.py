@@ -103,7 +103,7 @@ class SweepDirectory:
         for name in os.listdir(runs):
             if name.startswith("."):
                 remove(os.path.join(runs, name))
-            elif name.isdigit():
+            elif name.isdecimal():
                 self._keep(os.path.join(runs, name), int(name))
 
     def _keep(self, directory: str, run: int) -> None:

@@ -9,9 +9,10 @@ from typing import Any, Mapping, Sequence
 
 import yaml
 
+from .binary import Binary, find
 from .document import Document, Node
 from .errors import ScenarioError
-from .measures import FILE_MEASURES, RATE_MEASURES, Scope
+from .measures import FILE_MEASURES, MEASURES, RATE_MEASURES, Scope, known
 from .plan import value_of
 from .scenario import Scenario
 
@@ -51,7 +52,7 @@ class Fields:
             return {name: self.number(name, node)}
         if name == "flows":
             first, _, last = text.partition("-")
-            if not first.isdigit() or not (last or first).isdigit() or int(last or first) < int(first):
+            if not first.isdecimal() or not (last or first).isdecimal() or int(last or first) < int(first):
                 self.doc.refuse(node, name, f"'{text}' is neither a flow's number nor FIRST-LAST")
             return {"first_flow": int(first), "last_flow": int(last or first)}
         return {f"{name}_us": self.time_us(name, node, text)}
@@ -86,17 +87,32 @@ class Fields:
         """A time with its unit."""
         for unit, factor in UNITS.items():
             number = text.removesuffix(unit)
-            if number != text and number.replace(".", "", 1).isdigit():
+            if number != text and number.replace(".", "", 1).isdecimal():
                 return float(number) * factor
         self.doc.refuse(node, name, f"'{text}' is not a time such as 500us, 20ms or 1s")
 
     def number(self, name: str, node: Node) -> float:
         """A finite number."""
         text = self.doc.scalar(node, name)
-        number = value_of(text)
-        if isinstance(number, str) or not math.isfinite(number):
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
             self.doc.refuse(node, name, f"'{text}' is not a number")
-        return float(number)
+        return number
+
+    def measure(self, name: str, node: Node) -> str:
+        """A measure that this build has."""
+        text = self.doc.scalar(node, name)
+        if text not in MEASURES and not known(text, self.weft):
+            self.doc.refuse(node, name, f"unknown '{text}' (weft reproduce --measures)")
+        return text
+
+    @property
+    def weft(self) -> Binary:
+        """The executable that the scenario is for."""
+        return self.scenario.weft or find()
 
     def pick(self, name: str, node: Node) -> Pick:
         """Values of case and axes that some run has."""

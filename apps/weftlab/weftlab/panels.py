@@ -267,7 +267,7 @@ def _step_us(times: pd.Series) -> float:
 
 def _natural(name: object) -> list[Any]:
     """Ports in the order of their numbers."""
-    return [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", str(name))]
+    return [int(word) if word.isdecimal() else word for word in re.split(r"(\d+)", str(name))]
 
 
 def _scoped(table: pd.DataFrame, scope: Scope) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import yaml
 from .binary import Binary, find
 from .document import Document, Node, line_of
 from .errors import ScenarioError
+from .plan import value_of
 from .scenario import AXES_MAX, LABEL_BYTES_MAX, NOT_OF_A_RUN, RUNS_MAX, SEEDS_MAX
 from .scenario import Axis, Case, Item, Scenario, whole_number
 
@@ -54,7 +55,8 @@ class _Reader:
         scenario = Scenario(path=self.doc.path, title=self.title or stem, about=self.about,
                             out=self.out or os.path.join("weft-out", stem), base=tuple(self.base),
                             cases=tuple(self.cases) or (Case("", (), 0),), axes=tuple(self.axes), seeds=self.seeds,
-                            paths=paths, claims=tuple(self.claims), figure=self.figure, bench=self.bench)
+                            paths=paths, claims=tuple(self.claims), figure=self.figure, bench=self.bench,
+                            weft=self.binary)
         if scenario.run_count() > RUNS_MAX:
             raise ScenarioError(self.doc.path, None, None, f"more than {RUNS_MAX} runs")
         return scenario
@@ -135,8 +137,10 @@ class _Reader:
             if len(text.encode()) > LABEL_BYTES_MAX:
                 self.doc.refuse(entry, short, "a value this long can be no axis")
             self._item("set" if is_parameter else name, f"{short}={text}" if is_parameter else text, entry)
-            if text in values:
-                self.doc.refuse(entry, short, f"'{text}' is there twice")
+            twin = next((value for value in values if value_of(value) == value_of(text)), None)
+            if twin is not None:
+                as_before = "" if twin == text else f", as '{twin}'"
+                self.doc.refuse(entry, short, f"'{text}' is there twice{as_before}")
             values.append(text)
         if not values:
             self.doc.refuse(node, name, "an axis needs a value")

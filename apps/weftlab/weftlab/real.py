@@ -44,7 +44,7 @@ def _discard_others(place: str, picked: Collection[str]) -> None:
     """Removes results that nothing repeats any more: the run of that number may be another one now."""
     try:
         for name in os.listdir(place) if os.path.isdir(place) else []:
-            if name.isdigit() and os.path.join(place, name) not in picked:
+            if name.isdecimal() and os.path.join(place, name) not in picked:
                 remove(os.path.join(place, name))
     except OSError as error:
         raise UnwritableError(f"{error.filename or place}: {error.strerror}") from error
@@ -54,7 +54,7 @@ def command_of(entry: Planned, items: Sequence[Item], weft: Binary, json: str) -
     """The command line of one run."""
     command = [weft.path, "bench", "--local"]
     for item in [*(item for item in entry.run.items if item.name not in OF_THE_LAB), *items]:
-        is_flag = not weft.options.get(item.name, "value")
+        is_flag = not weft.bench_options.get(item.name, "value")
         command += [item.argument] if is_flag else [f"--{item.name}", item.value]
     return [*command, f"--json={json}"]
 

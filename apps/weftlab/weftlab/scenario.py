@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Mapping, Sequence
 
+from .binary import Binary
 from .document import Node
 
 LABEL_BYTES_MAX = 159  # of a label in UTF-8
@@ -106,6 +107,7 @@ class Scenario:
     claims: tuple[Node, ...] = field(default=(), repr=False)  # entries of `claims`, which claim_reader.py reads
     bench: Node | None = field(default=None, repr=False)  # key `bench`, which claim_reader.py reads, too
     figure: Node | None = field(default=None, repr=False)  # what published.py reads
+    weft: Binary | None = field(default=None, repr=False, compare=False)  # by which it was checked
 
     def override(self, given: Sequence[tuple[str, str]]) -> "Scenario":
         """The same with options (name, value) that win in every run: a seed replaces the seeds, an option that is an
