@@ -44,6 +44,24 @@ class RunKiller(threading.Thread):
             time.sleep(0.005)
 
 
+def test_a_sweep_that_ends_leaves_the_runs_of_another_alone(write: Write, tmp_path: Path) -> None:
+    """Two in one process."""
+    long = tmp_path / "long.yaml"
+    long.write_text(BUSY.replace("8MiB", "96MiB").replace("seeds: 4", "seeds: 2"))
+    found: list[weftlab.Runs] = []
+    other = threading.Thread(target=lambda: found.append(weftlab.run(long, jobs=2, out=tmp_path / "long", quiet=True)))
+    other.start()
+    unfinished: list[str] = []
+    while not unfinished:
+        time.sleep(0.01)
+        unfinished = [path.name for path in (tmp_path / "long").glob("runs/.*") if path.name != ".try"]
+    path = write("topology: star:4\nmatrix: permutation:4:16KiB\n")
+    runs = weftlab.run(path, jobs=1, out=tmp_path / "short", quiet=True)
+    assert other.is_alive(), "nothing is tested"
+    other.join()
+    assert list(runs["status"]) == ["done"] and list(found[0]["status"]) == ["done", "done"], list(found[0]["error"])
+
+
 class Killer(threading.Thread):
     """Kills the worker that is first seen at work. Unfinished directories end with host, process and time."""
 

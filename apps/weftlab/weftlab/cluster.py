@@ -27,7 +27,6 @@ def send_code_of_work(sent: bool) -> None:
     """Whether workers get module `work` with their tasks: those elsewhere need not have weftlab; one in this process
     shares the list of the runs that are under way."""
     cloudpickle = importlib.import_module("cloudpickle")
-    work.begin()  # an earlier sweep of this process has stopped its own; what it left would be sent
     if sent:
         cloudpickle.register_pickle_by_value(work)
     elif work.__name__ in cloudpickle.list_registry_pickle_by_value():
@@ -39,6 +38,7 @@ class Cluster(Protocol):
 
     client: Any  # distributed.Client
     perform: Any  # what its workers are given, a function from work.Task to work.Outcome
+    sweep: str  # of work.SWEEPS; empty: its runs end with the workers
 
     def close(self) -> None:
         """Ends what was started for this sweep."""
@@ -52,19 +52,22 @@ class LocalCluster:
         package = distributed()
         send_code_of_work(False)
         self.perform: Any = work.perform_here
+        self.sweep = work.begin()
         with importlib.import_module("dask").config.set(IDLE):
             self.cluster = package.LocalCluster(n_workers=1, threads_per_worker=jobs, processes=False, memory_limit=0,
                                                 dashboard_address="127.0.0.1:0", silence_logs="ERROR")
         self.client = package.Client(self.cluster, set_as_default=False)
 
     def close(self) -> None:
-        work.stop()
+        work.stop(self.sweep)
         self.client.close()
         self.cluster.close()
 
 
 class RemoteCluster:
     """Workers of a scheduler that runs already. They see the same file system and the same executable."""
+
+    sweep = ""
 
     def __init__(self, address: str) -> None:
         try:
@@ -81,6 +84,8 @@ class RemoteCluster:
 
 class SlurmCluster:
     """Jobs of Slurm, one run at a time each. Queue, project and memory come from dask-jobqueue's configuration."""
+
+    sweep = ""
 
     def __init__(self, jobs: int) -> None:
         try:

@@ -93,7 +93,8 @@ def work_off(directory: SweepDirectory, weft: Binary, scenario: Scenario, jobs: 
     cluster = cluster_module.connect(scheduler, min(jobs, len(waiting)))
     ended: Ended = queue.SimpleQueue()
     try:
-        futures = [submit(cluster, task_of(state, scenario, weft, directory), state, ended) for state in waiting]
+        tasks = [task_of(state, scenario, weft, directory, cluster.sweep) for state in waiting]
+        futures = [submit(cluster, task, state, ended) for task, state in zip(tasks, waiting)]
         for _ in futures:
             state, outcome = next_of(ended, progress)
             take(directory, state, outcome)
@@ -103,7 +104,7 @@ def work_off(directory: SweepDirectory, weft: Binary, scenario: Scenario, jobs: 
         cluster.close()
 
 
-def task_of(state: State, scenario: Scenario, weft: Binary, directory: SweepDirectory) -> work.Task:
+def task_of(state: State, scenario: Scenario, weft: Binary, directory: SweepDirectory, sweep: str) -> work.Task:
     """What a worker needs to know of a run."""
     items = state.planned.run.items
     capture = next((item.value for item in items if item.name == "pcap"), "")
@@ -111,7 +112,7 @@ def task_of(state: State, scenario: Scenario, weft: Binary, directory: SweepDire
     return work.Task(program=weft.path, build=weft.digest,
                      arguments=[item.argument for item in items if item.name != "pcap"],
                      start_in=os.getcwd(), directory=directory.run_directory(state),
-                     capture=os.path.basename(capture), origin=origin)
+                     capture=os.path.basename(capture), origin=origin, sweep=sweep)
 
 
 def submit(cluster: cluster_module.Cluster, task: work.Task, state: State, ended: Ended) -> Any:

@@ -12,12 +12,22 @@ import signal
 import socket
 import subprocess
 import time
+import uuid
 from typing import Any, TypedDict
 
-RUNNING: set[Any] = set()  # processes of the runs that this process has under way
-ALLOWED = [True]  # whether more may be started
 DIGESTS: dict[tuple[str, int, int, int], str] = {}  # of programs, by path, time, size and inode
 REBUILT = "weft was built anew during the sweep; the same command goes on"
+
+
+class Sweeps(dict[str, set[Any]]):
+    """The sweeps of this process that are not stopped, each with the processes of its runs. Workers elsewhere get this
+    module without them."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sweeps, ()
+
+
+SWEEPS = Sweeps()
 
 
 class Task(TypedDict):
@@ -30,6 +40,7 @@ class Task(TypedDict):
     directory: str  # absolute; complete or not there
     capture: str  # file name of a packet capture in the directory; empty: none
     origin: dict[str, Any]  # goes into run.json
+    sweep: str  # of SWEEPS, which may stop it; empty: nothing does
 
 
 class Outcome(TypedDict):
@@ -43,16 +54,22 @@ class Outcome(TypedDict):
     host: str
 
 
-def begin() -> None:
-    """Runs may be started."""
-    ALLOWED[0] = True
+def begin() -> str:
+    """A sweep of this process, whose runs may be started."""
+    sweep = uuid.uuid4().hex
+    SWEEPS[sweep] = set()
+    return sweep
 
 
-def stop() -> None:
-    """Ends the runs that this process has under way, and starts no more."""
-    ALLOWED[0] = False
-    for process in list(RUNNING):
+def stop(sweep: str) -> None:
+    """Ends the runs that it has under way; no more are started."""
+    for process in list(SWEEPS.pop(sweep, ())):
         process.kill()
+
+
+def is_stopped(sweep: str) -> bool:
+    """Whether its runs are not to be started."""
+    return bool(sweep) and sweep not in SWEEPS
 
 
 def digest_of(program: str) -> str:
@@ -119,15 +136,16 @@ def call(task: Task, directory: str) -> tuple[int, str]:
     command += [task["program"], "sim", *task["arguments"], f"--out={directory}"]
     if task["capture"]:
         command.append("--pcap=" + os.path.join(directory, task["capture"]))
-    if not ALLOWED[0]:
+    running = SWEEPS.get(task["sweep"], set())
+    if is_stopped(task["sweep"]):
         return -signal.SIGTERM, ""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           text=True, errors="replace", cwd=task["start_in"]) as process:
-        RUNNING.add(process)
-        if not ALLOWED[0]:  # stopped in between
+        running.add(process)
+        if is_stopped(task["sweep"]):  # stopped in between
             process.kill()
         _, said = process.communicate()
-        RUNNING.discard(process)
+        running.discard(process)
     return process.returncode, said
 
 
