@@ -11,6 +11,7 @@ import pytest
 
 from conftest import ROOT
 from weftlab.__main__ import main
+from weftlab.binary import Binary
 
 PAPERS = sorted(path.name for path in (ROOT / "configs" / "papers").iterdir() if path.is_dir())
 
@@ -91,6 +92,53 @@ def test_some_figures_only(paper: Paper) -> None:
     assert code == 2 and f"--only: no scenario in {paper.home} begins with fig3 or table\n" in said
     assert paper.reproduce("--only", ",")[0] == 2
     assert not paper.out.exists()
+
+
+def test_claims_of_figures_that_are_not_run_stay(paper: Paper) -> None:
+    for name in ("fig1", "fig2", "fig3"):
+        paper.write("{text: about %s, measure: failed, of: {}, at_most: 0}" % name, name=name)
+    assert paper.reproduce("--only", "fig1")[0] == 0
+    assert (paper.out / "claims.txt").read_text().count(": about ") == 1
+    code, said, _ = paper.reproduce("--only", "fig2")
+    assert code == 0 and "about fig2" in said and "about fig1" not in said
+    claims, page = (paper.out / "claims.txt").read_text(), (paper.out / "report.html").read_text()
+    assert claims.index("fig1: two incasts\n  holds: about fig1") < claims.index("holds: about fig2")
+    assert "about fig1" in page and "about fig2" in page and "2 claims: 2 holds" in page and "fig3" not in page
+    paper.write("{text: changed, measure: failed, of: {}, at_most: 0}", name="fig1", more="mtu: 1024\n")
+    code, _, said = paper.reproduce("--only", "fig2")
+    assert code == 0 and "fig1 is left out: " in said and "results are of other settings" in said
+    assert "about fig1" not in (paper.out / "claims.txt").read_text()
+
+
+def test_runs_without_a_result_fail(paper: Paper, weft: Binary) -> None:
+    """Flows without an end are a result."""
+    paper.write("{text: a, measure: failed, of: {}, at_most: 0}", more="end: 10us\n")
+    assert paper.reproduce()[0] == 0
+    paper.out = paper.home.parent / "again"
+    program = paper.home.parent / "failing"
+    program.write_text(f"""#!/bin/sh
+case "$*" in *--lb=ops*--out=*) echo "weft sim: on fire" >&2; exit 3 ;; esac
+exec {weft.path} "$@"
+""")
+    program.chmod(0o755)
+    code, _, told = paper.reproduce("--binary", str(program))
+    assert code == 1
+    assert f"fig1: 4 of 8 runs have no result; {paper.out}/fig1/sweep.json says why" in told
+
+
+def test_quotes_of_notes_are_in_place(paper: Paper) -> None:
+    quoting = "{text: %s, measure: failed, of: {}, at_least: 9, note: " \
+        "'of {{ q(\"flows\", case=\"three\", lb=\"ops\"%s)|d }} flows'}"
+    paper.write(quoting % ("own", ""), quoting % ("other", ', figure=\"fig2\"'))
+    code, said, _ = paper.reproduce()
+    assert code == 0 and "note: of 3 flows\n" in said and "note: of ? flows\n" in said
+    for text in (said, (paper.out / "claims.txt").read_text(), (paper.out / "report.html").read_text(),
+                 (paper.out / "fig1" / "report.html").read_text()):
+        assert "of 3 flows" in text and "of ? flows" in text and "{{" not in text
+    paper.output.readouterr()
+    assert main(["claims", str(paper.home / "fig1.yaml"), str(paper.out / "fig1")]) == 0
+    said = paper.output.readouterr().out
+    assert "note: of 3 flows\n" in said and "{{" not in said
 
 
 def test_a_wrong_claim_is_named_before_anything_runs(paper: Paper) -> None:

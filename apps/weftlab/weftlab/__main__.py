@@ -122,11 +122,14 @@ def judged(path: str, binary: str | None, runs: "Runs", part: bool = False) -> "
     from .claim_reader import load_claims
     from .claims import judge
     from .directory import check_origin
+    from .publication import name_of
+    from .quotes import Quotes, with_notes
     from .reader import load as load_scenario
 
     scenario = load_scenario(path, find(binary))
     check_origin(scenario, list(runs["directory"]), part=part)
-    return [judge(claim, runs) for claim in load_claims(scenario)]
+    name = name_of(path)
+    return with_notes([judge(claim, runs) for claim in load_claims(scenario)], Quotes({}, {name: runs}), name)
 
 
 def add_report(command: argparse.ArgumentParser) -> None:

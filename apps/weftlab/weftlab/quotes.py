@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Mapping, Sequence
 
 import jinja2
 import pandas as pd
 
+from .claims import Judgement
 from .errors import WeftlabError
 from .fields import value_is
 from .measures import MEASURES, Scope
 from .results import Runs
 from .stats import Interval, combination_keys, groups, in_pairs, interval, over, ratio_interval
 
+QUOTE = re.compile(r"{{.*?}}", re.S)
 Where = Mapping[str, Any]  # column -> value; of text a pattern, of a path its end is enough
 
 
@@ -155,6 +158,17 @@ def environment(quotes: Quotes, figure: str = "") -> jinja2.Environment:
     found.filters.update(n=significant, d=plain, pm=with_interval,
                          percent=lambda value, digits=0: plain(100 * float(value), digits))
     return found
+
+
+def with_notes(judgements: Sequence[Judgement], quotes: Quotes, figure: str) -> list[Judgement]:
+    """The same with the quotes of their notes in place; ? stands for all of a note whose quotes are not known here."""
+    def note(text: str) -> str:
+        try:
+            return filled(text, quotes, figure)
+        except WeftlabError:
+            return QUOTE.sub("?", text)
+
+    return [replace(found, claim=replace(found.claim, note=note(found.claim.note))) for found in judgements]
 
 
 def filled(text: str, quotes: Quotes, figure: str) -> str:

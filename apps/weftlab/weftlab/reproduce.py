@@ -16,6 +16,8 @@ from .binary import Binary, find
 from .errors import UnwritableError, UsageError, WeftlabError
 from .help import new_command, nothing_more
 
+FAILURE = 1  # exit code
+
 
 @dataclass
 class Figure:
@@ -62,7 +64,8 @@ def reproduce(options: argparse.Namespace, rest: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, sweep_command.stop)
     paper = os.path.basename(os.path.normpath(options.paper))
     out = options.out or os.path.join("weft-out", "reproduce", paper)
-    figures = figures_of(find_directory(options.paper, weft), options.only, out, weft)
+    directory = find_directory(options.paper, weft)
+    figures = figures_of(directory, options.only, out, weft)
     if options.list:
         list_figures(figures)
         return 0
@@ -70,8 +73,18 @@ def reproduce(options: argparse.Namespace, rest: Sequence[str]) -> int:
         if not options.quiet:
             print(f"[{number} of {len(figures)}] {figure.name}: {figure.scenario.title}", file=sys.stderr)
         run_figure(figure, weft, options)
-    conclude(paper, figures, out)
-    return 0
+    conclude(paper, figures, out, others_of(directory, figures, out, weft))
+    return FAILURE if tell_missing(figures) else 0
+
+
+def tell_missing(figures: Sequence[Figure]) -> int:
+    """Names the figures with runs that failed and left no result, and counts these. Flows without an end leave one."""
+    missing = [(figure, int((figure.runs["directory"] == "").sum())) for figure in figures]
+    for figure, count in missing:
+        if count:
+            print(f"weft reproduce: {figure.name}: {count} of {len(figure.runs)} runs have no result; "
+                  f"{os.path.join(figure.scenario.out, 'sweep.json')} says why", file=sys.stderr)
+    return sum(count for _, count in missing)
 
 
 def list_measures(weft: Binary) -> None:
@@ -151,6 +164,32 @@ def load_figure(path: str, out: str, weft: Binary) -> Figure:
     return Figure(name, scenario, plan(scenario, weft), load_claims(scenario))
 
 
+def others_of(directory: str, figures: Sequence[Figure], out: str, weft: Binary) -> list[Figure]:
+    """The figures that are not run now and have earlier results, judged. The page of a paper is about all."""
+    from .claim_reader import load_claims
+    from .claims import judge
+    from .directory import check_origin
+    from .publication import name_of, scenarios
+    from .reader import load as load_scenario
+    from .results import load
+
+    found = []
+    for path in scenarios(directory):
+        name = name_of(path)
+        results = os.path.join(out, name)
+        is_run = any(figure.name == name for figure in figures)
+        if is_run or not os.path.exists(os.path.join(results, "sweep.json")):
+            continue
+        try:
+            scenario, runs = replace(load_scenario(path, weft), out=results), load(results)
+            check_origin(scenario, list(runs["directory"]))
+            claims = load_claims(scenario)
+            found.append(Figure(name, scenario, (), claims, runs, [judge(claim, runs) for claim in claims]))
+        except WeftlabError as error:
+            print(f"weft reproduce: {name} is left out: {error}", file=sys.stderr)
+    return found
+
+
 def run_figure(figure: Figure, weft: Binary, options: argparse.Namespace) -> None:
     """Runs what has no result yet, and judges."""
     from .claim_reader import load_bench
@@ -165,20 +204,29 @@ def run_figure(figure: Figure, weft: Binary, options: argparse.Namespace) -> Non
     figure.judgements = [judge(claim, figure.runs) for claim in figure.claims]
 
 
-def conclude(paper: str, figures: Sequence[Figure], out: str) -> None:
-    """Prints the verdicts; writes claims.txt, a page for each figure, and one that leads to them."""
+def conclude(paper: str, figures: Sequence[Figure], out: str, others: Sequence[Figure] = ()) -> None:
+    """Prints the verdicts; writes claims.txt, a page for each figure, and one that leads to them. `others` have their
+    pages, and are in what is about all."""
+    from .quotes import Quotes, with_notes
+
+    everything = sorted([*figures, *others], key=lambda figure: figure.name)
+    quotes = Quotes({}, {figure.name: figure.runs for figure in everything})
+    for figure in everything:
+        figure.judgements = with_notes(figure.judgements, quotes, figure.name)
+    write(os.path.join(out, "claims.txt"), verdicts_of(everything))
+    sys.stdout.write(verdicts_of(figures))
+    write_pages(paper, figures, everything, out)
+
+
+def verdicts_of(figures: Sequence[Figure]) -> str:
+    """All claims as text."""
     from .claims import in_words
 
-    text = ""
-    for figure in figures:
-        text += f"{figure.name}: {figure.scenario.title}\n{in_words(figure.judgements)}"
-    write(os.path.join(out, "claims.txt"), text)
-    sys.stdout.write(text)
-    write_pages(paper, figures, out)
+    return "".join(f"{figure.name}: {figure.scenario.title}\n{in_words(figure.judgements)}" for figure in figures)
 
 
-def write_pages(paper: str, figures: Sequence[Figure], out: str) -> None:
-    """FIGURE/report.html, and report.html with all claims."""
+def write_pages(paper: str, figures: Sequence[Figure], everything: Sequence[Figure], out: str) -> None:
+    """FIGURE/report.html of `figures`, and report.html with all claims."""
     from .claims import counted
     from .page import rendered, write_page
 
@@ -187,8 +235,8 @@ def write_pages(paper: str, figures: Sequence[Figure], out: str) -> None:
             write_page(figure.runs, os.path.join(out, figure.name, "report.html"), figure.judgements,
                        picture_of(figure))
     path = os.path.join(out, "report.html")
-    counts = counted([found for figure in figures for found in figure.judgements])
-    write(path, rendered("reproduce.html.j2", paper=paper, figures=figures, counts=counts))
+    counts = counted([found for figure in everything for found in figure.judgements])
+    write(path, rendered("reproduce.html.j2", paper=paper, figures=everything, counts=counts))
     print(f"{path}: {(os.path.getsize(path) + 1023) // 1024} KiB")
 
 
