@@ -114,7 +114,6 @@ def test_runs_without_a_result_fail(paper: Paper, weft: Binary) -> None:
     """Flows without an end are a result."""
     paper.write("{text: a, measure: failed, of: {}, at_most: 0}", more="end: 10us\n")
     assert paper.reproduce()[0] == 0
-    paper.out = paper.home.parent / "again"
     program = paper.home.parent / "failing"
     program.write_text(f"""#!/bin/sh
 case "$*" in *--lb=ops*--out=*) echo "weft sim: on fire" >&2; exit 3 ;; esac
@@ -123,6 +122,7 @@ exec {weft.path} "$@"
     program.chmod(0o755)
     code, _, told = paper.reproduce("--binary", str(program))
     assert code == 1
+    assert not (paper.out / "fig1" / "runs" / "0002").exists(), "a result of the other build"
     assert f"fig1: 4 of 8 runs have no result; {paper.out}/fig1/sweep.json says why" in told
 
 

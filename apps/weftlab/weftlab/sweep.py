@@ -12,7 +12,7 @@ from . import binary as binary_module
 from . import cluster as cluster_module
 from . import reader, results, table, work
 from .binary import Binary
-from .directory import FAILED, WAITING, State, SweepDirectory, origin_of
+from .directory import FAILED, WAITING, State, SweepDirectory, origin_of, remove
 from .errors import StoppedError, UnwritableError
 from .plan import Planned, plan
 from .progress import Progress
@@ -145,13 +145,14 @@ def next_of(ended: Ended, progress: Progress) -> tuple[State, work.Outcome]:
 
 
 def take(directory: SweepDirectory, state: State, outcome: work.Outcome) -> None:
-    """Notes how a run went."""
+    """Notes how a run went. Of one that left no result an earlier one, of another build, goes, too."""
     if outcome["rebuilt"]:
         raise StoppedError(work.REBUILT)
     if outcome["unwritable"]:
         raise UnwritableError(outcome["error"])
     if outcome["complete"] and directory.load(state):
         return
+    remove(directory.run_directory(state))
     state.status = FAILED
     state.error = outcome["error"] or "the result cannot be read back"
 
