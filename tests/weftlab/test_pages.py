@@ -19,6 +19,7 @@ from weftlab.__main__ import main
 from weftlab.binary import Binary
 from weftlab.pages import names
 from weftlab.papers import Pass, Row, Step, summary
+from weftlab.publication import read_yaml, runs_digest
 from weftlab.publish import fill, read_text, render, table, wrapped
 from weftlab.quotes import Number, Quotes, environment, plain, significant, with_interval
 from weftlab.stats import BREAKS, HOLDS, UNDECIDED
@@ -208,6 +209,23 @@ def test_results_of_other_scenarios_make_no_page(old: str, new: str, words: str,
     (paper / "fig03.yaml").write_text(FIGURE.replace(old, new))
     assert pages(paper) != 0
     assert words in capsys.readouterr().err
+
+
+def test_results_are_of_samples_and_files_too(tmp_path: Path) -> None:
+    path = tmp_path / "fig.yaml"
+    (tmp_path / "all.cm").write_text("one")
+
+    def digest(said: str) -> str:
+        path.write_text(f"topology: star:4\n{said}\n")
+        return runs_digest(str(path), read_yaml(str(path)))
+
+    assert digest("outputs: {dir: a}") == digest("outputs: {dir: b}") == digest("title: t") == digest("")
+    assert digest("outputs: {series: 1us}") == digest("outputs: {series: 1us, dir: a}")
+    assert len({digest("outputs: {series: 1us}"), digest("outputs: {series: 2us}"), digest("")}) == 3
+    for said in ("matrix: all.cm", "sweep: {matrix: ['permutation:4:1MiB', all.cm]}", "cases: [{matrix: 'x:all.cm'}]"):
+        before = digest(said)
+        (tmp_path / "all.cm").write_text(said)
+        assert digest(said) != before and digest(said) == digest(said)
 
 
 @pytest.mark.parametrize("old, new", [("permutation:4:16KiB", "permutation:4:32KiB"), ("seeds: 2", "seeds: 3"),

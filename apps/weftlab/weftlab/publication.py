@@ -9,7 +9,7 @@ import json
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 import yaml
 
@@ -22,7 +22,7 @@ from .stats import Interval
 
 SCHEMA = "weft.paper/1"
 NOT_MEASURED = ("text", "paper", "note", "at_most", "at_least", "bound")  # keys of a claim that leave its value alone
-NOT_RUN = ("title", "about", "claims", "figure", "outputs")  # keys of a scenario that leave its runs' numbers alone
+NOT_RUN = ("title", "about", "claims", "figure")  # keys of a scenario that leave its runs' numbers alone
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,40 @@ def digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
-def runs_digest(scenario: Mapping[str, Any]) -> str:
-    """Of what decides the numbers of a scenario's runs."""
-    return digest({key: value for key, value in scenario.items() if key not in NOT_RUN})
+def runs_digest(path: str, scenario: Mapping[str, Any]) -> str:
+    """Of what decides the numbers of a scenario's runs: what it says, where its results go apart, and what stands in
+    the files that it names."""
+    values = {key: value for key, value in scenario.items() if key not in NOT_RUN}
+    outputs = {key: value for key, value in (values.pop("outputs", None) or {}).items() if key != "dir"}
+    if outputs:
+        values["outputs"] = outputs
+    files = {part: content_digest(found) for part in sorted(set(parts_of(values)))
+             if (found := file_of(path, part)) is not None}
+    return digest({**values, "files": files} if files else values)
+
+
+def parts_of(value: Any) -> Iterator[str]:
+    """Whatever may name a file in a scenario: texts, or what is between their colons."""
+    if isinstance(value, str):
+        yield from value.split(":")
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from parts_of(entry)
+    elif isinstance(value, dict):
+        yield from parts_of(list(value.values()))
+
+
+def file_of(path: str, part: str) -> str | None:
+    """A file beside the scenario, or as seen from here; None: it names none."""
+    if "." not in part and "/" not in part:
+        return None
+    return next((place for place in (os.path.join(os.path.dirname(path), part), part) if os.path.isfile(place)), None)
+
+
+def content_digest(path: str) -> str:
+    """Of a file."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
 def claim_digest(entry: Mapping[str, Any]) -> str:
@@ -77,7 +108,7 @@ def record_of(path: str, runs: Runs, judgements: Sequence[Judgement]) -> dict[st
     claims = [{"claim": claim_digest(entry), **interval_of(found), **limits_of(found), "runs": found.runs,
                **pairs_of(found)}
               for entry, found in zip(scenario.get("claims", []), judgements)]
-    return {"scenario": runs_digest(scenario), "runs": len(runs), "events": events_in(runs), "claims": claims}
+    return {"scenario": runs_digest(path, scenario), "runs": len(runs), "events": events_in(runs), "claims": claims}
 
 
 def events_in(runs: Runs) -> int:
@@ -156,7 +187,7 @@ def figures_of(directory: str, found: Mapping[str, Any]) -> list[Figure]:
 def _figure(path: str, known: Mapping[str, Any] | None) -> Figure:
     scenario = read_yaml(path)
     entries = scenario.get("claims", [])
-    if known is None or known["scenario"] != runs_digest(scenario) or len(known["claims"]) != len(entries):
+    if known is None or known["scenario"] != runs_digest(path, scenario) or len(known["claims"]) != len(entries):
         raise WeftlabError(f"{path}: its results are not kept, or those of other settings (run make reproduce)")
     for entry, of_it in zip(entries, known["claims"]):
         if of_it["claim"] != claim_digest(entry):
