@@ -105,6 +105,17 @@ int perf_conn_post_empty(struct perf_lane *lane, struct perf_conn *c);
 /* Posts one receive. As perf_conn_post. */
 int perf_conn_post_recv(struct perf_lane *lane, struct perf_conn *c);
 
+/* When an operation of any of these lanes last ended; 0 without lanes. */
+static inline uint64_t perf_lanes_moved_ns(const struct perf_lane *lanes, uint32_t count)
+{
+	uint64_t last = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t moved_ns = lanes[i].moved_ns;
+		last = moved_ns > last ? moved_ns : last;
+	}
+	return last;
+}
+
 /* Takes completions, and answers and posts again what these call for. Negative: failed, with lane->err; -ETIMEDOUT when
  * operations are outstanding and none has ended for half a minute, here or in other lanes of the side. */
 int perf_lane_poll(struct perf_lane *lane);

@@ -230,10 +230,7 @@ static int take_error(struct perf_lane *lane)
 /* Since an operation of any lane ended: while others move, ours may have to wait for them. */
 static bool is_stalled(const struct perf_lane *lane, uint64_t now_ns)
 {
-	bool moves = false;
-	for (uint32_t i = 0; i < lane->all_count; i++)
-		moves |= lane->all[i].moved_ns + STALL_S * UINT64_C(1000000000) > now_ns;
-	return !moves;
+	return perf_lanes_moved_ns(lane->all, lane->all_count) + STALL_S * UINT64_C(1000000000) <= now_ns;
 }
 
 /* Nothing has ended: the far side may need this processor. An error when operations are outstanding and none has ended

@@ -141,20 +141,12 @@ static int job_from_json(struct perf_job *job, const char **provider, json_t *o,
 
 /* ---- waiting ---- */
 
-/* When an operation last ended here. */
-static uint64_t moved_ns(const struct perf_side *side)
-{
-	uint64_t last = 0;
-	for (uint32_t i = 0; i < side->open; i++)
-		last = side->lanes[i].moved_ns > last ? side->lanes[i].moved_ns : last;
-	return last;
-}
-
 /* Takes what the peer says next, and keeps our endpoints going meanwhile. A peer whose operations reach us is there. */
 static int hear(struct perf_ctl *ctl, struct perf_side *side, int wait_ms, json_t **object, struct weft_err *err)
 {
 	const uint64_t wait_ns = (uint64_t)wait_ms * 1000000, until = perf_now_ns() + wait_ns;
-	for (uint64_t now = until - wait_ns; now < until || now < moved_ns(side) + wait_ns; now = perf_now_ns()) {
+	for (uint64_t now = until - wait_ns;
+	     now < until || now < perf_lanes_moved_ns(side->lanes, side->open) + wait_ns; now = perf_now_ns()) {
 		int rc = perf_ctl_poll(ctl, 0, object, err);
 		if (rc)
 			return rc > 0 ? 0 : rc;

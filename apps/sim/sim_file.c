@@ -160,17 +160,22 @@ static int set_places(struct options *o, const char *path, struct weft_err *err)
 	return o->files.dir ? 0 : weft_err_set(err, -ENOMEM, "no memory");
 }
 
-/* Line of the file's own `key`; 0: it is not there. Faults may stand in a list, `faults`. */
+/* Line of the file's own `key`; 0: it is not there. */
 struct search {
 	const char *key;
 	uint32_t line;
 };
 
+/* Faults may stand in a list. */
+static bool says(const char *name, const char *key)
+{
+	return !strcmp(name, key) || (!strcmp(name, "faults") && !strcmp(key, "fault"));
+}
+
 static int find_line(void *arg, const char *name, const yaml_node_t *value)
 {
 	struct search *s = arg;
-	size_t len = strlen(s->key);
-	if (!strncmp(name, s->key, len) && (!name[len] || (!strcmp(s->key, "fault") && !strcmp(name, "faults"))))
+	if (says(name, s->key))
 		s->line = yamldoc_line(value);
 	return 0;
 }
