@@ -132,6 +132,17 @@ static int add_cc(struct loading *l, const struct weft_cc_ops *ops)
 	return 0;
 }
 
+/* A receiver's algorithm names the sender's that runs beside it. After all senders' are there. */
+static int check_sender(const struct loading *l, const struct weft_rcc_ops *ops)
+{
+	for (unsigned i = 0; l->algos.cc[i]; i++) {
+		if (!strcmp(l->algos.cc[i]->name, ops->sender))
+			return 0;
+	}
+	return weft_err_set(l->err, -ENOENT, "%.120s: %.40s: there is no congestion control %.40s for its senders",
+			    l->file, ops->name, ops->sender);
+}
+
 static int add_rcc(struct loading *l, const struct weft_rcc_ops *ops)
 {
 	int rc = check(l, "congestion control", ops->name, ops->help, l->rcc_count);
@@ -142,6 +153,9 @@ static int add_rcc(struct loading *l, const struct weft_rcc_ops *ops)
 	if (!ops->limits || !ops->init || !ops->on_demand || !grants || !ops->sender ||
 	    ops->state_size > WEFT_RCC_STATE_MAX)
 		return refuse_incomplete(l, "congestion control", ops->name);
+	rc = check_sender(l, ops);
+	if (rc)
+		return rc;
 	if (is_known((const void *const *)l->algos.rcc, ops))
 		return 0;
 	if (cc_taken(&l->algos, ops->name))

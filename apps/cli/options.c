@@ -79,7 +79,7 @@ const struct opt_desc options_table[] = {
 	 FIELD(matrix)},
 	{"background", "FILE|SHARE|PATTERN", "share of the flows (10%) or another pattern beside them", opt_string,
 	 FIELD(background)},
-	{"background-lb", "NAME", "who balances it; 'same': as --lb; default: ecmp", opt_string,
+	{"background-lb", "NAME", "who balances it; 'same': as --lb; 'auto'; default: ecmp", opt_string,
 	 FIELD(background_lb_name)},
 	{"cc", "NAME", "congestion control; default: auto", opt_string, FIELD(lab.cc_name)},
 	{"lb", "NAME", "load balancing; default: auto", opt_string, FIELD(lb_name)},

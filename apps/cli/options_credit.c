@@ -8,7 +8,7 @@
 
 enum { CREDIT_QUEUE_DEFAULT = 8 }; /* credits, as many as ExpressPass' switches keep (its sec. 3.2) */
 
-static bool schedules(const struct options *o)
+bool options_credits_scheduled(const struct options *o)
 {
 	return o->lab.rcc && o->lab.rcc->schedule;
 }
@@ -27,7 +27,7 @@ const char *options_credit_route(const struct options *o)
 	for (uint32_t i = 0; i < o->given_count; i++)
 		if (!strcmp(o->given[i].name, "route"))
 			return o->route_name;
-	return schedules(o) ? "symmetric" : o->route_name;
+	return options_credits_scheduled(o) ? "symmetric" : o->route_name;
 }
 
 /* Of the algorithm's parameters. */
@@ -53,7 +53,7 @@ static const char *lack(const struct options *o)
 
 int options_credit_fabric(struct options *o, struct weft_err *err)
 {
-	if (!schedules(o))
+	if (!options_credits_scheduled(o))
 		return 0;
 	if (!is_set(o, "credit_queue="))
 		o->lab.fabric.credit_queue = CREDIT_QUEUE_DEFAULT;

@@ -45,6 +45,8 @@ void options_print_keys(const struct options *o, FILE *out);
 int options_refuse(const struct options *o, struct weft_err *err);
 
 /* options_credit.c: what algorithms that schedule credits need. */
+/* Whether `o->lab.rcc` is one. */
+bool options_credits_scheduled(const struct options *o);
 /* The switches' choice: as given, or else the one `o->lab.rcc` needs. */
 const char *options_credit_route(const struct options *o);
 /* Credit queues, unless the user set them, once all parameters are; sets o->lab.warning. -EINVAL: the fabric lacks what

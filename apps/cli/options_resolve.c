@@ -35,12 +35,11 @@ static void choose_cc(struct options *o)
 	o->lab.cc_reason = options_cc_auto_reason;
 }
 
-static int choose_lb(struct options *o)
+static const struct weft_lb_ops *auto_lb(const struct options *o, const char **reason)
 {
 	if (o->lab.route->per_flow) {
-		o->lab.lb_reason = "switches place flows: a flow keeps one entropy";
-		o->lab.lb = weft_lb_find("ecmp");
-		return 0;
+		*reason = "switches place flows: a flow keeps one entropy";
+		return weft_lb_find("ecmp");
 	}
 	struct weft_engine_tune engine;
 	struct weft_net_tune fabric;
@@ -53,24 +52,41 @@ static int choose_lb(struct options *o)
 		.all_acked = engine.lb_all_acked,
 		.ack_every = engine.ack_every,
 	};
-	o->lb_all_acked = engine.ack_every > 1;
-	o->lab.lb = weft_lb_auto(&offer, &o->lab.lb_reason);
-	return 0;
+	const struct weft_lb_ops *lb = weft_lb_auto(&offer, reason);
+	if (options_credits_scheduled(o))
+		*reason = "data takes the paths of its credits; this is for packets without credits";
+	return lb;
+}
+
+/* Coalesced ACKs tell the load balancer of all packets that they cover. */
+static void choose_lb(struct options *o)
+{
+	struct weft_engine_tune engine;
+	struct weft_net_tune fabric;
+	peek_params(o, &engine, &fabric);
+	o->lb_all_acked = !o->lab.route->per_flow && engine.ack_every > 1;
+	o->lab.lb = auto_lb(o, &o->lab.lb_reason);
 }
 
 static int resolve_lb(struct options *o, struct weft_err *err)
 {
-	if (strcmp(o->lb_name, "auto") == 0)
-		return choose_lb(o);
-	return weft_lb_choose_from(o->algos.lb, "auto", o->lb_name, &o->lab.lb, err);
+	if (strcmp(o->lb_name, "auto"))
+		return weft_lb_choose_from(o->algos.lb, "auto", o->lb_name, &o->lab.lb, err);
+	choose_lb(o);
+	return 0;
 }
 
 static int resolve_background_lb(struct options *o, struct weft_err *err)
 {
-	o->lab.background_lb = o->lab.lb;
-	if (strcmp(o->background_lb_name, "same") == 0)
-		return 0;
-	return weft_lb_choose_from(o->algos.lb, "same", o->background_lb_name, &o->lab.background_lb, err);
+	const char *reason, *name = o->background_lb_name;
+
+	if (strcmp(name, "same") == 0)
+		o->lab.background_lb = o->lab.lb;
+	else if (strcmp(name, "auto") == 0)
+		o->lab.background_lb = auto_lb(o, &reason);
+	else
+		return weft_lb_choose_from(o->algos.lb, "same, auto", name, &o->lab.background_lb, err);
+	return 0;
 }
 
 static int resolve_algorithms(struct options *o, struct weft_err *err)

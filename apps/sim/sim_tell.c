@@ -8,15 +8,16 @@
 #include "file.h"
 #include "metric.h"
 
-/* Prints and frees it; NULL: there was no memory for it. */
+/* Prints and frees it; NULL: it could not be made. */
 static int print(json_t *json, struct weft_err *err)
 {
-	int rc = json ? json_dumpf(json, stdout, JSON_INDENT(2)) : -1;
+	if (!json)
+		return weft_err_set(err, -EINVAL, "no memory, or a name is not UTF-8");
+	int rc = json_dumpf(json, stdout, JSON_INDENT(2));
 	json_decref(json);
-	if (!json || rc)
-		return weft_err_set(err, -ENOMEM, "no memory");
 	putchar('\n');
-	return file_check(stdout, "standard output", err);
+	int written = file_finish(stdout, "standard output", err);
+	return rc && !written ? weft_err_set(err, -ENOMEM, "no memory") : written;
 }
 
 static void add_param(void *arg, const char *key, uint64_t value)

@@ -73,6 +73,11 @@ says "old.so: made for plug-in ABI $((abi - 1)), this is $abi" "$weft" "${run[@]
 plugin bare 'static const struct weft_cc_ops o = {.name = "bare", .help = "none"};
 static const struct weft_cc_ops *const t[] = {&o, NULL}; WEFT_PLUGIN = {.abi = WEFT_PLUGIN_ABI, .cc = t};'
 says "bare.so: congestion control bare: a function is missing" "$weft" "${run[@]}" --plugin ./bare.so
+plugin lone 'static int f; /* never called */
+static const struct weft_rcc_ops o = {.name = "lone", .help = "none", .limits = (void *)&f, .init = (void *)&f,
+	.on_demand = (void *)&f, .next_credit = (void *)&f, .sender = "nobody"};
+static const struct weft_rcc_ops *const t[] = {&o, NULL}; WEFT_PLUGIN = {.abi = WEFT_PLUGIN_ABI, .rcc = t};'
+says 'lone.so: lone: there is no congestion control nobody for its senders' "$weft" "${run[@]}" --plugin ./lone.so
 tuned='static const struct weft_param big[] = {{"big", "eight bytes", 1, 0, 9, 0, WEFT_PARAM_U64}, {0}};'
 sed "s/\.name = \"mine\"/.name = \"tiny\"/; s/\.tune_size = [^,]*,/.tune_size = 4,/; s/\.tunes = [^,]*,/.tunes = big,/" cc_mine.c |
 	sed "/^static const struct weft_cc_ops mine = /i $tuned" >tiny.c

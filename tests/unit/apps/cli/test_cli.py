@@ -106,7 +106,7 @@ class Sim(unittest.TestCase):
         self.refused("unknown lb 'x'; valid: auto, reps, ", "--lb", "x")
         self.refused("unknown cc 'a; valid: b'; valid: auto, smartt, ", "--cc", "a; valid: b")
         self.refused("unknown lb 'a; valid: b'; valid: auto, reps, ", "--lb", "a; valid: b")
-        self.refused("unknown lb 'x'; valid: same, reps, ", "--background", "10%", "--background-lb", "x")
+        self.refused("unknown lb 'x'; valid: same, auto, reps, ", "--background", "10%", "--background-lb", "x")
         self.refused("leafspine", "--topology", "x")
         self.refused("permutation", "--matrix", "x")
         self.refused("ack_every", "--set", "x=1")

@@ -301,6 +301,11 @@ static void parse__lb_auto(void **state)
 	assert_string_equal(f->o.lab.lb->name, "prime2");
 	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "rr"), 0);
 	assert_string_equal(f->o.lab.lb->name, "ops");
+	assert_int_equal(PARSE(f, "--cc", "spraypass"), 0);
+	assert_non_null(strstr(f->o.lab.lb_reason, "paths of its credits"));
+	assert_int_equal(PARSE(f, "--lb", "ops", "--background", "10%", "--background-lb", "auto"), 0);
+	assert_string_equal(f->o.lab.background_lb->name, "reps2");
+	assert_null(f->o.lab.lb_reason);
 	assert_int_equal(PARSE(f, "--lb", "auto", "--no-trim", "--set", "ecn_min_pct=0", "--set", "ecn_max_pct=0"), 0);
 	assert_non_null(strstr(f->o.lab.lb_reason, "mark nothing"));
 	assert_int_equal(PARSE(f, "--cc", "smartt", "--lb", "auto", "--set", "ack_every=4"), 0);

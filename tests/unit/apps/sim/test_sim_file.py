@@ -127,6 +127,19 @@ class SimFile(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path("weft-out")))
         self.refused(ONE, "command line: matrix: ", args=("--matrix", "permutation:5:1KiB", "--dry-run"))
 
+    def test_a_dry_run_that_cannot_tell_says_why(self):
+        with open("/dev/full", "w") as full:
+            run = subprocess.run((WEFT, "sim", *"--topology star:4 --matrix permutation:4:16KiB --dry-run".split()), stdout=full,
+                                 stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual((run.returncode, run.stderr), (1, "weft sim: standard output: could not be written: No space left on device\n"))
+        odd = os.path.join(os.fsencode(self.dir), b"odd\xff.cm")
+        with open(odd, "w") as matrix:
+            matrix.write("Nodes 2\nConnections 1\n0->1 id 1 start 0 size 1000\n")
+        run = subprocess.run((WEFT, "sim", "--topology", "star:2", "--matrix", odd, "--dry-run"), stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("not UTF-8", run.stderr)
+
     def test_metrics_are_where_they_say(self):
         record = self.record(ONE)
         listed = json.loads(subprocess.run((WEFT, "sim", "--metrics"), stdout=subprocess.PIPE, text=True).stdout)
