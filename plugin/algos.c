@@ -65,6 +65,10 @@ static int check_tunes(const struct loading *l, const char *name, const struct w
 			return weft_err_set(l->err, -EINVAL,
 					    "%.120s: %.40s: parameter %.40s lies outside its %zu bytes", l->file, name,
 					    p->key, size);
+		for (const struct weft_param *q = tunes; q < p; q++)
+			if (!strcmp(q->key, p->key))
+				return weft_err_set(l->err, -EINVAL, "%.120s: %.40s: two parameters are called %.40s",
+						    l->file, name, p->key);
 		if (!p->help || p->def < p->min || p->def > p->max)
 			return weft_err_set(
 				l->err, -EINVAL,

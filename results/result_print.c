@@ -2,6 +2,7 @@
 /* A run as a table for people: lines of text with metrics in braces. */
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,15 @@ static const struct line lines[] = {
 
 enum { LINES = sizeof lines / sizeof *lines, NAME_MAX_CHARS = 48 };
 
+/* With its decimals; "-": not known. */
+static void print_real(FILE *out, double value, int decimals)
+{
+	if (isnan(value))
+		fputc('-', out);
+	else
+		fprintf(out, "%.*f", decimals, value);
+}
+
 /* Prints the metric between braces: `len` characters, with its format. */
 static void print_metric(FILE *out, const char *text, size_t len, const struct run_record *record)
 {
@@ -78,8 +88,7 @@ static void print_metric(FILE *out, const char *text, size_t len, const struct r
 	if (name_len == len)
 		fprintf(out, "%" PRIu64, metric_count(m, record));
 	else
-		fprintf(out, "%.*f", atoi(text + name_len + 1),
-			metric_value(m, record) * (text[name_len] == '%' ? 100 : 1));
+		print_real(out, metric_value(m, record) * (text[name_len] == '%' ? 100 : 1), atoi(text + name_len + 1));
 }
 
 static void print_text(FILE *out, const char *text, const struct run_record *record)

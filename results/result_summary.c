@@ -2,6 +2,7 @@
 #include "result.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -11,7 +12,7 @@
 static struct run_times times_of(double *us, uint32_t n)
 {
 	if (!n)
-		return (struct run_times){0};
+		return (struct run_times){NAN, NAN, NAN, NAN, NAN};
 	stat_sort(us, n);
 	return (struct run_times){
 		.min = us[0],
@@ -74,7 +75,8 @@ int result_summarise(const struct run_result *r, struct run_summary *s)
 	struct sums sums = {.first = WEFT_NEVER};
 	if (!fct)
 		return -ENOMEM;
-	*s = (struct run_summary){.ideal_us = us(r->ideal)};
+	*s = (struct run_summary){
+		.ideal_us = us(r->ideal), .makespan_us = NAN, .inflation = NAN, .goodput_gbps = NAN, .jain = NAN};
 	for (uint32_t i = 0; i < r->flow_count; i++) {
 		const struct run_flow *f = &r->flows[i];
 		if (f->acked != WEFT_NEVER)
@@ -93,11 +95,13 @@ int result_summarise(const struct run_result *r, struct run_summary *s)
 	free(fct);
 	if (!s->completed)
 		return 0;
-	s->makespan_us = us(sums.last - sums.first);
-	s->goodput_gbps = (double)sums.bytes * 8 / 1e3 / s->makespan_us;
+	double elapsed_us = us(sums.last - sums.first);
+	s->goodput_gbps = (double)sums.bytes * 8 / 1e3 / elapsed_us;
 	s->jain = sums.rate * sums.rate / (s->completed * sums.rate_squared);
-	if (r->ideal && s->completed == r->flow_count)
-		s->inflation = s->makespan_us / s->ideal_us;
+	if (s->completed == r->flow_count) {
+		s->makespan_us = elapsed_us;
+		s->inflation = r->ideal ? elapsed_us / s->ideal_us : NAN;
+	}
 	return 0;
 }
 

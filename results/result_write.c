@@ -2,6 +2,7 @@
 /* A run as JSON, schema weft.run/1: what has a name, then the metrics, object by object. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,8 +101,10 @@ static int put(json_t *json, const char *path, json_t *value)
 
 static json_t *json_metric(const struct metric *m, const struct run_record *record)
 {
-	return metric_is_count(m) ? json_integer((json_int_t)metric_count(m, record))
-				  : json_real(metric_value(m, record));
+	if (metric_is_count(m))
+		return json_integer((json_int_t)metric_count(m, record));
+	double value = metric_value(m, record);
+	return isnan(value) ? json_null() : json_real(value);
 }
 
 static bool is_in(const struct metric *m, const struct section *s)

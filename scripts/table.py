@@ -10,6 +10,11 @@ import sys
 HEAD = ("workload", "where", "cc + lb", "verified", "mean us", "tail us", "inflation", "Gb/s", "retx", "trims", "timeouts")
 
 
+def number(value: float | None, decimals: int) -> str:
+    """null in the JSON: not known."""
+    return "-" if value is None else f"{value:.{decimals}f}"
+
+
 def row(path: str) -> tuple[tuple[str, ...], bool]:
     with open(path, encoding="utf-8") as f:
         run = json.load(f)
@@ -19,10 +24,10 @@ def row(path: str) -> tuple[tuple[str, ...], bool]:
         {"sim": "lab, 50 Gb/s", "bench": "real time"}[run["mode"]],
         run["cc"] + " + " + run["lb"],
         "%d/%d" % (flows["verified"], flows["count"]),
-        "%.1f" % run["fct_us"]["mean"],
-        "%.1f" % run["fct_us"]["max"],
-        "%.2f" % run["inflation"],
-        "%.1f" % run["goodput_gbps"],
+        number(run["fct_us"]["mean"], 1),
+        number(run["fct_us"]["max"], 1),
+        number(run["inflation"], 2),
+        number(run["goodput_gbps"], 1),
         str(packets["retransmitted"]),
         str(packets["trimmed"]),
         str(packets["timeouts"]),

@@ -2,6 +2,7 @@
 /* The provider takes its parameters from the environment, as every libfabric provider does. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,17 +108,28 @@ static int tunes_set(struct options *o)
 	return rc;
 }
 
-/* All plug-ins, in the order given. */
+/* FI_WEFT_PLUGIN separates them by colons. */
+static int plugins_check(const struct options *o, struct weft_err *err)
+{
+	for (uint32_t i = 0; i < o->given_count; i++)
+		if (!strcmp(o->given[i].name, "plugin") && strchr(o->given[i].value, ':'))
+			return weft_err_set(err, -EINVAL, "--plugin: %s: weft bench takes no path with a colon",
+					    o->given[i].value);
+	return 0;
+}
+
+/* All plug-ins, in the order given, by whole paths: a name without a slash is a file here, and one of the system's
+ * libraries to the provider. Each was loaded before. */
 static int plugins_set(const struct options *o)
 {
-	char *text = NULL;
+	char *text = NULL, path[PATH_MAX];
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 	if (!out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < o->given_count; i++)
 		if (!strcmp(o->given[i].name, "plugin"))
-			fprintf(out, "%s%s", ftell(out) ? ":" : "", o->given[i].value);
+			fprintf(out, "%s%s", ftell(out) ? ":" : "", realpath(o->given[i].value, path) ? path : "");
 	int rc = fclose(out) ? -ENOMEM : 0;
 	if (!rc && len && setenv("FI_WEFT_PLUGIN", text, 1))
 		rc = -errno;
@@ -140,6 +152,8 @@ int bench_env_set(struct options *o, const char *devices, const char *addrs, str
 	snprintf(seed, sizeof seed, "%u", (unsigned)(o->lab.seed & INT32_MAX));
 	log_set();
 	int rc = tunes_set(o);
+	if (plugins_check(o, err))
+		return -EINVAL;
 	if (!rc)
 		rc = plugins_set(o);
 	/* A flow's time ends with the acknowledgement of its last byte, however short it is. */

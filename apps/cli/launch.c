@@ -10,9 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Says what is missing, even where the package is not there to say it. The package names its own needs. */
+/* Says what is missing, even where the package is not there to say it. The package names its own needs. Python looks
+ * for modules in the working directory first, which may be anybody's: that place is taken away. */
 static const char bootstrap[] =
-	"import importlib.util, sys\n"
+	"import sys\n"
+	"if sys.path and not sys.path[0]:\n"
+	"    del sys.path[0]\n"
+	"import importlib.util\n"
 	"if importlib.util.find_spec('weftlab') is None:\n"
 	"    sys.exit(print(f'weft {sys.argv[1]}: Python has no package weftlab: pip install apps/weftlab, or put the "
 	"directory it is in into PYTHONPATH', file=sys.stderr) or 3)\n"

@@ -13,8 +13,7 @@ bool options_credits_scheduled(const struct options *o)
 	return o->lab.rcc && o->lab.rcc->schedule;
 }
 
-/* True when a parameter whose name begins so was set. */
-static bool is_set(const struct options *o, const char *prefix)
+bool options_is_set(const struct options *o, const char *prefix)
 {
 	for (uint32_t i = 0; i < o->setting_count; i++)
 		if (!strncmp(o->settings[i].text, prefix, strlen(prefix)))
@@ -55,14 +54,14 @@ int options_credit_fabric(struct options *o, struct weft_err *err)
 {
 	if (!options_credits_scheduled(o))
 		return 0;
-	if (!is_set(o, "credit_queue="))
+	if (!options_is_set(o, "credit_queue="))
 		o->lab.fabric.credit_queue = CREDIT_QUEUE_DEFAULT;
 	o->lab.warning = lack(o);
 	if (o->lab.warning && is_strict(o))
 		return weft_err_set(err, -EINVAL, "%s: %s; strict=1 refuses that", o->lab.cc_name, o->lab.warning);
 	/* Marks tell receivers of waiting credits only: data queues are short, and a receiver cannot shorten them.
 	 */
-	if (!o->lab.warning && !is_set(o, "ecn_"))
+	if (!o->lab.warning && !options_is_set(o, "ecn_"))
 		o->lab.fabric.ecn_min_pct = o->lab.fabric.ecn_max_pct = 0;
 	return 0;
 }

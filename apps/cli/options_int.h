@@ -44,6 +44,9 @@ void options_print_keys(const struct options *o, FILE *out);
 /* options_refuse.c: -EINVAL with the reason when these algorithms make no sense together; all parameters are set. */
 int options_refuse(const struct options *o, struct weft_err *err);
 
+/* options_credit.c: whether a parameter whose name begins so was set. */
+bool options_is_set(const struct options *o, const char *prefix);
+
 /* options_credit.c: what algorithms that schedule credits need. */
 /* Whether `o->lab.rcc` is one. */
 bool options_credits_scheduled(const struct options *o);

@@ -92,6 +92,15 @@ void options_default_params(struct options *o)
 		weft_param_defaults(g[i].params, g[i].base);
 }
 
+/* A plug-in's parameter may have the name of another part's. */
+static bool is_shared(const struct group g[GROUPS], const char *key)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < GROUPS; i++)
+		count += has_param(g[i].params, key);
+	return count > 1;
+}
+
 int options_set_param(struct options *o, const struct opt_setting *s, struct weft_err *err)
 {
 	struct group g[GROUPS];
@@ -99,6 +108,10 @@ int options_set_param(struct options *o, const struct opt_setting *s, struct wef
 	groups_of(o, g);
 	const char *eq = strchr(s->text, '=');
 	snprintf(key, sizeof key, "%.*s", (int)(eq - s->text), s->text);
+	if (is_shared(g, key))
+		return weft_err_set(err, -EEXIST,
+				    "%s: two parts of this run have a parameter '%s': rename the plug-in's", s->where,
+				    key);
 	for (unsigned i = 0; i < GROUPS; i++) {
 		struct weft_err why = {""};
 		int rc = weft_param_set(g[i].params, g[i].base, key, eq + 1, &why);

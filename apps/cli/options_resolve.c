@@ -137,8 +137,12 @@ static int resolve_params(struct options *o, struct weft_err *err)
 	int rc = options_credit_fabric(o, err);
 	if (rc)
 		return rc;
-	if (o->no_trim && weft_trim_mode_trims(o->lab.fabric.trim))
+	if (o->no_trim && weft_trim_mode_trims(o->lab.fabric.trim)) {
+		if (options_is_set(o, "trim="))
+			return weft_err_set(err, -EINVAL, "trim=%u trims, and --no-trim forbids it",
+					    o->lab.fabric.trim);
 		o->lab.fabric.trim = WEFT_TRIM_OFF;
+	}
 	o->lab.engine.trimming = weft_trim_mode_trims(o->lab.fabric.trim);
 	if (o->lab.fabric.ecn_min_pct > o->lab.fabric.ecn_max_pct)
 		return weft_err_set(err, -EINVAL, "ecn_min_pct %u is above ecn_max_pct %u", o->lab.fabric.ecn_min_pct,

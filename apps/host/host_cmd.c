@@ -149,6 +149,40 @@ static int uplink_addr_parse(struct host_run *run, struct weft_err *err)
 	return 0;
 }
 
+/* Addresses of other networks work where routers know the way; hosts on the link do not ask for them. */
+static void warn_outside(const struct host_run *run, const struct weft_if_addr *own)
+{
+	uint32_t k = 0;
+	while (k < run->count && weft_if_is_near(own, &run->addrs[k]))
+		k++;
+	if (k < run->count)
+		fprintf(stderr,
+			"weft host: number %u of --addresses is outside the network of %s: only what a route leads "
+			"here "
+			"reaches it\n",
+			k + 1, run->opts->uplink);
+}
+
+static int addresses_check(const struct host_run *run, const struct weft_if *info, struct weft_err *err)
+{
+	const struct weft_if_addr own = {run->uplink.ip, run->uplink.net.prefix_len};
+	for (uint32_t k = 0; k < run->count; k++) {
+		for (uint32_t i = 0; i < info->addr_count; i++)
+			if (weft_ip_eq(&info->addrs[i].ip, &run->addrs[k]))
+				return weft_err_set(err, -EADDRINUSE,
+						    "--addresses: number %u of them is the kernel's on %s", k + 1,
+						    run->opts->uplink);
+		if (own.prefix_len && weft_if_is_broadcast(&own, &run->addrs[k]))
+			return weft_err_set(err, -EADDRNOTAVAIL,
+					    "--addresses: number %u of them is the first or the last of the network of "
+					    "%s, which is no host's",
+					    k + 1, run->opts->uplink);
+	}
+	if (own.prefix_len)
+		warn_outside(run, &own);
+	return 0;
+}
+
 /* What the kernel knows of the interface. */
 static int iface_read(struct host_run *run, struct weft_err *err)
 {
@@ -167,13 +201,7 @@ static int iface_read(struct host_run *run, struct weft_err *err)
 		run->uplink.ip = info.addrs[i].ip;
 		run->uplink.net.prefix_len = info.addrs[i].prefix_len;
 	}
-	for (uint32_t i = 0; i < info.addr_count; i++)
-		for (uint32_t k = 0; k < run->count; k++)
-			if (weft_ip_eq(&info.addrs[i].ip, &run->addrs[k]))
-				return weft_err_set(err, -EADDRINUSE,
-						    "--addresses: number %u of them is the kernel's on %s", k + 1,
-						    run->opts->uplink);
-	return 0;
+	return addresses_check(run, &info, err);
 }
 
 static int gateway_set(struct host_run *run, struct weft_err *err)

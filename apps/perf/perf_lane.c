@@ -103,10 +103,12 @@ static int find_info(struct perf_lane *lane, const struct perf_where *where, str
 	int rc = fi_getinfo(FI_VERSION(1, 17), where->address, NULL, where->address ? FI_SOURCE : 0, hints, &list);
 	fi_freeinfo(hints);
 	if (rc)
-		return weft_err_set(err, rc,
-				    "libfabric has no provider '%s' with %s operations%s%s: %s (fi_info -p %s)",
-				    where->provider, perf_op_names[lane->job->op], where->address ? " at " : "",
-				    where->address ?: "", fi_strerror(-rc), where->provider);
+		return weft_err_set(
+			err, rc,
+			"libfabric has no provider '%s' with %s operations%s%s: %s (fi_info -p %s; FI_LOG_LEVEL=warn "
+			"tells more)",
+			where->provider, perf_op_names[lane->job->op], where->address ? " at " : "",
+			where->address ?: "", fi_strerror(-rc), where->provider);
 	lane->info = choose(list, where->near);
 	fi_freeinfo(list);
 	return lane->info ? 0 : weft_err_set(err, -ENOMEM, "no memory");

@@ -116,13 +116,28 @@ static int run_file(const struct sim_args *args)
 	return status;
 }
 
+static bool ends_in(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+	return len >= end_len && !strcmp(name + len - end_len, end);
+}
+
+/* A file of another kind that is named as if it were a scenario. */
+static int refuse_other_file(const char *name, struct weft_err *err)
+{
+	bool topology = ends_in(name, ".topo");
+	if (!topology && !ends_in(name, ".cm"))
+		return 0;
+	return weft_err_set(err, -EINVAL, "%s is no scenario: --%s %s", name, topology ? "topology" : "matrix", name);
+}
+
 static int run_scenario(int argc, char **argv, const struct sim_args *args)
 {
 	struct weft_err err = {""};
 	bool many;
 	if (args->metrics)
 		return sim_tell_metrics(&err) ? complain(err.msg) : 0;
-	if (sim_file_is_many(args->o.scenario, &many, &err)) {
+	if (refuse_other_file(args->o.scenario, &err) || sim_file_is_many(args->o.scenario, &many, &err)) {
 		complain(err.msg);
 		return 2;
 	}

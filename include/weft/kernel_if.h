@@ -21,6 +21,12 @@ struct weft_if_addr {
 	uint8_t prefix_len;
 };
 
+/* Whether `ip` is in the network of the address `own`. */
+bool weft_if_is_near(const struct weft_if_addr *own, const struct weft_ip *ip);
+
+/* Whether it is there, but no host's: the first or the last one of an IPv4 network. */
+bool weft_if_is_broadcast(const struct weft_if_addr *own, const struct weft_ip *ip);
+
 struct weft_if {
 	char name[WEFT_IF_NAME_BYTES]; /* terminated */
 	uint32_t index;                /* the kernel's number of it, never 0 */

@@ -35,10 +35,19 @@ struct weft_ip route_prefix(const struct weft_ip *ip, uint8_t prefix_len)
 	return prefix;
 }
 
-bool route_is_in(const struct weft_ip *ip, const struct weft_ip *prefix, uint8_t prefix_len)
+bool weft_if_is_near(const struct weft_if_addr *own, const struct weft_ip *ip)
 {
-	struct weft_ip a = route_prefix(ip, prefix_len), b = route_prefix(prefix, prefix_len);
-	return weft_ip_is_v4(ip) == weft_ip_is_v4(prefix) && weft_ip_eq(&a, &b);
+	struct weft_ip a = route_prefix(ip, own->prefix_len), b = route_prefix(&own->ip, own->prefix_len);
+	return weft_ip_is_v4(ip) == weft_ip_is_v4(&own->ip) && weft_ip_eq(&a, &b);
+}
+
+bool weft_if_is_broadcast(const struct weft_if_addr *own, const struct weft_ip *ip)
+{
+	enum { POINT_TO_POINT_BITS = 31 }; /* RFC 3021: both addresses are hosts' */
+	if (!weft_if_is_near(own, ip) || !weft_ip_is_v4(ip) || own->prefix_len >= POINT_TO_POINT_BITS)
+		return false;
+	uint32_t host_bits = UINT32_MAX >> own->prefix_len, host = weft_ip_low32(ip) & host_bits;
+	return host == 0 || host == host_bits;
 }
 
 static bool route_add(struct route_table *t, const struct weft_route *r)

@@ -17,9 +17,6 @@ void route_table_destroy(struct route_table *t);
 /* The address on the link that leads to `dst`: a gateway, or `dst` itself. False: no route. */
 bool route_find(const struct route_table *t, const struct weft_ip *dst, struct weft_ip *next_hop);
 
-/* Whether `ip` lies in the prefix of that length in bits of its own family. */
-bool route_is_in(const struct weft_ip *ip, const struct weft_ip *prefix, uint8_t prefix_len);
-
 /* `ip` without the bits behind the prefix. */
 struct weft_ip route_prefix(const struct weft_ip *ip, uint8_t prefix_len);
 

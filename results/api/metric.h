@@ -31,7 +31,7 @@ const struct metric *metric_at(uint32_t index);
 /* By name or place in JSON; NULL: there is none. */
 const struct metric *metric_find(const char *name);
 
-/* Its value; 0 when the run does not have it. */
+/* Its value; 0 when the run does not have it, NaN when it is not known. */
 double metric_value(const struct metric *m, const struct run_record *record);
 
 /* The same of integers, exact. */

@@ -87,7 +87,7 @@ struct run_result {
 	const struct run_origin *origin; /* NULL: unknown */
 };
 
-/* Statistics over some times, in microseconds, or over ratios of them. */
+/* Statistics over some times, in microseconds, or over ratios of them. NaN: there are none. */
 struct run_times {
 	double min, mean, p50, p99, max;
 };
@@ -98,12 +98,16 @@ struct run_summary {
 	uint32_t background; /* flows of --background; 0: the two times below are not written */
 	struct run_times fct_us, delivered_us;
 	struct run_times foreground_fct_us, background_fct_us;
-	struct run_times slowdown; /* FCT over the flow's own ideal, no unit; all 0: no ideals are known */
+	struct run_times slowdown; /* FCT over the flow's own ideal, no unit; NaN: no ideals are known */
 	double ideal_us;
-	double makespan_us;  /* first submission to last acknowledgement; equals fct_us.max when all start together */
-	double inflation;    /* makespan / ideal; 0 when unknown or not all completed */
-	double goodput_gbps; /* payload of completed flows over the makespan, all hosts together */
-	double jain;         /* fairness of the flows' payload rates, 1 is equal */
+	/* First submission to last acknowledgement; equals fct_us.max when all start together. NaN: not all completed.
+	 */
+	double makespan_us;
+	double inflation; /* makespan / ideal; NaN: one of them is unknown */
+	/* Payload of completed flows over the time from the first submission to their last acknowledgement, all hosts
+	 * together; NaN: none completed. */
+	double goodput_gbps;
+	double jain; /* fairness of the completed flows' payload rates, 1 is equal; NaN: none completed */
 };
 
 /* The result of a run in the lab, ended or not. `flows` and strings stay the lab's; wall_s and origin are left 0.

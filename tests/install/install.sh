@@ -84,12 +84,22 @@ sed "s/\.name = \"mine\"/.name = \"tiny\"/; s/\.tune_size = [^,]*,/.tune_size = 
 # shellcheck disable=SC2046
 cc -shared -fPIC $(pkg-config --cflags weft) tiny.c -o tiny.so
 says 'tiny.so: tiny: parameter big lies outside its 4 bytes' "$weft" "${run[@]}" --plugin ./tiny.so
+twin='static const struct weft_param pair[] = {{"one", "of two", 1, 0, 9, 0, WEFT_PARAM_U32}, {"one", "of two", 1, 0, 9, 0, WEFT_PARAM_U32}, {0}};'
+sed "s/\.name = \"mine\"/.name = \"twin\"/; s/\.tunes = [^,]*,/.tunes = pair,/" cc_mine.c |
+	sed "/^static const struct weft_cc_ops mine = /i $twin" >twin.c
+# shellcheck disable=SC2046
+cc -shared -fPIC $(pkg-config --cflags weft) twin.c -o twin.so
+says 'twin.so: twin: two parameters are called one' "$weft" "${run[@]}" --plugin ./twin.so
+sed 's/"mine_cut_pct"/"ack_every"/' cc_mine.c >shared.c
+# shellcheck disable=SC2046
+cc -shared -fPIC $(pkg-config --cflags weft) shared.c -o shared.so
+says "two parts of this run have a parameter 'ack_every'" "$weft" "${run[@]}" --plugin ./shared.so --cc mine --set ack_every=2
 sed 's/\.name = "mine"/.name = "smartt"/' cc_mine.c >twice.c
 # shellcheck disable=SC2046
 cc -shared -fPIC $(pkg-config --cflags weft) twice.c -o twice.so
 says 'twice.so: there is a congestion control smartt already' "$weft" "${run[@]}" --plugin ./twice.so
 
-FI_PROVIDER_PATH=$libdir/libfabric "$weft" bench --local --plugin "$PWD/cc_mine.so" --cc mine --matrix permutation:4:64KiB \
+FI_PROVIDER_PATH=$libdir/libfabric "$weft" bench --local --plugin cc_mine.so --cc mine --matrix permutation:4:64KiB \
 	>table
 grep -q '^run' table || fail "the benchmark has no result"
 

@@ -338,6 +338,7 @@ def nonsense(net: Net) -> None:
                                ("--addresses", "10.9.0.100", "FIRST-LAST"),
                                ("--addresses", "10.9.0.1+2", "the kernel's on v0"), ("--addresses", "10.9.0.5+32", "1 to 31"),
                                ("--addresses", "fd00::1+2", "no address of the family"),
+                               ("--addresses", "10.9.0.253+4", "number 3 of them is the first or the last"),
                                ("--uplink-addr", "10.9.0.1/40", "prefix"),
                                ("--uplink-addr", "fd00::1", "two families"), ("--group", "nobody-at-all", "no such group"),
                                ("--user", "nobody-at-all", "no such user"), ("--gateway", "x", "--gateway"),

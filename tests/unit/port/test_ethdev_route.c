@@ -81,10 +81,25 @@ static void create__many(void **state)
 static void is_in__by_bits(void **state)
 {
 	const struct weft_ip a = weft_ip_v4(0x0a0100ff), b = weft_ip_v4(0x0a010001), v6 = {{0xfd, [15] = 1}};
-	assert_true(route_is_in(&a, &b, 24));
-	assert_false(route_is_in(&a, &b, 25));
-	assert_true(route_is_in(&a, &b, 0));
-	assert_false(route_is_in(&v6, &b, 0));
+	assert_true(weft_if_is_near(&(struct weft_if_addr){b, 24}, &a));
+	assert_false(weft_if_is_near(&(struct weft_if_addr){b, 25}, &a));
+	assert_true(weft_if_is_near(&(struct weft_if_addr){b, 0}, &a));
+	assert_false(weft_if_is_near(&(struct weft_if_addr){b, 0}, &v6));
+}
+
+static void is_broadcast__first_and_last_of_v4(void **state)
+{
+	const struct weft_ip own = weft_ip_v4(0x0a010005), v6 = {{0xfd, [15] = 1}}, v6_first = {{0xfd}};
+	const struct weft_ip first = weft_ip_v4(0x0a010000), last = weft_ip_v4(0x0a0100ff),
+			     far = weft_ip_v4(0x0a0101ff);
+	const struct weft_if_addr in_24 = {own, 24}, in_31 = {own, 31}, in_32 = {own, 32}, in_64 = {v6, 64};
+	assert_true(weft_if_is_broadcast(&in_24, &first));
+	assert_true(weft_if_is_broadcast(&in_24, &last));
+	assert_false(weft_if_is_broadcast(&in_24, &far));
+	assert_false(weft_if_is_broadcast(&in_24, &own));
+	assert_false(weft_if_is_broadcast(&in_31, &own));
+	assert_false(weft_if_is_broadcast(&in_32, &own));
+	assert_false(weft_if_is_broadcast(&in_64, &v6_first));
 }
 
 int main(void)
@@ -96,6 +111,7 @@ int main(void)
 		cmocka_unit_test(create__the_last_of_one_prefix_counts),
 		cmocka_unit_test(create__many),
 		cmocka_unit_test(is_in__by_bits),
+		cmocka_unit_test(is_broadcast__first_and_last_of_v4),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);

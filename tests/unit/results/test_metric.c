@@ -48,20 +48,18 @@ static void metric_value__is_its_field(void **state)
 /* A run that has everything: each metric of the JSON is in it. */
 static void metrics__all_are_in_the_json(void **state)
 {
-	const struct run_flow flow = {.bytes = 1000,
-				      .acked = 1000000,
-				      .delivered = 900000,
-				      .ideal = 500000,
-				      .verified = true,
-				      .background = true};
+	struct run_flow flows[2] = {
+		{.bytes = 1000, .acked = 1000000, .delivered = 900000, .ideal = 500000, .verified = true}};
+	flows[1] = flows[0];
+	flows[1].background = true;
 	struct run_record r = {.result = {.seed = 0}};
 	const struct metric *m;
 	fill(&r);
 	r.result.mode = "sim";
 	r.result.cc = r.result.lb = "x";
 	r.result.fabric = r.result.order.known = true;
-	r.result.flow_count = 1;
-	r.result.flows = &flow;
+	r.result.flow_count = 2;
+	r.result.flows = flows;
 	r.result.ideal = 500000;
 	json_t *json = json_of(&r.result);
 	assert_int_equal(result_summarise(&r.result, &r.summary), 0);

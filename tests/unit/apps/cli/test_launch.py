@@ -48,6 +48,14 @@ class Launch(unittest.TestCase):
         run = self.run_weft(weft, "sweep", WEFT_PYTHON=self.python, PYTHONPATH="")
         self.assertEqual(os.path.realpath(run.stdout.split("|")[0]), os.path.realpath(package))
 
+    def test_modules_of_the_working_directory_are_not_run(self):
+        for name in ("importlib.py", "argparse.py", "weftlab.py"):
+            with open(os.path.join(self.dir, name), "w") as file:
+                file.write("print('a stranger ran')\n")
+        run = subprocess.run((WEFT, "balls", "--help"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+                             cwd=self.dir)
+        self.assertNotIn("a stranger ran", run.stdout)
+
     def test_no_interpreter(self):
         run = self.run_weft(WEFT, "report", "x", WEFT_PYTHON="/nonexistent")
         self.assertEqual(run.returncode, 3)

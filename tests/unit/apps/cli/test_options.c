@@ -159,6 +159,8 @@ static void parse__bad_values_are_refused(void **state)
 	REFUSED(f, -EINVAL, "", "--topology", "leafspine:0:1:1");
 	REFUSED(f, -EINVAL, "", "--matrix", "permutation:16:0");
 	REFUSED(f, -ENOENT, "nobody", "--background-lb", "nobody");
+	REFUSED(f, -EINVAL, "--no-trim forbids", "--no-trim", "--set", "trim=2");
+	assert_int_equal(PARSE(f, "--no-trim", "--set", "trim=3"), 0);
 	REFUSED(f, -EINVAL, "16", "--topology", "star:8", "--matrix", "permutation:16:1MiB");
 }
 

@@ -101,6 +101,12 @@ class SimFile(unittest.TestCase):
         self.refused(ONE, "command line: matrix: ", args=("--matrix", "permutation:5:1KiB"))
         self.refused(ONE + "seed: 1\nseed: 2\n", f"{self.file}:4: seed: given twice")
 
+    def test_what_is_no_scenario(self):
+        for name, says in ((self.dir, f"{self.dir}: Is a directory"), ("a.topo", "a.topo is no scenario: --topology a.topo"),
+                           ("x/b.cm", "x/b.cm is no scenario: --matrix x/b.cm")):
+            run = subprocess.run((WEFT, "sim", name), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual((run.returncode, run.stderr), (2, f"weft sim: {says}\n"))
+
     def test_results_that_could_not_be_written_are_nowhere(self):
         run = self.weft(ONE, "--out", "/proc/nope")
         self.assertEqual(run.returncode, 1)
@@ -131,7 +137,8 @@ class SimFile(unittest.TestCase):
         with open("/dev/full", "w") as full:
             run = subprocess.run((WEFT, "sim", *"--topology star:4 --matrix permutation:4:16KiB --dry-run".split()), stdout=full,
                                  stderr=subprocess.PIPE, text=True, timeout=60)
-        self.assertEqual((run.returncode, run.stderr), (1, "weft sim: standard output: could not be written: No space left on device\n"))
+        self.assertEqual((run.returncode, run.stderr),
+                         (1, "weft sim: standard output: could not be written: No space left on device\n"))
         odd = os.path.join(os.fsencode(self.dir), b"odd\xff.cm")
         with open(odd, "w") as matrix:
             matrix.write("Nodes 2\nConnections 1\n0->1 id 1 start 0 size 1000\n")
