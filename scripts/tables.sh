@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# tables.sh WEFT [--write] - the tables at the end of doc/reference/parameters.md and metrics.md are what the command says of
-# its parameters and metrics: checks it, or writes them.
+# tables.sh WEFT [--write] - the tables at the end of doc/reference/parameters.md, metrics.md and telemetry.md are what the
+# command says of its parameters, metrics and counters: checks it, or writes them.
 set -eu
 weft=$1
 write=${2:-}
@@ -29,3 +29,4 @@ metrics() {
 
 page parameters.md "$weft" sim --help-params
 page metrics.md metrics
+page telemetry.md "$weft" top --help-counters

@@ -132,7 +132,7 @@ class Metrics:
             labels = self._labels(row)
             for key, value in row.items():
                 if key not in ("pid", "on"):
-                    self.families.counter(f"weft_{key}", f"Counter {key} of a device (doc/reference/provider.md).", labels,
+                    self.families.counter(f"weft_{key}", f"Counter {key} of a device (doc/reference/telemetry.md).", labels,
                                           value)
 
     def connections(self) -> None:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "opt_table.h"
+#include "top_counters.h"
 #include "top_screen.h"
 #include "top_snapshot.h"
 #include "top_table.h"
@@ -17,7 +18,7 @@
 enum { ONCE_MS = 200 /* between two looks, for rates */ };
 
 struct top_opts {
-	bool once, json;
+	bool once, json, help_counters;
 	weft_ns interval_ns;
 };
 
@@ -27,6 +28,7 @@ static const struct opt_desc options[] = {
 	{"once", NULL, "print all tables once, and end", opt_flag, FIELD(once)},
 	{"json", NULL, "print one snapshot as JSON, and end", opt_flag, FIELD(json)},
 	{"interval", "TIME", "between two looks; default 1s", opt_duration, FIELD(interval_ns)},
+	{"help-counters", NULL, "all counters of devices, and what they count", opt_flag, FIELD(help_counters)},
 	{NULL, NULL, NULL, NULL, 0},
 };
 
@@ -117,6 +119,10 @@ int weft_cmd_top(int argc, char **argv)
 	if (positionals == 1 && (opt_u32(&pid, argv[1], &err) != 0 || pid == 0)) {
 		fprintf(stderr, "weft top: '%s' is no process id\n", argv[1]);
 		return 2;
+	}
+	if (o.help_counters) {
+		top_print_counters(stdout);
+		return 0;
 	}
 	if (o.once || o.json)
 		return print_once(pid, o.json);
