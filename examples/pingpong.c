@@ -2,6 +2,7 @@
 /* Two engines in one process, joined by packet rings, send a message to and fro and print the mean round trip. A
  * program with a NIC opens its device (weft_ethdev_conf.dev) instead of a ring and polls its one engine. */
 #include <err.h>
+#include <errno.h>
 #include <stdio.h>
 
 #include <weft/engine.h>
@@ -46,13 +47,37 @@ static unsigned poll_host(const struct host *h, const struct host *other)
 	return complete;
 }
 
+/* A full ring takes the operation once the engine has been polled. Two operations always fit here, but more may not. */
+static void submit(const struct host *h, const struct weft_op *op)
+{
+	while (weft_submit(h->ep, op) == -EAGAIN)
+		weft_engine_poll(h->engine, weft_clock_ns());
+}
+
 /* Polls until the message is sent and received. */
 static void send_message(struct host *from, struct host *to)
 {
-	weft_submit(to->ep, &(struct weft_op){WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = to->buf, .len = BYTES});
-	weft_submit(from->ep, &(struct weft_op){WEFT_OP_SEND, .peer = from->peer, .buf = from->buf, .len = BYTES});
+	submit(to, &(struct weft_op){WEFT_OP_RECV, .peer = WEFT_PEER_ANY, .buf = to->buf, .len = BYTES});
+	submit(from, &(struct weft_op){WEFT_OP_SEND, .peer = from->peer, .buf = from->buf, .len = BYTES});
 	for (unsigned complete = 0; complete < 2;)
 		complete += poll_host(from, to) + poll_host(to, from);
+}
+
+/* Both close their connections, which takes packets of the other one, too. The engine gives its packets back to its
+ * port, so it goes first; the ring's device is closed before the switch's end. */
+static void close_hosts(void)
+{
+	for (unsigned i = 0; i < 2; i++)
+		weft_engine_shutdown(hosts[i].engine, weft_clock_ns());
+	while (!weft_engine_idle(hosts[0].engine) || !weft_engine_idle(hosts[1].engine)) {
+		poll_host(&hosts[0], &hosts[1]);
+		poll_host(&hosts[1], &hosts[0]);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		weft_engine_destroy(hosts[i].engine);
+		hosts[i].port->ops->close(hosts[i].port);
+		hosts[i].wire->ops->close(hosts[i].wire);
+	}
 }
 
 int main(void)
@@ -63,6 +88,5 @@ int main(void)
 	for (unsigned i = 0; i < 2 * ROUNDS; i++)
 		send_message(&hosts[i % 2], &hosts[1 - i % 2]);
 	printf("%d round trips of %d bytes, %.0f ns each\n", ROUNDS, BYTES, (double)(weft_clock_ns() - start) / ROUNDS);
-	for (unsigned i = 0; i < 2; i++)
-		weft_engine_destroy(hosts[i].engine);
+	close_hosts();
 }
