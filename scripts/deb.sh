@@ -18,10 +18,5 @@ git archive HEAD | tar -x -C "$work/weft-$version"
 (cd "$work/weft-$version" && dpkg-buildpackage --no-sign "$@")
 mv "$work"/*.deb "$work"/*.changes "$work"/*.buildinfo "$out"
 for file in "$work"/*.dsc "$work"/*.tar.*; do [ ! -e "$file" ] || mv "$file" "$out"; done
-# Units wait for the administrator: a host without a configuration cannot start.
-for deb in "$out"/*.deb; do
-	dpkg-deb -I "$deb" postinst 2>/dev/null | grep -E "deb-systemd-helper enable|_dh_action=start" || continue
-	echo "$deb enables or starts units"
-	exit 1
-done
+scripts/deb_check.sh "$out"
 ls -l "$out"/*.deb

@@ -8,9 +8,10 @@ import re
 import subprocess
 import sys
 
+from links import links
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CODE = re.compile(r"```.*?```|`[^`\n]+(?:\n[^`\n]+)?`", re.S)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"(?:^|[\s/])weft (sim|bench|doctor|switch|top|report|reproduce|balls)\b(.*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 KEY = re.compile(r"--set '?([a-z][a-z0-9_.-]*)=")
@@ -31,33 +32,6 @@ def tracked():
 def read(name):
     with open(os.path.join(ROOT, name), encoding="utf-8", errors="replace") as f:
         return f.read()
-
-
-def prose(text):
-    """The page without its blocks of code, in which a bracket is no link."""
-    text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
-    return "\n".join(line for line in text.split("\n") if not line.startswith("    "))
-
-
-def anchors(text):
-    """GitHub's names of the headings of a page."""
-    found = set()
-    for heading in re.findall(r"^#+ (.*)$", text, re.M):
-        plain = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower())
-        found.add(plain.replace(" ", "-"))
-    return found
-
-
-def links(name, text):
-    for target in LINK.findall(prose(re.sub(r"`[^`\n]*`", "", text))):
-        if re.match(r"[a-z]+:", target):
-            continue
-        path, _, anchor = target.partition("#")
-        file = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
-        if not os.path.exists(os.path.join(ROOT, file)):
-            yield f"link to {target}: no such file"
-        elif anchor and anchor not in anchors(read(file)):
-            yield f"link to {target}: no such heading"
 
 
 def paths(text, files):
@@ -160,7 +134,7 @@ def main(weft):
     pages = sorted(f for f in files if f.endswith(".md") and (f.startswith("doc/") or "/" not in f))
     assert "README.md" in pages
     bad = [f"{p}: {what}" for p in pages for text in [read(p)]
-           for check in (links(p, text), paths(text, files), functions(text, files), options(text, known, keys))
+           for check in (links(ROOT, p, text), paths(text, files), functions(text, files), options(text, known, keys))
            for what in check]
     bad += [f"{ALGORITHMS}: {what}" for what in algorithms(weft, read(ALGORITHMS))]
     bad += sources(files)
