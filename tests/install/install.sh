@@ -30,6 +30,9 @@ libdir=${pc%/pkgconfig/weft.pc}
 weft=$(find "$stage" -path '*/bin/weft')
 prefix=${weft%/bin/weft}
 include=$prefix/include
+# That of /usr says so, and bears no DESTDIR: from here on it is as all others.
+[ "${prefix#"$stage"}" != /usr ] ||
+	sed -i "s#^prefix=/usr\$#prefix=\${pcfiledir}/$(realpath --relative-to="$PKG_CONFIG_PATH" "$prefix")#" "$pc"
 cd "$clean"
 
 [ "$(pkg-config --modversion weft)" = "$("$weft" --version | awk '{print $2}')" ] || fail "weft.pc: another version"
@@ -151,11 +154,25 @@ fi
 
 # shellcheck disable=SC1091
 source moved/weft/share/bash-completion/completions/weft
-COMP_WORDS=(moved/weft/bin/weft sim --cc sw) COMP_CWORD=3
-_weft
-[ "${COMPREPLY[*]}" = swift ] || fail "completion of --cc sw: ${COMPREPLY[*]}"
-COMP_WORDS=(moved/weft/bin/weft rep) COMP_CWORD=1
-_weft
-[ "${COMPREPLY[*]}" = 'reproduce report' ] || [ "${COMPREPLY[*]}" = 'report reproduce' ] ||
-	fail "completion of rep: ${COMPREPLY[*]}"
+
+# completes EXPECTED WORD...: the last word, into these in the order of the alphabet.
+completes() {
+	local expected=$1 got
+	shift
+	COMP_WORDS=(moved/weft/bin/weft "$@") COMP_CWORD=$#
+	_weft
+	got=$(printf '%s\n' "${COMPREPLY[@]}" | sort | xargs)
+	[ "$got" = "$expected" ] || fail "completion of $*: $got"
+}
+completes 'report reproduce' rep
+completes swift sim --cc sw
+completes swift sim --cc = sw
+completes ops bench --lb = o
+completes 'eqds+smartt eqds+smartt2 eqds+smartt3' sim --cc eqds+sm
+completes eqds+newreno sim --cc = eqds+n
+completes '' sim --cc eqds+au
+completes "$(moved/weft/bin/weft sim --help | sed -n '/^switches. choice/,/^$/s/^  \([a-z_]*\) .*/\1/p' | sort | xargs)" sim --route =
+completes prime reproduce pri
+completes prime reproduce --list pri
+completes '' reproduce --out pri
 echo "installed, used and moved"
