@@ -60,8 +60,8 @@ for deb in "$debs"/*.deb; do
 done
 [ $checked != 0 ] || fail "no packages in $debs"
 
-doc=$work/root/usr/share/doc/weft
-[ ! -e "$doc/README.md" ] || python3 tests/doc/links.py "$doc"
+shipped=$work/root/usr/share/doc/weft
+[ ! -e "$shipped/README.md" ] || python3 tests/doc/links.py "$shipped"
 # In /usr pkg-config leaves out the directories that compilers search anyway.
 for pc in "$work"/root/usr/lib/*/pkgconfig/weft.pc; do
 	[ -e "$pc" ] || continue

@@ -16,7 +16,7 @@ COMMAND = re.compile(r"(?:^|[\s/])weft (sim|bench|doctor|switch|top|report|repro
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 KEY = re.compile(r"--set '?([a-z][a-z0-9_.-]*)=")
 # Options of other programs, alone in backticks.
-OTHERS = {"--in-memory": "EAL", "--no-shconf": "EAL",
+OTHERS = {"--in-memory": "EAL", "--no-shconf": "EAL", "--build-arg": "podman", "--no-install-recommends": "apt-get",
           "--allow-run-as-root": "mpirun", "--no-telemetry": "EAL", "--buildtype": "meson"}
 ALGORITHMS = "doc/reference/algorithms.md"
 PAGE = re.compile(r"\bdoc/[\w./-]*\.(?:md|lua|7|1|png)\b")
