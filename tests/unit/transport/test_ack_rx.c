@@ -327,6 +327,26 @@ static void rtt__retransmissions_are_ambiguous(void **state)
 	}
 }
 
+/* Answers are confirmed by CLEAR once all up to the newest is acknowledged, in whatever order they came. */
+static void clear__waits_for_the_newest_answer(void **state)
+{
+	static const uint8_t offsets[] = {5, 3, 0, 0}, all_before[] = {0, 0, 3, 8}; /* two answers, two plain ACKs */
+	struct duo d;
+	struct pdc_tx *p = open_and_send(&d, SENT_BYTES_MAX);
+	d.logging = true;
+	duo_run(&d, d.now + WEFT_US(4)); /* all are sent, none is acknowledged */
+	for (int i = 0; i < 4; i++) {
+		struct plain_pkt w = ack_of(&d, p->start_psn + all_before[i] - 1);
+		w.pds.next_hdr = offsets[i] ? WIRE_NH_RSP_DATA : WIRE_NH_NONE;
+		w.pds.offset = offsets[i];
+		w.ses.opcode = WIRE_RSP_W_DATA;
+		duo_inject_pkt(&d, 0, &w, NULL);
+		duo_poll(&d, 0);
+		assert_int_equal(count_ctl(&d, 0, WIRE_CTL_CLEAR_CMD), i == 3);
+	}
+	duo_close(&d);
+}
+
 static void nack__lack_of_resources_holds_the_connection(void **state)
 {
 	struct hit h = {0, 0, DUO_DROP};
@@ -470,6 +490,7 @@ int main(void)
 		cmocka_unit_test(nack__unknown_connection_after_an_answer_is_an_error),
 		cmocka_unit_test(nack__closing_in_error_starts_nothing_over),
 		cmocka_unit_test(rtt__retransmissions_are_ambiguous),
+		cmocka_unit_test(clear__waits_for_the_newest_answer),
 		cmocka_unit_test(nack__lack_of_resources_holds_the_connection),
 		cmocka_unit_test(answered__tells_when_the_last_message_has_left),
 		cmocka_unit_test(answered__tells_marks_with_their_waits),

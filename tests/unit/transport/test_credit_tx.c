@@ -218,11 +218,12 @@ static void granted__forged_credits_are_ignored(void **state)
 				  credit(p, total + (1 << 20)),
 				  credit(p, (total + (1 << 23)) & CREDIT_MASK),
 				  credit(p, 1u << 24 | total),
+				  credit(p, 1u << 24 | (total + 1)),
 				  credit(p, UINT32_MAX),
 				  credit(p, total + 1),
 				  credit(p, total + 1)};
-	bad[6].pds.dpdcid += 77;
-	bad[7].pds.spdcid++;
+	bad[7].pds.dpdcid += 77;
+	bad[8].pds.spdcid++;
 	int64_t balance = p->credit.balance_bytes;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		uint64_t stale = duo_stats(&d, 0)->rx_credit_stale;

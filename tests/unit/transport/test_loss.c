@@ -118,6 +118,38 @@ static void timeout__doubles_up_to_the_ceiling(void **state)
 	duo_close(&d);
 }
 
+/* Packets that were refused wait until their target may have room: what times out meanwhile is sent before them. */
+static void timeout__lost_go_before_refused(void **state)
+{
+	enum { PKTS = 10, REFUSED = 5, REFUSED_NS = 35000 /* held for 40 us, beyond the RTO of the first */ };
+	static const uint8_t order[] = {0, REFUSED, REFUSED + 1};
+	struct hit h = {0, PKTS - 1, DUO_DROP};
+	uint8_t *out = duo_pattern(PKTS * 4096, 1);
+	struct duo d;
+	open_default(&d);
+	d.logging = true;
+	d.fate = hit_data;
+	d.fate_arg = &h;
+	duo_send(&d, 0, out, PKTS * 4096, 1, out);
+	duo_run(&d, d.now + REFUSED_NS);
+	assert_int_equal(d.log_len, PKTS);
+	struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL}};
+	uint32_t start = first_tx(d.e[0])->start_psn;
+	for (uint32_t i = REFUSED; i <= REFUSED + 1; i++) {
+		w.pds = (struct plain_pds){.type = WIRE_PDS_NACK,
+					   .code = WIRE_NACK_NO_PKT_BUFFER,
+					   .psn = start + i,
+					   .dpdcid = first_tx(d.e[0])->pdc.id};
+		duo_inject_pkt(&d, 0, &w, NULL);
+	}
+	duo_run(&d, d.now + WEFT_MS(1));
+	duo_expect(&d, 0, out, 0);
+	for (uint32_t i = 0; i < sizeof order; i++)
+		assert_int_equal(d.log[PKTS + i].w.pds.psn - start, order[i]);
+	duo_close(&d);
+	free(out);
+}
+
 static void timeout__late_poll_gets_grace(void **state)
 {
 	struct duo d;
@@ -255,6 +287,7 @@ int main(void)
 		cmocka_unit_test(gap__acknowledged_after_all_is_spurious),
 		cmocka_unit_test(timeout__tail_loss),
 		cmocka_unit_test(timeout__doubles_up_to_the_ceiling),
+		cmocka_unit_test(timeout__lost_go_before_refused),
 		cmocka_unit_test(timeout__late_poll_gets_grace),
 		cmocka_unit_test(timeout__a_pause_of_ours_is_no_silence),
 		cmocka_unit_test(timeout__grows_with_the_rtt),

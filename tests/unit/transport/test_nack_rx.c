@@ -106,8 +106,67 @@ static void nack__each_code_has_its_action(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/* The packet was sent twice, or once, and the NACK is for the other transmission: what is in flight is left alone. */
+static void nack__for_another_transmission_is_stale(void **state)
+{
+	static const uint8_t codes[] = {WIRE_NACK_TRIMMED, WIRE_NACK_NO_PKT_BUFFER, WIRE_NACK_PKT_NOT_RCVD};
+	for (int retx = 0; retx < 2; retx++)
+		for (size_t i = 0; i < sizeof codes; i++) {
+			struct hit both = {0, 1, DUO_DROP};
+			struct duo d;
+			open_default(&d);
+			d.fate = hit_data;
+			d.fate_arg = &both;
+			duo_send(&d, 0, sent, sizeof sent, 1, sent);
+			duo_poll(&d, 0);
+			if (retx)
+				duo_run(&d, d.now + WEFT_US(75)); /* sent again after 70 us */
+			const struct weft_stats *s = duo_stats(&d, 0);
+			assert_int_equal(s->tx_retx, retx);
+			struct plain_pkt w = nack(&d, codes[i]);
+			w.pds.flags = retx ? 0 : WIRE_F_RETX;
+			duo_inject_pkt(&d, 0, &w, NULL);
+			duo_run(&d, d.now + WEFT_US(60));
+			assert_int_equal(s->rx_nack, 1);
+			assert_int_equal(s->rx_stale, 1);
+			assert_int_equal(s->tx_retx, retx);
+			duo_run(&d, d.now + WEFT_MS(5));
+			duo_expect(&d, 0, sent, 0);
+			duo_close(&d);
+		}
+}
+
+/* Who names one Start_PSN after another does not keep us busy for ever: the sixth time the operation fails. */
+static void new_start_psn__five_times_at_most(void **state)
+{
+	enum { SYN_TRIES_MAX = 5 };
+	struct hit all = {0, UINT64_MAX, DUO_DROP};
+	struct duo d;
+	struct weft_cqe cqe;
+	uint32_t started = 0;
+	open_default(&d);
+	d.fate = hit_data;
+	d.fate_arg = &all;
+	duo_send(&d, 0, sent, sizeof sent, 1, sent);
+	duo_poll(&d, 0);
+	for (; started < 20 && first_tx(d.e[0]); started++) {
+		struct plain_pkt w = nack(&d, WIRE_NACK_NEW_START_PSN);
+		w.pds.payload = NEW_START + 1000 * started;
+		duo_inject_pkt(&d, 0, &w, NULL);
+		duo_poll(&d, 0);
+	}
+	assert_int_equal(started, SYN_TRIES_MAX + 1);
+	assert_true(duo_cqe(&d, 0, &cqe));
+	assert_int_equal(cqe.err, ECONNRESET);
+	duo_close(&d);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(nack__each_code_has_its_action)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nack__each_code_has_its_action),
+		cmocka_unit_test(nack__for_another_transmission_is_stale),
+		cmocka_unit_test(new_start_psn__five_times_at_most),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,12 +237,32 @@ static void read__parts_in_any_order(void **state)
 	}
 }
 
+/* A long answer tells that its sender lives: the reader, of whom nothing is to be acknowledged, need not ask. */
+static void read__answers_are_signs_of_life(void **state)
+{
+	enum { BYTES = 16 << 20 /* 1.4 ms at 100 Gb/s */ };
+	struct duo_conf conf;
+	struct rma_duo r;
+	uint8_t *in = calloc(1, BYTES);
+	duo_conf_init(&conf);
+	conf.tune.peer_timeout_ns = WEFT_MS(2); /* it asks after a quarter of that */
+	rma_open(&r, &conf, BYTES, ALL);
+	r.d.logging = true;
+	struct weft_op op = rma_op(WEFT_OP_READ, in, BYTES, 0);
+	rma_do(&r, &op, 0);
+	assert_int_equal(count_ctl(&r.d, 0, WIRE_CTL_NOOP), 0);
+	assert_int_equal(duo_stats(&r.d, 0)->timeouts, 0);
+	rma_close(&r);
+	free(in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(write__arrives_in_the_region), cmocka_unit_test(read__brings_the_region),
-		cmocka_unit_test(read__over_one_connection),    cmocka_unit_test(read__answered_in_the_ack),
-		cmocka_unit_test(read__parts_in_any_order),     cmocka_unit_test(read__small_ones_fill_the_window),
+		cmocka_unit_test(write__arrives_in_the_region),    cmocka_unit_test(read__brings_the_region),
+		cmocka_unit_test(read__over_one_connection),       cmocka_unit_test(read__answered_in_the_ack),
+		cmocka_unit_test(read__parts_in_any_order),        cmocka_unit_test(read__small_ones_fill_the_window),
+		cmocka_unit_test(read__answers_are_signs_of_life),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
