@@ -183,7 +183,8 @@ static void peers__few_for_forged_addresses(void **state)
 	duo_close(&d);
 }
 
-static void forged_read(uint32_t length, uint8_t opcode)
+/* `waits`: it is refused until its address has shown something. */
+static void forged_read(uint32_t length, uint8_t opcode, bool waits)
 {
 	struct rma_duo r;
 	struct outside o = {0};
@@ -198,19 +199,25 @@ static void forged_read(uint32_t length, uint8_t opcode)
 	w.ses.opcode = opcode;
 	w.ses.match = RMA_KEY;
 	w.ses.request_length = length;
+	w.ses.amo_opcode = WEFT_AMO_READ; /* has no operands */
+	w.ses.amo_datatype = WEFT_AMO_UINT8;
 	forge(&r.d, &o, 1, w, NULL);
+	assert_int_equal(duo_stats(&r.d, 1)->rx_unproven, waits);
 	expect_ratio(&r.d, &o);
 	rma_close(&r);
 }
 
 static void requests__answers_are_no_longer(void **state)
 {
-	forged_read(1, WIRE_OP_READ);
-	forged_read(16, WIRE_OP_READ);
-	forged_read(17, WIRE_OP_READ);
-	forged_read(REGION, WIRE_OP_READ);
-	forged_read(8, WIRE_OP_WRITE);
-	forged_read(0, WIRE_OP_SEND);
+	forged_read(1, WIRE_OP_READ, false);
+	forged_read(16, WIRE_OP_READ, false);
+	forged_read(17, WIRE_OP_READ, true);
+	forged_read(REGION, WIRE_OP_READ, true);
+	forged_read(16, WIRE_OP_FETCHING_ATOMIC, false);
+	forged_read(17, WIRE_OP_FETCHING_ATOMIC, true);
+	forged_read(UINT16_MAX, WIRE_OP_FETCHING_ATOMIC, true);
+	forged_read(8, WIRE_OP_WRITE, false);
+	forged_read(0, WIRE_OP_SEND, false);
 }
 
 /* A host that asks for more answers than there can be, and acknowledges none, leaves some to others. */
@@ -270,7 +277,8 @@ static void announcements__are_not_fetched(void **state)
 	free(in);
 }
 
-static void forged_credit_request(const char *cc)
+/* The two packets of an address that has shown nothing get so many credits. */
+static void forged_credit_request(const char *cc, uint64_t credits_of_request, uint64_t credits_of_data)
 {
 	struct outside o = {0};
 	struct duo_conf conf;
@@ -290,6 +298,8 @@ static void forged_credit_request(const char *cc)
 				      .payload = 100000}};
 	forge(&d, &o, 1, w, NULL);
 	expect_ratio(&d, &o);
+	uint64_t credits = duo_stats(&d, 1)->tx_credit;
+	assert_int_equal(credits, credits_of_request);
 	struct plain_pkt data = duo_syn(1, 8); /* eqds opens with data */
 	data.pds.type = WIRE_PDS_RUD_CC_REQ;
 	data.pds.credit = 100000;
@@ -297,15 +307,16 @@ static void forged_credit_request(const char *cc)
 	data.ses.match = 1234;
 	forge(&d, &o, 2, data, (const uint8_t *)"12345678");
 	expect_ratio(&d, &o);
+	assert_int_equal(duo_stats(&d, 1)->tx_credit - credits, credits_of_data);
 	duo_transfer(&d, 0, 300000);
 	duo_close(&d);
 }
 
 static void credit__little_to_forged_addresses(void **state)
 {
-	forged_credit_request("eqds");
-	forged_credit_request("spraypass");
-	forged_credit_request("expresspass");
+	forged_credit_request("eqds", 0, 2);
+	forged_credit_request("spraypass", 2, 0);
+	forged_credit_request("expresspass", 2, 0);
 }
 
 /* ---- always ---- */
@@ -408,6 +419,53 @@ static void trouble__messages_come_once(void **state)
 	}
 }
 
+/* ---- Start_PSNs that are named ---- */
+
+static const weft_ns epoch_ns = UINT64_C(1) << 33;
+
+static enum duo_fate note_start_psn(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	if (w->pds.type == WIRE_PDS_NACK && w->pds.code == WIRE_NACK_NEW_START_PSN)
+		*(uint32_t *)arg = w->pds.payload;
+	return (weft_ip_low32(&w->net.dst) & 0xff000000) == FORGED ? DUO_DROP : DUO_PASS;
+}
+
+/* A host is told a Start_PSN at the end of an epoch, and begins with it at `later_ns`. Returns whether that is taken.
+ */
+static bool is_taken(weft_ns later_ns)
+{
+	struct outside o = {0};
+	struct duo_conf conf;
+	struct duo d;
+	uint32_t named = 0;
+	duo_conf_init(&conf);
+	open_validating(&d, &conf, WEFT_VALIDATE_ALWAYS);
+	d.fate = note_start_psn;
+	d.fate_arg = &named;
+	struct plain_pkt w = duo_syn(1, 0);
+	duo_run(&d, 3 * epoch_ns - 1);
+	d.now = 3 * epoch_ns - 1;
+	forge(&d, &o, 1, w, NULL);
+	assert_int_equal(duo_stats(&d, 1)->syn_asked, 1);
+	assert_int_equal(duo_stats(&d, 1)->pdc_accepted, 0);
+	w.pds.psn = named;
+	d.now = later_ns;
+	forge(&d, &o, 1, w, NULL);
+	uint64_t accepted = duo_stats(&d, 1)->pdc_accepted;
+	assert_int_equal(duo_stats(&d, 1)->syn_asked, 2 - accepted);
+	duo_close(&d);
+	return accepted;
+}
+
+static void start_psn__is_good_for_an_epoch_and_the_next(void **state)
+{
+	assert_true(is_taken(3 * epoch_ns - 1));
+	assert_true(is_taken(3 * epoch_ns));
+	assert_true(is_taken(4 * epoch_ns - 1));
+	assert_false(is_taken(4 * epoch_ns));
+	assert_false(is_taken(5 * epoch_ns));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +479,7 @@ int main(void)
 		cmocka_unit_test(credit__little_to_forged_addresses),
 		cmocka_unit_test(always__nothing_is_injected),
 		cmocka_unit_test(always__recordings_are_refused),
+		cmocka_unit_test(start_psn__is_good_for_an_epoch_and_the_next),
 		cmocka_unit_test(trouble__messages_come_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
