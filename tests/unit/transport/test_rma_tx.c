@@ -100,36 +100,69 @@ static void read__over_one_connection(void **state)
 	read_lengths(WEFT_PROFILE_AI_BASE);
 }
 
+/* An ACK of side 1 for this packet alone, from a hand-made target; the test adds a response. */
+static struct plain_pkt ack_of(const struct plain_pkt *request, uint8_t next_hdr)
+{
+	return (struct plain_pkt){.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
+				  .pds = {.type = WIRE_PDS_ACK_CC,
+					  .next_hdr = next_hdr,
+					  .flags = WIRE_F_ACK_CLEAR,
+					  .spdcid = 50,
+					  .dpdcid = request->pds.spdcid,
+					  .psn = request->pds.psn - 1,
+					  .offset = 1,
+					  .mpr = 8,
+					  .sack_offset = 1}};
+}
+
+/* With the 16 bytes that message 1, a READ, asks for. */
+static struct plain_pkt answer_in_ack(const struct plain_pkt *request)
+{
+	struct plain_pkt w = ack_of(request, WIRE_NH_RSP_DATA);
+	w.ses = (struct plain_ses){.opcode = WIRE_RSP_W_DATA,
+				   .return_code = WIRE_RC_OK,
+				   .message_id = 1,
+				   .read_message_id = 1,
+				   .modified_length = 16,
+				   .payload_length = 16};
+	w.payload_bytes = 16;
+	return w;
+}
+
+/* The n-th packet of the return direction: an answer to message 1. */
+static struct plain_pkt answer(const struct plain_pkt *request, uint32_t n, uint16_t bytes, uint8_t rc)
+{
+	struct plain_pkt w = duo_syn(0, bytes);
+	w.pds.flags = 0;
+	w.pds.spdcid = 50;
+	w.pds.dpdcid = request->pds.spdcid;
+	w.pds.psn = request->pds.psn + n;
+	w.pds.next_hdr = WIRE_NH_RSP_DATA;
+	w.ses = (struct plain_ses){
+		.opcode = WIRE_RSP_W_DATA, .return_code = rc, .read_message_id = 1, .payload_length = bytes};
+	return w;
+}
+
+/* Submits a READ to a target that is not there; its first packet. */
+static struct plain_pkt ask(struct rma_duo *r, uint8_t *in, uint32_t bytes)
+{
+	struct weft_op op = rma_op(WEFT_OP_READ, in, bytes, 0);
+	r->d.logging = true;
+	rma_submit(&r->d, 0, &op);
+	duo_poll(&r->d, 0);
+	assert_int_equal(r->d.log[0].w.ses.opcode, WIRE_OP_READ);
+	return r->d.log[0].w;
+}
+
 /* A standard target puts up to 16 bytes into the acknowledgement. */
 static void read__answered_in_the_ack(void **state)
 {
 	struct rma_duo r;
 	uint8_t in[16] = {0}, payload[16];
 	rma_open(&r, NULL, 100, ALL);
-	r.d.logging = true;
 	memset(payload, 0xbb, sizeof payload);
-	struct weft_op op = rma_op(WEFT_OP_READ, in, 16, 0);
-	rma_submit(&r.d, 0, &op);
-	duo_poll(&r.d, 0);
-	const struct plain_pkt request = r.d.log[r.d.log_len - 1].w;
-	assert_int_equal(request.ses.opcode, WIRE_OP_READ);
-	struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
-			      .pds = {.type = WIRE_PDS_ACK_CC,
-				      .next_hdr = WIRE_NH_RSP_DATA,
-				      .flags = WIRE_F_ACK_CLEAR,
-				      .spdcid = 50,
-				      .dpdcid = request.pds.spdcid,
-				      .psn = request.pds.psn - 1,
-				      .offset = 1,
-				      .mpr = 8,
-				      .sack_offset = 1},
-			      .ses = {.opcode = WIRE_RSP_W_DATA,
-				      .return_code = WIRE_RC_OK,
-				      .message_id = 1,
-				      .read_message_id = 1,
-				      .modified_length = 16,
-				      .payload_length = 16},
-			      .payload_bytes = 16};
+	const struct plain_pkt request = ask(&r, in, 16);
+	struct plain_pkt w = answer_in_ack(&request);
 	duo_inject_pkt(&r.d, 0, &w, payload);
 	duo_poll(&r.d, 0);
 	duo_expect(&r.d, 0, in, 0);
@@ -144,6 +177,91 @@ static void read__answered_in_the_ack(void **state)
 	struct weft_cqe none;
 	assert_false(duo_cqe(&r.d, 0, &none));
 	rma_close(&r);
+}
+
+/* The answer to another message, or to none. */
+static void read__answer_in_the_ack_names_its_message(void **state)
+{
+	static const uint16_t ids[] = {0, 2, 0x101};
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+		struct rma_duo r;
+		struct weft_cqe cqe;
+		uint8_t in[16] = {0}, payload[16], zero[16] = {0};
+		rma_open(&r, NULL, 100, ALL);
+		memset(payload, 0xbb, sizeof payload);
+		const struct plain_pkt request = ask(&r, in, 16);
+		struct plain_pkt w = answer_in_ack(&request);
+		w.ses.read_message_id = ids[i];
+		duo_inject_pkt(&r.d, 0, &w, payload);
+		duo_poll(&r.d, 0);
+		assert_int_equal(duo_stats(&r.d, 0)->rma_stale, 1);
+		assert_false(duo_cqe(&r.d, 0, &cqe));
+		assert_memory_equal(in, zero, sizeof in);
+		rma_close(&r);
+	}
+}
+
+/* All has come, and only the acknowledgement of the request is missing: an error is too late. */
+static void read__no_error_after_the_answer(void **state)
+{
+	for (int in_ack = 0; in_ack < 2; in_ack++) {
+		struct rma_duo r;
+		struct weft_cqe cqe;
+		uint8_t in[16] = {0}, payload[16];
+		rma_open(&r, NULL, 100, ALL);
+		memset(payload, 0xbb, sizeof payload);
+		const struct plain_pkt request = ask(&r, in, 16);
+		struct plain_pkt w = answer(&request, 0, 16, WIRE_RC_OK);
+		duo_inject_pkt(&r.d, 0, &w, payload);
+		duo_poll(&r.d, 0);
+		assert_memory_equal(in, payload, sizeof in);
+		assert_false(duo_cqe(&r.d, 0, &cqe));
+		w = in_ack ? answer_in_ack(&request) : answer(&request, 1, 0, WIRE_RC_BAD_MKEY);
+		w.ses.return_code = WIRE_RC_BAD_MKEY;
+		duo_inject_pkt(&r.d, 0, &w, payload);
+		w = ack_of(&request, WIRE_NH_NONE);
+		duo_inject_pkt(&r.d, 0, &w, NULL);
+		duo_poll(&r.d, 0);
+		assert_int_equal(duo_stats(&r.d, 0)->rma_stale, 1);
+		duo_expect(&r.d, 0, in, 0);
+		rma_close(&r);
+	}
+}
+
+/* One of the requests of a READ was refused: whatever comes for another is not taken, and the READ fails. */
+static void read__no_answers_after_an_error(void **state)
+{
+	enum { PKT = 4096, BYTES = 2 * PKT };
+	struct rma_duo r;
+	struct weft_cqe cqe;
+	uint8_t *in = calloc(1, BYTES), *payload = duo_pattern(PKT, 1);
+	rma_open(&r, NULL, BYTES, ALL);
+	r.d.e[0]->pds.conf.tune.profile = WEFT_PROFILE_AI_BASE; /* a request for each packet of the answer */
+	const struct plain_pkt request = ask(&r, in, BYTES);
+	struct plain_pkt w = ack_of(&request, WIRE_NH_RSP);
+	w.ses = (struct plain_ses){.opcode = WIRE_RSP_RESPONSE, .return_code = WIRE_RC_BAD_MKEY, .message_id = 1};
+	duo_inject_pkt(&r.d, 0, &w, NULL);
+	duo_poll(&r.d, 0);
+	assert_int_equal(duo_stats(&r.d, 0)->rx_ack, 1);
+	assert_false(duo_cqe(&r.d, 0, &cqe)); /* one is under way */
+	struct plain_pkt data = answer(&request, 0, PKT, WIRE_RC_OK);
+	data.ses.message_offset = PKT;
+	duo_inject_pkt(&r.d, 0, &data, payload);
+	duo_poll(&r.d, 0);
+	assert_int_equal(duo_stats(&r.d, 0)->rma_stale, 1);
+	for (uint32_t i = 0; i < BYTES; i++)
+		assert_int_equal(in[i], 0);
+	w = answer_in_ack(&request);
+	w.pds.psn++;
+	duo_inject_pkt(&r.d, 0, &w, payload);
+	duo_poll(&r.d, 0);
+	assert_int_equal(duo_stats(&r.d, 0)->rma_stale, 2);
+	for (uint32_t i = 0; i < BYTES; i++)
+		assert_int_equal(in[i], 0);
+	duo_expect(&r.d, 0, in, EACCES);
+	rma_close(&r);
+	free(payload);
+	free(in);
 }
 
 /* The first controls that ask for the window get lost, `arg` of them. */
@@ -259,10 +377,16 @@ static void read__answers_are_signs_of_life(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(write__arrives_in_the_region),    cmocka_unit_test(read__brings_the_region),
-		cmocka_unit_test(read__over_one_connection),       cmocka_unit_test(read__answered_in_the_ack),
-		cmocka_unit_test(read__parts_in_any_order),        cmocka_unit_test(read__small_ones_fill_the_window),
+		cmocka_unit_test(write__arrives_in_the_region),
+		cmocka_unit_test(read__brings_the_region),
+		cmocka_unit_test(read__over_one_connection),
+		cmocka_unit_test(read__answered_in_the_ack),
+		cmocka_unit_test(read__parts_in_any_order),
+		cmocka_unit_test(read__small_ones_fill_the_window),
 		cmocka_unit_test(read__answers_are_signs_of_life),
+		cmocka_unit_test(read__answer_in_the_ack_names_its_message),
+		cmocka_unit_test(read__no_error_after_the_answer),
+		cmocka_unit_test(read__no_answers_after_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
