@@ -411,6 +411,50 @@ static void dgram__waits_for_the_port(void **state)
 	duo_close(&p.d);
 }
 
+/* Counts packets that carry what the application writes once the buffer is its own again. */
+enum { REUSED = 0x5c, MARK_BYTES = 16 };
+
+static void count_reused(void *arg, int from, const uint8_t *bytes, uint16_t len)
+{
+	uint8_t mark[MARK_BYTES];
+	memset(mark, REUSED, sizeof mark);
+	*(uint32_t *)arg += memmem(bytes, len, mark, sizeof mark) != NULL;
+}
+
+/* Of two endpoints whose datagrams wait for the port one closes: its buffer is the application's again, and nothing of
+ * it leaves; the other's datagram does. */
+static void close__forgets_what_waits(void **state)
+{
+	enum { LEN = 2 * MARK_BYTES };
+	struct pair p;
+	struct weft_err err;
+	struct weft_ep *other;
+	uint8_t closed[LEN] = {0}, stays[LEN] = "stays", in[2][LEN] = {{0}};
+	uint32_t reused = 0;
+	pair_open(&p);
+	assert_int_equal(weft_ep_open_dgram(p.d.e[0], 0, 16, 16, &other, &err), 0);
+	for (int i = 0; i < 2; i++)
+		post(&p, in[i], LEN);
+	struct weft_op op = {.kind = WEFT_OP_DGRAM, .peer = p.peer[0], .buf = closed, .len = LEN, .context = closed};
+	p.d.port[0].tx_room = 0;
+	submit(&p, 0, op);
+	op.buf = op.context = stays;
+	assert_int_equal(weft_submit(other, &op), 0);
+	duo_poll(&p.d, 0);
+	weft_ep_close(p.ep[0]);
+	memset(closed, REUSED, LEN);
+	p.d.tap = count_reused;
+	p.d.tap_arg = &reused;
+	p.d.port[0].tx_room = UINT32_MAX;
+	run(&p);
+	assert_int_equal(reused, 0);
+	assert_int_equal(p.d.log_len, 1);
+	expect(&p, 1, in[0], 0);
+	assert_memory_equal(in[0], stays, LEN);
+	expect_none(&p, 1);
+	duo_close(&p.d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +470,7 @@ int main(void)
 		cmocka_unit_test(dgram__strangers_are_few),
 		cmocka_unit_test(dgram__standard_form),
 		cmocka_unit_test(dgram__waits_for_the_port),
+		cmocka_unit_test(close__forgets_what_waits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,37 @@ static void refusals__of_our_own_region(void **state)
 	stop(&w);
 }
 
+/* As side 0 would ask, but the request has header data. */
+static void ask_with_header_data(struct world *w, uint8_t opcode)
+{
+	struct plain_pkt ask = duo_syn(1, opcode == WIRE_OP_WRITE ? 100 : 0);
+	ask.pds = (struct plain_pds){.type = WIRE_PDS_RUDI_REQ, .next_hdr = WIRE_NH_STD, .psn = 5};
+	ask.ses.opcode = opcode;
+	ask.ses.flags |= WIRE_SES_HD;
+	ask.ses.match = KEY;
+	ask.ses.request_length = 100;
+	uint32_t seen = w->r.d.log_len;
+	duo_inject_pkt(&w->r.d, 1, &ask, w->out);
+	duo_poll(&w->r.d, 1);
+	assert_int_equal(w->r.d.log_len, seen + 1);
+	assert_int_equal(w->r.d.log[seen].w.pds.next_hdr, WIRE_NH_RSP);
+	assert_int_equal(w->r.d.log[seen].w.ses.return_code, WIRE_RC_UNSUPPORTED_OP);
+}
+
+/* Nobody here asks so: header data would be for a completion, and there is none. */
+static void refusals__of_header_data(void **state)
+{
+	struct world w;
+	start(&w, WEFT_MR_READ | WEFT_MR_WRITE);
+	w.r.d.logging = true;
+	ask_with_header_data(&w, WIRE_OP_READ);
+	ask_with_header_data(&w, WIRE_OP_WRITE);
+	assert_int_equal(duo_stats(&w.r.d, 1)->rma_refused, 2);
+	for (int i = 0; i < REGION; i++)
+		assert_int_equal(w.r.mem[i], 0);
+	stop(&w);
+}
+
 static void refusals__as_of_others(void **state)
 {
 	struct world w;
@@ -225,6 +256,77 @@ static void refusals__as_of_others(void **state)
 	stop(&w);
 }
 
+/* A READ of side 0 in two packets, whose buffer has a guard behind it. */
+enum { ASKED = 5000, REST = ASKED - 4096, GUARD = 64, UNTOUCHED = 0xcc };
+
+static const struct forged {
+	uint8_t nth; /* packet of the READ that it is about */
+	uint8_t next_hdr, return_code;
+	uint16_t bytes;
+	uint32_t offset;
+	bool stranger; /* comes from another host than was asked */
+} forgeries[] = {
+	{0, WIRE_NH_RSP_DATA, WIRE_RC_OK, 4097, 0, false}, /* longer than that packet asked for */
+	{1, WIRE_NH_RSP_DATA, WIRE_RC_OK, REST + GUARD, 0, false},
+	{0, WIRE_NH_RSP_DATA, WIRE_RC_OK, 100, 1, false},
+	{1, WIRE_NH_RSP_DATA, WIRE_RC_OK, REST, REST, false},
+	{0, WIRE_NH_RSP_DATA, WIRE_RC_OK, 4096, 0, true},
+	{1, WIRE_NH_RSP_DATA, WIRE_RC_OK, 100, 0, true},
+	{0, WIRE_NH_RSP, WIRE_RC_PERM_VIOLATION, 0, 0, true},
+	{0, WIRE_NH_RSP, WIRE_RC_OK, 0, 0, false}, /* no data */
+};
+enum { FORGERIES = sizeof forgeries / sizeof *forgeries };
+
+static void inject_forged(struct world *w, const struct forged *f)
+{
+	static uint8_t bytes[WEFT_PKT_HEAD_MAX + 8192];
+	struct plain_pkt p = {.net = {.dst_port = WIRE_UDP_PORT, .dscp = WIRE_DSCP_TRIMMABLE, .entropy = 5},
+			      .pds = {.type = WIRE_PDS_RUDI_RESP, .next_hdr = f->next_hdr},
+			      .ses = {.opcode = f->bytes ? WIRE_RSP_W_DATA : WIRE_RSP_RESPONSE,
+				      .return_code = f->return_code,
+				      .payload_length = f->bytes,
+				      .message_offset = f->offset},
+			      .payload_bytes = f->bytes};
+	p.pds.psn = w->r.d.log[f->nth].w.pds.psn;
+	p.net.src = w->r.d.log[f->nth].w.net.dst;
+	p.net.src.b[15] ^= f->stranger ? 0x40 : 0;
+	p.net.dst = w->r.d.log[f->nth].w.net.src;
+	size_t head = plain_encode(&p, bytes);
+	assert_true(head > 0);
+	memset(bytes + head, 0xbb, f->bytes);
+	duo_inject(&w->r.d, 0, bytes, (uint16_t)(head + f->bytes));
+	duo_poll(&w->r.d, 0);
+}
+
+/* Who knows the id of a packet fills no more of the buffer than it asked for, and who was not asked nothing of it. */
+static void responses__forged_ones_are_ignored(void **state)
+{
+	struct world w;
+	struct weft_cqe cqe;
+	uint8_t in[ASKED + GUARD], untouched[ASKED + GUARD];
+	start(&w, WEFT_MR_READ);
+	w.r.d.logging = true;
+	memset(in, UNTOUCHED, sizeof in);
+	memset(untouched, UNTOUCHED, sizeof untouched);
+	memcpy(w.r.mem, w.out, ASKED);
+	const struct weft_op op = op_of(WEFT_OP_READ, in, ASKED, 0);
+	rma_submit(&w.r.d, 0, &op);
+	duo_poll(&w.r.d, 0);
+	assert_int_equal(w.r.d.log_len, 2);
+	for (int i = 0; i < FORGERIES; i++) {
+		inject_forged(&w, &forgeries[i]);
+		assert_int_equal(duo_stats(&w.r.d, 0)->rma_stale, i + 1);
+		assert_memory_equal(in, untouched, sizeof in);
+		assert_false(duo_cqe(&w.r.d, 0, &cqe));
+	}
+	duo_run(&w.r.d, w.r.d.now + WEFT_MS(5));
+	assert_int_equal(duo_expect(&w.r.d, 0, in, 0).len, ASKED);
+	assert_memory_equal(in, w.out, ASKED);
+	assert_memory_equal(in + ASKED, untouched, GUARD);
+	assert_int_equal(duo_stats(&w.r.d, 0)->rma_stale, FORGERIES);
+	stop(&w);
+}
+
 static enum duo_fate silence(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
 {
 	return from ? DUO_DROP : DUO_PASS;
@@ -240,6 +342,11 @@ static void silence__ends_in_a_timeout(void **state)
 	duo_run(&w.r.d, w.r.d.now + WEFT_S(200));
 	duo_expect(&w.r.d, 0, w.out, ETIMEDOUT);
 	stop(&w);
+}
+
+static enum duo_fate late_answers(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return from ? DUO_LATE : DUO_PASS;
 }
 
 /* No more in flight than 512 packets or about 1 MiB, and as many as that. */
@@ -283,6 +390,49 @@ static uint32_t waiting_with_payload(const struct out_batch *o)
 	for (uint32_t i = 0; i < o->count; i++)
 		n += o->pkts[i]->payload != NULL;
 	return n;
+}
+
+/* Counts packets that carry what the application writes once the buffer is its own again. */
+enum { REUSED = 0x5c, MARK_BYTES = 16 };
+
+static void count_reused(void *arg, int from, const uint8_t *bytes, uint16_t len)
+{
+	uint8_t mark[MARK_BYTES];
+	memset(mark, REUSED, sizeof mark);
+	*(uint32_t *)arg += memmem(bytes, len, mark, sizeof mark) != NULL;
+}
+
+/* A WRITE ends while its repetition waits for the port: the buffer is the application's, and nothing of it leaves. */
+static void completion__repetitions_are_not_sent(void **state)
+{
+	struct world w;
+	uint32_t reused = 0;
+	start(&w, WEFT_MR_WRITE);
+	const struct out_batch *o = &w.r.d.e[0]->pds.out;
+	weft_ns rto_ns = w.r.d.e[0]->pds.conf.rto_ns;
+	uint8_t buf[100];
+	memcpy(buf, w.out, sizeof buf);
+	w.r.d.fate = late_answers;
+	w.r.d.late_ns = 3 * rto_ns;
+	const struct weft_op op = op_of(WEFT_OP_WRITE, buf, sizeof buf, 0);
+	rma_submit(&w.r.d, 0, &op);
+	duo_run(&w.r.d, w.r.d.now + rto_ns);
+	assert_memory_equal(w.r.mem, w.out, sizeof buf);
+	w.r.d.port[0].tx_room = 0;
+	w.r.d.now += rto_ns + WEFT_US(1); /* it is sent again */
+	duo_poll(&w.r.d, 0);
+	assert_int_equal(waiting_with_payload(o), 1);
+	w.r.d.now += 3 * rto_ns; /* and the answer is here */
+	duo_poll(&w.r.d, 0);
+	duo_expect(&w.r.d, 0, buf, 0);
+	memset(buf, REUSED, sizeof buf);
+	w.r.d.tap = count_reused;
+	w.r.d.tap_arg = &reused;
+	w.r.d.port[0].tx_room = UINT32_MAX;
+	duo_run(&w.r.d, w.r.d.now + WEFT_MS(5));
+	assert_int_equal(reused, 0);
+	assert_memory_equal(w.r.mem, w.out, sizeof buf);
+	stop(&w);
 }
 
 /* MPICH's dynamic windows are such a region. What waits for the port is dropped at once, not 4 GiB by 4 GiB, and
@@ -332,9 +482,12 @@ int main(void)
 		cmocka_unit_test(trimmed__at_once),
 		cmocka_unit_test(refusals__of_our_own_region),
 		cmocka_unit_test(refusals__as_of_others),
+		cmocka_unit_test(refusals__of_header_data),
+		cmocka_unit_test(responses__forged_ones_are_ignored),
 		cmocka_unit_test(silence__ends_in_a_timeout),
 		cmocka_unit_test(flight__is_bounded),
 		cmocka_unit_test(close__drops_operations),
+		cmocka_unit_test(completion__repetitions_are_not_sent),
 		cmocka_unit_test(close__of_a_region_of_all_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
