@@ -250,6 +250,64 @@ static void crc__not_avoided_by_a_dscp(void **state)
 	duo_close(&d);
 }
 
+static struct plain_pkt last_data_of(const struct duo *d, int side)
+{
+	uint32_t i = d->log_len;
+	while (i && !(d->log[i - 1].from == side && is_data(&d->log[i - 1].w)))
+		i--;
+	assert_true(i > 0);
+	return d->log[i - 1].w;
+}
+
+static void next_without_trailer(const struct duo_conf *conf, const struct want *want)
+{
+	static int context;
+	static const uint8_t forged[64] = {0xbb};
+	uint8_t out[64] = {1}, in[64] = {0};
+	struct weft_cqe cqe;
+	struct duo d;
+
+	duo_open(&d, conf);
+	d.logging = true;
+	duo_transfer(&d, 0, sizeof in);
+	duo_transfer(&d, 0, sizeof in); /* by then the initiator knows the connection */
+	struct plain_pkt next = last_data_of(&d, 0);
+	assert_false(next.pds.flags & WIRE_F_SYN);
+	assert_int_equal(next.net.crc, 1);
+	next.net.crc = next.net.native = 0;
+	next.pds.psn++;
+	next.ses.message_id++;
+	next.ses.match = 1;
+	duo_recv(&d, 1, in, sizeof in, 1, 0, &context);
+	duo_inject_pkt(&d, 1, &next, forged);
+	duo_poll(&d, 1);
+	assert_int_equal(duo_stats(&d, 1)->rx_bad_crc, 1);
+	assert_false(duo_cqe(&d, 1, &cqe));
+	duo_send(&d, 0, out, sizeof out, 1, &context);
+	duo_run(&d, d.now + WEFT_MS(50));
+	duo_expect(&d, 0, &context, 0);
+	duo_expect(&d, 1, &context, 0);
+	assert_memory_equal(in, out, sizeof in);
+	check_log(&d, 0, want); /* answers, too, are wrapped as before */
+	duo_close(&d);
+}
+
+/* A connection that began with trailers has them in all packets: one without is damaged, even where nobody requires
+ * them. */
+static void crc__of_all_packets_or_none(void **state)
+{
+	for (int native = 0; native < 2; native++) {
+		struct duo_conf conf;
+		struct weft_engine_tune plain;
+		duo_conf_init(&conf);
+		plain = conf.tune;
+		conf.tune_1 = &plain;
+		conf.tune.encap = native ? 2 : 0;
+		conf.tune.crc = !native;
+		next_without_trailer(&conf, native ? &wants[2] : &(struct want){WIRE_UDP_PORT, 0, 1});
+	}
+}
+
 /* ---- profiles ---- */
 
 static void exchange(struct duo *d, uint64_t len)
@@ -337,6 +395,7 @@ int main(void)
 		cmocka_unit_test(crc__answered),
 		cmocka_unit_test(remote_heard__while_both_begin),
 		cmocka_unit_test(crc__not_avoided_by_a_dscp),
+		cmocka_unit_test(crc__of_all_packets_or_none),
 		cmocka_unit_test(crc__behind_packets_of_any_size),
 		cmocka_unit_test(remote_heard__changes_what_is_begun),
 		cmocka_unit_test(remote_heard__rewraps_what_is_not_answered),

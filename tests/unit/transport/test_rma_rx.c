@@ -318,6 +318,43 @@ static void deleted__key_used_again(void **state)
 	}
 }
 
+/* Nor does what waits for its turn then: its initiator hears that the key is none. */
+static void deleted__key_used_again_before_the_turn(void **state)
+{
+	for (int fetches = 0; fetches < 2; fetches++) {
+		struct rma_duo r;
+		uint8_t byte = 1, operand[8] = {5}, was[8] = {0}, other[BYTES] = {0};
+		const struct weft_op_atomic sum = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = was};
+		rma_open(&r, NULL, BYTES, ALL);
+		duo_transfer(&r.d, 0, 8); /* the connection is there */
+		struct shuffle s = {r.d.sent[0]};
+		r.d.fate = make_late;
+		r.d.fate_arg = &s;
+		r.d.late_ns = WEFT_US(30);
+		duo_send(&r.d, 0, &byte, 1, 3, &byte);
+		duo_poll(&r.d, 0);
+		struct weft_op op =
+			rma_op(fetches ? WEFT_OP_FETCH_ATOMIC : WEFT_OP_READ, fetches ? operand : was, 8, 0);
+		op.atomic = fetches ? &sum : NULL;
+		rma_submit(&r.d, 0, &op);
+		uint64_t arrived = duo_stats(&r.d, 1)->rx_data;
+		duo_run(&r.d, r.d.now + WEFT_US(15));
+		assert_int_equal(duo_stats(&r.d, 1)->rx_data, arrived + 1); /* it is accepted, and waits */
+		weft_mr_del(r.mr);
+		memset(other, 9, BYTES);
+		const struct weft_mr_attr attr = {.key = RMA_KEY, .base = other, .bytes = BYTES, .access = ALL};
+		assert_int_equal(weft_mr_add(r.d.e[1], &attr, &r.mr), 0);
+		duo_run(&r.d, r.d.now + WEFT_MS(50));
+		duo_expect(&r.d, 0, &byte, 0);
+		duo_expect(&r.d, 0, op.buf, EACCES);
+		for (int i = 0; i < 8; i++) {
+			assert_int_equal(was[i], 0);
+			assert_int_equal(other[i], 9);
+		}
+		rma_close(&r);
+	}
+}
+
 static void add__keys_and_pieces(void **state)
 {
 	struct rma_duo r;
@@ -685,6 +722,7 @@ int main(void)
 		cmocka_unit_test(delivered__completes_when_done),
 		cmocka_unit_test(deleted__region_is_dead_at_once),
 		cmocka_unit_test(deleted__key_used_again),
+		cmocka_unit_test(deleted__key_used_again_before_the_turn),
 		cmocka_unit_test(add__keys_and_pieces),
 		cmocka_unit_test(move__every_access),
 		cmocka_unit_test(move__fails),

@@ -567,6 +567,14 @@ static void memory__runs_out(void **state)
 		}
 }
 
+static uint64_t token_of_announcement(const struct rndv *r)
+{
+	for (uint32_t i = 0; i < r->d.log_len; i++)
+		if (r->d.log[i].w.has_ses && r->d.log[i].w.ses.opcode == WIRE_OP_RENDEZVOUS_TSEND)
+			return r->d.log[i].w.ses.rndv_match;
+	return 0;
+}
+
 /* READs of the sender's message with tokens that were never given out. */
 static void forged__tokens_open_nothing(void **state)
 {
@@ -575,10 +583,7 @@ static void forged__tokens_open_nothing(void **state)
 	r.d.logging = true;
 	duo_send(&r.d, 0, r.out, BYTES, 7, r.out);
 	run(&r);
-	uint64_t token = 0;
-	for (uint32_t i = 0; i < r.d.log_len; i++)
-		if (r.d.log[i].w.has_ses && r.d.log[i].w.ses.opcode == WIRE_OP_RENDEZVOUS_TSEND)
-			token = r.d.log[i].w.ses.rndv_match;
+	uint64_t token = token_of_announcement(&r);
 	assert_true(token);
 	for (int i = 0; i < 4; i++) {
 		struct plain_pkt w = duo_syn(0, 0);
@@ -600,6 +605,54 @@ static void forged__tokens_open_nothing(void **state)
 	duo_expect(&r.d, 0, r.out, 0);
 	assert_memory_equal(r.in, r.out, BYTES);
 	rndv_close(&r);
+}
+
+/* A packet of a READ, in two halves, of what side 0 has announced. */
+static struct plain_pkt read_half(uint64_t token, bool second)
+{
+	struct plain_pkt w = duo_syn(0, 0);
+	w.pds.spdcid = 50;
+	w.pds.psn += second;
+	w.pds.psn_offset = second;
+	w.ses.opcode = WIRE_OP_READ;
+	w.ses.flags = WIRE_SES_REL | (second ? WIRE_SES_EOM : WIRE_SES_SOM);
+	w.ses.ri_generation = RMA_GEN_MESSAGE;
+	w.ses.match = token;
+	w.ses.request_length = LIMIT;
+	w.ses.message_offset = second ? LIMIT / 2 : 0;
+	w.ses.payload_length = second ? LIMIT / 2 : 0;
+	return w;
+}
+
+/* A message is asked for by one packet: the answer to a part of it would be taken for the end of the message. Whichever
+ * of two packets is the first, it gets nothing, and the receiver all. */
+static void forged__parts_of_a_message(void **state)
+{
+	for (int first = 0; first < 2; first++) {
+		struct rndv r;
+		rndv_open(&r);
+		r.d.logging = true;
+		duo_send(&r.d, 0, r.out, BYTES, 7, r.out);
+		run(&r);
+		uint64_t token = token_of_announcement(&r);
+		assert_true(token);
+		uint32_t seen = r.d.log_len;
+		for (int i = 0; i < 2; i++) {
+			struct plain_pkt w = read_half(token, i != first);
+			duo_inject_pkt(&r.d, 0, &w, NULL);
+			duo_poll(&r.d, 0);
+		}
+		assert_true(r.d.log_len > seen);
+		assert_int_equal(r.d.log[seen].w.ses.return_code, WIRE_RC_UNSUPPORTED_SIZE);
+		assert_int_equal(r.d.e[0]->ses.answers, 0);
+		duo_recv(&r.d, 1, r.in, BYTES, 7, 0, r.in);
+		run(&r);
+		assert_int_equal(duo_expect(&r.d, 1, r.in, 0).len, BYTES);
+		duo_expect(&r.d, 0, r.out, 0);
+		assert_memory_equal(r.in, r.out, BYTES);
+		expect_clean(&r);
+		rndv_close(&r);
+	}
 }
 
 int main(void)
@@ -626,6 +679,7 @@ int main(void)
 		cmocka_unit_test(close__without_memory_tells_the_sender),
 		cmocka_unit_test(memory__runs_out),
 		cmocka_unit_test(forged__tokens_open_nothing),
+		cmocka_unit_test(forged__parts_of_a_message),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
