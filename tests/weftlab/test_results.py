@@ -74,6 +74,24 @@ def test_single_runs_and_several_directories(weft: Binary, tmp_path: Path, two_c
     assert len(weftlab.load(tmp_path / "1", two_cases.attrs["directory"])) == 13
 
 
+def test_a_result_of_json_has_no_files_of_another_run(weft: Binary, tmp_path: Path) -> None:
+    """Also when both lie in one directory."""
+    command = [weft.path, "sim", "--topology=star:4", "--matrix=permutation:4:16KiB"]
+    subprocess.run([*command, "--seed=2", f"--out={tmp_path}", f"--json={tmp_path}/b.json"], capture_output=True,
+                   check=True)
+    subprocess.run([*command, "--mtu=1024", f"--json={tmp_path}/a.json"], capture_output=True, check=True)
+    both = weftlab.load(tmp_path / "a.json", tmp_path / "b.json")
+    assert list(both["directory"]) == [f"{tmp_path}/a.json", str(tmp_path)]
+    for asked in (both.flows, both.links, both.ports, both.series, both.arrivals, both.pcap):
+        with pytest.raises(WeftlabError, match="a.json: a result of --json has no .*; run it with --out DIR"):
+            asked()
+    with pytest.raises(WeftlabError, match="a.json: a result of --json has no flows.csv"):
+        weftlab.figure(both, "fct-cdf")
+    for name in ("b.json", "run.json"):
+        assert set(weftlab.load(tmp_path / name).flows()["seed"]) == {2}
+    assert list(weftlab.load(tmp_path / "run.json", tmp_path / "a.json")["source"]) == [tmp_path.name, "a.json"]
+
+
 def test_a_single_run_says_why_it_failed(weft: Binary, tmp_path: Path) -> None:
     done = subprocess.run([weft.path, "sim", "--topology=star:4", "--matrix=permutation:4:1MiB", "--end=5us",
                            f"--out={tmp_path}/one"], capture_output=True, text=True, check=False)

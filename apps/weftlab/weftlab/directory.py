@@ -166,10 +166,18 @@ def read_command(directory: str) -> str:
         return ""
 
 
-def read_record(directory: str) -> dict[str, Any]:
-    """run.json of a directory; empty: there is none."""
+def file_of(place: str, name: str) -> str:
+    """The path of a file that a run left in its directory. WeftlabError: nothing is known of the run but a file of
+    `--json`, and what lies beside it may be another run's."""
+    if os.path.isfile(place):
+        raise WeftlabError(f"{place}: a result of --json has no {name}; run it with --out DIR, and give DIR")
+    return os.path.join(place, name)
+
+
+def read_record(place: str) -> dict[str, Any]:
+    """run.json of a directory, or a file of `--json`; empty: there is none."""
     try:
-        with open(os.path.join(directory, "run.json"), encoding="utf-8") as file:
+        with open(place if os.path.isfile(place) else os.path.join(place, "run.json"), encoding="utf-8") as file:
             record = json.load(file)
     except (OSError, ValueError):
         return {}

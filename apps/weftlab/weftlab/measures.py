@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .binary import Binary
-from .directory import read_record
+from .directory import file_of, read_record
 from .errors import WeftlabError
 from .results import read_csv
 from .stats import over
@@ -98,7 +98,7 @@ def _table_of(path: str, mtime_ns: int) -> Any:
 
 def _table(row: Row, name: str) -> Any:
     """A file of a run. Claims of one scenario read the same files again and again."""
-    path = os.path.join(row["directory"], name)
+    path = file_of(row["directory"], name)
     try:
         return _table_of(path, os.stat(path).st_mtime_ns)
     except OSError as error:

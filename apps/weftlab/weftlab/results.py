@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, Sequence
 
 import pandas as pd
 
-from .directory import FAILED, WAITING, read_record
+from .directory import FAILED, WAITING, file_of, read_record
 from .errors import WeftlabError
 
 LEADING = ["id", "label", "case", "seed", "status", "error", "directory"]  # columns before the axes and the measures
@@ -21,7 +21,8 @@ SUMMARY = ("ideal_us", "inflation", "goodput_gbps", "jain")
 
 class Runs(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     """A DataFrame with a row per run. Rows may be selected as in any DataFrame; flows(), ports(), ... then read the
-    files of the runs that are left. `attrs` has `title`, `about`, `axes` (names), `cases` and `directory`."""
+    files of the runs that are left. `directory` is where these are, of a result of `--json` alone that file: WeftlabError
+    when others of its run are asked for. `attrs` has `title`, `about`, `axes` (names), `cases` and `directory`."""
 
     @property
     def _constructor(self) -> Any:
@@ -66,9 +67,10 @@ class Runs(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
 
         parts = []
         for row in self._with_results():
-            for name in sorted(os.listdir(row["directory"])):
+            place = os.path.dirname(file_of(row["directory"], "captures"))
+            for name in sorted(os.listdir(place)):
                 if name.endswith((".pcap", ".pcapng")):
-                    parts.append(self._keyed(pcap(os.path.join(row["directory"], name)), row))
+                    parts.append(self._keyed(pcap(os.path.join(place, name)), row))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
     def read(self, name: str, optional: bool = False) -> pd.DataFrame:
@@ -76,7 +78,7 @@ class Runs(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         `optional` runs without the file are left out."""
         parts = []
         for row in self._with_results():
-            path = os.path.join(row["directory"], name)
+            path = file_of(row["directory"], name)
             if optional and not os.path.exists(path):
                 continue
             parts.append(self._keyed(read_csv(path), row))
@@ -110,7 +112,7 @@ def load(*directories: str | os.PathLike[str]) -> Runs:
     if len(parts) == 1:
         return parts[0]
     for part, directory in zip(parts, directories):
-        part.insert(1, "source", os.path.basename(os.path.normpath(os.fspath(directory))))
+        part.insert(1, "source", name_of(os.fspath(directory)))
     both = Runs(pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True))
     axes = list(dict.fromkeys(["source", *(axis for part in parts for axis in part.attrs["axes"])]))
     cases = list(dict.fromkeys(case for part in parts for case in part.attrs["cases"]))
@@ -133,17 +135,32 @@ def _load_one(path: str) -> Runs:
         raise WeftlabError(f"{summary_path}: not the results of a sweep: {error}") from error
 
 
+def name_of(path: str) -> str:
+    """What results are called: by their file, and those of a directory by that."""
+    directory, name = os.path.split(os.path.abspath(path))
+    return os.path.basename(directory) if name == "run.json" else name
+
+
+def place_of(path: str, record: dict[str, Any]) -> str:
+    """Where the files of a run are: the directory of its run.json, also when the run wrote the same as `path`; else
+    `path` itself, for what lies beside a file of `--json` may be another run's."""
+    directory, name = os.path.split(path)
+    if name == "run.json" or read_record(directory) == record:
+        return directory or os.curdir
+    return path
+
+
 def _load_run(path: str) -> Runs:
-    directory, name = (path, "run.json") if os.path.isdir(path) else os.path.split(path)
+    summary_path = os.path.join(path, "run.json") if os.path.isdir(path) else path
     try:
-        with open(os.path.join(directory, name), encoding="utf-8") as file:
+        with open(summary_path, encoding="utf-8") as file:
             record = json.load(file)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise WeftlabError(f"{os.path.join(directory, name)}: no results: {reason}") from error
+        raise WeftlabError(f"{summary_path}: no results: {reason}") from error
     if not isinstance(record, dict) or record.get("schema") != "weft.run/1":
         raise WeftlabError(f"{path}: not a run's result (schema weft.run/1)")
-    title = os.path.basename(os.path.normpath(path))
+    title, directory = name_of(path), place_of(summary_path, record)
     entry = {"id": 0, "label": record.get("label", title), "case": record.get("case", ""), "values": {},
              "seed": record["seed"], "status": FAILED if record.get("error") else "done",
              "error": record.get("error", "")}
