@@ -18,6 +18,7 @@ import weftlab
 from conftest import ROOT, Write
 from weftlab import Runs, WeftlabError
 from weftlab.__main__ import main
+from weftlab.binary import Binary
 from weftlab.page import PAGE_BYTES_MAX, as_json, data_of, page, plain, rounded
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -142,6 +143,42 @@ def test_the_command_writes_the_page(two_cases: Runs, tmp_path: Path, capsys: py
     assert main(["report", two_cases.attrs["directory"], "--html", "/nonexistent/page.html"]) == 1
     assert main(["report", two_cases.attrs["directory"], "--where", "case=hashed", "-o", "-"]) == 0
     assert capsys.readouterr().out == path.read_text()
+
+
+@pytest.fixture
+def json_files(weft: Binary, tmp_path: Path) -> list[str]:
+    """Results of --json alone, of two load balancers."""
+    files = [f"{tmp_path}/{lb}.json" for lb in ("ops", "ecmp")]
+    for lb, file in zip(("ops", "ecmp"), files):
+        subprocess.run([weft.path, "sim", "--topology=star:4", "--matrix=permutation:4:16KiB", f"--lb={lb}",
+                        f"--json={file}"], capture_output=True, check=True)
+    return files
+
+
+def test_files_of_json_are_compared(json_files: list[str], tmp_path: Path, two_cases: Runs,
+                                    capsys: pytest.CaptureFixture[str]) -> None:
+    """They have no flows: what needs these is left out, and said to be."""
+    page_path = tmp_path / "ops.html"
+    assert main(["report", *json_files]) == 0
+    assert capsys.readouterr().out == f"{page_path}\n"
+    assert "file of --json (weft sim --out DIR writes\nall): ops.json, ecmp.json" in page_path.read_text()
+    assert main(["report", *json_files, "--figure=bars", f"--svg={tmp_path}/bars.svg"]) == 0
+    assert main(["report", *json_files, "--figure=fct-cdf", f"--svg={tmp_path}/cdf.svg"]) == 1
+    assert "ops.json: a result of --json has no flows.csv; run it with --out DIR" in capsys.readouterr().err
+    single = Path(two_cases["directory"][0])
+    both = data_of(runs := weftlab.load(json_files[0], single), runs)
+    assert [len(curve["x"]) > 0 for curve in both["curves"]["fct_us"]] == [False, True]
+    assert {curve["of"] for curve in both["time"]} == {1} and len(both["ideals"]) == 1
+    run_json = shutil.copytree(single, tmp_path / "run") / "run.json"
+    assert main(["report", str(run_json)]) == 0
+    text = (tmp_path / "run" / "report.html").read_text()
+    assert "file of --json" not in text and '"kind":"queue"' in text
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
+def test_a_page_of_json_alone_has_no_empty_plots(json_files: list[str], tmp_path: Path) -> None:
+    found = browse(page(weftlab.load(*json_files)), tmp_path, 1280, reader=LOOKER)
+    assert len(found["plots"]) == 1 and found["plots"][0] > 1
 
 
 def test_a_reader_may_stop_reading(two_cases: Runs) -> None:

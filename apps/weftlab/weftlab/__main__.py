@@ -135,11 +135,12 @@ def judged(path: str, binary: str | None, runs: "Runs", part: bool = False) -> "
 def add_report(command: argparse.ArgumentParser) -> None:
     """weftlab report"""
     command.set_defaults(command=report)
-    command.add_argument("directories", nargs="+", metavar="DIR|TRACE.csv",
-                         help="of results; or TRACE.csv of weft trace: PSNs, windows and losses over time, by default "
-                         "into TRACE.svg")
+    command.add_argument("directories", nargs="+", metavar="DIR|FILE.json|TRACE.csv",
+                         help="of results, or a file of --json; or TRACE.csv of weft trace: PSNs, windows and losses "
+                         "over time, by default into TRACE.svg")
     command.add_argument("--html", "--output", "-o", metavar="FILE",
-                         help="the page; - is standard output; default without --figure: report.html in DIR")
+                         help="the page; - is standard output; default without --figure: report.html in DIR, "
+                         "FILE.html beside FILE.json")
     command.add_argument("--scenario", "--claims", metavar="FILE.yaml",
                          help="of the results: its claims and its figure are on the page, too")
     command.add_argument("--binary", metavar="WEFT", help="the weft executable, for --scenario")
@@ -172,11 +173,17 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.figure:
         draw(runs, options)
     if options.html or not options.figure:
-        path = options.html or os.path.join(options.directories[0], "report.html")
+        path = options.html or page_of(options.directories[0])
         write_page(runs, path, judged(options.scenario, options.binary, runs, part=True) if options.scenario else ())
         if path != "-":
             print(path)
     return SUCCESS
+
+
+def page_of(path: str) -> str:
+    """Where the page of results goes: report.html in their directory; beside a file, and by its name."""
+    directory, name = (path, "run.json") if os.path.isdir(path) else os.path.split(path)
+    return os.path.join(directory, "report.html" if name == "run.json" else os.path.splitext(name)[0] + ".html")
 
 
 def report_traces(options: argparse.Namespace) -> int:

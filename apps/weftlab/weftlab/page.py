@@ -81,6 +81,7 @@ def page(runs: Runs, judgements: Sequence[Judgement] = (), published: Picture | 
     failed = runs[(runs["status"] != DONE) & (runs["error"] != "")]
     text = rendered(
         "page.html.j2", title=runs.attrs.get("title") or "Runs", about=runs.attrs.get("about") or "", data=data,
+        without_files=[os.path.basename(place) for place in complete["directory"] if os.path.isfile(place)],
         total=len(runs), done=int((runs["status"] == DONE).sum()), script=_read("page.js"),
         failures=[(row.label, row.seed, row.error) for row in failed.head(20).itertuples()], failed=len(failed),
         judgements=judgements, published=published)
@@ -116,10 +117,10 @@ def _of_flows(combinations: Sequence[tuple[dict[str, object], Runs]]) -> dict[st
     curves: dict[str, list[Any]] = {"fct_us": [], "slowdown": []}
     alone = []
     for values, group in combinations:
-        flows = group.flows()
+        flows = group.with_files().flows()
         for column, found in curves.items():
-            found.append(_distribution(flows[column], points))
-        alone.append((values, times_alone(flows)))
+            found.append(_distribution(flows[column] if column in flows else pd.Series(dtype=float), points))
+        alone += [(values, times_alone(flows))] if len(flows) else []
     return {"curves": curves, "ideals": [{"name": name, **_distribution(pd.Series(times), most)}
                                          for name, times in ideals(alone)]}
 
@@ -156,7 +157,9 @@ def _all_over_time(combinations: Sequence[tuple[dict[str, object], Runs]],
     curves: list[dict[str, Any]] = []
     left_out = 0
     for at, (_, group) in enumerate(combinations):
-        first: Runs = group[group["seed"] == group["seed"].iloc[0]]
+        first: Runs = group[group["seed"] == group["seed"].iloc[0]].with_files()
+        if first.empty:
+            continue
         if room <= 0:
             left_out += os.path.exists(os.path.join(first["directory"].iloc[0], "ports.csv"))
             continue

@@ -21,8 +21,9 @@ SUMMARY = ("ideal_us", "inflation", "goodput_gbps", "jain")
 
 class Runs(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     """A DataFrame with a row per run. Rows may be selected as in any DataFrame; flows(), ports(), ... then read the
-    files of the runs that are left. `directory` is where these are, of a result of `--json` alone that file: WeftlabError
-    when others of its run are asked for. `attrs` has `title`, `about`, `axes` (names), `cases` and `directory`."""
+    files of the runs that are left. `directory` is where these are. Of a result of `--json` alone it is that file, and
+    there is a WeftlabError when others of its run are asked for. `attrs` has `title`, `about`, `axes` (names), `cases`
+    and `directory`."""
 
     @property
     def _constructor(self) -> Any:
@@ -37,6 +38,8 @@ class Runs(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         """flows.csv of all runs: a row per flow. `fct_us` is NaN for a flow that did not end. `gbps` and `slowdown` are
         computed."""
         flows = self.read("flows.csv")
+        if flows.empty:
+            return flows
         flows["gbps"] = flows["bytes"] * 8e-3 / flows["fct_us"]
         flows["slowdown"] = flows["fct_us"] / flows["ideal_us"]
         return flows
@@ -72,6 +75,11 @@ class Runs(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
                 if name.endswith((".pcap", ".pcapng")):
                     parts.append(self._keyed(pcap(os.path.join(place, name)), row))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+    def with_files(self) -> "Runs":
+        """Those that have more than a file of `--json`."""
+        runs: Runs = self[[os.path.isdir(place) for place in self["directory"]]]
+        return runs
 
     def read(self, name: str, optional: bool = False) -> pd.DataFrame:
         """One CSV file of every run that has a result, below each other, behind the columns that tell runs apart. With

@@ -312,14 +312,16 @@ function compare() {
 
 function curves() {
   const section = document.getElementById("curves"), controls = section.querySelector(".controls");
+  const known = curve => curve.x.length > 0 || curve.open > 0;
+  if (!data.curves.fct_us.some(known)) { section.remove(); return; }
   const chart = new Chart(section.querySelector(".chart"));
   const spread = list => { const x = list.flatMap(curve => curve.x).filter(value => value > 0); return x.length ? Math.max(...x) / Math.min(...x) : 1; };
   const state = {kind: "fct_us", log: spread(data.curves.fct_us) > 30};
   const draw = () => {
     const series = data.combinations.map((one, at) => {
       const curve = data.curves[state.kind][at], open = curve.open ? ` (${shown(100 * curve.open)} % did not end)` : "";
-      return {name: nameOf(one) + open, look: at, x: curve.x, y: curve.y, cross: curve.open > 0};
-    });
+      return known(curve) && {name: nameOf(one) + open, look: at, x: curve.x, y: curve.y, cross: curve.open > 0};
+    }).filter(Boolean);
     if (state.kind === "fct_us") data.ideals.forEach((ideal, at) => series.push({look: -1 - at, ...ideal}));
     chart.show({series, x: state.kind === "fct_us" ? "flow completion time (µs)" : "FCT over the flow's ideal", y: "share of flows",
       step: true, logX: state.log, top: 1.02});

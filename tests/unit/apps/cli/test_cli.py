@@ -25,7 +25,7 @@ class Main(unittest.TestCase):
 
     def test_help_of_files(self):
         self.assertIn("-o FILE", weft("trace", "--help").stdout)
-        self.assertIn("usage: weft report DIR|TRACE.csv... ", weft("report", "--help").stdout)
+        self.assertIn("usage: weft report DIR|FILE.json|TRACE.csv... ", weft("report", "--help").stdout)
 
     def test_version(self):
         run = weft("--version")
