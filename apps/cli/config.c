@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A configuration is one YAML mapping of option names to scalars; `set` maps parameters to values. */
+/* A configuration is one YAML mapping of option names to scalars, or to lists of what is repeatable; `set` maps
+ * parameters to values. */
 #include "config.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ struct taker {
 	struct yamldoc *y;
 	config_put_fn put;
 	void *arg;
+	const char *key, *option; /* of a list: as the file has it, and as the command line */
 };
 
 static int put_parameter(void *arg, const char *name, const yaml_node_t *value)
@@ -30,22 +32,30 @@ static int put_parameter(void *arg, const char *name, const yaml_node_t *value)
 	return t->put(t->arg, "set", text, value);
 }
 
-static int put_fault(void *arg, const yaml_node_t *item)
+static int put_entry(void *arg, const yaml_node_t *item)
 {
 	struct taker *t = arg;
-	const char *spec;
-	int rc = yamldoc_scalar(t->y, item, "faults", &spec);
-	return rc ? rc : t->put(t->arg, "fault", spec, item);
+	const char *text;
+	int rc = yamldoc_scalar(t->y, item, t->key, &text);
+	return rc ? rc : t->put(t->arg, t->option, text, item);
+}
+
+/* Whether an option may be there several times, and so have a list. Its help says it, which is what weftlab goes by. */
+static bool is_repeatable(const char *name)
+{
+	const struct opt_desc *d = options_find(name);
+	return d && d->help && strstr(d->help, "; repeatable");
 }
 
 int config_pair(struct yamldoc *y, const char *name, const yaml_node_t *value, config_put_fn put, void *arg)
 {
-	struct taker t = {y, put, arg};
+	bool faults = !strcmp(name, "faults");
+	struct taker t = {y, put, arg, name, faults ? "fault" : name};
 	const char *text;
 	if (!strcmp(name, "set"))
 		return yamldoc_pairs(y, value, name, put_parameter, &t);
-	if (!strcmp(name, "faults"))
-		return yamldoc_items(y, value, name, put_fault, &t);
+	if (faults || (value->type == YAML_SEQUENCE_NODE && is_repeatable(name)))
+		return yamldoc_items(y, value, name, put_entry, &t);
 	int rc = yamldoc_scalar(y, value, name, &text);
 	return rc ? rc : put(arg, name, text, value);
 }

@@ -61,7 +61,7 @@ static int put(void *arg, const char *name, const char *value, const yaml_node_t
 		return yamldoc_refuse(&r->y, at, name, "unknown key");
 	if (is_one_of(name, of_command_line))
 		return yamldoc_refuse(&r->y, at, name, "is for the command line only");
-	if (d->arg && !strncmp(d->arg, "FILE|", 5)) {
+	if (!strcmp(name, "plugin") || (d->arg && !strncmp(d->arg, "FILE|", 5))) {
 		locate(r, value, path);
 		value = path;
 	}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from weftlab import ScenarioError, WeftlabError
 from weftlab.binary import Binary
 from weftlab.plan import plan, value_of
 from weftlab.reader import load
+from weftlab.sweep import given
 from weftlab.scenario import LABEL_BYTES_MAX, Run, whole_number
 
 SWEPT = """topology: star:4
@@ -35,6 +37,9 @@ REFUSED = [
     ("set: 4\n", 1, "set: a mapping"),
     ("set:\n  ack_every: 2\n  ack_every: 3\n", 3, "ack_every: given twice"),
     ("faults: 4\n", 1, "faults: a list"),
+    ("lb: [ops]\n", 1, "lb: a single value"),
+    ("plugin: [[a.so]]\n", 1, "plugin: a single value"),
+    ("plugin:\n  - none.so\n", 2, "plugin: "),
     ("json: x\n", 1, "json: is for the command line"),
     ("outputs:\n  colour: red\n", 2, "colour: unknown key"),
     ("claims: [1]\n", 1, "claims: a mapping"),
@@ -167,6 +172,34 @@ def test_an_impossible_combination_is_named(write: Write, weft: Binary) -> None:
         with pytest.raises(ScenarioError, match=f"case.yaml:{line}: ") as caught:
             plan(load(write(text), weft), weft)
         assert words in str(caught.value)
+
+
+def test_options_that_are_repeatable_add_up(write: Write, weft: Binary) -> None:
+    """Also of a list, and those of the command line."""
+    assert weft.repeatable == {"plugin", "fault", "series-ports", "pcap-port"}
+    scenario = load(write("topology: star:4\nseries-ports: ['host*', 'leaf0:*']\npcap-port: host0\n"
+                          "cases: [{name: a, pcap-port: [host1]}, {name: b, fault: [10us fail host:1]}]\n"), weft)
+    first, second = scenario.override([("series-ports", "host9"), ("pcap-port", "host2")]).runs()
+    ports = ["--series-ports=host*", "--series-ports=leaf0:*"]
+    assert first.arguments == ["--topology=star:4", *ports, "--pcap-port=host0", "--pcap-port=host1",
+                               "--series-ports=host9", "--pcap-port=host2"]
+    assert "--fault=10us fail host:1" in second.arguments
+    assert given({"plugin": ["a.so", "b.so"], "lb": "ops"}, weft.repeatable) == \
+        [("plugin", "a.so"), ("plugin", "b.so"), ("lb", "ops")]
+
+
+def test_plug_ins_lie_beside_the_scenario(write: Write, weft: Binary, tmp_path: Path) -> None:
+    for name in ("cc_mine", "lb_mine"):
+        subprocess.run(["cc", "-shared", "-fPIC", f"-I{ROOT}/include", "-o", tmp_path / f"{name}.so",
+                        ROOT / "examples" / f"{name}.c"], check=True)
+    path = write("topology: star:4\nmatrix: permutation:4:4KiB\nplugin: [cc_mine.so, lb_mine.so]\ncc: mine\n"
+                 "lb: turns\n")
+    planned, = plan(load(path, weft), weft)
+    assert planned.run.arguments[2:4] == [f"--plugin={tmp_path}/{name}.so" for name in ("cc_mine", "lb_mine")]
+    done = subprocess.run([weft.path, "sim", path, "--dry-run"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    config = json.loads(done.stdout)
+    assert (config["cc"], config["lb"]) == ("mine", "turns")
 
 
 def test_identity_is_of_settings_and_file_contents(write: Write, weft: Binary, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from .errors import WeftlabError
 from .work import digest_of
 
 OPTION = re.compile(r"^  --([a-z][a-z-]*)(?: (\S+))? ")
+REPEATABLE = re.compile(r"^  --([a-z][a-z-]*) .*; repeatable(?:;|$)", re.M)
 MESSAGE = re.compile(r"^weft sim: ")
 LIST = "; valid:"
 
@@ -35,6 +36,7 @@ class Binary:
     path: str  # absolute
     options: dict[str, str]  # of `weft sim`: name without dashes -> placeholder of its value, "" for a flag
     digest: str  # of the file's contents, 16 hexadecimal digits
+    repeatable: frozenset[str] = frozenset()  # options that add up; `set` does so by parameter
 
     @cached_property
     def bench_options(self) -> dict[str, str]:
@@ -104,4 +106,4 @@ def _describe(path: str, mtime_ns: int) -> Binary:
     options = options_in(said)
     if "topology" not in options:
         raise WeftlabError(f"{path}: is not the weft command")
-    return Binary(path, options, digest_of(path))
+    return Binary(path, options, digest_of(path), frozenset(REPEATABLE.findall(said)) - {"set"})

@@ -12,7 +12,7 @@ from .document import Document, Node, line_of
 from .errors import ScenarioError
 from .plan import value_of
 from .scenario import AXES_MAX, LABEL_BYTES_MAX, NOT_OF_A_RUN, RUNS_MAX, SEEDS_MAX
-from .scenario import Axis, Case, Item, Scenario, whole_number
+from .scenario import Axis, Case, Item, Scenario, located, whole_number
 
 
 def load(path: str | os.PathLike[str], binary: Binary | None = None) -> Scenario:
@@ -51,12 +51,11 @@ class _Reader:
         self._check_values()
         self._check_seeds()
         stem = os.path.splitext(os.path.basename(self.doc.path))[0]
-        paths = frozenset(n for n, placeholder in self.binary.options.items() if placeholder.startswith("FILE|"))
         scenario = Scenario(path=self.doc.path, title=self.title or stem, about=self.about,
                             out=self.out or os.path.join("weft-out", stem), base=tuple(self.base),
                             cases=tuple(self.cases) or (Case("", (), 0),), axes=tuple(self.axes), seeds=self.seeds,
-                            paths=paths, claims=tuple(self.claims), figure=self.figure, bench=self.bench,
-                            weft=self.binary)
+                            paths=self._paths(), repeatable=self.binary.repeatable, claims=tuple(self.claims),
+                            figure=self.figure, bench=self.bench, weft=self.binary)
         if scenario.run_count() > RUNS_MAX:
             raise ScenarioError(self.doc.path, None, None, f"more than {RUNS_MAX} runs")
         return scenario
@@ -87,13 +86,14 @@ class _Reader:
             self.seed_at = node if name == "seed" else self.seed_at
 
     def _options(self, items: list[Item], name: str, node: Node) -> None:
-        """An option, the mapping `set` of parameters, or the list `faults`."""
+        """An option, the mapping `set` of parameters, the list `faults`, or a list of an option that adds up."""
         if name == "set":
             for key, value in self.doc.pairs(node, name):
                 items.append(self._item("set", f"{key}={self.doc.scalar(value, key)}", value))
-        elif name == "faults":
+        elif name == "faults" or (name in self.binary.repeatable and isinstance(node, yaml.SequenceNode)):
+            option = "fault" if name == "faults" else name
             for value in self.doc.items(node, name):
-                items.append(self._item("fault", self.doc.scalar(value, name), value))
+                items.append(self._item(option, self.doc.scalar(value, name), value))
         else:
             items.append(self._item(name, self.doc.scalar(node, name), node))
 
@@ -190,12 +190,19 @@ class _Reader:
 
     def _check_values(self) -> None:
         """Lets `weft sim` judge every value: all of them at once, and one by one only to find the first wrong one."""
-        if self.binary.refusal([item.argument for item, _ in self.said]) is None:
+        paths = self._paths()
+        said = [(located(item, self.doc.path) if item.name in paths else item, at) for item, at in self.said]
+        if self.binary.refusal([item.argument for item, _ in said]) is None:
             return
-        for item, at in self.said:
+        for item, at in said:
             reason = self.binary.refusal([item.argument])
             if reason:
                 self.doc.refuse(at, None, reason)
+
+    def _paths(self) -> frozenset[str]:
+        """Options whose values may name files that a run reads."""
+        return frozenset(name for name, placeholder in self.binary.options.items()
+                         if name == "plugin" or placeholder.startswith("FILE|"))
 
     def _check_seeds(self) -> None:
         """Two ways to say the same would leave one without effect."""

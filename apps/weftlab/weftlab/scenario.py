@@ -33,7 +33,7 @@ class Item:
 
     @property
     def target(self) -> str:
-        """What is set. Of two items with the same target the later counts; faults add up."""
+        """What is set. Of two items with the same target the later counts, unless the option is repeatable."""
         name = self.value.partition("=")[0] if self.name == "set" else self.name
         return "payload_bytes" if name == "mtu" else name
 
@@ -103,6 +103,7 @@ class Scenario:
     axes: tuple[Axis, ...]
     seeds: tuple[int, ...]  # empty: what option `seed` says
     paths: frozenset[str]  # options whose values may name files
+    repeatable: frozenset[str]  # options that add up, as faults do
     overrides: tuple[Item, ...] = ()  # given by the caller; they win over everything
     claims: tuple[Node, ...] = field(default=(), repr=False)  # entries of `claims`, which claim_reader.py reads
     bench: Node | None = field(default=None, repr=False)  # key `bench`, which claim_reader.py reads, too
@@ -156,7 +157,7 @@ class Scenario:
             said.append(Item("seed", str(self.seeds[seed_index]), 0))
         items: list[Item] = []
         for item in said:
-            items = [old for old in items if old.target != item.target or item.name == "fault"]
+            items = [old for old in items if old.target != item.target or item.name in self.repeatable]
             items.append(item)
         return items
 
@@ -167,14 +168,18 @@ class Scenario:
 
     def located(self, item: Item) -> Item:
         """The item with the paths of files that are only found beside the scenario as they are from here."""
-        if not item.line or item.name not in self.paths:
-            return item
-        return replace(item, value=":".join(self._located_part(part) for part in item.value.split(":")))
+        return located(item, self.path) if item.line and item.name in self.paths else item
 
-    def _located_part(self, part: str) -> str:
-        beside = os.path.join(os.path.dirname(self.path), part)
-        is_path = not part.startswith("/") and ("." in part or "/" in part)
-        return beside if is_path and not os.path.exists(part) and os.path.exists(beside) else part
+
+def located(item: Item, scenario: str) -> Item:
+    """The item with the paths of files that are only found beside the scenario file as they are from here."""
+    return replace(item, value=":".join(_located_part(part, scenario) for part in item.value.split(":")))
+
+
+def _located_part(part: str, scenario: str) -> str:
+    beside = os.path.join(os.path.dirname(scenario), part)
+    is_path = not part.startswith("/") and ("." in part or "/" in part)
+    return beside if is_path and not os.path.exists(part) and os.path.exists(beside) else part
 
 
 def shorten(words: Sequence[str]) -> str:

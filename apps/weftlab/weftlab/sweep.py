@@ -6,7 +6,7 @@ import os
 import queue
 import uuid
 from dataclasses import replace
-from typing import Any, Mapping, Sequence, cast
+from typing import Any, Collection, Mapping, Sequence, cast
 
 from . import binary as binary_module
 from . import cluster as cluster_module
@@ -36,7 +36,8 @@ def run(path: str | os.PathLike[str], jobs: int | None = None, out: str | os.Pat
 
     Failed runs are no exception: column `status` tells them, `error` why. Ctrl-C stops the sweep; complete results
     stay, and the same call goes on."""
-    return run_pairs(path, given(options or {}), binary_module.find(binary), jobs=jobs, out=out, fresh=not resume,
+    weft = binary_module.find(binary)
+    return run_pairs(path, given(options or {}, weft.repeatable), weft, jobs=jobs, out=out, fresh=not resume,
                      scheduler=scheduler, any_build=any_build, quiet=quiet)
 
 
@@ -65,14 +66,14 @@ def run_plan(scenario: Scenario, planned: Sequence[Planned], weft: Binary, *, jo
     return runs
 
 
-def given(options: Mapping[str, object]) -> list[tuple[str, str]]:
+def given(options: Mapping[str, object], repeatable: Collection[str]) -> list[tuple[str, str]]:
     """Options as (name, value) pairs of the command line."""
     pairs: list[tuple[str, str]] = []
     for name, value in options.items():
         if name == "set" and isinstance(value, Mapping):
             pairs += [("set", f"{key}={text_of(number)}") for key, number in value.items()]
-        elif name == "faults" and isinstance(value, (list, tuple)):
-            pairs += [("fault", str(fault)) for fault in value]
+        elif (name == "faults" or name in repeatable) and isinstance(value, (list, tuple)):
+            pairs += [("fault" if name == "faults" else name, str(entry)) for entry in value]
         else:
             pairs.append((name, text_of(value)))
     return pairs

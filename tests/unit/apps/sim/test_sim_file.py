@@ -67,6 +67,21 @@ class SimFile(unittest.TestCase):
         run = self.weft(ONE + "outputs: {dir: there}\n", "--out", "here")
         self.assertTrue(os.path.exists(self.path("here", "run.json")))
 
+    def test_options_that_are_repeatable_may_be_lists(self):
+        """As `weft sweep` takes them, and beside those of the command line."""
+        self.record(ONE + "outputs: {series: 1us}\nseries-ports: ['host0', 'host1']\n", "--series-ports", "host2")
+        with open(self.path("weft-out", "case", "ports.csv")) as file:
+            ports = {line.split(",")[1] for line in list(file)[1:]}
+        self.assertEqual(ports, {"host0", "host1", "host2"})
+        self.record(ONE + "fault: ['1us fail host:0 until 2us', '1us fail host:1 until 2us']\n")
+        options = self.path("options.yaml")
+        with open(options, "w") as file:
+            file.write("pcap-port: [host0, host1]\n")
+        self.record(ONE + "pcap: all.pcapng\n", "--config", options)
+        self.refused(ONE + "lb: [ops]\n", f"{self.file}:3: lb: a single value is expected here")
+        self.refused(ONE + "plugin:\n  - none.so\n", f"{self.file}:4: plugin: ./none.so: cannot open")
+        self.refused(ONE + "plugin: [[a]]\n", f"{self.file}:3: plugin: a single value is expected here")
+
     def test_what_weftlab_reads_is_let_pass(self):
         self.record(ONE + "claims:\n  - {text: a, measure: failed, at_most: 0}\nbench: {runs: []}\nfigure: {x: lb}\n")
 
