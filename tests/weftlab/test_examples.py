@@ -51,7 +51,7 @@ def test_the_first_experiment_of_the_guide(tree: Path, weft: Binary) -> None:
     assert done.returncode == 0, done.stderr
     assert "scripts/deps.sh" in done.stdout and "ninja" in done.stdout
     assert "link-gbps" in done.stdout and re.search(r"^0\.\d+ \[0\.\d+, 0\.\d+\]$", done.stdout, re.MULTILINE)
-    assert (tree / "first.pdf").read_bytes().startswith(b"%PDF")
+    assert (tree / "weft-out" / "first.pdf").read_bytes().startswith(b"%PDF")
     runs = weftlab.load(tree / "weft-out" / "first-experiment")
     assert len(runs) == 24 and set(runs["status"]) == {"done"}
     assert runs["link-gbps"].nunique() == 2 and runs["mtu"].nunique() == 2 and set(runs["flows"]) == {128}

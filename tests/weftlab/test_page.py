@@ -145,6 +145,21 @@ def test_the_command_writes_the_page(two_cases: Runs, tmp_path: Path, capsys: py
     assert capsys.readouterr().out == path.read_text()
 
 
+@pytest.mark.parametrize("words, said", [
+    (["--pdf=x.pdf"], "--pdf is of a figure: --figure NAME"), (["--measure=jain"], "--measure is of a figure"),
+    (["--style=screen", "-o", "-"], "--style is of a figure"), (["--log"], "--log is of a figure"),
+    (["--binary=weft"], "--binary is for --scenario"),
+    (["--figure=bars", "--svg=x.svg", "--scenario=x.yaml"], "--scenario has no effect on --figure bars"),
+    (["--figure=published", "--svg=x.svg", "--scenario=x.yaml", "--x=lb"], "--x has no effect on --figure published"),
+    (["--figure=nosuch", "--svg=x.svg"], "no figure 'nosuch'; there are fct-cdf, slowdown-cdf, bars, lines, queue, "
+     "cwnd, goodput and published"), (["--colour"], "unknown option '--colour' (see --help)"),
+    (["t.csv", "--measure=jain"], "--measure is of a figure, not of a trace")])
+def test_no_option_is_without_effect(words: list[str], said: str, two_cases: Runs,
+                                     capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", two_cases.attrs["directory"], *words]) in (1, 2)
+    assert f"weftlab report: {said}" in capsys.readouterr().err
+
+
 @pytest.fixture
 def json_files(weft: Binary, tmp_path: Path) -> list[str]:
     """Results of --json alone, of two load balancers."""

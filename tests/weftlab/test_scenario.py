@@ -10,6 +10,7 @@ import pytest
 
 from conftest import ROOT, Write
 from weftlab import ScenarioError, WeftlabError
+from weftlab.__main__ import main
 from weftlab.binary import Binary
 from weftlab.plan import plan, value_of
 from weftlab.reader import load
@@ -172,6 +173,18 @@ def test_an_impossible_combination_is_named(write: Write, weft: Binary) -> None:
         with pytest.raises(ScenarioError, match=f"case.yaml:{line}: ") as caught:
             plan(load(write(text), weft), weft)
         assert words in str(caught.value)
+
+
+def test_a_key_is_named_once(write: Write, weft: Binary) -> None:
+    path = write("topology: star:4\nset:\n  ack_every: two\n")
+    with pytest.raises(WeftlabError) as caught:
+        plan(load(path, weft), weft)
+    assert str(caught.value).startswith(f"{path}:3: ack_every: 'two' is not a number"), caught.value
+
+
+def test_a_second_file_is_unexpected(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", write("seed: 1\n"), "b.yaml"]) == 2
+    assert capsys.readouterr().err == "weftlab sweep: unexpected argument 'b.yaml'\n"
 
 
 def test_options_that_are_repeatable_add_up(write: Write, weft: Binary) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .results import Runs
 
 SUCCESS, FAILURE, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130  # exit codes
+OF_FIGURES = ("measure", "x", "by", "ports", "title", "log")  # options of weft report
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "weftlab") -> int:
@@ -148,7 +149,7 @@ def add_report(command: argparse.ArgumentParser) -> None:
                          "or published: as --scenario says")
     for ending in ("pdf", "svg", "png"):
         command.add_argument(f"--{ending}", metavar="FILE", help=f"save it as {ending.upper()}")
-    command.add_argument("--style", default="paper", help="paper, screen or a matplotlib style sheet; default: paper")
+    command.add_argument("--style", help="paper, screen or a matplotlib style sheet; default: paper")
     command.add_argument("--measure", help="of bars and lines: a column of runs.csv; default: fct_max_us")
     command.add_argument("--x", metavar="COLUMN", help="horizontal axis of bars and lines")
     command.add_argument("--by", metavar="COLUMN", help="what tells bars of a group or lines apart")
@@ -165,6 +166,7 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from .results import load
 
     nothing_more(rest)
+    refuse_without_effect(options)
     if any(path.endswith(".csv") for path in options.directories):
         return report_traces(options)
     runs = load(*options.directories)
@@ -178,6 +180,22 @@ def report(options: argparse.Namespace, rest: Sequence[str]) -> int:
         if path != "-":
             print(path)
     return SUCCESS
+
+
+def refuse_without_effect(options: argparse.Namespace) -> None:
+    """UsageError when there is an option that another one is missing for."""
+    of_forms = [name for name in OF_FIGURES if getattr(options, name) is not None]
+    trace = any(path.endswith(".csv") for path in options.directories)
+    files = [name for name in ("pdf", "svg", "png") if getattr(options, name)]
+    of_figure = [*([] if trace else [*files, *(["style"] if options.style else [])]), *of_forms]
+    if of_figure and not options.figure:
+        raise UsageError(f"--{of_figure[0]} is of a figure" + (", not of a trace" if trace else ": --figure NAME"))
+    if of_forms and options.figure == "published":
+        raise UsageError(f"--{of_forms[0]} has no effect on --figure published, which is as --scenario says")
+    if options.binary and not options.scenario:
+        raise UsageError("--binary is for --scenario FILE.yaml")
+    if options.scenario and options.figure not in (None, "published") and not options.html:
+        raise UsageError(f"--scenario has no effect on --figure {options.figure}; the page has its claims (--html)")
 
 
 def page_of(path: str) -> str:
@@ -198,7 +216,7 @@ def report_traces(options: argparse.Namespace) -> int:
         raise UsageError("several traces have no one file; without --svg, --pdf or --png each has its own")
     for path in options.directories:
         drawn = files or [os.path.splitext(path)[0] + ".svg"]
-        save(trace_figure(load_trace(path), "screen" if options.style == "paper" else options.style), *drawn)
+        save(trace_figure(load_trace(path), "screen" if options.style in (None, "paper") else options.style), *drawn)
         print("\n".join(drawn))
     return SUCCESS
 
@@ -206,18 +224,21 @@ def report_traces(options: argparse.Namespace) -> int:
 def draw(runs: Runs, options: argparse.Namespace) -> None:
     """Draws a figure into files."""
     from .drawing import save
-    from .figures import figure
+    from .figures import FIGURES, figure
     from .forms import draw_published
 
     files = [path for path in (options.pdf, options.svg, options.png) if path]
     if not files:
         raise UsageError("--figure names no file to write (--pdf, --svg or --png)")
+    style = options.style or "paper"
     if options.figure == "published":
-        save(draw_published(published_of(options, runs), runs, options.style), *files)
+        save(draw_published(published_of(options, runs), runs, style), *files)
         return
-    wanted = {name: getattr(options, name) for name in ("measure", "x", "by", "ports", "title", "log")}
+    if options.figure not in FIGURES:
+        raise WeftlabError(f"no figure '{options.figure}'; there are {', '.join(FIGURES)} and published")
+    wanted = {name: getattr(options, name) for name in OF_FIGURES}
     given = {name: value for name, value in wanted.items() if value is not None}
-    save(figure(runs, options.figure, style=options.style, **given), *files)
+    save(figure(runs, options.figure, style=style, **given), *files)
 
 
 def published_of(options: argparse.Namespace, runs: Runs) -> "Published":

@@ -42,7 +42,13 @@ def new_command(commands: Any, name: str, perform: Callable[[argparse.Namespace,
 def nothing_more(rest: Sequence[str]) -> None:
     """UsageError when there are arguments left."""
     if rest:
-        raise UsageError(f"unknown option '{rest[0]}' (see --help)")
+        raise not_taken(rest[0], "--help")
+
+
+def not_taken(word: str, described: str) -> UsageError:
+    """What is wrong with an argument that nothing takes; `described`: the help that has those that are taken."""
+    return UsageError(f"unknown option '{word}' (see {described})" if word[:1] == "-" and word != "-" else
+                      f"unexpected argument '{word}'")
 
 
 def _placeholder(action: argparse.Action) -> str:

@@ -89,10 +89,11 @@ def _check(scenario: Scenario, runs: Sequence[Run], binary: Binary) -> None:
 def _refusal(scenario: Scenario, run: Run, reason: str) -> WeftlabError:
     """Says where the option stands that could not be used, and in which run."""
     item = _culprit(run, reason)
-    where = f"{reason.removeprefix('--set: ')} (in {run.label})"
+    reason = reason.removeprefix("--set: ")
     if item is None:
-        return ScenarioError(scenario.path, None, "options", where)
+        return ScenarioError(scenario.path, None, "options", f"{reason} (in {run.label})")
     key = item.target if item.name == "set" else item.name
+    where = f"{reason.removeprefix(f'{key}: ')} (in {run.label})"
     if not item.line:
         return WeftlabError(f"command line: {key}: {where}")
     return ScenarioError(scenario.path, item.line, key, where)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 from .binary import Binary, find
 from .directory import DONE, WAITING
 from .errors import UsageError
-from .help import new_command
+from .help import new_command, not_taken
 from .scenario import NOT_OF_A_RUN, Scenario
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def sim_options(rest: Sequence[str], weft: Binary) -> list[tuple[str, str]]:
         word = left.pop(0)
         name, equals, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or name not in weft.options:
-            raise UsageError(f"unknown option '{word}' (see weft sim --help)")
+            raise not_taken(word, "weft sim --help")
         if not equals and weft.options[name] and not left:
             raise UsageError(f"option '{word}' needs a value: {weft.options[name]}")
         if not equals:
