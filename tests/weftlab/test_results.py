@@ -74,6 +74,17 @@ def test_single_runs_and_several_directories(weft: Binary, tmp_path: Path, two_c
     assert len(weftlab.load(tmp_path / "1", two_cases.attrs["directory"])) == 13
 
 
+def test_results_of_one_name_in_two_places(weft: Binary, tmp_path: Path) -> None:
+    """They are two results, not two seeds of one."""
+    for place in ("ecmp", "reps"):
+        subprocess.run([weft.path, "sim", "--topology=star:4", "--matrix=permutation:4:16KiB", f"--lb={place}",
+                        f"--out={tmp_path}/{place}/out"], capture_output=True, check=True)
+    both = weftlab.load(tmp_path / "ecmp" / "out", tmp_path / "reps" / "out" / "run.json")
+    assert list(both["source"]) == ["ecmp/out", "reps/out"]
+    with pytest.raises(WeftlabError, match="reps/out/run.json: given twice"):
+        weftlab.load(tmp_path / "reps" / "out", tmp_path / "reps" / "out" / "run.json")
+
+
 def test_a_result_of_json_has_no_files_of_another_run(weft: Binary, tmp_path: Path) -> None:
     """Also when both lie in one directory."""
     command = [weft.path, "sim", "--topology=star:4", "--matrix=permutation:4:16KiB"]

@@ -119,8 +119,8 @@ def load(*directories: str | os.PathLike[str]) -> Runs:
     parts = [_load_one(os.fspath(directory)) for directory in directories]
     if len(parts) == 1:
         return parts[0]
-    for part, directory in zip(parts, directories):
-        part.insert(1, "source", name_of(os.fspath(directory)))
+    for part, name in zip(parts, _names_of([os.fspath(directory) for directory in directories])):
+        part.insert(1, "source", name)
     both = Runs(pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True))
     axes = list(dict.fromkeys(["source", *(axis for part in parts for axis in part.attrs["axes"])]))
     cases = list(dict.fromkeys(case for part in parts for case in part.attrs["cases"]))
@@ -147,6 +147,18 @@ def name_of(path: str) -> str:
     """What results are called: by their file, and those of a directory by that."""
     directory, name = os.path.split(os.path.abspath(path))
     return os.path.basename(directory) if name == "run.json" else name
+
+
+def _names_of(paths: Sequence[str]) -> list[str]:
+    """What several results are called: by name, or by as many last parts of their paths as tell them apart."""
+    whole = [os.path.abspath(path).removesuffix("/run.json").split(os.sep) for path in paths]
+    for number, parts in enumerate(whole):
+        if parts in whole[:number]:
+            raise WeftlabError(f"{paths[number]}: given twice")
+    count = 1
+    while len({tuple(parts[-count:]) for parts in whole}) < len(whole):
+        count += 1
+    return ["/".join(parts[-count:]) for parts in whole]
 
 
 def place_of(path: str, record: dict[str, Any]) -> str:
