@@ -161,6 +161,34 @@ static void ring__lengths_that_no_packet_has_are_refused(void **state)
 	assert_int_equal(get(), 6);
 }
 
+/* The receiver has room for packets of a larger MTU than the channel's. What lies behind a slot is another packet, and
+ * what lies behind the last one is not in the channel. */
+static void ring__no_more_than_the_mtu_is_read_into_a_larger_room(void **state)
+{
+	enum { ROOM = 2 * MTU };
+	static const uint32_t wild[] = {MTU + 1, ROOM - 1, ROOM};
+	static const uint32_t firsts[] = {0, LOCAL_SLOTS - 1};
+	uint8_t larger[ROOM], untouched[ROOM];
+	memset(larger, 0x5a, sizeof larger);
+	memset(untouched, 0x5a, sizeof untouched);
+	for (uint32_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+		for (uint32_t k = 0; k < sizeof wild / sizeof *wild; k++) {
+			tx.next = tx.emptied = rx.next = rx.emptied = firsts[i];
+			assert_int_equal(put(7), LOCAL_PUT);
+			atomic_store(&slot(firsts[i])->bytes, wild[k]);
+			assert_true(local_ring_has(&rx));
+			assert_int_equal(local_ring_get(&rx, larger, ROOM), 0);
+			assert_memory_equal(larger, untouched, ROOM);
+		}
+		rx.next = firsts[i];
+		atomic_store(&slot(firsts[i])->bytes, MTU);
+		assert_int_equal(local_ring_get(&rx, larger, ROOM), MTU);
+		assert_memory_equal(larger, slot(firsts[i])->packet, MTU);
+		assert_memory_equal(larger + MTU, untouched, ROOM - MTU);
+		memset(larger, 0x5a, sizeof larger);
+	}
+}
+
 /* Numbers of other packets than the next one: nothing is there. */
 static void ring__wild_numbers_are_no_packets(void **state)
 {
@@ -211,6 +239,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ring__a_receiver_that_took_what_was_not_there_is_noticed, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(ring__lengths_that_no_packet_has_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(ring__no_more_than_the_mtu_is_read_into_a_larger_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(ring__wild_numbers_are_no_packets, setup, teardown),
 		cmocka_unit_test_setup_teardown(ring__who_sleeps_is_woken_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(ring__random_memory_harms_nobody, setup, teardown),

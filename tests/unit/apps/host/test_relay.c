@@ -19,6 +19,8 @@ enum {
 	SET_MEM_TABLE = 5,
 	SET_LOG_BASE = 6,
 	SET_VRING_KICK = 12,
+	SET_VRING_CALL = 13,
+	SET_VRING_ERR = 14,
 	SET_SLAVE_REQ_FD = 21,
 	FEATURES_BYTES = 8
 };
@@ -200,6 +202,39 @@ static void from_client__memory_is_a_file_in_memory_that_is_long_enough(void **s
 	close(disk);
 }
 
+/* Otherwise a number that is no file of this message's would be used as one. */
+static void from_client__each_region_has_one_file(void **state)
+{
+	const struct {
+		struct message m;
+		unsigned files;
+	} bad[] = {
+		{{SET_MEM_TABLE, 1, 40, {1, 0, 4096, 0, 0}}, 0},
+		{{SET_MEM_TABLE, 1, 40, {1, 0, 4096, 0, 0}}, 2},
+		{{SET_MEM_TABLE, 1, 72, {2, 0, 4096, 0, 0, 4096, 4096, 0, 0}}, 1},
+		{{SET_MEM_TABLE, 1, 72, {2, 0, 4096, 0, 0, 4096, 4096, 0, 0}}, 3},
+	};
+	const struct message good = {SET_MEM_TABLE, 1, 72, {2, 0, 4096, 0, 0, 4096, 4096, 0, 0}};
+	int memory = memfd_create("weft-test", MFD_CLOEXEC);
+	int files[3] = {memory, memory, memory};
+	struct world w;
+	assert_int_equal(ftruncate(memory, 4096), 0);
+	world_open(&w);
+	say_whole(&w, good, files, 2);
+	assert_null(pump(&w));
+	assert_int_equal(w.relay.region_count, 2);
+	world_close(&w);
+	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+		world_open(&w);
+		say_whole(&w, bad[i].m, files, bad[i].files);
+		assert_string_equal(pump(&w), "a memory table that is none");
+		assert_int_equal(w.relay.region_count, 0);
+		assert_int_equal(w.relay.backend, -1);
+		world_close(&w);
+	}
+	close(memory);
+}
+
 static void from_client__events_are_eventfds(void **state)
 {
 	struct world w;
@@ -215,6 +250,45 @@ static void from_client__events_are_eventfds(void **state)
 	close(event);
 	close(pipes[0]);
 	close(pipes[1]);
+}
+
+static void from_client__events_of_the_rings_that_there_are(void **state)
+{
+	int event = eventfd(0, EFD_CLOEXEC);
+	struct world w;
+	world_open(&w);
+	for (uint32_t ring = 0; ring < RELAY_RINGS; ring++) {
+		for (uint32_t request = SET_VRING_KICK; request <= SET_VRING_ERR; request++) {
+			say_whole(&w, (struct message){request, 1, 8, {ring}}, &event, 1);
+			assert_null(pump(&w));
+			assert_int_equal(w.relay.call_fds[ring] >= 0, request >= SET_VRING_CALL);
+		}
+	}
+	world_close(&w);
+	close(event);
+}
+
+static void from_client__events_of_other_rings_are_refused(void **state)
+{
+	/* Ring 0 in a message that is too short or too long, too. */
+	static const struct {
+		uint32_t size;
+		uint64_t ring;
+	} bad[] = {{8, RELAY_RINGS}, {8, 255}, {0, 0}, {4, 0}, {7, 0}, {9, 0}, {16, 0}};
+	int event = eventfd(0, EFD_CLOEXEC);
+	for (uint32_t request = SET_VRING_KICK; request <= SET_VRING_ERR; request++) {
+		for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+			struct world w;
+			world_open(&w);
+			say_whole(&w, (struct message){request, 1, bad[i].size, {bad[i].ring}}, &event, 1);
+			assert_string_equal(pump(&w), "a ring that the port has not");
+			for (int k = 0; k < RELAY_RINGS; k++)
+				assert_int_equal(w.relay.call_fds[k], -1);
+			assert_int_equal(w.relay.backend, -1);
+			world_close(&w);
+		}
+	}
+	close(event);
 }
 
 static void from_client__too_many_files(void **state)
@@ -276,7 +350,10 @@ int main(void)
 		cmocka_unit_test(from_client__leaving_is_no_complaint),
 		cmocka_unit_test(from_client__what_is_not_served_is_refused),
 		cmocka_unit_test(from_client__memory_is_a_file_in_memory_that_is_long_enough),
+		cmocka_unit_test(from_client__each_region_has_one_file),
 		cmocka_unit_test(from_client__events_are_eventfds),
+		cmocka_unit_test(from_client__events_of_the_rings_that_there_are),
+		cmocka_unit_test(from_client__events_of_other_rings_are_refused),
 		cmocka_unit_test(from_client__too_many_files),
 		cmocka_unit_test(has_lost_memory__when_it_shrinks),
 	};
