@@ -74,24 +74,26 @@ static void pool_empty(struct rte_mempool *pool)
 		;
 }
 
-static struct buffers *buffers_create(const char *dev, const struct shm_hello *hello, int fd, uint8_t peer,
-				      struct weft_err *err)
+static int buffers_create(const char *dev, const struct shm_hello *hello, int fd, uint8_t peer, struct buffers **out,
+			  struct weft_err *err)
 {
 	struct buffers *b = calloc(1, sizeof *b);
-	if (b == NULL) {
-		weft_err_set(err, -ENOMEM, "%s: out of memory", dev);
-		return NULL;
+	if (b == NULL)
+		return weft_err_set(err, -ENOMEM, "%s: out of memory", dev);
+	int rc = shm_mem_open(&b->mem, fd, hello->bufs, hello->stride_bytes, dev, err);
+	if (rc == 0)
+		rc = shm_pool_create(&b->mem, hello->first, hello->count, false, &b->own, dev, err);
+	if (rc == 0)
+		rc = shm_pool_create(&b->mem, hello->first, hello->count, true, &b->returns, dev, err);
+	if (rc != 0) {
+		buffers_free(b);
+		return rc;
 	}
-	if (shm_mem_open(&b->mem, fd, hello->bufs, hello->stride_bytes, dev, err) == 0 &&
-	    shm_pool_create(&b->mem, hello->first, hello->count, false, &b->own, dev, err) == 0 &&
-	    shm_pool_create(&b->mem, hello->first, hello->count, true, &b->returns, dev, err) == 0) {
-		memset(b->mem.holder, peer, hello->bufs);
-		pool_empty(b->own);
-		pool_empty(b->returns);
-		return b;
-	}
-	buffers_free(b);
-	return NULL;
+	memset(b->mem.holder, peer, hello->bufs);
+	pool_empty(b->own);
+	pool_empty(b->returns);
+	*out = b;
+	return 0;
 }
 
 /* ---- joining ---- */
@@ -179,10 +181,11 @@ static int join(struct ethdev *d, const struct shm_hello *hello, const int files
 	struct shm_rings *rings = shm_file_map(files[1], sizeof *rings);
 	if (rings == NULL)
 		return weft_err_set(err, -errno, "%s: cannot map the rings: %s", d->name, strerror(errno));
-	struct buffers *b = buffers_create(d->name, hello, files[0], l->peer, err);
-	if (b == NULL) {
+	struct buffers *b = NULL;
+	int rc = buffers_create(d->name, hello, files[0], l->peer, &b, err);
+	if (rc != 0) {
 		munmap(rings, sizeof *rings);
-		return -ENOMEM;
+		return rc;
 	}
 	b->next = c->all;
 	c->all = b;
