@@ -126,6 +126,32 @@ static void restore__the_living_alone(void **state)
 	end_all(&after);
 }
 
+/* The first line holds, and what was opened for it is closed with it. */
+static void restore__a_port_is_one_process_alone(void **state)
+{
+	struct leases before = leases_of(PORTS), after = leases_of(PORTS);
+	const char *why;
+	FILE *f = fopen(file, "w");
+	assert_non_null(f);
+	assert_int_equal(leases_take(&before, USER, getpid(), &why), 0);
+	fprintf(f, "1 %d %d %llu\n", USER, (int)getpid(), (unsigned long long)before.at[0].start);
+	fprintf(f, "1 %d %d %llu\n", OTHER, (int)getpid(), (unsigned long long)before.at[0].start);
+	fprintf(f, "%d %d %d %llu\n", PORTS, OTHER, (int)getpid(), (unsigned long long)before.at[0].start);
+	fclose(f);
+	end_all(&before);
+	int first_free = dup(0);
+	close(first_free);
+	leases_restore(&after, file);
+	assert_true(after.at[1].is_taken);
+	assert_int_equal(after.at[1].uid, USER);
+	for (uint32_t i = 0; i <= PORTS; i++)
+		assert_int_equal(after.at[i].is_taken, i == 1);
+	end_all(&after);
+	int still_free = dup(0);
+	close(still_free);
+	assert_int_equal(still_free, first_free);
+}
+
 static void restore__nonsense_is_nothing(void **state)
 {
 	static const char *const texts[] = {
@@ -162,6 +188,7 @@ int main(void)
 		cmocka_unit_test(take__needs_a_process),
 		cmocka_unit_test(take__tells_of_the_end),
 		cmocka_unit_test(restore__the_living_alone),
+		cmocka_unit_test(restore__a_port_is_one_process_alone),
 		cmocka_unit_test(restore__nonsense_is_nothing),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
