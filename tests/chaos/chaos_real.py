@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""chaos_real.py BUILD [--seconds N] [--seed N] [--peer-timeout-ms N] - processes that send each other messages through
-`weft switch` in real time, while they are stopped, killed and started again, the switch too, and others start with few
-descriptors, little memory or a full /dev/shm. Every byte must be right; only what a death touches may fail; everything ends,
-and then every message arrives. Exit status: 0 nothing failed, 1 something did."""
+"""chaos_real.py BUILD [--seconds N] [--seed N] [--peer-timeout-ms N] [--expect-broken REGEX] - processes that send each other
+messages through `weft switch` in real time, while they are stopped, killed and started again, the switch too, and others start
+with few descriptors, little memory or a full /dev/shm. Every byte must be right; only what a death touches may fail; everything
+ends, and then every message arrives. Exit status: 0 nothing failed, 1 something did. With --expect-broken 0 only if a promise was
+broken within the time, and what is said of it begins with a match."""
 from __future__ import annotations
 
 import argparse
 import os
 import queue
 import random
+import re
 import resource
 import shutil
 import signal
@@ -343,7 +345,8 @@ class Lab:
         self.count("rounds")
 
 
-def run(build: str, seed: int, seconds: float, peer_timeout_ms: int) -> int:
+def run(build: str, seed: int, seconds: float, peer_timeout_ms: int) -> str:
+    """What was broken; empty: nothing."""
     end, said = time.monotonic() + seconds, time.monotonic()
     with tempfile.TemporaryDirectory(prefix="weft-chaos-") as folder:
         lab = Lab(os.path.abspath(build), folder, random.Random(seed), peer_timeout_ms)
@@ -357,14 +360,23 @@ def run(build: str, seed: int, seconds: float, peer_timeout_ms: int) -> int:
                           f"{lab.counts.get('rounds', 0)} rounds", flush=True)
         except Broken as broken:
             print(f"seed {seed}, round {lab.counts.get('rounds', 0)}: {broken}", flush=True)
-            return 1
+            return str(broken)
         finally:
             for process in lab.processes:
                 process.kill()
                 process.wait()
                 shutil.rmtree(f"/var/run/dpdk/weft-{process.pid}", ignore_errors=True)
             print("\n".join(f"{what:<20}{n:>8}" for what, n in sorted(lab.counts.items())), flush=True)
-    return 0
+    return ""
+
+
+def status_of(broken: str, expected: str | None) -> int:
+    if expected is None:
+        return 1 if broken else 0
+    if broken and re.match(expected, broken):
+        return 0
+    print(f"expected to be broken: '{expected}'", flush=True)
+    return 1
 
 
 def main() -> int:
@@ -374,8 +386,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--peer-timeout-ms", type=int, default=PEER_TIMEOUT_MS,
                         help="shorter than stops: live peers are given up")
+    parser.add_argument("--expect-broken", metavar="REGEX", help="success is what must not happen, for this reason")
     options = parser.parse_args()
-    return run(options.build, options.seed, options.seconds, options.peer_timeout_ms)
+    broken = run(options.build, options.seed, options.seconds, options.peer_timeout_ms)
+    return status_of(broken, options.expect_broken)
 
 
 if __name__ == "__main__":
