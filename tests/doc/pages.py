@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """pages.py WEFT - what README.md, CONTRIBUTING.md and the pages in doc/ name exists: the target of every relative link,
 every path of this tree in backticks, every function before the path of its file, every option and every --set key of the
-commands they show, and every page of doc/ that a source file names. The page of algorithms describes all of them."""
+commands they show, whichever of those that `weft --help` lists, and every page of doc/ that a source file names. The page of
+algorithms describes all of them."""
 import os
 import re
 import subprocess
@@ -12,7 +13,6 @@ from links import links
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CODE = re.compile(r"```.*?```|`[^`\n]+(?:\n[^`\n]+)?`", re.S)
-COMMAND = re.compile(r"(?:^|[\s/])weft (sim|bench|doctor|switch|top|report|reproduce|balls)\b(.*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 KEY = re.compile(r"--set '?([a-z][a-z0-9_.-]*)=")
 # Options of other programs, alone in backticks.
@@ -64,8 +64,9 @@ def joined(text):
     return re.sub(r" *\\\n\s*", " ", text).split("\n")
 
 
-def commands(text):
+def commands(text, known):
     """(subcommand, the rest) of every command in backticks or in a block of code."""
+    command = re.compile(rf"(?:^|[\s/])weft ({'|'.join(sorted(known))})\b(.*)")
     spans = [s.strip("`").replace("\n", " ") for s in CODE.findall(text) if not s.startswith("```")]
     in_block = False
     for line in joined(text):
@@ -74,7 +75,7 @@ def commands(text):
             spans.append(line)
     for span in spans:
         for part in re.split(r"[;&|]+(?= |$)", span):
-            found = COMMAND.search(part)
+            found = command.search(part)
             if found:
                 yield found.group(1), found.group(2)
 
@@ -82,7 +83,9 @@ def commands(text):
 def help_of(weft):
     subs = re.findall(r"^  (\w+) +\S", subprocess.run([weft, "--help"], capture_output=True, text=True).stdout, re.M)
     said = {s: subprocess.run([weft, s, "--help"], capture_output=True, text=True).stdout for s in subs}
-    return {s: set(re.findall(r"--[a-z][a-z-]*", text)) for s, text in said.items()}
+    known = {s: set(re.findall(r"--[a-z][a-z-]*", text)) for s, text in said.items()}
+    known["sweep"] |= known["sim"]  # they win over the file's
+    return known
 
 
 def keys_of(weft):
@@ -91,7 +94,7 @@ def keys_of(weft):
 
 
 def options(text, known, keys):
-    for sub, rest in commands(text):
+    for sub, rest in commands(text, known):
         rest = rest.split(" #")[0]
         for option in OPTION.findall(rest):
             if option not in known.get(sub, ()):
@@ -130,7 +133,7 @@ def sources(files):
 def main(weft):
     files = tracked()
     known, keys = help_of(weft), keys_of(weft)
-    assert len(known) > 4 and len(keys) > 100, "the command says too little about itself"
+    assert len(known) > 12 and all(known.values()) and len(keys) > 100, f"the command says too little about itself: {known}"
     pages = sorted(f for f in files if f.endswith(".md") and (f.startswith("doc/") or "/" not in f))
     assert "README.md" in pages
     bad = [f"{p}: {what}" for p in pages for text in [read(p)]
