@@ -3,8 +3,8 @@
 """chaos.py BUILD [--seconds N | --packets N] [--seed N] [--jobs N] [--healed-rtos N] [--outages N] [--lives-every N]
 [--bytes-times N] - random fabrics, workloads, algorithms, parameters and faults in `weft sim`, for so long or so many packets.
 Every flow must end, every byte be right, and a run end soon after its last fault. Every fourth case is one of `chaos_lives`:
-hosts crash and start again, and memory is short. A case that fails is shrunk and printed as a command. Exit status: 0 nothing
-failed, 1 something did."""
+hosts crash and start again, and memory is short. A case that fails is shrunk and printed as a command. Cases that are refused
+fail together: if they are too many, or if no case of an algorithm was fine. Exit status: 0 nothing failed, 1 something did."""
 from __future__ import annotations
 
 import argparse
@@ -18,12 +18,14 @@ from dataclasses import dataclass, field
 
 from chaos_case import Names, names_of, random_case
 from chaos_judge import HEALED_RTOS, RUN_LIMIT, AnyCase, Judge, Verdict, shrink
-from life_case import Parameter, parameters_of, random_life
+from life_case import LifeCase, Parameter, parameters_of, random_life
 
 SAYS_EVERY = 10            # percent of the time, where nobody watches a terminal
 SHRINK_SECONDS = 60.0      # for each of the first failures
 SHRINK_MOST = 3
 LIVES_EVERY = 4
+ENOUGH_CASES = 20          # so many cases, and their refusals are judged
+REFUSED_MOST = 0.4         # share of the cases of a program
 
 
 @dataclass
@@ -32,6 +34,7 @@ class Row:
     runs: int = 0
     refused: int = 0
     failed: int = 0
+    fine: int = 0
     packets: int = 0
     hops: int = 0
     rtos: float = 0.0
@@ -40,6 +43,7 @@ class Row:
         self.runs += 1
         self.refused += verdict.kind == "refused"
         self.failed += verdict.bad
+        self.fine += verdict.kind == "fine"
         self.packets += verdict.packets
         self.hops += verdict.hops
         self.rtos = max(self.rtos, verdict.rtos)
@@ -48,18 +52,35 @@ class Row:
 @dataclass
 class Score:
     rows: dict[str, Row] = field(default_factory=dict)
+    kinds: dict[str, Row] = field(default_factory=dict)  # of each program ...
+    parts: dict[str, Row] = field(default_factory=dict)  # ... and of each algorithm in it
     failures: list[tuple[AnyCase, Verdict]] = field(default_factory=list)
 
     def add(self, case: AnyCase, verdict: Verdict) -> None:
         self.rows.setdefault(case.cc, Row()).add(verdict)
+        kind = "chaos_lives" if isinstance(case, LifeCase) else "weft sim"
+        self.kinds.setdefault(kind, Row()).add(verdict)
+        for part in (f"{kind} with --cc {case.cc}", f"{kind} with --lb {case.lb}"):
+            self.parts.setdefault(part, Row()).add(verdict)
         if verdict.bad:
             self.failures.append((case, verdict))
 
     @property
     def total(self) -> Row:
         rows = self.rows.values()
-        return Row(sum(r.runs for r in rows), sum(r.refused for r in rows), sum(r.failed for r in rows),
+        return Row(sum(r.runs for r in rows), sum(r.refused for r in rows), sum(r.failed for r in rows), sum(r.fine for r in rows),
                    sum(r.packets for r in rows), sum(r.hops for r in rows), max((r.rtos for r in rows), default=0.0))
+
+    def hollow(self) -> list[str]:
+        """What has not been tried, because cases were refused."""
+        said = [] if self.total.fine else ["no run was fine"]
+        for name, row in self.kinds.items():
+            if row.runs >= ENOUGH_CASES and row.refused > REFUSED_MOST * row.runs:
+                said.append(f"{name}: {row.refused} of {row.runs} runs were refused, {REFUSED_MOST:.0%} may be")
+        for name, row in sorted(self.parts.items()):
+            if row.runs >= ENOUGH_CASES and not row.fine:
+                said.append(f"{name}: none of {row.runs} runs was fine, {row.refused} were refused")
+        return said
 
     def table(self) -> str:
         lines = [f"{'':<22}{'runs':>8}{'refused':>9}{'failed':>8}{'packets':>13}{'hops':>14}{'latest end':>12}"]
@@ -178,8 +199,10 @@ def main() -> int:
     print(f"{len(names.cc)} congestion controls, {len(names.lb)} load balancers, first seed {first}", flush=True)
     score = run(judge, choice, first, options.jobs, Progress(options.seconds, options.packets))
     print("\n" + score.table(), flush=True)
+    for hollow in score.hollow():
+        print(hollow, flush=True)
     shrink_first(judge, score)
-    return 1 if score.failures else 0
+    return 1 if score.failures or score.hollow() else 0
 
 
 if __name__ == "__main__":

@@ -35,6 +35,8 @@ SWARM: dict[str, tuple[str, ...]] = {
 }
 # Where nothing slows senders down, what is left of short packets that were trimmed fills a link, and an incast never ends.
 UNCONTROLLED = ("fixed", "dcqcn")
+UET_PAYLOADS = ("1024", "2048", "4096", "8192")  # profiles want one of them
+SPRAYED_PATHS = 64         # of spraypass, so it wants as many entropies
 SWARM_SHARE = 0.3          # of the cases draw from it ...
 SWARM_MOST = 6             # ... so many parameters
 FAULTS_BEGIN_US = 400         # faults begin before this time
@@ -152,13 +154,24 @@ def swarm(r: random.Random) -> dict[str, str]:
     return {key: r.choice(SWARM[key]) for key in keys}
 
 
+def fitting(cc: str, sets: dict[str, str]) -> dict[str, str]:
+    """Without the values that the engine refuses together with others: `weft sim` exits with 1 there, which is a failure."""
+    def fits(key: str, value: str) -> bool:
+        if key == "payload_bytes":
+            return "profile" not in sets or value in UET_PAYLOADS
+        if key == "evs_size":
+            return not cc.startswith("spraypass") or int(value) >= SPRAYED_PATHS
+        return key != "probe_rate" or value != "2" or cc.split("+")[0] not in ("eqds", "spraypass", "expresspass")
+    return {key: value for key, value in sets.items() if fits(key, value)}
+
+
 def random_case(seed: int, names: Names, times: int = 1) -> Case:
     r = random.Random(seed)
     fabric, hosts, leaves, uplinks, _ = r.choices(FABRICS, [f[4] for f in FABRICS])[0]
     pattern, numbers = workload(r, hosts, times)
     cc, lb = r.choice(names.cc), r.choice(names.lb)
     route = r.choice(names.route) if r.random() < 0.2 else ""
-    sets = {"fault_seed": str(seed), **losses(r), **swarm(r)}
+    sets = {"fault_seed": str(seed), **losses(r), **fitting(cc, swarm(r))}
     if cc in UNCONTROLLED:
         sets.pop("payload_bytes", None)
         sets.pop("pmtu_discovery", None)  # begins with small packets

@@ -107,7 +107,7 @@ class Judge:
         except subprocess.TimeoutExpired:
             return Verdict("stall", f"no end within {self._seconds:.0f} s of real time")
         if result is None:
-            refused = status in (1, USAGE) and why
+            refused = status == USAGE and why
             return Verdict("refused", why[-160:]) if refused else Verdict("crash", f"exit status {status}: {why[-200:]}")
         flows = result["flows"]
         counts = {"packets": result["packets"]["data"] + result["packets"]["retransmitted"], "hops": result["run"]["packet_hops"]}

@@ -5,11 +5,13 @@ what causes it."""
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 
-from chaos import Progress, Score
+from chaos import ENOUGH_CASES, Progress, Score
 from chaos_case import Case, names_of, random_case, simpler
 from chaos_judge import AnyCase, Judge, Verdict, shrink
 from life_case import LifeCase, parameters_of, random_life, simpler_life
@@ -112,6 +114,28 @@ def test_lives_that_failed() -> None:
     assert verdict.kind == "fine", verdict
 
 
+def test_refused() -> None:
+    """Refusals are no failures, unless there are too many, or an algorithm is never tried."""
+    score = Score()
+    for _ in range(ENOUGH_CASES - 1):
+        score.add(PLAIN, Verdict("refused", "why"))
+    assert score.hollow() == ["no run was fine"]
+    score.add(PLAIN, Verdict("refused", "why"))
+    assert score.hollow() == [
+        "no run was fine", f"weft sim: {ENOUGH_CASES} of {ENOUGH_CASES} runs were refused, 40% may be",
+        f"weft sim with --cc smartt: none of {ENOUGH_CASES} runs was fine, {ENOUGH_CASES} were refused",
+        f"weft sim with --lb reps: none of {ENOUGH_CASES} runs was fine, {ENOUGH_CASES} were refused"]
+    for _ in range(2 * ENOUGH_CASES):
+        score.add(replace(PLAIN, cc="swift"), Verdict("fine"))
+    assert score.hollow() == [f"weft sim with --cc smartt: none of {ENOUGH_CASES} runs was fine, {ENOUGH_CASES} were refused"]
+    score.add(PLAIN, Verdict("fine"))
+    assert not score.hollow() and not score.failures
+    for _ in range(ENOUGH_CASES):
+        score.add(LifeCase("smartt", "reps", 1), Verdict("refused", "why"))
+    assert [text.split(":")[0] for text in score.hollow()] == [
+        "chaos_lives", "chaos_lives with --cc smartt", "chaos_lives with --lb reps"], score.hollow()
+
+
 def test_score() -> None:
     score = Score()
     score.add(PLAIN, Verdict("fine", packets=5, hops=20, rtos=1.5))
@@ -140,6 +164,36 @@ def test_command() -> None:
     assert run.returncode == 0 and "100 %" in run.stdout and "\nall " in run.stdout, run
     run = subprocess.run([*command, "--seconds", "1", "--seed", "1", "--healed-rtos=-1e9"], capture_output=True, text=True)
     assert run.returncode == 1 and "late, shrunk:" in run.stdout and "weft sim --topology" in run.stdout, run
+
+
+def stubbed(folder: str, status: int, kind: str) -> str:
+    """chaos.py with a command, or a program of lives, that complains of every case and exits so."""
+    build = os.path.join(folder, f"{kind}{status}")
+    os.makedirs(os.path.join(build, "tests", "chaos"))
+    for program, path in ((WEFT, os.path.join(build, "weft")), (LIVES, os.path.join(build, "tests", "chaos", "chaos_lives"))):
+        program = os.path.abspath(program)
+        if os.path.basename(path) != kind:
+            os.symlink(program, path)
+            continue
+        with open(path, "w", encoding="ascii") as f:
+            f.write(f'#!/bin/sh\ncase "$*" in *--help* | parameters) exec {shlex.quote(program)} "$@" ;; esac\n'
+                    f'echo "stub: never" >&2\nexit {status}\n')
+        os.chmod(path, 0o755)
+    return build
+
+
+def test_stubs() -> None:
+    """A program that refuses or fails every case is found."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    with tempfile.TemporaryDirectory(prefix="weft-chaos-") as folder:
+        for kind, status, every, wanted in (
+                ("weft", 2, 1000000, "no run was fine"), ("weft", 1, 1000000, "crash: exit status 1: stub: never"),
+                ("chaos_lives", 3, 1, "no run was fine"), ("chaos_lives", 3, 2, "chaos_lives: "),
+                ("chaos_lives", 1, 1, "broken: stub: never")):
+            build = stubbed(os.path.join(folder, str(every)), status, kind)
+            command = [sys.executable, os.path.join(here, "chaos.py"), build, "--seconds", "4", "--seed", "1"]
+            run = subprocess.run([*command, "--lives-every", str(every), "--outages", "12"], capture_output=True, text=True)
+            assert run.returncode == 1 and f"\n{wanted}" in run.stdout, (kind, status, run)
 
 
 for name, test in list(globals().items()):
