@@ -211,5 +211,5 @@ int main(void)
 	for (int i = 0; i < COUNT; i++)
 		tests[i] = (struct CMUnitTest){"random__everything_arrives", random__everything_arrives, NULL, NULL,
 					       &variants[i]};
-	return _cmocka_run_group_tests("random", tests, COUNT, NULL, NULL);
+	return tests_run("random", tests, COUNT, NULL, NULL);
 }

@@ -164,5 +164,5 @@ int main(void)
 	for (int i = 0; i < COUNT; i++)
 		tests[i] = (struct CMUnitTest){"rma__memories_are_what_the_operations_say",
 					       rma__memories_are_what_the_operations_say, NULL, NULL, &variants[i]};
-	return _cmocka_run_group_tests("random_rma", tests, COUNT, NULL, NULL);
+	return tests_run("random_rma", tests, COUNT, NULL, NULL);
 }
