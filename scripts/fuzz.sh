@@ -19,13 +19,14 @@ export FLAGS="-std=gnu11 -D_GNU_SOURCE -g -O1 $instrument -fsanitize=fuzzer-no-l
 	apps/cli/api port/fault/api tests/provider tests/unit/apps/switch)"
 
 run() {
-	local name=$1 corpus=$build/corpus-$1 lengths=100
+	local name=$1 corpus=$build/corpus-$1 lengths=100 units
 	mkdir -p "$corpus"
 	case $name in fi | switch) lengths=0 ;; esac # opening takes long: programs of many steps at once
 	[ ! -e "tests/fuzz/seed_$name.py" ] || python3 "tests/fuzz/seed_$name.py" "$corpus"
 	if LLVM_PROFILE_FILE=$build/$name.profraw "$build/$name" -max_total_time="$seconds" -len_control="$lengths" -timeout=60 -rss_limit_mb=2048 \
-		-print_final_stats=1 -artifact_prefix="$build/$name-" "$corpus" >"$build/$name.log" 2>&1; then
-		echo "fuzz/$name: $(grep -o 'number_of_executed_units: [0-9]*' "$build/$name.log"), no failure"
+		-print_final_stats=1 -artifact_prefix="$build/$name-" "$corpus" >"$build/$name.log" 2>&1 &&
+		units=$(grep -o 'number_of_executed_units: [1-9][0-9]*' "$build/$name.log"); then
+		echo "fuzz/$name: $units, no failure"
 	else
 		tail -n 40 "$build/$name.log"
 		echo "fuzz/$name: FAILED, see $build/$name.log"
@@ -60,6 +61,12 @@ link_target() {
 		-Wl,--as-needed -lcmocka -lm $(pkg-config --libs libdpdk libfabric libmnl libcrypto numa) -lrte_net_ring -o "$build/$program"
 }
 
+for name in ${FUZZ_TARGETS:-}; do
+	[ -e "tests/fuzz/fuzz_$name.c" ] || {
+		echo "fuzz.sh: there is no target $name (tests/fuzz/fuzz_$name.c)" >&2
+		exit 2
+	}
+done
 names=()
 for target in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$target" .c) name=${name#fuzz_}
@@ -67,6 +74,10 @@ for target in tests/fuzz/fuzz_*.c; do
 	case $mode$name in coverage@(tss|ethdev|switch|fi)) continue ;; esac # other rooms
 	names+=("$name")
 done
+[ ${#names[@]} -gt 0 ] || {
+	echo "fuzz.sh: none of these targets runs with ${mode:-build and run}" >&2
+	exit 2
+}
 if [ "$mode" != run ]; then
 	compile
 	for name in "${names[@]}"; do link_target "$name" "$name" "-fsanitize=fuzzer$checks"; done

@@ -14,14 +14,21 @@ export LSAN_OPTIONS ASAN_OPTIONS=allocator_may_return_null=1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# soak NAME WORD: runs the program; adds the number before the word in what it says to $count.
+# soak NAME WORD: runs the program; adds the number before the word in what it says, which is not 0, to $count.
 soak() {
+	local number
 	if ! WEFT_SOAK_SEED=$seed timeout "$LIMIT_S" "$build/tests/provider/test_provider_$1" >"$log" 2>&1; then
 		cat "$log"
 		echo "$1: failed, or not done after $LIMIT_S s, with seed $seed"
 		exit 1
 	fi
-	count=$((count + $(grep -o "[0-9]* $2" "$log" | head -n 1 | cut -d ' ' -f 1)))
+	number=$(grep -o "[0-9]* $2" "$log" | head -n 1 | cut -d ' ' -f 1)
+	if [ "${number:-0}" = 0 ]; then
+		cat "$log"
+		echo "$1: no $2, with seed $seed"
+		exit 1
+	fi
+	count=$((count + number))
 }
 
 while [ $SECONDS -lt $end ]; do
@@ -32,4 +39,8 @@ while [ $SECONDS -lt $end ]; do
 	accesses=$count
 	seed=$((seed + 1)) rounds=$((rounds + 1))
 done
+if [ "$messages" = 0 ] || [ "$accesses" = 0 ]; then
+	echo "nothing was tried in $seconds s"
+	exit 1
+fi
 echo "$rounds seeds, $messages messages and $accesses accesses to remote memory, every byte as it should be"
