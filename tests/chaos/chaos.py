@@ -68,8 +68,9 @@ class Score:
     @property
     def total(self) -> Row:
         rows = self.rows.values()
-        return Row(sum(r.runs for r in rows), sum(r.refused for r in rows), sum(r.failed for r in rows), sum(r.fine for r in rows),
-                   sum(r.packets for r in rows), sum(r.hops for r in rows), max((r.rtos for r in rows), default=0.0))
+        return Row(sum(r.runs for r in rows), sum(r.refused for r in rows), sum(r.failed for r in rows),
+                   sum(r.fine for r in rows), sum(r.packets for r in rows), sum(r.hops for r in rows),
+                   max((r.rtos for r in rows), default=0.0))
 
     def hollow(self) -> list[str]:
         """What has not been tried, because cases were refused."""
