@@ -132,10 +132,12 @@ done
 [ "$(find units -type f | wc -l)" = 4 ] || fail "not the four units"
 # `weft top` and `weft metrics` look where the units' processes tell, and the unit of metrics sees /tmp, where those of
 # batch jobs do.
+tell=0
 looked=$(sed -n 's/.*add_sockets(shot, "\([^%]*\)%s", "".*/\1/p' "$source/apps/top/top_snapshot.c")
 for unit in units/*; do
 	telling=$(sed -n 's/^Environment=XDG_RUNTIME_DIR=//p' "$unit" | sed 's/%i/instance/')
 	[ -n "$telling" ] || continue
+	tell=$((tell + 1))
 	found=
 	while read -r pattern; do
 		# shellcheck disable=SC2053
@@ -143,6 +145,7 @@ for unit in units/*; do
 	done <<<"$looked"
 	[ -n "$found" ] || fail "weft top does not look into $telling of $unit"
 done
+[ "$tell" = 2 ] || fail "not the two units tell where weft top looks: $tell"
 grep '^PrivateTmp' units/weft-metrics.service && fail "metrics would not see processes that tell in /tmp"
 if command -v systemd-analyze >/dev/null; then
 	SYSTEMD_UNIT_PATH=$PWD/units: systemd-analyze verify --man=no weft-host.service weft-host.socket weft-metrics.service \

@@ -50,6 +50,12 @@ class Peer:
         address = self.ask(f"add {target.name}").removeprefix("addr ")
         assert self.ask(f"send {address} {tag} {length}") == "posted"
 
+    def end(self):
+        """Without an error, such as a leak that a sanitizer finds."""
+        assert self.ask("close") == "closed", self.log.read_text()
+        self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, f"a peer ended with {self.process.returncode}\n{self.log.read_text()}"
+
     def lines(self, pattern):
         return [line for line in self.log.read_text().splitlines() if re.search(pattern, line)]
 
@@ -89,6 +95,8 @@ def silent(folder):
     assert a.ask("wait 30000").startswith("error 110")
     told_once(a, "")
     b.process.send_signal(signal.SIGCONT)
+    for peer in (a, b):
+        peer.end()
 
 
 def waits(folder):
@@ -104,8 +112,11 @@ def waits(folder):
     assert b.ask("recv 2") == "posted"
     b.tell("wait 30000")
     assert a.ask("wait 30000") == "sent 2"
+    assert b.hear() == "received 2 length 1000000 wrong 0"
     told_once(a, "")
     assert not b.lines("takes more than")
+    for peer in (a, b):
+        peer.end()
 
 
 def start_switch(folder):
@@ -133,6 +144,8 @@ def reset(folder):
     assert outcome.startswith("error 104"), outcome
     why = a.ask("why")
     assert re.search(r"peer 10\.0\.0\.2: it does not know the connection", why), why
+    for peer in (a, b):
+        peer.end()
 
 
 def switch_dies(folder):
@@ -158,6 +171,8 @@ def switch_dies(folder):
     for peer, count in zip(peers, before):
         said = peer.log.read_text().splitlines()[count:]
         assert len(said) == 4, "\n".join(said)
+    for peer in peers:
+        peer.end()
 
 
 with tempfile.TemporaryDirectory(prefix="weft-hang-") as temporary:

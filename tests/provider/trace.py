@@ -39,6 +39,12 @@ class Peer:
         self.tell(command)
         return self.hear()
 
+    def end(self):
+        """Without an error, such as a leak that a sanitizer finds."""
+        assert self.ask("close") == "closed"
+        self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, f"a peer ended with {self.process.returncode}"
+
     def files(self):
         return sorted(DIRECTORY.glob(f"weft-trace.{self.process.pid}.*"))
 
@@ -160,9 +166,7 @@ with tempfile.TemporaryDirectory(prefix="weft-trace-") as temporary:
     formats(first, place)
     after_a_kill(first, second)
     damaged(first, place)
-    second.tell("close")
-    assert second.hear() == "closed"
-    second.process.communicate(timeout=60)
+    second.end()
     assert not second.files()
     assert "no recording of process" in trace(second.process.pid, status=1)
     first.files()[0].unlink()
@@ -177,6 +181,4 @@ with tempfile.TemporaryDirectory(prefix="weft-trace-") as temporary:
     few_events(first)
     assert not second.files()
     for one in (first, second):
-        one.tell("close")
-        assert one.hear() == "closed"
-        one.process.communicate(timeout=60)
+        one.end()
