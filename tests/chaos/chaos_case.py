@@ -171,6 +171,7 @@ def random_case(seed: int, names: Names, times: int = 1) -> Case:
     pattern, numbers = workload(r, hosts, times)
     cc, lb = r.choice(names.cc), r.choice(names.lb)
     route = r.choice(names.route) if r.random() < 0.2 else ""
+    route = "" if route == "conga" and not leaves else route  # it wants two tiers
     sets = {"fault_seed": str(seed), **losses(r), **fitting(cc, swarm(r))}
     if cc in UNCONTROLLED:
         sets.pop("payload_bytes", None)
