@@ -125,7 +125,7 @@ with tempfile.TemporaryDirectory() as tmp:
         check(run["run"]["virtual_us"] < 60e6 and run["fct_us"]["max"] < 60e6, "clocks are mixed", outcome)
         check(run["flows"]["verified"] == 3, "flows are missing", outcome)
         check("different clocks" in run.get("warning", ""), "another clock is not told of", outcome)
-        check(run["delivered_us"]["max"] == 0, "times of two clocks were subtracted", outcome)
+        check(run["delivered_us"]["max"] is None, "times of two clocks were subtracted", outcome)
         for outcome in (finish(there), finish(away)):
             check(outcome[0] == 0, "a rank failed", outcome)
 
