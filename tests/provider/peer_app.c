@@ -441,7 +441,7 @@ static int child_tries(void)
 
 /* LeakSanitizer asks whether to look for leaks at the end. In the child of a process with threads it would wait for a
  * lock that one of them held at the fork, for ever; the parent looks. */
-int __lsan_is_turned_off(void);
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 static bool is_child;
 int __lsan_is_turned_off(void)
 {
