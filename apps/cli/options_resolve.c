@@ -70,7 +70,7 @@ static void choose_lb(struct options *o)
 
 static int resolve_lb(struct options *o, struct weft_err *err)
 {
-	if (strcmp(o->lb_name, "auto"))
+	if (strcmp(o->lb_name, "auto") != 0)
 		return weft_lb_choose_from(o->algos.lb, "auto", o->lb_name, &o->lab.lb, err);
 	choose_lb(o);
 	return 0;

@@ -78,8 +78,10 @@ static int buffers_create(const char *dev, const struct shm_hello *hello, int fd
 			  struct weft_err *err)
 {
 	struct buffers *b = calloc(1, sizeof *b);
-	if (b == NULL)
-		return weft_err_set(err, -ENOMEM, "%s: out of memory", dev);
+	if (b == NULL) {
+		weft_err_set(err, -ENOMEM, "%s: out of memory", dev);
+		return -ENOMEM;
+	}
 	int rc = shm_mem_open(&b->mem, fd, hello->bufs, hello->stride_bytes, dev, err);
 	if (rc == 0)
 		rc = shm_pool_create(&b->mem, hello->first, hello->count, false, &b->own, dev, err);
