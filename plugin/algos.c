@@ -97,13 +97,20 @@ static bool is_known(const void *const *table, const void *ops)
 	return *table;
 }
 
-/* Senders' and receivers' algorithms are named in one place, --cc. */
-static bool cc_taken(const struct weft_algos *algos, const char *name)
+static bool has_sender(const struct weft_algos *algos, const char *name)
 {
 	for (unsigned i = 0; algos->cc[i]; i++) {
 		if (!strcmp(algos->cc[i]->name, name))
 			return true;
 	}
+	return false;
+}
+
+/* Senders' and receivers' algorithms are named in one place, --cc. */
+static bool cc_taken(const struct weft_algos *algos, const char *name)
+{
+	if (has_sender(algos, name))
+		return true;
 	for (unsigned i = 0; algos->rcc[i]; i++) {
 		if (!strcmp(algos->rcc[i]->name, name))
 			return true;
@@ -136,17 +143,7 @@ static int add_cc(struct loading *l, const struct weft_cc_ops *ops)
 	return 0;
 }
 
-/* A receiver's algorithm names the sender's that runs beside it. After all senders' are there. */
-static int check_sender(const struct loading *l, const struct weft_rcc_ops *ops)
-{
-	for (unsigned i = 0; l->algos.cc[i]; i++) {
-		if (!strcmp(l->algos.cc[i]->name, ops->sender))
-			return 0;
-	}
-	return weft_err_set(l->err, -ENOENT, "%.120s: %.40s: there is no congestion control %.40s for its senders",
-			    l->file, ops->name, ops->sender);
-}
-
+/* After all senders' algorithms: a receiver's names the one that runs beside it. */
 static int add_rcc(struct loading *l, const struct weft_rcc_ops *ops)
 {
 	int rc = check(l, "congestion control", ops->name, ops->help, l->rcc_count);
@@ -157,9 +154,10 @@ static int add_rcc(struct loading *l, const struct weft_rcc_ops *ops)
 	if (!ops->limits || !ops->init || !ops->on_demand || !grants || !ops->sender ||
 	    ops->state_size > WEFT_RCC_STATE_MAX)
 		return refuse_incomplete(l, "congestion control", ops->name);
-	rc = check_sender(l, ops);
-	if (rc)
-		return rc;
+	if (!has_sender(&l->algos, ops->sender))
+		return weft_err_set(l->err, -ENOENT,
+				    "%.120s: %.40s: there is no congestion control %.40s for its senders", l->file,
+				    ops->name, ops->sender);
 	if (is_known((const void *const *)l->algos.rcc, ops))
 		return 0;
 	if (cc_taken(&l->algos, ops->name))

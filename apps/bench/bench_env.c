@@ -108,29 +108,25 @@ static int tunes_set(struct options *o)
 	return rc;
 }
 
-/* FI_WEFT_PLUGIN separates them by colons. */
-static int plugins_check(const struct options *o, struct weft_err *err)
-{
-	for (uint32_t i = 0; i < o->given_count; i++)
-		if (!strcmp(o->given[i].name, "plugin") && strchr(o->given[i].value, ':'))
-			return weft_err_set(err, -EINVAL, "--plugin: %s: weft bench takes no path with a colon",
-					    o->given[i].value);
-	return 0;
-}
-
 /* All plug-ins, in the order given, by whole paths: a name without a slash is a file here, and one of the system's
  * libraries to the provider. Each was loaded before. */
-static int plugins_set(const struct options *o)
+static int plugins_set(const struct options *o, struct weft_err *err)
 {
 	char *text = NULL, path[PATH_MAX];
 	size_t len = 0;
+	int rc = 0;
 	FILE *out = open_memstream(&text, &len);
 	if (!out)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < o->given_count; i++)
-		if (!strcmp(o->given[i].name, "plugin"))
-			fprintf(out, "%s%s", ftell(out) ? ":" : "", realpath(o->given[i].value, path) ? path : "");
-	int rc = fclose(out) ? -ENOMEM : 0;
+	for (uint32_t i = 0; i < o->given_count; i++) {
+		if (strcmp(o->given[i].name, "plugin") != 0 || !realpath(o->given[i].value, path))
+			continue;
+		if (strchr(path, ':')) /* which separates them */
+			rc = weft_err_set(err, -EINVAL, "--plugin: %s: weft bench takes no path with a colon", path);
+		fprintf(out, "%s%s", ftell(out) ? ":" : "", path);
+	}
+	if (fclose(out))
+		rc = -ENOMEM;
 	if (!rc && len && setenv("FI_WEFT_PLUGIN", text, 1))
 		rc = -errno;
 	free(text);
@@ -152,10 +148,10 @@ int bench_env_set(struct options *o, const char *devices, const char *addrs, str
 	snprintf(seed, sizeof seed, "%u", (unsigned)(o->lab.seed & INT32_MAX));
 	log_set();
 	int rc = tunes_set(o);
-	if (plugins_check(o, err))
-		return -EINVAL;
 	if (!rc)
-		rc = plugins_set(o);
+		rc = plugins_set(o, err);
+	if (rc == -EINVAL) /* with its message */
+		return rc;
 	/* A flow's time ends with the acknowledgement of its last byte, however short it is. */
 	if (rc || setenv("FI_WEFT_COPY_BYTES", "0", 1) || setenv("FI_WEFT_CC", o->lab.cc_name, 1) ||
 	    setenv("FI_WEFT_LB", o->lab.lb->name, 1) || setenv("FI_WEFT_SEED", seed, 1) ||

@@ -35,22 +35,20 @@ static void choose_cc(struct options *o)
 	o->lab.cc_reason = options_cc_auto_reason;
 }
 
-static const struct weft_lb_ops *auto_lb(const struct options *o, const char **reason)
+static const struct weft_lb_ops *auto_lb(const struct options *o, const struct weft_engine_tune *engine,
+					 const struct weft_net_tune *fabric, const char **reason)
 {
 	if (o->lab.route->per_flow) {
 		*reason = "switches place flows: a flow keeps one entropy";
 		return weft_lb_find("ecmp");
 	}
-	struct weft_engine_tune engine;
-	struct weft_net_tune fabric;
-	peek_params(o, &engine, &fabric);
 	struct weft_lb_offer offer = {
 		.switches_choose = !o->lab.route->by_entropy && !o->lab.route->reads_digits,
 		.digits = o->lab.route->reads_digits,
-		.ecn = fabric.ecn_max_pct > 0,
-		.trimming = !o->no_trim && fabric.trim != WEFT_TRIM_OFF,
-		.all_acked = engine.lb_all_acked,
-		.ack_every = engine.ack_every,
+		.ecn = fabric->ecn_max_pct > 0,
+		.trimming = !o->no_trim && fabric->trim != WEFT_TRIM_OFF,
+		.all_acked = engine->lb_all_acked,
+		.ack_every = engine->ack_every,
 	};
 	const struct weft_lb_ops *lb = weft_lb_auto(&offer, reason);
 	if (options_credits_scheduled(o))
@@ -65,7 +63,7 @@ static void choose_lb(struct options *o)
 	struct weft_net_tune fabric;
 	peek_params(o, &engine, &fabric);
 	o->lb_all_acked = !o->lab.route->per_flow && engine.ack_every > 1;
-	o->lab.lb = auto_lb(o, &o->lab.lb_reason);
+	o->lab.lb = auto_lb(o, &engine, &fabric, &o->lab.lb_reason);
 }
 
 static int resolve_lb(struct options *o, struct weft_err *err)
@@ -79,13 +77,16 @@ static int resolve_lb(struct options *o, struct weft_err *err)
 static int resolve_background_lb(struct options *o, struct weft_err *err)
 {
 	const char *reason, *name = o->background_lb_name;
+	struct weft_engine_tune engine;
+	struct weft_net_tune fabric;
 
+	o->lab.background_lb = o->lab.lb;
 	if (strcmp(name, "same") == 0)
-		o->lab.background_lb = o->lab.lb;
-	else if (strcmp(name, "auto") == 0)
-		o->lab.background_lb = auto_lb(o, &reason);
-	else
+		return 0;
+	if (strcmp(name, "auto") != 0)
 		return weft_lb_choose_from(o->algos.lb, "same, auto", name, &o->lab.background_lb, err);
+	peek_params(o, &engine, &fabric);
+	o->lab.background_lb = auto_lb(o, &engine, &fabric, &reason);
 	return 0;
 }
 

@@ -55,14 +55,13 @@ int yamldoc_open(struct yamldoc *y, const char *path, struct weft_err *err)
 	FILE *f = fopen(path, "r");
 	if (!f)
 		return weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
-	int rc = -ENOMEM, read_errno;
+	int rc = -ENOMEM;
 	errno = 0;
 	if (yaml_parser_initialize(&parser)) {
 		yaml_parser_set_input_file(&parser, f);
 		rc = load(y, &parser);
-		read_errno = errno;
 		if (rc && ferror(f))
-			weft_err_set(err, rc, "%s: %s", path, strerror(read_errno ? read_errno : EIO));
+			weft_err_set(err, rc, "%s: %s", path, strerror(errno ? errno : EIO));
 		yaml_parser_delete(&parser);
 	}
 	fclose(f);
