@@ -12,6 +12,8 @@ import sys
 import tempfile
 from collections.abc import Callable
 
+from stopping import stop
+
 LIMIT_MS = 30000  # nothing here takes nearly as long
 PEER_TIMEOUT_MS = 1500
 ECANCELED, ECONNREFUSED, ETIMEDOUT = 125, 111, 110
@@ -123,7 +125,7 @@ def killed(waits_for: str) -> None:
     exchange(client, server, 1)
     expect(client.ask("recv 9"), "posted")
     if waits_for == "send":
-        server.process.send_signal(signal.SIGSTOP)
+        stop(server.process)
         expect(client.ask("send 0 2 100"), "posted")
     server.process.kill()
     server.process.wait()

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+from stopping import stop
+
 WEFT, APP, CASE = sys.argv[1:]
 LIMIT_S = 0.3  # a tenth of the peer timeout
 
@@ -82,14 +84,19 @@ def told_once(peer, pattern, count=1):
     assert all(re.search(pattern, line) for line in lines), lines
 
 
+def nothing_ends(peer):
+    outcome = peer.ask(f"wait {int(LIMIT_S * 3000)}")
+    assert outcome == "nothing", outcome
+
+
 def silent(folder):
     """The peer does not answer; three messages are one line."""
     a, b = pair(folder)
     message(a, b, 1)
-    b.process.send_signal(signal.SIGSTOP)
+    stop(b.process)
     for tag in (2, 3, 4):
         a.send(b, tag, 1000)
-    assert a.ask(f"wait {int(LIMIT_S * 3000)}") == "nothing"
+    nothing_ends(a)
     told_once(a, r"a message to peer 10\.0\.0\.2 takes more than 0\.3 s \(and 2 others\): .*waits for "
                  r"the peer's acknowledgement; peer silent for 0\.[1-9] s; last event: (sent|sent_again|lost|control), PSN \d+")
     assert a.ask("wait 30000").startswith("error 110")
@@ -105,7 +112,7 @@ def waits(folder):
     message(a, b, 1)
     a.send(b, 2, 1000000)
     b.tell(f"wait {int(LIMIT_S * 4000)}")
-    assert a.ask(f"wait {int(LIMIT_S * 3000)}") == "nothing"
+    nothing_ends(a)
     assert b.hear() == "nothing"
     told_once(a, r"a message to peer 10\.0\.0\.2 takes more than 0\.3 s: .*waits for a receive, which the "
                  r"peer's application has not posted.*last event: ")

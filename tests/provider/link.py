@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import namespaces
 from namespaces import LIMIT_MS, Namespace, Peer, exchange, expect
+from stopping import stop
 
 APP, CASES = sys.argv[1], sys.argv[2:]
 ENODEV, ENETDOWN, ETIMEDOUT = 19, 100, 110
@@ -99,7 +100,7 @@ def stopped_for_a_while(net: Net) -> None:
     with net.peers() as (a, b):
         exchange(a, b, 1)
         expect(b.ask("recv 2"), "posted")
-        b.process.send_signal(signal.SIGSTOP)
+        stop(b.process)
         a.send(b.name, 2, LONG)
         expect(a.ask("wait 500"), "nothing")
         b.process.send_signal(signal.SIGCONT)
@@ -116,7 +117,7 @@ def stopped_for_too_long(net: Net) -> None:
         exchange(a, b, 1)
         b.send(a.name, 2, LONG)
         expect(b.ask("wait 200"), "nothing")  # announced; there is no receive
-        b.process.send_signal(signal.SIGSTOP)
+        stop(b.process)
         a.send(b.name, 3)
         expect(a.wait(), f"error {ETIMEDOUT} tag 3")
         why = a.ask("why")

@@ -242,6 +242,7 @@ def awaits_listener():
         peer.tell("open")
         comms = f"/proc/{peer.process.pid}/task/*/comm"
         while not any(pathlib.Path(comm).read_text().startswith("eal-intr") for comm in glob.glob(comms)):
+            assert peer.process.poll() is None, f"the peer ended with {peer.process.returncode}"
             time.sleep(0.05)  # EAL is not up
         os.set_blocking(peer.process.stdout.fileno(), False)
         time.sleep(1)

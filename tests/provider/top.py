@@ -19,6 +19,7 @@ import threading
 import time
 
 from observed import LIMIT_S, Peer, scratch, start, start_switch, until
+from stopping import stop
 
 WEFT, APP = sys.argv[1:]
 MESSAGE_BYTES = 300000
@@ -96,7 +97,7 @@ def text(a, b):
 
 def silent_peer(a, b):
     """The receiver is stopped: what it does not acknowledge says for how long."""
-    b.process.send_signal(signal.SIGSTOP)
+    stop(b.process)
     try:
         a.send(b, 8, 100)
         op = until(lambda: operation(a.pid, "ack"), "a send that waits for an acknowledgement")

@@ -203,17 +203,23 @@ void pdc_tx_free(struct pds *pds, struct pdc_tx *p)
 	delete_tx(pds, p);
 }
 
-void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err)
+/* What it has to send ends with an error. Frees p, which is counted and recorded. */
+static void give_up(struct pds *pds, struct pdc_tx *p, int err)
 {
-	/* a return direction ends with its connection, which is counted */
-	pds->stats.pdc_failed += !p->pdc.is_return || p->other;
-	record_closed(pds, p, err);
 	p->cutting = NULL;
 	if (p->pdc.is_return && p->other)
 		p->other->other = NULL; /* and ours stays: SES may want to tell who asked */
 	pds->events->on_failed(pds->ses, p, err);
 	assert(list_empty(&p->runs));
 	pdc_tx_free(pds, p);
+}
+
+void pdc_tx_fail(struct pds *pds, struct pdc_tx *p, int err)
+{
+	/* a return direction ends with its connection, which is counted */
+	pds->stats.pdc_failed += !p->pdc.is_return || p->other;
+	record_closed(pds, p, err);
+	give_up(pds, p, err);
 }
 
 /* What the initiator closed after has arrived there, whether we were told or not. */
@@ -349,19 +355,35 @@ void pdc_tx_settle(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		pdc_tx_idle(pds, p, now);
 }
 
-void pdc_tx_closed(struct pds *pds, struct pdc_tx *p, weft_ns now)
+/* Frees p, unless messages were given to it meanwhile, of which nothing was sent: these start over on a new connection.
+ */
+static void close_ended(struct pds *pds, struct pdc_tx *p, int err, weft_ns now)
 {
 	assert(p->state == PDC_TX_CLOSING);
-	pds->stats.pdc_closed++;
-	record_closed(pds, p, 0);
+	pds->stats.pdc_closed += !err;
+	pds->stats.pdc_failed += err != 0;
+	record_closed(pds, p, err);
+	p->last_heard_ns = now; /* as of a new one */
+	p->rto_backoff = 0;
 	if (!list_empty(&p->runs) && pdc_tx_restart(pds, p, now)) {
 		pds->stats.pdc_opened++;
 		return;
 	}
-	if (list_empty(&p->runs))
-		pdc_tx_free(pds, p);
+	give_up(pds, p, err ? err : ENOMEM);
+}
+
+void pdc_tx_closed(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	close_ended(pds, p, 0, now);
+}
+
+/* Its target answers nothing for so long. */
+static void silence_end(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	if (p->state == PDC_TX_CLOSING)
+		close_ended(pds, p, ETIMEDOUT, now);
 	else
-		pdc_tx_fail(pds, p, ENOMEM);
+		pdc_tx_fail(pds, p, ETIMEDOUT);
 }
 
 static void ask_window(struct pds *pds, struct pdc_tx *p, weft_ns now)
@@ -384,10 +406,12 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 			loss_by_timeout(pds, p, now);
 		if (p->rto_backoff && p->backoff_at_ns == now && pds->conf.tune.timeout_probes)
 			ev_probe_start(pds, p, now);
-		if (!err && now >= tx_silence_deadline(pds, p))
-			err = ETIMEDOUT;
 		if (err) {
 			pdc_tx_fail(pds, p, err);
+			return;
+		}
+		if (now >= tx_silence_deadline(pds, p)) {
+			silence_end(pds, p, now);
 			return;
 		}
 	}
@@ -409,9 +433,18 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 
 /* ---- runs ---- */
 
+/* Its target may be back by now, and a message waits for its answer: not for the next timeout of the CLOSE_CMD. */
+static void close_again(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	if (p->rto_backoff && p->q.inflight.count && list_empty(&p->runs))
+		loss_mark(pds, p, sendq_psn(&p->q, p->q.inflight.head), WEFT_CC_LOSS_TIMEOUT, now);
+}
+
 void pdc_tx_queue(struct pds *pds, struct pdc_tx *p, struct tx_run *run, weft_ns now)
 {
 	assert(!run->cut && !run->cut_bytes && !run->unacked_pkts);
+	if (unlikely(p->state == PDC_TX_CLOSING))
+		close_again(pds, p, now);
 	if (pdc_tx_is_idle(p)) {
 		p->last_heard_ns = now;
 		tx_timer_arm_at(pds, p, now + pds->conf.tune.peer_timeout_ns);

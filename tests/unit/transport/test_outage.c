@@ -225,12 +225,90 @@ static void late__first_packet(void **state)
 	duo_close(&d);
 }
 
+/* A connection that became idle, whose CLOSE_CMD is not answered since the wire carries nothing. */
+static const struct pdc_tx *open_and_close_in_vain(struct duo *d, struct cut *c, weft_ns peer_timeout_ns)
+{
+	struct duo_conf conf;
+	duo_conf_init(&conf);
+	conf.tune.peer_timeout_ns = peer_timeout_ns;
+	duo_open(d, &conf);
+	duo_transfer(d, 0, 10);
+	*c = (struct cut){.from = d->now, .to = WEFT_NEVER, .d = d};
+	d->fate = cut;
+	d->fate_arg = c;
+	const struct pdc_tx *p = first_tx(d->e[0]);
+	while (p->state != PDC_TX_CLOSING)
+		duo_run(d, d->now + WEFT_MS(1));
+	return p;
+}
+
+/* A message that is sent just before the connection is given up was never on its way: it has as much time as any. */
+static void closing__message_of_the_last_moment(void **state)
+{
+	for (int back = 0; back < 2; back++) {
+		struct duo d;
+		struct cut c;
+		const struct pdc_tx *p = open_and_close_in_vain(&d, &c, WEFT_MS(500));
+		duo_run(&d, p->last_heard_ns + WEFT_MS(499));
+		uint8_t *out = duo_pattern(20000, 3), *in = calloc(1, 20000);
+		duo_recv(&d, 1, in, 20000, 7, 0, in);
+		duo_send(&d, 0, out, 20000, 7, out);
+		c.to = back ? d.now + WEFT_MS(250) : WEFT_NEVER;
+		struct weft_cqe cqe;
+		duo_run(&d, d.now + WEFT_MS(200));
+		assert_false(duo_cqe(&d, 0, &cqe));
+		duo_run(&d, d.now + WEFT_MS(400));
+		duo_expect(&d, 0, out, back ? 0 : ETIMEDOUT);
+		if (back) {
+			duo_expect(&d, 1, in, 0);
+			assert_memory_equal(in, out, 20000);
+		}
+		const struct weft_stats *stats = duo_stats(&d, 0);
+		assert_int_equal(stats->pdc_opened, 2);
+		assert_int_equal(stats->pdc_failed, back ? 1 : 2);
+		assert_int_equal(stats->pdc_closed, 0);
+		duo_close(&d);
+		free(out);
+		free(in);
+	}
+}
+
+/* The wire is back when a message is sent, which does not wait for the next timeout. */
+static void closing__message_asks_again(void **state)
+{
+	struct duo d;
+	struct cut c;
+	open_and_close_in_vain(&d, &c, WEFT_S(5));
+	duo_run(&d, d.now + WEFT_S(2));
+	uint8_t *out = duo_pattern(20000, 3), *in = calloc(1, 20000);
+	for (int i = 0; i < 2; i++)
+		duo_recv(&d, 1, in, 20000, 7, 0, in);
+	c.to = d.now;
+	for (int i = 0; i < 2; i++)
+		duo_send(&d, 0, out, 20000, 7, out);
+	duo_run(&d, d.now + WEFT_MS(1));
+	for (int i = 0; i < 2; i++) {
+		duo_expect(&d, 0, out, 0);
+		duo_expect(&d, 1, in, 0);
+	}
+	assert_int_equal(duo_stats(&d, 0)->pdc_closed, 1);
+	assert_int_equal(duo_stats(&d, 0)->pdc_failed, 0);
+	duo_close(&d);
+	free(out);
+	free(in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(outage__over_soon),        cmocka_unit_test(late_host__is_remembered),
-		cmocka_unit_test(full_port__loses_nothing), cmocka_unit_test(clear__forged),
-		cmocka_unit_test(credit__forged),           cmocka_unit_test(late__first_packet),
+		cmocka_unit_test(outage__over_soon),
+		cmocka_unit_test(late_host__is_remembered),
+		cmocka_unit_test(full_port__loses_nothing),
+		cmocka_unit_test(clear__forged),
+		cmocka_unit_test(credit__forged),
+		cmocka_unit_test(late__first_packet),
+		cmocka_unit_test(closing__message_of_the_last_moment),
+		cmocka_unit_test(closing__message_asks_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
