@@ -86,9 +86,8 @@ const struct weft_param weft_engine_tunes[] = {
 	       "253 and a CRC32C trailer; others get what they use, and answers have what their request had"),
 	TUNE32(evs_size, 65536, 1, 65536, "entropy values in use"),
 	TUNE32(timeout_probes, 0, 0, 64,
-	       "entropies that are probed, by packets without payload, whenever a connection times out more than once "
-	       "in a "
-	       "row; 0: none"),
+	       "entropies that a round of probes tries, packets without payload, whenever a connection times out more "
+	       "than once in a row, and between these timeouts; 0: none"),
 	TUNE32(job_id, 0, 0, 0xffffff,
 	       "job id of all requests sent; others are refused; 0: none is sent, any is taken"),
 	TUNEON(trimming, 1, "the fabric trims: silent loss means a failed path"),

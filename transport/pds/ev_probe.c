@@ -5,7 +5,11 @@
 #include "loss.h"
 #include "ready.h"
 
-enum { BACKOFF_MIN = 2 }; /* one timeout may be of packets that were all on one dead path */
+enum {
+	BACKOFF_MIN = 2,     /* one timeout may be of packets that were all on one dead path */
+	ROUNDS_PER_RTO = 32, /* at most */
+	SEARCH_PARTS = 128,  /* each interval between rounds is longer than the last by such a part */
+};
 
 /* Any of those in use: the load balancer's own choice is among entropies that were good. */
 static uint16_t draw(struct pds *pds, const struct pdc_tx *p)
@@ -13,15 +17,58 @@ static uint16_t draw(struct pds *pds, const struct pdc_tx *p)
 	return (uint16_t)((rng_next(&pds->rng) >> 32) * p->lb.params->evs_size >> 32);
 }
 
-void ev_probe_start(struct pds *pds, struct pdc_tx *p, weft_ns now)
+static bool searches(const struct pds *pds, const struct pdc_tx *p)
 {
-	if (p->rto_backoff < BACKOFF_MIN || p->state != PDC_TX_OPEN || p->probes_refused)
-		return;
-	assert(p->backoff_at_ns == now);
+	return p->rto_backoff >= BACKOFF_MIN && pds->conf.tune.timeout_probes && p->state == PDC_TX_OPEN &&
+	       !p->probes_refused;
+}
+
+static uint32_t first_interval(const struct pds *pds)
+{
+	weft_ns interval = pds->conf.rto_ns / ROUNDS_PER_RTO;
+	return interval < SEARCH_PARTS ? SEARCH_PARTS : interval < UINT32_MAX ? (uint32_t)interval : UINT32_MAX;
+}
+
+static void set_next(const struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	weft_ns longest = pds->conf.tune.rto_max_ns < UINT32_MAX ? pds->conf.tune.rto_max_ns : UINT32_MAX;
+	weft_ns interval = p->ev_interval_ns + p->ev_interval_ns / SEARCH_PARTS;
+	p->ev_interval_ns = (uint32_t)(interval < longest ? interval : longest);
+	p->ev_probe_at_ns = now + p->ev_interval_ns;
+}
+
+static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
 	for (uint32_t i = 0; i < pds->conf.tune.timeout_probes && pds_has_room(pds); i++) {
 		ctl_send_by(pds, p, EV_OPAQUE, draw(pds, p), now);
 		pds->stats.ev_probes++;
 	}
+	set_next(pds, p, now);
+}
+
+void ev_probe_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	if (!searches(pds, p))
+		return;
+	assert(p->backoff_at_ns == now);
+	if (p->rto_backoff == BACKOFF_MIN)
+		p->ev_interval_ns = first_interval(pds);
+	probe(pds, p, now);
+}
+
+weft_ns ev_probe_deadline(const struct pds *pds, const struct pdc_tx *p)
+{
+	return searches(pds, p) ? p->ev_probe_at_ns : WEFT_NEVER;
+}
+
+void ev_probe_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	if (now < pds->timers.ev_probes_ns) {
+		set_next(pds, p, now);
+		return;
+	}
+	pds->timers.ev_probes_ns = now + first_interval(pds);
+	probe(pds, p, now);
 }
 
 /* The next packet that timed out, and was sent before the probes, goes by a path that is known to work. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The search for live paths after timeouts in a row (timeout_probes): packets without payload try many entropies at
- * once, where data with a small window tries one per timeout. */
+ * once, where data with a small window tries one per timeout. Each further timeout has a round of probes. Between
+ * timeouts there are more of them, the less often the longer the search takes; all connections together have as many
+ * of these as one alone may have. */
 #ifndef WEFT_EV_PROBE_H
 #define WEFT_EV_PROBE_H
 
@@ -8,8 +10,12 @@
 
 enum { EV_OPAQUE = 0x6000 }; /* in the opaque of these probes, and of no others */
 
-/* Something that had timed out before timed out again. */
-void ev_probe_start(struct pds *pds, struct pdc_tx *p, weft_ns now);
+/* Something timed out, at `now`. */
+void ev_probe_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now);
+/* When the next round is due; WEFT_NEVER: there is no search. */
+weft_ns ev_probe_deadline(const struct pds *pds, const struct pdc_tx *p);
+/* It is. */
+void ev_probe_expire(struct pds *pds, struct pdc_tx *p, weft_ns now);
 /* A probe with EV_OPAQUE was answered: its entropy arrives, and so does the answer. */
 void ev_probe_answered(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now);
 

@@ -404,8 +404,8 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		int err = way_check(pds, p, now);
 		if (now >= pds->timers.full_ns)
 			loss_by_timeout(pds, p, now);
-		if (p->rto_backoff && p->backoff_at_ns == now && pds->conf.tune.timeout_probes)
-			ev_probe_start(pds, p, now);
+		if (p->rto_backoff && p->backoff_at_ns == now)
+			ev_probe_timeout(pds, p, now);
 		if (err) {
 			pdc_tx_fail(pds, p, err);
 			return;
@@ -421,6 +421,8 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		p->probe_sent_ns = WEFT_NEVER; /* lost: the next ACK asks again */
 	if (p->probe_sent_ns == WEFT_NEVER && tx_is_out(p))
 		ctl_send_probe(pds, p, now);
+	if (now >= ev_probe_deadline(pds, p))
+		ev_probe_expire(pds, p, now);
 	if (now >= tx_close_deadline(pds, p))
 		close_start(pds, p, now);
 	if (now >= tx_ask_alive_deadline(pds, p) && !queue_control(pds, p, SENT_NOOP, now))

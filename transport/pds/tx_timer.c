@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tx_timer.h"
 
+#include "ev_probe.h"
 #include "rto.h"
 
 enum { ALIVE_ASKS = 4, OUTAGE_PARTS = 8 };
@@ -91,6 +92,7 @@ static weft_ns deadline(const struct pds *pds, const struct pdc_tx *p, weft_ns n
 		at = earliest(at, p->pace_at_ns);
 	at = earliest(at, p->credit.ask_at_ns);
 	at = earliest(at, tx_probe_deadline(pds, p));
+	at = earliest(at, ev_probe_deadline(pds, p));
 	weft_ns silent_at = tx_silence_deadline(pds, p);
 	at = earliest(at, silent_at > pds->timers.grace_ns ? silent_at : pds->timers.grace_ns);
 	at = earliest(at, tx_ask_alive_deadline(pds, p));

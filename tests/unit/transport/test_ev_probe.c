@@ -66,9 +66,15 @@ static enum duo_fate nothing_arrives(void *arg, int from, const struct plain_pkt
 	return DUO_DROP;
 }
 
+static void run_until_timeouts(struct duo *d, uint64_t timeouts)
+{
+	while (duo_stats(d, 0)->timeouts < timeouts)
+		duo_run(d, d->now + WEFT_US(1));
+}
+
 /* The first timeout may be that of packets on one path. From the second on each has its probes, not more of them than
- * the port's batch has room for. */
-static void probes__of_each_further_timeout(void **state)
+ * the port's batch has room for, and there are some between timeouts. */
+static void probes__from_the_second_timeout_on(void **state)
 {
 	for (uint32_t probes = PROBES; probes <= 64; probes *= 2) {
 		struct duo d;
@@ -80,15 +86,55 @@ static void probes__of_each_further_timeout(void **state)
 			assert_int_equal(duo_stats(&d, 0)->ev_probes, 0);
 			duo_run(&d, d.now + WEFT_US(1));
 		}
-		while (duo_stats(&d, 0)->timeouts < 5)
-			duo_run(&d, d.now + WEFT_US(1));
+		uint32_t round = probes < OUT_DATA ? probes : OUT_DATA - 4;
 		uint64_t sent = duo_stats(&d, 0)->ev_probes;
-		assert_in_range(sent, 4 * (probes < OUT_DATA ? probes : OUT_DATA - 4), 4 * probes);
+		assert_in_range(sent, round, probes);
+		weft_ns second_ns = d.now, rto_ns = d.e[0]->pds.conf.rto_ns;
+		run_until_timeouts(&d, 3);
+		sent = duo_stats(&d, 0)->ev_probes - sent;
+		assert_in_range(sent, 20 * round, ((uint64_t)(d.now - second_ns) * 32 / rto_ns + 2) * probes);
 		d.fate = NULL;
 		duo_run(&d, d.now + WEFT_MS(20));
 		duo_expect(&d, 0, &byte, 0);
 		duo_close(&d);
 	}
+}
+
+/* Probes of a search that finds nothing, in a time that begins so long after it did. */
+static uint64_t probes_after(weft_ns begin_ns, uint32_t conns)
+{
+	struct duo d;
+	static uint8_t out[1 << 20];
+	open_probing(&d, PROBES);
+	for (uint32_t i = 0; i < conns; i++)
+		assert_int_equal(weft_submit(d.ep[0], &(struct weft_op){.kind = WEFT_OP_TSEND,
+									.flags = WEFT_OP_APART,
+									.peer = d.peer[0],
+									.buf = out,
+									.len = sizeof out}),
+				 0);
+	d.due[0] = d.now;
+	duo_run(&d, d.now + WEFT_US(60)); /* all are open */
+	d.fate = nothing_arrives;
+	run_until_timeouts(&d, 2 * conns);
+	duo_run(&d, d.now + begin_ns);
+	uint64_t before = duo_stats(&d, 0)->ev_probes;
+	duo_run(&d, d.now + WEFT_MS(1));
+	before = duo_stats(&d, 0)->ev_probes - before;
+	duo_close(&d);
+	return before;
+}
+
+static void probes__become_rare(void **state)
+{
+	assert_true(probes_after(WEFT_MS(50), 1) * 4 < probes_after(0, 1));
+}
+
+/* Beside those of timeouts. */
+static void probes__of_many_are_as_many_as_of_one(void **state)
+{
+	uint64_t one = probes_after(0, 1), eight = probes_after(0, 8);
+	assert_in_range(eight, one, one + one / 2 + 8ull * 16 * PROBES);
 }
 
 static struct plain_pkt last_answer(const struct duo *d)
@@ -154,10 +200,9 @@ static void answers__do_not_delay_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(live_paths__found_at_once),
-		cmocka_unit_test(probes__of_each_further_timeout),
-		cmocka_unit_test(answers__to_nothing),
-		cmocka_unit_test(answers__do_not_delay_the_end),
+		cmocka_unit_test(live_paths__found_at_once), cmocka_unit_test(probes__from_the_second_timeout_on),
+		cmocka_unit_test(probes__become_rare),       cmocka_unit_test(probes__of_many_are_as_many_as_of_one),
+		cmocka_unit_test(answers__to_nothing),       cmocka_unit_test(answers__do_not_delay_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,10 +101,11 @@ struct pds_conf {
 };
 
 struct pds_timers {
-	weft_ns grace_ns; /* no RTO before this: we were polled late */
-	weft_ns stall_ns; /* since when the port has taken no packet of those that wait; 0: it has */
-	weft_ns full_ns;  /* no RTO before this: packets waited here, not in the network */
-	bool put_off;     /* grace has put off an expiry, and none was acted upon since */
+	weft_ns grace_ns;     /* no RTO before this: we were polled late */
+	weft_ns stall_ns;     /* since when the port has taken no packet of those that wait; 0: it has */
+	weft_ns full_ns;      /* no RTO before this: packets waited here, not in the network */
+	bool put_off;         /* grace has put off an expiry, and none was acted upon since */
+	weft_ns ev_probes_ns; /* no probes of entropies before this, but for those of timeouts */
 	struct wheel wheel;
 };
 
