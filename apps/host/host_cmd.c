@@ -163,23 +163,29 @@ static void warn_outside(const struct host_run *run, const struct weft_if_addr *
 			k + 1, run->opts->uplink);
 }
 
-static int addresses_check(const struct host_run *run, const struct weft_if *info, struct weft_err *err)
+/* Against the network of the uplink's address. */
+static int addresses_check(const struct host_run *run, struct weft_err *err)
 {
 	const struct weft_if_addr own = {run->uplink.ip, run->uplink.net.prefix_len};
-	for (uint32_t k = 0; k < run->count; k++) {
+	for (uint32_t k = 0; k < run->count && own.prefix_len; k++)
+		if (weft_if_is_first_or_last(&own, &run->addrs[k]))
+			return weft_err_set(err, -EADDRNOTAVAIL,
+					    "--addresses: number %u of them is the first or the last of the network of "
+					    "%s, which is no host's",
+					    k + 1, run->opts->uplink);
+	if (own.prefix_len)
+		warn_outside(run, &own);
+	return 0;
+}
+
+static int kernel_addresses_check(const struct host_run *run, const struct weft_if *info, struct weft_err *err)
+{
+	for (uint32_t k = 0; k < run->count; k++)
 		for (uint32_t i = 0; i < info->addr_count; i++)
 			if (weft_ip_eq(&info->addrs[i].ip, &run->addrs[k]))
 				return weft_err_set(err, -EADDRINUSE,
 						    "--addresses: number %u of them is the kernel's on %s", k + 1,
 						    run->opts->uplink);
-		if (own.prefix_len && weft_if_is_broadcast(&own, &run->addrs[k]))
-			return weft_err_set(err, -EADDRNOTAVAIL,
-					    "--addresses: number %u of them is the first or the last of the network of "
-					    "%s, which is no host's",
-					    k + 1, run->opts->uplink);
-	}
-	if (own.prefix_len)
-		warn_outside(run, &own);
 	return 0;
 }
 
@@ -201,7 +207,7 @@ static int iface_read(struct host_run *run, struct weft_err *err)
 		run->uplink.ip = info.addrs[i].ip;
 		run->uplink.net.prefix_len = info.addrs[i].prefix_len;
 	}
-	return addresses_check(run, &info, err);
+	return kernel_addresses_check(run, &info, err);
 }
 
 static int gateway_set(struct host_run *run, struct weft_err *err)
@@ -243,6 +249,8 @@ static int uplink_resolve(struct host_run *run, struct weft_err *err)
 				  o->uplink);
 	if (rc == 0 && weft_ip_is_v4(&run->uplink.ip) != weft_ip_is_v4(&run->addrs[0]))
 		rc = weft_err_set(err, -EINVAL, "--uplink-addr and --addresses are of two families");
+	if (rc == 0)
+		rc = addresses_check(run, err);
 	return rc == 0 ? gateway_set(run, err) : rc;
 }
 

@@ -24,8 +24,9 @@ struct weft_if_addr {
 /* Whether `ip` is in the network of the address `own`. */
 bool weft_if_is_near(const struct weft_if_addr *own, const struct weft_ip *ip);
 
-/* Whether it is there, but no host's: the first or the last one of an IPv4 network. */
-bool weft_if_is_broadcast(const struct weft_if_addr *own, const struct weft_ip *ip);
+/* Whether it is the first or the last one there, which in IPv4 networks of less than 31 bits of prefix are no hosts'.
+ * False of IPv6. */
+bool weft_if_is_first_or_last(const struct weft_if_addr *own, const struct weft_ip *ip);
 
 struct weft_if {
 	char name[WEFT_IF_NAME_BYTES]; /* terminated */

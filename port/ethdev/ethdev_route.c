@@ -41,7 +41,7 @@ bool weft_if_is_near(const struct weft_if_addr *own, const struct weft_ip *ip)
 	return weft_ip_is_v4(ip) == weft_ip_is_v4(&own->ip) && weft_ip_eq(&a, &b);
 }
 
-bool weft_if_is_broadcast(const struct weft_if_addr *own, const struct weft_ip *ip)
+bool weft_if_is_first_or_last(const struct weft_if_addr *own, const struct weft_ip *ip)
 {
 	enum { POINT_TO_POINT_BITS = 31 }; /* RFC 3021: both addresses are hosts' */
 	if (!weft_if_is_near(own, ip) || !weft_ip_is_v4(ip) || own->prefix_len >= POINT_TO_POINT_BITS)

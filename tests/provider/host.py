@@ -351,6 +351,9 @@ def nonsense(net: Net) -> None:
         words = [word for pair in (good | {option: value}).items() for word in pair]
         run = subprocess.run(net.a.command(WEFT, "host", *words), capture_output=True, text=True, timeout=LIMIT_S)
         assert run.returncode in (1, 2) and why in run.stderr, (option, value, run)
+    words = ["--uplink", "net_null0", "--uplink-addr", "10.9.0.1/24", "--addresses", "10.9.0.253+4", "--dir", good["--dir"]]
+    run = subprocess.run(net.a.command(WEFT, "host", *words), capture_output=True, text=True, timeout=LIMIT_S)
+    assert run.returncode == 1 and "number 3 of them is the first or the last" in run.stderr, run
     run = subprocess.run([WEFT, "host", "--uplink", "v0"], capture_output=True, text=True)
     assert run.returncode == 2 and "--addresses" in run.stderr, run
     busy = Host(net)

@@ -93,13 +93,13 @@ static void is_broadcast__first_and_last_of_v4(void **state)
 	const struct weft_ip first = weft_ip_v4(0x0a010000), last = weft_ip_v4(0x0a0100ff),
 			     far = weft_ip_v4(0x0a0101ff);
 	const struct weft_if_addr in_24 = {own, 24}, in_31 = {own, 31}, in_32 = {own, 32}, in_64 = {v6, 64};
-	assert_true(weft_if_is_broadcast(&in_24, &first));
-	assert_true(weft_if_is_broadcast(&in_24, &last));
-	assert_false(weft_if_is_broadcast(&in_24, &far));
-	assert_false(weft_if_is_broadcast(&in_24, &own));
-	assert_false(weft_if_is_broadcast(&in_31, &own));
-	assert_false(weft_if_is_broadcast(&in_32, &own));
-	assert_false(weft_if_is_broadcast(&in_64, &v6_first));
+	assert_true(weft_if_is_first_or_last(&in_24, &first));
+	assert_true(weft_if_is_first_or_last(&in_24, &last));
+	assert_false(weft_if_is_first_or_last(&in_24, &far));
+	assert_false(weft_if_is_first_or_last(&in_24, &own));
+	assert_false(weft_if_is_first_or_last(&in_31, &own));
+	assert_false(weft_if_is_first_or_last(&in_32, &own));
+	assert_false(weft_if_is_first_or_last(&in_64, &v6_first));
 }
 
 int main(void)
