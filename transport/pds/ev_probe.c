@@ -23,17 +23,18 @@ static bool searches(const struct pds *pds, const struct pdc_tx *p)
 	       !p->probes_refused;
 }
 
-static uint32_t first_interval(const struct pds *pds)
+static weft_ns first_interval(const struct pds *pds)
 {
 	weft_ns interval = pds->conf.rto_ns / ROUNDS_PER_RTO;
-	return interval < SEARCH_PARTS ? SEARCH_PARTS : interval < UINT32_MAX ? (uint32_t)interval : UINT32_MAX;
+	return interval > SEARCH_PARTS ? interval : SEARCH_PARTS;
 }
 
 static void set_next(const struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	weft_ns longest = pds->conf.tune.rto_max_ns < UINT32_MAX ? pds->conf.tune.rto_max_ns : UINT32_MAX;
-	weft_ns interval = p->ev_interval_ns + p->ev_interval_ns / SEARCH_PARTS;
-	p->ev_interval_ns = (uint32_t)(interval < longest ? interval : longest);
+	weft_ns shortest = first_interval(pds), interval = p->ev_interval_ns + p->ev_interval_ns / SEARCH_PARTS;
+	interval = interval < pds->conf.tune.rto_max_ns ? interval : pds->conf.tune.rto_max_ns;
+	interval = interval > shortest ? interval : shortest;
+	p->ev_interval_ns = interval < UINT32_MAX ? (uint32_t)interval : UINT32_MAX;
 	p->ev_probe_at_ns = now + p->ev_interval_ns;
 }
 
@@ -52,7 +53,7 @@ void ev_probe_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		return;
 	assert(p->backoff_at_ns == now);
 	if (p->rto_backoff == BACKOFF_MIN)
-		p->ev_interval_ns = first_interval(pds);
+		p->ev_interval_ns = 0; /* a new search */
 	probe(pds, p, now);
 }
 

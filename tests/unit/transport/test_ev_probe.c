@@ -100,6 +100,24 @@ static void probes__from_the_second_timeout_on(void **state)
 	}
 }
 
+/* The timeout that would have begun the search came when probes were of no use. */
+static void search__begins_with_a_later_timeout(void **state)
+{
+	struct duo d;
+	static uint8_t byte;
+	open_probing(&d, PROBES);
+	d.fate = nothing_arrives;
+	duo_send(&d, 0, &byte, 1, 7, &byte);
+	first_tx(d.e[0])->probes_refused = true;
+	run_until_timeouts(&d, 2);
+	first_tx(d.e[0])->probes_refused = false;
+	weft_ns begin_ns = d.now, rto_ns = d.e[0]->pds.conf.rto_ns;
+	run_until_timeouts(&d, 4);
+	assert_in_range(duo_stats(&d, 0)->ev_probes, 20 * PROBES,
+			((uint64_t)(d.now - begin_ns) * 32 / rto_ns + 3) * PROBES);
+	duo_close(&d);
+}
+
 /* Probes of a search that finds nothing, in a time that begins so long after it did. */
 static uint64_t probes_after(weft_ns begin_ns, uint32_t conns)
 {
@@ -200,9 +218,13 @@ static void answers__do_not_delay_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(live_paths__found_at_once), cmocka_unit_test(probes__from_the_second_timeout_on),
-		cmocka_unit_test(probes__become_rare),       cmocka_unit_test(probes__of_many_are_as_many_as_of_one),
-		cmocka_unit_test(answers__to_nothing),       cmocka_unit_test(answers__do_not_delay_the_end),
+		cmocka_unit_test(live_paths__found_at_once),
+		cmocka_unit_test(probes__from_the_second_timeout_on),
+		cmocka_unit_test(search__begins_with_a_later_timeout),
+		cmocka_unit_test(probes__become_rare),
+		cmocka_unit_test(probes__of_many_are_as_many_as_of_one),
+		cmocka_unit_test(answers__to_nothing),
+		cmocka_unit_test(answers__do_not_delay_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
