@@ -4,9 +4,9 @@
 #include "ctl_tx.h"
 #include "loss.h"
 #include "ready.h"
+#include "tx_timer.h"
 
 enum {
-	BACKOFF_MIN = 2,     /* one timeout may be of packets that were all on one dead path */
 	ROUNDS_PER_RTO = 32, /* at most */
 	SEARCH_PARTS = 128,  /* each interval between rounds is longer than the last by such a part */
 };
@@ -15,12 +15,6 @@ enum {
 static uint16_t draw(struct pds *pds, const struct pdc_tx *p)
 {
 	return (uint16_t)((rng_next(&pds->rng) >> 32) * p->lb.params->evs_size >> 32);
-}
-
-static bool searches(const struct pds *pds, const struct pdc_tx *p)
-{
-	return p->rto_backoff >= BACKOFF_MIN && pds->conf.tune.timeout_probes && p->state == PDC_TX_OPEN &&
-	       !p->probes_refused;
 }
 
 static weft_ns first_interval(const struct pds *pds)
@@ -49,17 +43,12 @@ static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
 
 void ev_probe_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	if (!searches(pds, p))
+	if (!tx_searches(pds, p))
 		return;
 	assert(p->backoff_at_ns == now);
-	if (p->rto_backoff == BACKOFF_MIN)
+	if (p->rto_backoff == SEARCH_BACKOFFS)
 		p->ev_interval_ns = 0; /* a new search */
 	probe(pds, p, now);
-}
-
-weft_ns ev_probe_deadline(const struct pds *pds, const struct pdc_tx *p)
-{
-	return searches(pds, p) ? p->ev_probe_at_ns : WEFT_NEVER;
 }
 
 void ev_probe_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)

@@ -12,9 +12,7 @@ enum { EV_OPAQUE = 0x6000 }; /* in the opaque of these probes, and of no others 
 
 /* Something timed out, at `now`. */
 void ev_probe_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now);
-/* When the next round is due; WEFT_NEVER: there is no search. */
-weft_ns ev_probe_deadline(const struct pds *pds, const struct pdc_tx *p);
-/* It is. */
+/* The next round is due, see tx_search_deadline. */
 void ev_probe_expire(struct pds *pds, struct pdc_tx *p, weft_ns now);
 /* A probe with EV_OPAQUE was answered: its entropy arrives, and so does the answer. */
 void ev_probe_answered(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now);

@@ -421,7 +421,7 @@ void pdc_tx_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		p->probe_sent_ns = WEFT_NEVER; /* lost: the next ACK asks again */
 	if (p->probe_sent_ns == WEFT_NEVER && tx_is_out(p))
 		ctl_send_probe(pds, p, now);
-	if (now >= ev_probe_deadline(pds, p))
+	if (now >= tx_search_deadline(pds, p))
 		ev_probe_expire(pds, p, now);
 	if (now >= tx_close_deadline(pds, p))
 		close_start(pds, p, now);

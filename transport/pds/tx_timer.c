@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tx_timer.h"
 
-#include "ev_probe.h"
 #include "rto.h"
 
 enum { ALIVE_ASKS = 4, OUTAGE_PARTS = 8 };
@@ -74,6 +73,17 @@ weft_ns tx_probe_deadline(const struct pds *pds, const struct pdc_tx *p)
 	return p->probe_sent_ns + (wait > part ? wait : part);
 }
 
+bool tx_searches(const struct pds *pds, const struct pdc_tx *p)
+{
+	return p->rto_backoff >= SEARCH_BACKOFFS && pds->conf.tune.timeout_probes && p->state == PDC_TX_OPEN &&
+	       !p->probes_refused;
+}
+
+weft_ns tx_search_deadline(const struct pds *pds, const struct pdc_tx *p)
+{
+	return tx_searches(pds, p) ? p->ev_probe_at_ns : WEFT_NEVER;
+}
+
 /* Data that was never sent, for want of credit or because the port takes nothing, does not wait for ever either; nor do
  * answers of a target that can't be asked. */
 weft_ns tx_silence_deadline(const struct pds *pds, const struct pdc_tx *p)
@@ -92,7 +102,7 @@ static weft_ns deadline(const struct pds *pds, const struct pdc_tx *p, weft_ns n
 		at = earliest(at, p->pace_at_ns);
 	at = earliest(at, p->credit.ask_at_ns);
 	at = earliest(at, tx_probe_deadline(pds, p));
-	at = earliest(at, ev_probe_deadline(pds, p));
+	at = earliest(at, tx_search_deadline(pds, p));
 	weft_ns silent_at = tx_silence_deadline(pds, p);
 	at = earliest(at, silent_at > pds->timers.grace_ns ? silent_at : pds->timers.grace_ns);
 	at = earliest(at, tx_ask_alive_deadline(pds, p));
