@@ -63,8 +63,8 @@ struct weft_engine_tune {
 	uint32_t evs_size;    /* entropy values, 1..65536 */
 	uint32_t job_id; /* of all requests sent, 24 bits; those with another one are refused (BAD_JOB_ID). 0: none is
 			  * sent, and any is taken */
-	uint32_t timeout_probes; /* entropies probed at once when a connection times out again, and until it is heard,
-				    0..64 */
+	uint32_t timeout_probes; /* entropies probed at once when a connection times out again, and until data is
+				    acknowledged, 0..64 */
 	uint8_t trimming;        /* 1: the fabric trims, so timeouts mean failed paths (REPS appendix A) */
 	uint8_t crc;             /* 1: a CRC32C trailer is sent and required; 0: sent to peers that send one */
 	uint8_t go_back_n;       /* 1: our connections deliver in order; a loss repeats all that was sent after it */

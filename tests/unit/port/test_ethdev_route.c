@@ -87,7 +87,7 @@ static void is_in__by_bits(void **state)
 	assert_false(weft_if_is_near(&(struct weft_if_addr){b, 0}, &v6));
 }
 
-static void is_broadcast__first_and_last_of_v4(void **state)
+static void is_first_or_last__of_v4(void **state)
 {
 	const struct weft_ip own = weft_ip_v4(0x0a010005), v6 = {{0xfd, [15] = 1}}, v6_first = {{0xfd}};
 	const struct weft_ip first = weft_ip_v4(0x0a010000), last = weft_ip_v4(0x0a0100ff),
@@ -111,7 +111,7 @@ int main(void)
 		cmocka_unit_test(create__the_last_of_one_prefix_counts),
 		cmocka_unit_test(create__many),
 		cmocka_unit_test(is_in__by_bits),
-		cmocka_unit_test(is_broadcast__first_and_last_of_v4),
+		cmocka_unit_test(is_first_or_last__of_v4),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_eal, NULL);
