@@ -9,6 +9,7 @@
 enum {
 	ROUNDS_PER_RTO = 32, /* at most */
 	SEARCH_PARTS = 128,  /* each interval between rounds is longer than the last by such a part */
+	PAUSE_SEARCHES = 8,  /* a search that begins sooner after the last one than so many times its length goes on with it */
 };
 
 /* Any of those in use: the load balancer's own choice is among entropies that were good. */
@@ -32,6 +33,13 @@ static void set_next(const struct pds *pds, struct pdc_tx *p, weft_ns now)
 	p->ev_probe_at_ns = now + p->ev_interval_ns;
 }
 
+/* Where timeouts come again and again, e.g. because the balancer learns nothing from answers, rounds stay rare. Since
+ * intervals grow with it, a search has lasted for at most SEARCH_PARTS of its last interval. */
+static bool begins_anew(const struct pdc_tx *p, weft_ns now)
+{
+	return now >= p->ev_probe_at_ns + (weft_ns)p->ev_interval_ns * SEARCH_PARTS * PAUSE_SEARCHES;
+}
+
 static void probe(struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
 	for (uint32_t i = 0; i < pds->conf.tune.timeout_probes && pds_has_room(pds); i++) {
@@ -46,8 +54,8 @@ void ev_probe_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	if (!tx_searches(pds, p))
 		return;
 	assert(p->backoff_at_ns == now);
-	if (p->rto_backoff == SEARCH_BACKOFFS)
-		p->ev_interval_ns = 0; /* a new search */
+	if (begins_anew(p, now))
+		p->ev_interval_ns = 0;
 	probe(pds, p, now);
 }
 

@@ -148,6 +148,39 @@ static void probes__become_rare(void **state)
 	assert_true(probes_after(WEFT_MS(50), 1) * 4 < probes_after(0, 1));
 }
 
+/* A search that begins `pause_ns` after a long one has ended: its probes in the first millisecond. */
+static uint64_t probes_of_next_search(weft_ns pause_ns)
+{
+	struct duo d;
+	struct weft_cqe cqe;
+	static uint8_t byte;
+	open_probing(&d, PROBES);
+	d.fate = nothing_arrives;
+	duo_send(&d, 0, &byte, 1, 7, &byte);
+	run_until_timeouts(&d, 2);
+	duo_run(&d, d.now + WEFT_MS(50));
+	d.fate = NULL;
+	while (!duo_cqe(&d, 0, &cqe))
+		duo_run(&d, d.now + WEFT_US(1));
+	duo_run(&d, d.now + pause_ns);
+	d.fate = nothing_arrives;
+	duo_send(&d, 0, &byte, 1, 7, &byte);
+	run_until_timeouts(&d, duo_stats(&d, 0)->timeouts + 2);
+	uint64_t before = duo_stats(&d, 0)->ev_probes;
+	duo_run(&d, d.now + WEFT_MS(1));
+	before = duo_stats(&d, 0)->ev_probes - before;
+	duo_close(&d);
+	return before;
+}
+
+/* Where timeouts come again and again, e.g. because the balancer learns nothing from answers. */
+static void probes__stay_rare_in_a_search_soon_after(void **state)
+{
+	uint64_t first = probes_after(0, 1);
+	assert_true(probes_of_next_search(0) * 4 < first);
+	assert_in_range(probes_of_next_search(WEFT_MS(500)), first / 2, first * 2);
+}
+
 /* Beside those of timeouts. */
 static void probes__of_many_are_as_many_as_of_one(void **state)
 {
@@ -222,6 +255,7 @@ int main(void)
 		cmocka_unit_test(probes__from_the_second_timeout_on),
 		cmocka_unit_test(search__begins_with_a_later_timeout),
 		cmocka_unit_test(probes__become_rare),
+		cmocka_unit_test(probes__stay_rare_in_a_search_soon_after),
 		cmocka_unit_test(probes__of_many_are_as_many_as_of_one),
 		cmocka_unit_test(answers__to_nothing),
 		cmocka_unit_test(answers__do_not_delay_the_end),
