@@ -88,6 +88,9 @@ def test_some_figures_only(paper: Paper) -> None:
     assert code == 0
     assert said == "fig12: two incasts (8 runs)\n  about fig12\nfig2: two incasts (8 runs)\n  about fig2\n"
     assert not paper.out.exists()
+    code, said, _ = paper.reproduce("--list", "--only", "fig1")
+    assert code == 0 and "about fig1\n" in said and "fig12" not in said
+    assert paper.reproduce("--list", "--only", "fig")[1].count("two incasts") == 3
     code, _, said = paper.reproduce("--only", "fig3,fig12,table")
     assert code == 2 and f"--only: no scenario in {paper.home} begins with fig3 or table\n" in said
     assert paper.reproduce("--only", ",")[0] == 2

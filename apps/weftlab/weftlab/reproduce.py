@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
         "PAPER is drill, prime, reference, reps, smartt or spraypass.")
     command.add_argument("paper", metavar="PAPER|DIRECTORY", nargs="?")
     command.add_argument("--only", metavar="NAME[,NAME]...",
-                         help="these figures; a name is that of the file without .yaml, or its beginning")
+                         help="these figures; a name is that of the file without .yaml, or the beginning of several")
     command.add_argument("--out", metavar="DIR", help="results; default: weft-out/reproduce/PAPER")
     command.add_argument("--list", action="store_true",
                          help="tell the figures and their claims, without PAPER the papers; run nothing")
@@ -140,14 +140,16 @@ def figures_of(directory: str, only: str | None, out: str, weft: Binary) -> list
 
 
 def chosen(names: Sequence[str], only: str | None, directory: str) -> Sequence[str]:
-    """Those of `names` that begin with a word of `only`; all without it. UsageError: no name begins with some word."""
+    """Those of `names` that are a word of `only`, or begin with a word that is no name itself; all without `only`.
+    UsageError: no name begins with some word."""
     if only is None:
         return names
     wanted = [word for word in only.split(",") if word]
     unknown = [word for word in wanted if not any(name.startswith(word) for name in names)]
     if unknown or not wanted:
         raise UsageError(f"--only: no scenario in {directory} begins with {' or '.join(unknown) or repr(only)}")
-    return [name for name in names if name.startswith(tuple(wanted))]
+    begun = tuple(word for word in wanted if f"{word}.yaml" not in names)
+    return [name for name in names if name.removesuffix(".yaml") in wanted or name.startswith(begun)]
 
 
 def load_figure(path: str, out: str, weft: Binary) -> Figure:
