@@ -94,7 +94,12 @@ echo '[{{"name": "fortunate", "json": "packets.fortunate", "unit": "packets", "h
      "over: a claim has one of over and less"),
     ("{text: a, measure: jain, at_most: 1, flows: 5-2}", "flows: '5-2' is neither"),
     ("{text: a, measure: jain, at_most: 1, from: soon}", "from: 'soon' is not a time"),
-    ("{text: a, measure: jain, at_most: 1, from: 2ms, to: 2ms}", "from: 2000 us to 2000 us is no time"),
+    ("{text: a, measure: jain, at_most: 1, to: 2ms}", "to: changes nothing: jain is of the whole run"),
+    ("{text: a, measure: fct_p99_us, at_most: 1, ports: 'leaf0:*'}", "ports: changes nothing: fct_p99_us is of the"),
+    ("{text: a, measure: fct_p9999_us, at_most: 1, from: 1ms}", "from: changes nothing: fct_p9999_us is of flows"),
+    ("{text: a, measure: link_share_max, at_most: 1, flows: 3}", "flows: changes nothing: link_share_max is of ports"),
+    ("{text: a, measure: flow_jain, at_most: 1, within: 0.1}", "within: changes nothing: flow_jain is of flows,"),
+    ("{text: a, measure: flow_jain, at_most: 1, from: 2ms, to: 2ms}", "from: 2000 us to 2000 us is no time"),
     ("{text: a, measure: port_bytes, at_most: 1}", "measure: needs samples over time: give outputs: {series: TIME}"),
     ("{text: a, measure: flow_jain, at_most: 1}", "measure: needs samples over time"),
     ("{text: a, measure: jain, real: life}", "real: 'life' is not lab"),
@@ -110,7 +115,7 @@ def test_refusals_name_line_and_key(entry: str, words: str, write: Write, weft: 
 
 
 def test_a_claim_is_read_whole(write: Write, weft: Binary) -> None:
-    text = SWEPT + ("  - {text: a, paper: 2x, note: why, measure: flow_jain, at_most: 2, at_least: 1, "
+    text = SWEPT + ("  - {text: a, paper: 2x, note: why, measure: flow_reach_us, at_most: 2, at_least: 1, "
                     "of: {case: [a, b]}, less: {topology: a.topo}, flows: 3, from: 2ms, to: 1s, within: 0.1}\n")
     claim, = load_claims(load(write(f"series: 1us\n{text}"), weft))
     assert (claim.text, claim.paper, claim.note, claim.bound) == ("a", "2x", "why", "at least 1 and at most 2")

@@ -2,7 +2,7 @@
 """From the entries `claims` and `bench` of a scenario file to what they say. doc/guide/reproduce.md has the format."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Mapping
 
 from .claims import Bench, Claim
 from .document import Document, Node, line_of
@@ -39,6 +39,7 @@ class _Reader(Fields):
             else:
                 fields.update(self._field(name, node, fields))
         self._check(entry, fields)
+        self._check_scope(fields["measure"], said)
         found = Claim(path=self.doc.path, line=line_of(entry), scope=self.checked(Scope(**scope), said), **fields)
         self.check_samples(found.line, "measure", [MEASURE_SOURCES.get(found.measure, "")], found.scope.ports)
         return found
@@ -83,6 +84,13 @@ class _Reader(Fields):
         if fields["over"] is not None:
             self.doc.refuse(node, name, "a claim has one of over and less")
         return {"over": self.pick(name, node), "difference": name == "less"}
+
+    def _check_scope(self, measure: str, said: Mapping[str, Node]) -> None:
+        """Refuses what would change nothing: a claim about some flows or ports must not be judged by the whole run."""
+        takes = MEASURES[measure].takes
+        for name in (name for name in SCOPE if name in said and name not in takes):
+            of = f"is of {', '.join(key for key in SCOPE if key in takes)}" if takes else "is of the whole run"
+            self.doc.refuse(said[name], name, f"changes nothing: {measure} {of}")
 
     def _check(self, entry: Node, fields: dict[str, Any]) -> None:
         if not fields["text"]:

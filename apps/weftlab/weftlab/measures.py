@@ -45,6 +45,7 @@ class Measure:
     help: str  # empty: what the command says of its metric of this name
     of: Callable[[Row, Scope], float]
     of_result: bool  # a number of the result, so that a run without further files has it
+    takes: frozenset[str] = frozenset()  # keys of fields.SCOPE that it heeds; others change nothing
 
 
 def _number(row: Row, column: str) -> float:
@@ -277,6 +278,9 @@ def _spread(values: Any) -> float:
     return float(np.max(values) - np.min(values))
 
 
+FILE_TAKES = {"flows.csv": ("flows",), "ports.csv": ("ports", "from", "to"), "links.csv": ("ports",),
+              "conns.csv": ("from", "to"), "credits.csv": ("from", "to")}
+RATE_TAKES = ("flows", "from", "to")
 FILE_MEASURES: tuple[tuple[str, str, str, str, Callable[[Any], float]], ...] = (  # name, meaning, file, column, tally
     ("flow_fct_max_us", "slowest of `flows`", "flows.csv", "fct_us", np.max),
     ("flow_fct_mean_us", "mean of `flows`", "flows.csv", "fct_us", np.mean),
@@ -367,17 +371,19 @@ def _all() -> dict[str, Measure]:
         for statistic in ("sd", "mean", "p99", "p99999"):
             of_result(f"queue_{direction}_{statistic}")
     for name, text, file, column, tally in FILE_MEASURES:
-        measures[name] = Measure(text, _of_file(file, column, tally), False)
+        measures[name] = Measure(text, _of_file(file, column, tally), False, frozenset(FILE_TAKES[file]))
     for name, text, what in RATE_MEASURES:
-        measures[name] = Measure(text, _of_rates(what), False)
+        within = ("within",) if what in (Rates.reach_us, Rates.settle_us) else ()
+        measures[name] = Measure(text, _of_rates(what), False, frozenset((*RATE_TAKES, *within)))
     for prefix, whose, code in (("fct", "the completion times", None),
                                 ("foreground", "flows not of the background", 0),
                                 ("background", "the background flows", 1)):
         for word, percent in (("p99", 99), ("p999", 99.9), ("p9999", 99.99)):
             measures.setdefault(f"{prefix}_{word}_us", Measure(f"{percent:g}th percentile of {whose}; of few flows the "
-                                                               "slowest", _of_flows(code, percent / 100), False))
+                                                               "slowest", _of_flows(code, percent / 100), False,
+                                                               frozenset(("flows",))))
     measures["foreground_gbps_mean"] = Measure("mean of the payload rates of flows not of the background",
-                                               _of_flows(0, None), False)
+                                               _of_flows(0, None), False, frozenset(("flows",)))
     return measures
 
 
