@@ -41,22 +41,33 @@ static void on_skip(void *arg, weft_ps until)
 
 static const struct lab_taps taps = {on_pkt, on_sample, on_skip};
 
-/* The ports' interfaces in the file. Without patterns: the hosts' NICs. */
+/* Which ports are captured, before a file is written. Without patterns: the hosts' NICs. */
 static int choose_ports(struct outputs *o, const char *patterns, struct weft_err *err)
 {
-	struct weft_net *net = lab_net(o->lab);
+	const struct weft_net *net = lab_net(o->lab);
 	uint32_t ports = weft_net_port_count(net), chosen = 0;
 	for (uint32_t id = 0; id < ports; id++) {
 		struct weft_port_info info;
 		weft_net_port_info(net, id, &info);
-		o->interfaces[id] = NOT_CAPTURED;
-		if (patterns ? !match_any(patterns, info.name) : info.dir != WEFT_PORT_NIC)
-			continue;
-		o->interfaces[id] = capture_port(o->capture, info.name, info.bps);
-		weft_net_tap_port(net, id);
-		chosen++;
+		bool wanted = patterns ? match_any(patterns, info.name) : info.dir == WEFT_PORT_NIC;
+		o->interfaces[id] = wanted ? 0 : NOT_CAPTURED;
+		chosen += wanted;
 	}
 	return chosen ? 0 : weft_err_set(err, -EINVAL, "pcap-port: no port is called '%.80s'", patterns);
+}
+
+/* The chosen ports' interfaces in the file. */
+static void tap_ports(struct outputs *o)
+{
+	struct weft_net *net = lab_net(o->lab);
+	for (uint32_t id = 0; id < weft_net_port_count(net); id++) {
+		struct weft_port_info info;
+		if (o->interfaces[id] == NOT_CAPTURED)
+			continue;
+		weft_net_port_info(net, id, &info);
+		o->interfaces[id] = capture_port(o->capture, info.name, info.bps);
+		weft_net_tap_port(net, id);
+	}
 }
 
 static int open_capture(struct outputs *o, const struct outputs_conf *conf, struct weft_err *err)
@@ -68,8 +79,12 @@ static int open_capture(struct outputs *o, const struct outputs_conf *conf, stru
 	o->interfaces = calloc(weft_net_port_count(lab_net(o->lab)), sizeof *o->interfaces);
 	if (!o->interfaces)
 		return weft_err_set(err, -ENOMEM, "no memory");
-	int rc = capture_open(conf->pcap, &o->capture, err);
-	return rc ? rc : choose_ports(o, conf->pcap_ports, err);
+	int rc = choose_ports(o, conf->pcap_ports, err);
+	if (!rc)
+		rc = capture_open(conf->pcap, &o->capture, err);
+	if (!rc)
+		tap_ports(o);
+	return rc;
 }
 
 static int open_series(struct outputs *o, const struct outputs_conf *conf, struct weft_err *err)

@@ -45,6 +45,7 @@ int simrun(struct simrun *s, struct weft_err *err)
 	int rc = lab_create(&s->o->lab, &lab, err);
 	if (!rc)
 		rc = outputs_open(lab, &s->o->files, &outputs, err);
+	s->refused = rc == -EINVAL;
 	if (rc) {
 		lab_destroy(lab);
 		return rc;

@@ -76,7 +76,9 @@ static int run_one(struct options *o, bool *written)
 	*written = !rc;
 	if (run.verdict.msg[0])
 		return complain(run.verdict.msg);
-	return rc ? complain(err.msg) : 0;
+	if (rc)
+		complain(err.msg);
+	return run.refused ? 2 : rc ? 1 : 0;
 }
 
 /* weftlab wants the file first: it does not know which options of ours take a value. */

@@ -9,7 +9,7 @@
 enum {
 	ROUNDS_PER_RTO = 32, /* at most */
 	SEARCH_PARTS = 128,  /* each interval between rounds is longer than the last by such a part */
-	PAUSE_SEARCHES = 8,  /* a search that begins sooner after the last one than so many times its length goes on with it */
+	PAUSE_SEARCHES = 8,  /* a search goes on with the last one if it begins within so many times its length */
 };
 
 /* Any of those in use: the load balancer's own choice is among entropies that were good. */

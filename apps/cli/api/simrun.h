@@ -15,6 +15,7 @@ struct simrun {
 	int (*report)(const struct run_result *r, void *arg, struct weft_err *err);
 	void *report_arg;
 	struct weft_err verdict; /* why the run is no success although it could be made; empty: it is one */
+	bool refused;            /* there was no run: its options contradict each other */
 };
 
 /* Runs, writes the directory and reports. An error means that there is no complete result: the lab could not be built,

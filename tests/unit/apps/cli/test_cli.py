@@ -98,6 +98,14 @@ class Sim(unittest.TestCase):
             self.assertIn("series-ports: needs the time between two samples", run.stderr)
             self.assertNotEqual(run.returncode, 0)
 
+    def test_options_that_contradict_each_other(self):
+        self.refused("conga chooses in trees of 2 tiers or more", "--topology", "star:4", "--route", "conga")
+        self.refused("eqds grants credit at the rate of the link", *LS16, "--cc", "eqds", "--set", "probe_rate=2")
+        self.refused("payload_bytes 64 is not 1024", *LS16, "--set", "payload_bytes=64", "--set", "profile=1")
+        with tempfile.TemporaryDirectory() as place:
+            self.refused("pcap-port: no port is called 'x*'", *LS16, "--pcap-port", "x*", "--pcap", place + "/a.pcapng")
+            self.assertEqual(os.listdir(place), [])
+
     def test_a_plugin_without_a_slash_lies_here(self):
         self.refused("./absent.so: ", "--plugin", "absent.so")
 
