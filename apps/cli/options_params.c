@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "name_match.h"
 #include "options_int.h"
 
 /* One group of parameters --set can reach. */
@@ -72,15 +73,35 @@ static void add_owner(void *arg, const struct owner *owner)
 					   owner->option, owner->name);
 }
 
+/* The parameter of this run that was meant, if it was misspelt; or NULL. */
+static const char *nearest_param(struct options *o, const char *key)
+{
+	struct group g[GROUPS];
+	const char *nearest = NULL;
+	unsigned least = NAME_FAR;
+	groups_of(o, g);
+	for (unsigned i = 0; i < GROUPS; i++) {
+		for (const struct weft_param *p = g[i].params; p && p->key; p++) {
+			unsigned letters = name_misspelt(key, p->key);
+			nearest = letters < least ? p->key : nearest;
+			least = letters < least ? letters : least;
+		}
+	}
+	return nearest;
+}
+
 /* Of no part of this run, but maybe of an algorithm that it does not use. */
 static int refuse_key(struct options *o, const char *where, const char *key, struct weft_err *err)
 {
 	struct owners owners = {.key = key};
 	each_owner(&o->algos, add_owner, &owners);
-	o->unknown_param = !owners.len;
+	const char *nearest = nearest_param(o, key);
+	o->unknown_param = !owners.len && !nearest;
 	if (owners.len)
 		return weft_err_set(err, -ENOENT, "%s: '%s' is a parameter of %s, not of this run", where, key,
 				    owners.text);
+	if (nearest)
+		return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s'; was '%s' meant?", where, key, nearest);
 	return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s'", where, key);
 }
 

@@ -8,4 +8,10 @@
  * "host3,leaf0:*". */
 bool match_any(const char *list, const char *name);
 
+enum { NAME_FAR = 255 };
+
+/* In how many letters a typed word differs from a name that it may have been meant for: inserted, left out, or others.
+ * NAME_FAR: in too many for that, of its length. */
+unsigned name_misspelt(const char *typed, const char *name);
+
 #endif

@@ -33,7 +33,7 @@ struct options {
 	uint32_t setting_count;
 	char **kept; /* strings read from files */
 	uint32_t kept_count;
-	bool unknown_param;       /* why options_parse failed: some --set names no parameter of any part */
+	bool unknown_param;       /* why options_parse failed: some --set names no parameter of any part, nor nearly */
 	struct run_option *given; /* all that was set, in order; strings are ours */
 	uint32_t given_count;
 	const char *where;         /* FILE:LINE that options_set speaks for; NULL: the command line */

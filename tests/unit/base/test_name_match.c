@@ -33,12 +33,38 @@ static void match_any__ignores_what_no_name_can_fit(void **state)
 	assert_true(match_any(list, "host1"));
 }
 
+static void name_misspelt__counts_letters(void **state)
+{
+	assert_int_equal(name_misspelt("ack_every", "ack_every"), 0);
+	assert_int_equal(name_misspelt("ack_evry", "ack_every"), 1);
+	assert_int_equal(name_misspelt("ack_everyy", "ack_every"), 1);
+	assert_int_equal(name_misspelt("ack-every", "ack_every"), 1);
+	assert_int_equal(name_misspelt("drill_chioces", "drill_choices"), 2);
+	assert_int_equal(name_misspelt("rto_n", "rto_ns"), 1);
+}
+
+static void name_misspelt__other_words_are_far(void **state)
+{
+	char longest[66] = "";
+	assert_int_equal(name_misspelt("colour", "queue_bytes"), NAME_FAR);
+	assert_int_equal(name_misspelt("ack_delay", "ack_every"), NAME_FAR);
+	assert_int_equal(name_misspelt("crx", "crc"), NAME_FAR);
+	assert_int_equal(name_misspelt("", "crc"), NAME_FAR);
+	assert_int_equal(name_misspelt("crc", ""), NAME_FAR);
+	memset(longest, 'a', 64);
+	assert_int_equal(name_misspelt(longest + 1, longest), 1);
+	longest[64] = 'a';
+	assert_int_equal(name_misspelt(longest, longest), NAME_FAR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(match_any__takes_shell_patterns),
 		cmocka_unit_test(match_any__tries_all_of_a_list),
 		cmocka_unit_test(match_any__ignores_what_no_name_can_fit),
+		cmocka_unit_test(name_misspelt__counts_letters),
+		cmocka_unit_test(name_misspelt__other_words_are_far),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,10 @@ static void parse__parameter_of_another_algorithm(void **state)
 	assert_false(f->o.unknown_param);
 	REFUSED(f, -ENOENT, "'freeze_ns' is a parameter of --lb reps", "--lb", "ops", "--set", "freeze_ns=1");
 	REFUSED(f, -ENOENT, "'w_init_permille' is a parameter of --cc", "--set", "w_init_permille=1");
-	REFUSED(f, -ENOENT, "unknown parameter 'drill_chioces'", "--route", "drill", "--set", "drill_chioces=2");
+	REFUSED(f, -ENOENT, "unknown parameter 'drill_chioces'; was 'drill_choices' meant?", "--route", "drill",
+		"--set", "drill_chioces=2");
+	assert_false(f->o.unknown_param);
+	REFUSED(f, -ENOENT, "unknown parameter 'colour'", "--route", "drill", "--set", "colour=2");
 	assert_true(f->o.unknown_param);
 	assert_int_equal(PARSE(f, "--route", "drill", "--set", "drill_choices=2"), 0);
 }
