@@ -84,6 +84,10 @@ def same_tables(folder: str) -> None:
 def threads_and_time(folder: str) -> None:
     out = measure("weft", folder, "--connections", "3", "--threads", "2", "--size", "0,4096", "--duration", "50ms", "--check")
     assert "3 connections, 2 threads" in out, out
+    out = measure("weft", folder, "--window", "3", "--all-sizes", "--op", "write", "--test", "bandwidth", "--iterations", "4",
+                  "--warmup", "1", "--check")
+    sizes = [int(size) for size in re.findall(r"^ *([0-9]+) ", out, re.MULTILINE)]
+    assert "3 outstanding, every byte compared" in out and sizes == [1 << bit for bit in range(24)], out
 
 
 def killed_server(folder: str) -> None:

@@ -50,9 +50,26 @@ def family(a: Namespace, peer: str) -> None:
     check_matrix(found)
 
 
-def responder(b: Namespace, address: str) -> subprocess.Popen[str]:
+def addressed(a: Namespace, b: Namespace) -> None:
+    """What the options say of the endpoint must be right, and reaches it."""
+    server = responder(b, "10.9.0.2", ",crc=on,job_id=7")
+    right = ["--job", "7", "--crc", "--initiator", "99", "--mtu", "2048", "--row", "send", "--json"]
+    for encap in ("native", "udp"):
+        ran = conform(a, "eth0", "--peer", "10.9.0.2", "--timeout", "500ms", *right, "--encap", encap)
+        column, = json.loads(ran.stdout)["encapsulations"]
+        assert column["encapsulation"].lower() == encap and column["rows"][0]["result"] == "pass", ran
+    for wrong in (["--job", "8"], ["--pid", "3"], ["--index", "14"], ["--udp-port", "4794", "--encap", "udp"]):
+        ran = conform(a, "eth0", "--peer", "10.9.0.2", "--timeout", "20ms", *right, *wrong)
+        assert ran.returncode in (1, 3) and '"pass"' not in ran.stdout, (wrong, ran)
+    ran = conform(a, "eth0", "--peer", "10.9.0.2", "--timeout", "20ms", *(word for word in right if word != "--crc"))
+    assert ran.returncode == 3, ran
+    server.communicate(timeout=LIMIT_S)
+    assert server.returncode == 0
+
+
+def responder(b: Namespace, address: str, tune: str = "") -> subprocess.Popen[str]:
     env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_DEVICE="eth0", FI_WEFT_ADDR=address, FI_WEFT_POOL_PKTS="2047",
-               FI_WEFT_TUNE="job_id=1")
+               FI_WEFT_TUNE=f"job_id=1{tune}")
     process = subprocess.Popen(b.command(RESPONDER), env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     atexit.register(process.kill)
     assert process.stdout and process.stdout.readline() == "number 15\n"
@@ -75,6 +92,7 @@ def main() -> None:
         assert one.returncode == 0 and "pass" in one.stdout and "AI Base 1 of 1" in one.stdout, one
         server.communicate(timeout=LIMIT_S)
         assert server.returncode == 0
+    addressed(a, b)
     refusals: list[tuple[list[str], str]] = [
         (["nowhere0"], "no interface"), (["eth0", "--peer", "x"], "no IP address"), (["eth0", "--row", "x"], "no row"),
         ([], "name the interface"), (["eth0", "--mtu", "1500"], "Payload MTU")]
