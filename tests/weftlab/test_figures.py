@@ -160,3 +160,17 @@ def test_long_names_are_folded_into_the_same_number_of_lines() -> None:
     assert fold(["SMaRTT", "EQDS+SMaRTT", "no FI", "a-b"], 6) == ["SMaRTT\n", "EQDS+\nSMaRTT", "no FI\n", "a-b\n"]
     assert fold(["EQDS+SMaRTT"], 20) == ["EQDS+SMaRTT"]
     assert fold([], 5) == []
+
+
+@pytest.mark.parametrize("kind, words, options", [
+    ("bars", ["--x", "mtu", "--by", "case", "--log"], {"x": "mtu", "by": "case", "log": True}),
+    ("bars", ["--x", "case", "--by", "mtu", "--title", "a b"], {"x": "case", "by": "mtu", "title": "a b"}),
+    ("queue", ["--ports", "leaf0:host1"], {"ports": "leaf0:host1"})])
+def test_the_command_draws_what_the_function_draws(kind: str, words: list[str], options: dict[str, Any],
+                                                   two_cases: Runs, tmp_path: Path) -> None:
+    command = ["report", two_cases.attrs["directory"], "--figure", kind, "--svg", str(tmp_path / "command.svg")]
+    assert main([*command, *words]) == 0
+    save(figure(two_cases, kind, style="paper", **options), tmp_path / "function.svg")
+    assert (tmp_path / "command.svg").read_bytes() == (tmp_path / "function.svg").read_bytes()
+    save(figure(two_cases, kind, style="paper", **dict(list(options.items())[:-1])), tmp_path / "other.svg")
+    assert (tmp_path / "command.svg").read_bytes() != (tmp_path / "other.svg").read_bytes()
