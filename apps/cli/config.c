@@ -40,11 +40,10 @@ static int put_entry(void *arg, const yaml_node_t *item)
 	return rc ? rc : t->put(t->arg, t->option, text, item);
 }
 
-/* Whether an option may be there several times, and so have a list. Its help says it, which is what weftlab goes by. */
 static bool is_repeatable(const char *name)
 {
 	const struct opt_desc *d = options_find(name);
-	return d && d->help && strstr(d->help, "; repeatable");
+	return d && d->repeatable;
 }
 
 int config_pair(struct yamldoc *y, const char *name, const yaml_node_t *value, config_put_fn put, void *arg)

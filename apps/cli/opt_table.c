@@ -116,7 +116,7 @@ void opt_print(FILE *out, const struct opt_desc *table, const struct opt_desc *s
 		if (!*table->name || !table->help || opt_find(shadow, table->name, strlen(table->name)))
 			continue;
 		snprintf(left, sizeof left, "--%s %s", table->name, table->arg ? table->arg : "");
-		fprintf(out, "  %-28s %s\n", left, table->help);
+		fprintf(out, "  %-28s %s%s\n", left, table->help, table->repeatable ? "; repeatable" : "");
 	}
 }
 

@@ -162,7 +162,7 @@ static const struct opt_desc switch_options[] = {
 	 "net_memif0,role=client,socket=PATH,socket-abstract=no,id=0 and so on;" BELOW
 	 "DPDK's driver may crash the switch when a client leaves: prefer --vhost",
 	 opt_memif, 0},
-	{"port", "DEVARGS", "one more port, any DPDK device; repeatable", opt_port, 0},
+	{"port", "DEVARGS", "one more port, any DPDK device", opt_port, 0, true},
 	{"topology", "FILE|PRESET",
 	 ".topo file, or a preset such as leafspine:2:2:8 (doc/guide/topologies.md);" BELOW
 	 "default: one switch with all ports",

@@ -16,7 +16,8 @@ struct opt_desc {
 	const char *arg;  /* what the value is, for --help; NULL: a flag without value */
 	const char *help; /* NULL: --help leaves it out */
 	int (*set)(void *field, const char *value, struct weft_err *err); /* the opt_* functions below */
-	size_t offset; /* of the field in the struct the table describes */
+	size_t offset;   /* of the field in the struct the table describes */
+	bool repeatable; /* its values add up, so it may be a list in files; --help says so, which weftlab reads */
 };
 
 int opt_string(void *field, const char *value, struct weft_err *err);   /* const char *, not copied */

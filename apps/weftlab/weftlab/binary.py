@@ -15,7 +15,7 @@ from .errors import WeftlabError
 from .work import digest_of
 
 OPTION = re.compile(r"^  --([a-z][a-z-]*)(?: (\S+))? ")
-REPEATABLE = re.compile(r"^  --([a-z][a-z-]*) .*; repeatable(?:;|$)", re.M)
+REPEATABLE = re.compile(r"^  --([a-z][a-z-]*) .*; repeatable$", re.M)
 MESSAGE = re.compile(r"^weft sim: ")
 LIST = "; valid:"
 
