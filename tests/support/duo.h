@@ -147,4 +147,19 @@ void duo_inject_pkt(struct duo *d, int to, struct plain_pkt *w, const uint8_t *p
  * new connection. Tests change what they are about and inject it. */
 struct plain_pkt duo_syn(int to, uint16_t payload_bytes);
 
+/* An ACK for this packet alone, from a hand-made target; the test adds a response. */
+static inline struct plain_pkt duo_ack_of(const struct plain_pkt *request, uint8_t next_hdr)
+{
+	return (struct plain_pkt){.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
+				  .pds = {.type = WIRE_PDS_ACK_CC,
+					  .next_hdr = next_hdr,
+					  .flags = WIRE_F_ACK_CLEAR,
+					  .spdcid = 50,
+					  .dpdcid = request->pds.spdcid,
+					  .psn = request->pds.psn - 1,
+					  .offset = 1,
+					  .mpr = 8,
+					  .sack_offset = 1}};
+}
+
 #endif

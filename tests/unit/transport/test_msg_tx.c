@@ -121,20 +121,11 @@ static struct plain_pkt next_request(struct duo *d, uint16_t before)
 
 static void refuse_request(struct duo *d, const struct plain_pkt *request, uint8_t rc)
 {
-	struct plain_pkt w = {.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
-			      .pds = {.type = WIRE_PDS_ACK_CC,
-				      .next_hdr = WIRE_NH_RSP,
-				      .flags = WIRE_F_ACK_CLEAR,
-				      .spdcid = 50,
-				      .dpdcid = request->pds.spdcid,
-				      .psn = request->pds.psn - 1,
-				      .offset = 1,
-				      .mpr = 8,
-				      .sack_offset = 1},
-			      .ses = {.opcode = WIRE_RSP_RESPONSE,
-				      .return_code = rc,
-				      .ri_generation = 7,
-				      .message_id = request->ses.message_id}};
+	struct plain_pkt w = duo_ack_of(request, WIRE_NH_RSP);
+	w.ses = (struct plain_ses){.opcode = WIRE_RSP_RESPONSE,
+				   .return_code = rc,
+				   .ri_generation = 7,
+				   .message_id = request->ses.message_id};
 	d->log_len = 0;
 	duo_inject_pkt(d, 0, &w, NULL);
 	duo_poll(d, 0);

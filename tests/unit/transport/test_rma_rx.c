@@ -141,6 +141,18 @@ static enum duo_fate make_late(void *arg, int from, const struct plain_pkt *w, u
 	return from == 0 && is_data(w) && nth == s->late ? DUO_LATE : DUO_PASS;
 }
 
+/* A message that arrives 30 us late, so that what follows it waits for its turn. */
+static void send_late(struct rma_duo *r, struct shuffle *s, const uint8_t *byte)
+{
+	duo_transfer(&r->d, 0, 8); /* the connection is there */
+	*s = (struct shuffle){r->d.sent[0]};
+	r->d.fate = make_late;
+	r->d.fate_arg = s;
+	r->d.late_ns = WEFT_US(30);
+	duo_send(&r->d, 0, byte, 1, 3, (void *)byte);
+	duo_poll(&r->d, 0);
+}
+
 /* A read waits for its turn, and the region is gone when that comes: it is refused, and nobody was read from. */
 static void events__none_of_a_refused_read(void **state)
 {
@@ -149,13 +161,8 @@ static void events__none_of_a_refused_read(void **state)
 	uint8_t byte = 1, in[8];
 	rma_open(&r, NULL, BYTES, ALL);
 	weft_mr_events(r.mr);
-	duo_transfer(&r.d, 0, 8); /* the connection is there */
-	struct shuffle s = {r.d.sent[0]};
-	r.d.fate = make_late;
-	r.d.fate_arg = &s;
-	r.d.late_ns = WEFT_US(30);
-	duo_send(&r.d, 0, &byte, 1, 3, &byte);
-	duo_poll(&r.d, 0);
+	struct shuffle s;
+	send_late(&r, &s, &byte);
 	struct weft_op read = rma_op(WEFT_OP_READ, in, sizeof in, 0);
 	rma_submit(&r.d, 0, &read);
 	duo_run(&r.d, r.d.now + WEFT_US(15));
@@ -326,13 +333,8 @@ static void deleted__key_used_again_before_the_turn(void **state)
 		uint8_t byte = 1, operand[8] = {5}, was[8] = {0}, other[BYTES] = {0};
 		const struct weft_op_atomic sum = {.op = WEFT_AMO_SUM, .type = WEFT_AMO_UINT64, .result = was};
 		rma_open(&r, NULL, BYTES, ALL);
-		duo_transfer(&r.d, 0, 8); /* the connection is there */
-		struct shuffle s = {r.d.sent[0]};
-		r.d.fate = make_late;
-		r.d.fate_arg = &s;
-		r.d.late_ns = WEFT_US(30);
-		duo_send(&r.d, 0, &byte, 1, 3, &byte);
-		duo_poll(&r.d, 0);
+		struct shuffle s;
+		send_late(&r, &s, &byte);
 		struct weft_op op =
 			rma_op(fetches ? WEFT_OP_FETCH_ATOMIC : WEFT_OP_READ, fetches ? operand : was, 8, 0);
 		op.atomic = fetches ? &sum : NULL;

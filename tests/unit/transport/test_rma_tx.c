@@ -100,25 +100,10 @@ static void read__over_one_connection(void **state)
 	read_lengths(WEFT_PROFILE_AI_BASE);
 }
 
-/* An ACK of side 1 for this packet alone, from a hand-made target; the test adds a response. */
-static struct plain_pkt ack_of(const struct plain_pkt *request, uint8_t next_hdr)
-{
-	return (struct plain_pkt){.net = {.dscp = WIRE_DSCP_CONTROL, .entropy = 5},
-				  .pds = {.type = WIRE_PDS_ACK_CC,
-					  .next_hdr = next_hdr,
-					  .flags = WIRE_F_ACK_CLEAR,
-					  .spdcid = 50,
-					  .dpdcid = request->pds.spdcid,
-					  .psn = request->pds.psn - 1,
-					  .offset = 1,
-					  .mpr = 8,
-					  .sack_offset = 1}};
-}
-
 /* With the 16 bytes that message 1, a READ, asks for. */
 static struct plain_pkt answer_in_ack(const struct plain_pkt *request)
 {
-	struct plain_pkt w = ack_of(request, WIRE_NH_RSP_DATA);
+	struct plain_pkt w = duo_ack_of(request, WIRE_NH_RSP_DATA);
 	w.ses = (struct plain_ses){.opcode = WIRE_RSP_W_DATA,
 				   .return_code = WIRE_RC_OK,
 				   .message_id = 1,
@@ -219,7 +204,7 @@ static void read__no_error_after_the_answer(void **state)
 		w = in_ack ? answer_in_ack(&request) : answer(&request, 1, 0, WIRE_RC_BAD_MKEY);
 		w.ses.return_code = WIRE_RC_BAD_MKEY;
 		duo_inject_pkt(&r.d, 0, &w, payload);
-		w = ack_of(&request, WIRE_NH_NONE);
+		w = duo_ack_of(&request, WIRE_NH_NONE);
 		duo_inject_pkt(&r.d, 0, &w, NULL);
 		duo_poll(&r.d, 0);
 		assert_int_equal(duo_stats(&r.d, 0)->rma_stale, 1);
@@ -238,7 +223,7 @@ static void read__no_answers_after_an_error(void **state)
 	rma_open(&r, NULL, BYTES, ALL);
 	r.d.e[0]->pds.conf.tune.profile = WEFT_PROFILE_AI_BASE; /* a request for each packet of the answer */
 	const struct plain_pkt request = ask(&r, in, BYTES);
-	struct plain_pkt w = ack_of(&request, WIRE_NH_RSP);
+	struct plain_pkt w = duo_ack_of(&request, WIRE_NH_RSP);
 	w.ses = (struct plain_ses){.opcode = WIRE_RSP_RESPONSE, .return_code = WIRE_RC_BAD_MKEY, .message_id = 1};
 	duo_inject_pkt(&r.d, 0, &w, NULL);
 	duo_poll(&r.d, 0);

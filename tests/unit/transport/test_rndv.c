@@ -567,8 +567,13 @@ static void memory__runs_out(void **state)
 		}
 }
 
-static uint64_t token_of_announcement(const struct rndv *r)
+/* Announces a message that nobody has asked for yet, and returns the token to read it with. */
+static uint64_t announce(struct rndv *r)
 {
+	rndv_open(r);
+	r->d.logging = true;
+	duo_send(&r->d, 0, r->out, BYTES, 7, r->out);
+	run(r);
 	for (uint32_t i = 0; i < r->d.log_len; i++)
 		if (r->d.log[i].w.has_ses && r->d.log[i].w.ses.opcode == WIRE_OP_RENDEZVOUS_TSEND)
 			return r->d.log[i].w.ses.rndv_match;
@@ -579,11 +584,7 @@ static uint64_t token_of_announcement(const struct rndv *r)
 static void forged__tokens_open_nothing(void **state)
 {
 	struct rndv r;
-	rndv_open(&r);
-	r.d.logging = true;
-	duo_send(&r.d, 0, r.out, BYTES, 7, r.out);
-	run(&r);
-	uint64_t token = token_of_announcement(&r);
+	uint64_t token = announce(&r);
 	assert_true(token);
 	for (int i = 0; i < 4; i++) {
 		struct plain_pkt w = duo_syn(0, 0);
@@ -630,11 +631,7 @@ static void forged__parts_of_a_message(void **state)
 {
 	for (int first = 0; first < 2; first++) {
 		struct rndv r;
-		rndv_open(&r);
-		r.d.logging = true;
-		duo_send(&r.d, 0, r.out, BYTES, 7, r.out);
-		run(&r);
-		uint64_t token = token_of_announcement(&r);
+		uint64_t token = announce(&r);
 		assert_true(token);
 		uint32_t seen = r.d.log_len;
 		for (int i = 0; i < 2; i++) {
