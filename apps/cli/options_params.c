@@ -95,13 +95,14 @@ static int refuse_key(struct options *o, const char *where, const char *key, str
 {
 	struct owners owners = {.key = key};
 	each_owner(&o->algos, add_owner, &owners);
-	const char *nearest = nearest_param(o, key);
-	o->unknown_param = !owners.len && !nearest;
+	o->unknown_param = false;
 	if (owners.len)
 		return weft_err_set(err, -ENOENT, "%s: '%s' is a parameter of %s, not of this run", where, key,
 				    owners.text);
+	const char *nearest = nearest_param(o, key);
 	if (nearest)
 		return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s'; was '%s' meant?", where, key, nearest);
+	o->unknown_param = true;
 	return weft_err_set(err, -ENOENT, "%s: unknown parameter '%s'", where, key);
 }
 

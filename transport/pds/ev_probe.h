@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The search for live paths after timeouts in a row (timeout_probes): packets without payload try many entropies at
  * once, where data with a small window tries one per timeout. Each further timeout has a round of probes. Between
- * timeouts there are more of them, the less often the longer the search takes; all connections together have as many
- * of these as one alone may have. */
+ * timeouts there are more of them, the less often the longer the search takes, and in a search that soon follows
+ * another as rarely as at its end; all connections together have as many of these as one alone may have. */
 #ifndef WEFT_EV_PROBE_H
 #define WEFT_EV_PROBE_H
 

@@ -118,6 +118,13 @@ static void search__begins_with_a_later_timeout(void **state)
 	duo_close(&d);
 }
 
+static uint64_t probes_in_1_ms(struct duo *d)
+{
+	uint64_t before = duo_stats(d, 0)->ev_probes;
+	duo_run(d, d->now + WEFT_MS(1));
+	return duo_stats(d, 0)->ev_probes - before;
+}
+
 /* Probes of a search that finds nothing, in a time that begins so long after it did. */
 static uint64_t probes_after(weft_ns begin_ns, uint32_t conns)
 {
@@ -136,11 +143,9 @@ static uint64_t probes_after(weft_ns begin_ns, uint32_t conns)
 	d.fate = nothing_arrives;
 	run_until_timeouts(&d, 2 * conns);
 	duo_run(&d, d.now + begin_ns);
-	uint64_t before = duo_stats(&d, 0)->ev_probes;
-	duo_run(&d, d.now + WEFT_MS(1));
-	before = duo_stats(&d, 0)->ev_probes - before;
+	uint64_t probes = probes_in_1_ms(&d);
 	duo_close(&d);
-	return before;
+	return probes;
 }
 
 static void probes__become_rare(void **state)
@@ -148,29 +153,31 @@ static void probes__become_rare(void **state)
 	assert_true(probes_after(WEFT_MS(50), 1) * 4 < probes_after(0, 1));
 }
 
+/* A message that no packet of arrives, until it has timed out twice. */
+static void begin_search(struct duo *d)
+{
+	static uint8_t byte;
+	d->fate = nothing_arrives;
+	duo_send(d, 0, &byte, 1, 7, &byte);
+	run_until_timeouts(d, duo_stats(d, 0)->timeouts + 2);
+}
+
 /* A search that begins `pause_ns` after a long one has ended: its probes in the first millisecond. */
 static uint64_t probes_of_next_search(weft_ns pause_ns)
 {
 	struct duo d;
 	struct weft_cqe cqe;
-	static uint8_t byte;
 	open_probing(&d, PROBES);
-	d.fate = nothing_arrives;
-	duo_send(&d, 0, &byte, 1, 7, &byte);
-	run_until_timeouts(&d, 2);
+	begin_search(&d);
 	duo_run(&d, d.now + WEFT_MS(50));
 	d.fate = NULL;
 	while (!duo_cqe(&d, 0, &cqe))
 		duo_run(&d, d.now + WEFT_US(1));
 	duo_run(&d, d.now + pause_ns);
-	d.fate = nothing_arrives;
-	duo_send(&d, 0, &byte, 1, 7, &byte);
-	run_until_timeouts(&d, duo_stats(&d, 0)->timeouts + 2);
-	uint64_t before = duo_stats(&d, 0)->ev_probes;
-	duo_run(&d, d.now + WEFT_MS(1));
-	before = duo_stats(&d, 0)->ev_probes - before;
+	begin_search(&d);
+	uint64_t probes = probes_in_1_ms(&d);
 	duo_close(&d);
-	return before;
+	return probes;
 }
 
 /* Where timeouts come again and again, e.g. because the balancer learns nothing from answers. */

@@ -115,7 +115,7 @@ struct pdc_tx {
 
 	_Alignas(64) struct weft_cc cc;
 	uint32_t awaiting; /* runs that need an answer from the target, beside its acknowledgement */
-	/* of the search for live paths, see ev_probe.h, while rto_backoff says that there is one */
+	/* of the search for live paths, see ev_probe.h, while rto_backoff says that there is one; else of the last */
 	uint32_t ev_interval_ns; /* from the last round to the next */
 	weft_ns ev_probe_at_ns;  /* the next round */
 	struct weft_lb lb;       /* its state follows: allocate pdc_tx_bytes() */
