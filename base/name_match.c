@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "weft/spi/param.h"
+
 enum { PATTERN_MAX = 256, NAME_MAX_BYTES = 64, LETTERS_PER_MISTAKE = 4 };
 
 bool match_any(const char *list, const char *name)
@@ -49,4 +51,15 @@ unsigned name_misspelt(const char *typed, const char *name)
 		return NAME_FAR;
 	unsigned letters = distance(typed, name, len);
 	return letters <= len / LETTERS_PER_MISTAKE ? letters : NAME_FAR;
+}
+
+void name_guess_param(struct name_guess *guess, const struct weft_param *table)
+{
+	for (const struct weft_param *p = table; p && p->key; p++) {
+		unsigned letters = name_misspelt(guess->typed, p->key);
+		if (letters >= guess->letters)
+			continue;
+		guess->letters = letters;
+		guess->nearest = p->key;
+	}
 }

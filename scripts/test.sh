@@ -14,12 +14,18 @@ cd "$(dirname "$0")/.." || exit 1
 build=${BUILD:-build}
 results=$build/results.txt
 failures=$build/failures.txt # the last lines that each failed test printed
+SECONDS=0                    # bash counts on
+
+# begins NAME: a step of which the rest is told later.
+begins() {
+	printf '== %s (after %d:%02d minutes)\n' "$1" $((SECONDS / 60)) $((SECONDS % 60))
+}
 
 # step NAME COMMAND...: one result by itself.
 step() {
 	local name=$1
 	shift
-	echo "== $name"
+	begins "$name"
 	local verdict=OK
 	"$@" || verdict=FAIL
 	echo "$verdict $name" >>"$results.new"
@@ -30,7 +36,7 @@ step() {
 suites() {
 	local dir=$1 label=$2
 	shift 2
-	echo "== tests, $label"
+	begins "tests, $label"
 	rm -f "$dir/meson-logs/$label.json"
 	meson test -C "$dir" --logbase "$label" --print-errorlogs "$@"
 	taken "$dir" "$label" $?

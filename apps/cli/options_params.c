@@ -77,17 +77,11 @@ static void add_owner(void *arg, const struct owner *owner)
 static const char *nearest_param(struct options *o, const char *key)
 {
 	struct group g[GROUPS];
-	const char *nearest = NULL;
-	unsigned least = NAME_FAR;
+	struct name_guess guess = {.typed = key, .letters = NAME_FAR};
 	groups_of(o, g);
-	for (unsigned i = 0; i < GROUPS; i++) {
-		for (const struct weft_param *p = g[i].params; p && p->key; p++) {
-			unsigned letters = name_misspelt(key, p->key);
-			nearest = letters < least ? p->key : nearest;
-			least = letters < least ? letters : least;
-		}
-	}
-	return nearest;
+	for (unsigned i = 0; i < GROUPS; i++)
+		name_guess_param(&guess, g[i].params);
+	return guess.nearest;
 }
 
 /* Of no part of this run, but maybe of an algorithm that it does not use. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "member.h"
+#include "name_match.h"
 #include "prov_log.h"
 #include "prov_text.h"
 #include "prov_tune.h"
@@ -154,11 +155,16 @@ static int tune_set(struct prov_tune *tune, const char *key, const char *value, 
 		{tune->engine.rcc ? tune->engine.rcc->tunes : NULL, tune->rcc_tune},
 		{weft_fault_params, &tune->fault},
 	};
+	struct name_guess guess = {.typed = key, .letters = NAME_FAR};
 	for (size_t i = 0; i < count_of(places); i++) {
 		int ret = places[i].table ? weft_param_set(places[i].table, places[i].base, key, value, err) : -ENOENT;
 		if (ret != -ENOENT)
 			return ret;
+		name_guess_param(&guess, places[i].table);
 	}
+	if (guess.nearest)
+		return weft_err_set(err, -EINVAL, "FI_WEFT_TUNE: unknown parameter '%s'; was '%s' meant?", key,
+				    guess.nearest);
 	return weft_err_set(err, -EINVAL, "FI_WEFT_TUNE: neither the engine nor %s nor %s has a parameter '%s'",
 			    tune->engine.cc->name, tune->engine.lb->name, key);
 }

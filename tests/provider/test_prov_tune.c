@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which algorithms FI_WEFT_CC and FI_WEFT_LB choose, and what the engine gets with them. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,25 @@ static void load__parameters_are_those_of_the_default(void **state)
 	prov_tune_free(&tune);
 }
 
+static void load__misspelt_parameter_tells_the_one_meant(void **state)
+{
+	static const struct {
+		const char *tune, *message;
+	} rows[] = {{"ack_evry=4", "FI_WEFT_TUNE: unknown parameter 'ack_evry'; was 'ack_every' meant?"},
+		    {"fault_los_ppm=4", "FI_WEFT_TUNE: unknown parameter 'fault_los_ppm'; was 'fault_loss_ppm' meant?"},
+		    {"colour=4", "FI_WEFT_TUNE: neither the engine nor "}};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct prov_tune tune;
+		struct weft_err err = {""};
+		unsetenv("FI_WEFT_CC");
+		unsetenv("FI_WEFT_LB");
+		setenv("FI_WEFT_TUNE", rows[i].tune, 1);
+		assert_int_equal(prov_tune_load(&tune, &err), -EINVAL);
+		assert_ptr_equal(strstr(err.msg, rows[i].message), err.msg);
+	}
+	unsetenv("FI_WEFT_TUNE");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -81,6 +101,7 @@ int main(void)
 		cmocka_unit_test(load__names_win),
 		cmocka_unit_test(load__unknown_names_tell_the_valid_ones),
 		cmocka_unit_test(load__parameters_are_those_of_the_default),
+		cmocka_unit_test(load__misspelt_parameter_tells_the_one_meant),
 	};
 	prov_conf_define();
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,10 +87,24 @@ def test_every_scenario_of_a_paper_declares_its_form(weft: Binary) -> None:
     ("{shows: 1, form: time, values: ports.gbps, ports: 'leaf0:up*'}\nseries: 1us\nseries-ports: 'leaf1:*'",
      r"case.yaml:2: ports: 'leaf0:up\*' are not among the sampled ports, series-ports: leaf1"),
     ("{shows: 1, panels: []}", r"case.yaml:2: panels: there must be at least one"),
+    ("{shows: 1, form: bars, measure: [jain, fct_p99_us], from: 1us}",
+     r"case.yaml:2: from: changes nothing for jain and fct_p99_us"),
+    ("{shows: 1, form: bars, flows: 1, panels: [{measure: jain}, {measure: inflation}]}",
+     r"case.yaml:2: flows: changes nothing for jain and inflation"),
+    ("{shows: 1, form: bars, measure: fct_p9999_us, panels: [{flows: 1}, {ports: 'leaf0:*'}]}",
+     r"case.yaml:2: ports: changes nothing for fct_p9999_us"),
 ])
 def test_what_is_wrong_is_said_with_its_place(said: str, message: str, write: Write, weft: Binary) -> None:
     with pytest.raises(ScenarioError, match=message):
         load_published(load(write(f"topology: star:4\nfigure: {said}\n"), weft))
+
+
+@pytest.mark.parametrize("said", [
+    "{shows: 1, form: bars, flows: 1, panels: [{measure: jain}, {measure: fct_p9999_us}]}",
+    "{shows: 1, flows: 1, panels: [{form: bars, measure: jain}, {form: cdf, values: flows.fct_us}]}",
+])
+def test_a_scope_of_the_figure_need_not_be_of_every_panel(said: str, write: Write, weft: Binary) -> None:
+    assert load_published(load(write(f"topology: star:4\nfigure: {said}\n"), weft))
 
 
 def test_no_panel_is_blank_and_flows_without_an_end_are_seen(dead: tuple[Published, Runs]) -> None:

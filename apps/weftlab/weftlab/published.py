@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 import yaml
 
 from .document import Document, Node, line_of
 from .errors import ScenarioError
 from .fields import MEASURE_SOURCES, OVER_TIME, SCOPE, Fields, Pick
-from .measures import Scope
+from .measures import MEASURES, Scope
 from .scenario import Scenario
 
 # Form -> keys it cannot do without.
@@ -122,9 +122,13 @@ class _Reader(Fields):
         panels = [common]
         if "panels" in said:
             entries = self.doc.items(said["panels"], "panels")
-            panels = [self._panel(common, dict(self.doc.pairs(entry, "panels")), entry) for entry in entries]
+            own = [dict(self.doc.pairs(entry, "panels")) for entry in entries]
+            panels = [self._panel(common, keys, entry) for keys, entry in zip(own, entries)]
+            for keys, panel in zip(own, panels):
+                self._check_scope(keys, [panel])
         if not panels:
             self.doc.refuse(said["panels"], "panels", "there must be at least one, or leave the key out")
+        self._check_scope(said, panels)
         for panel in panels:
             self._check(panel)
         if "shows" not in said:
@@ -239,6 +243,15 @@ class _Reader(Fields):
         if (found["x"] is None) == (found["y"] is None):
             self.doc.refuse(node, name, "a mark has one of x and y")
         return Mark(**found)
+
+    def _check_scope(self, said: Mapping[str, Node], panels: Sequence[Panel]) -> None:
+        """Refuses flows, ports and times that no measure of these panels goes by. A panel that draws values may."""
+        measures = [name for panel in panels for name in panel.measure]
+        if any(panel.values for panel in panels):
+            return
+        for name in (name for name in SCOPE if name in said):
+            if not any(name in MEASURES[measure].takes for measure in measures):
+                self.doc.refuse(said[name], name, f"changes nothing for {' and '.join(measures)}")
 
     def _check(self, panel: Panel) -> None:
         """What keys demand of each other."""

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "weft/spi/param.h"
 
 static void match_any__takes_shell_patterns(void **state)
 {
@@ -57,6 +58,19 @@ static void name_misspelt__other_words_are_far(void **state)
 	assert_int_equal(name_misspelt(longest, longest), NAME_FAR);
 }
 
+static void name_guess_param__keeps_the_nearest(void **state)
+{
+	static const struct weft_param first[] = {{.key = "ack_evened"}, {.key = "ack_every"}, {.key = NULL}},
+				       second[] = {{.key = "ack_even"}, {.key = "colour"}, {.key = NULL}};
+	struct name_guess guess = {.typed = "ack_evry", .letters = NAME_FAR};
+	name_guess_param(&guess, NULL);
+	assert_null(guess.nearest);
+	name_guess_param(&guess, first);
+	name_guess_param(&guess, second);
+	assert_string_equal(guess.nearest, "ack_every");
+	assert_int_equal(guess.letters, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -65,6 +79,7 @@ int main(void)
 		cmocka_unit_test(match_any__ignores_what_no_name_can_fit),
 		cmocka_unit_test(name_misspelt__counts_letters),
 		cmocka_unit_test(name_misspelt__other_words_are_far),
+		cmocka_unit_test(name_guess_param__keeps_the_nearest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
