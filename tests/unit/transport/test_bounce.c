@@ -2,6 +2,7 @@
 /* Memory for messages without a receive: by what has arrived, and never all of it for one. */
 #include "cmocka_all.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,36 @@ static void chunks__make_the_message(void **state)
 	}
 }
 
+/* Packets that overlap add up to the length of a message, most of which has not arrived: its receive fails. */
+static void overlap__is_no_whole_message(void **state)
+{
+	enum { PART = 1024, WHOLE = 2 * BOUNCE_CHUNK };
+	struct duo d;
+	uint8_t *in = calloc(1, WHOLE);
+	open_limited(&d, LIMIT, WEFT_VALIDATE_NEVER);
+	struct plain_pkt w = duo_syn(1, PART);
+	w.ses.flags = WIRE_SES_REL | WIRE_SES_SOM;
+	w.ses.request_length = WHOLE;
+	w.ses.match = 7;
+	inject_from(&d, C, w);
+	w.pds.flags = 0;
+	w.pds.dpdcid = their_pdc(&d);
+	w.ses.flags = WIRE_SES_REL;
+	w.ses.message_offset = PART;
+	for (uint32_t i = 1; i < WHOLE / PART; i++) {
+		w.pds.psn = 1000 + i;
+		inject_from(&d, C, w);
+	}
+	assert_true(d.e[1]->ses.unexpected_bytes > 0);
+	duo_recv(&d, 1, in, WHOLE, 7, 0, in);
+	duo_poll(&d, 1);
+	duo_expect(&d, 1, in, EIO);
+	assert_int_equal(duo_stats(&d, 1)->msg_failed, 1);
+	assert_int_equal(d.e[1]->ses.unexpected_bytes + d.e[1]->ses.unproven_bytes, 0);
+	duo_close(&d);
+	free(in);
+}
+
 /* As many messages from C as it can get in; payload that nobody has asked for. */
 static uint32_t fill_by(struct duo *d, uint32_t ip, uint16_t bytes)
 {
@@ -174,6 +205,7 @@ int main(void)
 		cmocka_unit_test(claim__takes_what_has_arrived), cmocka_unit_test(chunks__make_the_message),
 		cmocka_unit_test(greedy__leaves_room),           cmocka_unit_test(wanted__gets_in),
 		cmocka_unit_test(unproven__share_an_eighth),     cmocka_unit_test(refusals__back_off),
+		cmocka_unit_test(overlap__is_no_whole_message),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
