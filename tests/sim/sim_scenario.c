@@ -2,6 +2,8 @@
 #include "sim_scenario.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "lab_args.h"
 
@@ -40,4 +42,13 @@ void assert_at_most(double a, double b)
 {
 	if (!(a <= b))
 		fail_msg("%g is above the bound %g", a, b);
+}
+
+FILE *scenario_matrix(char path[SCENARIO_PATH_MAX])
+{
+	strcpy(path, "/tmp/weft-matrix-XXXXXX");
+	int fd = mkstemp(path);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	assert_non_null(out);
+	return out;
 }

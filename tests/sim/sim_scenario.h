@@ -3,6 +3,8 @@
 #ifndef WEFT_TEST_SCENARIO_H
 #define WEFT_TEST_SCENARIO_H
 
+#include <stdio.h>
+
 #include "cmocka_all.h"
 #include "options.h"
 
@@ -41,6 +43,10 @@ void scenario_end(struct scenario *s);
 		scenario_run(s);                                                                                       \
 		scenario_all_verified(s);                                                                              \
 	} while (0)
+
+/* A file for a matrix, opened to be written; `path` gets its name. The test closes it, and unlinks it after the run. */
+enum { SCENARIO_PATH_MAX = 32 };
+FILE *scenario_matrix(char path[SCENARIO_PATH_MAX]);
 
 /* Fails with both numbers when a > b. */
 void assert_at_most(double a, double b);

@@ -63,10 +63,8 @@ static void write_staggered(FILE *out)
 static void alltoall__announced_and_not_at_once(void **state)
 {
 	struct scenario s;
-	char path[] = "/tmp/weft-alltoall-XXXXXX";
-	int fd = mkstemp(path);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	assert_non_null(out);
+	char path[SCENARIO_PATH_MAX];
+	FILE *out = scenario_matrix(path);
 	write_staggered(out);
 	assert_int_equal(fclose(out), 0);
 	SCENARIO_PASSES(&s, "--topology", "leafspine:4:4:4", "--set", "rndv_bytes=262144", "--matrix", path, "--end",

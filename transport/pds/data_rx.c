@@ -46,6 +46,11 @@ static bool keep_response(struct pds *pds, struct pdc_rx *p, const struct wire_v
 	return true;
 }
 
+static inline enum sharers_pkt sharers_pkt_of(const struct pdc_rx *p)
+{
+	return likely(pdc_rx_has_msgs(p)) ? SHARERS_MORE : p->pdc.is_return ? SHARERS_ANSWER : SHARERS_END;
+}
+
 /* Something new has arrived and is where it belongs, or was refused for good. Returns whether it was the first. */
 static inline bool count_in(struct pds *pds, struct pdc_rx *p, const struct arrival *a, uint32_t payload_bytes)
 {
@@ -53,7 +58,7 @@ static inline bool count_in(struct pds *pds, struct pdc_rx *p, const struct arri
 	pds->stats.rx_data++;
 	pds->stats.rx_ce += a->ce;
 	p->rcvd_bytes += pds->conf.overhead_bytes + payload_bytes;
-	sharers_add(&pds->sharers, &p->sharer, pds->conf.overhead_bytes + payload_bytes, !pdc_rx_has_msgs(p), a->at_ns);
+	sharers_add(&pds->sharers, &p->sharer, pds->conf.overhead_bytes + payload_bytes, sharers_pkt_of(p), a->at_ns);
 	pdc_rx_mark(pds, p, a->psn);
 	pdc_rx_trigger(p, a);
 	return first;

@@ -13,11 +13,17 @@ void sharers_init(struct sharers *s, uint64_t link_bps, weft_ns period_ns)
 		.link_bps = link_bps, .full_bytes = bytes ? bytes : 1, .period_ns = period_ns, .part_q8 = 256};
 }
 
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* A connection with one short message behind the other is with and without messages in turn: it counts once. */
 static uint32_t number_of(const struct sharers *s)
 {
-	uint32_t others = s->answering > s->answering_before ? s->answering : s->answering_before;
-	uint32_t strangers = s->strangers > s->strangers_before ? s->strangers : s->strangers_before;
-	return s->with_msgs + others + strangers;
+	uint32_t ending = larger(s->ending, s->ending_before);
+	return larger(s->with_msgs, ending) + larger(s->answering, s->answering_before) +
+	       larger(s->strangers, s->strangers_before);
 }
 
 /* What the share would have to be so that as many fill a link of which they fill a part. */
@@ -55,7 +61,8 @@ static void round_turn(struct sharers *s)
 	s->round_periods = 0;
 	s->round++;
 	s->answering_before = s->answering;
-	s->answering = 0;
+	s->ending_before = s->ending;
+	s->answering = s->ending = 0;
 }
 
 void sharers_turn(struct sharers *s, weft_ns at)
@@ -74,15 +81,19 @@ void sharers_turn(struct sharers *s, weft_ns at)
 	sharers_tell(s);
 }
 
-void sharers_answer(struct sharers *s, struct sharer *of)
+void sharers_last(struct sharers *s, struct sharer *of, enum sharers_pkt what)
 {
+	assert(what != SHARERS_MORE);
 	if (of->round != s->round)
 		*of = (struct sharer){.round = s->round};
 	if (of->pkts == SHARERS_ANSWER_PKTS)
 		return;
 	if (++of->pkts < SHARERS_ANSWER_PKTS)
 		return;
-	s->answering++;
+	if (what == SHARERS_ANSWER)
+		s->answering++;
+	else
+		s->ending++;
 	sharers_tell(s);
 }
 

@@ -26,7 +26,7 @@ static void period(struct link *l, unsigned pkts)
 {
 	static struct sharer none;
 	for (unsigned i = 0; i < pkts; i++)
-		sharers_add(&l->s, &none, PKT, false, l->now + i);
+		sharers_add(&l->s, &none, PKT, SHARERS_MORE, l->now + i);
 	l->now += PERIOD;
 	sharers_turn(&l->s, l->now);
 }
@@ -140,11 +140,11 @@ static void answers__count_while_they_come(void **state)
 	start(&l, LINK);
 	sharers_join(&l.s);
 	period(&l, FULL_PKTS);
-	sharers_add(&l.s, &one, PKT, true, l.now);
+	sharers_add(&l.s, &one, PKT, SHARERS_ANSWER, l.now);
 	assert_told(&l, 0, false);
 	for (int i = 0; i < 5; i++) {
-		sharers_add(&l.s, &one, PKT, true, l.now);
-		sharers_add(&l.s, &two, PKT, true, l.now);
+		sharers_add(&l.s, &one, PKT, SHARERS_ANSWER, l.now);
+		sharers_add(&l.s, &two, PKT, SHARERS_ANSWER, l.now);
 	}
 	assert_told(&l, LINK / 3, false);
 	for (int i = 0; i < SHARERS_ROUND_PERIODS; i++)
@@ -153,6 +153,29 @@ static void answers__count_while_they_come(void **state)
 	for (int i = 0; i < SHARERS_ROUND_PERIODS; i++)
 		period(&l, FULL_PKTS);
 	assert_told(&l, 0, false);
+}
+
+/* Short messages one behind the other: more is expected of their connection, or not, but it is one. */
+static void short_messages__their_connection_counts_once(void **state)
+{
+	struct sharer one = {0}, two = {0};
+	struct link l;
+	start(&l, LINK);
+	period(&l, FULL_PKTS);
+	for (int i = 0; i < 20; i++) {
+		sharers_join(&l.s);
+		assert_told(&l, 0, false);
+		sharers_leave(&l.s);
+		sharers_add(&l.s, &one, PKT, SHARERS_END, l.now);
+		assert_told(&l, 0, false);
+		if (i % 5 == 4)
+			period(&l, FULL_PKTS);
+	}
+	for (int i = 0; i < 2; i++)
+		sharers_add(&l.s, &two, PKT, SHARERS_END, l.now);
+	for (int i = 0; i < 2; i++)
+		sharers_add(&l.s, &one, PKT, SHARERS_END, l.now);
+	assert_told(&l, LINK / 2, false);
 }
 
 int main(void)
@@ -165,6 +188,7 @@ int main(void)
 		cmocka_unit_test(overrun__strangers_count),
 		cmocka_unit_test(overrun__shares_shrink_for_a_while),
 		cmocka_unit_test(answers__count_while_they_come),
+		cmocka_unit_test(short_messages__their_connection_counts_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

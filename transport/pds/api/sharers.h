@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who shares our link, as a target: it alone sees all connections that arrive there, and tells their initiators what
  * share each of them has (doc/reference/protocol.md, Vendor space). Counted are connections that bring messages of
- * which more is to come, from their first packet to their last, and those that bring answers, while they do. */
+ * which more is to come, from their first packet to their last; those that bring answers, and those that bring short
+ * messages, while they do. None counts twice. */
 #ifndef WEFT_SHARERS_H
 #define WEFT_SHARERS_H
 
@@ -14,7 +15,7 @@
 
 enum {
 	SHARERS_FULL_PCT = 88,      /* a link is full that carries so much of its rate: the rest is headers and gaps */
-	SHARERS_ROUND_PERIODS = 3,  /* who brings answers does so at least so often */
+	SHARERS_ROUND_PERIODS = 3,  /* who brings answers or short messages does so at least so often */
 	SHARERS_ANSWER_PKTS = 2,    /* and this many in that time: one may be all there is */
 	SHARERS_STRANGER_WORDS = 8, /* of 64 bits */
 	/* The queue before the link is not known, nor how long the paths are that end there. Windows that overrun it
@@ -33,14 +34,16 @@ struct link_share {
 
 /* Of an engine. Bytes are on the wire, of data that is new. */
 struct sharers {
-	uint64_t link_bps;                    /* 0: not known; nothing is told */
-	uint64_t full_bytes;                  /* of a period, when the link is full; > 0 */
-	weft_ns period_ns;                    /* a base RTT of the longest path, > 0 */
-	weft_ns until_ns;                     /* the present period ends with the first packet from then on */
-	uint64_t bytes;                       /* arrived in it */
-	uint32_t with_msgs;                   /* connections of which more is expected ... */
-	uint32_t told_msgs;                   /* ... and when `told` was decided */
-	uint32_t answering, answering_before; /* others, of this round and the one before */
+	uint64_t link_bps;   /* 0: not known; nothing is told */
+	uint64_t full_bytes; /* of a period, when the link is full; > 0 */
+	weft_ns period_ns;   /* a base RTT of the longest path, > 0 */
+	weft_ns until_ns;    /* the present period ends with the first packet from then on */
+	uint64_t bytes;      /* arrived in it */
+	uint32_t with_msgs;  /* connections of which more is expected ... */
+	uint32_t told_msgs;  /* ... and when `told` was decided */
+	/* Of this round and the one before: connections that bring answers, and those whose messages end, which may be
+	 * among those of which more is expected. */
+	uint32_t answering, answering_before, ending, ending_before;
 	/* Of this period and the one before: connections of which so far nothing but trimmed packets arrived, counted
 	 * by a bit for the hash of each. */
 	uint32_t strangers, strangers_before;
@@ -53,22 +56,29 @@ struct sharers {
 	struct link_share told;       /* what answers say: sharers_say */
 };
 
-/* Of a connection that brings answers. */
+/* Of a connection: its packets of which nothing more is expected. */
 struct sharer {
 	uint8_t round, pkts; /* the latest round in which there were any, and how many, up to SHARERS_ANSWER_PKTS */
+};
+
+/* What a packet that arrived is. */
+enum sharers_pkt {
+	SHARERS_MORE,   /* of a message of which more is expected */
+	SHARERS_END,    /* the only message of its connection that had more to come has ended with it */
+	SHARERS_ANSWER, /* of an answer */
 };
 
 /* `period_ns` > 0. */
 void sharers_init(struct sharers *s, uint64_t link_bps, weft_ns period_ns);
 
-/* The rest of sharers_add: another period begins; packet of an answer. */
+/* The rest of sharers_add: another period begins; a packet of which nothing more is expected. */
 void sharers_turn(struct sharers *s, weft_ns at);
-void sharers_answer(struct sharers *s, struct sharer *of);
+void sharers_last(struct sharers *s, struct sharer *of, enum sharers_pkt what);
 
 /* Something has changed: decides anew what is told. */
 void sharers_tell(struct sharers *s);
 
-/* What to tell now. A message of one packet changes nothing: it has come and gone. */
+/* What to tell now. One message of one packet changes nothing: it has come and gone. */
 static inline struct link_share sharers_say(struct sharers *s)
 {
 	if (unlikely(s->with_msgs != s->told_msgs))
@@ -76,14 +86,14 @@ static inline struct link_share sharers_say(struct sharers *s)
 	return s->told;
 }
 
-/* A packet of `bytes` arrived at `at`; `is_answer`: of a connection without messages of which more is expected. */
-static inline void sharers_add(struct sharers *s, struct sharer *of, uint32_t bytes, bool is_answer, weft_ns at)
+/* A packet of `bytes` arrived at `at`. */
+static inline void sharers_add(struct sharers *s, struct sharer *of, uint32_t bytes, enum sharers_pkt what, weft_ns at)
 {
 	if (unlikely(at >= s->until_ns))
 		sharers_turn(s, at);
 	s->bytes += bytes;
-	if (unlikely(is_answer))
-		sharers_answer(s, of);
+	if (unlikely(what != SHARERS_MORE))
+		sharers_last(s, of, what);
 }
 
 /* More is expected of another connection, or of one less. */
