@@ -331,6 +331,8 @@ void weft_engine_link(struct weft_engine *e, uint64_t link_bps, weft_ns now)
 		return;
 	rate_set_bound(&e->pds.rate, link_bps);
 	set_pace(e, link_bps);
+	if (link_bps && e->pds.conf.tune.probe_rate == RATE_BOUND)
+		sharers_set_link(&e->pds.sharers, link_bps);
 }
 
 /* By a hash of their own: what the seed means for everything else stays the same. */

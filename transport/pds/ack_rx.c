@@ -371,11 +371,20 @@ static void clear(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	ctl_send(pds, p, WIRE_CTL_CLEAR_CMD, 0, p->q.una - 1, now);
 }
 
+/* What is left, sent at the last expiry, has waited long enough once a single timeout is over: its timer was set for a
+ * doubled one. */
+static void __attribute__((noinline)) end_backoff(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	p->rto_backoff = 0;
+	tx_timer_arm(pds, p, now);
+}
+
 static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct acked *acked, weft_ns now)
 {
 	loss_by_gap(pds, p, now);
 	if (acked->pkts) {
-		p->rto_backoff = 0;
+		if (unlikely(p->rto_backoff))
+			end_backoff(pds, p, now);
 		p->syn_tries = 0;
 		p->outage_ended = false;
 		p->heard = true;

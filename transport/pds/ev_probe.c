@@ -26,7 +26,7 @@ static weft_ns first_interval(const struct pds *pds)
 
 static void set_next(const struct pds *pds, struct pdc_tx *p, weft_ns now)
 {
-	weft_ns shortest = first_interval(pds), interval = p->ev_interval_ns + p->ev_interval_ns / SEARCH_PARTS;
+	weft_ns shortest = first_interval(pds), last = p->ev_interval_ns, interval = last + last / SEARCH_PARTS;
 	interval = interval < pds->conf.tune.rto_max_ns ? interval : pds->conf.tune.rto_max_ns;
 	interval = interval > shortest ? interval : shortest;
 	p->ev_interval_ns = interval < UINT32_MAX ? (uint32_t)interval : UINT32_MAX;

@@ -230,7 +230,8 @@ void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now)
 	if (!p->given_up) /* else an initiator may not have heard yet what was refused */
 		rxwin_clear_all(&p->win);
 	pds->events->on_shut(pds->ses, p, err);
-	wheel_set(&pds->timers.wheel, &p->pdc.timer, now + time_wait_ns(pds));
+	weft_ns ends = now + time_wait_ns(pds); /* an ACK that was held back is due before that */
+	wheel_set(&pds->timers.wheel, &p->pdc.timer, ends < p->ack_at_ns ? ends : p->ack_at_ns);
 }
 
 void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now)

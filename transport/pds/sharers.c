@@ -5,12 +5,18 @@
 
 #include "wire_share.h"
 
+void sharers_set_link(struct sharers *s, uint64_t link_bps)
+{
+	uint64_t bytes = link_bps / 8000 * s->period_ns / 1000000 * SHARERS_FULL_PCT / 100;
+	s->link_bps = link_bps;
+	s->full_bytes = bytes ? bytes : 1;
+}
+
 void sharers_init(struct sharers *s, uint64_t link_bps, weft_ns period_ns)
 {
 	assert(period_ns > 0);
-	uint64_t bytes = link_bps / 8000 * period_ns / 1000000 * SHARERS_FULL_PCT / 100;
-	*s = (struct sharers){
-		.link_bps = link_bps, .full_bytes = bytes ? bytes : 1, .period_ns = period_ns, .part_q8 = 256};
+	*s = (struct sharers){.period_ns = period_ns, .part_q8 = 256};
+	sharers_set_link(s, link_bps);
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)

@@ -153,6 +153,21 @@ static void probes__become_rare(void **state)
 	assert_true(probes_after(WEFT_MS(50), 1) * 4 < probes_after(0, 1));
 }
 
+/* Longer than fits what it is kept in, an interval stays as long as it can be. */
+static void probes__of_a_very_long_search_stay_rare(void **state)
+{
+	static const uint32_t last_ns = UINT32_MAX / 129 * 128 + 1000; /* a part of it more would be 2^32 */
+	struct duo d;
+	open_probing(&d, PROBES);
+	struct pdc_tx *p = first_tx(d.e[0]);
+	d.e[0]->pds.conf.tune.rto_max_ns = WEFT_S(8);
+	p->ev_interval_ns = last_ns;
+	ev_probe_expire(&d.e[0]->pds, p, d.now);
+	assert_int_equal(p->ev_interval_ns, UINT32_MAX);
+	assert_int_equal(p->ev_probe_at_ns, d.now + UINT32_MAX);
+	duo_close(&d);
+}
+
 /* A message that no packet of arrives, until it has timed out twice. */
 static void begin_search(struct duo *d)
 {
@@ -263,6 +278,7 @@ int main(void)
 		cmocka_unit_test(search__begins_with_a_later_timeout),
 		cmocka_unit_test(probes__become_rare),
 		cmocka_unit_test(probes__stay_rare_in_a_search_soon_after),
+		cmocka_unit_test(probes__of_a_very_long_search_stay_rare),
 		cmocka_unit_test(probes__of_many_are_as_many_as_of_one),
 		cmocka_unit_test(answers__to_nothing),
 		cmocka_unit_test(answers__do_not_delay_the_end),

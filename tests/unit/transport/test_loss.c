@@ -118,6 +118,36 @@ static void timeout__doubles_up_to_the_ceiling(void **state)
 	duo_close(&d);
 }
 
+enum { TOGETHER = 2, LOST_TOGETHER = 3 };
+
+/* After the opening: so many transmissions of both packets are lost, then one of the second alone. */
+static enum duo_fate both_then_one(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	uint32_t *sent = arg;
+	if (from != 0 || !is_data(w))
+		return DUO_PASS;
+	uint32_t n = (*sent)++;
+	return n < TOGETHER * LOST_TOGETHER || n == TOGETHER * LOST_TOGETHER + 1 ? DUO_DROP : DUO_PASS;
+}
+
+/* An ACK ends the back-off, for what is left, too. */
+static void timeout__single_for_the_rest_of_what_was_lost_together(void **state)
+{
+	struct duo d;
+	uint32_t sent = 0;
+	open_default(&d);
+	duo_transfer(&d, 0, 10);
+	d.logging = true;
+	d.fate = both_then_one;
+	d.fate_arg = &sent;
+	duo_transfer(&d, 0, TOGETHER * 4096);
+	uint32_t psn = psn_of_nth(&d, 1);
+	assert_in_range(sent_at(&d, psn, LOST_TOGETHER) - sent_at(&d, psn, LOST_TOGETHER - 1), 4 * RTO_NS,
+			4 * RTO_NS + 2000);
+	assert_in_range(sent_at(&d, psn, LOST_TOGETHER + 1) - sent_at(&d, psn, LOST_TOGETHER), RTO_NS, RTO_NS + 2000);
+	duo_close(&d);
+}
+
 /* Packets that were refused wait until their target may have room: what times out meanwhile is sent before them. */
 static void timeout__lost_go_before_refused(void **state)
 {
@@ -287,6 +317,7 @@ int main(void)
 		cmocka_unit_test(gap__acknowledged_after_all_is_spurious),
 		cmocka_unit_test(timeout__tail_loss),
 		cmocka_unit_test(timeout__doubles_up_to_the_ceiling),
+		cmocka_unit_test(timeout__single_for_the_rest_of_what_was_lost_together),
 		cmocka_unit_test(timeout__lost_go_before_refused),
 		cmocka_unit_test(timeout__late_poll_gets_grace),
 		cmocka_unit_test(timeout__a_pause_of_ours_is_no_silence),

@@ -137,6 +137,27 @@ static void give_up__answers_what_came_and_refuses_the_rest(void **state)
 	duo_close(&d);
 }
 
+/* An ACK that was held back when the connection was given up still comes when it is due. */
+static void give_up__acknowledges_what_it_has(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.ack_every = 4;
+	duo_open(&d, &conf);
+	d.logging = true;
+	inject(&d, duo_syn(1, 8));
+	inject(&d, established(&d, duo_syn(1, 8), 1));
+	uint64_t acks = duo_stats(&d, 1)->tx_ack;
+	assert_true(first_rx(d.e[1])->ack_at_ns != WEFT_NEVER);
+	pdc_rx_give_up(&d.e[1]->pds, first_rx(d.e[1]), d.now);
+	duo_run(&d, d.now + d.e[1]->pds.conf.ack_delay_ns + WEFT_US(1));
+	assert_int_equal(duo_stats(&d, 1)->tx_ack, acks + 1);
+	duo_run(&d, d.now + WEFT_MS(300));
+	assert_null(first_rx(d.e[1]));
+	duo_close(&d);
+}
+
 /* Whoever has not heard yet that a request was refused does not hear later that it was carried out. */
 static void give_up__goes_on_refusing(void **state)
 {
@@ -355,6 +376,7 @@ int main(void)
 		cmocka_unit_test(accept__trimmed_syn_opens_nothing),
 		cmocka_unit_test(accept__no_other_numbering),
 		cmocka_unit_test(give_up__answers_what_came_and_refuses_the_rest),
+		cmocka_unit_test(give_up__acknowledges_what_it_has),
 		cmocka_unit_test(give_up__goes_on_refusing),
 		cmocka_unit_test(accept__without_memory),
 		cmocka_unit_test(request__unknown_connection),

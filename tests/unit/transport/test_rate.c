@@ -289,6 +289,27 @@ static void engine__with_an_unknown_link(void **state)
 	duo_close(&d);
 }
 
+/* A link that is renegotiated: its sharers are told parts of the new speed. A link that is down keeps the last one. */
+static void engine__shares_the_speed_that_a_link_has(void **state)
+{
+	struct duo_conf conf;
+	struct duo d;
+	duo_conf_init(&conf);
+	conf.tune.link_bps = 1000000000;
+	conf.tune.probe_rate = RATE_BOUND;
+	duo_open(&d, &conf);
+	d.e[0]->pds.conf.tune.link_bps = 0; /* as if the port had said it */
+	struct sharers *s = &d.e[0]->pds.sharers;
+	assert_int_equal(s->link_bps, 1000000000);
+	uint64_t full_bytes = s->full_bytes;
+	weft_engine_link(d.e[0], 10000000000, d.now);
+	assert_int_equal(s->link_bps, 10000000000);
+	assert_in_range(s->full_bytes, 9 * full_bytes, 11 * full_bytes);
+	weft_engine_link(d.e[0], 0, d.now);
+	assert_int_equal(s->link_bps, 10000000000);
+	duo_close(&d);
+}
+
 /* A link that was down when the engine was opened: once it is up it has a speed, and is given packets at that. */
 static void engine__paces_a_link_that_comes_up(void **state)
 {
@@ -321,6 +342,7 @@ int main(void)
 		cmocka_unit_test(brtt__is_no_less_than_a_packet),
 		cmocka_unit_test(brtt__is_forgotten),
 		cmocka_unit_test(engine__with_an_unknown_link),
+		cmocka_unit_test(engine__shares_the_speed_that_a_link_has),
 		cmocka_unit_test(engine__paces_a_link_that_comes_up),
 	};
 

@@ -71,6 +71,9 @@ enum sharers_pkt {
 /* `period_ns` > 0. */
 void sharers_init(struct sharers *s, uint64_t link_bps, weft_ns period_ns);
 
+/* The link has another speed: it is told from the next period on. */
+void sharers_set_link(struct sharers *s, uint64_t link_bps);
+
 /* The rest of sharers_add: another period begins; a packet of which nothing more is expected. */
 void sharers_turn(struct sharers *s, weft_ns at);
 void sharers_last(struct sharers *s, struct sharer *of, enum sharers_pkt what);
