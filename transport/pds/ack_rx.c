@@ -247,6 +247,14 @@ probe_answered(const struct pds *pds, struct pdc_tx *p, const struct weft_pkt *p
 	p->brtt_ns = full > pds->conf.tune.brtt_floor_ns ? full : pds->conf.tune.brtt_floor_ns;
 }
 
+/* What is left, sent at the last expiry, has waited long enough once a single timeout is over: its timer was set for a
+ * doubled one. */
+static void __attribute__((noinline)) end_backoff(struct pds *pds, struct pdc_tx *p, weft_ns now)
+{
+	p->rto_backoff = 0;
+	tx_timer_arm(pds, p, now);
+}
+
 static void any_probe_answered(struct pds *pds, struct pdc_tx *p, const struct weft_pkt *pkt, const struct wire_view *v,
 			       weft_ns now)
 {
@@ -259,12 +267,11 @@ static void any_probe_answered(struct pds *pds, struct pdc_tx *p, const struct w
 		ev_probe_answered(pds, p, v, now);
 	else
 		probe_answered(pds, p, pkt, opaque, service_ns(v));
-	if (p->rto_backoff && !p->outage_ended &&
-	    p->state == PDC_TX_OPEN) { /* the target is back: no timer has grown */
-		p->rto_backoff = 0;
-		p->outage_ended = true; /* if data goes on vanishing, it is for another reason */
-		tx_timer_arm(pds, p, now);
-	}
+	if (!p->rto_backoff || p->outage_ended || p->state != PDC_TX_OPEN)
+		return;
+	p->outage_ended = true;           /* if data goes on vanishing, it is for another reason */
+	if (opaque != EV_OPAQUE)          /* a search goes on until data gets through */
+		end_backoff(pds, p, now); /* the target is back: no timer has grown */
 }
 
 static inline bool is_error(const struct wire_view *v)
@@ -369,14 +376,6 @@ static void clear(struct pds *pds, struct pdc_tx *p, weft_ns now)
 		return;
 	p->clear_wanted = false;
 	ctl_send(pds, p, WIRE_CTL_CLEAR_CMD, 0, p->q.una - 1, now);
-}
-
-/* What is left, sent at the last expiry, has waited long enough once a single timeout is over: its timer was set for a
- * doubled one. */
-static void __attribute__((noinline)) end_backoff(struct pds *pds, struct pdc_tx *p, weft_ns now)
-{
-	p->rto_backoff = 0;
-	tx_timer_arm(pds, p, now);
 }
 
 static inline void after_ack(struct pds *pds, struct pdc_tx *p, const struct acked *acked, weft_ns now)

@@ -69,7 +69,16 @@ void ev_probe_expire(struct pds *pds, struct pdc_tx *p, weft_ns now)
 	probe(pds, p, now);
 }
 
-/* The next packet that timed out, and was sent before the probes, goes by a path that is known to work. */
+/* Whether it was sent before the last round of probes, and not again since the last timeout: that sends it behind the
+ * timeout's own round. Sent more often, it would not time out, and a balancer that goes by timeouts alone would keep a
+ * dead path. */
+static bool may_resend(const struct pds *pds, const struct pdc_tx *p, const struct sent *s)
+{
+	return s->timed_out && s->sent_at <= p->ev_probe_at_ns - p->ev_interval_ns &&
+	       s->sent_at < p->backoff_at_ns + first_interval(pds);
+}
+
+/* The next packet that timed out goes by a path that is known to work. */
 void ev_probe_answered(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now)
 {
 	pds->stats.ev_answers++;
@@ -77,8 +86,7 @@ void ev_probe_answered(struct pds *pds, struct pdc_tx *p, const struct wire_view
 	if (!p->q.inflight.count)
 		return;
 	uint32_t psn = sendq_psn(&p->q, p->q.inflight.head);
-	const struct sent *s = sendq_at(&p->q, psn);
-	if (!s->timed_out || s->sent_at > p->backoff_at_ns)
+	if (!may_resend(pds, p, sendq_at(&p->q, psn)))
 		return;
 	loss_resend(pds, p, psn, CAUSE_RTO);
 	ready_add(pds, p);

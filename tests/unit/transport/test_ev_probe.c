@@ -210,6 +210,35 @@ static void probes__of_many_are_as_many_as_of_one(void **state)
 	assert_in_range(eight, one, one + one / 2 + 8ull * 16 * PROBES);
 }
 
+static enum duo_fate data_vanishes(void *arg, int from, const struct plain_pkt *w, uint64_t nth)
+{
+	return from == 0 && is_data(w) ? DUO_DROP : DUO_PASS;
+}
+
+/* What has timed out is sent again when a probe of a later round is answered, not at the next timeout; but once: it
+ * must time out, too. And further rounds follow until data gets through. */
+static void answers__bring_data_once_and_no_end_of_the_search(void **state)
+{
+	struct duo d;
+	static uint8_t byte;
+	open_probing(&d, PROBES);
+	weft_ns rto_ns = d.e[0]->pds.conf.rto_ns;
+	d.fate = data_vanishes;
+	duo_send(&d, 0, &byte, 1, 7, &byte);
+	while (!duo_stats(&d, 0)->ev_answers)
+		duo_run(&d, d.now + WEFT_US(1));
+	uint64_t timeouts = duo_stats(&d, 0)->timeouts;
+	duo_run(&d, d.now + rto_ns / 4);
+	assert_int_equal(duo_stats(&d, 0)->tx_retx, timeouts + 1);
+	uint64_t probes = duo_stats(&d, 0)->ev_probes;
+	duo_run(&d, d.now + rto_ns / 4);
+	assert_true(duo_stats(&d, 0)->ev_probes >= probes + 4ull * PROBES);
+	assert_int_equal(duo_stats(&d, 0)->tx_retx, timeouts + 1);
+	assert_int_equal(duo_stats(&d, 0)->timeouts, timeouts);
+	run_until_timeouts(&d, timeouts + 1);
+	duo_close(&d);
+}
+
 static struct plain_pkt last_answer(const struct duo *d)
 {
 	uint32_t i = d->log_len;
@@ -281,6 +310,7 @@ int main(void)
 		cmocka_unit_test(probes__of_a_very_long_search_stay_rare),
 		cmocka_unit_test(probes__of_many_are_as_many_as_of_one),
 		cmocka_unit_test(answers__to_nothing),
+		cmocka_unit_test(answers__bring_data_once_and_no_end_of_the_search),
 		cmocka_unit_test(answers__do_not_delay_the_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
