@@ -14,7 +14,8 @@ enum { EV_OPAQUE = 0x6000 }; /* in the opaque of these probes, and of no others 
 void ev_probe_timeout(struct pds *pds, struct pdc_tx *p, weft_ns now);
 /* The next round is due, see tx_search_deadline. */
 void ev_probe_expire(struct pds *pds, struct pdc_tx *p, weft_ns now);
-/* A probe with EV_OPAQUE was answered: its entropy arrives, and so does the answer. */
+/* A probe with EV_OPAQUE was answered: its entropy arrives, and so does the answer. What has timed out is sent again,
+ * once for each timeout. */
 void ev_probe_answered(struct pds *pds, struct pdc_tx *p, const struct wire_view *v, weft_ns now);
 
 #endif
