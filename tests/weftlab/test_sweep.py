@@ -89,6 +89,36 @@ def test_changed_settings_are_run_and_old_results_kept(write: Write, tmp_path: P
     assert fresh["wall_s"][0] != first["wall_s"][0]
 
 
+def test_labels_stand_beside_their_own_numbers(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while a sweep runs, or after it was killed: it moves directories before it writes down what they are."""
+    text = "topology: star:4\nmatrix: permutation:4:16KiB\ncases: [{name: a}, {name: b, lb: ecmp}]\n"
+    out = tmp_path / "out"
+    weftlab.run(write(text), jobs=1, out=out, quiet=True)
+    for source, target in (("0000", "x"), ("0001", "0000"), ("x", "0001")):
+        (out / "runs" / source).rename(out / "runs" / target)
+    swapped = weftlab.load(out)
+    assert list(swapped["label"]) == ["a", "b"] and list(swapped["directory"]) == ["", ""]
+    assert "fct_max_us" not in swapped and "a  " in text_table(swapped)
+    weftlab.run(write(text), jobs=1, out=out, quiet=True)
+
+    def look(*_: object) -> None:
+        during.append(weftlab.load(out))
+
+    during: list[Runs] = []
+    monkeypatch.setattr(weftlab.sweep, "work_off", look)
+    weftlab.run(write(text.replace("{name: a}, {name: b, lb: ecmp}", "{name: b, lb: ecmp}, {name: c, lb: ops}")),
+                out=out, quiet=True)
+    assert list(during[0]["label"]) == ["b", "c"] and [place != "" for place in during[0]["directory"]] == [True, False]
+
+
+def test_a_result_is_of_its_case(write: Write, tmp_path: Path) -> None:
+    """The same settings without cases are the same run, but not the same row."""
+    text = "title: a\ntopology: star:4\nmatrix: permutation:4:16KiB\n"
+    weftlab.run(write(text), jobs=1, out=tmp_path / "out", quiet=True)
+    runs = weftlab.run(write(text + "cases: [{name: a}]\n"), jobs=1, out=tmp_path / "out", quiet=True)
+    assert list(runs["case"]) == ["a"] and list(runs["completed"]) == [4]
+
+
 def test_a_plug_in_with_other_contents_is_run_again(write: Write, tmp_path: Path) -> None:
     plug_in = tmp_path / "cc_mine.so"
     subprocess.run(["cc", "-shared", "-fPIC", f"-I{ROOT}/include", "-o", plug_in, ROOT / "examples" / "cc_mine.c"],

@@ -77,6 +77,8 @@ class SweepDirectory:
         fits = identity == state.planned.identity
         if not fits and not (self.any_build and settings_of(identity) == state.planned.settings):
             return False
+        if any(record.get(key) != value for key, value in origin_of(state.planned).items()):  # of a case named anew
+            return False
         state.known = True
         state.error = str(record.get("error", ""))
         state.status = FAILED if state.error else DONE

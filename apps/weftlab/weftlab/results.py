@@ -12,6 +12,7 @@ from .directory import FAILED, WAITING, file_of, read_record
 from .errors import WeftlabError
 
 LEADING = ["id", "label", "case", "seed", "status", "error", "directory"]  # columns before the axes and the measures
+ORIGIN = ("label", "case", "values", "seed")  # what sweep.json and run.json both say of a run
 FLOW_COLUMNS = {"count": "flows", "completed": "completed", "verified": "verified"}
 REORDERING = {"packets": "packets_arrived", "reordered": "packets_reordered", "beyond_gap": "packets_beyond_gap",
               "ooo_p50": "ooo_p50", "ooo_p99": "ooo_p99", "ooo_max": "ooo_max", "dup_acks_max": "dup_acks_max"}
@@ -138,9 +139,16 @@ def _load_one(path: str) -> Runs:
         with open(summary_path, encoding="utf-8") as file:
             summary = json.load(file)
         entries = [(entry, os.path.join(path, entry["dir"])) for entry in summary["runs"]]
-        return runs_of(summary, entries, path)
+        return runs_of(summary, entries, path, (_record_of(entry, where) for entry, where in entries))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WeftlabError(f"{summary_path}: not the results of a sweep: {error}") from error
+
+
+def _record_of(entry: dict[str, Any], where: str) -> dict[str, Any]:
+    """run.json of one of sweep.json's entries; empty if the run waits, or if the directory has another run's result:
+    a sweep that goes on with other settings moves directories first."""
+    record = read_record(where) if entry["status"] != WAITING else {}
+    return record if all(record.get(key) == entry[key] for key in ORIGIN) else {}
 
 
 def name_of(path: str) -> str:
@@ -188,11 +196,10 @@ def _load_run(path: str) -> Runs:
 
 
 def runs_of(summary: dict[str, Any], entries: Sequence[tuple[dict[str, Any], str]], directory: str,
-            records: Iterable[dict[str, Any]] | None = None) -> Runs:
-    """The table of sweep.json's `entries`, each with its directory."""
+            records: Iterable[dict[str, Any]]) -> Runs:
+    """The table of sweep.json's `entries`, each with its directory and its run.json (empty: it has no result)."""
     rows = []
-    found = records or (read_record(where) if entry["status"] != WAITING else {} for entry, where in entries)
-    for (entry, where), record in zip(entries, found):
+    for (entry, where), record in zip(entries, records):
         row = {name: entry.get(name) for name in LEADING if name != "directory"}
         row["directory"] = where if record else ""
         row.update(entry["values"])

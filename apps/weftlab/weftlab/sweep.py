@@ -57,6 +57,7 @@ def run_plan(scenario: Scenario, planned: Sequence[Planned], weft: Binary, *, jo
     directory = SweepDirectory(scenario.out, planned, any_build)
     directory.open(fresh)
     try:
+        directory.write_summary(scenario)  # a sweep that is killed leaves no labels of other runs
         work_off(directory, weft, scenario, jobs or os.cpu_count() or 1, scheduler, quiet)
     finally:
         try:
