@@ -253,10 +253,33 @@ def test_results_of_several_builds_are_not_kept(paper: Path, capsys: pytest.Capt
 
 
 def test_a_bound_is_judged_again_without_a_run(paper: Path) -> None:
+    one = FIGURE.replace("of: {mtu: 4096}", "of: {mtu: 4096, case: ops}")
+    (paper / "fig03.yaml").write_text(one)
     pages(paper, "--results", str(paper.parent.parent / "results"))
-    (paper / "fig03.yaml").write_text(FIGURE.replace("at_most: 0.5", "at_most: 1e6"))
-    pages(paper)
+    (paper / "fig03.yaml").write_text(one.replace("at_most: 0.5", "at_most: 1e6"))
+    assert pages(paper) == 0
     assert (paper.parent.parent / "mine.md").read_text().count("| holds |") == 2
+
+
+def test_a_bound_of_several_combinations_is_judged_by_their_results(
+        paper: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is kept is the one of them that spoke most against the bound: by another bound it may be another."""
+    results = ("--results", str(paper.parent.parent / "results"))
+    pages(paper, *results)
+    kept = json.loads((paper / "mine.json").read_text())
+    assert [claim.get("judged_by") for claim in kept["figures"]["fig03"]["claims"]] == \
+        [{"at_most": 2.0, "at_least": None}, {"at_most": 0.5, "at_least": None}]
+    capsys.readouterr()
+    (paper / "fig03.yaml").write_text(FIGURE.replace("at_most: 0.5", "at_least: 0.5"))
+    assert pages(paper) != 0
+    assert "claim 'nothing ends' is of several combinations and was judged by another bound (judge it again: weftlab" \
+        in capsys.readouterr().err
+    assert pages(paper, *results) == 0
+    assert (paper.parent.parent / "mine.md").read_text().count("| holds |") == 2
+    for claim in kept["figures"]["fig03"]["claims"]:  # as older files have them
+        del claim["judged_by"]
+    (paper / "mine.json").write_text(json.dumps(kept))
+    assert pages(paper) == 0
 
 
 def test_what_is_quoted_must_be_kept(paper: Path, capsys: pytest.CaptureFixture[str]) -> None:

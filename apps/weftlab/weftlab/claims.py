@@ -4,7 +4,7 @@ doc/guide/reproduce.md has the format."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Iterator, Mapping, Sequence
 
 import pandas as pd
@@ -93,6 +93,7 @@ class Judgement:
     effect: float = math.nan  # Cohen's d of the paired differences
     least: bool = False  # flows did not end: the value is at least this
     most: bool = False  # flows of what it is set against did not: at most this
+    combinations: int = 1  # of which this is the one that speaks most against the claim
 
     @property
     def value(self) -> float:
@@ -129,7 +130,8 @@ def judge(claim: Claim, runs: Runs) -> Judgement:
     found = list(_Trial(claim, runs).judgements())
     if not found:
         raise ScenarioError(claim.path, claim.line, "of", "no run is meant")
-    return min(found, key=lambda each: (WORST_FIRST.index(each.verdict), claim.margin(each.value)))
+    worst = min(found, key=lambda each: (WORST_FIRST.index(each.verdict), claim.margin(each.value)))
+    return replace(worst, combinations=len(found))
 
 
 @dataclass

@@ -106,7 +106,7 @@ def record_of(path: str, runs: Runs, judgements: Sequence[Judgement]) -> dict[st
     """What is kept of a figure. The simulator's events say how much work its runs are."""
     scenario = read_yaml(path)
     claims = [{"claim": claim_digest(entry), **interval_of(found), **limits_of(found), "runs": found.runs,
-               **pairs_of(found)}
+               **pairs_of(found), **bound_of(entry, found)}
               for entry, found in zip(scenario.get("claims", []), judgements)]
     return {"scenario": runs_digest(path, scenario), "runs": len(runs), "events": events_in(runs), "claims": claims}
 
@@ -136,6 +136,16 @@ def pairs_of(found: Judgement) -> dict[str, Any]:
     if found.pairs < 2:
         return {}
     return {"pairs": found.pairs, "p": kept_number(found.p_value, 3), "effect": kept_number(found.effect, 3)}
+
+
+def bound_of(entry: Mapping[str, Any], found: Judgement) -> dict[str, Any]:
+    """What is kept of a claim of several combinations: by another bound another of them might speak most against it."""
+    return {"judged_by": bounds(entry)} if found.combinations > 1 else {}
+
+
+def bounds(entry: Mapping[str, Any]) -> dict[str, float | None]:
+    """The bound of a claim."""
+    return {name: _number(entry, name) for name in ("at_most", "at_least")}
 
 
 def kept_number(value: float, digits: int = 9) -> float | str | None:
@@ -192,6 +202,9 @@ def _figure(path: str, known: Mapping[str, Any] | None) -> Figure:
     for entry, of_it in zip(entries, known["claims"]):
         if of_it["claim"] != claim_digest(entry):
             raise WeftlabError(f"{path}: claim '{entry['text']}' was measured in another form (run make reproduce)")
+        if of_it.get("judged_by", bounds(entry)) != bounds(entry):  # older files do not say by which
+            raise WeftlabError(f"{path}: claim '{entry['text']}' is of several combinations and was judged by another "
+                               "bound (judge it again: weftlab pages --results DIR)")
     judgements = tuple(_judgement(_claim(path, entry), of_it) for entry, of_it in zip(entries, known["claims"]))
     return Figure(name_of(path), str(scenario.get("title", "")), int(known["runs"]), judgements)
 
