@@ -50,6 +50,29 @@ def test_the_table_of_kept_results() -> None:
     assert text_table(weftlab.load(kept)) == (kept / "table.txt").read_text()
 
 
+def test_experiments_are_no_seeds_of_each_other(write: Write, weft: Binary, tmp_path: Path) -> None:
+    text = "topology: star:4\nmatrix: permutation:4:16KiB\ncases: [{name: a}, {name: b, lb: ecmp}]\n"
+    for name, mtu in (("one", 1024), ("two", 4096)):
+        weftlab.run(write(f"{text}mtu: {mtu}\n"), jobs=1, out=tmp_path / name, quiet=True)
+        subprocess.run([weft.path, "sim", "--topology=star:4", "--matrix=permutation:4:16KiB", f"--mtu={mtu}",
+                        f"--out={tmp_path}/{name}/single"], check=True, capture_output=True)
+    table = text_table(weftlab.load(tmp_path / "one", tmp_path / "two"))
+    assert [line.split("  ")[0] for line in table.splitlines()[2:]] == ["one a", "one b", "two a", "two b"]
+    assert "±" not in table
+    table = text_table(weftlab.load(tmp_path / "one" / "single", tmp_path / "two" / "single"))
+    assert [line.split("  ")[0] for line in table.splitlines()[2:]] == ["one/single", "two/single"]
+
+
+def test_long_labels_and_seeds_have_their_rows(write: Write, tmp_path: Path) -> None:
+    long = "x" * 160
+    runs = weftlab.run(write("topology: star:4\nmatrix: permutation:4:16KiB\nsweep: {seed: [1, 2]}\n"
+                             f"cases: [{{name: {long}a}}, {{name: {long}b}}, {{name: c}}]\n"), jobs=1, quiet=True,
+                       out=tmp_path / "out")
+    assert runs["label"].nunique() == 3
+    table = text_table(runs)
+    assert len(table.splitlines()) == 2 + 6 and "±" not in table
+
+
 def test_runs_that_did_not_end_are_not_fast(write: Write, tmp_path: Path) -> None:
     """Case a ends only with one of the two seeds; case b has both, case c none."""
     runs = weftlab.run(write("topology: star:4\nmatrix: permutation:4:16KiB\nseeds: 2\n"

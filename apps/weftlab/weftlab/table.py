@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .results import Runs
-from .stats import groups, interval
+from .stats import combination_keys, groups, interval
 
 COLUMNS = (  # title, measure, decimals
     ("tail FCT us", "fct_max_us", 1), ("mean FCT us", "fct_mean_us", 1), ("inflation", "inflation", 3),
@@ -17,11 +17,11 @@ def text_table(runs: Runs) -> str:
     """Title, header and rows, each ending with a newline."""
     rows, notes = [], []
     seeds = 1
-    for label, group in groups(runs, ["label"]):
+    for _, group in groups(runs, _keys(runs) or ["label"]):
         seeds = max(seeds, len(group))
         cells = [_cell(group, measure, decimals) for _, measure, decimals in COLUMNS]
         missing = int((group["directory"] == "").sum())
-        rows.append([str(label["label"]), *cells])
+        rows.append([_name(group), *cells])
         notes.append(f"  ({missing} of {len(group)} without result)" if missing else "")
     header = ["", *(title for title, _, _ in COLUMNS)]
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
@@ -31,6 +31,18 @@ def text_table(runs: Runs) -> str:
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
         lines.append("  ".join(cells) + note)
     return "\n".join(lines) + "\n"
+
+
+def _keys(runs: Runs) -> list[str]:
+    """What tells rows apart. Labels do not: those of two experiments may be the same, and long ones are cut."""
+    return combination_keys(runs) + (["seed"] if "seed" in runs.attrs.get("axes", []) else [])
+
+
+def _name(group: Runs) -> str:
+    """The label, behind the name of the results if there are several. A run that has no label is called like them."""
+    label = str(group["label"].iloc[0])
+    source = str(group["source"].iloc[0]) if "source" in group else ""
+    return source if source.rpartition("/")[2] == label else f"{source} {label}".lstrip()
 
 
 def _cell(group: Runs, measure: str, decimals: int) -> str:
