@@ -2,6 +2,8 @@
 """The forms of published figures: what is declared, what is refused, and what is drawn of flows that did not end."""
 from __future__ import annotations
 
+import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -162,6 +164,47 @@ def test_a_run_without_a_result_takes_its_partner_with_it() -> None:
     panel = Panel(form="bars", measure=("failed",), of={"case": ["a"]}, over={"case": ["b"]}, by="case")
     cell, = cells(Published("x", 1, "", "", "", {}, 0, (panel,)), panel, chosen_runs(panel, runs), runs)
     assert cell.value == 2 and cell.half == pytest.approx(0)
+
+
+UNEVEN = """title: one that is slow
+topology: star:4
+cases: [{name: fast}, {name: slow, end: 20us}, {name: slower, end: 10us}]
+seeds: 3
+matrix: permutation:4:256KiB
+figure: {shows: 1, by: case, panels: [
+  {form: bars, measure: fct_max_us, of: {case: fast}, over: {case: slow}},
+  {form: bars, measure: fct_max_us, of: {case: slow}, over: {case: fast}},
+  {form: bars, measure: fct_max_us, of: {case: slow}, over: {case: slower}},
+  {form: bars, measure: goodput_gbps, of: {case: fast}}, {form: lines, measure: fct_max_us, x: seed, of: {case: fast},
+   over: {case: slow}}]}
+"""
+
+
+def test_what_is_divided_by_flows_without_an_end_is_at_most_so_much(write: Write, weft: Binary, tmp_path: Path) -> None:
+    """Of goodput and fairness nothing is known, then, and a mean is not of the seeds that went well."""
+    path = write(UNEVEN)
+    runs = weftlab.run(path, jobs=2, out=tmp_path / "out", quiet=True)
+    assert list(runs["completed"]) == [4, 4, 4] + [0] * 6
+    record = tmp_path / "out" / "runs" / "0001" / "run.json"
+    values = json.loads(record.read_text())
+    form = load_published(load(path, weft))
+    assert form is not None
+    most, least, neither, rate, _ = [cells(form, panel, chosen_runs(panel, runs), runs) for panel in form.panels]
+    assert [cell.limit for cell in (*most, *least, *rate)] == ["most", "least", ""]
+    assert all(cell.value > 0 for cell in (*most, *least, *rate))
+    assert [math.isnan(cell.value) for cell in neither] == [True]
+    drawn = draw_published(form, runs)
+    arrows = [{line.get_marker() for line in axes.lines} & {"^", "v"} for axes in drawn.axes[:5]]
+    assert arrows == [{"v"}, {"^"}, set(), set(), {"v"}]
+    words = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert {"flows did not end: at most so much", "flows did not end: at least so much"} <= set(words)
+    values["flows"]["completed"] -= 1
+    record.write_text(json.dumps(values))
+    runs = weftlab.load(tmp_path / "out")
+    cell, = cells(form, form.panels[3], chosen_runs(form.panels[3], runs), runs)
+    assert math.isnan(cell.value)
+    bars = weftlab.figure(runs[(runs["case"] == "fast").to_numpy()], "bars", measure="goodput_gbps")
+    assert [text.get_text() for text in bars.axes[0].texts] == ["no value"]
 
 
 def test_words_with_units_are_numbers() -> None:

@@ -296,7 +296,10 @@ def _cell(runs: Runs, measure: str, values: dict[str | None, object]) -> tuple[I
         if column:
             runs = runs[runs[column] == value]
     is_open = measure.startswith(OF_COMPLETION) and bool((runs["completed"] < runs["flows"]).any())
-    return interval(_least(row, measure) for row in runs.to_dict("records")), is_open
+    found = [_least(row, measure) for row in runs.to_dict("records")]
+    if is_open and any(map(math.isnan, found)):  # a mean of the others would be one of the seeds that went well
+        found = []
+    return interval(found), is_open
 
 
 def _least(row: dict[str, Any], measure: str) -> float:

@@ -31,7 +31,8 @@ LETTERS = 40  # of all names below a panel, of one or two beside each other, tha
 GROUPS_MAX = 9  # of bars in one column of a page
 HATCH = "/////"
 DIAMOND = {"marker": "D", "linestyle": "", "markersize": 4, "color": "black", "markerfacecolor": "white", "zorder": 5}
-ARROW = {"marker": "^", "linestyle": "", "markersize": 5, "markerfacecolor": "white", "clip_on": False, "zorder": 4}
+ARROW = {"linestyle": "", "markersize": 5, "markerfacecolor": "white", "clip_on": False, "zorder": 4}
+ARROWS = {"least": "^", "most": "v"}  # by what a value is
 MARKERS = "os^vDPX*"
 
 
@@ -207,20 +208,19 @@ def _words(place: Place, words: Sequence[str]) -> list[str]:
 
 
 def _bar(place: Place, cell: Cell, left: float, width: float, colour: str) -> None:
-    """A bar with its interval. Hatched, with an arrow: it is longer than that."""
+    """A bar with its interval. Hatched, with an arrow: it is longer than that, or shorter."""
     if not math.isfinite(cell.value):
         words = "no value" if math.isnan(cell.value) else "∞"
         place.axes.annotate(words, (left, 0), xycoords=("data", "axes fraction"), rotation=90, ha="center",
                             va="bottom", xytext=(0, 2), textcoords="offset points", fontsize="xx-small", color="0.4")
         return
-    place.axes.bar(left, cell.value, width, color="white" if cell.is_open else colour, edgecolor=colour, linewidth=0.6,
-                   hatch=HATCH if cell.is_open else None)
+    place.axes.bar(left, cell.value, width, color="white" if cell.limit else colour, edgecolor=colour, linewidth=0.6,
+                   hatch=HATCH if cell.limit else None)
     if cell.value == 0:
         place.axes.annotate("0", (left, 0), xytext=(0, 1), textcoords="offset points", ha="center", va="bottom",
                             fontsize="xx-small", color="0.3")
-    if cell.is_open:
-        place.axes.plot(left, cell.value, markeredgecolor=colour, **ARROW)
-        _explain_open(place.looks)
+    if cell.limit:
+        _limit(place, [left], [cell.value], cell.limit, colour)
     if cell.half > 0:
         below = min(cell.half, cell.value * 0.999)  # no time is negative, and a logarithmic axis has no 0
         place.axes.errorbar(left, cell.value, [[below], [cell.half]], fmt="none", ecolor="0.15", elinewidth=0.7,
@@ -230,8 +230,11 @@ def _bar(place: Place, cell: Cell, left: float, width: float, colour: str) -> No
         place.looks.handles.setdefault(words, Patch(facecolor=colour, edgecolor=colour))
 
 
-def _explain_open(looks: Looks) -> None:
-    looks.explain("flows did not end: at least so much", markeredgecolor="0.3", **ARROW)
+def _limit(place: Place, x: Sequence[float], y: Sequence[float], limit: str, colour: str) -> None:
+    """Arrows at values of flows that did not end, towards where the true ones are."""
+    marker = ARROWS[limit]
+    place.axes.plot(x, y, marker=marker, markeredgecolor=colour, **ARROW)
+    place.looks.explain(f"flows did not end: at {limit} so much", marker=marker, markeredgecolor="0.3", **ARROW)
 
 
 def _published(place: Place, x: float, value: float, half: float) -> None:
@@ -321,10 +324,9 @@ def _sweep_line(place: Place, by: str, points: Sequence[Cell], numbers: dict[str
     place.axes.plot(x, y, marker=marker, **look)
     halves = [0.0 if math.isnan(cell.half) else cell.half for cell in points]
     place.axes.fill_between(x, np.subtract(y, halves), np.add(y, halves), alpha=0.2, color=look["color"], linewidth=0)
-    unended = [(numbers[cell.x], cell.value) for cell in points if cell.is_open]
-    if unended:
-        place.axes.plot(*zip(*unended), markeredgecolor=look["color"], **ARROW)
-        _explain_open(place.looks)
+    for cell in points:
+        if cell.limit and not math.isnan(cell.value):
+            _limit(place, [numbers[cell.x]], [cell.value], cell.limit, look["color"])
     if by:
         place.looks.explain(place.looks.word(by), marker=marker, **look)
 
@@ -380,8 +382,7 @@ def _violin(place: Place, runs: Runs) -> None:
         elif len(known):
             place.axes.plot([at - 0.3, at + 0.3], [known[0], known[0]], color=look["color"])
         if len(late):
-            place.axes.plot(np.full(len(late), at), late, markeredgecolor=look["color"], **ARROW)
-            _explain_open(place.looks)
+            _limit(place, [float(at)] * len(late), late, "least", look["color"])
         everything = np.concatenate([known, late])
         labels.append(f"{name}\n{'> ' if len(late) else ''}{everything.max():.4g}\n"
                       f"{everything.max() - everything.min():.3g}")

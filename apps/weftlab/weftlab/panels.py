@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the panels of a published figure show, as numbers: cells of bars and lines, values of flows, series over time.
-Flows that did not end count with the time that they have taken so far, so that what is drawn is a lower bound."""
+Flows that did not end count with the time that they have taken so far, so that what is drawn is a lower bound, and an
+upper bound where it is divided by."""
 from __future__ import annotations
 
 import math
@@ -33,7 +34,7 @@ class Cell:
     by: str
     value: float  # NaN: not known
     half: float  # of the 95 % confidence interval; NaN: none
-    is_open: bool  # flows did not end, and the value is a lower bound
+    limit: str  # flows did not end: the value is "least" or "most" that it can be; empty: it is known
 
 
 @dataclass(frozen=True)
@@ -132,10 +133,13 @@ class _Values:
         self.known: dict[int, tuple[float, bool]] = {}
 
     def of(self, runs: Runs) -> tuple[pd.Series, bool]:
-        """Values by seed of the runs that have a result, and whether one is a lower bound."""
+        """Values by seed of the runs that have a result, and whether one is a lower bound. All are NaN if one is not
+        even that: a mean of the others would be one of the seeds that went well."""
         rows = [row for row in runs.to_dict("records") if row["directory"]]
         found = [self._of_row(row) for row in rows]
         values = pd.Series([value for value, _ in found], index=[row["seed"] for row in rows], dtype=float)
+        if any(is_open and math.isnan(value) for value, is_open in found):
+            values[:] = math.nan
         return values, any(is_open for _, is_open in found)
 
     def _of_row(self, row: dict[str, Any]) -> tuple[float, bool]:
@@ -150,13 +154,13 @@ class _Values:
 def _cell(taken: _Values, keys: Mapping[str, Any], group: Runs, whole: Runs, x: str, by: str) -> Cell:
     panel = taken.panel
     values, is_open = taken.of(group)
-    mean = interval(values)
+    mean, limit = interval(values), "least" if is_open else ""
     if panel.over is not None:
         others, other_open = taken.of(_references(panel, keys, whole))
         both = in_pairs(values, others).dropna()
-        mean = ratio_interval(both["a"], both["b"])
-        is_open = is_open or other_open
-    return Cell(x, by, mean.mean * panel.y_factor, mean.half * panel.y_factor, is_open)
+        mean = ratio_interval(both["a"], both["b"]) if not (is_open and other_open) else interval([])
+        limit = "most" if other_open else limit
+    return Cell(x, by, mean.mean * panel.y_factor, mean.half * panel.y_factor, limit)
 
 
 def _references(panel: Panel, keys: Mapping[str, Any], whole: Runs) -> Runs:
