@@ -20,6 +20,7 @@ from weftlab.claim_reader import load_bench
 from weftlab.claims import REPORTED, UNKNOWN, in_words, paired
 from weftlab.fields import value_is
 from weftlab.measures import MEASURES, Scope, explained, known, nearest_rank, rates_of
+from weftlab.panels import cells
 from weftlab.published import load_published
 from weftlab.reader import load
 
@@ -204,8 +205,12 @@ def test_nothing_is_not_zero() -> None:
     for name in ("port_bytes", "cwnd_max_bytes", "flow_jain"):
         with pytest.raises(WeftlabError, match="the run ends at 16.5397 us, before the time looked at begins .17 us"):
             of_first_run(name, Scope(from_us=17))
-    assert of_first_run("port_bytes", Scope(ports="host0", from_us=13, to_us=13.5)) == 0
-    assert math.isnan(of_first_run("cwnd_max_bytes", Scope(from_us=1.1, to_us=1.2)))
+    for name in ("port_queue_max_bytes", "port_bytes", "cwnd_max_bytes"):
+        with pytest.raises(WeftlabError, match="there is no sample from 13 us to 13.5 us .one each 2 us"):
+            of_first_run(name, Scope(from_us=13, to_us=13.5))
+    assert of_first_run("port_bytes", Scope(ports="host0", from_us=16, to_us=16.2)) == 0
+    assert of_first_run("cwnd_max_bytes", Scope(from_us=16.5)) == 160968, "the sample at the end of the run"
+    assert math.isnan(of_first_run("cwnd_max_bytes", Scope(to_us=1.2)))
 
 
 def test_flows_that_did_not_end_leave_a_mean_open(write: Write, weft: Binary, tmp_path: Path) -> None:
@@ -222,6 +227,27 @@ def test_flows_that_did_not_end_leave_a_mean_open(write: Write, weft: Binary, tm
     assert list(runs["completed"]) == [1]
     found = [judge(claim, runs) for claim in load_claims(load(path, weft))]
     assert [each.verdict for each in found] == [BREAKS, BREAKS, HOLDS, HOLDS, UNKNOWN, HOLDS, UNKNOWN]
+
+
+def test_rates_that_never_become_fair_take_longer_than_looked_at(write: Write, weft: Binary, tmp_path: Path) -> None:
+    """Of the two flows of a host's link one ends long before the other."""
+    (tmp_path / "two.cm").write_text("Nodes 4\nConnections 2\n0->1 id 1 start 0 size 65536\n"
+                                     "2->3 id 2 start 0 size 2097152\n")
+    claims = "".join(f"  - {{text: t, measure: {measure}, from: 10us, {bound}}}\n"
+                     for measure in ("flow_reach_us", "flow_settle_us")
+                     for bound in ("at_most: 1e6", "at_least: 1", "at_most: 1", "flows: 1, within: 0.9, at_most: 1e6"))
+    path = write(f"topology: star:4\nmatrix: two.cm\nlink-gbps: 100\nseries: 5us\nclaims:\n{claims}"
+                 "figure: {shows: 1, form: bars, measure: flow_reach_us, from: 10us, x: seed}\n")
+    runs = weftlab.run(path, jobs=1, out=tmp_path / "out", quiet=True)
+    assert list(runs["completed"]) == [2]
+    scenario = load(path, weft)
+    found = [judge(claim, runs) for claim in load_claims(scenario)]
+    assert [each.verdict for each in found] == [UNKNOWN, HOLDS, BREAKS, HOLDS] * 2
+    assert found[1].shown.startswith("at least ") and not found[3].least
+    form = load_published(scenario)
+    assert form is not None
+    cell, = cells(form, form.panels[0], runs, runs)
+    assert (cell.limit, cell.value) == ("least", found[1].value)
 
 
 @pytest.mark.parametrize("least, most, bound, value, expected", [

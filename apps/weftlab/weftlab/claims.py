@@ -12,7 +12,7 @@ import pandas as pd
 from .directory import read_command, read_record, real_directory
 from .errors import ScenarioError
 from .fields import Pick, picks
-from .measures import MEASURES, Scope, lower_bound
+from .measures import MEASURES, Scope, value_or_least
 from .results import Runs, measures_of
 from .scenario import Item
 from .stats import (BREAKS, HOLDS, UNDECIDED, Comparison, Interval, combination_keys, compare_values, effect_in_words,
@@ -208,10 +208,8 @@ class _Trial:
 
     def _measure(self, row: dict[str, Any]) -> tuple[float, bool]:
         if row["id"] not in self.known:
-            name = self.claim.measure
-            value = MEASURES[name].of(row, self.claim.scope) if row["directory"] else math.nan
-            unended = math.isnan(value) and bool(row["directory"]) and row.get("completed", 0) < row.get("flows", 0)
-            self.known[row["id"]] = (lower_bound(row, name, self.claim.scope), True) if unended else (value, False)
+            self.known[row["id"]] = value_or_least(row, self.claim.measure, self.claim.scope) if row["directory"] \
+                else (math.nan, False)
         return self.known[row["id"]]
 
 

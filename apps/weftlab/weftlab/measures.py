@@ -20,6 +20,7 @@ from .stats import over
 
 Row = Mapping[str, Any]  # of Runs
 
+ROUNDING = 1e-6  # of times and of their ratios
 TABLES_MAX = 32  # files kept in memory
 SHARES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 KINDS = {"foreground": 0, "background": 1}  # of flows, as flows.csv has them
@@ -46,6 +47,7 @@ class Measure:
     of: Callable[[Row, Scope], float]
     of_result: bool  # a number of the result, so that a run without further files has it
     takes: frozenset[str] = frozenset()  # keys of fields.SCOPE that it heeds; others change nothing
+    is_least: Callable[[Row, Scope], bool] | None = None  # whether it ends with the samples: it is at least this
 
 
 def _number(row: Row, column: str) -> float:
@@ -127,6 +129,7 @@ def _rows_in(row: Row, name: str, scope: Scope) -> Any:
         table = table[table["port"].map(lambda port: fnmatchcase(port, scope.ports or ""))]
     if "time_us" in table:
         _check_time(row, scope)
+        _check_samples(row, scope)
         table = table[table["time_us"].between(scope.from_us, scope.to_us)]
     return table
 
@@ -150,6 +153,20 @@ def _check_time(row: Row, scope: Scope) -> None:
     if scope.from_us >= _number(row, "virtual_us"):
         raise WeftlabError(f"{row['directory']}: the run ends at {row['virtual_us']:g} us, before the time looked at "
                            f"begins ({scope.from_us:g} us)")
+
+
+def _check_samples(row: Row, scope: Scope) -> None:
+    """Between two samples nothing is measured, and idle ports would make a 0 of it. Samples are taken each interval and
+    at the end."""
+    end = _number(row, "virtual_us")
+    path = file_of(row["directory"], "arrivals.csv")  # it has the interval; other files lack rows where nothing changed
+    steps = _table(row, "arrivals.csv")["interval_us"] if os.path.exists(path) else []
+    if not len(steps) or scope.from_us <= end <= scope.to_us:
+        return
+    step = float(max(steps))
+    if math.floor(scope.to_us / step + ROUNDING) * step < scope.from_us - ROUNDING:
+        raise WeftlabError(f"{row['directory']}: there is no sample from {scope.from_us:g} us to {scope.to_us:g} us "
+                           f"(one each {step:g} us)")
 
 
 def _check_ports(row: Row, pattern: str) -> None:
@@ -198,6 +215,15 @@ def lower_bound(row: Row, measure: str, scope: Scope) -> float:
     return float(times.mean() if statistic == "mean" else times.max() if statistic == "max" else times.min())
 
 
+def value_or_least(row: Row, measure: str, scope: Scope) -> tuple[float, bool]:
+    """A measure of a run, and whether it is only the least that it can be. NaN: not known, nor a least."""
+    found = MEASURES[measure]
+    value = found.of(row, scope)
+    if math.isnan(value) and row.get("completed", 0) < row.get("flows", 0):
+        return lower_bound(row, measure, scope), True
+    return value, found.is_least is not None and found.is_least(row, scope)
+
+
 def times_so_far(flows: pd.DataFrame, row: Row) -> Any:
     """Completion times; of flows that did not end the time since they began."""
     taken = (float(row["virtual_us"]) - flows["start_us"]).clip(lower=0)
@@ -240,6 +266,14 @@ class Rates:
         first = int(np.argmax(fair)) if fair.any() else len(fair) - 1
         return (first + 1) * self.interval_us
 
+    def is_never_fair(self) -> bool:
+        """Whether reach_us() is only the least that it can be."""
+        return not bool(self._fair().any())
+
+    def is_unsettled(self) -> bool:
+        """Whether settle_us() is."""
+        return not bool(self._fair()[-1])
+
     def settle_us(self) -> float:
         """The end of the last sample in which some flow does not have it."""
         unfair = np.flatnonzero(~self._fair())
@@ -264,13 +298,24 @@ def rates_of(arrivals: pd.DataFrame, scope: Scope, flow_count: int) -> Rates | N
     return Rates(found, interval_us, scope.within)
 
 
+def _rates(row: Row, scope: Scope) -> Rates | None:
+    if scope.first_flow >= row["flows"]:
+        raise WeftlabError(f"{row['directory']}/arrivals.csv: there is no flow {scope.first_flow}")
+    _check_time(row, scope)
+    return rates_of(_table(row, "arrivals.csv"), scope, int(row["flows"]))
+
+
 def _of_rates(what: Callable[[Rates], float]) -> Callable[[Row, Scope], float]:
     def value(row: Row, scope: Scope) -> float:
-        if scope.first_flow >= row["flows"]:
-            raise WeftlabError(f"{row['directory']}/arrivals.csv: there is no flow {scope.first_flow}")
-        _check_time(row, scope)
-        rates = rates_of(_table(row, "arrivals.csv"), scope, int(row["flows"]))
+        rates = _rates(row, scope)
         return float(what(rates)) if rates else math.nan
+    return value
+
+
+def _is_of_rates(what: Callable[[Rates], bool]) -> Callable[[Row, Scope], bool]:
+    def value(row: Row, scope: Scope) -> bool:
+        rates = _rates(row, scope)
+        return rates is not None and what(rates)
     return value
 
 
@@ -320,11 +365,13 @@ RATE_MEASURES: tuple[tuple[str, str, Callable[[Rates], float]], ...] = (  # name
     ("flow_gbps_max", "the fastest of them", lambda rates: float(rates.gbps.max())),
     ("flow_jain", "fairness of their rates, 1 is equal", Rates.jain),
     ("flow_unsteadiness", "standard deviation over mean of a flow's samples, mean of `flows`", Rates.unsteady),
-    ("flow_reach_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate in one sample",
-     Rates.reach_us),
-    ("flow_settle_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate and stay there",
-     Rates.settle_us),
+    ("flow_reach_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate in one sample; at least "
+     "the time looked at if they never are", Rates.reach_us),
+    ("flow_settle_us", "from `from` on, until all `flows` are `within` (0.25) of a fair rate and stay there; at least "
+     "the time looked at if they are not in its last sample", Rates.settle_us),
 )
+LEAST: dict[str, Callable[[Rates], bool]] = {"flow_reach_us": Rates.is_never_fair,
+                                             "flow_settle_us": Rates.is_unsettled}
 
 
 def _all() -> dict[str, Measure]:
@@ -373,8 +420,8 @@ def _all() -> dict[str, Measure]:
     for name, text, file, column, tally in FILE_MEASURES:
         measures[name] = Measure(text, _of_file(file, column, tally), False, frozenset(FILE_TAKES[file]))
     for name, text, what in RATE_MEASURES:
-        within = ("within",) if what in (Rates.reach_us, Rates.settle_us) else ()
-        measures[name] = Measure(text, _of_rates(what), False, frozenset((*RATE_TAKES, *within)))
+        takes, least = (*RATE_TAKES, *(("within",) if name in LEAST else ())), LEAST.get(name)
+        measures[name] = Measure(text, _of_rates(what), False, frozenset(takes), least and _is_of_rates(least))
     for prefix, whose, code in (("fct", "the completion times", None),
                                 ("foreground", "flows not of the background", 0),
                                 ("background", "the background flows", 1)):

@@ -16,7 +16,7 @@ import pandas as pd
 
 from .errors import ScenarioError
 from .fields import OVER_TIME, picks
-from .measures import MEASURES, Scope, lower_bound, times_so_far
+from .measures import Scope, times_so_far, value_or_least
 from .published import Panel, Published
 from .results import Runs
 from .stats import combination_keys, groups, in_pairs, interval, ratio_interval
@@ -144,10 +144,7 @@ class _Values:
 
     def _of_row(self, row: dict[str, Any]) -> tuple[float, bool]:
         if row["id"] not in self.known:
-            scope = self.panel.scope
-            value = MEASURES[self.measure].of(row, scope)
-            is_open = math.isnan(value) and row["completed"] < row["flows"]
-            self.known[row["id"]] = (lower_bound(row, self.measure, scope) if is_open else value, is_open)
+            self.known[row["id"]] = value_or_least(row, self.measure, self.panel.scope)
         return self.known[row["id"]]
 
 
