@@ -201,6 +201,15 @@ def test_options_that_are_repeatable_add_up(write: Write, weft: Binary) -> None:
         [("plugin", "a.so"), ("plugin", "b.so"), ("lb", "ops")]
 
 
+def test_options_of_the_caller_add_up_over_an_axis(write: Write, weft: Binary) -> None:
+    path = write("topology: star:4\nsweep: {fault: [1us fail host:1, 2us fail host:1], lb: [ops, ecmp]}\n")
+    scenario = load(path, weft)
+    runs = scenario.override([("fault", "3us fail host:2"), ("fault", "4us fail host:3"), ("lb", "ops"),
+                              ("lb", "reps")]).runs()
+    assert [run.arguments for run in runs] == [
+        ["--topology=star:4", "--fault=3us fail host:2", "--lb=reps", "--fault=4us fail host:3"]]
+
+
 def test_plug_ins_lie_beside_the_scenario(write: Write, weft: Binary, tmp_path: Path) -> None:
     for name in ("cc_mine", "lb_mine"):
         subprocess.run(["cc", "-shared", "-fPIC", f"-I{ROOT}/include", "-o", tmp_path / f"{name}.so",

@@ -112,14 +112,17 @@ class Scenario:
 
     def override(self, given: Sequence[tuple[str, str]]) -> "Scenario":
         """The same with options (name, value) that win in every run: a seed replaces the seeds, an option that is an
-        axis replaces its values."""
+        axis replaces its values. Options that add up do so here, too, behind the first."""
         scenario = self
+        before: set[str] = set()
         for name, value in given:
-            scenario = scenario._override(Item(name, value, 0))
+            item = Item(name, value, 0)
+            scenario = scenario._override(item, adds_up=name in self.repeatable and item.target in before)
+            before.add(item.target)
         return scenario
 
-    def _override(self, item: Item) -> "Scenario":
-        if any(axis.target == item.target for axis in self.axes):
+    def _override(self, item: Item, adds_up: bool) -> "Scenario":
+        if not adds_up and any(axis.target == item.target for axis in self.axes):
             value = item.value.partition("=")[2] if item.name == "set" else item.value
             axes = [replace(a, values=(value,)) if a.target == item.target else a for a in self.axes]
             return replace(self, axes=tuple(axes))
