@@ -193,6 +193,25 @@ def test_a_build_before_a_run_in_real_time_stops_it(paper: Paper, rebuilding: Ca
     assert code == 0 and "holds: whole" in said
 
 
+def test_real_time_of_another_build_is_taken_with_any_build_alone(paper: Paper, weft: Binary) -> None:
+    paper.write("{text: whole, measure: failed, real: lab, of: {case: one, lb: ops}, at_most: 1}", more=BENCH)
+    assert "holds: whole" in paper.reproduce()[1]
+    other = paper.home.parent / "other"
+    other.write_text(f'#!/bin/sh\nexec {weft.path} "$@"\n')
+    other.chmod(0o755)
+    real = paper.out / "fig1" / "real" / "0006"
+    (real / "run.json").unlink()  # it is run by the other build, beside a result of the first
+    for _ in range(2):
+        assert "holds: whole" in paper.reproduce("--binary", str(other), "--any-build")[1]
+        assert (real / "command.txt").read_text().count("\n") == 3
+    first = (real / "run.json").stat().st_mtime_ns
+    assert "holds: whole" in paper.reproduce("--any-build")[1] and (real / "run.json").stat().st_mtime_ns == first
+    assert "holds: whole" in paper.reproduce()[1] and (real / "run.json").stat().st_mtime_ns != first
+    (real / "command.txt").write_text("0" * 16 + (real / "command.txt").read_text()[16:])
+    assert main(["claims", str(paper.home / "fig1.yaml"), str(paper.out / "fig1")]) == 0
+    assert "not known: whole" in paper.output.readouterr().out
+
+
 def test_usage(paper: Paper, capsys: pytest.CaptureFixture[str]) -> None:
     there = ", ".join(PAPERS)
     assert main(["reproduce", "nothing"]) == 1

@@ -9,7 +9,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from .directory import read_command, read_record, real_directory
+from .directory import beside, read_record, real_directory
 from .errors import ScenarioError
 from .fields import Pick, picks
 from .measures import MEASURES, Scope, value_or_least
@@ -192,8 +192,7 @@ class _Trial:
         first = group.iloc[0]
         lab, unended = _mean(seeds[0]), seeds[1]
         directory = real_directory(str(self.runs.attrs["directory"]), int(first["id"]))
-        identity = read_command(directory).partition("\n")[0]
-        same = identity != "" and identity == read_record(first["directory"]).get("identity")
+        same = read_record(first["directory"]).get("identity") in beside(directory)
         record = read_record(directory) if same else {}
         row = {**measures_of(record), "directory": directory}
         real = MEASURES[self.claim.measure].of(row, self.claim.scope) if record else math.nan

@@ -16,6 +16,7 @@ from .plan import Planned, settings_of_all, value_of
 from .scenario import Scenario
 
 COMMAND = "command.txt"  # of a run in real time
+BESIDE = "beside "  # in it, before the identity of a result of the lab by another build
 WAITING, DONE, FAILED = "waiting", "done", "failed"
 
 
@@ -68,7 +69,7 @@ class SweepDirectory:
 
     def run_directory(self, state: State) -> str:
         """Where a run's files are, or will be."""
-        return os.path.join(self.path, "runs", f"{state.planned.run.id:04d}")
+        return run_directory(self.path, state.planned.run.id)
 
     def load(self, state: State) -> bool:
         """Takes a finished run's result. False: there is none that fits."""
@@ -153,19 +154,31 @@ def settings_of(identity: str) -> str:
     return identity.partition("-")[2]
 
 
+def run_directory(out: str, run: int) -> str:
+    """Where a run of the lab is."""
+    return os.path.join(out, "runs", f"{run:04d}")
+
+
 def real_directory(out: str, run: int) -> str:
     """Where a run in real time is, beside the lab's of the same number."""
     return os.path.join(out, "real", f"{run:04d}")
 
 
 def read_command(directory: str) -> str:
-    """What a run in real time is of, as it was noted before it began: a line with its identity, and its command line.
-    Empty: nothing is noted."""
+    """What a run in real time is of, as it was noted before it began: a line with its identity, and its command line;
+    behind them maybe lines with BESIDE. Empty: nothing is noted."""
     try:
         with open(os.path.join(directory, COMMAND), encoding="utf-8") as file:
             return file.read()
     except OSError:
         return ""
+
+
+def beside(directory: str) -> set[str]:
+    """Identities of the lab's results that a run in real time stands beside: its own, and those of other builds that
+    --any-build took."""
+    lines = read_command(directory).splitlines()
+    return {line for line in (*lines[:1], *(line.removeprefix(BESIDE) for line in lines[2:])) if line}
 
 
 def file_of(place: str, name: str) -> str:

@@ -10,9 +10,10 @@ from typing import Collection, Sequence
 
 from .binary import Binary
 from .claims import Bench
-from .directory import COMMAND, read_command, real_directory, remove
+from .directory import BESIDE, COMMAND, beside, read_command, read_record, real_directory, remove, run_directory
 from .errors import StoppedError, UnwritableError
 from .fields import picks
+from .files import write_text
 from .plan import Planned, value_of
 from .scenario import Item, Scenario
 from .work import REBUILT, is_rebuilt
@@ -37,6 +38,8 @@ def repeat(scenario: Scenario, planned: Sequence[Planned], bench: Bench, weft: B
             said = f"{entry.identity}\n{' '.join(command[1:])}\n"
             if fresh or not is_there(directory, said, any_build):
                 perform(directory, said, command, entry.run.label, weft)
+            if any_build:
+                note_lab(directory, run_directory(scenario.out, entry.run.id))
     _discard_others(os.path.join(scenario.out, "real"), picked)
 
 
@@ -62,8 +65,15 @@ def command_of(entry: Planned, items: Sequence[Item], weft: Binary, json: str) -
 def is_there(directory: str, said: str, any_build: bool) -> bool:
     """Whether the same run has a result."""
     skip = BUILD_DIGITS if any_build else 0
-    before = read_command(directory)
+    before = "".join(f"{line}\n" for line in read_command(directory).splitlines()[:2])
     return before[skip:] == said[skip:] and os.path.exists(os.path.join(directory, "run.json"))
+
+
+def note_lab(directory: str, lab: str) -> None:
+    """Notes which result of the lab a run in real time stands beside if another build made that. UnwritableError."""
+    identity = str(read_record(lab).get("identity", ""))
+    if identity and identity not in beside(directory):
+        write_text(os.path.join(directory, COMMAND), f"{read_command(directory)}{BESIDE}{identity}\n")
 
 
 def perform(directory: str, said: str, command: Sequence[str], label: str, weft: Binary) -> None:
