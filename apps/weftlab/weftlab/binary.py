@@ -2,6 +2,7 @@
 """The `weft` executable: where it is, which options `weft sim` has, and whether it accepts some of them."""
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -62,7 +63,12 @@ class Binary:
         return self._complaint([*arguments, "--dry-run"])
 
     def _complaint(self, arguments: Sequence[str]) -> str | None:
-        done = subprocess.run([self.path, "sim", *arguments], capture_output=True, text=True, errors="replace")
+        try:
+            done = subprocess.run([self.path, "sim", *arguments], capture_output=True, text=True, errors="replace")
+        except OSError as error:
+            if error.errno != errno.E2BIG:
+                raise WeftlabError(f"{self.path}: {error.strerror}") from error
+            return "too long for a command line"
         return None if done.returncode == 0 else message_of(done.stderr, done.returncode)
 
 

@@ -11,6 +11,8 @@ from .errors import ScenarioError
 Node: TypeAlias = yaml.Node
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is ten times as fast
 
+DEPTH_MAX = 100  # of lists and mappings in each other
+
 
 class Document:
     """One file with one YAML document."""
@@ -28,6 +30,7 @@ class Document:
 
     def _only_document(self, text: str) -> Node | None:
         try:
+            self._check_depth(text)
             documents: list[Node] = list(yaml.compose_all(text, LOADER))
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
@@ -38,6 +41,14 @@ class Document:
         if len(documents) > 1:
             self.refuse(documents[1], None, "a second document")
         return documents[0] if documents else None
+
+    def _check_depth(self, text: str) -> None:
+        """The composer calls itself for each level, and ends the process when there are too many."""
+        depth = 0
+        for event in yaml.parse(text, LOADER):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH_MAX:
+                raise ScenarioError(self.path, event.start_mark.line + 1, None, f"more than {DEPTH_MAX} levels")
 
     def refuse(self, at: Node, key: str | None, reason: str) -> NoReturn:
         """Raises what is wrong with the value at this place."""

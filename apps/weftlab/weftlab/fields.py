@@ -20,6 +20,7 @@ UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}  # in microseconds
 SCOPE = ("ports", "flows", "from", "to", "within")  # keys of a measures.Scope
 MEASURE_SOURCES = {name: f"{file.removesuffix('.csv')}.{column}" for name, _, file, column, _ in FILE_MEASURES} | {
     name: "arrivals.bytes" for name, _, _ in RATE_MEASURES}
+FLOW_DIGITS = 10  # of the largest number of a flow
 OVER_TIME = ("ports", "conns", "arrivals", "credits")  # files with samples
 
 Pick = Mapping[str, Sequence[str]]  # runs where a column has one of these values; of a path the end is enough
@@ -34,6 +35,11 @@ def picks(pick: Pick, values: Mapping[str, Any]) -> bool:
 def value_is(have: object, wanted: str) -> bool:
     """The same value, or a path that ends with it."""
     return have == wanted or have == value_of(wanted) or (isinstance(have, str) and have.endswith("/" + wanted))
+
+
+def _is_flow(text: str) -> bool:
+    """Whether it is a number that a flow can have."""
+    return text.isdecimal() and len(text) <= FLOW_DIGITS
 
 
 @dataclass
@@ -52,7 +58,7 @@ class Fields:
             return {name: self.number(name, node)}
         if name == "flows":
             first, _, last = text.partition("-")
-            if not first.isdecimal() or not (last or first).isdecimal() or int(last or first) < int(first):
+            if not _is_flow(first) or not _is_flow(last or first) or int(last or first) < int(first):
                 self.doc.refuse(node, name, f"'{text}' is neither a flow's number nor FIRST-LAST")
             return {"first_flow": int(first), "last_flow": int(last or first)}
         return {f"{name}_us": self.time_us(name, node, text)}
@@ -118,6 +124,8 @@ class Fields:
         """Values of case and axes that some run has."""
         found: dict[str, list[str]] = {}
         for key, value in self.doc.pairs(node, name):
+            if key == "seed" and name != "runs":
+                self.doc.refuse(value, key, f"{name} is of all seeds")
             entries = self.doc.items(value, key) if isinstance(value, yaml.SequenceNode) else [value]
             found[key] = [self._pick_value(key, entry) for entry in entries]
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import matplotlib
@@ -273,6 +274,8 @@ def _first_seeds(runs: Runs) -> Iterator[tuple[str, Runs]]:
 def _columns(runs: Runs, options: Options) -> tuple[str | None, str | None]:
     """What is along the horizontal axis, and what tells bars or lines apart."""
     require(runs, options.measure)
+    if not all(value is None or isinstance(value, Real) for value in runs[options.measure]):
+        raise WeftlabError(f"{options.measure} is no number of a run")
     varied = [key for key in combination_keys(runs) if runs[key].nunique(dropna=False) > 1]
     for column in (options.x, options.by):
         if column:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import os
 
-from .errors import UnwritableError
+from .errors import UnwritableError, WeftlabError
+
+
+def names_in(directory: str) -> list[str]:
+    """The names in a directory, in order."""
+    try:
+        return sorted(os.listdir(directory))
+    except OSError as error:
+        raise WeftlabError(f"{directory}: {error.strerror or error}") from error
 
 
 def write_text(path: str, text: str) -> None:

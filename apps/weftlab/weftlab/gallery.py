@@ -14,6 +14,7 @@ from .binary import Binary
 from .directory import check_origin
 from .drawing import style_path
 from .errors import UnwritableError, WeftlabError
+from .files import names_in
 from .forms import draw_published
 from .published import Published, load_published
 from .reader import load as load_scenario
@@ -60,9 +61,9 @@ class Outcome:
 
 def scenario_files(papers: str) -> Iterator[str]:
     """The scenarios of all papers."""
-    for paper in sorted(os.listdir(papers)):
+    for paper in names_in(papers):
         directory = os.path.join(papers, paper)
-        for file in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
+        for file in names_in(directory) if os.path.isdir(directory) else []:
             if file.endswith(".yaml"):
                 yield os.path.join(directory, file)
 

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Sequence
 
 from .errors import WeftlabError
+from .files import names_in
 from .help import new_command, nothing_more
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def directories_of(options: argparse.Namespace, with_results: bool) -> list[str]
 def names(root: str, with_results: bool = True) -> list[str]:
     """Publications with a template, and with results that are kept if it must be."""
     endings = (".md.j2", ".json") if with_results else (".md.j2",)
-    found = [name for name in sorted(os.listdir(root))
+    found = [name for name in names_in(root)
              if all(os.path.exists(os.path.join(root, name, name + ending)) for ending in endings)]
     if not found:
         raise WeftlabError(f"{root}: no directory PAPER with " + " and ".join("PAPER" + ending for ending in endings))

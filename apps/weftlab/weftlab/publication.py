@@ -14,7 +14,7 @@ from typing import Any, Iterator, Mapping, Sequence
 import yaml
 
 from .claims import Claim, Judgement
-from .document import LOADER
+from .document import LOADER, Document
 from .errors import WeftlabError
 from .measures import Scope
 from .results import Runs
@@ -52,8 +52,12 @@ def kept_file(directory: str) -> str:
 
 def read_yaml(path: str) -> dict[str, Any]:
     """A scenario as plain values; the reader of scenarios checks it when it is run."""
-    with open(path, encoding="utf-8") as file:
-        return dict(yaml.load(file, LOADER))
+    Document(path)  # says what is no YAML, and where
+    try:
+        with open(path, encoding="utf-8") as file:
+            return dict(yaml.load(file, LOADER))
+    except (OSError, yaml.YAMLError, ValueError, TypeError) as error:
+        raise WeftlabError(f"{path}: not a scenario: {error}") from error
 
 
 def digest(values: Mapping[str, Any]) -> str:

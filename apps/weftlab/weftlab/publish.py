@@ -10,8 +10,6 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
-import jinja2
-
 from . import publication
 from .claim_reader import load_claims
 from .claims import REPORTED, UNKNOWN, VERDICTS, Judgement, judge, paired
@@ -19,7 +17,7 @@ from .directory import check_origin
 from .errors import WeftlabError
 from .files import write_text
 from .publication import Figure
-from .quotes import Quotes, environment, filled
+from .quotes import WRONG, Quotes, environment, filled
 from .results import Runs
 from .scenario import Scenario
 from .stats import BREAKS, HOLDS, UNDECIDED
@@ -61,7 +59,7 @@ class Page:
                              files=len(self.figures))
         try:
             return wrapped(found.from_string(template).render())
-        except jinja2.TemplateError as error:
+        except WRONG as error:
             raise WeftlabError(f"{self.paper}.md.j2: {error}") from error
 
     def counts(self) -> dict[str, int]:
@@ -200,8 +198,9 @@ def render(directory: str, found: Mapping[str, Any] | None = None, quotes: Quote
     figures = publication.figures_of(directory, found)
     paper = os.path.basename(os.path.normpath(directory))
     pictures = sorted(os.listdir(gallery)) if gallery and os.path.isdir(gallery) else []
-    with open(os.path.join(directory, f"{paper}.md.j2"), encoding="utf-8") as file:
-        template = file.read()
+    template = read_text(os.path.join(directory, f"{paper}.md.j2"))
+    if not template:
+        raise WeftlabError(f"{directory}: there is no template {paper}.md.j2")
     beside = os.path.basename(os.path.normpath(gallery)) if gallery else ""
     quotes = quotes or Quotes(dict(found["quotes"]))
     text = Page(paper, figures, quotes, beside, pictures).render(template)

@@ -35,6 +35,7 @@ FLAGS = ("x_log", "y_log", "ideal", "shared")
 TEXTS = ("title", "x_label", "y_label", "right_label")
 COLUMNS = ("split", "x", "by")
 FACTORS = ("x_factor", "y_factor", "right_factor")
+PART_DIGITS = 3  # of the N of COLUMN:N
 RANGES = ("x_range", "y_range", "right_range")
 
 
@@ -206,9 +207,9 @@ class _Reader(Fields):
         """A column, or one part of its values."""
         text = self.doc.scalar(node, name)
         column, colon, part = text.partition(":")
-        there = ["measure", "seed", "source"] + [axis.name for axis in self.scenario.axes]
+        there = ["measure", "seed"] + [axis.name for axis in self.scenario.axes]
         there += ["case"] if any(case.name for case in self.scenario.cases) else []
-        if column not in there or (colon and not part.isdecimal()):
+        if column not in there or (colon and (not part.isdecimal() or len(part) > PART_DIGITS)):
             self.doc.refuse(node, name, f"no column '{text}'; there are {', '.join(there)} (COLUMN:N: a part)")
         return text
 
@@ -260,6 +261,11 @@ class _Reader(Fields):
         for key in FORMS[panel.form]:
             if not getattr(panel, key) and not (key == "x" and len(panel.measure) > 1):
                 raise ScenarioError(self.doc.path, panel.line, key, f"is missing; {panel.form} need it")
+        for key in (key for key in COLUMNS if (getattr(panel, key) or "").startswith("measure")):
+            alone = len(panel.measure) < 2 or key == "split" or (key == "by" and panel.x in (None, "measure"))
+            if alone or getattr(panel, key) != "measure":
+                reason = "measure tells several measures apart, along x or, where x is another column, by series"
+                raise ScenarioError(self.doc.path, panel.line, key, reason)
         if panel.form in ("cdf", "violin", "each") and len(panel.values) != 1:
             raise ScenarioError(self.doc.path, panel.line, "values", f"{panel.form} has one")
         for source in [*panel.values, panel.right, panel.events] if panel.form == "time" else []:

@@ -18,6 +18,7 @@ from .measures import MEASURES, Scope
 from .results import Runs
 from .stats import Interval, combination_keys, groups, in_pairs, interval, over, ratio_interval
 
+WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError)  # what a wrong template may raise
 QUOTE = re.compile(r"{{.*?}}", re.S)
 Where = Mapping[str, Any]  # column -> value; of text a pattern, of a path its end is enough
 
@@ -177,5 +178,5 @@ def filled(text: str, quotes: Quotes, figure: str) -> str:
         return text
     try:
         return environment(quotes, figure).from_string(text).render()
-    except jinja2.TemplateError as error:
+    except WRONG as error:
         raise WeftlabError(f"{figure}: note '{text}': {error}") from error

@@ -140,7 +140,7 @@ def _load_one(path: str) -> Runs:
             summary = json.load(file)
         entries = [(entry, os.path.join(path, entry["dir"])) for entry in summary["runs"]]
         return runs_of(summary, entries, path, (_record_of(entry, where) for entry, where in entries))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise WeftlabError(f"{summary_path}: not the results of a sweep: {error}") from error
 
 
@@ -189,10 +189,14 @@ def _load_run(path: str) -> Runs:
     if not isinstance(record, dict) or record.get("schema") != "weft.run/1":
         raise WeftlabError(f"{path}: not a run's result (schema weft.run/1)")
     title, directory = name_of(path), place_of(summary_path, record)
-    entry = {"id": 0, "label": record.get("label", title), "case": record.get("case", ""), "values": {},
-             "seed": record["seed"], "status": FAILED if record.get("error") else "done",
-             "error": record.get("error", "")}
-    return runs_of({"title": title, "about": "", "axes": [], "cases": []}, [(entry, directory)], directory, [record])
+    summary = {"title": title, "about": "", "axes": [], "cases": []}
+    try:
+        entry = {"id": 0, "label": record.get("label", title), "case": record.get("case", ""), "values": {},
+                 "seed": record["seed"], "status": FAILED if record.get("error") else "done",
+                 "error": record.get("error", "")}
+        return runs_of(summary, [(entry, directory)], directory, [record])
+    except (LookupError, TypeError, AttributeError) as error:
+        raise WeftlabError(f"{summary_path}: not a run's result: {error}") from error
 
 
 def runs_of(summary: dict[str, Any], entries: Sequence[tuple[dict[str, Any], str]], directory: str,

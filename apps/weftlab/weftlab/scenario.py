@@ -17,6 +17,7 @@ SEEDS_MAX = 10000
 RUNS_MAX = 20000  # cases x axis values x seeds
 
 NUMBER = re.compile(r"\s*\+?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\Z")
+DIGITS_MAX = 23  # of a number below 2^64, which are octal ones
 U64_MAX = 2**64 - 1
 
 NOT_OF_A_RUN = ("out", "json", "help", "help-params", "jobs", "fresh", "any-build", "config", "dry-run",
@@ -201,9 +202,9 @@ def shorten(words: Sequence[str]) -> str:
 
 def whole_number(text: str) -> int | None:
     """A number as the command line takes it: decimal, 0x hexadecimal or 0 octal, below 2^64. None: it is none."""
-    if not NUMBER.match(text):
-        return None
     digits = text.strip().lstrip("+")
+    if not NUMBER.match(text) or len(digits) > DIGITS_MAX:
+        return None
     octal = digits.startswith("0") and digits[1:].isdigit()
     value = int(digits, 8) if octal else int(digits, 0)
     return value if value <= U64_MAX else None
