@@ -79,24 +79,20 @@ static struct weft_cqe cqe_of(const struct rx_msg *m)
 		.data = m->data};
 }
 
-/* Lengths of packets are added up as they come. A peer whose packets overlap gets to the message's length while whole
- * chunks of it are missing. */
-static bool is_missing_a_chunk(const struct rx_msg *m)
-{
-	return !m->direct && m->bytes && !m->rma && m->bounce && !bounce_has(m, 0, m->bytes);
-}
-
 void rx_msg_hand_over(struct ses *ses, struct rx_msg *m)
 {
 	assert(m->req && m->into <= m->req->op.len);
-	if (unlikely(is_missing_a_chunk(m))) {
+	bool bounced = !m->direct && m->bytes && !m->rma;
+	/* Lengths of packets are added up as they come. A peer whose packets overlap gets to the message's length while
+	 * whole chunks of it are missing. */
+	if (unlikely(bounced && m->bounce && !bounce_has(m, 0, m->bytes))) {
 		rx_msg_fail(ses, m, EIO);
 		return;
 	}
 	const struct weft_op *op = &m->req->op;
 	uint64_t room = op->len - m->into;
 	struct weft_cqe cqe = cqe_of(m);
-	if (!m->direct && m->bytes && !m->rma)
+	if (bounced)
 		bounce_hand_over(m);
 	if (m->bytes > room) {
 		ses->stats->msg_truncated++;
