@@ -269,9 +269,11 @@ static void any_probe_answered(struct pds *pds, struct pdc_tx *p, const struct w
 		probe_answered(pds, p, pkt, opaque, service_ns(v));
 	if (!p->rto_backoff || p->outage_ended || p->state != PDC_TX_OPEN)
 		return;
-	p->outage_ended = true;           /* if data goes on vanishing, it is for another reason */
-	if (opaque != EV_OPAQUE)          /* a search goes on until data gets through */
-		end_backoff(pds, p, now); /* the target is back: no timer has grown */
+	/* The target is back: no timer has grown. If data goes on vanishing, it is for another reason. A search goes on
+	 * until data gets through. */
+	p->outage_ended = true;
+	if (opaque != EV_OPAQUE)
+		end_backoff(pds, p, now);
 }
 
 static inline bool is_error(const struct wire_view *v)

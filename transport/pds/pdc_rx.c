@@ -222,6 +222,12 @@ static weft_ns time_wait_ns(const struct pds *pds)
 	return ns > TIME_WAIT_MIN_NS ? ns : TIME_WAIT_MIN_NS;
 }
 
+/* The connection is looked at then, or when an ACK that was held back is due. */
+static void look_at(struct pds *pds, struct pdc_rx *p, weft_ns at)
+{
+	wheel_set(&pds->timers.wheel, &p->pdc.timer, at < p->ack_at_ns ? at : p->ack_at_ns);
+}
+
 void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now)
 {
 	p->closed = true;
@@ -230,8 +236,7 @@ void pdc_rx_shut(struct pds *pds, struct pdc_rx *p, int err, weft_ns now)
 	if (!p->given_up) /* else an initiator may not have heard yet what was refused */
 		rxwin_clear_all(&p->win);
 	pds->events->on_shut(pds->ses, p, err);
-	weft_ns ends = now + time_wait_ns(pds); /* an ACK that was held back is due before that */
-	wheel_set(&pds->timers.wheel, &p->pdc.timer, ends < p->ack_at_ns ? ends : p->ack_at_ns);
+	look_at(pds, p, now + time_wait_ns(pds));
 }
 
 void pdc_rx_give_up(struct pds *pds, struct pdc_rx *p, weft_ns now)
@@ -304,5 +309,5 @@ void pdc_rx_expire(struct pds *pds, struct pdc_rx *p, weft_ns now)
 	/* A message may begin any time, so look at least that often. */
 	if (at > now + pds->conf.tune.peer_timeout_ns)
 		at = now + pds->conf.tune.peer_timeout_ns;
-	wheel_set(&pds->timers.wheel, &p->pdc.timer, at < p->ack_at_ns ? at : p->ack_at_ns);
+	look_at(pds, p, at);
 }

@@ -92,9 +92,9 @@ void sharers_last(struct sharers *s, struct sharer *of, enum sharers_pkt what)
 	assert(what != SHARERS_MORE);
 	if (of->round != s->round)
 		*of = (struct sharer){.round = s->round};
-	if (of->pkts == SHARERS_ANSWER_PKTS)
+	if (of->pkts == SHARERS_LAST_PKTS)
 		return;
-	if (++of->pkts < SHARERS_ANSWER_PKTS)
+	if (++of->pkts < SHARERS_LAST_PKTS)
 		return;
 	if (what == SHARERS_ANSWER)
 		s->answering++;

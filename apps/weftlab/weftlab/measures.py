@@ -158,10 +158,11 @@ def _check_time(row: Row, scope: Scope) -> None:
 def _check_samples(row: Row, scope: Scope) -> None:
     """Between two samples nothing is measured, and idle ports would make a 0 of it. Samples are taken each interval and
     at the end."""
-    end = _number(row, "virtual_us")
+    if scope.from_us <= _number(row, "virtual_us") <= scope.to_us:
+        return
     path = file_of(row["directory"], "arrivals.csv")  # it has the interval; other files lack rows where nothing changed
     steps = _table(row, "arrivals.csv")["interval_us"] if os.path.exists(path) else []
-    if not len(steps) or scope.from_us <= end <= scope.to_us:
+    if not len(steps):
         return
     step = float(max(steps))
     if math.floor(scope.to_us / step + ROUNDING) * step < scope.from_us - ROUNDING:

@@ -2,7 +2,7 @@
 /* Who shares our link, as a target: it alone sees all connections that arrive there, and tells their initiators what
  * share each of them has (doc/reference/protocol.md, Vendor space). Counted are connections that bring messages of
  * which more is to come, from their first packet to their last; those that bring answers, and those that bring short
- * messages, while they do. None counts twice. */
+ * messages, while they do. A connection with short messages is counted once, in the middle of one or not. */
 #ifndef WEFT_SHARERS_H
 #define WEFT_SHARERS_H
 
@@ -16,7 +16,7 @@
 enum {
 	SHARERS_FULL_PCT = 88,      /* a link is full that carries so much of its rate: the rest is headers and gaps */
 	SHARERS_ROUND_PERIODS = 3,  /* who brings answers or short messages does so at least so often */
-	SHARERS_ANSWER_PKTS = 2,    /* and this many in that time: one may be all there is */
+	SHARERS_LAST_PKTS = 2,      /* and this many in that time: one may be all there is */
 	SHARERS_STRANGER_WORDS = 8, /* of 64 bits */
 	/* The queue before the link is not known, nor how long the paths are that end there. Windows that overrun it
 	 * shrink, all by the same part in 256, until packets are trimmed in few periods. */
@@ -58,13 +58,13 @@ struct sharers {
 
 /* Of a connection: its packets of which nothing more is expected. */
 struct sharer {
-	uint8_t round, pkts; /* the latest round in which there were any, and how many, up to SHARERS_ANSWER_PKTS */
+	uint8_t round, pkts; /* the latest round in which there were any, and how many, up to SHARERS_LAST_PKTS */
 };
 
 /* What a packet that arrived is. */
 enum sharers_pkt {
 	SHARERS_MORE,   /* of a message of which more is expected */
-	SHARERS_END,    /* the only message of its connection that had more to come has ended with it */
+	SHARERS_END,    /* it ends a message, and no more is expected of others of its connection */
 	SHARERS_ANSWER, /* of an answer */
 };
 
