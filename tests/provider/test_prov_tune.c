@@ -60,6 +60,7 @@ static void load__unknown_names_tell_the_valid_ones(void **state)
 		assert_int_equal(rows[i].cc ? setenv("FI_WEFT_CC", rows[i].cc, 1) : unsetenv("FI_WEFT_CC"), 0);
 		assert_int_equal(rows[i].lb ? setenv("FI_WEFT_LB", rows[i].lb, 1) : unsetenv("FI_WEFT_LB"), 0);
 		assert_int_not_equal(prov_tune_load(&tune, &err), 0);
+		prov_tune_free(&tune);
 		assert_non_null(strstr(err.msg, rows[i].message));
 	}
 }
@@ -89,6 +90,7 @@ static void load__misspelt_parameter_tells_the_one_meant(void **state)
 		unsetenv("FI_WEFT_LB");
 		setenv("FI_WEFT_TUNE", rows[i].tune, 1);
 		assert_int_equal(prov_tune_load(&tune, &err), -EINVAL);
+		prov_tune_free(&tune);
 		assert_ptr_equal(strstr(err.msg, rows[i].message), err.msg);
 	}
 	unsetenv("FI_WEFT_TUNE");
