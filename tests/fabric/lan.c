@@ -167,11 +167,12 @@ static struct weft_pkt *make_pkt(struct lan *lan, const struct lan_send *s, uint
 			.dst = weft_ip_v4(weft_net_host_ip(s->dst)),
 			.entropy = (uint16_t)(s->entropy + (s->spray ? i : 0)),
 			.dst_port = WIRE_UDP_PORT,
-			.dscp = s->credit    ? WIRE_DSCP_CREDIT
-				: s->control ? WIRE_DSCP_CONTROL
-				: s->no_trim ? 0
-				: s->ordered ? WIRE_DSCP_ORDERED
-					     : WIRE_DSCP_TRIMMABLE,
+			.dscp = s->credit        ? WIRE_DSCP_CREDIT
+				: s->control     ? WIRE_DSCP_CONTROL
+				: s->no_trim     ? 0
+				: s->ordered     ? WIRE_DSCP_ORDERED
+				: s->unscheduled ? WIRE_DSCP_UNSCHEDULED
+						 : WIRE_DSCP_TRIMMABLE,
 			.ecn = s->control || s->no_ect ? WEFT_ECN_NOT : WEFT_ECN_ECT0},
 		.pds = {.type = control ? WIRE_PDS_ACK : WIRE_PDS_RUD_REQ, .psn = i},
 	};

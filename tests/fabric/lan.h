@@ -50,8 +50,9 @@ struct lan_send {
 	uint32_t count;      /* 0: 1 */
 	uint16_t entropy;
 	bool control, no_ect, no_trim, ordered;
-	bool credit; /* of the smallest size */
-	bool spray;  /* entropy + 0, 1, 2, ... */
+	bool credit;      /* of the smallest size */
+	bool spray;       /* entropy + 0, 1, 2, ... */
+	bool unscheduled; /* first packets of a message, sent without credit */
 };
 
 /* Queues packets at the source without telling the fabric. */

@@ -146,13 +146,15 @@ static void link_set_bps__slows(void **state)
 	lan_close(&lan);
 }
 
+enum { HOLD_PS = 1000000, WIRE_PS = 600000 };
+
 static void hold_once(struct lan_host *host, const struct weft_pkt *pkt, weft_ps now)
 {
 	struct weft_link_id down;
 
 	assert_int_equal(weft_net_host_link(host->lan->net, host->id, true, &down), 0);
 	if (host->data == 1)
-		weft_net_link_hold(host->lan->net, down, now + 1000000);
+		weft_net_link_hold(host->lan->net, down, now + HOLD_PS);
 }
 
 /* What is behind the first packet waits in the switch until the host has room, and is marked and trimmed there. */
@@ -170,7 +172,28 @@ static void link_hold__packets_wait(void **state)
 	/* 23 packets come in a microsecond, and ten of them fit the queue. */
 	assert_in_range(lan.hosts[1].trimmed, 12, 15);
 	assert_int_equal(lan.hosts[1].data + lan.hosts[1].trimmed, 60);
-	assert_true(lan.hosts[1].last_at > 1000000 + 10 * SER);
+	assert_true(lan.hosts[1].last_at > HOLD_PS + 10 * SER);
+	lan_close(&lan);
+}
+
+/* Packets wait there already: the next one leaves when the hold is over, and not when the one in service has left. */
+static void link_hold__queue_waits_on(void **state)
+{
+	struct weft_net_conf conf = lan_conf();
+	struct lan lan;
+
+	conf.tune.queue_bytes = 100 * LAN_MTU;
+	lan_open(&lan, "star:3", GBPS800, conf);
+	lan.on_deliver = hold_once;
+	for (uint32_t src = 0; src < 2; src++)
+		lan_send(&lan, 0, (struct lan_send){.src = src, .dst = 2, .count = 20});
+	weft_net_run(lan.net, WEFT_NEVER - 1);
+	assert_int_equal(lan.hosts[2].data, 40);
+	/* While the first packet is on the wire others leave behind it, and one more is in service. The rest goes out
+	 * back to back when the hold is over. */
+	weft_ps first = 2 * SER + 2 * WIRE_PS + 400000;
+	uint32_t rest = 40 - 1 - WIRE_PS / SER - 1;
+	assert_int_equal(lan.hosts[2].last_at, first + HOLD_PS + rest * SER + WIRE_PS);
 	lan_close(&lan);
 }
 
@@ -191,13 +214,10 @@ static void link_find__bounds(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(link_counts__both_directions),
-		cmocka_unit_test(link_set_up__uplink),
-		cmocka_unit_test(link_set_up__downlink),
-		cmocka_unit_test(link_set_up__flushes_the_queue),
-		cmocka_unit_test(link_set_bps__slows),
-		cmocka_unit_test(link_hold__packets_wait),
-		cmocka_unit_test(link_find__bounds),
+		cmocka_unit_test(link_counts__both_directions), cmocka_unit_test(link_set_up__uplink),
+		cmocka_unit_test(link_set_up__downlink),        cmocka_unit_test(link_set_up__flushes_the_queue),
+		cmocka_unit_test(link_set_bps__slows),          cmocka_unit_test(link_hold__packets_wait),
+		cmocka_unit_test(link_hold__queue_waits_on),    cmocka_unit_test(link_find__bounds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

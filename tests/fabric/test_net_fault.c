@@ -86,6 +86,53 @@ static void switch_set_up__loses_what_it_holds(void **state)
 	lan_close(&lan);
 }
 
+/* A switch that works is told to: nothing on its cables is lost. */
+static void switch_set_up__again(void **state)
+{
+	struct lan lan;
+
+	open_with_room(&lan, "leafspine:2:1:2");
+	for (uint32_t src = 0; src < 2; src++)
+		lan_send(&lan, 0, (struct lan_send){.src = src, .dst = 2, .count = 200});
+	weft_net_run(lan.net, 1000000 + 100 * LAN_MTU * 10);
+	assert_int_equal(weft_net_switch_set_up(lan.net, 1, 0, true), 0);
+	run(&lan);
+	assert_int_equal(lan.hosts[2].data, 400);
+	check_conserved(&lan, 400);
+	lan_close(&lan);
+}
+
+static uint64_t sent_by(const struct lan *lan, struct weft_link_id id)
+{
+	struct weft_port_counts c;
+
+	weft_net_port_counts(lan->net, id.index, &c);
+	return c.sent_pkts;
+}
+
+/* A switch that is back before they are there has lost the packets on its cables, too. */
+static void switch_set_up__at_once(void **state)
+{
+	struct lan lan;
+
+	open_with_room(&lan, "leafspine:2:1:2");
+	struct weft_link_id up = find(&lan, 0, 0, 0, false), down = find(&lan, 0, 1, 0, true);
+	for (uint32_t src = 0; src < 2; src++)
+		lan_send(&lan, 0, (struct lan_send){.src = src, .dst = 2, .count = 200});
+	weft_net_run(lan.net, WEFT_US(5) * 1000);
+	uint64_t to_spine = sent_by(&lan, up), from_spine = sent_by(&lan, down);
+	assert_true(to_spine > from_spine);
+	assert_int_equal(weft_net_switch_set_up(lan.net, 1, 0, false), 0);
+	assert_int_equal(weft_net_switch_set_up(lan.net, 1, 0, true), 0);
+	for (uint32_t src = 0; src < 2; src++)
+		lan_send(&lan, WEFT_US(5) * 1000, (struct lan_send){.src = src, .dst = 2, .count = 10});
+	run(&lan);
+	assert_true(sent_by(&lan, up) >= to_spine + 20);
+	assert_int_equal(sent_by(&lan, down) - from_spine, sent_by(&lan, up) - to_spine);
+	check_conserved(&lan, 420);
+	lan_close(&lan);
+}
+
 /* A leaf that goes takes its hosts with it, both ways; one that comes back serves them again. */
 static void switch_set_up__leaf(void **state)
 {
@@ -210,6 +257,8 @@ int main(void)
 		cmocka_unit_test(link_set_up__one_way),
 		cmocka_unit_test(host_link__either_way),
 		cmocka_unit_test(switch_set_up__loses_what_it_holds),
+		cmocka_unit_test(switch_set_up__again),
+		cmocka_unit_test(switch_set_up__at_once),
 		cmocka_unit_test(switch_set_up__leaf),
 		cmocka_unit_test(switch_set_up__keeps_other_reasons),
 		cmocka_unit_test(link_set_ber__loss_share),

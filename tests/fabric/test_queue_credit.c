@@ -386,6 +386,25 @@ static void credit__not_with_pfc(void **state)
 	assert_non_null(strstr(err.msg, "credit queues with PFC"));
 }
 
+/* What comes without credit may fill four packets of a queue, the one in service among them, that has room for a
+ * hundred. */
+static void queue_enqueue__unscheduled_has_four_packets(void **state)
+{
+	for (int unscheduled = 0; unscheduled < 2; unscheduled++) {
+		struct lan lan;
+		struct weft_net_conf conf = lan_conf();
+		conf.tune.queue_bytes = 100 * LAN_MTU;
+		lan_open(&lan, "star:3", BPS, conf);
+		for (uint32_t src = 0; src < 2; src++)
+			lan_send(&lan, 0,
+				 (struct lan_send){.src = src, .dst = 2, .count = 50, .unscheduled = unscheduled});
+		weft_net_run(lan.net, WEFT_NEVER - 1);
+		assert_int_equal(lan.hosts[2].data + lan_stats(&lan).dropped_data, 100);
+		assert_int_equal(lan_stats(&lan).max_queue_bytes, (unscheduled ? 4 : 51) * LAN_MTU);
+		lan_close(&lan);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -405,6 +424,7 @@ int main(void)
 		cmocka_unit_test(credit__off),
 		cmocka_unit_test(credit__shown_to_a_tap),
 		cmocka_unit_test(credit__not_with_pfc),
+		cmocka_unit_test(queue_enqueue__unscheduled_has_four_packets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

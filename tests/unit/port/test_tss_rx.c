@@ -350,6 +350,27 @@ static void rx__trimmed_is_refused(void **state)
 		pair_expect_none(&pair, 1);
 	}
 	assert_int_equal(pair_stats(&pair, 1).tss_trimmed, 0);
+	bring_trimmed(pair_sent(&pair, 0, 33), 28 + 12 + 12);
+	assert_int_equal(pair.ports[1]->ops->rx(pair.ports[1], &pkt, 1), 1);
+	pair.ports[1]->ops->free(pair.ports[1], &pkt, 1);
+}
+
+/* One that was trimmed stays behind the whole one that came before it. */
+static void rx__trimmed_keeps_its_place(void **state)
+{
+	struct weft_pkt *pkts[3];
+	for (int i = 0; i < 4; i++)
+		send_of_type(0x11, 0x80);
+	pair_bring(&pair, 1, pair_sent(&pair, 0, 0));
+	assert_int_equal(pair.ports[1]->ops->rx(pair.ports[1], pkts, 1), 1);
+	pair.ports[1]->ops->free(pair.ports[1], pkts, 1);
+	pair_bring(&pair, 1, pair_sent(&pair, 0, 1));
+	bring_trimmed(pair_sent(&pair, 0, 2), 60);
+	pair_bring(&pair, 1, pair_sent(&pair, 0, 3));
+	assert_int_equal(pair.ports[1]->ops->rx(pair.ports[1], pkts, 3), 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(pkts[i]->head_len == 60 - 12, i == 1);
+	pair.ports[1]->ops->free(pair.ports[1], pkts, 3);
 }
 
 static int run(void)
@@ -370,6 +391,7 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(rx__no_memory_for_a_key, setup, teardown),
 		cmocka_unit_test_setup_teardown(rx__trimmed, setup, teardown),
 		cmocka_unit_test_setup_teardown(rx__trimmed_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(rx__trimmed_keeps_its_place, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
