@@ -287,6 +287,29 @@ def user(net: Net) -> None:
     host.end()
 
 
+def rates(net: Net) -> None:
+    """--port-gbps limits a process both ways, whoever is at the other end; --uplink-gbps what leaves and enters the host."""
+    length, bps = 500000, 20_000_000  # 0.2 s
+    inside_links = {("--port-gbps", "0.02"): True, ("--uplink-gbps", "0.02"): False}
+    for options, limits_inside in inside_links.items():
+        host = Host(net, *options)
+        one, other, outside = (*(Peer(net.a, APP, host.device()) for _ in range(2)), Peer(net.b, APP, "v0"))
+        for tag, (source, sink) in enumerate(((one, outside), (outside, one), (one, other))):
+            expect(sink.ask(f"recv {tag}"), "posted")
+            sink.tell(f"wait {namespaces.LIMIT_MS}")
+            before = time.monotonic()
+            source.send(sink.name, tag, length)
+            source.tell(f"wait {namespaces.LIMIT_MS}")
+            expect(sink.hear(), f"received {tag} length {length} wrong 0")
+            took_s = time.monotonic() - before
+            expect(source.hear(), f"sent {tag}")
+            if sink is outside or source is outside or limits_inside:
+                assert took_s >= 8 * length / bps, (options, tag, took_s)
+        for peer in (one, other, outside):
+            peer.end()
+        host.end()
+
+
 def ipv6(net: Net) -> None:
     """Neighbour discovery instead of ARP."""
     for namespace, address in ((net.a, "fd00:9::1"), (net.b, "fd00:9::2")):
@@ -370,7 +393,7 @@ def nonsense(net: Net) -> None:
 
 def main() -> None:
     namespaces.enter()
-    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, dropped, user, ipv6, service, nonsense)}
+    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, dropped, user, rates, ipv6, service, nonsense)}
     cases[CASE](Net())
 
 

@@ -137,7 +137,7 @@ def made_up(**values: list[float]) -> Runs:
 @pytest.mark.parametrize("a, b, bound, expected", [
     ([10, 11, 12], [5, 5.5, 6], "at_least: 1.9", HOLDS), ([10, 11, 12], [5, 5.5, 6], "at_least: 2.1", BREAKS),
     ([10, 11, 14], [5, 6, 6], "at_least: 1.9", UNDECIDED), ([10], [5], "at_least: 1.9", HOLDS),
-    ([10, math.nan], [5, 5], "at_least: 1.9", UNKNOWN), ([0, 0], [0, 0], "at_most: 1", HOLDS),
+    ([10, 11, math.nan], [5, 5, 5], "at_least: 1.9", UNKNOWN), ([0, 0], [0, 0], "at_most: 1", HOLDS),
     ([1, 1], [0, 0], "at_least: 2", HOLDS), ([0, 0, 0, 0, 1], [0] * 5, "at_least: 1.5", UNDECIDED)])
 def test_verdicts(a: list[float], b: list[float], bound: str, expected: str, write: Write, weft: Binary) -> None:
     text = "topology: star:4\ncases: [{name: a}, {name: b}]\nclaims:\n" \
@@ -145,7 +145,8 @@ def test_verdicts(a: list[float], b: list[float], bound: str, expected: str, wri
     claim, = load_claims(load(write(text), weft))
     found = judge(claim, made_up(a=a, b=b))
     assert found.verdict == expected
-    assert expected in in_words([found])
+    words = in_words([found])
+    assert expected in words and (" pairs, " in words) == (expected != UNKNOWN and len(a) > 1)
 
 
 def test_claims_about_no_runs_are_refused(write: Write, weft: Binary) -> None:
@@ -202,6 +203,8 @@ def test_nothing_is_not_zero() -> None:
     for name in ("flow_fct_max_us", "flow_dup_acks_max", "fct_p999_us", "foreground_gbps_mean", "flow_jain"):
         with pytest.raises(WeftlabError, match="there is no flow 6"):
             of_first_run(name, Scope(first_flow=6))
+        with pytest.raises(WeftlabError, match="there is no flow 99"):
+            of_first_run(name, Scope(first_flow=2, last_flow=99))
     for name in ("port_bytes", "cwnd_max_bytes", "flow_jain"):
         with pytest.raises(WeftlabError, match="the run ends at 16.5397 us, before the time looked at begins .17 us"):
             of_first_run(name, Scope(from_us=17))
@@ -251,13 +254,16 @@ def test_rates_that_never_become_fair_take_longer_than_looked_at(write: Write, w
 
 
 @pytest.mark.parametrize("least, most, bound, value, expected", [
-    (True, True, "at_least", 2.0, UNKNOWN), (True, False, "at_least", 2.0, HOLDS),
-    (True, False, "at_least", 0.5, UNKNOWN), (True, False, "at_most", 2.0, BREAKS),
-    (True, False, "at_most", 0.5, UNKNOWN), (False, True, "at_most", 0.5, HOLDS),
-    (False, True, "at_most", 2.0, UNKNOWN), (False, True, "at_least", 0.5, BREAKS)])
+    (True, True, "at_least: 1", 2.0, UNKNOWN), (True, False, "at_least: 1", 2.0, HOLDS),
+    (True, False, "at_least: 1", 0.5, UNKNOWN), (True, False, "at_most: 1", 2.0, BREAKS),
+    (True, False, "at_most: 1", 0.5, UNKNOWN), (False, True, "at_most: 1", 0.5, HOLDS),
+    (False, True, "at_most: 1", 2.0, UNKNOWN), (False, True, "at_least: 1", 0.5, BREAKS),
+    (True, False, "at_least: 1, at_most: 3", 4.0, BREAKS), (True, False, "at_least: 1, at_most: 3", 2.0, UNKNOWN),
+    (True, False, "at_least: 1, at_most: 3", 0.5, UNKNOWN), (False, True, "at_least: 1, at_most: 3", 0.5, BREAKS),
+    (False, True, "at_least: 1, at_most: 3", 2.0, UNKNOWN), (False, True, "at_least: 1, at_most: 3", 4.0, UNKNOWN)])
 def test_limits_decide_one_way(least: bool, most: bool, bound: str, value: float, expected: str, write: Write,
                                weft: Binary) -> None:
-    claim, = load_claims(load(write(SWEPT + f"  - {{text: t, measure: jain, {bound}: 1}}\n"), weft))
+    claim, = load_claims(load(write(SWEPT + f"  - {{text: t, measure: jain, {bound}}}\n"), weft))
     assert claim.verdict(weftlab.interval([value]), least, most) == expected
 
 

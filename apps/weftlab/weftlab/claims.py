@@ -65,9 +65,10 @@ class Claim:
         found = verdict(value, self.at_most, self.at_least)
         if not least and not most:
             return found
-        helped, hurt = (self.at_least, self.at_most) if least else (self.at_most, self.at_least)
-        decided = {HOLDS: helped is not None and hurt is None, BREAKS: hurt is not None and helped is None}
-        return found if decided.get(found, False) else UNKNOWN
+        beyond = (self.at_most, None) if least else (None, self.at_least)  # the bound on the side of the true value
+        if beyond == (None, None):
+            return HOLDS if found == HOLDS else UNKNOWN
+        return BREAKS if verdict(value, *beyond) == BREAKS else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,11 @@ class Judgement:
     def value(self) -> float:
         """NaN: not known."""
         return self.interval.mean
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether there is something to say of pairs."""
+        return self.pairs > 1 and self.verdict != UNKNOWN
 
     @property
     def ours(self) -> str:
@@ -229,7 +235,7 @@ def in_words(judgements: Sequence[Judgement]) -> str:
         lines.append(f"  {found.verdict}: {claim.text}")
         lines.append(f"          ours {found.ours}" + (f", must be {claim.bound}" if claim.bound else "") +
                      (f"; paper: {claim.paper}" if claim.paper else ""))
-        if found.pairs > 1:
+        if found.is_comparison:
             lines.append(f"          {paired(found)}")
         if claim.note and found.verdict != HOLDS:
             lines.append(f"          note: {claim.note}")

@@ -24,6 +24,7 @@ ROUNDING = 1e-6  # of times and of their ratios
 TABLES_MAX = 32  # files kept in memory
 SHARES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 KINDS = {"foreground": 0, "background": 1}  # of flows, as flows.csv has them
+ALL_FLOWS = 2**32 - 1  # as the last one: whichever is
 PLACES = ("leaf_up", "spine_up", "core_down", "spine_down", "leaf_host")  # ports of a tier in one direction
 
 
@@ -33,7 +34,7 @@ class Scope:
 
     ports: str | None = None  # pattern of port names; None: all
     first_flow: int = 0
-    last_flow: int = 2**32 - 1  # inclusive
+    last_flow: int = ALL_FLOWS  # inclusive
     from_us: float = 0.0  # of time series
     to_us: float = math.inf
     within: float = 0.25  # a rate this share of the fair one away from it counts as fair
@@ -109,13 +110,9 @@ def _table(row: Row, name: str) -> Any:
 
 
 def _flows_in(row: Row, scope: Scope) -> Any:
-    """The flows of the scope. WeftlabError: there are none, and a claim would hold of nothing."""
+    _check_flows(row, scope, "flows.csv")
     flows = _table(row, "flows.csv")
-    flows = flows[flows["flow"].between(scope.first_flow, scope.last_flow)]
-    if flows.empty:
-        last = "" if scope.last_flow == scope.first_flow else f" to {scope.last_flow}"
-        raise WeftlabError(f"{row['directory']}/flows.csv: there is no flow {scope.first_flow}{last}")
-    return flows
+    return flows[flows["flow"].between(scope.first_flow, scope.last_flow)]
 
 
 def _rows_in(row: Row, name: str, scope: Scope) -> Any:
@@ -146,6 +143,13 @@ def _of_file(name: str, column: str, tally: Callable[[Any], float]) -> Callable[
             return float(tally(values))
         return 0.0 if name == "ports.csv" else math.nan
     return value
+
+
+def _check_flows(row: Row, scope: Scope, name: str) -> None:
+    """Of flows that are not there a claim would hold."""
+    last = scope.first_flow if scope.last_flow == ALL_FLOWS else scope.last_flow
+    if last >= row["flows"]:
+        raise WeftlabError(f"{row['directory']}/{name}: there is no flow {last}")
 
 
 def _check_time(row: Row, scope: Scope) -> None:
@@ -300,8 +304,7 @@ def rates_of(arrivals: pd.DataFrame, scope: Scope, flow_count: int) -> Rates | N
 
 
 def _rates(row: Row, scope: Scope) -> Rates | None:
-    if scope.first_flow >= row["flows"]:
-        raise WeftlabError(f"{row['directory']}/arrivals.csv: there is no flow {scope.first_flow}")
+    _check_flows(row, scope, "arrivals.csv")
     _check_time(row, scope)
     return rates_of(_table(row, "arrivals.csv"), scope, int(row["flows"]))
 

@@ -96,7 +96,7 @@ class Page:
         claim = found.claim
         words = f"{claim.at_least:g} to {claim.at_most:g}" \
             if claim.at_least is not None and claim.at_most is not None else claim.bound
-        measured = LONG_PATH.sub("", found.ours) + (f"; {paired(found)}" if found.pairs > 1 else "")
+        measured = LONG_PATH.sub("", found.ours) + (f"; {paired(found)}" if found.is_comparison else "")
         return [claim.text, claim.paper, words if claim.published else "", "" if claim.published else words, measured,
                 MARKS.get(found.verdict, found.verdict)]
 
