@@ -38,10 +38,10 @@ static void add(struct cut *cut, uint32_t flow, uint64_t wire_bytes, bool longes
 	cut->wire_bytes += wire_bytes;
 }
 
-/* Some parallel links of one tier, all of one rate. */
+/* Some parallel links of one tier. */
 struct links {
-	uint64_t count, bps;
-	uint32_t tier; /* of the switches above them */
+	uint64_t together_bps, tier_bps; /* of all of them, and of one as the tier has it */
+	uint32_t tier;                   /* of the switches above them */
 };
 
 /* Time for all bytes to pass the cut, plus the rest of the last packet's path. What else is slow on that path need not
@@ -51,12 +51,12 @@ static weft_ps cut_ps(const struct lab_config *c, const struct weft_net *net, co
 	const struct weft_flow *f = &c->workload.flows[cut->flow];
 	uint32_t last, ack = lab_ack_wire_bytes(c);
 	flow_wire_bytes(c, f->bytes, &last);
-	struct weft_net_cut one = {links.tier, links.bps};
-	if (links.count == 1)
+	struct weft_net_cut one = {links.tier, links.tier_bps};
+	if (links.together_bps == links.tier_bps)
 		return weft_net_ideal_cut_ps(net, f->src, f->dst, cut->wire_bytes, last, ack, &one);
 	weft_ps idle = weft_net_ideal_ps(net, f->src, f->dst, last, last, ack);
-	uint64_t share = cut->wire_bytes / links.count;
-	return share > last ? idle + (weft_ps)((double)(share - last) * 8e12 / (double)links.bps) : idle;
+	uint64_t share = (uint64_t)((unsigned __int128)cut->wire_bytes * links.tier_bps / links.together_bps);
+	return share > last ? idle + (weft_ps)((double)(share - last) * 8e12 / (double)links.tier_bps) : idle;
 }
 
 /* The longest time of `n` cuts, the second half for the other direction of those that are at `links` of them. */
@@ -74,15 +74,13 @@ static weft_ps busiest(const struct lab_config *c, const struct weft_net *net, c
 /* The link of one host. */
 static struct links host_links(const struct weft_topo *t, uint32_t tier, uint32_t group)
 {
-	return (struct links){1, t->tier[0].down_bps, 0};
+	return (struct links){t->tier[0].down_bps, t->tier[0].down_bps, 0};
 }
 
-/* All links that leave a group: a leaf's uplinks, or those of all of a pod's second-tier switches. With rates that
- * differ, as many at the tier's rate as carry the same. */
+/* All links that leave a group: a leaf's uplinks, or those of all of a pod's second-tier switches. */
 static struct links group_links(const struct weft_topo *t, uint32_t tier, uint32_t group)
 {
-	uint64_t bps = t->tier[tier + 1].down_bps, count = weft_topo_group_up_bps(t, tier, group) / bps;
-	return (struct links){count ? count : 1, bps, tier + 1};
+	return (struct links){weft_topo_group_up_bps(t, tier, group), t->tier[tier + 1].down_bps, tier + 1};
 }
 
 static weft_ps ideal_of_groups(const struct lab_config *c, const struct weft_net *net, struct cut *cuts, uint32_t tier)

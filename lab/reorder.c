@@ -32,6 +32,22 @@ static struct reorder_hole *hole_of(struct reorder *r, uint32_t packets)
 	return r->hole;
 }
 
+/* Packets after `index` that have arrived. */
+static uint32_t arrived_after(const struct reorder *r, uint32_t index)
+{
+	const struct reorder_hole *h = r->hole;
+	uint32_t found = 0;
+	if (index == r->next)
+		return r->waiting;
+	for (uint32_t i = index + 1; i < h->end; i += 64) {
+		uint64_t word = bitmap_get64(h->bits, h->mask, i);
+		if (h->end - i < 64)
+			word &= (UINT64_C(1) << (h->end - i)) - 1;
+		found += (uint32_t)__builtin_popcountll(word);
+	}
+	return found;
+}
+
 void reorder_free(struct reorder *r)
 {
 	free(r->hole);
@@ -98,7 +114,7 @@ bool reorder_take(struct reorder *r, uint32_t packets, uint32_t index, bool retr
 		return true;
 	sum->packets++;
 	if (index < h->end && !retransmitted)
-		count_late(h->end - index - 1, c, sum);
+		count_late(arrived_after(r, index), c, sum);
 	if (index == r->next)
 		fill_gap(r, retransmitted, c);
 	else

@@ -18,14 +18,17 @@
 #include "lb_ops.h"
 
 enum {
-	BITS_MAX = 11,      /* of all parts: an ended penalty is met before the packet count wraps */
-	PENALTY_MAX = 4000, /* packets */
+	PENALTY_MAX = 8000, /* packets; more than a turn through all paths */
 	TRIES_MAX = 128,    /* paths looked at for one packet: two turns meet all of 64 */
 	TICK_SHIFT = 10,    /* times of failures count units of 1,024 ns */
 	COUNTS = 1 << 15,   /* the packet count is compared modulo this */
 	FRESH = 8,          /* answered entropies remembered, as many as REPS */
 	RESTING_SHIFT = 5,  /* the share of resting paths: a path in turn weighs 1/32 */
 };
+
+/* A path's turn comes in each round of all, and its penalty is renewed then. */
+_Static_assert((1 << WEFT_LB_COUNTED_BITS) < PENALTY_MAX && (1 << WEFT_LB_COUNTED_BITS) + PENALTY_MAX < COUNTS / 2,
+	       "a penalty that ended is met before the packet count wraps");
 
 /* A path in the history. A penalty that ended is renewed whenever its path's turn comes. */
 struct path {
@@ -128,7 +131,7 @@ static void layout(const struct weft_lb_params *params, struct weft_lb_digits *d
 	} else if (!params->digits_read) {
 		widen(d, log2_floor(t->classes));
 	}
-	narrow(d, bits < BITS_MAX ? bits : BITS_MAX);
+	narrow(d, bits < WEFT_LB_COUNTED_BITS ? bits : WEFT_LB_COUNTED_BITS);
 }
 
 static uint32_t history_size(const struct weft_lb_digits *d)

@@ -41,6 +41,8 @@ int options_set_param(struct options *o, const struct opt_setting *s, struct wef
 /* Prints the names of all, for a user who gave an unknown one. */
 void options_print_keys(const struct options *o, FILE *out);
 
+/* options_refuse.c: whether a load balancer can count through all paths that digits name. */
+bool options_paths_countable(const struct options *o);
 /* options_refuse.c: -EINVAL with the reason when these algorithms make no sense together; all parameters are set. */
 int options_refuse(const struct options *o, struct weft_err *err);
 

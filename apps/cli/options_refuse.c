@@ -6,6 +6,13 @@
 
 #include "options_int.h"
 
+bool options_paths_countable(const struct options *o)
+{
+	struct weft_lb_digits digits;
+	weft_topo_digits(&o->lab.topo, &digits);
+	return digits.bits[0] + digits.bits[1] + digits.bits[2] <= WEFT_LB_COUNTED_BITS;
+}
+
 static bool is_one_of(const char *name, const char *const *names)
 {
 	while (*names && strcmp(name, *names) != 0)
@@ -39,6 +46,12 @@ static bool counts_unseen_paths(const struct options *o)
 	return o->lab.lb->counts_paths && !o->lab.route->by_entropy && !o->lab.route->reads_digits;
 }
 
+/* Uplinks that no packet would take. */
+static bool counts_some_paths(const struct options *o)
+{
+	return o->lab.lb->counts_paths && o->lab.route->reads_digits && !options_paths_countable(o);
+}
+
 static bool bursts_by_packet(const struct options *o)
 {
 	return keeps_bursts(o) && by_packet(o);
@@ -69,9 +82,13 @@ static bool holds_nothing(const struct options *o)
 	return o->lab.engine.go_back_n && o->lab.engine.reorder_shim_ns;
 }
 
+_Static_assert(1 << WEFT_LB_COUNTED_BITS == 4096, "in a text below");
 static const struct option_refusal refusals[] = {
 	{counts_unseen_paths, "it counts through paths by entropies, which these switches do not look at: --route "
 			      "digits or one that hashes, or another lb"},
+	{counts_some_paths,
+	 "it counts through 4,096 paths, and the digits of this tree's uplinks have more: another lb, or "
+	 "another route"},
 	{bursts_by_packet, "switches choose for each packet, so nothing keeps the packets of a burst together"},
 	{sprayed_flows, "switches choose for each flow, and with an entropy for each packet every packet is one"},
 	{sprayed_order, "go_back_n drops what is out of order, which an entropy for each packet makes the rule"},

@@ -44,7 +44,7 @@ static const struct weft_lb_ops *auto_lb(const struct options *o, const struct w
 	}
 	struct weft_lb_offer offer = {
 		.switches_choose = !o->lab.route->by_entropy && !o->lab.route->reads_digits,
-		.digits = o->lab.route->reads_digits,
+		.digits = o->lab.route->reads_digits && options_paths_countable(o),
 		.ecn = fabric->ecn_max_pct > 0,
 		.trimming = !o->no_trim && fabric->trim != WEFT_TRIM_OFF,
 		.all_acked = engine->lb_all_acked,
@@ -153,7 +153,11 @@ static int resolve_params(struct options *o, struct weft_err *err)
 
 int options_resolve(struct options *o, struct weft_err *err)
 {
-	int rc = resolve_algorithms(o, err);
+	o->step = "topology"; /* algorithms are chosen by it */
+	int rc = options_topology(o->topology, o->link_bps, UINT64_C(50000000000), &o->lab.topo, err);
+	if (rc)
+		return rc;
+	rc = resolve_algorithms(o, err);
 	if (rc)
 		return rc;
 	o->step = "set";
@@ -162,10 +166,6 @@ int options_resolve(struct options *o, struct weft_err *err)
 		return rc;
 	o->step = "lb";
 	rc = options_refuse(o, err);
-	if (rc)
-		return rc;
-	o->step = "topology";
-	rc = options_topology(o->topology, o->link_bps, UINT64_C(50000000000), &o->lab.topo, err);
 	if (rc)
 		return rc;
 	o->step = "fault";

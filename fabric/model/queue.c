@@ -237,8 +237,9 @@ static void admit_pfc(struct weft_net *net, struct net_port *p, struct weft_pkt 
 	/* `fabric_ingress` shares a union with the sender's trailer, which must not be there any more. */
 	assert(!(pkt->flags & WEFT_PKT_TRAILER));
 	pkt->fabric_ingress = from;
-	if (p->data_bytes > net->stats.max_queue_bytes)
-		net->stats.max_queue_bytes = p->data_bytes;
+	uint64_t depth = (uint64_t)p->data_bytes + (net->evq.now < p->busy_until ? p->service_data_bytes : 0);
+	if (depth > net->stats.max_queue_bytes)
+		net->stats.max_queue_bytes = depth;
 }
 
 static void send_when_free(struct weft_net *net, uint32_t port)

@@ -196,7 +196,12 @@ bool weft_topo_leaf_oversubscribed(const struct weft_topo *topo)
 {
 	if (topo->tiers < 2)
 		return false;
-	return topo->tier[0].radix_down * topo->tier[0].down_bps > weft_topo_uplinks(topo, 0) * topo->tier[1].down_bps;
+	uint64_t hosts_bps = topo->tier[0].radix_down * topo->tier[0].down_bps;
+	uint32_t unlike = topo->link_count ? topo->tier[0].switches : 1;
+	for (uint32_t leaf = 0; leaf < unlike; leaf++)
+		if (hosts_bps > weft_topo_group_up_bps(topo, 0, leaf))
+			return true;
+	return false;
 }
 
 uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, uint32_t sw)

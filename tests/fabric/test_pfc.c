@@ -133,6 +133,28 @@ static void weft_net__pfc_halves_two_senders(void **state)
 	lan_close(&lan);
 }
 
+/* As without PFC, the deepest queue has the packet in service in it. */
+static void weft_net__pfc_counts_the_deepest_queue_alike(void **state)
+{
+	uint64_t deepest[2];
+
+	for (uint32_t pfc = 0; pfc < 2; pfc++) {
+		struct lan lan;
+		struct weft_net_conf conf = pfc_conf(10000);
+		conf.tune.pfc = pfc;
+		conf.tune.queue_bytes = 100 * LAN_MTU;
+		lan_open(&lan, "star:3", GBPS100, conf);
+		lan_send(&lan, 0, (struct lan_send){.src = 0, .dst = 2, .count = 20});
+		lan_send(&lan, 0, (struct lan_send){.src = 1, .dst = 2, .count = 20});
+		weft_net_run(lan.net, WEFT_NEVER - 1);
+		assert_int_equal(lan.hosts[2].data, 40);
+		deepest[pfc] = lan_stats(&lan).max_queue_bytes;
+		lan_close(&lan);
+	}
+	assert_int_equal(deepest[0], 21 * LAN_MTU);
+	assert_int_equal(deepest[1], deepest[0]);
+}
+
 /* A host alone cannot congest anything. */
 static void weft_net__pfc_leaves_others_alone(void **state)
 {
@@ -302,6 +324,7 @@ int main(void)
 		cmocka_unit_test(weft_net__pfc_incast_loses_nothing),
 		cmocka_unit_test(weft_net__pfc_loses_nothing_at_mixed_rates),
 		cmocka_unit_test(weft_net__pfc_halves_two_senders),
+		cmocka_unit_test(weft_net__pfc_counts_the_deepest_queue_alike),
 		cmocka_unit_test(weft_net__pfc_leaves_others_alone),
 		cmocka_unit_test(weft_net__pfc_blocks_the_head_of_line),
 		cmocka_unit_test(weft_net__pfc_lets_control_pass),

@@ -86,6 +86,32 @@ static void weft_topo_leaf__oversubscribed(void **state)
 	}
 }
 
+/* One leaf is enough, and its own links count. */
+static void weft_topo_leaf__oversubscribed_by_unlike_links(void **state)
+{
+	static const struct {
+		struct weft_topo_link link;
+		bool oversubscribed;
+	} cases[] = {
+		{{.tier = 0, .sw = 0, .up = 0, .cables = 5}, false},
+		{{.tier = 0, .sw = 1, .up = 2, .bps = 99000000000}, true},
+		{{.tier = 0, .sw = 1, .up = 2, .bps = 101000000000}, false},
+	};
+	struct weft_topo t;
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(weft_topo_preset("leafspine:2:4:4", 100000000000, &t, NULL), 0);
+		t.link[0] = cases[i].link;
+		t.link_count = 1;
+		assert_int_equal(weft_topo_leaf_oversubscribed(&t), cases[i].oversubscribed);
+	}
+	/* The widest leaf has what its hosts send, the other one half of that. */
+	assert_int_equal(weft_topo_preset("leafspine:2:4:8", 100000000000, &t, NULL), 0);
+	t.link[0] = cases[0].link;
+	t.link_count = 1;
+	assert_true(weft_topo_leaf_oversubscribed(&t));
+}
+
 static void weft_topo_parse__mesh(void **state)
 {
 	char text[1024];
@@ -221,6 +247,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weft_topo_leaf__oversubscribed),
+		cmocka_unit_test(weft_topo_leaf__oversubscribed_by_unlike_links),
 		cmocka_unit_test(weft_topo_parse__fields),
 		cmocka_unit_test(weft_topo_parse__shipped_files),
 		cmocka_unit_test(weft_topo_parse__bad_lines),

@@ -86,7 +86,7 @@ uint32_t weft_topo_switch_uplinks(const struct weft_topo *topo, uint32_t tier, u
 uint64_t weft_topo_group_up_bps(const struct weft_topo *topo, uint32_t tier, uint32_t group);
 /* The digits that name the uplinks of the tiers. A tier whose `values` are fewer than its uplinks did not fit. */
 void weft_topo_digits(const struct weft_topo *topo, struct weft_lb_digits *digits);
-/* The hosts of a leaf send more than its uplinks carry, at the topology's rates. Without uplinks: no. */
+/* The hosts of some leaf send more than its uplinks carry, at the topology's rates. Without uplinks: no. */
 bool weft_topo_leaf_oversubscribed(const struct weft_topo *topo);
 /* How the link `up` of switch `sw` of `tier` differs from others; NULL: it does not. */
 const struct weft_topo_link *weft_topo_link_find(const struct weft_topo *topo, uint32_t tier, uint32_t sw, uint32_t up);

@@ -40,6 +40,10 @@ struct weft_lb_digits {
 	uint8_t bits[WEFT_LB_PARTS];
 };
 
+/* Load balancers that count through paths (`counts_paths`) remember each of them: so many bits of an entropy at most,
+ * from the lowest. What parts need beyond them is cut off, and nothing takes those uplinks. */
+enum { WEFT_LB_COUNTED_BITS = 12 };
+
 /* Packs parts with that many values, as few bits each as possible; a part that does not fit is cut to the values the
  * bits left over can tell apart. */
 static inline void weft_lb_digits_init(struct weft_lb_digits *d, const uint32_t values[WEFT_LB_PARTS])

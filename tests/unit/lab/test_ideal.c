@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ideal.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "cmocka_all.h"
 #include "options.h"
 
@@ -97,6 +101,30 @@ static void ideal__unlike_links_count(void **state)
 	assert_true(one / three > 2.9 && one / three < 3.1);
 }
 
+/* Two leaves of four hosts at 100 Gb/s with two uplinks each. `links` gives those of leaf 0 other rates. */
+static double ideal_with_links_us(const char *links)
+{
+	static const char *const text =
+		"Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\nRadix_Up 2\n"
+		"Downlink_Latency_ns 600\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 600\n";
+	char path[] = "/tmp/weft-ideal-XXXXXX.topo";
+	int fd = mkstemps(path, 5);
+	assert_true(fd >= 0 && dprintf(fd, "%s%s", text, links) > 0);
+	double us = ideal_us(path, "tornado:8:16MiB");
+	close(fd);
+	unlink(path);
+	return us;
+}
+
+/* Whatever the rates add up to: not only multiples of the tier's. */
+static void ideal__unlike_rates_add_up(void **state)
+{
+	double like = ideal_with_links_us("");
+	assert_float_equal(ideal_with_links_us("Link 0 0 1 50\n") / like, 2 / 1.5, 0.02);
+	assert_float_equal(ideal_with_links_us("Link 0 0 1 25\nLink 0 1 1 25\n") / like, 4, 0.02);
+	assert_float_equal(ideal_with_links_us("Link 0 0 1 300\n"), like, 0.01); /* leaf 1 has what it had */
+}
+
 static void ideal__grows_with_the_bytes(void **state)
 {
 	double one = ideal_us("star:4", "permutation:4:1MiB"), two = ideal_us("star:4", "permutation:4:2MiB");
@@ -138,6 +166,7 @@ int main(void)
 		cmocka_unit_test(ideal__oversubscribed_leaf_is_the_bottleneck),
 		cmocka_unit_test(ideal__grows_with_the_bytes),
 		cmocka_unit_test(ideal__unlike_links_count),
+		cmocka_unit_test(ideal__unlike_rates_add_up),
 		cmocka_unit_test(ideal__one_fast_uplink_is_several),
 		cmocka_unit_test(ideal__slow_uplinks_carry_one_flow_together),
 		cmocka_unit_test(ideal__slow_uplink_leaves_the_others),

@@ -139,18 +139,19 @@ static void percentile__over_all_packets(void **state)
 	assert_int_equal(reorder_percentile(&(struct reorder_sum){0}, 0.99), 0);
 }
 
-/* The definitions, word by word, over a list of arrivals. */
-static struct reorder_counts by_definition(const uint32_t *order, uint32_t n)
+/* The definitions, word by word, over a list of arrivals. Of the sums, the extents. */
+static struct reorder_counts by_definition(const uint32_t *order, uint32_t n, struct reorder_sum *sum)
 {
 	struct reorder_counts c = {0};
 	bool there[PACKETS + 1] = {false};
 	uint32_t next = 0, waited = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t waiting = 0;
-		bool late = false;
+		uint32_t waiting = 0, first = 0; /* packets that were sent later and came first */
 		for (uint32_t j = order[i] + 1; j < n; j++)
-			late |= there[j];
-		c.reordered += late;
+			first += there[j];
+		c.reordered += first > 0;
+		sum->extents[first] += first > 0;
+		sum->extent_max = first > sum->extent_max ? first : sum->extent_max;
 		there[order[i]] = true;
 		waited = order[i] == next ? 0 : waited + 1;
 		while (there[next])
@@ -179,10 +180,13 @@ static void take__like_the_definition(void **state)
 			order[j] = kept;
 		}
 		arrive_all(&f, order, f.packets);
-		struct reorder_counts c = by_definition(order, f.packets);
+		struct reorder_sum sum = {0};
+		struct reorder_counts c = by_definition(order, f.packets, &sum);
 		assert_memory_equal(&f.counts, &c, sizeof c);
 		assert_int_equal(f.sum.packets, f.packets);
 		assert_int_equal(f.sum.reordered, c.reordered);
+		assert_int_equal(f.sum.extent_max, sum.extent_max);
+		assert_memory_equal(f.sum.extents, sum.extents, sizeof sum.extents);
 		assert_null(f.order.hole);
 	}
 }

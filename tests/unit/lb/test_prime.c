@@ -464,6 +464,27 @@ static void layout__parts_can_be_set(void **state)
 	assert_int_equal(seen, 0x7777);
 }
 
+/* 1,600 paths whose digits need 12 bits. */
+static void layout__all_uplinks_of_large_switches(void **state)
+{
+	static const struct weft_lb_ops *const all[] = {&weft_lb_prime, &weft_lb_prime2, &weft_lb_co_prime};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct lb_box box;
+		bool taken[4096] = {false};
+		lb_box_init(&box, all[i], 65536, 1, 0);
+		weft_lb_digits_init(&box.params.digits, (const uint32_t[WEFT_LB_PARTS]){40, 40});
+		box.params.digits_read = 1;
+		lb_box_again(&box, 1, 0);
+		for (uint32_t psn = 0; psn < 1600; psn++) {
+			uint16_t ev = lb_box_pick(&box, psn, 0);
+			assert_true(ev < 4096 && !taken[ev]);
+			taken[ev] = true;
+			assert_true(weft_lb_digit(&box.params.digits, ev, 0) < 40);
+			assert_true(weft_lb_digit(&box.params.digits, ev, 1) < 40);
+		}
+	}
+}
+
 static void layout__small_entropy_set_cuts_parts(void **state)
 {
 	struct lb_box box;
@@ -502,6 +523,7 @@ int main(void)
 		cmocka_unit_test(co_prime__ignores_everything),
 		cmocka_unit_test(state_bytes__by_the_shape),
 		cmocka_unit_test(layout__parts_can_be_set),
+		cmocka_unit_test(layout__all_uplinks_of_large_switches),
 		cmocka_unit_test(layout__small_entropy_set_cuts_parts),
 	};
 

@@ -288,6 +288,11 @@ static void parse__lb_without_meaning(void **state)
 		else
 			REFUSED(f, -EINVAL, "counts through paths by entropies", "--lb", "prime", "--route", r->name);
 	}
+	assert_int_equal(PARSE(f, "--topology", "tree:2:2:2:64:64", "--lb", "prime", "--route", "digits"), 0);
+	REFUSED(f, -EINVAL, "digits of this tree's uplinks have more", "--topology", "tree:2:2:2:65:64", "--lb",
+		"prime", "--route", "digits");
+	assert_int_equal(PARSE(f, "--topology", "tree:2:2:2:65:64", "--lb", "auto", "--route", "digits"), 0);
+	assert_string_equal(f->o.lab.lb->name, "reps2");
 	REFUSED(f, -EINVAL, "lb co-prime with route drill", "--lb", "co-prime", "--route", "drill");
 	assert_int_equal(PARSE(f, "--lb", "auto", "--route", "conga"), 0);
 	assert_string_equal(f->o.lab.lb->name, "ecmp");
