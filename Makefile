@@ -30,7 +30,7 @@ build: $(BUILD)/build.ninja
 
 # Debian packages of the commit, in build-deb.
 deb:
-	@scripts/deps.sh debhelper
+	@scripts/deps.sh build-essential $$(scripts/build_deps.sh)
 	@scripts/deb.sh $(BUILD)-deb -b
 
 demo: deps build

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lab.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -26,6 +27,23 @@ static int create_net(struct lab *lab, struct weft_err *err)
 	conf.free_pkt = free_pkt;
 	conf.free_arg = lab->slab;
 	return weft_net_create(&conf, &lab->conf->topo, 0, &lab->net, err);
+}
+
+static void free_nothing(void *arg, struct weft_pkt *pkt)
+{
+	assert(false);
+}
+
+int lab_check_net(const struct lab_config *config, struct weft_err *err)
+{
+	struct weft_net_conf conf;
+	struct weft_net *net;
+	lab_net_conf(config, &conf);
+	conf.free_pkt = free_nothing;
+	int rc = weft_net_create(&conf, &config->topo, 0, &net, err);
+	if (!rc)
+		weft_net_destroy(net);
+	return rc;
 }
 
 static int create_hosts(struct lab *lab, struct weft_err *err)

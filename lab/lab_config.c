@@ -75,7 +75,6 @@ void lab_config_begin(struct lab_config *c)
 	c->lb = weft_lb_auto(&offer, &reason);
 	weft_param_defaults(weft_engine_tunes, &c->engine);
 	lab_engine_auto(&c->engine);
-	c->engine.validate = WEFT_VALIDATE_NEVER; /* nobody lies about an address here */
 	weft_param_defaults(weft_net_tunes, &c->fabric);
 	weft_param_defaults(lab_tunes, &c->tune);
 	weft_param_defaults(weft_fault_params, &c->fault);

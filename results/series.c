@@ -16,7 +16,8 @@ struct series_port {
 	struct weft_port_counts counts;
 	double unsent_bytes; /* of the packet in service, not on the link yet */
 	uint32_t id;
-	bool idle; /* its last row says that nothing happens, or there is none */
+	bool idle;      /* its last row says that nothing happens, or there is none */
+	weft_ps row_at; /* of the last row; WEFT_NEVER: there is none */
 };
 
 struct series {
@@ -42,7 +43,7 @@ static int choose_ports(struct series *s, const char *patterns, struct weft_err 
 		struct weft_port_info info;
 		weft_net_port_info(net, id, &info);
 		if (!patterns || match_any(patterns, info.name))
-			s->ports[s->port_count++] = (struct series_port){.id = id, .idle = true};
+			s->ports[s->port_count++] = (struct series_port){.id = id, .idle = true, .row_at = WEFT_NEVER};
 	}
 	if (!s->port_count)
 		return weft_err_set(err, -EINVAL, "series-ports: no port is called '%.80s'", patterns);
@@ -117,9 +118,10 @@ static bool sample_port(struct series *s, struct series_port *p, weft_ps now)
 	if (!moved && p->idle)
 		return false;
 	weft_net_port_info(net, p->id, &info);
-	if (moved && p->idle)
+	if (moved && p->idle && p->row_at != s->since)
 		write_idle_port(s, info.name, s->since);
 	p->idle = !moved;
+	p->row_at = now;
 	if (!moved) {
 		write_idle_port(s, info.name, now);
 		return true;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "weft/time.h"
 
@@ -27,9 +28,21 @@ int opt_u64(void *field, const char *value, struct weft_err *err)
 {
 	char *end;
 	errno = 0;
-	unsigned long long n = strtoull(value, &end, 0);
+	unsigned long long n = strtoull(value, &end, strncasecmp(value, "0x", 2) == 0 ? 16 : 10);
 	if (errno || *end || end == value || strchr(value, '-'))
 		return weft_err_set(err, -EINVAL, "'%s' is not a number", value);
+	*(uint64_t *)field = n;
+	return 0;
+}
+
+int opt_seed(void *field, const char *value, struct weft_err *err)
+{
+	uint64_t n = 0;
+	int rc = opt_u64(&n, value, err);
+	if (rc)
+		return rc;
+	if (n > INT64_MAX)
+		return weft_err_set(err, -ERANGE, "%s is too large", value);
 	*(uint64_t *)field = n;
 	return 0;
 }

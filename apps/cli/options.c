@@ -89,7 +89,7 @@ const struct opt_desc options_table[] = {
 	 FIELD(route_name)},
 	{"mtu", "BYTES", "payload of a full packet; default: 4096", opt_mtu, 0},
 	{"link-gbps", "N", "rate of every link; default: the topology's, 50 for presets", opt_gbps, FIELD(link_bps)},
-	{"seed", "N", "of everything random; same seed, same run; default: 1", opt_u64, FIELD(lab.seed)},
+	{"seed", "N", "of everything random; same seed, same run; default: 1", opt_seed, FIELD(lab.seed)},
 	{"no-trim", NULL, "switches drop instead of trimming", opt_flag, FIELD(no_trim)},
 	{"end", "TIME", "give up at this time of the run: 500us, 20ms, 1s", opt_duration, FIELD(lab.end_ns)},
 	{"set", "KEY=VALUE", "a parameter of engine, algorithm, fabric or faults (--help-params)", opt_setting, 0,

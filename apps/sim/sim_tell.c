@@ -2,10 +2,12 @@
 #include "sim_tell.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 
 #include "file.h"
+#include "lab.h"
 #include "metric.h"
 
 /* Prints and frees it; NULL: it could not be made. */
@@ -22,7 +24,9 @@ static int print(json_t *json, struct weft_err *err)
 
 static void add_param(void *arg, const char *key, uint64_t value)
 {
-	json_object_set_new(arg, key, json_integer((json_int_t)value));
+	char text[24];
+	snprintf(text, sizeof text, "%" PRIu64, value);
+	json_object_set_new(arg, key, value <= INT64_MAX ? json_integer((json_int_t)value) : json_string(text));
 }
 
 static uint64_t bytes_of(const struct weft_workload *w)
@@ -36,6 +40,9 @@ static uint64_t bytes_of(const struct weft_workload *w)
 int sim_tell_config(const struct options *o, struct weft_err *err)
 {
 	const struct lab_config *lab = &o->lab;
+	int rc = lab_check_net(lab, err);
+	if (rc)
+		return rc;
 	json_t *set = json_object();
 	if (set)
 		options_each_param(o, add_param, set);

@@ -200,7 +200,7 @@ static const struct opt_desc switch_options[] = {
 	 "be this user once the ports are open, who owns their sockets; for a switch" BELOW
 	 "that root starts, because of a NIC",
 	 opt_string, FIELD(user)},
-	{"seed", "N", "of ECMP salts, RED and switches' choices", opt_u64, FIELD(seed)},
+	{"seed", "N", "of ECMP salts, RED and switches' choices", opt_seed, FIELD(seed)},
 	{"stats", "SECONDS", "print counters that often", opt_u32, FIELD(stats_s)},
 	{NULL, NULL, NULL, NULL, 0},
 };

@@ -108,6 +108,9 @@ local NACKS = {
 	[24] = "RCVD_SES_PROCG",
 	[25] = "UNEXP_EVENT",
 	[26] = "RCVR_INFER_LOSS",
+	[253] = "EXP_NORMAL",
+	[254] = "EXP_ERROR",
+	[255] = "EXP_FATAL",
 }
 local OPCODES = {
 	[0] = "NO_OP",

@@ -108,13 +108,15 @@ struct weft_cqe {
 	void *context;  /* of the operation; REMOTE_*: of the region */
 	uint8_t kind;   /* enum weft_op_kind of the operation */
 	uint16_t flags; /* WEFT_OP_HAS_DATA, WEFT_OP_TAGGED, WEFT_OP_MULTI, WEFT_OP_MODIFIED */
-	int32_t err;    /* 0, or errno: EMSGSIZE truncated (olen bytes lost), ECANCELED, ENOMSG (PEEK/CLAIM found none),
-			 * ETIMEDOUT peer silent, ENETUNREACH no route to it, ECONNRESET peer restarted, EHOSTUNREACH no
-			 * such endpoint, EINVAL bad operation, what weft_engine_fail was given, EACCES no such key or not
-			 * allowed, ERANGE outside the region */
-	uint32_t peer;  /* receives and REMOTE_*: the sender's id; others: that of the operation */
-	uint64_t len;   /* bytes placed (receives), sent, read, or waiting (PEEK) */
-	uint64_t olen;  /* bytes that did not fit */
+	int32_t err; /* 0, or errno: EMSGSIZE truncated (olen bytes lost) or longer than any message may be, ECANCELED,
+		      * ENOMSG (PEEK/CLAIM found none), ETIMEDOUT peer silent, ENETUNREACH no route to it, ECONNRESET
+		      * peer restarted, EHOSTUNREACH no such endpoint, EINVAL bad operation, ENOTSUP and EOPNOTSUPP what
+		      * this engine or the peer's profile cannot do, EIO what the peer sent makes no sense, ENOMEM,
+		      * ESHUTDOWN after weft_engine_shutdown, what weft_engine_fail was given, EACCES no such key or not
+		      * allowed, ERANGE outside the region */
+	uint32_t peer;      /* receives and REMOTE_*: the sender's id; others: that of the operation */
+	uint64_t len;       /* bytes placed (receives), sent, read, or waiting (PEEK) */
+	uint64_t olen;      /* bytes that did not fit */
 	uint64_t offset;    /* with WEFT_OP_MULTI: where in the buffer the message lies */
 	uint64_t tag, data; /* REMOTE_*: tag is the region's key, and context its context */
 };
@@ -122,7 +124,7 @@ struct weft_cqe {
 /* ---- endpoints ---- */
 
 /* Opens an endpoint for messages, memory and atomics. `port` 0 takes the next free number (from 0xC000 up). Queue sizes
- * are rounded up to powers of two. -EADDRINUSE, -ENOMEM. */
+ * are rounded up to powers of two, 16 at least and 1,048,576 at most. -EADDRINUSE, -ENOMEM. */
 int weft_ep_open(struct weft_engine *e, uint16_t port, uint32_t sq_entries, uint32_t cq_entries, struct weft_ep **out,
 		 struct weft_err *err);
 

@@ -15,6 +15,10 @@
 
 struct lab;
 
+/* Whether there can be such a fabric; the error of its parts, with a message. What only an engine refuses shows later.
+ */
+int lab_check_net(const struct lab_config *conf, struct weft_err *err);
+
 /* Builds fabric, hosts and engines. The configuration stays the caller's and outlives the lab; several labs may share
  * one. Any error of the parts, with a message. */
 int lab_create(const struct lab_config *conf, struct lab **out, struct weft_err *err);

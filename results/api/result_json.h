@@ -14,7 +14,8 @@ int result_dump(const json_t *json, const char *path, struct weft_err *err);
  * memory. */
 json_t *result_text(const char *text);
 
-/* A number where the text is one, a string otherwise; NULL: no memory. */
+/* A number where the text is one as JSON writes it, a string otherwise: what an option is given again with. NULL: no
+ * memory. */
 json_t *result_value(const char *text);
 
 #endif

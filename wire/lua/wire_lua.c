@@ -31,7 +31,7 @@ static const char *const groups[] = {WIRE_FIELDS(NOTHING, NOTHING, NOTHING, GROU
 static void print_names(const struct names *n)
 {
 	printf("local %s = {\n", n->lua);
-	for (unsigned value = 0; value < 64; value++)
+	for (unsigned value = 0; value < 256; value++)
 		if (strcmp(n->of((uint8_t)value), "unknown") != 0)
 			printf("\t[%u] = \"%s\",\n", value, n->of((uint8_t)value));
 	printf("}\n");

@@ -23,7 +23,8 @@ struct opt_desc {
 int opt_string(void *field, const char *value, struct weft_err *err);   /* const char *, not copied */
 int opt_flag(void *field, const char *value, struct weft_err *err);     /* bool, set to true */
 int opt_u32(void *field, const char *value, struct weft_err *err);      /* uint32_t */
-int opt_u64(void *field, const char *value, struct weft_err *err);      /* uint64_t */
+int opt_u64(void *field, const char *value, struct weft_err *err);      /* uint64_t, decimal or 0x... */
+int opt_seed(void *field, const char *value, struct weft_err *err);     /* ... that JSON's readers take: below 2^63 */
 int opt_gbps(void *field, const char *value, struct weft_err *err);     /* uint64_t bits per second from Gb/s, > 0 */
 int opt_duration(void *field, const char *value, struct weft_err *err); /* weft_ns from 10ns, 5us, 2.5ms, 1s */
 int opt_time(void *field, const char *value, struct weft_err *err);     /* ... and from 0us */

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "member.h"
 #include "result_box.h"
+#include "result_json.h"
 #include "temp_dir.h"
 
 static json_t *load(const char *dir, const char *name)
@@ -45,6 +47,38 @@ static void write_dir__origin_and_options(void **state)
 	assert_null(json_object_get(json_object_get(json, "options"), "out"));
 	json_decref(json);
 	assert_int_equal(temp_dir_remove(dir), 0);
+}
+
+/* What an option is given again with: not a number that JSON writes in another way, or with fewer digits. */
+static void write_dir__options_as_they_were_given(void **state)
+{
+	static const char *const text[] = {"0xdeadbeef",
+					   "010",
+					   "1e3",
+					   "18446744073709551615",
+					   "3.14159265358979",
+					   "0x1234567890abc",
+					   "nan",
+					   "+1",
+					   "1.",
+					   ".5",
+					   "-",
+					   "0x1p4"};
+	static const struct {
+		const char *text;
+		double value;
+	} numbers[] = {{"0", 0}, {"-7", -7}, {"0.25", 0.25}, {"9223372036854775807", 9223372036854775807.0}};
+	for (size_t i = 0; i < count_of(text); i++) {
+		json_t *json = result_value(text[i]);
+		assert_true(json_is_string(json));
+		assert_string_equal(json_string_value(json), text[i]);
+		json_decref(json);
+	}
+	for (size_t i = 0; i < count_of(numbers); i++) {
+		json_t *json = result_value(numbers[i].text);
+		assert_true(json_is_number(json) && json_number_value(json) == numbers[i].value);
+		json_decref(json);
+	}
 }
 
 /* A file's name can hold any bytes; the result is not lost for it. */
@@ -107,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(write_dir__origin_and_options),
+		cmocka_unit_test(write_dir__options_as_they_were_given),
 		cmocka_unit_test(write_dir__text_that_is_no_utf8),
 		cmocka_unit_test(write_dir__a_line_per_flow),
 	};

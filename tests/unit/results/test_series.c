@@ -393,6 +393,31 @@ static void series_sample__leaves_pauses_out(void **state)
 	assert_in_range(pauses, 1, 3);
 }
 
+/* A packet in every other sample: each sample has one row. */
+static void series_sample__has_one_row_after_a_short_pause(void **state)
+{
+	struct fixture *f = *state;
+	char path[64];
+	uint32_t idle = 0;
+	snprintf(path, sizeof path, "%s/some.cm", f->dir);
+	FILE *file = file_create(path, NULL);
+	assert_non_null(file);
+	fputs("Nodes 2\nConnections 10\n", file);
+	for (uint32_t i = 0; i < 10; i++)
+		fprintf(file, "0->1 id %u start %u size 1000\n", i + 1, 2 * i);
+	assert_int_equal(file_finish(file, path, NULL), 0);
+	assert_int_equal(MAKE(f, "--topology", "star:2", "--matrix", path, "--out", f->dir, "--series", "1us",
+			      "--series-ports", "host0"),
+			 0);
+	run(f);
+	load_ports(f);
+	for (uint32_t i = 1; i < f->port_count; i++) {
+		assert_true(f->ports[i].us > f->ports[i - 1].us);
+		idle += f->ports[i].tx == 0 && f->ports[i].us - f->ports[i - 1].us < 1.5;
+	}
+	assert_true(idle >= 5);
+}
+
 static void series_sample__shows_connections(void **state)
 {
 	struct fixture *f = *state;
@@ -481,6 +506,7 @@ int main(void)
 		TEST(series_sample__leaves_the_run_alone),
 		TEST(series_sample__does_not_prolong_a_run),
 		TEST(series_sample__leaves_pauses_out),
+		TEST(series_sample__has_one_row_after_a_short_pause),
 		TEST(series_sample__reports_a_full_disk),
 		TEST(series_close__agrees_with_the_samples),
 		TEST(series_close__reports_a_full_disk),

@@ -145,6 +145,11 @@ static void parse__bad_values_are_refused(void **state)
 	struct fixture *f = *state;
 	REFUSED(f, -EINVAL, "seed", "--seed", "x");
 	REFUSED(f, -EINVAL, "seed", "--seed", "-1");
+	REFUSED(f, -ERANGE, "seed", "--seed", "0x8000000000000000");
+	assert_int_equal(PARSE(f, "--seed", "010"), 0);
+	assert_int_equal(f->o.lab.seed, 10);
+	assert_int_equal(PARSE(f, "--seed", "0x7fffffffffffffff"), 0);
+	assert_int_equal(f->o.lab.seed, INT64_MAX);
 	REFUSED(f, -EINVAL, "needs a value", "--seed");
 	REFUSED(f, -ERANGE, "--mtu", "--mtu", "0");
 	REFUSED(f, -ERANGE, "--mtu", "--mtu", "100000");

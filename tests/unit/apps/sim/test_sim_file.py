@@ -148,6 +148,14 @@ class SimFile(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path("weft-out")))
         self.refused(ONE, "command line: matrix: ", args=("--matrix", "permutation:5:1KiB", "--dry-run"))
 
+    def test_a_dry_run_refuses_what_there_is_no_fabric_of(self):
+        for options, why in (("--set pfc=1 --set credit_queue=8", "credit queues with PFC"),
+                             ("--topology vl2:4:4:2:4 --route symmetric", "symmetric hashing needs a tree"),
+                             ("--topology leafspine:2:300:1 --matrix permutation:2:4KiB --route conga", "256 uplinks")):
+            run = subprocess.run((WEFT, "sim", *options.split(), "--dry-run"), capture_output=True, text=True, timeout=60)
+            self.assertEqual((run.returncode != 0, run.stdout), (True, ""), options)
+            self.assertIn(why, run.stderr)
+
     def test_a_dry_run_that_cannot_tell_says_why(self):
         with open("/dev/full", "w") as full:
             run = subprocess.run((WEFT, "sim", *"--topology star:4 --matrix permutation:4:16KiB --dry-run".split()), stdout=full,
