@@ -387,8 +387,6 @@ static int host_listen(struct door *d, struct weft_err *err)
 		if (rc == 0 && d->conf.group != NULL)
 			rc = door_socket_give(path, d->conf.group, err);
 	}
-	if (rc == 0 && chmod(d->conf.dir, 0755) != 0)
-		rc = weft_err_set(err, -errno, "%s: %s", d->conf.dir, strerror(errno));
 	if (rc == 0 && !watch(d, d->host_listener, AT_HOST, 0, 0))
 		rc = weft_err_set(err, -errno, "%s: %s", path, strerror(errno));
 	return rc;

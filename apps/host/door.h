@@ -15,7 +15,7 @@
 struct door;
 
 struct door_conf {
-	const char *dir;            /* DIR/host, DIR/ports/N and DIR/leases are the door's; outlives it */
+	const char *dir; /* DIR/host, DIR/ports/N and DIR/leases are the door's; from the root; outlives it */
 	const char *private_prefix; /* of the sockets of DPDK's ports: followed by their numbers; outlives the door */
 	const char *group;          /* whose members may come; NULL: nobody but the user this process is */
 	const struct switch_user *user;

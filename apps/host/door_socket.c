@@ -41,13 +41,22 @@ bool door_socket_tell(int fd, const char *format, ...)
 	return n > 0 && n < LINE_BYTES && send(fd, line, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n;
 }
 
-int door_socket_give(const char *path, const char *name, struct weft_err *err)
+int door_socket_group(const char *name, gid_t *gid, struct weft_err *err)
 {
 	char *end;
 	const struct group *group = getgrnam(name);
-	gid_t gid = group != NULL ? group->gr_gid : (gid_t)strtoul(name, &end, 10);
+	*gid = group != NULL ? group->gr_gid : (gid_t)strtoul(name, &end, 10);
 	if (group == NULL && (*name < '0' || *name > '9' || *end != '\0'))
 		return weft_err_set(err, -ENOENT, "--group %.60s: there is no such group", name);
+	return 0;
+}
+
+int door_socket_give(const char *path, const char *name, struct weft_err *err)
+{
+	gid_t gid;
+	int rc = door_socket_group(name, &gid, err);
+	if (rc != 0)
+		return rc;
 	if (chown(path, (uid_t)-1, gid) == 0)
 		return 0;
 	return weft_err_set(err, -errno, "%s: cannot be given to group %.60s: %s", path, name, strerror(errno));

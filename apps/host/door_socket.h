@@ -17,7 +17,10 @@ int door_socket_listen(const char *path, mode_t mode, int type, const struct swi
 /* Sends a line without waiting. False: the client has hung up, or takes nothing; that raises no SIGPIPE. */
 bool door_socket_tell(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Gives a socket to a group, by name or number. -ENOENT: there is none; or of chown(2). */
+/* The group of this name or number. -ENOENT: there is none. */
+int door_socket_group(const char *name, gid_t *gid, struct weft_err *err);
+
+/* Gives a socket to a group, by name or number. Errors as above, or of chown(2). */
 int door_socket_give(const char *path, const char *name, struct weft_err *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include "opt_table.h"
 #include "plural.h"
 #include "rtnet.h"
-#include "socket_path.h"
+#include "run_dir.h"
 #include "stall_guard.h"
 #include "supervisor.h"
 #include "switch_port.h"
@@ -51,6 +51,7 @@ struct host_run {
 	struct weft_ethdev_conf uplink;
 	struct weft_route gateway;
 	uint64_t uplink_bps; /* that the device says; 0: nothing */
+	struct run_dir dir;
 	char private_prefix[PATH_BYTES];
 	struct rtnet *rtnet;
 	struct door *door;
@@ -84,7 +85,10 @@ static const struct opt_desc host_options[] = {
 	 "addresses for processes, one each, or FIRST+N for N of them; at most 31. Of the uplink's" BELOW
 	 "network, and not the kernel's; required",
 	 opt_string, FIELD(addresses)},
-	{"dir", "PATH", "directory of the sockets; default /run/weft-host", opt_string, FIELD(dir)},
+	{"dir", "PATH",
+	 "directory of the sockets, to which nobody else may write; made if it is not there, and then" BELOW
+	 "others may search it, else left as it is; default /run/weft-host",
+	 opt_string, FIELD(dir)},
 	{"group", "NAME", "its members may have ports; default: the user of weft host and root alone", opt_string,
 	 FIELD(group)},
 	{"per-user", "N", "ports that one user may have at once; default: all. Root may have all", opt_u32,
@@ -259,9 +263,9 @@ static int uplink_resolve(struct host_run *run, struct weft_err *err)
 static int ports_add(struct host_run *run, struct weft_err *err)
 {
 	char spec[PATH_BYTES + 16];
-	int n = snprintf(run->private_prefix, sizeof run->private_prefix, "%s/private/", run->opts->dir);
+	int n = snprintf(run->private_prefix, sizeof run->private_prefix, "%s/private/", run->dir.path);
 	if (n < 0 || (size_t)n >= sizeof run->private_prefix - 8)
-		return weft_err_set(err, -ENAMETOOLONG, "--dir: '%.80s' is too long", run->opts->dir);
+		return weft_err_set(err, -ENAMETOOLONG, "--dir: '%.80s' is too long", run->dir.path);
 	int rc = switch_ports_add(&run->ports, run->opts->uplink, err);
 	snprintf(spec, sizeof spec, "%s:%u", run->private_prefix, run->count);
 	return rc == 0 ? switch_ports_add_vhost(&run->ports, spec, err) : rc;
@@ -274,9 +278,9 @@ static int ports_open(struct host_run *run, struct weft_err *err)
 	uint32_t pkts = PORT_POOL_BYTES / ip_bytes < PORT_POOL_PKTS ? PORT_POOL_BYTES / ip_bytes : PORT_POOL_PKTS;
 	int rc = switch_user_find(o->user, &run->ports.user, err);
 	if (rc == 0)
-		rc = ports_add(run, err);
+		rc = run_dir_make(o->dir, &run->ports.user, &run->dir, err);
 	if (rc == 0)
-		rc = socket_path_dir_make(o->dir, &run->ports.user, err);
+		rc = ports_add(run, err);
 	if (rc != 0)
 		return rc;
 	run->ports.uplink = &run->uplink;
@@ -348,7 +352,7 @@ static void run_until_stopped(struct host_run *run)
 	if (weft_ethdev_note(run->ports.port[0])[0] != '\0')
 		fprintf(stderr, "weft host: %s\n", weft_ethdev_note(run->ports.port[0]));
 	printf("weft host: %u port%s ready in %s, uplink %s, IP packets of up to %u bytes\n", run->count,
-	       plural_s(run->count), run->opts->dir, run->opts->uplink, run->ports.port[0]->max_ip_bytes);
+	       plural_s(run->count), run->dir.path, run->opts->uplink, run->ports.port[0]->max_ip_bytes);
 	fflush(stdout);
 	run->printed_ns = weft_clock_ns();
 	run->telemetry = (struct switch_telemetry){
@@ -367,7 +371,7 @@ static int door_make(struct host_run *run, struct weft_err *err)
 {
 	const struct host_opts *o = run->opts;
 	const struct door_conf conf = {
-		.dir = o->dir,
+		.dir = run->dir.path,
 		.private_prefix = run->private_prefix,
 		.group = o->group,
 		.user = &run->ports.user,
@@ -377,7 +381,8 @@ static int door_make(struct host_run *run, struct weft_err *err)
 		.mtu_bytes = run->ports.port[0]->max_ip_bytes,
 		.local = o->local,
 	};
-	return door_open(&conf, &run->door, err);
+	int rc = door_open(&conf, &run->door, err);
+	return rc == 0 ? run_dir_open(&run->dir, o->group, err) : rc;
 }
 
 static int host_main(struct host_run *run, struct weft_err *err)

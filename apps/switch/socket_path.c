@@ -52,29 +52,44 @@ static int dir_give(const char *dir, const struct switch_user *user, struct weft
 	return rc == 0 ? 0 : weft_err_set(err, rc, "%s: cannot give it to user %u", dir, (unsigned)user->uid);
 }
 
-/* Whoever may rename what is in the directory could put another socket in the place of ours. */
-static int dir_prepare(const char *path, const struct switch_user *user, struct weft_err *err)
+static int dir_make(const char *dir, const struct switch_user *user, bool *is_new, struct weft_err *err)
+{
+	*is_new = mkdir(dir, S_IRWXU) == 0;
+	if (*is_new)
+		return dir_give(dir, user, err);
+	return errno == EEXIST ? 0
+			       : weft_err_set(err, -errno, "%s: cannot make the directory: %s", dir, strerror(errno));
+}
+
+/* Whoever may rename what is in a directory that was there could put another socket in the place of ours. */
+static int dir_judge(const char *dir, const struct switch_user *user, bool sticky_will_do, struct weft_err *err)
 {
 	struct stat st;
-	char dir[PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	snprintf(dir, sizeof dir, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1, slash != NULL ? path : ".");
-	if (mkdir(dir, S_IRWXU) == 0)
-		return dir_give(dir, user, err);
-	if (stat(dir, &st) != 0)
-		return weft_err_set(err, -errno, "%s: cannot make the directory: %s", dir, strerror(errno));
-	if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-		return weft_err_set(err, -EPERM, "%s: everybody may write to this directory: chmod o-w, or +t", dir);
+	int rc = stat(dir, &st) != 0 ? -errno : S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+	if (rc != 0)
+		return weft_err_set(err, rc, "%s: %s", dir, strerror(-rc));
+	if ((st.st_mode & S_IWOTH) && !(sticky_will_do && (st.st_mode & S_ISVTX)))
+		return weft_err_set(err, -EPERM, "%s: everybody may write to this directory: %s", dir,
+				    sticky_will_do ? "chmod o-w, or +t" : "chmod o-w, or take another one");
 	if (st.st_uid != 0 && st.st_uid != user->uid)
 		return weft_err_set(err, -EPERM, "%s: this directory is of user %u", dir, (unsigned)st.st_uid);
 	return 0;
 }
 
-int socket_path_dir_make(const char *dir, const struct switch_user *user, struct weft_err *err)
+static int dir_prepare(const char *path, const struct switch_user *user, struct weft_err *err)
 {
-	char path[PATH_MAX];
-	snprintf(path, sizeof path, "%s/", dir);
-	return dir_prepare(path, user, err);
+	bool is_new;
+	char dir[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	snprintf(dir, sizeof dir, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1, slash != NULL ? path : ".");
+	int rc = dir_make(dir, user, &is_new, err);
+	return rc != 0 || is_new ? rc : dir_judge(dir, user, true, err);
+}
+
+int socket_path_dir_make(const char *dir, const struct switch_user *user, bool *is_new, struct weft_err *err)
+{
+	int rc = dir_make(dir, user, is_new, err);
+	return rc != 0 || *is_new ? rc : dir_judge(dir, user, false, err);
 }
 
 /* A killed process leaves its socket behind, and a driver's bind would fail on it without a word. */

@@ -356,9 +356,33 @@ def service(net: Net) -> None:
             early.close()
 
 
+def relative(net: Net) -> None:
+    """--dir is where `weft host` was started, and processes may be anywhere. A directory that was there stays as it was."""
+    with tempfile.TemporaryDirectory(prefix="weft-host-") as folder:
+        for name, mode in (("new", 0o755), ("old", 0o700)):
+            if name == "old":
+                os.mkdir(f"{folder}/{name}", mode)
+            process = subprocess.Popen(net.a.command(WEFT, "host", "--uplink", "v0", "--addresses", "10.9.0.100+2", "--dir", name,
+                                                     "--group", "0"), cwd=folder, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True)
+            atexit.register(process.kill)
+            assert process.stdout and f"ready in {folder}/{name}," in process.stdout.readline()
+            assert os.stat(f"{folder}/{name}").st_mode & 0o7777 == mode, name
+            peer, outside = Peer(net.a, APP, f"host:{folder}/{name}"), Peer(net.b, APP, "v0")
+            exchange(peer, outside, 1)
+            peer.end()
+            outside.end()
+            process.terminate()
+            told = process.communicate(timeout=LIMIT_S)[1]
+            assert process.returncode == 0, told
+            assert ("cannot search this directory" in told) == (name == "old"), told
+
+
 def nonsense(net: Net) -> None:
     """What makes no sense is refused, by its name."""
     scratch = tempfile.TemporaryDirectory(prefix="weft-host-")
+    os.mkdir(scratch.name + "/everybodys")
+    os.chmod(scratch.name + "/everybodys", 0o1777)
     good = {"--uplink": "v0", "--addresses": "10.9.0.100+2", "--dir": scratch.name + "/run"}
     for option, value, why in (("--uplink", "v9", "--uplink: there is no interface v9"),
                                ("--addresses", "10.9.0.100", "FIRST-LAST"),
@@ -370,10 +394,15 @@ def nonsense(net: Net) -> None:
                                ("--user", "nobody-at-all", "no such user"), ("--gateway", "x", "--gateway"),
                                ("--mtu", "100", "100"), ("--local", "maybe", "neither on nor off"),
                                ("--dscp", "x", "weft host: --dscp: 'x' is not CLASS:CODE"),
-                               ("--dir", "/proc/none/run", "/proc/none")):
+                               ("--dir", "/proc/none/run", "/proc/none"),
+                               ("--dir", scratch.name + "/a b", "white space or a comma"),
+                               ("--dir", scratch.name + "/a,b", "white space or a comma"),
+                               ("--dir", scratch.name + "/everybodys", "everybody may write to this directory")):
         words = [word for pair in (good | {option: value}).items() for word in pair]
         run = subprocess.run(net.a.command(WEFT, "host", *words), capture_output=True, text=True, timeout=LIMIT_S)
         assert run.returncode in (1, 2) and why in run.stderr, (option, value, run)
+    assert sorted(os.listdir(scratch.name)) == ["everybodys", "run"], os.listdir(scratch.name)
+    assert os.stat(scratch.name + "/everybodys").st_mode & 0o7777 == 0o1777
     words = ["--uplink", "net_null0", "--uplink-addr", "10.9.0.1/24", "--addresses", "10.9.0.253+4", "--dir", good["--dir"]]
     run = subprocess.run(net.a.command(WEFT, "host", *words), capture_output=True, text=True, timeout=LIMIT_S)
     assert run.returncode == 1 and "number 3 of them is the first or the last" in run.stderr, run
@@ -393,7 +422,8 @@ def nonsense(net: Net) -> None:
 
 def main() -> None:
     namespaces.enter()
-    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, dropped, user, rates, ipv6, service, nonsense)}
+    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, dropped, user, rates, ipv6, service, relative,
+                                             nonsense)}
     cases[CASE](Net())
 
 

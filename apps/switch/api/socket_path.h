@@ -3,6 +3,8 @@
 #ifndef WEFT_SWITCH_SOCKET_PATH_H
 #define WEFT_SWITCH_SOCKET_PATH_H
 
+#include <stdbool.h>
+
 #include "user.h"
 #include "weft/err.h"
 
@@ -12,7 +14,8 @@
  * errors of the system. */
 int socket_path_make_free(const char *path, const struct switch_user *user, struct weft_err *err);
 
-/* Makes the directory `dir`, the user's (mode 0700), or finds that the one there can be used. Errors as above. */
-int socket_path_dir_make(const char *dir, const struct switch_user *user, struct weft_err *err);
+/* Makes the directory `dir`, the user's (mode 0700), or finds that the one there can be used for files that are read
+ * again: nobody else may write to it, whatever its sticky bit says. Errors as above. */
+int socket_path_dir_make(const char *dir, const struct switch_user *user, bool *is_new, struct weft_err *err);
 
 #endif

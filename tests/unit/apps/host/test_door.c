@@ -103,7 +103,7 @@ static int setup(void **state)
 	unsetenv("LISTEN_PID");
 	snprintf(folder, sizeof folder, "/tmp/weft-door-XXXXXX");
 	door = NULL;
-	if (mkdtemp(folder) == NULL)
+	if (mkdtemp(folder) == NULL || chmod(folder, 0755) != 0) /* for clients of other users */
 		return -1;
 	snprintf(prefix, sizeof prefix, "%s/dpdk", folder);
 	return 0;
