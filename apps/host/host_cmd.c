@@ -219,6 +219,9 @@ static int gateway_set(struct host_run *run, struct weft_err *err)
 	if (run->opts->gateway == NULL)
 		return 0;
 	int rc = address_parse("--gateway", run->opts->gateway, &run->gateway.gateway, err);
+	if (rc == 0 && weft_ip_is_v4(&run->gateway.gateway) != weft_ip_is_v4(&run->uplink.ip))
+		rc = weft_err_set(err, -EINVAL, "--gateway: %.60s is not of the address family of the uplink",
+				  run->opts->gateway);
 	if (weft_ip_is_v4(&run->uplink.ip))
 		run->gateway.prefix = weft_ip_v4(0);
 	run->uplink.net.routes = &run->gateway;

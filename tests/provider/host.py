@@ -392,6 +392,7 @@ def nonsense(net: Net) -> None:
                                ("--uplink-addr", "10.9.0.1/40", "prefix"),
                                ("--uplink-addr", "fd00::1", "two families"), ("--group", "nobody-at-all", "no such group"),
                                ("--user", "nobody-at-all", "no such user"), ("--gateway", "x", "--gateway"),
+                               ("--gateway", "fd00::1", "--gateway: fd00::1 is not of the address family of the uplink"),
                                ("--mtu", "100", "100"), ("--local", "maybe", "neither on nor off"),
                                ("--dscp", "x", "weft host: --dscp: 'x' is not CLASS:CODE"),
                                ("--dir", "/proc/none/run", "/proc/none"),
