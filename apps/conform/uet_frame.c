@@ -114,7 +114,14 @@ static size_t ip_length(const struct uet_link *link, const uint8_t *ip, size_t l
 	return all <= len && all >= header ? all : 0;
 }
 
-static bool read_l4(uint8_t protocol, const uint8_t *l4, size_t len, struct uet_frame *frame)
+/* An answer to a known port is read, too, though another one was chosen: who judges it says so. */
+static bool is_ours(const struct uet_link *link, uint16_t udp_port)
+{
+	return udp_port == link->udp_port || udp_port == UET_PORT || udp_port == UET_PORT_OLD;
+}
+
+static bool read_l4(const struct uet_link *link, uint8_t protocol, const uint8_t *l4, size_t len,
+		    struct uet_frame *frame)
 {
 	frame->encap = protocol == IP_UDP ? UET_UDP : UET_NATIVE;
 	if (protocol != IP_UDP && protocol != UET_PROTOCOL)
@@ -126,7 +133,7 @@ static bool read_l4(uint8_t protocol, const uint8_t *l4, size_t len, struct uet_
 		return get16(l4 + 2) == 0;
 	frame->udp_port = get16(l4 + 2);
 	frame->udp_checksum = get16(l4 + 6);
-	return get16(l4 + 4) == len && (frame->udp_port == UET_PORT || frame->udp_port == UET_PORT_OLD);
+	return get16(l4 + 4) == len && is_ours(link, frame->udp_port);
 }
 
 bool uet_unwrap(const struct uet_link *link, const uint8_t *ip, size_t len, struct uet_frame *frame)
@@ -134,7 +141,7 @@ bool uet_unwrap(const struct uet_link *link, const uint8_t *ip, size_t len, stru
 	size_t all = ip_length(link, ip, len), header = link->v6 ? IP6_BYTES : IP4_BYTES;
 
 	*frame = (struct uet_frame){.crc_ok = true};
-	if (!all || !read_l4(ip[link->v6 ? 6 : 9], ip + header, all - header, frame))
+	if (!all || !read_l4(link, ip[link->v6 ? 6 : 9], ip + header, all - header, frame))
 		return false;
 	frame->tos = link->v6 ? (uint8_t)(get16(ip) >> 4) : ip[1];
 	size_t at = header + (frame->encap == UET_UDP ? UDP_BYTES : ENTROPY_BYTES);

@@ -119,12 +119,34 @@ static void run__unknown_numbers_are_not_the_endpoints(void **state)
 	}
 }
 
+/* The chosen port, and those that an endpoint may answer to in its place, for a row to say so. */
+static void unwrap__reads_the_chosen_port_and_known_ones(void **state)
+{
+	static const struct {
+		uint16_t port;
+		bool read;
+	} cases[] = {{5000, true}, {UET_PORT, true}, {UET_PORT_OLD, true}, {5001, false}, {0, false}};
+	static struct conform_peer p;
+	static struct chatter c;
+	struct uet_frame frame;
+
+	chatter_init(&c, &p, &target);
+	p.link.udp_port = 5000;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		c.link.udp_port = cases[i].port;
+		chatter_acks(&c);
+		assert_int_equal(uet_unwrap(&p.link, c.packet, c.bytes, &frame), cases[i].read);
+		assert_int_equal(frame.udp_port, cases[i].port);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ask__ends_while_other_packets_come),
 		cmocka_unit_test(ask__ends_while_other_bytes_come),
 		cmocka_unit_test(run__unknown_numbers_are_not_the_endpoints),
+		cmocka_unit_test(unwrap__reads_the_chosen_port_and_known_ones),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

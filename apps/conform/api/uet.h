@@ -166,9 +166,9 @@ struct uet_link {
 	uint8_t local[16], remote[16];
 	bool v6, crc; /* crc: packets end in CRC32C */
 	enum uet_encap encap;
-	uint16_t udp_port;
-	uint8_t data_tos; /* DSCP and ECN of requests; 0: best effort, ECT(0) */
-	size_t cut;       /* for packets with faults: so many bytes are missing at the end; 0: none */
+	uint16_t udp_port; /* to both: packets to others than this, 4793 and 49150 are no UET */
+	uint8_t data_tos;  /* DSCP and ECN of requests; 0: best effort, ECT(0) */
+	size_t cut;        /* for packets with faults: so many bytes are missing at the end; 0: none */
 };
 
 /* A packet from the network. */
