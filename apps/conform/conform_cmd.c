@@ -57,8 +57,9 @@ static const struct opt_command conform_command = {
 		 "\n"
 		 "Results: pass; departs; refused, an operation that is not served; silent, no answer; skipped, needs "
 		 "a region.\n"
-		 "Exit status: 0 all that AI Base asks for passes, 1 something departs, 2 wrong usage, 3 nobody "
-		 "answers.",
+		 "Exit status: 0 all that AI Base asks for passes, 1 something departs, 2 wrong usage or all rows "
+		 "skipped,\n"
+		 "3 nobody answers.",
 	.table = conform_options,
 	.positional_max = 1,
 };

@@ -4,16 +4,27 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum { VERDICT_FINE = 0, VERDICT_DEPARTS = 1, VERDICT_SILENT = 3 };
+enum { VERDICT_FINE = 0, VERDICT_DEPARTS = 1, VERDICT_NOT_ASKED = 2, VERDICT_SILENT = 3 };
+
+/* Whether any row of the column has another result than these two. */
+static bool column_has_others(const struct conform_report *r, uint32_t column, enum conform_result a,
+			      enum conform_result b)
+{
+	for (uint32_t i = 0; i < r->row_count; i++)
+		if (r->rows[i].results[column] != a && r->rows[i].results[column] != b)
+			return true;
+	return false;
+}
 
 static bool column_answers(const struct conform_report *r, uint32_t column)
 {
-	for (uint32_t i = 0; i < r->row_count; i++) {
-		enum conform_result result = r->rows[i].results[column];
-		if (result != CONFORM_SILENT && result != CONFORM_SKIPPED)
-			return true;
-	}
-	return false;
+	return column_has_others(r, column, CONFORM_SILENT, CONFORM_SKIPPED);
+}
+
+/* Who was asked nothing was not silent. */
+static bool column_asked(const struct conform_report *r, uint32_t column)
+{
+	return column_has_others(r, column, CONFORM_SKIPPED, CONFORM_SKIPPED);
 }
 
 /* Whether an endpoint of this profile may have this result. */
@@ -35,9 +46,11 @@ static uint32_t count(const struct conform_report *r, uint32_t column, enum conf
 
 int conform_verdict(const struct conform_report *r)
 {
-	int verdict = VERDICT_SILENT;
+	int verdict = VERDICT_NOT_ASKED;
 
 	for (uint32_t column = 0; column < r->columns; column++) {
+		if (verdict == VERDICT_NOT_ASKED && column_asked(r, column))
+			verdict = VERDICT_SILENT;
 		if (!column_answers(r, column))
 			continue;
 		bool fine = count(r, column, CONFORM_AI_BASE, true) == count(r, column, CONFORM_AI_BASE, false);
@@ -84,7 +97,8 @@ void conform_print(const struct conform_report *r)
 	printf("\n");
 	for (uint32_t k = 0; k < r->columns; k++) {
 		if (!column_answers(r, k)) {
-			printf("%s: no answer\n", r->column_names[k]);
+			printf("%s: %s\n", r->column_names[k],
+			       column_asked(r, k) ? "no answer" : "nothing asked, for want of a --region as large");
 			continue;
 		}
 		printf("%s:", r->column_names[k]);
@@ -112,8 +126,9 @@ bool conform_print_json(const struct conform_report *r)
 	json_t *columns = json_array(), *open = json_array();
 
 	for (uint32_t k = 0; k < r->columns; k++)
-		json_array_append_new(columns, json_pack("{s:s, s:b, s:o}", "encapsulation", r->column_names[k],
-							 "answers", column_answers(r, k), "rows", json_rows(r, k)));
+		json_array_append_new(columns, json_pack("{s:s, s:b, s:b, s:o}", "encapsulation", r->column_names[k],
+							 "asked", column_asked(r, k), "answers", column_answers(r, k),
+							 "rows", json_rows(r, k)));
 	for (const struct conform_free *f = conform_free_fields; f->name; f++)
 		json_array_append_new(open, json_pack("{s:s, s:s}", "name", f->name, "why", f->why));
 	json_t *root = json_pack("{s:s, s:s, s:i, s:o, s:o}", "device", r->device, "peer", r->peer, "status",

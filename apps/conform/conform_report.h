@@ -20,8 +20,8 @@ struct conform_report {
 	uint32_t row_count;
 };
 
-/* 0: nothing mandatory in AI Base departs or is silent in a column that answers; 1: something does; 3: nobody answers.
- */
+/* 0: nothing mandatory in AI Base departs or is silent in a column that answers; 1: something does; 2: nothing was
+ * asked, for all rows need a region; 3: nobody answers. */
 int conform_verdict(const struct conform_report *r);
 
 void conform_print(const struct conform_report *r);

@@ -67,6 +67,18 @@ def addressed(a: Namespace, b: Namespace) -> None:
     assert server.returncode == 0
 
 
+def unasked(a: Namespace) -> None:
+    """Without a region there is nothing to ask, which nobody is blamed for."""
+    memory = ["eth0", "--peer", "10.9.0.9", "--row", "write", "--timeout", "1ms"]
+    ran = conform(a, *memory)
+    assert ran.returncode == 2 and "native: nothing asked" in ran.stdout and "no answer" not in ran.stdout, ran
+    found = json.loads(conform(a, *memory, "--json").stdout)
+    assert found["status"] == 2, found
+    assert [(column["asked"], column["answers"]) for column in found["encapsulations"]] == [(False, False)] * 2, found
+    ran = conform(a, *memory, "--region", "65536")
+    assert ran.returncode == 3 and "native: no answer" in ran.stdout, ran
+
+
 def responder(b: Namespace, address: str, tune: str = "") -> subprocess.Popen[str]:
     env = dict(os.environ, FI_PROVIDER="weft", FI_WEFT_DEVICE="eth0", FI_WEFT_ADDR=address, FI_WEFT_POOL_PKTS="2047",
                FI_WEFT_TUNE=f"job_id=1{tune}")
@@ -85,6 +97,7 @@ def main() -> None:
         namespace.ip(f"link set lo up\naddr add 10.9.0.{n}/24 dev eth0\naddr add fd09::{n}/64 dev eth0 nodad\nlink set eth0 up\n")
     nobody = conform(a, "eth0", "--peer", "10.9.0.9", "--row", "send", "--timeout", "1ms")
     assert nobody.returncode == 3 and "no answer" in nobody.stdout, nobody
+    unasked(a)
     for peer in ("10.9.0.2", "fd09::2"):
         server = responder(b, peer)
         family(a, peer)
