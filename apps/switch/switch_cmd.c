@@ -22,8 +22,6 @@ enum {
 	SHM_BPS_DEFAULT_GBPS = 400, /* a link at 100 would be slower than memory is, which nobody else copies */
 	STAR_BRTT_US = 200,         /* of processes that share processors: software takes much longer than cables */
 	POOL_PKTS = 4095,
-	/* Wire bytes of a full packet when none are given: 4 KiB of payload, headers, Ethernet. */
-	MTU_WIRE_BYTES = 4096 + 100 + WEFT_L1_OVERHEAD_BYTES,
 	SETTINGS_MAX = 32, /* of the route's parameters */
 };
 
@@ -175,10 +173,11 @@ static const struct opt_desc switch_options[] = {
 	 "rate of every link; default: the file's, 10 for presets; without --topology 100," BELOW
 	 "or 400 with ports of --shm alone",
 	 opt_gbps, FIELD(link_bps)},
-	{"mtu", "BYTES", "largest IP packet; default 9000 or what a device can", opt_u32, FIELD(mtu_bytes)},
+	{"mtu", "BYTES", "largest IP packet, for which queues and marks are made; default 9000 or what a device can",
+	 opt_u32, FIELD(mtu_bytes)},
 	{"queue-bytes", "N",
-	 "data queue per switch port; default: one BDP with trimming, five without; without --topology" BELOW
-	 "that of a base RTT of 200 us",
+	 "data queue per switch port, at least a packet of --mtu with 38 bytes of Ethernet; default: one BDP with" BELOW
+	 "trimming, five without; without --topology that of a base RTT of 200 us",
 	 opt_queue, 0},
 	{"credit-queue", "N",
 	 "credits that may wait at a port, for --cc spraypass and expresspass at the" BELOW
@@ -304,6 +303,16 @@ static void run_until_stopped(struct switch_run *run, const struct weft_topo *to
 	print_stats(run);
 }
 
+/* On the wire, of the largest packet of any port. Packets count those bytes in 16 bits. */
+static uint32_t packet_bytes(const struct switch_ports *p)
+{
+	uint32_t ip_bytes = 0;
+	for (uint32_t i = 0; i < p->count; i++)
+		if (p->port[i]->max_ip_bytes > ip_bytes)
+			ip_bytes = p->port[i]->max_ip_bytes;
+	return ip_bytes < UINT16_MAX - WEFT_L1_OVERHEAD_BYTES ? ip_bytes + WEFT_L1_OVERHEAD_BYTES : UINT16_MAX;
+}
+
 static int switch_main(struct switch_opts *o, struct weft_err *err)
 {
 	struct weft_topo topo;
@@ -323,7 +332,7 @@ static int switch_main(struct switch_opts *o, struct weft_err *err)
 		.topo = &topo,
 		.part = o->as != NULL ? &part : NULL,
 		.net = {.seed = o->seed,
-			.mtu_bytes = MTU_WIRE_BYTES,
+			.mtu_bytes = packet_bytes(&o->ports),
 			.brtt_ns = o->topology == star ? WEFT_US(STAR_BRTT_US) : 0,
 			.route = o->route,
 			.route_tune = o->route_tune,

@@ -255,7 +255,7 @@ def classes():
     """Hosts and switch agree on other code points. Two of them send to the third, whose queue holds one packet: what finds it
     full is trimmed, as a switch does with data alone."""
     words = os.environ["FI_WEFT_DSCP"] = "data:26,control:48,trimmed:28"
-    switch = start([WEFT, "switch", "--vhost", SOCKET + ":3", "--dscp", words, "--link-gbps", "0.1", "--queue-bytes", "9000",
+    switch = start([WEFT, "switch", "--vhost", SOCKET + ":3", "--dscp", words, "--link-gbps", "0.1", "--queue-bytes", "10000",
                     "--set", "ecn_min_pct=0", "--set", "ecn_max_pct=0"], text=True, stdout=subprocess.PIPE)
     assert "ready" in switch.stdout.readline()
     a, b, c = peers = [Peer(i) for i in range(3)]
