@@ -46,14 +46,17 @@ static void show_progress(struct lab *lab, void *arg)
 		(double)lab_now(lab) / 1e6);
 }
 
+/* The table is there whatever became of the JSON: a run may have taken hours. The first error is told. */
 static int report(const struct run_result *r, void *arg, struct weft_err *err)
 {
 	const struct options *o = arg;
+	struct weft_err second;
 	bool to_stdout = o->json && !strcmp(o->json, "-");
 	if (isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 	int rc = o->json ? result_write_json(r, o->json, err) : 0;
-	return rc ? rc : result_print(r, to_stdout ? stderr : stdout, err);
+	int printed = result_print(r, to_stdout ? stderr : stdout, rc ? &second : err);
+	return rc ? rc : printed;
 }
 
 static int complain(const char *reason)
@@ -75,10 +78,10 @@ static int run_one(struct options *o, bool *written)
 	int rc = simrun(&run, &err);
 	*written = !rc;
 	if (run.verdict.msg[0])
-		return complain(run.verdict.msg);
-	if (rc)
+		complain(run.verdict.msg);
+	if (rc && strcmp(err.msg, run.verdict.msg))
 		complain(err.msg);
-	return run.refused ? 2 : rc ? 1 : 0;
+	return run.refused ? 2 : rc || run.verdict.msg[0] ? 1 : 0;
 }
 
 /* weftlab wants the file first: it does not know which options of ours take a value. */

@@ -52,6 +52,17 @@ class SimFile(unittest.TestCase):
     def test_json_of_the_run(self):
         self.assertEqual(json.loads(self.weft(ONE, "--json", "-").stdout)["flows"]["verified"], 4)
 
+    def test_json_that_cannot_be_written(self):
+        failed = ONE + "end: 1us\n"
+        for text, words in ((ONE, ()), (failed, ("weft sim: 4 of 4 flows had not ended",))):
+            run = self.weft(text, "--json", "/nonexistent/r.json")
+            self.assertEqual(run.returncode, 1, run.stderr)
+            self.assertIn("\nflows          4, ", run.stdout)
+            for word in ("weft sim: /nonexistent/r.json: ", *words):
+                self.assertIn(word, run.stderr)
+        said = self.weft(failed).stderr.splitlines()
+        self.assertEqual(len([line for line in said if line.startswith("weft sim: ")]), 1, said)
+
     def test_the_command_line_wins(self):
         record = self.record(ONE + "seed: 3\nset: {ack_every: 2}\nmtu: 1024\n", "--seed", "9", "--set", "ack_every=4")
         self.assertEqual(record["seed"], 9)
