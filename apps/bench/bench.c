@@ -11,6 +11,10 @@
 #include "ideal.h"
 
 #define SOFTWARE_NS WEFT_US(100) /* what polling by turns adds to a round trip */
+#define LOCAL_BPS   UINT64_C(250000000)
+#define RANK_BPS    UINT64_C(100000000000)
+
+enum { STAR_HOSTS = 16, NAME_ROOM = 32 };
 
 static const char about[] =
 	"Runs a connection matrix through libfabric and the provider `weft`, in real time, and verifies every byte.\n"
@@ -43,16 +47,6 @@ static const struct opt_desc bench_options[] = {
 	{"pcap", "VALUE", NULL, opt_of_sim, 0},
 	{"pcap-port", "VALUE", NULL, opt_of_sim, 0},
 	{NULL, NULL, NULL, NULL, 0},
-};
-
-/* Given before the user's own options, which win. Locally: the usual leaf-spine, at what two shared cores carry with
- * room to spare. Between processes: what `weft switch` does when it is told nothing. */
-enum { DEFAULT_TOPOLOGY = 1, DEFAULTS = 6, NAME_ROOM = 32 };
-static const char *const local_defaults[DEFAULTS] = {
-	"--topology", "leafspine:4:4:4", "--link-gbps", "0.25", "--end", "60s",
-};
-static const char *const rank_defaults[DEFAULTS] = {
-	"--topology", "star:16", "--link-gbps", "100", "--end", "60s",
 };
 
 /* ---- arithmetic ---- */
@@ -123,38 +117,30 @@ static int set_links(struct options *o, const struct bench_opts *b, weft_ps *ide
 
 /* ---- command ---- */
 
-/* What stands behind `name`, after a '=' or as the next argument; "" when nothing does, NULL without `name`. */
-static const char *arg_behind(int argc, char **argv, const char *name)
+static bool is_given(const struct options *o, const char *name)
 {
-	size_t len = strlen(name);
-	for (int i = 1; i < argc && argv[i]; i++) {
-		if (strncmp(argv[i], name, len) != 0)
-			continue;
-		if (argv[i][len] == '=')
-			return argv[i] + len + 1;
-		if (!argv[i][len])
-			return i + 1 < argc ? argv[i + 1] : "";
-	}
-	return NULL;
+	for (uint32_t i = 0; i < o->given_count; i++)
+		if (!strcmp(o->given[i].name, name))
+			return true;
+	return false;
 }
 
-/* argv with our defaults in front; between processes with as many hosts as there are ranks, if that is known. The
- * caller frees the array and keeps `star`. */
-static char **with_defaults(int argc, char **argv, const struct bench_job *job, char star[NAME_ROOM])
+static int set_default(struct options *o, const char *name, const char *value, struct weft_err *err)
 {
-	const char *size = arg_behind(argc, argv, "--size");
-	uint32_t ranks = job->pmix ? job->size : size ? (uint32_t)strtoul(size, NULL, 0) : 0;
-	bool local = arg_behind(argc, argv, "--local");
-	char **args = calloc((size_t)argc + DEFAULTS + 1, sizeof *args);
-	if (!args)
-		return NULL;
-	args[0] = argv[0];
-	memcpy(args + 1, local ? local_defaults : rank_defaults, sizeof local_defaults);
-	memcpy(args + 1 + DEFAULTS, argv + 1, (size_t)(argc - 1) * sizeof *args);
-	snprintf(star, NAME_ROOM, "star:%u", ranks);
-	if (!local && ranks)
-		args[1 + DEFAULT_TOPOLOGY] = star;
-	return args;
+	return is_given(o, name) ? 0 : options_set(o, NULL, NULL, name, value, err);
+}
+
+/* What was not given. Locally: the usual leaf-spine, at what two shared cores carry with room to spare. Between
+ * processes: what `weft switch` does when it is told nothing, with as many hosts as there are ranks, if that is known.
+ * The options keep `star`. */
+static int set_defaults(struct options *o, struct bench_opts *b, uint32_t ranks, char star[NAME_ROOM],
+			struct weft_err *err)
+{
+	snprintf(star, NAME_ROOM, "star:%u", ranks ? ranks : STAR_HOSTS);
+	if (!b->link_bps)
+		b->link_bps = b->local ? LOCAL_BPS : RANK_BPS;
+	int rc = set_default(o, "topology", b->local ? "leafspine:4:4:4" : star, err);
+	return rc ? rc : set_default(o, "end", "60s", err);
 }
 
 static int check(const struct options *o, const struct bench_opts *b, const struct bench_job *job, struct weft_err *err)
@@ -190,38 +176,42 @@ static int run(struct options *o, const struct bench_opts *b, const struct bench
 	return rc;
 }
 
-/* Parses and runs as one rank of `job`, or locally. Returns the exit code. */
-static int command(int argc, char **argv, struct bench_job *job)
+static int complain(const struct weft_err *err, int status)
 {
-	struct options o = {0};
-	struct bench_opts b = {.threads = 1, .device = "net_virtio_user0,path=/tmp/weft%r"};
+	fprintf(stderr, "weft bench: %s\n", err->msg);
+	return status;
+}
+
+/* Resolves what was read, and runs as one rank of `job`, or locally. Returns the exit code; `o` is free then. */
+static int command(struct options *o, struct bench_opts *b, struct bench_job *job)
+{
 	struct weft_err err = {""};
 	char star[NAME_ROOM];
 	int status = 1;
-	char **args = with_defaults(argc, argv, job, star);
-	if (!args || !options_main(&o, argc + DEFAULTS, args, bench_options, &b, about, &status)) {
-		free(args);
+	int rc = set_defaults(o, b, job->pmix ? job->size : b->size, star, &err);
+	if (!rc && !options_main_resolve(o, "bench", &status))
 		return status;
-	}
 	if (!job->pmix)
-		*job = (struct bench_job){.rank = b.rank, .size = b.size};
-	status = check(&o, &b, job, &err) ? 2 : run(&o, &b, job, &err) ? 1 : 0;
-	if (status)
-		fprintf(stderr, "weft bench: %s\n", err.msg);
-	options_free(&o);
-	free(args);
-	return status;
+		*job = (struct bench_job){.rank = b->rank, .size = b->size};
+	status = rc || check(o, b, job, &err) ? 2 : run(o, b, job, &err) ? 1 : 0;
+	options_free(o);
+	return status ? complain(&err, status) : 0;
 }
 
 int weft_cmd_bench(int argc, char **argv)
 {
+	struct options o = {0};
+	struct bench_opts b = {.threads = 1, .device = "net_virtio_user0,path=/tmp/weft%r"};
 	struct bench_job job = {0};
 	struct weft_err err = {""};
-	if (!arg_behind(argc, argv, "--local") && bench_job_launched() && bench_job_join(&job, &err)) {
-		fprintf(stderr, "weft bench: %s\n", err.msg);
-		return 1;
+	int status;
+	if (!options_main_read(&o, argc, argv, bench_options, &b, about, &status))
+		return status;
+	if (!b.local && bench_job_launched() && bench_job_join(&job, &err)) {
+		options_free(&o);
+		return complain(&err, 1);
 	}
-	int status = command(argc, argv, &job);
+	status = command(&o, &b, &job);
 	bench_job_leave(&job);
 	return status;
 }

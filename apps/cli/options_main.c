@@ -44,8 +44,8 @@ static int parse_one(struct options *o, char **argv, const struct opt_desc *extr
 	return rc ? rc : used;
 }
 
-int options_parse(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
-		  struct weft_err *err)
+static int read_all(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		    struct weft_err *err)
 {
 	options_begin(o);
 	for (int i = 1; i < argc;) {
@@ -54,7 +54,19 @@ int options_parse(struct options *o, int argc, char **argv, const struct opt_des
 			return used;
 		i += used;
 	}
+	return 0;
+}
+
+static int resolve(struct options *o, struct weft_err *err)
+{
 	return o->help || o->help_params || o->scenario ? 0 : options_resolve(o, err);
+}
+
+int options_parse(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		  struct weft_err *err)
+{
+	int rc = read_all(o, argc, argv, extra, extra_base, err);
+	return rc ? rc : resolve(o, err);
 }
 
 static void print_algorithms(const struct weft_algos *algos)
@@ -99,20 +111,40 @@ static void complain(const struct options *o, const char *name, const struct wef
 		options_print_keys(o, stderr);
 }
 
-bool options_main(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
-		  const char *about, int *status)
+static bool refuse(struct options *o, const char *name, const struct weft_err *err, int *status)
+{
+	*status = 2;
+	complain(o, name, err);
+	options_free(o);
+	return false;
+}
+
+bool options_main_read(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		       const char *about, int *status)
 {
 	struct weft_err err = {""};
-	int rc = options_parse(o, argc, argv, extra, extra_base, &err);
-	if (!rc && !o->help && !o->help_params)
+	if (read_all(o, argc, argv, extra, extra_base, &err))
+		return refuse(o, argv[0], &err, status);
+	if (!o->help && !o->help_params)
 		return true;
-	*status = rc ? 2 : 0;
-	if (rc)
-		complain(o, argv[0], &err);
-	else if (o->help_params)
+	*status = 0;
+	if (o->help_params)
 		options_print_params(o, stdout);
 	else
 		print_help(o, argv[0], extra, about);
 	options_free(o);
 	return false;
+}
+
+bool options_main_resolve(struct options *o, const char *name, int *status)
+{
+	struct weft_err err = {""};
+	return !resolve(o, &err) || refuse(o, name, &err, status);
+}
+
+bool options_main(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		  const char *about, int *status)
+{
+	return options_main_read(o, argc, argv, extra, extra_base, about, status) &&
+	       options_main_resolve(o, argv[0], status);
 }

@@ -60,6 +60,13 @@ with tempfile.NamedTemporaryFile("w", suffix=".cm") as matrix:
     result = succeeds(2, 4096, "--matrix", matrix.name)
     assert result["run"]["virtual_us"] >= 25000, result["run"]
 
+# A file may say which form it is: then the links have that form's rate, 0.25 Gb/s, at which 16 KiB take half a millisecond.
+with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
+    config.write("local: true\nmatrix: permutation:4:16KiB\n")
+    config.flush()
+    run = subprocess.run([WEFT, "bench", "--config", config.name, "--json", "-"], capture_output=True, text=True, timeout=120)
+    check(run.returncode == 0 and json.loads(run.stdout)["ideal_us"] > 16384 * 8 / 250, "not the form's rate", run)
+
 fails("background: only weft sim has that", *SMALL, "--matrix", "permutation:4:1MiB", "--background", "10%")
 fails("failed", *SMALL, "--matrix", "permutation:4:4MiB", "--end", "1ms")
 fails("unknown cc 'nosuch'", *SMALL, "--cc", "nosuch")

@@ -59,6 +59,12 @@ void options_free(struct options *o);
 bool options_main(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
 		  const char *about, int *status);
 
+/* Its two halves, for a command whose defaults depend on what was given: in between it sets, by options_set, what is
+ * not in o->given. */
+bool options_main_read(struct options *o, int argc, char **argv, const struct opt_desc *extra, void *extra_base,
+		       const char *about, int *status);
+bool options_main_resolve(struct options *o, const char *name, int *status);
+
 /* Sets one option by name, and notes it in `given`; `value` may be NULL for flags. -ENOENT: no such option; -EINVAL: no
  * such value; -ENOMEM. */
 int options_set(struct options *o, const struct opt_desc *extra, void *extra_base, const char *name, const char *value,

@@ -159,5 +159,18 @@ class Bench(unittest.TestCase):
             self.assertEqual(run.returncode, 2, run.stderr)
             self.assertIn("topology star:3 only 3 hosts", run.stderr)
 
+    def test_defaults_are_those_of_the_form_wherever_it_is_named(self):
+        forms = (("local: true", (), "leafspine:4:4:4 only 16"), ("local: true\nsize: 3", (), "leafspine:4:4:4 only 16"),
+                 ("local: true", ("--local=off",), "star:16 only 16"), ("size: 3", (), "star:3 only 3"),
+                 ("json: --local", ("--size", "3"), "star:3 only 3"), ("local: true\ntopology: star:5", (), "star:5 only 5"))
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "bench.yaml")
+            for text, words, topology in forms:
+                with open(path, "w") as file:
+                    file.write(text + "\nmatrix: permutation:17:1KiB\n")
+                run = weft("bench", "--config", path, *words)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertIn(f"topology {topology} hosts", run.stderr)
+
 
 unittest.main(argv=sys.argv[:1])
