@@ -24,8 +24,8 @@ WEFT_BEGIN_DECLS
 	X(link_reset_failed, "attempts at that which failed; each is repeated")                                        \
 	X(tx_oversize, "dropped: packets larger than the port carries")                                                \
 	X(rx_foreign, "dropped: frames that are neither ours nor ARP or neighbour discovery")                          \
-	X(rx_nombuf, "lost: frames without a free buffer, in the device or for a copy")                                \
-	X(rx_missed, "lost: frames that found the device's receive ring full")                                         \
+	X(rx_nombuf, "lost: frames without a free buffer for a copy, or in the device, whichever engine's")            \
+	X(rx_missed, "lost: frames that found a receive ring of the device full, whichever engine's")                  \
 	X(rx_handed_over, "frames found, or sent, for other engines of the device and given to them")                  \
 	X(rx_taken_over, "frames that other engines of the device gave to this one")                                   \
 	X(rx_handover_full, "dropped: frames for another engine of the device that has too many waiting")              \
@@ -50,7 +50,8 @@ WEFT_BEGIN_DECLS
 	X(shm_refused, "times the other side of shared buffers named one that it did not have: it was disconnected")   \
 	X(shm_reclaimed, "shared buffers taken back from who was connected no longer")
 
-/* Since the port was opened; they never fall. */
+/* Since the port was opened; they never fall. What the device itself lost (rx_nombuf, rx_missed) is counted since its
+ * first port was opened, and is in those of all its ports. */
 struct weft_ethdev_stats {
 #define WEFT_COUNTER_FIELD(name, help) uint64_t name;
 	WEFT_PORT_COUNTERS(WEFT_COUNTER_FIELD)

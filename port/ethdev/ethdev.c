@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 
 #include "counter.h"
+#include "ethdev_lost.h"
 #include "ethdev_priv.h"
 
 const struct weft_counter_desc weft_port_counter_descs[] = {
@@ -34,13 +35,13 @@ static const struct ethdev *dev_of(const struct weft_port *port)
 void weft_ethdev_stats(const struct weft_port *port, struct weft_ethdev_stats *stats)
 {
 	const struct ethdev *d = dev_of(port);
-	struct rte_eth_stats dev;
 
 	*stats = d->stats;
-	if (d->id < RTE_MAX_ETHPORTS && rte_eth_stats_get(d->id, &dev) == 0) {
-		stats->rx_nombuf += dev.rx_nombuf;
-		stats->rx_missed += dev.imissed;
-	}
+	if (d->id >= RTE_MAX_ETHPORTS)
+		return;
+	struct lost lost = lost_look(d->id);
+	stats->rx_nombuf += lost.nombuf;
+	stats->rx_missed += lost.missed;
 }
 
 void weft_ethdev_steering(const struct weft_port *port, struct weft_ethdev_steering *steering)

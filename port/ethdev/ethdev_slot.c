@@ -15,6 +15,7 @@
 #include "ethdev_args.h"
 #include "ethdev_dev.h"
 #include "ethdev_edge.h"
+#include "ethdev_lost.h"
 #include "ethdev_mtu.h"
 #include "ethdev_offload.h"
 #include "ethdev_peer.h"
@@ -158,6 +159,7 @@ void slot_release(uint16_t id)
 	free(s->devargs);
 	free(s->rejoin);
 	*s = (struct slot){.users = 0};
+	lost_forget(id);
 }
 
 uint16_t slot_engines(const struct weft_ethdev_conf *conf, uint16_t id)
@@ -455,11 +457,11 @@ static int dev_rejoin(struct ethdev *d, struct weft_err *err)
 static int dev_renew(struct ethdev *d, struct weft_err *err)
 {
 	sigset_t before;
-	if (slots[d->id].rejoin == NULL)
-		return dev_restart(d, err);
+	lost_look(d->id);
 	ethdev_sigpipe_hold(&before);
-	int rc = dev_rejoin(d, err);
+	int rc = slots[d->id].rejoin != NULL ? dev_rejoin(d, err) : dev_restart(d, err);
 	ethdev_sigpipe_release(&before);
+	lost_look(d->id);
 	return rc;
 }
 

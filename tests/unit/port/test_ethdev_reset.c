@@ -15,6 +15,8 @@ static struct {
 	rte_eth_dev_cb_fn on_reset[2]; /* who listens */
 	void *args[2];
 	unsigned listeners, forgotten;
+	uint64_t nombuf, missed; /* so much it says to have lost since it was set up ... */
+	bool is_mute;            /* ... if it says anything */
 	struct {
 		char name[32];
 		rte_dev_event_cb_fn fn;
@@ -25,6 +27,7 @@ static struct {
 
 const char *__wrap_rte_bus_name(const struct rte_bus *bus);
 int __wrap_rte_eth_link_get_nowait(uint16_t id, struct rte_eth_link *link);
+int __wrap_rte_eth_stats_get(uint16_t id, struct rte_eth_stats *stats);
 int __wrap_rte_eth_dev_reset(uint16_t id);
 int __wrap_rte_eth_dev_callback_register(uint16_t id, enum rte_eth_event_type type, rte_eth_dev_cb_fn fn, void *arg);
 int __wrap_rte_eth_dev_callback_unregister(uint16_t id, enum rte_eth_event_type type, rte_eth_dev_cb_fn fn, void *arg);
@@ -42,6 +45,12 @@ int __wrap_rte_eth_link_get_nowait(uint16_t id, struct rte_eth_link *link)
 	return 0;
 }
 
+int __wrap_rte_eth_stats_get(uint16_t id, struct rte_eth_stats *stats)
+{
+	*stats = (struct rte_eth_stats){.rx_nombuf = nic.nombuf, .imissed = nic.missed};
+	return nic.is_mute ? -ENODEV : 0;
+}
+
 int __wrap_rte_eth_dev_reset(uint16_t id)
 {
 	nic.resets++;
@@ -49,6 +58,7 @@ int __wrap_rte_eth_dev_reset(uint16_t id)
 		nic.to_fail--;
 		return -EIO;
 	}
+	nic.nombuf = nic.missed = 0;
 	return nic.has_reset ? rte_eth_dev_stop(id) : -ENOTSUP;
 }
 
@@ -202,6 +212,37 @@ static void reset__waits_for_all_ports_on_the_device(void **state)
 	}
 }
 
+static void expect_lost(struct weft_port *port, uint64_t nombuf, uint64_t missed)
+{
+	struct weft_ethdev_stats stats = port_stats(port);
+	assert_int_equal(stats.rx_nombuf, nombuf);
+	assert_int_equal(stats.rx_missed, missed);
+}
+
+/* It counts from 0 again, as nobody may notice; what it counted since somebody asked last is not forgotten. */
+static void reset__what_was_lost_is_remembered(void **state)
+{
+	struct link_heard heard;
+	struct fixture f;
+	nic_open(&f, &heard);
+	nic.nombuf = 3;
+	nic.missed = 5;
+	expect_lost(f.host, 3, 5);
+	nic.missed = 6;
+	ask_for_reset();
+	expect_link(f.host, &heard, WEFT_LINK_UP, 2);
+	expect_lost(f.host, 3, 6);
+	nic.nombuf = 10; /* more than before: that it began anew shows no more */
+	nic.missed = 2;
+	expect_lost(f.host, 13, 8);
+	nic.is_mute = true;
+	expect_lost(f.host, 13, 8);
+	fixture_close(&f);
+	nic_open(&f, &heard); /* another device */
+	expect_lost(f.host, 0, 0);
+	fixture_close(&f);
+}
+
 /* Closed while it is parked. */
 static void reset__may_be_closed_meanwhile(void **state)
 {
@@ -241,6 +282,7 @@ int main(void)
 		cmocka_unit_test(reset__sets_the_device_up_anew),
 		cmocka_unit_test(reset__is_repeated_until_it_works),
 		cmocka_unit_test(reset__waits_for_all_ports_on_the_device),
+		cmocka_unit_test(reset__what_was_lost_is_remembered),
 		cmocka_unit_test(reset__may_be_closed_meanwhile),
 		cmocka_unit_test(removal__parks_the_port),
 	};
