@@ -423,8 +423,8 @@ def nonsense(net: Net) -> None:
 
 def main() -> None:
     namespaces.enter()
-    cases = {case.__name__: case for case in (shared, killed, refused, spoofed, dropped, user, rates, ipv6, service, relative,
-                                             nonsense)}
+    every = (shared, killed, refused, spoofed, dropped, user, rates, ipv6, service, relative, nonsense)
+    cases = {case.__name__: case for case in every}
     cases[CASE](Net())
 
 
