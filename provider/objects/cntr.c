@@ -50,13 +50,12 @@ void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed)
 	prov_deferred_check(&cntr->tally);
 }
 
-/* The application's own changes are not reported by its polls, but other threads may wait for them. */
+/* Other threads may wait for it. */
 static void change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
 {
 	assert_locked(nic_of(cntr));
 	assert(factor <= 1);
 	*field = *field * factor + value;
-	cntr->polled = now_of(cntr);
 	prov_nic_raise(nic_of(cntr), &cntr->wait, true);
 	prov_nic_wake(nic_of(cntr));
 	prov_deferred_check(&cntr->tally);
@@ -67,10 +66,12 @@ void prov_cntr_change(struct prov_cntr *cntr, uint64_t factor, uint64_t value)
 	change(cntr, &cntr->tally.value, factor, value);
 }
 
+/* What the application changes by a call is not reported by its polls. */
 static int cntr_change(struct prov_cntr *cntr, uint64_t *field, uint64_t factor, uint64_t value)
 {
 	prov_nic_lock(nic_of(cntr));
 	change(cntr, field, factor, value);
+	cntr->polled = now_of(cntr);
 	prov_deferred_start(&nic_of(cntr)->deferred);
 	prov_nic_unlock(nic_of(cntr));
 	return 0;

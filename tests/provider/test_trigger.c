@@ -305,6 +305,30 @@ static void work__counters_change_counters(void **state)
 	assert_int_equal(fi_cntr_read(done), 7);
 }
 
+/* The application's own calls are no news to its polls, but what its calls set going is. */
+static void work__changes_counters_that_polls_report(void **state)
+{
+	struct fi_op_cntr change = {.cntr = done, .value = 2};
+	struct fi_poll_attr attr = {.flags = 0};
+	struct fid_poll *set;
+	void *contexts[1];
+	ok(fi_poll_open(a->domain, &attr, &set));
+	ok(fi_poll_add(set, &done->fid, 0));
+	for (uint64_t i = 1; i <= 2; i++) {
+		struct fi_deferred_work work = work_at(i, i == 1 ? FI_OP_CNTR_SET : FI_OP_CNTR_ADD);
+		work.completion_cntr = NULL;
+		work.op.cntr = &change;
+		ok(fi_control(&a->domain->fid, FI_QUEUE_WORK, &work));
+		assert_int_equal(fi_poll(set, contexts, 1), 0);
+		ok(fi_cntr_add(trigger, 1));
+		assert_int_equal(fi_poll(set, contexts, 1), 1);
+		assert_int_equal(fi_poll(set, contexts, 1), 0);
+	}
+	assert_int_equal(fi_cntr_read(done), 4);
+	ok(fi_poll_del(set, &done->fid, 0));
+	ok(fi_close(&set->fid));
+}
+
 static void work__cancelled_and_flushed(void **state)
 {
 	struct fi_op_cntr add = {.cntr = done, .value = 1};
@@ -449,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(work__transfers, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__messages_chained, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__counters_change_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(work__changes_counters_that_polls_report, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__cancelled_and_flushed, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__failure_is_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(work__counter_stays_until_it_has_counted, setup, teardown),

@@ -31,7 +31,7 @@ struct prov_cntr {
 int prov_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **cntr, void *context);
 /* Counts operations that succeeded and failed; one of the two may be 0. Lock held. */
 void prov_cntr_count(struct prov_cntr *cntr, uint64_t done, uint64_t failed);
-/* The application's own change: multiplied by `factor`, `value` added. Lock held. */
+/* A change by deferred work: multiplied by `factor`, `value` added. Lock held. */
 void prov_cntr_change(struct prov_cntr *cntr, uint64_t factor, uint64_t value);
 /* Records the current value as seen by fi_poll. True when it differs from the last one. Lock held. */
 bool prov_cntr_note_polled(struct prov_cntr *cntr);
