@@ -21,12 +21,13 @@ static struct prov_req *send_req(struct prov_ep *ep, const struct prov_op *op, s
 	return prov_tx_req_new(ep, &attr);
 }
 
-/* Completes when its payload is copied. Larger ones take less time when they wait for the peer. */
+/* Completes when its payload is copied. Larger ones take less time when they wait for the peer; a fenced one tells of
+ * those before it, too. */
 static bool completes_at_once(const struct prov_ep *ep, const struct prov_op *op, struct prov_work work, uint64_t len)
 {
 	uint32_t most = ep->domain->nic->copy_bytes;
 	bool small = op->flags & FI_INJECT || (most && len <= most);
-	bool waits = op->flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE);
+	bool waits = op->flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_FENCE);
 	return small && !waits && !work.deferred && !ep->is_dgram;
 }
 

@@ -246,6 +246,26 @@ static void fence__later_sees_earlier(void **state)
 	free(out);
 }
 
+/* It could complete at once, but that would say that the write is done, too. */
+static void fence__holds_back_a_small_send(void **state)
+{
+	struct memory *m = *state;
+	uint8_t *out = malloc(MEM_BYTES), in[8];
+	const struct iovec iov = {out, sizeof in};
+	const struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1, .addr = m->h[0].peer, .context = in};
+	struct fi_cq_tagged_entry e;
+	pattern_fill(out, MEM_BYTES, 9);
+	ok(fi_recv(m->h[1].ep, in, sizeof in, NULL, FI_ADDR_UNSPEC, in));
+	ok(fi_write(m->h[0].ep, out, MEM_BYTES, NULL, m->h[0].peer, 0, KEY, out));
+	ok(fi_sendmsg(m->h[0].ep, &msg, FI_FENCE | FI_COMPLETION));
+	assert_int_equal(fi_cq_read(m->h[0].cq, &e, 1), -FI_EAGAIN);
+	expect(&m->h[0], FI_RMA | FI_WRITE, MEM_BYTES, out);
+	expect(&m->h[0], FI_MSG | FI_SEND, sizeof in, in);
+	assert_int_equal(pattern_check(m->mem, MEM_BYTES, 9), MEM_BYTES);
+	next_done(&m->h[1]);
+	free(out);
+}
+
 static void levels__all_complete(void **state)
 {
 	static const uint64_t levels[] = {FI_INJECT_COMPLETE, FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE};
@@ -341,6 +361,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(errors__as_documented, memory_open, memory_close),
 		cmocka_unit_test_setup_teardown(bad_calls__are_refused, memory_open, memory_close),
 		cmocka_unit_test_setup_teardown(fence__later_sees_earlier, memory_open, memory_close),
+		cmocka_unit_test_setup_teardown(fence__holds_back_a_small_send, memory_open, memory_close),
 		cmocka_unit_test_setup_teardown(levels__all_complete, memory_open, memory_close),
 		cmocka_unit_test_setup_teardown(match_complete__waits_for_the_receive, memory_open, memory_close),
 		cmocka_unit_test_setup_teardown(self__write_read_data, memory_open, memory_close),
