@@ -113,7 +113,8 @@ static int recv_req(struct prov_ep *ep, const struct prov_op *op, struct prov_wo
 		return fetches ? -FI_EINVAL : -FI_EAGAIN;
 	if (fetches)
 		prov_req_work_begin(req, work);
-	req->entry.buf = op->iov_count ? op->iov[0].iov_base : NULL;
+	req->entry.buf =
+		op->iov_count && !(op->flags & FI_PEEK) ? op->iov[0].iov_base : NULL; /* a peek brings no data */
 	req->claim = op->flags & FI_CLAIM && op->flags & FI_PEEK;
 	req->is_multi = is_multi(op);
 	req->wants_entry = op->flags & (FI_PEEK | FI_COMPLETION); /* report() in complete.c also looks at the binding */

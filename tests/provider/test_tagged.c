@@ -151,6 +151,24 @@ static void peek__claim_reserves(void **state)
 	assert_int_equal(fi_trecvmsg(b->ep, &msg, FI_CLAIM), -FI_EINVAL);
 }
 
+/* The entry's buffer tells whether data came with it. */
+static void peek__has_no_data(void **state)
+{
+	char in[64] = "mine", out[64] = "theirs";
+	const struct iovec into = {in, sizeof in};
+	const struct fi_msg_tagged msg = {
+		.msg_iov = &into, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 9, .context = out};
+	arrive(9, out, sizeof out);
+	ok(fi_trecvmsg(b->ep, &msg, FI_PEEK));
+	assert_null(received(out, 9).buf);
+	ok(fi_trecvmsg(b->ep, &msg, FI_PEEK | FI_CLAIM));
+	assert_null(received(out, 9).buf);
+	assert_string_equal(in, "mine");
+	ok(fi_trecvmsg(b->ep, &msg, FI_CLAIM));
+	assert_ptr_equal(received(out, 9).buf, in);
+	assert_string_equal(in, "theirs");
+}
+
 static void peek__discard(void **state)
 {
 	char out[64] = "gone";
@@ -278,6 +296,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(peek__nothing_there, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(peek__leaves_the_message, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(peek__claim_reserves, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(peek__has_no_data, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(peek__discard, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(trecv__truncated, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(tagged__cancel, hosts_setup, hosts_teardown),
