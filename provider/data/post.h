@@ -26,7 +26,7 @@ ssize_t prov_recv_post(struct prov_ep *ep, const struct prov_op *op, struct prov
 /* `kind`: WEFT_OP_READ or WEFT_OP_WRITE. */
 ssize_t prov_rma_post(struct prov_ep *ep, const struct fi_msg_rma *msg, uint8_t kind, uint64_t flags,
 		      struct prov_work work);
-/* Ends a receive that was posted. -FI_ENOENT: none has this context. */
+/* Ends a receive that was posted, another one with each call. -FI_ENOENT: none with this context is left. */
 ssize_t prov_recv_cancel(struct prov_ep *ep, const void *context);
 
 #endif

@@ -9,6 +9,7 @@
 #include "prov_av.h"
 #include "prov_iov.h"
 #include "prov_mr.h"
+#include "prov_progress.h"
 #include "prov_stage.h"
 #include "prov_xmit.h"
 
@@ -116,6 +117,7 @@ static int recv_req(struct prov_ep *ep, const struct prov_op *op, struct prov_wo
 	req->entry.buf =
 		op->iov_count && !(op->flags & FI_PEEK) ? op->iov[0].iov_base : NULL; /* a peek brings no data */
 	req->claim = op->flags & FI_CLAIM && op->flags & FI_PEEK;
+	req->cancelling = false; /* the peek that reserved the message may have been */
 	req->is_multi = is_multi(op);
 	req->wants_entry = op->flags & (FI_PEEK | FI_COMPLETION); /* report() in complete.c also looks at the binding */
 	*out = req;
@@ -164,15 +166,28 @@ ssize_t prov_recv_post(struct prov_ep *ep, const struct prov_op *op, struct prov
 	return recv_submit(ep, op, work, &wop);
 }
 
-ssize_t prov_recv_cancel(struct prov_ep *ep, const void *context)
+/* The first receive with this context that fi_cancel has not ended yet. */
+static struct prov_req *cancel_find(const struct prov_ep *ep, const void *context)
 {
 	struct prov_req *req;
-	assert_locked(ep->domain->nic);
 	TAILQ_FOREACH(req, &ep->posted, link)
 	{
 		assert(req->state == PROV_REQ_POSTED);
-		if (!req->is_send && req->entry.op_context == context)
-			return prov_submit(ep, &(struct weft_op){.kind = WEFT_OP_CANCEL, .context = req});
+		if (!req->is_send && !req->cancelling && req->entry.op_context == context)
+			break;
 	}
-	return -FI_ENOENT;
+	return req;
+}
+
+ssize_t prov_recv_cancel(struct prov_ep *ep, const void *context)
+{
+	assert_locked(ep->domain->nic);
+	if (ep->wep && !weft_sq_space(ep->wep))
+		prov_progress(ep->domain->nic); /* which may end the request, so it comes before the search */
+	struct prov_req *req = cancel_find(ep, context);
+	if (!req)
+		return -FI_ENOENT;
+	int ret = prov_submit(ep, &(struct weft_op){.kind = WEFT_OP_CANCEL, .context = req});
+	req->cancelling = !ret;
+	return ret;
 }

@@ -211,6 +211,45 @@ static void tagged__cancel(void **state)
 	assert_int_equal(next_error(b).err, FI_ECANCELED);
 }
 
+/* Receives may have the same context: each call ends another one. */
+static void tagged__cancel_ends_one_at_a_time(void **state)
+{
+	char in[8], out[8] = {0};
+	post(in, sizeof in, 1, 0);
+	post(in, sizeof in, 2, 0);
+	post(in, sizeof in, 3, 0);
+	ok(fi_cancel(&b->ep->fid, in));
+	ok(fi_cancel(&b->ep->fid, in));
+	for (uint64_t tag = 1; tag <= 2; tag++) {
+		struct fi_cq_err_entry e = next_error(b);
+		assert_int_equal(e.err, FI_ECANCELED);
+		assert_int_equal(e.tag, tag);
+	}
+	tsend_done(3, out, sizeof out);
+	received(in, 3);
+	post(in, sizeof in, 4, 0);
+	ok(fi_cancel(&b->ep->fid, in));
+	assert_int_equal(fi_cancel(&b->ep->fid, in), -FI_ENOENT);
+	assert_int_equal(next_error(b).err, FI_ECANCELED);
+}
+
+/* A peek is cancelled, but it has found its message; the receive that fetches it is another one. */
+static void tagged__cancel_a_claim_twice(void **state)
+{
+	char in[8], out[8] = "x";
+	const struct iovec into = {in, sizeof in};
+	const struct fi_msg_tagged msg = {
+		.msg_iov = &into, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .tag = 9, .context = out};
+	tsend_done(9, out, sizeof out);
+	ok(peek(9, FI_PEEK | FI_CLAIM, out));
+	ok(fi_cancel(&b->ep->fid, out));
+	received(out, 9);
+	ok(fi_trecvmsg(b->ep, &msg, FI_CLAIM));
+	ok(fi_cancel(&b->ep->fid, out));
+	received(out, 9);
+	assert_string_equal(in, "x");
+}
+
 static void selective__only_what_was_asked_for(void **state)
 {
 	char in[8], out[8] = {0};
@@ -300,6 +339,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(peek__discard, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(trecv__truncated, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(tagged__cancel, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(tagged__cancel_ends_one_at_a_time, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(tagged__cancel_a_claim_twice, hosts_setup, hosts_teardown),
 		cmocka_unit_test_prestate_setup_teardown(selective__only_what_was_asked_for, hosts_setup,
 							 hosts_teardown, (void *)&with_selective),
 		cmocka_unit_test_setup_teardown(tsend__many_leave_together, hosts_setup, hosts_teardown),

@@ -58,6 +58,7 @@ struct prov_req {
 	bool wants_entry;             /* success is reported */
 	bool has_context;             /* the application can tell which operation an entry is about */
 	bool told;                    /* it had its completion; a failure is the peer's next operation's */
+	bool cancelling;              /* fi_cancel has ended it; its completion follows */
 	bool claim;                   /* FI_PEEK | FI_CLAIM: lives on until the message is fetched */
 	struct prov_work work;
 	bool is_multi;      /* FI_MULTI_RECV: each message gets a request of its own, this one is for the end */
