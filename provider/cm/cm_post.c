@@ -2,12 +2,12 @@
 /* Messages about connections travel between endpoints of their own, one per device, over the transport like all others:
  * whatever the device is, nothing of the kernel's is needed. */
 #include <assert.h>
-#include <errno.h>
 #include <rdma/fi_errno.h>
 #include <stdlib.h>
 
 #include "cm.h"
 #include "member.h"
+#include "prov_link.h"
 #include "prov_log.h"
 #include "prov_progress.h"
 
@@ -36,14 +36,26 @@ static void recv_post(struct prov_cm *cm, uint8_t *buf)
 	(void)ret;
 }
 
-static void received(struct prov_cm *cm, const struct weft_cqe *cqe)
+static void message_handle(struct prov_cm *cm, const struct weft_cqe *cqe)
 {
 	const struct weft_addr from = *weft_peer_addr(cm->nic->engine, cqe->peer);
 	struct cm_msg msg;
-	if (cqe->err || from.port != PROV_CM_NUMBER || cm_parse(cqe->context, cqe->len, &msg))
+	if (from.port != PROV_CM_NUMBER || cm_parse(cqe->context, cqe->len, &msg))
 		cm->nic->cm_stats.cm_bad++;
 	else
 		cm->events->arrived(cm, &from.ip, &msg);
+}
+
+/* Whatever a receive ended with, another one takes its place: peers can make it fail. */
+static void received(struct prov_cm *cm, const struct weft_cqe *cqe)
+{
+	if (!cqe->err)
+		message_handle(cm, cqe);
+	if (prov_link_is_gone(cm->nic))
+		return;
+	if (cqe->err)
+		cm->nic->cm_stats.cm_bad++;
+	recv_post(cm, cqe->context);
 }
 
 static void sent(struct prov_cm *cm, const struct weft_cqe *cqe)
@@ -59,14 +71,10 @@ static void sent(struct prov_cm *cm, const struct weft_cqe *cqe)
 
 static void cqe_handle(struct prov_cm *cm, const struct weft_cqe *cqe)
 {
-	if (cqe->kind == WEFT_OP_SEND) {
+	if (cqe->kind == WEFT_OP_SEND)
 		sent(cm, cqe);
-		return;
-	}
-	if (!cqe->err || cqe->err == EMSGSIZE)
+	else
 		received(cm, cqe);
-	if (!cqe->err || cqe->err == EMSGSIZE) /* else the device is gone */
-		recv_post(cm, cqe->context);
 }
 
 static bool cm_poll(struct prov_poller *poller)

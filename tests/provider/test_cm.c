@@ -796,6 +796,50 @@ static void strangers__talk_to_the_endpoint_for_connections(void **state)
 }
 
 /* All kinds of messages about connections that are not there, and requests without end. */
+static int setup_hasty(void **state)
+{
+	setenv("FI_WEFT_LINGER_MS", "0", 1);
+	return setup(state);
+}
+
+static int teardown_hasty(void **state)
+{
+	setenv("FI_WEFT_LINGER_MS", "20", 1);
+	return teardown(state);
+}
+
+/* What they announce can't be fetched any more: their host is restarted. */
+static void announce_and_restart(void)
+{
+	enum { COUNT = 32, BYTES = 1 << 20 };
+	struct sockaddr_in to = address(2, CM_NUMBER);
+	uint8_t *bytes = calloc(1, BYTES);
+	struct stranger s;
+	fi_addr_t addr;
+	stranger_open(&s, 4000);
+	assert_int_equal(fi_av_insert(s.av, &to, 1, &addr, 0, NULL), 1);
+	for (int i = 0; i < COUNT; i++)
+		ok(fi_send(s.ep, bytes, BYTES, NULL, addr, NULL));
+	stranger_close(&s);
+	side_close(client);
+	side_open(client, 0, FI_WAIT_UNSPEC);
+	free(bytes);
+}
+
+/* Each takes one of the listener's receives along. */
+static void strangers__end_in_the_middle_of_messages(void **state)
+{
+	enum { RECVS = 64 };
+	for (uint64_t bad = 0; bad < RECVS; bad = stats_of(server).cm_bad) {
+		announce_and_restart();
+		while (stats_of(server).cm_bad == bad)
+			work();
+	}
+	struct pair p = connect_pair();
+	transfer(client, p.of_client, server, p.of_server, 7, 100);
+	pair_close(&p);
+}
+
 static void strangers__forge_messages(void **state)
 {
 	enum { KINDS = 7, FLOOD = 300, BACKLOG = 128 };
@@ -945,6 +989,7 @@ int main(void)
 		with_sides(shared_receives__of_several_connections),
 		with_sides(strangers__reach_no_endpoint),
 		with_sides(strangers__talk_to_the_endpoint_for_connections),
+		cmocka_unit_test_setup_teardown(strangers__end_in_the_middle_of_messages, setup_hasty, teardown_hasty),
 		with_sides(strangers__forge_messages),
 		with_sides(sread__waits_for_events),
 		with_sides(fd__becomes_readable),
