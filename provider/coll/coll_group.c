@@ -83,8 +83,8 @@ static int group_close(struct fid *fid)
 	coll_runs_abandon(g);
 	assert(!TAILQ_EMPTY(&ep->coll->groups));
 	TAILQ_REMOVE(&ep->coll->groups, g, link);
-	prov_nic_cancel_notify(ep->domain->nic, &g->eq->wait);
 	prov_nic_unlock(ep->domain->nic);
+	prov_eq_leave(g->eq, ep->domain->nic);
 	prov_unref(&ep->refs);
 	group_free(g);
 	return 0;

@@ -230,6 +230,14 @@ static void pollers_orphan(struct prov_nic *nic)
 	TAILQ_INIT(&nic->pollers);
 }
 
+static void notifications_orphan(struct prov_nic *nic)
+{
+	struct prov_wait_obj *w;
+	TAILQ_FOREACH(w, &nic->to_notify, notify_link)
+	w->queued = false;
+	TAILQ_INIT(&nic->to_notify);
+}
+
 /* Locks may have been held by threads that the child does not have. */
 static void nic_orphan(struct prov_nic *nic)
 {
@@ -241,7 +249,7 @@ static void nic_orphan(struct prov_nic *nic)
 	nic->sleep.listening = false;
 	nic->sleep.sleepers = 0;
 	nic->stand_in.rests = false;
-	TAILQ_INIT(&nic->to_notify);
+	notifications_orphan(nic);
 	close(nic->sleep.wake_fd);
 	nic->sleep.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pollers_orphan(nic);

@@ -45,11 +45,18 @@ static void wait_restart(struct wait *wait)
 	wait->nap_ns = WEFT_US(NAP_MIN_US);
 }
 
+/* A mutex of the application was busy, behind which threads may sleep that have to be woken. */
+static weft_ns nap_shorten(const struct prov_nic *nic, weft_ns nap)
+{
+	return TAILQ_EMPTY(&nic->to_notify) || nap < WEFT_US(NAP_MAX_US) ? nap : WEFT_US(NAP_MAX_US);
+}
+
 /* When this thread looks again: when the engine has work, the wait ends or the nap is over. */
 static weft_ns nap_end(const struct prov_nic *nic, const struct wait *wait, weft_ns now)
 {
 	weft_ns until = nic->poll.next_ns < wait->limit_ns ? nic->poll.next_ns : wait->limit_ns;
-	return until > now && until - now > wait->nap_ns ? now + wait->nap_ns : until;
+	weft_ns nap = nap_shorten(nic, wait->nap_ns);
+	return until > now && until - now > nap ? now + nap : until;
 }
 
 static void nap_lengthen(struct wait *wait, weft_ns max)
@@ -142,6 +149,7 @@ static void yield_now(struct prov_nic *nic, const struct wait *wait)
 static void listen_for_packets(struct prov_nic *nic, struct wait *wait)
 {
 	bool wakes = !nic->is_orphan && weft_ethdev_rx_fd(nic->port) >= 0;
+	prov_nic_notify(nic);
 	weft_ns now = weft_clock_ns(), until = nap_end(nic, wait, now);
 	if (until <= now) {
 		yield_now(nic, wait); /* while the device takes no packets, the engine always has work due */
@@ -159,12 +167,9 @@ static void sleep_beside(struct prov_nic *nic, const struct wait *wait)
 {
 	struct timespec end;
 	assert(nic->sleep.listening);
-	weft_ns latest = weft_clock_ns() + WEFT_MS(BESIDE_MAX_MS);
+	prov_nic_notify(nic);
+	weft_ns latest = weft_clock_ns() + nap_shorten(nic, WEFT_MS(BESIDE_MAX_MS));
 	prov_deadline(latest < wait->limit_ns ? latest : wait->limit_ns, &end);
-	if (!TAILQ_EMPTY(&nic->to_notify)) {
-		give_way(nic);
-		return; /* the state may have changed while the lock was free */
-	}
 	nic->sleep.sleepers++;
 	prov_nic_note_owner(nic, false);
 	nic->no_cancel = false; /* of whoever has the lock meanwhile; wait_loop keeps this thread's state */

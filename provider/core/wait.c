@@ -80,7 +80,7 @@ int prov_wait_open(struct prov_wait_obj *w, const struct prov_wait_attr *attr)
 
 void prov_wait_close(struct prov_wait_obj *w)
 {
-	assert(!w->queued && !w->notifying);
+	assert(!w->queued);
 	if (group_of(w))
 		group_remove(group_of(w), w);
 	if (w->fd >= 0)
@@ -119,12 +119,27 @@ bool prov_wait_raise(struct prov_wait_obj *w, bool raised)
 	return raised && (w->attr.kind == FI_WAIT_MUTEX_COND || group_of(w));
 }
 
+/* What threads sleep on that wait for the object. */
+static struct prov_wait_obj *bed_of(struct prov_wait_obj *w)
+{
+	return group_of(w) ? &group_of(w)->obj : w;
+}
+
+bool prov_wait_trylock(struct prov_wait_obj *w)
+{
+	return pthread_mutex_trylock(&bed_of(w)->lock) == 0;
+}
+
+void prov_wait_wake(struct prov_wait_obj *w)
+{
+	pthread_cond_broadcast(&bed_of(w)->cond);
+	pthread_mutex_unlock(&bed_of(w)->lock);
+}
+
 void prov_wait_notify(struct prov_wait_obj *w)
 {
-	struct prov_wait_obj *where = group_of(w) ? &group_of(w)->obj : w;
-	pthread_mutex_lock(&where->lock); /* a thread that checked and is about to sleep holds it */
-	pthread_cond_broadcast(&where->cond);
-	pthread_mutex_unlock(&where->lock);
+	pthread_mutex_lock(&bed_of(w)->lock); /* a thread that checked and is about to sleep holds it */
+	prov_wait_wake(w);
 }
 
 /* One descriptor that never changes. */

@@ -55,6 +55,15 @@ int prov_eq_watch(struct prov_eq *eq, struct prov_nic *nic)
 	return ret;
 }
 
+void prov_eq_leave(struct prov_eq *eq, struct prov_nic *nic)
+{
+	prov_nic_lock(nic);
+	bool owed = prov_nic_cancel_notify(nic, &eq->wait);
+	prov_nic_unlock(nic);
+	if (owed && !nic->is_orphan)
+		prov_wait_notify(&eq->wait);
+}
+
 /* A forked child is alone, and a thread of its parent may have held the lock. */
 void prov_eq_unwatch(struct prov_eq *eq, struct prov_nic *nic)
 {
@@ -70,6 +79,7 @@ void prov_eq_unwatch(struct prov_eq *eq, struct prov_nic *nic)
 	if (!last)
 		return;
 	free(source);
+	prov_eq_leave(eq, nic);
 	if (prov_wait_needs_thread(&eq->wait))
 		prov_nic_thread_put(nic);
 }

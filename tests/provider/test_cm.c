@@ -6,9 +6,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -935,6 +939,91 @@ static void fd__becomes_readable(void **state)
 	side_close(&b);
 }
 
+/* ---- mutexes that the application holds in calls ---- */
+
+static void nap(long us)
+{
+	nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+}
+
+/* The device's thread finds the mutex busy; closing the endpoint ends that thread. */
+static void mutex__held_while_an_endpoint_is_closed(void **state)
+{
+	struct fi_mutex_cond wait;
+	struct side a;
+	side_open(&a, 0, FI_WAIT_MUTEX_COND);
+	ok(fi_control(&a.eq->fid, FI_GETWAIT, &wait));
+	struct fid_ep *ep = call(&a, 2, NULL, 0), *other = answer(server, NULL, 0);
+	expect_event(&a, FI_CONNECTED, &ep->fid);
+	expect_event(server, FI_CONNECTED, &other->fid);
+	ok(pthread_mutex_lock(wait.mutex));
+	ok(fi_shutdown(other, 0));
+	nap(50000);
+	expect_event(&a, FI_SHUTDOWN, &ep->fid);
+	ok(fi_close(&ep->fid));
+	ok(pthread_mutex_unlock(wait.mutex));
+	ok(fi_close(&other->fid));
+	side_close(&a);
+}
+
+struct reader {
+	struct fid_eq *eq;
+	atomic_bool stop;
+};
+
+static void *reader_run(void *arg)
+{
+	struct reader *r = arg;
+	struct fi_eq_cm_entry entry;
+	uint32_t type;
+	while (!r->stop)
+		assert_int_equal(fi_eq_read(r->eq, &type, &entry, sizeof entry, 0), -FI_EAGAIN);
+	return NULL;
+}
+
+/* A message arrives while the queue's mutex is held, and the holder listens. */
+static void listen_with_mutex(struct side *s, const struct fi_mutex_cond *wait, const struct pair *p)
+{
+	struct fi_cq_tagged_entry entry;
+	uint8_t in;
+	ok(fi_recv(p->of_client, &in, 1, NULL, FI_ADDR_UNSPEC, &in));
+	ok(pthread_mutex_lock(wait->mutex));
+	ok(fi_inject(p->of_server, "x", 1, FI_ADDR_UNSPEC));
+	nap(100);
+	listen_at(s, 1, 0);
+	ok(fi_close(&s->pep->fid));
+	ok(pthread_mutex_unlock(wait->mutex));
+	while (fi_cq_read(s->cq, &entry, 1) != 1)
+		work();
+}
+
+/* That thread notices what the mutex is for, and uses the devices of the event queue. */
+static void mutex__held_while_another_thread_reads_events(void **state)
+{
+	struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_MUTEX_COND};
+	struct fi_mutex_cond wait;
+	struct reader reader = {.stop = false};
+	pthread_t thread;
+	struct side a;
+	side_open(&a, 0, FI_WAIT_UNSPEC);
+	ok(fi_close(&a.cq->fid));
+	ok(fi_cq_open(a.domain, &attr, &a.cq, NULL));
+	ok(fi_control(&a.cq->fid, FI_GETWAIT, &wait));
+	struct pair p = {.of_client = call(&a, 2, NULL, 0)};
+	p.of_server = answer(server, NULL, 0);
+	expect_event(&a, FI_CONNECTED, &p.of_client->fid);
+	expect_event(server, FI_CONNECTED, &p.of_server->fid);
+	reader.eq = a.eq;
+	ok(pthread_create(&thread, NULL, reader_run, &reader));
+	for (int i = 0; i < 100; i++)
+		listen_with_mutex(&a, &wait, &p);
+	reader.stop = true;
+	ok(pthread_join(thread, NULL));
+	a.pep = NULL;
+	pair_close(&p);
+	side_close(&a);
+}
+
 /* A passive endpoint's name goes to an endpoint that is opened for it. */
 static void handle__of_a_passive_endpoint(void **state)
 {
@@ -993,6 +1082,8 @@ int main(void)
 		with_sides(strangers__forge_messages),
 		with_sides(sread__waits_for_events),
 		with_sides(fd__becomes_readable),
+		with_sides(mutex__held_while_an_endpoint_is_closed),
+		with_sides(mutex__held_while_another_thread_reads_events),
 		with_sides(handle__of_a_passive_endpoint),
 	};
 	return cmocka_run_group_tests(tests, group_setup, NULL);

@@ -171,6 +171,29 @@ static void fd__of_the_set(void **state)
 	ok(fi_close(&set->fid));
 }
 
+/* The device's thread finds the mutex busy; closing the last member ends that thread. */
+static void mutex__held_while_a_member_is_closed(void **state)
+{
+	struct timespec nap = {.tv_nsec = 50000000};
+	char name[FI_NAME_MAX];
+	size_t len = sizeof name;
+	struct fi_mutex_cond wait;
+	struct member m;
+	fi_addr_t addr;
+	set_open(FI_WAIT_MUTEX_COND);
+	ok(fi_control(&set->fid, FI_GETWAIT, &wait));
+	member_open(&m, a);
+	ok(fi_getname(&m.ep->fid, name, &len));
+	assert_int_equal(fi_av_insert(b->av, name, 1, &addr, 0, NULL), 1);
+	member_start(&m);
+	ok(pthread_mutex_lock(wait.mutex));
+	ok(fi_inject(b->ep, NULL, 0, addr));
+	nanosleep(&nap, NULL);
+	member_close(&m);
+	ok(pthread_mutex_unlock(wait.mutex));
+	ok(fi_close(&set->fid));
+}
+
 static void open__refusals(void **state)
 {
 	struct fi_wait_attr attr = {.wait_obj = FI_WAIT_NONE};
@@ -201,6 +224,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(wait__sleeper_is_woken, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(wait__counter_and_event_queue, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(fd__of_the_set, hosts_setup, hosts_teardown),
+		cmocka_unit_test_setup_teardown(mutex__held_while_a_member_is_closed, hosts_setup, hosts_teardown),
 		cmocka_unit_test_setup_teardown(open__refusals, hosts_setup, hosts_teardown),
 	};
 	return cmocka_run_group_tests(tests, rings_setup, NULL);

@@ -157,7 +157,7 @@ struct prov_nic {
 	struct weft_yield yield; /* of all threads that poll it */
 	struct prov_link_state port_link;
 	struct prov_sleep_state sleep;
-	struct prov_wait_list to_notify; /* wait objects to be notified once the lock is free */
+	struct prov_wait_list to_notify; /* wait objects to be notified once their mutex is free */
 	struct prov_auto_thread thread;
 	struct prov_stand_in stand_in;
 	struct prov_recorder recorder;
@@ -250,22 +250,21 @@ static inline void prov_nic_release(struct prov_nic *nic)
 		pthread_setcancelstate(cancel_state, NULL);
 }
 
-/* Notifies and unlocks (notify.c). */
-void prov_nic_unlock_notify(struct prov_nic *nic);
+/* Notifies the wait objects whose mutex is free (notify.c). Lock held. */
+void prov_nic_notify(struct prov_nic *nic);
 
 static inline void prov_nic_unlock(struct prov_nic *nic)
 {
 	assert_locked(nic);
-	if (TAILQ_EMPTY(&nic->to_notify))
-		prov_nic_release(nic);
-	else
-		prov_nic_unlock_notify(nic);
+	if (!TAILQ_EMPTY(&nic->to_notify))
+		prov_nic_notify(nic);
+	prov_nic_release(nic);
 }
 
 /* prov_wait_raise for an object whose owner lives on the device. Lock held. */
 void prov_nic_raise(struct prov_nic *nic, struct prov_wait_obj *w, bool raised);
-/* Before the object goes away: afterwards no notification is queued or under way. Lock held, but released in between.
- */
-void prov_nic_cancel_notify(struct prov_nic *nic, struct prov_wait_obj *w);
+/* Before the object goes away, or nobody comes by any more: afterwards no notification is queued here. True when one
+ * was. Lock held. */
+bool prov_nic_cancel_notify(struct prov_nic *nic, struct prov_wait_obj *w);
 
 #endif

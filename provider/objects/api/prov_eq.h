@@ -65,6 +65,8 @@ struct fi_info *prov_eq_forget(struct prov_eq *eq, const struct fid *fid);
  * Once for each object of the device that is bound. No lock held. An errno value < 0. */
 int prov_eq_watch(struct prov_eq *eq, struct prov_nic *nic);
 void prov_eq_unwatch(struct prov_eq *eq, struct prov_nic *nic);
+/* The device posts nothing more in the queue: wakes whom it would have woken still. No lock held. */
+void prov_eq_leave(struct prov_eq *eq, struct prov_nic *nic);
 /* Makes progress on these devices. True when there are any, of which another thread may be looking at some already. */
 bool prov_eq_look(struct prov_eq *eq);
 /* The queue's device, if it is the only one; else NULL. It stays open until prov_nic_put. */
