@@ -79,7 +79,7 @@ static int run_one(struct options *o, bool *written)
 	*written = !rc;
 	if (run.verdict.msg[0])
 		complain(run.verdict.msg);
-	if (rc && strcmp(err.msg, run.verdict.msg))
+	if (rc && strcmp(err.msg, run.verdict.msg) != 0)
 		complain(err.msg);
 	return run.refused ? 2 : rc || run.verdict.msg[0] ? 1 : 0;
 }
