@@ -117,17 +117,9 @@ static int set_links(struct options *o, const struct bench_opts *b, weft_ps *ide
 
 /* ---- command ---- */
 
-static bool is_given(const struct options *o, const char *name)
-{
-	for (uint32_t i = 0; i < o->given_count; i++)
-		if (!strcmp(o->given[i].name, name))
-			return true;
-	return false;
-}
-
 static int set_default(struct options *o, const char *name, const char *value, struct weft_err *err)
 {
-	return is_given(o, name) ? 0 : options_set(o, NULL, NULL, name, value, err);
+	return options_is_given(o, name) ? 0 : options_set(o, NULL, NULL, name, value, err);
 }
 
 /* What was not given. Locally: the usual leaf-spine, at what two shared cores carry with room to spare. Between

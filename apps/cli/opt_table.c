@@ -35,28 +35,28 @@ int opt_u64(void *field, const char *value, struct weft_err *err)
 	return 0;
 }
 
+static int up_to(uint64_t most, const char *value, uint64_t *n, struct weft_err *err)
+{
+	int rc = opt_u64(n, value, err);
+	return rc || *n <= most ? rc : weft_err_set(err, -ERANGE, "%s is too large", value);
+}
+
 int opt_seed(void *field, const char *value, struct weft_err *err)
 {
 	uint64_t n = 0;
-	int rc = opt_u64(&n, value, err);
-	if (rc)
-		return rc;
-	if (n > INT64_MAX)
-		return weft_err_set(err, -ERANGE, "%s is too large", value);
-	*(uint64_t *)field = n;
-	return 0;
+	int rc = up_to(INT64_MAX, value, &n, err);
+	if (!rc)
+		*(uint64_t *)field = n;
+	return rc;
 }
 
 int opt_u32(void *field, const char *value, struct weft_err *err)
 {
 	uint64_t n = 0;
-	int rc = opt_u64(&n, value, err);
-	if (rc)
-		return rc;
-	if (n > UINT32_MAX)
-		return weft_err_set(err, -ERANGE, "%s is too large", value);
-	*(uint32_t *)field = (uint32_t)n;
-	return 0;
+	int rc = up_to(UINT32_MAX, value, &n, err);
+	if (!rc)
+		*(uint32_t *)field = (uint32_t)n;
+	return rc;
 }
 
 int opt_gbps(void *field, const char *value, struct weft_err *err)

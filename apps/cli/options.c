@@ -146,6 +146,14 @@ int options_apply(struct options *o, const struct opt_desc *d, void *base, const
 	return rc || base != o ? rc : note(o, d, value, err);
 }
 
+bool options_is_given(const struct options *o, const char *name)
+{
+	for (uint32_t i = 0; i < o->given_count; i++)
+		if (!strcmp(o->given[i].name, name))
+			return true;
+	return false;
+}
+
 int options_set(struct options *o, const struct opt_desc *extra, void *extra_base, const char *name, const char *value,
 		struct weft_err *err)
 {

@@ -23,10 +23,7 @@ bool options_is_set(const struct options *o, const char *prefix)
 
 const char *options_credit_route(const struct options *o)
 {
-	for (uint32_t i = 0; i < o->given_count; i++)
-		if (!strcmp(o->given[i].name, "route"))
-			return o->route_name;
-	return options_credits_scheduled(o) ? "symmetric" : o->route_name;
+	return options_credits_scheduled(o) && !options_is_given(o, "route") ? "symmetric" : o->route_name;
 }
 
 /* Of the algorithm's parameters. */

@@ -98,7 +98,7 @@ void conform_print(const struct conform_report *r)
 	for (uint32_t k = 0; k < r->columns; k++) {
 		if (!column_answers(r, k)) {
 			printf("%s: %s\n", r->column_names[k],
-			       column_asked(r, k) ? "no answer" : "nothing asked, for want of a --region as large");
+			       column_asked(r, k) ? "no answer" : "nothing asked: all rows need a larger --region");
 			continue;
 		}
 		printf("%s:", r->column_names[k]);

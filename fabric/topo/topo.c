@@ -197,8 +197,8 @@ bool weft_topo_leaf_oversubscribed(const struct weft_topo *topo)
 	if (topo->tiers < 2)
 		return false;
 	uint64_t hosts_bps = topo->tier[0].radix_down * topo->tier[0].down_bps;
-	uint32_t unlike = topo->link_count ? topo->tier[0].switches : 1;
-	for (uint32_t leaf = 0; leaf < unlike; leaf++)
+	uint32_t leaves = topo->link_count ? topo->tier[0].switches : 1; /* without links of their own all are alike */
+	for (uint32_t leaf = 0; leaf < leaves; leaf++)
 		if (hosts_bps > weft_topo_group_up_bps(topo, 0, leaf))
 			return true;
 	return false;

@@ -65,6 +65,9 @@ bool options_main_read(struct options *o, int argc, char **argv, const struct op
 		       const char *about, int *status);
 bool options_main_resolve(struct options *o, const char *name, int *status);
 
+/* Whether an option was given, here or in a file of --config. */
+bool options_is_given(const struct options *o, const char *name);
+
 /* Sets one option by name, and notes it in `given`; `value` may be NULL for flags. -ENOENT: no such option; -EINVAL: no
  * such value; -ENOMEM. */
 int options_set(struct options *o, const struct opt_desc *extra, void *extra_base, const char *name, const char *value,

@@ -361,23 +361,29 @@ static void series_sample__does_not_prolong_a_run(void **state)
 	assert_same(outcome_of(f), bare);
 }
 
-/* A second flow starts after 80 ms: the pause costs no rows but those at its ends, and a row after a pause says what
- * held until then. */
-static void series_sample__leaves_pauses_out(void **state)
+/* Samples of host 0's link each microsecond, of flows from 0 to 1 as a matrix file has them. */
+static void sample_flows(struct fixture *f, uint32_t count, const char *flows)
 {
-	struct fixture *f = *state;
 	char path[64];
-	uint32_t pauses = 0;
-	snprintf(path, sizeof path, "%s/two.cm", f->dir);
+	snprintf(path, sizeof path, "%s/flows.cm", f->dir);
 	FILE *file = file_create(path, NULL);
 	assert_non_null(file);
-	fputs("Nodes 2\nConnections 2\n0->1 id 1 start 0 size 100000\n0->1 id 2 start 80000 size 100000\n", file);
+	fprintf(file, "Nodes 2\nConnections %u\n%s", count, flows);
 	assert_int_equal(file_finish(file, path, NULL), 0);
 	assert_int_equal(MAKE(f, "--topology", "star:2", "--matrix", path, "--out", f->dir, "--series", "1us",
 			      "--series-ports", "host0"),
 			 0);
 	run(f);
 	load_ports(f);
+}
+
+/* A second flow starts after 80 ms: the pause costs no rows but those at its ends, and a row after a pause says what
+ * held until then. */
+static void series_sample__leaves_pauses_out(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t pauses = 0;
+	sample_flows(f, 2, "0->1 id 1 start 0 size 100000\n0->1 id 2 start 80000 size 100000\n");
 	load_conns(f);
 	assert_in_range(f->port_count, 30, 100);
 	assert_in_range(f->conn_count, 30, 200);
@@ -397,20 +403,14 @@ static void series_sample__leaves_pauses_out(void **state)
 static void series_sample__has_one_row_after_a_short_pause(void **state)
 {
 	struct fixture *f = *state;
-	char path[64];
+	char flows[512];
+	int len = 0;
 	uint32_t idle = 0;
-	snprintf(path, sizeof path, "%s/some.cm", f->dir);
-	FILE *file = file_create(path, NULL);
-	assert_non_null(file);
-	fputs("Nodes 2\nConnections 10\n", file);
 	for (uint32_t i = 0; i < 10; i++)
-		fprintf(file, "0->1 id %u start %u size 1000\n", i + 1, 2 * i);
-	assert_int_equal(file_finish(file, path, NULL), 0);
-	assert_int_equal(MAKE(f, "--topology", "star:2", "--matrix", path, "--out", f->dir, "--series", "1us",
-			      "--series-ports", "host0"),
-			 0);
-	run(f);
-	load_ports(f);
+		len += snprintf(flows + len, sizeof flows - (size_t)len, "0->1 id %u start %u size 1000\n", i + 1,
+				2 * i);
+	assert_true(len < (int)sizeof flows);
+	sample_flows(f, 10, flows);
 	for (uint32_t i = 1; i < f->port_count; i++) {
 		assert_true(f->ports[i].us > f->ports[i - 1].us);
 		idle += f->ports[i].tx == 0 && f->ports[i].us - f->ports[i - 1].us < 1.5;
